@@ -1,0 +1,58 @@
+// Two kinds of failure, never mixed.
+//
+// Error: the world or the user failed. Thrown, context added on the way up, printed once in main as
+//        "what failed: why: what to do"; it carries the process's exit code.
+// HB_ASSERT: we failed. Always on; prints the expression and where, then aborts.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace hopbench {
+
+/// The process's exit codes: part of the interface, stable (scripts and CI read them).
+enum class ExitCode : int {
+  kOk = 0,
+  kRegression = 1,
+  kUsage = 2,         // usage, suite or data file
+  kTrialsFailed = 3,  // some trials failed, the others are recorded
+  kInconclusive = 4,
+  kNoBaseline = 5,
+  kEnvironment = 6,  // a backend, transport, device or resource is missing
+  kInterrupted = 130,
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+
+  ExitCode code() const { return code_; }
+
+  /// The same failure seen from one level up: "while reading suites/a.toml: <message>".
+  Error in(std::string_view context) const { return Error(code_, std::string(context) + ": " + what()); }
+
+ private:
+  ExitCode code_;
+};
+
+inline Error usage_error(const std::string& message) { return Error(ExitCode::kUsage, message); }
+inline Error environment_error(const std::string& message) { return Error(ExitCode::kEnvironment, message); }
+inline Error trial_error(const std::string& message) { return Error(ExitCode::kTrialsFailed, message); }
+
+/// Prints one line to stderr and aborts. What the process knows of itself (rank, seed, how to repeat) is told
+/// beforehand with describe_process and printed along.
+[[noreturn]] void assertion_failed(const char* expression, const char* file, int line, const std::string& detail);
+void describe_process(const std::string& who_and_how_to_repeat);
+
+}  // namespace hopbench
+
+#define HB_ASSERT(expression)                                                             \
+  do {                                                                                    \
+    if (!(expression)) ::hopbench::assertion_failed(#expression, __FILE__, __LINE__, ""); \
+  } while (false)
+
+#define HB_ASSERT_MSG(expression, detail)                                                     \
+  do {                                                                                        \
+    if (!(expression)) ::hopbench::assertion_failed(#expression, __FILE__, __LINE__, detail); \
+  } while (false)

@@ -1,0 +1,48 @@
+// Where vectors live and the few operations that run there. A protocol never sees a Space: it uses Vec.
+//
+// Two spaces stand here: host memory, and `null`, which keeps sizes and no numbers (for large virtual-time runs in
+// which only time and bytes matter). A device (CUDA) is a third one and brings its own kernels.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace hopbench {
+
+class Space {
+ public:
+  virtual ~Space() = default;
+  virtual const char* name() const = 0;
+
+  /// n floats, 64-byte aligned, contents undefined. May return nullptr where nothing is stored.
+  virtual float* allocate(std::size_t n) = 0;
+  virtual void release(float* data, std::size_t n) noexcept = 0;
+
+  // All of these are deterministic: the same inputs give the same bits, on any thread. Ranges may not overlap unless
+  // equal.
+  virtual void fill(float* y, float value, std::size_t n) = 0;
+  virtual void copy(float* to, const float* from, std::size_t n) = 0;
+  virtual void read(const float* from, float* host, std::size_t n) = 0;     // space -> host memory
+  virtual void write(float* to, const float* host, std::size_t n) = 0;      // host memory -> space
+  virtual void axpy(float* y, float a, const float* x, std::size_t n) = 0;  // y += a x
+  virtual void scale(float* y, float a, std::size_t n) = 0;                 // y *= a
+  /// out = sum over i, in the order given, of weights[i] * in[i]; the sum is accumulated in float, first term first.
+  virtual void weighted_sum(float* out, std::span<const float* const> in, std::span<const float> weights,
+                            std::size_t n) = 0;
+  virtual double dot(const float* x, const float* y, std::size_t n) = 0;
+  /// One pass of SGD: m = momentum*m + (g + weight_decay*x); x -= lr * (nesterov ? g + weight_decay*x + momentum*m :
+  /// m). m may be nullptr when momentum is 0.
+  struct SgdStep {
+    float lr = 0, momentum = 0, weight_decay = 0;
+    bool nesterov = false;
+  };
+  virtual void sgd(float* x, float* m, const float* g, const SgdStep& step, std::size_t n) = 0;
+};
+
+/// Host memory, pooled by size; safe to use from several threads.
+Space& host_space();
+
+/// Sizes without numbers: allocate returns nullptr, every operation does nothing, dot returns 0.
+Space& null_space();
+
+}  // namespace hopbench

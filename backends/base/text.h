@@ -1,0 +1,26 @@
+// Small things about text that everybody needs.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hopbench {
+
+/// The candidate nearest to `word` by edit distance (at most a third of its length, at least 2 allowed); "" if none is
+/// near.
+std::string nearest(std::string_view word, std::span<const std::string> candidates);
+/// " Did you mean 'x'?" or "".
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
+
+std::string join(std::span<const std::string> parts, std::string_view between);
+
+/// "1.5s", "40ms", "250us", "10ns", "2min" -> nanoseconds; false for anything else.
+bool parse_duration(std::string_view text, long long& nanoseconds);
+/// The shortest of those that says it exactly: 40ms, 1.5s.
+std::string duration_text(long long nanoseconds);
+/// "125MB/s" and plain numbers: "1Gbit/s", "100Mbit/s", "4.5GB/s", "125e6" -> bytes/s; false for anything else.
+bool parse_rate(std::string_view text, double& bytes_per_s);
+
+}  // namespace hopbench

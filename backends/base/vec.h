@@ -1,0 +1,146 @@
+// Vec: a flat vector of float32 (parameters, a gradient, optimizer state) that lives in some Space.
+// Payload: an immutable shared view of one, as messages carry it.
+//
+// A protocol never indexes a Vec: it uses the whole-vector operations below, so the numbers may lie in host memory, in
+// a mapping shared with other processes or on a GPU, and the operation runs where they lie.
+//
+// Copy on write. `share` and Node::gradient hold a reference on the storage; a write to storage that somebody else
+// still holds first moves this Vec to storage of its own. So a Payload never changes, however long it is in flight, and
+// k neighbours share one copy. Only the owner writes, and it does so under its node's turn; references may be dropped
+// on any thread. Collectives that overwrite slices in place keep their chunks in Vecs of their own (see
+// protocols/collectives.h).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "backends/base/space.h"
+
+namespace hopbench {
+
+/// A piece of memory in a Space, counted by its holders. Anything that can hold floats can stand behind it:
+/// `on_last_release` lets a transport lend its own memory (a slot in shared memory, a receive buffer).
+class Storage {
+ public:
+  Storage(Space& space, std::size_t n);
+  Storage(Space& space, float* data, std::size_t n, std::function<void()> on_last_release);
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  Space& space() const { return space_; }
+  float* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  friend class StorageRef;
+  Space& space_;
+  float* data_;
+  std::size_t size_;
+  std::function<void()> on_last_release_;  // empty: the memory goes back to the space
+  std::atomic<std::int64_t> holders_{0};
+};
+
+/// Intrusive reference. sole() is an acquire load: after it returns true every other holder's reads have happened.
+class StorageRef {
+ public:
+  StorageRef() = default;
+  explicit StorageRef(Storage* storage) : storage_(storage) { hold(); }
+  StorageRef(const StorageRef& other) : storage_(other.storage_) { hold(); }
+  StorageRef(StorageRef&& other) noexcept : storage_(std::exchange(other.storage_, nullptr)) {}
+  StorageRef& operator=(StorageRef other) noexcept {
+    std::swap(storage_, other.storage_);
+    return *this;
+  }
+  ~StorageRef() { drop(); }
+
+  Storage* get() const { return storage_; }
+  explicit operator bool() const { return storage_ != nullptr; }
+  bool sole() const { return storage_->holders_.load(std::memory_order_acquire) == 1; }
+
+ private:
+  void hold() {
+    if (storage_ != nullptr) storage_->holders_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void drop();
+  Storage* storage_ = nullptr;
+};
+
+class Vec;
+
+/// An immutable view of floats. Cheap to copy; keeps its storage alive.
+class Payload {
+ public:
+  Payload() = default;
+  Payload(StorageRef storage, std::size_t offset, std::size_t n)
+      : storage_(std::move(storage)), offset_(offset), n_(n) {}
+
+  std::size_t size() const { return n_; }
+  bool empty() const { return n_ == 0; }
+  Payload slice(std::size_t offset, std::size_t n) const;
+
+  /// The numbers, for what lies below protocols (transports, models). nullptr where nothing is stored.
+  const float* data() const;
+  Space& space() const;
+
+ private:
+  StorageRef storage_;
+  std::size_t offset_ = 0, n_ = 0;
+};
+
+class Vec {
+ public:
+  Vec() = default;
+  /// n floats, all zero.
+  explicit Vec(std::size_t n, Space& space = host_space());
+  /// n floats, contents undefined: for results that are written whole.
+  static Vec uninitialised(std::size_t n, Space& space = host_space());
+  static Vec from_host(std::span<const float> values, Space& space = host_space());
+  static Vec copy_of(const Payload& view);
+
+  Vec(const Vec& other);  // deep
+  Vec& operator=(const Vec& other);
+  Vec(Vec&&) noexcept = default;
+  Vec& operator=(Vec&&) noexcept = default;
+
+  std::size_t size() const { return n_; }
+  Space& space() const;
+
+  void fill(float value);
+  void scale(float a);
+  void add(const Payload& x) { axpy(1.0f, x); }
+  void axpy(float a, const Payload& x);                  // this += a x
+  void assign(std::size_t offset, const Payload& part);  // this[offset, offset + part.size()) = part
+  double dot(const Payload& x) const;
+  double norm() const;  // Euclidean
+
+  /// This vector or a part of it, to send or to read; it never changes afterwards (copy on write).
+  Payload share() const;
+  Payload slice(std::size_t offset, std::size_t n) const;
+
+  /// For what lies below protocols: the numbers to read, and to write (moves to storage of its own if shared).
+  const float* data() const;
+  float* mutable_data();
+  std::vector<float> to_host() const;
+
+ private:
+  StorageRef storage_;
+  std::size_t n_ = 0;
+};
+
+inline Payload share(const Vec& x) { return x.share(); }
+
+/// The mean in the order given: (((w x_0) + w x_1) + ...) with w = 1/k. At least one term, all of one size.
+Vec mean(std::span<const Payload> terms);
+/// sum of weights[i] * terms[i] in the order given.
+Vec weighted_sum(std::span<const Payload> terms, std::span<const float> weights);
+
+/// 64-bit hash of the bits, for params_hash: equal exactly when bit-identical (xxHash64; continues from `seed`).
+std::uint64_t hash_bits(const Payload& x, std::uint64_t seed = 0);
+
+}  // namespace hopbench

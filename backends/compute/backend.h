@@ -1,0 +1,89 @@
+// A compute backend compiles a network of layers, given as plain data, for one device and one largest batch.
+//
+// A whole network is compiled at once, not layer by layer, so that a backend may fuse layers and keep its own memory
+// layouts between them. `reference` is the naive oracle every other backend is held against, layer by layer (a network
+// of one layer).
+//
+// Parameters and their gradient are one flat float32 vector each, in the order of the layers: weights, then bias.
+// Layouts at the border are fixed: activations NCHW, convolution weights OIHW, dense weights [out][in] (row-major).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/base/space.h"
+
+namespace hopbench {
+
+/// Of one sample. A flat vector of n features is {n, 1, 1}.
+struct Shape {
+  int channels = 1, height = 1, width = 1;
+  std::size_t size() const { return std::size_t(channels) * std::size_t(height) * std::size_t(width); }
+  bool operator==(const Shape&) const = default;
+};
+
+struct LayerSpec {
+  enum class Type { kConv, kDense, kRelu, kMaxPool, kAvgPool };
+  Type type = Type::kRelu;
+  int outputs = 0;                          // conv: output channels; dense: output features
+  int kernel = 0, stride = 1, padding = 0;  // conv and pools (square)
+};
+
+const char* to_string(LayerSpec::Type type);
+/// The shape behind the layer. Error(kUsage) if the layer does not fit its input.
+Shape output_shape(const LayerSpec& layer, const Shape& input);
+/// How many parameters it has: weights plus bias.
+std::size_t parameter_count(const LayerSpec& layer, const Shape& input);
+/// Multiply-adds of one forward pass for one sample, times 2.
+double forward_flops(const LayerSpec& layer, const Shape& input);
+
+/// A compiled network. Not thread-safe: one thread at a time uses it; several may exist. It keeps the activations of
+/// the last forward pass for the backward pass that follows. All pointers are into the backend's space.
+class CompiledNetwork {
+ public:
+  virtual ~CompiledNetwork() = default;
+
+  /// y[batch][outputs] = network(x[batch][inputs]). batch <= the largest batch it was compiled for.
+  virtual void forward(const float* params, const float* x, float* y, int batch) = 0;
+
+  /// After forward with the same params, x and batch: writes (does not add to) dparams, and dx unless it is nullptr.
+  /// `layer_done(i)` is called when the gradient of layer i's parameters is complete, for every layer, last layer
+  /// first.
+  virtual void backward(const float* params, const float* x, const float* dy, float* dparams, float* dx, int batch,
+                        const std::function<void(int layer)>& layer_done) = 0;
+
+  /// dlogits = d(mean loss)/d(logits) unless nullptr; returns the mean softmax cross-entropy of the batch in nats.
+  /// `correct`, unless nullptr, is set to how many arg-maxes (ties: the lowest class) equal their label.
+  virtual float softmax_cross_entropy(const float* logits, const std::int32_t* labels, float* dlogits, int batch,
+                                      int* correct) = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual const char* name() const = 0;
+  virtual std::string version() const = 0;  // of the library behind it, and the instruction set it picked
+  virtual Space& space() = 0;
+  /// Error(kUsage) "BACKEND does not support ..." for what it lacks.
+  virtual std::unique_ptr<CompiledNetwork> compile(std::span<const LayerSpec> layers, const Shape& input,
+                                                   int largest_batch) = 0;
+};
+
+struct BackendEntry {
+  const char* name;
+  const char* summary;
+  std::string (*unavailable)();                     // why this build or machine lacks it; empty: it is there
+  std::unique_ptr<Backend> (*create)(int threads);  // threads a network may use
+};
+
+/// reference, onednn, cuda: always listed, available or not.
+const std::vector<BackendEntry>& backends();
+/// Error(kUsage) with the known names; Error(kEnvironment) with the reason if it is unavailable.
+std::unique_ptr<Backend> create_backend(const std::string& name, int threads);
+
+}  // namespace hopbench

@@ -1,0 +1,56 @@
+// A page of memory shared by the launcher and the ranks of a real trial: what each rank is doing, and the credits.
+// Written without system calls in the hot path, read by the launcher for progress, stalls and post-mortems. Anonymous
+// (memfd), so nothing is left behind however anybody dies.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "backends/runtime/budget.h"
+
+namespace hopbench {
+
+enum class Phase : std::int32_t {
+  kStarting,
+  kConnecting,
+  kReady,
+  kComputing,
+  kWaiting,
+  kRunning,
+  kFinished,
+  kEvaluating,
+  kDone
+};
+const char* to_string(Phase phase);
+
+struct RankSlot {
+  std::atomic<Phase> phase{Phase::kStarting};
+  std::atomic<std::int64_t> iteration{-1};
+  std::atomic<std::int64_t> beats{0};  // rises with everything the rank does
+  std::atomic<float> loss{0};
+  char waiting_for[64] = {};  // the last reason; may be torn, for people only
+};
+
+class Board {
+ public:
+  /// Creates a board (launcher) and keeps the descriptor open for children to inherit.
+  static std::unique_ptr<Board> create(int ranks, std::int64_t credits);
+  /// Maps the one behind an inherited descriptor (rank).
+  static std::unique_ptr<Board> attach(int fd, int ranks);
+  ~Board();
+
+  int fd() const { return fd_; }
+  RankSlot& slot(int rank);
+  Credits& credits();
+
+ private:
+  Board(int fd, int ranks, bool create, std::int64_t credits);
+  int fd_ = -1;
+  int ranks_ = 0;
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace hopbench

@@ -1,0 +1,69 @@
+// Starts the ranks of a real trial as processes (fork + exec of this same binary), supervises them, and collects what
+// they say. It knows nothing of protocols or suites: a job is opaque bytes, and so is a result.
+//
+// What it promises: it returns within the limits below whatever the ranks do; when it returns no process of the trial
+// is left and nothing lies in /dev/shm or /tmp; a failure names the rank, how it ended (exit code, signal, stopped,
+// stalled) and the phase and iteration it was in. Ranks die with the launcher (PR_SET_PDEATHSIG) and ignore ^C: the
+// launcher decides.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/base/time.h"
+#include "backends/runtime/board.h"
+#include "backends/transport/wire.h"
+
+namespace hopbench {
+
+struct LaunchOptions {
+  std::vector<std::string> command;  // argv of a rank; the launcher adds nothing. Empty command[0]: /proc/self/exe
+  int ranks = 1;
+  std::string job;           // handed to every rank
+  std::int64_t credits = 0;  // see Credits
+  Duration rendezvous_timeout{std::chrono::seconds(30)};
+  Duration stall_timeout{std::chrono::seconds(60)};  // no rank got anything done for this long
+  Duration trial_timeout{std::chrono::minutes(30)};
+  Duration grace{std::chrono::milliseconds(500)};  // between asking survivors to end and killing them
+  const std::atomic<int>* interrupts = nullptr;    // rises with every ^C: 1 end the trial, 2 kill at once
+  std::function<void(const Board&)> progress;      // called about every 100 ms
+};
+
+struct RankOutcome {
+  bool ok = false;
+  std::string result;  // what the rank sent with ChildChannel::finish; may be there although it died later
+  std::string error;   // of the rank itself, or "killed by signal 9 while computing iteration 12"
+};
+
+struct LaunchResult {
+  bool ok = false;
+  bool interrupted = false;
+  std::string reason;  // one line, the cause first: "rank 3 was killed by signal 9 (SIGKILL) while waiting in iteration
+                       // 17: ..."
+  std::vector<RankOutcome> ranks;
+  double wall_s = 0;
+};
+
+LaunchResult launch(const LaunchOptions& options);
+
+/// The rank's side: file descriptors 3 (control) and 4 (board) are inherited.
+class ChildChannel : public Meeting {
+ public:
+  static std::unique_ptr<ChildChannel> open();  // Error if this process was not started by launch()
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual const std::string& job() const = 0;
+  virtual Board& board() = 0;
+  /// Blocks until every rank is ready; returns the trial's start on CLOCK_MONOTONIC (slightly in the future), the same
+  /// for all.
+  virtual std::int64_t ready() = 0;
+  virtual void finish(const std::string& result) = 0;  // the rank's result; then it may exit 0
+  virtual void fail(const std::string& error) = 0;     // one line; then it should exit nonzero
+};
+
+}  // namespace hopbench

@@ -1,0 +1,67 @@
+// The simulated network of virtual time: latency, plus bytes over bandwidth shared max-min fairly.
+//
+// A flow from rank a to rank b crosses a's host's NIC outward, the link between the two host groups if they differ and
+// the suite gives it one, and b's host's NIC inward. Each of these has a bandwidth; flows that are under way at the
+// same time share them max-min fairly (progressive filling), so a parameter server's incast is there. Latency comes
+// first, then the bytes. Messages of one pair arrive in order, as over one TCP connection: at most one of a pair's
+// messages is on the links, though the latencies of the following ones run meanwhile. Ranks on one host talk over its
+// memory (`local`), shared likewise.
+//
+// A message of at most `packet_bytes` is not shared: it arrives after latency + bytes / (narrowest bandwidth), since a
+// single packet waits for at most a packet of every other flow. It still keeps its pair's order.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "backends/base/time.h"
+
+namespace hopbench {
+
+/// A network as plain data (suite key [network], plus what a scenario changes). Bandwidths in bytes/s, 0 = unlimited.
+struct NetworkSpec {
+  Duration latency{std::chrono::microseconds(100)};
+  double bandwidth = 125e6;  // of each host's NIC, each way
+  std::int64_t packet_bytes = 1500;
+  Duration local_latency{std::chrono::microseconds(20)};  // between ranks of one host
+  double local_bandwidth = 0;
+  double jitter = 0;         // latency is drawn from latency * (1 + jitter * exponential(1)); 0 = none
+  std::vector<int> host_of;  // rank -> host; empty: every rank on a host of its own
+  struct Link {              // between two hosts, or a host's own NIC when b is -1
+    int a = 0, b = -1;
+    double bandwidth = 0;  // replaces the NIC's, or adds a link shared by all flows between a and b (both ways apart)
+    Duration latency{-1};  // replaces, if not negative
+  };
+  std::vector<Link> links;
+};
+
+struct Flow {
+  int from = 0, to = 0;
+  std::int64_t bytes = 0;
+};
+
+/// The clock and event heap that a network lives on: the simulation's, or a test's.
+class Timeline {
+ public:
+  virtual ~Timeline() = default;
+  virtual Time now() const = 0;
+  virtual void at(Time when, std::function<void()> action) = 0;  // ties run in the order they were asked for
+};
+
+class Network {
+ public:
+  virtual ~Network() = default;
+  /// Calls `arrived` on the timeline when the flow's last byte is there.
+  virtual void transfer(const Flow& flow, std::function<void()> arrived) = 0;
+};
+
+/// Draws of jitter are keyed by (seed, repeat, kLink, pair, message number).
+std::unique_ptr<Network> make_network(const NetworkSpec& spec, int ranks, Timeline& timeline, std::uint64_t seed,
+                                      std::uint32_t repeat);
+
+/// Everything arrives at once: the schedule's own critical path, with no communication at all.
+std::unique_ptr<Network> make_instant_network(Timeline& timeline);
+
+}  // namespace hopbench

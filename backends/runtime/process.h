@@ -1,0 +1,55 @@
+// Real processes: one rank a process, over a Wire, on the machine's own clock.
+//
+// Strands are threads; one mutex a rank, the baton, is released in exactly `await` and `occupy`. Of the strands that
+// wait one polls the Wire, the others sleep.
+//
+// Pacing. With `pace` on, work with a cost occupies wall time `cost` from its start: the real arithmetic first, then
+// sleep to the deadline, milestones at their times; work that outlasts its cost is an overrun. So a rank's iteration
+// takes what the trial says whatever the other ranks do to the cores. With `pace` off the work takes the time it takes,
+// and a slowdown is added as sleep in proportion. Vector operations (yields = false) take their real time in both.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "backends/runtime/board.h"
+#include "backends/runtime/runtime.h"
+#include "backends/transport/wire.h"
+
+namespace hopbench {
+
+struct ProcessOptions {
+  int rank = 0, size = 1;
+  std::vector<int> peers;  // connected ranks, ascending
+  bool pace = true;
+  std::int64_t start_monotonic_ns = 0;  // the trial's Time{} on CLOCK_MONOTONIC, the same for all ranks of a machine
+  RankSlot* slot = nullptr;             // where to show what this rank does; may be null
+  Observer* observer = nullptr;
+};
+
+class ProcessRuntime : public Runtime {
+ public:
+  ProcessRuntime(const ProcessOptions& options, Wire& wire);
+  ~ProcessRuntime() override;
+
+  /// Runs the body and every strand it spawns until the rank ends: a worker's body has returned (or a server's has been
+  /// ended by Stop), all peers said kBye or are gone, and nothing that has arrived can wake a waiting strand. Says kBye
+  /// to all when the body returns. Rethrows what a strand threw.
+  void run(std::function<void()> body, bool must_finish = true);
+
+  Time now() const override;
+  void post(int to, Message message) override;
+  bool await(const Ready& ready, Time deadline, const char* why) override;
+  Occupied occupy(Work work) override;
+  void spawn(std::function<void()> strand) override;
+
+  /// Run delay (schedstat) met outside compute slots and past their deadlines: what makes a paced trial cpu-contended.
+  Duration contended() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hopbench

@@ -1,0 +1,50 @@
+// What the world does to a trial: slow ranks, as plain data, obeyed alike in virtual time and by real processes.
+//
+// Every draw is keyed by (seed, repeat, kSlowdown, rank or host, iteration or time slot), never by trial or variant:
+// all variants of a repeat meet the same slowdowns.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backends/base/time.h"
+#include "results/record.h"
+
+namespace hopbench {
+
+/// One rule of a scenario: it multiplies the compute time of the ranks it names.
+struct ComputeRule {
+  enum class What { kConstant, kBernoulli, kExponential, kLogNormal, kPareto };
+  /// Whether a new draw is made each iteration (the papers' rule) or each `slot` of time (how machines are slow).
+  enum class Per { kIteration, kTime };
+  enum class Correlated { kRank, kHost, kAll };
+
+  What what = What::kConstant;
+  std::vector<int> ranks;    // empty: every worker
+  double factor = 1.0;       // constant, bernoulli: slowed by this much
+  double probability = 0.0;  // bernoulli; "1/n" in a suite
+  double scale = 0.0;        // exponential: factor 1 + scale * Exp(1);  pareto: minimum 1, heavier with smaller shape
+  double shape = 0.0;        // log-normal: sigma (median 1);  pareto: alpha
+  Per per = Per::kIteration;
+  Duration slot{std::chrono::seconds(1)};  // per = time
+  Correlated correlated = Correlated::kRank;
+  Time from{};  // the rule holds within [from, until)
+  Time until = kNever;
+};
+
+struct Scenario {
+  std::string name = "homogeneous";
+  std::vector<ComputeRule> compute;
+
+  /// By how much the compute of `rank` (a worker, on `host`) in iteration k that starts at `now` is slowed: the product
+  /// of the rules that apply; 1 = not at all. A pure function of its arguments.
+  struct Where {
+    std::uint64_t seed = 1;
+    std::uint32_t repeat = 0;
+    int rank = 0, host = 0;
+  };
+  double slowdown(const Where& where, Iter k, Time now) const;
+};
+
+}  // namespace hopbench

@@ -1,0 +1,32 @@
+// A strand of control that can be suspended: stackful, so that protocols are plain blocking code.
+//
+// Two kinds with the identical order of events: fibers (Boost.Context, 16 ns a switch) and lock-step threads (25-54 us;
+// for gdb, TSan, ASan and machines without Boost). Whoever resumes a strand stands still until it suspends again.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace hopbench {
+
+enum class StrandKind { kFibers, kThreads };
+
+class Strand {
+ public:
+  virtual ~Strand() = default;  // the body must have returned
+  /// Runs the body until it suspends or returns. Called from outside the strand. An exception that leaves the body
+  /// comes out.
+  virtual void resume() = 0;
+  /// Called from inside: gives control back to whoever resumed.
+  virtual void suspend() = 0;
+  virtual bool done() const = 0;
+};
+
+/// The body starts at the first resume.
+std::unique_ptr<Strand> make_strand(StrandKind kind, std::function<void()> body, std::size_t stack_bytes = 256 * 1024);
+
+/// What this build can do: false for fibers where Boost.Context was not found.
+bool strand_kind_available(StrandKind kind);
+
+}  // namespace hopbench

@@ -1,0 +1,71 @@
+// What a new real transport implements. One Wire a rank; only the pairs a topology needs are connected.
+//
+// A strand that waits polls the wire itself, so a message costs no thread hop; threads exist only where a library
+// forces them (Gloo's blocking sends and receives). Messages of one sender come in order. The end of a peer is a
+// message too, after its last one: kBye (it said so with close) or kGone (it died); words of kGone: none.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/base/time.h"
+#include "backends/runtime/message.h"
+
+namespace hopbench {
+
+class Wire {
+ public:
+  virtual ~Wire() = default;
+
+  /// Hands a message over to peer `to`. False: no room now, ask again after `wait`. Messages to a peer that is gone
+  /// vanish. The message's body is held until it has been sent; it is never copied on the caller's thread.
+  virtual bool try_send(int to, const Message& message) = 0;
+
+  /// The next message that has arrived whole; in order per sender, fair between senders.
+  virtual std::optional<Message> poll() = 0;
+
+  /// Blocks until something may have changed (a message, room to send, wake), or for `timeout`. May return early.
+  virtual void wait(Duration timeout) = 0;
+
+  /// Makes a `wait` in progress, or the next one, return. From any thread.
+  virtual void wake() = 0;
+
+  /// Tells every peer kBye after all that was sent, and waits for theirs (or their death), at most `timeout`. The only
+  /// orderly end: without it peers see kGone. No call may follow but the destructor's.
+  virtual void close(Duration timeout) = 0;
+};
+
+/// How ranks learn where the others listen before they are connected: every rank puts in one blob for each peer, gets
+/// theirs. Real trials answer it through the launcher's control channel. Throws Error naming the ranks that are
+/// missing.
+class Meeting {
+ public:
+  virtual ~Meeting() = default;
+  /// blobs[i] is for peers[i]; returns the blobs that those peers have for this rank, in the same order.
+  virtual std::vector<std::string> exchange(const std::vector<int>& peers, const std::vector<std::string>& blobs) = 0;
+};
+
+struct WireOptions {
+  int rank = 0, size = 1;
+  std::vector<int> peers;  // ascending, without rank
+  std::string interface;   // network interface, empty: loopback
+  Duration connect_timeout{std::chrono::seconds(30)};
+};
+
+/// A transport as the registry lists it. `unavailable` says why this build or machine lacks it; empty: it is there.
+struct Transport {
+  const char* name;
+  const char* summary;
+  std::string (*unavailable)();
+  std::unique_ptr<Wire> (*connect)(const WireOptions&, Meeting&);
+};
+
+/// All transports for real processes (not `sim`), in the order they are listed.
+const std::vector<Transport>& transports();
+/// Throws Error(kUsage) with the known names.
+const Transport& find_transport(const std::string& name);
+
+}  // namespace hopbench

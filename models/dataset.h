@@ -1,0 +1,71 @@
+// Data sets in memory, and who gets which part of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/base/random.h"
+#include "backends/compute/backend.h"
+
+namespace hopbench {
+
+/// Samples of one shape with an integer label each. Immutable; shared by all ranks of a process and by all threads.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+  virtual std::size_t size() const = 0;
+  virtual Shape shape() const = 0;
+  virtual int classes() const = 0;  // 0: no labels
+  virtual std::int32_t label(std::size_t i) const = 0;
+  /// Writes sample i's features, normalised as the data set's file says, into to[shape().size()].
+  virtual void copy_sample(std::size_t i, float* to) const = 0;
+};
+
+struct DatasetPair {
+  std::shared_ptr<const Dataset> train, test;
+};
+
+/// How the training set is divided among the workers. A pure function of the key: the same on every rank.
+struct SplitSpec {
+  enum class What { kIid, kDirichlet, kShards };
+  What what = What::kIid;
+  double alpha = 0.5;         // dirichlet: smaller is more skewed
+  int shards_per_worker = 2;  // shards: of the samples sorted by label
+};
+
+/// parts[w] = the indices of worker w: disjoint, together everything, none empty.
+std::vector<std::vector<std::uint32_t>> split(const Dataset& train, const SplitSpec& spec, int workers,
+                                              std::uint64_t seed, std::uint32_t repeat);
+
+/// One worker's seeded order over its part: a fresh permutation every epoch, no sample twice inside an epoch, whatever
+/// the batch sizes. Position p of the endless stream is sample permutation(p / part)[p mod part]: a pure function, so
+/// ranks may skip.
+class SampleOrder {
+ public:
+  SampleOrder(std::vector<std::uint32_t> part, std::uint64_t seed, std::uint32_t repeat, int rank);
+  std::size_t part_size() const { return part_.size(); }
+  /// The samples at positions first .. first + to.size().
+  void fill(std::uint64_t first, std::span<std::uint32_t> to);
+
+ private:
+  const std::vector<std::uint32_t>& epoch(std::uint64_t e);
+  std::vector<std::uint32_t> part_, permutation_;
+  std::uint64_t seed_, current_ = ~std::uint64_t{0};
+  std::uint32_t repeat_;
+  int rank_;
+};
+
+struct DatasetEntry {
+  const char* name;
+  const char* summary;
+  const char* default_path;  // a folder; "" where nothing is read
+  /// Error(kUsage) for a missing, truncated or corrupt file: the file, the byte offset, what was expected, what to do.
+  DatasetPair (*load)(const std::string& path);
+};
+const std::vector<DatasetEntry>& datasets();
+const DatasetEntry& find_dataset(const std::string& name);
+
+}  // namespace hopbench

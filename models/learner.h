@@ -1,0 +1,58 @@
+// A model as training sees it: flat parameters in, flat gradient out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/base/random.h"
+#include "backends/base/vec.h"
+#include "backends/compute/backend.h"
+
+namespace hopbench {
+
+/// Samples side by side in host memory: inputs[size][features], labels[size] (unused by some models).
+struct Batch {
+  int size = 0;
+  const float* inputs = nullptr;
+  const std::int32_t* labels = nullptr;
+};
+
+/// A run of neighbouring parameters whose gradient becomes complete at once. Listed in the order they become complete
+/// (last layer first); `done_at` is the share of the gradient's cost after which it is (from flops, forward pass
+/// included), rising to 1.
+struct Bucket {
+  std::size_t offset = 0, size = 0;
+  double done_at = 1.0;
+};
+
+struct Evaluation {
+  double loss = 0;      // mean over the samples
+  double accuracy = 0;  // share of right answers; 0 where the model has none
+};
+
+/// One instance is used by one thread at a time; every instance of a model gives the same bits for the same input.
+class Learner {
+ public:
+  virtual ~Learner() = default;
+  virtual std::size_t size() const = 0;  // parameters
+  virtual Space& space() const = 0;
+  /// The initial parameters, from draws keyed (seed, 0 rank, kInitialParameters): the same bits on every rank.
+  virtual Vec initial(std::uint64_t seed, std::uint32_t repeat) const = 0;
+  virtual const std::vector<Bucket>& buckets() const = 0;  // at least one; together they cover all parameters
+  /// Writes the gradient of the mean loss over the batch at x into g[size()]; returns that loss.
+  /// `done(i)` is called as bucket i becomes complete, in order.
+  virtual float gradient(const float* x, const Batch& batch, float* g, const std::function<void(int)>& done) = 0;
+  /// Sums over the batch: loss (not the mean) and right answers.
+  struct Score {
+    double loss_sum = 0;
+    std::int64_t correct = 0;
+  };
+  virtual Score score(const float* x, const Batch& batch) = 0;
+  virtual double flops_per_sample() const = 0;  // of one gradient
+};
+
+}  // namespace hopbench

@@ -1,0 +1,73 @@
+// The workload of a trial: a model, its data, the split among the workers, on a backend. What a Node computes with.
+//
+// Thread-safe: gradients of several ranks may be computed at once (virtual time does), each on a learner of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/base/vec.h"
+#include "models/dataset.h"
+#include "models/learner.h"
+
+namespace hopbench {
+
+struct WorkloadSpec {
+  std::string model = "lenet";
+  std::string dataset = "fashion_mnist";  // "": the model's own
+  std::string dataset_path;               // "": the data set's default
+  int batch = 32;                         // of one worker
+  SplitSpec split;
+  std::string backend = "onednn";
+  int threads = 1;  // of one gradient
+  int workers = 1;
+  std::uint64_t seed = 1;
+  std::uint32_t repeat = 0;
+  std::size_t size = 0;          // timing_only and quadratic: parameters
+  int evaluation_samples = 512;  // the first so many of the test set: the named subset of every curve
+};
+
+/// Which samples of a worker's stream a gradient uses.
+struct Samples {
+  std::int64_t first = -1;  // position in the worker's order; -1: iteration * batch
+  int count = 0;            // 0: the trial's batch
+};
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  virtual const WorkloadSpec& spec() const = 0;
+  virtual std::size_t size() const = 0;
+  virtual Space& space() const = 0;
+  virtual Vec initial() const = 0;
+  virtual const std::vector<Bucket>& buckets() const = 0;
+  virtual double flops_per_sample() const = 0;
+  /// Gradient of worker w's samples [first, first + count) at x, into g (of size(), with storage of its own). Returns
+  /// the loss.
+  virtual float gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
+                         const std::function<void(int bucket)>& done) = 0;
+  /// On the named evaluation subset of the test set.
+  virtual Evaluation evaluate(const Payload& x) = 0;
+  /// How many samples worker w owns.
+  virtual std::size_t part_size(int worker) const = 0;
+};
+
+std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec);
+
+/// A model as the registry lists it.
+struct ModelEntry {
+  const char* name;
+  const char* summary;
+  const char* default_dataset;  // "": it brings its own data
+  /// nullptr: timing_only, which computes nothing.
+  std::unique_ptr<Learner> (*create)(Backend& backend, const WorkloadSpec& spec, const Shape& input, int classes,
+                                     int largest_batch);
+};
+const std::vector<ModelEntry>& models();
+const ModelEntry& find_model(const std::string& name);
+
+}  // namespace hopbench

@@ -1,0 +1,45 @@
+// A protocol's parameters as the suite gives them: names, defaults, ranges and meanings, checked in one place.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace hopbench {
+
+using KnobValue = std::variant<bool, std::int64_t, double, std::string>;
+
+struct Knob {
+  const char* name;
+  KnobValue fallback;                // the default; its type is the knob's
+  double low = 0, high = 0;          // of numbers, both included
+  std::vector<std::string> choices;  // of strings
+  const char* meaning;               // one line
+  const char* source;                // "paper", "memory H", "ours", ...
+};
+
+/// Every knob of a protocol with its value. Asking for a name the protocol does not have is a bug (HB_ASSERT).
+class KnobValues {
+ public:
+  KnobValues() = default;
+  explicit KnobValues(std::span<const Knob> knobs);  // all defaults
+  /// Error(kUsage): unknown name (with the nearest known one), wrong type, out of range, not a choice.
+  void set(std::span<const Knob> knobs, const std::string& name, const KnobValue& value);
+
+  bool flag(const std::string& name) const;
+  int integer(const std::string& name) const;
+  double real(const std::string& name) const;
+  const std::string& text(const std::string& name) const;
+  const std::map<std::string, KnobValue>& all() const { return values_; }
+
+ private:
+  const KnobValue& at(const std::string& name) const;
+  std::map<std::string, KnobValue> values_;
+};
+
+std::string to_string(const KnobValue& value);
+
+}  // namespace hopbench

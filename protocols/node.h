@@ -1,0 +1,178 @@
+// Node: what a protocol author sees. Written once over Runtime, so a protocol is one straight-line function that runs
+// unchanged with real processes and in virtual time.
+//
+// Every wait takes a reason (`why`, static text): it becomes the deadlock report and the "time waiting, by reason"
+// column. The node measures computing, waiting, sending and bytes, so every protocol is instrumented for free and
+// equally.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/base/random.h"
+#include "backends/runtime/budget.h"
+#include "backends/runtime/runtime.h"
+#include "backends/runtime/scenario.h"
+#include "models/workload.h"
+#include "protocols/protocol.h"
+#include "protocols/topology.h"
+#include "results/record.h"
+
+namespace hopbench {
+
+// The kinds of messages the built-in protocols use. A protocol of your own may use these or count from kFirstOwnKind.
+inline constexpr Kind kParams{1}, kToken{2}, kAck{3}, kPush{4}, kPull{5}, kWeights{6}, kReduceScatter{7}, kAllGather{8},
+    kBroadcast{9}, kClock{10}, kSkip{11}, kRequest{12}, kReply{13};
+inline constexpr std::uint16_t kFirstOwnKind = 64;
+
+struct OptimizerSpec {
+  float lr = 0.05f, momentum = 0.0f, weight_decay = 0.0f;
+  bool nesterov = false;
+  std::vector<std::pair<double, float>>
+      steps;               // from this iteration on, lr is multiplied by that factor (all are applied)
+  bool per_sample = true;  // optimizer.step: "per_sample" (true) or "as_written"
+};
+
+struct StopRule {
+  Iter iterations = 0;  // a rank runs iterations 0 .. iterations-1; with credits: no limit of its own
+  Credits* credits =
+      nullptr;  // not null: each iteration takes one (protocols that are not in lock step, under `samples`)
+};
+
+/// What the trial's work costs on its clock. From a calibration or the suite, never from a stopwatch during the trial.
+struct Costs {
+  Duration gradient{};            // of one batch; scaled by samples / batch
+  double vector_bytes_per_s = 0;  // of mean and step (bytes read + written); 0: free
+};
+
+struct NodeOptions {
+  int rank = 0, workers = 1, servers = 0;
+  const Topology* graph = nullptr;  // of the workers; outlives the node
+  const Protocol* protocol = nullptr;
+  KnobValues knobs;
+  OptimizerSpec optimizer;
+  StopRule stop;
+  Costs costs;
+  Scenario scenario;
+  std::vector<int> host_of;  // rank -> host; empty: every rank on its own
+  std::uint64_t seed = 1;
+  std::uint32_t repeat = 0;
+  /// What report() hands on; called with the rank's turn. May be empty.
+  std::function<void(Iter k, Time when, std::int64_t samples, const Payload& x)> snapshot;
+};
+
+/// SGD with momentum, weight decay and steps, over a vector that the protocol owns. Its state is local and never
+/// exchanged.
+class Optimizer {
+ public:
+  /// x -= lr(k) * scale * (momentum form of g + weight_decay * x). Charged to the rank as a vector operation.
+  void step(Vec& x, const Payload& g, Iter k, double scale = 1.0);
+  float learning_rate(Iter k) const;  // as applied, step factor included
+
+ private:
+  friend class Node;
+  Optimizer(Node& node, std::size_t size);
+  Node* node_;
+  Vec momentum_;
+};
+
+struct Gradient {
+  Vec values;
+  float loss = 0;
+  int samples = 0;
+};
+
+/// One term of a weighted average, and where it came from.
+struct Term {
+  int sender = 0;
+  Iter tag = 0;
+  Payload value;
+  float weight = 1;
+};
+
+class Node {
+ public:
+  Node(Runtime& runtime, Workload& workload, NodeOptions options);
+
+  const int rank, size;  // size: workers and servers
+  bool is_server() const { return rank >= options_.workers; }
+  int worker_count() const { return options_.workers; }
+  const std::vector<int>& workers() const { return workers_; }
+  const std::vector<int>& servers() const { return servers_; }
+  const Topology& graph() const { return *options_.graph; }
+  const std::vector<int>& neighbours() const { return graph().in(rank); }  // of an undirected graph
+  int host(int r) const;
+  /// False once r has left: it finished (its body returned and its last message is here), or died and the protocol goes
+  /// on.
+  bool present(int r) const;
+
+  Time now() const { return runtime_.now(); }
+  /// The run's stop rule: to be asked exactly once for each iteration, before it.
+  bool running(Iter k);
+  /// The first iteration that no rank runs; the largest Iter where credits decide.
+  Iter end() const;
+  Random random(Purpose purpose, Iter k) const;
+
+  // --- Messages. A wait for somebody who died throws Error naming the rank, unless the protocol continues.
+  void send(int to, Kind kind, Iter k, Payload body = {}, Words words = {});
+  /// Blocks for the oldest message that matches.
+  Message recv(const Match& match, const char* why);
+  /// Blocks until `at_least` of `senders` have a matching message here; returns all matching messages that are, by
+  /// ascending sender (of one sender: oldest first). A sender that has left is not waited for.
+  std::vector<Message> gather(std::span<const int> senders, int at_least, const Match& match, const char* why);
+  std::optional<Message> take(const Match& match);
+  bool has(const Match& match) const { return runtime_.mailbox.has(match); }
+  /// Dropped if here, and on arrival from now on.
+  void ignore(const Match& match);
+  void until(const Ready& ready, const char* why);
+  bool until(const Ready& ready, Time deadline, const char* why);
+  void sleep(Duration duration, const char* why);
+  void spawn(std::function<void()> strand) { runtime_.spawn(std::move(strand)); }
+
+  // --- Arithmetic
+  Vec initial();  // the same bits on every rank
+  /// The gradient of the mean loss at x over this worker's samples of iteration k. Gives the turn away while it
+  /// computes; x may be written meanwhile (copy on write: the gradient is of x as it was). Each bucket is announced as
+  /// it is complete, with the turn, last layer first.
+  using BucketReady = std::function<void(const Bucket& bucket, const Vec& so_far)>;
+  Gradient gradient(const Vec& x, Iter k, Samples samples = {}, const BucketReady& bucket_ready = {});
+  Optimizer optimizer(std::size_t n) { return Optimizer(*this, n); }
+  const std::vector<Bucket>& buckets() const { return workload_.buckets(); }
+  /// sum of weight * value in the order given (by convention ascending sender). Charged to the rank; tells the checkers
+  /// whose vectors, which tags and weights it used.
+  Vec reduce(Iter k, std::span<const Term> terms);
+  /// For other vector operations: charges the rank for `bytes` read and written, without giving the turn away.
+  void charge(double bytes);
+
+  // --- What checkers, metrics and traces see; free of cost.
+  void enter(Iter k);                          // iteration k begins; every body calls it, from 0 on
+  void applied(int sender, Iter k);            // a server (or owner of x) applied sender's gradient of iteration k
+  void spent(int owner, std::int64_t tokens);  // took tokens from TokenQ(owner -> rank)
+  void lost(Iter k, const char* why);          // own gradient of iteration k reaches no other model
+  void report(Iter k, const Vec& x);           // the model after k finished iterations; evaluated later, off the clock
+
+  /// Counters so far; final after the body has returned (finish() closes them).
+  RankRecord& record() { return record_; }
+  void finish();
+
+ private:
+  friend class Optimizer;
+  void emit(Event event);
+  void wait(const Ready& ready, const char* why);
+  void note_departures();
+  void check_present(int r, const char* why) const;
+
+  Runtime& runtime_;
+  Workload& workload_;
+  NodeOptions options_;
+  std::vector<int> workers_, servers_;
+  std::vector<char> left_;
+  std::string gone_;  // why a wait must fail: "rank 3 died"
+  Iter entered_ = -1;
+  RankRecord record_;
+};
+
+}  // namespace hopbench

@@ -1,0 +1,57 @@
+// A protocol as the rest of the program sees it: one function and a table of facts.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocols/knobs.h"
+#include "protocols/topology.h"
+
+namespace hopbench {
+
+class Node;
+
+/// What its control flow follows, which decides how work is counted and what may be promised (fairness sections 1 and
+/// 8).
+enum class Control {
+  kLockstep,  // every rank does every iteration: stops at iteration ceil(budget / global batch)
+  kSchedule,  // ranks may do different amounts of work: iteration credits. Times follow the schedule only
+  kValues,    // control follows float values
+};
+enum class OnLoss { kStops, kContinues };      // what it does when a peer dies
+enum class StepFactor { kUnchanged, kOverN };  // of the learning rate under optimizer.step = "per_sample"
+enum class Source { kFullText, kAbstractAndCode, kMemory };
+
+/// A run of the protocol, before it starts: its settings, so that facts may depend on them.
+struct Setting {
+  const KnobValues& knobs;
+  const Topology& graph;  // of the workers
+  int workers;
+};
+
+struct Protocol {
+  std::string_view name;
+  std::string_view summary;  // one line
+  std::string_view paper;    // authors, title, venue
+  std::vector<Knob> knobs;
+  void (*body)(Node&, const KnobValues&);                // of every rank; a server asks node.is_server()
+  int (*extra_ranks)(const Setting&) = nullptr;          // servers: ranks workers .. workers + extra - 1; nullptr: none
+  std::vector<Edge> (*links)(const Setting&) = nullptr;  // who talks to whom (either way); nullptr: the graph's edges
+  std::string (*refuse)(const Setting&) = nullptr;       // why this setting is impossible; empty or nullptr: it is not
+  Control (*control)(const KnobValues&) = nullptr;       // nullptr: kLockstep
+  OnLoss on_loss = OnLoss::kStops;
+  StepFactor step_factor = StepFactor::kUnchanged;
+  int (*free_run)(const KnobValues&) = nullptr;  // iterations a rank may run ahead at the start (for the warm-up)
+  Source source = Source::kMemory;
+  std::string_view reading;   // which named reading of the paper: "hop/H1-H14"
+  bool experimental = false;  // rests on [memory M] or [memory L]
+};
+
+/// In the order of protocols/registry.cpp, then those built in from elsewhere (--protocols DIR).
+std::span<const Protocol* const> protocols();
+/// Error(kUsage) with the nearest known name.
+const Protocol& find_protocol(std::string_view name);
+
+}  // namespace hopbench

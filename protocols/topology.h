@@ -1,0 +1,42 @@
+// Who sends to whom among the workers: a directed graph without self loops, and its mixing weights.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hopbench {
+
+using Edge = std::pair<int, int>;  // a -> b: a sends to b
+
+class Topology {
+ public:
+  Topology(std::string name, int n,
+           std::vector<Edge> edges);  // duplicates are dropped; Error(kUsage) for bad ends or self loops
+
+  const std::string& name() const { return name_; }
+  int size() const { return int(in_.size()); }
+  const std::vector<int>& in(int rank) const { return in_[std::size_t(rank)]; }    // ascending, without rank
+  const std::vector<int>& out(int rank) const { return out_[std::size_t(rank)]; }  // ascending, without rank
+  bool undirected() const;
+  bool strongly_connected() const;
+  /// Edges on the shortest directed path a -> b; -1 if there is none, 0 if a == b.
+  int distance(int a, int b) const;
+  int diameter() const;
+  /// W[i][j]: what i gives j's vector in its average: 1 / (in-degree + 1) for every in-neighbour and itself.
+  std::vector<std::vector<double>> weights() const;
+  /// 1 - |second largest eigenvalue| of the weights, for undirected graphs.
+  double spectral_gap() const;
+
+ private:
+  std::string name_;
+  std::vector<std::vector<int>> in_, out_;
+};
+
+/// ring (i <-> i+-1), ring_based (ring plus i <-> i + n/2), double_ring (two ring-based graphs of n/2, joined node to
+/// node), complete, star (all <-> 0). Error(kUsage) for an unknown name (with the known ones) or an n it is not defined
+/// for.
+Topology make_topology(const std::string& name, int n);
+const std::vector<std::pair<const char*, const char*>>& topologies();  // name, one line
+
+}  // namespace hopbench

@@ -1,0 +1,128 @@
+// What a trial leaves behind, as plain data. Writers (JSON, CSV, tables) and checkers read it; nothing here computes.
+// This is the lowest header of the house: it sees backends/base only, and everybody may see it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backends/base/time.h"
+
+namespace hopbench {
+
+using Iter = std::int64_t;
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The event stream: what a protocol does, as checkers, traces and metrics see it. It is the only thing they see.
+
+enum class EventKind : std::uint8_t {
+  kEnter,     // rank entered iteration iter (iter 0 at the start); from -> iter is a jump if it is more than one ahead
+  kGradient,  // rank finished computing a gradient of iteration iter on `count` samples; value = the loss
+  kReduced,   // rank combined the vectors of `senders` (their tags, the weights used) into its own in iteration iter
+  kApplied,  // rank (a server, or a worker's own step) applied a gradient that sender `peer` computed in iteration iter
+  kSend,     // rank posted a message of `kind`, iteration iter, `count` = words[0] if any, to peer
+  kDeliver,  // rank's mailbox received it from peer
+  kDrop,     // rank's mailbox dropped it (ignored: too late)
+  kTake,     // a strand of rank took it from the mailbox
+  kSpend,    // rank removed `count` tokens of peer's queue TokenQ(peer -> rank)
+  kWait,     // rank waited from `since` until now; text = the reason
+  kLost,     // a gradient of rank, iteration iter, will be in no other model; text = why
+  kReport,   // rank reported a snapshot after iteration iter
+  kFinished,  // rank's body returned
+  kGone,      // peer is known dead to rank
+};
+
+struct Event {
+  Time time{};
+  int rank = 0;
+  EventKind what = EventKind::kEnter;
+  Iter iter = 0;
+  int peer = -1;
+  std::uint16_t kind = 0;  // message kind
+  std::int64_t count = 0;  // tokens, samples, words[0]
+  double value = 0;
+  Time since{};
+  std::vector<int> senders;  // kReduced only
+  std::vector<Iter> tags;
+  std::vector<float> weights;
+  const char* text = "";  // static storage: a reason
+};
+
+/// Sees every event, in the order of the trial's clock within a rank (virtual time: across all ranks).
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on(const Event& event) = 0;
+  /// Virtual time only: called after each simulated event has been dealt with and every strand waits again. Invariants
+  /// that a strand may break and mend within one turn are checked here.
+  virtual void settled(Time) {}
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The record of a trial
+
+/// One finished iteration of a rank: the raw material of every rate.
+struct IterationMark {
+  Time end{};
+  Iter iter = 0;
+  std::int32_t samples = 0;  // 0: jumped
+  Duration compute{};        // as paced, slowdown included
+  float loss = 0;
+};
+
+struct RankRecord {
+  int rank = 0;
+  bool server = false;
+  std::vector<IterationMark> marks;
+  Time finished{};
+  Duration compute{}, send{}, injected_delay{}, vector_ops{};
+  std::map<std::string, Duration> waits;  // by reason
+  std::int64_t iters = 0, iters_jumped = 0, gradients = 0, gradients_lost = 0, samples = 0;
+  std::int64_t messages_sent = 0, bytes_sent = 0;
+  std::int64_t slow_events = 0;  // iterations that met a slowdown
+  std::int64_t overruns = 0;     // paced iterations whose work did not fit (real processes)
+  double staleness_mean = 0;     // own iteration minus tag, over the terms of every reduce, own term left out
+  std::int64_t staleness_max = 0;
+  double gap_mean = 0;  // own iteration minus the slowest live worker's, over its own entries
+  std::int64_t gap_max = 0;
+  std::int64_t queue_max = 0;  // most messages in the mailbox
+  // Real processes only; these measure the host, not the protocol.
+  double cpu_s = 0, cpu_wait_s = 0,
+         contended_s = 0;  // contended: run delay outside compute slots or past their deadline
+  std::int64_t max_rss_bytes = 0;
+};
+
+struct CurvePoint {
+  std::string model;  // mean | median rank | worst rank | server
+  Time time{};
+  double iteration = 0;      // mean over ranks
+  std::int64_t samples = 0;  // summed over ranks
+  double loss = 0, accuracy = 0, consensus_distance = 0;
+};
+
+enum class TrialStatus { kOk, kFailed, kInterrupted };
+
+struct TrialRecord {
+  std::string id;    // suite/measure/scenario/variant/seed/repeat: readable, unique in a run
+  std::string hash;  // of the resolved trial: what --resume compares
+  TrialStatus status = TrialStatus::kOk;
+  std::string reason;                 // of a failure: rank, signal, phase; empty when ok
+  std::vector<std::string> warnings;  // oversubscribed, cpu-contended, overpaced, not steady
+  // The trial's clock (real or virtual)
+  double time_s = 0;
+  std::vector<RankRecord> ranks;
+  std::vector<CurvePoint> curve;
+  std::string params_hash;
+  // Rates over the steady window (fairness section 5)
+  double window_start_s = 0, window_end_s = 0, samples_per_s = 0, iters_per_s = 0, wait_share = 0,
+         median_iteration_s = 0;
+  std::string main_wait;                                           // the reason with the most waiting time
+  double ideal_samples_per_s = 0, slowest_rank_samples_per_s = 0;  // bound rows, from the paired draws and the cost
+  double overrun_share = 0;
+  // The host (host.csv)
+  double wall_s = 0, cpu_s = 0;
+  std::int64_t max_rss_bytes = 0;
+};
+
+}  // namespace hopbench

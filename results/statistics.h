@@ -1,0 +1,40 @@
+// The few statistics that tables use, each with the rule for when it may be shown (fairness section 5).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace hopbench {
+
+double median(std::span<const double> values);              // NaN for none
+double quantile(std::span<const double> values, double p);  // linear interpolation (type 7)
+double mean_of(std::span<const double> values);
+double deviation(std::span<const double> values);  // sample standard deviation; NaN below 2
+/// The p-quantile of Student's t with `freedom` degrees of freedom.
+double t_quantile(double p, int freedom);
+
+struct Interval {
+  double low = 0, high = 0;
+};
+
+/// A ratio of paired measurements: geometric mean of a[i] / b[i], and the two-sided 95 % t-interval of the log ratios
+/// from 3 pairs.
+struct PairedRatio {
+  int n = 0;
+  double ratio = 0;
+  std::optional<Interval> interval;  // nothing below 3 pairs
+};
+PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b);
+
+/// Least-squares fit that never rises (pool adjacent violators), weights equal.
+std::vector<double> fit_falling(std::span<const double> y);
+
+/// Where a curve of losses reaches the target. `fitted`: interpolated crossing of the fitted falling curve. `held`: x
+/// of the first of `hold` points in a row at or below the target. Nothing where it is not reached.
+struct Crossing {
+  std::optional<double> fitted, held;
+};
+Crossing time_to_target(std::span<const double> x, std::span<const double> loss, double target, int hold);
+
+}  // namespace hopbench

@@ -1,0 +1,74 @@
+// A trial: one variant in one scenario, one seed and repeat, fully resolved. Plain data: what --resume hashes, what a
+// rank of a real trial is sent, what the context records.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backends/runtime/network.h"
+#include "backends/runtime/scenario.h"
+#include "backends/runtime/strand.h"
+#include "models/workload.h"
+#include "protocols/node.h"
+#include "protocols/topology.h"
+
+namespace hopbench {
+
+/// What a trial measures (a [[measure]] block of the suite).
+enum class What { kRate, kConvergence };
+
+struct StopSpec {
+  enum class Kind { kIterations, kSamples } kind = Kind::kIterations;
+  std::int64_t amount = 50;  // iterations after the warm-up, a rank (kIterations); samples summed over ranks (kSamples)
+};
+
+struct TrialSpec {
+  // Names
+  std::string suite, measure, scenario_name, protocol, label;  // label: the variant's name in tables
+  What what = What::kRate;
+  int order = 0;  // index in the run
+
+  // What runs
+  WorkloadSpec workload;  // model, data, batch, split, backend, threads, workers, seed, repeat
+  KnobValues knobs;
+  OptimizerSpec optimizer;
+  std::string topology = "ring_based";
+  std::vector<Edge> edges;  // topology = "edges"
+  Scenario scenario;
+  std::string transport = "gloo";  // gloo | shm | sim
+  NetworkSpec network;             // sim
+  bool instant_network = false;    // sim: the schedule's own critical path (no communication, free vector operations)
+  StopSpec stop;
+  bool pace = true;
+  Costs costs;          // gradient 0: to be calibrated (real processes with pace = "auto")
+  Duration step_p99{};  // of a step with all ranks stepping together, where it was calibrated; 0: not
+  std::uint64_t seed = 1;
+  std::uint32_t repeat = 0;
+  Iter warmup = 10;  // iterations a rank left out of rates, before the 2 s rule
+  Duration warmup_time{std::chrono::seconds(2)};
+  int evaluations = 0;     // curve points; 0: only the end
+  double target_loss = 0;  // 0: none
+  int target_hold = 3;
+  std::string interface;  // gloo: network interface, "" = loopback
+
+  // Limits and schedules; not part of the hash
+  Duration rendezvous_timeout{std::chrono::seconds(30)}, stall_timeout{std::chrono::seconds(60)};
+  Duration trial_timeout{std::chrono::minutes(30)};
+  StrandKind strands = StrandKind::kFibers;
+  int sim_threads = 0;  // 0: as many as cores
+  std::uint64_t shuffle = 0;
+  bool events = true;  // write the event log
+
+  int workers() const { return workload.workers; }
+  /// suite/measure/scenario/label/seed/repeat
+  std::string id() const;
+  /// 16 hex digits over everything above the limits.
+  std::string hash() const;
+};
+
+/// The whole spec as JSON text and back: what a rank is sent, and what the context stores.
+std::string to_json(const TrialSpec& spec);
+TrialSpec trial_from_json(const std::string& text);
+
+}  // namespace hopbench
