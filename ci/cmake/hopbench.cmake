@@ -29,25 +29,34 @@ find_package(CLI11 REQUIRED)
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED)
 find_path(RANDOM123_INCLUDE Random123/philox.h REQUIRED)
 
-# hb_optional(PART package target): sets HB_HAVE_PART, honouring HOPBENCH_PART = AUTO | ON | OFF.
-function(hb_optional part package target)
+# hb_optional(PART target package...): sets HB_HAVE_PART, honouring HOPBENCH_PART = AUTO | ON | OFF.
+function(hb_optional part target)
   set(have OFF)
   if(NOT HOPBENCH_${part} STREQUAL "OFF")
-    if(HOPBENCH_${part} STREQUAL "ON")
-      find_package(${package} REQUIRED ${ARGN})
-    else()
-      find_package(${package} QUIET ${ARGN})
+    if(ARGN)
+      find_package(${ARGN} QUIET)
     endif()
     if(TARGET ${target})
       set(have ON)
+    elseif(HOPBENCH_${part} STREQUAL "ON")
+      message(FATAL_ERROR "HOPBENCH_${part}=ON, but ${target} was not found")
     endif()
   endif()
   message(STATUS "hopbench: ${part} ${have}")
   set(HB_HAVE_${part} ${have} PARENT_SCOPE)
 endfunction()
-hb_optional(ONEDNN dnnl DNNL::dnnl)
-hb_optional(GLOO Gloo gloo)
-hb_optional(FIBERS Boost Boost::context COMPONENTS context)
+
+# Debian's dnnl-config.cmake insists on OpenCL, which the library itself does without: take header and library as they are.
+find_path(DNNL_INCLUDE dnnl.hpp)
+find_library(DNNL_LIBRARY dnnl)
+if(DNNL_INCLUDE AND DNNL_LIBRARY)
+  add_library(DNNL::dnnl UNKNOWN IMPORTED)
+  set_target_properties(DNNL::dnnl PROPERTIES IMPORTED_LOCATION "${DNNL_LIBRARY}"
+                        INTERFACE_INCLUDE_DIRECTORIES "${DNNL_INCLUDE}")
+endif()
+hb_optional(ONEDNN DNNL::dnnl)
+hb_optional(GLOO gloo Gloo)
+hb_optional(FIBERS Boost::context Boost COMPONENTS context)
 
 # hb_library(name SOURCES ... LINK ...): a static library of one folder; includes are quoted from the root.
 function(hb_library name)
