@@ -1,0 +1,139 @@
+#include "backends/base/space.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "backends/base/error.h"
+
+namespace hopbench {
+namespace {
+
+// Freed blocks are kept by size, so that a training loop allocates from the system only in its first iterations.
+class HostSpace final : public Space {
+ public:
+  ~HostSpace() override {
+    for (auto& [n, blocks] : free_) {
+      for (float* block : blocks) std::free(block);
+    }
+  }
+  const char* name() const override { return "host"; }
+
+  float* allocate(std::size_t n) override {
+    if (n == 0) return nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      std::vector<float*>& blocks = free_[n];
+      if (!blocks.empty()) {
+        float* block = blocks.back();
+        blocks.pop_back();
+        return block;
+      }
+    }
+    const std::size_t bytes = (n * sizeof(float) + kAlign - 1) / kAlign * kAlign;
+    void* memory = std::aligned_alloc(kAlign, bytes);
+    if (memory == nullptr) {
+      throw environment_error("out of memory: a vector of " + std::to_string(bytes) +
+                              " bytes was refused: use fewer ranks");
+    }
+    return static_cast<float*>(memory);
+  }
+
+  void release(float* data, std::size_t n) noexcept override {
+    if (data == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    std::vector<float*>& blocks = free_[n];
+    if (blocks.size() < kKept) {
+      blocks.push_back(data);
+    } else {
+      std::free(data);
+    }
+  }
+
+  void fill(float* y, float value, std::size_t n) override {
+    for (std::size_t i = 0; i < n; ++i) y[i] = value;
+  }
+  void copy(float* to, const float* from, std::size_t n) override {
+    if (n > 0) std::memcpy(to, from, n * sizeof(float));
+  }
+  void read(const float* from, float* host, std::size_t n) override { copy(host, from, n); }
+  void write(float* to, const float* host, std::size_t n) override { copy(to, host, n); }
+  void axpy(float* y, float a, const float* x, std::size_t n) override {
+    for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
+  }
+  void scale(float* y, float a, std::size_t n) override {
+    for (std::size_t i = 0; i < n; ++i) y[i] *= a;
+  }
+
+  void weighted_sum(float* out, std::span<const float* const> in, std::span<const float> weights,
+                    std::size_t n) override {
+    // Blocks that stay in the first-level cache while all terms pass over them; the order of the terms is the order
+    // given.
+    constexpr std::size_t kBlock = 4096;
+    for (std::size_t begin = 0; begin < n; begin += kBlock) {
+      const std::size_t size = std::min(kBlock, n - begin);
+      float* y = out + begin;
+      const float* first = in[0] + begin;
+      for (std::size_t i = 0; i < size; ++i) y[i] = weights[0] * first[i];
+      for (std::size_t t = 1; t < in.size(); ++t) axpy(y, weights[t], in[t] + begin, size);
+    }
+  }
+
+  double dot(const float* x, const float* y, std::size_t n) override {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+    return sum;
+  }
+
+  void sgd(float* x, float* m, const float* g, const SgdStep& s, std::size_t n) override {
+    if (m == nullptr) {
+      for (std::size_t i = 0; i < n; ++i) x[i] -= s.lr * (g[i] + s.weight_decay * x[i]);
+      return;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      const float slope = g[i] + s.weight_decay * x[i];
+      m[i] = s.momentum * m[i] + slope;
+      x[i] -= s.lr * (s.nesterov ? slope + s.momentum * m[i] : m[i]);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kAlign = 64;
+  static constexpr std::size_t kKept = 64;  // blocks of one size
+  std::mutex mutex_;
+  std::map<std::size_t, std::vector<float*>> free_;
+};
+
+class NullSpace final : public Space {
+ public:
+  const char* name() const override { return "null"; }
+  float* allocate(std::size_t) override { return nullptr; }
+  void release(float*, std::size_t) noexcept override {}
+  void fill(float*, float, std::size_t) override {}
+  void copy(float*, const float*, std::size_t) override {}
+  void read(const float*, float* host, std::size_t n) override { std::memset(host, 0, n * sizeof(float)); }
+  void write(float*, const float*, std::size_t) override {}
+  void axpy(float*, float, const float*, std::size_t) override {}
+  void scale(float*, float, std::size_t) override {}
+  void weighted_sum(float*, std::span<const float* const>, std::span<const float>, std::size_t) override {}
+  double dot(const float*, const float*, std::size_t) override { return 0; }
+  void sgd(float*, float*, const float*, const SgdStep&, std::size_t) override {}
+};
+
+}  // namespace
+
+Space& host_space() {
+  static HostSpace space;
+  return space;
+}
+
+Space& null_space() {
+  static NullSpace space;
+  return space;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,113 @@
+#include "backends/base/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+namespace hopbench {
+namespace {
+
+// Edit distance in which exchanging two neighbours counts once (optimal string alignment): "bacth" is one slip from
+// "batch".
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+// Splits "1.5ms" into 1.5 and "ms"; false if there is no number in front.
+bool split_number(std::string_view text, double& number, std::string_view& unit) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !std::isfinite(number)) return false;
+  unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
+  return true;
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, std::span<const std::string> candidates) {
+  std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
+  std::string found;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best) {
+      best = distance;
+      found = candidate;
+    }
+  }
+  return found;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+  const std::string found = nearest(word, candidates);
+  return found.empty() ? "" : " Did you mean '" + found + "'?";
+}
+
+std::string join(std::span<const std::string> parts, std::string_view between) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (&part != parts.data()) text += between;
+    text += part;
+  }
+  return text;
+}
+
+bool parse_duration(std::string_view text, long long& nanoseconds) {
+  static constexpr std::pair<std::string_view, double> kUnits[] = {{"ns", 1},  {"us", 1e3},   {"ms", 1e6},
+                                                                   {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}};
+  double number = 0;
+  std::string_view unit;
+  if (!split_number(text, number, unit)) return false;
+  for (const auto& [name, factor] : kUnits) {
+    if (unit == name) {
+      if (std::abs(number * factor) > 9e18) return false;
+      nanoseconds = std::llround(number * factor);
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string duration_text(long long nanoseconds) {
+  static constexpr std::pair<std::string_view, long long> kUnits[] = {
+      {"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}, {"ns", 1}};
+  for (const auto& [name, factor] : kUnits) {
+    // The largest unit that says it exactly in at most three decimals: 1.5s, 1500.001us.
+    if (nanoseconds != 0 && std::llabs(nanoseconds) >= factor &&
+        (factor < 1000 || nanoseconds % (factor / 1000) == 0)) {
+      char digits[32];
+      const auto [end, error] = std::to_chars(digits, digits + sizeof digits, double(nanoseconds) / double(factor));
+      return (error == std::errc() ? std::string(digits, end) : std::to_string(nanoseconds)) + std::string(name);
+    }
+  }
+  return std::to_string(nanoseconds) + "ns";
+}
+
+bool parse_rate(std::string_view text, double& bytes_per_s) {
+  static constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"", 1},       {"B/s", 1},        {"kB/s", 1e3},     {"MB/s", 1e6},
+      {"GB/s", 1e9}, {"kbit/s", 125.0}, {"Mbit/s", 125e3}, {"Gbit/s", 125e6}};
+  double number = 0;
+  std::string_view unit;
+  if (!split_number(text, number, unit) || number < 0) return false;
+  for (const auto& [name, factor] : kUnits) {
+    if (unit == name) {
+      bytes_per_s = number * factor;
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace hopbench
