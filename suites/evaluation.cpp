@@ -1,0 +1,134 @@
+#include "suites/evaluation.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <functional>
+#include <future>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace hopbench {
+namespace {
+
+struct PointScores {
+  std::vector<Evaluation> ranks;
+  Evaluation mean;
+  double consensus_distance = 0;
+};
+
+// Runs jobs 0 .. n-1 on `threads` threads; what a job throws comes out.
+void in_parallel(std::size_t n, int threads, const std::function<void(std::size_t)>& job) {
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < n; i = next++) job(i);
+  };
+  std::vector<std::future<void>> others;
+  for (int t = 1; t < threads; ++t) others.push_back(std::async(std::launch::async, work));
+  work();
+  for (std::future<void>& other : others) other.get();
+}
+
+double distance_from(const Vec& mean, const std::vector<Payload>& xs) {
+  double sum = 0;
+  for (const Payload& x : xs) {
+    Vec difference = mean;
+    difference.axpy(-1.0f, x);
+    const double norm = difference.norm();
+    sum += norm * norm;
+  }
+  return std::sqrt(sum / double(xs.size()));
+}
+
+CurvePoint named(CurvePoint point, const char* model, const Evaluation& scores) {
+  point.model = model;
+  point.loss = scores.loss;
+  point.accuracy = scores.accuracy;
+  return point;
+}
+
+}  // namespace
+
+CurveRecorder::CurveRecorder(int workers, int points, std::int64_t samples, const Payload& initial)
+    : latest_(std::size_t(workers), Snapshot{0, 0, initial}) {
+  if (points > 0) {
+    interval_ = std::max<std::int64_t>(1, samples / points);
+    next_ = interval_;
+    keep(Time{});
+  }
+}
+
+void CurveRecorder::keep(Time when) { points_.push_back({when, latest_}); }
+
+void CurveRecorder::report(int rank, Iter k, Time when, std::int64_t samples, const Payload& x) {
+  Snapshot& mine = latest_[std::size_t(rank)];
+  total_ += samples - mine.samples;
+  mine = {k, samples, x};
+  last_ = std::max(last_, when);
+  if (interval_ > 0 && total_ >= next_) {
+    keep(when);
+    while (next_ <= total_) next_ += interval_;
+  }
+}
+
+std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads) {
+  if (points_.empty() || points_.back().time != last_) keep(last_);
+  // Replicas are often the same bits (all-reduce) and snapshots of slow ranks stay: each distinct vector is evaluated
+  // once.
+  std::vector<Payload> distinct;
+  std::map<std::uint64_t, std::size_t> index;
+  const auto place = [&](const Payload& x) {
+    const auto [found, fresh] = index.try_emplace(hash_bits(x), distinct.size());
+    if (fresh) distinct.push_back(x);
+    return found->second;
+  };
+  std::vector<std::vector<std::size_t>> of_ranks;
+  std::vector<std::size_t> of_mean;
+  std::vector<double> distances;
+  for (const Point& point : points_) {
+    std::vector<Payload> xs;
+    std::vector<std::size_t> places;
+    for (const Snapshot& snapshot : point.ranks) {
+      xs.push_back(snapshot.x);
+      places.push_back(place(snapshot.x));
+    }
+    const bool equal = std::all_of(places.begin(), places.end(), [&](std::size_t p) { return p == places[0]; });
+    const Vec average = equal ? Vec::copy_of(xs[0]) : mean(xs);
+    of_mean.push_back(place(average.share()));
+    distances.push_back(equal ? 0.0 : distance_from(average, xs));
+    of_ranks.push_back(std::move(places));
+  }
+  std::vector<Evaluation> scores(distinct.size());
+  in_parallel(distinct.size(), threads, [&](std::size_t i) { scores[i] = workload.evaluate(distinct[i]); });
+
+  std::vector<CurvePoint> curve;
+  for (std::size_t p = 0; p < points_.size(); ++p) {
+    CurvePoint point{.model = {},
+                     .time = points_[p].time,
+                     .iteration = 0,
+                     .samples = 0,
+                     .loss = 0,
+                     .accuracy = 0,
+                     .consensus_distance = distances[p]};
+    for (const Snapshot& snapshot : points_[p].ranks) {
+      point.iteration += double(snapshot.iter) / double(latest_.size());
+      point.samples += snapshot.samples;
+    }
+    std::vector<std::size_t> by_loss = of_ranks[p];
+    std::stable_sort(by_loss.begin(), by_loss.end(),
+                     [&](std::size_t a, std::size_t b) { return scores[a].loss < scores[b].loss; });
+    curve.push_back(named(point, "mean", scores[of_mean[p]]));
+    curve.push_back(named(point, "median rank", scores[by_loss[(by_loss.size() - 1) / 2]]));
+    curve.push_back(named(point, "worst rank", scores[by_loss.back()]));
+  }
+  return curve;
+}
+
+std::string params_hash(const std::vector<Payload>& finals) {
+  std::uint64_t hash = 0;
+  for (const Payload& x : finals) hash = hash_bits(x, hash);
+  return fmt::format("{:016x}", hash);
+}
+
+}  // namespace hopbench

@@ -1,0 +1,48 @@
+// Evaluation: off every clock, on a fixed named subset, every so many samples (fairness section 3).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backends/base/vec.h"
+#include "models/workload.h"
+#include "results/record.h"
+
+namespace hopbench {
+
+/// Keeps every worker's latest snapshot (a reference, never a copy), and all of them each time the workers together
+/// have done another interval of samples. The mean at t thus uses each rank's last snapshot at or before t.
+class CurveRecorder {
+ public:
+  /// `points` after the start, evenly over `samples` in all; 0: only the end.
+  CurveRecorder(int workers, int points, std::int64_t samples, const Payload& initial);
+
+  void report(int rank, Iter k, Time when, std::int64_t samples, const Payload& x);
+
+  /// Evaluates what was kept, and the end: mean, median rank, worst rank of each point. `threads` evaluations at a
+  /// time.
+  std::vector<CurvePoint> evaluate(Workload& workload, int threads);
+
+ private:
+  struct Snapshot {
+    Iter iter = 0;
+    std::int64_t samples = 0;
+    Payload x;
+  };
+  struct Point {
+    Time time{};
+    std::vector<Snapshot> ranks;
+  };
+  void keep(Time when);
+
+  std::vector<Snapshot> latest_;
+  std::vector<Point> points_;
+  std::int64_t interval_ = 0, next_ = 0, total_ = 0;
+  Time last_{};
+};
+
+/// 16 hex digits over all workers' final vectors in rank order.
+std::string params_hash(const std::vector<Payload>& finals);
+
+}  // namespace hopbench

@@ -1,0 +1,118 @@
+#include "suites/plan.h"
+
+#include <algorithm>
+#include <set>
+
+namespace hopbench {
+namespace {
+
+Topology graph_of(const TrialSpec& spec) {
+  if (spec.topology == "edges") return Topology("edges", spec.workers(), spec.edges);
+  return make_topology(spec.topology, spec.workers());
+}
+
+std::vector<std::vector<int>> peers_of(const Plan& plan, const Setting& setting) {
+  std::vector<std::set<int>> sets(static_cast<std::size_t>(plan.ranks()));
+  const auto connect = [&](int a, int b) {
+    HB_ASSERT(a >= 0 && b >= 0 && a < plan.ranks() && b < plan.ranks());
+    if (a == b) return;
+    sets[std::size_t(a)].insert(b);
+    sets[std::size_t(b)].insert(a);
+  };
+  if (plan.protocol->links != nullptr) {
+    for (const auto& [a, b] : plan.protocol->links(setting)) connect(a, b);
+  } else {
+    for (int a = 0; a < plan.workers; ++a) {
+      for (const int b : plan.graph.out(a)) connect(a, b);
+    }
+  }
+  std::vector<std::vector<int>> peers;
+  for (const std::set<int>& set : sets) peers.emplace_back(set.begin(), set.end());
+  return peers;
+}
+
+// One server a worker sits beside its worker; fewer (or more) have hosts of their own.
+std::vector<int> hosts_of(const TrialSpec& spec, int workers, int servers) {
+  std::vector<int> host_of = spec.network.host_of;
+  if (host_of.empty()) {
+    for (int r = 0; r < workers; ++r) host_of.push_back(r);
+  }
+  host_of.resize(std::size_t(workers), 0);
+  const int first_free = *std::max_element(host_of.begin(), host_of.end()) + 1;
+  for (int s = 0; s < servers; ++s) host_of.push_back(servers == workers ? host_of[std::size_t(s)] : first_free + s);
+  return host_of;
+}
+
+Iter warmup_of(const TrialSpec& spec, const Protocol& protocol) {
+  Iter warmup = spec.warmup;
+  if (protocol.free_run != nullptr) warmup = std::max<Iter>(warmup, 2 * protocol.free_run(spec.knobs));
+  const auto cost = spec.costs.gradient.count();
+  if (cost > 0) warmup = std::max<Iter>(warmup, (spec.warmup_time.count() + cost - 1) / cost);
+  return warmup;
+}
+
+std::int64_t divided_up(std::int64_t amount, std::int64_t by) { return (amount + by - 1) / by; }
+
+}  // namespace
+
+Plan make_plan(const TrialSpec& spec) {
+  Plan plan(graph_of(spec));
+  plan.protocol = &find_protocol(spec.protocol);
+  plan.workers = spec.workers();
+  const Setting setting{spec.knobs, plan.graph, plan.workers};
+  if (plan.protocol->refuse != nullptr) {
+    if (const std::string why = plan.protocol->refuse(setting); !why.empty())
+      throw usage_error(spec.label + ": " + why);
+  }
+  if (plan.protocol->extra_ranks != nullptr) plan.servers = plan.protocol->extra_ranks(setting);
+  plan.peers = peers_of(plan, setting);
+  plan.host_of = hosts_of(spec, plan.workers, plan.servers);
+  plan.warmup = warmup_of(spec, *plan.protocol);
+  const int batch = spec.workload.batch;
+  const bool lockstep = plan.protocol->control == nullptr || plan.protocol->control(spec.knobs) == Control::kLockstep;
+  if (spec.stop.kind == StopSpec::Kind::kIterations) {
+    plan.iterations = spec.stop.amount + (spec.what == What::kRate ? plan.warmup : 0);
+  } else if (lockstep) {
+    plan.iterations = divided_up(spec.stop.amount, std::int64_t{batch} * plan.workers);
+  } else {
+    plan.credits = divided_up(spec.stop.amount, batch);
+  }
+  return plan;
+}
+
+NodeOptions node_options(const TrialSpec& spec, const Plan& plan, int rank, Credits* credits) {
+  return {.rank = rank,
+          .workers = plan.workers,
+          .servers = plan.servers,
+          .graph = &plan.graph,
+          .protocol = plan.protocol,
+          .knobs = spec.knobs,
+          .optimizer = spec.optimizer,
+          .stop = {.iterations = plan.iterations, .credits = plan.iterations > 0 ? nullptr : credits},
+          .costs = spec.costs,
+          .scenario = spec.scenario,
+          .host_of = plan.host_of,
+          .seed = spec.seed,
+          .repeat = spec.repeat,
+          .snapshot = {}};
+}
+
+Bounds rate_bounds(const TrialSpec& spec, const Plan& plan) {
+  Bounds bounds;
+  if (spec.costs.gradient.count() <= 0) return bounds;
+  const Iter iterations =
+      plan.iterations > 0 ? plan.iterations : std::max<Iter>(1, divided_up(plan.credits, plan.workers));
+  double slowest = 0;
+  for (int r = 0; r < plan.workers; ++r) {
+    const Scenario::Where where{spec.seed, spec.repeat, r, plan.host_of[std::size_t(r)]};
+    Time now{};
+    for (Iter k = 0; k < iterations; ++k) now += scaled(spec.costs.gradient, spec.scenario.slowdown(where, k, now));
+    const double rate = double(iterations) * spec.workload.batch / to_seconds(now);
+    bounds.ideal += rate;
+    slowest = r == 0 ? rate : std::min(slowest, rate);
+  }
+  bounds.slowest = slowest * plan.workers;
+  return bounds;
+}
+
+}  // namespace hopbench

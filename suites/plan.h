@@ -1,0 +1,44 @@
+// What a TrialSpec means, worked out once and used alike by virtual time and by real processes: who talks to whom, who
+// sits where, how many iterations, what each Node is given.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protocols/node.h"
+#include "protocols/protocol.h"
+#include "protocols/topology.h"
+#include "suites/trial.h"
+
+namespace hopbench {
+
+struct Plan {
+  explicit Plan(Topology workers_graph) : graph(std::move(workers_graph)) {}
+
+  const Protocol* protocol = nullptr;
+  Topology graph;  // of the workers
+  int workers = 0, servers = 0;
+  std::vector<std::vector<int>> peers;  // rank -> the ranks it is connected with, ascending
+  std::vector<int> host_of;             // rank -> host
+  Iter warmup = 0;      // iterations a rank left out of rates: at least max(10, 2 x free run, 2 s of the cost)
+  Iter iterations = 0;  // a rank; 0: credits decide
+  std::int64_t credits = 0;
+
+  int ranks() const { return workers + servers; }
+};
+
+/// Error(kUsage) for what the suite should have refused.
+Plan make_plan(const TrialSpec& spec);
+
+/// `graph` and `host_of` of the result refer to the plan, which must outlive the node.
+NodeOptions node_options(const TrialSpec& spec, const Plan& plan, int rank, Credits* credits);
+
+/// The bound rows of every table, samples/s over all workers, from the trial's cost and its (paired) slowdowns: `ideal`
+/// if nobody ever waited, `slowest` if everybody went at the pace of the slowest worker.
+struct Bounds {
+  double ideal = 0, slowest = 0;
+};
+Bounds rate_bounds(const TrialSpec& spec, const Plan& plan);
+
+}  // namespace hopbench
