@@ -1,6 +1,7 @@
 // Evaluation: off every clock, on a fixed named subset, every so many samples (fairness section 3).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ class CurveRecorder {
   CurveRecorder(int workers, int points, std::int64_t samples, const Payload& initial);
 
   void report(int rank, Iter k, Time when, std::int64_t samples, const Payload& x);
+
+  /// Worker `rank`'s last snapshot.
+  const Payload& latest(int rank) const { return latest_[std::size_t(rank)].x; }
 
   /// Evaluates what was kept, and the end: mean, median rank, worst rank of each point. `threads` evaluations at a
   /// time.

@@ -1,5 +1,10 @@
 // Runs one trial: builds workload, runtime and nodes from its spec, and turns what the ranks leave behind into a
 // record.
+//
+//   execute_trial (launcher)  --launch-->  rank_main (child)  --> real processes: one rank over a Wire (rank.cpp)
+//                                                             --> virtual time: simulate_trial, all ranks
+//                                                             (simulate.cpp)
+//                                                             --> calibration: one rank stepping (calibrate.cpp)
 #pragma once
 
 #include <atomic>
@@ -8,12 +13,13 @@
 
 #include "backends/runtime/board.h"
 #include "results/record.h"
+#include "suites/plan.h"
 #include "suites/trial.h"
 
 namespace hopbench {
 
 struct ExecuteOptions {
-  const std::atomic<int>* interrupts = nullptr;
+  const std::atomic<int>* interrupts = nullptr;  // rises with every ^C
   std::function<void(const Board&, const TrialSpec&)> progress;
   std::string event_log;  // file for the JSON lines; empty: none
 };
@@ -22,21 +28,21 @@ struct ExecuteOptions {
 /// what happens inside the trial: the record says it failed, and why.
 TrialRecord execute_trial(const TrialSpec& spec, const ExecuteOptions& options);
 
-/// The same virtual-time trial in this process: tests, `bench sim`. Throws.
-TrialRecord simulate_trial(const TrialSpec& spec, Observer* observer = nullptr);
+/// The same virtual-time trial in this process: tests, `bench sim`. `board` shows progress and may be null. Throws.
+TrialRecord simulate_trial(const TrialSpec& spec, Observer* observer = nullptr, Board* board = nullptr);
 
-/// The body of a child process that execute_trial started (the hidden command `rank`); returns its exit code.
+/// The body of a child process that launch() started (the hidden command `rank`); returns its exit code.
 int rank_main();
 
-/// p99 of a step with all ranks of the spec stepping together, and vector bytes/s under that load: what `calibrate`
-/// measures.
+/// What a step, a vector operation and a message cost with all ranks of the trial at work at once.
 struct Calibration {
   Duration step_median{}, step_p99{};
-  Duration cost{};  // 1.25 x p99, rounded up to 5 ms
-  double vector_bytes_per_s = 0;
-  Duration latency{};    // of a small message between two ranks of the transport, one way, median
-  double bandwidth = 0;  // bytes/s of a large one
+  Duration cost{};                // 1.25 x p99, rounded up to 5 ms: what `pace = "auto"` becomes
+  double vector_bytes_per_s = 0;  // of mean and step
+  Duration latency{};             // of a small message between two ranks, one way, median, every rank sending
+  double bandwidth = 0;           // bytes/s of a large one, every rank sending
 };
+/// Real processes, all workers of the spec. Throws Error naming the rank if one fails.
 Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts);
 
 }  // namespace hopbench

@@ -1,0 +1,222 @@
+// Calibration: what a step costs while all ranks step together, as they will in the trial. A paced trial gives every
+// iteration a slot, so the steps are measured in slots too: all ranks start one at the same instant, and what counts is
+// when it is done.
+#include "suites/calibrate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "backends/transport/wire.h"
+#include "results/statistics.h"
+#include "suites/execute.h"
+#include "suites/job.h"
+
+namespace hopbench {
+namespace {
+
+using nlohmann::json;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr double kProbeSeconds = 0.7;  // free stepping, to find the length of a slot
+constexpr int kSlots = 60;
+constexpr int kSmallRounds = 200, kLargeRounds = 20;
+constexpr std::size_t kLargeFloats = 1 << 18;  // 1 MiB
+constexpr Duration kCostStep = std::chrono::milliseconds(5);
+constexpr double kMargin = 1.25;
+
+double seconds_since(SteadyClock::time_point begin) {
+  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+}
+
+// A ring of all workers: whatever is sent to the next comes from the previous one.
+class Ring {
+ public:
+  Ring(ChildChannel& channel, const TrialSpec& spec, int size) : rank_(channel.rank()), size_(size) {
+    if (size_ < 2) return;
+    std::vector<int> peers = {(rank_ + 1) % size_, (rank_ + size_ - 1) % size_};
+    std::sort(peers.begin(), peers.end());
+    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+    const WireOptions options{.rank = rank_,
+                              .size = size_,
+                              .peers = peers,
+                              .interface = spec.interface,
+                              .connect_timeout = spec.rendezvous_timeout};
+    wire_ = find_transport(spec.transport).connect(options, channel);
+  }
+
+  Message pass(const Payload& body, std::int64_t word) {
+    Message message{.from = rank_, .kind = Kind{1}, .iter = 0, .words = {word}, .body = body, .bytes = 0};
+    if (size_ < 2) return message;
+    while (!wire_->try_send((rank_ + 1) % size_, message)) wire_->wait(std::chrono::milliseconds(10));
+    for (;;) {
+      if (std::optional<Message> got = wire_->poll()) {
+        if (got->kind == kGone) throw trial_error("rank " + std::to_string(got->from) + " died during calibration");
+        if (got->kind == Kind{1}) return std::move(*got);
+      } else {
+        wire_->wait(std::chrono::milliseconds(100));
+      }
+    }
+  }
+
+  /// The largest of all ranks' values; it also brings them together in time.
+  std::int64_t largest(std::int64_t mine) {
+    std::int64_t all = mine, passing = mine;
+    for (int i = 1; i < size_; ++i) {
+      passing = pass({}, passing).words[0];
+      all = std::max(all, passing);
+    }
+    return all;
+  }
+
+  void close() {
+    if (wire_ != nullptr) wire_->close(std::chrono::seconds(10));
+  }
+
+ private:
+  int rank_, size_;
+  std::unique_ptr<Wire> wire_;
+};
+
+// One rank's arithmetic: a gradient, the average of three vectors and an optimizer step.
+class Stepper {
+ public:
+  Stepper(Workload& workload, int worker)
+      : workload_(workload),
+        worker_(worker),
+        x_(workload.initial()),
+        momentum_(x_.size(), x_.space()),
+        gradient_(Vec::uninitialised(x_.size(), x_.space())) {}
+
+  void gradient() {
+    const int batch = workload_.spec().batch;
+    workload_.gradient(x_.share(), worker_, position_, batch, gradient_, [](int) {});
+    position_ += std::uint64_t(batch);
+  }
+
+  /// Bytes read and written a second.
+  double vector_rate() {
+    const auto begin = SteadyClock::now();
+    const std::vector<Payload> terms = {x_.share(), gradient_.share(), momentum_.share()};
+    const Vec average = mean(terms);
+    const Space::SgdStep step{.lr = 0.0f, .momentum = 0.9f, .weight_decay = 0.0f, .nesterov = false};
+    x_.space().sgd(x_.mutable_data(), momentum_.mutable_data(), gradient_.data(), step, x_.size());
+    const double bytes = double(x_.size()) * sizeof(float) * (4 + 5);
+    return bytes / std::max(1e-9, seconds_since(begin));
+  }
+
+ private:
+  Workload& workload_;
+  int worker_;
+  Vec x_, momentum_, gradient_;
+  std::uint64_t position_ = 0;
+};
+
+// The length of a slot, in nanoseconds, that every rank's step fits into with room to spare.
+std::int64_t find_slot(Stepper& stepper, Ring& ring) {
+  std::vector<double> times;
+  const auto begin = SteadyClock::now();
+  while (times.size() < 5 || seconds_since(begin) < kProbeSeconds) {
+    const auto start = SteadyClock::now();
+    stepper.gradient();
+    times.push_back(seconds_since(start));
+  }
+  return ring.largest(static_cast<std::int64_t>(1.5e9 * median(times)));
+}
+
+struct Measured {
+  std::vector<double> steps, vector_rates, small, large;
+};
+
+void measure_slots(Stepper& stepper, Ring& ring, std::int64_t slot_ns, Measured& measured) {
+  const std::int64_t now = SteadyClock::now().time_since_epoch().count();
+  const std::int64_t begin = ring.largest(now + 2'000'000);  // one instant for all: they share the machine's clock
+  for (int i = 0; i < kSlots; ++i) {
+    const SteadyClock::time_point start{std::chrono::nanoseconds(begin + i * slot_ns)};
+    std::this_thread::sleep_until(start);
+    stepper.gradient();
+    measured.steps.push_back(seconds_since(start));
+    measured.vector_rates.push_back(stepper.vector_rate());
+  }
+}
+
+void measure_ring(Ring& ring, Measured& measured) {
+  const Vec body(kLargeFloats);
+  ring.largest(0);
+  for (int i = 0; i < kSmallRounds; ++i) {
+    const auto start = SteadyClock::now();
+    ring.pass({}, 0);
+    measured.small.push_back(seconds_since(start));
+  }
+  for (int i = 0; i < kLargeRounds; ++i) {
+    const auto start = SteadyClock::now();
+    ring.pass(body.share(), 0);
+    measured.large.push_back(seconds_since(start));
+  }
+}
+
+std::vector<double> pooled(const std::vector<json>& ranks, const char* key) {
+  std::vector<double> all;
+  for (const json& rank : ranks) {
+    const auto values = rank.at(key).get<std::vector<double>>();
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string calibrate_rank(ChildChannel& channel, const TrialSpec& spec) {
+  const std::unique_ptr<Workload> workload = make_workload(spec.workload);
+  Stepper stepper(*workload, channel.rank());
+  stepper.gradient();
+  Ring ring(channel, spec, channel.size());
+  channel.ready();
+  RankSlot& slot = channel.board().slot(channel.rank());
+  slot.phase = Phase::kComputing;
+  Measured measured;
+  measure_slots(stepper, ring, find_slot(stepper, ring), measured);
+  slot.beats.fetch_add(1);
+  measure_ring(ring, measured);
+  ring.close();
+  return json{{"steps", measured.steps},
+              {"vector_rates", measured.vector_rates},
+              {"small", measured.small},
+              {"large", measured.large}}
+      .dump();
+}
+
+Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts) {
+  LaunchOptions options;
+  options.command = {"/proc/self/exe", "rank"};
+  options.ranks = spec.workers();
+  options.job = to_text(Job{Job::Role::kCalibrate, spec, ""});
+  options.rendezvous_timeout = spec.rendezvous_timeout;
+  options.stall_timeout = spec.stall_timeout;
+  options.trial_timeout = spec.trial_timeout;
+  options.interrupts = interrupts;
+  const LaunchResult launched = launch(options);
+  if (!launched.ok) {
+    throw Error(launched.interrupted ? ExitCode::kInterrupted : ExitCode::kTrialsFailed,
+                "calibration failed: " + launched.reason);
+  }
+  std::vector<json> ranks;
+  for (const RankOutcome& outcome : launched.ranks) ranks.push_back(json::parse(outcome.result));
+  Calibration result;
+  const std::vector<double> steps = pooled(ranks, "steps");
+  result.step_median = seconds_to_duration(median(steps));
+  result.step_p99 = seconds_to_duration(quantile(steps, 0.99));
+  const double slots = std::ceil(kMargin * to_seconds(result.step_p99) / to_seconds(kCostStep));
+  result.cost = kCostStep * static_cast<std::int64_t>(std::max(1.0, slots));
+  result.vector_bytes_per_s = median(pooled(ranks, "vector_rates"));
+  const double small = median(pooled(ranks, "small")), large = median(pooled(ranks, "large"));
+  result.latency = seconds_to_duration(small);
+  result.bandwidth = double(kLargeFloats * sizeof(float)) / std::max(1e-9, large - small);
+  return result;
+}
+
+}  // namespace hopbench

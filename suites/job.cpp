@@ -1,0 +1,114 @@
+#include "suites/job.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "results/json.h"
+#include "results/steady.h"
+
+namespace hopbench {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kRoles[] = {"rank", "simulate", "calibrate"};
+
+}  // namespace
+
+std::string to_text(const Job& job) {
+  return json{{"role", kRoles[static_cast<int>(job.role)]}, {"spec", to_json(job.spec)}, {"event_log", job.event_log}}
+      .dump();
+}
+
+Job job_from_text(const std::string& text) {
+  const json j = json::parse(text);
+  Job job;
+  const std::string role = j.at("role");
+  const auto* found = std::find(std::begin(kRoles), std::end(kRoles), role);
+  HB_ASSERT(found != std::end(kRoles));
+  job.role = static_cast<Job::Role>(found - std::begin(kRoles));
+  job.spec = trial_from_json(j.at("spec"));
+  job.event_log = j.at("event_log");
+  return job;
+}
+
+// "<length of the JSON>\n<JSON><float32 parameters, this machine's order>": both ends are this same binary.
+std::string to_text(const RankResult& result) {
+  json times = json::array(), lines = json::array();
+  for (const EventLine& event : result.events) {
+    times.push_back(event.time.time_since_epoch().count());
+    lines.push_back(event.text);
+  }
+  const std::string head = json{{"record", to_json(result.record)}, {"times", times}, {"lines", lines}}.dump();
+  std::string text = std::to_string(head.size()) + "\n" + head;
+  const std::size_t begin = text.size(), bytes = result.parameters.size() * sizeof(float);
+  text.resize(begin + bytes);
+  if (bytes > 0) std::memcpy(text.data() + begin, result.parameters.data(), bytes);
+  return text;
+}
+
+RankResult rank_result_from_text(const std::string& text) {
+  const std::size_t line = text.find('\n');
+  HB_ASSERT(line != std::string::npos);
+  const std::size_t head = std::stoul(text.substr(0, line)), begin = line + 1 + head;
+  HB_ASSERT(begin <= text.size());
+  const json j = json::parse(text.substr(line + 1, head));
+  RankResult result;
+  result.record = rank_from_json(j.at("record"));
+  const json &times = j.at("times"), &lines = j.at("lines");
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    result.events.push_back({Time{Duration{times[i].get<std::int64_t>()}}, lines[i]});
+  }
+  result.parameters.resize((text.size() - begin) / sizeof(float));
+  if (!result.parameters.empty()) {
+    std::memcpy(result.parameters.data(), text.data() + begin, result.parameters.size() * sizeof(float));
+  }
+  return result;
+}
+
+void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& plan) {
+  record.id = spec.id();
+  record.hash = spec.hash();
+  Time end{};
+  for (const RankRecord& rank : record.ranks) {
+    if (!rank.server) end = std::max(end, rank.finished);
+  }
+  record.time_s = to_seconds(end);
+  const Bounds bounds = rate_bounds(spec, plan);
+  record.ideal_samples_per_s = bounds.ideal;
+  record.slowest_rank_samples_per_s = bounds.slowest;
+  fill_gaps(record, plan.workers);
+  fill_rates(record, plan.warmup, spec.warmup_time, plan.workers);
+  if (spec.pace && spec.step_p99.count() > 0 && spec.costs.gradient > 3 * spec.step_p99) {
+    record.warnings.push_back("overpaced: the pace is above 3 times the 99th percentile of a step");
+  }
+}
+
+void EventLog::on(const Event& event) {
+  switch (event.what) {
+    case EventKind::kEnter:
+    case EventKind::kReduced:
+    case EventKind::kApplied:
+    case EventKind::kLost:
+    case EventKind::kFinished:
+    case EventKind::kGone:
+      lines_.push_back({event.time, {}});
+      append_event(lines_.back().text, event);
+      break;
+    default:
+      break;
+  }
+}
+
+void write_event_log(const std::string& path, const std::string& trial_id, std::vector<EventLine> lines) {
+  std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+  std::ofstream file(path, std::ios::binary);
+  file << event_log_head(trial_id);
+  for (const EventLine& line : lines) file << line.text;
+  file.close();
+  if (!file) throw environment_error("cannot write the event log " + path + ": is the disk full?");
+}
+
+}  // namespace hopbench

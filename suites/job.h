@@ -1,0 +1,52 @@
+// What passes between the launcher and the children of a trial: a job down, a result up. Text in front, numbers behind.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "results/record.h"
+#include "suites/plan.h"
+#include "suites/trial.h"
+
+namespace hopbench {
+
+struct Job {
+  enum class Role { kRank, kSimulate, kCalibrate } role = Role::kRank;
+  TrialSpec spec;
+  std::string event_log;  // simulate: the file to write
+};
+std::string to_text(const Job& job);
+Job job_from_text(const std::string& text);
+
+/// An event as the event log has it.
+struct EventLine {
+  Time time{};
+  std::string text;  // one JSON line, line break included
+};
+
+/// A rank's share of a trial.
+struct RankResult {
+  RankRecord record;
+  std::vector<EventLine> events;  // in the order of its clock
+  std::vector<float> parameters;  // its last report; empty for servers
+};
+std::string to_text(const RankResult& result);
+RankResult rank_result_from_text(const std::string& text);
+
+/// Fills in what follows from the ranks' records: names, hash, time, rates, gaps, bounds, warnings.
+void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& plan);
+
+/// Collects what the event log shows: iterations, averages, losses, departures; not single messages.
+class EventLog : public Observer {
+ public:
+  void on(const Event& event) override;
+  std::vector<EventLine>& lines() { return lines_; }
+
+ private:
+  std::vector<EventLine> lines_;
+};
+
+/// Writes an event log, sorted by time (equal times: in the order given).
+void write_event_log(const std::string& path, const std::string& trial_id, std::vector<EventLine> lines);
+
+}  // namespace hopbench

@@ -1,0 +1,125 @@
+// A child process of a trial: a rank over a Wire, or a whole simulation, or a rank that is calibrated.
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "backends/runtime/launch.h"
+#include "backends/runtime/process.h"
+#include "backends/transport/wire.h"
+#include "results/json.h"
+#include "suites/calibrate.h"
+#include "suites/execute.h"
+#include "suites/job.h"
+
+namespace hopbench {
+namespace {
+
+void add_host_figures(RankRecord& record, Duration contended) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) { return double(t.tv_sec) + 1e-6 * double(t.tv_usec); };
+  record.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  record.max_rss_bytes = std::int64_t{usage.ru_maxrss} * 1024;
+  record.contended_s = to_seconds(contended);
+}
+
+// Page faults, first touch and the compiled network are outside every clock: one gradient that nobody sees.
+void touch(Workload& workload, int worker) {
+  if (workload.space().name() != host_space().name()) return;
+  Vec g = Vec::uninitialised(workload.size(), workload.space());
+  workload.gradient(workload.initial().share(), worker, 0, workload.spec().batch, g, [](int) {});
+}
+
+std::string run_rank(ChildChannel& channel, const Job& job) {
+  const TrialSpec& spec = job.spec;
+  const int rank = channel.rank();
+  const Plan plan = make_plan(spec);
+  const bool server = rank >= plan.workers;
+  RankSlot& slot = channel.board().slot(rank);
+  const std::unique_ptr<Workload> workload = make_workload(spec.workload);
+  if (!server) touch(*workload, rank);
+
+  slot.phase = Phase::kConnecting;
+  const WireOptions wire_options{.rank = rank,
+                                 .size = plan.ranks(),
+                                 .peers = plan.peers[std::size_t(rank)],
+                                 .interface = spec.interface,
+                                 .connect_timeout = spec.rendezvous_timeout};
+  const std::unique_ptr<Wire> wire = find_transport(spec.transport).connect(wire_options, channel);
+
+  EventLog events;
+  RankResult result;
+  const ProcessOptions process_options{.rank = rank,
+                                       .size = plan.ranks(),
+                                       .peers = wire_options.peers,
+                                       .pace = spec.pace,
+                                       .start_monotonic_ns = channel.ready(),
+                                       .slot = &slot,
+                                       .observer = spec.events ? &events : nullptr};
+  ProcessRuntime runtime(process_options, *wire);
+  NodeOptions options = node_options(spec, plan, rank, &channel.board().credits());
+  Payload last;
+  options.snapshot = [&](Iter k, Time, std::int64_t, const Payload& x) {
+    slot.iteration.store(k, std::memory_order_relaxed);
+    last = x;
+  };
+  Node node(runtime, *workload, std::move(options));
+  runtime.run(
+      [&] {
+        plan.protocol->body(node, spec.knobs);
+        node.finish();
+      },
+      !server);
+  result.record = node.record();
+  add_host_figures(result.record, runtime.contended());
+  result.events = std::move(events.lines());
+  if (!server) result.parameters = Vec::copy_of(last.empty() ? workload->initial().share() : last).to_host();
+  return to_text(result);
+}
+
+std::string run_simulation(ChildChannel& channel, const Job& job) {
+  channel.ready();
+  channel.board().slot(0).phase = Phase::kRunning;
+  EventLog events;
+  TrialRecord record = simulate_trial(job.spec, job.event_log.empty() ? nullptr : &events, &channel.board());
+  if (!job.event_log.empty()) write_event_log(job.event_log, job.spec.id(), std::move(events.lines()));
+  RankRecord host;
+  add_host_figures(host, Duration{});
+  record.cpu_s = host.cpu_s;
+  record.max_rss_bytes = host.max_rss_bytes;
+  return to_json(record);
+}
+
+}  // namespace
+
+int rank_main() {
+  std::unique_ptr<ChildChannel> channel;
+  try {
+    channel = ChildChannel::open();
+    const Job job = job_from_text(channel->job());
+    describe_process("rank " + std::to_string(channel->rank()) + " of " + job.spec.id() + ", seed " +
+                     std::to_string(job.spec.seed));
+    switch (job.role) {
+      case Job::Role::kRank:
+        channel->finish(run_rank(*channel, job));
+        break;
+      case Job::Role::kSimulate:
+        channel->finish(run_simulation(*channel, job));
+        break;
+      case Job::Role::kCalibrate:
+        channel->finish(calibrate_rank(*channel, job.spec));
+        break;
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    if (channel != nullptr) {
+      channel->fail(error.what());
+    } else {
+      std::fprintf(stderr, "hopbench: %s\n", error.what());
+    }
+    return static_cast<int>(ExitCode::kTrialsFailed);
+  }
+}
+
+}  // namespace hopbench

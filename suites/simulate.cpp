@@ -1,0 +1,117 @@
+// A trial in virtual time: all ranks in this process.
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "backends/runtime/simulated.h"
+#include "results/steady.h"
+#include "suites/evaluation.h"
+#include "suites/execute.h"
+
+namespace hopbench {
+namespace {
+
+SimulationOptions simulation_options(const TrialSpec& spec, const Plan& plan, Observer* observer) {
+  SimulationOptions options;
+  options.ranks = plan.ranks();
+  options.strands = strand_kind_available(spec.strands) ? spec.strands : StrandKind::kThreads;
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  options.threads = spec.sim_threads > 0 ? spec.sim_threads : std::max(1, cores);
+  options.shuffle = spec.shuffle;
+  options.observer = observer;
+  return options;
+}
+
+// One trial's nodes on a simulation. Everything the strands refer to is a member, so it outlives the run.
+class Trial {
+ public:
+  Trial(const TrialSpec& spec, Observer* observer, Board* board)
+      : spec_(spec),
+        plan_(make_plan(spec)),
+        workload_(make_workload(spec.workload)),
+        credits_(plan_.credits),
+        simulation_(simulation_options(spec, plan_, observer)),
+        curve_(plan_.workers, spec.evaluations, total_samples(), workload_->initial().share()),
+        board_(board) {
+    NetworkSpec network = spec.network;
+    network.host_of = plan_.host_of;
+    simulation_.use(spec.instant_network ? make_instant_network(simulation_)
+                                         : make_network(network, plan_.ranks(), simulation_, spec.seed, spec.repeat));
+    for (int r = 0; r < plan_.ranks(); ++r) {
+      for (const int peer : plan_.peers[std::size_t(r)]) {
+        if (r < peer) simulation_.connect(r, peer);
+      }
+    }
+    for (int r = 0; r < plan_.ranks(); ++r) add_rank(r);
+    simulation_.describe_with([this](int r) {
+      return "iteration " + std::to_string(nodes_[std::size_t(r)]->iteration()) + ", " +
+             std::to_string(simulation_.rank(r).mailbox.size()) + " messages in its mailbox";
+    });
+  }
+
+  TrialRecord run() {
+    simulation_.run();
+    TrialRecord record;
+    std::vector<Payload> finals;
+    for (int r = 0; r < plan_.ranks(); ++r) {
+      record.ranks.push_back(nodes_[std::size_t(r)]->record());
+      if (r < plan_.workers) finals.push_back(curve_.latest(r));
+    }
+    record.params_hash = params_hash(finals);
+    const int threads = simulation_options(spec_, plan_, nullptr).threads;
+    if (spec_.workload.evaluation_samples > 0) record.curve = curve_.evaluate(*workload_, threads);
+    return record;
+  }
+
+  const Plan& plan() const { return plan_; }
+
+ private:
+  std::int64_t total_samples() const {
+    const std::int64_t batch = spec_.workload.batch;
+    return plan_.iterations > 0 ? plan_.iterations * batch * plan_.workers : plan_.credits * batch;
+  }
+
+  void add_rank(int r) {
+    NodeOptions options = node_options(spec_, plan_, r, &credits_);
+    options.snapshot = [this, r](Iter k, Time when, std::int64_t samples, const Payload& x) {
+      if (r < plan_.workers) curve_.report(r, k, when, samples, x);
+      if (board_ != nullptr) show(r, k);
+    };
+    if (spec_.instant_network) options.costs.vector_bytes_per_s = 0;
+    nodes_.push_back(std::make_unique<Node>(simulation_.rank(r), *workload_, std::move(options)));
+    simulation_.start(
+        r,
+        [this, node = nodes_.back().get()] {
+          plan_.protocol->body(*node, spec_.knobs);
+          node->finish();
+        },
+        r < plan_.workers);
+  }
+
+  // The board has one slot: this process stands for all ranks.
+  void show(int r, Iter k) {
+    RankSlot& slot = board_->slot(0);
+    slot.beats.fetch_add(1, std::memory_order_relaxed);
+    if (r == 0) slot.iteration.store(k, std::memory_order_relaxed);
+  }
+
+  const TrialSpec spec_;
+  const Plan plan_;
+  std::unique_ptr<Workload> workload_;
+  Credits credits_;
+  Simulation simulation_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  CurveRecorder curve_;
+  Board* board_;
+};
+
+}  // namespace
+
+TrialRecord simulate_trial(const TrialSpec& spec, Observer* observer, Board* board) {
+  Trial trial(spec, observer, board);
+  TrialRecord record = trial.run();
+  complete_record(record, spec, trial.plan());
+  return record;
+}
+
+}  // namespace hopbench
