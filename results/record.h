@@ -43,9 +43,9 @@ struct Event {
   std::int64_t count = 0;  // tokens, samples, words[0]
   double value = 0;
   Time since{};
-  std::vector<int> senders;  // kReduced only
-  std::vector<Iter> tags;
-  std::vector<float> weights;
+  std::vector<int> senders{};  // kReduced only
+  std::vector<Iter> tags{};
+  std::vector<float> weights{};
   const char* text = "";  // static storage: a reason
 };
 

@@ -1,0 +1,84 @@
+// A checker holds one invariant against the event stream of a trial. The stream (results/record.h) is all it sees: it
+// shares no code with the protocols, so a planted bug cannot hide in both.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "results/record.h"
+
+namespace hopbench::checkers {
+
+using Setting = std::variant<bool, std::int64_t, double, std::string>;
+
+/// What a checker must know of a trial, as plain data: it asks neither the protocol nor its topology class.
+struct CheckedRun {
+  std::string protocol{};
+  std::map<std::string, Setting> knobs{};
+  int workers = 1, servers = 0;
+  std::vector<std::pair<int, int>> edges{};  // a -> b: a sends to b; both ways listed where undirected
+  Iter iterations = 0;                     // of the stop rule; 0: credits decide
+  /// False for the merged events of real processes: nobody calls settled() there, so the checkers that need it are left
+  /// out.
+  bool virtual_time = true;
+
+  bool has(const std::string& name) const { return knobs.count(name) != 0; }
+  bool flag(const std::string& name) const;             // false if there is no such knob
+  std::int64_t integer(const std::string& name) const;  // 0 if there is no such knob
+  std::string text(const std::string& name) const;      // "" if there is no such knob
+};
+
+/// The numbers of the message kinds on the wire. Written out again on purpose (see above); cluster.cpp holds them
+/// against those of protocols/node.h.
+inline constexpr std::uint16_t kParamsKind = 1, kTokenKind = 2, kAckKind = 3, kPushKind = 4, kPullKind = 5,
+                               kWeightsKind = 6, kSkipKind = 11;
+
+/// The workers' graph. Distances are recomputed without the workers that have finished: nobody waits for those.
+class Graph {
+ public:
+  explicit Graph(const CheckedRun& run);
+  const std::vector<int>& in(int worker) const { return in_[std::size_t(worker)]; }
+  const std::vector<int>& out(int worker) const { return out_[std::size_t(worker)]; }
+  int size() const { return int(in_.size()); }
+  bool undirected() const;
+  bool regular() const;  // all in-degrees and out-degrees alike
+  /// Edges on the shortest directed path a -> b over workers that are left in; kFar if there is none.
+  static constexpr std::int64_t kFar = 1'000'000;
+  std::int64_t distance(int a, int b) const { return distance_[std::size_t(a)][std::size_t(b)]; }
+  void remove(int worker);
+
+ private:
+  void measure();
+  std::vector<std::vector<int>> in_, out_;
+  std::vector<char> removed_;
+  std::vector<std::vector<std::int64_t>> distance_;
+};
+
+class Checker : public Observer {
+ public:
+  explicit Checker(std::string name) : name_(std::move(name)) {}
+  const std::string& name() const { return name_; }
+  /// To be called after the last event: what only the whole stream can show.
+  virtual void finish() {}
+  bool ok() const { return count_ == 0; }
+  std::int64_t violation_count() const { return count_; }
+  /// The first few, each "t=0.120000s rank 3: ...".
+  const std::vector<std::string>& violations() const { return violations_; }
+  /// How many times the invariant was put to the test: a checker that never looked proves nothing.
+  std::int64_t looked() const { return looked_; }
+
+ protected:
+  void fail(Time time, int rank, const std::string& what);
+  void look() { ++looked_; }
+
+ private:
+  std::string name_;
+  std::vector<std::string> violations_;
+  std::int64_t count_ = 0, looked_ = 0;
+};
+
+}  // namespace hopbench::checkers

@@ -1,0 +1,67 @@
+// Every invariant there is a checker for, and the list that applies to a trial. One invariant a file.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tests/checkers/checker.h"
+
+namespace hopbench::checkers {
+
+using CheckerPtr = std::unique_ptr<Checker>;
+
+// Of every protocol
+CheckerPtr delivery(const CheckedRun& run);     // every message arrives once, in order per pair; nothing is taken twice
+CheckerPtr enter_order(const CheckedRun& run);  // iterations are entered from 0, one by one or by an allowed jump
+
+// Of who may be how far ahead of whom. The bound of a pair is a function of graph distances.
+CheckerPtr gap_bound(const CheckedRun& run);
+/// Iter(i) - Iter(j) <= bound for all live i, j: for protocols that are in lock step.
+CheckerPtr lead_bound(const CheckedRun& run, Iter bound);
+
+// Of Hop and D-PSGD
+CheckerPtr updates_sent(const CheckedRun& run);        // an update to every out-neighbour in every iteration
+CheckerPtr token_count(const CheckedRun& run);         // |TokenQ(i->j)| = max_ig + Iter(i) - Iter(j) >= 0
+CheckerPtr queue_capacity(const CheckedRun& run);      // updates waiting in a mailbox
+CheckerPtr quorum(const CheckedRun& run);              // how many updates a Reduce uses, and their tags (not staleness)
+CheckerPtr staleness(const CheckedRun& run);           // one update a neighbour, tag >= k-s
+CheckerPtr reduce_weights(const CheckedRun& run);      // linear in freshness, normalised to 1
+CheckerPtr mean_kept(const CheckedRun& run);           // the mixing weights of an iteration are doubly stochastic
+CheckerPtr one_unacknowledged(const CheckedRun& run);  // NOTIFY-ACK: an update an edge at a time
+
+// Of parameter servers
+CheckerPtr ssp_bound(const CheckedRun& run);     // push counts differ by at most s+1
+CheckerPtr bsp_round(const CheckedRun& run);     // n gradients, one a worker, make an update
+CheckerPtr push_applied(const CheckedRun& run);  // updates = pushes
+
+/// The checkers that apply to this trial.
+std::vector<CheckerPtr> make_checkers(const CheckedRun& run);
+
+/// Hands every event on to each of a list.
+class Checkers : public Observer {
+ public:
+  explicit Checkers(std::vector<CheckerPtr> list) : list_(std::move(list)) {}
+  void on(const Event& event) override {
+    for (const CheckerPtr& checker : list_) checker->on(event);
+  }
+  void settled(Time now) override {
+    for (const CheckerPtr& checker : list_) checker->settled(now);
+  }
+  void finish() {
+    for (const CheckerPtr& checker : list_) checker->finish();
+  }
+  const std::vector<CheckerPtr>& list() const { return list_; }
+  /// "name: violation" of each that failed.
+  std::vector<std::string> violations() const {
+    std::vector<std::string> all;
+    for (const CheckerPtr& checker : list_) {
+      for (const std::string& text : checker->violations()) all.push_back(checker->name() + ": " + text);
+    }
+    return all;
+  }
+
+ private:
+  std::vector<CheckerPtr> list_;
+};
+
+}  // namespace hopbench::checkers

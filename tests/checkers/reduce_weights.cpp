@@ -1,0 +1,57 @@
+// The weights of a Reduce are positive, sum to 1, and are linear in freshness: with staleness s an update tagged t has
+// weight t - (k - s) + 1 before normalising (k - 1 for k right after a jump); without it all weigh the same.
+#include <cmath>
+
+#include "tests/checkers/checkers.h"
+
+namespace hopbench::checkers {
+namespace {
+
+class ReduceWeights : public Checker {
+ public:
+  explicit ReduceWeights(const CheckedRun& run)
+      : Checker("reduce_weights"),
+        s_(run.integer("staleness")),
+        keeps_self_(run.flag("skip_keep_self")),
+        at_(std::size_t(run.workers), -1),
+        jumped_(std::size_t(run.workers), 0) {}
+
+  void on(const Event& event) override {
+    if (std::size_t(event.rank) >= at_.size()) return;
+    const std::size_t rank = std::size_t(event.rank);
+    if (event.what == EventKind::kEnter) {
+      jumped_[rank] = at_[rank] >= 0 && event.iter > at_[rank] + 1;
+      at_[rank] = event.iter;
+    }
+    if (event.what != EventKind::kReduced) return;
+    const bool jumped = jumped_[rank] != 0;
+    jumped_[rank] = 0;
+    if (jumped && keeps_self_ && s_ > 0) return;  // the weight of the own share is not settled by the paper
+    const Iter base = at_[rank] - (jumped ? 1 : 0) - s_;
+    double total = 0;
+    for (Iter tag : event.tags) total += due(tag, base);
+    look();
+    for (std::size_t i = 0; i < event.weights.size(); ++i) {
+      const double weight = due(event.tags[i], base) / total;
+      if (!(std::abs(double(event.weights[i]) - weight) < 1e-5) || !(event.weights[i] > 0)) {
+        fail(event.time, event.rank,
+             "gave rank " + std::to_string(event.senders[i]) + " the weight " + std::to_string(event.weights[i]) +
+                 " instead of " + std::to_string(weight));
+      }
+    }
+  }
+
+ private:
+  double due(Iter tag, Iter base) const { return s_ > 0 ? double(tag - base + 1) : 1.0; }
+
+  std::int64_t s_;
+  bool keeps_self_;
+  std::vector<Iter> at_;
+  std::vector<char> jumped_;
+};
+
+}  // namespace
+
+CheckerPtr reduce_weights(const CheckedRun& run) { return std::make_unique<ReduceWeights>(run); }
+
+}  // namespace hopbench::checkers

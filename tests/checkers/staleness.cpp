@@ -1,0 +1,82 @@
+// Bounded staleness: a Reduce of iteration k uses exactly one update of every in-neighbour and of itself, each tagged
+// k - s or later, and of no sender an older one than it used before. Right after a jump to k the bound is k - 1 - s and
+// the own update is left out. A neighbour that has finished sends no newer ones and may be absent.
+#include <algorithm>
+#include <set>
+
+#include "tests/checkers/checkers.h"
+
+namespace hopbench::checkers {
+namespace {
+
+class Staleness : public Checker {
+ public:
+  explicit Staleness(const CheckedRun& run)
+      : Checker("staleness"),
+        graph_(run),
+        s_(run.integer("staleness")),
+        keeps_self_(run.flag("skip_keep_self")),
+        workers_(std::size_t(run.workers)) {}
+
+  void on(const Event& event) override {
+    if (event.rank >= graph_.size()) return;
+    Worker& worker = workers_[std::size_t(event.rank)];
+    if (event.what == EventKind::kFinished) worker.finished = true;
+    if (event.what == EventKind::kEnter) {
+      worker.jumped = worker.at >= 0 && event.iter > worker.at + 1;
+      worker.at = event.iter;
+    }
+    if (event.what == EventKind::kReduced) {
+      reduced(event, worker);
+      worker.jumped = false;
+    }
+  }
+
+ private:
+  struct Worker {
+    Iter at = -1;
+    bool jumped = false, finished = false;
+    std::map<int, Iter> newest;  // by sender
+  };
+
+  void reduced(const Event& event, Worker& worker) {
+    look();
+    const Iter oldest = (worker.jumped ? worker.at - 1 : worker.at) - s_;
+    std::set<int> used;
+    for (std::size_t i = 0; i < event.senders.size(); ++i) {
+      const int sender = event.senders[i];
+      const Iter tag = event.tags[i];
+      if (!used.insert(sender).second) fail(event.time, event.rank, "used rank " + std::to_string(sender) + " twice");
+      if (sender == event.rank && worker.jumped) continue;
+      if (tag < oldest) {
+        fail(event.time, event.rank,
+             "used an update of rank " + std::to_string(sender) + " tagged " + std::to_string(tag) +
+                 ", the oldest allowed is " + std::to_string(oldest));
+      }
+      Iter& newest = worker.newest.try_emplace(sender, tag).first->second;
+      if (tag < newest) {
+        fail(event.time, event.rank, "used an older update of rank " + std::to_string(sender) + " than before");
+      }
+      newest = tag;
+    }
+    std::set<int> due(graph_.in(event.rank).begin(), graph_.in(event.rank).end());
+    if (!worker.jumped || keeps_self_) due.insert(event.rank);
+    for (int sender : due) {
+      if (used.erase(sender) == 0 && !workers_[std::size_t(sender)].finished) {
+        fail(event.time, event.rank, "left out rank " + std::to_string(sender));
+      }
+    }
+    for (int sender : used) fail(event.time, event.rank, "should not have used rank " + std::to_string(sender));
+  }
+
+  Graph graph_;
+  std::int64_t s_;
+  bool keeps_self_;
+  std::vector<Worker> workers_;
+};
+
+}  // namespace
+
+CheckerPtr staleness(const CheckedRun& run) { return std::make_unique<Staleness>(run); }
+
+}  // namespace hopbench::checkers

@@ -1,0 +1,390 @@
+// Every checker is shown a stream that keeps its invariant and one that breaks it: a checker that cannot fail is worth
+// nothing. The streams are written by hand, in a small language.
+#include <gtest/gtest.h>
+
+#include "tests/checkers/checkers.h"
+
+namespace hopbench::checkers {
+namespace {
+
+CheckedRun ring(int n) {
+  CheckedRun run{.protocol = "hop", .workers = n};
+  for (int i = 0; i < n; ++i) {
+    run.edges.emplace_back(i, (i + 1) % n);
+    run.edges.emplace_back((i + 1) % n, i);
+  }
+  run.knobs["gap_control"] = std::string("tokens");
+  run.knobs["max_ig"] = std::int64_t{1};
+  run.knobs["backup"] = std::int64_t{0};
+  run.knobs["staleness"] = std::int64_t{0};
+  run.knobs["max_jump"] = std::int64_t{0};
+  return run;
+}
+
+CheckedRun with(CheckedRun run, const std::string& knob, Setting value) {
+  run.knobs[knob] = std::move(value);
+  return run;
+}
+
+CheckedRun servers(const std::string& protocol, int workers) {
+  return {.protocol = protocol, .workers = workers, .servers = 1};
+}
+
+// Everything returns the stream itself, so that a case reads as one chain of events.
+class Stream {
+ public:
+  explicit Stream(CheckerPtr checker) : checker_(std::move(checker)) {}
+
+  Stream& enter(int rank, Iter k) { return put({.rank = rank, .what = EventKind::kEnter, .iter = k}); }
+  Stream& send(int from, int to, std::uint16_t kind, Iter k, std::int64_t count = 0) {
+    return put({.rank = from, .what = EventKind::kSend, .iter = k, .peer = to, .kind = kind, .count = count});
+  }
+  Stream& deliver(int from, int to, std::uint16_t kind, Iter k) {
+    return put({.rank = to, .what = EventKind::kDeliver, .iter = k, .peer = from, .kind = kind});
+  }
+  Stream& take(int from, int to, std::uint16_t kind, Iter k) {
+    return put({.rank = to, .what = EventKind::kTake, .iter = k, .peer = from, .kind = kind});
+  }
+  Stream& drop(int from, int to, std::uint16_t kind, Iter k) {
+    return put({.rank = to, .what = EventKind::kDrop, .iter = k, .peer = from, .kind = kind});
+  }
+  Stream& pass(int from, int to, std::uint16_t kind, Iter k, std::int64_t count = 0) {
+    return send(from, to, kind, k, count).deliver(from, to, kind, k);
+  }
+  Stream& spend(int rank, int owner, std::int64_t n) {
+    return put({.rank = rank, .what = EventKind::kSpend, .peer = owner, .count = n});
+  }
+  Stream& reduce(int rank, Iter k, std::vector<int> who, std::vector<Iter> tags, std::vector<float> weights = {}) {
+    if (weights.empty()) weights.assign(who.size(), 1.0f / float(who.size()));
+    return put({.rank = rank,
+                .what = EventKind::kReduced,
+                .iter = k,
+                .senders = std::move(who),
+                .tags = std::move(tags),
+                .weights = std::move(weights)});
+  }
+  Stream& apply(int server, int worker, Iter k) {
+    return put({.rank = server, .what = EventKind::kApplied, .iter = k, .peer = worker});
+  }
+  Stream& finished(int rank) { return put({.rank = rank, .what = EventKind::kFinished}); }
+  Stream& settle() {
+    checker_->settled(now_);
+    return *this;
+  }
+
+  bool ok() {
+    settle();
+    checker_->finish();
+    return checker_->ok();
+  }
+  const Checker& checker() const { return *checker_; }
+
+ private:
+  Stream& put(Event event) {
+    now_ += Duration{1000};
+    event.time = now_;
+    checker_->on(event);
+    return *this;
+  }
+  CheckerPtr checker_;
+  Time now_{};
+};
+
+Stream& all_enter(Stream& stream, int n, Iter k) {
+  for (int i = 0; i < n; ++i) stream.enter(i, k);
+  return stream;
+}
+
+TEST(Graph, MeasuresDistancesWithoutThoseThatFinished) {
+  CheckedRun run{.protocol = "hop", .workers = 4, .edges = {{0, 1}, {1, 2}, {2, 3}, {3, 0}}};
+  Graph graph(run);
+  EXPECT_EQ(graph.distance(0, 3), 3);
+  EXPECT_EQ(graph.distance(3, 0), 1);
+  EXPECT_FALSE(graph.undirected());
+  EXPECT_TRUE(graph.regular());
+  graph.remove(1);
+  EXPECT_EQ(graph.distance(0, 3), Graph::kFar);
+  EXPECT_EQ(graph.distance(2, 0), 2);
+}
+
+TEST(GapBound, OfUpdateQueuesIsTheDistance) {
+  const CheckedRun run = with(ring(6), "gap_control", std::string("queues"));
+  Stream good(gap_bound(run));
+  all_enter(good, 6, 0).enter(2, 1).enter(3, 1).enter(4, 1).enter(3, 2);
+  EXPECT_TRUE(good.ok()) << good.checker().violations().front();
+  Stream bad(gap_bound(run));
+  all_enter(bad, 6, 0).enter(1, 1).enter(1, 2);  // a neighbour of 0, two ahead
+  EXPECT_FALSE(bad.ok());
+  EXPECT_NE(bad.checker().violations()[0].find("rank 1: is 2 iterations ahead of rank 0, allowed are 1"),
+            std::string::npos);
+}
+
+TEST(GapBound, OfBackupWorkersIsMaxIgTimesTheDistance) {
+  const CheckedRun run = with(with(ring(6), "backup", std::int64_t{1}), "max_ig", std::int64_t{2});
+  Stream good(gap_bound(run));
+  all_enter(good, 6, 0).enter(1, 1).enter(1, 2);
+  EXPECT_TRUE(good.ok());
+  EXPECT_FALSE(good.enter(1, 3).ok());
+}
+
+TEST(GapBound, OfStalenessIsTheSmallerOfBothColumns) {
+  const CheckedRun run = with(with(ring(8), "staleness", std::int64_t{2}), "max_ig", std::int64_t{5});
+  Stream stream(gap_bound(run));
+  all_enter(stream, 8, 0).enter(1, 1).enter(1, 2).enter(1, 3);
+  EXPECT_TRUE(stream.ok());
+  EXPECT_FALSE(stream.enter(1, 4).ok());  // s + 1 = 3, although max_ig is 5
+}
+
+TEST(GapBound, OfAcknowledgementsIsTwiceTheWayThere) {
+  // 0 -> 1 -> 2 -> 3 -> 4 -> 0: 0 is one edge before 1, and 1 is four before 0.
+  CheckedRun run{.protocol = "hop", .workers = 5, .edges = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 0}}};
+  run.knobs["gap_control"] = std::string("notify_ack");
+  Stream stream(gap_bound(run));
+  all_enter(stream, 5, 0).enter(0, 1);
+  EXPECT_TRUE(stream.ok());
+  stream.enter(4, 1).enter(0, 2);
+  EXPECT_TRUE(stream.ok());  // two ahead of 1
+  stream.enter(3, 1).enter(4, 2).enter(0, 3);
+  EXPECT_FALSE(stream.ok());
+}
+
+TEST(GapBound, DoesNotCountThoseThatHaveFinished) {
+  const CheckedRun run = with(ring(4), "gap_control", std::string("queues"));
+  Stream stream(gap_bound(run));
+  all_enter(stream, 4, 0).finished(0).enter(1, 1).enter(2, 1).enter(1, 2);
+  EXPECT_TRUE(stream.ok());
+}
+
+TEST(LeadBound, HoldsLockStep) {
+  Stream stream(lead_bound(ring(3), 1));
+  all_enter(stream, 3, 0).enter(0, 1).enter(1, 1).enter(2, 1);
+  EXPECT_TRUE(stream.enter(0, 2).ok());
+  EXPECT_FALSE(stream.enter(0, 3).ok());
+}
+
+TEST(TokenCount, IsMaxIgPlusTheDifferenceOfIterations) {
+  Stream good(token_count(ring(3)));
+  all_enter(good, 3, 0).settle();
+  good.spend(0, 1, 1).spend(0, 2, 1).enter(0, 1).send(0, 1, kTokenKind, 1, 1).send(0, 2, kTokenKind, 1, 1).settle();
+  good.deliver(0, 1, kTokenKind, 1).settle();
+  EXPECT_TRUE(good.ok()) << good.checker().violations().front();
+  EXPECT_GT(good.checker().looked(), 0);
+}
+
+TEST(TokenCount, FindsAGrantForAnIterationNotYetEntered) {
+  Stream bad(token_count(ring(3)));
+  all_enter(bad, 3, 0).send(0, 1, kTokenKind, 1, 1).send(0, 2, kTokenKind, 1, 1);
+  EXPECT_FALSE(bad.ok());
+}
+
+TEST(TokenCount, FindsATokenThatWasNeverThere) {
+  Stream bad(token_count(ring(3)));
+  all_enter(bad, 3, 0).spend(0, 1, 2);
+  EXPECT_FALSE(bad.ok());
+  EXPECT_NE(bad.checker().violations()[0].find("1 more than had arrived"), std::string::npos);
+}
+
+TEST(TokenCount, FindsTokensLostInAJump) {
+  const CheckedRun run = with(with(ring(3), "max_jump", std::int64_t{2}), "max_ig", std::int64_t{2});
+  Stream bad(token_count(run));
+  all_enter(bad, 3, 0).spend(0, 1, 2).spend(0, 2, 2).enter(0, 2);
+  bad.send(0, 1, kTokenKind, 2, 1).send(0, 2, kTokenKind, 2, 2);
+  EXPECT_FALSE(bad.ok());
+}
+
+TEST(QueueCapacity, IsOneMoreThanMaxIgASender) {
+  Stream stream(queue_capacity(ring(3)));
+  stream.pass(1, 0, kParamsKind, 0).settle().pass(1, 0, kParamsKind, 1).settle();
+  EXPECT_TRUE(stream.ok());
+  stream.take(1, 0, kParamsKind, 0).pass(1, 0, kParamsKind, 2).drop(2, 0, kParamsKind, 0).settle();
+  EXPECT_TRUE(stream.ok());
+  EXPECT_FALSE(stream.pass(1, 0, kParamsKind, 3).ok());
+}
+
+TEST(UpdatesSent, MissesOne) {
+  Stream good(updates_sent(ring(3)));
+  good.enter(0, 0).send(0, 1, kParamsKind, 0).send(0, 2, kParamsKind, 0).enter(0, 1);
+  EXPECT_TRUE(good.ok());
+  EXPECT_FALSE(good.send(0, 1, kParamsKind, 1).enter(0, 2).ok());
+  Stream twice(updates_sent(ring(3)));
+  EXPECT_FALSE(twice.enter(0, 0).send(0, 1, kParamsKind, 0).send(0, 1, kParamsKind, 0).ok());
+  Stream wrong_tag(updates_sent(ring(3)));
+  EXPECT_FALSE(wrong_tag.enter(0, 0).send(0, 1, kParamsKind, 1).ok());
+}
+
+TEST(Quorum, IsEveryNeighbourButTheBackup) {
+  const CheckedRun run = with(ring(4), "backup", std::int64_t{1});
+  Stream stream(quorum(run));
+  all_enter(stream, 4, 0).send(1, 0, kParamsKind, 0).send(3, 0, kParamsKind, 0);
+  EXPECT_TRUE(stream.reduce(0, 0, {0, 1}, {0, 0}).ok());
+  EXPECT_TRUE(stream.reduce(0, 0, {0, 1, 3}, {0, 0, 0}).ok());
+  EXPECT_FALSE(stream.reduce(0, 0, {0}, {0}).ok());  // both neighbours left out
+}
+
+TEST(Quorum, FindsWrongTagsStrangersAndInventions) {
+  Stream stale(quorum(ring(4)));
+  all_enter(stale, 4, 0).send(1, 0, kParamsKind, 0).send(3, 0, kParamsKind, 0).enter(0, 1);
+  EXPECT_FALSE(stale.reduce(0, 1, {0, 1, 3}, {1, 0, 0}).ok());
+  Stream stranger(quorum(ring(4)));
+  all_enter(stranger, 4, 0).send(1, 0, kParamsKind, 0).send(2, 0, kParamsKind, 0).send(3, 0, kParamsKind, 0);
+  EXPECT_FALSE(stranger.reduce(0, 0, {0, 1, 2, 3}, {0, 0, 0, 0}).ok());
+  Stream invented(quorum(ring(4)));
+  all_enter(invented, 4, 0).send(1, 0, kParamsKind, 0);
+  EXPECT_FALSE(invented.reduce(0, 0, {0, 1, 3}, {0, 0, 0}).ok());
+  Stream selfless(quorum(ring(4)));
+  all_enter(selfless, 4, 0).send(1, 0, kParamsKind, 0).send(3, 0, kParamsKind, 0);
+  EXPECT_FALSE(selfless.reduce(0, 0, {1, 3}, {0, 0}).ok());
+}
+
+TEST(Quorum, AfterAJumpLeavesOutTheOwnUpdate) {
+  const CheckedRun run = with(with(ring(4), "backup", std::int64_t{1}), "max_jump", std::int64_t{4});
+  Stream stream(quorum(run));
+  all_enter(stream, 4, 0).send(1, 0, kParamsKind, 2).send(3, 0, kParamsKind, 2).enter(0, 3);
+  EXPECT_TRUE(stream.reduce(0, 3, {1, 3}, {2, 2}).ok());
+  Stream own(quorum(run));
+  all_enter(own, 4, 0).send(1, 0, kParamsKind, 2).send(3, 0, kParamsKind, 2).enter(0, 3);
+  EXPECT_FALSE(own.reduce(0, 3, {0, 1, 3}, {2, 2, 2}).ok());
+}
+
+TEST(Quorum, DoesNotWaitForAnUpdateThatNeverComes) {
+  Stream stream(quorum(ring(4)));
+  all_enter(stream, 4, 0).send(1, 0, kParamsKind, 0).finished(3);
+  EXPECT_TRUE(stream.reduce(0, 0, {0, 1}, {0, 0}).ok());
+}
+
+TEST(Staleness, TakesOneUpdateANeighbourNotOlderThanAllowed) {
+  const CheckedRun run = with(ring(4), "staleness", std::int64_t{2});
+  Stream good(staleness(run));
+  all_enter(good, 4, 0).enter(0, 1).enter(0, 2);
+  EXPECT_TRUE(good.reduce(0, 2, {0, 1, 3}, {2, 0, 4}).ok());
+  good.enter(0, 3);
+  EXPECT_FALSE(good.reduce(0, 3, {0, 1, 3}, {3, 0, 4}).ok());  // 3 - 2 > 0
+  Stream twice(staleness(run));
+  EXPECT_FALSE(all_enter(twice, 4, 0).reduce(0, 0, {0, 1, 1, 3}, {0, 0, 1, 0}).ok());
+  Stream missing(staleness(run));
+  EXPECT_FALSE(all_enter(missing, 4, 0).reduce(0, 0, {0, 1}, {0, 0}).ok());
+  Stream back(staleness(run));
+  all_enter(back, 4, 0).reduce(0, 0, {0, 1, 3}, {0, 1, 1}).enter(0, 1);
+  EXPECT_FALSE(back.reduce(0, 1, {0, 1, 3}, {1, 0, 1}).ok());
+}
+
+TEST(ReduceWeights, AreLinearInFreshness) {
+  const CheckedRun run = with(ring(4), "staleness", std::int64_t{2});
+  Stream good(reduce_weights(run));
+  good.enter(0, 0).enter(0, 1).enter(0, 2).reduce(0, 2, {0, 1, 3}, {2, 0, 4}, {3.0f / 9, 1.0f / 9, 5.0f / 9});
+  EXPECT_TRUE(good.ok()) << good.checker().violations().front();
+  Stream plain(reduce_weights(run));
+  plain.enter(0, 0).enter(0, 1).enter(0, 2).reduce(0, 2, {0, 1, 3}, {2, 0, 4});
+  EXPECT_FALSE(plain.ok());
+}
+
+TEST(ReduceWeights, AreEqualWithoutStaleness) {
+  Stream good(reduce_weights(ring(4)));
+  EXPECT_TRUE(good.enter(0, 0).reduce(0, 0, {0, 1, 3}, {0, 0, 0}).ok());
+  // The divisor counts one update that is not there.
+  EXPECT_FALSE(good.reduce(0, 0, {0, 1}, {0, 0}, {1.0f / 3, 1.0f / 3}).ok());
+}
+
+TEST(MeanKept, NeedsDoublyStochasticWeights) {
+  Stream good(mean_kept(ring(3)));
+  for (int i = 0; i < 3; ++i) good.reduce(i, 0, {0, 1, 2}, {0, 0, 0});
+  EXPECT_TRUE(good.ok());
+  Stream bad(mean_kept(ring(3)));
+  bad.reduce(0, 0, {0, 1, 2}, {0, 0, 0}).reduce(1, 0, {0, 1, 2}, {0, 0, 0}).reduce(2, 0, {0, 2}, {0, 0});
+  EXPECT_FALSE(bad.ok());
+}
+
+TEST(OneUnacknowledged, HoldsBackTheNextUpdate) {
+  Stream good(one_unacknowledged(ring(3)));
+  good.pass(0, 1, kParamsKind, 0).reduce(1, 0, {1, 0}, {0, 0}).pass(1, 0, kAckKind, 0).send(0, 1, kParamsKind, 1);
+  EXPECT_TRUE(good.ok());
+  EXPECT_FALSE(good.send(0, 1, kParamsKind, 2).ok());
+  Stream early(one_unacknowledged(ring(3)));
+  EXPECT_FALSE(early.pass(0, 1, kParamsKind, 0).send(1, 0, kAckKind, 0).ok());
+}
+
+TEST(SspBound, CountsPushes) {
+  CheckedRun run = servers("ps_ssp", 2);
+  run.knobs["staleness"] = std::int64_t{1};
+  Stream stream(ssp_bound(run));
+  stream.pass(0, 2, kPushKind, 0).pass(0, 2, kPushKind, 1);
+  EXPECT_TRUE(stream.ok());
+  EXPECT_FALSE(stream.pass(0, 2, kPushKind, 2).ok());
+  Stream alone(ssp_bound(run));
+  alone.finished(1).pass(0, 2, kPushKind, 0).pass(0, 2, kPushKind, 1).pass(0, 2, kPushKind, 2);
+  EXPECT_TRUE(alone.ok());
+}
+
+TEST(BspRound, IsMadeOfOneGradientAWorker) {
+  Stream good(bsp_round(servers("ps_bsp", 2)));
+  EXPECT_TRUE(good.apply(2, 0, 0).apply(2, 1, 0).send(2, 0, kWeightsKind, 1).apply(2, 1, 1).apply(2, 0, 1).ok());
+  Stream twice(bsp_round(servers("ps_bsp", 2)));
+  EXPECT_FALSE(twice.apply(2, 0, 0).apply(2, 0, 0).ok());
+  Stream mixed(bsp_round(servers("ps_bsp", 2)));
+  EXPECT_FALSE(mixed.apply(2, 0, 0).apply(2, 1, 1).ok());
+  Stream early(bsp_round(servers("ps_bsp", 2)));
+  EXPECT_FALSE(early.apply(2, 0, 0).send(2, 0, kWeightsKind, 1).apply(2, 1, 0).ok());
+  Stream incomplete(bsp_round(servers("ps_bsp", 2)));
+  EXPECT_FALSE(incomplete.apply(2, 0, 0).ok());
+}
+
+TEST(PushApplied, CountsEachGradientOnce) {
+  Stream good(push_applied(servers("ps_asp", 2)));
+  EXPECT_TRUE(good.pass(0, 2, kPushKind, 0).apply(2, 0, 0).ok());
+  EXPECT_FALSE(good.apply(2, 0, 0).ok());
+  Stream lost(push_applied(servers("ps_asp", 2)));
+  EXPECT_FALSE(lost.pass(0, 2, kPushKind, 0).ok());
+}
+
+TEST(Delivery, KeepsOrderAndLosesNothing) {
+  Stream good(delivery(ring(3)));
+  good.send(0, 1, kParamsKind, 0).send(0, 1, kTokenKind, 1).deliver(0, 1, kParamsKind, 0).deliver(0, 1, kTokenKind, 1);
+  good.take(0, 1, kParamsKind, 0).pass(0, 1, kParamsKind, 1).drop(0, 1, kParamsKind, 1);
+  good.send(0, 1, kParamsKind, 2).drop(0, 1, kParamsKind, 2);  // on arrival
+  EXPECT_TRUE(good.ok()) << good.checker().violations().front();
+  EXPECT_FALSE(good.take(0, 1, kParamsKind, 0).ok());
+  Stream swapped(delivery(ring(3)));
+  swapped.send(0, 1, kParamsKind, 0).send(0, 1, kTokenKind, 1).deliver(0, 1, kTokenKind, 1);
+  EXPECT_FALSE(swapped.deliver(0, 1, kParamsKind, 0).ok());
+  Stream lost(delivery(ring(3)));
+  EXPECT_FALSE(lost.send(0, 1, kParamsKind, 0).ok());
+  Stream invented(delivery(ring(3)));
+  EXPECT_FALSE(invented.deliver(0, 1, kParamsKind, 0).ok());
+}
+
+TEST(EnterOrder, GoesOneByOneOrByAnAllowedJump) {
+  Stream good(enter_order(ring(1)));
+  EXPECT_TRUE(good.enter(0, 0).enter(0, 1).enter(0, 2).ok());
+  EXPECT_FALSE(good.enter(0, 4).ok());
+  Stream jump(enter_order(with(ring(1), "max_jump", std::int64_t{3})));
+  EXPECT_TRUE(jump.enter(0, 0).enter(0, 3).ok());
+  EXPECT_FALSE(jump.enter(0, 7).ok());
+  Stream again(enter_order(ring(1)));
+  EXPECT_FALSE(again.enter(0, 0).enter(0, 0).ok());
+  CheckedRun ends = ring(1);
+  ends.iterations = 3;
+  Stream early(enter_order(ends));
+  EXPECT_FALSE(early.enter(0, 0).enter(0, 1).ok());
+}
+
+std::vector<std::string> names(const CheckedRun& run) {
+  std::vector<std::string> all;
+  for (const CheckerPtr& checker : make_checkers(run)) all.push_back(checker->name());
+  return all;
+}
+
+TEST(MakeCheckers, ChoosesByConfiguration) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names(ring(4)), (Names{"delivery", "enter_order", "gap_bound", "updates_sent", "quorum", "reduce_weights",
+                                   "token_count", "queue_capacity"}));
+  EXPECT_EQ(names(with(ring(4), "staleness", std::int64_t{1})),
+            (Names{"delivery", "enter_order", "gap_bound", "updates_sent", "staleness", "reduce_weights", "token_count",
+                   "queue_capacity"}));
+  CheckedRun real = ring(4);
+  real.virtual_time = false;
+  EXPECT_EQ(names(real), (Names{"delivery", "enter_order", "gap_bound", "updates_sent", "quorum", "reduce_weights"}));
+  EXPECT_EQ(names(servers("ps_bsp", 4)), (Names{"delivery", "enter_order", "push_applied", "lead_bound", "bsp_round"}));
+}
+
+}  // namespace
+}  // namespace hopbench::checkers
