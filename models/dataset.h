@@ -28,21 +28,36 @@ struct DatasetPair {
   std::shared_ptr<const Dataset> train, test;
 };
 
-/// How the training set is divided among the workers. A pure function of the key: the same on every rank.
+/// What a data set may depend on. Never on the repeat: all repeats of a suite train on the same samples.
+struct DatasetRequest {
+  std::string path;        // a folder; "": the entry's default
+  std::size_t size = 0;    // features of a sample, where the data set lets one choose; 0: its default
+  std::uint64_t seed = 1;  // of drawn data sets
+};
+
+/// How the training set is divided among the workers. A pure function of the key: the same on every rank. Parts differ
+/// in size by at most one sample (shards: by one sample a shard), so that the plain mean of the workers' objectives is
+/// the objective over the whole set: skew then makes training harder, but does not move the optimum.
 struct SplitSpec {
+  /// kDirichlet: worker w wants the classes in proportions drawn from a symmetric Dirichlet(alpha), as in Hsu, Qi,
+  ///   Brown (2019); the workers take turns drawing one sample each, without replacement, from the classes left.
+  /// kShards: the samples sorted by label are cut into workers * shards_per_worker shards, dealt at random (McMahan et
+  ///   al., AISTATS 2017).
   enum class What { kIid, kDirichlet, kShards };
   What what = What::kIid;
   double alpha = 0.5;         // dirichlet: smaller is more skewed
-  int shards_per_worker = 2;  // shards: of the samples sorted by label
+  int shards_per_worker = 2;  // shards
 };
 
-/// parts[w] = the indices of worker w: disjoint, together everything, none empty.
+/// parts[w] = the indices of worker w, ascending: disjoint, together everything, none empty. Error(kUsage) where there
+/// are too few samples, no labels to skew by, or alpha and shards_per_worker are out of range.
 std::vector<std::vector<std::uint32_t>> split(const Dataset& train, const SplitSpec& spec, int workers,
                                               std::uint64_t seed, std::uint32_t repeat);
 
 /// One worker's seeded order over its part: a fresh permutation every epoch, no sample twice inside an epoch, whatever
 /// the batch sizes. Position p of the endless stream is sample permutation(p / part)[p mod part]: a pure function, so
-/// ranks may skip.
+/// ranks may skip. It keeps the last epoch's permutation: one thread at a time; orders of different workers share
+/// nothing.
 class SampleOrder {
  public:
   SampleOrder(std::vector<std::uint32_t> part, std::uint64_t seed, std::uint32_t repeat, int rank);
@@ -63,9 +78,9 @@ struct DatasetEntry {
   const char* summary;
   const char* default_path;  // a folder; "" where nothing is read
   /// Error(kUsage) for a missing, truncated or corrupt file: the file, the byte offset, what was expected, what to do.
-  DatasetPair (*load)(const std::string& path);
+  DatasetPair (*load)(const DatasetRequest& request);
 };
 const std::vector<DatasetEntry>& datasets();
-const DatasetEntry& find_dataset(const std::string& name);
+const DatasetEntry& find_dataset(const std::string& name);  // Error(kUsage) with the nearest and the known names
 
 }  // namespace hopbench

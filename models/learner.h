@@ -29,6 +29,10 @@ struct Bucket {
   double done_at = 1.0;
 };
 
+/// About eight runs of nearly equal size, as if each cost the same: forward a third, backward the rest. For models
+/// without layers.
+std::vector<Bucket> equal_buckets(std::size_t parameters);
+
 struct Evaluation {
   double loss = 0;      // mean over the samples
   double accuracy = 0;  // share of right answers; 0 where the model has none
@@ -43,16 +47,17 @@ class Learner {
   /// The initial parameters, from draws keyed (seed, 0 rank, kInitialParameters): the same bits on every rank.
   virtual Vec initial(std::uint64_t seed, std::uint32_t repeat) const = 0;
   virtual const std::vector<Bucket>& buckets() const = 0;  // at least one; together they cover all parameters
-  /// Writes the gradient of the mean loss over the batch at x into g[size()]; returns that loss.
-  /// `done(i)` is called as bucket i becomes complete, in order.
+  /// Writes the gradient of the mean loss over the batch at x into g[size()]; returns that loss. x and g lie in
+  /// space(); the batch is no larger than the one the learner was made for.
+  /// `done(i)` (may be empty) is called as bucket i becomes complete, in order; g is not touched there afterwards.
   virtual float gradient(const float* x, const Batch& batch, float* g, const std::function<void(int)>& done) = 0;
-  /// Sums over the batch: loss (not the mean) and right answers.
+  /// Sums over the batch, of any size: loss (not the mean) and right answers.
   struct Score {
     double loss_sum = 0;
     std::int64_t correct = 0;
   };
   virtual Score score(const float* x, const Batch& batch) = 0;
-  virtual double flops_per_sample() const = 0;  // of one gradient
+  virtual double flops_per_sample() const = 0;  // of one gradient; multiply-adds count 2
 };
 
 }  // namespace hopbench

@@ -1,0 +1,34 @@
+// The models: one file each, one line here.
+#include <fmt/format.h>
+
+#include "backends/base/error.h"
+#include "backends/base/text.h"
+#include "models/workload.h"
+
+namespace hopbench {
+
+ModelEntry lenet();
+ModelEntry mlp();
+ModelEntry quadratic();
+
+const std::vector<ModelEntry>& models() {
+  static const std::vector<ModelEntry> entries = {
+      lenet(),
+      mlp(),
+      quadratic(),
+      {"timing_only", "no numbers: model.size parameters that cost time and bytes only; reads no data", "", nullptr},
+  };
+  return entries;
+}
+
+const ModelEntry& find_model(const std::string& name) {
+  std::vector<std::string> known;
+  for (const ModelEntry& entry : models()) {
+    if (name == entry.name) return entry;
+    known.emplace_back(entry.name);
+  }
+  throw usage_error(
+      fmt::format("unknown model '{}':{} Known models: {}.", name, did_you_mean(name, known), join(known, ", ")));
+}
+
+}  // namespace hopbench

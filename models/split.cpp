@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "backends/base/error.h"
+#include "models/dataset.h"
+
+namespace hopbench {
+namespace {
+
+using Indices = std::vector<std::uint32_t>;
+
+Random split_random(std::uint64_t seed, std::uint32_t repeat, int rank, std::int64_t iteration) {
+  return Random({.seed = seed, .repeat = repeat, .purpose = Purpose::kDataSplit, .rank = rank, .iteration = iteration});
+}
+
+/// 0 .. n-1 in random order.
+Indices shuffled(std::size_t n, std::uint64_t seed, std::uint32_t repeat) {
+  Indices all(n);
+  std::iota(all.begin(), all.end(), 0u);
+  Random random = split_random(seed, repeat, -1, 0);
+  random.shuffle(std::span(all));
+  return all;
+}
+
+/// The k-th of `pieces` nearly equal runs of `all`, appended to `to`.
+void append_piece(const Indices& all, std::size_t k, std::size_t pieces, Indices& to) {
+  const std::size_t n = all.size();
+  const auto begin = all.begin();
+  to.insert(to.end(), begin + static_cast<std::ptrdiff_t>(n * k / pieces),
+            begin + static_cast<std::ptrdiff_t>(n * (k + 1) / pieces));
+}
+
+std::vector<Indices> split_iid(const Indices& all, std::size_t workers) {
+  std::vector<Indices> parts(workers);
+  for (std::size_t w = 0; w < workers; ++w) append_piece(all, w, workers, parts[w]);
+  return parts;
+}
+
+/// log of a draw from Gamma(shape, 1): Marsaglia and Tsang (2000); below 1 by Gamma(a) = Gamma(a + 1) U^(1/a). In logs,
+/// because for small shapes the draw itself underflows.
+double log_gamma_draw(double shape, Random& random) {
+  if (shape < 1) return log_gamma_draw(shape + 1, random) + std::log(1.0 - random.uniform()) / shape;
+  const double d = shape - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
+  while (true) {
+    const double z = random.normal(), root = 1.0 + c * z;
+    if (root <= 0) continue;
+    const double v = root * root * root;
+    if (std::log(1.0 - random.uniform()) < 0.5 * z * z + d - d * v + d * std::log(v)) return std::log(d * v);
+  }
+}
+
+/// A draw from the symmetric Dirichlet, up to a factor: the largest is 1.
+std::vector<double> dirichlet_draw(double alpha, std::size_t classes, Random random) {
+  std::vector<double> share(classes);
+  for (double& s : share) s = log_gamma_draw(alpha, random);
+  const double largest = *std::max_element(share.begin(), share.end());
+  for (double& s : share) s = std::exp(s - largest);
+  return share;
+}
+
+std::size_t draw_index(const std::vector<double>& weights, double total, Random& random) {
+  double left = random.uniform() * total;
+  std::size_t last = 0;
+  for (std::size_t c = 0; c < weights.size(); ++c) {
+    if (weights[c] <= 0) continue;
+    last = c;
+    left -= weights[c];
+    if (left < 0) break;
+  }
+  return last;  // rounding may leave `left` at 0: then the last class with any weight
+}
+
+/// A class for a worker that wants classes in these shares, out of those with samples left. If it wants none of them
+/// (shares underflow to 0), as they come.
+std::size_t draw_class(const std::vector<double>& share, const std::vector<Indices>& left, Random& random) {
+  std::vector<double> weights(left.size(), 0.0);
+  double total = 0, samples = 0;
+  for (std::size_t c = 0; c < left.size(); ++c) {
+    if (!left[c].empty()) weights[c] = share[c];
+    total += weights[c];
+    samples += static_cast<double>(left[c].size());
+  }
+  if (total > 0) return draw_index(weights, total, random);
+  for (std::size_t c = 0; c < left.size(); ++c) weights[c] = static_cast<double>(left[c].size());
+  return draw_index(weights, samples, random);
+}
+
+std::vector<Indices> split_dirichlet(const Dataset& train, const Indices& all, double alpha, std::size_t workers,
+                                     std::uint64_t seed, std::uint32_t repeat) {
+  const auto classes = static_cast<std::size_t>(train.classes());
+  std::vector<Indices> left(classes), parts(workers);
+  for (std::uint32_t i : all) left[static_cast<std::size_t>(train.label(i))].push_back(i);
+  std::vector<std::vector<double>> share;
+  for (std::size_t w = 0; w < workers; ++w)
+    share.push_back(dirichlet_draw(alpha, classes, split_random(seed, repeat, static_cast<int>(w), 1)));
+  Random random = split_random(seed, repeat, -1, 2);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t w = i % workers;
+    Indices& from = left[draw_class(share[w], left, random)];
+    parts[w].push_back(from.back());
+    from.pop_back();
+  }
+  return parts;
+}
+
+std::vector<Indices> split_shards(const Dataset& train, Indices all, std::size_t shards_per_worker, std::size_t workers,
+                                  std::uint64_t seed, std::uint32_t repeat) {
+  std::stable_sort(all.begin(), all.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return train.label(a) < train.label(b); });
+  const std::size_t shards = workers * shards_per_worker;
+  Indices order(shards);
+  std::iota(order.begin(), order.end(), 0u);
+  Random random = split_random(seed, repeat, -1, 3);
+  random.shuffle(std::span(order));
+  std::vector<Indices> parts(workers);
+  for (std::size_t s = 0; s < shards; ++s) append_piece(all, order[s], shards, parts[s / shards_per_worker]);
+  return parts;
+}
+
+void check(const Dataset& train, const SplitSpec& spec, int workers) {
+  HB_ASSERT(workers > 0);
+  if (spec.what != SplitSpec::What::kIid && train.classes() == 0)
+    throw usage_error("cannot split by label: the data set has no labels: use model.split.kind = \"iid\"");
+  if (spec.what == SplitSpec::What::kDirichlet && !(spec.alpha > 0 && std::isfinite(spec.alpha)))
+    throw usage_error(fmt::format("model.split.alpha = {} is out of range: it must be above 0", spec.alpha));
+  std::size_t pieces = static_cast<std::size_t>(workers);
+  if (spec.what == SplitSpec::What::kShards) {
+    if (spec.shards_per_worker < 1)
+      throw usage_error(fmt::format("model.split.shards_per_worker = {} is out of range: it must be at least 1",
+                                    spec.shards_per_worker));
+    pieces *= static_cast<std::size_t>(spec.shards_per_worker);
+  }
+  if (pieces > train.size())
+    throw usage_error(fmt::format("cannot split {} samples into {} parts: each needs at least one: use fewer workers{}",
+                                  train.size(), pieces, spec.what == SplitSpec::What::kShards ? " or shards" : ""));
+}
+
+}  // namespace
+
+std::vector<std::vector<std::uint32_t>> split(const Dataset& train, const SplitSpec& spec, int workers,
+                                              std::uint64_t seed, std::uint32_t repeat) {
+  check(train, spec, workers);
+  const auto count = static_cast<std::size_t>(workers);
+  const Indices all = shuffled(train.size(), seed, repeat);
+  std::vector<Indices> parts;
+  switch (spec.what) {
+    case SplitSpec::What::kIid:
+      parts = split_iid(all, count);
+      break;
+    case SplitSpec::What::kDirichlet:
+      parts = split_dirichlet(train, all, spec.alpha, count, seed, repeat);
+      break;
+    case SplitSpec::What::kShards:
+      parts = split_shards(train, all, static_cast<std::size_t>(spec.shards_per_worker), count, seed, repeat);
+      break;
+  }
+  for (Indices& part : parts) std::sort(part.begin(), part.end());
+  return parts;
+}
+
+SampleOrder::SampleOrder(std::vector<std::uint32_t> part, std::uint64_t seed, std::uint32_t repeat, int rank)
+    : part_(std::move(part)), seed_(seed), repeat_(repeat), rank_(rank) {
+  HB_ASSERT(!part_.empty());
+}
+
+void SampleOrder::fill(std::uint64_t first, std::span<std::uint32_t> to) {
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const std::uint64_t position = first + i;
+    to[i] = epoch(position / part_.size())[position % part_.size()];
+  }
+}
+
+const std::vector<std::uint32_t>& SampleOrder::epoch(std::uint64_t e) {
+  if (current_ == e) return permutation_;
+  permutation_ = part_;
+  Random random({.seed = seed_,
+                 .repeat = repeat_,
+                 .purpose = Purpose::kDataOrder,
+                 .rank = rank_,
+                 .iteration = static_cast<std::int64_t>(e)});
+  random.shuffle(std::span(permutation_));
+  current_ = e;
+  return permutation_;
+}
+
+}  // namespace hopbench

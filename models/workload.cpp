@@ -1,0 +1,217 @@
+#include "models/workload.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "backends/base/error.h"
+
+namespace hopbench {
+namespace {
+
+void at_least_one(const char* what, std::int64_t value) {
+  if (value < 1) throw usage_error(fmt::format("{} = {} is out of range: it must be at least 1", what, value));
+}
+
+void check(const WorkloadSpec& spec) {
+  at_least_one("model.batch", spec.batch);
+  at_least_one("run.world_size", spec.workers);
+  at_least_one("compute.threads", spec.threads);
+}
+
+/// What one thread needs to compute: lent to one at a time.
+struct Lane {
+  std::atomic_flag lent;
+  std::unique_ptr<Learner> learner;  // made when first needed
+  int largest_batch = 0;             // of that learner
+  std::vector<std::uint32_t> samples;
+  std::vector<float> inputs;
+  std::vector<std::int32_t> labels;
+};
+
+/// A lane for as long as this lives. There is one for every worker and one for evaluation; who finds none free waits
+/// for the first, which is lent most.
+class Loan {
+ public:
+  explicit Loan(std::vector<Lane>& lanes) {
+    while (true) {
+      for (Lane& lane : lanes) {
+        if (lane.lent.test_and_set(std::memory_order_acquire)) continue;
+        lane_ = &lane;
+        return;
+      }
+      lanes.front().lent.wait(true);
+    }
+  }
+  ~Loan() {
+    lane_->lent.clear(std::memory_order_release);
+    lane_->lent.notify_all();
+  }
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+  Lane* operator->() const { return lane_; }
+  Lane& operator*() const { return *lane_; }
+
+ private:
+  Lane* lane_ = nullptr;
+};
+
+/// One worker's place in the data.
+struct Worker {
+  explicit Worker(SampleOrder its_order) : order(std::move(its_order)) {}
+  SampleOrder order;
+  std::atomic_flag busy;  // catches a second gradient of one worker at the same time
+};
+
+class Training final : public Workload {
+ public:
+  Training(WorkloadSpec spec, DatasetPair data);
+
+  const WorkloadSpec& spec() const override { return spec_; }
+  std::size_t size() const override { return size_; }
+  Space& space() const override { return backend_->space(); }
+  Vec initial() const override;
+  const std::vector<Bucket>& buckets() const override { return buckets_; }
+  double flops_per_sample() const override { return flops_; }
+  float gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
+                 const std::function<void(int bucket)>& done) override;
+  Evaluation evaluate(const Payload& x) override;
+  std::size_t part_size(int worker) const override {
+    return workers_.at(static_cast<std::size_t>(worker))->order.part_size();
+  }
+
+ private:
+  Learner& learner(Lane& lane, int batch) const;
+  static Batch gather(Lane& lane, const Dataset& from);
+
+  WorkloadSpec spec_;
+  DatasetPair data_;
+  std::unique_ptr<Backend> backend_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  mutable std::vector<Lane> lanes_;
+  std::size_t size_ = 0;
+  std::vector<Bucket> buckets_;
+  double flops_ = 0;
+};
+
+Training::Training(WorkloadSpec spec, DatasetPair data)
+    : spec_(std::move(spec)),
+      data_(std::move(data)),
+      backend_(create_backend(spec_.backend, spec_.threads)),
+      lanes_(static_cast<std::size_t>(spec_.workers) + 1) {
+  auto parts = split(*data_.train, spec_.split, spec_.workers, spec_.seed, spec_.repeat);
+  for (int w = 0; w < spec_.workers; ++w)
+    workers_.push_back(std::make_unique<Worker>(
+        SampleOrder(std::move(parts[static_cast<std::size_t>(w)]), spec_.seed, spec_.repeat, w)));
+  const Learner& first = learner(lanes_.front(), spec_.batch);
+  size_ = first.size();
+  buckets_ = first.buckets();
+  flops_ = first.flops_per_sample();
+}
+
+Learner& Training::learner(Lane& lane, int batch) const {
+  if (!lane.learner || lane.largest_batch < batch) {
+    lane.largest_batch = std::max(batch, spec_.batch);
+    lane.learner = find_model(spec_.model)
+                       .create(*backend_, spec_, data_.train->shape(), data_.train->classes(), lane.largest_batch);
+  }
+  return *lane.learner;
+}
+
+/// The samples named in the lane, side by side.
+Batch Training::gather(Lane& lane, const Dataset& from) {
+  const std::size_t features = from.shape().size(), count = lane.samples.size();
+  lane.inputs.resize(count * features);
+  lane.labels.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    from.copy_sample(lane.samples[i], lane.inputs.data() + i * features);
+    lane.labels[i] = from.label(lane.samples[i]);
+  }
+  return {static_cast<int>(count), lane.inputs.data(), lane.labels.data()};
+}
+
+Vec Training::initial() const {
+  const Loan lane(lanes_);
+  return learner(*lane, spec_.batch).initial(spec_.seed, spec_.repeat);
+}
+
+float Training::gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
+                         const std::function<void(int bucket)>& done) {
+  HB_ASSERT(x.size() == size_ && g.size() == size_ && count > 0);
+  Worker& who = *workers_.at(static_cast<std::size_t>(worker));
+  HB_ASSERT_MSG(!who.busy.test_and_set(std::memory_order_acquire), "two gradients of one worker at the same time");
+  const Loan lane(lanes_);
+  lane->samples.resize(static_cast<std::size_t>(count));
+  who.order.fill(first, lane->samples);
+  who.busy.clear(std::memory_order_release);
+  const Batch batch = gather(*lane, *data_.train);
+  return learner(*lane, count).gradient(x.data(), batch, g.mutable_data(), done);
+}
+
+Evaluation Training::evaluate(const Payload& x) {
+  HB_ASSERT(x.size() == size_ && spec_.evaluation_samples > 0);
+  const Loan lane(lanes_);
+  const std::size_t total = std::min(data_.test->size(), static_cast<std::size_t>(spec_.evaluation_samples));
+  Learner::Score sum;
+  for (std::size_t first = 0; first < total;) {
+    const std::size_t count = std::min(total - first, static_cast<std::size_t>(spec_.batch));
+    lane->samples.resize(count);
+    for (std::size_t i = 0; i < count; ++i) lane->samples[i] = static_cast<std::uint32_t>(first + i);
+    const Learner::Score part = learner(*lane, spec_.batch).score(x.data(), gather(*lane, *data_.test));
+    sum.loss_sum += part.loss_sum;
+    sum.correct += part.correct;
+    first += count;
+  }
+  return {sum.loss_sum / static_cast<double>(total), static_cast<double>(sum.correct) / static_cast<double>(total)};
+}
+
+/// Parameters without numbers. Its data set is a count: that of Fashion-MNIST, divided equally.
+class TimingOnly final : public Workload {
+ public:
+  explicit TimingOnly(WorkloadSpec spec) : spec_(std::move(spec)) {
+    if (spec_.size == 0)
+      throw usage_error("model timing_only needs a size: set model.size to its number of parameters");
+    spec_.dataset.clear();
+    buckets_ = equal_buckets(spec_.size);
+  }
+  const WorkloadSpec& spec() const override { return spec_; }
+  std::size_t size() const override { return spec_.size; }
+  Space& space() const override { return null_space(); }
+  Vec initial() const override { return Vec(spec_.size, null_space()); }
+  const std::vector<Bucket>& buckets() const override { return buckets_; }
+  double flops_per_sample() const override { return 0; }
+  float gradient(const Payload&, int, std::uint64_t, int, Vec&, const std::function<void(int)>& done) override {
+    for (std::size_t b = 0; done && b < buckets_.size(); ++b) done(static_cast<int>(b));
+    return 0;
+  }
+  Evaluation evaluate(const Payload&) override { return {}; }
+  std::size_t part_size(int) const override {
+    return std::max<std::size_t>(1, 60000 / static_cast<std::size_t>(spec_.workers));
+  }
+
+ private:
+  WorkloadSpec spec_;
+  std::vector<Bucket> buckets_;
+};
+
+}  // namespace
+
+std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec, DatasetPair data) {
+  check(spec);
+  if (find_model(spec.model).create == nullptr) return std::make_unique<TimingOnly>(spec);
+  return std::make_unique<Training>(spec, std::move(data));
+}
+
+std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec) {
+  check(spec);
+  const ModelEntry& model = find_model(spec.model);
+  if (model.create == nullptr) return std::make_unique<TimingOnly>(spec);
+  WorkloadSpec resolved = spec;
+  if (resolved.dataset.empty()) resolved.dataset = model.default_dataset;
+  const DatasetEntry& dataset = find_dataset(resolved.dataset);
+  return make_workload(resolved, dataset.load({.path = spec.dataset_path, .size = spec.size, .seed = spec.seed}));
+}
+
+}  // namespace hopbench

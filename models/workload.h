@@ -1,6 +1,7 @@
 // The workload of a trial: a model, its data, the split among the workers, on a backend. What a Node computes with.
 //
-// Thread-safe: gradients of several ranks may be computed at once (virtual time does), each on a learner of its own.
+// Thread-safe: gradients of several workers may be computed at once (virtual time does), each on a learner of its own;
+// of one worker, one at a time.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +19,17 @@ namespace hopbench {
 
 struct WorkloadSpec {
   std::string model = "lenet";
-  std::string dataset = "fashion_mnist";  // "": the model's own
-  std::string dataset_path;               // "": the data set's default
-  int batch = 32;                         // of one worker
+  std::string dataset;       // "": the model's own
+  std::string dataset_path;  // "": the data set's default
+  int batch = 32;            // of one worker
   SplitSpec split;
   std::string backend = "onednn";
   int threads = 1;  // of one gradient
   int workers = 1;
   std::uint64_t seed = 1;
   std::uint32_t repeat = 0;
-  std::size_t size = 0;          // timing_only and quadratic: parameters
-  int evaluation_samples = 512;  // the first so many of the test set: the named subset of every curve
+  std::size_t size = 0;          // timing_only and quadratic: parameters (quadratic: 64 if 0)
+  int evaluation_samples = 512;  // the first so many of the test set: the named subset of every curve; 0: no evaluation
 };
 
 /// Which samples of a worker's stream a gradient uses.
@@ -40,34 +41,39 @@ struct Samples {
 class Workload {
  public:
   virtual ~Workload() = default;
-  virtual const WorkloadSpec& spec() const = 0;
+  virtual const WorkloadSpec& spec() const = 0;  // as given, with the data set's name filled in
   virtual std::size_t size() const = 0;
   virtual Space& space() const = 0;
   virtual Vec initial() const = 0;
   virtual const std::vector<Bucket>& buckets() const = 0;
   virtual double flops_per_sample() const = 0;
-  /// Gradient of worker w's samples [first, first + count) at x, into g (of size(), with storage of its own). Returns
-  /// the loss.
+  /// Gradient of worker w's samples [first, first + count) at x, into g (of size(), with storage of its own, all of it
+  /// written). Returns the mean loss over them. Inside done(i) (may be empty), bucket i of g is final and may be
+  /// shared; the rest is not.
   virtual float gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
                          const std::function<void(int bucket)>& done) = 0;
-  /// On the named evaluation subset of the test set.
+  /// On the named evaluation subset of the test set (all of it if it is smaller).
   virtual Evaluation evaluate(const Payload& x) = 0;
   /// How many samples worker w owns.
   virtual std::size_t part_size(int worker) const = 0;
 };
 
+/// Error(kUsage) for unknown names, sizes out of range, data that cannot be read or does not fit the model;
+/// Error(kEnvironment) for a backend that is not there.
 std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec);
+/// The same on data that is loaded already (spec.dataset and its path are not looked at).
+std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec, DatasetPair data);
 
 /// A model as the registry lists it.
 struct ModelEntry {
   const char* name;
   const char* summary;
   const char* default_dataset;  // "": it brings its own data
-  /// nullptr: timing_only, which computes nothing.
+  /// nullptr: timing_only, which computes nothing and reads no data. Error(kUsage) if the data do not fit the model.
   std::unique_ptr<Learner> (*create)(Backend& backend, const WorkloadSpec& spec, const Shape& input, int classes,
                                      int largest_batch);
 };
 const std::vector<ModelEntry>& models();
-const ModelEntry& find_model(const std::string& name);
+const ModelEntry& find_model(const std::string& name);  // Error(kUsage) with the nearest and the known names
 
 }  // namespace hopbench

@@ -1,0 +1,209 @@
+// MNIST and Fashion-MNIST: four idx files in one folder, gzip-compressed (NAME.gz) or plain.
+//
+// idx3 (images): big-endian uint32 0x803, count, rows, columns; then count * rows * columns bytes, 0 (paper) to 255.
+// idx1 (labels): big-endian uint32 0x801, count; then count bytes, 0 to 9.
+// Normalised as usual: (pixel / 255 - mean) / deviation, both over the training set.
+//   MNIST (LeCun, Cortes, Burges):                mean 0.1307, deviation 0.3081
+//   Fashion-MNIST (Xiao, Rasul, Vollgraf, 2017):  mean 0.2860, deviation 0.3530
+#include <zlib.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "backends/base/error.h"
+#include "models/dataset.h"
+
+namespace hopbench {
+namespace {
+
+namespace fs = std::filesystem;
+using Bytes = std::vector<std::uint8_t>;
+
+constexpr int kClasses = 10;
+constexpr std::size_t kImageHeader = 16, kLabelHeader = 8;
+constexpr std::uint32_t kImageMagic = 0x803, kLabelMagic = 0x801;
+
+/// What is told apart between the two data sets.
+struct Source {
+  const char* name;
+  const char* get;  // how to come by the files
+  float mean, deviation;
+};
+
+struct File {
+  fs::path path;
+  Bytes bytes;  // decompressed, header included
+};
+
+struct Images {
+  Bytes bytes;
+  std::size_t count = 0;
+  Shape shape;
+};
+
+[[noreturn]] void corrupt(const fs::path& path, std::size_t byte, const std::string& why) {
+  throw usage_error(
+      fmt::format("cannot use data file {}: at byte {}: {}: get the file again", path.string(), byte, why));
+}
+
+struct CloseGz {
+  void operator()(gzFile file) const { gzclose_r(file); }
+};
+using GzFile = std::unique_ptr<gzFile_s, CloseGz>;
+
+/// zlib also reads files that are not compressed as they are.
+void append_all(gzFile file, const fs::path& path, Bytes& to) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  while (true) {
+    const std::size_t had = to.size();
+    to.resize(had + kPiece);
+    const int got = gzread(file, to.data() + had, static_cast<unsigned>(kPiece));
+    to.resize(had + static_cast<std::size_t>(std::max(got, 0)));
+    if (got <= 0) break;
+  }
+  int code = Z_OK;
+  const char* text = gzerror(file, &code);
+  const auto offset = static_cast<std::size_t>(std::max<z_off_t>(gzoffset(file), 0));
+  if (code == Z_BUF_ERROR)
+    corrupt(path, offset, fmt::format("the gzip data end early, after {} bytes of content", to.size()));
+  if (code == Z_ERRNO) corrupt(path, offset, std::strerror(errno));
+  if (code != Z_OK && code != Z_STREAM_END) corrupt(path, offset, fmt::format("damaged gzip data ({})", text));
+}
+
+File read_file(const fs::path& path) {
+  File read{path, {}};
+  std::error_code ignored;
+  if (fs::file_size(path, ignored) == 0) corrupt(path, 0, "the file is empty");
+  const GzFile file(gzopen(path.c_str(), "rb"));
+  if (!file) throw usage_error(fmt::format("cannot open data file {}: {}", path.string(), std::strerror(errno)));
+  gzbuffer(file.get(), 1u << 17);
+  if (path.extension() == ".gz" && gzdirect(file.get()) != 0)
+    corrupt(path, 0, "not a gzip file, although its name says so");
+  append_all(file.get(), path, read.bytes);
+  return read;
+}
+
+/// NAME.gz or NAME in the folder.
+File find_and_read(const fs::path& folder, const std::string& name, const Source& source) {
+  for (const fs::path& path : {folder / (name + ".gz"), folder / name})
+    if (fs::is_regular_file(path)) return read_file(path);
+  throw usage_error(fmt::format("data set {} is incomplete: neither {}.gz nor {} is in {}: {}", source.name, name, name,
+                                folder.string(), source.get));
+}
+
+std::uint32_t big_endian(const Bytes& bytes, std::size_t at) {
+  return std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 | std::uint32_t{bytes[at + 2]} << 8 |
+         std::uint32_t{bytes[at + 3]};
+}
+
+void check_header(const File& file, std::uint32_t magic, std::size_t header) {
+  if (file.bytes.size() < header)
+    corrupt(file.path, file.bytes.size(), fmt::format("the content ends inside the header of {} bytes", header));
+  const std::uint32_t found = big_endian(file.bytes, 0);
+  if (found == __builtin_bswap32(magic))
+    corrupt(file.path, 0, fmt::format("magic number {:#010x} has its bytes reversed: idx files are big-endian", found));
+  if (found != magic) corrupt(file.path, 0, fmt::format("magic number {:#010x}, expected {:#010x}", found, magic));
+}
+
+void check_length(const File& file, std::size_t expected) {
+  const std::size_t found = file.bytes.size();
+  if (found < expected)
+    corrupt(file.path, found, fmt::format("the content ends early: its header promises {} bytes", expected));
+  if (found > expected) corrupt(file.path, expected, fmt::format("{} bytes too many", found - expected));
+}
+
+Images read_images(File file) {
+  check_header(file, kImageMagic, kImageHeader);
+  const std::size_t count = big_endian(file.bytes, 4);
+  const std::uint32_t rows = big_endian(file.bytes, 8), columns = big_endian(file.bytes, 12);
+  constexpr std::uint32_t kLargest = 4096;  // keeps the product below 2^64, and a nonsense header from passing
+  if (count == 0) corrupt(file.path, 4, "it holds no images");
+  if (rows == 0 || rows > kLargest) corrupt(file.path, 8, fmt::format("images of {} rows", rows));
+  if (columns == 0 || columns > kLargest) corrupt(file.path, 12, fmt::format("images of {} columns", columns));
+  check_length(file, kImageHeader + count * rows * columns);
+  return {std::move(file.bytes), count, {1, static_cast<int>(rows), static_cast<int>(columns)}};
+}
+
+Bytes read_labels(File file, const Images& images) {
+  check_header(file, kLabelMagic, kLabelHeader);
+  const std::size_t count = big_endian(file.bytes, 4);
+  if (count != images.count) corrupt(file.path, 4, fmt::format("{} labels for {} images", count, images.count));
+  check_length(file, kLabelHeader + count);
+  for (std::size_t i = kLabelHeader; i < file.bytes.size(); ++i)
+    if (file.bytes[i] >= kClasses)
+      corrupt(file.path, i, fmt::format("label {} is out of range: 0 to {}", file.bytes[i], kClasses - 1));
+  return std::move(file.bytes);
+}
+
+class IdxDataset final : public Dataset {
+ public:
+  IdxDataset(Images images, Bytes labels, const Source& source)
+      : images_(std::move(images)), labels_(std::move(labels)) {
+    for (std::size_t p = 0; p < normalised_.size(); ++p)
+      normalised_[p] = (static_cast<float>(p) / 255.0f - source.mean) / source.deviation;
+  }
+  std::size_t size() const override { return images_.count; }
+  Shape shape() const override { return images_.shape; }
+  int classes() const override { return kClasses; }
+  std::int32_t label(std::size_t i) const override { return labels_[kLabelHeader + i]; }
+  void copy_sample(std::size_t i, float* to) const override {
+    const std::size_t n = images_.shape.size();
+    const std::uint8_t* pixels = images_.bytes.data() + kImageHeader + i * n;
+    for (std::size_t p = 0; p < n; ++p) to[p] = normalised_[pixels[p]];
+  }
+
+ private:
+  Images images_;
+  Bytes labels_;
+  std::array<float, 256> normalised_{};
+};
+
+std::shared_ptr<const Dataset> load_set(const fs::path& folder, const std::string& prefix, const Source& source) {
+  Images images = read_images(find_and_read(folder, prefix + "-images-idx3-ubyte", source));
+  Bytes labels = read_labels(find_and_read(folder, prefix + "-labels-idx1-ubyte", source), images);
+  return std::make_shared<IdxDataset>(std::move(images), std::move(labels), source);
+}
+
+DatasetPair load(const fs::path& folder, const Source& source) {
+  if (!fs::is_directory(folder))
+    throw usage_error(
+        fmt::format("data set {} is not there: no folder {}: {}", source.name, folder.string(), source.get));
+  DatasetPair pair{load_set(folder, "train", source), load_set(folder, "t10k", source)};
+  const Shape train = pair.train->shape(), test = pair.test->shape();
+  if (!(train == test))
+    throw usage_error(
+        fmt::format("data set {} in {} does not fit together: training images are {}x{}, test images {}x{}",
+                    source.name, folder.string(), train.height, train.width, test.height, test.width));
+  return pair;
+}
+
+constexpr const char* kFashionPath = "/usr/share/datasets/fashion-mnist";
+constexpr const char* kMnistPath = "/usr/share/datasets/mnist";
+
+DatasetPair load_fashion_mnist(const DatasetRequest& request) {
+  return load(
+      request.path.empty() ? kFashionPath : request.path,
+      {"fashion_mnist",
+       "install the Debian package dataset-fashion-mnist, or name the folder of its four files in model.dataset.path",
+       0.2860f, 0.3530f});
+}
+
+DatasetPair load_mnist(const DatasetRequest& request) {
+  return load(request.path.empty() ? kMnistPath : request.path,
+              {"mnist", "name the folder of its four files in model.dataset.path (no Debian package brings them)",
+               0.1307f, 0.3081f});
+}
+
+}  // namespace
+
+DatasetEntry fashion_mnist() {
+  return {"fashion_mnist", "70 000 pictures of clothes, 28x28, 10 classes", kFashionPath, load_fashion_mnist};
+}
+DatasetEntry mnist() { return {"mnist", "70 000 handwritten digits, 28x28, 10 classes", kMnistPath, load_mnist}; }
+
+}  // namespace hopbench

@@ -1,0 +1,30 @@
+// The data sets: one function each, one line here.
+#include <fmt/format.h>
+
+#include "backends/base/error.h"
+#include "backends/base/text.h"
+#include "models/dataset.h"
+
+namespace hopbench {
+
+DatasetEntry fashion_mnist();
+DatasetEntry mnist();
+DatasetEntry synthetic();
+DatasetEntry quadratic_centres();
+
+const std::vector<DatasetEntry>& datasets() {
+  static const std::vector<DatasetEntry> entries = {fashion_mnist(), mnist(), synthetic(), quadratic_centres()};
+  return entries;
+}
+
+const DatasetEntry& find_dataset(const std::string& name) {
+  std::vector<std::string> known;
+  for (const DatasetEntry& entry : datasets()) {
+    if (name == entry.name) return entry;
+    known.emplace_back(entry.name);
+  }
+  throw usage_error(
+      fmt::format("unknown data set '{}':{} Known data sets: {}.", name, did_you_mean(name, known), join(known, ", ")));
+}
+
+}  // namespace hopbench

@@ -1,0 +1,85 @@
+// Drawn data sets: no files. Samples scatter around the centres of ten classes, in turn (sample i is of class i mod
+// 10), so that the first few are as good a sample as any.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "backends/base/error.h"
+#include "models/dataset.h"
+
+namespace hopbench {
+namespace {
+
+constexpr std::size_t kClasses = 10;
+
+class Blobs final : public Dataset {
+ public:
+  /// Sample = centre of its class + N(0, 1) in each feature; centres ~ N(0, spread^2). `from` is the number of the
+  /// first sample, and with the seed all that the draws depend on: sets with the same seed and spread share their
+  /// centres.
+  Blobs(Shape shape, std::size_t samples, std::size_t from, double spread, std::uint64_t seed)
+      : shape_(shape), samples_(samples), from_(from) {
+    const std::size_t n = shape.size();
+    std::vector<double> centres(kClasses * n);
+    Random random = drawn(seed, -1, 0);
+    for (double& c : centres) c = spread * random.normal();
+    features_.resize(samples * n);
+    for (std::size_t i = 0; i < samples; ++i) {
+      Random scatter = drawn(seed, 0, from + i);
+      const double* centre = centres.data() + static_cast<std::size_t>(label(i)) * n;
+      for (std::size_t d = 0; d < n; ++d) features_[i * n + d] = static_cast<float>(centre[d] + scatter.normal());
+    }
+  }
+  std::size_t size() const override { return samples_; }
+  Shape shape() const override { return shape_; }
+  int classes() const override { return static_cast<int>(kClasses); }
+  std::int32_t label(std::size_t i) const override { return static_cast<std::int32_t>((from_ + i) % kClasses); }
+  void copy_sample(std::size_t i, float* to) const override {
+    const std::size_t n = shape_.size();
+    std::copy_n(features_.data() + i * n, n, to);
+  }
+
+ private:
+  static Random drawn(std::uint64_t seed, int rank, std::size_t sample) {
+    return Random({.seed = seed,
+                   .repeat = 0,
+                   .purpose = Purpose::kSynthetic,
+                   .rank = rank,
+                   .iteration = static_cast<std::int64_t>(sample)});
+  }
+  Shape shape_;
+  std::size_t samples_, from_;
+  std::vector<float> features_;
+};
+
+/// Shaped like MNIST; a tenth of a deviation between the centres, a feature, makes classes that overlap a little.
+DatasetPair load_synthetic(const DatasetRequest& request) {
+  constexpr std::size_t kTrain = 4096, kTest = 1024;
+  const Shape shape{1, 28, 28};
+  return {std::make_shared<Blobs>(shape, kTrain, 0, 0.1, request.seed),
+          std::make_shared<Blobs>(shape, kTest, kTrain, 0.1, request.seed)};
+}
+
+/// The centres of the quadratic objective. Tested on what it is trained on: its optimum is that of the training set.
+DatasetPair load_quadratic(const DatasetRequest& request) {
+  constexpr std::size_t kSamples = 4096, kLargest = 4096;
+  const std::size_t size = request.size == 0 ? 64 : request.size;
+  if (size > kLargest)
+    throw usage_error(
+        fmt::format("data set quadratic cannot have {} features: at most {}: for larger vectors use model "
+                    "timing_only",
+                    size, kLargest));
+  auto centres = std::make_shared<Blobs>(Shape{static_cast<int>(size), 1, 1}, kSamples, 0, 1.0, request.seed);
+  return {centres, centres};
+}
+
+}  // namespace
+
+DatasetEntry synthetic() {
+  return {"synthetic", "drawn: 10 overlapping classes of 28x28, 4096 + 1024 samples", "", load_synthetic};
+}
+DatasetEntry quadratic_centres() {
+  return {"quadratic", "drawn: 4096 centres of the quadratic objective, in 10 groups", "", load_quadratic};
+}
+
+}  // namespace hopbench
