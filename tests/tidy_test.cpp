@@ -1,0 +1,133 @@
+// Style held by a test: reads every source file of the tree.
+#include "tests/tidy.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace hopbench::tidy {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<Source> tree() {
+  const fs::path root = HB_SOURCE_DIR;
+  std::vector<Source> sources;
+  for (const char* top : {"cli", "suites", "protocols", "models", "backends", "results", "tests", "ci"}) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / top)) {
+      if (!entry.is_regular_file()) continue;
+      const std::string path = fs::relative(entry.path(), root).generic_string();
+      const std::string suffix = entry.path().extension().string();
+      if (suffix != ".h" && suffix != ".cpp" && std::string(top) != "ci") continue;
+      std::ifstream in(entry.path());
+      std::ostringstream text;
+      text << in.rdbuf();
+      sources.push_back({path, text.str()});
+    }
+  }
+  return sources;
+}
+
+template <class Rule>
+void expect_clean(Rule rule) {
+  const std::vector<Source> sources = tree();
+  ASSERT_GT(sources.size(), 50u);
+  for (const Source& source : sources) {
+    for (const std::string& complaint : rule(source)) ADD_FAILURE() << complaint;
+  }
+}
+
+TEST(Tidy, IncludesPointOneWay) { expect_clean(check_arrows); }
+TEST(Tidy, ThirdPartyHeadersStayInCppFiles) { expect_clean(check_third_party); }
+TEST(Tidy, ProtocolsAndModelsKnowNoThreadsClocksOrDice) { expect_clean(check_bans); }
+TEST(Tidy, FilesFunctionsAndLinesAreShort) { expect_clean(check_sizes); }
+TEST(Tidy, NothingIsPutOff) { expect_clean(check_promises); }
+
+// --- The rules themselves: each finds what it is for, and only that --------------------------------------------------
+
+TEST(TidyRules, ArrowsFindWrongDirections) {
+  const auto bad = [](const std::string& path, const std::string& name) {
+    return check_arrows({path, "#include \"" + name + "\"\n"}).size();
+  };
+  EXPECT_EQ(bad("protocols/hop.cpp", "protocols/node.h"), 0u);
+  EXPECT_EQ(bad("protocols/hop.cpp", "backends/base/vec.h"), 0u);
+  EXPECT_EQ(bad("protocols/node.h", "backends/runtime/runtime.h"), 0u);
+  EXPECT_EQ(bad("protocols/hop.cpp", "backends/transport/wire.h"), 1u);
+  EXPECT_EQ(bad("protocols/hop.cpp", "backends/runtime/process.h"), 1u);
+  EXPECT_EQ(bad("protocols/hop.cpp", "suites/trial.h"), 1u);
+  EXPECT_EQ(bad("models/mlp.cpp", "protocols/node.h"), 1u);
+  EXPECT_EQ(bad("backends/compute/onednn.cpp", "backends/runtime/runtime.h"), 1u);
+  EXPECT_EQ(bad("backends/base/vec.h", "results/record.h"), 1u);
+  EXPECT_EQ(bad("results/table.cpp", "suites/trial.h"), 1u);
+  EXPECT_EQ(bad("results/record.h", "results/table.h"), 1u);
+  EXPECT_EQ(bad("suites/trial.cpp", "cli/options.h"), 1u);
+  EXPECT_EQ(bad("tests/checkers/quorum.cpp", "protocols/node.h"), 1u);
+  EXPECT_EQ(bad("cli/main.cpp", "suites/suite.h"), 0u);
+  EXPECT_EQ(bad("cli/main.cpp", "options.h"), 1u);
+  EXPECT_EQ(bad("utils/more.cpp", "backends/base/vec.h"), 1u);
+}
+
+TEST(TidyRules, ThirdPartyHeadersAreFoundInHeadersOnly) {
+  EXPECT_EQ(check_third_party({"suites/a.h", "#include <toml++/toml.h>\n"}).size(), 1u);
+  EXPECT_EQ(check_third_party({"suites/a.h", "#include <dnnl.hpp>\n"}).size(), 1u);
+  EXPECT_EQ(check_third_party({"suites/a.h", "#include <vector>\n"}).size(), 0u);
+  EXPECT_EQ(check_third_party({"suites/a.cpp", "#include <toml++/toml.h>\n"}).size(), 0u);
+}
+
+TEST(TidyRules, BansReadCodeNotComments) {
+  EXPECT_EQ(check_bans({"protocols/a.cpp", "std::mutex m;\n"}).size(), 1u);
+  EXPECT_EQ(check_bans({"protocols/a.cpp", "// no std::mutex\nauto s = \"std::thread\";\n"}).size(), 0u);
+  EXPECT_EQ(check_bans({"models/a.cpp", "std::unordered_map<int, int> m;\n"}).size(), 1u);
+  EXPECT_EQ(check_bans({"models/a.cpp", "auto t = std::chrono::steady_clock::now();\n"}).size(), 1u);
+  EXPECT_EQ(check_bans({"models/a.cpp", "int x = rand();\nint y = operand(1);\n"}).size(), 1u);
+  EXPECT_EQ(check_bans({"models/workload.cpp", "std::mutex m;\n"}).size(), 0u);
+  EXPECT_EQ(check_bans({"models/workload.cpp", "std::thread t;\n"}).size(), 1u);
+  EXPECT_EQ(check_bans({"suites/a.cpp", "std::mutex m;\n"}).size(), 0u);
+}
+
+TEST(TidyRules, FunctionsAreFoundWhereverTheyStand) {
+  const std::string text = R"(namespace a {
+struct B : C {
+  B(int x) : x_{x},
+    y_(2) {
+  }
+  bool operator==(const B& o) const { return x_ == o.x_; }
+  int x_ = 0, y_{1};
+};
+template <class T = int>
+void f(T a = {}, char c = '{') {
+  if (a) { g("}"); }
+}
+const int kTable[] = {1, 2, {3}};
+const Row kRows[] = {{"a", [](int v) {
+  return v;
+}}};
+auto operator=(int) -> int
+{
+  return 1;
+}
+}
+)";
+  std::vector<std::pair<int, int>> found;
+  for (const Function& f : functions(text)) found.emplace_back(f.first, f.last);
+  EXPECT_EQ(found, (std::vector<std::pair<int, int>>{{3, 3}, {3, 5}, {6, 6}, {9, 9}, {14, 16}, {17, 20}}));
+}
+
+TEST(TidyRules, LongFilesFunctionsAndLinesAreFound) {
+  std::string body;
+  for (int i = 0; i < 59; ++i) body += "  g();\n";
+  EXPECT_EQ(check_sizes({"cli/a.cpp", "void f() {\n" + body + "}\n"}).size(), 1u);  // 61 lines
+  EXPECT_EQ(check_sizes({"cli/a.cpp", "void f() {\n" + body.substr(7) + "}\n"}).size(), 0u);
+  EXPECT_EQ(check_sizes({"cli/a.cpp", std::string(401, '\n')}).size(), 1u);
+  EXPECT_EQ(check_sizes({"cli/a.cpp", std::string(121, 'x') + "\n"}).size(), 1u);
+}
+
+TEST(TidyRules, PromisesAreFound) {
+  EXPECT_EQ(check_promises({"cli/a.cpp", std::string("// TO") + "DO: later\n"}).size(), 1u);
+  EXPECT_EQ(check_promises({"cli/a.cpp", "// todo lists are fine, and so is TODOS\n"}).size(), 0u);
+}
+
+}  // namespace
+}  // namespace hopbench::tidy
