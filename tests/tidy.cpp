@@ -128,6 +128,7 @@ std::vector<Function> functions(const std::string& text) {
   std::vector<Function> found;
   std::vector<Block> blocks;
   int inside = 0;  // braces open within a function
+  int values = 0;  // braces open within the parentheses of a head: values, as in f(T a = {})
   int line = 1, parens = 0;
   std::string head;  // since the last ; { }
   int head_line = 0;

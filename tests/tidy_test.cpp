@@ -112,7 +112,7 @@ auto operator=(int) -> int
 )";
   std::vector<std::pair<int, int>> found;
   for (const Function& f : functions(text)) found.emplace_back(f.first, f.last);
-  EXPECT_EQ(found, (std::vector<std::pair<int, int>>{{3, 3}, {3, 5}, {6, 6}, {9, 9}, {14, 16}, {17, 20}}));
+  EXPECT_EQ(found, (std::vector<std::pair<int, int>>{{3, 3}, {3, 5}, {6, 6}, {9, 12}, {14, 16}, {17, 20}}));
 }
 
 TEST(TidyRules, LongFilesFunctionsAndLinesAreFound) {
