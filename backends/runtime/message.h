@@ -48,8 +48,8 @@ struct Message {
   int from = -1;
   Kind kind{};
   Iter iter = 0;
-  Words words;
-  Payload body;
+  Words words{};
+  Payload body{};
   std::int64_t bytes = 0;  // what the wire is charged: body and a header
 };
 

@@ -33,13 +33,13 @@ struct Work {
   Duration cost{};
   /// The arithmetic itself: pure, touches nothing of the node but what it was given. May run on another thread.
   /// `reached(i)` is to be called when milestone i's results are complete; it matters only where nothing is paced.
-  std::function<void(const std::function<void(int)>& reached)> job;
+  std::function<void(const std::function<void(int)>& reached)> job{};
   /// Milestone i happens at start + at * cost, in rising order; `then` runs with the rank's turn.
   struct Milestone {
     double at = 1.0;
-    std::function<void()> then;
+    std::function<void()> then{};
   };
-  std::vector<Milestone> milestones;
+  std::vector<Milestone> milestones{};
   /// False: the strand keeps its turn and only the clock moves on (vector operations: mean, optimizer step). Then `job`
   /// runs at once, and what the strand does next happens `cost` later.
   bool yields = true;

@@ -1,0 +1,62 @@
+#include "backends/runtime/scenario.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/base/random.h"
+
+namespace hopbench {
+namespace {
+
+/// Each rule of a scenario draws from its own place in the stream, so two rules of one kind are independent, and a rule
+/// added at the end moves no other.
+constexpr std::size_t kDrawsPerRule = 8;
+
+bool applies(const ComputeRule& rule, int rank, Time now) {
+  if (now < rule.from || now >= rule.until) return false;
+  return rule.ranks.empty() || std::find(rule.ranks.begin(), rule.ranks.end(), rank) != rule.ranks.end();
+}
+
+RandomKey key_of(const ComputeRule& rule, const Scenario::Where& where, Iter k, Time now) {
+  RandomKey key{.seed = where.seed, .repeat = where.repeat, .purpose = Purpose::kSlowdown, .rank = where.rank};
+  if (rule.correlated == ComputeRule::Correlated::kHost) key.rank = where.host;
+  if (rule.correlated == ComputeRule::Correlated::kAll) key.rank = -1;
+  key.iteration = rule.per == ComputeRule::Per::kIteration ? k : now.time_since_epoch() / rule.slot;
+  return key;
+}
+
+double drawn_factor(const ComputeRule& rule, Random random) {
+  switch (rule.what) {
+    case ComputeRule::What::kConstant:
+      return rule.factor;
+    case ComputeRule::What::kBernoulli:
+      return random.chance(rule.probability) ? rule.factor : 1.0;
+    case ComputeRule::What::kExponential:
+      return 1.0 + rule.scale * random.exponential();
+    case ComputeRule::What::kLogNormal:
+      return std::exp(rule.shape * random.normal());
+    case ComputeRule::What::kPareto:
+      return std::pow(1.0 - random.uniform(), -1.0 / rule.shape);
+  }
+  return 1.0;
+}
+
+}  // namespace
+
+double Scenario::slowdown(const Where& where, Iter k, Time now) const {
+  double factor = 1.0;
+  for (std::size_t i = 0; i < compute.size(); ++i) {
+    const ComputeRule& rule = compute[i];
+    if (!applies(rule, where.rank, now)) continue;
+    if (rule.what == ComputeRule::What::kConstant) {
+      factor *= rule.factor;
+      continue;
+    }
+    Random random(key_of(rule, where, k, now));
+    for (std::size_t draw = 0; draw < i * kDrawsPerRule; ++draw) random.next_u32();
+    factor *= drawn_factor(rule, random);
+  }
+  return factor;
+}
+
+}  // namespace hopbench

@@ -21,7 +21,7 @@ struct ComputeRule {
   enum class Correlated { kRank, kHost, kAll };
 
   What what = What::kConstant;
-  std::vector<int> ranks;    // empty: every worker
+  std::vector<int> ranks{};  // empty: every worker
   double factor = 1.0;       // constant, bernoulli: slowed by this much
   double probability = 0.0;  // bernoulli; "1/n" in a suite
   double scale = 0.0;        // exponential: factor 1 + scale * Exp(1);  pareto: minimum 1, heavier with smaller shape

@@ -2,11 +2,18 @@
 //
 // An event heap ordered by (time, sequence number), strands that run until they wait, a network that says when a
 // message is there. `occupy` starts the job on a pool of threads, puts its end on the heap at now + cost, and joins it
-// when virtual time gets there: so the arithmetic runs on all cores while the order of events stays fixed.
+// when virtual time gets there: so the arithmetic runs on all cores while the order of events stays fixed. Jobs never
+// run on a fiber's small stack.
 //
-// The run ends when every rank's body has returned, or when nothing can happen any more and every rank that must finish
-// (the workers) has: then what still waits (servers, responders) is ended by Stop. If nothing can happen and a worker
-// still waits, that is a deadlock: Error, with every waiting rank, its reason and its iteration.
+// Work that does not yield (vector operations) holds its rank's turn until its cost is over: no other strand of that
+// rank runs, other ranks do. So the event stream is in the order of the trial's clock across all ranks.
+//
+// The run ends when every rank that must finish (the workers) has returned and nothing can happen any more but
+// deadlines: then what still waits (servers, responders) is ended by Stop. If nothing can happen and a worker still
+// waits, that is a deadlock: Error, with every waiting strand, its reason and since when.
+//
+// When a rank's body returns, or a server's is stopped, each peer finds kBye after that rank's last message. Both kBye
+// and kGone travel over the network in order; the observer does not see them.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +27,17 @@
 
 namespace hopbench {
 
+class SimRank;
+
 struct SimulationOptions {
   int ranks = 1;
-  StrandKind strands = StrandKind::kFibers;
-  int threads = 1;  // for the jobs; 1: in place, on the simulation's own thread
-  /// Nonzero: ties are broken in a permuted order and every latency is jittered by up to 10 %, keyed by this seed. A
-  /// sweep over seeds is a search over schedules.
+  StrandKind strands = StrandKind::kFibers;  // threads where fibers are not available: the order of events is the same
+  int threads = 1;                           // for the jobs; 1: in place, on the simulation's own thread
+  /// Nonzero: ties are broken in a permuted order and every message takes up to 10 % longer, keyed by this seed; the
+  /// order of each pair's messages stays. A sweep over seeds is a search over schedules.
   std::uint64_t shuffle = 0;
   std::size_t stack_bytes = 256 * 1024;
-  Observer* observer = nullptr;
+  Observer* observer = nullptr;  // sees kSend, kDeliver, kDrop; settled() after each event that gave somebody a turn
 };
 
 class Simulation : public Timeline {
@@ -36,17 +45,21 @@ class Simulation : public Timeline {
   explicit Simulation(const SimulationOptions& options);
   ~Simulation() override;
 
-  /// To be called once before run. The network lives on this simulation's timeline.
+  /// To be called once before run. The network lives on this simulation's timeline. Without it messages take no time.
   void use(std::unique_ptr<Network> network);
+  /// Ranks a and b are peers: they may post to each other, and each learns when the other leaves (kBye, kGone). If no
+  /// pair is ever connected, all are peers of all.
+  void connect(int a, int b);
 
   Runtime& rank(int r);
   /// The body of rank r: its first strand. `must_finish` false: a server, ended by Stop once all others have returned.
   void start(int r, std::function<void()> body, bool must_finish = true);
 
-  /// Runs everything. Throws what a body threw (with the rank in front), or the deadlock report.
+  /// Runs everything, once. Throws what a body threw (with the rank in front), or the deadlock report.
   void run();
 
-  /// Kills a rank at a time: its strands end, its peers find kGone after its last message.
+  /// Kills a rank at a time: its strands end, its peers find kGone after what it had posted by then. A rank whose body
+  /// has returned has said kBye and leaves no kGone.
   void kill(int r, Time when);
   /// The reports of a deadlock call this for a line about a rank ("iteration 12, 3 messages in its mailbox").
   void describe_with(std::function<std::string(int rank)> describe);
@@ -56,9 +69,10 @@ class Simulation : public Timeline {
   void at(Time when, std::function<void()> action) override;
 
   std::int64_t events_run() const;
-  std::int64_t messages_delivered() const;
+  std::int64_t messages_delivered() const;  // kBye and kGone not counted
 
  private:
+  friend class SimRank;
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
