@@ -1,1 +1,17 @@
-int main() { return 0; }
+// hopbench: benchmarks heterogeneity-aware distributed training protocols.
+//
+//   app.cpp                    the command line: commands, flags, help
+//   command_run.cpp            run           command_list.cpp        list
+//   command_calibrate.cpp      calibrate     command_validate.cpp    validate
+//   command_bench.cpp          bench sim     command_env.cpp         env, version
+//   command_new.cpp            new           command_completion.cpp  completion
+#include <cstring>
+
+#include "cli/app.h"
+#include "suites/execute.h"
+
+int main(int argc, char** argv) {
+  // A child of a trial is this same binary; it goes its own way before anything else is set up.
+  if (argc == 2 && std::strcmp(argv[1], "rank") == 0) return hopbench::rank_main();
+  return hopbench::run_command_line(argc, argv);
+}

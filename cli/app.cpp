@@ -1,0 +1,254 @@
+#include "cli/app.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <functional>
+
+#include "backends/base/error.h"
+#include "backends/base/text.h"
+#include "cli/bench.h"
+#include "cli/commands.h"
+#include "cli/run.h"
+#include "cli/scaffold.h"
+#include "cli/signals.h"
+
+namespace hopbench {
+namespace {
+
+constexpr const char* kExamples = R"(
+Examples:
+  hopbench run suites/cnn_hetero.toml --profile quick     the main job, short
+  hopbench run suites/cnn_hetero.toml --set 'transport.name="sim"'
+  hopbench list protocols -v                              protocols, their papers and knobs
+  hopbench validate my.toml                               every mistake of a suite at once
+
+Exit codes: 0 ok, 2 usage or suite, 3 some trials failed, 6 environment or backend missing, 130/143 interrupted.
+Every flag of run can also be set in the environment: HOPBENCH_PROFILE=quick is --profile quick.)";
+
+constexpr const char* kRunExamples = R"(
+Examples:
+  hopbench run suites/cnn_hetero.toml
+  hopbench run suites/cnn_hetero.toml --filter 'hop|allreduce' -r 5
+  hopbench run suites/quadratic.toml --json > results.json
+  hopbench run --resume hopbench-results/20260101T120000Z-1234)";
+
+// What the options parse into; lives as long as the app.
+struct Parsed {
+  RunOptions run;
+  CalibrateOptions calibrate;
+  BenchSimOptions bench_sim;
+  NewOptions scaffold;
+  ListOptions list;
+  ValidateOptions validate;
+  EnvOptions env;
+  VersionOptions version;
+  CompletionOptions completion;
+  std::string colour = "auto";
+  std::function<int()> command;
+};
+
+// A flag's environment variable: --trial-timeout is HOPBENCH_TRIAL_TIMEOUT.
+void name_environment(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    std::string name = option->get_single_name();
+    if (name == "help" || option->get_positional() || name == "set") continue;
+    for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    option->envname("HOPBENCH_" + name);
+  }
+}
+
+void add_suite_flags(CLI::App& command, SuiteOptions& suite) {
+  command.add_option("--set", suite.sets, "override a key: dotted.key=VALUE, a TOML value; repeatable")->take_all();
+  command.add_option("--profile", suite.profile, "apply the suite's [profile.NAME], e.g. quick");
+  command.add_option_function<std::uint64_t>(
+      "--seed", [&suite](std::uint64_t v) { suite.seed = v; }, "seed of all draws");
+  command
+      .add_option_function<int>(
+          "-r,--runs", [&suite](int v) { suite.repeats = v; }, "repeats of every trial")
+      ->check(CLI::Range(1, 1000));
+}
+
+// --json alone is standard output, --json=FILE a file; CLI11's flags take their value only behind '='.
+void add_output(CLI::App& command, const std::string& name, std::optional<std::string>& to, const std::string& what) {
+  command.add_flag_function(
+      name + "{-}", [&to, &command, name](std::int64_t) { to = command.get_option(name)->as<std::string>(); }, what);
+}
+
+void add_run(CLI::App& app, Parsed& parsed) {
+  RunOptions& o = parsed.run;
+  CLI::App& run = *app.add_subcommand("run", "run suites and print result tables");
+  run.footer(kRunExamples);
+  run.add_option("suite", o.suites, "suite files (TOML); - is standard input");
+  add_suite_flags(run, o.suite);
+  run.add_option("-f,--filter", o.filter, "only trials whose id matches this regular expression");
+  run.add_option("--exclude", o.exclude, "no trials whose id matches");
+  run.add_flag("--list", o.list, "print trial ids only");
+  run.add_flag("--dry-run", o.dry_run, "print what would run; write nothing");
+  run.add_option("-o,--output", o.output, "result folder (default: hopbench-results/<utc>-<id>)");
+  run.add_option("--resume", o.resume, "go on with an interrupted run: its folder");
+  run.add_flag("--retry-failed", o.retry_failed, "with --resume: run failed trials again");
+  run.add_flag("--force", o.force, "with --resume: keep rows although settings have changed");
+  add_output(run, "--json", o.json, "the whole run as JSON (alone: on standard output)");
+  add_output(run, "--csv", o.csv, "trials.csv (alone: on standard output)");
+  add_output(run, "--markdown", o.markdown, "the tables as Markdown (alone: on standard output)");
+  run.add_option("--strands", o.strands, "virtual time's strands")->check(CLI::IsMember({"fibers", "threads"}));
+  run.add_option("--shuffle", o.shuffle, "virtual time: permute ties and jitter latencies by this seed");
+  run.add_option("--threads", o.threads, "virtual time: threads that compute gradients (default: all cores)");
+  run.add_flag("!--no-events", o.events, "write no event logs");
+  run.add_option("--trial-timeout", o.trial_timeout, "end a trial after this long (default 30min)");
+  run.add_option("--rendezvous-timeout", o.rendezvous_timeout, "wait this long for all ranks to meet (default 30s)");
+  run.add_option("--stall-timeout", o.stall_timeout,
+                 "end a trial in which nothing happens for this long (default 60s)");
+  name_environment(run);
+  run.callback([&] { parsed.command = [&] { return command_run(parsed.run); }; });
+}
+
+void add_small_commands(CLI::App& app, Parsed& parsed) {
+  CLI::App& list =
+      *app.add_subcommand("list", "protocols, models, datasets, backends, transports, topologies, suites, keys");
+  list.add_option("what", parsed.list.what, "what to list")->required()->check(CLI::IsMember(listable()));
+  list.add_flag("-v,--verbose", parsed.list.verbose, "with knobs, ranges, defaults, sources");
+  list.add_flag("--json", parsed.list.json, "as JSON");
+  list.callback([&] { parsed.command = [&] { return command_list(parsed.list); }; });
+
+  CLI::App& validate = *app.add_subcommand("validate", "check suites: every mistake, with line and column");
+  validate.add_option("suite", parsed.validate.suites, "suite files")->required();
+  add_suite_flags(validate, parsed.validate.suite);
+  validate.callback([&] { parsed.command = [&] { return command_validate(parsed.validate); }; });
+
+  CLI::App& calibrate = *app.add_subcommand("calibrate", "measure what a step costs with all ranks of a suite at work");
+  calibrate.add_option("suite", parsed.calibrate.suite, "suite file")->required();
+  add_suite_flags(calibrate, parsed.calibrate.suite_options);
+  calibrate.callback([&] { parsed.command = [&] { return command_calibrate(parsed.calibrate); }; });
+
+  CLI::App& bench = *app.add_subcommand("bench", "benchmarks of hopbench itself");
+  bench.require_subcommand(1);
+  CLI::App& sim = *bench.add_subcommand("sim", "message rate and size of virtual time");
+  sim.add_option("--ranks", parsed.bench_sim.ranks, "ranks of the message bench")->check(CLI::Range(2, 4096));
+  sim.add_option("--workers", parsed.bench_sim.workers, "workers of the Hop run")->check(CLI::Range(4, 100000));
+  sim.add_option("--iterations", parsed.bench_sim.iterations, "iterations of the Hop run")
+      ->check(CLI::Range(1, 1000000));
+  sim.add_option("-r,--runs", parsed.bench_sim.repeats, "repeats")->check(CLI::Range(1, 1000));
+  sim.add_flag("--json", parsed.bench_sim.json, "as JSON");
+  sim.callback([&] { parsed.command = [&] { return command_bench_sim(parsed.bench_sim); }; });
+
+  CLI::App& env = *app.add_subcommand("env", "versions, devices, and which launcher variables were seen");
+  env.callback([&] { parsed.command = [&] { return command_env(parsed.env); }; });
+  CLI::App& version = *app.add_subcommand("version", "version and commit");
+  version.callback([&] { parsed.command = [&] { return command_version(parsed.version); }; });
+
+  CLI::App& scaffold = *app.add_subcommand("new", "start a protocol of your own: source, test and suite");
+  scaffold.add_option("what", parsed.scaffold.what, "what to start")->required()->check(CLI::IsMember({"protocol"}));
+  scaffold.add_option("name", parsed.scaffold.name, "its name: lower case letters, digits, underscores")->required();
+  scaffold.add_option("folder", parsed.scaffold.folder, "where to write it (default: ./NAME)");
+  scaffold.callback([&] { parsed.command = [&] { return command_new(parsed.scaffold); }; });
+
+  CLI::App& completion = *app.add_subcommand("completion", "print a completion script for your shell");
+  completion.add_option("shell", parsed.completion.shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion.callback([&] { parsed.command = [&] { return command_completion(parsed.completion); }; });
+}
+
+bool wants_colour(const std::string& mode) {
+  if (mode != "auto") return mode == "always";
+  const auto set = [](const char* name) { return std::getenv(name) != nullptr && *std::getenv(name) != '\0'; };
+  if (set("NO_COLOR")) return false;
+  if (set("CLICOLOR_FORCE")) return true;
+  const char* term = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) != 0 && term != nullptr && std::strcmp(term, "dumb") != 0;
+}
+
+void build(CLI::App& app, Parsed& parsed) {
+  app.require_subcommand(1);
+  app.footer(kExamples);
+  app.add_option("--color,--colour", parsed.colour, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->envname("HOPBENCH_COLOR");
+  app.set_version_flag("--version", [] { return version_line(); });
+  add_run(app, parsed);
+  add_small_commands(app, parsed);
+}
+
+// CLI11 2.1.2 exits with 105-109 and suggests nothing.
+int explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+  std::vector<std::string> known;
+  const CLI::App* at = &app;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    known.push_back(sub->get_name());
+    if (sub->parsed()) at = sub;
+  }
+  for (const CLI::Option* option : at->get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  std::string hint;
+  const std::string message = error.what();
+  for (int i = 1; i < argc && hint.empty(); ++i) {
+    const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+    const bool unknown = std::find(known.begin(), known.end(), word) == known.end();
+    if (unknown && message.find(word) != std::string::npos) hint = did_you_mean(word, known);
+  }
+  std::fprintf(stderr, "hopbench: %s.%s See hopbench%s%s --help\n", message.c_str(), hint.c_str(),
+               at == &app ? "" : " ", at == &app ? "" : at->get_name().c_str());
+  return static_cast<int>(ExitCode::kUsage);
+}
+
+int run_guarded(const std::function<int()>& command) {
+  try {
+    return command();
+  } catch (const SuiteError& error) {
+    std::fprintf(stderr, "%s\n", error.what());  // a line each, with file, line and column in front
+    return static_cast<int>(ExitCode::kUsage);
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::kInterrupted && interrupted_exit_code() != 0) return interrupted_exit_code();
+    std::fprintf(stderr, "hopbench: %s\n", error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "hopbench: out of memory: use fewer ranks or a smaller batch\n");
+    return static_cast<int>(ExitCode::kEnvironment);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "hopbench: internal error: %s\n", error.what());
+    return static_cast<int>(ExitCode::kTrialsFailed);
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> command_words() {
+  Parsed parsed;
+  CLI::App app;
+  build(app, parsed);
+  std::vector<std::vector<std::string>> words;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    words.push_back({sub->get_name()});
+    for (const CLI::Option* option : sub->get_options()) {
+      for (const std::string& name : option->get_lnames()) words.back().push_back("--" + name);
+    }
+  }
+  return words;
+}
+
+int run_command_line(int argc, char** argv) {
+  if (argc >= 2 && std::strcmp(argv[1], "__complete") == 0) {
+    return run_guarded([&] { return command_complete({argv + 2, argv + argc}, command_words()); });
+  }
+  Parsed parsed;
+  CLI::App app("Benchmarks heterogeneity-aware distributed training protocols", "hopbench");
+  build(app, parsed);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return explain(app, error, argc, argv);
+  }
+  parsed.run.colour = wants_colour(parsed.colour);
+  parsed.run.command_line.assign(argv, argv + argc);
+  return run_guarded(parsed.command);
+}
+
+}  // namespace hopbench

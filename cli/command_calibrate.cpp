@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "backends/base/text.h"
+#include "cli/run.h"
+#include "cli/signals.h"
+#include "suites/execute.h"
+
+namespace hopbench {
+namespace {
+
+// Two trials with the same key have the same cost: the same arithmetic by as many ranks.
+std::string calibration_key(const TrialSpec& spec) {
+  const WorkloadSpec& w = spec.workload;
+  return fmt::format("{} on {}, batch {}, {} x {} threads, {} workers", w.model, w.dataset, w.batch, w.backend,
+                     w.threads, w.workers);
+}
+
+void apply(const Calibrated& calibrated, TrialSpec& spec) {
+  spec.costs.gradient = calibrated.cost;
+  spec.step_p99 = calibrated.step_p99;
+  if (spec.costs.vector_bytes_per_s == 0) spec.costs.vector_bytes_per_s = calibrated.vector_bytes_per_s;
+}
+
+std::string text(Duration d) { return duration_text(d.count() / 1000 * 1000); }
+
+}  // namespace
+
+bool needs_calibration(const TrialSpec& spec) {
+  return spec.transport != "sim" && spec.pace && spec.costs.gradient.count() == 0;
+}
+
+void calibrate_trials(std::vector<TrialSpec>& trials, std::vector<Calibrated>& known) {
+  for (TrialSpec& spec : trials) {
+    if (!needs_calibration(spec)) continue;
+    const std::string key = calibration_key(spec);
+    auto found = std::find_if(known.begin(), known.end(), [&](const Calibrated& c) { return c.key == key; });
+    if (found == known.end()) {
+      std::fprintf(stderr, "calibrating %s\n", key.c_str());
+      const Calibration c = calibrate(spec, &count_interrupts());
+      std::fprintf(stderr,
+                   "  a step takes %s (median), %s (99 %%) with all ranks stepping: every trial is paced to %s\n",
+                   text(c.step_median).c_str(), text(c.step_p99).c_str(), text(c.cost).c_str());
+      found = known.insert(known.end(), {key, c.cost, c.step_p99, c.vector_bytes_per_s});
+    }
+    apply(*found, spec);
+  }
+}
+
+std::string find_suite(const std::string& path) {
+  if (path == "-" || std::filesystem::exists(path)) return path;
+  if (const char* root = std::getenv("HOPBENCH_ROOT"); root != nullptr && !path.starts_with('/')) {
+    for (const std::string& candidate :
+         {std::string(root) + "/" + path, std::string(root) + "/suites/" + path + ".toml"}) {
+      if (std::filesystem::exists(candidate)) return candidate;
+    }
+  }
+  return path;
+}
+
+int command_calibrate(const CalibrateOptions& options) {
+  const Suite suite = load_suite(find_suite(options.suite), options.suite_options);
+  const auto real = std::find_if(suite.trials.begin(), suite.trials.end(),
+                                 [](const TrialSpec& spec) { return spec.transport != "sim"; });
+  if (real == suite.trials.end()) {
+    throw usage_error(options.suite +
+                      ": nothing to calibrate: every measure of this suite is in virtual time, whose costs "
+                      "come from the suite: add --set transport.name=\"gloo\" to measure this machine");
+  }
+  const Calibration c = calibrate(*real, &count_interrupts());
+  fmt::print("# {}\n# a step: {} median, {} at 99 %, all ranks stepping at once\n", calibration_key(*real),
+             text(c.step_median), text(c.step_p99));
+  fmt::print("[compute]\npace = \"{}\"\nvector_rate = \"{:.2f}GB/s\"\n\n", text(c.cost), c.vector_bytes_per_s / 1e9);
+  fmt::print("[network]  # {}, every rank sending at once\nlatency = \"{}\"\nbandwidth = \"{:.1f}MB/s\"\n",
+             real->transport, text(c.latency), c.bandwidth / 1e6);
+  return static_cast<int>(ExitCode::kOk);
+}
+
+}  // namespace hopbench

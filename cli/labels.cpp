@@ -1,0 +1,100 @@
+#include "cli/labels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "backends/base/text.h"
+
+namespace hopbench {
+namespace {
+
+std::string rate_text(double bytes_per_s) {
+  if (bytes_per_s <= 0) return "unlimited";
+  return bytes_per_s >= 125e6 ? fmt::format("{:.3g}Gbit/s", bytes_per_s / 125e6)
+                              : fmt::format("{:.3g}Mbit/s", bytes_per_s / 125e3);
+}
+
+std::string network_text(const TrialSpec& spec) {
+  if (spec.transport != "sim") return "";
+  if (spec.instant_network) return "instant";
+  return duration_text(spec.network.latency.count()) + ", " + rate_text(spec.network.bandwidth);
+}
+
+std::string split_text(const SplitSpec& split) {
+  switch (split.what) {
+    case SplitSpec::What::kIid:
+      return "iid";
+    case SplitSpec::What::kDirichlet:
+      return fmt::format("dirichlet({})", split.alpha);
+    case SplitSpec::What::kShards:
+      return fmt::format("{} shards a worker", split.shards_per_worker);
+  }
+  return "";
+}
+
+std::string optimizer_text(const OptimizerSpec& o) {
+  return fmt::format("sgd, lr {}{}{}{}", o.lr, o.momentum > 0 ? fmt::format(", momentum {}", o.momentum) : "",
+                     o.weight_decay > 0 ? fmt::format(", weight decay {}", o.weight_decay) : "",
+                     o.per_sample ? " a sample" : " as written");
+}
+
+const char* source_text(Source source) {
+  switch (source) {
+    case Source::kFullText:
+      return "full-text";
+    case Source::kAbstractAndCode:
+      return "abstract+code";
+    case Source::kMemory:
+      return "memory";
+  }
+  return "";
+}
+
+}  // namespace
+
+TrialLabels labels_of(const TrialSpec& spec) {
+  const Protocol& protocol = find_protocol(spec.protocol);
+  const Plan plan = make_plan(spec);
+  TrialLabels labels;
+  labels.suite = spec.suite;
+  labels.measure = spec.measure;
+  labels.what = spec.what == What::kRate ? "rate" : "convergence";
+  labels.scenario = spec.scenario_name;
+  labels.protocol = spec.protocol;
+  labels.variant = spec.label;
+  labels.backend = spec.workload.backend;
+  labels.transport = spec.transport;
+  labels.clock = spec.transport == "sim" ? "virtual" : "real";
+  labels.model = spec.workload.model;
+  labels.dataset = spec.workload.dataset;
+  labels.topology = spec.topology;
+  labels.split = split_text(spec.workload.split);
+  labels.optimizer = optimizer_text(spec.optimizer);
+  labels.network = network_text(spec);
+  labels.world = plan.ranks();
+  labels.hosts = static_cast<int>(std::set<int>(plan.host_of.begin(), plan.host_of.end()).size());
+  labels.batch = spec.workload.batch;
+  labels.place = spec.place;
+  labels.cost_s = spec.pace || spec.transport == "sim" ? to_seconds(spec.costs.gradient) : 0;
+  labels.seed = spec.seed;
+  labels.repeat = spec.repeat;
+  labels.order = spec.order;
+  labels.target_loss = spec.target_loss;
+  labels.target_hold = spec.target_hold;
+  labels.experimental = protocol.experimental;
+  labels.source = source_text(protocol.source);
+  labels.reading = protocol.reading;
+  return labels;
+}
+
+double estimated_seconds(const TrialSpec& spec, const Plan& plan) {
+  if (spec.transport == "sim" || spec.costs.gradient.count() == 0) return 0;
+  const Bounds bounds = rate_bounds(spec, plan);
+  const double samples = plan.iterations > 0 ? double(plan.iterations) * spec.workload.batch * plan.workers
+                                             : double(plan.credits) * spec.workload.batch;
+  return bounds.slowest > 0 ? samples / bounds.slowest : 0;
+}
+
+}  // namespace hopbench

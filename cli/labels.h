@@ -1,0 +1,15 @@
+// A trial's names and settings as the tables show them.
+#pragma once
+
+#include "results/run_folder.h"
+#include "suites/plan.h"
+#include "suites/trial.h"
+
+namespace hopbench {
+
+TrialLabels labels_of(const TrialSpec& spec);
+
+/// Roughly how long a real trial takes, from its cost and slowdowns; 0 where that is not known beforehand.
+double estimated_seconds(const TrialSpec& spec, const Plan& plan);
+
+}  // namespace hopbench

@@ -1,0 +1,85 @@
+#include "cli/outputs.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "results/csv.h"
+#include "results/json.h"
+#include "results/table.h"
+
+namespace hopbench {
+namespace {
+
+constexpr const char* kCalibrations = "calibration.json";
+
+void put(const std::optional<std::string>& where, const std::string& text) {
+  if (!where) return;
+  if (*where == "-") {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return;
+  }
+  std::ofstream file(*where, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw environment_error("cannot write " + *where + ": is the folder there and the disk not full?");
+}
+
+bool to_stdout(const std::optional<std::string>& where) { return where && *where == "-"; }
+
+}  // namespace
+
+void write_outputs(const RunOptions& options, const Suite& suite, const RunFolder& folder) {
+  std::string markdown, text;
+  for (const Grid& grid : summarise(folder.rows(), suite.reference)) {
+    markdown += to_markdown(grid) + "\n";
+    text += to_text(grid, options.colour) + "\n";
+  }
+  for (const std::string& note : suite.notes) {
+    markdown += "- " + note + "\n";
+    text += note + "\n";
+  }
+  folder.write_text("summary.md", markdown);
+  put(options.json, run_to_json(folder.rows(), folder.context_json()));
+  put(options.csv, trials_csv(folder.rows()));
+  put(options.markdown, markdown);
+  // A machine-readable form on standard output stands there alone.
+  if (!to_stdout(options.json) && !to_stdout(options.csv) && !to_stdout(options.markdown)) put("-", text);
+}
+
+std::string new_folder_name() {
+  std::time_t now = std::time(nullptr);
+  return fmt::format("hopbench-results/{:%Y%m%dT%H%M%SZ}-{}", fmt::gmtime(now), getpid());
+}
+
+std::vector<Calibrated> read_calibrations(const RunFolder& folder) {
+  std::ifstream file(folder.path() + "/" + kCalibrations);
+  if (!file) return {};
+  std::vector<Calibrated> all;
+  const nlohmann::json list = nlohmann::json::parse(file, nullptr, false);
+  if (!list.is_array()) return {};
+  for (const nlohmann::json& c : list) {
+    all.push_back({c.value("key", ""), Duration{c.value("cost_ns", std::int64_t{0})},
+                   Duration{c.value("step_p99_ns", std::int64_t{0})}, c.value("vector_bytes_per_s", 0.0)});
+  }
+  return all;
+}
+
+void write_calibrations(const RunFolder& folder, const std::vector<Calibrated>& calibrations) {
+  if (calibrations.empty()) return;
+  nlohmann::json list = nlohmann::json::array();
+  for (const Calibrated& c : calibrations) {
+    list.push_back({{"key", c.key},
+                    {"cost_ns", c.cost.count()},
+                    {"step_p99_ns", c.step_p99.count()},
+                    {"vector_bytes_per_s", c.vector_bytes_per_s}});
+  }
+  folder.write_text(kCalibrations, list.dump(1) + "\n");
+}
+
+}  // namespace hopbench

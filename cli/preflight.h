@@ -1,0 +1,13 @@
+// What must be there before the first trial starts, so that nothing is written when it is not.
+#pragma once
+
+#include <vector>
+
+#include "suites/trial.h"
+
+namespace hopbench {
+
+/// Error(kEnvironment) for a backend or transport that is missing, Error(kUsage) for a data set that cannot be read.
+void check_available(const std::vector<TrialSpec>& trials);
+
+}  // namespace hopbench

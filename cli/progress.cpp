@@ -1,0 +1,91 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace hopbench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string clock_text(double seconds) {
+  const int s = static_cast<int>(seconds + 0.5);
+  return s >= 3600 ? fmt::format("{}h{:02}m", s / 3600, s / 60 % 60) : fmt::format("{}m{:02}s", s / 60, s % 60);
+}
+
+}  // namespace
+
+Progress::Progress(std::size_t trials, bool live)
+    : trials_(trials), live_(live), start_(Clock::now()), drawn_(start_) {}
+
+void Progress::wipe() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+void Progress::say(const std::string& line) {
+  wipe();
+  std::fprintf(stderr, "%s\n", line.c_str());
+  std::fflush(stderr);
+}
+
+// Trials differ in length; the mean so far is the best guess there is, since their order is mixed.
+std::string Progress::time_left() const {
+  if (done_ == 0) return "";
+  const double each = std::chrono::duration<double>(Clock::now() - start_).count() / double(done_);
+  return ", about " + clock_text(each * double(trials_ - done_)) + " left";
+}
+
+void Progress::begin(const TrialSpec& spec) {
+  if (!live_) return;
+  wipe();
+  std::fprintf(stderr, "[%zu/%zu%s] %s", done_ + 1, trials_, time_left().c_str(), spec.id().c_str());
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void Progress::tick(const Board& board, const TrialSpec& spec) {
+  if (!live_ || Clock::now() - drawn_ < std::chrono::milliseconds(200)) return;
+  drawn_ = Clock::now();
+  const int ranks = spec.transport == "sim" ? 1 : spec.workers();
+  std::int64_t fastest = -1, slowest = -1;
+  int slowest_rank = 0;
+  for (int r = 0; r < ranks; ++r) {
+    const std::int64_t at = board.slot(r).iteration.load(std::memory_order_relaxed);
+    fastest = std::max(fastest, at);
+    if (r == 0 || at < slowest) {
+      slowest = at;
+      slowest_rank = r;
+    }
+  }
+  wipe();
+  std::string line = fmt::format("[{}/{}{}] {}", done_ + 1, trials_, time_left(), spec.id());
+  if (fastest >= 0) line += fmt::format("  iteration {}", fastest);
+  if (ranks > 1 && slowest >= 0 && slowest < fastest) line += fmt::format(", rank {} at {}", slowest_rank, slowest);
+  std::fprintf(stderr, "%.*s", 160, line.c_str());
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void Progress::end(const TrialSpec& spec, const TrialRecord& record) {
+  ++done_;
+  std::string line = fmt::format("[{}/{}] {}: ", done_, trials_, spec.id());
+  switch (record.status) {
+    case TrialStatus::kOk:
+      line += fmt::format("{:.0f} samples/s, {:.1f} s{}", record.samples_per_s, record.time_s,
+                          spec.transport == "sim" ? " of virtual time" : "");
+      break;
+    case TrialStatus::kFailed:
+      line += "FAILED: " + record.reason;
+      break;
+    case TrialStatus::kInterrupted:
+      line += "interrupted";
+      break;
+  }
+  for (const std::string& warning : record.warnings) line += "\n    warning: " + warning;
+  say(line);
+}
+
+}  // namespace hopbench

@@ -1,0 +1,53 @@
+// `hopbench run` and `hopbench calibrate`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "suites/suite.h"
+
+namespace hopbench {
+
+struct RunOptions {
+  std::vector<std::string> suites;  // paths; "-": standard input
+  SuiteOptions suite;
+  std::string filter, exclude;  // regular expressions on trial ids
+  bool list = false, dry_run = false;
+  std::string output;  // folder; empty: hopbench-results/<utc>-<id>
+  std::string resume;  // folder of an interrupted run
+  bool retry_failed = false, force = false;
+  // Outputs beside the table: absent, "-" (standard output), or a file.
+  std::optional<std::string> json, csv, markdown;
+  bool colour = false;
+  std::string strands = "fibers";
+  std::uint64_t shuffle = 0;
+  int threads = 0;  // of a simulation; 0: all cores
+  bool events = true;
+  std::string trial_timeout, rendezvous_timeout, stall_timeout;  // empty: as in TrialSpec
+  std::vector<std::string> command_line;                         // for the context
+};
+
+/// Exit code. Throws Error for what stops the whole run.
+int command_run(const RunOptions& options);
+
+struct CalibrateOptions {
+  std::string suite;
+  SuiteOptions suite_options;
+};
+int command_calibrate(const CalibrateOptions& options);
+
+/// A suite's path as typed, or, if there is no such file, the shipped one of that name ($HOPBENCH_ROOT/suites).
+std::string find_suite(const std::string& path);
+
+/// Sets the cost of every trial that is paced by calibration, measuring each combination of workload and ranks once.
+/// `known` are earlier results by key (a resumed run must not measure again); what is measured is added.
+struct Calibrated {
+  std::string key;
+  Duration cost{}, step_p99{};
+  double vector_bytes_per_s = 0;
+};
+void calibrate_trials(std::vector<TrialSpec>& trials, std::vector<Calibrated>& known);
+bool needs_calibration(const TrialSpec& spec);
+
+}  // namespace hopbench

@@ -1,0 +1,16 @@
+// `hopbench new`: a first version of a protocol of one's own, that builds, runs and is tested.
+#pragma once
+
+#include <string>
+
+namespace hopbench {
+
+struct NewOptions {
+  std::string what = "protocol";
+  std::string name;    // lower case, digits, underscores
+  std::string folder;  // empty: ./NAME
+};
+/// Writes NAME.cpp, NAME_test.cpp and NAME.toml. Error(kUsage) for a bad or taken name or a file that is there already.
+int command_new(const NewOptions& options);
+
+}  // namespace hopbench
