@@ -1,0 +1,202 @@
+#include "results/run_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "backends/base/error.h"
+#include "results/csv.h"
+#include "results/json.h"
+
+namespace hopbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTrials = "trials.jsonl";
+constexpr const char* kSuite = "suite.toml";
+constexpr const char* kContext = "context.json";
+constexpr const char* kEvents = "events";
+
+Error cannot(const std::string& what, const std::string& path, int error) {
+  return environment_error(
+      fmt::format("cannot {} {}: {}: free space or choose another folder with -o", what, path, std::strerror(error)));
+}
+
+class File {
+ public:
+  File(const std::string& path, int flags) : path_(path), fd_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {
+    if (fd_ < 0) throw cannot("open", path_, errno);
+  }
+  ~File() { ::close(fd_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  off_t size() const { return ::lseek(fd_, 0, SEEK_END); }
+  void truncate(off_t size) const {
+    if (::ftruncate(fd_, size) != 0) throw cannot("shorten", path_, errno);
+  }
+  /// All of it, usually in one write, and onto the disk.
+  void write(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t written = ::write(fd_, text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) throw cannot("write", path_, errno);
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    // EINVAL: not a regular file (/dev/stdout), which has no disk to get to
+    if (::fdatasync(fd_) != 0 && errno != EINVAL) throw cannot("write", path_, errno);
+  }
+
+ private:
+  std::string path_;
+  int fd_;
+};
+
+/// Writes beside it and renames: a reader, or a crash, finds the old file or the new one.
+void replace_file(const std::string& path, const std::string& text) {
+  const std::string beside = path + ".new";
+  try {
+    const File file(beside, O_WRONLY | O_CREAT | O_TRUNC);
+    file.write(text);
+  } catch (const Error&) {
+    ::unlink(beside.c_str());
+    throw;
+  }
+  if (::rename(beside.c_str(), path.c_str()) != 0) throw cannot("replace", path, errno);
+}
+
+std::optional<std::string> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+std::string must_read(const std::string& path) {
+  std::optional<std::string> text = read_file(path);
+  if (!text) throw usage_error(path + " cannot be read: the folder holds no run of hopbench: name another");
+  return *std::move(text);
+}
+
+/// The rows of trials.jsonl; cuts a torn last line off.
+std::vector<TrialRow> read_trials(const std::string& path) {
+  const std::string text = must_read(path);
+  std::vector<TrialRow> rows;
+  std::size_t begin = 0;
+  for (int number = 1; begin < text.size(); ++number) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    // Torn: the end of the line is missing, or blocks of it never got to the disk and read as zeros.
+    const bool torn = end == text.size() || (end + 1 == text.size() && line.find('\0') != std::string::npos);
+    if (torn) {
+      File(path, O_WRONLY).truncate(static_cast<off_t>(begin));
+      break;
+    }
+    try {
+      rows.push_back(row_from_json(line));
+    } catch (const Error& error) {
+      throw error.in(fmt::format("{}:{}", path, number));
+    }
+    begin = end + 1;
+  }
+  return rows;
+}
+
+/// Different ids give different names: what is not plain is written as its code.
+std::string safe_name(const std::string& id) {
+  std::string name;
+  for (const char c : id) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                       c == '-' || c == '=' || (c == '.' && !name.empty());
+    if (c == '/') {
+      name += '+';
+    } else if (plain) {
+      name += c;
+    } else {
+      name += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  // File systems end at 255 bytes. The head tells a person what it is, the hash of the whole keeps it apart.
+  constexpr std::size_t kLongest = 200;
+  if (name.size() <= kLongest) return name;
+  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return fmt::format("{}~{:016x}", name.substr(0, kLongest), hash);
+}
+
+}  // namespace
+
+RunFolder RunFolder::create(const std::string& path, const std::string& suite_toml, const std::string& context_json) {
+  std::error_code error;
+  fs::create_directories(fs::path(path) / kEvents, error);
+  if (error) throw cannot("make", path, error.value());
+  RunFolder folder(path);
+  const std::string trials = path + "/" + kTrials;
+  if (fs::exists(trials)) {
+    throw usage_error(path + " holds a run already: go on with it by --resume " + path + " or choose another with -o");
+  }
+  folder.write_text(kSuite, suite_toml);
+  folder.write_text(kContext, context_json);
+  File(trials, O_WRONLY | O_CREAT | O_EXCL).write("");  // last: with it the folder is one to resume
+  return folder;
+}
+
+RunFolder RunFolder::open(const std::string& path) {
+  RunFolder folder(path);
+  folder.rows_ = read_trials(path + "/" + kTrials);
+  return folder;
+}
+
+std::string RunFolder::event_log(const std::string& trial_id) const {
+  return fmt::format("{}/{}/{}.jsonl", path_, kEvents, safe_name(trial_id));
+}
+
+std::string RunFolder::suite_toml() const { return must_read(path_ + "/" + kSuite); }
+std::string RunFolder::context_json() const { return must_read(path_ + "/" + kContext); }
+
+void RunFolder::add(TrialRow row) {
+  const File file(path_ + "/" + kTrials, O_WRONLY | O_APPEND);
+  const off_t before = file.size();
+  try {
+    file.write(to_json(row) + "\n");
+  } catch (const Error&) {
+    file.truncate(before);  // half a line would spoil the next
+    throw;
+  }
+  rows_.push_back(std::move(row));
+}
+
+void RunFolder::drop_if(const std::function<bool(const TrialRow&)>& out) {
+  std::vector<TrialRow> kept;
+  std::string text;
+  for (const TrialRow& row : rows_) {
+    if (out(row)) continue;
+    text += to_json(row) + "\n";
+    kept.push_back(row);
+  }
+  if (kept.size() == rows_.size()) return;
+  replace_file(path_ + "/" + kTrials, text);
+  rows_ = std::move(kept);
+}
+
+void RunFolder::write_tables() const {
+  write_text("trials.csv", trials_csv(rows_));
+  write_text("ranks.csv", ranks_csv(rows_));
+  write_text("curve.csv", curve_csv(rows_));
+  write_text("host.csv", host_csv(rows_));
+}
+
+void RunFolder::write_text(const std::string& name, const std::string& text) const {
+  replace_file(path_ + "/" + name, text);
+}
+
+}  // namespace hopbench

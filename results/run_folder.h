@@ -2,9 +2,10 @@
 //
 //   suite.toml     the resolved suite            context.json   versions, machine, overrides, hash
 //   trials.csv ranks.csv curve.csv               long-form tables, a row each; the same bytes each time in virtual time
-//   host.csv                                     what measures the host (wall_s, cpu_s, max_rss_bytes), apart for that
-//   reason trials.jsonl   a finished trial a line, appended as it ends: what --resume reads, so a crash loses no
-//   finished row events/        the event log, a file a trial, JSON lines summary.md     the tables that were printed
+//   host.csv       what measures the host (wall_s, cpu_s, max_rss_bytes), apart for that reason
+//   trials.jsonl   a finished trial a line, appended as it ends: what --resume reads, so a crash loses no finished row
+//   events/        the event log, a file a trial, JSON lines
+//   summary.md     the tables that were printed
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,12 @@ namespace hopbench {
 struct TrialLabels {
   std::string suite, measure, what;  // what: "rate" | "convergence"
   std::string scenario, protocol, variant, backend, transport, clock, model, dataset, topology, status_mark;
-  int world = 0, batch = 0;
-  double cost_s = 0;  // calibrated cost of a step
+  std::string split, optimizer, network;  // a phrase each, for the notes: "iid", "sgd, lr 0.05", "100us, 1Gbit/s"
+  int world = 0, batch = 0;               // world: workers and servers; batch: of one worker
+  int hosts = 0;                          // how many host groups the ranks are on; 0: not said
+  int place = 0;                          // of the variant in its suite: the order of a table's rows
+  double cost_s = 0;                      // what a step is paced to; 0: unpaced
+  bool tuned = false;                     // learning rates come from `hopbench tune`
   std::uint64_t seed = 0;
   std::uint32_t repeat = 0;
   int order = 0;
@@ -38,9 +43,11 @@ struct TrialRow {
 
 class RunFolder {
  public:
-  /// Creates the folder (Error(kEnvironment) if it cannot be written) with suite and context.
+  /// Creates the folder with suite and context. Error(kEnvironment) if it cannot be written,
+  /// and Error(kUsage) if there is a run in it already.
   static RunFolder create(const std::string& path, const std::string& suite_toml, const std::string& context_json);
-  /// Opens one to go on with it; a torn last line of trials.jsonl is cut off.
+  /// Opens one to go on with it; a torn last line of trials.jsonl is cut off. Error(kUsage) if it is no run's folder or
+  /// another line is damaged.
   static RunFolder open(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -49,11 +56,11 @@ class RunFolder {
   std::string suite_toml() const;
   std::string context_json() const;
 
-  /// Appends a finished trial and flushes it to the disk.
+  /// Appends a finished trial and flushes it to the disk. Error(kEnvironment) if that fails: the file is as before.
   void add(TrialRow row);
   /// Drops the rows for which it is true (trials that are to run again), rewriting trials.jsonl.
   void drop_if(const std::function<bool(const TrialRow&)>& out);
-  /// (Re)writes the CSV tables, rows in the order of `order`.
+  /// (Re)writes the CSV tables, rows in the order of `order`; a reader sees the old table or the new one, whole.
   void write_tables() const;
   void write_text(const std::string& name, const std::string& text) const;
 

@@ -18,8 +18,11 @@ struct Interval {
   double low = 0, high = 0;
 };
 
+/// The narrowest pair of order statistics that covers the median with at least 95 %; nothing below 6 values.
+std::optional<Interval> median_interval(std::span<const double> values);
+
 /// A ratio of paired measurements: geometric mean of a[i] / b[i], and the two-sided 95 % t-interval of the log ratios
-/// from 3 pairs.
+/// from 3 pairs. All measurements are positive. NaN for no pairs.
 struct PairedRatio {
   int n = 0;
   double ratio = 0;
@@ -31,7 +34,8 @@ PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b);
 std::vector<double> fit_falling(std::span<const double> y);
 
 /// Where a curve of losses reaches the target. `fitted`: interpolated crossing of the fitted falling curve. `held`: x
-/// of the first of `hold` points in a row at or below the target. Nothing where it is not reached.
+/// of the first of `hold` points in a row at or below the target. Nothing where it is not reached. The fit ends before
+/// the first loss that is not finite (a run that diverged), so that what came before still counts.
 struct Crossing {
   std::optional<double> fitted, held;
 };

@@ -1,0 +1,181 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "backends/base/text.h"
+#include "backends/base/time.h"
+#include "results/summary_parts.h"
+
+namespace hopbench {
+namespace {
+
+using Trials = std::vector<const TrialRow*>;
+
+constexpr std::size_t kReasonsShown = 5;
+
+/// What the trials have in common; where they differ, all that occurs.
+template <class Get>
+std::string common(const Trials& trials, Get get) {
+  std::vector<std::string> seen;
+  for (const TrialRow* row : trials) {
+    const std::string value = get(row->labels);
+    if (!value.empty() && std::find(seen.begin(), seen.end(), value) == seen.end()) seen.push_back(value);
+  }
+  return join(seen, " | ");
+}
+
+std::string seconds_text(double s) { return duration_text(seconds_to_duration(s).count()); }
+
+std::string clock_note(const Trials& trials) {
+  return common(trials, [](const TrialLabels& labels) {
+    const bool timed = labels.cost_s > 0;
+    if (labels.clock == "virtual") {
+      return "virtual time" + (timed ? ", a step costs " + seconds_text(labels.cost_s) : std::string());
+    }
+    return "real time, " + (timed ? "a step paced to " + seconds_text(labels.cost_s) : std::string("unpaced"));
+  });
+}
+
+std::string setting_note(const Trials& trials) {
+  std::vector<std::string> parts;
+  const auto add = [&](const std::string& before, const std::string& value, const std::string& after) {
+    if (!value.empty()) parts.push_back(before + value + after);
+  };
+  add("", common(trials, [](const TrialLabels& l) { return l.world > 0 ? fmt::format("{}", l.world) : ""; }), " ranks");
+  add("", common(trials, [](const TrialLabels& l) { return l.hosts > 0 ? fmt::format("{}", l.hosts) : ""; }), " hosts");
+  add("topology ", common(trials, [](const TrialLabels& l) { return l.topology; }), "");
+  add("", common(trials, [](const TrialLabels& l) { return l.transport; }), "");
+  add("network ", common(trials, [](const TrialLabels& l) { return l.network; }), "");
+  return join(parts, ", ");
+}
+
+std::string work_note(const Trials& trials) {
+  std::vector<std::string> parts;
+  const auto add = [&](const std::string& before, const std::string& value) {
+    if (!value.empty()) parts.push_back(before + value);
+  };
+  add("", common(trials, [](const TrialLabels& l) {
+        return l.model + (l.dataset.empty() ? "" : " on " + l.dataset) + (l.split.empty() ? "" : " (" + l.split + ")");
+      }));
+  add("batch ", common(trials, [](const TrialLabels& l) { return l.batch > 0 ? fmt::format("{}", l.batch) : ""; }));
+  add("", common(trials, [](const TrialLabels& l) { return l.optimizer; }));
+  add("", common(trials, [](const TrialLabels& l) {
+        return std::string(l.tuned ? "learning rates tuned" : "untuned: learning rates are the suite's");
+      }));
+  add("backend ", common(trials, [](const TrialLabels& l) { return l.backend; }));
+  return join(parts, ", ");
+}
+
+std::string sources_note(const Group& group) {
+  std::vector<std::string> parts;
+  for (const Variant& variant : group.variants) {
+    const TrialLabels& labels = variant.trials.front()->labels;
+    if (labels.source.empty()) continue;
+    parts.push_back(variant.name + " " + labels.source +
+                    (labels.reading.empty() ? std::string() : " (" + labels.reading + ")"));
+  }
+  return parts.empty() ? "" : "rests on: " + join(parts, "; ");
+}
+
+std::string meaning_of(const std::string& mark) {
+  static const std::map<std::string, std::string> meanings{
+      {"oversubscribed", "more than 5 % of the iterations did not fit their pace: the machine set the speed"},
+      {"cpu-contended", "a rank waited for a core for more than 5 % of the trial"},
+      {"overpaced", "the pace is above 3 x the p99 of a step"},
+      {"not steady", "samples/s of the two halves of the window differ by more than 10 %"},
+      {"no steady window", "too short to leave a warm-up out: rates are over the whole trial"},
+      {"experimental", "rests on memory of the paper, not on its text"},
+  };
+  const auto found = meanings.find(mark);
+  return found == meanings.end() ? "" : found->second;
+}
+
+void add_marks(Grid& grid, const Group& group) {
+  std::set<std::string> marks;
+  std::vector<std::string> failures;
+  for (const TrialRow* row : group.trials()) {
+    for (const std::string& warning : row->record.warnings) marks.insert(mark_of(warning));
+    if (row->labels.experimental) marks.insert("experimental");
+    if (row->record.status != TrialStatus::kOk) {
+      const bool interrupted = row->record.status == TrialStatus::kInterrupted;
+      const std::string how =
+          row->record.reason.empty() ? (interrupted ? "interrupted" : "failed") : row->record.reason;
+      failures.push_back(row->record.id + ": " + how);
+    }
+  }
+  for (const std::string& mark : marks) {
+    const std::string meaning = meaning_of(mark);
+    if (!meaning.empty()) grid.notes.push_back(mark + ": " + meaning);
+  }
+  for (std::size_t i = 0; i < std::min(failures.size(), kReasonsShown); ++i) grid.notes.push_back(failures[i]);
+  if (failures.size() > kReasonsShown) {
+    grid.notes.push_back(
+        fmt::format("and {} more that did not finish: see trials.csv", failures.size() - kReasonsShown));
+  }
+}
+
+void add_common_notes(Grid& grid, const Group& group) {
+  const Trials trials = group.trials();
+  std::vector<std::string> notes{clock_note(trials), setting_note(trials), work_note(trials)};
+  notes.push_back("n: repeats; medians over them; (a .. b): smallest and largest; [a, b]: 95 % interval (from 6)");
+  if (group.find(group.reference) != nullptr) {
+    notes.push_back("speed-up over " + group.reference +
+                    ": geometric mean of ratios paired by repeat; [a, b]: 95 % t-interval (from 3 pairs)");
+  } else {
+    notes.push_back("no speed-up: the reference '" + group.reference + "' has no trial here");
+  }
+  notes.insert(notes.end(), grid.notes.begin(), grid.notes.end());
+  notes.push_back(sources_note(group));
+  std::erase(notes, "");
+  grid.notes = std::move(notes);
+  add_marks(grid, group);
+}
+
+Group make_group(Trials trials, const std::string& reference) {
+  std::sort(trials.begin(), trials.end(), [](const TrialRow* a, const TrialRow* b) {
+    const auto key = [](const TrialRow* r) {
+      return std::tie(r->labels.place, r->labels.seed, r->labels.repeat, r->labels.order);
+    };
+    return key(a) < key(b);
+  });
+  const TrialLabels& labels = trials.front()->labels;
+  Group group;
+  group.title = fmt::format("{} / {} / {}", labels.suite, labels.measure, labels.scenario);
+  group.reference = reference;
+  for (const TrialRow* row : trials) {
+    auto place = std::find_if(group.variants.begin(), group.variants.end(),
+                              [&](const Variant& v) { return v.name == row->labels.variant; });
+    if (place == group.variants.end()) place = group.variants.insert(place, Variant{row->labels.variant, {}});
+    place->trials.push_back(row);
+  }
+  return group;
+}
+
+}  // namespace
+
+std::vector<Grid> summarise(std::span<const TrialRow> rows, const std::string& reference) {
+  using Key = std::tuple<std::string, std::string, std::string, std::string>;
+  std::map<Key, Trials> by_key;
+  std::map<Key, int> first;
+  for (const TrialRow& row : rows) {
+    const Key key{row.labels.suite, row.labels.measure, row.labels.what, row.labels.scenario};
+    by_key[key].push_back(&row);
+    const auto known = first.try_emplace(key, row.labels.order).first;
+    known->second = std::min(known->second, row.labels.order);
+  }
+  std::vector<Key> keys;
+  for (const auto& [key, trials] : by_key) keys.push_back(key);
+  std::stable_sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) { return first.at(a) < first.at(b); });
+  std::vector<Grid> grids;
+  for (const Key& key : keys) {
+    const Group group = make_group(by_key.at(key), reference);
+    grids.push_back(std::get<2>(key) == "convergence" ? convergence_grid(group) : rate_grid(group));
+    add_common_notes(grids.back(), group);
+  }
+  return grids;
+}
+
+}  // namespace hopbench

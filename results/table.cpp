@@ -1,0 +1,107 @@
+#include "results/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace hopbench {
+namespace {
+
+constexpr const char* kBold = "\033[1m";
+constexpr const char* kFaint = "\033[2m";
+constexpr const char* kPlain = "\033[0m";
+
+/// Labels come from suites: no line break and no escape sequence of theirs may reach the terminal.
+std::string printable(std::string_view text) {
+  std::string clean(text);
+  for (char& c : clean) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return clean;
+}
+
+/// Code points, not bytes: "µ" takes one column.
+std::size_t width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::vector<std::size_t> column_widths(const Grid& grid) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : grid.rows) {
+    widths.resize(std::max(widths.size(), row.size()), 0);
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width(printable(row[c])));
+  }
+  return widths;
+}
+
+std::string padded(const std::string& cell, std::size_t column_width, bool left) {
+  const std::string space(column_width - width(cell), ' ');
+  return left ? cell + space : space + cell;
+}
+
+std::string without_trailing_space(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+std::string styled(const std::string& text, const char* style, bool colour) {
+  return colour && !text.empty() ? style + text + kPlain : text;
+}
+
+std::string markdown_cell(std::string_view text) {
+  std::string cell;
+  for (const char c : printable(text)) {
+    if (c == '|' || c == '\\' || c == '*' || c == '`' || c == '<') cell += '\\';
+    cell += c;
+  }
+  return cell;
+}
+
+std::string markdown_row(const std::vector<std::string>& row, std::size_t columns) {
+  std::string line = "|";
+  for (std::size_t c = 0; c < columns; ++c) line += fmt::format(" {} |", c < row.size() ? markdown_cell(row[c]) : "");
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string to_text(const Grid& grid, bool colour) {
+  std::string text;
+  if (!grid.title.empty()) text += styled(printable(grid.title), kBold, colour) + "\n";
+  const std::vector<std::size_t> widths = column_widths(grid);
+  for (std::size_t r = 0; r < grid.rows.size(); ++r) {
+    std::string line;
+    for (std::size_t c = 0; c < grid.rows[r].size(); ++c) {
+      line += (c == 0 ? "" : "  ") + padded(printable(grid.rows[r][c]), widths[c], c == 0);
+    }
+    line = without_trailing_space(line);
+    text += (r == 0 ? styled(line, kBold, colour) : line) + "\n";
+    if (r == 0) {
+      std::size_t total = widths.empty() ? 0 : 2 * (widths.size() - 1);
+      for (const std::size_t w : widths) total += w;
+      text += styled(std::string(total, '-'), kFaint, colour) + "\n";
+    }
+  }
+  for (const std::string& note : grid.notes) text += styled("  " + printable(note), kFaint, colour) + "\n";
+  return text;
+}
+
+std::string to_markdown(const Grid& grid) {
+  std::string text;
+  if (!grid.title.empty()) text += "### " + markdown_cell(grid.title) + "\n\n";
+  const std::size_t columns = column_widths(grid).size();
+  for (std::size_t r = 0; r < grid.rows.size(); ++r) {
+    text += markdown_row(grid.rows[r], columns);
+    if (r > 0) continue;
+    text += "|";
+    for (std::size_t c = 0; c < columns; ++c) text += c == 0 ? " :-- |" : " --: |";
+    text += "\n";
+  }
+  if (!grid.notes.empty()) text += "\n";
+  for (const std::string& note : grid.notes) text += "* " + markdown_cell(note) + "\n";
+  return text;
+}
+
+}  // namespace hopbench

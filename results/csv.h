@@ -1,0 +1,24 @@
+// The long-form tables of a run as CSV (RFC 4180, lines end in LF). Rows stand in the order of the run (`order`), so
+// that neither the order in which trials ended nor a resume shows. Numbers are in the shortest form that reads back as
+// the same number, whatever the locale; what is unknown is empty. Only host.csv has measurements of the host.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "results/run_folder.h"
+
+namespace hopbench {
+
+std::string trials_csv(std::span<const TrialRow> rows);
+std::string ranks_csv(std::span<const TrialRow> rows);  // a column for every reason of waiting that occurs in the run
+std::string curve_csv(std::span<const TrialRow> rows);
+std::string host_csv(std::span<const TrialRow> rows);  // rank "all": the whole trial
+
+/// Quoted where it has to be.
+std::string csv_field(std::string_view text);
+/// Shortest form that reads back the same; empty for NaN, "inf" and "-inf".
+std::string csv_number(double value);
+
+}  // namespace hopbench

@@ -1,0 +1,36 @@
+// Records as JSON text and back, and events as JSON lines.
+//
+// Times are whole nanoseconds of the trial's clock, so that a round trip is exact; numbers that are not finite are the
+// strings "nan", "inf" and "-inf". Unknown fields are ignored and missing ones keep their default: a reader copes with
+// every file of the same major schema version.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "results/record.h"
+#include "results/run_folder.h"
+
+namespace hopbench {
+
+/// Of everything hopbench writes as JSON: major.minor, major only when an old reader would misread.
+inline constexpr const char* kSchemaVersion = "1.0";
+
+/// One line each, without its line break. The readers throw Error(kUsage) for what is not such a record.
+std::string to_json(const RankRecord& record);
+std::string to_json(const TrialRecord& record);
+std::string to_json(const TrialRow& row);  // {"schema_version", "labels", "record"}
+RankRecord rank_from_json(const std::string& text);
+TrialRecord record_from_json(const std::string& text);
+TrialRow row_from_json(const std::string& text);
+
+/// The whole run as one document: {"schema_version", "context", "trials"}, without the marks of single iterations.
+std::string run_to_json(std::span<const TrialRow> rows, const std::string& context_json);
+
+/// First line of an event log, and a line an event, line break included. Fields that say nothing are left out.
+std::string event_log_head(const std::string& trial_id);
+void append_event(std::string& lines, const Event& event);
+const char* to_string(EventKind kind);
+const char* to_string(TrialStatus status);
+
+}  // namespace hopbench

@@ -1,0 +1,21 @@
+// The machine as the kernel describes it: small files under /proc and /sys, read with `root` in front ("" but in
+// tests). What is not there is "unavailable", never a failure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace hopbench {
+
+std::string cpu_model(const std::string& root);
+/// Those instruction sets that matter to arithmetic, of what the CPU has: "sse4_2 avx avx2 fma".
+std::string instruction_sets(const std::string& root);
+std::string governor(const std::string& root);
+std::string load_average(const std::string& root);  // 1, 5 and 15 minutes
+std::int64_t memory_bytes(const std::string& root);
+std::string gpu_driver(const std::string& root);
+std::string kernel();
+int cores();         // online
+int usable_cores();  // of them, those this process may run on
+
+}  // namespace hopbench

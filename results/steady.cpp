@@ -1,0 +1,224 @@
+#include "results/steady.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/statistics.h"
+
+namespace hopbench {
+namespace {
+
+constexpr double kFewIterations = 5;    // of the fastest worker: a window with fewer says nothing
+constexpr double kHalvesDiffer = 0.10;  // fairness section 5, as are the following two
+constexpr double kOverrunsShown = 0.05;
+constexpr double kContentionShown = 0.05;
+
+std::vector<const RankRecord*> workers_of(const TrialRecord& record, int workers) {
+  std::vector<const RankRecord*> list;
+  for (const RankRecord& rank : record.ranks) {
+    if (rank.rank < workers && !rank.server) list.push_back(&rank);
+  }
+  return list;
+}
+
+Time last_mark(const RankRecord& rank) { return rank.marks.empty() ? rank.finished : rank.marks.back().end; }
+
+/// A rank of a failed trial may not have got to its end.
+Time finish_of(const RankRecord& rank) { return std::max(rank.finished, last_mark(rank)); }
+
+struct Window {
+  Time from{}, until{};
+};
+
+double share_inside(Time begin, Time end, const Window& window) {
+  if (end <= begin) return end > window.from && end <= window.until ? 1.0 : 0.0;
+  const Duration inside = std::min(end, window.until) - std::max(begin, window.from);
+  return inside > Duration{} ? to_seconds(inside) / to_seconds(end - begin) : 0.0;
+}
+
+struct Work {
+  double samples = 0, iterations = 0;
+};
+
+Work work_inside(const RankRecord& rank, const Window& window) {
+  Work work;
+  Time begin{};
+  for (const IterationMark& mark : rank.marks) {
+    if (mark.samples > 0) {
+      const double share = share_inside(begin, mark.end, window);
+      work.samples += share * mark.samples;
+      work.iterations += share;
+    }
+    begin = mark.end;
+  }
+  return work;
+}
+
+double samples_per_s(const std::vector<const RankRecord*>& workers, const Window& window) {
+  double samples = 0;
+  for (const RankRecord* rank : workers) samples += work_inside(*rank, window).samples;
+  const double length = to_seconds(window.until - window.from);
+  return length > 0 ? samples / length : 0;
+}
+
+std::optional<Time> warm_from(const RankRecord& rank, Iter warmup, Duration warmup_time) {
+  Iter done = 0;
+  for (const IterationMark& mark : rank.marks) {
+    if (mark.samples > 0) ++done;
+    if (done >= warmup && mark.end >= Time(warmup_time)) return mark.end;
+  }
+  return std::nullopt;
+}
+
+/// Nothing if no window is worth a rate.
+std::optional<Window> steady_window(const std::vector<const RankRecord*>& workers, Iter warmup, Duration warmup_time) {
+  Window window{Time{}, kNever};
+  for (const RankRecord* rank : workers) {
+    const std::optional<Time> from = warm_from(*rank, warmup, warmup_time);
+    if (!from) return std::nullopt;
+    window.from = std::max(window.from, *from);
+    window.until = std::min(window.until, last_mark(*rank));  // what follows is no work
+  }
+  if (workers.empty() || window.until <= window.from) return std::nullopt;
+  double most = 0;
+  for (const RankRecord* rank : workers) most = std::max(most, work_inside(*rank, window).iterations);
+  if (most < kFewIterations - 1e-6) return std::nullopt;  // shares of iterations are sums of rounded numbers
+  return window;
+}
+
+Window whole_trial(const TrialRecord& record, const std::vector<const RankRecord*>& workers) {
+  Window window{Time{}, Time(seconds_to_duration(record.time_s))};
+  for (const RankRecord* rank : workers) window.until = std::max(window.until, finish_of(*rank));
+  return window;
+}
+
+bool halves_differ(const std::vector<const RankRecord*>& workers, const Window& window) {
+  const Time middle = window.from + (window.until - window.from) / 2;
+  const double first = samples_per_s(workers, {window.from, middle});
+  const double second = samples_per_s(workers, {middle, window.until});
+  return std::max(first, second) > (1 + kHalvesDiffer) * std::min(first, second);
+}
+
+double median_iteration(const std::vector<const RankRecord*>& workers, const Window& window) {
+  std::vector<double> lengths;
+  for (const RankRecord* rank : workers) {
+    Time begin{};
+    for (const IterationMark& mark : rank->marks) {
+      const bool inside = begin >= window.from && mark.end <= window.until;
+      if (inside && mark.samples > 0) lengths.push_back(to_seconds(mark.end - begin));
+      begin = mark.end;
+    }
+  }
+  return lengths.empty() ? 0 : median(lengths);
+}
+
+void fill_waits(TrialRecord& record, const std::vector<const RankRecord*>& workers) {
+  std::map<std::string, Duration> by_reason;
+  Duration waited{}, lived{};
+  for (const RankRecord* rank : workers) {
+    for (const auto& [reason, time] : rank->waits) {
+      by_reason[reason] += time;
+      waited += time;
+    }
+    lived += finish_of(*rank).time_since_epoch();
+  }
+  record.wait_share = lived > Duration{} ? to_seconds(waited) / to_seconds(lived) : 0;
+  const auto most = std::max_element(by_reason.begin(), by_reason.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  record.main_wait = most == by_reason.end() || most->second <= Duration{} ? "" : most->first;
+}
+
+void warn(TrialRecord& record, const std::string& warning) {
+  auto& all = record.warnings;
+  if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
+}
+
+void fill_host_warnings(TrialRecord& record, const std::vector<const RankRecord*>& workers, double trial_s) {
+  std::int64_t overruns = 0, iterations = 0;
+  bool contended = false;
+  for (const RankRecord* rank : workers) {
+    overruns += rank->overruns;
+    iterations += rank->iters;
+    contended = contended || rank->contended_s > kContentionShown * trial_s;
+  }
+  record.overrun_share = iterations > 0 ? static_cast<double>(overruns) / static_cast<double>(iterations) : 0;
+  if (record.overrun_share > kOverrunsShown) warn(record, "oversubscribed");
+  if (contended) warn(record, "cpu-contended");
+}
+
+/// Where the ranks are: the iteration each has entered last, and who still runs.
+class Field {
+ public:
+  explicit Field(const std::vector<const RankRecord*>& workers) : workers_(workers), next_(workers.size(), 0) {
+    for (const RankRecord* rank : workers) finish_.push_back(finish_of(*rank));
+  }
+
+  /// To be called with rising times: the slowest worker's iteration once all of that instant has happened.
+  Iter slowest_at(Time now, Iter own) {
+    Iter slowest = own;
+    for (std::size_t w = 0; w < workers_.size(); ++w) {
+      const auto& marks = workers_[w]->marks;
+      while (next_[w] < marks.size() && marks[next_[w]].end <= now) ++next_[w];
+      const Iter entered = next_[w] == 0 ? 0 : marks[next_[w] - 1].iter + 1;
+      if (finish_[w] > now) slowest = std::min(slowest, entered);
+    }
+    return slowest;
+  }
+
+ private:
+  const std::vector<const RankRecord*>& workers_;
+  std::vector<std::size_t> next_;
+  std::vector<Time> finish_;
+};
+
+}  // namespace
+
+void fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int workers) {
+  const std::vector<const RankRecord*> list = workers_of(record, workers);
+  const Window whole = whole_trial(record, list);
+  const std::optional<Window> steady = steady_window(list, warmup, warmup_time);
+  const Window window = steady.value_or(whole);
+  if (record.status != TrialStatus::kOk) {
+    // What is left of it is no rate to rely on, and its status says so.
+  } else if (!steady) {
+    warn(record, "no steady window");
+  } else if (halves_differ(list, window)) {
+    warn(record, "not steady");
+  }
+  const double length = to_seconds(window.until - window.from);
+  double iterations = 0;
+  for (const RankRecord* rank : list) iterations += work_inside(*rank, window).iterations;
+  record.window_start_s = to_seconds(window.from);
+  record.window_end_s = to_seconds(window.until);
+  record.samples_per_s = samples_per_s(list, window);
+  record.iters_per_s = length > 0 && !list.empty() ? iterations / (length * static_cast<double>(list.size())) : 0;
+  record.median_iteration_s = median_iteration(list, window);
+  fill_waits(record, list);
+  fill_host_warnings(record, list, to_seconds(whole.until));
+}
+
+void fill_gaps(TrialRecord& record, int workers) {
+  const std::vector<const RankRecord*> list = workers_of(record, workers);
+  for (RankRecord& rank : record.ranks) {
+    if (rank.rank >= workers || rank.server) continue;
+    Field field(list);
+    std::int64_t entries = 0, sum = 0, largest = 0;
+    for (std::size_t i = 0; i < rank.marks.size(); ++i) {
+      const bool jumps_on = i + 1 < rank.marks.size() && rank.marks[i + 1].samples == 0;
+      if (jumps_on) continue;
+      const Iter own = rank.marks[i].iter + 1;
+      const std::int64_t gap = own - field.slowest_at(rank.marks[i].end, own);
+      ++entries;
+      sum += gap;
+      largest = std::max(largest, gap);
+    }
+    rank.gap_mean = entries > 0 ? static_cast<double>(sum) / static_cast<double>(entries) : 0;
+    rank.gap_max = largest;
+  }
+}
+
+}  // namespace hopbench

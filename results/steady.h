@@ -1,0 +1,30 @@
+// Rates over the steady part of a trial, and how far ranks ran ahead: arithmetic over what the ranks recorded
+// (fairness section 5).
+#pragma once
+
+#include "results/record.h"
+
+namespace hopbench {
+
+/// Fills the rates of the record, overrun_share, main_wait, and adds warnings.
+///
+/// The warm-up of a worker (ranks below `workers`) ends at its first mark with at least `warmup` iterations done
+/// (jumped ones do not count) and at least `warmup_time` on the trial's clock. The common window begins at the latest
+/// of those and ends when the first worker has done its last iteration. An iteration that crosses an edge of the window
+/// counts by the share of its time inside, so that a window of few iterations is not off by whole ones.
+///
+/// Over the window: samples_per_s (all workers), iters_per_s (mean of the workers), median_iteration_s (iterations
+/// wholly inside). Over the whole trial: wait_share (waiting / time of the workers, to each one's finish), main_wait,
+/// overrun_share (of the iterations).
+///
+/// Warnings: "not steady" (halves of the window differ by more than 10 % in samples/s); "no steady window" (it is
+/// empty, or its fastest worker has fewer than 5 iterations in it: rates are over the whole trial); "oversubscribed"
+/// (overruns above 5 %); "cpu-contended" (of a worker, contended_s above 5 % of the trial).
+void fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int workers);
+
+/// Fills gap_mean and gap_max of every worker from the marks: at each entry into an iteration after the first, its own
+/// iteration minus that of the slowest worker that has not finished. Entries at the same instant count as made
+/// together. A jump is one entry, into the iteration it leads to.
+void fill_gaps(TrialRecord& record, int workers);
+
+}  // namespace hopbench

@@ -1,0 +1,140 @@
+// The table of a measure of convergence.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "results/curve.h"
+#include "results/summary_parts.h"
+
+namespace hopbench {
+namespace {
+
+using Values = std::vector<double>;
+
+/// A trial's way to the target: where it got there, or how far it went without.
+struct Reach {
+  std::optional<double> at;
+  double until = 0;
+};
+
+/// Median over all trials. One that did not reach the target counts as later than every other; if that makes the
+/// median unknown, "> T" bounds it from below.
+std::string reach_text(const std::vector<Reach>& trials) {
+  Values with_infinity, bounds, reached;
+  for (const Reach& trial : trials) {
+    with_infinity.push_back(trial.at.value_or(std::numeric_limits<double>::infinity()));
+    bounds.push_back(trial.at.value_or(trial.until));
+    if (trial.at) reached.push_back(*trial.at);
+  }
+  if (trials.empty()) return "-";
+  if (reached.size() == trials.size()) return median_text(reached);
+  const double middle = median(with_infinity);
+  const std::string text =
+      middle < std::numeric_limits<double>::infinity() ? number_text(middle) : "> " + number_text(median(bounds));
+  return fmt::format("{} ({} of {} reached)", text, reached.size(), trials.size());
+}
+
+struct Reaches {
+  std::vector<Reach> time, time_held, samples, samples_held;
+};
+
+Reaches reaches_of(const std::vector<const TrialRow*>& trials) {
+  Reaches all;
+  for (const TrialRow* row : trials) {
+    const TargetReached reached = target_reached(*row);
+    const CurveEnd end = curve_end(row->record);
+    all.time.push_back({reached.time_s.fitted, end.time_s});
+    all.time_held.push_back({reached.time_s.held, end.time_s});
+    all.samples.push_back({reached.samples.fitted, end.samples});
+    all.samples_held.push_back({reached.samples.held, end.samples});
+  }
+  return all;
+}
+
+/// Of the times to the target; none where a trial of a pair did not reach it (leaving that pair out would flatter).
+std::string speed_up_text(const Group& group, const Variant& variant) {
+  const Variant* reference = group.find(group.reference);
+  if (reference == nullptr) return "-";
+  Values own, theirs;
+  for (const auto& [a, b] : pairs_of(variant, *reference)) {
+    const auto time = target_reached(*a).time_s.fitted, reference_time = target_reached(*b).time_s.fitted;
+    if (!time || !reference_time || *time <= 0 || *reference_time <= 0) return "-";
+    own.push_back(*time);
+    theirs.push_back(*reference_time);
+  }
+  if (variant.name == group.reference && !own.empty()) return "1 (reference)";
+  return ratio_text(theirs, own);  // a shorter time is a greater speed
+}
+
+/// "0.51 / 0.52 / 0.61": mean, median rank, worst rank, each the median over the trials.
+std::string finals_text(const std::vector<const TrialRow*>& trials, double CurvePoint::*value, double scale) {
+  std::string text;
+  for (const char* model : {"mean", "median rank", "worst rank"}) {
+    Values finals;
+    for (const TrialRow* row : trials) {
+      const CurvePoint* last = final_point(row->record, model);
+      if (last != nullptr) finals.push_back(scale * last->*value);
+    }
+    text += (text.empty() ? "" : " / ") + number_text(median(finals), 3);
+  }
+  return text;
+}
+
+bool has_accuracy(const Group& group) {
+  const auto trials = group.trials();
+  return std::any_of(trials.begin(), trials.end(),
+                     [](const TrialRow* row) { return best_accuracy(row->record).value_or(0) > 0; });
+}
+
+void add_target_notes(Grid& grid, const Group& group, const TrialLabels& labels) {
+  grid.notes.push_back(fmt::format(
+      "target: loss {} of the mean model; fitted: crossing of the fitted falling curve; held: first of {} evaluations "
+      "in a row at or below it",
+      number_text(labels.target_loss), labels.target_hold));
+  Values intervals;
+  for (const TrialRow* row : group.trials()) {
+    const double interval = evaluation_interval(row->record);
+    if (interval > 0) intervals.push_back(interval);
+  }
+  if (!intervals.empty()) {
+    grid.notes.push_back(fmt::format("evaluated every {} samples, off the clock", number_text(median(intervals))));
+  }
+  grid.notes.push_back("> T: not reached by the end of the trial; such a trial counts in n and in the median");
+}
+
+}  // namespace
+
+Grid convergence_grid(const Group& group) {
+  const TrialLabels& labels = group.variants.front().trials.front()->labels;
+  const bool with_target = labels.target_loss > 0, with_accuracy = has_accuracy(group);
+  Grid grid;
+  grid.title = group.title;
+  std::vector<std::string> head{"variant", "n"};
+  if (with_target) {
+    head.insert(head.end(), {"time to target, s", "held", "samples to target", "held", "speed-up"});
+  }
+  head.push_back("loss: mean / median / worst rank");
+  if (with_accuracy) head.push_back("accuracy, %");
+  head.push_back("marks");
+  grid.rows.push_back(std::move(head));
+  for (const Variant& variant : group.variants) {
+    const auto ok = variant.ok();
+    std::vector<std::string> row{variant.name, count_text(variant)};
+    if (with_target) {
+      const Reaches reaches = reaches_of(ok);
+      row.insert(row.end(), {reach_text(reaches.time), reach_text(reaches.time_held), reach_text(reaches.samples),
+                             reach_text(reaches.samples_held), speed_up_text(group, variant)});
+    }
+    row.push_back(finals_text(ok, &CurvePoint::loss, 1));
+    if (with_accuracy) row.push_back(finals_text(ok, &CurvePoint::accuracy, 100));
+    row.push_back(marks_text(variant, false));
+    grid.rows.push_back(std::move(row));
+  }
+  if (with_target) add_target_notes(grid, group, labels);
+  if (with_accuracy) grid.notes.push_back("accuracy: mean / median / worst rank, as the loss");
+  return grid;
+}
+
+}  // namespace hopbench

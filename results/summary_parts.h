@@ -1,0 +1,52 @@
+// What the summary's tables are made of: the trials of one measure and scenario, by variant, and numbers as text.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "results/run_folder.h"
+#include "results/statistics.h"
+#include "results/table.h"
+
+namespace hopbench {
+
+struct Variant {
+  std::string name;
+  std::vector<const TrialRow*> trials;  // by seed and repeat
+  std::vector<const TrialRow*> ok() const;
+};
+
+/// The trials of one grid. `reference` may name a variant that is not among them.
+struct Group {
+  std::string title, reference;
+  std::vector<Variant> variants;  // in the order of the suite
+  std::vector<const TrialRow*> trials() const;
+  const Variant* find(const std::string& name) const;
+};
+
+/// The grids without the notes that all grids have.
+Grid rate_grid(const Group& group);
+Grid convergence_grid(const Group& group);
+
+/// Trials of a and b of the same seed and repeat, both ok.
+struct Pair {
+  const TrialRow *a, *b;
+};
+std::vector<Pair> pairs_of(const Variant& a, const Variant& b);
+
+/// Digits that carry something: 1235, 12.35, 0.01235; "-" for NaN.
+std::string number_text(double value, int digits = 4);
+std::string percent_text(double share);
+/// Median and spread: "812 (790 .. 830)" smallest and largest, "812 [800, 820]" 95 % interval of the median from 6.
+std::string median_text(std::span<const double> values);
+/// "1.43x [1.38, 1.49]" from 3 pairs, "1.43x (1.40 .. 1.46)" of two, "1.43x" of one, "-" of none.
+std::string ratio_text(std::span<const double> a, std::span<const double> b);
+/// "overpaced" of "overpaced: the pace is ...".
+std::string mark_of(const std::string& warning);
+/// "3", or "2 of 3" where trials failed.
+std::string count_text(const Variant& variant);
+/// Status, warnings and what else a reader must know before comparing the row.
+std::string marks_text(const Variant& variant, bool with_rate_warnings);
+
+}  // namespace hopbench

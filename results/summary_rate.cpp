@@ -1,0 +1,144 @@
+// The table of a measure of rates.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "results/summary_parts.h"
+
+namespace hopbench {
+namespace {
+
+using Values = std::vector<double>;
+
+template <class Get>
+Values values_of(const std::vector<const TrialRow*>& trials, Get get) {
+  Values values;
+  for (const TrialRow* row : trials) values.push_back(static_cast<double>(get(row->record)));
+  return values;
+}
+
+std::int64_t sum_over_ranks(const TrialRecord& record, std::int64_t RankRecord::*counter) {
+  std::int64_t sum = 0;
+  for (const RankRecord& rank : record.ranks) sum += rank.*counter;
+  return sum;
+}
+
+/// "12 (1.5 %)": medians of a counter and of its share in another, which does not include it if `apart`.
+std::string counter_text(const std::vector<const TrialRow*>& trials, std::int64_t RankRecord::*part,
+                         std::int64_t RankRecord::*whole, bool apart) {
+  Values counts, shares;
+  for (const TrialRow* row : trials) {
+    const auto count = static_cast<double>(sum_over_ranks(row->record, part));
+    const double all = static_cast<double>(sum_over_ranks(row->record, whole)) + (apart ? count : 0);
+    counts.push_back(count);
+    shares.push_back(all > 0 ? count / all : 0);
+  }
+  if (counts.empty()) return "-";
+  if (median(counts) == 0) return "0";
+  return fmt::format("{} ({})", number_text(median(counts)), percent_text(median(shares)));
+}
+
+std::string main_wait_text(const std::vector<const TrialRow*>& trials) {
+  std::map<std::string, int> counts;
+  for (const TrialRow* row : trials) {
+    if (!row->record.main_wait.empty()) ++counts[row->record.main_wait];
+  }
+  if (counts.empty()) return "-";
+  return std::max_element(counts.begin(), counts.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+std::string speed_up_text(const Group& group, const Variant& variant) {
+  const Variant* reference = group.find(group.reference);
+  if (reference == nullptr) return "-";
+  Values own, theirs;
+  for (const auto& [a, b] : pairs_of(variant, *reference)) {
+    if (a->record.samples_per_s <= 0 || b->record.samples_per_s <= 0) continue;  // nothing was done in that trial
+    own.push_back(a->record.samples_per_s);
+    theirs.push_back(b->record.samples_per_s);
+  }
+  return variant.name == group.reference && !own.empty() ? "1 (reference)" : ratio_text(own, theirs);
+}
+
+bool hosts_differ(const Group& group) {
+  std::set<int> hosts;
+  for (const TrialRow* row : group.trials()) hosts.insert(row->labels.hosts);
+  return hosts.size() > 1;
+}
+
+std::vector<std::string> variant_row(const Group& group, const Variant& variant, bool with_hosts) {
+  const auto ok = variant.ok();
+  const Values rates = values_of(ok, [](const TrialRecord& r) { return r.samples_per_s; });
+  const Values waits = values_of(ok, [](const TrialRecord& r) { return r.wait_share; });
+  std::vector<std::string> row{
+      variant.name,
+      count_text(variant),
+      median_text(rates),
+      number_text(median(values_of(ok, [](const TrialRecord& r) { return r.iters_per_s; }))),
+      speed_up_text(group, variant),
+      ok.empty() ? "-" : percent_text(median(waits)),
+      main_wait_text(ok),
+      counter_text(ok, &RankRecord::gradients_lost, &RankRecord::gradients, false),
+      counter_text(ok, &RankRecord::iters_jumped, &RankRecord::iters, true),
+  };
+  if (with_hosts) {
+    const int hosts = std::max(1, variant.trials.front()->labels.hosts);
+    row.push_back(fmt::format("{}", hosts));
+    row.push_back(number_text(median(rates) / hosts));
+  }
+  row.push_back(marks_text(variant, true));
+  return row;
+}
+
+/// A bound of the scenario, from one trial of each repeat (their draws are the same): the reference's where it is ok.
+void add_bound_row(Grid& grid, const Group& group, const std::string& name, double TrialRecord::*bound) {
+  using Key = std::pair<std::uint64_t, std::uint32_t>;
+  std::map<Key, double> by_repeat, reference_rates;
+  for (const Variant& variant : group.variants) {
+    for (const TrialRow* row : variant.ok()) {
+      const Key key{row->labels.seed, row->labels.repeat};
+      if (row->record.*bound <= 0) continue;
+      if (variant.name == group.reference) {
+        by_repeat[key] = row->record.*bound;
+        reference_rates[key] = row->record.samples_per_s;
+      } else {
+        by_repeat.try_emplace(key, row->record.*bound);
+      }
+    }
+  }
+  if (by_repeat.empty()) return;
+  Values values, paired, reference;
+  for (const auto& [key, value] : by_repeat) {
+    values.push_back(value);
+    const auto rate = reference_rates.find(key);
+    if (rate == reference_rates.end() || rate->second <= 0) continue;
+    paired.push_back(value);
+    reference.push_back(rate->second);
+  }
+  grid.rows.push_back({name, fmt::format("{}", values.size()), median_text(values), "", ratio_text(paired, reference)});
+}
+
+}  // namespace
+
+Grid rate_grid(const Group& group) {
+  const bool with_hosts = hosts_differ(group);
+  Grid grid;
+  grid.title = group.title;
+  grid.rows.push_back({"variant", "n", "samples/s", "iterations/s", "speed-up", "waiting", "mostly for",
+                       "gradients lost", "iterations jumped"});
+  if (with_hosts) grid.rows[0].insert(grid.rows[0].end(), {"hosts", "samples/s a host"});
+  grid.rows[0].push_back("marks");
+  for (const Variant& variant : group.variants) grid.rows.push_back(variant_row(group, variant, with_hosts));
+  add_bound_row(grid, group, "ideal", &TrialRecord::ideal_samples_per_s);
+  add_bound_row(grid, group, "slowest rank", &TrialRecord::slowest_rank_samples_per_s);
+  grid.notes.push_back(
+      "samples/s: all workers, after the warm-up and before the first worker ends; iterations/s: mean of the workers");
+  grid.notes.push_back("a jumped iteration is no iteration: rates count the samples of gradients that were computed");
+  grid.notes.push_back("ideal: no waiting; slowest rank: what a scheme with a bounded gap tends to (same draws)");
+  return grid;
+}
+
+}  // namespace hopbench
