@@ -27,6 +27,8 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
+/// Padding: zeros for kConv and kAvgPool (whose mean is always over kernel * kernel cells), never the largest for
+/// kMaxPool. Of equal largest values in a window the first in row-major order gets the gradient. kDense flattens.
 struct LayerSpec {
   enum class Type { kConv, kDense, kRelu, kMaxPool, kAvgPool };
   Type type = Type::kRelu;
@@ -35,7 +37,10 @@ struct LayerSpec {
 };
 
 const char* to_string(LayerSpec::Type type);
-/// The shape behind the layer. Error(kUsage) if the layer does not fit its input.
+std::string to_string(const Shape& shape);      // "20x12x12"
+std::string to_string(const LayerSpec& layer);  // "conv 5x5 -> 20 (stride 1, padding 0)"
+/// The shape behind the layer; windows that do not fit whole are left out (floor). Error(kUsage) if the layer does not
+/// fit its input: it names both. Padding is below the kernel, so that every pooling window holds at least one number.
 Shape output_shape(const LayerSpec& layer, const Shape& input);
 /// How many parameters it has: weights plus bias.
 std::size_t parameter_count(const LayerSpec& layer, const Shape& input);

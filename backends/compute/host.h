@@ -1,0 +1,41 @@
+// What the backends that compute on the host share. Not part of the seam.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/compute/backend.h"
+
+namespace hopbench {
+
+/// A network with its shapes and where each layer's parameters lie. Error(kUsage) names the layer that does not fit.
+struct NetworkPlan {
+  NetworkPlan(std::span<const LayerSpec> specs, const Shape& input_shape, int largest);
+
+  struct Layer {
+    LayerSpec spec;
+    Shape input, output;
+    std::size_t weights = 0;     // how many
+    std::size_t weights_at = 0;  // offset in the parameters
+    std::size_t bias_at = 0;     // weights_at + weights
+  };
+  std::vector<Layer> layers;
+  Shape input, output;
+  int largest_batch;
+};
+
+/// CompiledNetwork::softmax_cross_entropy in host memory, in double and in one fixed order. Its exp and log are built
+/// from + and * alone, so its bits do not follow the C library's choice of instructions.
+float softmax_cross_entropy_on_host(const float* logits, const std::int32_t* labels, float* dlogits, int batch,
+                                    std::size_t classes, int* correct);
+
+std::unique_ptr<Backend> create_reference_backend(int threads);
+
+std::string onednn_unavailable();
+std::unique_ptr<Backend> create_onednn_backend(int threads);
+
+}  // namespace hopbench

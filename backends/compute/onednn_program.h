@@ -1,0 +1,32 @@
+// A network as a list of oneDNN primitives for one batch size. oneDNN's own types stay in the .cpp.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "backends/compute/host.h"
+
+namespace hopbench {
+
+/// Built once, run many times, by one thread at a time. It owns primitives and no memory: programs of several batch
+/// sizes take turns in the same working memory.
+class OneDnnProgram {
+ public:
+  virtual ~OneDnnProgram() = default;
+
+  /// How much working memory it needs, and where it is (64-byte aligned). Whatever is in it may be lost when another
+  /// program uses it.
+  virtual std::size_t working_floats() const = 0;
+  virtual void bind(float* memory) = 0;
+
+  virtual void forward(const float* params, const float* x, float* y) = 0;
+  virtual void backward(const float* params, const float* x, const float* dy, float* dparams, float* dx,
+                        const std::function<void(int layer)>& layer_done) = 0;
+};
+
+/// Throws dnnl::error where oneDNN lacks something. The thread count in force here must be in force in every run;
+/// `plan` must outlive the program.
+std::unique_ptr<OneDnnProgram> make_onednn_program(const NetworkPlan& plan, int batch);
+
+}  // namespace hopbench
