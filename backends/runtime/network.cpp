@@ -1,27 +1,276 @@
 #include "backends/runtime/network.h"
 
 #include <algorithm>
+#include <cmath>
+#include <list>
+#include <map>
+#include <queue>
 #include <unordered_map>
 #include <utility>
+
+#include "backends/base/error.h"
+#include "backends/base/random.h"
+#include "backends/runtime/fair_share.h"
 
 namespace hopbench {
 namespace {
 
-class SimpleNetwork final : public Network {
+constexpr double kLongestTransfer_s = 1e9;  // keeps int64 nanoseconds from overflowing when a rate is next to nothing
+
+Duration time_for(double bytes, double bytes_per_s) {
+  return bytes_per_s > 0 ? seconds_to_duration(std::min(bytes / bytes_per_s, kLongestTransfer_s)) : Duration{};
+}
+
+/// What a flow between two ranks meets.
+struct Route {
+  Duration latency{};
+  double narrowest = 0;  // bytes/s; 0: unlimited
+  std::array<int, FairShare::kMaxPath> resources{};
+  std::size_t hops = 0;
+};
+
+/// The spec as resources of a FairShare, and the way from rank to rank over them.
+class Routes {
  public:
-  SimpleNetwork(const NetworkSpec& spec, Timeline& timeline) : spec_(spec), timeline_(timeline) {}
-  void transfer(const Flow& flow, std::function<void()> arrived) override {
-    Time& free_at = free_at_[static_cast<std::uint64_t>(flow.from) << 32 | static_cast<std::uint32_t>(flow.to)];
-    free_at = std::max(free_at, timeline_.now() + spec_.latency);
-    if (spec_.bandwidth > 0) free_at += seconds_to_duration(static_cast<double>(flow.bytes) / spec_.bandwidth);
-    timeline_.at(free_at, std::move(arrived));
+  Routes(const NetworkSpec& spec, int ranks, FairShare& share) : spec_(spec), ranks_(ranks), share_(share) {
+    HB_ASSERT(spec.host_of.empty() || spec.host_of.size() >= static_cast<std::size_t>(ranks));
+    for (int r = 0; r < ranks; ++r) hosts_ = std::max(hosts_, host(r) + 1);
+    nic_bandwidth_.assign(static_cast<std::size_t>(hosts_), spec.bandwidth);
+    nic_latency_.assign(static_cast<std::size_t>(hosts_), Duration{-1});
+    for (const NetworkSpec::Link& link : spec.links) {
+      if (link.b >= 0) {
+        links_[std::minmax(link.a, link.b)] = link;
+        continue;
+      }
+      if (link.a >= hosts_) continue;
+      if (link.bandwidth > 0) nic_bandwidth_[static_cast<std::size_t>(link.a)] = link.bandwidth;
+      nic_latency_[static_cast<std::size_t>(link.a)] = link.latency;
+    }
+  }
+
+  Route between(int from, int to) {
+    const int a = host(from), b = host(to);
+    Route route;
+    if (a == b) {
+      route.latency = spec_.local_latency;
+      add(route, Part::kMemory, a, a, spec_.local_bandwidth);
+      return route;
+    }
+    const Duration nics =
+        std::max(nic_latency_[static_cast<std::size_t>(a)], nic_latency_[static_cast<std::size_t>(b)]);
+    route.latency = nics >= Duration{} ? nics : spec_.latency;
+    add(route, Part::kOut, a, a, nic_bandwidth_[static_cast<std::size_t>(a)]);
+    add(route, Part::kIn, b, b, nic_bandwidth_[static_cast<std::size_t>(b)]);
+    if (const auto link = links_.find(std::minmax(a, b)); link != links_.end()) {
+      if (link->second.latency >= Duration{}) route.latency = link->second.latency;
+      add(route, Part::kLink, a, b, link->second.bandwidth);
+    }
+    return route;
   }
 
  private:
-  NetworkSpec spec_;
-  Timeline& timeline_;
-  std::unordered_map<std::uint64_t, Time> free_at_;
+  enum class Part { kMemory, kOut, kIn, kLink };
+
+  int host(int rank) const { return spec_.host_of.empty() ? rank : spec_.host_of[static_cast<std::size_t>(rank)]; }
+
+  void add(Route& route, Part part, int a, int b, double bandwidth) {
+    if (bandwidth <= 0) return;
+    route.narrowest = route.narrowest > 0 ? std::min(route.narrowest, bandwidth) : bandwidth;
+    const auto [at, fresh] = resources_.try_emplace({part, a, b}, 0);
+    if (fresh) at->second = share_.add_resource(bandwidth);
+    route.resources[route.hops++] = at->second;
+  }
+
+  const NetworkSpec spec_;
+  int ranks_, hosts_ = 0;
+  FairShare& share_;
+  std::vector<double> nic_bandwidth_;
+  std::vector<Duration> nic_latency_;
+  std::map<std::pair<int, int>, NetworkSpec::Link> links_;
+  std::map<std::tuple<Part, int, int>, int> resources_;
 };
+
+class FairNetwork final : public Network {
+ public:
+  FairNetwork(const NetworkSpec& spec, int ranks, Timeline& timeline, std::uint64_t seed, std::uint32_t repeat)
+      : packet_bytes_(spec.packet_bytes),
+        jitter_(spec.jitter),
+        ranks_(ranks),
+        timeline_(timeline),
+        seed_(seed),
+        repeat_(repeat),
+        routes_(spec, ranks, share_) {}
+
+  void transfer(const Flow& flow, std::function<void()> arrived) override {
+    Pair& pair = pair_of(flow);
+    Waiting waiting{.ready = timeline_.now() + latency(flow, pair),
+                    .bytes = static_cast<double>(flow.bytes),
+                    .shared = flow.bytes > packet_bytes_ && pair.route.hops > 0,
+                    .arrived = std::move(arrived)};
+    if (pair.on_links) {
+      pair.queue.push_back(std::move(waiting));
+    } else {
+      launch(pair, std::move(waiting));
+    }
+  }
+
+ private:
+  struct Waiting {
+    Time ready{};  // latency over
+    double bytes = 0;
+    bool shared = false;
+    std::function<void()> arrived{};
+  };
+  struct Pair {
+    std::uint32_t index = 0;
+    Route route;
+    Time free_at{};         // when its last message off the links has arrived
+    bool on_links = false;  // one of its messages shares bandwidth, or is about to
+    std::int64_t messages = 0;
+    std::list<Waiting> queue{};  // empty for most pairs: then it takes no memory
+    Waiting current;             // while on_links
+  };
+  struct OnLinks {
+    std::uint32_t pair = 0;
+    double left = 0, rate = 0;  // bytes, bytes/s
+    Time since{};               // when `left` was right
+    std::uint32_t version = 0;  // of its predicted end
+  };
+  struct End {
+    Time time{};
+    std::uint64_t order = 0;
+    int flow = 0;
+    std::uint32_t version = 0;
+    bool operator>(const End& other) const { return std::pair(time, order) > std::pair(other.time, other.order); }
+  };
+
+  Pair& pair_of(const Flow& flow);
+  Duration latency(const Flow& flow, Pair& pair) const;
+  void launch(Pair& pair, Waiting waiting);
+  void begin(Pair& pair);
+  void share_anew();
+  void rates_change();
+  void look_at_ends();
+  void watch_next_end();
+  void end(int flow);
+
+  std::int64_t packet_bytes_;
+  double jitter_;
+  int ranks_;
+  Timeline& timeline_;
+  std::uint64_t seed_;
+  std::uint32_t repeat_;
+  FairShare share_;
+  Routes routes_;
+  std::unordered_map<std::uint64_t, std::uint32_t> pair_index_;
+  std::vector<std::unique_ptr<Pair>> pairs_;
+  std::vector<OnLinks> flows_;  // by the number that share_ gave
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  std::uint64_t next_order_ = 0;
+  bool asked_for_rates_ = false;
+  Time watched_ = kNever;  // the earliest time at which look_at_ends will be called
+};
+
+FairNetwork::Pair& FairNetwork::pair_of(const Flow& flow) {
+  const auto key =
+      static_cast<std::uint64_t>(flow.from) * static_cast<std::uint64_t>(ranks_) + static_cast<std::uint64_t>(flow.to);
+  const auto [at, fresh] = pair_index_.try_emplace(key, static_cast<std::uint32_t>(pairs_.size()));
+  if (fresh) {
+    pairs_.push_back(std::make_unique<Pair>());
+    pairs_.back()->index = at->second;
+    pairs_.back()->route = routes_.between(flow.from, flow.to);
+  }
+  return *pairs_[at->second];
+}
+
+Duration FairNetwork::latency(const Flow& flow, Pair& pair) const {
+  const std::int64_t number = pair.messages++;
+  if (jitter_ <= 0) return pair.route.latency;
+  Random random({.seed = seed_,
+                 .repeat = repeat_,
+                 .purpose = Purpose::kLink,
+                 .rank = static_cast<std::int32_t>(flow.from * ranks_ + flow.to),
+                 .iteration = number});
+  return scaled(pair.route.latency, 1.0 + jitter_ * random.exponential());
+}
+
+void FairNetwork::launch(Pair& pair, Waiting waiting) {
+  const Time start = std::max(waiting.ready, pair.free_at);
+  if (!waiting.shared) {
+    pair.free_at = start + time_for(waiting.bytes, pair.route.narrowest);
+    timeline_.at(pair.free_at, std::move(waiting.arrived));
+    return;
+  }
+  pair.on_links = true;
+  pair.current = std::move(waiting);
+  if (start <= timeline_.now()) return begin(pair);
+  timeline_.at(start, [this, &pair] { begin(pair); });
+}
+
+void FairNetwork::begin(Pair& pair) {
+  const int flow = share_.add_flow(std::span(pair.route.resources.data(), pair.route.hops));
+  const auto at = static_cast<std::size_t>(flow);
+  if (flows_.size() <= at) flows_.resize(at + 1);
+  flows_[at] = {
+      .pair = pair.index, .left = pair.current.bytes, .since = timeline_.now(), .version = flows_[at].version + 1};
+  share_anew();
+}
+
+// All that begins and ends at one instant is dealt with together, after the last of it.
+void FairNetwork::share_anew() {
+  if (std::exchange(asked_for_rates_, true)) return;
+  timeline_.at(timeline_.now(), [this] { rates_change(); });
+}
+
+void FairNetwork::rates_change() {
+  asked_for_rates_ = false;
+  const Time now = timeline_.now();
+  for (const int changed : share_.update()) {
+    OnLinks& flow = flows_[static_cast<std::size_t>(changed)];
+    flow.left = std::max(flow.left - flow.rate * to_seconds(now - flow.since), 0.0);
+    flow.since = now;
+    flow.rate = share_.rate(changed);
+    ++flow.version;
+    if (flow.rate > 0) ends_.push({now + time_for(flow.left, flow.rate), next_order_++, changed, flow.version});
+  }
+  watch_next_end();
+}
+
+void FairNetwork::watch_next_end() {
+  while (!ends_.empty() && ends_.top().version != flows_[static_cast<std::size_t>(ends_.top().flow)].version)
+    ends_.pop();
+  if (ends_.empty() || ends_.top().time >= watched_) return;
+  watched_ = ends_.top().time;
+  timeline_.at(watched_, [this] { look_at_ends(); });
+}
+
+void FairNetwork::look_at_ends() {
+  const Time now = timeline_.now();
+  if (now >= watched_) watched_ = kNever;
+  while (!ends_.empty() && ends_.top().time <= now) {
+    const End next = ends_.top();
+    ends_.pop();
+    if (next.version == flows_[static_cast<std::size_t>(next.flow)].version) end(next.flow);
+  }
+  watch_next_end();
+}
+
+void FairNetwork::end(int flow) {
+  OnLinks& ended = flows_[static_cast<std::size_t>(flow)];
+  ++ended.version;
+  ended.rate = 0;
+  Pair& pair = *pairs_[ended.pair];
+  share_.remove_flow(flow);
+  share_anew();
+  pair.on_links = false;
+  pair.free_at = timeline_.now();
+  timeline_.at(timeline_.now(), std::move(pair.current.arrived));
+  while (!pair.on_links && !pair.queue.empty()) {
+    Waiting next = std::move(pair.queue.front());
+    pair.queue.pop_front();
+    launch(pair, std::move(next));
+  }
+}
 
 class InstantNetwork final : public Network {
  public:
@@ -36,8 +285,9 @@ class InstantNetwork final : public Network {
 
 }  // namespace
 
-std::unique_ptr<Network> make_network(const NetworkSpec& spec, int, Timeline& timeline, std::uint64_t, std::uint32_t) {
-  return std::make_unique<SimpleNetwork>(spec, timeline);
+std::unique_ptr<Network> make_network(const NetworkSpec& spec, int ranks, Timeline& timeline, std::uint64_t seed,
+                                      std::uint32_t repeat) {
+  return std::make_unique<FairNetwork>(spec, ranks, timeline, seed, repeat);
 }
 
 std::unique_ptr<Network> make_instant_network(Timeline& timeline) { return std::make_unique<InstantNetwork>(timeline); }

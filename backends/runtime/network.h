@@ -26,13 +26,15 @@ struct NetworkSpec {
   double bandwidth = 125e6;  // of each host's NIC, each way
   std::int64_t packet_bytes = 1500;
   Duration local_latency{std::chrono::microseconds(20)};  // between ranks of one host
-  double local_bandwidth = 0;
+  double local_bandwidth = 0;                             // of each host's memory, shared by all its pairs
   double jitter = 0;           // latency is drawn from latency * (1 + jitter * exponential(1)); 0 = none
   std::vector<int> host_of{};  // rank -> host; empty: every rank on a host of its own
   struct Link {                // between two hosts, or a host's own NIC when b is -1
     int a = 0, b = -1;
-    double bandwidth = 0;  // replaces the NIC's, or adds a link shared by all flows between a and b (both ways apart)
-    Duration latency{-1};  // replaces, if not negative
+    double bandwidth = 0;  // replaces the NIC's, or adds a link shared by all flows between a and b (both ways apart);
+                           // 0: leaves that as it is
+    Duration latency{
+        -1};  // replaces, if not negative: of all pairs of that NIC (of two such NICs the longer), or of a, b
   };
   std::vector<Link> links{};
 };

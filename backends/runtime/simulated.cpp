@@ -12,28 +12,10 @@ namespace {
 // So many deadlines in a row with no message, work or action on the way are taken for a run that polls for ever.
 constexpr std::int64_t kIdleLimit = 1'000'000;
 
-std::uint64_t pair_key(int from, int to) {
-  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(from)) << 32 | static_cast<std::uint32_t>(to);
-}
-
-bool is_departure(Kind kind) { return kind == kBye || kind == kGone; }
-
 /// At least milliseconds; finer where there is something finer.
 std::string seconds_text(std::int64_t ns) {
   const int digits = ns % 1'000'000 == 0 ? 3 : ns % 1000 == 0 ? 6 : 9;
   return fmt::format("{:.{}f} s", static_cast<double>(ns) * 1e-9, digits);
-}
-
-Event message_event(EventKind what, Time when, int rank, int peer, const Message& m) {
-  Event event;
-  event.time = when;
-  event.rank = rank;
-  event.what = what;
-  event.iter = m.iter;
-  event.peer = peer;
-  event.kind = static_cast<std::uint16_t>(m.kind);
-  event.count = m.words.size() > 0 ? m.words[0] : 0;
-  return event;
 }
 
 }  // namespace
@@ -318,69 +300,6 @@ std::string Simulation::Impl::deadlock_report() const {
     }
   }
   return report;
-}
-
-// --- Messages
-
-void Simulation::Impl::post(SimRank& from, int to, Message message) {
-  HB_ASSERT(to >= 0 && to < options_.ranks);
-  if (from.dead_ || stopping_) return;
-  HB_ASSERT_MSG(!connected_ || to == from.rank_ || std::binary_search(from.peers_.begin(), from.peers_.end(), to),
-                fmt::format("rank {} posts to rank {}, but they are not connected", from.rank_, to));
-  message.from = from.rank_;
-  if (message.bytes == 0) message.bytes = kHeaderBytes + static_cast<std::int64_t>(message.body.size() * sizeof(float));
-  if (from.observer != nullptr) from.observer->on(message_event(EventKind::kSend, now_, from.rank_, to, message));
-  send_off(envelopes_.put({.message = std::move(message), .to = to, .posted = now_}));
-}
-
-void Simulation::Impl::say_to_peers(SimRank& rank, Kind kind) {
-  if (stopping_) return;
-  for (const int peer : rank.peers_) {
-    Message message{.from = rank.rank_, .kind = kind, .bytes = kHeaderBytes};
-    send_off(envelopes_.put({.message = std::move(message), .to = peer, .posted = now_}));
-  }
-}
-
-void Simulation::Impl::send_off(std::uint32_t envelope) {
-  const Envelope& e = envelopes_[envelope];
-  if (e.message.from == e.to) {
-    if (options_.shuffle != 0) return arrived_shuffled(envelope);
-    return push({.time = now_, .what = SimEvent::What::kDeliver, .index = envelope});
-  }
-  // Two words: small enough for std::function to hold in place.
-  network_->transfer({.from = e.message.from, .to = e.to, .bytes = e.message.bytes},
-                     [this, envelope] { arrived(envelope); });
-}
-
-void Simulation::Impl::arrived(std::uint32_t envelope) {
-  if (options_.shuffle != 0) return arrived_shuffled(envelope);
-  deliver(envelope);
-}
-
-void Simulation::Impl::arrived_shuffled(std::uint32_t envelope) {
-  const Envelope& e = envelopes_[envelope];
-  const Time when = now_ + scaled(now_ - e.posted, 0.1 * schedule_.uniform());
-  const std::uint32_t tie = schedule_.next_u32();
-  LastOfPair& last = last_of_pair_[pair_key(e.message.from, e.to)];
-  // One tie for one pair at one time: then the sequence number keeps their order.
-  if (when > last.time) last = {when, tie};
-  push({.time = last.time, .tie = last.tie, .what = SimEvent::What::kDeliver, .index = envelope});
-}
-
-void Simulation::Impl::deliver(std::uint32_t envelope) {
-  Envelope e = envelopes_.take(envelope);
-  SimRank& to = *ranks_[static_cast<std::size_t>(e.to)];
-  touched_ = true;
-  const bool announced = to.observer != nullptr && !is_departure(e.message.kind);
-  Event event;
-  if (announced) event = message_event(EventKind::kDeliver, now_, e.to, e.message.from, e.message);
-  if (!is_departure(e.message.kind)) ++messages_delivered_;
-  const bool kept = !to.dead_ && to.mailbox.put(std::move(e.message));
-  if (announced) {
-    if (!kept) event.what = EventKind::kDrop;
-    to.observer->on(event);
-  }
-  if (kept) give_turns(to);
 }
 
 // --- The door
