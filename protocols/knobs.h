@@ -13,12 +13,12 @@ namespace hopbench {
 using KnobValue = std::variant<bool, std::int64_t, double, std::string>;
 
 struct Knob {
-  const char* name;
-  KnobValue fallback;                // the default; its type is the knob's
-  double low = 0, high = 0;          // of numbers, both included
-  std::vector<std::string> choices;  // of strings
-  const char* meaning;               // one line
-  const char* source;                // "paper", "memory H", "ours", ...
+  const char* name = "";
+  KnobValue fallback;                     // the default; its type is the knob's
+  double low = 0, high = 0;               // of numbers, both included; equal: any
+  std::vector<std::string> choices = {};  // of strings
+  const char* meaning = "";               // one line
+  const char* source = "";                // "paper", "memory H", "ours", ...
 };
 
 /// Every knob of a protocol with its value. Asking for a name the protocol does not have is a bug (HB_ASSERT).
@@ -26,7 +26,8 @@ class KnobValues {
  public:
   KnobValues() = default;
   explicit KnobValues(std::span<const Knob> knobs);  // all defaults
-  /// Error(kUsage): unknown name (with the nearest known one), wrong type, out of range, not a choice.
+  /// Error(kUsage): unknown name (with the nearest known one), wrong type, out of range, not a choice. A whole number
+  /// is taken for a real one.
   void set(std::span<const Knob> knobs, const std::string& name, const KnobValue& value);
 
   bool flag(const std::string& name) const;

@@ -1,0 +1,244 @@
+// Node: messages and waits. Its arithmetic is in node_arithmetic.cpp.
+#include "protocols/node.h"
+
+#include <algorithm>
+
+namespace hopbench {
+namespace {
+
+std::vector<int> count_from(int first, int n) {
+  std::vector<int> ranks;
+  for (int r = 0; r < n; ++r) ranks.push_back(first + r);
+  return ranks;
+}
+
+Event about(EventKind what, const Message& message, int rank, int peer) {
+  Event event;
+  event.what = what;
+  event.rank = rank;
+  event.peer = peer;
+  event.iter = message.iter;
+  event.kind = static_cast<std::uint16_t>(message.kind);
+  event.count = message.words.size() > 0 ? message.words[0] : 0;
+  return event;
+}
+
+}  // namespace
+
+Node::Node(Runtime& runtime, Workload& workload, NodeOptions options)
+    : rank(options.rank),
+      size(options.workers + options.servers),
+      runtime_(runtime),
+      workload_(workload),
+      options_(std::move(options)),
+      workers_(count_from(0, options_.workers)),
+      servers_(count_from(options_.workers, options_.servers)),
+      left_(static_cast<std::size_t>(size), 0) {
+  HB_ASSERT(rank >= 0 && rank < size);
+  HB_ASSERT(options_.graph != nullptr && options_.graph->size() == options_.workers);
+  record_.rank = rank;
+  record_.server = is_server();
+}
+
+int Node::host(int r) const { return options_.host_of.empty() ? r : options_.host_of[static_cast<std::size_t>(r)]; }
+
+bool Node::running(Iter k) {
+  if (options_.stop.credits != nullptr) return options_.stop.credits->take();
+  return k < options_.stop.iterations;
+}
+
+Iter Node::end() const {
+  return options_.stop.credits != nullptr ? std::numeric_limits<Iter>::max() : options_.stop.iterations;
+}
+
+Random Node::random(Purpose purpose, Iter k) const {
+  return Random(RandomKey{options_.seed, options_.repeat, purpose, rank, k});
+}
+
+// --- Messages
+
+void Node::send(int to, Kind kind, Iter k, Payload body, Words words) {
+  HB_ASSERT(to >= 0 && to < size);
+  if (!present(to)) return;
+  Message message;
+  message.from = rank;
+  message.kind = kind;
+  message.iter = k;
+  message.words = words;
+  message.bytes = kHeaderBytes + static_cast<std::int64_t>(body.size() * sizeof(float));
+  message.body = std::move(body);
+  ++record_.messages_sent;
+  record_.bytes_sent += message.bytes;
+  runtime_.post(to, std::move(message));
+}
+
+Message Node::recv(const Match& match, const char* why) {
+  std::optional<Message> message;
+  while (!message) {
+    wait([&] { return has(match) || (match.from != kAnyone && !present(match.from)); }, why);
+    message = take(match);
+    if (!message) check_somebody_can(match, why);
+  }
+  return std::move(*message);
+}
+
+std::vector<Message> Node::gather(std::span<const int> senders, int at_least, const Match& match, const char* why) {
+  HB_ASSERT(match.from == kAnyone && at_least <= static_cast<int>(senders.size()));
+  const auto enough = [&] {
+    if (!anybody_left_ && runtime_.mailbox.count(match) < static_cast<std::size_t>(at_least)) return false;
+    int here = 0, to_come = 0;
+    for (int r : senders) {
+      Match theirs = match;
+      theirs.from = r;
+      if (has(theirs)) {
+        ++here;
+      } else if (present(r)) {
+        ++to_come;
+      }
+    }
+    return here >= at_least || to_come == 0;
+  };
+  wait(enough, why);
+  record_.queue_max = std::max(record_.queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
+  std::vector<Message> messages = runtime_.mailbox.take_all(match);
+  for (const Message& message : messages) emit(about(EventKind::kTake, message, rank, message.from));
+  std::stable_sort(messages.begin(), messages.end(),
+                   [](const Message& a, const Message& b) { return a.from < b.from; });
+  return messages;
+}
+
+std::optional<Message> Node::take(const Match& match) {
+  record_.queue_max = std::max(record_.queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
+  std::optional<Message> message = runtime_.mailbox.take(match);
+  if (message) emit(about(EventKind::kTake, *message, rank, message->from));
+  return message;
+}
+
+void Node::ignore(const Match& match) {
+  for (const Message& message : runtime_.mailbox.ignore(match))
+    emit(about(EventKind::kDrop, message, rank, message.from));
+}
+
+// --- Waits
+
+bool Node::until(const Ready& ready, Time deadline, const char* why) {
+  const bool background = background_;
+  const Time since = now();
+  note_departures();
+  const bool at_once = ready();
+  bool holds = at_once;
+  for (bool in_time = true; in_time;) {
+    if (!holds && !gone_.empty())
+      throw trial_error(gone_ + " while rank " + std::to_string(rank) + " waited for " + why);
+    // Asked even when it holds already: a runtime that polls gets its chance.
+    in_time = runtime_.await([&] { return departure_here() || ready(); }, deadline, why);
+    background_ = background;
+    note_departures();
+    holds = ready();
+    if (holds) break;
+  }
+  const Time until = now();
+  if (!at_once && !background && until > since) {
+    record_.waits[why] += until - since;
+    Event event;
+    event.what = EventKind::kWait;
+    event.iter = entered_;
+    event.since = since;
+    event.text = why;
+    emit(event);
+  }
+  return holds;
+}
+
+void Node::until(const Ready& ready, const char* why) { until(ready, kNever, why); }
+
+void Node::sleep(Duration duration, const char* why) {
+  until([] { return false; }, now() + duration, why);
+}
+
+void Node::spawn(std::function<void()> strand) {
+  runtime_.spawn([this, strand = std::move(strand)] {
+    background_ = true;
+    strand();
+  });
+}
+
+bool Node::departure_here() const { return has(is(kBye)) || has(is(kGone)); }
+
+void Node::note_departures() {
+  while (const std::optional<Message> bye = runtime_.mailbox.take(is(kBye))) {
+    left_[static_cast<std::size_t>(bye->from)] = 1;
+    anybody_left_ = true;
+  }
+  while (const std::optional<Message> gone = runtime_.mailbox.take(is(kGone))) {
+    left_[static_cast<std::size_t>(gone->from)] = 1;
+    anybody_left_ = true;
+    emit(about(EventKind::kGone, *gone, rank, gone->from));
+    if (options_.protocol != nullptr && options_.protocol->on_loss == OnLoss::kContinues) continue;
+    if (gone_.empty()) gone_ = "rank " + std::to_string(gone->from) + " died";
+  }
+}
+
+void Node::check_somebody_can(const Match& match, const char* why) const {
+  if (match.from == kAnyone || present(match.from)) return;
+  throw trial_error("rank " + std::to_string(rank) + " waits for " + why + " from rank " + std::to_string(match.from) +
+                    ", which has left");
+}
+
+// --- What checkers see
+
+void Node::emit(Event event) const {
+  if (runtime_.observer == nullptr) return;
+  event.time = now();
+  event.rank = rank;
+  runtime_.observer->on(event);
+}
+
+void Node::enter(Iter k) {
+  HB_ASSERT(k > entered_);
+  close_iteration(k);
+  entered_ = k;
+  open_ = IterationMark{};
+  open_.iter = k;
+  emit({.what = EventKind::kEnter, .iter = k});
+}
+
+void Node::close_iteration(Iter next) {
+  if (entered_ < 0) return;
+  open_.end = now();
+  record_.marks.push_back(open_);
+  ++record_.iters;
+  for (Iter jumped = entered_ + 1; jumped < next; ++jumped) {
+    IterationMark mark;
+    mark.end = now();
+    mark.iter = jumped;
+    record_.marks.push_back(mark);
+    ++record_.iters_jumped;
+  }
+}
+
+void Node::applied(int sender, Iter k) { emit({.what = EventKind::kApplied, .iter = k, .peer = sender}); }
+
+void Node::spent(int owner, std::int64_t tokens) {
+  emit({.what = EventKind::kSpend, .iter = entered_, .peer = owner, .count = tokens});
+}
+
+void Node::lost(Iter k, const char* why) {
+  ++record_.gradients_lost;
+  emit({.what = EventKind::kLost, .iter = k, .text = why});
+}
+
+void Node::report(Iter k, const Vec& x) {
+  emit({.what = EventKind::kReport, .iter = k});
+  if (options_.snapshot) options_.snapshot(k, now(), record_.samples, x.share());
+}
+
+void Node::finish() {
+  if (open_.samples > 0) close_iteration(entered_ + 1);
+  open_ = IterationMark{};
+  record_.finished = now();
+  record_.queue_max = std::max(record_.queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
+  emit({.what = EventKind::kFinished, .iter = entered_});
+}
+
+}  // namespace hopbench

@@ -2,8 +2,8 @@
 // unchanged with real processes and in virtual time.
 //
 // Every wait takes a reason (`why`, static text): it becomes the deadlock report and the "time waiting, by reason"
-// column. The node measures computing, waiting, sending and bytes, so every protocol is instrumented for free and
-// equally.
+// column. The node measures computing, waiting and bytes, so every protocol is instrumented for free and equally.
+// Waiting is what the body waits: the strands it spawns wait beside it, for work, and are left out.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ struct OptimizerSpec {
   float lr = 0.05f, momentum = 0.0f, weight_decay = 0.0f;
   bool nesterov = false;
   std::vector<std::pair<double, float>>
-      steps;               // from this iteration on, lr is multiplied by that factor (all are applied)
+      steps;               // from this iteration on, lr is multiplied by that factor (each that is reached)
   bool per_sample = true;  // optimizer.step: "per_sample" (true) or "as_written"
 };
 
@@ -106,8 +106,8 @@ class Node {
   const std::vector<int>& neighbours() const { return graph().in(rank); }  // of an undirected graph
   int host(int r) const;
   /// False once r has left: it finished (its body returned and its last message is here), or died and the protocol goes
-  /// on.
-  bool present(int r) const;
+  /// on. Looked at afresh in every wait, so a `ready` may ask it.
+  bool present(int r) const { return left_[std::size_t(r)] == 0; }
 
   Time now() const { return runtime_.now(); }
   /// The run's stop rule: to be asked exactly once for each iteration, before it.
@@ -116,12 +116,14 @@ class Node {
   Iter end() const;
   Random random(Purpose purpose, Iter k) const;
 
-  // --- Messages. A wait for somebody who died throws Error naming the rank, unless the protocol continues.
+  // --- Messages. A wait throws Error naming the rank once somebody died, unless the protocol continues.
+  /// Never blocks. What is meant for a rank that has left vanishes.
   void send(int to, Kind kind, Iter k, Payload body = {}, Words words = {});
-  /// Blocks for the oldest message that matches.
+  /// Blocks for the oldest message that matches. Error if it is to come from a rank that has left.
   Message recv(const Match& match, const char* why);
   /// Blocks until `at_least` of `senders` have a matching message here; returns all matching messages that are, by
-  /// ascending sender (of one sender: oldest first). A sender that has left is not waited for.
+  /// ascending sender (of one sender: oldest first). A sender that has left is not waited for: when all that are still
+  /// present have one, what is here is enough.
   std::vector<Message> gather(std::span<const int> senders, int at_least, const Match& match, const char* why);
   std::optional<Message> take(const Match& match);
   bool has(const Match& match) const { return runtime_.mailbox.has(match); }
@@ -130,7 +132,8 @@ class Node {
   void until(const Ready& ready, const char* why);
   bool until(const Ready& ready, Time deadline, const char* why);
   void sleep(Duration duration, const char* why);
-  void spawn(std::function<void()> strand) { runtime_.spawn(std::move(strand)); }
+  /// Another strand of this rank. What it refers to must outlive the body: it is ended when the rank ends.
+  void spawn(std::function<void()> strand);
 
   // --- Arithmetic
   Vec initial();  // the same bits on every rank
@@ -144,8 +147,9 @@ class Node {
   /// sum of weight * value in the order given (by convention ascending sender). Charged to the rank; tells the checkers
   /// whose vectors, which tags and weights it used.
   Vec reduce(Iter k, std::span<const Term> terms);
-  /// For other vector operations: charges the rank for `bytes` read and written, without giving the turn away.
-  void charge(double bytes);
+  /// For other vector operations: does `arithmetic` at once, without giving the turn away, and charges the rank for
+  /// `bytes` read and written.
+  void operate(double bytes, const std::function<void()>& arithmetic);
 
   // --- What checkers, metrics and traces see; free of cost.
   void enter(Iter k);                          // iteration k begins; every body calls it, from 0 on
@@ -154,25 +158,36 @@ class Node {
   void lost(Iter k, const char* why);          // own gradient of iteration k reaches no other model
   void report(Iter k, const Vec& x);           // the model after k finished iterations; evaluated later, off the clock
 
-  /// Counters so far; final after the body has returned (finish() closes them).
+  /// Counters so far; final after finish(), which is called once the body has returned (a server's that was ended by
+  /// Stop: never).
   RankRecord& record() { return record_; }
   void finish();
+  Iter iteration() const { return entered_; }  // the one it has entered; -1 before the first
 
  private:
   friend class Optimizer;
-  void emit(Event event);
-  void wait(const Ready& ready, const char* why);
+  void emit(Event event) const;
+  void wait(const Ready& ready, const char* why) { until(ready, kNever, why); }
+  bool departure_here() const;
   void note_departures();
-  void check_present(int r, const char* why) const;
+  void check_somebody_can(const Match& match, const char* why) const;
+  void taken(const Message& message);
+  Occupied occupy(Work work);
+  void close_iteration(Iter next);
 
   Runtime& runtime_;
   Workload& workload_;
   NodeOptions options_;
   std::vector<int> workers_, servers_;
   std::vector<char> left_;
-  std::string gone_;  // why a wait must fail: "rank 3 died"
+  bool anybody_left_ = false;
+  std::string gone_;         // why a wait must fail: "rank 3 died"
+  bool background_ = false;  // the strand that runs now was spawned by the body
   Iter entered_ = -1;
+  IterationMark open_;  // of the iteration entered last
   RankRecord record_;
+  double staleness_sum_ = 0;
+  std::int64_t staleness_terms_ = 0;
 };
 
 }  // namespace hopbench

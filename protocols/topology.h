@@ -22,10 +22,11 @@ class Topology {
   bool strongly_connected() const;
   /// Edges on the shortest directed path a -> b; -1 if there is none, 0 if a == b.
   int distance(int a, int b) const;
+  /// The largest distance; -1 if some rank cannot reach another.
   int diameter() const;
   /// W[i][j]: what i gives j's vector in its average: 1 / (in-degree + 1) for every in-neighbour and itself.
   std::vector<std::vector<double>> weights() const;
-  /// 1 - |second largest eigenvalue| of the weights, for undirected graphs.
+  /// 1 - |second largest eigenvalue| of the weights; of undirected graphs only.
   double spectral_gap() const;
 
  private:
@@ -34,8 +35,8 @@ class Topology {
 };
 
 /// ring (i <-> i+-1), ring_based (ring plus i <-> i + n/2), double_ring (two ring-based graphs of n/2, joined node to
-/// node), complete, star (all <-> 0). Error(kUsage) for an unknown name (with the known ones) or an n it is not defined
-/// for.
+/// node), complete, star (all <-> 0). One rank alone has no edges in any of them. Error(kUsage) for an unknown name
+/// (with the known ones) or an n it is not defined for.
 Topology make_topology(const std::string& name, int n);
 const std::vector<std::pair<const char*, const char*>>& topologies();  // name, one line
 

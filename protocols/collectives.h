@@ -1,0 +1,27 @@
+// What several protocols do with a group, written over send and recv like the protocols themselves: so it is simulated,
+// measured and checked like everything else.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "protocols/node.h"
+
+namespace hopbench {
+
+/// The vectors that `messages` carry, each of weight 1.
+std::vector<Term> terms_of(std::span<const Message> messages);
+
+/// Node::reduce by ascending sender and with the weights scaled so that they sum to 1: the order fixes the bits.
+Vec average(Node& self, Iter k, std::vector<Term> terms);
+
+/// Ring all-reduce (reduce-scatter, then all-gather): writes the mean of everybody's `mine` to
+/// result[offset, offset + mine.size()). 2 (n - 1) messages a rank, of 1/n of the vector each.
+///
+/// Each n-th is summed along the ring and scaled by one rank, and everybody gets that rank's bits: all results are
+/// bit-identical. `group` is the same on every rank and holds this one; several calls of one k must come in the same
+/// order everywhere. `mine` may be a slice of a vector that is still being written elsewhere.
+void ring_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result, std::size_t offset,
+               const char* why);
+
+}  // namespace hopbench

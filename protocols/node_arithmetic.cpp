@@ -1,0 +1,91 @@
+// Node: gradients, averages and what they cost.
+#include <algorithm>
+#include <memory>
+
+#include "protocols/node.h"
+
+namespace hopbench {
+
+Vec Node::initial() { return workload_.initial(); }
+
+Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady& bucket_ready) {
+  HB_ASSERT(!is_server());
+  const int batch = workload_.spec().batch;
+  const int count = samples.count > 0 ? samples.count : batch;
+  const std::int64_t first = samples.first >= 0 ? samples.first : k * batch;
+  const double slowdown = options_.scenario.slowdown({options_.seed, options_.repeat, rank, host(rank)}, k, now());
+
+  // Held by the job too: a run that ends meanwhile unwinds this strand, not the job.
+  const auto gradient = std::make_shared<Gradient>();
+  gradient->values = Vec::uninitialised(workload_.size(), workload_.space());
+  gradient->samples = count;
+  Work work;
+  work.nominal = scaled(options_.costs.gradient, static_cast<double>(count) / batch);
+  work.cost = scaled(work.nominal, slowdown);
+  const Duration injected = work.cost - work.nominal;
+  work.job = [gradient, x = x.share(), &workload = workload_, worker = rank, first, count,
+              announced = bool(bucket_ready)](const std::function<void(int)>& reached) {
+    const std::function<void(int)> done = announced ? reached : [](int) {};
+    gradient->loss = workload.gradient(x, worker, static_cast<std::uint64_t>(first), count, gradient->values, done);
+  };
+  if (bucket_ready) {
+    for (const Bucket& bucket : buckets()) {
+      work.milestones.push_back({bucket.done_at, [&, gradient] { bucket_ready(bucket, gradient->values); }});
+    }
+  }
+  const Occupied occupied = occupy(std::move(work));
+
+  record_.compute += occupied.took;
+  record_.injected_delay += injected;
+  record_.gradients += 1;
+  record_.samples += count;
+  record_.slow_events += slowdown != 1.0 ? 1 : 0;
+  record_.overruns += occupied.overran ? 1 : 0;
+  open_.samples += count;
+  open_.compute += occupied.took;
+  open_.loss = gradient->loss;
+  emit({.what = EventKind::kGradient, .iter = k, .count = count, .value = gradient->loss});
+  return std::move(*gradient);
+}
+
+Occupied Node::occupy(Work work) {
+  const bool background = background_;
+  const Occupied occupied = runtime_.occupy(std::move(work));
+  background_ = background;
+  return occupied;
+}
+
+void Node::operate(double bytes, const std::function<void()>& arithmetic) {
+  Work work;
+  const double rate = options_.costs.vector_bytes_per_s;
+  work.cost = work.nominal = rate > 0 ? seconds_to_duration(bytes / rate) : Duration{};
+  work.job = [&arithmetic](const std::function<void(int)>&) { arithmetic(); };
+  work.yields = false;
+  record_.vector_ops += occupy(std::move(work)).took;
+}
+
+Vec Node::reduce(Iter k, std::span<const Term> terms) {
+  std::vector<Payload> values;
+  Event event;
+  event.what = EventKind::kReduced;
+  event.iter = k;
+  for (const Term& term : terms) {
+    values.push_back(term.value);
+    event.senders.push_back(term.sender);
+    event.tags.push_back(term.tag);
+    event.weights.push_back(term.weight);
+    if (term.sender == rank) continue;
+    staleness_sum_ += static_cast<double>(k - term.tag);
+    ++staleness_terms_;
+    record_.staleness_max = std::max(record_.staleness_max, k - term.tag);
+  }
+  if (staleness_terms_ > 0) record_.staleness_mean = staleness_sum_ / static_cast<double>(staleness_terms_);
+  HB_ASSERT(!values.empty());
+  Vec result;
+  const double bytes = static_cast<double>((values.size() + 1) * values[0].size() * sizeof(float));
+  operate(bytes, [&] { result = weighted_sum(values, event.weights); });
+  emit(std::move(event));
+  return result;
+}
+
+}  // namespace hopbench

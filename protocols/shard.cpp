@@ -1,0 +1,52 @@
+#include "protocols/shard.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "protocols/collectives.h"
+
+namespace hopbench {
+namespace {
+
+Vec own_slice(Node& self) {
+  const Vec all = self.initial();
+  const auto index = static_cast<std::size_t>(self.rank - self.worker_count());
+  const Slice slice = slice_of(all.size(), index, self.servers().size());
+  return Vec::copy_of(all.slice(slice.offset, slice.size));
+}
+
+}  // namespace
+
+Slice slice_of(std::size_t size, std::size_t i, std::size_t n) {
+  return {size * i / n, size * (i + 1) / n - size * i / n};
+}
+
+Shard::Shard(Node& self)
+    : self_(self), w_(own_slice(self)), optimizer_(self.optimizer(w_.size())), pushed_(self.workers().size(), 0) {}
+
+void Shard::apply(const Message& push) {
+  optimizer_.step(w_, push.body, push.iter);
+  count(push);
+}
+
+void Shard::apply_mean(Iter k, const std::vector<Message>& pushes) {
+  optimizer_.step(w_, share(average(self_, k, terms_of(pushes))), k);
+  for (const Message& push : pushes) count(push);
+}
+
+void Shard::answer(int worker, Iter k) { self_.send(worker, kWeights, k, share(w_)); }
+
+Iter Shard::least_pushed() const {
+  Iter least = std::numeric_limits<Iter>::max();
+  for (int worker : self_.workers()) {
+    if (self_.present(worker)) least = std::min(least, pushed(worker));
+  }
+  return least;
+}
+
+void Shard::count(const Message& push) {
+  self_.applied(push.from, push.iter);
+  pushed_[static_cast<std::size_t>(push.from)] = push.iter + 1;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,38 @@
+// Hop's token queues: what bounds how far a worker may be ahead of a neighbour (protocols/hop.cpp).
+//
+// TokenQ(o -> i) is owned by o, an out-neighbour of i: o inserts, i removes. It is kept as a credit at i, who removes,
+// filled by token messages from o (decision H3). Hence |TokenQ(o -> i)| = max_ig + Iter(o) - Iter(i) >= 0, messages
+// under way included.
+#pragma once
+
+#include <map>
+
+#include "protocols/node.h"
+
+namespace hopbench {
+
+class Tokens {
+ public:
+  /// Every queue holds max_ig tokens at the start (H4). max_ig = 0: there are no token queues, and the calls below do
+  /// nothing.
+  Tokens(Node& self, int max_ig);
+
+  /// Waits until every out-neighbour's queue holds n, then takes all at once (H2). Out-neighbours that have left owe no
+  /// tokens (H10).
+  void spend(Iter n);
+  /// Inserts n for each in-neighbour: to be called after iteration k has been entered (H1), never before.
+  void grant(Iter n, Iter k);
+  /// By how many iterations this worker is behind the slowest out-neighbour, as far as its tokens tell; <= 0: it is
+  /// not.
+  Iter behind();
+
+ private:
+  void collect();
+  bool enough(Iter n) const;
+
+  Node& self_;
+  Iter max_ig_;
+  std::map<int, Iter> here_;  // out-neighbour -> tokens
+};
+
+}  // namespace hopbench

@@ -1,0 +1,51 @@
+#include "protocols/updates.h"
+
+#include <algorithm>
+
+#include "protocols/collectives.h"
+
+namespace hopbench {
+
+Updates::Updates(Node& self, int staleness)
+    : self_(self),
+      senders_(self.graph().in(self.rank)),
+      staleness_(staleness),
+      newest_(std::make_shared<std::vector<Message>>(self.workers().size())) {
+  if (staleness == 0) return;
+  self.spawn([&self, slots = newest_] {
+    for (;;) {
+      Message update = self.recv(is(kParams), "an update of a neighbour");
+      slots->at(static_cast<std::size_t>(update.from)) = std::move(update);
+    }
+  });
+}
+
+std::vector<Term> Updates::receive(Iter k, int absent) {
+  if (staleness_ > 0) return receive_newest(k);
+  const int quorum = static_cast<int>(senders_.size()) - absent;
+  const auto updates = self_.gather(senders_, quorum, is(kParams, k), "parameters of this iteration");
+  self_.ignore(is_before(kParams, k + 1));  // here or still to come: too late
+  return terms_of(updates);
+}
+
+std::vector<Term> Updates::receive_newest(Iter k) {
+  const auto fresh = [&](int r) { return newest(r).from == r && newest(r).iter >= k - staleness_; };
+  const auto complete = [&] {
+    return std::all_of(senders_.begin(), senders_.end(), [&](int r) { return fresh(r) || !self_.present(r); });
+  };
+  self_.until(complete, "a fresh enough update of a neighbour");
+  std::vector<Term> terms;
+  for (int r : senders_) {
+    if (fresh(r)) terms.push_back({r, newest(r).iter, newest(r).body, weight(k, newest(r).iter)});
+  }
+  return terms;
+}
+
+Term Updates::own(Iter k, Iter tag, const Vec& x) const { return {self_.rank, tag, share(x), weight(k, tag)}; }
+
+/// Linear in freshness: an update of k - s counts once, one of k counts s + 1 times.
+float Updates::weight(Iter k, Iter tag) const {
+  return staleness_ > 0 ? static_cast<float>(tag - (k - staleness_) + 1) : 1.0f;
+}
+
+}  // namespace hopbench

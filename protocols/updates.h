@@ -1,0 +1,36 @@
+// Hop's update queues: what a worker's in-neighbours sent, and which of it an average may use (protocols/hop.cpp).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "protocols/node.h"
+
+namespace hopbench {
+
+/// UpdateQ(self). With staleness 0 it keeps updates until their iteration has been averaged and drops later ones on
+/// arrival. Otherwise it is one slot a neighbour, overwritten on arrival (decision H5). Staleness 0 is not the limit
+/// of the second way: "the newest" of a neighbour that is ahead would not be D-PSGD's (H6).
+class Updates {
+ public:
+  Updates(Node& self, int staleness);
+
+  /// Blocks for the in-neighbours' terms of iteration k's average, up to `absent` of them missing: those tagged k, or
+  /// with staleness s each one's newest, tagged k - s or later, and then none may be missing. Who has left may.
+  std::vector<Term> receive(Iter k, int absent);
+
+  /// The worker's own vector, tagged `tag`, as a term of iteration k's average.
+  Term own(Iter k, Iter tag, const Vec& x) const;
+
+ private:
+  std::vector<Term> receive_newest(Iter k);
+  float weight(Iter k, Iter tag) const;
+  const Message& newest(int sender) const { return newest_->at(static_cast<std::size_t>(sender)); }
+
+  Node& self_;
+  const std::vector<int>& senders_;
+  int staleness_;
+  std::shared_ptr<std::vector<Message>> newest_;  // by rank; shared with a strand that outlives the body
+};
+
+}  // namespace hopbench
