@@ -30,7 +30,7 @@ struct DatasetPair {
 
 /// What a data set may depend on. Never on the repeat: all repeats of a suite train on the same samples.
 struct DatasetRequest {
-  std::string path;        // a folder; "": the entry's default
+  std::string path = "";   // a folder; "": the entry's default
   std::size_t size = 0;    // features of a sample, where the data set lets one choose; 0: its default
   std::uint64_t seed = 1;  // of drawn data sets
 };

@@ -28,11 +28,11 @@ class Quadratic final : public Learner {
   std::vector<Bucket> buckets_;
 };
 
-/// Three standard deviations of a group's scatter away from the centres, on average: far enough to see convergence.
+/// About three deviations of the samples' scatter away from the centres: far enough to see convergence.
 Vec Quadratic::initial(std::uint64_t seed, std::uint32_t repeat) const {
   Random random({.seed = seed, .repeat = repeat, .purpose = Purpose::kInitialParameters, .rank = 0, .iteration = 0});
   std::vector<float> values(size());
-  for (float& value : values) value = static_cast<float>(3.0 * random.normal());
+  for (float& value : values) value = static_cast<float>(10.0 * random.uniform() - 5.0);
   return Vec::from_host(values, host_space());
 }
 

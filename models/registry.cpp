@@ -1,6 +1,4 @@
 // The models: one file each, one line here.
-#include <fmt/format.h>
-
 #include "backends/base/error.h"
 #include "backends/base/text.h"
 #include "models/workload.h"
@@ -27,8 +25,7 @@ const ModelEntry& find_model(const std::string& name) {
     if (name == entry.name) return entry;
     known.emplace_back(entry.name);
   }
-  throw usage_error(
-      fmt::format("unknown model '{}':{} Known models: {}.", name, did_you_mean(name, known), join(known, ", ")));
+  throw usage_error("unknown model '" + name + "': known are " + join(known, ", ") + "." + did_you_mean(name, known));
 }
 
 }  // namespace hopbench

@@ -99,10 +99,9 @@ void Sequential::make_buckets(double forward) {
 double Sequential::initial_bound(std::size_t index) const {
   const Placed& placed = layers_[index];
   const bool conv = placed.layer.type == LayerSpec::Type::kConv;
-  const double fan_in = conv ? double(placed.input.channels) * placed.layer.kernel * placed.layer.kernel
-                             : static_cast<double>(placed.input.size());
-  const bool last = buckets_.front().offset == placed.offset;
-  return std::sqrt(6.0 / (last ? fan_in + placed.layer.outputs : fan_in));
+  const double window = conv ? double(placed.layer.kernel) * placed.layer.kernel : 1.0;
+  const double inputs = conv ? placed.input.channels : static_cast<double>(placed.input.size());
+  return std::sqrt(6.0 / (window * (inputs + placed.layer.outputs)));
 }
 
 Vec Sequential::initial(std::uint64_t seed, std::uint32_t repeat) const {

@@ -19,10 +19,10 @@ namespace hopbench {
 
 struct WorkloadSpec {
   std::string model = "lenet";
-  std::string dataset;       // "": the model's own
-  std::string dataset_path;  // "": the data set's default
-  int batch = 32;            // of one worker
-  SplitSpec split;
+  std::string dataset = "";       // "": the model's own
+  std::string dataset_path = "";  // "": the data set's default
+  int batch = 32;                 // of one worker
+  SplitSpec split = {};
   std::string backend = "onednn";
   int threads = 1;  // of one gradient
   int workers = 1;

@@ -74,7 +74,7 @@ class Backend {
   virtual const char* name() const = 0;
   virtual std::string version() const = 0;  // of the library behind it, and the instruction set it picked
   virtual Space& space() = 0;
-  /// Error(kUsage) "BACKEND does not support ..." for what it lacks.
+  /// Error(kUsage) "BACKEND does not support ..." for what it lacks. May be called on several threads at once.
   virtual std::unique_ptr<CompiledNetwork> compile(std::span<const LayerSpec> layers, const Shape& input,
                                                    int largest_batch) = 0;
 };

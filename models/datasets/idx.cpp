@@ -67,12 +67,13 @@ void append_all(gzFile file, const fs::path& path, Bytes& to) {
     if (got <= 0) break;
   }
   int code = Z_OK;
-  const char* text = gzerror(file, &code);
+  const std::string text = gzerror(file, &code);  // "PATH: why"
   const auto offset = static_cast<std::size_t>(std::max<z_off_t>(gzoffset(file), 0));
   if (code == Z_BUF_ERROR)
     corrupt(path, offset, fmt::format("the gzip data end early, after {} bytes of content", to.size()));
   if (code == Z_ERRNO) corrupt(path, offset, std::strerror(errno));
-  if (code != Z_OK && code != Z_STREAM_END) corrupt(path, offset, fmt::format("damaged gzip data ({})", text));
+  if (code != Z_OK && code != Z_STREAM_END)
+    corrupt(path, offset, "damaged gzip data: " + text.substr(text.rfind(": ") + 2));
 }
 
 File read_file(const fs::path& path) {

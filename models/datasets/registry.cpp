@@ -1,6 +1,4 @@
 // The data sets: one function each, one line here.
-#include <fmt/format.h>
-
 #include "backends/base/error.h"
 #include "backends/base/text.h"
 #include "models/dataset.h"
@@ -23,8 +21,8 @@ const DatasetEntry& find_dataset(const std::string& name) {
     if (name == entry.name) return entry;
     known.emplace_back(entry.name);
   }
-  throw usage_error(
-      fmt::format("unknown data set '{}':{} Known data sets: {}.", name, did_you_mean(name, known), join(known, ", ")));
+  throw usage_error("unknown data set '" + name + "': known are " + join(known, ", ") + "." +
+                    did_you_mean(name, known));
 }
 
 }  // namespace hopbench
