@@ -1,0 +1,248 @@
+// What a run leaves on the disk: the CSV tables, the folder and its torn lines.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+
+#include "backends/base/error.h"
+#include "results/csv.h"
+#include "results/json.h"
+#include "results/run_folder.h"
+#include "tests/results_samples.h"
+
+namespace hopbench {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+// --- CSV
+
+TEST(Csv, QuotesWhatHasToBe) {
+  EXPECT_EQ(csv_field("plain text"), "plain text");
+  EXPECT_EQ(csv_field("a,b"), "\"a,b\"");
+  EXPECT_EQ(csv_field("say \"hop\""), "\"say \"\"hop\"\"\"");
+  EXPECT_EQ(csv_field("two\nlines"), "\"two\nlines\"");
+  EXPECT_EQ(csv_field("two\rlines"), "\"two\rlines\"");
+  EXPECT_EQ(csv_field(""), "");
+}
+
+TEST(Csv, NumbersAreTheShortestThatReadBack) {
+  EXPECT_EQ(csv_number(0.1), "0.1");
+  EXPECT_EQ(csv_number(0.1 + 0.2), "0.30000000000000004");
+  EXPECT_EQ(csv_number(3), "3");
+  EXPECT_EQ(csv_number(-0.0), "0");
+  EXPECT_EQ(csv_number(1e-7), "1e-07");
+  EXPECT_EQ(csv_number(std::numeric_limits<double>::quiet_NaN()), "");
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Csv, RowsStandInTheOrderOfTheRunHoweverTheyCame) {
+  const std::vector<TrialRow> rows{full_row("a", 0), full_row("b", 1), full_row("c", 2)};
+  const std::vector<TrialRow> mixed{rows[2], rows[0], rows[1]};
+  EXPECT_EQ(trials_csv(rows), trials_csv(mixed));
+  EXPECT_EQ(ranks_csv(rows), ranks_csv(mixed));
+  EXPECT_EQ(curve_csv(rows), curve_csv(mixed));
+  EXPECT_EQ(host_csv(rows), host_csv(mixed));
+}
+
+TEST(Csv, WhatMeasuresTheHostStandsInItsOwnTableOnly) {
+  TrialRow one = full_row(), other = full_row();
+  other.record.wall_s = 1;
+  other.record.cpu_s = 2;
+  other.record.max_rss_bytes = 3;
+  other.record.ranks[0].cpu_s = 4;
+  other.record.ranks[0].cpu_wait_s = 5;
+  other.record.ranks[0].contended_s = 6;
+  other.record.ranks[0].max_rss_bytes = 7;
+  const std::vector<TrialRow> a{one}, b{other};
+  EXPECT_EQ(trials_csv(a), trials_csv(b));
+  EXPECT_EQ(ranks_csv(a), ranks_csv(b));
+  EXPECT_EQ(curve_csv(a), curve_csv(b));
+  EXPECT_NE(host_csv(a), host_csv(b));
+}
+
+TEST(Csv, TablesAreStableByteForByte) {
+  std::vector<TrialRow> rows{full_row()};
+  EXPECT_EQ(
+      curve_csv(rows),
+      "trial,scenario,variant,seed,repeat,model,time_s,iteration,samples,loss,accuracy,consensus_distance\n"
+      "s/m/one/hop backup=1/1/2,\"one, \"\"slow\"\"\",hop backup=1,18446744073709551615,2,mean,0,0,0,1,0,0\n"
+      "s/m/one/hop backup=1/1/2,\"one, \"\"slow\"\"\",hop backup=1,18446744073709551615,2,mean,2,10,640,0,0.5,1\n");
+  EXPECT_EQ(
+      host_csv(rows),
+      "trial,scenario,variant,seed,repeat,rank,wall_s,cpu_s,cpu_wait_s,contended_s,overruns,max_rss_bytes\n"
+      "s/m/one/hop backup=1/1/2,\"one, \"\"slow\"\"\",hop backup=1,18446744073709551615,2,all,77.7,88.8,0.4,0.5,25,99\n"
+      "s/m/one/hop backup=1/1/2,\"one, \"\"slow\"\"\",hop backup=1,18446744073709551615,2,3,,0.3,0.4,0.5,25,29\n");
+  const auto ranks = lines_of(ranks_csv(rows));
+  EXPECT_THAT(ranks[0], HasSubstr(",\"wait_s: a \"\"token\"\"\",wait_s: parameters"));
+  EXPECT_THAT(ranks[1], HasSubstr(",server,9.87654321,1.1e-08,3.1e-08,1.2e-08,1.3e-08,1.4e-08,17,18,19,20,21,"));
+}
+
+TEST(Csv, TrialsHaveTheColumnsOfTheInterface) {
+  const std::vector<TrialRow> rows{full_row()};
+  const std::string head = "," + lines_of(trials_csv(rows))[0] + ",";
+  for (const char* column : {"suite",
+                             "scenario",
+                             "protocol",
+                             "variant",
+                             "backend",
+                             "transport",
+                             "clock",
+                             "world",
+                             "model",
+                             "dataset",
+                             "seed",
+                             "repeat",
+                             "order",
+                             "status",
+                             "reason",
+                             "time_s",
+                             "iters_total",
+                             "iters_min_rank",
+                             "samples",
+                             "samples_per_s",
+                             "iters_per_s",
+                             "time_to_target_s",
+                             "iters_to_target",
+                             "final_loss",
+                             "best_accuracy",
+                             "bytes_sent",
+                             "messages",
+                             "overrun_share",
+                             "params_hash"}) {
+    EXPECT_THAT(head, HasSubstr(std::string(",").append(column).append(","))) << column;
+  }
+  for (const char* column : {"wall_s", "cpu_s", "max_rss_bytes"}) {
+    EXPECT_THAT(head, Not(HasSubstr(std::string(",").append(column).append(",")))) << column;
+  }
+}
+
+TEST(Csv, ARankWithoutThatWaitHasZeroThere) {
+  TrialRow other = full_row("other", 1);
+  other.record.ranks[0].waits = {{"an answer", Duration(5000000000)}};
+  const std::vector<TrialRow> rows{full_row(), other};
+  const auto lines = lines_of(ranks_csv(rows));
+  EXPECT_THAT(lines[0], testing::EndsWith("wait_s: an answer,wait_s: parameters"));
+  EXPECT_THAT(lines[2], testing::EndsWith(",0,5,0"));
+}
+
+// --- The folder
+
+TEST(RunFolderTest, HoldsWhatARunNeedsToGoOn) {
+  const Folder temp;
+  const std::string path = temp / "new/run";
+  {
+    RunFolder run = RunFolder::create(path, "schema = 1\n", "{}\n");
+    run.add(full_row("a", 0));
+    run.add(full_row("b", 1));
+    run.write_tables();
+    run.write_text("summary.md", "# s\n");
+  }
+  const RunFolder run = RunFolder::open(path);
+  ASSERT_EQ(run.rows().size(), 2u);
+  EXPECT_EQ(to_json(run.rows()[1]), to_json(full_row("b", 1)));
+  EXPECT_EQ(run.suite_toml(), "schema = 1\n");
+  EXPECT_EQ(run.context_json(), "{}\n");
+  EXPECT_EQ(text_of(path + "/trials.csv"), trials_csv(run.rows()));
+  EXPECT_EQ(text_of(path + "/host.csv"), host_csv(run.rows()));
+  EXPECT_EQ(text_of(path + "/summary.md"), "# s\n");
+  for (const auto& entry : fs::directory_iterator(path)) EXPECT_NE(entry.path().extension(), ".new");
+}
+
+TEST(RunFolderTest, ATornLastLineIsCutOff) {
+  const Folder temp;
+  for (const std::string& torn :
+       {std::string("{\"schema_version\":\"1.0\",\"lab"), to_json(full_row("b", 1)), std::string(10, '\0') + "\n"}) {
+    const std::string path = temp / std::to_string(torn.size());
+    RunFolder::create(path, "", "{}").add(full_row("a", 0));
+    const std::string whole = text_of(path + "/trials.jsonl");
+    std::ofstream(path + "/trials.jsonl", std::ios::app | std::ios::binary) << torn;
+    RunFolder run = RunFolder::open(path);
+    ASSERT_EQ(run.rows().size(), 1u);
+    EXPECT_EQ(text_of(path + "/trials.jsonl"), whole);
+    run.add(full_row("c", 2));
+    EXPECT_EQ(RunFolder::open(path).rows().size(), 2u);
+  }
+}
+
+TEST(RunFolderTest, ADamagedLineInTheMiddleIsNamedAndKept) {
+  const Folder temp;
+  const std::string path = temp / "run";
+  RunFolder::create(path, "", "{}");
+  const std::string text = to_json(full_row()) + "\n{\"oops\n" + to_json(full_row()) + "\n";
+  std::ofstream(path + "/trials.jsonl", std::ios::binary) << text;
+  try {
+    RunFolder::open(path);
+    FAIL() << "a damaged line was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+    EXPECT_THAT(error.what(), HasSubstr("trials.jsonl:2"));
+  }
+  EXPECT_EQ(text_of(path + "/trials.jsonl"), text);
+}
+
+TEST(RunFolderTest, RowsThatAreToRunAgainAreDropped) {
+  const Folder temp;
+  const std::string path = temp / "run";
+  RunFolder run = RunFolder::create(path, "", "{}");
+  for (int i = 0; i < 4; ++i) run.add(full_row(std::to_string(i), i));
+  run.drop_if([](const TrialRow& row) { return row.labels.order % 2 == 0; });
+  for (const auto& rows : {run.rows(), RunFolder::open(path).rows()}) {
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[0].labels.order, 1);
+    EXPECT_EQ(rows[1].labels.order, 3);
+  }
+}
+
+TEST(RunFolderTest, IsNotMadeOverAnotherRun) {
+  const Folder temp;
+  RunFolder::create(temp / "run", "first", "{}");
+  EXPECT_THROW(RunFolder::create(temp / "run", "second", "{}"), Error);
+  EXPECT_EQ(text_of(temp / "run/suite.toml"), "first");
+}
+
+TEST(RunFolderTest, SaysWhereItCannotBeMadeOrOpened) {
+  const Folder temp;
+  temp.write("file", "");
+  try {
+    RunFolder::create(temp / "file/run", "", "{}");
+    FAIL() << "a folder was made in a file";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kEnvironment);
+  }
+  try {
+    RunFolder::open(temp / "nothing");
+    FAIL() << "nothing was opened";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+  }
+}
+
+TEST(RunFolderTest, EventLogsHaveNamesOfTheirOwn) {
+  const Folder temp;
+  const RunFolder run = RunFolder::create(temp / "run", "", "{}");
+  const auto name = [&](const std::string& id) { return fs::path(run.event_log(id)).filename().string(); };
+  EXPECT_EQ(name("s/rate/one 4x/hop a=1/1/0"), "s+rate+one%204x+hop%20a=1+1+0.jsonl");
+  EXPECT_EQ(name("a+b"), "a%2Bb.jsonl");
+  EXPECT_EQ(name("../x"), "%2E.+x.jsonl");
+  const std::string long_id(300, 'a');
+  EXPECT_LE(name(long_id).size(), 255u);
+  EXPECT_NE(name(long_id + "b"), name(long_id + "c"));
+  std::ofstream(run.event_log("s/ä/\n")) << "x";
+  EXPECT_TRUE(fs::exists(run.event_log("s/ä/\n")));
+}
+
+}  // namespace
+}  // namespace hopbench

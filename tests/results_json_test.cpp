@@ -1,0 +1,116 @@
+// Records as JSON and back, events as lines.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "backends/base/error.h"
+#include "results/json.h"
+#include "tests/results_samples.h"
+
+namespace hopbench {
+namespace {
+
+using testing::HasSubstr;
+
+// --- JSON. That the text is the same after a round trip shows that no field got lost, as every field has a value.
+
+TEST(Json, ATrialComesBackAsItWas) {
+  const TrialRow row = full_row();
+  const std::string text = to_json(row);
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  const TrialRow back = row_from_json(text);
+  EXPECT_EQ(to_json(back), text);
+  EXPECT_EQ(back.labels.seed, row.labels.seed);
+  EXPECT_EQ(back.labels.scenario, row.labels.scenario);
+  EXPECT_EQ(back.record.status, TrialStatus::kInterrupted);
+  EXPECT_EQ(back.record.reason, "line\nbreak");
+  EXPECT_EQ(back.record.time_s, 0.1 + 0.2);
+  EXPECT_TRUE(std::isinf(back.record.iters_per_s));
+  EXPECT_TRUE(std::isnan(back.record.wait_share));
+  ASSERT_EQ(back.record.ranks.size(), 1u);
+  const RankRecord& rank = back.record.ranks[0];
+  EXPECT_EQ(rank.marks[0].end, row.record.ranks[0].marks[0].end);
+  EXPECT_EQ(rank.marks[0].loss, 0.1f);
+  EXPECT_TRUE(std::isnan(rank.marks[1].loss));
+  EXPECT_EQ(rank.waits, row.record.ranks[0].waits);
+  EXPECT_EQ(back.record.curve[1].samples, 640);
+}
+
+TEST(Json, EveryFieldOfARankIsWritten) {
+  // Neighbouring defaults would hide a field that is missing: all fields of full_rank() differ from theirs.
+  const nlohmann::json full = nlohmann::json::parse(to_json(full_rank())),
+                       empty = nlohmann::json::parse(to_json(RankRecord()));
+  for (const auto& [name, value] : full.items()) EXPECT_NE(value, empty.at(name)) << name;
+  EXPECT_EQ(full.size(), 27u);  // fields of RankRecord
+}
+
+TEST(Json, RecordsComeBackAlone) {
+  EXPECT_EQ(to_json(rank_from_json(to_json(full_rank()))), to_json(full_rank()));
+  const TrialRecord record = full_row().record;
+  EXPECT_EQ(to_json(record_from_json(to_json(record))), to_json(record));
+}
+
+TEST(Json, UnknownFieldsAreIgnoredAndMissingOnesKeepTheirDefault) {
+  const RankRecord rank = rank_from_json(R"({"rank": 4, "from_the_future": [1, 2]})");
+  EXPECT_EQ(rank.rank, 4);
+  EXPECT_EQ(rank.iters, 0);
+}
+
+TEST(Json, SaysWhatIsNoRecord) {
+  EXPECT_THROW(rank_from_json("{\"rank\": "), Error);
+  EXPECT_THROW(rank_from_json("[1]"), Error);
+  EXPECT_THROW(rank_from_json(R"({"rank": "three"})"), Error);
+  EXPECT_THROW(row_from_json("{}"), Error);
+  try {
+    row_from_json(R"({"schema_version": "2.0", "labels": {}, "record": {}})");
+    FAIL() << "a later major version was read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("schema 2.0"));
+  }
+  EXPECT_NO_THROW(row_from_json(R"({"schema_version": "1.7", "labels": {}, "record": {}})"));
+}
+
+TEST(Json, TextThatIsNoUtf8IsStillWritten) {
+  TrialRow row = full_row();
+  row.record.reason = "bad \xff byte";
+  EXPECT_EQ(row_from_json(to_json(row)).record.reason, "bad \xEF\xBF\xBD byte");
+}
+
+TEST(Json, ARunIsOneDocumentWithoutMarks) {
+  const std::vector<TrialRow> rows{full_row()};
+  const auto run = nlohmann::json::parse(run_to_json(rows, R"({"host": "a"})"));
+  EXPECT_EQ(run["schema_version"], kSchemaVersion);
+  EXPECT_EQ(run["context"]["host"], "a");
+  EXPECT_EQ(run["trials"][0]["labels"]["protocol"], "hop");
+  EXPECT_FALSE(run["trials"][0]["record"]["ranks"][0].contains("marks"));
+  EXPECT_TRUE(nlohmann::json::parse(run_to_json(rows, "broken"))["context"].is_null());
+}
+
+TEST(EventLog, IsALineOfJsonAnEvent) {
+  std::string lines = event_log_head("s/\"x\"");
+  append_event(lines, {.time = Time(Duration(5)), .rank = 2, .what = EventKind::kEnter, .iter = 7});
+  append_event(lines, {.time = Time(Duration(6)),
+                       .what = EventKind::kReduced,
+                       .iter = 1,
+                       .value = std::numeric_limits<double>::quiet_NaN(),
+                       .senders = {0, 1},
+                       .tags = {1, 0},
+                       .weights = {0.5f, 0.1f}});
+  append_event(
+      lines,
+      {.what = EventKind::kWait, .peer = 0, .kind = 3, .count = 4, .since = Time(Duration(9)), .text = "a \"b\"\n"});
+  EXPECT_EQ(lines,
+            "{\"schema_version\":\"1.0\",\"trial\":\"s/\\\"x\\\"\"}\n"
+            "{\"t\":5,\"rank\":2,\"what\":\"enter\",\"iter\":7}\n"
+            "{\"t\":6,\"rank\":0,\"what\":\"reduced\",\"iter\":1,\"value\":\"nan\",\"senders\":[0,1],\"tags\":[1,0],"
+            "\"weights\":[0.5,0.1]}\n"
+            "{\"t\":0,\"rank\":0,\"what\":\"wait\",\"iter\":0,\"peer\":0,\"kind\":3,\"count\":4,\"since\":9,"
+            "\"text\":\"a \\\"b\\\"\\u000a\"}\n");
+}
+
+}  // namespace
+}  // namespace hopbench

@@ -1,0 +1,137 @@
+// For the tests of results/: records in which every field differs from its default, and a folder to write to.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <string>
+
+#include "results/run_folder.h"
+
+namespace hopbench {
+
+inline std::string text_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+/// A folder that is gone when the test ends.
+class Folder {
+ public:
+  Folder() {
+    std::string name = testing::TempDir() + "hb_results_XXXXXX";
+    path_ = ::mkdtemp(name.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+  void write(const std::string& name, const std::string& text) const {
+    const std::string path = *this / name;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline RankRecord full_rank() {
+  RankRecord rank;
+  rank.rank = 3;
+  rank.server = true;
+  rank.marks = {{Time(Duration(1234567890123)), 0, 32, Duration(40000001), 0.1f},
+                {Time(Duration(1234567890124)), 1, 0, Duration(0), std::numeric_limits<float>::quiet_NaN()}};
+  rank.finished = Time(Duration(9876543210));
+  rank.compute = Duration(11);
+  rank.send = Duration(12);
+  rank.injected_delay = Duration(13);
+  rank.vector_ops = Duration(14);
+  rank.waits = {{"a \"token\"", Duration(15)}, {"parameters", Duration(16)}};
+  rank.iters = 17;
+  rank.iters_jumped = 18;
+  rank.gradients = 19;
+  rank.gradients_lost = 20;
+  rank.samples = 21;
+  rank.messages_sent = 22;
+  rank.bytes_sent = std::int64_t{1} << 60;
+  rank.slow_events = 24;
+  rank.overruns = 25;
+  rank.staleness_mean = 0.1;
+  rank.staleness_max = 26;
+  rank.gap_mean = 1.0 / 3;
+  rank.gap_max = 27;
+  rank.queue_max = 28;
+  rank.cpu_s = 0.3;
+  rank.cpu_wait_s = 0.4;
+  rank.contended_s = 0.5;
+  rank.max_rss_bytes = 29;
+  return rank;
+}
+
+inline TrialRow full_row(const std::string& variant = "hop backup=1", int order = 0) {
+  TrialRow row;
+  TrialLabels& labels = row.labels;
+  labels.suite = "s";
+  labels.measure = "m";
+  labels.what = "rate";
+  labels.scenario = "one, \"slow\"";
+  labels.protocol = "hop";
+  labels.variant = variant;
+  labels.backend = "reference";
+  labels.transport = "sim";
+  labels.clock = "virtual";
+  labels.model = "lenet";
+  labels.dataset = "fashion_mnist";
+  labels.topology = "ring";
+  labels.status_mark = "x";
+  labels.split = "iid";
+  labels.optimizer = "sgd";
+  labels.network = "100us";
+  labels.world = 9;
+  labels.batch = 32;
+  labels.hosts = 8;
+  labels.place = 2;
+  labels.cost_s = 0.04;
+  labels.tuned = true;
+  labels.seed = ~std::uint64_t{0};
+  labels.repeat = 2;
+  labels.order = order;
+  labels.target_loss = 0.5;
+  labels.target_hold = 1;
+  labels.experimental = true;
+  labels.source = "memory";
+  labels.reading = "hop/H1-H14";
+  TrialRecord& record = row.record;
+  record.id = "s/m/one/" + variant + "/1/2";
+  record.hash = "0123456789abcdef";
+  record.status = TrialStatus::kInterrupted;
+  record.reason = "line\nbreak";
+  record.warnings = {"not steady", "oversubscribed"};
+  record.time_s = 0.1 + 0.2;
+  record.ranks = {full_rank()};
+  record.curve = {{"mean", Time(Duration(0)), 0, 0, 1.0, 0, 0},
+                  {"mean", Time(Duration(2000000000)), 10, 640, 0, 0.5, 1}};
+  record.params_hash = "beef";
+  record.window_start_s = 1;
+  record.window_end_s = 2;
+  record.samples_per_s = 1e-5;
+  record.iters_per_s = std::numeric_limits<double>::infinity();
+  record.wait_share = std::numeric_limits<double>::quiet_NaN();
+  record.median_iteration_s = 0.04;
+  record.main_wait = "parameters";
+  record.ideal_samples_per_s = 123456789.123;
+  record.slowest_rank_samples_per_s = 4;
+  record.overrun_share = 0.05;
+  record.wall_s = 77.7;
+  record.cpu_s = 88.8;
+  record.max_rss_bytes = 99;
+  return row;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,331 @@
+// The tables a run prints: what they say and when, and how they look.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "results/summary_parts.h"
+#include "results/table.h"
+
+namespace hopbench {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+using Values = std::vector<double>;
+
+// --- A small language: rows of a run
+
+TrialRow rate_row(const std::string& variant, std::uint32_t repeat, double samples_per_s) {
+  static int order = 0;
+  TrialRow row;
+  row.labels.suite = "suite";
+  row.labels.measure = "rate";
+  row.labels.what = "rate";
+  row.labels.scenario = "one slow";
+  row.labels.variant = variant;
+  row.labels.clock = "real";
+  row.labels.repeat = repeat;
+  row.labels.order = order++;
+  row.labels.place = variant == "allreduce" ? 0 : 1;
+  row.record.id = "suite/rate/one slow/" + variant + "/1/" + std::to_string(repeat);
+  row.record.samples_per_s = samples_per_s;
+  row.record.iters_per_s = samples_per_s / 10;
+  row.record.wait_share = 0.25;
+  row.record.main_wait = "parameters";
+  row.record.ideal_samples_per_s = 200;
+  row.record.slowest_rank_samples_per_s = 50;
+  RankRecord rank;
+  rank.iters = rank.gradients = 100;
+  row.record.ranks = {rank};
+  return row;
+}
+
+/// A curve of the mean model that falls by 0.1 a second from 1.0, for so many seconds.
+TrialRow curve_row(const std::string& variant, std::uint32_t repeat, double seconds, double rate = 0.1) {
+  TrialRow row = rate_row(variant, repeat, 100);
+  row.labels.what = row.labels.measure = "convergence";
+  row.labels.target_loss = 0.5;
+  row.labels.target_hold = 2;
+  for (const char* model : {"mean", "median rank", "worst rank"}) {
+    const double worse = *model == 'w' ? 0.1 : 0;
+    for (int t = 0; t <= seconds; ++t) {
+      row.record.curve.push_back(
+          {model, Time(std::chrono::seconds(t)), double(t), 100 * t, 1 - rate * t + worse, 0, 0});
+    }
+  }
+  return row;
+}
+
+std::vector<std::string> row_of(const Grid& grid, const std::string& name) {
+  for (const auto& row : grid.rows) {
+    if (row[0] == name) return row;
+  }
+  ADD_FAILURE() << "no row " << name;
+  return std::vector<std::string>(20);
+}
+
+std::string cell(const Grid& grid, const std::string& name, const std::string& column) {
+  const auto& head = grid.rows[0];
+  const auto place = std::find(head.begin(), head.end(), column);
+  if (place == head.end()) return "no column " + column;
+  const auto row = row_of(grid, name);
+  const auto index = std::size_t(place - head.begin());
+  return index < row.size() ? row[index] : "";
+}
+
+// --- Numbers as text
+
+TEST(NumberText, KeepsTheDigitsThatCarrySomething) {
+  EXPECT_EQ(number_text(12345.6), "12346");
+  EXPECT_EQ(number_text(1234.5678), "1235");
+  EXPECT_EQ(number_text(12.345678), "12.35");
+  EXPECT_EQ(number_text(0.012345678), "0.01235");
+  EXPECT_EQ(number_text(0), "0");
+  EXPECT_EQ(number_text(-1.5, 3), "-1.50");
+  EXPECT_EQ(number_text(1.2e-9, 3), "1.20e-09");
+  EXPECT_EQ(number_text(std::nan("")), "-");
+  EXPECT_EQ(percent_text(0.412), "41 %");
+  EXPECT_EQ(percent_text(0.015), "1.5 %");
+  EXPECT_EQ(percent_text(0), "0 %");
+}
+
+TEST(MedianText, ShowsTheSpreadThatItsCountCarries) {
+  EXPECT_EQ(median_text(Values{}), "-");
+  EXPECT_EQ(median_text(Values{5}), "5.000");
+  EXPECT_EQ(median_text(Values{812, 790, 830}), "812.0 (790.0 .. 830.0)");
+  EXPECT_EQ(median_text(Values{7, 7, 7}), "7.000");
+  EXPECT_EQ(median_text(Values{1, 2, 3, 4, 5, 6}), "3.500 [1.000, 6.000]");
+}
+
+TEST(RatioText, HasAnIntervalOnlyFromThreePairs) {
+  EXPECT_EQ(ratio_text(Values{}, Values{}), "-");
+  EXPECT_EQ(ratio_text(Values{3}, Values{2}), "1.50x");
+  EXPECT_EQ(ratio_text(Values{4, 1}, Values{1, 1}), "2.00x (1.00 .. 4.00)");
+  const std::string three = ratio_text(Values{std::exp(-0.1), 1, std::exp(0.1)}, Values{1, 1, 1});
+  EXPECT_EQ(three, "1.00x [0.780, 1.28]");
+}
+
+// --- Rates
+
+TEST(RateTable, PairsTheSpeedUpByRepeat) {
+  // Repeats differ by a lot, the ratio does not.
+  std::vector<TrialRow> rows;
+  for (std::uint32_t repeat = 0; repeat < 3; ++repeat) {
+    const double machine = repeat + 1;
+    rows.push_back(rate_row("hop", repeat, 150 * machine));
+    rows.push_back(rate_row("allreduce", repeat, 100 * machine));
+  }
+  const auto grids = summarise(rows, "allreduce");
+  ASSERT_EQ(grids.size(), 1u);
+  EXPECT_EQ(grids[0].title, "suite / rate / one slow");
+  EXPECT_EQ(grids[0].rows[1][0], "allreduce");  // the suite's order, not the run's
+  EXPECT_EQ(cell(grids[0], "hop", "n"), "3");
+  EXPECT_EQ(cell(grids[0], "hop", "samples/s"), "300.0 (150.0 .. 450.0)");
+  EXPECT_EQ(cell(grids[0], "hop", "speed-up"), "1.50x [1.50, 1.50]");
+  EXPECT_EQ(cell(grids[0], "allreduce", "speed-up"), "1 (reference)");
+  EXPECT_EQ(cell(grids[0], "hop", "waiting"), "25 %");
+  EXPECT_EQ(cell(grids[0], "hop", "mostly for"), "parameters");
+}
+
+TEST(RateTable, EndsWithTheBounds) {
+  std::vector<TrialRow> rows{rate_row("hop", 0, 150), rate_row("allreduce", 0, 100), rate_row("hop", 1, 150)};
+  rows[2].record.ideal_samples_per_s = 300;
+  const Grid grid = summarise(rows, "allreduce")[0];
+  EXPECT_EQ(grid.rows[grid.rows.size() - 2][0], "ideal");
+  EXPECT_EQ(grid.rows.back()[0], "slowest rank");
+  EXPECT_EQ(cell(grid, "ideal", "n"), "2");
+  EXPECT_EQ(cell(grid, "ideal", "samples/s"), "250.0 (200.0 .. 300.0)");
+  EXPECT_EQ(cell(grid, "ideal", "speed-up"), "2.00x");  // the one repeat that the reference has
+  EXPECT_EQ(cell(grid, "slowest rank", "speed-up"), "0.500x");
+}
+
+TEST(RateTable, HasNoBoundRowsWhereThereIsNoBound) {
+  std::vector<TrialRow> rows{rate_row("hop", 0, 150)};
+  rows[0].record.ideal_samples_per_s = rows[0].record.slowest_rank_samples_per_s = 0;
+  EXPECT_EQ(summarise(rows, "hop")[0].rows.size(), 2u);
+}
+
+TEST(RateTable, AFailedTrialIsCountedAndNamed) {
+  std::vector<TrialRow> rows{rate_row("hop", 0, 100), rate_row("hop", 1, 1), rate_row("allreduce", 0, 50),
+                             rate_row("allreduce", 1, 50)};
+  rows[1].record.status = TrialStatus::kFailed;
+  rows[1].record.reason = "rank 3 died (signal 9)";
+  const Grid grid = summarise(rows, "allreduce")[0];
+  EXPECT_EQ(cell(grid, "hop", "n"), "1 of 2");
+  EXPECT_EQ(cell(grid, "hop", "samples/s"), "100.0");
+  EXPECT_EQ(cell(grid, "hop", "speed-up"), "2.00x");
+  EXPECT_EQ(cell(grid, "hop", "marks"), "failed (1 of 2)");
+  EXPECT_THAT(grid.notes, Contains(AllOf(HasSubstr(rows[1].record.id), HasSubstr("signal 9"))));
+}
+
+TEST(RateTable, AVariantOfWhichEveryTrialFailedStillHasItsRow) {
+  std::vector<TrialRow> rows{rate_row("hop", 0, 0), rate_row("allreduce", 0, 50)};
+  rows[0].record = {};
+  rows[0].record.status = TrialStatus::kFailed;
+  const Grid grid = summarise(rows, "allreduce")[0];
+  EXPECT_EQ(cell(grid, "hop", "n"), "0 of 1");
+  EXPECT_EQ(cell(grid, "hop", "samples/s"), "-");
+  EXPECT_EQ(cell(grid, "hop", "speed-up"), "-");
+}
+
+TEST(RateTable, MarksSayHowManyTrialsTheyConcernAndAreExplained) {
+  std::vector<TrialRow> rows{rate_row("hop", 0, 100), rate_row("hop", 1, 100)};
+  rows[0].record.warnings = {"not steady", "overpaced: by so much"};
+  rows[1].record.warnings = {"overpaced: by so much"};
+  for (TrialRow& row : rows) row.labels.experimental = true;
+  const Grid grid = summarise(rows, "hop")[0];
+  EXPECT_EQ(cell(grid, "hop", "marks"), "experimental, not steady (1 of 2), overpaced");
+  EXPECT_THAT(grid.notes, Contains(StartsWith("not steady: ")));
+  EXPECT_THAT(grid.notes, Contains(StartsWith("overpaced: the pace")));
+  EXPECT_THAT(grid.notes, Not(Contains(StartsWith("oversubscribed"))));
+}
+
+TEST(RateTable, CountsLostGradientsAndJumpedIterations) {
+  std::vector<TrialRow> rows{rate_row("hop", 0, 100)};
+  rows[0].record.ranks[0].gradients_lost = 5;
+  rows[0].record.ranks[0].iters_jumped = 25;
+  const Grid grid = summarise(rows, "hop")[0];
+  EXPECT_EQ(cell(grid, "hop", "gradients lost"), "5.000 (5.0 %)");
+  EXPECT_EQ(cell(grid, "hop", "iterations jumped"), "25.00 (20 %)");  // of 100 done and 25 jumped
+}
+
+TEST(RateTable, ShowsHostsWhereTheyDiffer) {
+  std::vector<TrialRow> rows{rate_row("ps", 0, 90), rate_row("allreduce", 0, 80)};
+  rows[0].labels.hosts = 9;
+  rows[1].labels.hosts = 8;
+  Grid grid = summarise(rows, "allreduce")[0];
+  EXPECT_EQ(cell(grid, "ps", "hosts"), "9");
+  EXPECT_EQ(cell(grid, "ps", "samples/s a host"), "10.00");
+  rows[0].labels.hosts = 8;
+  grid = summarise(rows, "allreduce")[0];
+  EXPECT_THAT(grid.rows[0], Not(Contains("hosts")));
+}
+
+TEST(Summary, NotesSayWhatTheNumbersRestOn) {
+  TrialRow row = rate_row("hop", 0, 100);
+  row.labels.clock = "virtual";
+  row.labels.cost_s = 0.04;
+  row.labels.world = 8;
+  row.labels.model = "lenet";
+  row.labels.dataset = "fashion_mnist";
+  row.labels.batch = 32;
+  row.labels.network = "100us, 1Gbit/s";
+  row.labels.source = "memory";
+  row.labels.reading = "hop/H1-H14";
+  const auto notes = summarise(std::vector<TrialRow>{row}, "allreduce")[0].notes;
+  EXPECT_THAT(notes, Contains("virtual time, a step costs 40ms"));
+  EXPECT_THAT(notes, Contains(AllOf(HasSubstr("8 ranks"), HasSubstr("network 100us, 1Gbit/s"))));
+  EXPECT_THAT(notes, Contains(AllOf(HasSubstr("lenet on fashion_mnist"), HasSubstr("batch 32"), HasSubstr("untuned"))));
+  EXPECT_THAT(notes, Contains("rests on: hop memory (hop/H1-H14)"));
+  EXPECT_THAT(notes, Contains(HasSubstr("jumped iteration is no iteration")));
+  EXPECT_THAT(notes, Contains(HasSubstr("reference 'allreduce' has no trial")));
+  row.labels.clock = "real";
+  EXPECT_THAT(summarise(std::vector<TrialRow>{row}, "hop")[0].notes, Contains("real time, a step paced to 40ms"));
+}
+
+TEST(Summary, IsAGridAMeasureAndScenarioInTheOrderOfTheRun) {
+  std::vector<TrialRow> rows{rate_row("hop", 0, 1), rate_row("hop", 0, 1), curve_row("hop", 0, 2)};
+  rows[0].labels.scenario = "z first";
+  rows[1].labels.scenario = "a second";
+  std::vector<std::string> titles;
+  for (const Grid& grid : summarise(rows, "hop")) titles.push_back(grid.title);
+  EXPECT_THAT(titles,
+              ElementsAre("suite / rate / z first", "suite / rate / a second", "suite / convergence / one slow"));
+  EXPECT_TRUE(summarise(std::vector<TrialRow>{}, "hop").empty());
+}
+
+// --- Convergence
+
+TEST(ConvergenceTable, ShowsTimeAndSamplesToTheTarget) {
+  std::vector<TrialRow> rows;
+  for (std::uint32_t repeat = 0; repeat < 3; ++repeat) {
+    rows.push_back(curve_row("allreduce", repeat, 10, 0.1));
+    rows.push_back(curve_row("hop", repeat, 10, 0.2));
+  }
+  const Grid grid = summarise(rows, "allreduce")[0];
+  EXPECT_EQ(cell(grid, "allreduce", "time to target, s"), "5.000");
+  EXPECT_EQ(cell(grid, "hop", "time to target, s"), "2.500");
+  EXPECT_EQ(cell(grid, "hop", "samples to target"), "250.0");
+  EXPECT_EQ(row_of(grid, "hop")[3], "3.000");  // held
+  EXPECT_THAT(cell(grid, "hop", "speed-up"), StartsWith("2.00x ["));
+  EXPECT_EQ(cell(grid, "allreduce", "loss: mean / median / worst rank"), "0 / 0 / 0.100");
+  EXPECT_THAT(grid.notes, Contains(AllOf(HasSubstr("loss 0.5"), HasSubstr("first of 2 evaluations"))));
+  EXPECT_THAT(grid.notes, Contains(HasSubstr("every 100.0 samples")));
+}
+
+TEST(ConvergenceTable, ATargetThatIsNotReachedIsLaterThanTheEnd) {
+  std::vector<TrialRow> rows{curve_row("hop", 0, 4), curve_row("hop", 1, 3), curve_row("hop", 2, 10)};
+  const Grid grid = summarise(rows, "hop")[0];
+  EXPECT_EQ(cell(grid, "hop", "n"), "3");
+  EXPECT_EQ(cell(grid, "hop", "time to target, s"), "> 4.000 (1 of 3 reached)");
+  EXPECT_EQ(cell(grid, "hop", "samples to target"), "> 400.0 (1 of 3 reached)");
+}
+
+TEST(ConvergenceTable, AMinorityThatDoesNotReachTheTargetLeavesTheMedianKnown) {
+  std::vector<TrialRow> rows{curve_row("hop", 0, 4), curve_row("hop", 1, 10), curve_row("hop", 2, 10, 0.2)};
+  const Grid grid = summarise(rows, "hop")[0];
+  EXPECT_EQ(cell(grid, "hop", "time to target, s"), "5.000 (2 of 3 reached)");
+}
+
+TEST(ConvergenceTable, GivesNoSpeedUpWhereAPairLacksTheTarget) {
+  std::vector<TrialRow> rows{curve_row("allreduce", 0, 10), curve_row("allreduce", 1, 10), curve_row("hop", 0, 4),
+                             curve_row("hop", 1, 10, 0.2)};
+  EXPECT_EQ(cell(summarise(rows, "allreduce")[0], "hop", "speed-up"), "-");
+}
+
+TEST(ConvergenceTable, HasNoTargetColumnsWithoutATarget) {
+  TrialRow row = curve_row("hop", 0, 3);
+  row.labels.target_loss = 0;
+  row.record.curve.back().accuracy = row.record.curve[3].accuracy = 0.8125;
+  row.record.warnings = {"no steady window", "cpu-contended"};
+  const Grid grid = summarise(std::vector<TrialRow>{row}, "hop")[0];
+  EXPECT_THAT(grid.rows[0], Not(Contains(HasSubstr("target"))));
+  EXPECT_EQ(cell(grid, "hop", "accuracy, %"), "81.2 / 0 / 81.2");
+  EXPECT_EQ(cell(grid, "hop", "marks"), "cpu-contended");  // whether a rate is steady is no matter here
+}
+
+// --- Looks
+
+const Grid kGrid{"A title", {"a note"}, {{"variant", "n"}, {"höp", "10"}, {"a|b_c\n\033[31m", "2"}}};
+
+TEST(TextTable, AlignsByCodePointsAndLeavesNoEscapeOfItsContents) {
+  EXPECT_EQ(to_text(kGrid, false),
+            "A title\n"
+            "variant       n\n"
+            "---------------\n"
+            "höp          10\n"
+            "a|b_c  [31m   2\n"
+            "  a note\n");
+}
+
+TEST(TextTable, HasColourOnlyWhenAsked) {
+  EXPECT_EQ(to_text(kGrid, false).find('\033'), std::string::npos);
+  EXPECT_THAT(to_text(kGrid, true), StartsWith("\033[1mA title\033[0m\n"));
+}
+
+TEST(TextTable, CopesWithNothingAndWithShortRows) {
+  EXPECT_EQ(to_text(Grid{}, false), "");
+  EXPECT_EQ(to_text(Grid{"", {}, {{"a", "b"}, {"x"}}}, false), "a  b\n----\nx\n");
+}
+
+TEST(MarkdownTable, EscapesWhatWouldBeMarkup) {
+  EXPECT_EQ(to_markdown(kGrid),
+            "### A title\n\n"
+            "| variant | n |\n"
+            "| :-- | --: |\n"
+            "| höp | 10 |\n"
+            "| a\\|b_c  [31m | 2 |\n"
+            "\n* a note\n");
+}
+
+}  // namespace
+}  // namespace hopbench
