@@ -1,0 +1,117 @@
+#include "suites/suite.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "backends/base/text.h"
+#include "suites/draft.h"
+
+namespace hopbench {
+namespace {
+
+// The reference is checked here, after the matrix has named all variants.
+std::string check_reference(const Draft& draft, Mistakes& mistakes) {
+  const Layer layer = effective(draft, nullptr, {});
+  const auto reference = layer.find("run.reference");
+  if (reference == layer.end()) return draft.variants.empty() ? "" : draft.variants.front().label;
+  std::vector<std::string> labels;
+  for (const VariantDraft& variant : draft.variants) labels.push_back(variant.label);
+  if (std::find(labels.begin(), labels.end(), reference->second.text) == labels.end())
+    mistakes.add(reference->second.place, unknown("reference", reference->second.text, labels));
+  return reference->second.text;
+}
+
+bool has_control(const Draft& draft, const MeasureDraft& measure) {
+  const auto chosen = scenarios_of(draft, measure);
+  return std::any_of(chosen.begin(), chosen.end(), [](const ScenarioDraft* s) { return s->rules.empty(); });
+}
+
+std::vector<std::string> notes_of(const Draft& draft) {
+  std::vector<std::string> notes;
+  const bool convergence = std::any_of(draft.measures.begin(), draft.measures.end(),
+                                       [](const MeasureDraft& m) { return m.what == What::kConvergence; });
+  if (convergence && !draft.tuned)
+    notes.emplace_back("untuned: learning rates were not tuned with one budget for every variant");
+  std::set<std::string> told;
+  for (const VariantDraft& variant : draft.variants) {
+    const Protocol& protocol = *variant.protocol;
+    if (!protocol.experimental || !told.insert(std::string(protocol.name)).second) continue;
+    notes.push_back(
+        fmt::format("experimental: {} rests on what is remembered of its paper, not on its text (reading {})",
+                    protocol.name, protocol.reading.empty() ? "unnamed" : protocol.reading));
+  }
+  const bool control = std::any_of(draft.measures.begin(), draft.measures.end(),
+                                   [&](const MeasureDraft& m) { return has_control(draft, m); });
+  if (!control)
+    notes.emplace_back(
+        "no homogeneous control: without a scenario in which nobody is slow, what the protocols cost by "
+        "themselves is not seen");
+  for (const MeasureDraft& measure : draft.measures) {
+    const Layer layer = effective(draft, &measure, {});
+    const std::int64_t repeats = layer.at("run.repeats").integer;
+    if (repeats < 3)
+      notes.push_back(fmt::format("no intervals: measure '{}' has {} repeat{}, an interval needs 3", measure.name,
+                                  repeats, repeats == 1 ? "" : "s"));
+    if (measure.what == What::kConvergence && layer.at("optimizer.step").text == "as_written")
+      notes.push_back(fmt::format("learning rates as written: in measure '{}' the variants' steps per sample differ",
+                                  measure.name));
+  }
+  return notes;
+}
+
+// The matrix may give two trials one name only if a label or a measure's name was made to look like it.
+void check_ids(const std::vector<TrialSpec>& trials, const Draft& draft, Mistakes& mistakes) {
+  std::set<std::string> ids;
+  for (const TrialSpec& trial : trials) {
+    if (!ids.insert(trial.id()).second)
+      mistakes.add(draft.place, fmt::format("two trials are called '{}': choose other labels or names", trial.id()));
+  }
+}
+
+std::string read_all(const std::string& path) {
+  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  std::ifstream file(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  if (!file.is_open() || file.bad())
+    throw usage_error(
+        fmt::format("suite {}: cannot be read: is the path right? `hopbench list suites` names those that "
+                    "come with the program",
+                    path));
+  return text;
+}
+
+}  // namespace
+
+Suite load_suite(const std::string& path, const SuiteOptions& options) {
+  return parse_suite(read_all(path), path == "-" ? "(standard input)" : path, options);
+}
+
+Suite parse_suite(const std::string& text, const std::string& file, const SuiteOptions& options) {
+  Mistakes mistakes;
+  const std::optional<Value> root = parse_document(text, file, mistakes);
+  mistakes.throw_if_any();
+  Draft draft = read_draft(*root, file, mistakes);
+  apply_overrides(draft, *root, options, mistakes);
+  multiply_variants(draft, mistakes);
+  Suite suite{.file = file,
+              .name = draft.name,
+              .summary = draft.summary,
+              .reference = {},
+              .trials = {},
+              .notes = {},
+              .resolved = {}};
+  suite.reference = check_reference(draft, mistakes);
+  suite.trials = expand(draft, mistakes);
+  check_ids(suite.trials, draft, mistakes);
+  mistakes.throw_if_any();
+  suite.notes = notes_of(draft);
+  suite.resolved = resolved_toml(draft);
+  return suite;
+}
+
+}  // namespace hopbench

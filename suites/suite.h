@@ -1,21 +1,15 @@
 // A suite file (TOML, schema = 1) and the trials it stands for. See docs/suites.md for every key.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "suites/mistake.h"
 #include "suites/trial.h"
 
 namespace hopbench {
-
-/// One mistake in a suite: where it is and what to do. Line and column from 1; 0 where the text has no place for it.
-struct Mistake {
-  std::string file;
-  int line = 0, column = 0;
-  std::string message;       // "unknown key 'bacth' in [model]: did you mean 'batch'?"
-  std::string text() const;  // "suites/a.toml:12:3: ..."
-};
 
 /// `--set key=VALUE` (VALUE is a TOML value; a bare word is taken as a string) and what else a command line changes.
 struct SuiteOptions {
@@ -34,17 +28,8 @@ struct Suite {
 };
 
 /// Reads, checks and expands. All mistakes are found at once: on any, throws SuiteError, whose what() has a line for
-/// each.
+/// each. Only where the text is no TOML, its first mistake is all that can be told.
 Suite load_suite(const std::string& path, const SuiteOptions& options);  // "-": standard input
 Suite parse_suite(const std::string& text, const std::string& file, const SuiteOptions& options);
-
-class SuiteError : public Error {
- public:
-  explicit SuiteError(std::vector<Mistake> mistakes);
-  const std::vector<Mistake>& mistakes() const { return mistakes_; }
-
- private:
-  std::vector<Mistake> mistakes_;
-};
 
 }  // namespace hopbench

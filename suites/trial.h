@@ -63,7 +63,8 @@ struct TrialSpec {
   int workers() const { return workload.workers; }
   /// suite/measure/scenario/label/seed/repeat
   std::string id() const;
-  /// 16 hex digits over everything above the limits.
+  /// 16 hex digits over everything above the limits, but for `order` (another variant in the suite moves it) and
+  /// `step_p99` (measured anew each time).
   std::string hash() const;
 };
 

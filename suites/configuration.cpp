@@ -1,0 +1,267 @@
+// A measure at a point of the matrix: what is impossible only in combination, and the trial it gives.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "backends/base/text.h"
+#include "models/dataset.h"
+#include "suites/draft.h"
+
+namespace hopbench {
+namespace {
+
+using T = Value::Type;
+
+// No data set is smaller than this: fewer samples a step need no look at the data.
+constexpr std::int64_t kSmallestTrainingSet = 1000;
+
+bool paced_by_time(const Configuration& c) {
+  const std::string& pace = c.at("compute.pace").text;
+  return pace != "auto" && pace != "off";
+}
+
+bool simulated(const Configuration& c) { return c.at("transport.name").text == "sim"; }
+
+const ModelEntry& model_of(const Configuration& c) { return find_model(c.at("model.name").text); }
+
+void check_stop(const Configuration& c, Mistakes& mistakes) {
+  const Value* first = nullptr;
+  std::string first_name;
+  for (const char* path : {"run.samples", "run.epochs", "run.iterations", "run.seconds"}) {
+    const Value* value = c.find(path);
+    if (value == nullptr) continue;
+    if (first != nullptr)
+      mistakes.add(value->place,
+                   fmt::format("'{}' and '{}' are two stop rules: give one", first_name, last_part(path)));
+    first = value;
+    first_name = last_part(path);
+  }
+  if (const Value* seconds = c.find("run.seconds"))
+    mistakes.add(seconds->place, "stopping by 'seconds' is not in this version: use samples, epochs or iterations");
+}
+
+void check_pace(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
+  if (draft.bad.count("compute.pace") + draft.bad.count("compute.cost") > 0) return;
+  const Value& pace = c.at("compute.pace");
+  const Value* cost = c.find("compute.cost");
+  if (cost != nullptr && paced_by_time(c))
+    mistakes.add(cost->place, "a 'pace' that is a time and 'cost' say the same: give one");
+  if (!simulated(c) || cost != nullptr || paced_by_time(c)) return;
+  const Place& place = pace.place.line > 0 ? pace.place : c.measure->place.line > 0 ? c.measure->place : draft.place;
+  mistakes.add(place, fmt::format("measure '{}' runs in virtual time (sim), where pace = \"{}\" is refused since its "
+                                  "results must repeat: give a time, such as pace = \"40ms\"",
+                                  c.name, pace.text));
+}
+
+void check_hosts(const Configuration& c, Mistakes& mistakes) {
+  const Value* hosts = c.find("network.hosts");
+  if (hosts != nullptr && hosts->is(T::kArray) && int(hosts->items.size()) != c.workers())
+    mistakes.add(hosts->place,
+                 fmt::format("'hosts' lists {} workers, but world_size is {}", hosts->items.size(), c.workers()));
+  if (hosts != nullptr && hosts->is(T::kInteger) && hosts->integer > c.workers())
+    mistakes.add(hosts->place,
+                 fmt::format("{} hosts are more than there are workers ({})", hosts->integer, c.workers()));
+}
+
+void check_model(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
+  const std::string name = c.at("model.name").text;
+  const Value& size = c.at("model.size");
+  if (draft.bad.count("model.name") + draft.bad.count("model.size") > 0) return;
+  const Place& name_place = c.at("model.name").place.file == "(default)" ? draft.place : c.at("model.name").place;
+  if (name == "timing_only" && size.integer == 0)
+    mistakes.add(name_place, "model 'timing_only' needs a size: set model.size to its number of parameters");
+  if (name != "timing_only" && name != "quadratic" && size.integer != 0)
+    mistakes.add(size.place,
+                 fmt::format("'size' means nothing to model '{}': only timing_only and quadratic have it", name));
+  if (model_of(c).create == nullptr && c.measure->what == What::kConvergence)
+    mistakes.add(c.measure->place, fmt::format("model '{}' computes nothing, so it has no convergence", name));
+  if (model_of(c).create == nullptr && c.has("run.epochs"))
+    mistakes.add(c.at("run.epochs").place, fmt::format("model '{}' reads no data, so it has no epochs", name));
+}
+
+void check_batch(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
+  if (model_of(c).create == nullptr || draft.bad.count("model.dataset.name") + draft.bad.count("model.name") > 0)
+    return;
+  const Value& batch = c.at("model.batch");
+  if (batch.integer * c.workers() <= kSmallestTrainingSet && !c.has("run.epochs")) return;
+  try {
+    const std::int64_t part = std::int64_t(training_set_size(c)) / c.workers();
+    if (batch.integer <= part) return;
+    const Place& place = batch.place.file == "(default)" ? c.at("run.world_size").place : batch.place;
+    mistakes.add(place, fmt::format("'batch' is {}, more than a worker's part of the data ({} samples with {} workers)",
+                                    batch.integer, part, c.workers()));
+  } catch (const Error& error) {
+    // Where the data is not here, the suite may still be right: the trials will say what is missing.
+    if (c.has("run.epochs"))
+      mistakes.add(c.at("run.epochs").place, fmt::format("'epochs' needs the data: {}", error.what()));
+  }
+}
+
+std::vector<Edge> edges_of(const Configuration& c) {
+  std::vector<Edge> edges;
+  if (const Value* list = c.find("topology.edges")) {
+    for (const Value& edge : list->items) edges.emplace_back(int(edge.items[0].integer), int(edge.items[1].integer));
+  }
+  return edges;
+}
+
+std::unique_ptr<Topology> topology_of(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
+  if (draft.bad.count("topology.name") + draft.bad.count("topology.edges") > 0) return nullptr;
+  const std::string name = c.at("topology.name").text;
+  const Value* edges = c.find("topology.edges");
+  const Value& said = edges != nullptr ? *edges : c.at("topology.name");
+  const Place& place = said.place.file == "(default)" ? c.at("run.world_size").place : said.place;
+  if (name != "edges" && edges != nullptr)
+    mistakes.add(edges->place,
+                 fmt::format("'edges' and the topology '{}' exclude each other: write name = \"edges\" or "
+                             "leave one out",
+                             name));
+  if (name == "edges" && edges == nullptr) mistakes.add(place, "topology 'edges' needs a list of edges");
+  if ((name == "edges") != (edges != nullptr)) return nullptr;
+  try {
+    auto graph = std::make_unique<Topology>(name == "edges" ? Topology(name, c.workers(), edges_of(c))
+                                                            : make_topology(name, c.workers()));
+    if (graph->strongly_connected()) return graph;
+    for (int rank = 1; rank < c.workers(); ++rank) {
+      const bool there = graph->distance(0, rank) < 0;
+      if (!there && graph->distance(rank, 0) >= 0) continue;
+      mistakes.add(place, fmt::format("the topology is not connected: no path leads from rank {} to rank {}",
+                                      there ? 0 : rank, there ? rank : 0));
+      break;
+    }
+  } catch (const Error& error) {
+    mistakes.add(place, fmt::format("topology: {}", error.what()));
+  }
+  return nullptr;
+}
+
+void check_variants(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
+  const std::unique_ptr<Topology> graph = topology_of(draft, c, mistakes);
+  if (graph == nullptr) return;
+  for (const VariantDraft& variant : draft.variants) {
+    if (variant.protocol == nullptr || variant.protocol->refuse == nullptr) continue;
+    const std::string why = variant.protocol->refuse({variant.knobs, *graph, c.workers()});
+    if (!why.empty()) mistakes.add(variant.place, fmt::format("'{}' is impossible: {}", variant.label, why));
+  }
+}
+
+void check_scenarios(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
+  for (const Value& name : c.measure->scenarios) {
+    std::vector<std::string> known;
+    for (const ScenarioDraft& scenario : draft.scenarios) known.push_back(scenario.name);
+    if (std::find(known.begin(), known.end(), name.text) == known.end())
+      mistakes.add(name.place, unknown("scenario", name.text, known));
+  }
+  for (const ScenarioDraft* scenario : scenarios_of(draft, *c.measure)) {
+    for (const Value& rule : scenario->rules) {
+      if (const Entry* ranks = rule.find("ranks")) {
+        for (const Value& rank : ranks->value.items) {
+          if (rank.integer >= c.workers())
+            mistakes.add(rank.place, fmt::format("scenario '{}' names rank {}, but the workers are 0 to {}",
+                                                 scenario->name, rank.integer, c.workers() - 1));
+        }
+      }
+      const Entry* p = rule.find("probability");
+      if (p != nullptr && probability_of(p->value, c.workers()) > 1)
+        mistakes.add(p->value.place, fmt::format("'probability' is {} with {} workers, out of range: it must be 0 to 1",
+                                                 probability_of(p->value, c.workers()), c.workers()));
+    }
+  }
+}
+
+ComputeRule rule_of(const Value& table, int workers) {
+  const auto value = [&](const char* name) { return table.find(name) ? &table.find(name)->value : nullptr; };
+  const auto text = [&](const char* name, const char* fallback) { return value(name) ? value(name)->text : fallback; };
+  const auto real = [&](const char* name) { return value(name) ? value(name)->as_real() : 0.0; };
+  static const std::map<std::string, ComputeRule::What> kWhat = {{"constant", ComputeRule::What::kConstant},
+                                                                 {"bernoulli", ComputeRule::What::kBernoulli},
+                                                                 {"exponential", ComputeRule::What::kExponential},
+                                                                 {"log_normal", ComputeRule::What::kLogNormal},
+                                                                 {"pareto", ComputeRule::What::kPareto}};
+  static const std::map<std::string, ComputeRule::Correlated> kCorrelated = {{"rank", ComputeRule::Correlated::kRank},
+                                                                             {"host", ComputeRule::Correlated::kHost},
+                                                                             {"all", ComputeRule::Correlated::kAll}};
+  ComputeRule rule;
+  rule.what = kWhat.at(text("kind", ""));
+  if (const Value* ranks = value("ranks"))
+    for (const Value& rank : ranks->items) rule.ranks.push_back(int(rank.integer));
+  if (value("factor") != nullptr) rule.factor = real("factor");
+  if (const Value* p = value("probability")) rule.probability = probability_of(*p, workers);
+  rule.scale = real("scale");
+  rule.shape = real("shape");
+  rule.per = text("per", "iteration") == "time" ? ComputeRule::Per::kTime : ComputeRule::Per::kIteration;
+  if (const Value* slot = value("slot")) rule.slot = Duration(duration_of(*slot));
+  rule.correlated = kCorrelated.at(text("correlated", "rank"));
+  if (const Value* from = value("from")) rule.from = Time(Duration(duration_of(*from)));
+  if (const Value* until = value("until")) rule.until = Time(Duration(duration_of(*until)));
+  return rule;
+}
+
+}  // namespace
+
+const Value* Configuration::find(const std::string& path) const {
+  const auto found = values.find(path);
+  return found == values.end() ? nullptr : &found->second;
+}
+
+const Value& Configuration::at(const std::string& path) const {
+  const Value* value = find(path);
+  HB_ASSERT_MSG(value != nullptr, path);
+  return *value;
+}
+
+std::string dataset_of(const Configuration& c) {
+  const ModelEntry& model = model_of(c);
+  if (model.create == nullptr) return "";  // it reads no data
+  return c.has("model.dataset.name") ? c.at("model.dataset.name").text : model.default_dataset;
+}
+
+// Reads the data, once for each: suites that need its size are rare.
+std::size_t training_set_size(const Configuration& c) {
+  static std::map<std::tuple<std::string, std::string, std::int64_t>, std::size_t> known;
+  const auto key = std::tuple(dataset_of(c), c.at("model.dataset.path").text, c.at("model.size").integer);
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  const DatasetPair data = find_dataset(std::get<0>(key))
+                               .load({.path = std::get<1>(key),
+                                      .size = std::size_t(std::get<2>(key)),
+                                      .seed = std::uint64_t(c.at("run.seed").integer)});
+  return known[key] = data.train->size();
+}
+
+std::vector<const ScenarioDraft*> scenarios_of(const Draft& draft, const MeasureDraft& measure) {
+  std::vector<const ScenarioDraft*> chosen;
+  for (const ScenarioDraft& scenario : draft.scenarios) {
+    const bool named = std::any_of(measure.scenarios.begin(), measure.scenarios.end(),
+                                   [&](const Value& name) { return name.text == scenario.name; });
+    if (measure.scenarios.empty() || named) chosen.push_back(&scenario);
+  }
+  return chosen;
+}
+
+Scenario scenario_of(const ScenarioDraft& draft, int workers) {
+  Scenario scenario;
+  scenario.name = draft.name;
+  for (const Value& rule : draft.rules) scenario.compute.push_back(rule_of(rule, workers));
+  return scenario;
+}
+
+void check_configuration(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
+  check_stop(c, mistakes);
+  check_pace(draft, c, mistakes);
+  check_model(draft, c, mistakes);
+  if (!c.has("run.world_size")) {
+    if (draft.bad.count("run.world_size") == 0)
+      mistakes.add(draft.place, "'world_size' is missing: write how many workers there are into [run]");
+    return;
+  }
+  check_batch(draft, c, mistakes);
+  check_hosts(c, mistakes);
+  check_scenarios(draft, c, mistakes);
+  check_variants(draft, c, mistakes);
+}
+
+}  // namespace hopbench

@@ -1,0 +1,247 @@
+#include "suites/keys.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "backends/base/text.h"
+#include "backends/compute/backend.h"
+#include "backends/transport/wire.h"
+#include "models/dataset.h"
+#include "models/workload.h"
+#include "protocols/protocol.h"
+#include "protocols/topology.h"
+
+namespace hopbench {
+namespace {
+
+using Names = std::vector<std::string>;
+using T = KeyType;
+
+template <class Entries>
+Names names_of(const Entries& entries) {
+  Names names;
+  for (const auto& entry : entries) names.emplace_back(entry.name);
+  return names;
+}
+
+Names model_names() { return names_of(models()); }
+Names dataset_names() { return names_of(datasets()); }
+Names backend_names() { return names_of(backends()); }
+Names transport_names() {
+  Names names = names_of(transports());
+  names.emplace_back("sim");
+  return names;
+}
+Names topology_names() {
+  Names names;
+  for (const auto& [name, summary] : topologies()) names.emplace_back(name);
+  names.emplace_back("edges");
+  return names;
+}
+Names protocol_names() {
+  Names names;
+  for (const Protocol* protocol : protocols()) names.emplace_back(protocol->name);
+  return names;
+}
+Names orders() { return {"interleaved", "random", "sequential"}; }
+Names split_kinds() { return {"iid", "dirichlet", "shards"}; }
+Names optimizer_names() { return {"sgd"}; }
+Names step_rules() { return {"per_sample", "as_written"}; }
+Names rule_kinds() { return {"constant", "bernoulli", "exponential", "log_normal", "pareto"}; }
+Names draw_units() { return {"iteration", "time"}; }
+Names draw_groups() { return {"rank", "host", "all"}; }
+Names measure_kinds() { return {"rate", "convergence"}; }
+
+constexpr double kMany = 1e12;     // "no limit", for counts
+constexpr double kDays = 86400e3;  // ... and for times, in seconds
+constexpr double kTiny = 1e-9;
+
+const std::vector<SuiteKey> kKeys = {
+    {"schema", T::kInteger, nullptr, 1, 1, nullptr, "version of this format"},
+    {"name", T::kText, "", 0, 0, nullptr, "name of the suite; the file's name if it is not set"},
+    {"summary", T::kText, "\"\"", 0, 0, nullptr, "one line"},
+    {"tuned", T::kBool, "false", 0, 0, nullptr,
+     "the learning rates were tuned, every variant's with the same budget; else results are marked untuned"},
+
+    {"run.world_size", T::kInteger, nullptr, 1, 4096, nullptr, "workers; servers are ranks beside them"},
+    {"run.samples", T::kInteger, "", 1, kMany, nullptr, "stop after so many samples, summed over the ranks"},
+    {"run.epochs", T::kReal, "", kTiny, 1e6, nullptr, "stop after so many passes over the training set"},
+    {"run.iterations", T::kInteger, "50", 1, 1e9, nullptr,
+     "stop after so many iterations of a rank; a rate's warm-up comes before them"},
+    {"run.seconds", T::kReal, "", kTiny, kDays, nullptr, "reserved: this version does not stop by time and says so"},
+    {"run.repeats", T::kInteger, "3", 1, 1000, nullptr, "how often each trial runs, every time with new draws"},
+    {"run.seed", T::kInteger, "1", 0, 9.2e18, nullptr, "seed of every draw"},
+    {"run.reference", T::kText, "", 0, 0, nullptr,
+     "label of the variant that speed-ups refer to; the first one if it is not set"},
+    {"run.order", T::kName, "\"interleaved\"", 0, 0, orders,
+     "of the trials: variants take turns (seeded), all shuffled, or as written"},
+    {"run.warmup", T::kCount, "\"auto\"", 0, 1e6, nullptr,
+     "iterations of a rank left out of rates, if more than \"auto\": max(10, 2 x how far a rank may run ahead)"},
+    {"run.warmup_time", T::kDuration, "\"2s\"", 0, kDays, nullptr, "rates leave out at least this long"},
+    {"run.evaluations", T::kCount, "\"auto\"", 0, 100000, nullptr,
+     "points of the loss curve, evenly over the samples; \"auto\": 15 for convergence, 0 (only the end) for rate"},
+    {"run.evaluation_samples", T::kInteger, "512", 1, kMany, nullptr,
+     "the first so many samples of the test set, on which every point is evaluated"},
+    {"run.target.loss", T::kReal, "0.0", 0, 1e30, nullptr, "loss whose time is reported; 0: none"},
+    {"run.target.hold", T::kInteger, "3", 1, 1000, nullptr, "points in a row that count as reached"},
+    {"run.rendezvous_timeout", T::kDuration, "\"30s\"", kTiny, kDays, nullptr, "for all ranks to meet"},
+    {"run.stall_timeout", T::kDuration, "\"60s\"", kTiny, kDays, nullptr, "no rank got anything done for this long"},
+    {"run.trial_timeout", T::kDuration, "\"30min\"", kTiny, kDays, nullptr, "of a trial as a whole"},
+
+    {"model.name", T::kName, "\"lenet\"", 0, 0, model_names, "see `hopbench list models`"},
+    {"model.dataset.name", T::kName, "", 0, 0, dataset_names, "the model's own if it is not set"},
+    {"model.dataset.path", T::kText, "\"\"", 0, 0, nullptr, "folder of its files; \"\": where its package puts them"},
+    {"model.batch", T::kInteger, "32", 1, 1e6, nullptr, "samples in a gradient of one worker"},
+    {"model.split.kind", T::kName, "\"iid\"", 0, 0, split_kinds, "how the training set is divided among the workers"},
+    {"model.split.alpha", T::kReal, "0.5", 1e-6, 1e6, nullptr, "dirichlet: smaller is more skewed"},
+    {"model.split.shards_per_worker", T::kInteger, "2", 1, 1e6, nullptr, "shards: of the samples sorted by label"},
+    {"model.size", T::kInteger, "0", 0, 1e10, nullptr,
+     "parameters of `timing_only` and `quadratic`; 0: the model's default"},
+
+    {"optimizer.name", T::kName, "\"sgd\"", 0, 0, optimizer_names, ""},
+    {"optimizer.lr", T::kReal, "0.05", 0, 1e6, nullptr, "learning rate"},
+    {"optimizer.momentum", T::kReal, "0.0", 0, 1, nullptr, ""},
+    {"optimizer.weight_decay", T::kReal, "0.0", 0, 1e6, nullptr, ""},
+    {"optimizer.nesterov", T::kBool, "false", 0, 0, nullptr, "Nesterov's form of momentum"},
+    {"optimizer.step", T::kName, "\"per_sample\"", 0, 0, step_rules,
+     "per_sample: lr is scaled so that the models move as far a sample as under all-reduce"},
+    {"optimizer.steps", T::kTables, "[]", 0, 0, nullptr, "steps of the learning rate"},
+    {"optimizer.steps.iteration", T::kReal, nullptr, 0, 1e12, nullptr, "from this iteration on"},
+    {"optimizer.steps.factor", T::kReal, nullptr, 0, 1e6, nullptr, "lr is multiplied by this"},
+
+    {"compute.backend", T::kName, "\"onednn\"", 0, 0, backend_names, "see `hopbench list backends`"},
+    {"compute.threads", T::kInteger, "1", 1, 1024, nullptr, "of one gradient"},
+    {"compute.pace", T::kPace, "\"auto\"", kTiny, kDays, nullptr,
+     "how long a gradient takes on the trial's clock: a time; \"auto\": calibrated (real processes only); \"off\": as "
+     "long as it takes"},
+    {"compute.cost", T::kDuration, "", kTiny, kDays, nullptr,
+     "that time, where pace is \"auto\" or \"off\": virtual time needs it"},
+    {"compute.vector_rate", T::kRate, "10e9", 0, 1e15, nullptr,
+     "bytes read and written a second by averages and steps; 0: they are free"},
+
+    {"transport.name", T::kName, "\"gloo\"", 0, 0, transport_names,
+     "sim: virtual time; see `hopbench list transports`"},
+    {"transport.interface", T::kText, "\"\"", 0, 0, nullptr, "network interface of real processes; \"\": loopback"},
+
+    {"network.latency", T::kDuration, "\"100us\"", 0, kDays, nullptr, "one way (all of [network]: sim only)"},
+    {"network.bandwidth", T::kRate, "125e6", 0, 1e15, nullptr, "of each host's NIC, each way; 0: unlimited"},
+    {"network.jitter", T::kReal, "0.0", 0, 1e6, nullptr, "latency is multiplied by 1 + jitter x Exp(1)"},
+    {"network.packet_bytes", T::kInteger, "1500", 0, 1e9, nullptr, "messages up to this size do not share links"},
+    {"network.hosts", T::kHosts, "", 1, 100000, nullptr, "where the workers sit; each on a host of its own if not set"},
+    {"network.local_latency", T::kDuration, "\"20us\"", 0, kDays, nullptr, "between ranks of one host"},
+    {"network.local_bandwidth", T::kRate, "0.0", 0, 1e15, nullptr, "of a host's memory; 0: unlimited"},
+    {"network.links", T::kTables, "[]", 0, 0, nullptr, "hosts and pairs of hosts that differ"},
+    {"network.links.a", T::kInteger, nullptr, 0, 100000, nullptr, "host"},
+    {"network.links.b", T::kInteger, "-1", -1, 100000, nullptr, "other host; -1: this is a's own NIC"},
+    {"network.links.bandwidth", T::kRate, "0.0", 0, 1e15, nullptr, "of that NIC, or of a link that all flows share"},
+    {"network.links.latency", T::kDuration, "", 0, kDays, nullptr, "replaces network.latency there"},
+    {"network.instant", T::kBool, "false", 0, 0, nullptr,
+     "no communication at all and free vector operations: the schedule's own critical path"},
+
+    {"topology.name", T::kName, "\"ring_based\"", 0, 0, topology_names, "who talks to whom; `edges`: as listed"},
+    {"topology.edges", T::kEdges, "", 0, 0, nullptr, "a list of pairs: [a, b] means that a sends to b"},
+
+    {"protocol.name", T::kName, nullptr, 0, 0, protocol_names, "see `hopbench list protocols`, also for its knobs"},
+    {"protocol.label", T::kText, "", 0, 0, nullptr, "the variant's name in tables; the protocol's if it is not set"},
+    {"scenario.name", T::kText, nullptr, 0, 0, nullptr, ""},
+    {"scenario.compute", T::kTables, "[]", 0, 0, nullptr, "rules that slow computing; none: homogeneous"},
+    {"scenario.compute.kind", T::kName, nullptr, 0, 0, rule_kinds, "how slow is drawn"},
+    {"scenario.compute.ranks", T::kRanks, "", 0, 100000, nullptr, "the workers it slows; all if not set"},
+    {"scenario.compute.factor", T::kReal, "", 1e-3, 1e6, nullptr, "constant, bernoulli: slowed by this much"},
+    {"scenario.compute.probability", T::kProbability, "", 0, 1, nullptr, "bernoulli: of being slowed"},
+    {"scenario.compute.scale", T::kReal, "", 0, 1e6, nullptr, "exponential: factor 1 + scale x Exp(1)"},
+    {"scenario.compute.shape", T::kReal, "", kTiny, 1e6, nullptr,
+     "log_normal: sigma (median 1); pareto: alpha (least 1; smaller is heavier)"},
+    {"scenario.compute.per", T::kName, "\"iteration\"", 0, 0, draw_units, "a new draw each iteration, or each slot"},
+    {"scenario.compute.slot", T::kDuration, "\"1s\"", kTiny, kDays, nullptr, "with per = \"time\""},
+    {"scenario.compute.correlated", T::kName, "\"rank\"", 0, 0, draw_groups, "who shares a draw"},
+    {"scenario.compute.from", T::kDuration, "\"0s\"", 0, kDays, nullptr, "the rule holds from here"},
+    {"scenario.compute.until", T::kDuration, "", 0, kDays, nullptr, "to here; to the end if not set"},
+    {"measure.what", T::kName, "\"rate\"", 0, 0, measure_kinds, "what is measured"},
+    {"measure.name", T::kText, "", 0, 0, nullptr, "its name in tables; `what` if it is not set"},
+    {"measure.scenarios", T::kNames, "", 0, 0, nullptr, "only these scenarios; all if not set"},
+};
+
+const Names kLists = {"protocol", "scenario", "measure"};
+
+bool below(const std::string& path, const std::string& prefix) {
+  return prefix.empty() || (path.size() > prefix.size() && path.starts_with(prefix) && path[prefix.size()] == '.');
+}
+
+// Keys of the tables in a list (optimizer.steps.factor) are reached through the list only.
+bool inside_list(const std::string& path) {
+  return std::any_of(kKeys.begin(), kKeys.end(),
+                     [&](const SuiteKey& key) { return key.type == T::kTables && below(path, key.path); });
+}
+
+}  // namespace
+
+const std::vector<SuiteKey>& suite_keys() { return kKeys; }
+
+const SuiteKey* find_key(const std::string& path) {
+  const auto found = std::find_if(kKeys.begin(), kKeys.end(), [&](const SuiteKey& key) { return key.path == path; });
+  return found == kKeys.end() ? nullptr : &*found;
+}
+
+std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+bool is_section_key(const SuiteKey& key) {
+  const std::string path = key.path;
+  const std::string top = path.substr(0, path.find('.'));
+  return top != path && std::find(kLists.begin(), kLists.end(), top) == kLists.end() && !inside_list(path);
+}
+
+bool is_group(const std::string& prefix) {
+  return std::any_of(kKeys.begin(), kKeys.end(), [&](const SuiteKey& key) { return below(key.path, prefix); });
+}
+
+std::vector<std::string> children(const std::string& prefix) {
+  Names names;
+  for (const SuiteKey& key : kKeys) {
+    if (!below(key.path, prefix)) continue;
+    const std::string rest = std::string(key.path).substr(prefix.empty() ? 0 : prefix.size() + 1);
+    const std::string name = rest.substr(0, rest.find('.'));
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::string shorthand(const std::string& group) {
+  for (const char* name : {"name", "kind", "loss"}) {
+    const std::string path = group + "." + name;
+    if (const SuiteKey* key = find_key(path); key != nullptr && is_section_key(*key)) return path;
+  }
+  return "";
+}
+
+std::string resolve_key(const std::vector<std::string>& parts) {
+  const std::string path = join(parts, ".");
+  if (const SuiteKey* key = find_key(path)) return is_section_key(*key) ? path : "";
+  if (const std::string whole = shorthand(path); !whole.empty()) return whole;
+  std::set<std::string> found;
+  for (const SuiteKey& key : kKeys) {
+    const std::string full = key.path;
+    if (!is_section_key(key)) continue;
+    const std::string group = full.substr(0, full.rfind('.'));
+    if (full.ends_with("." + path)) found.insert(full);
+    if (group.ends_with("." + path) && shorthand(group) == full) found.insert(full);
+  }
+  return found.size() == 1 ? *found.begin() : "";
+}
+
+std::vector<std::string> override_names() {
+  Names names;
+  for (const SuiteKey& key : kKeys) {
+    if (!is_section_key(key)) continue;
+    names.emplace_back(key.path);
+    const std::string last = last_part(key.path);
+    if (resolve_key({last}) == key.path) names.push_back(last);
+    const std::string group = std::string(key.path).substr(0, std::string(key.path).rfind('.'));
+    if (shorthand(group) == key.path) names.push_back(last_part(group));
+  }
+  return names;
+}
+
+}  // namespace hopbench

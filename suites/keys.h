@@ -1,0 +1,85 @@
+// Every key of a suite, once: what reads suites, checks them, documents them and completes them goes by this table.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "suites/document.h"
+
+namespace hopbench {
+
+enum class KeyType {
+  kBool,
+  kInteger,
+  kReal,
+  kText,
+  kName,         // one of `choices`
+  kDuration,     // "40ms"
+  kRate,         // "1Gbit/s", or bytes/s as a number
+  kProbability,  // 0.125 or "1/n"
+  kPace,         // "auto", "off" or a time
+  kCount,        // an integer or "auto"
+  kRanks,        // [0, 3]
+  kHosts,        // 2 (so many hosts) or [0, 0, 1, 1] (the host of each worker)
+  kEdges,        // [[0, 1], [1, 0]]
+  kNames,        // ["a", "b"]
+  kTables,       // [{ ... }, ...]: each with the keys below this one's path
+};
+
+struct SuiteKey {
+  const char* path;  // "run.world_size"; of the lists "protocol.label", "scenario.compute.factor"
+  KeyType type;
+  const char* fallback;      // TOML; "" = not set; nullptr = must be given
+  double low = 0, high = 0;  // of numbers (durations in seconds), both included
+  std::vector<std::string> (*choices)() = nullptr;
+  const char* meaning = "";
+};
+
+/// In the order of the documentation. Knobs of protocols are not among them: `hopbench list protocols`.
+const std::vector<SuiteKey>& suite_keys();
+/// nullptr if there is none.
+const SuiteKey* find_key(const std::string& path);
+/// The last part: "world_size".
+std::string last_part(const std::string& path);
+
+/// For people: "integer, 1 to 100000", "one of gloo, sim".
+std::string type_text(const SuiteKey& key);
+/// The row of docs/suites.md: "| `run.world_size` | integer, ... | required | workers ... |".
+std::string markdown_row(const SuiteKey& key);
+
+/// Keys of the sections ([run], [model], ...), which measures, profiles, the matrix and the command line may override.
+bool is_section_key(const SuiteKey& key);
+/// The names that may stand directly below `prefix` ("" = top), lists and groups included.
+std::vector<std::string> children(const std::string& prefix);
+bool is_group(const std::string& prefix);  // some key starts with prefix + "."
+/// A group that is given as a plain value means one of its keys: model.split = "iid" is model.split.kind. "" if none.
+std::string shorthand(const std::string& group);
+
+/// What an override calls a section's key: its whole path, a group's path, or the end of one that only one key has
+/// (samples, pace, dataset.path). "" if there is none.
+std::string resolve_key(const std::vector<std::string>& parts);
+/// All that resolve_key would take, for suggestions and completion.
+std::vector<std::string> override_names();
+
+/// Whether the value is one that the key can have; adds what is wrong with it.
+bool check_value(const SuiteKey& key, const Value& value, Mistakes& mistakes);
+
+/// Values by full path, as one level of precedence gives them.
+using Layer = std::map<std::string, Value>;
+
+/// Reads the entries of a table that holds keys below `prefix` into `layer`: those that are right; the others become
+/// mistakes and their paths go into `bad`.
+void read_keys(const Value& table, const std::string& prefix, Layer& layer, std::set<std::string>& bad,
+               Mistakes& mistakes);
+void read_key(const Entry& entry, const std::string& path, const std::string& where, Layer& layer,
+              std::set<std::string>& bad, Mistakes& mistakes);
+
+// The values of keys that were checked.
+std::int64_t duration_of(const Value& value);  // ns
+double rate_of(const Value& value);            // bytes/s
+double probability_of(const Value& value, int workers);
+
+}  // namespace hopbench

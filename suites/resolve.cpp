@@ -1,0 +1,110 @@
+// The suite as it will run: every default and override written out, as TOML that gives the same trials again.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "suites/draft.h"
+
+namespace hopbench {
+namespace {
+
+std::string line(const std::string& key, const std::string& value) { return fmt::format("{} = {}\n", key, value); }
+
+std::string sections_text(const Layer& layer) {
+  std::string text, open;
+  for (const SuiteKey& key : suite_keys()) {
+    const auto found = layer.find(key.path);
+    if (found == layer.end() || !is_section_key(key)) continue;
+    const std::string path = key.path;
+    const std::string section = path.substr(0, path.find('.'));
+    if (section != open) text += fmt::format("\n[{}]\n", section);
+    open = section;
+    text += line(path.substr(section.size() + 1), to_toml(found->second));
+  }
+  return text;
+}
+
+std::string knob_text(const KnobValue& value) {
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const std::int64_t* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
+  if (const double* real = std::get_if<double>(&value)) return toml_real(*real);
+  return toml_text(std::get<std::string>(value));
+}
+
+std::string variant_text(const Draft& draft, const VariantDraft& variant) {
+  std::string text = "\n[[protocol]]\n" + line("name", toml_text(std::string(variant.protocol->name))) +
+                     line("label", toml_text(variant.label));
+  for (const auto& [name, value] : variant.knobs.all()) text += line(toml_key(name), knob_text(value));
+  for (const auto& [path, value] : variant.optimizer) {
+    if (!optimizer_key_is_forced(draft, path)) text += line(path, to_toml(value));
+  }
+  return text;
+}
+
+// A rule with the defaults of what it leaves out.
+std::string rule_text(const Value& rule) {
+  Value whole = rule;
+  const Entry* per = rule.find("per");
+  const bool by_time = per != nullptr && per->value.text == "time";
+  Mistakes none;
+  for (const std::string& name : children("scenario.compute")) {
+    const SuiteKey* key = find_key("scenario.compute." + name);
+    const bool has_default = key->fallback != nullptr && *key->fallback != '\0';
+    if (!has_default || rule.find(name) != nullptr || (name == "slot" && !by_time)) continue;
+    whole.entries.push_back({name, rule.place, *parse_value(key->fallback, rule.place, none)});
+  }
+  return to_toml(whole);
+}
+
+std::string scenario_text(const ScenarioDraft& scenario) {
+  std::string rules;
+  for (const Value& rule : scenario.rules) rules += (rules.empty() ? "" : ", ") + rule_text(rule);
+  return "\n[[scenario]]\n" + line("name", toml_text(scenario.name)) + line("compute", "[" + rules + "]");
+}
+
+std::string measure_text(const Draft& draft, const MeasureDraft& measure, const Layer& sections) {
+  const bool convergence = measure.what == What::kConvergence;
+  std::string scenarios;
+  for (const ScenarioDraft* scenario : scenarios_of(draft, measure))
+    scenarios += (scenarios.empty() ? "" : ", ") + toml_text(scenario->name);
+  std::string text = "\n[[measure]]\n" + line("what", convergence ? "\"convergence\"" : "\"rate\"") +
+                     line("name", toml_text(measure.name)) + line("scenarios", "[" + scenarios + "]");
+  Layer layer = effective(draft, &measure, {});
+  if (Value& points = layer.at("run.evaluations"); points.is(Value::Type::kText)) {
+    points.type = Value::Type::kInteger;  // "auto" is another number for each kind of measure
+    points.integer = default_evaluations(measure.what);
+  }
+  for (const SuiteKey& key : suite_keys()) {
+    const auto own = layer.find(key.path);
+    const auto common = sections.find(key.path);
+    if (own == layer.end()) continue;
+    const std::string value = to_toml(own->second);
+    if (common == sections.end() || value != to_toml(common->second)) text += line(key.path, value);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string resolved_toml(const Draft& draft) {
+  Layer sections = effective(draft, nullptr, {});
+  if (sections.count("run.reference") == 0)
+    sections["run.reference"] = text_value(draft.variants.front().label, draft.place);
+  std::string text = line("schema", "1") + line("name", toml_text(draft.name)) +
+                     line("summary", toml_text(draft.summary)) + line("tuned", draft.tuned ? "true" : "false") +
+                     sections_text(sections);
+  for (const VariantDraft& variant : draft.variants) text += variant_text(draft, variant);
+  for (const ScenarioDraft& scenario : draft.scenarios) text += scenario_text(scenario);
+  for (const MeasureDraft& measure : draft.measures) text += measure_text(draft, measure, sections);
+  std::string matrix;
+  for (const Axis& axis : draft.axes) {
+    if (axis.path.empty()) continue;
+    Value values;
+    values.type = Value::Type::kArray;
+    values.items = axis.values;
+    matrix += line(toml_key(axis.path), to_toml(values));
+  }
+  return matrix.empty() ? text : text + "\n[matrix]\n" + matrix;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,319 @@
+// Whether a value is one that its key can have, and what it means then.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "backends/base/text.h"
+#include "suites/keys.h"
+
+namespace hopbench {
+namespace {
+
+using T = Value::Type;
+
+std::string number_text(double value) { return fmt::format("{}", value); }
+
+std::string range_text(const SuiteKey& key) {
+  const bool open = key.high >= 1e6;
+  return open ? fmt::format("{} or more", number_text(key.low))
+              : fmt::format("{} to {}", number_text(key.low), number_text(key.high));
+}
+
+bool wrong(const SuiteKey& key, const Value& value, const std::string& wanted, Mistakes& mistakes) {
+  const std::string given = value.is(T::kText) ? fmt::format("\"{}\"", value.text) : type_name(value.type);
+  mistakes.add(value.place, fmt::format("'{}' must be {}, not {}", last_part(key.path), wanted, given));
+  return false;
+}
+
+bool in_range(const SuiteKey& key, double number, const Value& value, Mistakes& mistakes) {
+  if (number >= key.low && number <= key.high) return true;
+  mistakes.add(value.place, fmt::format("'{}' is {}, out of range: it must be {}", last_part(key.path),
+                                        number_text(number), range_text(key)));
+  return false;
+}
+
+bool check_integer(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (!value.is(T::kInteger)) return wrong(key, value, "an integer", mistakes);
+  return in_range(key, double(value.integer), value, mistakes);
+}
+
+bool check_real(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (!value.number()) return wrong(key, value, "a number", mistakes);
+  return in_range(key, value.as_real(), value, mistakes);
+}
+
+bool check_name(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (!value.is(T::kText)) return wrong(key, value, "a name in quotes", mistakes);
+  const std::vector<std::string> known = key.choices();
+  if (std::find(known.begin(), known.end(), value.text) != known.end()) return true;
+  const std::string path = key.path;
+  const std::string last = last_part(path);
+  const std::string group = path.size() > last.size() ? path.substr(0, path.size() - last.size() - 1) : "";
+  std::string message = unknown(last == "name" ? last_part(group) : last, value.text, known);
+  if (value.text.find(',') != std::string::npos) message += " (a comma list is no sweep: see [matrix])";
+  mistakes.add(value.place, message);
+  return false;
+}
+
+bool check_duration(const SuiteKey& key, const Value& value, const char* wanted, Mistakes& mistakes) {
+  long long ns = 0;
+  if (!value.is(T::kText) || !parse_duration(value.text, ns)) return wrong(key, value, wanted, mistakes);
+  if (double(ns) >= key.low * 1e9 - 0.5 && double(ns) <= key.high * 1e9) return true;
+  mistakes.add(value.place, fmt::format("'{}' is {}, out of range: it must be {} and at most {} days",
+                                        last_part(key.path), value.text, key.low > 0 ? "above 0" : "0 or more",
+                                        number_text(std::floor(key.high / 86400))));
+  return false;
+}
+
+bool check_rate(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  double rate = value.number() ? value.as_real() : 0;
+  if (!value.number() && !(value.is(T::kText) && parse_rate(value.text, rate)))
+    return wrong(key, value, "a rate such as \"1Gbit/s\" or \"100MB/s\"", mistakes);
+  return in_range(key, rate, value, mistakes);
+}
+
+// "1/n", "3/16": nothing if it is not of that form. n stands for the number of workers.
+std::optional<double> fraction(const std::string& text, int workers) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) return std::nullopt;
+  const auto part = [workers](const std::string& digits) -> std::optional<double> {
+    if (digits == "n") return workers;
+    double number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error != std::errc() || end != digits.data() + digits.size() || !std::isfinite(number)) return std::nullopt;
+    return number;
+  };
+  const auto above = part(text.substr(0, slash)), below = part(text.substr(slash + 1));
+  if (!above || !below || *below == 0) return std::nullopt;
+  return *above / *below;
+}
+
+bool check_probability(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (value.number()) return in_range(key, value.as_real(), value, mistakes);
+  // Whether 3/n is within 0 to 1 depends on n, which is known later; with n = 1000 it is if it ever can be.
+  const std::optional<double> p = value.is(T::kText) ? fraction(value.text, 1000) : std::nullopt;
+  if (!p) return wrong(key, value, "a number from 0 to 1, or a fraction such as \"1/n\"", mistakes);
+  return in_range(key, *p, value, mistakes);
+}
+
+bool check_ranks(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (!value.is(T::kArray)) return wrong(key, value, "a list of integers", mistakes);
+  if (value.items.empty()) {
+    mistakes.add(value.place, fmt::format("'{}' is empty: leave it out where nobody is meant to be singled out",
+                                          last_part(key.path)));
+    return false;
+  }
+  return std::all_of(value.items.begin(), value.items.end(), [&](const Value& item) {
+    if (!item.is(T::kInteger)) return wrong(key, item, "a list of integers", mistakes);
+    SuiteKey element = key;
+    element.low = 0;
+    return in_range(element, double(item.integer), item, mistakes);
+  });
+}
+
+bool check_edges(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  constexpr const char* kWanted = "a list of pairs of ranks such as [[0, 1], [1, 0]]";
+  if (!value.is(T::kArray)) return wrong(key, value, kWanted, mistakes);
+  for (const Value& edge : value.items) {
+    const bool pair = edge.is(T::kArray) && edge.items.size() == 2 && edge.items[0].is(T::kInteger) &&
+                      edge.items[1].is(T::kInteger) && edge.items[0].integer >= 0 && edge.items[1].integer >= 0 &&
+                      edge.items[0].integer < 100000 && edge.items[1].integer < 100000;
+    if (pair) continue;
+    mistakes.add(edge.place, fmt::format("'{}' must be {}", last_part(key.path), kWanted));
+    return false;
+  }
+  return true;
+}
+
+bool check_names(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  const bool texts = value.is(T::kArray) && !value.items.empty() &&
+                     std::all_of(value.items.begin(), value.items.end(), [](const Value& v) { return v.is(T::kText); });
+  return texts || wrong(key, value, "a list of names", mistakes);
+}
+
+bool check_tables(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  const std::string path = key.path;
+  if (!value.is(T::kArray)) return wrong(key, value, "a list of tables", mistakes);
+  std::set<std::string> bad;
+  for (const Value& item : value.items) {
+    if (!item.is(T::kTable)) {
+      wrong(key, item, "a list of tables", mistakes);
+      bad.insert(path);
+      continue;
+    }
+    Layer layer;
+    read_keys(item, path, layer, bad, mistakes);
+    for (const std::string& child : children(path)) {
+      const SuiteKey* inner = find_key(path + "." + child);
+      if (inner->fallback != nullptr || item.find(child) != nullptr) continue;
+      mistakes.add(item.place, fmt::format("'{}' is missing in {}: {}", child, path, type_text(*inner)));
+      bad.insert(inner->path);
+    }
+  }
+  return bad.empty();
+}
+
+bool check_text(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (!value.is(T::kText)) return wrong(key, value, "a text in quotes", mistakes);
+  // Names are parts of trial ids, of lines in logs and of cells in tables.
+  const std::string last = last_part(key.path);
+  if (last != "name" && last != "label") return true;
+  const bool clean = !value.text.empty() && std::none_of(value.text.begin(), value.text.end(), [](unsigned char c) {
+    return c < 0x20 || c == 0x7f || c == '/';
+  });
+  if (clean && value.text.front() != ' ' && value.text.back() != ' ') return true;
+  mistakes.add(value.place, fmt::format("'{}' must be a name without '/', line breaks and outer blanks", last));
+  return false;
+}
+
+bool check_pace(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (value.is(T::kText) && (value.text == "auto" || value.text == "off")) return true;
+  return check_duration(key, value, "\"auto\", \"off\" or a time such as \"40ms\"", mistakes);
+}
+
+bool check_count(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (value.is(T::kText) && value.text == "auto") return true;
+  if (!value.is(T::kInteger)) return wrong(key, value, "an integer or \"auto\"", mistakes);
+  return in_range(key, double(value.integer), value, mistakes);
+}
+
+std::string where_text(const std::string& prefix) {
+  if (prefix.empty()) return "at the top";
+  return (prefix == "protocol" || prefix == "scenario" || prefix == "measure") ? "in [[" + prefix + "]]"
+                                                                               : "in [" + prefix + "]";
+}
+
+}  // namespace
+
+bool check_value(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  switch (key.type) {
+    case KeyType::kBool:
+      return value.is(T::kBool) || wrong(key, value, "true or false", mistakes);
+    case KeyType::kInteger:
+      return check_integer(key, value, mistakes);
+    case KeyType::kReal:
+      return check_real(key, value, mistakes);
+    case KeyType::kText:
+      return check_text(key, value, mistakes);
+    case KeyType::kName:
+      return check_name(key, value, mistakes);
+    case KeyType::kDuration:
+      return check_duration(key, value, "a time such as \"40ms\", \"1.5s\" or \"2min\"", mistakes);
+    case KeyType::kRate:
+      return check_rate(key, value, mistakes);
+    case KeyType::kProbability:
+      return check_probability(key, value, mistakes);
+    case KeyType::kPace:
+      return check_pace(key, value, mistakes);
+    case KeyType::kCount:
+      return check_count(key, value, mistakes);
+    case KeyType::kRanks:
+      return check_ranks(key, value, mistakes);
+    case KeyType::kHosts:
+      return value.is(T::kInteger) ? check_integer(key, value, mistakes) : check_ranks(key, value, mistakes);
+    case KeyType::kEdges:
+      return check_edges(key, value, mistakes);
+    case KeyType::kNames:
+      return check_names(key, value, mistakes);
+    case KeyType::kTables:
+      return check_tables(key, value, mistakes);
+  }
+  return false;
+}
+
+void read_key(const Entry& entry, const std::string& path, const std::string& where, Layer& layer,
+              std::set<std::string>& bad, Mistakes& mistakes) {
+  if (const SuiteKey* key = find_key(path)) {
+    if (check_value(*key, entry.value, mistakes)) {
+      layer[path] = entry.value;
+    } else {
+      bad.insert(path);
+    }
+  } else if (is_group(path) && entry.value.is(T::kTable)) {
+    read_keys(entry.value, path, layer, bad, mistakes);
+  } else if (const std::string whole = shorthand(path); !whole.empty()) {
+    read_key(entry, whole, where, layer, bad, mistakes);
+  } else if (is_group(path)) {
+    mistakes.add(entry.place, fmt::format("'{}' must be a table: [{}]", path, path));
+  } else {
+    const std::size_t dot = path.rfind('.');
+    const std::vector<std::string> known = children(dot == std::string::npos ? "" : path.substr(0, dot));
+    mistakes.add(entry.place, unknown("key", last_part(path), known, where));
+  }
+}
+
+void read_keys(const Value& table, const std::string& prefix, Layer& layer, std::set<std::string>& bad,
+               Mistakes& mistakes) {
+  for (const Entry& entry : table.entries)
+    read_key(entry, prefix.empty() ? entry.key : prefix + "." + entry.key, where_text(prefix), layer, bad, mistakes);
+}
+
+std::int64_t duration_of(const Value& value) {
+  long long ns = 0;
+  HB_ASSERT(parse_duration(value.text, ns));
+  return ns;
+}
+
+double rate_of(const Value& value) {
+  double rate = value.number() ? value.as_real() : 0;
+  if (!value.number()) HB_ASSERT(parse_rate(value.text, rate));
+  return rate;
+}
+
+double probability_of(const Value& value, int workers) {
+  if (value.number()) return value.as_real();
+  const std::optional<double> p = fraction(value.text, workers);
+  HB_ASSERT(p.has_value());
+  return *p;
+}
+
+std::string type_text(const SuiteKey& key) {
+  switch (key.type) {
+    case KeyType::kBool:
+      return "true or false";
+    case KeyType::kInteger:
+      return "integer, " + range_text(key);
+    case KeyType::kReal:
+      return "number, " + range_text(key);
+    case KeyType::kText:
+      return "text";
+    case KeyType::kName:
+      return "one of " + join(key.choices(), ", ");
+    case KeyType::kDuration:
+      return "time";
+    case KeyType::kRate:
+      return "rate";
+    case KeyType::kProbability:
+      return "0 to 1, or \"1/n\"";
+    case KeyType::kPace:
+      return "\"auto\", \"off\" or a time";
+    case KeyType::kCount:
+      return "\"auto\" or integer, " + range_text(key);
+    case KeyType::kRanks:
+      return "list of ranks";
+    case KeyType::kHosts:
+      return "integer, or a list of hosts";
+    case KeyType::kEdges:
+      return "list of pairs";
+    case KeyType::kNames:
+      return "list of names";
+    case KeyType::kTables:
+      return "list of tables";
+  }
+  return "";
+}
+
+std::string markdown_row(const SuiteKey& key) {
+  const std::string fallback = key.fallback == nullptr                  ? "**required**"
+                               : std::string_view(key.fallback).empty() ? "not set"
+                                                                        : fmt::format("`{}`", key.fallback);
+  // Which names there are depends on the build: they are listed by the program, not here.
+  const bool listed =
+      key.type == KeyType::kName && std::string_view(key.meaning).find("hopbench list") != std::string_view::npos;
+  return fmt::format("| `{}` | {} | {} | {} |", key.path, listed ? "a name" : type_text(key), fallback, key.meaning);
+}
+
+}  // namespace hopbench
