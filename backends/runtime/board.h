@@ -37,20 +37,27 @@ class Board {
  public:
   /// Creates a board (launcher) and keeps the descriptor open for children to inherit.
   static std::unique_ptr<Board> create(int ranks, std::int64_t credits);
-  /// Maps the one behind an inherited descriptor (rank).
+  /// Maps the one behind an inherited descriptor (rank), and owns the descriptor from then on.
   static std::unique_ptr<Board> attach(int fd, int ranks);
   ~Board();
 
+  Board(const Board&) = delete;
+  Board& operator=(const Board&) = delete;
+
   int fd() const { return fd_; }
+  int ranks() const { return ranks_; }
   RankSlot& slot(int rank);
+  const RankSlot& slot(int rank) const { return const_cast<Board*>(this)->slot(rank); }
   Credits& credits();
 
  private:
-  Board(int fd, int ranks, bool create, std::int64_t credits);
-  int fd_ = -1;
-  int ranks_ = 0;
+  Board(int fd, int ranks);  // owns fd
+  void map();
+
+  const int fd_;
+  const int ranks_;
+  const std::size_t bytes_;
   void* memory_ = nullptr;
-  std::size_t bytes_ = 0;
 };
 
 }  // namespace hopbench

@@ -29,8 +29,11 @@ struct LaunchOptions {
   Duration stall_timeout{std::chrono::seconds(60)};  // no rank got anything done for this long
   Duration trial_timeout{std::chrono::minutes(30)};
   Duration grace{std::chrono::milliseconds(500)};  // between asking survivors to end and killing them
-  const std::atomic<int>* interrupts = nullptr;    // rises with every ^C: 1 end the trial, 2 kill at once
-  std::function<void(const Board&)> progress;      // called about every 100 ms
+  /// A rank that dies after the start (by a signal, or by exiting without result and error) does not end the trial: for
+  /// protocols that go on without it. A rank that fails still does.
+  bool survivors_go_on = false;
+  const std::atomic<int>* interrupts = nullptr;  // rises with every ^C: 1 end the trial, 2 kill at once
+  std::function<void(const Board&)> progress;    // called about every 100 ms
 };
 
 struct RankOutcome {
@@ -40,7 +43,7 @@ struct RankOutcome {
 };
 
 struct LaunchResult {
-  bool ok = false;
+  bool ok = false;  // every rank delivered (with survivors_go_on: every survivor, and there is one)
   bool interrupted = false;
   std::string reason;  // one line, the cause first: "rank 3 was killed by signal 9 (SIGKILL) while waiting in iteration
                        // 17: ..."
@@ -48,9 +51,12 @@ struct LaunchResult {
   double wall_s = 0;
 };
 
+/// To be called on a thread that outlives the call's caller (the main one): ranks die with the thread that started
+/// them. Throws Error only if it cannot start processes at all.
 LaunchResult launch(const LaunchOptions& options);
 
-/// The rank's side: file descriptors 3 (control) and 4 (board) are inherited.
+/// The rank's side: file descriptors 3 (control) and 4 (board) are inherited. Opening it also prepares the process as
+/// real trials want it: SCHED_BATCH, timers without slack.
 class ChildChannel : public Meeting {
  public:
   static std::unique_ptr<ChildChannel> open();  // Error if this process was not started by launch()
@@ -64,6 +70,10 @@ class ChildChannel : public Meeting {
   virtual std::int64_t ready() = 0;
   virtual void finish(const std::string& result) = 0;  // the rank's result; then it may exit 0
   virtual void fail(const std::string& error) = 0;     // one line; then it should exit nonzero
+  /// What to do when the launcher asks this rank to end (called once, on a thread of the channel; must not block), say
+  /// to stop the runtime so that logs get written. Without it the process exits at once. It has `grace`, then it is
+  /// killed.
+  virtual void on_end(std::function<void()> action) = 0;
 };
 
 }  // namespace hopbench

@@ -1,0 +1,339 @@
+#include "backends/runtime/process.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "backends/base/error.h"
+#include "backends/runtime/process_impl.h"
+#include "backends/runtime/run_delay.h"
+
+namespace hopbench {
+namespace {
+
+/// Says that this rank is ended by Stop: its peers do not wait for its kBye. Never leaves the runtimes.
+constexpr Kind kServing{0xFFFD};
+
+constexpr Duration kLongWait = std::chrono::hours(1);
+constexpr Duration kNap = std::chrono::milliseconds(100);  // the longest sleep in which an early end goes unnoticed
+
+std::int64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
+
+ProcessRuntime::ProcessRuntime(const ProcessOptions& options, Wire& wire)
+    : impl_(std::make_unique<Impl>(options, wire, *this)) {}
+ProcessRuntime::~ProcessRuntime() = default;
+
+void ProcessRuntime::run(std::function<void()> body, bool must_finish) { impl_->run(body, must_finish); }
+void ProcessRuntime::end() { impl_->end(); }
+Time ProcessRuntime::now() const { return impl_->now(); }
+void ProcessRuntime::post(int to, Message message) { impl_->post(to, std::move(message)); }
+bool ProcessRuntime::await(const Ready& ready, Time deadline, const char* why) {
+  return impl_->await(ready, deadline, why);
+}
+Occupied ProcessRuntime::occupy(Work work) { return impl_->occupy(work); }
+void ProcessRuntime::spawn(std::function<void()> strand) { impl_->spawn(std::move(strand)); }
+Duration ProcessRuntime::contended() const { return impl_->contended(); }
+
+using Impl = ProcessRuntime::Impl;
+
+Impl::Impl(const ProcessOptions& options, Wire& wire, Runtime& runtime)
+    : options_(options),
+      start_ns_(options.start_monotonic_ns != 0 ? options.start_monotonic_ns : monotonic_ns()),
+      wire_(wire),
+      runtime_(runtime),
+      tap_(options.slot, options.observer) {
+  if (options.slot != nullptr || options.observer != nullptr) runtime_.observer = &tap_;
+}
+
+Time Impl::now() const { return Time(Duration(monotonic_ns() - start_ns_)); }
+
+// --- The run
+
+void Impl::run(const std::function<void()>& body, bool must_finish) {
+  sleep_until(Time{});
+  const Duration delay_before = run_delay();
+  {
+    const std::lock_guard turn(baton_);
+    strands_ = 1;
+    must_finish_ = must_finish;
+    show(Phase::kRunning);
+    try {
+      if (!must_finish) tell_peers(kServing);
+      body();
+      body_returned_ = true;
+      tell_peers(kBye);
+      show(Phase::kFinished);
+      await([] { return false; }, kNever, "the other ranks");
+    } catch (const Stop&) {
+    } catch (...) {
+      fail(std::current_exception());
+    }
+    --strands_;
+  }
+  join_strands();
+  delayed_ += run_delay() - delay_before;
+  if (error_) std::rethrow_exception(error_);
+  if (asked_to_end_) throw trial_error("rank " + std::to_string(options_.rank) + " was asked to end");
+}
+
+void Impl::end() {
+  asked_to_end_ = true;
+  wire_.wake();  // a strand that polls will tell the others; one that computes will see it when it is done
+}
+
+void Impl::spawn(std::function<void()> strand) {
+  ++strands_;
+  threads_.emplace_back([this, strand = std::move(strand)] { strand_main(strand); });
+}
+
+void Impl::strand_main(const std::function<void()>& strand) {
+  const std::lock_guard turn(baton_);
+  try {
+    if (!stopping_) strand();
+  } catch (const Stop&) {
+  } catch (...) {
+    fail(std::current_exception());
+  }
+  --strands_;
+  delayed_ += run_delay();
+  call_all();  // it may have been the last that was busy
+}
+
+void Impl::join_strands() {
+  while (true) {
+    std::vector<std::thread> threads;
+    {
+      const std::lock_guard turn(baton_);
+      threads.swap(threads_);
+    }
+    if (threads.empty()) return;
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+void Impl::fail(std::exception_ptr error) {
+  if (!error_) error_ = std::move(error);
+  stop();
+}
+
+void Impl::stop() {
+  stopping_ = true;
+  call_all();
+}
+
+/// Whether the rank is over, asked by a strand that is about to block with everything delivered that has arrived.
+bool Impl::over() const {
+  if (must_finish_ && !body_returned_) return false;
+  for (int peer : options_.peers) {
+    if (left_.count(peer) == 0 && serving_.count(peer) == 0) return false;
+  }
+  for (const auto& [peer, messages] : outbox_) {
+    if (!messages.empty()) return false;
+  }
+  const auto blocked = std::count_if(waiters_.begin(), waiters_.end(), [](const Waiter* w) { return !w->called; });
+  return blocked == strands_;
+}
+
+// --- Turns
+
+bool Impl::await(const Ready& ready, Time deadline, const char* why) {
+  // The caller holds the baton and goes on holding it, however this ends.
+  struct Turn {
+    std::unique_lock<std::mutex> lock;
+    ~Turn() { lock.release(); }
+  } turn{std::unique_lock(baton_, std::adopt_lock)};
+  struct Place {  // among the waiters
+    Impl& impl;
+    Waiter& me;
+    bool taken = false;
+    ~Place() {
+      if (!taken) return;
+      std::erase(impl.waiters_, &me);
+      impl.pass_on_polling();
+      impl.show(Phase::kRunning);
+    }
+  };
+  Waiter me{ready, true, {}};
+  Place place{*this, me};
+  beat();
+  while (true) {
+    if (asked_to_end_ && !stopping_) stop();
+    if (stopping_) throw Stop{};
+    drain();
+    if (ready()) return true;
+    if (deadline != kNever && now() >= deadline) return false;
+    if (!std::exchange(place.taken, true)) waiters_.push_back(&me);
+    let_others_look();
+    show(Phase::kWaiting, why);
+    me.called = false;
+    if (over()) {
+      stop();
+    } else {
+      block(me, deadline, turn.lock);
+    }
+    me.called = true;
+  }
+}
+
+void Impl::block(Waiter& me, Time deadline, std::unique_lock<std::mutex>& turn) {
+  if (poller_ == nullptr) {
+    poller_ = &me;
+    const Duration left = deadline == kNever ? kLongWait : deadline - now();
+    turn.unlock();
+    wire_.wait(std::max(Duration{}, left));
+    turn.lock();
+    poller_ = nullptr;
+    return;
+  }
+  const auto until = std::chrono::steady_clock::time_point(
+      Duration(start_ns_) +
+      (deadline == kNever ? (now() + kLongWait).time_since_epoch() : deadline.time_since_epoch()));
+  me.changed.wait_until(turn, until, [&] { return me.called; });
+}
+
+void Impl::call(Waiter& waiter) {
+  if (std::exchange(waiter.called, true)) return;
+  if (poller_ == &waiter) {
+    wire_.wake();
+  } else {
+    waiter.changed.notify_one();
+  }
+}
+
+void Impl::call_all() {
+  for (Waiter* waiter : waiters_) call(*waiter);
+}
+
+/// To be done whenever a strand gives its turn away: what it did may be what another waits for.
+void Impl::let_others_look() {
+  for (Waiter* waiter : waiters_) {
+    if (waiter->called) continue;
+    bool wake = true;
+    try {
+      wake = waiter->ready();
+    } catch (...) {  // it will come out where it belongs: in that strand
+    }
+    if (wake) call(*waiter);
+  }
+}
+
+/// Somebody must wait on the wire as long as anybody waits at all.
+void Impl::pass_on_polling() {
+  if (poller_ != nullptr || waiters_.empty()) return;
+  for (const Waiter* waiter : waiters_) {
+    if (waiter->called) return;  // it will find that nobody polls
+  }
+  call(*waiters_.front());
+}
+
+// --- Messages
+
+void Impl::post(int to, Message message) {
+  message.from = options_.rank;
+  if (message.bytes == 0) message.bytes = kHeaderBytes + static_cast<std::int64_t>(message.body.size() * sizeof(float));
+  beat();
+  announce(EventKind::kSend, to, message);
+  if (to == options_.rank) {
+    to_self_.push_back(std::move(message));
+  } else {
+    hand_over(to, std::move(message));
+  }
+}
+
+void Impl::hand_over(int to, Message message) {
+  std::deque<Message>& waiting = outbox_[to];
+  if (!waiting.empty() || !wire_.try_send(to, message)) waiting.push_back(std::move(message));
+}
+
+void Impl::tell_peers(Kind kind) {
+  for (int peer : options_.peers) {
+    hand_over(peer, {.from = options_.rank, .kind = kind, .words = {}, .body = {}, .bytes = kHeaderBytes});
+  }
+}
+
+/// Takes in all that has arrived, and sends what waits for room.
+void Impl::drain() {
+  for (auto& [peer, messages] : outbox_) {
+    while (!messages.empty() && wire_.try_send(peer, messages.front())) messages.pop_front();
+  }
+  while (!to_self_.empty()) {
+    Message message = std::move(to_self_.front());
+    to_self_.pop_front();
+    arrive(std::move(message));
+  }
+  while (auto message = wire_.poll()) arrive(std::move(*message));
+}
+
+void Impl::arrive(Message message) {
+  beat();
+  if (message.kind == kServing) {
+    serving_.insert(message.from);
+    return;
+  }
+  if (message.kind == kBye || message.kind == kGone) {
+    left_.insert(message.from);
+    if (message.kind == kGone) outbox_[message.from].clear();
+    runtime_.mailbox.put(std::move(message));
+    return;
+  }
+  const Message about{message.from, message.kind, message.iter, message.words, {}, message.bytes};
+  const bool kept = runtime_.mailbox.put(std::move(message));
+  announce(kept ? EventKind::kDeliver : EventKind::kDrop, about.from, about);
+}
+
+void Impl::announce(EventKind what, int peer, const Message& message) {
+  if (options_.observer == nullptr) return;
+  Event event;
+  event.time = now();
+  event.rank = options_.rank;
+  event.what = what;
+  event.iter = message.iter;
+  event.peer = peer;
+  event.kind = static_cast<std::uint16_t>(message.kind);
+  event.count = message.words.size() > 0 ? message.words[0] : 0;
+  options_.observer->on(event);
+}
+
+// --- The board
+
+void Impl::Tap::on(const Event& event) {
+  if (slot_ != nullptr && event.what == EventKind::kEnter) slot_->iteration = event.iter;
+  if (slot_ != nullptr && event.what == EventKind::kGradient) slot_->loss = static_cast<float>(event.value);
+  if (observer_ != nullptr) observer_->on(event);
+}
+
+void Impl::beat() {
+  if (options_.slot != nullptr) options_.slot->beats.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Impl::show(Phase phase, const char* why) {
+  RankSlot* const slot = options_.slot;
+  if (slot == nullptr) return;
+  if (computing_ > 0) phase = Phase::kComputing;
+  if (body_returned_) phase = Phase::kFinished;
+  slot->phase.store(phase, std::memory_order_relaxed);
+  if (phase == Phase::kWaiting) std::strncpy(slot->waiting_for, why, sizeof slot->waiting_for - 1);
+}
+
+// --- Sleeping
+
+void Impl::sleep_until(Time when) const {
+  while (!stopping_ && !asked_to_end_) {
+    const Time here = now();
+    if (here >= when) return;
+    const std::int64_t until = start_ns_ + std::min(when, here + kNap).time_since_epoch().count();
+    const timespec wake{until / 1'000'000'000, until % 1'000'000'000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, nullptr);
+  }
+}
+
+}  // namespace hopbench

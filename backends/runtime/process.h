@@ -4,7 +4,8 @@
 // wait one polls the Wire, the others sleep.
 //
 // Pacing. With `pace` on, work with a cost occupies wall time `cost` from its start: the real arithmetic first, then
-// sleep to the deadline, milestones at their times; work that outlasts its cost is an overrun. So a rank's iteration
+// sleep to the deadline, milestones at their times (where the job is still busy then: as soon as it says `reached`, or
+// is done); work that outlasts its cost is an overrun. So a rank's iteration
 // takes what the trial says whatever the other ranks do to the cores. With `pace` off the work takes the time it takes,
 // and a slowdown is added as sleep in proportion. Vector operations (yields = false) take their real time in both.
 #pragma once
@@ -23,7 +24,8 @@ struct ProcessOptions {
   int rank = 0, size = 1;
   std::vector<int> peers;  // connected ranks, ascending
   bool pace = true;
-  std::int64_t start_monotonic_ns = 0;  // the trial's Time{} on CLOCK_MONOTONIC, the same for all ranks of a machine
+  std::int64_t start_monotonic_ns = 0;  // the trial's Time{} on CLOCK_MONOTONIC, the same for all ranks of a machine;
+                                        // 0: now
   RankSlot* slot = nullptr;             // where to show what this rank does; may be null
   Observer* observer = nullptr;
 };
@@ -35,8 +37,12 @@ class ProcessRuntime : public Runtime {
 
   /// Runs the body and every strand it spawns until the rank ends: a worker's body has returned (or a server's has been
   /// ended by Stop), all peers said kBye or are gone, and nothing that has arrived can wake a waiting strand. Says kBye
-  /// to all when the body returns. Rethrows what a strand threw.
+  /// to all when the body returns. Peers that are servers are not waited for. Rethrows what a strand threw. Starts at
+  /// Time{}. Then the wire is to be closed: only that tells peers of a rank that was ended by Stop.
   void run(std::function<void()> body, bool must_finish = true);
+
+  /// Ends the run before its time: every strand gets Stop, run throws Error. From any thread; never blocks.
+  void end();
 
   Time now() const override;
   void post(int to, Message message) override;
@@ -44,11 +50,13 @@ class ProcessRuntime : public Runtime {
   Occupied occupy(Work work) override;
   void spawn(std::function<void()> strand) override;
 
-  /// Run delay (schedstat) met outside compute slots and past their deadlines: what makes a paced trial cpu-contended.
+  /// Run delay (schedstat) that the strands met outside compute slots and past their deadlines: what makes a paced
+  /// trial cpu-contended; unpaced, all of it. The transport's own threads are not in it. To be asked after the run.
   Duration contended() const;
 
- private:
   class Impl;
+
+ private:
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,216 @@
+// Gloo's TCP transport as a Wire: messages between pairs, not Gloo's collectives.
+#include <csignal>
+#include <exception>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "backends/base/error.h"
+#include "backends/transport/wire.h"
+
+#ifdef HB_HAVE_GLOO
+
+#include <gloo/transport/context.h>
+#include <gloo/transport/device.h>
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include "backends/transport/gloo_link.h"
+
+namespace hopbench {
+namespace {
+
+using Links = std::map<int, std::unique_ptr<GlooLink>>;
+
+constexpr int kAttempts = 4;  // to form a mesh of which a stranger takes a connection
+
+std::shared_ptr<gloo::transport::Device> open_device(const std::string& interface) {
+  gloo::transport::tcp::attr attr;
+  if (interface.empty()) {
+    attr.hostname = "127.0.0.1";
+  } else {
+    attr.iface = interface;
+  }
+  try {
+    return gloo::transport::tcp::CreateDevice(attr);
+  } catch (const std::exception& e) {
+    throw environment_error("cannot use network interface '" + (interface.empty() ? "lo" : interface) +
+                            "' with Gloo: " + e.what() + ": name one that `ip address` lists");
+  }
+}
+
+/// Connects all of `links` at once, each to its blob; returns what went wrong for each (empty: nothing).
+std::vector<std::string> connect_all(const std::vector<std::unique_ptr<GlooLink>>& links,
+                                     const std::vector<std::string>& blobs) {
+  std::vector<std::string> wrong(links.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    threads.emplace_back([&, i] { wrong[i] = links[i]->connect(blobs[i]); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return wrong;
+}
+
+/// Anybody may connect to a listening pair before its peer does. Then the tokens do not match, both ends learn so from
+/// each other's verdict, and this pair alone is made anew.
+Links form_mesh(const WireOptions& options, Meeting& meeting, std::shared_ptr<gloo::transport::Device> device) {
+  Links links;
+  std::vector<int> missing = options.peers;
+  std::string why;
+  for (int attempt = 0; attempt < kAttempts && !missing.empty(); ++attempt) {
+    std::vector<std::unique_ptr<GlooLink>> fresh;
+    std::vector<std::string> blobs;
+    for (int peer : missing) {
+      const Duration limit = options.connect_timeout / kAttempts;
+      fresh.push_back(std::make_unique<GlooLink>(options.rank, peer, device, limit));
+      blobs.push_back(fresh.back()->blob());
+    }
+    const auto wrong = connect_all(fresh, meeting.exchange(missing, blobs));
+    const auto their_wrong = meeting.exchange(missing, wrong);
+    std::vector<int> still_missing;
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+      if (wrong[i].empty() && their_wrong[i].empty()) {
+        links[missing[i]] = std::move(fresh[i]);
+        continue;
+      }
+      still_missing.push_back(missing[i]);
+      why = "rank " + std::to_string(options.rank) + " cannot connect to rank " + std::to_string(missing[i]) +
+            " over Gloo: " +
+            (wrong[i].empty() ? "rank " + std::to_string(missing[i]) + " says: " + their_wrong[i] : wrong[i]);
+    }
+    missing = std::move(still_missing);
+  }
+  if (!missing.empty()) {
+    throw trial_error(why + ": look whether something else connects to the ports of this machine");
+  }
+  return links;
+}
+
+class GlooWire : public Wire {
+ public:
+  GlooWire(const WireOptions& options, Meeting& meeting)
+      : rank_(options.rank), device_(open_device(options.interface)), links_(form_mesh(options, meeting, device_)) {
+    for (auto& [peer, link] : links_) link->start(inbox_);
+    watching_ = std::thread([this] { watch(); });
+  }
+
+  ~GlooWire() override {
+    {
+      const std::lock_guard lock(watch_mutex_);
+      stopping_ = true;
+      if (watch_ != nullptr) watch_->abortWaitRecv();
+    }
+    watching_.join();
+    links_.clear();
+  }
+
+  bool try_send(int to, const Message& message) override {
+    const auto link = links_.find(to);
+    HB_ASSERT_MSG(link != links_.end(), "rank " + std::to_string(rank_) + " is not connected to " + std::to_string(to));
+    return link->second->try_send(message);
+  }
+
+  std::optional<Message> poll() override {
+    const std::lock_guard lock(inbox_.mutex);
+    if (inbox_.arrived.empty()) return std::nullopt;
+    Message message = std::move(inbox_.arrived.front());
+    inbox_.arrived.pop_front();
+    return message;
+  }
+
+  void wait(Duration timeout) override {
+    const auto until = std::chrono::steady_clock::now() + std::min<Duration>(timeout, std::chrono::hours(1));
+    std::unique_lock lock(inbox_.mutex);
+    inbox_.changed.wait_until(lock, until, [&] { return !inbox_.arrived.empty() || inbox_.woken || inbox_.room; });
+    inbox_.woken = inbox_.room = false;
+  }
+
+  void wake() override {
+    const std::lock_guard lock(inbox_.mutex);
+    inbox_.woken = true;
+    inbox_.changed.notify_one();
+  }
+
+  void close(Duration timeout) override {
+    const auto until = std::chrono::steady_clock::now() + std::min<Duration>(timeout, std::chrono::hours(1000));
+    for (auto& [peer, link] : links_) link->say_bye();
+    std::unique_lock lock(inbox_.mutex);
+    inbox_.changed.wait_until(lock, until, [&] {
+      for (const auto& [peer, link] : links_) {
+        if (!link->finished()) return false;
+      }
+      return true;
+    });
+  }
+
+ private:
+  /// One receive that nothing is ever sent for, posted on every pair that lives: it ends by a pair's death only.
+  void watch() {
+    const auto context = device_->createContext(0, 1);
+    std::vector<GlooLink*> alive;
+    for (auto& [peer, link] : links_) alive.push_back(link.get());
+    while (true) {
+      char nothing = 0;
+      const auto buffer = context->createUnboundBuffer(&nothing, 1);
+      {
+        const std::lock_guard lock(watch_mutex_);
+        if (stopping_) return;
+        watch_ = buffer.get();
+      }
+      std::erase_if(alive, [&](GlooLink* link) {
+        const bool dead = !link->watch(*buffer);
+        if (dead) link->died();
+        return dead;
+      });
+      try {
+        buffer->waitRecv(nullptr, std::chrono::hours(24 * 365));
+      } catch (const std::exception&) {  // somebody died: found above
+      }
+      const std::lock_guard lock(watch_mutex_);
+      watch_ = nullptr;
+    }
+  }
+
+  const int rank_;
+  std::shared_ptr<gloo::transport::Device> device_;
+  GlooInbox inbox_;
+  Links links_;
+
+  std::mutex watch_mutex_;
+  gloo::transport::UnboundBuffer* watch_ = nullptr;
+  bool stopping_ = false;
+  std::thread watching_;
+};
+
+std::string unavailable() { return ""; }
+
+std::unique_ptr<Wire> connect(const WireOptions& options, Meeting& meeting) {
+  // Gloo writes to sockets whose other end may be gone; it expects an error, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+  return std::make_unique<GlooWire>(options, meeting);
+}
+
+}  // namespace
+
+extern const Transport kGlooTransport{"gloo", "TCP by Gloo, as Hop's and most decentralised papers' implementations",
+                                      unavailable, connect};
+
+}  // namespace hopbench
+
+#else
+
+namespace hopbench {
+namespace {
+
+std::string unavailable() { return "this build has no Gloo: install libgloo-dev and configure again"; }
+
+std::unique_ptr<Wire> connect(const WireOptions&, Meeting&) { throw environment_error(unavailable()); }
+
+}  // namespace
+
+extern const Transport kGlooTransport{"gloo", "TCP by Gloo", unavailable, connect};
+
+}  // namespace hopbench
+
+#endif

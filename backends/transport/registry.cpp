@@ -1,0 +1,28 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "backends/base/error.h"
+#include "backends/base/text.h"
+#include "backends/transport/wire.h"
+
+namespace hopbench {
+
+extern const Transport kGlooTransport;
+
+const std::vector<Transport>& transports() {
+  static const std::vector<Transport> all = {kGlooTransport};
+  return all;
+}
+
+const Transport& find_transport(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Transport& transport : transports()) {
+    if (transport.name == name) return transport;
+    known.emplace_back(transport.name);
+  }
+  throw usage_error("unknown transport '" + name + "': known are " + join(known, ", ") + "." +
+                    did_you_mean(name, known));
+}
+
+}  // namespace hopbench

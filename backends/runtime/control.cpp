@@ -1,0 +1,94 @@
+#include "backends/runtime/control.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace hopbench {
+namespace {
+
+struct Header {
+  std::uint32_t type = 0;
+  std::int32_t peer = 0;
+  std::int64_t value = 0;
+  std::uint64_t bytes = 0;
+};
+
+std::string encoded(const ControlMessage& message) {
+  const Header header{static_cast<std::uint32_t>(message.type), message.peer, message.value, message.text.size()};
+  std::string bytes(sizeof header, '\0');
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes + message.text;
+}
+
+}  // namespace
+
+ControlChannel::~ControlChannel() { close(); }
+
+void ControlChannel::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+void ControlChannel::put(const ControlMessage& message) {
+  outgoing_ += encoded(message);
+  flush();
+}
+
+bool ControlChannel::flush() {
+  while (open() && pending()) {
+    const ssize_t n = send(fd_, outgoing_.data() + sent_, outgoing_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) break;  // no room now, or nobody there any more: `fill` finds out
+    sent_ += static_cast<std::size_t>(n);
+  }
+  if (pending()) return false;
+  outgoing_.clear();
+  sent_ = 0;
+  return true;
+}
+
+bool ControlChannel::fill() {
+  char chunk[64 * 1024];
+  while (open()) {
+    const ssize_t n = recv(fd_, chunk, sizeof chunk, MSG_DONTWAIT);
+    if (n > 0) {
+      incoming_.append(chunk, static_cast<std::size_t>(n));
+    } else if (n == 0) {
+      return false;
+    } else if (errno != EINTR) {
+      return errno == EAGAIN || errno == EWOULDBLOCK;
+    }
+  }
+  return false;
+}
+
+std::optional<ControlMessage> ControlChannel::take() {
+  Header header;
+  if (incoming_.size() - taken_ < sizeof header) return std::nullopt;
+  std::memcpy(&header, incoming_.data() + taken_, sizeof header);
+  if (incoming_.size() - taken_ - sizeof header < header.bytes) return std::nullopt;
+  ControlMessage message{static_cast<ControlType>(header.type), header.peer, header.value,
+                         incoming_.substr(taken_ + sizeof header, header.bytes)};
+  taken_ += sizeof header + header.bytes;
+  if (taken_ == incoming_.size()) {
+    incoming_.clear();
+    taken_ = 0;
+  }
+  return message;
+}
+
+bool write_control(int fd, const ControlMessage& message) {
+  const std::string bytes = encoded(message);
+  for (std::size_t sent = 0; sent < bytes.size();) {
+    const ssize_t n = send(fd, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) sent += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+}  // namespace hopbench

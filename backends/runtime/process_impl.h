@@ -1,0 +1,94 @@
+// The inside of ProcessRuntime; process.cpp has the turns and the messages, process_occupy.cpp the device's time.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "backends/runtime/process.h"
+
+namespace hopbench {
+
+class ProcessRuntime::Impl {
+ public:
+  Impl(const ProcessOptions& options, Wire& wire, Runtime& runtime);
+
+  void run(const std::function<void()>& body, bool must_finish);
+  void end();
+  Time now() const;
+  void post(int to, Message message);
+  bool await(const Ready& ready, Time deadline, const char* why);
+  Occupied occupy(const Work& work);
+  void spawn(std::function<void()> strand);
+  Duration contended() const { return delayed_ - absorbed_; }
+
+ private:
+  struct Waiter {
+    const Ready& ready;
+    bool called = false;  // to look again; false only while it is blocked
+    std::condition_variable changed;
+  };
+  class Slot;
+  /// Sees the node's events on their way to the observer, for the board.
+  class Tap : public Observer {
+   public:
+    Tap(RankSlot* slot, Observer* observer) : slot_(slot), observer_(observer) {}
+    void on(const Event& event) override;
+
+   private:
+    RankSlot* const slot_;
+    Observer* const observer_;
+  };
+
+  // All below are called with the baton, unless they say so.
+  void let_others_look();
+  void call(Waiter& waiter);
+  void call_all();
+  void pass_on_polling();
+  void block(Waiter& me, Time deadline, std::unique_lock<std::mutex>& turn);
+  bool over() const;
+  void stop();
+  void fail(std::exception_ptr error);
+
+  void drain();
+  void arrive(Message message);
+  void hand_over(int to, Message message);
+  void tell_peers(Kind kind);
+  void announce(EventKind what, int peer, const Message& message);
+
+  void strand_main(const std::function<void()>& strand);  // without the baton
+  void join_strands();                                    // without the baton
+  void sleep_until(Time when) const;                      // without the baton; ends early when the run does
+  Occupied occupy_in_turn(const Work& work);
+
+  void beat();
+  void show(Phase phase, const char* why = "");
+
+  const ProcessOptions options_;
+  const std::int64_t start_ns_;
+  Wire& wire_;
+  Runtime& runtime_;
+  Tap tap_;
+
+  std::mutex baton_;              // of what follows
+  std::vector<Waiter*> waiters_;  // oldest first
+  Waiter* poller_ = nullptr;      // the one that waits on the wire
+  std::vector<std::thread> threads_;
+  int strands_ = 0, computing_ = 0;
+  std::map<int, std::deque<Message>> outbox_;  // what the wire had no room for
+  std::deque<Message> to_self_;
+  std::set<int> left_, serving_;  // peers that said kBye or died; peers that are ended by Stop
+  bool must_finish_ = true, body_returned_ = false;
+  std::exception_ptr error_;
+  Duration delayed_{}, absorbed_{};  // of all strands; of that, what a pace made harmless
+
+  std::atomic<bool> stopping_{false}, asked_to_end_{false};
+};
+
+}  // namespace hopbench

@@ -1,0 +1,120 @@
+// Pacing: what the device's time is, with real arithmetic on cores that other ranks use too.
+#include <algorithm>
+#include <utility>
+
+#include "backends/base/error.h"
+#include "backends/runtime/process_impl.h"
+#include "backends/runtime/run_delay.h"
+
+namespace hopbench {
+
+using Impl = ProcessRuntime::Impl;
+
+/// One piece of work while it is done, without the baton.
+class Impl::Slot {
+ public:
+  Slot(Impl& impl, const Work& work) : impl_(impl), work_(work), start_(impl.now()), end_(start_ + work.cost) {
+    if (!impl.options_.pace && work.nominal.count() > 0 && work.cost > work.nominal) {
+      drag_ = to_seconds(work.cost) / to_seconds(work.nominal) - 1;
+    }
+  }
+
+  Occupied run() {
+    const Duration delay_before = run_delay();
+    if (work_.job) work_.job([this](int i) { reached(i); });
+    const Time done = impl_.now();
+    delay_ = run_delay() - delay_before;
+    computed_ = static_cast<int>(work_.milestones.size());
+    if (impl_.options_.pace) {
+      pass_milestones(true);
+      impl_.sleep_until(end_);
+      overrun_ = std::max(Duration{}, done - end_);
+    } else {
+      drag();
+      pass_milestones(false);
+    }
+    return {.took = impl_.now() - start_, .overran = overrun_.count() > 0};
+  }
+
+  /// The run delay that the pace made harmless: all of it, but for what pushed the work past its deadline.
+  Duration absorbed() const { return impl_.options_.pace ? delay_ - std::min(delay_, overrun_) : Duration{}; }
+
+ private:
+  void reached(int i) {
+    computed_ = std::max(computed_, i + 1);
+    if (!impl_.options_.pace) drag();
+    pass_milestones(false);
+  }
+
+  /// Runs the milestones whose results are complete and, where paced, whose time has come or can be waited for.
+  void pass_milestones(bool may_sleep) {
+    for (; passed_ < computed_ && passed_ < static_cast<int>(work_.milestones.size()); ++passed_) {
+      const Work::Milestone& milestone = work_.milestones[static_cast<std::size_t>(passed_)];
+      if (impl_.options_.pace) {
+        const Time due = start_ + scaled(work_.cost, milestone.at);
+        if (impl_.now() < due && !may_sleep) return;
+        impl_.sleep_until(due);
+      }
+      const std::lock_guard turn(impl_.baton_);
+      if (impl_.stopping_) return;
+      if (milestone.then) milestone.then();
+      impl_.drain();
+      impl_.let_others_look();
+    }
+  }
+
+  /// Unpaced: a slowed rank takes longer in proportion, piece by piece, so that its milestones come later as well.
+  void drag() {
+    const Time here = impl_.now();
+    if (drag_ > 0) impl_.sleep_until(here + scaled(here - dragged_to_, drag_));
+    dragged_to_ = impl_.now();
+  }
+
+  Impl& impl_;
+  const Work& work_;
+  const Time start_, end_;
+  double drag_ = 0;
+  Time dragged_to_ = start_;
+  int computed_ = 0, passed_ = 0;  // milestones whose results are complete; which have been run
+  Duration delay_{}, overrun_{};
+};
+
+Occupied Impl::occupy(const Work& work) {
+  beat();
+  if (!work.yields) return occupy_in_turn(work);
+  if (asked_to_end_ && !stopping_) stop();
+  if (stopping_) throw Stop{};
+  ++computing_;
+  show(Phase::kComputing);
+  drain();
+  let_others_look();
+  Slot slot(*this, work);
+  Occupied occupied;
+  {
+    struct Away {  // the baton comes back however this ends
+      Impl& impl;
+      explicit Away(Impl& i) : impl(i) { impl.baton_.unlock(); }
+      ~Away() {
+        impl.baton_.lock();
+        --impl.computing_;
+        impl.show(Phase::kRunning);
+      }
+    } away(*this);
+    occupied = slot.run();
+  }
+  absorbed_ += slot.absorbed();
+  if (stopping_) throw Stop{};
+  return occupied;
+}
+
+Occupied Impl::occupy_in_turn(const Work& work) {
+  const Time start = now();
+  const auto reached = [](int) {};
+  if (work.job) work.job(reached);
+  for (const Work::Milestone& milestone : work.milestones) {
+    if (milestone.then) milestone.then();
+  }
+  return {.took = now() - start, .overran = false};
+}
+
+}  // namespace hopbench

@@ -1,0 +1,84 @@
+#include "backends/runtime/spawn.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "backends/base/error.h"
+#include "backends/runtime/control.h"
+
+namespace hopbench {
+namespace {
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+/// Ranks share the cores: a thread pool of each for itself would fight the others'.
+std::vector<std::string> rank_environment() {
+  std::vector<std::string> result;
+  for (char** variable = environ; *variable != nullptr; ++variable) result.emplace_back(*variable);
+  if (std::getenv("OMP_NUM_THREADS") == nullptr) result.emplace_back("OMP_NUM_THREADS=1");
+  return result;
+}
+
+/// In the child, where only async-signal-safe calls are allowed.
+[[noreturn]] void become_rank(const char* path, char* const* argv, char* const* envp, int control, int board,
+                              pid_t launcher) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != launcher) _exit(kCannotExecute);  // it died before the line above
+  signal(SIGINT, SIG_IGN);
+  signal(SIGTERM, SIG_IGN);
+  // Out of the way first: one of them may be 3 or 4 already.
+  control = fcntl(control, F_DUPFD, kBoardFd + 1);
+  board = fcntl(board, F_DUPFD, kBoardFd + 1);
+  if (dup2(control, kControlFd) < 0 || dup2(board, kBoardFd) < 0) _exit(kCannotExecute);
+  const int nothing = open("/dev/null", O_RDONLY);
+  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);  // the launcher's stdout is for results
+  close_range(kBoardFd + 1, ~0U, 0);
+  execve(path, argv, envp);
+  _exit(kCannotExecute);
+}
+
+}  // namespace
+
+pid_t spawn_rank(const std::vector<std::string>& command, int control, int board) {
+  HB_ASSERT(!command.empty());
+  const bool self = command[0].empty();
+  const std::string path = self ? "/proc/self/exe" : command[0];
+  std::vector<std::string> arguments = command;
+  if (self) arguments[0] = "hopbench";
+  const std::vector<std::string> environment = rank_environment();
+  const std::vector<char*> argv = pointers(arguments), envp = pointers(environment);
+  const pid_t launcher = getpid();
+
+  const pid_t pid = fork();
+  if (pid < 0) {
+    throw environment_error(std::string("cannot start a process for a rank: ") + std::strerror(errno) +
+                            ": use fewer ranks or raise the limit on processes");
+  }
+  if (pid == 0) become_rank(path.c_str(), argv.data(), envp.data(), control, board, launcher);
+  setpgid(pid, pid);  // here too: whoever is first
+  return pid;
+}
+
+char process_state(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= text.size() ? '\0' : text[name_end + 2];
+}
+
+}  // namespace hopbench

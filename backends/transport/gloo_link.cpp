@@ -1,0 +1,342 @@
+#include "backends/transport/gloo_link.h"
+
+#include <gloo/common/error.h>
+#include <gloo/transport/context.h>
+#include <gloo/transport/device.h>
+#include <gloo/transport/pair.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <utility>
+
+namespace hopbench {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Both ends of a pair see themselves as rank 0 of two: Gloo's ranks are local names, they are not on the wire.
+constexpr int kOther = 1;
+enum Slot : std::uint64_t { kFrameSlot, kBodySlot, kTokenSlot, kFarewellSlot, kWatchSlot };
+
+constexpr milliseconds kForever = std::chrono::hours(24 * 365);
+constexpr std::size_t kTokenBytes = 16;
+
+/// The head of a frame; the words follow, then the body if it is small enough.
+struct Head {
+  std::int64_t iter = 0, bytes = 0;
+  std::uint64_t floats = 0;
+  std::uint16_t kind = 0;
+  std::uint8_t words = 0;
+  std::uint8_t bye = 0;
+};
+static_assert(sizeof(Head) + sizeof(std::int64_t) * Words::kMax < GlooLink::kFrameBytes);
+
+std::string random_token() {
+  std::random_device device;
+  std::string token;
+  while (token.size() < kTokenBytes) token.push_back(static_cast<char>(device() & 0xff));
+  return token;
+}
+
+bool fits_in_frame(std::size_t words, std::size_t floats) {
+  return sizeof(Head) + words * sizeof(std::int64_t) + floats * sizeof(float) <= GlooLink::kFrameBytes;
+}
+
+/// The body as host memory: as it is, or a staged copy of what lies on a device.
+Payload on_host(const Payload& body) {
+  if (body.empty() || &body.space() == &host_space()) return body;
+  Vec staged = Vec::uninitialised(body.size());
+  body.space().read(body.data(), staged.mutable_data(), body.size());
+  return staged.share();
+}
+
+}  // namespace
+
+void GlooLink::Waiting::abort() const {
+  if (buffer == nullptr) return;
+  if (direction == Direction::kReceive) {
+    buffer->abortWaitRecv();
+  } else {
+    buffer->abortWaitSend();
+  }
+}
+
+GlooLink::GlooLink(int rank, int peer, std::shared_ptr<gloo::transport::Device> device, Duration timeout)
+    : rank_(rank), peer_(peer), timeout_(timeout), token_(random_token()) {
+  context_ = device->createContext(0, 2);
+  // Gloo waits five times this long for a connection.
+  context_->setTimeout(std::max(milliseconds(1), std::chrono::duration_cast<milliseconds>(timeout / 5)));
+  pair_ = context_->createPair(kOther).get();
+}
+
+GlooLink::~GlooLink() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    receiver_waits_.abort();
+    sender_waits_.abort();
+  }
+  queued_.notify_all();
+  if (receiver_.joinable()) receiver_.join();
+  if (sender_.joinable()) sender_.join();
+}
+
+std::string GlooLink::blob() const {
+  const std::vector<char> address = pair_->address().bytes();
+  return token_ + std::string(address.begin(), address.end());
+}
+
+std::unique_ptr<GlooLink::Buffer> GlooLink::buffer_for(void* data, std::size_t bytes) {
+  return context_->createUnboundBuffer(data, bytes);
+}
+
+std::string GlooLink::connect(const std::string& blob) {
+  if (blob.size() <= kTokenBytes) return "its address is malformed";
+  try {
+    pair_->connect(std::vector<char>(blob.begin() + kTokenBytes, blob.end()));
+    // Whoever connected must know the token that only this peer was told. Nothing else hangs on this context, so a
+    // time-out harms nobody else.
+    std::string theirs = blob.substr(0, kTokenBytes), heard(kTokenBytes, '\0');
+    const auto in = buffer_for(heard.data(), heard.size());
+    const auto out = buffer_for(theirs.data(), theirs.size());
+    in->recv(kOther, kTokenSlot);
+    out->send(kOther, kTokenSlot);
+    const auto limit = std::chrono::duration_cast<milliseconds>(timeout_);
+    if (!in->waitRecv(limit) || !out->waitSend(limit)) return "interrupted";
+    return heard == token_ ? "" : "somebody else connected";
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+void GlooLink::start(GlooInbox& inbox) {
+  inbox_ = &inbox;
+  sent_frame_.memory.resize(kFrameBytes);
+  sent_frame_.buffer = buffer_for(sent_frame_.memory.data(), kFrameBytes);
+  farewell_in_ = buffer_for(&last_in_, 1);
+  farewell_out_ = buffer_for(&last_out_, 1);
+  frames_.resize(kPosted);
+  for (Frame& frame : frames_) {
+    frame.memory.resize(kFrameBytes);
+    frame.buffer = buffer_for(frame.memory.data(), kFrameBytes);
+    post(frame);
+  }
+  receiver_ = std::thread([this] { receive_all(); });
+  sender_ = std::thread([this] { send_all(); });
+}
+
+void GlooLink::post(Frame& frame) {
+  try {
+    frame.buffer->recv(kOther, kFrameSlot);
+    frame.posted = true;
+  } catch (const std::exception&) {
+    frame.posted = false;  // the pair is dead; frames that came before are still to be read
+  }
+}
+
+bool GlooLink::watch(Buffer& buffer) {
+  try {
+    pair_->recv(&buffer, kWatchSlot, 0, 0);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+void GlooLink::died() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(dead_, true)) return;
+  receiver_waits_.abort();
+  sender_waits_.abort();
+  queue_.clear();
+  queued_.notify_all();
+}
+
+/// Waits for an operation that was started on `buffer`. False: it will not complete, or this link is being taken down.
+bool GlooLink::await_done(Waiting& me, Buffer& buffer, Direction direction) {
+  const auto wait = [&](milliseconds limit) {
+    return direction == Direction::kReceive ? buffer.waitRecv(limit) : buffer.waitSend(limit);
+  };
+  const auto settle = [&] {  // returns whether the pair is dead
+    const std::lock_guard lock(mutex_);
+    me = {};
+    return dead_ && !stopping_;
+  };
+  // On a dead pair nothing completes any more: a wait tells only whether it had. It may time out, for there is nothing
+  // left to close.
+  const milliseconds look(1);
+  try {
+    bool dead = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return false;
+      dead = dead_;
+      if (!dead) me = {&buffer, direction};
+    }
+    if (dead) return wait(look);
+    const bool done = wait(kForever);
+    return settle() && !done ? wait(look) : done;
+  } catch (const std::exception&) {
+    settle();
+    return false;
+  }
+}
+
+// --- Receiving
+
+void GlooLink::receive_all() {
+  const bool parted = receive_frames() && part();
+  // A death after the last word is no loss.
+  if (!parted && !bye_delivered_) deliver({.from = peer_, .kind = kGone, .words = {}, .body = {}});
+  finished_ = true;
+  const std::lock_guard lock(inbox_->mutex);
+  inbox_->changed.notify_all();
+}
+
+bool GlooLink::receive_frames() {
+  for (std::size_t i = 0;; i = (i + 1) % frames_.size()) {
+    Frame& frame = frames_[i];
+    if (!frame.posted || !await_done(receiver_waits_, *frame.buffer, Direction::kReceive)) return false;
+    Head head;
+    const char* at = frame.memory.data();
+    std::memcpy(&head, at, sizeof head);
+    at += sizeof head;
+    if (head.bye != 0) return true;
+
+    Message message{.from = peer_, .kind = Kind{head.kind}, .iter = head.iter, .words = {}, .body = {}};
+    message.bytes = head.bytes;
+    for (int w = 0; w < head.words; ++w, at += sizeof(std::int64_t)) {
+      std::int64_t value = 0;
+      std::memcpy(&value, at, sizeof value);
+      message.words.push_back(value);
+    }
+    const bool small = fits_in_frame(head.words, head.floats);
+    if (head.floats > 0 && small) {
+      Vec body = Vec::uninitialised(head.floats);
+      std::memcpy(body.mutable_data(), at, head.floats * sizeof(float));
+      message.body = body.share();
+    }
+    post(frame);
+    if (!small && !receive_body(message, head.floats)) return false;
+    deliver(std::move(message));
+  }
+}
+
+bool GlooLink::receive_body(Message& message, std::size_t floats) {
+  Vec body = Vec::uninitialised(floats);
+  const auto buffer = buffer_for(body.mutable_data(), floats * sizeof(float));
+  try {
+    buffer->recv(kOther, kBodySlot);
+  } catch (const std::exception&) {
+    return false;
+  }
+  if (!await_done(receiver_waits_, *buffer, Direction::kReceive)) return false;
+  message.body = body.share();
+  return true;
+}
+
+/// The peer sends no more. Tells it that all of it came, and stays until the peer says the same: whoever hangs up
+/// earlier would have the kernel throw away what the other has not read yet.
+bool GlooLink::part() {
+  if (!bye_delivered_) deliver({.from = peer_, .kind = kBye, .words = {}, .body = {}});
+  try {
+    farewell_in_->recv(kOther, kFarewellSlot);
+    farewell_out_->send(kOther, kFarewellSlot);
+  } catch (const std::exception&) {
+    return false;
+  }
+  return await_done(receiver_waits_, *farewell_out_, Direction::kSend) &&
+         await_done(receiver_waits_, *farewell_in_, Direction::kReceive);
+}
+
+void GlooLink::deliver(Message message) {
+  if (message.kind == kBye) bye_delivered_ = true;
+  const std::lock_guard lock(inbox_->mutex);
+  inbox_->arrived.push_back(std::move(message));
+  inbox_->changed.notify_one();
+}
+
+// --- Sending
+
+bool GlooLink::try_send(const Message& message) {
+  const std::lock_guard lock(mutex_);
+  if (dead_) return true;
+  if (queue_.size() == kQueue) {
+    refused_ = true;
+    return false;
+  }
+  queue_.push_back({message, false});
+  queued_.notify_one();
+  return true;
+}
+
+void GlooLink::say_bye() {
+  const std::lock_guard lock(mutex_);
+  if (dead_) return;
+  queue_.push_back({{}, true});
+  queued_.notify_one();
+}
+
+void GlooLink::send_all() {
+  while (const auto outgoing = next_outgoing()) {
+    if (!transmit(*outgoing) || outgoing->bye) return;
+  }
+}
+
+std::optional<GlooLink::Outgoing> GlooLink::next_outgoing() {
+  std::optional<Outgoing> next;
+  bool room = false;
+  {
+    std::unique_lock lock(mutex_);
+    queued_.wait(lock, [&] { return !queue_.empty() || stopping_ || dead_; });
+    if (stopping_ || dead_) return std::nullopt;
+    next = std::move(queue_.front());
+    queue_.pop_front();
+    if (queue_.size() <= kQueue / 2) room = std::exchange(refused_, false);
+  }
+  if (room) {
+    const std::lock_guard lock(inbox_->mutex);
+    inbox_->room = true;
+    inbox_->changed.notify_one();
+  }
+  return next;
+}
+
+bool GlooLink::transmit(const Outgoing& outgoing) {
+  const Message& message = outgoing.message;
+  const Payload body = on_host(message.body);
+  Head head{.iter = message.iter, .bytes = message.bytes, .floats = body.size()};
+  head.kind = static_cast<std::uint16_t>(message.kind);
+  head.words = static_cast<std::uint8_t>(message.words.size());
+  head.bye = outgoing.bye ? 1 : 0;
+
+  char* at = sent_frame_.memory.data();
+  const auto put = [&](const void* data, std::size_t bytes) {
+    std::memcpy(at, data, bytes);
+    at += bytes;
+  };
+  put(&head, sizeof head);
+  if (message.words.size() > 0) put(message.words.begin(), message.words.size() * sizeof(std::int64_t));
+  const bool small = fits_in_frame(message.words.size(), body.size());
+  if (small && !body.empty()) put(body.data(), body.size() * sizeof(float));
+
+  // Gloo reads from the body, though its interface has one kind of buffer only.
+  std::unique_ptr<Buffer> large;
+  try {
+    const auto bytes = static_cast<std::size_t>(at - sent_frame_.memory.data());
+    sent_frame_.buffer->send(kOther, kFrameSlot, 0, bytes);
+    if (!small) {
+      large = buffer_for(const_cast<float*>(body.data()), body.size() * sizeof(float));
+      large->send(kOther, kBodySlot);
+    }
+  } catch (const std::exception&) {
+    return false;
+  }
+  return await_done(sender_waits_, *sent_frame_.buffer, Direction::kSend) &&
+         (small || await_done(sender_waits_, *large, Direction::kSend));
+}
+
+}  // namespace hopbench

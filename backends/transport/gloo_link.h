@@ -1,0 +1,129 @@
+// One peer over Gloo: a pair with a context of its own, a thread that receives and a thread that sends.
+//
+// What Gloo's source makes necessary:
+// - A wait that times out closes every pair of its context. So each pair has a context to itself, and no wait has a
+//   time-out except on a pair that is dead already.
+// - When a pair dies, Gloo wakes whoever waits for an operation that has not begun. It forgets the receive that is
+// being
+//   filled and the send that is being written. So one thread of the wire watches all pairs through a receive that
+//   never begins, and `died` aborts what Gloo forgot.
+// - A receive that had completed before the death still counts: see `await_done`.
+// - A send completes only when its receive is posted. So several small receives are always posted, and a large body's
+//   as soon as its header is here.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backends/runtime/message.h"
+
+namespace gloo::transport {
+class Context;
+class Device;
+class Pair;
+class UnboundBuffer;
+}  // namespace gloo::transport
+
+namespace hopbench {
+
+/// What all links of a wire deliver into, and what its user waits on.
+struct GlooInbox {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Message> arrived;
+  bool woken = false;
+  bool room = false;  // a link that had refused a message has room again
+};
+
+class GlooLink {
+ public:
+  static constexpr std::size_t kFrameBytes = 4096;  // a header, its words and a small body travel as one frame
+  static constexpr int kPosted = 4;                 // frames whose receives are posted ahead
+  static constexpr std::size_t kQueue = 256;        // messages that may wait to be sent
+
+  GlooLink(int rank, int peer, std::shared_ptr<gloo::transport::Device> device, Duration timeout);
+  ~GlooLink();  // never hangs: aborts what its threads wait for
+  GlooLink(const GlooLink&) = delete;
+  GlooLink& operator=(const GlooLink&) = delete;
+
+  int peer() const { return peer_; }
+  /// Where this side listens, and the token that it wants to hear from whoever connects.
+  std::string blob() const;
+  /// Connects to the other side's blob and exchanges tokens. Empty: connected to the right peer; else what went wrong.
+  std::string connect(const std::string& blob);
+
+  void start(GlooInbox& inbox);
+  bool try_send(const Message& message);
+  /// After all that was sent: the last frame.
+  void say_bye();
+  /// Everything has been said by both sides, or the peer is gone.
+  bool finished() const { return finished_; }
+
+  /// For the watching thread: posts a receive that only the pair's death completes; false if the pair is dead.
+  bool watch(gloo::transport::UnboundBuffer& buffer);
+  void died();
+
+ private:
+  using Buffer = gloo::transport::UnboundBuffer;
+  enum class Direction { kReceive, kSend };
+  struct Waiting {  // what one thread is blocked on
+    Buffer* buffer = nullptr;
+    Direction direction = Direction::kReceive;
+    void abort() const;
+  };
+  struct Frame {
+    std::vector<char> memory;
+    std::unique_ptr<Buffer> buffer;
+    bool posted = false;
+  };
+  struct Outgoing {
+    Message message;
+    bool bye = false;
+  };
+
+  std::unique_ptr<Buffer> buffer_for(void* data, std::size_t bytes);
+  bool await_done(Waiting& me, Buffer& buffer, Direction direction);
+  void post(Frame& frame);
+
+  void receive_all();
+  bool receive_frames();  // true: the peer said its last word, false: it died
+  bool receive_body(Message& message, std::size_t floats);
+  bool part();
+  void deliver(Message message);
+
+  void send_all();
+  std::optional<Outgoing> next_outgoing();
+  bool transmit(const Outgoing& outgoing);
+
+  const int rank_, peer_;
+  const Duration timeout_;
+  std::string token_;
+  std::shared_ptr<gloo::transport::Context> context_;
+  gloo::transport::Pair* pair_ = nullptr;
+  GlooInbox* inbox_ = nullptr;
+
+  std::vector<Frame> frames_;
+  Frame sent_frame_;
+  char last_in_ = 0, last_out_ = 0;  // of the farewell
+  std::unique_ptr<Buffer> farewell_in_, farewell_out_;
+
+  std::mutex mutex_;  // of what follows
+  std::condition_variable queued_;
+  std::deque<Outgoing> queue_;
+  Waiting receiver_waits_, sender_waits_;
+  bool dead_ = false, stopping_ = false;
+  bool refused_ = false;  // a message for want of room; somebody waits for it
+
+  bool bye_delivered_ = false;  // receiving thread only
+  std::atomic<bool> finished_{false};
+  std::thread receiver_, sender_;
+};
+
+}  // namespace hopbench

@@ -1,0 +1,66 @@
+// For tests that start ranks as processes: the test binary is its own rank, started with "--rank" as its first
+// argument. And for looking whether anything of a trial is left behind.
+#pragma once
+
+#include <dirent.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "backends/runtime/launch.h"
+
+namespace hopbench {
+
+/// A word in the command line of every process that this test starts.
+inline std::string test_mark() { return "--mark=" + std::to_string(getpid()); }
+
+inline LaunchOptions launch_of(int ranks, const std::string& job) {
+  LaunchOptions options;
+  options.command = {"", "--rank", test_mark()};
+  options.ranks = ranks;
+  options.job = job;
+  options.rendezvous_timeout = options.stall_timeout = std::chrono::seconds(20);
+  return options;
+}
+
+/// Processes with `mark` in their command line, but for this one.
+inline std::set<pid_t> processes_with(const std::string& mark) {
+  std::set<pid_t> found;
+  DIR* const proc = opendir("/proc");
+  while (const dirent* entry = readdir(proc)) {
+    const pid_t pid = static_cast<pid_t>(std::atoi(entry->d_name));
+    if (pid <= 0 || pid == getpid()) continue;
+    std::ifstream file("/proc/" + std::string(entry->d_name) + "/cmdline");
+    const std::string line{std::istreambuf_iterator<char>(file), {}};
+    if (line.find(mark) != std::string::npos) found.insert(pid);
+  }
+  closedir(proc);
+  return found;
+}
+
+inline int open_descriptors() {
+  int n = 0;
+  DIR* const fds = opendir("/proc/self/fd");
+  while (readdir(fds) != nullptr) ++n;
+  closedir(fds);
+  return n;
+}
+
+/// Whether `condition` comes true within some seconds.
+template <class Condition>
+bool eventually(const Condition& condition) {
+  for (int i = 0; i < 1000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,77 @@
+// A wire in memory: every rank is a thread of the test. What ProcessRuntime is tested on.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "backends/transport/wire.h"
+
+namespace hopbench {
+
+/// What connects the loopback wires of one test.
+struct LoopbackHub {
+  struct End {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<Message> arrived;
+    bool woken = false;
+    std::size_t room = 1000;  // messages that may wait here
+  };
+  End& end(int rank) {
+    const std::lock_guard lock(mutex);
+    return ends[rank];
+  }
+  std::mutex mutex;
+  std::map<int, End> ends;
+};
+
+class LoopbackWire : public Wire {
+ public:
+  LoopbackWire(LoopbackHub& hub, int rank) : hub_(hub), rank_(rank), mine_(hub.end(rank)) {}
+
+  bool try_send(int to, const Message& message) override {
+    LoopbackHub::End& theirs = hub_.end(to);
+    const std::lock_guard lock(theirs.mutex);
+    if (theirs.arrived.size() >= theirs.room) return false;
+    theirs.arrived.push_back(message);
+    theirs.arrived.back().from = rank_;
+    theirs.changed.notify_all();
+    return true;
+  }
+
+  std::optional<Message> poll() override {
+    const std::lock_guard lock(mine_.mutex);
+    if (mine_.arrived.empty()) return std::nullopt;
+    Message message = std::move(mine_.arrived.front());
+    mine_.arrived.pop_front();
+    return message;
+  }
+
+  /// Without news of room: so it looks again every millisecond.
+  void wait(Duration timeout) override {
+    std::unique_lock lock(mine_.mutex);
+    const auto until = std::chrono::steady_clock::now() + std::min<Duration>(timeout, std::chrono::milliseconds(1));
+    mine_.changed.wait_until(lock, until, [&] { return !mine_.arrived.empty() || mine_.woken; });
+    mine_.woken = false;
+  }
+
+  void wake() override {
+    const std::lock_guard lock(mine_.mutex);
+    mine_.woken = true;
+    mine_.changed.notify_all();
+  }
+
+  void close(Duration) override {}
+
+ private:
+  LoopbackHub& hub_;
+  const int rank_;
+  LoopbackHub::End& mine_;
+};
+
+}  // namespace hopbench

@@ -1,0 +1,432 @@
+// ProcessRuntime over a wire in memory, with threads as ranks.
+#include "backends/runtime/process.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backends/base/error.h"
+#include "tests/loopback_wire.h"
+
+namespace hopbench {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Kind kData{1}, kAsk{2}, kAnswer{3};
+
+Message message_of(Kind kind, Iter iter) { return {.from = -1, .kind = kind, .iter = iter, .words = {}, .body = {}}; }
+
+/// One rank: its wire and its runtime.
+struct Rank {
+  Rank(LoopbackHub& hub, ProcessOptions options) : wire(hub, options.rank), runtime(options, wire) {}
+
+  Message recv(const Match& match, const char* why = "a message") {
+    runtime.await([&] { return runtime.mailbox.has(match); }, kNever, why);
+    return *runtime.mailbox.take(match);
+  }
+
+  LoopbackWire wire;
+  ProcessRuntime runtime;
+};
+
+ProcessOptions alone() { return {.rank = 0, .size = 1, .peers = {}}; }
+
+ProcessOptions rank_of(int size, int rank) {
+  ProcessOptions options{.rank = rank, .size = size, .peers = {}};
+  for (int peer = 0; peer < size; ++peer) {
+    if (peer != rank) options.peers.push_back(peer);
+  }
+  return options;
+}
+
+/// Runs a body on each of several ranks, all connected; servers are those >= workers.
+struct Ranks {
+  explicit Ranks(int size, int workers = -1) : workers_(workers < 0 ? size : workers) {
+    for (int r = 0; r < size; ++r) ranks.push_back(std::make_unique<Rank>(hub, rank_of(size, r)));
+  }
+  void run(const std::function<void(Rank&, int)>& body) {
+    std::vector<std::thread> threads;
+    for (int r = 0; r < static_cast<int>(ranks.size()); ++r) {
+      threads.emplace_back([&, r] { ranks[r]->runtime.run([&] { body(*ranks[r], r); }, r < workers_); });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  LoopbackHub hub;
+  std::vector<std::unique_ptr<Rank>> ranks;
+  int workers_;
+};
+
+TEST(ProcessRuntime, LetsOneStrandRunAtATime) {
+  LoopbackHub hub;
+  Rank self(hub, alone());
+  int inside = 0, most = 0, turns = 0;  // plain ints: a sanitizer sees who touches them without the baton
+  const auto strand = [&] {
+    for (int i = 0; i < 50; ++i) {
+      most = std::max(most, ++inside);
+      ++turns;
+      --inside;
+      self.runtime.occupy({.cost = milliseconds(0), .job = [](const auto&) {}, .milestones = {}});
+      self.runtime.await([] { return false; }, self.runtime.now() + std::chrono::microseconds(50), "a moment");
+    }
+  };
+  self.runtime.run([&] {
+    for (int s = 0; s < 3; ++s) self.runtime.spawn(strand);
+    strand();
+    self.runtime.await([&] { return turns == 200; }, kNever, "the others");
+  });
+  EXPECT_EQ(turns, 200);
+  EXPECT_EQ(most, 1);
+}
+
+TEST(ProcessRuntime, KeepsTheOrderOfEachSender) {
+  Ranks ranks(3);
+  ranks.run([](Rank& self, int r) {
+    if (r != 0) {
+      for (Iter k = 0; k < 100; ++k) self.runtime.post(0, message_of(kData, k));
+      return;
+    }
+    Iter next[3] = {};
+    for (int i = 0; i < 200; ++i) {
+      const Message m = self.recv(is(kData));
+      EXPECT_EQ(m.iter, next[m.from]++);
+      EXPECT_EQ(m.bytes, kHeaderBytes);
+    }
+  });
+}
+
+TEST(ProcessRuntime, KeepsWhatTheWireHasNoRoomFor) {
+  Ranks ranks(2);
+  ranks.hub.end(1).room = 2;
+  ranks.run([](Rank& self, int r) {
+    if (r == 0) {
+      for (Iter k = 0; k < 50; ++k) self.runtime.post(1, message_of(kData, k));
+      return;  // with most of them unsent: the rank ends only when they are
+    }
+    for (Iter k = 0; k < 50; ++k) EXPECT_EQ(self.recv(is(kData)).iter, k);
+  });
+}
+
+TEST(ProcessRuntime, DeliversToItself) {
+  LoopbackHub hub;
+  Rank self(hub, alone());
+  self.runtime.run([&] {
+    self.runtime.post(0, message_of(kData, 7));
+    EXPECT_EQ(self.recv(is(kData)).from, 0);
+  });
+}
+
+TEST(ProcessRuntime, ReturnsFalseAtTheDeadline) {
+  LoopbackHub hub;
+  Rank self(hub, alone());
+  self.runtime.run([&] {
+    const Time deadline = self.runtime.now() + milliseconds(20);
+    EXPECT_FALSE(self.runtime.await([] { return false; }, deadline, "nothing"));
+    EXPECT_GE(self.runtime.now(), deadline);
+    EXPECT_TRUE(self.runtime.await([] { return true; }, deadline, "what is there")) << "ready wins over the deadline";
+  });
+}
+
+TEST(ProcessRuntime, StartsAtTheTrialsStart) {
+  LoopbackHub hub;
+  ProcessOptions options = alone();
+  const auto start = std::chrono::steady_clock::now() + milliseconds(30);
+  options.start_monotonic_ns = Duration(start.time_since_epoch()).count();
+  Rank self(hub, options);
+  self.runtime.run([&] { EXPECT_GE(self.runtime.now(), Time{}); });
+  EXPECT_GE(std::chrono::steady_clock::now(), start);
+}
+
+TEST(ProcessRuntime, PacesWorkAndItsMilestones) {
+  LoopbackHub hub;
+  Rank self(hub, alone());
+  std::vector<Time> seen;
+  self.runtime.run([&] {
+    const Time start = self.runtime.now();
+    const auto note = [&] { seen.push_back(self.runtime.now()); };
+    const Occupied occupied = self.runtime.occupy({.cost = milliseconds(60),
+                                                   .job = [](const auto& reached) { reached(0), reached(1); },
+                                                   .milestones = {{0.25, note}, {0.75, note}}});
+    EXPECT_GE(occupied.took, milliseconds(60));
+    EXPECT_FALSE(occupied.overran);
+    ASSERT_EQ(seen.size(), 2u);
+    EXPECT_GE(seen[0], start + milliseconds(15));
+    EXPECT_GE(seen[1], start + milliseconds(45));
+  });
+}
+
+TEST(ProcessRuntime, RunsAMilestoneThatIsDueWhileTheJobGoesOn) {
+  LoopbackHub hub;
+  Rank self(hub, alone());
+  bool job_over = false, early = false;
+  self.runtime.run([&] {
+    self.runtime.occupy({.cost = milliseconds(40),
+                         .job =
+                             [&](const auto& reached) {
+                               std::this_thread::sleep_for(milliseconds(10));
+                               reached(0);  // due at 4 ms
+                               job_over = true;
+                             },
+                         .milestones = {{0.1, [&] { early = !job_over; }}}});
+  });
+  EXPECT_TRUE(early);
+}
+
+TEST(ProcessRuntime, FlagsWorkThatOutlastsItsSlot) {
+  LoopbackHub hub;
+  Rank self(hub, alone());
+  self.runtime.run([&] {
+    const auto job = [](const auto&) { std::this_thread::sleep_for(milliseconds(20)); };
+    EXPECT_TRUE(self.runtime.occupy({.cost = milliseconds(5), .job = job, .milestones = {}}).overran);
+  });
+}
+
+TEST(ProcessRuntime, AddsASlowdownInProportionWhereNothingIsPaced) {
+  LoopbackHub hub;
+  ProcessOptions options = alone();
+  options.pace = false;
+  Rank self(hub, options);
+  Time reached_at{};
+  self.runtime.run([&] {
+    const Time start = self.runtime.now();
+    Work work{.cost = milliseconds(3), .job = {}, .milestones = {}};  // thrice as slow
+    work.nominal = milliseconds(1);
+    work.job = [](const auto& reached) {
+      std::this_thread::sleep_for(milliseconds(10));
+      reached(0);
+      std::this_thread::sleep_for(milliseconds(10));
+    };
+    work.milestones = {{0.5, [&] { reached_at = self.runtime.now(); }}};
+    const Occupied occupied = self.runtime.occupy(work);
+    EXPECT_GE(occupied.took, milliseconds(60));
+    EXPECT_FALSE(occupied.overran);
+    EXPECT_GE(reached_at, start + milliseconds(30));
+    EXPECT_LT(reached_at, start + occupied.took);
+  });
+}
+
+TEST(ProcessRuntime, KeepsTheTurnInVectorOperations) {
+  LoopbackHub hub;
+  Rank self(hub, alone());
+  bool other_ran = false;
+  self.runtime.run([&] {
+    self.runtime.spawn([&] { other_ran = true; });
+    Work work{.cost = milliseconds(500), .job = {}, .milestones = {}};
+    work.job = [](const auto&) { std::this_thread::sleep_for(milliseconds(10)); };
+    work.yields = false;
+    const Occupied occupied = self.runtime.occupy(work);
+    EXPECT_FALSE(other_ran);
+    EXPECT_LT(occupied.took, milliseconds(500)) << "it takes its real time";
+    self.runtime.await([&] { return other_ran; }, kNever, "the other strand");
+  });
+}
+
+TEST(ProcessRuntime, WakesAStrandWhenAnotherMakesItReady) {
+  LoopbackHub hub;
+  Rank self(hub, alone());
+  int baton_passes = 0;
+  self.runtime.run([&] {
+    bool ping = false;
+    self.runtime.spawn([&] {
+      for (int i = 0; i < 100; ++i) {
+        self.runtime.await([&] { return ping; }, kNever, "ping");
+        ping = false;
+        ++baton_passes;
+      }
+    });
+    for (int i = 0; i < 100; ++i) {
+      ping = true;
+      self.runtime.await([&] { return !ping; }, kNever, "pong");
+    }
+  });
+  EXPECT_EQ(baton_passes, 100);
+}
+
+TEST(ProcessRuntime, AnswersWhileItComputes) {
+  Ranks ranks(2);
+  std::atomic<bool> computing = true;
+  ranks.run([&computing](Rank& self, int r) {
+    if (r == 0) {
+      self.runtime.spawn([&self] {  // ended by Stop
+        while (true) {
+          const Message ask = self.recv(is(kAsk), "a question");
+          self.runtime.post(ask.from, message_of(kAnswer, ask.iter));
+        }
+      });
+      const auto job = [](const auto&) { std::this_thread::sleep_for(milliseconds(300)); };
+      self.runtime.occupy({.cost = milliseconds(300), .job = job, .milestones = {}});
+      computing = false;
+      return;
+    }
+    self.runtime.post(0, message_of(kAsk, 1));
+    self.recv(is(kAnswer));
+    EXPECT_TRUE(computing);
+  });
+}
+
+TEST(ProcessRuntime, AnswersAfterItsBodyReturned) {
+  Ranks ranks(2);
+  ranks.run([](Rank& self, int r) {
+    if (r == 0) {
+      self.runtime.spawn([&self] {
+        while (true) {
+          const Message ask = self.recv(is(kAsk), "a question");
+          self.runtime.post(ask.from, message_of(kAnswer, ask.iter));
+        }
+      });
+      return;
+    }
+    self.recv(is(kBye), "the other's end");
+    self.runtime.post(0, message_of(kAsk, 1));
+    EXPECT_EQ(self.recv(is(kAnswer)).iter, 1);
+  });
+}
+
+TEST(ProcessRuntime, StopsServersWhenAllWorkersHaveFinished) {
+  Ranks ranks(4, 2);  // two servers, connected to each other as well
+  int served[4] = {};
+  ranks.run([&served](Rank& self, int r) {
+    if (r < 2) {
+      for (Iter k = 0; k < 5; ++k) {
+        for (int server : {2, 3}) self.runtime.post(server, message_of(kAsk, k));
+        for (int i = 0; i < 2; ++i) self.recv(is(kAnswer));
+      }
+      return;
+    }
+    while (true) {
+      const Message ask = self.recv(is(kAsk), "a worker");
+      ++served[r];
+      self.runtime.post(ask.from, message_of(kAnswer, ask.iter));
+    }
+  });
+  EXPECT_EQ(served[2], 10);
+  EXPECT_EQ(served[3], 10);
+}
+
+TEST(ProcessRuntime, ThrowsWhatASpawnedStrandThrew) {
+  LoopbackHub hub;
+  Rank self(hub, rank_of(2, 0));
+  try {
+    self.runtime.run([&] {
+      self.runtime.spawn([] { throw trial_error("the responder broke"); });
+      self.recv(is(kData), "what never comes");
+    });
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "the responder broke");
+  }
+}
+
+TEST(ProcessRuntime, ThrowsWhatAPredicateThrewInItsOwnStrand) {
+  LoopbackHub hub;
+  Rank self(hub, rank_of(2, 0));
+  bool broken = false, caught = false;
+  self.runtime.run([&] {
+    self.runtime.spawn([&] {
+      try {
+        self.runtime.await([&]() -> bool { return broken ? throw trial_error("lost") : false; }, kNever, "it");
+      } catch (const Error&) {
+        caught = true;
+      }
+      LoopbackWire(hub, 1).try_send(0, message_of(kBye, 0));
+    });
+    self.runtime.await([] { return false; }, self.runtime.now() + milliseconds(5), "the strand to wait");
+    broken = true;
+  });
+  EXPECT_TRUE(caught);
+}
+
+TEST(ProcessRuntime, HandsOnAJobsException) {
+  LoopbackHub hub;
+  Rank self(hub, alone());
+  bool caught = false;
+  self.runtime.run([&] {
+    try {
+      self.runtime.occupy({.cost = milliseconds(1),
+                           .job = [](const auto&) { throw std::runtime_error("division by zero"); },
+                           .milestones = {}});
+    } catch (const std::runtime_error&) {
+      caught = true;
+    }
+    self.runtime.post(0, message_of(kData, 1));  // still has its turn
+    self.recv(is(kData));
+  });
+  EXPECT_TRUE(caught);
+}
+
+TEST(ProcessRuntime, EndsBeforeItsTimeWhenAsked) {
+  LoopbackHub hub;
+  Rank self(hub, rank_of(2, 0));
+  std::thread other([&] {
+    std::this_thread::sleep_for(milliseconds(20));
+    self.runtime.end();
+  });
+  EXPECT_THROW(self.runtime.run([&] {
+    self.runtime.spawn([&] { self.runtime.occupy({.cost = std::chrono::hours(1), .job = {}, .milestones = {}}); });
+    self.recv(is(kData), "what never comes");
+  }),
+               Error);
+  other.join();
+}
+
+TEST(ProcessRuntime, ShowsOnTheBoardWhatItDoes) {
+  LoopbackHub hub;
+  RankSlot slot;
+  ProcessOptions options = alone();
+  options.slot = &slot;
+  Rank self(hub, options);
+  self.runtime.run([&] {
+    EXPECT_EQ(slot.phase, Phase::kRunning);
+    Event entered;
+    entered.what = EventKind::kEnter;
+    entered.iter = 12;
+    self.runtime.observer->on(entered);
+    EXPECT_EQ(slot.iteration, 12);
+    const std::int64_t beats = slot.beats;
+    self.runtime.occupy({.cost = milliseconds(1),
+                         .job = [&](const auto&) { EXPECT_EQ(slot.phase, Phase::kComputing); },
+                         .milestones = {}});
+    EXPECT_GT(slot.beats, beats);
+    self.runtime.spawn([&] {
+      EXPECT_EQ(slot.phase, Phase::kWaiting);
+      EXPECT_STREQ(slot.waiting_for, "a token");
+    });
+    self.runtime.await([] { return false; }, self.runtime.now() + milliseconds(50), "a token");
+  });
+  EXPECT_EQ(slot.phase, Phase::kFinished);
+}
+
+TEST(ProcessRuntime, TellsTheObserverOfMessages) {
+  struct Log : Observer {
+    void on(const Event& event) override { events.push_back(event); }
+    std::vector<Event> events;
+  } log;
+  LoopbackHub hub;
+  ProcessOptions options = alone();
+  options.observer = &log;
+  Rank self(hub, options);
+  self.runtime.run([&] {
+    self.runtime.mailbox.ignore(is_before(kData, 5));
+    for (Iter k : {4, 5}) {
+      Message m = message_of(kData, k);
+      m.words = {k * 10};
+      self.runtime.post(0, std::move(m));
+    }
+    self.recv(is(kData));
+  });
+  ASSERT_EQ(log.events.size(), 4u);
+  EXPECT_EQ(log.events[0].what, EventKind::kSend);
+  EXPECT_EQ(log.events[2].what, EventKind::kDrop);
+  EXPECT_EQ(log.events[2].iter, 4);
+  EXPECT_EQ(log.events[3].what, EventKind::kDeliver);
+  EXPECT_EQ(log.events[3].count, 50);
+}
+
+}  // namespace
+}  // namespace hopbench

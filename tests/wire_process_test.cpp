@@ -1,0 +1,115 @@
+// Every transport between processes, one of which is killed.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <string>
+#include <thread>
+
+#include "backends/base/error.h"
+#include "backends/transport/wire.h"
+#include "tests/launched.h"
+#include "tests/wire_talk.h"
+
+namespace hopbench {
+namespace {
+
+using std::chrono::seconds;
+
+class WireProcessTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const std::string why = find_transport(GetParam()).unavailable();
+    if (!why.empty()) GTEST_SKIP() << why;
+  }
+};
+
+// A job is "<transport> <what>"; rank 3 of 4 is the one that dies.
+
+/// What a survivor heard of rank 3: how many messages, all whole and in order, before kGone. -1: something was wrong.
+int hear_until_gone(Wire& wire, std::size_t floats, int& from_survivors) {
+  for (Iter heard = 0;;) {
+    const Message m = next(wire);
+    if (m.from != 3) {
+      from_survivors += m.kind == kAck ? 1 : 0;  // they knew earlier
+      continue;
+    }
+    if (m.kind == kGone) return static_cast<int>(heard);
+    if (m.kind != kData || m.iter != heard || !whole(m, floats)) return -1;
+    if (++heard == 5) send(wire, 3, message_of(kAck, 0));
+  }
+}
+
+int dying(Wire& wire, std::size_t floats, int microseconds) {
+  std::thread flood([&] {
+    for (Iter k = 0;; ++k) {
+      for (int to : {0, 1, 2}) send(wire, to, message_of(kData, k, floats));
+    }
+  });
+  for (int acks = 0; acks < 3;) acks += next(wire).kind == kAck ? 1 : 0;
+  std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+  raise(SIGKILL);
+  return 1;
+}
+
+/// The survivors, among themselves, after the death.
+bool go_on(Wire& wire, int rank, int heard) {
+  for (Iter k = 0; k < 50; ++k) {
+    for (int to : others(3, rank)) send(wire, to, message_of(kAck, k, 2000));
+  }
+  for (; heard < 100; ++heard) {
+    if (next_data(wire).kind != kAck) return false;
+  }
+  return true;
+}
+
+int one_rank() {
+  const auto channel = ChildChannel::open();
+  const int rank = channel->rank();
+  const std::string transport = channel->job().substr(0, channel->job().find(' '));
+  const int microseconds = std::stoi(channel->job().substr(channel->job().find(' ')));
+  const std::size_t floats = microseconds % 2 == 0 ? 1'000'000 : 100;
+  try {
+    const WireOptions options{rank, channel->size(), others(channel->size(), rank), "", seconds(20)};
+    const auto wire = find_transport(transport).connect(options, *channel);
+    channel->ready();
+    if (rank == 3) return dying(*wire, floats, microseconds);
+    int from_survivors = 0;
+    const int heard = hear_until_gone(*wire, floats, from_survivors);
+    channel->finish(std::to_string(heard) + (go_on(*wire, rank, from_survivors) ? " and went on" : " and broke"));
+    wire->close(seconds(10));
+    return 0;
+  } catch (const std::exception& e) {
+    return channel->fail(e.what()), 1;
+  }
+}
+
+TEST_P(WireProcessTest, TellsOfAKilledPeerAfterItsLastMessage) {
+  // Killed with large bodies half sent (even) and among small ones (odd), at several moments.
+  for (int microseconds : {0, 1, 700, 1301, 2600}) {
+    LaunchOptions options = launch_of(4, GetParam() + " " + std::to_string(microseconds));
+    options.survivors_go_on = true;
+    const LaunchResult result = launch(options);
+    EXPECT_TRUE(result.ok) << result.reason;
+    for (int r = 0; r < 3; ++r) {
+      const std::string& said = result.ranks[r].result;
+      ASSERT_NE(said.find(" and went on"), std::string::npos) << said << result.ranks[r].error;
+      EXPECT_GE(std::stoi(said), 5);
+    }
+  }
+  EXPECT_EQ(processes_with(test_mark()).size(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, WireProcessTest, testing::ValuesIn(transport_names()),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+
+int test_rank() { return one_rank(); }
+
+}  // namespace hopbench
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "--rank") return hopbench::test_rank();
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,70 @@
+// What the tests of wires say to each other.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/transport/wire.h"
+
+namespace hopbench {
+
+inline constexpr Kind kData{1}, kAck{2};
+
+inline std::vector<int> others(int size, int rank) {
+  std::vector<int> peers;
+  for (int r = 0; r < size; ++r) {
+    if (r != rank) peers.push_back(r);
+  }
+  return peers;
+}
+
+inline Message message_of(Kind kind, Iter iter, std::size_t floats = 0) {
+  Message message{.from = -1, .kind = kind, .iter = iter, .words = {}, .body = {}};
+  if (floats > 0) {
+    Vec body(floats);
+    body.fill(static_cast<float>(iter));
+    message.body = body.share();
+  }
+  message.bytes = kHeaderBytes + static_cast<std::int64_t>(floats * sizeof(float));
+  return message;
+}
+
+inline void send(Wire& wire, int to, const Message& message) {
+  while (!wire.try_send(to, message)) wire.wait(std::chrono::milliseconds(100));
+}
+
+/// The next message; the test is lost if none comes.
+inline Message next(Wire& wire) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (true) {
+    if (auto message = wire.poll()) return std::move(*message);
+    if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error("no message came");
+    wire.wait(std::chrono::seconds(1));
+  }
+}
+
+/// The next that is no farewell: a peer that is done early says its own while others still talk.
+inline Message next_data(Wire& wire) {
+  while (true) {
+    Message message = next(wire);
+    if (message.kind != kBye) return message;
+  }
+}
+
+inline bool whole(const Message& m, std::size_t floats) {
+  if (m.body.size() != floats) return false;
+  const float expected = static_cast<float>(m.iter);
+  return std::all_of(m.body.data(), m.body.data() + floats, [&](float v) { return v == expected; });
+}
+
+inline std::vector<std::string> transport_names() {
+  std::vector<std::string> names;
+  for (const Transport& transport : transports()) names.emplace_back(transport.name);
+  return names;
+}
+
+}  // namespace hopbench
