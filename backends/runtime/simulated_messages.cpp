@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "backends/runtime/simulated_impl.h"
 
@@ -66,10 +67,11 @@ void Simulation::Impl::arrived(std::uint32_t envelope) {
 void Simulation::Impl::arrived_shuffled(std::uint32_t envelope) {
   const Envelope& e = envelopes_[envelope];
   const Time when = now_ + scaled(now_ - e.posted, 0.1 * schedule_.uniform());
-  const std::uint32_t tie = schedule_.next_u32();
   LastOfPair& last = last_of_pair_[pair_key(e.message.from, e.to)];
-  // One tie for one pair at one time: then the sequence number keeps their order.
-  if (when > last.time) last = {when, tie};
+  if (when > last.time) last = {.time = when};
+  // At one time the ties of a pair rise (or are equal, then the sequence number decides): its order stays.
+  last.tie += static_cast<std::uint32_t>(
+      schedule_.below(std::uint64_t{1} + std::numeric_limits<std::uint32_t>::max() - last.tie));
   push({.time = last.time, .tie = last.tie, .what = SimEvent::What::kDeliver, .index = envelope});
 }
 

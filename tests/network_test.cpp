@@ -1,0 +1,265 @@
+#include "backends/runtime/network.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "backends/base/random.h"
+#include "backends/runtime/fair_share.h"
+#include "tests/network_play.h"
+
+namespace hopbench {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// 1 MB/s, no latency, nothing small: one flow of n bytes takes n microseconds.
+NetworkSpec plain() {
+  NetworkSpec spec;
+  spec.latency = spec.local_latency = Duration{};
+  spec.bandwidth = 1e6;
+  spec.packet_bytes = 0;
+  return spec;
+}
+
+std::vector<double> play_network(const NetworkSpec& spec, const std::vector<TimedFlow>& flows) {
+  return play(flows, [&](int ranks, Timeline& timeline) { return make_network(spec, ranks, timeline, 1, 0); });
+}
+
+void expect_near(const std::vector<double>& seconds, const std::vector<double>& wanted) {
+  ASSERT_EQ(seconds.size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(seconds[i], wanted[i], 1e-6) << "flow " << i;
+}
+
+TEST(Network, TakesLatencyPlusBytesOverBandwidth) {
+  NetworkSpec spec = plain();
+  spec.latency = milliseconds(250);
+  expect_near(play_network(spec, {{0, 1, 1'000'000}}), {1.25});
+}
+
+TEST(Network, HalvesTheRateOfTwoFlowsIntoOneNic) {
+  expect_near(play_network(plain(), {{0, 2, 1'000'000}, {1, 2, 1'000'000}}), {2.0, 2.0});
+}
+
+TEST(Network, HalvesTheRateOfTwoFlowsOutOfOneNic) {
+  expect_near(play_network(plain(), {{0, 1, 1'000'000}, {0, 2, 1'000'000}}), {2.0, 2.0});
+}
+
+TEST(Network, LetsTheTwoDirectionsOfANicBe) {
+  expect_near(play_network(plain(), {{0, 1, 1'000'000}, {1, 0, 1'000'000}, {1, 2, 1'000'000}}), {1.0, 2.0, 2.0});
+}
+
+TEST(Network, SpeedsUpTheLongFlowWhenTheShortOneEnds) {
+  expect_near(play_network(plain(), {{0, 2, 1'000'000}, {1, 2, 500'000}}), {1.5, 1.0});
+}
+
+TEST(Network, SlowsDownAFlowWhenAnotherJoins) {
+  // Alone for 0.4 s (400 kB), then half the rate for the other 600 kB.
+  expect_near(play_network(plain(), {{0, 2, 1'000'000}, {1, 2, 600'000, 0.4}}), {1.6, 1.6});
+}
+
+TEST(Network, GivesWhatAFlowCannotUseToTheOthers) {
+  NetworkSpec spec = plain();
+  spec.bandwidth = 3e6;
+  spec.links = {{.a = 0, .bandwidth = 1e6}};  // host 0 has a slow NIC
+  // 0->1 and 0->2 get 0.5 MB/s each; 3->2 takes the rest of 2's NIC, 2.5 MB/s, not half of it.
+  expect_near(play_network(spec, {{0, 1, 500'000}, {0, 2, 500'000}, {3, 2, 2'500'000}}), {1.0, 1.0, 1.0});
+}
+
+TEST(Network, SharesAThinLinkBetweenTwoHostsEachWayApart) {
+  NetworkSpec spec = plain();
+  spec.bandwidth = 10e6;
+  spec.host_of = {0, 0, 1, 1};
+  spec.links = {{.a = 0, .b = 1, .bandwidth = 1e6}};
+  expect_near(play_network(spec, {{0, 2, 1'000'000}, {1, 3, 1'000'000}, {2, 0, 500'000}}), {2.0, 2.0, 0.5});
+}
+
+TEST(Network, ReplacesLatencies) {
+  NetworkSpec spec = plain();
+  spec.latency = milliseconds(10);
+  spec.links = {{.a = 0, .b = 1, .latency = milliseconds(500)}, {.a = 2, .latency = milliseconds(70)}};
+  expect_near(play_network(spec, {{1, 0, 1000}, {0, 2, 1000}, {1, 3, 1000}}), {0.501, 0.071, 0.011});
+}
+
+TEST(Network, RunsTheLatenciesOfAPairsMessagesMeanwhileAndTheirBytesOneByOne) {
+  NetworkSpec spec = plain();
+  spec.latency = milliseconds(1000);
+  expect_near(play_network(spec, {{0, 1, 1'000'000}, {0, 1, 1'000'000}, {0, 1, 500'000}}), {2.0, 3.0, 3.5});
+}
+
+TEST(Network, CarriesASmallMessagePastTheFlowsOfOthers) {
+  NetworkSpec spec = plain();
+  spec.packet_bytes = 1500;
+  spec.latency = milliseconds(10);
+  // The token finds its NICs busy, and does not wait.
+  expect_near(play_network(spec, {{0, 1, 1'000'000}, {2, 1, 1'000'000}, {0, 2, 1000, 0.5}}), {2.01, 2.01, 0.511});
+}
+
+TEST(Network, KeepsASmallMessageBehindALargeOneOfItsPair) {
+  NetworkSpec spec = plain();
+  spec.packet_bytes = 1500;
+  expect_near(play_network(spec, {{0, 1, 1'000'000}, {0, 1, 1000}, {0, 1, 1000}, {1, 0, 1000}}),
+              {1.0, 1.001, 1.002, 0.001});
+}
+
+TEST(Network, KeepsALargeMessageBehindASmallOneOfItsPair) {
+  NetworkSpec spec = plain();
+  spec.packet_bytes = 1500;
+  spec.latency = milliseconds(100);
+  expect_near(play_network(spec, {{0, 1, 1000}, {0, 1, 1'000'000}}), {0.101, 1.101});
+}
+
+TEST(Network, TalksOverTheMemoryOfAHost) {
+  NetworkSpec spec = plain();
+  spec.host_of = {0, 0, 0, 1};
+  spec.local_latency = milliseconds(1);
+  expect_near(play_network(spec, {{0, 1, 1'000'000'000}, {0, 3, 1'000'000}}), {0.001, 1.0});
+  spec.local_bandwidth = 10e6;  // shared by all ranks of the host
+  expect_near(play_network(spec, {{0, 1, 1'000'000}, {1, 2, 1'000'000}, {0, 3, 1'000'000}}), {0.201, 0.201, 1.0});
+}
+
+TEST(Network, TakesOnlyLatencyWhereBandwidthIsUnlimited) {
+  NetworkSpec spec = plain();
+  spec.bandwidth = 0;
+  spec.latency = milliseconds(3);
+  expect_near(play_network(spec, {{0, 1, 1'000'000'000'000}}), {0.003});
+}
+
+TEST(Network, ArrivesAtOnceWhereItIsInstant) {
+  expect_near(play({{0, 1, 1'000'000}, {0, 1, 10, 0.5}},
+                   [](int, Timeline& timeline) { return make_instant_network(timeline); }),
+              {0.0, 0.5});
+}
+
+TEST(Network, JittersLatencyByAKeyedDrawAndKeepsThePairsOrder) {
+  NetworkSpec spec = plain();
+  spec.bandwidth = 0;
+  spec.latency = milliseconds(10);
+  spec.jitter = 0.5;
+  std::vector<TimedFlow> flows;
+  for (int i = 0; i < 2000; ++i) flows.push_back({0, 1, 100, i * 1.0});
+  for (int i = 0; i < 50; ++i) flows.push_back({1, 0, 100, i * 1e-4});
+  const std::vector<double> times = play_network(spec, flows);
+  EXPECT_EQ(times, play_network(spec, flows));
+  double sum = 0;
+  for (std::size_t i = 0; i < 2000; ++i) {
+    EXPECT_GE(times[i] - flows[i].at_s, 0.010 - 1e-9);
+    sum += times[i] - flows[i].at_s;
+  }
+  EXPECT_NEAR(sum / 2000, 0.015, 0.0005);
+  EXPECT_TRUE(std::is_sorted(times.begin() + 2000, times.end()));
+  // Keyed by pair and number of the message: one message less on another pair moves nothing.
+  flows.resize(2010);
+  const std::vector<double> fewer = play_network(spec, flows);
+  EXPECT_TRUE(std::equal(times.begin(), times.begin() + 2000, fewer.begin()));
+  EXPECT_NE(times[2001] - times[2000], times[1] - times[0]);
+}
+
+TEST(Network, DealsWithAllThatHappensAtOneInstantAtOnce) {
+  // 40 ranks send to all others at one time: every flow gets 1/39 of a NIC, and all end together.
+  std::vector<TimedFlow> flows;
+  for (int a = 0; a < 40; ++a) {
+    for (int b = 0; b < 40; ++b) {
+      if (a != b) flows.push_back({a, b, 10'000});
+    }
+  }
+  const std::vector<double> times = play_network(plain(), flows);
+  for (const double t : times) EXPECT_NEAR(t, 0.39, 1e-6);
+}
+
+// --- The sharing itself, against progressive filling over everything.
+
+struct Model {
+  std::vector<double> capacity;
+  std::vector<std::pair<int, std::vector<int>>> flows;  // number in the FairShare, resources
+
+  std::vector<double> progressive_filling() const {
+    std::vector<double> rates(flows.size(), -1), left = capacity;
+    for (std::size_t given = 0; given < flows.size();) {
+      double level = std::numeric_limits<double>::infinity();
+      int fullest = -1;
+      const auto open_on = [&](int r) {
+        int n = 0;
+        for (std::size_t f = 0; f < flows.size(); ++f) n += rates[f] < 0 && uses(f, r);
+        return n;
+      };
+      for (int r = 0; r < static_cast<int>(capacity.size()); ++r) {
+        const int open = open_on(r);
+        if (open == 0 || left[static_cast<std::size_t>(r)] / open >= level) continue;
+        level = left[static_cast<std::size_t>(r)] / open;
+        fullest = r;
+      }
+      for (std::size_t f = 0; f < flows.size(); ++f) {
+        if (rates[f] >= 0 || !uses(f, fullest)) continue;
+        rates[f] = level;
+        ++given;
+        for (const int r : flows[f].second) left[static_cast<std::size_t>(r)] -= level;
+      }
+    }
+    return rates;
+  }
+  bool uses(std::size_t f, int r) const {
+    return std::find(flows[f].second.begin(), flows[f].second.end(), r) != flows[f].second.end();
+  }
+};
+
+void compare_over_random_changes(std::uint64_t seed, int resources, bool equal_capacities) {
+  Random random({.seed = seed});
+  FairShare share;
+  Model model;
+  std::vector<double> told;  // what update() has said so far, by flow number
+  for (int r = 0; r < resources; ++r) {
+    model.capacity.push_back(equal_capacities ? 1.0 : 0.5 + random.uniform());
+    share.add_resource(model.capacity.back());
+  }
+  for (int step = 0; step < 150; ++step) {
+    for (std::uint64_t change = random.below(3); change < 3; ++change) {
+      if (!model.flows.empty() && random.chance(0.45)) {
+        const std::size_t gone = random.below(model.flows.size());
+        share.remove_flow(model.flows[gone].first);
+        model.flows.erase(model.flows.begin() + static_cast<std::ptrdiff_t>(gone));
+        continue;
+      }
+      std::vector<int> path(static_cast<std::size_t>(resources));
+      for (int r = 0; r < resources; ++r) path[static_cast<std::size_t>(r)] = r;
+      random.shuffle(std::span(path));
+      path.resize(1 + random.below(FairShare::kMaxPath));
+      const int number = share.add_flow(path);
+      if (told.size() <= static_cast<std::size_t>(number)) told.resize(static_cast<std::size_t>(number) + 1);
+      told[static_cast<std::size_t>(number)] = 0;
+      model.flows.emplace_back(number, path);
+    }
+    for (const int f : share.update()) told[static_cast<std::size_t>(f)] = share.rate(f);
+    const std::vector<double> wanted = model.progressive_filling();
+    for (std::size_t f = 0; f < wanted.size(); ++f) {
+      const int number = model.flows[f].first;
+      ASSERT_NEAR(share.rate(number), wanted[f], 1e-7 * wanted[f]) << "seed " << seed << " step " << step;
+      ASSERT_EQ(told[static_cast<std::size_t>(number)], share.rate(number));
+    }
+  }
+}
+
+TEST(FairShare, AgreesWithProgressiveFillingOverRandomChanges) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    compare_over_random_changes(seed, 4, false);
+    compare_over_random_changes(seed, 12, seed % 2 == 0);
+    compare_over_random_changes(seed, 40, seed % 2 == 1);
+  }
+}
+
+TEST(FairShare, TouchesOnlyWhatAChangeConcerns) {
+  FairShare share;
+  for (int r = 0; r < 4; ++r) share.add_resource(1.0);
+  const std::vector<int> left{0, 1}, right{2, 3};
+  share.add_flow(left);
+  const int other = share.add_flow(right);
+  EXPECT_EQ(share.update().size(), 2U);
+  share.add_flow(left);
+  EXPECT_EQ(share.update().size(), 2U);
+  EXPECT_EQ(share.rate(other), 1.0);
+}
+
+}  // namespace
+}  // namespace hopbench
