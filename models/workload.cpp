@@ -61,8 +61,14 @@ class Loan {
 /// One worker's place in the data.
 struct Worker {
   explicit Worker(SampleOrder its_order) : order(std::move(its_order)) {}
+  void samples(std::uint64_t first, std::span<std::uint32_t> to) {
+    while (busy.test_and_set(std::memory_order_acquire)) busy.wait(true);
+    order.fill(first, to);
+    busy.clear(std::memory_order_release);
+    busy.notify_one();
+  }
   SampleOrder order;
-  std::atomic_flag busy;  // catches a second gradient of one worker at the same time
+  std::atomic_flag busy;
 };
 
 class Training final : public Workload {
@@ -78,11 +84,13 @@ class Training final : public Workload {
   float gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
                  const std::function<void(int bucket)>& done) override;
   Evaluation evaluate(const Payload& x) override;
-  std::size_t part_size(int worker) const override {
-    return workers_.at(static_cast<std::size_t>(worker))->order.part_size();
-  }
+  std::size_t part_size(int worker) const override { return of(worker).order.part_size(); }
 
  private:
+  Worker& of(int worker) const {
+    HB_ASSERT(worker >= 0 && worker < spec_.workers);
+    return *workers_[static_cast<std::size_t>(worker)];
+  }
   Learner& learner(Lane& lane, int batch) const;
   static Batch gather(Lane& lane, const Dataset& from);
 
@@ -140,12 +148,9 @@ Vec Training::initial() const {
 float Training::gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
                          const std::function<void(int bucket)>& done) {
   HB_ASSERT(x.size() == size_ && g.size() == size_ && count > 0);
-  Worker& who = *workers_.at(static_cast<std::size_t>(worker));
-  HB_ASSERT_MSG(!who.busy.test_and_set(std::memory_order_acquire), "two gradients of one worker at the same time");
   const Loan lane(lanes_);
   lane->samples.resize(static_cast<std::size_t>(count));
-  who.order.fill(first, lane->samples);
-  who.busy.clear(std::memory_order_release);
+  of(worker).samples(first, lane->samples);
   const Batch batch = gather(*lane, *data_.train);
   return learner(*lane, count).gradient(x.data(), batch, g.mutable_data(), done);
 }
@@ -200,7 +205,7 @@ class TimingOnly final : public Workload {
 
 std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec, DatasetPair data) {
   check(spec);
-  if (find_model(spec.model).create == nullptr) return std::make_unique<TimingOnly>(spec);
+  HB_ASSERT_MSG(find_model(spec.model).create != nullptr, "timing_only takes no data");
   return std::make_unique<Training>(spec, std::move(data));
 }
 
@@ -210,8 +215,8 @@ std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec) {
   if (model.create == nullptr) return std::make_unique<TimingOnly>(spec);
   WorkloadSpec resolved = spec;
   if (resolved.dataset.empty()) resolved.dataset = model.default_dataset;
-  const DatasetEntry& dataset = find_dataset(resolved.dataset);
-  return make_workload(resolved, dataset.load({.path = spec.dataset_path, .size = spec.size, .seed = spec.seed}));
+  const DatasetRequest request{.path = spec.dataset_path, .size = spec.size, .seed = spec.seed};
+  return make_workload(resolved, find_dataset(resolved.dataset).load(request));
 }
 
 }  // namespace hopbench

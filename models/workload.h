@@ -1,7 +1,7 @@
 // The workload of a trial: a model, its data, the split among the workers, on a backend. What a Node computes with.
 //
-// Thread-safe: gradients of several workers may be computed at once (virtual time does), each on a learner of its own;
-// of one worker, one at a time.
+// Thread-safe: several gradients and evaluations may be computed at once (virtual time does), each on a learner of its
+// own.
 #pragma once
 
 #include <cstddef>
@@ -61,7 +61,7 @@ class Workload {
 /// Error(kUsage) for unknown names, sizes out of range, data that cannot be read or does not fit the model;
 /// Error(kEnvironment) for a backend that is not there.
 std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec);
-/// The same on data that is loaded already (spec.dataset and its path are not looked at).
+/// The same on data that is loaded already (spec.dataset and its path are not looked at); not for timing_only.
 std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec, DatasetPair data);
 
 /// A model as the registry lists it.
