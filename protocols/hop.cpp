@@ -10,6 +10,7 @@
 //     its neighbours' average.
 #include <algorithm>
 
+#include "protocols/acknowledged.h"
 #include "protocols/collectives.h"
 #include "protocols/node.h"
 #include "protocols/tokens.h"
@@ -20,10 +21,12 @@ namespace {
 
 int max_ig(const KnobValues& knobs) { return knobs.text("gap_control") == "tokens" ? knobs.integer("max_ig") : 0; }
 
+bool skips(const KnobValues& knobs) { return knobs.integer("max_jump") > 1; }
+
 /// By how many iterations to advance after iteration k (H7): never past the slowest out-neighbour or the last
 /// iteration. An advance by one is the ordinary one: the updates a jump of one would need are those of k, used already.
 Iter stride_after(Iter k, Node& self, Tokens& tokens, const KnobValues& knobs) {
-  if (knobs.integer("max_jump") == 0) return 1;
+  if (!skips(knobs)) return 1;
   const Iter behind = tokens.behind();
   if (behind < knobs.integer("skip_trigger")) return 1;
   return std::max<Iter>(1, std::min({behind, Iter{knobs.integer("max_jump")}, self.end() - 1 - k}));
@@ -31,9 +34,11 @@ Iter stride_after(Iter k, Node& self, Tokens& tokens, const KnobValues& knobs) {
 
 void hop(Node& self, const KnobValues& knobs) {
   const bool parallel = knobs.text("form") == "parallel";
+  const bool keep_self = knobs.flag("skip_keep_self");
   const int backup = knobs.integer("backup");
   Tokens tokens(self, max_ig(knobs));
   Updates updates(self, knobs.integer("staleness"));
+  Acknowledged outgoing(self, knobs.text("gap_control") == "notify_ack");
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
 
@@ -43,14 +48,15 @@ void hop(Node& self, const KnobValues& knobs) {
     self.enter(k);
     if (k > 0) tokens.grant(stride, k);  // only now: granting first allows a lead of max_ig + 1 (H1)
 
-    if (stride > 1) {  // own update absent: nobody sends the last one's result any more (H8)
-      auto terms = updates.receive(k - 1, backup - 1);
-      if (knobs.flag("skip_keep_self")) {
+    if (stride > 1) {  // own update absent (H8): what the last iteration made of x was never sent
+      updates.announce_skipped(k - stride + 1, k - 1);
+      auto terms = updates.receive_after_jump(k - 1, backup - 1);
+      if (keep_self || terms.empty()) {
         terms.push_back(updates.own(k - 1, k - stride + 1, x));
       } else if (parallel) {
         self.lost(k - stride, "jumped before it was sent");
       }
-      if (!terms.empty()) x = average(self, k, std::move(terms));
+      x = average(self, k, std::move(terms));
     }
 
     Gradient g;
@@ -58,49 +64,47 @@ void hop(Node& self, const KnobValues& knobs) {
       g = self.gradient(x, k);
       optimizer.step(x, share(g.values), k);
     }
-    for (int peer : self.graph().out(self.rank)) self.send(peer, kParams, k, share(x));
+    outgoing.send(k, share(x));
     if (parallel) g = self.gradient(x, k);  // while the parameters travel
 
     auto terms = updates.receive(k, backup);
     terms.push_back(updates.own(k, k, x));
     x = average(self, k, std::move(terms));
+    outgoing.acknowledge(k);
     if (parallel) optimizer.step(x, share(g.values), k);
     self.applied(self.rank, k);
     self.report(k + 1, x);
+    outgoing.until_sent();
     stride = stride_after(k, self, tokens, knobs);
   }
 }
 
-std::string refuse(const Setting& setting) {
-  const int backup = setting.knobs.integer("backup"), staleness = setting.knobs.integer("staleness");
-  const int max_jump = setting.knobs.integer("max_jump");
-  if (!setting.graph.strongly_connected())
-    return "topology '" + setting.graph.name() +
-           "' is not strongly connected: some worker never hears of another's work";
-  if (backup > 0 && staleness > 0)
-    return "backup and staleness together: the paper gives no rule: set one of them to 0";
-  for (int r = 0; r < setting.workers; ++r) {
-    const int senders = int(setting.graph.in(r).size());
-    if (backup > 0 && backup >= senders) {
-      return "backup = " + std::to_string(backup) + ", but worker " + std::to_string(r) + " has " +
-             std::to_string(senders) + " in-neighbours: it must wait for at least one of them";
-    }
-  }
-  if (max_jump == 0) return "";
-  if (max_jump == 1) return "max_jump = 1 is no jump: 0 switches skipping off, 2 is the shortest";
+std::string refuse_skipping(const Setting& setting) {
   if (max_ig(setting.knobs) == 0) return "skipping counts tokens: it needs gap_control = 'tokens'";
-  if (!setting.graph.undirected())
-    return "skipping needs an undirected graph: a jump there is bounded by what both sides sent";
-  if (backup == 0 && staleness < max_jump)
+  if (setting.knobs.integer("backup") == 0 && setting.knobs.integer("staleness") < setting.knobs.integer("max_jump"))
     return "skipping needs neighbours that tolerate missing updates: set backup to 1 or more, or staleness to max_jump";
   return "";
 }
 
+std::string refuse(const Setting& setting) {
+  const int backup = setting.knobs.integer("backup"), staleness = setting.knobs.integer("staleness");
+  if (!setting.graph.strongly_connected())
+    return "topology '" + setting.graph.name() + "' is not strongly connected: some worker never hears of the others";
+  if (backup > 0 && staleness > 0) return "backup and staleness together have no known rule: set one of them to 0";
+  if (backup + staleness > 0 && setting.knobs.text("gap_control") == "notify_ack")
+    return "notify_ack with backup or staleness: a slow receiver would block its senders: take tokens";
+  for (int r = 0; r < setting.workers; ++r) {
+    const int updates = int(setting.graph.in(r).size()) + 1;  // |N_in|, its own included
+    if (backup >= updates)
+      return "backup = " + std::to_string(backup) + " leaves nothing of the " + std::to_string(updates) +
+             " updates that worker " + std::to_string(r) + " averages: take less";
+  }
+  return skips(setting.knobs) ? refuse_skipping(setting) : "";
+}
+
 int free_run(const KnobValues& knobs) { return std::max(max_ig(knobs), knobs.integer("staleness")); }
 
-Control control(const KnobValues& knobs) {
-  return knobs.integer("max_jump") > 0 ? Control::kSchedule : Control::kLockstep;
-}
+Control control(const KnobValues& knobs) { return skips(knobs) ? Control::kSchedule : Control::kLockstep; }
 
 std::vector<Knob> all_knobs() {
   return {
@@ -118,7 +122,7 @@ std::vector<Knob> all_knobs() {
        0,
        1000,
        {},
-       "longest jump of a worker that is behind; 0: no skipping; jumps beyond max_ig never come about",
+       "longest jump of a worker that is behind; 0, 1: no skipping; jumps beyond max_ig never come about",
        "memory M"},
       {"skip_trigger",
        2,
@@ -139,8 +143,9 @@ std::vector<Knob> all_knobs() {
        "tokens",
        0,
        0,
-       {"tokens", "queues"},
-       "queues: no tokens; the update queues alone bound the gap, with backup nothing does",
+       {"tokens", "queues", "notify_ack"},
+       "queues: no tokens, the update queues alone bound the gap, with backup nothing does; notify_ack: one update an "
+       "edge",
        "memory H"},
   };
 }

@@ -31,8 +31,8 @@ inline constexpr std::uint16_t kFirstOwnKind = 64;
 struct OptimizerSpec {
   float lr = 0.05f, momentum = 0.0f, weight_decay = 0.0f;
   bool nesterov = false;
-  std::vector<std::pair<double, float>>
-      steps;               // from this iteration on, lr is multiplied by that factor (each that is reached)
+  /// From this iteration on, lr is multiplied by that factor; every step that is reached counts.
+  std::vector<std::pair<double, float>> steps = {};
   bool per_sample = true;  // optimizer.step: "per_sample" (true) or "as_written"
 };
 

@@ -28,6 +28,36 @@ std::vector<Term> Updates::receive(Iter k, int absent) {
   return terms_of(updates);
 }
 
+std::vector<Term> Updates::receive_after_jump(Iter k, int absent) {
+  const auto settled = [&] {
+    int here = 0, to_come = 0;
+    for (int r : senders_) {
+      if (self_.has(is_from(kParams, r, k))) {
+        ++here;
+      } else if (self_.present(r) && !skipped(r, k)) {
+        ++to_come;
+      }
+    }
+    return here + absent >= static_cast<int>(senders_.size()) || to_come == 0;
+  };
+  while (staleness_ == 0 && !settled()) {
+    self_.until([&] { return self_.has(is(kSkip)) || settled(); }, "parameters of the iteration before");
+    while (auto notice = self_.take(is(kSkip))) notices_.push_back(std::move(*notice));
+  }
+  return receive(k, static_cast<int>(senders_.size()));
+}
+
+void Updates::announce_skipped(Iter first, Iter last) {
+  if (self_.graph().undirected()) return;
+  for (int receiver : self_.graph().out(self_.rank)) self_.send(receiver, kSkip, last + 1, {}, {first, last});
+}
+
+bool Updates::skipped(int sender, Iter k) const {
+  return std::any_of(notices_.begin(), notices_.end(), [&](const Message& notice) {
+    return notice.from == sender && notice.words[0] <= k && k <= notice.words[1];
+  });
+}
+
 std::vector<Term> Updates::receive_newest(Iter k) {
   const auto fresh = [&](int r) { return newest(r).from == r && newest(r).iter >= k - staleness_; };
   const auto complete = [&] {

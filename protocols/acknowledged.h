@@ -1,0 +1,42 @@
+// NOTIFY-ACK, the scheme before token queues that Hop compares with: one update an edge at a time (protocols/hop.cpp).
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "protocols/node.h"
+
+namespace hopbench {
+
+/// Sends a worker's updates. A receiver acknowledges an update once it has averaged it; only then may the next one
+/// leave on that edge. What may not leave yet leaves by itself later (decision H14): nobody waits in `send`.
+class Acknowledged {
+ public:
+  /// `on` false: updates leave at once, nothing is acknowledged or waited for.
+  Acknowledged(Node& self, bool on);
+
+  /// Iteration k's update for every out-neighbour.
+  void send(Iter k, const Payload& x);
+  /// Waits until that update has left for all of them: iteration k + 1 may not be entered before.
+  void until_sent();
+  /// Tells the in-neighbours that their updates of iteration k have been averaged.
+  void acknowledge(Iter k);
+
+ private:
+  struct Edge {
+    bool free = true;  // nothing on it is unacknowledged
+    bool pending = false;
+  };
+  struct State {
+    std::map<int, Edge> edges;  // by out-neighbour
+    Iter k = 0;                 // the update that leaves or has left
+    Payload x;
+  };
+  static void issue(Node& self, State& state);
+
+  Node& self_;
+  bool on_;
+  std::shared_ptr<State> state_;  // shared with a strand that outlives the body
+};
+
+}  // namespace hopbench
