@@ -1,3 +1,5 @@
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "tests/compute_cases.h"
@@ -72,6 +74,32 @@ TEST_F(OneDnn, GivesTheSameBitsInEveryInstanceOnEveryThread) {
   }
 }
 
+TEST_F(OneDnn, KeepsItsBitsBesideANetworkOfAnotherThreadCount) {
+  const auto two_threads = create_backend("onednn", 2);
+  const Case c = networks().front();
+  const Sample s(c, 6, 1);
+  const auto one = backend_->compile(c.layers, c.input, 6), two = two_threads->compile(c.layers, c.input, 6);
+  const Pass of_one = pass(*one, c, s, 6), of_two = pass(*two, c, s, 6);
+  EXPECT_EQ(pass(*one, c, s, 6), of_one);
+  EXPECT_EQ(pass(*two, c, s, 6), of_two);
+  EXPECT_LT(distance(of_two.dparams, of_one.dparams), 3e-6);
+}
+
+std::ptrdiff_t threads_of_this_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+TEST_F(OneDnn, StartsNoThreadsWhereOneIsAsked) {
+  std::thread([&] {  // a new thread has OpenMP's default count, not that of the others
+    const Case c = networks().front();
+    const auto before = threads_of_this_process();
+    pass(*backend_->compile(c.layers, c.input, 4), c, Sample(c, 4, 1), 4);
+    EXPECT_LE(threads_of_this_process(), before);
+  })
+      .join();
+}
+
 TEST_F(OneDnn, NamesItsVersionAndInstructionSet) {
   EXPECT_NE(backend_->version().find("oneDNN "), std::string::npos);
   EXPECT_NE(backend_->version().find(", "), std::string::npos);
@@ -128,6 +156,21 @@ TEST_F(EveryBackend, DoesNotNeedItsOutputsForTheBackwardPass) {
     y = s.dy;  // the caller reuses the vector for the gradient at the outputs
     network->backward(s.params.data(), s.x.data(), y.data(), dparams.data(), nullptr, 2, {});
     EXPECT_EQ(dparams, expected.dparams);
+  });
+}
+
+TEST_F(EveryBackend, GivesTheGradientToTheFirstOfEqualCells) {
+  for_each([&](Backend& backend) {
+    for (int channels : {1, 3, 16}) {
+      const Case c{{max_pool(2, 2)}, {channels, 4, 4}};
+      Sample s(c, 1, 1);
+      std::fill(s.x.begin(), s.x.end(), -1.0f);
+      std::fill(s.dy.begin(), s.dy.end(), 1.0f);
+      const Pass got = pass(*backend.compile(c.layers, c.input, 1), c, s, 1);
+      for (std::size_t i = 0; i < got.dx.size(); ++i) {
+        EXPECT_EQ(got.dx[i], i / 4 % 2 == 0 && i % 2 == 0 ? 1 : 0) << "channels " << channels << ", cell " << i;
+      }
+    }
   });
 }
 
