@@ -1,6 +1,5 @@
 // Updates that wait in a mailbox. With tokens UpdateQ(i) holds at most (1 + max_ig) |N_in(i)| entries; held here sender
-// by sender, which is stricter: tags k .. k+max_ig of each in-neighbour. One more where a jump on a directed graph may
-// have passed one; s more in staleness mode, where older ones are kept until newer ones are used. Without tokens a
+// by sender, which is stricter: tags k .. k+max_ig of each in-neighbour, and s more in staleness mode. Without tokens a
 // neighbour j is at most len(i->j) (times s+1) ahead. With NOTIFY-ACK an edge holds one.
 #include <algorithm>
 #include <set>
@@ -15,12 +14,10 @@ class QueueCapacity : public Checker {
   explicit QueueCapacity(const CheckedRun& run) : Checker("queue_capacity"), graph_(run) {
     const std::int64_t stale = run.integer("staleness");
     const std::string control = run.text("gap_control");
-    const bool jumps = run.integer("max_jump") > 0;
     for (int i = 0; i < graph_.size(); ++i) {
       for (int j : graph_.in(i)) {
         std::int64_t most = 1 + stale + (stale + 1) * graph_.distance(i, j);  // queues only; len(i->j) bounds j's lead
         if (control == "tokens") most = 1 + stale + run.integer("max_ig");
-        if (control == "tokens" && jumps && !graph_.undirected()) ++most;
         if (control == "notify_ack") most = 1;
         edges_[{i, j}].most = most;
       }

@@ -12,7 +12,6 @@ class ReduceWeights : public Checker {
   explicit ReduceWeights(const CheckedRun& run)
       : Checker("reduce_weights"),
         s_(run.integer("staleness")),
-        keeps_self_(run.flag("skip_keep_self")),
         at_(std::size_t(run.workers), -1),
         jumped_(std::size_t(run.workers), 0) {}
 
@@ -26,7 +25,6 @@ class ReduceWeights : public Checker {
     if (event.what != EventKind::kReduced) return;
     const bool jumped = jumped_[rank] != 0;
     jumped_[rank] = 0;
-    if (jumped && keeps_self_ && s_ > 0) return;  // the weight of the own share is not settled by the paper
     const Iter base = at_[rank] - (jumped ? 1 : 0) - s_;
     double total = 0;
     for (Iter tag : event.tags) total += due(tag, base);
@@ -45,7 +43,6 @@ class ReduceWeights : public Checker {
   double due(Iter tag, Iter base) const { return s_ > 0 ? double(tag - base + 1) : 1.0; }
 
   std::int64_t s_;
-  bool keeps_self_;
   std::vector<Iter> at_;
   std::vector<char> jumped_;
 };

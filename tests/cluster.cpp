@@ -1,0 +1,284 @@
+#include "tests/cluster.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "backends/runtime/simulated.h"
+
+namespace hopbench {
+namespace {
+
+// The checkers write the kinds out again, so that they depend on no protocol: here both meet.
+static_assert(checkers::kParamsKind == static_cast<std::uint16_t>(kParams));
+static_assert(checkers::kTokenKind == static_cast<std::uint16_t>(kToken));
+static_assert(checkers::kAckKind == static_cast<std::uint16_t>(kAck));
+static_assert(checkers::kPushKind == static_cast<std::uint16_t>(kPush));
+static_assert(checkers::kPullKind == static_cast<std::uint16_t>(kPull));
+static_assert(checkers::kWeightsKind == static_cast<std::uint16_t>(kWeights));
+static_assert(checkers::kSkipKind == static_cast<std::uint16_t>(kSkip));
+
+// FNV-1a over the fields, not the bytes of the struct: padding has no meaning.
+class Hash {
+ public:
+  void add(std::uint64_t value) {
+    for (int byte = 0; byte < 8; ++byte) {
+      hash_ ^= (value >> (8 * byte)) & 0xFF;
+      hash_ *= 0x100000001B3u;
+    }
+  }
+  void add(double value) { add(std::bit_cast<std::uint64_t>(value)); }
+  std::uint64_t value() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 0xCBF29CE484222325u;
+};
+
+class Watch : public Observer {
+ public:
+  Watch(Cluster& cluster, checkers::Checkers& checks)
+      : cluster_(cluster), checks_(checks), at_(std::size_t(cluster.nodes), -1), live_(at_.size(), 1) {}
+
+  void on(const Event& event) override {
+    checks_.on(event);
+    note(event);
+    if (event.what == EventKind::kEnter && event.rank < cluster_.nodes) entered(event);
+    if (event.what == EventKind::kFinished && event.rank < cluster_.nodes) live_[std::size_t(event.rank)] = 0;
+    if (cluster_.keep_events) cluster_.events.push_back(event);
+    ++cluster_.events_seen;
+    cluster_.events_hash = hash_.value();
+  }
+  void settled(Time now) override { checks_.settled(now); }
+
+ private:
+  void note(const Event& event) {
+    for (std::int64_t v :
+         {std::int64_t{event.time.time_since_epoch().count()}, std::int64_t{event.rank}, std::int64_t(event.what),
+          std::int64_t{event.iter}, std::int64_t{event.peer}, std::int64_t{event.kind}, event.count}) {
+      hash_.add(std::uint64_t(v));
+    }
+    hash_.add(event.value);
+    for (std::size_t i = 0; i < event.senders.size(); ++i) {
+      hash_.add(std::uint64_t(event.senders[i]));
+      hash_.add(std::uint64_t(event.tags[i]));
+      hash_.add(double(event.weights[i]));
+    }
+  }
+
+  void entered(const Event& event) {
+    at_[std::size_t(event.rank)] = event.iter;
+    for (int j = 0; j < cluster_.nodes; ++j) {
+      if (j == event.rank || !live_[std::size_t(j)]) continue;
+      Iter& most = cluster_.lead[{event.rank, j}];
+      most = std::max(most, event.iter - std::max<Iter>(at_[std::size_t(j)], 0));
+    }
+  }
+
+  Cluster& cluster_;
+  checkers::Checkers& checks_;
+  std::vector<Iter> at_;
+  std::vector<char> live_;
+  Hash hash_;
+};
+
+Scenario scenario_of(const Cluster& cluster) {
+  Scenario scenario{.name = "test", .compute = cluster.compute};
+  for (const auto& [rank, factor] : cluster.slow) {
+    scenario.compute.push_back({.what = ComputeRule::What::kConstant, .ranks = {rank}, .factor = factor});
+  }
+  return scenario;
+}
+
+// One run: everything its strands refer to is a member, so it outlives them.
+class Run {
+ public:
+  Run(Cluster& cluster, const Protocol& protocol, const Knobs& knobs)
+      : cluster_(cluster), protocol_(protocol), graph_(cluster.graph()), credits_(cluster.credits) {
+    knobs_ = KnobValues(protocol.knobs);
+    for (const auto& [name, value] : knobs) knobs_.set(protocol.knobs, name, value);
+    const Setting setting{knobs_, graph_, cluster.nodes};
+    if (protocol.refuse != nullptr) {
+      if (const std::string why = protocol.refuse(setting); !why.empty()) throw usage_error(why);
+    }
+    cluster.servers = protocol.extra_ranks != nullptr ? protocol.extra_ranks(setting) : 0;
+    cluster.checks = std::make_shared<checkers::Checkers>(make_checkers(checked_run(cluster, protocol, knobs_)));
+    WorkloadSpec spec = cluster.workload;
+    spec.workers = cluster.nodes;
+    spec.seed = cluster.seed;
+    spec.repeat = cluster.repeat;
+    cluster.work = make_workload(spec);
+    cluster.reports.assign(std::size_t(cluster.nodes), {});
+    watch_ = std::make_unique<Watch>(cluster, *cluster.checks);
+    make_simulation(setting);
+  }
+
+  void go() {
+    simulation_->run();
+    cluster_.end = simulation_->now();
+    for (const auto& node : nodes_) cluster_.records.push_back(node->record());
+    cluster_.checks->finish();
+  }
+
+ private:
+  void make_simulation(const Setting& setting) {
+    const int ranks = cluster_.nodes + cluster_.servers;
+    simulation_ = std::make_unique<Simulation>(SimulationOptions{.ranks = ranks,
+                                                                 .strands = cluster_.strands,
+                                                                 .threads = cluster_.threads,
+                                                                 .shuffle = cluster_.shuffle,
+                                                                 .observer = watch_.get()});
+    simulation_->use(cluster_.instant_network
+                         ? make_instant_network(*simulation_)
+                         : make_network(cluster_.network, ranks, *simulation_, cluster_.seed, cluster_.repeat));
+    std::vector<Edge> links;
+    if (protocol_.links != nullptr) {
+      links = protocol_.links(setting);
+    } else {
+      for (int a = 0; a < graph_.size(); ++a) {
+        for (int b : graph_.out(a)) links.emplace_back(a, b);
+      }
+    }
+    for (const auto& [a, b] : links) simulation_->connect(a, b);
+    for (int r = 0; r < ranks; ++r) add_rank(r);
+    for (const auto& [rank, when] : cluster_.killed) simulation_->kill(rank, when);
+    simulation_->describe_with(
+        [this](int r) { return "iteration " + std::to_string(nodes_[std::size_t(r)]->iteration()); });
+  }
+
+  void add_rank(int r) {
+    NodeOptions options{.rank = r,
+                        .workers = cluster_.nodes,
+                        .servers = cluster_.servers,
+                        .graph = &graph_,
+                        .protocol = &protocol_,
+                        .knobs = knobs_,
+                        .optimizer = cluster_.optimizer,
+                        .stop = {.iterations = cluster_.credits > 0 ? 0 : cluster_.iterations,
+                                 .credits = cluster_.credits > 0 ? &credits_ : nullptr},
+                        .costs = cluster_.costs,
+                        .scenario = scenario_of(cluster_),
+                        .host_of = cluster_.network.host_of,
+                        .seed = cluster_.seed,
+                        .repeat = cluster_.repeat,
+                        .snapshot = {}};
+    if (r < cluster_.nodes) {
+      options.snapshot = [this, r](Iter k, Time when, std::int64_t samples, const Payload& x) {
+        cluster_.reports[std::size_t(r)].push_back({k, when, samples, x});
+      };
+    }
+    nodes_.push_back(std::make_unique<Node>(simulation_->rank(r), *cluster_.work, std::move(options)));
+    const auto body = [this, node = nodes_.back().get()] {
+      protocol_.body(*node, knobs_);
+      node->finish();
+    };
+    simulation_->start(r, body, r < cluster_.nodes);
+  }
+
+  Cluster& cluster_;
+  const Protocol& protocol_;
+  KnobValues knobs_;
+  const Topology graph_;
+  Credits credits_;
+  std::unique_ptr<Watch> watch_;
+  std::unique_ptr<Simulation> simulation_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+};
+
+}  // namespace
+
+StrandKind usual_strands() {
+#if defined(__SANITIZE_ADDRESS__)
+  return StrandKind::kThreads;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  return StrandKind::kThreads;
+#endif
+#endif
+  return strand_kind_available(StrandKind::kFibers) ? StrandKind::kFibers : StrandKind::kThreads;
+}
+
+checkers::CheckedRun checked_run(const Cluster& cluster, const Protocol& protocol, const KnobValues& knobs) {
+  checkers::CheckedRun run;
+  run.protocol = cluster.check_as.empty() ? std::string(protocol.name) : cluster.check_as;
+  run.knobs = knobs.all();
+  run.workers = cluster.nodes;
+  run.servers = cluster.servers;
+  const Topology graph = cluster.graph();
+  for (int a = 0; a < graph.size(); ++a) {
+    for (int b : graph.out(a)) run.edges.emplace_back(a, b);
+  }
+  run.iterations = cluster.credits > 0 ? 0 : cluster.iterations;
+  return run;
+}
+
+Topology Cluster::graph() const {
+  return edges.empty() ? make_topology(topology, nodes) : Topology("edges", nodes, edges);
+}
+
+void Cluster::run(const std::string& protocol, const Knobs& knobs) { run(find_protocol(protocol), knobs); }
+
+void Cluster::run(const Protocol& protocol, const Knobs& knobs) {
+  records.clear();
+  events.clear();
+  lead.clear();
+  events_hash = 0;
+  events_seen = 0;
+  Run(*this, protocol, knobs).go();
+}
+
+Iter Cluster::lead_max() const {
+  Iter most = 0;
+  for (const auto& [pair, gap] : lead) most = std::max(most, gap);
+  return most;
+}
+
+Iter Cluster::lead_over(int ahead, int behind) const {
+  const auto found = lead.find({ahead, behind});
+  return found == lead.end() ? 0 : found->second;
+}
+
+const Payload& Cluster::params(int worker) const {
+  HB_ASSERT_MSG(!reports[std::size_t(worker)].empty(), "rank " + std::to_string(worker) + " reported nothing");
+  return reports[std::size_t(worker)].back().x;
+}
+
+std::uint64_t Cluster::params_hash() const {
+  std::uint64_t hash = 0;
+  for (int w = 0; w < nodes; ++w) hash = hash_bits(params(w), hash);
+  return hash;
+}
+
+std::vector<float> Cluster::mean_model() const {
+  std::vector<Payload> all;
+  for (int w = 0; w < nodes; ++w) all.push_back(params(w));
+  return mean(all).to_host();
+}
+
+double Cluster::loss(const Payload& x) const { return work->evaluate(x).loss; }
+double Cluster::loss() const { return loss(Vec::from_host(mean_model()).share()); }
+double Cluster::initial_loss() const { return loss(work->initial().share()); }
+
+std::int64_t Cluster::total(std::int64_t RankRecord::*count) const {
+  std::int64_t sum = 0;
+  for (const RankRecord& record : records) sum += record.*count;
+  return sum;
+}
+
+std::string Cluster::broken() const {
+  std::string all;
+  for (const std::string& text : checks->violations()) all += text + "\n";
+  return all;
+}
+
+bool Cluster::caught_by(const std::string& name) const {
+  const checkers::Checker* found = checker(name);
+  return found != nullptr && !found->ok();
+}
+
+const checkers::Checker* Cluster::checker(const std::string& name) const {
+  for (const checkers::CheckerPtr& each : checks->list()) {
+    if (each->name() == name) return each.get();
+  }
+  return nullptr;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,106 @@
+// A cluster in virtual time for tests, and the small language they are written in:
+//
+//   Cluster cluster{.nodes = 8, .slow = {{3, 6.0}}};
+//   cluster.run("hop", {{"backup", 1}});
+//   EXPECT_LE(cluster.lead_max(), 4);
+//   EXPECT_EQ(cluster.broken(), "");        // what the checkers found
+//
+// It runs any protocol, registered or a test's own, on the quadratic objective; every run has the checkers that apply.
+// It knows nothing of suites: Simulation, Node, Workload.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/runtime/network.h"
+#include "backends/runtime/scenario.h"
+#include "backends/runtime/strand.h"
+#include "models/workload.h"
+#include "protocols/node.h"
+#include "protocols/protocol.h"
+#include "protocols/topology.h"
+#include "results/record.h"
+#include "tests/checkers/checkers.h"
+
+namespace hopbench {
+
+/// Fibers, but threads where fibers are missing or the build has AddressSanitizer, which loses its way on fibers.
+StrandKind usual_strands();
+
+using Knobs = std::map<std::string, KnobValue>;
+
+struct Snapshot {
+  Iter k = 0;  // finished iterations
+  Time when{};
+  std::int64_t samples = 0;
+  Payload x{};
+};
+
+struct Cluster {
+  // What is run. A test sets what it is about.
+  int nodes = 8;
+  std::map<int, double> slow{};        // rank -> its gradients take this many times longer
+  std::vector<ComputeRule> compute{};  // further rules
+  std::string topology = "ring_based";
+  std::vector<Edge> edges{};  // if not empty: instead of a topology
+  Iter iterations = 20;       // a rank
+  std::int64_t credits = 0;   // if not 0: shared by all ranks, instead of iterations
+  std::uint64_t seed = 1;
+  std::uint32_t repeat = 0;
+  std::uint64_t shuffle = 0;
+  StrandKind strands = usual_strands();
+  int threads = 1;
+  bool instant_network = false;
+  NetworkSpec network{};
+  Costs costs{.gradient = std::chrono::milliseconds(10), .vector_bytes_per_s = 0};
+  OptimizerSpec optimizer{};
+  WorkloadSpec workload{.model = "quadratic", .dataset = "", .batch = 4, .backend = "reference", .size = 8};
+  std::map<int, Time> killed{};  // rank -> when it dies
+  bool keep_events = false;
+  std::string check_as{};  // the protocol whose checkers apply; empty: the one that runs
+
+  // What is left of the last run.
+  int servers = 0;
+  std::vector<RankRecord> records{};             // of workers, then servers
+  std::vector<std::vector<Snapshot>> reports{};  // of each worker
+  std::vector<Event> events{};                   // with keep_events
+  std::uint64_t events_hash = 0;                 // of every event, in order
+  std::int64_t events_seen = 0;
+  std::map<std::pair<int, int>, Iter> lead{};  // (i, j): most that Iter(i) was ahead of Iter(j), both live
+  Time end{};
+  std::shared_ptr<checkers::Checkers> checks{};
+  std::shared_ptr<Workload> work{};
+
+  /// Error or deadlock: thrown, as the simulation throws it.
+  void run(const std::string& protocol, const Knobs& knobs = {});
+  void run(const Protocol& protocol, const Knobs& knobs = {});
+
+  Topology graph() const;
+  /// Most that any worker was ahead of another live one.
+  Iter lead_max() const;
+  Iter lead_over(int ahead, int behind) const;
+  /// The last report of a worker: its model when it finished.
+  const Payload& params(int worker) const;
+  /// All workers' final vectors in rank order.
+  std::uint64_t params_hash() const;
+  std::vector<float> mean_model() const;
+  /// On the evaluation subset: of a model, of the mean model, of the model before the first step.
+  double loss(const Payload& x) const;
+  double loss() const;
+  double initial_loss() const;
+  std::int64_t total(std::int64_t RankRecord::*count) const;
+  /// What the checkers found, a line each; empty if all is well.
+  std::string broken() const;
+  /// Whether the checker of that name found something.
+  bool caught_by(const std::string& checker) const;
+  const checkers::Checker* checker(const std::string& name) const;  // nullptr: does not apply
+};
+
+/// What a checker has to know of such a run.
+checkers::CheckedRun checked_run(const Cluster& cluster, const Protocol& protocol, const KnobValues& knobs);
+
+}  // namespace hopbench

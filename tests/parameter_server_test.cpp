@@ -1,0 +1,127 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/cluster.h"
+
+namespace hopbench {
+namespace {
+
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double sum = 0;
+  for (std::size_t d = 0; d < a.size(); ++d) sum += (double(a[d]) - b[d]) * (double(a[d]) - b[d]);
+  return std::sqrt(sum);
+}
+
+Cluster six() { return {.nodes = 6, .slow = {{2, 3.0}}, .topology = "complete", .iterations = 20}; }
+
+TEST(PsBsp, GivesTheSameBitsOnOneServerAndOnMany) {
+  Cluster one = six(), three = six(), beside = six();
+  one.run("ps_bsp", {{"servers", 1}});
+  three.run("ps_bsp", {{"servers", 3}});
+  beside.run("ps_bsp");
+  EXPECT_EQ(one.servers, 1);
+  EXPECT_EQ(beside.servers, 6);
+  EXPECT_EQ(one.params_hash(), three.params_hash());
+  EXPECT_EQ(one.params_hash(), beside.params_hash());
+}
+
+TEST(PsBsp, EqualsAllReduceUpToRounding) {
+  Cluster server = six(), ring = six();
+  server.run("ps_bsp");
+  ring.run("allreduce");
+  EXPECT_LT(distance(server.mean_model(), ring.mean_model()), 1e-4);
+}
+
+TEST(PsBsp, GivesAllWorkersEqualWeights) {
+  Cluster cluster = six();
+  cluster.run("ps_bsp");
+  for (int w = 1; w < 6; ++w) EXPECT_EQ(hash_bits(cluster.params(w)), hash_bits(cluster.params(0)));
+  EXPECT_LE(cluster.lead_max(), 1);
+  EXPECT_EQ(cluster.broken(), "");
+}
+
+TEST(PsAsp, NeverWaitsForASlowWorker) {
+  Cluster cluster{.nodes = 4, .slow = {{2, 50.0}}, .topology = "complete", .iterations = 20, .instant_network = true};
+  cluster.run("ps_asp", {{"servers", 1}});
+  EXPECT_EQ(cluster.records[0].finished, Time{} + std::chrono::milliseconds(200));
+  EXPECT_EQ(cluster.records[2].finished, Time{} + std::chrono::seconds(10));
+  EXPECT_EQ(cluster.lead_over(0, 2), 19);
+  EXPECT_EQ(cluster.broken(), "");
+}
+
+TEST(PsSsp, ReachesItsBoundWithAStalledWorker) {
+  for (int s : {0, 1, 4}) {
+    Cluster cluster{.nodes = 5, .slow = {{2, 1000.0}}, .topology = "complete", .iterations = 12};
+    cluster.keep_events = true;
+    cluster.run("ps_ssp", {{"staleness", s}, {"servers", 1}});
+    EXPECT_EQ(cluster.broken(), "");
+    // While the stalled worker computes its first gradient, the others push s + 1 times.
+    int pushes = 0;
+    for (const Event& event : cluster.events) {
+      if (event.what == EventKind::kDeliver && event.kind == std::uint16_t(kPush) && event.peer == 2) break;
+      if (event.what == EventKind::kDeliver && event.kind == std::uint16_t(kPush) && event.peer == 0) ++pushes;
+    }
+    EXPECT_EQ(pushes, s + 1);
+  }
+}
+
+TEST(PsSsp, WithoutStalenessIsInLockStep) {
+  Cluster cluster = six();
+  cluster.run("ps_ssp", {{"staleness", 0}});
+  EXPECT_LE(cluster.lead_max(), 1);
+  EXPECT_EQ(cluster.broken(), "");
+}
+
+TEST(PsSsp, WithUnlimitedStalenessIsAsp) {
+  Cluster ssp = six(), asp = six();
+  ssp.run("ps_ssp", {{"staleness", 1000}, {"servers", 1}});
+  asp.run("ps_asp", {{"servers", 1}});
+  EXPECT_EQ(ssp.params_hash(), asp.params_hash());
+  EXPECT_EQ(ssp.end, asp.end);
+}
+
+TEST(PsSsp, ServersAgreeOnWhomToHold) {
+  for (std::uint64_t shuffle = 1; shuffle <= 20; ++shuffle) {
+    Cluster cluster = six();
+    cluster.shuffle = shuffle;
+    cluster.network.jitter = 3.0;
+    cluster.run("ps_ssp", {{"staleness", 1}, {"servers", 3}});
+    EXPECT_EQ(cluster.broken(), "");
+  }
+}
+
+// fairness section 1: one learning rate for all is a trap. Under `per_sample` n small updates of a shared model move it
+// as far as one averaged update; as written they move it n times as far.
+TEST(StepFactor, MakesAspMoveTheModelPerSampleLikeAllReduce) {
+  Cluster ring{.nodes = 8, .topology = "complete", .iterations = 10};
+  ring.optimizer.lr = 0.01f;
+  Cluster asp = ring, written = ring;
+  written.optimizer.per_sample = false;
+  ring.run("allreduce");
+  const std::vector<float> start = ring.work->initial().to_host();
+  const double moved = distance(ring.mean_model(), start);
+  for (const char* protocol : {"ps_asp", "ps_ssp"}) {
+    asp.run(protocol);
+    written.run(protocol);
+    EXPECT_NEAR(distance(asp.mean_model(), start) / moved, 1.0, 0.05) << protocol;
+    EXPECT_LT(distance(asp.mean_model(), ring.mean_model()), 0.1 * moved) << protocol;
+    EXPECT_GT(distance(written.mean_model(), start) / moved, 3.0) << protocol;
+  }
+}
+
+TEST(StepFactor, LeavesAveragedReplicasAlone) {
+  Cluster ring{.nodes = 8, .topology = "complete", .iterations = 10};
+  ring.optimizer.lr = 0.01f;
+  Cluster gossip = ring;
+  ring.run("allreduce");
+  const std::vector<float> start = ring.work->initial().to_host();
+  const double moved = distance(ring.mean_model(), start);
+  for (const char* protocol : {"dpsgd", "hop", "ps_bsp"}) {
+    gossip.run(protocol);
+    EXPECT_NEAR(distance(gossip.mean_model(), start) / moved, 1.0, 0.05) << protocol;
+  }
+}
+
+}  // namespace
+}  // namespace hopbench

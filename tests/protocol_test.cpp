@@ -1,0 +1,174 @@
+// What every protocol keeps, registered or built in from elsewhere. A new one is picked up by itself.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/cluster.h"
+
+namespace hopbench {
+namespace {
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const Protocol* protocol : protocols()) all.emplace_back(protocol->name);
+  return all;
+}
+
+class EveryProtocol : public testing::TestWithParam<std::string> {
+ protected:
+  const Protocol& protocol() const { return find_protocol(GetParam()); }
+  bool lockstep() const {
+    return protocol().control == nullptr || protocol().control(KnobValues(protocol().knobs)) == Control::kLockstep;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Registered, EveryProtocol, testing::ValuesIn(names()),
+                         [](const auto& param) { return param.param; });
+
+// Slow ranks, random slowdowns, jitter: a schedule in which things happen.
+Cluster busy() {
+  Cluster cluster{.nodes = 6, .slow = {{2, 3.0}}, .topology = "ring", .iterations = 15};
+  cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 6.0, .probability = 0.15});
+  cluster.network.jitter = 0.5;
+  cluster.costs.vector_bytes_per_s = 1e6;
+  return cluster;
+}
+
+TEST_P(EveryProtocol, SaysWhatItIs) {
+  EXPECT_FALSE(protocol().summary.empty());
+  EXPECT_FALSE(protocol().paper.empty());
+  EXPECT_FALSE(protocol().reading.empty());
+  for (const Knob& knob : protocol().knobs) {
+    EXPECT_STRNE(knob.meaning, "") << knob.name;
+    EXPECT_STRNE(knob.source, "") << knob.name;
+  }
+}
+
+TEST_P(EveryProtocol, KeepsItsInvariantsAndLosesNoMessage) {
+  Cluster cluster = busy();
+  cluster.run(GetParam());
+  EXPECT_EQ(cluster.broken(), "");
+  for (const checkers::CheckerPtr& checker : cluster.checks->list()) {
+    EXPECT_GT(checker->looked(), 0) << checker->name() << " never looked";
+  }
+}
+
+TEST_P(EveryProtocol, EndsWithEveryIterationDone) {
+  Cluster cluster = busy();
+  cluster.keep_events = true;
+  cluster.run(GetParam());
+  for (int w = 0; w < cluster.nodes; ++w) {
+    EXPECT_EQ(cluster.reports[std::size_t(w)].back().k, cluster.iterations);
+    const RankRecord& record = cluster.records[std::size_t(w)];
+    EXPECT_EQ(record.iters + record.iters_jumped, cluster.iterations);
+    EXPECT_EQ(record.gradients, record.iters);
+    EXPECT_LE(record.finished, cluster.end);
+    const auto finished = [&](const Event& e) { return e.what == EventKind::kFinished && e.rank == w; };
+    EXPECT_EQ(std::count_if(cluster.events.begin(), cluster.events.end(), finished), 1);
+  }
+}
+
+TEST_P(EveryProtocol, RepeatsEventForEvent) {
+  Cluster one = busy(), two = busy();
+  one.run(GetParam());
+  two.run(GetParam());
+  EXPECT_EQ(one.events_seen, two.events_seen);
+  EXPECT_EQ(one.events_hash, two.events_hash);
+  EXPECT_EQ(one.params_hash(), two.params_hash());
+}
+
+TEST_P(EveryProtocol, FollowsItsSeed) {
+  Cluster one = busy(), two = busy();
+  two.seed = 2;
+  one.run(GetParam());
+  two.run(GetParam());
+  EXPECT_NE(one.params_hash(), two.params_hash());
+  EXPECT_NE(one.events_hash, two.events_hash);
+}
+
+TEST_P(EveryProtocol, IsTheSameOnThreadsAsOnFibers) {
+  if (!strand_kind_available(StrandKind::kFibers) || usual_strands() != StrandKind::kFibers) {
+    GTEST_SKIP() << "no fibers in this build";
+  }
+  Cluster fibers = busy(), threads = busy();
+  threads.strands = StrandKind::kThreads;
+  fibers.run(GetParam());
+  threads.run(GetParam());
+  EXPECT_EQ(fibers.events_hash, threads.events_hash);
+  EXPECT_EQ(fibers.params_hash(), threads.params_hash());
+}
+
+TEST_P(EveryProtocol, IsTheSameHoweverManyThreadsCompute) {
+  Cluster one = busy(), many = busy();
+  many.threads = 3;
+  one.run(GetParam());
+  many.run(GetParam());
+  EXPECT_EQ(one.events_hash, many.events_hash);
+  EXPECT_EQ(one.params_hash(), many.params_hash());
+}
+
+TEST_P(EveryProtocol, ConvergesOnTheQuadratic) {
+  Cluster cluster{.nodes = 6, .slow = {{1, 2.0}}, .topology = "ring", .iterations = 300};
+  cluster.run(GetParam());
+  Cluster reference{.nodes = 6, .topology = "ring", .iterations = 300};
+  reference.run("allreduce");
+  const double initial = cluster.initial_loss(), there = reference.loss();
+  ASSERT_LT(there, 0.5 * initial);
+  EXPECT_LT(cluster.loss() - there, 0.02 * (initial - there));
+  for (int w = 0; w < cluster.nodes; ++w) {
+    EXPECT_LT(cluster.loss(cluster.params(w)) - there, 0.1 * (initial - there)) << "worker " << w;
+  }
+}
+
+TEST_P(EveryProtocol, DoesAsManyIterationsAsThereAreCredits) {
+  if (lockstep()) GTEST_SKIP() << "in lock step: counts iterations";
+  Cluster cluster = busy();
+  cluster.credits = 77;
+  cluster.run(GetParam());
+  EXPECT_EQ(cluster.broken(), "");
+  EXPECT_EQ(cluster.total(&RankRecord::gradients), 77);
+  EXPECT_EQ(cluster.total(&RankRecord::samples), 77 * cluster.workload.batch);
+  EXPECT_LT(cluster.records[2].gradients, cluster.records[0].gradients);  // rank 2 is slow
+}
+
+TEST_P(EveryProtocol, KeepsItsInvariantsInAnyOrderOfEvents) {
+  for (std::uint64_t shuffle = 1; shuffle <= 5; ++shuffle) {
+    Cluster cluster = busy();
+    cluster.shuffle = shuffle;
+    cluster.run(GetParam());
+    EXPECT_EQ(cluster.broken(), "") << "shuffle " << shuffle;
+  }
+}
+
+TEST_P(EveryProtocol, RunsWithoutACommunicationCost) {
+  Cluster cluster = busy();
+  cluster.instant_network = true;
+  cluster.run(GetParam());
+  EXPECT_EQ(cluster.broken(), "");
+}
+
+TEST_P(EveryProtocol, RunsInTheSmallestCluster) {
+  Cluster cluster{.nodes = 2, .topology = "complete", .iterations = 5};
+  cluster.run(GetParam());
+  EXPECT_EQ(cluster.broken(), "");
+}
+
+TEST_P(EveryProtocol, NamesTheRankThatDied) {
+  if (protocol().on_loss != OnLoss::kStops) GTEST_SKIP() << "goes on without it";
+  Cluster cluster = busy();
+  cluster.killed[3] = Time{} + std::chrono::milliseconds(45);
+  try {
+    cluster.run(GetParam());
+    FAIL() << "ended as if nothing had happened";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("rank 3 died"), std::string::npos) << error.what();
+  }
+}
+
+TEST_P(EveryProtocol, RefusesAKnobItDoesNotHave) {
+  Cluster cluster;
+  EXPECT_THROW(cluster.run(GetParam(), {{"no_such_knob", 1}}), Error);
+}
+
+}  // namespace
+}  // namespace hopbench
