@@ -1,0 +1,249 @@
+// `hopbench list`: every registry of the program, as people read it and as JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "backends/base/text.h"
+#include "backends/compute/backend.h"
+#include "backends/transport/wire.h"
+#include "cli/commands.h"
+#include "models/dataset.h"
+#include "models/workload.h"
+#include "protocols/protocol.h"
+#include "protocols/topology.h"
+#include "results/json.h"
+#include "suites/keys.h"
+
+namespace hopbench {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// A thing of a list. `details` are the lines of -v; `json` holds what is not in the other fields.
+struct Item {
+  std::string name, summary, unavailable;
+  std::vector<std::string> details;
+  Json json = Json::object();
+  bool hidden = false;  // shown by -v only
+};
+using Items = std::vector<Item>;
+
+std::string source_text(Source source) {
+  switch (source) {
+    case Source::kFullText:
+      return "full-text";
+    case Source::kAbstractAndCode:
+      return "abstract+code";
+    case Source::kMemory:
+      return "memory";
+  }
+  return "";
+}
+
+std::string range_text(const Knob& knob) {
+  if (std::holds_alternative<bool>(knob.fallback)) return "true | false";
+  if (std::holds_alternative<std::string>(knob.fallback)) return join(knob.choices, " | ");
+  return fmt::format("{} .. {}", knob.low, knob.high);
+}
+
+Json knob_json(const Knob& knob) {
+  Json j{{"name", knob.name}, {"default", std::visit([](const auto& v) { return Json(v); }, knob.fallback)}};
+  if (std::holds_alternative<std::string>(knob.fallback)) {
+    j["choices"] = knob.choices;
+  } else if (!std::holds_alternative<bool>(knob.fallback)) {
+    j["low"] = knob.low;
+    j["high"] = knob.high;
+  }
+  j["meaning"] = knob.meaning;
+  j["source"] = knob.source;
+  return j;
+}
+
+Item protocol_item(const Protocol& protocol) {
+  Item item{std::string(protocol.name), std::string(protocol.summary), "", {}, Json::object(), protocol.experimental};
+  const std::string source = source_text(protocol.source);
+  const std::string reading(protocol.reading);
+  item.details.push_back("paper: " + std::string(protocol.paper));
+  item.details.push_back("rests on: " + source + (reading.empty() ? "" : ", reading " + reading) +
+                         (protocol.experimental ? ", experimental" : ""));
+  item.json["paper"] = protocol.paper;
+  item.json["source"] = source;
+  item.json["reading"] = reading;
+  item.json["experimental"] = protocol.experimental;
+  item.json["knobs"] = Json::array();
+  for (const Knob& knob : protocol.knobs) {
+    item.details.push_back(fmt::format("{} = {}  ({}; {})  {}", knob.name, to_string(knob.fallback), range_text(knob),
+                                       knob.source, knob.meaning));
+    item.json["knobs"].push_back(knob_json(knob));
+  }
+  return item;
+}
+
+Items protocol_items() {
+  Items items;
+  for (const Protocol* protocol : protocols()) items.push_back(protocol_item(*protocol));
+  return items;
+}
+
+Items model_items() {
+  Items items;
+  for (const ModelEntry& entry : models()) {
+    const std::string data = entry.default_dataset;
+    items.push_back({entry.name, entry.summary, "", {data.empty() ? "brings its own data" : "data set: " + data}});
+    items.back().json["default_dataset"] = data;
+  }
+  return items;
+}
+
+Items dataset_items() {
+  Items items;
+  for (const DatasetEntry& entry : datasets()) {
+    const std::string path = entry.default_path;
+    std::string missing;
+    if (!path.empty() && !fs::exists(path)) missing = path + " is not there: give dataset_path";
+    items.push_back({entry.name, entry.summary, missing, {path.empty() ? "nothing is read" : "read from " + path}});
+    items.back().json["default_path"] = path;
+  }
+  return items;
+}
+
+Items backend_items() {
+  Items items;
+  for (const BackendEntry& entry : backends()) items.push_back({entry.name, entry.summary, entry.unavailable(), {}});
+  return items;
+}
+
+Items transport_items() {
+  Items items;
+  for (const Transport& entry : transports()) items.push_back({entry.name, entry.summary, entry.unavailable(), {}});
+  items.push_back({"sim", "virtual time: all ranks in one process, deterministic", "", {}});
+  return items;
+}
+
+Items topology_items() {
+  Items items;
+  for (const auto& [name, summary] : topologies()) items.push_back({name, summary, "", {}});
+  items.push_back({"edges", "the directed edges that the suite lists", "", {}});
+  return items;
+}
+
+Items suite_items() {
+  Items items;
+  for (const std::string& file : suite_files()) {
+    Item item{file, "", "", {}};
+    try {
+      const Suite suite = load_suite(file, {});
+      item.summary = suite.summary;
+      item.json["suite"] = suite.name;
+      item.json["trials"] = suite.trials.size();
+      item.details.push_back(fmt::format("{} trials; speed-ups refer to {}", suite.trials.size(), suite.reference));
+    } catch (const Error& error) {
+      const std::string what = error.what();
+      item.unavailable = what.substr(0, what.find('\n'));
+    }
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+Items key_items() {
+  Items items;
+  for (const SuiteKey& key : suite_keys()) {
+    Item item{key.path, key.meaning, "", {}};
+    const std::string fallback = key.fallback == nullptr ? "required"
+                                 : *key.fallback == '\0' ? "not set"
+                                                         : key.fallback;
+    item.details.push_back(fmt::format("{}; default: {}", type_text(key), fallback));
+    item.json["type"] = type_text(key);
+    item.json["default"] = key.fallback == nullptr ? Json(nullptr) : Json(key.fallback);
+    item.json["required"] = key.fallback == nullptr;
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+struct Listing {
+  const char* name;
+  Items (*items)();
+};
+
+constexpr Listing kListings[] = {{"protocols", protocol_items},   {"models", model_items},
+                                 {"datasets", dataset_items},     {"backends", backend_items},
+                                 {"transports", transport_items}, {"topologies", topology_items},
+                                 {"suites", suite_items},         {"keys", key_items}};
+
+void print_json(const std::string& what, const Items& items) {
+  Json list = Json::array();
+  for (const Item& item : items) {
+    Json j{{"name", item.name}, {"summary", item.summary}, {"available", item.unavailable.empty()}};
+    if (!item.unavailable.empty()) j["unavailable"] = item.unavailable;
+    j.update(item.json);
+    list.push_back(std::move(j));
+  }
+  const Json all{{"schema_version", kSchemaVersion}, {what, std::move(list)}};
+  fmt::print("{}\n", all.dump(1, ' ', false, Json::error_handler_t::replace));
+}
+
+void print_text(const std::string& what, const Items& items, bool verbose) {
+  std::size_t width = 0;
+  for (const Item& item : items) width = std::max(width, item.name.size());
+  std::vector<std::string> hidden;
+  for (const Item& item : items) {
+    if (item.hidden && !verbose) {
+      hidden.push_back(item.name);
+      continue;
+    }
+    const std::string why = item.unavailable.empty() ? "" : fmt::format(" [unavailable: {}]", item.unavailable);
+    fmt::print("{:<{}}  {}{}\n", item.name, width, item.summary, why);
+    if (!verbose) continue;
+    for (const std::string& line : item.details) fmt::print("    {}\n", line);
+  }
+  if (!hidden.empty()) {
+    fmt::print(stderr, "not shown, as they are experimental: {} (hopbench list {} -v)\n", join(hidden, ", "), what);
+  }
+}
+
+}  // namespace
+
+const std::vector<std::string>& listable() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Listing& listing : kListings) all.emplace_back(listing.name);
+    return all;
+  }();
+  return names;
+}
+
+std::vector<std::string> suite_files() {
+  std::vector<std::string> folders{"suites"};
+  std::error_code none;
+  if (const char* root = std::getenv("HOPBENCH_ROOT"); root != nullptr) {
+    const std::string shipped = std::string(root) + "/suites";
+    if (!fs::equivalent(shipped, "suites", none)) folders.push_back(shipped);
+  }
+  std::vector<std::string> files;
+  for (const std::string& folder : folders) {
+    for (fs::recursive_directory_iterator at(folder, none), end; at != end; at.increment(none)) {
+      if (at->path().extension() == ".toml") files.push_back(at->path().string());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+int command_list(const ListOptions& options) {
+  for (const Listing& listing : kListings) {
+    if (options.what != listing.name) continue;
+    const Items items = listing.items();
+    options.json ? print_json(options.what, items) : print_text(options.what, items, options.verbose);
+    return static_cast<int>(ExitCode::kOk);
+  }
+  throw usage_error("nothing to list under '" + options.what + "': known are " + join(listable(), ", ") + "." +
+                    did_you_mean(options.what, listable()));
+}
+
+}  // namespace hopbench

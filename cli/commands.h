@@ -1,0 +1,54 @@
+// The commands that only tell: what there is, whether a suite is right, where this runs. Results on standard output,
+// messages on standard error; each returns the process's exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "suites/suite.h"
+
+namespace hopbench {
+
+struct ListOptions {
+  std::string what;  // one of listable()
+  bool verbose = false, json = false;
+};
+int command_list(const ListOptions& options);
+const std::vector<std::string>& listable();
+/// The suite files of ./suites and of $HOPBENCH_ROOT/suites, as they would be typed.
+std::vector<std::string> suite_files();
+
+struct ValidateOptions {
+  std::vector<std::string> suites;
+  SuiteOptions suite;
+};
+/// "FILE: ok: N trials" for each; every mistake of the others on standard error. Exit code 2 if a suite is wrong or its
+/// data cannot be read; else 6 if a backend or transport is missing.
+int command_validate(const ValidateOptions& options);
+
+struct EnvOptions {};
+int command_env(const EnvOptions& options);
+
+/// What a launcher (mpirun, srun, torchrun) says of one quantity: the variables that are set, the first hit first.
+struct LauncherValue {
+  std::string quantity;
+  std::vector<std::string> seen;  // "RANK=3"
+};
+std::vector<LauncherValue> launcher_values();
+
+struct VersionOptions {};
+int command_version(const VersionOptions& options);
+std::string version_line();  // "hopbench 0.1.0 (1d1d8fa...)"
+
+struct CompletionOptions {
+  std::string shell;  // bash | zsh | fish
+};
+int command_completion(const CompletionOptions& options);
+
+/// The hidden `hopbench __complete WORDS...`, which those scripts call: what may stand in place of the last word, a
+/// line each. `commands`: every command and its flags, {"run", "--filter", ...}.
+int command_complete(const std::vector<std::string>& words, const std::vector<std::vector<std::string>>& commands);
+std::vector<std::string> completions(const std::vector<std::string>& words,
+                                     const std::vector<std::vector<std::string>>& commands);
+
+}  // namespace hopbench
