@@ -44,6 +44,17 @@ TEST(HopGap, OfTokensReachesMaxIgWhereUpdatesComeALongWay) {
   EXPECT_EQ(cluster.broken(), "");
 }
 
+TEST(HopGap, OfAcknowledgementsReachesTwiceTheWayThere) {
+  Cluster cluster = stalled(8, "", 3);
+  cluster.edges = cycle(8);
+  cluster.costs.vector_bytes_per_s = 1e4;
+  cluster.run("hop", {{"gap_control", "notify_ack"}});
+  // Rank 3 has acknowledged its last Reduce and still applies its gradient: then rank 2 is two ahead.
+  EXPECT_EQ(cluster.lead_over(2, 3), 2);
+  EXPECT_EQ(cluster.lead_over(4, 3), 1);
+  EXPECT_EQ(cluster.broken(), "");
+}
+
 TEST(HopGap, OfBackupWorkersReachesMaxIg) {
   for (int max_ig : {1, 3, 5}) {
     Cluster cluster = stalled(8, "complete", 3);
@@ -156,6 +167,17 @@ TEST(Hop, NeverWaitsForATagThatIsNeverSent) {
   }
 }
 
+TEST(Hop, JumpsOnADirectedGraphTooAndSaysSo) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Cluster cluster{.nodes = 8, .slow = {{3, 4.0}, {4, 5.0}}, .iterations = 40, .seed = seed, .shuffle = seed};
+    cluster.edges = cycle(8);
+    for (int i = 0; i < 8; ++i) cluster.edges.emplace_back(i, (i + 3) % 8);
+    cluster.run("hop", {{"backup", 1}, {"max_ig", 5}, {"max_jump", 5}});
+    EXPECT_GT(cluster.total(&RankRecord::iters_jumped), 0);
+    EXPECT_EQ(cluster.broken(), "") << "seed " << seed;
+  }
+}
+
 TEST(Hop, GivesFresherUpdatesMoreWeight) {
   Cluster cluster{.nodes = 8, .slow = {{3, 3.0}}, .iterations = 30};
   cluster.run("hop", {{"staleness", 4}});
@@ -170,7 +192,7 @@ TEST(Hop, WithoutBackupAndStalenessIsDPsgdBitForBit) {
   for (const char* form : {"parallel", "serial"}) {
     Cluster reference{.nodes = 8, .iterations = 25};
     reference.run("dpsgd", {{"form", form}});
-    for (const char* control : {"tokens", "queues"}) {
+    for (const char* control : {"tokens", "queues", "notify_ack"}) {
       for (int max_ig : {1, 4}) {
         Cluster cluster{.nodes = 8, .slow = {{3, 6.0}, {5, 2.5}}, .iterations = 25, .shuffle = 7};
         cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 6.0, .probability = 0.2});
@@ -231,9 +253,11 @@ std::string refusal(Cluster cluster, const Knobs& knobs) {
 TEST(Hop, RefusesWhatHasNoRule) {
   EXPECT_NE(refusal({}, {{"backup", 1}, {"staleness", 1}}), "");
   EXPECT_NE(refusal({}, {{"max_ig", 0}}), "");
-  EXPECT_NE(refusal({}, {{"backup", 3}}), "");  // all neighbours of ring_based
+  EXPECT_NE(refusal({}, {{"backup", 4}}), "");  // |N_in| of ring_based
   EXPECT_NE(refusal({}, {{"max_jump", 2}}), "");
   EXPECT_NE(refusal({}, {{"backup", 1}, {"max_jump", 2}, {"gap_control", "queues"}}), "");
+  EXPECT_NE(refusal({}, {{"backup", 1}, {"gap_control", "notify_ack"}}), "");
+  EXPECT_NE(refusal({}, {{"staleness", 1}, {"gap_control", "notify_ack"}}), "");
   EXPECT_NE(refusal({.nodes = 3, .edges = {{0, 1}, {1, 2}}}, {}), "");
   EXPECT_EQ(refusal({}, {{"backup", 1}, {"max_jump", 2}}), "");
 }

@@ -62,20 +62,23 @@ Knobs draw_hop(Random& random, const Cluster& cluster) {
   std::size_t fewest = 1000;
   for (int i = 0; i < graph.size(); ++i) fewest = std::min(fewest, graph.in(i).size());
   Knobs knobs = {{"form", std::string(random.chance(0.5) ? "parallel" : "serial")}};
-  const bool tokens = random.chance(0.75);
-  const std::int64_t max_ig = between(random, 1, 6);
+  if (random.chance(0.15)) {
+    knobs["gap_control"] = std::string("notify_ack");
+    return knobs;
+  }
+  const bool tokens = random.chance(0.8);
   knobs["gap_control"] = std::string(tokens ? "tokens" : "queues");
-  knobs["max_ig"] = max_ig;
+  knobs["max_ig"] = between(random, 1, 6);
   std::int64_t longest = 0;  // jump
   if (random.chance(0.4)) {
     longest = between(random, 1, 5);
     knobs["staleness"] = longest;
-  } else if (fewest > 1 && random.chance(0.6)) {
+  } else if (random.chance(0.6)) {
     longest = 10;  // longer than it can come about
-    knobs["backup"] = between(random, 1, std::int64_t(std::min<std::size_t>(fewest - 1, 3)));
+    knobs["backup"] = between(random, 1, std::int64_t(std::min<std::size_t>(fewest, 3)));
   }
-  if (tokens && longest >= 2 && graph.undirected() && random.chance(0.7)) {
-    knobs["max_jump"] = between(random, 2, longest);
+  if (tokens && longest > 0 && random.chance(0.7)) {
+    knobs["max_jump"] = between(random, 1, longest);
     knobs["skip_trigger"] = between(random, 1, 3);
     knobs["skip_keep_self"] = random.chance(0.5);
   }

@@ -22,7 +22,8 @@ class GapBound : public Checker {
   explicit GapBound(const CheckedRun& run) : Checker("gap_bound"), graph_(run), at_(std::size_t(run.workers), 0) {
     const std::string control = run.text("gap_control");
     const std::int64_t stale = run.integer("staleness"), backup = run.integer("backup");
-    if (backup == 0) per_step_in_ = stale + 1;
+    const bool jumps = run.integer("max_jump") > 1;
+    if (backup == 0 && (!jumps || graph_.undirected())) per_step_in_ = stale + 1;
     if (control == "tokens") per_step_out_ = run.integer("max_ig");
     if (control == "notify_ack") per_step_out_ = 2;
   }

@@ -1,6 +1,7 @@
 // Updates that wait in a mailbox. With tokens UpdateQ(i) holds at most (1 + max_ig) |N_in(i)| entries; held here sender
-// by sender, which is stricter: tags k .. k+max_ig of each in-neighbour, and s more in staleness mode. Without tokens a
-// neighbour j is at most len(i->j) (times s+1) ahead. With NOTIFY-ACK an edge holds one.
+// by sender, which is stricter: tags k .. k+max_ig of each in-neighbour. One more where a worker that jumps on a
+// directed graph waits for tag k-1; s more in staleness mode. Without tokens a neighbour j is at most len(i->j) (times
+// s+1) ahead. With NOTIFY-ACK an edge holds one.
 #include <algorithm>
 #include <set>
 
@@ -18,6 +19,9 @@ class QueueCapacity : public Checker {
       for (int j : graph_.in(i)) {
         std::int64_t most = 1 + stale + (stale + 1) * graph_.distance(i, j);  // queues only; len(i->j) bounds j's lead
         if (control == "tokens") most = 1 + stale + run.integer("max_ig");
+        if (run.integer("max_jump") > 1 && !graph_.undirected()) ++most;
+        // A jump over a directed graph may have to wait for updates of the iteration before (decision H9).
+        if (control == "tokens" && run.integer("max_jump") > 1 && !graph_.undirected()) most += 1;
         if (control == "notify_ack") most = 1;
         edges_[{i, j}].most = most;
       }

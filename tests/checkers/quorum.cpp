@@ -1,6 +1,6 @@
 // Each Reduce of iteration k uses between |N_in| - backup and |N_in| updates, the own one included, each sender's once,
 // all tagged k. Right after a jump to k it uses the others' updates of k-1 instead: no own update has that tag, unless
-// skip_keep_self adds the last own model as one more.
+// skip_keep_self adds the last own model as one more, or there is nothing else to average.
 //
 // An update that never comes is not waited for: its sender has finished, or jumped over that tag.
 #include <algorithm>
@@ -75,7 +75,7 @@ class Quorum : public Checker {
   }
 
   void count(const Event& event, const Worker& worker, Iter tag, std::int64_t others, int own) {
-    const int own_due = worker.jumped ? (keeps_self_ ? 1 : 0) : 1;
+    const int own_due = worker.jumped && !keeps_self_ && others > 0 ? 0 : 1;
     if (own != own_due) {
       fail(event.time, event.rank,
            "averaged " + std::to_string(own) + " own models where " + std::to_string(own_due) + " are due");

@@ -1,6 +1,7 @@
 // Bounded staleness: a Reduce of iteration k uses exactly one update of every in-neighbour and of itself, each tagged
 // k - s or later, and of no sender an older one than it used before. Right after a jump to k the bound is k - 1 - s and
-// the own update is left out. A neighbour that has finished sends no newer ones and may be absent.
+// the own update is left out (unless skip_keep_self, or nothing else is there). A neighbour that has finished sends no
+// newer ones and may be absent.
 #include <algorithm>
 #include <set>
 
@@ -60,7 +61,8 @@ class Staleness : public Checker {
       newest = tag;
     }
     std::set<int> due(graph_.in(event.rank).begin(), graph_.in(event.rank).end());
-    if (!worker.jumped || keeps_self_) due.insert(event.rank);
+    const bool alone = used == std::set<int>{event.rank};
+    if (!worker.jumped || keeps_self_ || alone) due.insert(event.rank);
     for (int sender : due) {
       if (used.erase(sender) == 0 && !workers_[std::size_t(sender)].finished) {
         fail(event.time, event.rank, "left out rank " + std::to_string(sender));
