@@ -29,6 +29,7 @@ std::vector<Term> Updates::receive(Iter k, int absent) {
 }
 
 std::vector<Term> Updates::receive_after_jump(Iter k, int absent) {
+  if (staleness_ == 0) self_.ignore(is_before(kParams, k));  // of the iterations that were jumped
   const auto settled = [&] {
     int here = 0, to_come = 0;
     for (int r : senders_) {
