@@ -87,6 +87,7 @@ struct Sample {
         x(normals(c.input.size() * std::size_t(batch), 3 * draw + 1)),
         dy(normals(output_of(c).size() * std::size_t(batch), 3 * draw + 2)) {}
   Floats params, x, dy;
+  bool operator==(const Sample&) const = default;
 };
 
 struct Pass {
@@ -95,13 +96,15 @@ struct Pass {
   bool operator==(const Pass&) const = default;
 };
 
-/// Forward and backward with all outputs poisoned first.
+/// Forward and backward with all outputs poisoned first; the inputs must stay as they were.
 inline Pass pass(CompiledNetwork& network, const Case& c, const Sample& s, int batch, bool with_dx = true) {
   Pass result{
       poison(output_of(c).size() * std::size_t(batch)), poison(s.params.size()), poison(with_dx ? s.x.size() : 0), {}};
+  const Sample before = s;
   network.forward(s.params.data(), s.x.data(), result.y.data(), batch);
   network.backward(s.params.data(), s.x.data(), s.dy.data(), result.dparams.data(),
                    with_dx ? result.dx.data() : nullptr, batch, [&](int layer) { result.done.push_back(layer); });
+  EXPECT_EQ(s == before, true) << "an input was written to: " << describe(c);
   return result;
 }
 

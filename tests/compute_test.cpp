@@ -197,9 +197,9 @@ TEST_F(EveryBackend, SoftmaxCrossEntropyFollowsItsFormula) {
           expected.push_back(float((std::exp(static_cast<long double>(row[k])) / sum - is_label) / batch));
         }
       }
-      EXPECT_NEAR(network->softmax_cross_entropy(logits.data(), labels.data(), dlogits.data(), batch, &correct),
-                  double(loss), 1e-6);
-      EXPECT_LT(distance(dlogits, expected), 1e-6);
+      EXPECT_FLOAT_EQ(network->softmax_cross_entropy(logits.data(), labels.data(), dlogits.data(), batch, &correct),
+                      float(loss));
+      EXPECT_LT(distance(dlogits, expected), 1.2e-7);
       EXPECT_EQ(correct, right);
     }
   });

@@ -1,5 +1,6 @@
 // oneDNN on the CPU. Nothing here touches oneDNN or its thread pool before a network is compiled: a process that forks
 // after either was used hangs.
+#include "backends/base/error.h"
 #include "backends/compute/host.h"
 
 #ifdef HB_HAVE_ONEDNN
@@ -9,7 +10,6 @@
 #include <map>
 #include <utility>
 
-#include "backends/base/error.h"
 #include "backends/compute/onednn_program.h"
 
 // Of the OpenMP runtime that oneDNN is linked with; <omp.h> may belong to another one (clang's).
