@@ -64,9 +64,9 @@ Json knob_json(const Knob& knob) {
 }
 
 Item protocol_item(const Protocol& protocol) {
-  Item item{std::string(protocol.name), std::string(protocol.summary), "", {}, Json::object(), protocol.experimental};
-  const std::string source = source_text(protocol.source);
-  const std::string reading(protocol.reading);
+  const std::string source = source_text(protocol.source), reading(protocol.reading);
+  Item item{std::string(protocol.name), "", "", {}, Json::object(), protocol.experimental};
+  item.summary = fmt::format("{} [{}]", protocol.summary, source);
   item.details.push_back("paper: " + std::string(protocol.paper));
   item.details.push_back("rests on: " + source + (reading.empty() ? "" : ", reading " + reading) +
                          (protocol.experimental ? ", experimental" : ""));

@@ -32,21 +32,17 @@ void check_backend(const std::string& name) {
 }  // namespace
 
 void check_available(const std::vector<TrialSpec>& trials) {
-  std::set<std::string> transports;
-  std::set<std::pair<std::string, std::string>> data;
-  std::set<std::string> names;
+  std::set<std::string> transports, seen, names;
   for (const TrialSpec& spec : trials) {
     transports.insert(spec.transport);
     names.insert(spec.workload.backend);
-    data.insert({spec.workload.dataset, spec.workload.dataset_path});
+    const WorkloadSpec& w = spec.workload;
+    if (!w.dataset.empty() && seen.insert(w.dataset + " " + w.dataset_path).second) {
+      find_dataset(w.dataset).load({.path = w.dataset_path, .size = w.size, .seed = w.seed});
+    }
   }
   for (const std::string& name : transports) check_transport(name);
   for (const std::string& name : names) check_backend(name);
-  for (const auto& [name, path] : data) {
-    if (name.empty()) continue;
-    const DatasetEntry& entry = find_dataset(name);
-    entry.load(path.empty() ? entry.default_path : path);
-  }
 }
 
 }  // namespace hopbench

@@ -91,7 +91,7 @@ const std::vector<SuiteKey> kKeys = {
     {"run.trial_timeout", T::kDuration, "\"30min\"", kTiny, kDays, nullptr, "of a trial as a whole"},
 
     {"model.name", T::kName, "\"lenet\"", 0, 0, model_names, "see `hopbench list models`"},
-    {"model.dataset.name", T::kName, "", 0, 0, dataset_names, "the model's own if it is not set"},
+    {"model.dataset.name", T::kName, "", 0, 0, dataset_names, "see `hopbench list datasets`; the model's own if it is not set"},
     {"model.dataset.path", T::kText, "\"\"", 0, 0, nullptr, "folder of its files; \"\": where its package puts them"},
     {"model.batch", T::kInteger, "32", 1, 1e6, nullptr, "samples in a gradient of one worker"},
     {"model.split.kind", T::kName, "\"iid\"", 0, 0, split_kinds, "how the training set is divided among the workers"},
@@ -100,10 +100,10 @@ const std::vector<SuiteKey> kKeys = {
     {"model.size", T::kInteger, "0", 0, 1e10, nullptr,
      "parameters of `timing_only` and `quadratic`; 0: the model's default"},
 
-    {"optimizer.name", T::kName, "\"sgd\"", 0, 0, optimizer_names, ""},
+    {"optimizer.name", T::kName, "\"sgd\"", 0, 0, optimizer_names, "stochastic gradient descent"},
     {"optimizer.lr", T::kReal, "0.05", 0, 1e6, nullptr, "learning rate"},
-    {"optimizer.momentum", T::kReal, "0.0", 0, 1, nullptr, ""},
-    {"optimizer.weight_decay", T::kReal, "0.0", 0, 1e6, nullptr, ""},
+    {"optimizer.momentum", T::kReal, "0.0", 0, 1, nullptr, "state of a worker (or server), never exchanged"},
+    {"optimizer.weight_decay", T::kReal, "0.0", 0, 1e6, nullptr, "this times x is added to the gradient"},
     {"optimizer.nesterov", T::kBool, "false", 0, 0, nullptr, "Nesterov's form of momentum"},
     {"optimizer.step", T::kName, "\"per_sample\"", 0, 0, step_rules,
      "per_sample: lr is scaled so that the models move as far a sample as under all-reduce"},
@@ -145,7 +145,7 @@ const std::vector<SuiteKey> kKeys = {
 
     {"protocol.name", T::kName, nullptr, 0, 0, protocol_names, "see `hopbench list protocols`, also for its knobs"},
     {"protocol.label", T::kText, "", 0, 0, nullptr, "the variant's name in tables; the protocol's if it is not set"},
-    {"scenario.name", T::kText, nullptr, 0, 0, nullptr, ""},
+    {"scenario.name", T::kText, nullptr, 0, 0, nullptr, "its name in tables"},
     {"scenario.compute", T::kTables, "[]", 0, 0, nullptr, "rules that slow computing; none: homogeneous"},
     {"scenario.compute.kind", T::kName, nullptr, 0, 0, rule_kinds, "how slow is drawn"},
     {"scenario.compute.ranks", T::kRanks, "", 0, 100000, nullptr, "the workers it slows; all if not set"},

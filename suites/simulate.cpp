@@ -4,9 +4,9 @@
 #include <thread>
 
 #include "backends/runtime/simulated.h"
-#include "results/steady.h"
 #include "suites/evaluation.h"
 #include "suites/execute.h"
+#include "suites/job.h"
 
 namespace hopbench {
 namespace {

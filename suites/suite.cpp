@@ -14,6 +14,8 @@
 namespace hopbench {
 namespace {
 
+constexpr int kPairsForAnInterval = 3;  // fairness: t on log ratios
+
 // The reference is checked here, after the matrix has named all variants.
 std::string check_reference(const Draft& draft, Mistakes& mistakes) {
   const Layer layer = effective(draft, nullptr, {});
@@ -51,16 +53,17 @@ std::vector<std::string> notes_of(const Draft& draft) {
     notes.emplace_back(
         "no homogeneous control: without a scenario in which nobody is slow, what the protocols cost by "
         "themselves is not seen");
+  std::vector<std::string> few, as_written;
   for (const MeasureDraft& measure : draft.measures) {
     const Layer layer = effective(draft, &measure, {});
-    const std::int64_t repeats = layer.at("run.repeats").integer;
-    if (repeats < 3)
-      notes.push_back(fmt::format("no intervals: measure '{}' has {} repeat{}, an interval needs 3", measure.name,
-                                  repeats, repeats == 1 ? "" : "s"));
-    if (measure.what == What::kConvergence && layer.at("optimizer.step").text == "as_written")
-      notes.push_back(fmt::format("learning rates as written: in measure '{}' the variants' steps per sample differ",
-                                  measure.name));
+    if (layer.at("run.repeats").integer < kPairsForAnInterval) few.push_back(measure.name);
+    if (layer.at("optimizer.step").text == "as_written" && measure.what == What::kConvergence)
+      as_written.push_back(measure.name);
   }
+  if (!few.empty())
+    notes.push_back(fmt::format("no intervals: fewer than {} repeats of {}", kPairsForAnInterval, join(few, ", ")));
+  if (!as_written.empty())
+    notes.push_back("learning rates as written: the variants' steps per sample differ in " + join(as_written, ", "));
   return notes;
 }
 

@@ -28,6 +28,7 @@ struct TrialSpec {
   std::string suite, measure, scenario_name, protocol, label;  // label: the variant's name in tables
   What what = What::kRate;
   int order = 0;  // index in the run
+  int place = 0;  // of its variant in the suite: the order of a table's rows
 
   // What runs
   WorkloadSpec workload;  // model, data, batch, split, backend, threads, workers, seed, repeat
@@ -63,8 +64,8 @@ struct TrialSpec {
   int workers() const { return workload.workers; }
   /// suite/measure/scenario/label/seed/repeat
   std::string id() const;
-  /// 16 hex digits over everything above the limits, but for `order` (another variant in the suite moves it) and
-  /// `step_p99` (measured anew each time).
+  /// 16 hex digits over everything above the limits, but for `order` and `place` (another variant in the suite moves
+  /// them) and `step_p99` (measured anew each time).
   std::string hash() const;
 };
 

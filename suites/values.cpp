@@ -17,7 +17,9 @@ using T = Value::Type;
 std::string number_text(double value) { return fmt::format("{}", value); }
 
 std::string range_text(const SuiteKey& key) {
+  if (key.low == key.high) return number_text(key.low);
   const bool open = key.high >= 1e6;
+  if (open && key.low > 0 && key.low < 1e-3) return "above 0";
   return open ? fmt::format("{} or more", number_text(key.low))
               : fmt::format("{} to {}", number_text(key.low), number_text(key.high));
 }
