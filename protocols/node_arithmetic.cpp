@@ -21,8 +21,9 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   gradient->samples = count;
   Work work;
   work.nominal = scaled(options_.costs.gradient, static_cast<double>(count) / batch);
+  // Neither paced nor calibrated: only the proportion counts.
+  if (work.nominal == Duration{} && slowdown != 1.0) work.nominal = std::chrono::milliseconds(1);
   work.cost = scaled(work.nominal, slowdown);
-  const Duration injected = work.cost - work.nominal;
   work.job = [gradient, x = x.share(), &workload = workload_, worker = rank, first, count,
               announced = bool(bucket_ready)](const std::function<void(int)>& reached) {
     const std::function<void(int)> done = announced ? reached : [](int) {};
@@ -36,7 +37,7 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   const Occupied occupied = occupy(std::move(work));
 
   record_.compute += occupied.took;
-  record_.injected_delay += injected;
+  record_.injected_delay += occupied.took - scaled(occupied.took, 1 / slowdown);
   record_.gradients += 1;
   record_.samples += count;
   record_.slow_events += slowdown != 1.0 ? 1 : 0;
