@@ -198,7 +198,7 @@ StrandKind usual_strands() {
 
 checkers::CheckedRun checked_run(const Cluster& cluster, const Protocol& protocol, const KnobValues& knobs) {
   checkers::CheckedRun run;
-  run.protocol = cluster.check_as.empty() ? std::string(protocol.name) : cluster.check_as;
+  run.protocol = protocol.name;
   run.knobs = knobs.all();
   run.workers = cluster.nodes;
   run.servers = cluster.servers;

@@ -61,7 +61,6 @@ struct Cluster {
   WorkloadSpec workload{.model = "quadratic", .dataset = "", .batch = 4, .backend = "reference", .size = 8};
   std::map<int, Time> killed{};  // rank -> when it dies
   bool keep_events = false;
-  std::string check_as{};  // the protocol whose checkers apply; empty: the one that runs
 
   // What is left of the last run.
   int servers = 0;

@@ -20,13 +20,14 @@ CheckerPtr gap_bound(const CheckedRun& run);
 CheckerPtr lead_bound(const CheckedRun& run, Iter bound);
 
 // Of Hop and D-PSGD
-CheckerPtr updates_sent(const CheckedRun& run);        // an update to every out-neighbour in every iteration
-CheckerPtr token_count(const CheckedRun& run);         // |TokenQ(i->j)| = max_ig + Iter(i) - Iter(j) >= 0
-CheckerPtr queue_capacity(const CheckedRun& run);      // updates waiting in a mailbox
-CheckerPtr quorum(const CheckedRun& run);              // how many updates a Reduce uses, and their tags (not staleness)
-CheckerPtr staleness(const CheckedRun& run);           // one update a neighbour, tag >= k-s
-CheckerPtr reduce_weights(const CheckedRun& run);      // linear in freshness, normalised to 1
-CheckerPtr mean_kept(const CheckedRun& run);           // the mixing weights of an iteration are doubly stochastic
+CheckerPtr updates_sent(const CheckedRun& run);    // an update to every out-neighbour in every iteration
+CheckerPtr token_count(const CheckedRun& run);     // |TokenQ(i->j)| = max_ig + Iter(i) - Iter(j) >= 0
+CheckerPtr jump_bound(const CheckedRun& run);      // a jump is not too long, lands ahead of nobody, comes late enough
+CheckerPtr queue_capacity(const CheckedRun& run);  // updates waiting in a mailbox
+CheckerPtr quorum(const CheckedRun& run);          // how many updates a Reduce uses, and their tags (not staleness)
+CheckerPtr staleness(const CheckedRun& run);       // one update a neighbour, tag >= k-s
+CheckerPtr reduce_weights(const CheckedRun& run);  // linear in freshness, normalised to 1
+CheckerPtr mean_kept(const CheckedRun& run);       // the mixing weights of an iteration are doubly stochastic
 CheckerPtr one_unacknowledged(const CheckedRun& run);  // NOTIFY-ACK: an update an edge at a time
 
 // Of parameter servers

@@ -12,8 +12,9 @@ void add_gossip(const CheckedRun& run, std::vector<CheckerPtr>& list) {
   list.push_back(stale ? staleness(run) : quorum(run));
   list.push_back(reduce_weights(run));
   if (control == "notify_ack") list.push_back(one_unacknowledged(run));
+  if (run.integer("max_jump") > 1) list.push_back(jump_bound(run));
   const Graph graph(run);
-  if (!stale && !backup && run.integer("max_jump") == 0 && run.iterations > 0 && graph.undirected() &&
+  if (!stale && !backup && run.integer("max_jump") <= 1 && run.iterations > 0 && graph.undirected() &&
       graph.regular()) {
     list.push_back(mean_kept(run));
   }
