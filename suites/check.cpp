@@ -204,11 +204,14 @@ void set_variant(VariantDraft& variant, const std::vector<std::string>& parts, c
   if (variant.protocol == nullptr) return;
   std::set<std::string> bad;
   if (parts[0] == "optimizer") {
-    const std::string path = join(parts, ".");
-    if (parts.size() == 1 && !entry.value.is(T::kTable)) {
-      mistakes.add(entry.place, "'optimizer' of a protocol must be a table: [protocol.optimizer]");
+    constexpr const char* kWhere = "in [protocol.optimizer]";
+    if (parts.size() > 1) {
+      read_key(entry, join(parts, "."), kWhere, variant.optimizer, bad, mistakes);
+    } else if (entry.value.is(T::kTable)) {
+      for (const Entry& inner : entry.value.entries)
+        read_key(inner, "optimizer." + inner.key, kWhere, variant.optimizer, bad, mistakes);
     } else {
-      read_key(entry, path, "in [protocol.optimizer]", variant.optimizer, bad, mistakes);
+      mistakes.add(entry.place, "'optimizer' of a protocol must be a table: [protocol.optimizer]");
     }
   } else if (parts.size() > 1) {
     mistakes.add(entry.place, fmt::format("a protocol has no key '{}'", join(parts, ".")));
@@ -282,10 +285,9 @@ Draft read_draft(const Value& root, const std::string& file, Mistakes& mistakes)
   for_each_block(root, "protocol", mistakes, [&](const Value& block) { read_variant(draft, block, mistakes); });
   for_each_block(root, "scenario", mistakes, [&](const Value& block) { read_scenario(draft, block, mistakes); });
   for_each_block(root, "measure", mistakes, [&](const Value& block) { read_measure(draft, block, mistakes); });
-  if (draft.variants.empty()) {
-    const Entry* list = root.find("protocol");
+  const Entry* list = root.find("protocol");
+  if (list == nullptr || (list->value.is(T::kArray) && list->value.items.empty()))
     mistakes.add(list != nullptr ? list->place : draft.place, "there is no protocol: add a [[protocol]] with a name");
-  }
   if (draft.scenarios.empty() && root.find("scenario") == nullptr) {
     ScenarioDraft homogeneous;
     homogeneous.name = "homogeneous";

@@ -149,28 +149,34 @@ void check_variants(const Draft& draft, const Configuration& c, Mistakes& mistak
   }
 }
 
+void check_rules_with(const ScenarioDraft& scenario, int workers, Mistakes& mistakes) {
+  for (const Value& rule : scenario.rules) {
+    if (const Entry* ranks = rule.find("ranks")) {
+      for (const Value& rank : ranks->value.items) {
+        if (rank.integer >= workers)
+          mistakes.add(rank.place, fmt::format("scenario '{}' names rank {}, but the workers are 0 to {}",
+                                               scenario.name, rank.integer, workers - 1));
+      }
+    }
+    const Entry* p = rule.find("probability");
+    if (p != nullptr && probability_of(p->value, workers) > 1)
+      mistakes.add(p->value.place, fmt::format("'probability' is {} with {} workers, out of range: it must be 0 to 1",
+                                               probability_of(p->value, workers), workers));
+  }
+}
+
 void check_scenarios(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
+  std::vector<std::string> known;
+  for (const ScenarioDraft& scenario : draft.scenarios) known.push_back(scenario.name);
   for (const Value& name : c.measure->scenarios) {
-    std::vector<std::string> known;
-    for (const ScenarioDraft& scenario : draft.scenarios) known.push_back(scenario.name);
     if (std::find(known.begin(), known.end(), name.text) == known.end())
       mistakes.add(name.place, unknown("scenario", name.text, known));
   }
-  for (const ScenarioDraft* scenario : scenarios_of(draft, *c.measure)) {
-    for (const Value& rule : scenario->rules) {
-      if (const Entry* ranks = rule.find("ranks")) {
-        for (const Value& rank : ranks->value.items) {
-          if (rank.integer >= c.workers())
-            mistakes.add(rank.place, fmt::format("scenario '{}' names rank {}, but the workers are 0 to {}",
-                                                 scenario->name, rank.integer, c.workers() - 1));
-        }
-      }
-      const Entry* p = rule.find("probability");
-      if (p != nullptr && probability_of(p->value, c.workers()) > 1)
-        mistakes.add(p->value.place, fmt::format("'probability' is {} with {} workers, out of range: it must be 0 to 1",
-                                                 probability_of(p->value, c.workers()), c.workers()));
-    }
-  }
+  const auto chosen = scenarios_of(draft, *c.measure);
+  for (const ScenarioDraft* scenario : chosen) check_rules_with(*scenario, c.workers(), mistakes);
+  // Where the names chosen are wrong, any scenario may have been meant.
+  if (!chosen.empty()) return;
+  for (const ScenarioDraft& scenario : draft.scenarios) check_rules_with(scenario, c.workers(), mistakes);
 }
 
 ComputeRule rule_of(const Value& table, int workers) {

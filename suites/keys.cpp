@@ -91,7 +91,8 @@ const std::vector<SuiteKey> kKeys = {
     {"run.trial_timeout", T::kDuration, "\"30min\"", kTiny, kDays, nullptr, "of a trial as a whole"},
 
     {"model.name", T::kName, "\"lenet\"", 0, 0, model_names, "see `hopbench list models`"},
-    {"model.dataset.name", T::kName, "", 0, 0, dataset_names, "see `hopbench list datasets`; the model's own if it is not set"},
+    {"model.dataset.name", T::kName, "", 0, 0, dataset_names,
+     "see `hopbench list datasets`; the model's own if it is not set"},
     {"model.dataset.path", T::kText, "\"\"", 0, 0, nullptr, "folder of its files; \"\": where its package puts them"},
     {"model.batch", T::kInteger, "32", 1, 1e6, nullptr, "samples in a gradient of one worker"},
     {"model.split.kind", T::kName, "\"iid\"", 0, 0, split_kinds, "how the training set is divided among the workers"},

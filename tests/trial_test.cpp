@@ -1,0 +1,157 @@
+#include "suites/trial.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "protocols/protocol.h"
+
+namespace hopbench {
+namespace {
+
+// Every field has a value of its own, none its default.
+TrialSpec sample() {
+  const Protocol& hop = find_protocol("hop");
+  TrialSpec spec;
+  spec.suite = "s";
+  spec.measure = "rate \"x\"";
+  spec.scenario_name = "random";
+  spec.protocol = "hop";
+  spec.label = "hop b\xC3\xA4";
+  spec.what = What::kConvergence;
+  spec.order = 7;
+  spec.place = 2;
+  spec.workload = {.model = "quadratic",
+                   .dataset = "quadratic",
+                   .dataset_path = "/d",
+                   .batch = 3,
+                   .split = {SplitSpec::What::kShards, 0.25, 4},
+                   .backend = "reference",
+                   .threads = 2,
+                   .workers = 5,
+                   .seed = ~std::uint64_t{0},
+                   .repeat = 6,
+                   .size = 77,
+                   .evaluation_samples = 88};
+  spec.knobs = KnobValues(hop.knobs);
+  spec.knobs.set(hop.knobs, "backup", std::int64_t{1});
+  spec.knobs.set(hop.knobs, "form", std::string("serial"));
+  spec.optimizer = {0.1f, 0.9f, 1e-4f, true, {{10.5, 0.1f}, {20, 0.01f}}, false};
+  spec.topology = "edges";
+  spec.edges = {{0, 1}, {1, 0}};
+  ComputeRule rule{ComputeRule::What::kPareto, {1, 2}, 2.5, 1.0 / 3, 0.7, 1.5};
+  rule.per = ComputeRule::Per::kTime;
+  rule.slot = std::chrono::milliseconds(20);
+  rule.correlated = ComputeRule::Correlated::kAll;
+  rule.from = Time(std::chrono::seconds(1));
+  spec.scenario = {"random", {rule, {}}};
+  spec.transport = "sim";
+  spec.network = {std::chrono::microseconds(7), 1e9 / 3, 9, std::chrono::nanoseconds(3), 2e9, 0.5, {0, 0, 1},
+                  {{0, 2, 5, Duration(4)}}};
+  spec.instant_network = true;
+  spec.stop = {StopSpec::Kind::kSamples, 12345678901};
+  spec.pace = false;
+  spec.costs = {std::chrono::milliseconds(40), 1e10};
+  spec.step_p99 = std::chrono::milliseconds(11);
+  spec.seed = 99;
+  spec.repeat = 6;
+  spec.warmup = 13;
+  spec.warmup_time = std::chrono::seconds(3);
+  spec.evaluations = 4;
+  spec.target_loss = 0.1;
+  spec.target_hold = 5;
+  spec.interface = "eth0";
+  spec.rendezvous_timeout = spec.stall_timeout = spec.trial_timeout = std::chrono::seconds(1);
+  spec.strands = StrandKind::kThreads;
+  spec.sim_threads = 2;
+  spec.shuffle = 3;
+  spec.events = false;
+  return spec;
+}
+
+TEST(Trial, ComesBackWholeFromItsJson) {
+  const TrialSpec spec = sample(), again = trial_from_json(to_json(spec));
+  EXPECT_EQ(to_json(again), to_json(spec));
+  EXPECT_EQ(again.hash(), spec.hash());
+  EXPECT_EQ(again.workload.seed, ~std::uint64_t{0});
+  EXPECT_EQ(again.optimizer.lr, 0.1f);
+  EXPECT_EQ(again.optimizer.steps, spec.optimizer.steps);
+  EXPECT_EQ(again.scenario.compute[0].until, kNever);
+  EXPECT_EQ(again.scenario.compute[0].probability, 1.0 / 3);
+  EXPECT_EQ(again.network.links[0].latency, Duration(4));
+  EXPECT_EQ(again.knobs.text("form"), "serial");
+  EXPECT_EQ(again.strands, StrandKind::kThreads);
+  EXPECT_EQ(again.stop.amount, 12345678901);
+  EXPECT_EQ(again.trial_timeout, std::chrono::seconds(1));
+  EXPECT_FALSE(again.events);
+  // The sample differs from the default in everything, so a field that is left out would show.
+  TrialSpec plain;
+  plain.protocol = "hop";
+  plain.knobs = KnobValues(find_protocol("hop").knobs);
+  EXPECT_EQ(to_json(trial_from_json(to_json(plain))), to_json(plain));
+}
+
+TEST(Trial, IsNamedByWhatAReaderWouldSay) { EXPECT_EQ(sample().id(), "s/rate \"x\"/random/hop b\xC3\xA4/99/6"); }
+
+TEST(TrialHash, IsTheSameOnEveryMachineAndEachTime) {
+  EXPECT_EQ(sample().hash(), sample().hash());
+  EXPECT_EQ(sample().hash().size(), 16u);
+  EXPECT_EQ(sample().hash().find_first_not_of("0123456789abcdef"), std::string::npos);
+}
+
+TEST(TrialHash, ChangesWithAnythingThatMakesTheTrialAnother) {
+  const std::vector<std::function<void(TrialSpec&)>> changes = {
+      [](TrialSpec& t) { t.knobs.set(find_protocol("hop").knobs, "max_ig", std::int64_t{6}); },
+      [](TrialSpec& t) { t.label = "other"; },
+      [](TrialSpec& t) { t.seed = 2; },
+      [](TrialSpec& t) { t.workload.repeat = 2; },
+      [](TrialSpec& t) { t.workload.split.alpha = 0.26; },
+      [](TrialSpec& t) { t.optimizer.lr = 0.2f; },
+      [](TrialSpec& t) { t.optimizer.steps.pop_back(); },
+      [](TrialSpec& t) { t.edges.pop_back(); },
+      [](TrialSpec& t) { t.scenario.compute[0].ranks = {1}; },
+      [](TrialSpec& t) { t.scenario.compute.pop_back(); },
+      [](TrialSpec& t) {
+        t.network.host_of = {0, 1, 1};
+      },
+      [](TrialSpec& t) { t.network.links[0].bandwidth = 6; },
+      [](TrialSpec& t) { t.stop.amount = 1; },
+      [](TrialSpec& t) { t.costs.gradient = Duration(1); },
+      [](TrialSpec& t) { t.pace = true; },
+      [](TrialSpec& t) { t.warmup = 14; },
+      [](TrialSpec& t) { t.target_hold = 6; },
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    TrialSpec other = sample();
+    changes[i](other);
+    EXPECT_NE(other.hash(), sample().hash()) << "change " << i;
+  }
+}
+
+TEST(TrialHash, DoesNotChangeWithLimitsSchedulesAndPlaceInTheRun) {
+  TrialSpec other = sample();
+  other.rendezvous_timeout = other.stall_timeout = other.trial_timeout = Duration(5);
+  other.strands = StrandKind::kFibers;
+  other.sim_threads = 8;
+  other.shuffle = 4;
+  other.events = true;
+  other.order = 8;
+  other.place = 3;
+  other.step_p99 = Duration(9);
+  EXPECT_EQ(other.hash(), sample().hash());
+}
+
+TEST(Trial, IsNotReadFromWhatIsNoTrial) {
+  for (const char* text : {"", "{", "{}", "[1]", "{\"suite\": 3}"}) {
+    try {
+      trial_from_json(text);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kUsage);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hopbench
