@@ -69,14 +69,19 @@ std::string work_note(const Trials& trials) {
   return join(parts, ", ");
 }
 
+/// "rests on: hop tokens, hop backup: memory (hop/H1-H14); ps_ssp: full-text"
 std::string sources_note(const Group& group) {
-  std::vector<std::string> parts;
+  std::vector<std::string> sources;
+  std::map<std::string, std::vector<std::string>> variants;
   for (const Variant& variant : group.variants) {
     const TrialLabels& labels = variant.trials.front()->labels;
     if (labels.source.empty()) continue;
-    parts.push_back(variant.name + " " + labels.source +
-                    (labels.reading.empty() ? std::string() : " (" + labels.reading + ")"));
+    const std::string source = labels.source + (labels.reading.empty() ? std::string() : " (" + labels.reading + ")");
+    if (variants[source].empty()) sources.push_back(source);
+    variants[source].push_back(variant.name);
   }
+  std::vector<std::string> parts;
+  for (const std::string& source : sources) parts.push_back(join(variants[source], ", ") + ": " + source);
   return parts.empty() ? "" : "rests on: " + join(parts, "; ");
 }
 
@@ -97,8 +102,7 @@ void add_marks(Grid& grid, const Group& group) {
   std::set<std::string> marks;
   std::vector<std::string> failures;
   for (const TrialRow* row : group.trials()) {
-    for (const std::string& warning : row->record.warnings) marks.insert(mark_of(warning));
-    if (row->labels.experimental) marks.insert("experimental");
+    for (const std::string& mark : marks_of(*row)) marks.insert(mark);
     if (row->record.status != TrialStatus::kOk) {
       const bool interrupted = row->record.status == TrialStatus::kInterrupted;
       const std::string how =
@@ -121,7 +125,10 @@ void add_common_notes(Grid& grid, const Group& group) {
   const Trials trials = group.trials();
   std::vector<std::string> notes{clock_note(trials), setting_note(trials), work_note(trials)};
   notes.push_back("n: repeats; medians over them; (a .. b): smallest and largest; [a, b]: 95 % interval (from 6)");
-  if (group.find(group.reference) != nullptr) {
+  const auto& head = grid.rows.front();
+  if (std::find(head.begin(), head.end(), "speed-up") == head.end()) {
+    // nothing to say of it
+  } else if (group.find(group.reference) != nullptr) {
     notes.push_back("speed-up over " + group.reference +
                     ": geometric mean of ratios paired by repeat; [a, b]: 95 % t-interval (from 3 pairs)");
   } else {

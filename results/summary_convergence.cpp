@@ -77,7 +77,7 @@ std::string finals_text(const std::vector<const TrialRow*>& trials, double Curve
       const CurvePoint* last = final_point(row->record, model);
       if (last != nullptr) finals.push_back(scale * last->*value);
     }
-    text += (text.empty() ? "" : " / ") + number_text(median(finals), 3);
+    text += (text.empty() ? "" : " / ") + number_text(median(finals));
   }
   return text;
 }
@@ -116,8 +116,7 @@ Grid convergence_grid(const Group& group) {
     head.insert(head.end(), {"time to target, s", "held", "samples to target", "held", "speed-up"});
   }
   head.push_back("loss: mean / median / worst rank");
-  if (with_accuracy) head.push_back("accuracy, %");
-  head.push_back("marks");
+  if (with_accuracy) head.push_back("accuracy, %: mean / median / worst rank");
   grid.rows.push_back(std::move(head));
   for (const Variant& variant : group.variants) {
     const auto ok = variant.ok();
@@ -129,11 +128,11 @@ Grid convergence_grid(const Group& group) {
     }
     row.push_back(finals_text(ok, &CurvePoint::loss, 1));
     if (with_accuracy) row.push_back(finals_text(ok, &CurvePoint::accuracy, 100));
-    row.push_back(marks_text(variant, false));
     grid.rows.push_back(std::move(row));
   }
+  add_marks_column(grid, group);
   if (with_target) add_target_notes(grid, group, labels);
-  if (with_accuracy) grid.notes.push_back("accuracy: mean / median / worst rank, as the loss");
+  grid.notes.push_back("loss and accuracy: of the last evaluation, medians over the trials");
   return grid;
 }
 

@@ -19,11 +19,7 @@ std::string shares_text(std::map<std::string, int> counts, std::size_t of) {
   return join(parts, ", ");
 }
 
-bool is_rate_warning(const std::string& warning) { return warning == "not steady" || warning == "no steady window"; }
-
 }  // namespace
-
-std::string mark_of(const std::string& warning) { return warning.substr(0, warning.find(':')); }
 
 std::vector<const TrialRow*> Variant::ok() const {
   std::vector<const TrialRow*> list;
@@ -60,9 +56,11 @@ std::string number_text(double value, int digits) {
   if (std::isnan(value)) return "-";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   if (value == 0) return "0";
-  const int before_point = static_cast<int>(std::floor(std::log10(std::abs(value)))) + 1;
-  if (before_point < -3) return fmt::format("{:.{}e}", value, digits - 1);
-  return fmt::format("{:.{}f}", value, std::max(0, digits - before_point));
+  // By way of the rounded number: 99.999 is 100.0, not 100.00.
+  const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
+  const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
+  if (exponent < -4) return scientific;
+  return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
 }
 
 std::string percent_text(double share) {
@@ -98,19 +96,33 @@ std::string count_text(const Variant& variant) {
   return ok == all ? fmt::format("{}", all) : fmt::format("{} of {}", ok, all);
 }
 
-std::string marks_text(const Variant& variant, bool with_rate_warnings) {
+std::vector<std::string> marks_of(const TrialRow& row) {
+  std::vector<std::string> marks;
+  if (!row.labels.status_mark.empty()) marks.push_back(row.labels.status_mark);
+  if (row.labels.experimental) marks.emplace_back("experimental");
+  if (row.record.status == TrialStatus::kFailed) marks.emplace_back("failed");
+  if (row.record.status == TrialStatus::kInterrupted) marks.emplace_back("interrupted");
+  for (const std::string& warning : row.record.warnings) {
+    const std::string mark = warning.substr(0, warning.find(':'));
+    const bool of_rates = mark == "not steady" || mark == "no steady window";
+    if (!of_rates || row.labels.what != "convergence") marks.push_back(mark);
+  }
+  return marks;
+}
+
+std::string marks_text(const Variant& variant) {
   std::map<std::string, int> counts;
   for (const TrialRow* row : variant.trials) {
-    if (!row->labels.status_mark.empty()) ++counts[row->labels.status_mark];
-    if (row->labels.experimental) ++counts["experimental"];
-    if (row->record.status == TrialStatus::kFailed) ++counts["failed"];
-    if (row->record.status == TrialStatus::kInterrupted) ++counts["interrupted"];
-    for (const std::string& warning : row->record.warnings) {
-      const std::string mark = mark_of(warning);
-      if (with_rate_warnings || !is_rate_warning(mark)) ++counts[mark];
-    }
+    for (const std::string& mark : marks_of(*row)) ++counts[mark];
   }
   return shares_text(std::move(counts), variant.trials.size());
+}
+
+void add_marks_column(Grid& grid, const Group& group) {
+  std::vector<std::string> column{"marks"};
+  for (const Variant& variant : group.variants) column.push_back(marks_text(variant));
+  if (std::all_of(column.begin() + 1, column.end(), [](const std::string& cell) { return cell.empty(); })) return;
+  for (std::size_t r = 0; r < column.size(); ++r) grid.rows[r].push_back(column[r]);
 }
 
 }  // namespace hopbench

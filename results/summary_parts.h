@@ -42,11 +42,14 @@ std::string percent_text(double share);
 std::string median_text(std::span<const double> values);
 /// "1.43x [1.38, 1.49]" from 3 pairs, "1.43x (1.40 .. 1.46)" of two, "1.43x" of one, "-" of none.
 std::string ratio_text(std::span<const double> a, std::span<const double> b);
-/// "overpaced" of "overpaced: the pace is ...".
-std::string mark_of(const std::string& warning);
 /// "3", or "2 of 3" where trials failed.
 std::string count_text(const Variant& variant);
-/// Status, warnings and what else a reader must know before comparing the row.
-std::string marks_text(const Variant& variant, bool with_rate_warnings);
+/// Status, warnings ("overpaced" of "overpaced: the pace is ...") and what else a reader must know before comparing.
+/// Whether a rate is steady is no matter to convergence.
+std::vector<std::string> marks_of(const TrialRow& row);
+/// "failed (1 of 3), overpaced": of a variant's trials.
+std::string marks_text(const Variant& variant);
+/// The last column, if any variant has marks. To be called when the rows are the head and the variants.
+void add_marks_column(Grid& grid, const Group& group);
 
 }  // namespace hopbench

@@ -89,7 +89,6 @@ std::vector<std::string> variant_row(const Group& group, const Variant& variant,
     row.push_back(fmt::format("{}", hosts));
     row.push_back(number_text(median(rates) / hosts));
   }
-  row.push_back(marks_text(variant, true));
   return row;
 }
 
@@ -130,8 +129,8 @@ Grid rate_grid(const Group& group) {
   grid.rows.push_back({"variant", "n", "samples/s", "iterations/s", "speed-up", "waiting", "mostly for",
                        "gradients lost", "iterations jumped"});
   if (with_hosts) grid.rows[0].insert(grid.rows[0].end(), {"hosts", "samples/s a host"});
-  grid.rows[0].push_back("marks");
   for (const Variant& variant : group.variants) grid.rows.push_back(variant_row(group, variant, with_hosts));
+  add_marks_column(grid, group);
   add_bound_row(grid, group, "ideal", &TrialRecord::ideal_samples_per_s);
   add_bound_row(grid, group, "slowest rank", &TrialRecord::slowest_rank_samples_per_s);
   grid.notes.push_back(

@@ -11,6 +11,7 @@ namespace {
 constexpr const char* kBold = "\033[1m";
 constexpr const char* kFaint = "\033[2m";
 constexpr const char* kPlain = "\033[0m";
+constexpr std::size_t kNoteWidth = 120;
 
 /// Labels come from suites: no line break and no escape sequence of theirs may reach the terminal.
 std::string printable(std::string_view text) {
@@ -44,6 +45,24 @@ std::string padded(const std::string& cell, std::size_t column_width, bool left)
 std::string without_trailing_space(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
+}
+
+/// Lines of at most kNoteWidth where the words allow it; the following ones are set in.
+std::vector<std::string> wrapped(const std::string& note) {
+  std::vector<std::string> lines{"  "};
+  std::size_t begin = 0;
+  while (begin < note.size()) {
+    const std::size_t end = std::min(note.find(' ', begin), note.size());
+    const std::string word = note.substr(begin, end - begin);
+    const bool empty = lines.back().find_first_not_of(' ') == std::string::npos;
+    if (!empty && width(lines.back()) + 1 + width(word) > kNoteWidth) {
+      lines.push_back("    " + word);
+    } else {
+      lines.back() += (empty ? "" : " ") + word;
+    }
+    begin = end + 1;
+  }
+  return lines;
 }
 
 std::string styled(const std::string& text, const char* style, bool colour) {
@@ -84,7 +103,9 @@ std::string to_text(const Grid& grid, bool colour) {
       text += styled(std::string(total, '-'), kFaint, colour) + "\n";
     }
   }
-  for (const std::string& note : grid.notes) text += styled("  " + printable(note), kFaint, colour) + "\n";
+  for (const std::string& note : grid.notes) {
+    for (const std::string& line : wrapped(printable(note))) text += styled(line, kFaint, colour) + "\n";
+  }
   return text;
 }
 

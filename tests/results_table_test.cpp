@@ -89,6 +89,7 @@ TEST(NumberText, KeepsTheDigitsThatCarrySomething) {
   EXPECT_EQ(number_text(1234.5678), "1235");
   EXPECT_EQ(number_text(12.345678), "12.35");
   EXPECT_EQ(number_text(0.012345678), "0.01235");
+  EXPECT_EQ(number_text(99.99999), "100.0");
   EXPECT_EQ(number_text(0), "0");
   EXPECT_EQ(number_text(-1.5, 3), "-1.50");
   EXPECT_EQ(number_text(1.2e-9, 3), "1.20e-09");
@@ -225,7 +226,7 @@ TEST(Summary, NotesSayWhatTheNumbersRestOn) {
   EXPECT_THAT(notes, Contains("virtual time, a step costs 40ms"));
   EXPECT_THAT(notes, Contains(AllOf(HasSubstr("8 ranks"), HasSubstr("network 100us, 1Gbit/s"))));
   EXPECT_THAT(notes, Contains(AllOf(HasSubstr("lenet on fashion_mnist"), HasSubstr("batch 32"), HasSubstr("untuned"))));
-  EXPECT_THAT(notes, Contains("rests on: hop memory (hop/H1-H14)"));
+  EXPECT_THAT(notes, Contains("rests on: hop: memory (hop/H1-H14)"));
   EXPECT_THAT(notes, Contains(HasSubstr("jumped iteration is no iteration")));
   EXPECT_THAT(notes, Contains(HasSubstr("reference 'allreduce' has no trial")));
   row.labels.clock = "real";
@@ -257,7 +258,7 @@ TEST(ConvergenceTable, ShowsTimeAndSamplesToTheTarget) {
   EXPECT_EQ(cell(grid, "hop", "samples to target"), "250.0");
   EXPECT_EQ(row_of(grid, "hop")[3], "3.000");  // held
   EXPECT_THAT(cell(grid, "hop", "speed-up"), StartsWith("2.00x ["));
-  EXPECT_EQ(cell(grid, "allreduce", "loss: mean / median / worst rank"), "0 / 0 / 0.100");
+  EXPECT_EQ(cell(grid, "allreduce", "loss: mean / median / worst rank"), "0 / 0 / 0.1000");
   EXPECT_THAT(grid.notes, Contains(AllOf(HasSubstr("loss 0.5"), HasSubstr("first of 2 evaluations"))));
   EXPECT_THAT(grid.notes, Contains(HasSubstr("every 100.0 samples")));
 }
@@ -289,7 +290,7 @@ TEST(ConvergenceTable, HasNoTargetColumnsWithoutATarget) {
   row.record.warnings = {"no steady window", "cpu-contended"};
   const Grid grid = summarise(std::vector<TrialRow>{row}, "hop")[0];
   EXPECT_THAT(grid.rows[0], Not(Contains(HasSubstr("target"))));
-  EXPECT_EQ(cell(grid, "hop", "accuracy, %"), "81.2 / 0 / 81.2");
+  EXPECT_EQ(cell(grid, "hop", "accuracy, %: mean / median / worst rank"), "81.25 / 0 / 81.25");
   EXPECT_EQ(cell(grid, "hop", "marks"), "cpu-contended");  // whether a rate is steady is no matter here
 }
 
@@ -310,6 +311,16 @@ TEST(TextTable, AlignsByCodePointsAndLeavesNoEscapeOfItsContents) {
 TEST(TextTable, HasColourOnlyWhenAsked) {
   EXPECT_EQ(to_text(kGrid, false).find('\033'), std::string::npos);
   EXPECT_THAT(to_text(kGrid, true), StartsWith("\033[1mA title\033[0m\n"));
+}
+
+TEST(TextTable, WrapsLongNotesAtWords) {
+  std::string note;
+  for (int i = 0; i < 30; ++i) note += "word" + std::string(i % 2 == 0 ? "s " : " ");
+  const std::string text = to_text(Grid{"", {note}, {{"a"}}}, false);
+  EXPECT_THAT(text, HasSubstr("\n    word"));
+  for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    EXPECT_LE(end - begin, 120u);
+  }
 }
 
 TEST(TextTable, CopesWithNothingAndWithShortRows) {
