@@ -1,10 +1,11 @@
 #include "backends/runtime/network.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <list>
 #include <map>
 #include <queue>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -32,7 +33,7 @@ struct Route {
 /// The spec as resources of a FairShare, and the way from rank to rank over them.
 class Routes {
  public:
-  Routes(const NetworkSpec& spec, int ranks, FairShare& share) : spec_(spec), ranks_(ranks), share_(share) {
+  Routes(const NetworkSpec& spec, int ranks, FairShare& share) : spec_(spec), share_(share) {
     HB_ASSERT(spec.host_of.empty() || spec.host_of.size() >= static_cast<std::size_t>(ranks));
     for (int r = 0; r < ranks; ++r) hosts_ = std::max(hosts_, host(r) + 1);
     nic_bandwidth_.assign(static_cast<std::size_t>(hosts_), spec.bandwidth);
@@ -82,7 +83,7 @@ class Routes {
   }
 
   const NetworkSpec spec_;
-  int ranks_, hosts_ = 0;
+  int hosts_ = 0;
   FairShare& share_;
   std::vector<double> nic_bandwidth_;
   std::vector<Duration> nic_latency_;

@@ -47,8 +47,8 @@ class Simulation : public Timeline {
 
   /// To be called once before run. The network lives on this simulation's timeline. Without it messages take no time.
   void use(std::unique_ptr<Network> network);
-  /// Ranks a and b are peers: they may post to each other, and each learns when the other leaves (kBye, kGone). If no
-  /// pair is ever connected, all are peers of all.
+  /// Ranks a and b are peers: they may post to each other (a post to anybody else throws Error), and each learns when
+  /// the other leaves (kBye, kGone). If no pair is ever connected, all are peers of all.
   void connect(int a, int b);
 
   Runtime& rank(int r);

@@ -32,8 +32,9 @@ Event message_event(EventKind what, Time when, int rank, int peer, const Message
 void Simulation::Impl::post(SimRank& from, int to, Message message) {
   HB_ASSERT(to >= 0 && to < options_.ranks);
   if (from.dead_ || stopping_) return;
-  HB_ASSERT_MSG(!connected_ || to == from.rank_ || std::binary_search(from.peers_.begin(), from.peers_.end(), to),
-                fmt::format("rank {} posts to rank {}, but they are not connected", from.rank_, to));
+  if (connected_ && to != from.rank_ && !std::binary_search(from.peers_.begin(), from.peers_.end(), to))
+    throw trial_error(
+        fmt::format("no message to rank {}: it is no peer: the protocol's links must name this pair", to));
   message.from = from.rank_;
   if (message.bytes == 0) message.bytes = kHeaderBytes + static_cast<std::int64_t>(message.body.size() * sizeof(float));
   if (from.observer != nullptr) from.observer->on(message_event(EventKind::kSend, now_, from.rank_, to, message));
