@@ -178,6 +178,15 @@ TEST(Hop, JumpsOnADirectedGraphTooAndSaysSo) {
   }
 }
 
+TEST(Hop, OwesNoTokensAndNoUpdatesOnceFinished) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Cluster cluster{.nodes = 8, .slow = {{3, 4.0}}, .credits = 100 + std::int64_t(seed), .seed = seed, .shuffle = seed};
+    cluster.run("hop", {{"backup", 1}, {"max_ig", 3}, {"max_jump", 3}});
+    EXPECT_EQ(cluster.total(&RankRecord::gradients), cluster.credits);
+    EXPECT_EQ(cluster.broken(), "") << "seed " << seed;
+  }
+}
+
 TEST(Hop, GivesFresherUpdatesMoreWeight) {
   Cluster cluster{.nodes = 8, .slow = {{3, 3.0}}, .iterations = 30};
   cluster.run("hop", {{"staleness", 4}});
