@@ -15,6 +15,7 @@
 #include <gloo/transport/device.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
+#include <net/if.h>
 
 #include "backends/transport/gloo_link.h"
 
@@ -26,6 +27,9 @@ using Links = std::map<int, std::unique_ptr<GlooLink>>;
 constexpr int kAttempts = 4;  // to form a mesh of which a stranger takes a connection
 
 std::shared_ptr<gloo::transport::Device> open_device(const std::string& interface) {
+  if (!interface.empty() && if_nametoindex(interface.c_str()) == 0) {
+    throw environment_error("there is no network interface '" + interface + "': name one that `ip link` lists");
+  }
   gloo::transport::tcp::attr attr;
   if (interface.empty()) {
     attr.hostname = "127.0.0.1";
@@ -36,7 +40,7 @@ std::shared_ptr<gloo::transport::Device> open_device(const std::string& interfac
     return gloo::transport::tcp::CreateDevice(attr);
   } catch (const std::exception& e) {
     throw environment_error("cannot use network interface '" + (interface.empty() ? "lo" : interface) +
-                            "' with Gloo: " + e.what() + ": name one that `ip address` lists");
+                            "' with Gloo: " + e.what() + ": name one that has an address (`ip address`)");
   }
 }
 
@@ -63,7 +67,7 @@ Links form_mesh(const WireOptions& options, Meeting& meeting, std::shared_ptr<gl
     std::vector<std::string> blobs;
     for (int peer : missing) {
       const Duration limit = options.connect_timeout / kAttempts;
-      fresh.push_back(std::make_unique<GlooLink>(options.rank, peer, device, limit));
+      fresh.push_back(std::make_unique<GlooLink>(peer, device, limit));
       blobs.push_back(fresh.back()->blob());
     }
     const auto wrong = connect_all(fresh, meeting.exchange(missing, blobs));

@@ -64,8 +64,8 @@ void GlooLink::Waiting::abort() const {
   }
 }
 
-GlooLink::GlooLink(int rank, int peer, std::shared_ptr<gloo::transport::Device> device, Duration timeout)
-    : rank_(rank), peer_(peer), timeout_(timeout), token_(random_token()) {
+GlooLink::GlooLink(int peer, std::shared_ptr<gloo::transport::Device> device, Duration timeout)
+    : peer_(peer), timeout_(timeout), token_(random_token()) {
   context_ = device->createContext(0, 2);
   // Gloo waits five times this long for a connection.
   context_->setTimeout(std::max(milliseconds(1), std::chrono::duration_cast<milliseconds>(timeout / 5)));
@@ -82,6 +82,8 @@ GlooLink::~GlooLink() {
   queued_.notify_all();
   if (receiver_.joinable()) receiver_.join();
   if (sender_.joinable()) sender_.join();
+  // Softly, so that what was sent arrives. Before the buffers go: Gloo may be filling or sending one.
+  context_->getPair(kOther).reset();
 }
 
 std::string GlooLink::blob() const {
@@ -185,6 +187,11 @@ bool GlooLink::await_done(Waiting& me, Buffer& buffer, Direction direction) {
   }
 }
 
+void GlooLink::abandon(std::unique_ptr<Buffer> buffer, Payload body) {
+  const std::lock_guard lock(mutex_);
+  abandoned_.emplace_back(std::move(body), std::move(buffer));
+}
+
 // --- Receiving
 
 void GlooLink::receive_all() {
@@ -227,15 +234,16 @@ bool GlooLink::receive_frames() {
 
 bool GlooLink::receive_body(Message& message, std::size_t floats) {
   Vec body = Vec::uninitialised(floats);
-  const auto buffer = buffer_for(body.mutable_data(), floats * sizeof(float));
+  auto buffer = buffer_for(body.mutable_data(), floats * sizeof(float));
   try {
     buffer->recv(kOther, kBodySlot);
   } catch (const std::exception&) {
     return false;
   }
-  if (!await_done(receiver_waits_, *buffer, Direction::kReceive)) return false;
   message.body = body.share();
-  return true;
+  if (await_done(receiver_waits_, *buffer, Direction::kReceive)) return true;
+  abandon(std::move(buffer), message.body);
+  return false;
 }
 
 /// The peer sends no more. Tells it that all of it came, and stays until the peer says the same: whoever hangs up
@@ -323,20 +331,24 @@ bool GlooLink::transmit(const Outgoing& outgoing) {
   const bool small = fits_in_frame(message.words.size(), body.size());
   if (small && !body.empty()) put(body.data(), body.size() * sizeof(float));
 
-  // Gloo reads from the body, though its interface has one kind of buffer only.
   std::unique_ptr<Buffer> large;
   try {
     const auto bytes = static_cast<std::size_t>(at - sent_frame_.memory.data());
     sent_frame_.buffer->send(kOther, kFrameSlot, 0, bytes);
     if (!small) {
+      // Gloo only reads it, though its interface has one kind of buffer.
       large = buffer_for(const_cast<float*>(body.data()), body.size() * sizeof(float));
       large->send(kOther, kBodySlot);
     }
   } catch (const std::exception&) {
     return false;
   }
-  return await_done(sender_waits_, *sent_frame_.buffer, Direction::kSend) &&
-         (small || await_done(sender_waits_, *large, Direction::kSend));
+  if (await_done(sender_waits_, *sent_frame_.buffer, Direction::kSend) &&
+      (small || await_done(sender_waits_, *large, Direction::kSend))) {
+    return true;
+  }
+  if (large) abandon(std::move(large), body);
+  return false;
 }
 
 }  // namespace hopbench

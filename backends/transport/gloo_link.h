@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "backends/runtime/message.h"
@@ -48,7 +49,7 @@ class GlooLink {
   static constexpr int kPosted = 4;                 // frames whose receives are posted ahead
   static constexpr std::size_t kQueue = 256;        // messages that may wait to be sent
 
-  GlooLink(int rank, int peer, std::shared_ptr<gloo::transport::Device> device, Duration timeout);
+  GlooLink(int peer, std::shared_ptr<gloo::transport::Device> device, Duration timeout);
   ~GlooLink();  // never hangs: aborts what its threads wait for
   GlooLink(const GlooLink&) = delete;
   GlooLink& operator=(const GlooLink&) = delete;
@@ -91,6 +92,8 @@ class GlooLink {
   std::unique_ptr<Buffer> buffer_for(void* data, std::size_t bytes);
   bool await_done(Waiting& me, Buffer& buffer, Direction direction);
   void post(Frame& frame);
+  /// Keeps what Gloo may still be working on until the pair is closed.
+  void abandon(std::unique_ptr<Buffer> buffer, Payload body);
 
   void receive_all();
   bool receive_frames();  // true: the peer said its last word, false: it died
@@ -102,7 +105,7 @@ class GlooLink {
   std::optional<Outgoing> next_outgoing();
   bool transmit(const Outgoing& outgoing);
 
-  const int rank_, peer_;
+  const int peer_;
   const Duration timeout_;
   std::string token_;
   std::shared_ptr<gloo::transport::Context> context_;
@@ -118,6 +121,7 @@ class GlooLink {
   std::condition_variable queued_;
   std::deque<Outgoing> queue_;
   Waiting receiver_waits_, sender_waits_;
+  std::vector<std::pair<Payload, std::unique_ptr<Buffer>>> abandoned_;
   bool dead_ = false, stopping_ = false;
   bool refused_ = false;  // a message for want of room; somebody waits for it
 
