@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/base/random.h"
 #include "suites/suite.h"
 
 namespace hopbench {
@@ -240,6 +241,31 @@ TEST(MalformedSuites, AreNotReadWhereThereIsNoFile) {
     EXPECT_EQ(error.code(), ExitCode::kUsage);
     EXPECT_NE(std::string(error.what()).find("/nonexistent/suite.toml: cannot be read"), std::string::npos);
   }
+}
+
+// Bytes of a good suite are changed, dropped and doubled: whatever that makes of it, it is a suite or it is refused.
+TEST(MalformedSuites, OfAnyKindMeetSuiteErrorAndNothingElse) {
+  const std::string good = std::string(kTop) + kModel + kProtocol +
+                           "[[protocol]]\nname = \"hop\"\nbackup = 1\n[[scenario]]\nname = \"s\"\n"
+                           "compute = [{ kind = \"bernoulli\", probability = \"1/n\", factor = 6.0, ranks = [0] }]\n"
+                           "[[measure]]\ntransport = \"sim\"\npace = \"5ms\"\n[matrix]\n\"model.batch\" = [1, 2]\n"
+                           "[profile.p]\nrun.repeats = 1\n";
+  ASSERT_TRUE(mistakes_of(good).empty()) << all_of(mistakes_of(good));
+  const std::string bytes = "\n\"'[]{}=.,#09ax-\\\xff";
+  int refused = 0;
+  for (std::int64_t i = 0; i < 3000; ++i) {
+    Random random({.seed = 1, .repeat = 0, .purpose = Purpose::kTest, .rank = 0, .iteration = i});
+    std::string text = good;
+    for (std::uint64_t changes = 1 + random.below(3); changes > 0; --changes) {
+      const std::size_t at = random.below(text.size());
+      const std::uint64_t how = random.below(3);
+      if (how == 0) text[at] = bytes[random.below(bytes.size())];
+      if (how == 1) text.erase(at, 1 + random.below(8));
+      if (how == 2) text.insert(at, text.substr(at, 1 + random.below(30)));
+    }
+    refused += mistakes_of(text).empty() ? 0 : 1;
+  }
+  EXPECT_GT(refused, 1500);
 }
 
 struct SetCase {
