@@ -189,7 +189,10 @@ void limits(Visit& visit, T& spec) {
 
 json knobs_json(const KnobValues& knobs) {
   json j = json::object();
-  for (const auto& [name, value] : knobs.all()) std::visit([&](const auto& v) { j[name] = v; }, value);
+  for (const auto& [name, value] : knobs.all()) {
+    json& to = j[name];
+    std::visit([&to](const auto& v) { to = v; }, value);
+  }
   return j;
 }
 
