@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <csignal>
@@ -22,7 +23,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// --- The rank's side. A job is "<what> <rank that does it>"; the others deliver, or wait for it.
+// --- The rank's side
 
 [[noreturn]] void sleep_for_ever() {
   while (true) std::this_thread::sleep_for(seconds(1));
@@ -34,7 +35,7 @@ void be(RankSlot& slot, Phase phase, std::int64_t iteration, const char* why = "
   slot.phase = phase;
 }
 
-void beat_for_ever(RankSlot& slot) {
+[[noreturn]] void beat_for_ever(RankSlot& slot) {
   while (true) {
     ++slot.beats;
     std::this_thread::sleep_for(milliseconds(5));
@@ -49,60 +50,102 @@ std::string surroundings() {
          std::to_string(open_descriptors());
 }
 
-int one_rank() {
-  const auto channel = ChildChannel::open();
-  const int rank = channel->rank();
-  const std::string what = channel->job().substr(0, channel->job().find(' '));
-  const bool me = channel->job().find(' ') != std::string::npos &&
-                  std::stoi(channel->job().substr(channel->job().find(' '))) == rank;
-  RankSlot& slot = channel->board().slot(rank);
-  if (what == "absent" && me) sleep_for_ever();
-  if (what == "die_early" && me) return 4;
+/// A rank as its job has it: "<what> <rank that does it>"; what the others do meanwhile belongs to it.
+struct Play {
+  ChildChannel& channel;
+  std::string what;
+  bool me;
+  RankSlot& slot;
 
+  int deliver(const std::string& result) {
+    channel.finish(result);
+    return 0;
+  }
+  void wait_until_rank_2_has_finished() {
+    while (channel.board().slot(2).phase != Phase::kFinished) std::this_thread::yield();
+  }
+};
+
+/// Meets all others; false if somebody's blob is not the one for this rank.
+bool meet(ChildChannel& channel) {
+  const int rank = channel.rank();
   std::vector<int> peers;
   std::vector<std::string> blobs;
-  for (int r = 0; r < channel->size(); ++r) {
+  for (int r = 0; r < channel.size(); ++r) {
     if (r != rank) peers.push_back(r), blobs.push_back(std::to_string(rank) + " to " + std::to_string(r));
   }
-  const auto theirs = channel->exchange(peers, blobs);
+  const auto theirs = channel.exchange(peers, blobs);
   for (std::size_t i = 0; i < peers.size(); ++i) {
-    if (theirs[i] != std::to_string(peers[i]) + " to " + std::to_string(rank)) return 9;
+    if (theirs[i] != std::to_string(peers[i]) + " to " + std::to_string(rank)) return false;
   }
-  const std::int64_t start = channel->ready();
-  if (what == "start") return channel->finish(std::to_string(start)), 0;
-  if (what == "surroundings") return channel->finish(surroundings()), 0;
-  if (what == "big") return channel->finish(std::string(5'000'000, static_cast<char>('a' + rank))), 0;
-  if (what == "credits") {
-    int taken = 0;
-    while (channel->board().credits().take()) ++taken;
-    return channel->finish(std::to_string(taken)), 0;
-  }
-  if (what == "fail" && me) return channel->fail("the data set is missing"), 3;
-  if (what == "exit" && me) return be(slot, Phase::kComputing, 7), 3;
-  if (what == "late_exit" && me) return channel->finish("all of it"), 5;
-  if (what == "abort" && me) be(slot, Phase::kWaiting, 5, "a token"), raise(SIGABRT);
-  if (what == "kill" && me) be(slot, Phase::kWaiting, 5, "a token"), raise(SIGKILL);
-  if (what == "kill_and_complaint") {
-    if (me) be(slot, Phase::kComputing, 1), raise(SIGKILL);
-    while (channel->board().slot(2).phase != Phase::kComputing) std::this_thread::yield();
+  return true;
+}
+
+int take_credits(Play& play) {
+  int taken = 0;
+  while (play.channel.board().credits().take()) ++taken;
+  return play.deliver(std::to_string(taken));
+}
+
+/// Failures that several ranks speak of.
+int complain(Play& play) {
+  if (play.what == "complaint_of_killed") {
+    if (play.me) be(play.slot, Phase::kFinished, 1), raise(SIGKILL);
+    play.wait_until_rank_2_has_finished();
     std::this_thread::sleep_for(milliseconds(1));
-    return channel->fail("rank 2 died"), 3;
+  } else if (play.what == "complaint_of_exited") {
+    if (play.me) return play.slot.phase = Phase::kFinished, 7;
+    play.wait_until_rank_2_has_finished();
+  } else if (play.me) {  // the rank with the cause is read last and speaks first
+    play.channel.fail("the disk is full");
+    play.slot.phase = Phase::kFinished;
+    return 3;
   }
-  if (what == "survive")
-    return me ? raise(SIGKILL) : (std::this_thread::sleep_for(milliseconds(100)), channel->finish("went on"), 0);
-  if (what == "stop" && me) be(slot, Phase::kComputing, 3), raise(SIGSTOP);
-  if (what == "hang" && me) be(slot, Phase::kComputing, 4), sleep_for_ever();
-  if (what == "hang") be(slot, Phase::kWaiting, 3, "parameters"), sleep_for_ever();
-  if (what == "linger" && me) channel->finish("done"), be(slot, Phase::kDone, 9), sleep_for_ever();
-  if (what == "deaf") channel->on_end([] {});
-  if (what == "polite") {
-    std::atomic<bool> asked = false;
-    channel->on_end([&asked] { asked = true; });
-    while (!asked) ++slot.beats, std::this_thread::sleep_for(milliseconds(2));
-    return channel->finish("half of it"), 0;
-  }
-  if (what != "linger") beat_for_ever(slot);
-  return channel->finish("done"), 0;
+  play.wait_until_rank_2_has_finished();
+  play.channel.fail("rank 2 died");
+  return 3;
+}
+
+int end_politely(Play& play) {
+  std::atomic<bool> asked = false;
+  play.channel.on_end([&asked] { asked = true; });
+  while (!asked) ++play.slot.beats, std::this_thread::sleep_for(milliseconds(2));
+  return play.deliver("half of it");
+}
+
+int play_on(Play& play, std::int64_t start) {
+  const std::string& what = play.what;
+  if (what == "start") return play.deliver(std::to_string(start));
+  if (what == "surroundings") return play.deliver(surroundings());
+  if (what == "big") return play.deliver(std::string(5'000'000, static_cast<char>('a' + play.channel.rank())));
+  if (what == "credits") return take_credits(play);
+  if (what == "polite") return end_politely(play);
+  if (what.rfind("complaint", 0) == 0) return complain(play);
+  if (what == "fail" && play.me) return play.channel.fail("the data set is missing"), 3;
+  if (what == "exit" && play.me) return be(play.slot, Phase::kComputing, 7), 3;
+  if (what == "late_exit" && play.me) return play.deliver("all of it"), 5;
+  if (what == "abort" && play.me) be(play.slot, Phase::kWaiting, 5, "a token"), raise(SIGABRT);
+  if (what == "kill" && play.me) be(play.slot, Phase::kWaiting, 5, "a token"), raise(SIGKILL);
+  if (what == "survive" && play.me) raise(SIGKILL);
+  if (what == "survive") return std::this_thread::sleep_for(milliseconds(100)), play.deliver("went on");
+  if (what == "stop" && play.me) be(play.slot, Phase::kComputing, 3), raise(SIGSTOP);
+  if (what == "hang" && play.me) be(play.slot, Phase::kComputing, 4), sleep_for_ever();
+  if (what == "hang") be(play.slot, Phase::kWaiting, 3, "parameters"), sleep_for_ever();
+  if (what == "linger" && play.me) play.deliver("done"), be(play.slot, Phase::kDone, 9), sleep_for_ever();
+  if (what == "linger") return play.deliver("done");
+  if (what == "deaf") play.channel.on_end([] {});
+  beat_for_ever(play.slot);
+}
+
+int one_rank() {
+  const auto channel = ChildChannel::open();
+  const std::size_t space = channel->job().find(' ');
+  const bool me = space != std::string::npos && std::stoi(channel->job().substr(space)) == channel->rank();
+  Play play{*channel, channel->job().substr(0, space), me, channel->board().slot(channel->rank())};
+  if (play.what == "absent" && me) sleep_for_ever();
+  if (play.what == "die_early" && me) return 4;
+  if (!meet(*channel)) return 9;
+  return play_on(play, channel->ready());
 }
 
 // --- The tests
@@ -148,7 +191,7 @@ TEST(Launch, SharesItsCredits) {
 }
 
 TEST(Launch, TakesResultsOfMegabytes) {
-  const LaunchResult result = run(launch_of(3, "big"));
+  const LaunchResult result = run(launch_of(3, "big " + std::string(3'000'000, ' ') + "9"));  // nor need a job be small
   ASSERT_TRUE(result.ok);
   for (int r = 0; r < 3; ++r) EXPECT_EQ(result.ranks[r].result, std::string(5'000'000, static_cast<char>('a' + r)));
 }
@@ -182,8 +225,13 @@ TEST(Launch, NamesTheRankThatIsKilled) {
 }
 
 TEST(Launch, NamesTheCauseThoughSurvivorsComplainFirst) {
-  const LaunchResult result = run(launch_of(4, "kill_and_complaint 2"));
+  const LaunchResult result = run(launch_of(4, "complaint_of_killed 2"));
   EXPECT_EQ(result.reason.substr(0, 41), "rank 2 was killed by signal 9 (SIGKILL) w");
+}
+
+TEST(Launch, NamesTheFirstOfSeveralFailures) {
+  EXPECT_EQ(run(launch_of(3, "complaint_early 2")).reason, "rank 2 failed: the disk is full");
+  EXPECT_EQ(run(launch_of(3, "complaint_of_exited 2")).reason, "rank 2 exited with code 7 while finished");
 }
 
 TEST(Launch, LetsSurvivorsGoOnIfAsked) {
@@ -272,6 +320,18 @@ TEST(Launch, SaysThatACommandCannotBeExecuted) {
   LaunchOptions options = launch_of(2, "start");
   options.command = {"/nowhere/hopbench", test_mark()};
   EXPECT_EQ(run(options).reason, "rank 0 could not be started while starting");
+}
+
+TEST(Launch, LeavesNobodyWhenItCannotStartAll) {
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit few = before;
+  few.rlim_cur = static_cast<rlim_t>(open_descriptors()) + 3;
+  setrlimit(RLIMIT_NOFILE, &few);
+  EXPECT_THROW(launch(launch_of(8, "deaf")), Error);
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(processes_with(test_mark()).size(), 0u);
 }
 
 TEST(Launch, TakesNoRankAlongWhenItIsKilled) {

@@ -4,15 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <functional>
-#include <memory>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "backends/base/error.h"
-#include "tests/loopback_wire.h"
+#include "tests/process_ranks.h"
 
 namespace hopbench {
 namespace {
@@ -20,48 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr Kind kData{1}, kAsk{2}, kAnswer{3};
-
-Message message_of(Kind kind, Iter iter) { return {.from = -1, .kind = kind, .iter = iter, .words = {}, .body = {}}; }
-
-/// One rank: its wire and its runtime.
-struct Rank {
-  Rank(LoopbackHub& hub, ProcessOptions options) : wire(hub, options.rank), runtime(options, wire) {}
-
-  Message recv(const Match& match, const char* why = "a message") {
-    runtime.await([&] { return runtime.mailbox.has(match); }, kNever, why);
-    return *runtime.mailbox.take(match);
-  }
-
-  LoopbackWire wire;
-  ProcessRuntime runtime;
-};
-
-ProcessOptions alone() { return {.rank = 0, .size = 1, .peers = {}}; }
-
-ProcessOptions rank_of(int size, int rank) {
-  ProcessOptions options{.rank = rank, .size = size, .peers = {}};
-  for (int peer = 0; peer < size; ++peer) {
-    if (peer != rank) options.peers.push_back(peer);
-  }
-  return options;
-}
-
-/// Runs a body on each of several ranks, all connected; servers are those >= workers.
-struct Ranks {
-  explicit Ranks(int size, int workers = -1) : workers_(workers < 0 ? size : workers) {
-    for (int r = 0; r < size; ++r) ranks.push_back(std::make_unique<Rank>(hub, rank_of(size, r)));
-  }
-  void run(const std::function<void(Rank&, int)>& body) {
-    std::vector<std::thread> threads;
-    for (int r = 0; r < static_cast<int>(ranks.size()); ++r) {
-      threads.emplace_back([&, r] { ranks[r]->runtime.run([&] { body(*ranks[r], r); }, r < workers_); });
-    }
-    for (std::thread& thread : threads) thread.join();
-  }
-  LoopbackHub hub;
-  std::vector<std::unique_ptr<Rank>> ranks;
-  int workers_;
-};
 
 TEST(ProcessRuntime, LetsOneStrandRunAtATime) {
   LoopbackHub hub;
@@ -141,90 +95,6 @@ TEST(ProcessRuntime, StartsAtTheTrialsStart) {
   Rank self(hub, options);
   self.runtime.run([&] { EXPECT_GE(self.runtime.now(), Time{}); });
   EXPECT_GE(std::chrono::steady_clock::now(), start);
-}
-
-TEST(ProcessRuntime, PacesWorkAndItsMilestones) {
-  LoopbackHub hub;
-  Rank self(hub, alone());
-  std::vector<Time> seen;
-  self.runtime.run([&] {
-    const Time start = self.runtime.now();
-    const auto note = [&] { seen.push_back(self.runtime.now()); };
-    const Occupied occupied = self.runtime.occupy({.cost = milliseconds(60),
-                                                   .job = [](const auto& reached) { reached(0), reached(1); },
-                                                   .milestones = {{0.25, note}, {0.75, note}}});
-    EXPECT_GE(occupied.took, milliseconds(60));
-    EXPECT_FALSE(occupied.overran);
-    ASSERT_EQ(seen.size(), 2u);
-    EXPECT_GE(seen[0], start + milliseconds(15));
-    EXPECT_GE(seen[1], start + milliseconds(45));
-  });
-}
-
-TEST(ProcessRuntime, RunsAMilestoneThatIsDueWhileTheJobGoesOn) {
-  LoopbackHub hub;
-  Rank self(hub, alone());
-  bool job_over = false, early = false;
-  self.runtime.run([&] {
-    self.runtime.occupy({.cost = milliseconds(40),
-                         .job =
-                             [&](const auto& reached) {
-                               std::this_thread::sleep_for(milliseconds(10));
-                               reached(0);  // due at 4 ms
-                               job_over = true;
-                             },
-                         .milestones = {{0.1, [&] { early = !job_over; }}}});
-  });
-  EXPECT_TRUE(early);
-}
-
-TEST(ProcessRuntime, FlagsWorkThatOutlastsItsSlot) {
-  LoopbackHub hub;
-  Rank self(hub, alone());
-  self.runtime.run([&] {
-    const auto job = [](const auto&) { std::this_thread::sleep_for(milliseconds(20)); };
-    EXPECT_TRUE(self.runtime.occupy({.cost = milliseconds(5), .job = job, .milestones = {}}).overran);
-  });
-}
-
-TEST(ProcessRuntime, AddsASlowdownInProportionWhereNothingIsPaced) {
-  LoopbackHub hub;
-  ProcessOptions options = alone();
-  options.pace = false;
-  Rank self(hub, options);
-  Time reached_at{};
-  self.runtime.run([&] {
-    const Time start = self.runtime.now();
-    Work work{.cost = milliseconds(3), .job = {}, .milestones = {}};  // thrice as slow
-    work.nominal = milliseconds(1);
-    work.job = [](const auto& reached) {
-      std::this_thread::sleep_for(milliseconds(10));
-      reached(0);
-      std::this_thread::sleep_for(milliseconds(10));
-    };
-    work.milestones = {{0.5, [&] { reached_at = self.runtime.now(); }}};
-    const Occupied occupied = self.runtime.occupy(work);
-    EXPECT_GE(occupied.took, milliseconds(60));
-    EXPECT_FALSE(occupied.overran);
-    EXPECT_GE(reached_at, start + milliseconds(30));
-    EXPECT_LT(reached_at, start + occupied.took);
-  });
-}
-
-TEST(ProcessRuntime, KeepsTheTurnInVectorOperations) {
-  LoopbackHub hub;
-  Rank self(hub, alone());
-  bool other_ran = false;
-  self.runtime.run([&] {
-    self.runtime.spawn([&] { other_ran = true; });
-    Work work{.cost = milliseconds(500), .job = {}, .milestones = {}};
-    work.job = [](const auto&) { std::this_thread::sleep_for(milliseconds(10)); };
-    work.yields = false;
-    const Occupied occupied = self.runtime.occupy(work);
-    EXPECT_FALSE(other_ran);
-    EXPECT_LT(occupied.took, milliseconds(500)) << "it takes its real time";
-    self.runtime.await([&] { return other_ran; }, kNever, "the other strand");
-  });
 }
 
 TEST(ProcessRuntime, WakesAStrandWhenAnotherMakesItReady) {
@@ -338,24 +208,6 @@ TEST(ProcessRuntime, ThrowsWhatAPredicateThrewInItsOwnStrand) {
     });
     self.runtime.await([] { return false; }, self.runtime.now() + milliseconds(5), "the strand to wait");
     broken = true;
-  });
-  EXPECT_TRUE(caught);
-}
-
-TEST(ProcessRuntime, HandsOnAJobsException) {
-  LoopbackHub hub;
-  Rank self(hub, alone());
-  bool caught = false;
-  self.runtime.run([&] {
-    try {
-      self.runtime.occupy({.cost = milliseconds(1),
-                           .job = [](const auto&) { throw std::runtime_error("division by zero"); },
-                           .milestones = {}});
-    } catch (const std::runtime_error&) {
-      caught = true;
-    }
-    self.runtime.post(0, message_of(kData, 1));  // still has its turn
-    self.recv(is(kData));
   });
   EXPECT_TRUE(caught);
 }

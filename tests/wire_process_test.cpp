@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <functional>
 #include <string>
 #include <thread>
 
 #include "backends/base/error.h"
+#include "backends/runtime/process.h"
 #include "backends/transport/wire.h"
 #include "tests/launched.h"
 #include "tests/wire_talk.h"
@@ -23,7 +25,7 @@ class WireProcessTest : public testing::TestWithParam<std::string> {
   }
 };
 
-// A job is "<transport> <what>"; rank 3 of 4 is the one that dies.
+// A job is "<transport> serve" or "<transport> <microseconds>" until rank 3 of 4 dies.
 
 /// What a survivor heard of rank 3: how many messages, all whole and in order, before kGone. -1: something was wrong.
 int hear_until_gone(Wire& wire, std::size_t floats, int& from_survivors) {
@@ -62,16 +64,51 @@ bool go_on(Wire& wire, int rank, int heard) {
   return true;
 }
 
+/// Two workers ask two servers, which also know each other; every rank runs as in a trial.
+int served(ChildChannel& channel, Wire& wire) {
+  const int rank = channel.rank();
+  ProcessRuntime runtime({.rank = rank,
+                          .size = 4,
+                          .peers = others(4, rank),
+                          .start_monotonic_ns = channel.ready(),
+                          .slot = &channel.board().slot(rank)},
+                         wire);
+  channel.on_end([&runtime] { runtime.end(); });
+  int answers = 0;
+  const auto recv = [&](Kind kind) {
+    runtime.await([&] { return runtime.mailbox.has(is(kind)); }, kNever, "the other side");
+    return *runtime.mailbox.take(is(kind));
+  };
+  const auto worker = [&] {
+    for (Iter k = 0; k < 100; ++k) {
+      for (int server : {2, 3}) runtime.post(server, message_of(kData, k, 20'000));
+      for (int i = 0; i < 2; ++i, ++answers) recv(kAck);
+    }
+  };
+  const auto server = [&] {
+    while (true) {
+      const Message ask = recv(kData);
+      ++answers;
+      runtime.post(ask.from, message_of(kAck, ask.iter, 20'000));
+    }
+  };
+  runtime.run(rank < 2 ? std::function<void()>(worker) : server, rank < 2);
+  channel.finish(std::to_string(answers));
+  return 0;
+}
+
 int one_rank() {
   const auto channel = ChildChannel::open();
   const int rank = channel->rank();
   const std::string transport = channel->job().substr(0, channel->job().find(' '));
-  const int microseconds = std::stoi(channel->job().substr(channel->job().find(' ')));
-  const std::size_t floats = microseconds % 2 == 0 ? 1'000'000 : 100;
+  const std::string what = channel->job().substr(channel->job().find(' ') + 1);
   try {
     const WireOptions options{rank, channel->size(), others(channel->size(), rank), "", seconds(20)};
     const auto wire = find_transport(transport).connect(options, *channel);
+    if (what == "serve") return served(*channel, *wire);
     channel->ready();
+    const int microseconds = std::stoi(what);
+    const std::size_t floats = microseconds % 2 == 0 ? 1'000'000 : 100;
     if (rank == 3) return dying(*wire, floats, microseconds);
     int from_survivors = 0;
     const int heard = hear_until_gone(*wire, floats, from_survivors);
@@ -81,6 +118,12 @@ int one_rank() {
   } catch (const std::exception& e) {
     return channel->fail(e.what()), 1;
   }
+}
+
+TEST_P(WireProcessTest, CarriesWorkersAndServersToTheirEnd) {
+  const LaunchResult result = launch(launch_of(4, GetParam() + " serve"));
+  EXPECT_TRUE(result.ok) << result.reason;
+  for (const RankOutcome& rank : result.ranks) EXPECT_EQ(rank.result, "200") << rank.error;
 }
 
 TEST_P(WireProcessTest, TellsOfAKilledPeerAfterItsLastMessage) {

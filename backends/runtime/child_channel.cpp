@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <deque>
@@ -90,7 +91,10 @@ class LaunchedChannel : public ChildChannel {
     board_->slot(rank_).phase = Phase::kDone;
   }
 
-  void fail(const std::string& error) override { say({ControlType::kFail, -1, 0, error}); }
+  void fail(const std::string& error) override {
+    const Duration now = std::chrono::steady_clock::now().time_since_epoch();
+    say({ControlType::kFail, -1, now.count(), error});
+  }
 
   void on_end(std::function<void()> action) override {
     std::unique_lock lock(mutex_);

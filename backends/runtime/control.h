@@ -22,7 +22,7 @@ enum class ControlType : std::uint32_t {
   // rank -> launcher
   kReady,
   kFinish,  // text = the result
-  kFail,    // text = the error
+  kFail,    // text = the error, value = when it was told, on CLOCK_MONOTONIC
 };
 
 struct ControlMessage {

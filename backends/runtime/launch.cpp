@@ -26,6 +26,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kTick(50);        // how late an interrupt or a stall may be noticed; messages and deaths wake it
 constexpr milliseconds kReapTick(2);     // between a rank's hanging up and its end
 constexpr milliseconds kLookEvery(100);  // progress and stalls
+constexpr milliseconds kCheckStoppedEvery(500);
 constexpr milliseconds kAfterKill = std::chrono::seconds(10);  // for the kernel to bury the dead
 
 std::string name_of(int rank) { return "rank " + std::to_string(rank); }
@@ -154,9 +155,9 @@ class Supervisor {
         child.outcome.result = std::move(message.text);
         return;
       case ControlType::kFail:
-        child.failed = true;
+        if (std::exchange(child.failed, true)) return;
         child.outcome.error = std::move(message.text);
-        return end(name_of(r) + " failed: " + child.outcome.error);
+        return complain(name_of(r) + " failed: " + child.outcome.error, message.value);
       default:
         return;
     }
@@ -202,14 +203,27 @@ class Supervisor {
   void bury(int r, int status) {
     Child& child = children_[r];
     const bool clean = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    const bool by_us = ending_ && (!WIFSIGNALED(status) || killed_);
+    // Told to end, a rank exits so; what else it does is its own.
+    const bool obeyed = WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(ExitCode::kInterrupted);
+    const bool by_us = killed_ || (ending_ && (obeyed || clean));
     child.outcome.ok = clean && child.finished && !child.failed;
     if (child.outcome.ok || child.failed) return;
-    const std::string how = how_it_ended(status) + " " + what_it_did(board_->slot(r));
-    child.outcome.error = by_us ? "ended by the launcher " + what_it_did(board_->slot(r)) : how;
+    const std::string doing = what_it_did(board_->slot(r));
+    child.outcome.error = by_us ? "ended by the launcher " + doing : how_it_ended(status) + " " + doing;
     if (by_us) return;
-    if (WIFSIGNALED(status) && killed_by_signal_.empty()) killed_by_signal_ = name_of(r) + " " + how;
-    if (!(options_.survivors_go_on && started_)) end(name_of(r) + " " + how);
+    const std::string death = name_of(r) + " " + child.outcome.error;
+    if (death_.empty()) death_ = death;
+    if (!(options_.survivors_go_on && started_)) end(death);
+  }
+
+  /// Several ranks may fail over one cause; who said so first is nearest to it.
+  void complain(const std::string& reason, std::int64_t when) {
+    const bool first = !ending_;
+    end(reason);
+    if (!first && !(complaint_ && when < complained_)) return;
+    complaint_ = true;
+    complained_ = when;
+    reason_ = reason;
   }
 
   /// The trial is over before its time: the first cause counts, those who still run are asked to end.
@@ -244,7 +258,9 @@ class Supervisor {
     last_look_ = now;
     if (options_.progress) options_.progress(*board_);
     if (ending_) return;
-    check_stopped(now);
+    const Duration check_every = std::min<Duration>(kCheckStoppedEvery, options_.stall_timeout / 4);
+    if (now - last_check_ >= check_every) check_stopped(now);
+    if (ending_) return;
     if (!started_ && now - begun_ >= options_.rendezvous_timeout) return end(missing_ranks());
     if (now - begun_ >= options_.trial_timeout) {
       return end("the trial took longer than its limit of " + seconds_text(options_.trial_timeout) + ": " + laggard());
@@ -258,6 +274,7 @@ class Supervisor {
   }
 
   void check_stopped(Clock::time_point now) {
+    last_check_ = now;
     for (int r = 0; r < options_.ranks; ++r) {
       Child& child = children_[r];
       if (child.reaped) continue;
@@ -315,8 +332,8 @@ class Supervisor {
     }
     result.interrupted = interrupted_;
     result.ok = !ending_ && delivered && (!lost || options_.survivors_go_on);
-    // Survivors may complain of a death before it is known here: the death is the cause.
-    result.reason = killed_by_signal_.empty() || interrupted_ ? reason_ : killed_by_signal_;
+    // Survivors may complain of a death before it is known here: then the death is the cause.
+    result.reason = !death_.empty() && (complaint_ || !ending_) ? death_ : reason_;
     result.wall_s = std::chrono::duration<double>(Clock::now() - begun_).count();
     return result;
   }
@@ -328,8 +345,11 @@ class Supervisor {
   std::vector<std::pair<int, ControlMessage>> blobs_;  // from whom; held until everybody is at the meeting
 
   bool started_ = false, ending_ = false, killed_ = false, interrupted_ = false;
-  std::string reason_, killed_by_signal_;
-  Clock::time_point kill_at_{}, last_look_{}, last_progress_{};
+  std::string reason_;      // why it is ending
+  bool complaint_ = false;  // it is what a rank said of itself
+  std::int64_t complained_ = 0;
+  std::string death_;  // of the first rank that ended without a word
+  Clock::time_point kill_at_{}, last_look_{}, last_check_{}, last_progress_{};
   std::int64_t heard_ = 0, progress_ = 0;
 };
 

@@ -69,7 +69,9 @@ class ChildChannel : public Meeting {
   /// for all.
   virtual std::int64_t ready() = 0;
   virtual void finish(const std::string& result) = 0;  // the rank's result; then it may exit 0
-  virtual void fail(const std::string& error) = 0;     // one line; then it should exit nonzero
+  /// One line; then it should exit nonzero. The first one counts. To be said before the wire is destroyed: of several
+  /// failures the launcher names the one that was told first, and the others' may be about this rank.
+  virtual void fail(const std::string& error) = 0;
   /// What to do when the launcher asks this rank to end (called once, on a thread of the channel; must not block), say
   /// to stop the runtime so that logs get written. Without it the process exits at once. It has `grace`, then it is
   /// killed.

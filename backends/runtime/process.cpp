@@ -83,6 +83,7 @@ void Impl::run(const std::function<void()>& body, bool must_finish) {
   delayed_ += run_delay() - delay_before;
   if (error_) std::rethrow_exception(error_);
   if (asked_to_end_) throw trial_error("rank " + std::to_string(options_.rank) + " was asked to end");
+  wire_.close(options_.close_timeout);
 }
 
 void Impl::end() {

@@ -26,7 +26,8 @@ struct ProcessOptions {
   bool pace = true;
   std::int64_t start_monotonic_ns = 0;  // the trial's Time{} on CLOCK_MONOTONIC, the same for all ranks of a machine;
                                         // 0: now
-  RankSlot* slot = nullptr;             // where to show what this rank does; may be null
+  Duration close_timeout{std::chrono::hours(1)};  // for the other ranks to finish, once this one has
+  RankSlot* slot = nullptr;                       // where to show what this rank does; may be null
   Observer* observer = nullptr;
 };
 
@@ -38,7 +39,8 @@ class ProcessRuntime : public Runtime {
   /// Runs the body and every strand it spawns until the rank ends: a worker's body has returned (or a server's has been
   /// ended by Stop), all peers said kBye or are gone, and nothing that has arrived can wake a waiting strand. Says kBye
   /// to all when the body returns. Peers that are servers are not waited for. Rethrows what a strand threw. Starts at
-  /// Time{}. Then the wire is to be closed: only that tells peers of a rank that was ended by Stop.
+  /// Time{}. Then it closes the wire, unless something was thrown: then peers find kGone when the wire is destroyed. So
+  /// an error is best told to the launcher before that, or it hears the peers' complaints first.
   void run(std::function<void()> body, bool must_finish = true);
 
   /// Ends the run before its time: every strand gets Stop, run throws Error. From any thread; never blocks.

@@ -262,8 +262,10 @@ bool GlooLink::part() {
 
 void GlooLink::deliver(Message message) {
   if (message.kind == kBye) bye_delivered_ = true;
-  const std::lock_guard lock(inbox_->mutex);
-  inbox_->arrived.push_back(std::move(message));
+  {
+    const std::lock_guard lock(inbox_->mutex);
+    inbox_->arrived.push_back(std::move(message));
+  }
   inbox_->changed.notify_one();
 }
 

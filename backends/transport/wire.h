@@ -2,7 +2,11 @@
 //
 // A strand that waits polls the wire itself, so a message costs no thread hop; threads exist only where a library
 // forces them (Gloo's blocking sends and receives). Messages of one sender come in order. The end of a peer is a
-// message too, after its last one: kBye (it said so with close) or kGone (it died); words of kGone: none.
+// message too, one for each peer: kBye, where the peer sent it or else where it closed; or kGone, after its last
+// message, if it died before. A rank may send kBye itself and go on sending (its responders still answer); its later
+// end is no message then.
+//
+// Threads: `wait` runs beside all others, `wake` is called by anybody; the rest is called by one thread at a time.
 #pragma once
 
 #include <functional>
@@ -33,8 +37,9 @@ class Wire {
   /// Makes a `wait` in progress, or the next one, return. From any thread.
   virtual void wake() = 0;
 
-  /// Tells every peer kBye after all that was sent, and waits for theirs (or their death), at most `timeout`. The only
-  /// orderly end: without it peers see kGone. No call may follow but the destructor's.
+  /// Tells every peer kBye after all that was sent, and waits for theirs (or their death), at most `timeout`: as long
+  /// as the slowest peer may still run. The only orderly end: without it what is still queued is lost and peers see
+  /// kGone. No call may follow but poll and the destructor's.
   virtual void close(Duration timeout) = 0;
 };
 
