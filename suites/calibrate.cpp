@@ -129,7 +129,7 @@ std::int64_t find_slot(Stepper& stepper, Ring& ring) {
 }
 
 struct Measured {
-  std::vector<double> steps, vector_rates, small, large;
+  std::vector<double> steps, vector_rates, small, large;  // seconds, bytes/s, seconds a message
 };
 
 void measure_slots(Stepper& stepper, Ring& ring, std::int64_t slot_ns, Measured& measured) {
@@ -144,19 +144,13 @@ void measure_slots(Stepper& stepper, Ring& ring, std::int64_t slot_ns, Measured&
   }
 }
 
-void measure_ring(Ring& ring, Measured& measured) {
-  const Vec body(kLargeFloats);
+// A message may be here before it is waited for, so single waits say little; round by round nobody can be more than one
+// message ahead of the one before it, so the mean over many rounds is what a message takes.
+double mean_round(Ring& ring, const Payload& body, int rounds) {
   ring.largest(0);
-  for (int i = 0; i < kSmallRounds; ++i) {
-    const auto start = SteadyClock::now();
-    ring.pass({}, 0);
-    measured.small.push_back(seconds_since(start));
-  }
-  for (int i = 0; i < kLargeRounds; ++i) {
-    const auto start = SteadyClock::now();
-    ring.pass(body.share(), 0);
-    measured.large.push_back(seconds_since(start));
-  }
+  const auto begin = SteadyClock::now();
+  for (int i = 0; i < rounds; ++i) ring.pass(body, 0);
+  return seconds_since(begin) / rounds;
 }
 
 std::vector<double> pooled(const std::vector<json>& ranks, const char* key) {
@@ -181,7 +175,9 @@ std::string calibrate_rank(ChildChannel& channel, const TrialSpec& spec) {
   Measured measured;
   measure_slots(stepper, ring, find_slot(stepper, ring), measured);
   slot.beats.fetch_add(1);
-  measure_ring(ring, measured);
+  const Vec body(kLargeFloats);
+  measured.small = {mean_round(ring, {}, kSmallRounds)};
+  measured.large = {mean_round(ring, body.share(), kLargeRounds)};
   ring.close();
   return json{{"steps", measured.steps},
               {"vector_rates", measured.vector_rates},

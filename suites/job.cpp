@@ -80,7 +80,7 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   record.ideal_samples_per_s = bounds.ideal;
   record.slowest_rank_samples_per_s = bounds.slowest;
   fill_gaps(record, plan.workers);
-  fill_rates(record, plan.warmup, spec.warmup_time, plan.workers);
+  fill_rates(record, spec.warmup, spec.warmup_time, plan.workers);
   if (spec.pace && spec.step_p99.count() > 0 && spec.costs.gradient > 3 * spec.step_p99) {
     record.warnings.push_back("overpaced: the pace is above 3 times the 99th percentile of a step");
   }

@@ -43,12 +43,12 @@ std::vector<int> hosts_of(const TrialSpec& spec, int workers, int servers) {
   return host_of;
 }
 
-Iter warmup_of(const TrialSpec& spec, const Protocol& protocol) {
-  Iter warmup = spec.warmup;
-  if (protocol.free_run != nullptr) warmup = std::max<Iter>(warmup, 2 * protocol.free_run(spec.knobs));
+// The warm-up rule (fairness section 5) asks for iterations and for time; a rank that is never slowed needs most
+// iterations.
+Iter run_in_of(const TrialSpec& spec) {
   const auto cost = spec.costs.gradient.count();
-  if (cost > 0) warmup = std::max<Iter>(warmup, (spec.warmup_time.count() + cost - 1) / cost);
-  return warmup;
+  const Iter in_time = cost > 0 ? (spec.warmup_time.count() + cost - 1) / cost : 0;
+  return spec.what == What::kRate ? std::max(spec.warmup, in_time) : 0;
 }
 
 std::int64_t divided_up(std::int64_t amount, std::int64_t by) { return (amount + by - 1) / by; }
@@ -67,11 +67,11 @@ Plan make_plan(const TrialSpec& spec) {
   if (plan.protocol->extra_ranks != nullptr) plan.servers = plan.protocol->extra_ranks(setting);
   plan.peers = peers_of(plan, setting);
   plan.host_of = hosts_of(spec, plan.workers, plan.servers);
-  plan.warmup = warmup_of(spec, *plan.protocol);
+  plan.run_in = run_in_of(spec);
   const int batch = spec.workload.batch;
   const bool lockstep = plan.protocol->control == nullptr || plan.protocol->control(spec.knobs) == Control::kLockstep;
   if (spec.stop.kind == StopSpec::Kind::kIterations) {
-    plan.iterations = spec.stop.amount + (spec.what == What::kRate ? plan.warmup : 0);
+    plan.iterations = plan.run_in + spec.stop.amount;
   } else if (lockstep) {
     plan.iterations = divided_up(spec.stop.amount, std::int64_t{batch} * plan.workers);
   } else {
@@ -102,12 +102,16 @@ Bounds rate_bounds(const TrialSpec& spec, const Plan& plan) {
   if (spec.costs.gradient.count() <= 0) return bounds;
   const Iter iterations =
       plan.iterations > 0 ? plan.iterations : std::max<Iter>(1, divided_up(plan.credits, plan.workers));
+  const Iter first = std::min(plan.run_in, iterations - 1);  // bounds and rates leave out the same iterations
   double slowest = 0;
   for (int r = 0; r < plan.workers; ++r) {
     const Scenario::Where where{spec.seed, spec.repeat, r, plan.host_of[std::size_t(r)]};
-    Time now{};
-    for (Iter k = 0; k < iterations; ++k) now += scaled(spec.costs.gradient, spec.scenario.slowdown(where, k, now));
-    const double rate = double(iterations) * spec.workload.batch / to_seconds(now);
+    Time now{}, measured_from{};
+    for (Iter k = 0; k < iterations; ++k) {
+      if (k == first) measured_from = now;
+      now += scaled(spec.costs.gradient, spec.scenario.slowdown(where, k, now));
+    }
+    const double rate = double(iterations - first) * spec.workload.batch / to_seconds(now - measured_from);
     bounds.ideal += rate;
     slowest = r == 0 ? rate : std::min(slowest, rate);
   }

@@ -21,7 +21,7 @@ struct Plan {
   int workers = 0, servers = 0;
   std::vector<std::vector<int>> peers;  // rank -> the ranks it is connected with, ascending
   std::vector<int> host_of;             // rank -> host
-  Iter warmup = 0;      // iterations a rank left out of rates: at least max(10, 2 x free run, 2 s of the cost)
+  Iter run_in = 0;      // iterations a rank before those that `iterations` asks for: its warm-up at full speed
   Iter iterations = 0;  // a rank; 0: credits decide
   std::int64_t credits = 0;
 
