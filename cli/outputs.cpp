@@ -8,6 +8,7 @@
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "results/csv.h"
 #include "results/json.h"
@@ -30,13 +31,22 @@ void put(const std::optional<std::string>& where, const std::string& text) {
   if (!file) throw environment_error("cannot write " + *where + ": is the folder there and the disk not full?");
 }
 
+// The tables of one run share most of their notes: each is said below the first table that it belongs to.
+std::vector<Grid> said_once(std::vector<Grid> grids) {
+  std::set<std::string> said;
+  for (Grid& grid : grids) {
+    std::erase_if(grid.notes, [&](const std::string& note) { return !said.insert(note).second; });
+  }
+  return grids;
+}
+
 bool to_stdout(const std::optional<std::string>& where) { return where && *where == "-"; }
 
 }  // namespace
 
 void write_outputs(const RunOptions& options, const Suite& suite, const RunFolder& folder) {
   std::string markdown, text;
-  for (const Grid& grid : summarise(folder.rows(), suite.reference)) {
+  for (const Grid& grid : said_once(summarise(folder.rows(), suite.reference))) {
     markdown += to_markdown(grid) + "\n";
     text += to_text(grid, options.colour) + "\n";
   }
