@@ -65,12 +65,17 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
     last = x;
   };
   Node node(runtime, *workload, std::move(options));
-  runtime.run(
-      [&] {
-        plan.protocol->body(node, spec.knobs);
-        node.finish();
-      },
-      !server);
+  try {
+    runtime.run(
+        [&] {
+          plan.protocol->body(node, spec.knobs);
+          node.finish();
+        },
+        !server);
+  } catch (const std::exception& error) {
+    channel.fail(error.what());  // before the wire is gone: then the peers complain, of this rank
+    throw;
+  }
   result.record = node.record();
   add_host_figures(result.record, runtime.contended());
   result.events = std::move(events.lines());

@@ -199,8 +199,9 @@ TEST_P(WireTest, RefusesWhatItHasNoRoomForAndSaysWhenItHas) {
   run(2, [&](Wire& wire, int r) {
     const int all = 700;
     if (r == 0) {
-      for (Iter k = 0; k < all; ++k) {
-        while (!wire.try_send(1, message_of(kData, k, 20'000))) {
+      Message m = message_of(kData, 0, 20'000);
+      for (; m.iter < all; ++m.iter) {
+        while (!wire.try_send(1, m)) {
           full = true;
           wire.wait(seconds(10));  // returns when there is room, not after ten seconds
         }
