@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <limits>
 
 #include "backends/base/error.h"
 #include "backends/base/text.h"
@@ -52,6 +53,8 @@ struct Parsed {
   std::function<int()> command;
 };
 
+const CLI::Range kSeeds(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());  // what TOML can hold
+
 // A flag's environment variable: --trial-timeout is HOPBENCH_TRIAL_TIMEOUT.
 void name_environment(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
@@ -65,8 +68,10 @@ void name_environment(CLI::App& command) {
 void add_suite_flags(CLI::App& command, SuiteOptions& suite) {
   command.add_option("--set", suite.sets, "override a key: dotted.key=VALUE, a TOML value; repeatable")->take_all();
   command.add_option("--profile", suite.profile, "apply the suite's [profile.NAME], e.g. quick");
-  command.add_option_function<std::uint64_t>(
-      "--seed", [&suite](std::uint64_t v) { suite.seed = v; }, "seed of all draws");
+  command
+      .add_option_function<std::uint64_t>(
+          "--seed", [&suite](std::uint64_t v) { suite.seed = v; }, "seed of all draws")
+      ->check(kSeeds);
   command
       .add_option_function<int>(
           "-r,--runs", [&suite](int v) { suite.repeats = v; }, "repeats of every trial")
@@ -75,8 +80,7 @@ void add_suite_flags(CLI::App& command, SuiteOptions& suite) {
 
 // --json alone is standard output, --json=FILE a file; CLI11's flags take their value only behind '='.
 void add_output(CLI::App& command, const std::string& name, std::optional<std::string>& to, const std::string& what) {
-  command.add_flag_function(
-      name + "{-}", [&to, &command, name](std::int64_t) { to = command.get_option(name)->as<std::string>(); }, what);
+  command.add_flag(name + "{-}", to, what);
 }
 
 void add_run(CLI::App& app, Parsed& parsed) {
@@ -90,15 +94,17 @@ void add_run(CLI::App& app, Parsed& parsed) {
   run.add_flag("--list", o.list, "print trial ids only");
   run.add_flag("--dry-run", o.dry_run, "print what would run; write nothing");
   run.add_option("-o,--output", o.output, "result folder (default: hopbench-results/<utc>-<id>)");
-  run.add_option("--resume", o.resume, "go on with an interrupted run: its folder");
-  run.add_flag("--retry-failed", o.retry_failed, "with --resume: run failed trials again");
-  run.add_flag("--force", o.force, "with --resume: keep rows although settings have changed");
+  CLI::Option* resume = run.add_option("--resume", o.resume, "go on with an interrupted run: its folder");
+  resume->excludes("suite")->excludes("--output");
+  run.add_flag("--retry-failed", o.retry_failed, "with --resume: run failed trials again")->needs(resume);
+  run.add_flag("--force", o.force, "with --resume: keep rows although settings have changed")->needs(resume);
   add_output(run, "--json", o.json, "the whole run as JSON (alone: on standard output)");
   add_output(run, "--csv", o.csv, "trials.csv (alone: on standard output)");
   add_output(run, "--markdown", o.markdown, "the tables as Markdown (alone: on standard output)");
   run.add_option("--strands", o.strands, "virtual time's strands")->check(CLI::IsMember({"fibers", "threads"}));
-  run.add_option("--shuffle", o.shuffle, "virtual time: permute ties and jitter latencies by this seed");
-  run.add_option("--threads", o.threads, "virtual time: threads that compute gradients (default: all cores)");
+  run.add_option("--shuffle", o.shuffle, "virtual time: permute ties and jitter latencies by this seed")->check(kSeeds);
+  run.add_option("--threads", o.threads, "virtual time: threads that compute gradients (0: all cores, the default)")
+      ->check(CLI::Range(0, 1024));
   run.add_flag("!--no-events", o.events, "write no event logs");
   run.add_option("--trial-timeout", o.trial_timeout, "end a trial after this long (default 30min)");
   run.add_option("--rendezvous-timeout", o.rendezvous_timeout, "wait this long for all ranks to meet (default 30s)");
@@ -111,7 +117,7 @@ void add_run(CLI::App& app, Parsed& parsed) {
 void add_small_commands(CLI::App& app, Parsed& parsed) {
   CLI::App& list =
       *app.add_subcommand("list", "protocols, models, datasets, backends, transports, topologies, suites, keys");
-  list.add_option("what", parsed.list.what, "what to list")->required()->check(CLI::IsMember(listable()));
+  list.add_option("what", parsed.list.what, "what to list")->required();  // checked by the command, which suggests
   list.add_flag("-v,--verbose", parsed.list.verbose, "with knobs, ranges, defaults, sources");
   list.add_flag("--json", parsed.list.json, "as JSON");
   list.callback([&] { parsed.command = [&] { return command_list(parsed.list); }; });
@@ -166,6 +172,7 @@ bool wants_colour(const std::string& mode) {
 
 void build(CLI::App& app, Parsed& parsed) {
   app.require_subcommand(1);
+  app.fallthrough();  // --color also behind the command
   app.footer(kExamples);
   app.add_option("--color,--colour", parsed.colour, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
@@ -175,27 +182,41 @@ void build(CLI::App& app, Parsed& parsed) {
   add_small_commands(app, parsed);
 }
 
-// CLI11 2.1.2 exits with 105-109 and suggests nothing.
-int explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-  std::vector<std::string> known;
+// The command that was parsed last, and its words: "run", "bench sim".
+const CLI::App& innermost(const CLI::App& app, std::string& words) {
   const CLI::App* at = &app;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    known.push_back(sub->get_name());
-    if (sub->parsed()) at = sub;
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    words += " " + at->get_name();
   }
-  for (const CLI::Option* option : at->get_options()) {
-    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  return *at;
+}
+
+std::vector<std::string> known_words(const CLI::App& app, const CLI::App& at) {
+  std::vector<std::string> known;
+  for (const CLI::App* sub : at.get_subcommands([](const CLI::App*) { return true; })) known.push_back(sub->get_name());
+  for (const CLI::App* holder : {&at, &app}) {
+    for (const CLI::Option* option : holder->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
   }
-  std::string hint;
-  const std::string message = error.what();
-  for (int i = 1; i < argc && hint.empty(); ++i) {
-    const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
-    const bool unknown = std::find(known.begin(), known.end(), word) == known.end();
-    if (unknown && message.find(word) != std::string::npos) hint = did_you_mean(word, known);
+  return known;
+}
+
+// CLI11 2.1.2 exits with 105-109 and suggests nothing.
+int explain(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+  std::string words, message = error.what(), hint;
+  const CLI::App& at = innermost(app, words);
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (!unknown.empty()) {
+    const std::string word = unknown.front().substr(0, unknown.front().find('='));
+    const char* what = word.starts_with('-') ? "flag" : words.empty() ? "command" : "argument";
+    message = std::string("unknown ") + what + " '" + word + "'";
+    hint = did_you_mean(word, known_words(app, at));
   }
-  std::fprintf(stderr, "hopbench: %s.%s See hopbench%s%s --help\n", message.c_str(), hint.c_str(),
-               at == &app ? "" : " ", at == &app ? "" : at->get_name().c_str());
+  std::fprintf(stderr, "hopbench%s: %s.%s See hopbench%s --help\n", words.c_str(), message.c_str(), hint.c_str(),
+               words.c_str());
   return static_cast<int>(ExitCode::kUsage);
 }
 
@@ -244,7 +265,7 @@ int run_command_line(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return explain(app, error, argc, argv);
+    return explain(app, error);
   }
   parsed.run.colour = wants_colour(parsed.colour);
   parsed.run.command_line.assign(argv, argv + argc);

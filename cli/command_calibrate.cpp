@@ -26,6 +26,17 @@ void apply(const Calibrated& calibrated, TrialSpec& spec) {
   if (spec.costs.vector_bytes_per_s == 0) spec.costs.vector_bytes_per_s = calibrated.vector_bytes_per_s;
 }
 
+// Without a cost no trial can run, so a mishap is given a second chance.
+Calibration calibrate_twice(const TrialSpec& spec) {
+  try {
+    return calibrate(spec, &count_interrupts());
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::kInterrupted) throw;
+    std::fprintf(stderr, "  %s: once more\n", error.what());
+    return calibrate(spec, &count_interrupts());
+  }
+}
+
 std::string text(Duration d) { return duration_text(d.count() / 1000 * 1000); }
 
 }  // namespace
@@ -41,7 +52,7 @@ void calibrate_trials(std::vector<TrialSpec>& trials, std::vector<Calibrated>& k
     auto found = std::find_if(known.begin(), known.end(), [&](const Calibrated& c) { return c.key == key; });
     if (found == known.end()) {
       std::fprintf(stderr, "calibrating %s\n", key.c_str());
-      const Calibration c = calibrate(spec, &count_interrupts());
+      const Calibration c = calibrate_twice(spec);
       std::fprintf(stderr,
                    "  a step takes %s (median), %s (99 %%) with all ranks stepping: every trial is paced to %s\n",
                    text(c.step_median).c_str(), text(c.step_p99).c_str(), text(c.cost).c_str());
@@ -52,6 +63,9 @@ void calibrate_trials(std::vector<TrialSpec>& trials, std::vector<Calibrated>& k
 }
 
 std::string find_suite(const std::string& path) {
+  if (std::filesystem::is_directory(path)) {
+    throw usage_error("suite " + path + ": is a folder: name a file in it, such as " + path + "/smoke.toml");
+  }
   if (path == "-" || std::filesystem::exists(path)) return path;
   if (const char* root = std::getenv("HOPBENCH_ROOT"); root != nullptr && !path.starts_with('/')) {
     for (const std::string& candidate :

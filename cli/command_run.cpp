@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <regex>
+#include <set>
 
 #include "backends/base/text.h"
 #include "cli/labels.h"
@@ -47,7 +49,6 @@ void adjust(const RunOptions& options, std::vector<TrialSpec>& trials) {
     const std::regex exclude = compile(options.exclude, "--exclude");
     std::erase_if(trials, [&](const TrialSpec& spec) { return std::regex_search(spec.id(), exclude); });
   }
-  if (trials.empty()) throw usage_error("no trial is left: --filter and --exclude leave nothing of this suite");
   for (TrialSpec& spec : trials) {
     set_duration(options.trial_timeout, "--trial-timeout", spec.trial_timeout);
     set_duration(options.rendezvous_timeout, "--rendezvous-timeout", spec.rendezvous_timeout);
@@ -59,74 +60,110 @@ void adjust(const RunOptions& options, std::vector<TrialSpec>& trials) {
   }
 }
 
+// A suite that is to run, and where its results go.
+struct Job {
+  Suite suite;
+  std::string folder;
+  std::set<std::string> ids;  // of all its trials, also those that --filter leaves out
+};
+
 // One suite's run.
 class Run {
  public:
-  Run(const RunOptions& options, Suite suite, std::string folder, bool resumed)
+  Run(const RunOptions& options, Job job)
       : options_(options),
-        suite_(std::move(suite)),
-        folder_(resumed ? RunFolder::open(folder)
-                        : RunFolder::create(folder, suite_.resolved, context_json(options.command_line))) {}
+        job_(std::move(job)),
+        folder_(options.resume.empty()
+                    ? RunFolder::create(job_.folder, job_.suite.resolved, context_json(options.command_line))
+                    : RunFolder::open(job_.folder)) {}
 
-  int execute() {
-    drop_stale_rows();
-    std::vector<Calibrated> known = read_calibrations(folder_);
-    calibrate_trials(suite_.trials, known);
-    write_calibrations(folder_, known);
-    run_trials();
-    return conclude();
+  int execute(Outputs& outputs) {
+    fmt::print(stderr, "{}", context_text());
+    if (!options_.resume.empty() && options_.force) folder_.write_text("suite.toml", job_.suite.resolved);
+    if (calibrate()) run_trials();
+    return conclude(outputs);
   }
 
  private:
-  void drop_stale_rows() {
-    folder_.drop_if([&](const TrialRow& row) {
-      return row.record.status == TrialStatus::kInterrupted ||
-             (options_.retry_failed && row.record.status == TrialStatus::kFailed);
-    });
+  // Rows that will be replaced; whatever was set then does not matter.
+  bool stale(const TrialRow& row) const {
+    return row.record.status == TrialStatus::kInterrupted ||
+           (options_.retry_failed && row.record.status == TrialStatus::kFailed);
+  }
+
+  // False: interrupted.
+  bool calibrate() {
+    std::vector<Calibrated> known = read_calibrations(folder_);
+    try {
+      calibrate_trials(job_.suite.trials, known);
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::kInterrupted) return false;
+      throw;
+    }
+    write_calibrations(folder_, known);
+    return true;
   }
 
   bool done(const TrialSpec& spec) const {
     const std::string id = spec.id(), hash = spec.hash();
     for (const TrialRow& row : folder_.rows()) {
-      if (row.record.id != id) continue;
+      if (row.record.id != id || stale(row)) continue;
       if (row.record.hash == hash || options_.force) return true;
-      throw usage_error(
-          fmt::format("{}: {} was run with other settings: the suite, a flag or the calibration has changed: "
-                      "start a new run, or --force to keep the old row",
-                      folder_.path(), id));
+      throw changed(id + " was run with other settings: the suite, a flag or the calibration");
     }
     return false;
   }
 
+  void check_rows() const {
+    for (const TrialRow& row : folder_.rows()) {
+      if (!options_.force && !job_.ids.contains(row.record.id))
+        throw changed(row.record.id + " is no trial of the suite");
+    }
+  }
+
+  Error changed(const std::string& what) const {
+    return usage_error(fmt::format("{}: {} has changed: start a new run, or --force to keep the rows that there are",
+                                   folder_.path(), what));
+  }
+
   void run_trials() {
+    check_rows();
     std::vector<const TrialSpec*> left;
-    for (const TrialSpec& spec : suite_.trials) {
+    for (const TrialSpec& spec : job_.suite.trials) {
       if (!done(spec)) left.push_back(&spec);
     }
-    if (left.size() < suite_.trials.size()) {
-      fmt::print(stderr, "{} of {} trials are done already\n", suite_.trials.size() - left.size(),
-                 suite_.trials.size());
+    folder_.drop_if([&](const TrialRow& row) { return stale(row); });
+    if (left.size() < job_.suite.trials.size()) {
+      fmt::print(stderr, "{} of {} trials are done already\n", job_.suite.trials.size() - left.size(),
+                 job_.suite.trials.size());
     }
     Progress progress(left.size(), isatty(STDERR_FILENO) != 0 && std::getenv("CI") == nullptr);
     for (const TrialSpec* spec : left) {
       if (count_interrupts().load() > 0) break;
-      progress.begin(*spec);
-      ExecuteOptions execute_with;
-      execute_with.interrupts = &count_interrupts();
-      execute_with.progress = [&](const Board& board, const TrialSpec& running) { progress.tick(board, running); };
-      if (options_.events) execute_with.event_log = folder_.event_log(spec->id());
-      TrialRow row{labels_of(*spec), execute_trial(*spec, execute_with)};
-      progress.end(*spec, row.record);
-      folder_.add(std::move(row));
+      run_trial(*spec, progress);
     }
   }
 
-  int conclude() {
+  void run_trial(const TrialSpec& spec, Progress& progress) {
+    progress.begin(spec);
+    ExecuteOptions execute_with;
+    execute_with.interrupts = &count_interrupts();
+    execute_with.progress = [&](const Board& board, const TrialSpec& running) { progress.tick(board, running); };
+    if (options_.events) execute_with.event_log = folder_.event_log(spec.id());
+    TrialRow row{labels_of(spec), execute_trial(spec, execute_with)};
+    progress.end(spec, row.record);
+    folder_.add(std::move(row));
+  }
+
+  int conclude(Outputs& outputs) {
     folder_.write_tables();
-    write_outputs(options_, suite_, folder_);
+    outputs.add(job_.suite, folder_);
     if (const int code = interrupted_exit_code(); code != 0) {
-      fmt::print(stderr, "interrupted: {} of {} trials are recorded. Go on with:\n  hopbench run --resume {}\n",
-                 folder_.rows().size(), suite_.trials.size(), folder_.path());
+      const auto kept = std::count_if(folder_.rows().begin(), folder_.rows().end(), [](const TrialRow& row) {
+        return row.record.status != TrialStatus::kInterrupted;
+      });
+      fmt::print(stderr, "interrupted: {} of {} trials are recorded. Go on with:\n  hopbench run --resume {}\n", kept,
+                 job_.ids.size(), folder_.path());
       return code;
     }
     fmt::print(stderr, "results: {}\n", folder_.path());
@@ -139,9 +176,13 @@ class Run {
   }
 
   const RunOptions& options_;
-  Suite suite_;
+  Job job_;
   RunFolder folder_;
 };
+
+void print_ids(const Suite& suite) {
+  for (const TrialSpec& spec : suite.trials) fmt::print("{}\n", spec.id());
+}
 
 void print_dry(const Suite& suite) {
   double seconds = 0;
@@ -154,43 +195,81 @@ void print_dry(const Suite& suite) {
              seconds > 0 ? fmt::format(", about {:.0f} s on the trials' clocks with real processes", seconds) : "");
 }
 
-int run_suite(const RunOptions& options, Suite suite, const std::string& folder, bool resumed) {
-  adjust(options, suite.trials);
-  if (options.list) {
-    for (const TrialSpec& spec : suite.trials) fmt::print("{}\n", spec.id());
-    return static_cast<int>(ExitCode::kOk);
+Job resumed_job(const RunOptions& options) {
+  const RunFolder folder = RunFolder::open(options.resume);
+  const std::string name = options.resume + "/suite.toml", text = folder.suite_toml();
+  Job job{parse_suite(text, name, options.suite), options.resume, {}};
+  if (options.force) return job;
+  if (job.suite.resolved != parse_suite(text, name, {}).resolved) {
+    throw usage_error(options.resume +
+                      ": --set, --profile, --seed or --runs would change a run that has begun: leave them out, start a "
+                      "new run, or --force to keep the rows that there are");
   }
-  if (options.dry_run) {
-    print_dry(suite);
-    return static_cast<int>(ExitCode::kOk);
+  const std::string then = maker_of(folder.context_json()), now = maker_of(context_json({}));
+  if (then != now) {
+    throw usage_error(
+        fmt::format("{}: was begun by another build ({}, this is {}): start a new run, or --force to keep "
+                    "the rows that there are",
+                    options.resume, then, now));
   }
-  check_available(suite.trials);
-  fmt::print(stderr, "{}", context_text());
-  return Run(options, std::move(suite), folder, resumed).execute();
+  return job;
+}
+
+std::vector<Job> jobs_of(const RunOptions& options) {
+  std::vector<Job> jobs;
+  if (!options.resume.empty()) {
+    jobs.push_back(resumed_job(options));
+  } else {
+    const std::string base = options.output.empty() ? new_folder_name() : options.output;
+    for (const std::string& path : options.suites) {
+      Suite suite = load_suite(find_suite(path), options.suite);
+      const std::string folder = options.suites.size() == 1 ? base : base + "/" + suite.name;
+      jobs.push_back({std::move(suite), folder, {}});
+    }
+  }
+  for (Job& job : jobs) {
+    for (const TrialSpec& spec : job.suite.trials) job.ids.insert(spec.id());
+    adjust(options, job.suite.trials);
+  }
+  std::erase_if(jobs, [](const Job& job) { return job.suite.trials.empty(); });
+  if (jobs.empty()) throw usage_error("no trial is left: --filter and --exclude leave nothing: --list shows all ids");
+  return jobs;
+}
+
+// Before the first trial of the first suite: what would stop the last one hours later.
+void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
+  std::set<std::string> folders;
+  for (const Job& job : jobs) {
+    if (!folders.insert(job.folder).second) {
+      throw usage_error("two suites are called '" + job.suite.name + "': run them one after the other");
+    }
+    if (options.resume.empty()) check_free(job.folder);
+    check_available(job.suite.trials);
+  }
+  check_outputs(options);
 }
 
 }  // namespace
 
 int command_run(const RunOptions& options) {
   count_interrupts();
-  if (!options.resume.empty()) {
-    const RunFolder folder = RunFolder::open(options.resume);
-    const std::string name = options.resume + "/suite.toml";
-    return run_suite(options, parse_suite(folder.suite_toml(), name, options.suite), options.resume, true);
-  }
-  if (options.suites.empty()) {
+  if (options.resume.empty() && options.suites.empty()) {
     throw usage_error(
         "run needs a suite: hopbench run suites/cnn_hetero.toml (hopbench list suites shows those there are)");
   }
-  std::vector<Suite> suites;  // all are read and checked before the first trial runs
-  for (const std::string& path : options.suites) suites.push_back(load_suite(find_suite(path), options.suite));
-  const std::string base = options.output.empty() ? new_folder_name() : options.output;
+  std::vector<Job> jobs = jobs_of(options);
+  if (options.list || options.dry_run) {
+    for (const Job& job : jobs) options.list ? print_ids(job.suite) : print_dry(job.suite);
+    return static_cast<int>(ExitCode::kOk);
+  }
+  check_jobs(options, jobs);
   int worst = 0;
-  for (Suite& suite : suites) {
-    const std::string folder = suites.size() == 1 ? base : base + "/" + suite.name;
-    worst = std::max(worst, run_suite(options, std::move(suite), folder, false));
+  Outputs outputs(options);
+  for (Job& job : jobs) {
+    worst = std::max(worst, Run(options, std::move(job)).execute(outputs));
     if (interrupted_exit_code() != 0) break;
   }
+  outputs.write();
   return worst;
 }
 

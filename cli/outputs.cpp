@@ -6,9 +6,11 @@
 
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "results/csv.h"
 #include "results/json.h"
@@ -22,7 +24,9 @@ constexpr const char* kCalibrations = "calibration.json";
 void put(const std::optional<std::string>& where, const std::string& text) {
   if (!where) return;
   if (*where == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+      throw environment_error("cannot write to standard output: is it closed, or the disk full?");
+    }
     return;
   }
   std::ofstream file(*where, std::ios::binary);
@@ -44,22 +48,57 @@ bool to_stdout(const std::optional<std::string>& where) { return where && *where
 
 }  // namespace
 
-void write_outputs(const RunOptions& options, const Suite& suite, const RunFolder& folder) {
+void check_outputs(const RunOptions& options) {
+  for (const auto& [flag, where] : {std::pair{"--json", options.json}, std::pair{"--csv", options.csv},
+                                    std::pair{"--markdown", options.markdown}}) {
+    if (!where || *where == "-") continue;
+    const std::filesystem::path path(*where), folder = path.has_parent_path() ? path.parent_path() : ".";
+    if (!std::filesystem::is_directory(folder)) {
+      throw usage_error(fmt::format("{}={}: there is no folder {}: make it first", flag, *where, folder.string()));
+    }
+    const bool there = std::filesystem::exists(path);
+    if (std::filesystem::is_directory(path) || access((there ? path : folder).c_str(), W_OK) != 0) {
+      throw usage_error(fmt::format("{}={}: cannot be written: name another file", flag, *where));
+    }
+  }
+}
+
+void Outputs::add(const Suite& suite, const RunFolder& folder) {
   std::string markdown, text;
   for (const Grid& grid : said_once(summarise(folder.rows(), suite.reference))) {
     markdown += to_markdown(grid) + "\n";
-    text += to_text(grid, options.colour) + "\n";
+    text += to_text(grid, options_.colour) + "\n";
   }
   for (const std::string& note : suite.notes) {
     markdown += "- " + note + "\n";
     text += note + "\n";
   }
   folder.write_text("summary.md", markdown);
-  put(options.json, run_to_json(folder.rows(), folder.context_json()));
-  put(options.csv, trials_csv(folder.rows()));
-  put(options.markdown, markdown);
+  markdown_ += markdown;
+  rows_.insert(rows_.end(), folder.rows().begin(), folder.rows().end());
+  if (context_.empty()) context_ = folder.context_json();
   // A machine-readable form on standard output stands there alone.
-  if (!to_stdout(options.json) && !to_stdout(options.csv) && !to_stdout(options.markdown)) put("-", text);
+  if (!to_stdout(options_.json) && !to_stdout(options_.csv) && !to_stdout(options_.markdown)) put("-", text);
+}
+
+void Outputs::write() const {
+  put(options_.json, run_to_json(rows_, context_));
+  put(options_.csv, trials_csv(rows_));
+  put(options_.markdown, markdown_);
+}
+
+void check_free(const std::string& folder) {
+  if (std::filesystem::exists(folder + "/trials.jsonl")) {
+    throw usage_error(folder + " holds a run already: go on with it by --resume " + folder +
+                      " or choose another with -o");
+  }
+}
+
+std::string maker_of(const std::string& context_json) {
+  const nlohmann::json context = nlohmann::json::parse(context_json, nullptr, false);
+  if (!context.is_object() || !context.contains("hopbench")) return "unknown";
+  const nlohmann::json& hopbench = context.at("hopbench");
+  return hopbench.value("version", "") + " " + hopbench.value("commit", "").substr(0, 12);
 }
 
 std::string new_folder_name() {

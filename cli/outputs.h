@@ -9,7 +9,27 @@
 
 namespace hopbench {
 
-void write_outputs(const RunOptions& options, const Suite& suite, const RunFolder& folder);
+/// Error(kUsage) if a file of --json, --csv or --markdown cannot be written. Writes nothing.
+void check_outputs(const RunOptions& options);
+
+/// Several suites' tables follow each other; their rows are one JSON document and one CSV table.
+class Outputs {
+ public:
+  explicit Outputs(const RunOptions& options) : options_(options) {}
+  /// Writes the folder's summary.md, prints its tables.
+  void add(const Suite& suite, const RunFolder& folder);
+  void write() const;
+
+ private:
+  const RunOptions& options_;
+  std::vector<TrialRow> rows_;
+  std::string context_, markdown_;
+};
+
+/// Error(kUsage) if there is a run in it.
+void check_free(const std::string& folder);
+/// Version and commit that made a run, from its context.json.
+std::string maker_of(const std::string& context_json);
 
 /// hopbench-results/<utc>-<id>
 std::string new_folder_name();

@@ -1,4 +1,5 @@
-// ^C: once ends the trial in progress, flushes and marks it interrupted; twice kills. SIGTERM counts as the first ^C.
+// ^C: once ends the trial in progress, flushes and marks it interrupted; twice kills the ranks, three
+// times hopbench itself. SIGTERM counts as the first ^C.
 #pragma once
 
 #include <atomic>
