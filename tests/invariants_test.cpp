@@ -128,6 +128,8 @@ INSTANTIATE_TEST_SUITE_P(Registered, Invariants, testing::ValuesIn(names()),
 TEST_P(Invariants, HoldInEveryDrawnCluster) {
   const std::uint64_t only = variable("HB_SEED", 0);
   const std::uint64_t first = only != 0 ? only : 1, last = only != 0 ? only : variable("HB_SEEDS", 200);
+  std::map<std::string, std::int64_t> looked;
+  std::int64_t jumped = 0;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
     Draw drawn = draw(GetParam(), seed);
     std::string trouble;
@@ -137,10 +139,21 @@ TEST_P(Invariants, HoldInEveryDrawnCluster) {
     } catch (const Error& error) {
       trouble = error.what();
     }
-    if (trouble.empty()) continue;
+    if (trouble.empty()) {
+      jumped += drawn.cluster.total(&RankRecord::iters_jumped);
+      for (const auto& checker : drawn.cluster.checks->list()) looked[checker->name()] += checker->looked();
+      continue;
+    }
     FAIL() << GetParam() << " with seed " << seed << " (" << text(drawn) << "):\n"
            << trouble << "\nrepeat: HB_SEED=" << seed
            << " tests/invariants_test --gtest_filter=Registered/Invariants.HoldInEveryDrawnCluster/" << GetParam();
+  }
+  if (last - first < 100) return;
+  // A sweep that never comes near an invariant would show nothing.
+  for (const auto& [checker, times] : looked) EXPECT_GT(times, 100) << checker;
+  if (GetParam() == "hop") {
+    EXPECT_EQ(looked.size(), 12u);
+    EXPECT_GT(jumped, 100);
   }
 }
 
