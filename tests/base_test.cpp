@@ -56,7 +56,8 @@ TEST(Vec, CopiesAreDeep) {
   Vec y = x;
   y.fill(0);
   EXPECT_EQ(x.to_host(), (std::vector<float>{0, 1, 2}));
-  x = x;
+  const Vec& itself = x;
+  x = itself;
   EXPECT_EQ(x.to_host(), (std::vector<float>{0, 1, 2}));
 }
 

@@ -4,7 +4,7 @@
 // - A wait that times out closes every pair of its context. So each pair has a context to itself, and no wait has a
 //   time-out except on a pair that is dead already.
 // - When a pair dies, Gloo wakes whoever waits for an operation that has not begun. It forgets the receive that is
-// being
+//   being
 //   filled and the send that is being written. So one thread of the wire watches all pairs through a receive that
 //   never begins, and `died` aborts what Gloo forgot.
 // - A receive that had completed before the death still counts: see `await_done`.
@@ -45,7 +45,7 @@ struct GlooInbox {
 
 class GlooLink {
  public:
-  static constexpr std::size_t kFrameBytes = 4096;  // a header, its words and a small body travel as one frame
+  static constexpr std::size_t kFrameBytes = 64 * 1024;  // header, words and a small body travel as one frame
   static constexpr int kPosted = 4;                 // frames whose receives are posted ahead
   static constexpr std::size_t kQueue = 256;        // messages that may wait to be sent
 
