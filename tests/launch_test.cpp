@@ -2,19 +2,17 @@
 #include "backends/runtime/launch.h"
 
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/prctl.h>
 
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "backends/base/error.h"
+#include "tests/launch_plays.h"
 #include "tests/launched.h"
 
 namespace hopbench {
@@ -22,133 +20,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-// --- The rank's side
-
-[[noreturn]] void sleep_for_ever() {
-  while (true) std::this_thread::sleep_for(seconds(1));
-}
-
-void be(RankSlot& slot, Phase phase, std::int64_t iteration, const char* why = "") {
-  slot.iteration = iteration;
-  std::strncpy(slot.waiting_for, why, sizeof slot.waiting_for - 1);
-  slot.phase = phase;
-}
-
-[[noreturn]] void beat_for_ever(RankSlot& slot) {
-  while (true) {
-    ++slot.beats;
-    std::this_thread::sleep_for(milliseconds(5));
-  }
-}
-
-std::string surroundings() {
-  const bool ignores = std::signal(SIGINT, SIG_IGN) == SIG_IGN && std::signal(SIGTERM, SIG_IGN) == SIG_IGN;
-  return std::string("policy ") + (sched_getscheduler(0) == SCHED_BATCH ? "batch" : "other") + ", slack " +
-         std::to_string(prctl(PR_GET_TIMERSLACK)) + ", omp " + std::getenv("OMP_NUM_THREADS") +
-         (ignores ? ", ignores ^C" : "") + (getpgrp() == getpid() ? ", own group" : "") + ", descriptors " +
-         std::to_string(open_descriptors());
-}
-
-/// A rank as its job has it: "<what> <rank that does it>"; what the others do meanwhile belongs to it.
-struct Play {
-  ChildChannel& channel;
-  std::string what;
-  bool me;
-  RankSlot& slot;
-
-  int deliver(const std::string& result) {
-    channel.finish(result);
-    return 0;
-  }
-  void wait_until_rank_2_has_finished() {
-    while (channel.board().slot(2).phase != Phase::kFinished) std::this_thread::yield();
-  }
-};
-
-/// Meets all others; false if somebody's blob is not the one for this rank.
-bool meet(ChildChannel& channel) {
-  const int rank = channel.rank();
-  std::vector<int> peers;
-  std::vector<std::string> blobs;
-  for (int r = 0; r < channel.size(); ++r) {
-    if (r != rank) peers.push_back(r), blobs.push_back(std::to_string(rank) + " to " + std::to_string(r));
-  }
-  const auto theirs = channel.exchange(peers, blobs);
-  for (std::size_t i = 0; i < peers.size(); ++i) {
-    if (theirs[i] != std::to_string(peers[i]) + " to " + std::to_string(rank)) return false;
-  }
-  return true;
-}
-
-int take_credits(Play& play) {
-  int taken = 0;
-  while (play.channel.board().credits().take()) ++taken;
-  return play.deliver(std::to_string(taken));
-}
-
-/// Failures that several ranks speak of.
-int complain(Play& play) {
-  if (play.what == "complaint_of_killed") {
-    if (play.me) be(play.slot, Phase::kFinished, 1), raise(SIGKILL);
-    play.wait_until_rank_2_has_finished();
-    std::this_thread::sleep_for(milliseconds(1));
-  } else if (play.what == "complaint_of_exited") {
-    if (play.me) return play.slot.phase = Phase::kFinished, 7;
-    play.wait_until_rank_2_has_finished();
-  } else if (play.me) {  // the rank with the cause is read last and speaks first
-    play.channel.fail("the disk is full");
-    play.slot.phase = Phase::kFinished;
-    return 3;
-  }
-  play.wait_until_rank_2_has_finished();
-  play.channel.fail("rank 2 died");
-  return 3;
-}
-
-int end_politely(Play& play) {
-  std::atomic<bool> asked = false;
-  play.channel.on_end([&asked] { asked = true; });
-  while (!asked) ++play.slot.beats, std::this_thread::sleep_for(milliseconds(2));
-  return play.deliver("half of it");
-}
-
-int play_on(Play& play, std::int64_t start) {
-  const std::string& what = play.what;
-  if (what == "start") return play.deliver(std::to_string(start));
-  if (what == "surroundings") return play.deliver(surroundings());
-  if (what == "big") return play.deliver(std::string(5'000'000, static_cast<char>('a' + play.channel.rank())));
-  if (what == "credits") return take_credits(play);
-  if (what == "polite") return end_politely(play);
-  if (what.rfind("complaint", 0) == 0) return complain(play);
-  if (what == "fail" && play.me) return play.channel.fail("the data set is missing"), 3;
-  if (what == "exit" && play.me) return be(play.slot, Phase::kComputing, 7), 3;
-  if (what == "late_exit" && play.me) return play.deliver("all of it"), 5;
-  if (what == "abort" && play.me) be(play.slot, Phase::kWaiting, 5, "a token"), raise(SIGABRT);
-  if (what == "kill" && play.me) be(play.slot, Phase::kWaiting, 5, "a token"), raise(SIGKILL);
-  if (what == "survive" && play.me) raise(SIGKILL);
-  if (what == "survive") return std::this_thread::sleep_for(milliseconds(100)), play.deliver("went on");
-  if (what == "stop" && play.me) be(play.slot, Phase::kComputing, 3), raise(SIGSTOP);
-  if (what == "hang" && play.me) be(play.slot, Phase::kComputing, 4), sleep_for_ever();
-  if (what == "hang") be(play.slot, Phase::kWaiting, 3, "parameters"), sleep_for_ever();
-  if (what == "linger" && play.me) play.deliver("done"), be(play.slot, Phase::kDone, 9), sleep_for_ever();
-  if (what == "linger") return play.deliver("done");
-  if (what == "deaf") play.channel.on_end([] {});
-  beat_for_ever(play.slot);
-}
-
-int one_rank() {
-  const auto channel = ChildChannel::open();
-  const std::size_t space = channel->job().find(' ');
-  const bool me = space != std::string::npos && std::stoi(channel->job().substr(space)) == channel->rank();
-  Play play{*channel, channel->job().substr(0, space), me, channel->board().slot(channel->rank())};
-  if (play.what == "absent" && me) sleep_for_ever();
-  if (play.what == "die_early" && me) return 4;
-  if (!meet(*channel)) return 9;
-  return play_on(play, channel->ready());
-}
-
-// --- The tests
 
 /// Runs a trial; whatever became of it, nothing may be left.
 LaunchResult run(const LaunchOptions& options) {
@@ -225,8 +96,9 @@ TEST(Launch, NamesTheRankThatIsKilled) {
 }
 
 TEST(Launch, NamesTheCauseThoughSurvivorsComplainFirst) {
-  const LaunchResult result = run(launch_of(4, "complaint_of_killed 2"));
-  EXPECT_EQ(result.reason.substr(0, 41), "rank 2 was killed by signal 9 (SIGKILL) w");
+  for (const char* job : {"complaint_of_killed 2", "complaint_before_death 2"}) {
+    EXPECT_EQ(run(launch_of(4, job)).reason.substr(0, 41), "rank 2 was killed by signal 9 (SIGKILL) w");
+  }
 }
 
 TEST(Launch, NamesTheFirstOfSeveralFailures) {
@@ -316,6 +188,21 @@ TEST(Launch, KillsAtOnceAtTheSecondInterrupt) {
   EXPECT_LT(result.wall_s, 60);
 }
 
+TEST(Launch, EndsARankThatIsNotEvenThere) {
+  std::atomic<int> interrupts = 1;
+  LaunchOptions options = launch_of(2, "deaf");
+  options.command.push_back("--late");  // so that the request to end comes together with the job
+  options.interrupts = &interrupts;
+  options.grace = seconds(60);
+  EXPECT_LT(run(options).wall_s, 30);
+}
+
+TEST(Launch, LetsNobodyConnectBeforeAllAreThere) {
+  const LaunchResult result = run(launch_of(3, "pair 2"));
+  EXPECT_EQ(result.ranks[0].result, "met after all had come");
+  EXPECT_EQ(result.ranks[1].result, "met after all had come");
+}
+
 TEST(Launch, SaysThatACommandCannotBeExecuted) {
   LaunchOptions options = launch_of(2, "start");
   options.command = {"/nowhere/hopbench", test_mark()};
@@ -362,8 +249,6 @@ TEST(ChildChannel, IsForRanksOnly) {
 
 }  // namespace
 
-int test_rank() { return one_rank(); }
-
 int test_launcher(const char* mark) {
   LaunchOptions options = launch_of(3, "deaf");
   options.command = {"", "--rank", mark};
@@ -373,7 +258,7 @@ int test_launcher(const char* mark) {
 }  // namespace hopbench
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::string(argv[1]) == "--rank") return hopbench::test_rank();
+  if (argc > 1 && std::string(argv[1]) == "--rank") return hopbench::play_rank(argc > 3);
   if (argc > 2 && std::string(argv[1]) == "--launcher") return hopbench::test_launcher(argv[2]);
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "backends/transport/wire.h"
@@ -21,6 +22,7 @@ struct LoopbackHub {
     std::deque<Message> arrived;
     bool woken = false;
     std::size_t room = 1000;  // messages that may wait here
+    std::set<int> refused;    // ranks that want to know when there is room again
   };
   End& end(int rank) {
     const std::lock_guard lock(mutex);
@@ -37,7 +39,10 @@ class LoopbackWire : public Wire {
   bool try_send(int to, const Message& message) override {
     LoopbackHub::End& theirs = hub_.end(to);
     const std::lock_guard lock(theirs.mutex);
-    if (theirs.arrived.size() >= theirs.room) return false;
+    if (theirs.arrived.size() >= theirs.room) {
+      theirs.refused.insert(rank_);
+      return false;
+    }
     theirs.arrived.push_back(message);
     theirs.arrived.back().from = rank_;
     theirs.changed.notify_all();
@@ -45,30 +50,37 @@ class LoopbackWire : public Wire {
   }
 
   std::optional<Message> poll() override {
-    const std::lock_guard lock(mine_.mutex);
-    if (mine_.arrived.empty()) return std::nullopt;
-    Message message = std::move(mine_.arrived.front());
-    mine_.arrived.pop_front();
+    std::set<int> hopeful;
+    std::optional<Message> message;
+    {
+      const std::lock_guard lock(mine_.mutex);
+      if (mine_.arrived.empty()) return std::nullopt;
+      message = std::move(mine_.arrived.front());
+      mine_.arrived.pop_front();
+      hopeful.swap(mine_.refused);
+    }
+    for (int rank : hopeful) wake_end(hub_.end(rank));
     return message;
   }
 
-  /// Without news of room: so it looks again every millisecond.
   void wait(Duration timeout) override {
     std::unique_lock lock(mine_.mutex);
-    const auto until = std::chrono::steady_clock::now() + std::min<Duration>(timeout, std::chrono::milliseconds(1));
-    mine_.changed.wait_until(lock, until, [&] { return !mine_.arrived.empty() || mine_.woken; });
+    mine_.changed.wait_until(lock, std::chrono::steady_clock::now() + timeout,
+                             [&] { return !mine_.arrived.empty() || mine_.woken; });
     mine_.woken = false;
   }
 
-  void wake() override {
-    const std::lock_guard lock(mine_.mutex);
-    mine_.woken = true;
-    mine_.changed.notify_all();
-  }
+  void wake() override { wake_end(mine_); }
 
   void close(Duration) override {}
 
  private:
+  static void wake_end(LoopbackHub::End& end) {
+    const std::lock_guard lock(end.mutex);
+    end.woken = true;
+    end.changed.notify_all();
+  }
+
   LoopbackHub& hub_;
   const int rank_;
   LoopbackHub::End& mine_;

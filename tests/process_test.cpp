@@ -140,6 +140,34 @@ TEST(ProcessRuntime, AnswersWhileItComputes) {
   });
 }
 
+TEST(ProcessRuntime, AnswersThoughTheStrandThatPolledIsGone) {
+  Ranks ranks(2);
+  std::atomic<bool> answered = false;
+  ranks.run([&answered](Rank& self, int r) {
+    if (r == 1) {
+      self.runtime.post(0, message_of(kData, 0));
+      self.recv(is(kData), "the other to compute");
+      self.runtime.post(0, message_of(kAsk, 1));
+      self.recv(is(kAnswer));
+      answered = true;
+      return;
+    }
+    self.runtime.spawn([&self] {  // waits second, so it does not poll at first
+      while (true) {
+        const Message ask = self.recv(is(kAsk), "a question");
+        self.runtime.post(ask.from, message_of(kAnswer, ask.iter));
+      }
+    });
+    self.recv(is(kData));
+    self.runtime.post(1, message_of(kData, 0));
+    const auto until_answered = [&](const auto&) {
+      for (int i = 0; i < 20'000 && !answered; ++i) std::this_thread::sleep_for(milliseconds(1));
+    };
+    self.runtime.occupy({.cost = milliseconds(0), .job = until_answered, .milestones = {}});
+    EXPECT_TRUE(answered);
+  });
+}
+
 TEST(ProcessRuntime, AnswersAfterItsBodyReturned) {
   Ranks ranks(2);
   ranks.run([](Rank& self, int r) {

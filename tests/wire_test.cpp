@@ -203,7 +203,7 @@ TEST_P(WireTest, RefusesWhatItHasNoRoomForAndSaysWhenItHas) {
       for (; m.iter < all; ++m.iter) {
         while (!wire.try_send(1, m)) {
           full = true;
-          wire.wait(seconds(10));  // returns when there is room, not after ten seconds
+          wire.wait(std::chrono::hours(1));  // returns when there is room
         }
       }
     } else {
@@ -248,6 +248,21 @@ TEST_P(WireTest, SaysByeAfterTheLastMessage) {
         EXPECT_EQ(m.iter, expected[m.from]++);
       }
     }
+    wire.close(seconds(20));
+  });
+}
+
+TEST_P(WireTest, DeliversAllThatWasSentToAPeerThatClosedEarlier) {
+  run(2, [](Wire& wire, int r) {
+    if (r == 0) {
+      wire.close(seconds(20));
+      for (Iter k = 0; k < 30; ++k) EXPECT_EQ(next(wire).iter, k);
+      EXPECT_EQ(next(wire).kind, kBye);
+      return;
+    }
+    EXPECT_EQ(next(wire).kind, kBye);
+    Message m = message_of(kData, 0, 500'000);
+    for (; m.iter < 30; ++m.iter) send(wire, 0, m);
     wire.close(seconds(20));
   });
 }
