@@ -53,7 +53,8 @@ struct Parsed {
   std::function<int()> command;
 };
 
-const CLI::Range kSeeds(std::int64_t{0}, std::numeric_limits<std::int64_t>::max());  // what TOML can hold
+// What TOML can hold; CLI11 makes its largest of everything beyond.
+const CLI::Range kSeeds(std::int64_t{0}, std::numeric_limits<std::int64_t>::max() - 1);
 
 // A flag's environment variable: --trial-timeout is HOPBENCH_TRIAL_TIMEOUT.
 void name_environment(CLI::App& command) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -32,17 +33,23 @@ void check_backend(const std::string& name) {
 }  // namespace
 
 void check_available(const std::vector<TrialSpec>& trials) {
-  std::set<std::string> transports, seen, names;
+  std::set<std::string> transports, backends, splits;
+  std::map<std::string, DatasetPair> data;
   for (const TrialSpec& spec : trials) {
     transports.insert(spec.transport);
-    names.insert(spec.workload.backend);
+    backends.insert(spec.workload.backend);
     const WorkloadSpec& w = spec.workload;
-    if (!w.dataset.empty() && seen.insert(w.dataset + " " + w.dataset_path).second) {
-      find_dataset(w.dataset).load({.path = w.dataset_path, .size = w.size, .seed = w.seed});
+    if (w.dataset.empty()) continue;
+    const std::string set = fmt::format("{} {} {}", w.dataset, w.dataset_path, w.size);
+    if (!data.contains(set)) {
+      data[set] = find_dataset(w.dataset).load({.path = w.dataset_path, .size = w.size, .seed = w.seed});
     }
+    const std::string parts = fmt::format("{} {} {} {} {}", set, static_cast<int>(w.split.what), w.split.alpha,
+                                          w.split.shards_per_worker, w.workers);
+    if (splits.insert(parts).second) split(*data[set].train, w.split, w.workers, w.seed, w.repeat);
   }
   for (const std::string& name : transports) check_transport(name);
-  for (const std::string& name : names) check_backend(name);
+  for (const std::string& name : backends) check_backend(name);
 }
 
 }  // namespace hopbench

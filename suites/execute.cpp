@@ -15,7 +15,7 @@ namespace {
 
 LaunchOptions launch_options(const TrialSpec& spec, const ExecuteOptions& options) {
   LaunchOptions launch;
-  launch.command = {"/proc/self/exe", "rank"};
+  launch.command = {"", "rank"};
   launch.rendezvous_timeout = spec.rendezvous_timeout;
   launch.stall_timeout = spec.stall_timeout;
   launch.trial_timeout = spec.trial_timeout;
