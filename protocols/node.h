@@ -171,7 +171,6 @@ class Node {
   bool departure_here() const;
   void note_departures();
   void check_somebody_can(const Match& match, const char* why) const;
-  void taken(const Message& message);
   Occupied occupy(Work work);
   void close_iteration(Iter next);
 

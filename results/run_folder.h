@@ -1,6 +1,6 @@
 // The folder a run writes: hopbench-results/<utc>-<id>/.
 //
-//   suite.toml     the resolved suite            context.json   versions, machine, overrides, hash
+//   suite.toml     the resolved suite            context.json   versions, machine, command line
 //   trials.csv ranks.csv curve.csv               long-form tables, a row each; the same bytes each time in virtual time
 //   host.csv       what measures the host (wall_s, cpu_s, max_rss_bytes), apart for that reason
 //   trials.jsonl   a finished trial a line, appended as it ends: what --resume reads, so a crash loses no finished row

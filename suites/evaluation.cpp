@@ -55,25 +55,30 @@ CurveRecorder::CurveRecorder(int workers, int points, std::int64_t samples, cons
   if (points > 0) {
     interval_ = std::max<std::int64_t>(1, samples / points);
     next_ = interval_;
-    keep(Time{});
+    keep();
   }
 }
 
-void CurveRecorder::keep(Time when) { points_.push_back({when, latest_}); }
+// Workers in lock step report at one instant: a point is kept when that is over, so that all of them are in it.
+void CurveRecorder::keep() {
+  points_.push_back({last_, latest_});
+  due_ = false;
+}
 
 void CurveRecorder::report(int rank, Iter k, Time when, std::int64_t samples, const Payload& x) {
+  if (due_ && when > last_) keep();
   Snapshot& mine = latest_[std::size_t(rank)];
   total_ += samples - mine.samples;
   mine = {k, samples, x};
   last_ = std::max(last_, when);
   if (interval_ > 0 && total_ >= next_) {
-    keep(when);
+    due_ = true;
     while (next_ <= total_) next_ += interval_;
   }
 }
 
 std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads) {
-  if (points_.empty() || points_.back().time != last_) keep(last_);
+  if (points_.empty() || points_.back().time != last_) keep();
   // Replicas are often the same bits (all-reduce) and snapshots of slow ranks stay: each distinct vector is evaluated
   // once.
   std::vector<Payload> distinct;

@@ -38,12 +38,13 @@ class CurveRecorder {
     Time time{};
     std::vector<Snapshot> ranks;
   };
-  void keep(Time when);
+  void keep();
 
   std::vector<Snapshot> latest_;
   std::vector<Point> points_;
   std::int64_t interval_ = 0, next_ = 0, total_ = 0;
   Time last_{};
+  bool due_ = false;  // a point is to be kept when this instant is over
 };
 
 /// 16 hex digits over all workers' final vectors in rank order.

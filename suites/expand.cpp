@@ -159,7 +159,6 @@ std::vector<TrialSpec> group_of(const Draft& draft, const Configuration& c, cons
     trial.protocol = variant.protocol->name;
     trial.label = variant.label;
     trial.place = int(group.size());
-    trial.place = int(group.size());
     trial.knobs = variant.knobs;
     trial.optimizer = optimizer_of(draft, c, variant);
     trial.warmup = warmup_of(c, variant);

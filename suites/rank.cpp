@@ -78,6 +78,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   }
   result.record = node.record();
   add_host_figures(result.record, runtime.contended());
+  result.record.cpu_wait_s = to_seconds(runtime.waited_for_cores());
   result.events = std::move(events.lines());
   if (!server) result.parameters = Vec::copy_of(last.empty() ? workload->initial().share() : last).to_host();
   return to_text(result);

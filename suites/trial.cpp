@@ -176,7 +176,6 @@ template <class Visit, class T>
 void limits(Visit& visit, T& spec) {
   visit("order", spec.order);
   visit("place", spec.place);
-  visit("place", spec.place);
   visit("step_p99", spec.step_p99);
   visit("rendezvous_timeout", spec.rendezvous_timeout);
   visit("stall_timeout", spec.stall_timeout);

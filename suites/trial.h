@@ -37,7 +37,7 @@ struct TrialSpec {
   std::string topology = "ring_based";
   std::vector<Edge> edges;  // topology = "edges"
   Scenario scenario;
-  std::string transport = "gloo";  // gloo | shm | sim
+  std::string transport = "gloo";  // gloo | sim
   NetworkSpec network;             // sim
   bool instant_network = false;    // sim: the schedule's own critical path (no communication, free vector operations)
   StopSpec stop;

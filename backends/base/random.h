@@ -34,7 +34,8 @@ struct RandomKey {
   std::int64_t iteration = 0;
 };
 
-/// A stream of draws under one key. A value: copying it repeats the stream. The same numbers on every machine.
+/// A stream of draws under one key. A value: copying it repeats the stream. Integers and uniform draws are the same
+/// numbers on every machine; normal and exponential ones go through libm, whose last bit may differ between machines.
 class Random {
  public:
   explicit Random(const RandomKey& key);

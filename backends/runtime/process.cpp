@@ -42,6 +42,7 @@ bool ProcessRuntime::await(const Ready& ready, Time deadline, const char* why) {
 Occupied ProcessRuntime::occupy(Work work) { return impl_->occupy(work); }
 void ProcessRuntime::spawn(std::function<void()> strand) { impl_->spawn(std::move(strand)); }
 Duration ProcessRuntime::contended() const { return impl_->contended(); }
+Duration ProcessRuntime::waited_for_cores() const { return impl_->waited_for_cores(); }
 
 using Impl = ProcessRuntime::Impl;
 
@@ -81,6 +82,7 @@ void Impl::run(const std::function<void()>& body, bool must_finish) {
   }
   join_strands();
   delayed_ += run_delay() - delay_before;
+  waited_ = process_run_delay();
   if (error_) std::rethrow_exception(error_);
   if (asked_to_end_) throw trial_error("rank " + std::to_string(options_.rank) + " was asked to end");
   wire_.close(options_.close_timeout);

@@ -55,6 +55,8 @@ class ProcessRuntime : public Runtime {
   /// Run delay (schedstat) that the strands met outside compute slots and past their deadlines: what makes a paced
   /// trial cpu-contended; unpaced, all of it. The transport's own threads are not in it. To be asked after the run.
   Duration contended() const;
+  /// All run delay of this process, its transport's threads included; known after run.
+  Duration waited_for_cores() const;
 
   class Impl;
 

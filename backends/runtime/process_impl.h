@@ -26,6 +26,7 @@ class ProcessRuntime::Impl {
   bool await(const Ready& ready, Time deadline, const char* why);
   Occupied occupy(const Work& work);
   void spawn(std::function<void()> strand);
+  Duration waited_for_cores() const { return waited_; }
   Duration contended() const { return delayed_ - absorbed_; }
 
  private:
@@ -86,6 +87,7 @@ class ProcessRuntime::Impl {
   std::set<int> left_, serving_;  // peers that said kBye or died; peers that are ended by Stop
   bool must_finish_ = true, body_returned_ = false;
   std::exception_ptr error_;
+  Duration waited_{};                // of all threads, the transport's too
   Duration delayed_{}, absorbed_{};  // of all strands; of that, what a pace made harmless
 
   std::atomic<bool> stopping_{false}, asked_to_end_{false};

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <filesystem>
+#include <system_error>
 
 namespace hopbench {
 namespace {
@@ -11,7 +13,7 @@ namespace {
 /// The file stays open: it goes on telling about the thread that opened it.
 class Schedstat {
  public:
-  Schedstat() : fd_(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) {}
+  explicit Schedstat(const char* file) : fd_(open(file, O_RDONLY | O_CLOEXEC)) {}
   ~Schedstat() {
     if (fd_ >= 0) close(fd_);
   }
@@ -37,8 +39,17 @@ class Schedstat {
 }  // namespace
 
 Duration run_delay() {
-  thread_local const Schedstat schedstat;
+  thread_local const Schedstat schedstat("/proc/thread-self/schedstat");
   return schedstat.read();
+}
+
+Duration process_run_delay() {
+  Duration sum{};
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    sum += Schedstat((task.path() / "schedstat").c_str()).read();
+  }
+  return sum;
 }
 
 }  // namespace hopbench

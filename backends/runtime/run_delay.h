@@ -9,4 +9,7 @@ namespace hopbench {
 /// a microsecond.
 Duration run_delay();
 
+/// Of all threads of this process that still live.
+Duration process_run_delay();
+
 }  // namespace hopbench

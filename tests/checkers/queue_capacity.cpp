@@ -19,7 +19,6 @@ class QueueCapacity : public Checker {
       for (int j : graph_.in(i)) {
         std::int64_t most = 1 + stale + (stale + 1) * graph_.distance(i, j);  // queues only; len(i->j) bounds j's lead
         if (control == "tokens") most = 1 + stale + run.integer("max_ig");
-        if (run.integer("max_jump") > 1 && !graph_.undirected()) ++most;
         // A jump over a directed graph may have to wait for updates of the iteration before (decision H9).
         if (control == "tokens" && run.integer("max_jump") > 1 && !graph_.undirected()) most += 1;
         if (control == "notify_ack") most = 1;
