@@ -190,7 +190,7 @@ TEST(Launch, KillsAtOnceAtTheSecondInterrupt) {
 
 TEST(Launch, EndsARankThatIsNotEvenThere) {
   std::atomic<int> interrupts = 1;
-  LaunchOptions options = launch_of(2, "deaf");
+  LaunchOptions options = launch_of(1, "absent 0");
   options.command.push_back("--late");  // so that the request to end comes together with the job
   options.interrupts = &interrupts;
   options.grace = seconds(60);
