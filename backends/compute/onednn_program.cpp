@@ -149,7 +149,7 @@ class Program final : public OneDnnProgram {
   }
 
   memory memory_of(const Tensor& tensor) {
-    const memory made(tensor.desc, engine_, DNNL_MEMORY_NONE);
+    memory made(tensor.desc, engine_, DNNL_MEMORY_NONE);
     placed_[tensor.region].emplace_back(made, tensor.at);
     return made;
   }
