@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace hopbench {
@@ -11,7 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::string clock_text(double seconds) {
-  const int s = static_cast<int>(seconds + 0.5);
+  const auto s = std::lround(seconds);
   return s >= 3600 ? fmt::format("{}h{:02}m", s / 3600, s / 60 % 60) : fmt::format("{}m{:02}s", s / 60, s % 60);
 }
 

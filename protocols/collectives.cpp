@@ -35,7 +35,7 @@ void ring_mean(Node& self, std::span<const int> group, Iter k, const Payload& mi
   // added up lies in a Vec of its own, so nobody's slice is written.
   Payload passing = part(me);
   for (int step = 1; step < n; ++step) {
-    self.send(right, kReduceScatter, k, std::move(passing));
+    self.send(right, kReduceScatter, k, passing);
     const Message sum = self.recv(is_from(kReduceScatter, left, k), why);
     const Payload own = part((me - step + n) % n);
     const float weight = step < n - 1 ? 1.0f : 1.0f / static_cast<float>(n);  // the last one makes it the mean
@@ -50,7 +50,7 @@ void ring_mean(Node& self, std::span<const int> group, Iter k, const Payload& mi
   for (int step = 1;; ++step) {
     self.operate(2 * bytes(passing), [&] { result.assign(offset + begin((me + 2 - step + n) % n), passing); });
     if (step == n) return;
-    self.send(right, kAllGather, k, std::move(passing));
+    self.send(right, kAllGather, k, passing);
     passing = self.recv(is_from(kAllGather, left, k), why).body;
   }
 }
