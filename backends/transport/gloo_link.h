@@ -46,8 +46,8 @@ struct GlooInbox {
 class GlooLink {
  public:
   static constexpr std::size_t kFrameBytes = 64 * 1024;  // header, words and a small body travel as one frame
-  static constexpr int kPosted = 4;                 // frames whose receives are posted ahead
-  static constexpr std::size_t kQueue = 256;        // messages that may wait to be sent
+  static constexpr int kPosted = 4;                      // frames whose receives are posted ahead
+  static constexpr std::size_t kQueue = 256;             // messages that may wait to be sent
 
   GlooLink(int peer, std::shared_ptr<gloo::transport::Device> device, Duration timeout);
   ~GlooLink();  // never hangs: aborts what its threads wait for
