@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "backends/base/error.h"
 #include "backends/transport/wire.h"
@@ -103,10 +104,10 @@ class GlooWire : public Wire {
     {
       const std::lock_guard lock(watch_mutex_);
       stopping_ = true;
-      if (watch_ != nullptr) watch_->abortWaitRecv();
+      if (!watches_.empty()) watches_.back()->abortWaitRecv();
     }
     watching_.join();
-    links_.clear();
+    links_.clear();  // before the watches, which pairs refer to
   }
 
   bool try_send(int to, const Message& message) override {
@@ -155,12 +156,12 @@ class GlooWire : public Wire {
     std::vector<GlooLink*> alive;
     for (auto& [peer, link] : links_) alive.push_back(link.get());
     while (true) {
-      char nothing = 0;
-      const auto buffer = context->createUnboundBuffer(&nothing, 1);
+      gloo::transport::UnboundBuffer* buffer = nullptr;
       {
         const std::lock_guard lock(watch_mutex_);
         if (stopping_) return;
-        watch_ = buffer.get();
+        watches_.push_back(context->createUnboundBuffer(&nothing_, 1));
+        buffer = watches_.back().get();
       }
       std::erase_if(alive, [&](GlooLink* link) {
         const bool dead = !link->watch(*buffer);
@@ -171,8 +172,6 @@ class GlooWire : public Wire {
         buffer->waitRecv(nullptr, std::chrono::hours(24 * 365));
       } catch (const std::exception&) {  // somebody died: found above
       }
-      const std::lock_guard lock(watch_mutex_);
-      watch_ = nullptr;
     }
   }
 
@@ -182,7 +181,8 @@ class GlooWire : public Wire {
   Links links_;
 
   std::mutex watch_mutex_;
-  gloo::transport::UnboundBuffer* watch_ = nullptr;
+  std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> watches_;  // the last one is waited on
+  char nothing_ = 0;
   bool stopping_ = false;
   std::thread watching_;
 };

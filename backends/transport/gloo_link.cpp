@@ -101,14 +101,15 @@ std::string GlooLink::connect(const std::string& blob) {
     pair_->connect(std::vector<char>(blob.begin() + kTokenBytes, blob.end()));
     // Whoever connected must know the token that only this peer was told. Nothing else hangs on this context, so a
     // time-out harms nobody else.
-    std::string theirs = blob.substr(0, kTokenBytes), heard(kTokenBytes, '\0');
-    const auto in = buffer_for(heard.data(), heard.size());
-    const auto out = buffer_for(theirs.data(), theirs.size());
-    in->recv(kOther, kTokenSlot);
-    out->send(kOther, kTokenSlot);
+    said_ = blob.substr(0, kTokenBytes);
+    heard_.resize(kTokenBytes);
+    token_in_ = buffer_for(heard_.data(), kTokenBytes);
+    token_out_ = buffer_for(said_.data(), kTokenBytes);
+    token_in_->recv(kOther, kTokenSlot);
+    token_out_->send(kOther, kTokenSlot);
     const auto limit = std::chrono::duration_cast<milliseconds>(timeout_);
-    if (!in->waitRecv(limit) || !out->waitSend(limit)) return "interrupted";
-    return heard == token_ ? "" : "somebody else connected";
+    if (!token_in_->waitRecv(limit) || !token_out_->waitSend(limit)) return "interrupted";
+    return heard_ == token_ ? "" : "somebody else connected";
   } catch (const std::exception& e) {
     return e.what();
   }

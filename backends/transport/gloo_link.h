@@ -107,11 +107,13 @@ class GlooLink {
 
   const int peer_;
   const Duration timeout_;
-  std::string token_;
+  const std::string token_;  // to be heard from the peer
   std::shared_ptr<gloo::transport::Context> context_;
   gloo::transport::Pair* pair_ = nullptr;
   GlooInbox* inbox_ = nullptr;
 
+  std::string said_, heard_;  // tokens
+  std::unique_ptr<Buffer> token_in_, token_out_;
   std::vector<Frame> frames_;
   Frame sent_frame_;
   char last_in_ = 0, last_out_ = 0;  // of the farewell
