@@ -57,7 +57,7 @@ std::string number_text(double value, int digits) {
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   if (value == 0) return "0";
   // By way of the rounded number: 99.999 is 100.0, not 100.00.
-  const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
+  std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
   const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
   if (exponent < -4) return scientific;
   return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
@@ -69,7 +69,7 @@ std::string percent_text(double share) {
 }
 
 std::string median_text(std::span<const double> values) {
-  const std::string middle = number_text(median(values));
+  std::string middle = number_text(median(values));
   if (values.size() < 2) return middle;
   if (const auto interval = median_interval(values)) {
     return fmt::format("{} [{}, {}]", middle, number_text(interval->low), number_text(interval->high));
@@ -83,7 +83,7 @@ std::string ratio_text(std::span<const double> a, std::span<const double> b) {
   const auto text = [](double ratio) { return number_text(ratio, 3); };
   const PairedRatio paired = paired_ratio(a, b);
   if (paired.n == 0) return "-";
-  const std::string ratio = text(paired.ratio) + "x";
+  std::string ratio = text(paired.ratio) + "x";
   if (paired.interval)
     return fmt::format("{} [{}, {}]", ratio, text(paired.interval->low), text(paired.interval->high));
   if (paired.n == 1) return ratio;

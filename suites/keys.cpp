@@ -211,16 +211,16 @@ std::vector<std::string> children(const std::string& prefix) {
 
 std::string shorthand(const std::string& group) {
   for (const char* name : {"name", "kind", "loss"}) {
-    const std::string path = group + "." + name;
+    std::string path = group + "." + name;
     if (const SuiteKey* key = find_key(path); key != nullptr && is_section_key(*key)) return path;
   }
   return "";
 }
 
 std::string resolve_key(const std::vector<std::string>& parts) {
-  const std::string path = join(parts, ".");
+  std::string path = join(parts, ".");
   if (const SuiteKey* key = find_key(path)) return is_section_key(*key) ? path : "";
-  if (const std::string whole = shorthand(path); !whole.empty()) return whole;
+  if (std::string whole = shorthand(path); !whole.empty()) return whole;
   std::set<std::string> found;
   for (const SuiteKey& key : kKeys) {
     const std::string full = key.path;
