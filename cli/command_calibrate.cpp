@@ -89,8 +89,9 @@ int command_calibrate(const CalibrateOptions& options) {
   fmt::print("# {}\n# a step: {} median, {} at 99 %, all ranks stepping at once\n", calibration_key(*real),
              text(c.step_median), text(c.step_p99));
   fmt::print("[compute]\npace = \"{}\"\nvector_rate = \"{:.2f}GB/s\"\n\n", text(c.cost), c.vector_bytes_per_s / 1e9);
-  fmt::print("[network]  # {}, every rank sending at once\nlatency = \"{}\"\nbandwidth = \"{:.1f}MB/s\"\n",
-             real->transport, text(c.latency), c.bandwidth / 1e6);
+  fmt::print("[network]  # {}, every rank sending at once\nlatency = \"{}\"\noverhead = \"{}\"\nprocessors = {}\n",
+             real->transport, text(c.latency), text(c.overhead), c.processors);
+  fmt::print("bandwidth = \"{:.1f}MB/s\"\n", c.bandwidth / 1e6);
   return static_cast<int>(ExitCode::kOk);
 }
 

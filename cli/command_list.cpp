@@ -65,15 +65,16 @@ Json knob_json(const Knob& knob) {
 
 Item protocol_item(const Protocol& protocol) {
   const std::string source = source_text(protocol.source), reading(protocol.reading);
-  Item item{std::string(protocol.name), "", "", {}, Json::object(), protocol.experimental};
+  const bool experimental = is_experimental(protocol, KnobValues(protocol.knobs));
+  Item item{std::string(protocol.name), "", "", {}, Json::object(), experimental};
   item.summary = fmt::format("{} [{}]", protocol.summary, source);
   item.details.push_back("paper: " + std::string(protocol.paper));
   item.details.push_back("rests on: " + source + (reading.empty() ? "" : ", reading " + reading) +
-                         (protocol.experimental ? ", experimental" : ""));
+                         (experimental ? ", experimental" : ""));
   item.json["paper"] = protocol.paper;
   item.json["source"] = source;
   item.json["reading"] = reading;
-  item.json["experimental"] = protocol.experimental;
+  item.json["experimental"] = experimental;
   item.json["knobs"] = Json::array();
   for (const Knob& knob : protocol.knobs) {
     item.details.push_back(fmt::format("{} = {}  ({}; {})  {}", knob.name, to_string(knob.fallback), range_text(knob),

@@ -83,7 +83,7 @@ TrialLabels labels_of(const TrialSpec& spec) {
   labels.order = spec.order;
   labels.target_loss = spec.target_loss;
   labels.target_hold = spec.target_hold;
-  labels.experimental = protocol.experimental;
+  labels.experimental = is_experimental(protocol, spec.knobs);
   labels.source = source_text(protocol.source);
   labels.reading = protocol.reading;
   return labels;

@@ -1,6 +1,7 @@
 #include "cli/preflight.h"
 
 #include <fmt/format.h>
+#include <net/if.h>
 
 #include <map>
 #include <set>
@@ -21,6 +22,12 @@ void check_transport(const std::string& name) {
   }
 }
 
+void check_interface(const std::string& name) {
+  if (name.empty() || if_nametoindex(name.c_str()) != 0) return;
+  throw environment_error(
+      fmt::format("there is no network interface '{}' (transport.interface): name one that `ip link` lists", name));
+}
+
 void check_backend(const std::string& name) {
   for (const BackendEntry& entry : backends()) {
     if (name != entry.name) continue;
@@ -33,10 +40,11 @@ void check_backend(const std::string& name) {
 }  // namespace
 
 void check_available(const std::vector<TrialSpec>& trials) {
-  std::set<std::string> transports, backends, splits;
+  std::set<std::string> transports, interfaces, backends, splits;
   std::map<std::string, DatasetPair> data;
   for (const TrialSpec& spec : trials) {
     transports.insert(spec.transport);
+    if (spec.transport != "sim") interfaces.insert(spec.interface);
     backends.insert(spec.workload.backend);
     const WorkloadSpec& w = spec.workload;
     if (w.dataset.empty()) continue;
@@ -49,6 +57,7 @@ void check_available(const std::vector<TrialSpec>& trials) {
     if (splits.insert(parts).second) split(*data[set].train, w.split, w.workers, w.seed, w.repeat);
   }
   for (const std::string& name : transports) check_transport(name);
+  for (const std::string& name : interfaces) check_interface(name);
   for (const std::string& name : backends) check_backend(name);
 }
 

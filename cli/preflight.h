@@ -7,7 +7,8 @@
 
 namespace hopbench {
 
-/// Error(kEnvironment) for a backend or transport that is missing, Error(kUsage) for a data set that cannot be read.
+/// Error(kEnvironment) for a backend, transport or network interface that is missing, Error(kUsage) for a data set that
+/// cannot be read.
 void check_available(const std::vector<TrialSpec>& trials);
 
 }  // namespace hopbench

@@ -106,6 +106,9 @@ int free_run(const KnobValues& knobs) { return std::max(max_ig(knobs), knobs.int
 
 Control control(const KnobValues& knobs) { return skips(knobs) ? Control::kSchedule : Control::kLockstep; }
 
+// Which updates are averaged after a jump, and what NOTIFY-ACK waits for, are recalled with medium confidence.
+bool experimental(const KnobValues& knobs) { return skips(knobs) || knobs.text("gap_control") == "notify_ack"; }
+
 std::vector<Knob> all_knobs() {
   return {
       {"max_ig", 5, 1, 1000, {}, "tokens a queue holds at the start: the most iterations ahead of a neighbour", "ours"},
@@ -163,7 +166,8 @@ const Protocol& hop_protocol() {
       .control = control,
       .free_run = free_run,
       .source = Source::kMemory,
-      .reading = "hop/H1-H14"};
+      .reading = "hop/H1-H14",
+      .experimental = experimental};
   return protocol;
 }
 

@@ -45,9 +45,12 @@ struct Protocol {
   StepFactor step_factor = StepFactor::kUnchanged;
   int (*free_run)(const KnobValues&) = nullptr;  // iterations a rank may run ahead at the start (for the warm-up)
   Source source = Source::kMemory;
-  std::string_view reading;   // which named reading of the paper: "hop/H1-H14"
-  bool experimental = false;  // rests on [memory M] or [memory L]
+  std::string_view reading;                           // which named reading of the paper: "hop/H1-H14"
+  bool (*experimental)(const KnobValues&) = nullptr;  // rests on [memory M] or [memory L]; nullptr: it does not
 };
+
+/// Whether these settings are marked as experimental in lists and tables.
+bool is_experimental(const Protocol& protocol, const KnobValues& knobs);
 
 /// In the order of protocols/registry.cpp, then those built in from elsewhere (--protocols DIR).
 std::span<const Protocol* const> protocols();

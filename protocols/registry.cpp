@@ -26,6 +26,10 @@ std::span<const Protocol* const> protocols() {
   return all;
 }
 
+bool is_experimental(const Protocol& protocol, const KnobValues& knobs) {
+  return protocol.experimental != nullptr && protocol.experimental(knobs);
+}
+
 const Protocol& find_protocol(std::string_view name) {
   std::vector<std::string> known;
   for (const Protocol* protocol : protocols()) {

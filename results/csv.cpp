@@ -44,7 +44,10 @@ class Table {
     has_head_ = true;
     first_ = true;
   }
+  bool empty() const { return !has_head_; }
   std::string text() && { return std::move(body_); }
+  /// The names of the columns alone, from one row that was written for their sake.
+  std::string head() && { return head_ + '\n'; }
 
  private:
   void add(const std::string& column, const std::string& field) {
@@ -229,36 +232,42 @@ std::string ranks_csv(std::span<const TrialRow> rows) {
     }
   }
   Table table;
-  for (const TrialRow* row : in_order(rows)) {
-    for (const RankRecord& rank : row->record.ranks) {
-      key_cells(table, *row);
-      rank_cells(table, rank);
-      for (const std::string& reason : reasons) {
-        const auto wait = rank.waits.find(reason);
-        table.cell("wait_s: " + reason, wait == rank.waits.end() ? 0.0 : seconds(wait->second));
-      }
-      table.end_row();
+  const auto add = [&](const TrialRow& row, const RankRecord& rank) {
+    key_cells(table, row);
+    rank_cells(table, rank);
+    for (const std::string& reason : reasons) {
+      const auto wait = rank.waits.find(reason);
+      table.cell("wait_s: " + reason, wait == rank.waits.end() ? 0.0 : seconds(wait->second));
     }
+    table.end_row();
+  };
+  for (const TrialRow* row : in_order(rows)) {
+    for (const RankRecord& rank : row->record.ranks) add(*row, rank);
   }
-  return std::move(table).text();
+  if (!table.empty()) return std::move(table).text();
+  add({}, {});
+  return std::move(table).head();
 }
 
 std::string curve_csv(std::span<const TrialRow> rows) {
   Table table;
+  const auto add = [&](const TrialRow& row, const CurvePoint& point) {
+    key_cells(table, row);
+    table.cell("model", point.model);
+    table.cell("time_s", seconds(point.time));
+    table.cell("iteration", point.iteration);
+    table.cell("samples", point.samples);
+    table.cell("loss", point.loss);
+    table.cell("accuracy", point.accuracy);
+    table.cell("consensus_distance", point.consensus_distance);
+    table.end_row();
+  };
   for (const TrialRow* row : in_order(rows)) {
-    for (const CurvePoint& point : row->record.curve) {
-      key_cells(table, *row);
-      table.cell("model", point.model);
-      table.cell("time_s", seconds(point.time));
-      table.cell("iteration", point.iteration);
-      table.cell("samples", point.samples);
-      table.cell("loss", point.loss);
-      table.cell("accuracy", point.accuracy);
-      table.cell("consensus_distance", point.consensus_distance);
-      table.end_row();
-    }
+    for (const CurvePoint& point : row->record.curve) add(*row, point);
   }
-  return std::move(table).text();
+  if (!table.empty()) return std::move(table).text();
+  add({}, {});
+  return std::move(table).head();
 }
 
 std::string host_csv(std::span<const TrialRow> rows) {

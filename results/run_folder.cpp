@@ -28,8 +28,9 @@ constexpr const char* kContext = "context.json";
 constexpr const char* kEvents = "events";
 
 Error cannot(const std::string& what, const std::string& path, int error) {
-  return environment_error(
-      fmt::format("cannot {} {}: {}: free space or choose another folder with -o", what, path, std::strerror(error)));
+  const bool full = error == ENOSPC || error == EDQUOT;
+  return environment_error(fmt::format("cannot {} {}: {}: {}choose another folder with -o", what, path,
+                                       std::strerror(error), full ? "free space or " : ""));
 }
 
 class File {

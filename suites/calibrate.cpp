@@ -6,8 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -24,8 +28,10 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr double kProbeSeconds = 0.7;  // free stepping, to find the length of a slot
 constexpr int kSlots = 60;
-constexpr int kSmallRounds = 200, kLargeRounds = 20;
+constexpr int kSmallRounds = 200, kLargeRounds = 20, kExchangeRounds = 100;
+constexpr int kMostPeers = 8;
 constexpr std::size_t kLargeFloats = 1 << 18;  // 1 MiB
+constexpr std::size_t kSliceFloats = 1 << 13;  // 32 KiB
 constexpr Duration kCostStep = std::chrono::milliseconds(5);
 constexpr double kMargin = 1.25;
 
@@ -33,34 +39,42 @@ double seconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
-// A ring of all workers: whatever is sent to the next comes from the previous one.
-class Ring {
+// The workers in a circle, each connected to the few that follow and come before it.
+class Circle {
  public:
-  Ring(ChildChannel& channel, const TrialSpec& spec, int size) : rank_(channel.rank()), size_(size) {
+  Circle(ChildChannel& channel, const TrialSpec& spec)
+      : rank_(channel.rank()), size_(channel.size()), fan_(std::min(size_ - 1, kMostPeers)) {
     if (size_ < 2) return;
-    std::vector<int> peers = {(rank_ + 1) % size_, (rank_ + size_ - 1) % size_};
-    std::sort(peers.begin(), peers.end());
-    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+    std::set<int> peers;
+    for (int step = 1; step <= fan_; ++step) peers.insert({after(step), after(size_ - step)});
     const WireOptions options{.rank = rank_,
                               .size = size_,
-                              .peers = peers,
+                              .peers = {peers.begin(), peers.end()},
                               .interface = spec.interface,
                               .connect_timeout = spec.rendezvous_timeout};
     wire_ = find_transport(spec.transport).connect(options, channel);
   }
 
+  /// How many ranks each one exchanges messages with.
+  int fan() const { return fan_; }
+
+  /// Sends to the next rank; returns what the previous one sent.
   Message pass(const Payload& body, std::int64_t word) {
-    Message message{.from = rank_, .kind = Kind{1}, .iter = 0, .words = {word}, .body = body, .bytes = 0};
+    Message message{.from = rank_, .kind = kPass, .iter = 0, .words = {word}, .body = body, .bytes = 0};
     if (size_ < 2) return message;
-    while (!wire_->try_send((rank_ + 1) % size_, message)) wire_->wait(std::chrono::milliseconds(10));
-    for (;;) {
-      if (std::optional<Message> got = wire_->poll()) {
-        if (got->kind == kGone) throw trial_error("rank " + std::to_string(got->from) + " died during calibration");
-        if (got->kind == Kind{1}) return std::move(*got);
-      } else {
-        wire_->wait(std::chrono::milliseconds(100));
-      }
-    }
+    send(after(1), message);
+    while (passed_.empty()) take();
+    Message got = std::move(passed_.front());
+    passed_.pop_front();
+    return got;
+  }
+
+  /// Sends to the next fan() ranks and waits for what as many before it sent in this round; some may be ahead.
+  void exchange(const Payload& body, std::int64_t round) {
+    for (int step = 1; step <= fan_; ++step)
+      send(after(step), {.from = rank_, .kind = kExchange, .iter = round, .words = {}, .body = body, .bytes = 0});
+    while (arrived_[round] < fan_) take();
+    arrived_.erase(round);
   }
 
   /// The largest of all ranks' values; it also brings them together in time.
@@ -78,7 +92,26 @@ class Ring {
   }
 
  private:
-  int rank_, size_;
+  static constexpr Kind kPass{1}, kExchange{2};
+
+  int after(int step) const { return (rank_ + step) % size_; }
+
+  void send(int to, const Message& message) {
+    while (!wire_->try_send(to, message)) wire_->wait(std::chrono::milliseconds(10));
+  }
+
+  // One message, which may belong to a round that is not yet waited for.
+  void take() {
+    std::optional<Message> got = wire_->poll();
+    if (!got) return static_cast<void>(wire_->wait(std::chrono::milliseconds(100)));
+    if (got->kind == kGone) throw trial_error("rank " + std::to_string(got->from) + " died during calibration");
+    if (got->kind == kPass) passed_.push_back(std::move(*got));
+    if (got->kind == kExchange) ++arrived_[got->iter];
+  }
+
+  int rank_, size_, fan_;
+  std::deque<Message> passed_;
+  std::map<std::int64_t, int> arrived_;  // by round of exchange
   std::unique_ptr<Wire> wire_;
 };
 
@@ -122,21 +155,22 @@ class Stepper {
 // The length of a slot, in nanoseconds, that every rank's step fits into with room to spare. The mean counts, not the
 // median: with more ranks than cores most steps run undisturbed in a slice of their own, and a few wait for all the
 // others.
-std::int64_t find_slot(Stepper& stepper, Ring& ring) {
+std::int64_t find_slot(Stepper& stepper, Circle& circle) {
   int steps = 0;
-  ring.largest(0);
+  circle.largest(0);
   const auto begin = SteadyClock::now();
   for (; steps < 5 || seconds_since(begin) < kProbeSeconds; ++steps) stepper.gradient();
-  return ring.largest(static_cast<std::int64_t>(1.5e9 * seconds_since(begin) / steps));
+  return circle.largest(static_cast<std::int64_t>(1.5e9 * seconds_since(begin) / steps));
 }
 
 struct Measured {
-  std::vector<double> steps, vector_rates, small, large;  // seconds, bytes/s, seconds a message
+  std::vector<double> steps, vector_rates;                // seconds, bytes/s
+  std::vector<double> small, large, one, several, empty;  // seconds a round
 };
 
-void measure_slots(Stepper& stepper, Ring& ring, std::int64_t slot_ns, Measured& measured) {
+void measure_slots(Stepper& stepper, Circle& circle, std::int64_t slot_ns, Measured& measured) {
   const std::int64_t now = SteadyClock::now().time_since_epoch().count();
-  const std::int64_t begin = ring.largest(now + 2'000'000);  // one instant for all: they share the machine's clock
+  const std::int64_t begin = circle.largest(now + 2'000'000);  // one instant for all: they share the machine's clock
   for (int i = 0; i < kSlots; ++i) {
     const SteadyClock::time_point start{std::chrono::nanoseconds(begin + i * slot_ns)};
     std::this_thread::sleep_until(start);
@@ -146,13 +180,22 @@ void measure_slots(Stepper& stepper, Ring& ring, std::int64_t slot_ns, Measured&
   }
 }
 
-// A message may be here before it is waited for, so single waits say little; round by round nobody can be more than one
-// message ahead of the one before it, so the mean over many rounds is what a message takes.
-double mean_round(Ring& ring, const Payload& body, int rounds) {
-  ring.largest(0);
+// A message may be here before it is waited for, so single waits say little; round by round nobody can be more than a
+// message ahead of those before it, so the mean over many rounds is what a round takes.
+double mean_round(Circle& circle, int rounds, const std::function<void(int)>& round) {
+  circle.largest(0);
   const auto begin = SteadyClock::now();
-  for (int i = 0; i < rounds; ++i) ring.pass(body, 0);
+  for (int i = 0; i < rounds; ++i) round(i);
   return seconds_since(begin) / rounds;
+}
+
+void measure_messages(Circle& circle, Measured& measured) {
+  const Payload large = Vec(kLargeFloats).share(), slice = Vec(kSliceFloats).share();
+  measured.small = {mean_round(circle, kSmallRounds, [&](int) { circle.pass({}, 0); })};
+  measured.large = {mean_round(circle, kLargeRounds, [&](int) { circle.pass(large, 0); })};
+  measured.one = {mean_round(circle, kSmallRounds, [&](int) { circle.pass(slice, 0); })};
+  measured.several = {mean_round(circle, kExchangeRounds, [&](int i) { circle.exchange(slice, i); })};
+  measured.empty = {mean_round(circle, kExchangeRounds, [&](int i) { circle.exchange({}, 1000 + i); })};
 }
 
 std::vector<double> pooled(const std::vector<json>& ranks, const char* key) {
@@ -171,19 +214,18 @@ std::string calibrate_rank(ChildChannel& channel, const TrialSpec& spec) {
   RankSlot& slot = channel.board().slot(channel.rank());
   Stepper stepper(*workload, channel.rank(), slot);
   stepper.gradient();
-  Ring ring(channel, spec, channel.size());
+  Circle circle(channel, spec);
   channel.ready();
   slot.phase = Phase::kComputing;
   Measured measured;
-  measure_slots(stepper, ring, find_slot(stepper, ring), measured);
+  measure_slots(stepper, circle, find_slot(stepper, circle), measured);
   const Vec body(kLargeFloats);
-  measured.small = {mean_round(ring, {}, kSmallRounds)};
-  measured.large = {mean_round(ring, body.share(), kLargeRounds)};
-  ring.close();
-  return json{{"steps", measured.steps},
-              {"vector_rates", measured.vector_rates},
-              {"small", measured.small},
-              {"large", measured.large}}
+  measure_messages(circle, measured);
+  circle.close();
+  return json{{"steps", measured.steps},    {"vector_rates", measured.vector_rates},
+              {"small", measured.small},    {"large", measured.large},
+              {"one", measured.one},        {"empty", measured.empty},
+              {"several", measured.several}}
       .dump();
 }
 
@@ -210,6 +252,8 @@ Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts)
   const double slots = std::ceil(kMargin * to_seconds(result.step_p99) / to_seconds(kCostStep));
   result.cost = kCostStep * static_cast<std::int64_t>(std::max(1.0, slots));
   result.vector_bytes_per_s = median(pooled(ranks, "vector_rates"));
+  for (const char* key : {"small", "large", "one", "several", "empty"})
+    std::fprintf(stderr, "%s %.1f us\n", key, 1e6 * median(pooled(ranks, key)));
   const double small = median(pooled(ranks, "small")), large = median(pooled(ranks, "large"));
   result.latency = seconds_to_duration(small);
   result.bandwidth = double(kLargeFloats * sizeof(float)) / std::max(1e-9, large - small);

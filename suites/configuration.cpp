@@ -52,9 +52,11 @@ void check_pace(const Draft& draft, const Configuration& c, Mistakes& mistakes) 
     mistakes.add(cost->place, "a 'pace' that is a time and 'cost' say the same: give one");
   if (!simulated(c) || cost != nullptr || paced_by_time(c)) return;
   const Place& place = pace.place.line > 0 ? pace.place : c.measure->place.line > 0 ? c.measure->place : draft.place;
-  mistakes.add(place, fmt::format("measure '{}' runs in virtual time (sim), where pace = \"{}\" is refused since its "
-                                  "results must repeat: give a time, such as pace = \"40ms\"",
-                                  c.name, pace.text));
+  mistakes.add(
+      place, fmt::format(
+                 "measure '{}' runs in virtual time (sim), where pace = \"{}\" is refused since its "
+                 "results must repeat: give a time, such as pace = \"40ms\", or cost = \"40ms\" for virtual time alone",
+                 c.name, pace.text));
 }
 
 void check_hosts(const Configuration& c, Mistakes& mistakes) {

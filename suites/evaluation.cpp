@@ -77,7 +77,8 @@ void CurveRecorder::report(int rank, Iter k, Time when, std::int64_t samples, co
   }
 }
 
-std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads) {
+std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads,
+                                                const std::function<void()>& one_done) {
   if (points_.empty() || points_.back().time != last_) keep();
   // Replicas are often the same bits (all-reduce) and snapshots of slow ranks stay: each distinct vector is evaluated
   // once.
@@ -105,7 +106,10 @@ std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads)
     of_ranks.push_back(std::move(places));
   }
   std::vector<Evaluation> scores(distinct.size());
-  in_parallel(distinct.size(), threads, [&](std::size_t i) { scores[i] = workload.evaluate(distinct[i]); });
+  in_parallel(distinct.size(), threads, [&](std::size_t i) {
+    scores[i] = workload.evaluate(distinct[i]);
+    if (one_done) one_done();
+  });
 
   std::vector<CurvePoint> curve;
   for (std::size_t p = 0; p < points_.size(); ++p) {

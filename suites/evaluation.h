@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,8 @@ class CurveRecorder {
   const Payload& latest(int rank) const { return latest_[std::size_t(rank)].x; }
 
   /// Evaluates what was kept, and the end: mean, median rank, worst rank of each point. `threads` evaluations at a
-  /// time.
-  std::vector<CurvePoint> evaluate(Workload& workload, int threads);
+  /// time; after each of them `one_done` is called, on the thread that did it.
+  std::vector<CurvePoint> evaluate(Workload& workload, int threads, const std::function<void()>& one_done = {});
 
  private:
   struct Snapshot {

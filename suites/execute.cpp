@@ -1,6 +1,7 @@
 #include "suites/execute.h"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -103,7 +104,7 @@ TrialRecord execute_trial(const TrialSpec& spec, const ExecuteOptions& options) 
   TrialRecord record;
   try {
     record = spec.transport == "sim" ? execute_simulated(spec, options) : execute_real(spec, options);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // Error, or what a library throws over a child's answer
     record.status = TrialStatus::kFailed;
     record.reason = error.what();
   }

@@ -39,8 +39,10 @@ struct Calibration {
   Duration step_median{}, step_p99{};
   Duration cost{};                // 1.25 x p99, rounded up to 5 ms: what `pace = "auto"` becomes
   double vector_bytes_per_s = 0;  // of mean and step
-  Duration latency{};             // of a small message between two ranks, one way, median, every rank sending
-  double bandwidth = 0;           // bytes/s of a large one, every rank sending
+  Duration latency{};             // of a message to one rank, every rank sending, beyond its overhead
+  Duration overhead{};            // of a message at each end, on one of the processors that all ranks share
+  int processors = 1;             // this machine's
+  double bandwidth = 0;           // bytes/s of a large message, every rank sending
 };
 /// Real processes, all workers of the spec. Throws Error naming the rank if one fails.
 Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts);

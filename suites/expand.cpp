@@ -28,6 +28,8 @@ NetworkSpec network_of(const Configuration& c) {
   NetworkSpec network;
   network.latency = duration_at(c, "network.latency");
   network.bandwidth = rate_of(c.at("network.bandwidth"));
+  network.overhead = duration_at(c, "network.overhead");
+  network.processors = int(c.at("network.processors").integer);
   network.jitter = c.at("network.jitter").as_real();
   network.packet_bytes = c.at("network.packet_bytes").integer;
   network.local_latency = duration_at(c, "network.local_latency");
@@ -74,9 +76,11 @@ WorkloadSpec workload_of(const Configuration& c) {
 void take_compute(TrialSpec& trial, const Configuration& c) {
   const std::string& pace = c.at("compute.pace").text;
   trial.pace = pace != "off";
-  if (const Value* cost = c.find("compute.cost")) {
+  const Value* cost = c.find("compute.cost");
+  if (cost != nullptr && (trial.transport == "sim" || pace == "off")) {
     trial.costs.gradient = Duration(duration_of(*cost));
-  } else if (pace != "auto" && pace != "off") {
+  } else if (pace != "auto" &&
+             pace != "off") {  // "auto" in real processes is calibrated, whatever it costs in virtual time
     trial.costs.gradient = Duration(duration_of(c.at("compute.pace")));
   }
   trial.costs.vector_bytes_per_s = rate_of(c.at("compute.vector_rate"));

@@ -118,7 +118,7 @@ const std::vector<SuiteKey> kKeys = {
      "how long a gradient takes on the trial's clock: a time; \"auto\": calibrated (real processes only); \"off\": as "
      "long as it takes"},
     {"compute.cost", T::kDuration, "", kTiny, kDays, nullptr,
-     "that time, where pace is \"auto\" or \"off\": virtual time needs it"},
+     "that time in virtual time, where pace is \"auto\" or \"off\""},
     {"compute.vector_rate", T::kRate, "10e9", 0, 1e15, nullptr,
      "bytes read and written a second by averages and steps; 0: they are free"},
 
@@ -128,6 +128,10 @@ const std::vector<SuiteKey> kKeys = {
 
     {"network.latency", T::kDuration, "\"100us\"", 0, kDays, nullptr, "one way (all of [network]: sim only)"},
     {"network.bandwidth", T::kRate, "125e6", 0, 1e15, nullptr, "of each host's NIC, each way; 0: unlimited"},
+    {"network.overhead", T::kDuration, "\"0us\"", 0, kDays, nullptr,
+     "a message's time on a processor, at each end: LogP's o"},
+    {"network.processors", T::kInteger, "0", 0, 100000, nullptr,
+     "that handle all ranks' messages, as on one machine; 0: one on each host"},
     {"network.jitter", T::kReal, "0.0", 0, 1e6, nullptr, "latency is multiplied by 1 + jitter x Exp(1)"},
     {"network.packet_bytes", T::kInteger, "1500", 0, 1e9, nullptr, "messages up to this size do not share links"},
     {"network.hosts", T::kHosts, "", 1, 100000, nullptr, "where the workers sit; each on a host of its own if not set"},

@@ -48,7 +48,11 @@ std::string unknown(const std::string& what, const std::string& name, const std:
   const std::string subject = fmt::format("unknown {} '{}'{}{}", what, name, where.empty() ? "" : " ", where);
   const std::string near = nearest(name, known);
   if (!near.empty()) return fmt::format("{}: did you mean '{}'?", subject, near);
-  return subject + (known.empty() ? ": there are none" : ": known are " + join(known, ", "));
+  if (known.empty()) return subject + ": there are none";
+  constexpr std::size_t kListed = 24;  // more than that nobody reads in an error
+  if (known.size() > kListed)
+    return fmt::format("{}: none of the {} known ones is near: see docs/suites.md", subject, known.size());
+  return subject + ": known are " + join(known, ", ");
 }
 
 }  // namespace hopbench

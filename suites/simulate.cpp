@@ -59,7 +59,9 @@ class Trial {
     }
     record.params_hash = params_hash(finals);
     const int threads = simulation_options(spec_, plan_, nullptr).threads;
-    if (spec_.workload.evaluation_samples > 0) record.curve = curve_.evaluate(*workload_, threads);
+    if (spec_.workload.evaluation_samples > 0) {
+      record.curve = curve_.evaluate(*workload_, threads, [this] { beat(); });  // or it would look like a stall
+    }
     return record;
   }
 
@@ -90,9 +92,12 @@ class Trial {
 
   // The board has one slot: this process stands for all ranks.
   void show(int r, Iter k) {
-    RankSlot& slot = board_->slot(0);
-    slot.beats.fetch_add(1, std::memory_order_relaxed);
-    if (r == 0) slot.iteration.store(k, std::memory_order_relaxed);
+    beat();
+    if (r == 0) board_->slot(0).iteration.store(k, std::memory_order_relaxed);
+  }
+
+  void beat() {
+    if (board_ != nullptr) board_->slot(0).beats.fetch_add(1, std::memory_order_relaxed);
   }
 
   const TrialSpec spec_;

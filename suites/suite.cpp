@@ -42,10 +42,10 @@ std::vector<std::string> notes_of(const Draft& draft) {
   std::set<std::string> told;
   for (const VariantDraft& variant : draft.variants) {
     const Protocol& protocol = *variant.protocol;
-    if (!protocol.experimental || !told.insert(std::string(protocol.name)).second) continue;
+    if (!is_experimental(protocol, variant.knobs) || !told.insert(variant.written_label).second) continue;
     notes.push_back(
         fmt::format("experimental: {} rests on what is remembered of its paper, not on its text (reading {})",
-                    protocol.name, protocol.reading.empty() ? "unnamed" : protocol.reading));
+                    variant.written_label, protocol.reading.empty() ? "unnamed" : protocol.reading));
   }
   const bool control = std::any_of(draft.measures.begin(), draft.measures.end(),
                                    [&](const MeasureDraft& m) { return has_control(draft, m); });

@@ -136,6 +136,8 @@ void network(Visit& visit, T& spec) {
   visit("packet_bytes", spec.packet_bytes);
   visit("local_latency", spec.local_latency);
   visit("local_bandwidth", spec.local_bandwidth);
+  visit("overhead", spec.overhead);
+  visit("processors", spec.processors);
   visit("jitter", spec.jitter);
   visit("host_of", spec.host_of);
   visit.list("links", spec.links, [](auto& inner, auto& link) {
@@ -169,9 +171,10 @@ void settings(Visit& visit, T& spec) {
   visit("target_loss", spec.target_loss);
   visit("target_hold", spec.target_hold);
   visit("interface", spec.interface);
+  visit("shuffle", spec.shuffle);
 }
 
-// What does not say which trial it is: limits, schedules of the simulation, its place in the run, measured figures.
+// What does not say which trial it is: limits, how the simulation is run, its place in the run, measured figures.
 template <class Visit, class T>
 void limits(Visit& visit, T& spec) {
   visit("order", spec.order);
@@ -182,7 +185,6 @@ void limits(Visit& visit, T& spec) {
   visit("trial_timeout", spec.trial_timeout);
   visit("strands", spec.strands);
   visit("sim_threads", spec.sim_threads);
-  visit("shuffle", spec.shuffle);
   visit("events", spec.events);
 }
 

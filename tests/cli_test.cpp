@@ -161,6 +161,12 @@ TEST_F(Mistakes, MissingBackendsAreTheEnvironmentsFault) {
   refused({.words = {"run", "a.toml", "--set", "backend=cuda"}, .says = {"'cuda'", "not available"}, .code = 6});
 }
 
+TEST_F(Mistakes, MissingNetworkInterfacesAreTheEnvironmentsFault) {
+  refused({.words = {"run", "a.toml", "--set", "transport=gloo", "--set", "transport.interface=no0"},
+           .says = {"no network interface 'no0'", "ip link"},
+           .code = 6});
+}
+
 // --- Data files
 
 std::string word(std::uint32_t value) {  // big-endian

@@ -271,5 +271,19 @@ TEST(Hop, RefusesWhatHasNoRule) {
   EXPECT_EQ(refusal({}, {{"backup", 1}, {"max_jump", 2}}), "");
 }
 
+TEST(Hop, MarksWhatRestsOnLessThanHighConfidence) {
+  const Protocol& hop = find_protocol("hop");
+  const auto marked = [&](const Knobs& knobs) {
+    KnobValues values(hop.knobs);
+    for (const auto& [name, value] : knobs) values.set(hop.knobs, name, value);
+    return is_experimental(hop, values);
+  };
+  EXPECT_FALSE(marked({}));
+  EXPECT_FALSE(marked({{"backup", 1}}));
+  EXPECT_FALSE(marked({{"staleness", 5}}));
+  EXPECT_TRUE(marked({{"backup", 1}, {"max_jump", 5}}));
+  EXPECT_TRUE(marked({{"gap_control", "notify_ack"}}));
+}
+
 }  // namespace
 }  // namespace hopbench

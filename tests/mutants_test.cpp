@@ -29,6 +29,7 @@ HB_MUTANT(bucket_not_awaited, allreduce)
 HB_MUTANT(bsp_off_by_one, ps_bsp)
 HB_MUTANT(ssp_off_by_one, ps_ssp)
 HB_MUTANT(push_forgotten, ps_asp)
+HB_MUTANT(iteration_not_entered, dpsgd)
 
 namespace {
 
@@ -68,6 +69,7 @@ std::vector<Case> cases() {
       {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
       {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
       {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
+      {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
   };
 }
 

@@ -127,6 +127,30 @@ TEST(Network, TakesOnlyLatencyWhereBandwidthIsUnlimited) {
   expect_near(play_network(spec, {{0, 1, 1'000'000'000'000}}), {0.003});
 }
 
+// Each host's processor handles one message after the other, at both ends: 0 sends at 1 and 2 s, 2 receives from 1 s
+// on.
+TEST(Network, HandlesMessagesOneAfterTheOtherOnEachHostsProcessor) {
+  NetworkSpec spec = plain();
+  spec.bandwidth = 0;
+  spec.latency = milliseconds(100);
+  spec.overhead = milliseconds(1000);
+  expect_near(play_network(spec, {{0, 1, 9}, {0, 1, 9}}), {2.1, 3.1});
+  expect_near(play_network(spec, {{0, 2, 9}, {1, 2, 9}}), {2.1, 3.1});
+  expect_near(play_network(spec, {{0, 1, 9}, {2, 3, 9}}), {2.1, 2.1});
+  spec.host_of = {0, 0, 1, 1};  // ranks of one host share its processor
+  expect_near(play_network(spec, {{0, 2, 9}, {1, 3, 9}}), {2.1, 3.1});
+}
+
+TEST(Network, HandlesMessagesOnProcessorsThatAllHostsShare) {
+  NetworkSpec spec = plain();
+  spec.bandwidth = 0;
+  spec.latency = milliseconds(100);
+  spec.overhead = milliseconds(1000);
+  spec.processors = 2;
+  // Sent at 1, 1, 2, 2 s by four hosts; received from 2 s on, when both processors are free again.
+  expect_near(play_network(spec, {{0, 4, 9}, {1, 5, 9}, {2, 6, 9}, {3, 7, 9}}), {3.0, 3.0, 4.0, 4.0});
+}
+
 TEST(Network, ArrivesAtOnceWhereItIsInstant) {
   expect_near(play({{0, 1, 1'000'000}, {0, 1, 10, 0.5}},
                    [](int, Timeline& timeline) { return make_instant_network(timeline); }),

@@ -57,6 +57,17 @@ TEST(Csv, RowsStandInTheOrderOfTheRunHoweverTheyCame) {
   EXPECT_EQ(host_csv(rows), host_csv(mixed));
 }
 
+TEST(Csv, TablesWithoutRowsHaveTheirHeadAllTheSame) {
+  TrialRow failed = full_row();
+  failed.record.ranks.clear();
+  failed.record.curve.clear();
+  const std::vector<TrialRow> rows{failed}, whole{full_row()};
+  EXPECT_EQ(lines_of(curve_csv(rows)), std::vector{lines_of(curve_csv(whole))[0]});
+  const std::vector<std::string> head = lines_of(ranks_csv(rows));
+  ASSERT_EQ(head.size(), 1u);
+  EXPECT_EQ(lines_of(ranks_csv(whole))[0].rfind(head[0] + ",wait_s: ", 0), 0u) << "all but the reasons of waits";
+}
+
 TEST(Csv, WhatMeasuresTheHostStandsInItsOwnTableOnly) {
   TrialRow one = full_row(), other = full_row();
   other.record.wall_s = 1;

@@ -165,9 +165,17 @@ TEST(Suite, PacesByATimeACostOrNotAtAll) {
   const Suite automatic = parse(off, sets({"pace=auto"}));
   EXPECT_TRUE(automatic.trials[0].pace);
   EXPECT_EQ(automatic.trials[0].costs.gradient, Duration{});
-  EXPECT_EQ(parse(kSuite, sets({"cost=7ms"})).trials[0].costs.gradient, std::chrono::milliseconds(7));
+  EXPECT_EQ(parse(kSuite, sets({"cost=7ms", "transport=sim"})).trials[0].costs.gradient, std::chrono::milliseconds(7));
   EXPECT_EQ(parse(off, sets({"cost=7ms", "transport=sim"})).trials[0].costs.gradient, std::chrono::milliseconds(7));
   EXPECT_EQ(parse(kSuite, sets({"instant=true", "transport=sim"})).trials[0].costs.vector_bytes_per_s, 0);
+}
+
+TEST(Suite, CostStandsForTheCalibratedPaceInVirtualTimeOnly) {
+  const std::string both = with(kSuite, "pace = \"5ms\"", "pace = \"auto\"\ncost = \"7ms\"");
+  const TrialSpec real = parse(both).trials[0], simulated = parse(both, sets({"transport.name=sim"})).trials[0];
+  EXPECT_TRUE(real.pace);
+  EXPECT_EQ(real.costs.gradient, Duration{}) << "to be calibrated";
+  EXPECT_EQ(simulated.costs.gradient, std::chrono::milliseconds(7));
 }
 
 TEST(Suite, ReadsNetworkAndEdges) {
@@ -294,6 +302,10 @@ TEST(Resolved, GivesTheSameTrialsOfEverySuiteThatComesWithTheProgram) {
       const Suite once = load_suite(entry.path().string(), sets({}, profile));
       EXPECT_FALSE(once.trials.empty());
       EXPECT_EQ(hashes(once), hashes(parse(once.resolved))) << entry.path();
+      for (const TrialSpec& spec : load_suite(entry.path().string(), sets({"transport.name=sim"}, profile)).trials) {
+        EXPECT_EQ(spec.transport, "sim");
+        EXPECT_GT(spec.costs.gradient, Duration{}) << spec.id();
+      }
     }
   }
   EXPECT_GE(suites, 4);
@@ -308,6 +320,8 @@ TEST(Notes, SayWhatAReaderMustKnow) {
   EXPECT_TRUE(has(parse(text), "untuned: "));
   EXPECT_FALSE(has(parse(with(text, "schema = 1", "schema = 1\ntuned = true")), "untuned: "));
   EXPECT_FALSE(has(parse(kSuite), "untuned: ")) << "rates do not depend on the learning rate";
+  EXPECT_FALSE(has(parse(text), "experimental: "));
+  EXPECT_TRUE(has(parse(text, sets({"protocol.hop a.max_jump=3"})), "experimental: hop a "));
   EXPECT_TRUE(has(parse(text), "no intervals: "));
   EXPECT_FALSE(has(parse(text, sets({"repeats=3"})), "no intervals: "));
   EXPECT_FALSE(has(parse(text), "no homogeneous control"));

@@ -121,6 +121,9 @@ TEST(TrialHash, ChangesWithAnythingThatMakesTheTrialAnother) {
       [](TrialSpec& t) { t.pace = true; },
       [](TrialSpec& t) { t.warmup = 14; },
       [](TrialSpec& t) { t.target_hold = 6; },
+      [](TrialSpec& t) { t.shuffle = 4; },
+      [](TrialSpec& t) { t.network.overhead = Duration(7); },
+      [](TrialSpec& t) { t.network.processors = 2; },
   };
   for (std::size_t i = 0; i < changes.size(); ++i) {
     TrialSpec other = sample();
@@ -129,12 +132,11 @@ TEST(TrialHash, ChangesWithAnythingThatMakesTheTrialAnother) {
   }
 }
 
-TEST(TrialHash, DoesNotChangeWithLimitsSchedulesAndPlaceInTheRun) {
+TEST(TrialHash, DoesNotChangeWithLimitsAndPlaceInTheRun) {
   TrialSpec other = sample();
   other.rendezvous_timeout = other.stall_timeout = other.trial_timeout = Duration(5);
   other.strands = StrandKind::kFibers;
   other.sim_threads = 8;
-  other.shuffle = 4;
   other.events = true;
   other.order = 8;
   other.place = 3;

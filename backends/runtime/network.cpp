@@ -91,6 +91,38 @@ class Routes {
   std::map<std::tuple<Part, int, int>, int> resources_;
 };
 
+/// Where messages are handled, in the order in which they ask.
+class Processors {
+ public:
+  Processors(const NetworkSpec& spec, int ranks) : overhead_(spec.overhead), shared_(spec.processors > 0) {
+    if (overhead_ <= Duration{}) return;
+    int hosts = spec.host_of.empty() ? ranks : 0;
+    for (const int host : spec.host_of) hosts = std::max(hosts, host + 1);
+    host_of_ = spec.host_of;
+    free_at_.resize(static_cast<std::size_t>(shared_ ? spec.processors : hosts));
+  }
+
+  bool any() const { return !free_at_.empty(); }
+
+  /// When a message of this rank that asks now has been handled.
+  Time handle(int rank, Time now) {
+    if (!any()) return now;
+    Time& free_at = shared_ ? *std::min_element(free_at_.begin(), free_at_.end()) : free_at_[host(rank)];
+    free_at = std::max(free_at, now) + overhead_;
+    return free_at;
+  }
+
+ private:
+  std::size_t host(int rank) const {
+    return static_cast<std::size_t>(host_of_.empty() ? rank : host_of_[static_cast<std::size_t>(rank)]);
+  }
+
+  Duration overhead_;
+  bool shared_;
+  std::vector<int> host_of_;
+  std::vector<Time> free_at_;  // by processor; empty: handling takes no time
+};
+
 class FairNetwork final : public Network {
  public:
   FairNetwork(const NetworkSpec& spec, int ranks, Timeline& timeline, std::uint64_t seed, std::uint32_t repeat)
@@ -100,11 +132,13 @@ class FairNetwork final : public Network {
         timeline_(timeline),
         seed_(seed),
         repeat_(repeat),
-        routes_(spec, ranks, share_) {}
+        routes_(spec, ranks, share_),
+        processors_(spec, ranks) {}
 
   void transfer(const Flow& flow, std::function<void()> arrived) override {
     Pair& pair = pair_of(flow);
-    Waiting waiting{.ready = timeline_.now() + latency(flow, pair),
+    if (processors_.any()) arrived = handled_at(flow.to, std::move(arrived));
+    Waiting waiting{.ready = processors_.handle(flow.from, timeline_.now()) + latency(flow, pair),
                     .bytes = static_cast<double>(flow.bytes),
                     .shared = flow.bytes > packet_bytes_ && pair.route.hops > 0,
                     .arrived = std::move(arrived)};
@@ -147,6 +181,7 @@ class FairNetwork final : public Network {
 
   Pair& pair_of(const Flow& flow);
   Duration latency(const Flow& flow, Pair& pair) const;
+  std::function<void()> handled_at(int rank, std::function<void()> then);
   void launch(Pair& pair, Waiting waiting);
   void begin(Pair& pair);
   void share_anew();
@@ -163,6 +198,7 @@ class FairNetwork final : public Network {
   std::uint32_t repeat_;
   FairShare share_;
   Routes routes_;
+  Processors processors_;
   std::unordered_map<std::uint64_t, std::uint32_t> pair_index_;
   std::vector<std::unique_ptr<Pair>> pairs_;
   std::vector<OnLinks> flows_;  // by the number that share_ gave
@@ -193,6 +229,12 @@ Duration FairNetwork::latency(const Flow& flow, Pair& pair) const {
                  .rank = static_cast<std::int32_t>(flow.from * ranks_ + flow.to),
                  .iteration = number});
   return scaled(pair.route.latency, 1.0 + jitter_ * random.exponential());
+}
+
+std::function<void()> FairNetwork::handled_at(int rank, std::function<void()> then) {
+  return [this, rank, then = std::move(then)]() mutable {
+    timeline_.at(processors_.handle(rank, timeline_.now()), std::move(then));
+  };
 }
 
 void FairNetwork::launch(Pair& pair, Waiting waiting) {

@@ -71,3 +71,6 @@ mutant(ssp_off_by_one "shard;parameter_server" "shard.pushed(push->from) - stale
 
 # ASP: a gradient is answered, but never applied.
 mutant(push_forgotten "shard;parameter_server" "shard.apply(push);" "if (push.iter != 3) shard.apply(push);")
+
+# A worker goes through an iteration without entering it.
+mutant(iteration_not_entered "dpsgd" "self.enter(k);" "if (k != 3) self.enter(k);")
