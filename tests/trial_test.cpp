@@ -18,6 +18,7 @@ NetworkSpec sample_network() {
           .local_latency = std::chrono::nanoseconds(3),
           .local_bandwidth = 2e9,
           .overhead = Duration(6),
+          .overhead_rate = 3e9,
           .processors = 3,
           .jitter = 0.5,
           .host_of = {0, 0, 1},
@@ -135,6 +136,7 @@ TEST(TrialHash, ChangesWithAnythingThatMakesTheTrialAnother) {
       [](TrialSpec& t) { t.target_hold = 6; },
       [](TrialSpec& t) { t.shuffle = 4; },
       [](TrialSpec& t) { t.network.overhead = Duration(7); },
+      [](TrialSpec& t) { t.network.overhead_rate = 1e9; },
       [](TrialSpec& t) { t.network.processors = 2; },
   };
   for (std::size_t i = 0; i < changes.size(); ++i) {

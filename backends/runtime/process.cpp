@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -14,8 +15,6 @@
 namespace hopbench {
 namespace {
 
-/// Says that this rank is ended by Stop: its peers do not wait for its kBye. Never leaves the runtimes.
-constexpr Kind kServing{0xFFFD};
 
 constexpr Duration kLongWait = std::chrono::hours(1);
 constexpr Duration kNap = std::chrono::milliseconds(100);  // the longest sleep in which an early end goes unnoticed
@@ -36,8 +35,8 @@ void ProcessRuntime::run(std::function<void()> body, bool must_finish) { impl_->
 void ProcessRuntime::end() { impl_->end(); }
 Time ProcessRuntime::now() const { return impl_->now(); }
 void ProcessRuntime::post(int to, Message message) { impl_->post(to, std::move(message)); }
-bool ProcessRuntime::await(const Ready& ready, Time deadline, const char* why) {
-  return impl_->await(ready, deadline, why);
+bool ProcessRuntime::await(const Ready& ready, Time deadline, const char* why, int messages) {
+  return impl_->await(ready, deadline, why, messages);
 }
 Occupied ProcessRuntime::occupy(Work work) { return impl_->occupy(work); }
 void ProcessRuntime::spawn(std::function<void()> strand) { impl_->spawn(std::move(strand)); }
@@ -73,7 +72,7 @@ void Impl::run(const std::function<void()>& body, bool must_finish) {
       body_returned_ = true;
       tell_peers(kBye);
       show(Phase::kFinished);
-      await([] { return false; }, kNever, "the other ranks");
+      await([] { return false; }, kNever, "the other ranks", 1);
     } catch (const Stop&) {
     } catch (...) {
       fail(std::current_exception());
@@ -148,7 +147,7 @@ bool Impl::over() const {
 
 // --- Turns
 
-bool Impl::await(const Ready& ready, Time deadline, const char* why) {
+bool Impl::await(const Ready& ready, Time deadline, const char* why, int messages) {
   // The caller holds the baton and goes on holding it, however this ends.
   struct Turn {
     std::unique_lock<std::mutex> lock;
@@ -165,7 +164,7 @@ bool Impl::await(const Ready& ready, Time deadline, const char* why) {
       impl.show(Phase::kRunning);
     }
   };
-  Waiter me{ready, true, {}};
+  Waiter me{ready, arrived_ + messages, true, {}};
   Place place{*this, me};
   beat();
   while (true) {
@@ -191,16 +190,25 @@ void Impl::block(Waiter& me, Time deadline, std::unique_lock<std::mutex>& turn) 
   if (poller_ == nullptr) {
     poller_ = &me;
     const Duration left = deadline == kNever ? kLongWait : deadline - now();
+    const int messages = polling_for_ = missing();
     turn.unlock();
-    wire_.wait(std::max(Duration{}, left));
+    wire_.wait(std::max(Duration{}, left), messages);
     turn.lock();
     poller_ = nullptr;
     return;
   }
+  if (missing() < polling_for_) call(*poller_);  // it asks for more than this strand needs
   const auto until = std::chrono::steady_clock::time_point(
       Duration(start_ns_) +
       (deadline == kNever ? (now() + kLongWait).time_since_epoch() : deadline.time_since_epoch()));
   me.changed.wait_until(turn, until, [&] { return me.called; });
+}
+
+/// The fewest further messages after which one of those that wait may be ready.
+int Impl::missing() const {
+  std::int64_t least = std::numeric_limits<int>::max();
+  for (const Waiter* waiter : waiters_) least = std::min(least, waiter->wanted - arrived_);
+  return static_cast<int>(std::max<std::int64_t>(1, least));
 }
 
 void Impl::call(Waiter& waiter) {
@@ -278,6 +286,7 @@ void Impl::drain() {
 
 void Impl::arrive(Message message) {
   beat();
+  ++arrived_;
   if (message.kind == kServing) {
     serving_.insert(message.from);
     return;
