@@ -160,7 +160,6 @@ bool Impl::await(const Ready& ready, Time deadline, const char* why, int message
     ~Place() {
       if (!taken) return;
       std::erase(impl.waiters_, &me);
-      impl.pass_on_polling();
       impl.show(Phase::kRunning);
     }
   };
@@ -186,8 +185,10 @@ bool Impl::await(const Ready& ready, Time deadline, const char* why, int message
   }
 }
 
+/// A strand that was called will look and, if it then waits, poll itself. So the one that a message is for goes on
+/// polling for the next: with two strands taking turns at it each message would wake both.
 void Impl::block(Waiter& me, Time deadline, std::unique_lock<std::mutex>& turn) {
-  if (poller_ == nullptr) {
+  if (poller_ == nullptr && !somebody_will_look()) {
     poller_ = &me;
     const Duration left = deadline == kNever ? kLongWait : deadline - now();
     const int messages = polling_for_ = missing();
@@ -197,7 +198,7 @@ void Impl::block(Waiter& me, Time deadline, std::unique_lock<std::mutex>& turn) 
     poller_ = nullptr;
     return;
   }
-  if (missing() < polling_for_) call(*poller_);  // it asks for more than this strand needs
+  if (poller_ != nullptr && missing() < polling_for_) call(*poller_);  // it asks for more than this strand needs
   const auto until = std::chrono::steady_clock::time_point(
       Duration(start_ns_) +
       (deadline == kNever ? (now() + kLongWait).time_since_epoch() : deadline.time_since_epoch()));
@@ -237,13 +238,14 @@ void Impl::let_others_look() {
   }
 }
 
-/// Somebody must wait on the wire as long as anybody waits at all.
+bool Impl::somebody_will_look() const {
+  return std::any_of(waiters_.begin(), waiters_.end(), [](const Waiter* w) { return w->called; });
+}
+
+/// To be done when a strand gives its turn away without waiting itself: somebody must wait on the wire as long as
+/// anybody waits at all.
 void Impl::pass_on_polling() {
-  if (poller_ != nullptr || waiters_.empty()) return;
-  for (const Waiter* waiter : waiters_) {
-    if (waiter->called) return;  // it will find that nobody polls
-  }
-  call(*waiters_.front());
+  if (poller_ == nullptr && !waiters_.empty() && !somebody_will_look()) call(*waiters_.front());
 }
 
 // --- Messages

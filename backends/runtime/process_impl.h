@@ -52,6 +52,7 @@ class ProcessRuntime::Impl {
   void let_others_look();
   void call(Waiter& waiter);
   void call_all();
+  bool somebody_will_look() const;
   void pass_on_polling();
   void block(Waiter& me, Time deadline, std::unique_lock<std::mutex>& turn);
   int missing() const;
