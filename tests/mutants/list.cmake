@@ -81,7 +81,7 @@ mutant(cap_off_by_one "dssp" "s_l + r_max - behind + 1" "s_l + r_max - behind + 
 # DSSP: a held worker is released one push of the slowest too late.
 mutant(released_too_late "dssp" "hold = t - s_l;" "hold = t - s_l + 1;")
 
-# Backup workers: an update does with one gradient less.
+# Backup workers: an update of one gradient more.
 mutant(backup_off_by_one "backup_workers" "knobs.integer(\"backup\"));" "knobs.integer(\"backup\") - 1);")
 
 # Backup workers: a gradient that is one update late is taken.
