@@ -90,7 +90,7 @@ void elastic_bsp(Node& self, const KnobValues& knobs) {
 
 Control by_schedule(const KnobValues&) { return Control::kSchedule; }
 
-int free_run(const KnobValues& knobs) { return knobs.integer("r"); }
+int most_to_a_barrier(const KnobValues& knobs) { return knobs.integer("r"); }
 
 // That gradients are applied on arrival between barriers is our understanding, not the text's.
 bool experimental(const KnobValues&) { return true; }
@@ -110,7 +110,7 @@ const Protocol& elastic_bsp_protocol() {
       .links = server_links,
       .control = by_schedule,
       .step_factor = StepFactor::kOverN,
-      .free_run = free_run,
+      .free_run = most_to_a_barrier,
       .source = Source::kFullText,
       .reading = "elastic_bsp/E1-E5",
       .experimental = experimental};
