@@ -34,7 +34,7 @@ HB_MUTANT(cap_off_by_one, dssp)
 HB_MUTANT(released_too_late, dssp)
 HB_MUTANT(backup_off_by_one, ps_backup)
 HB_MUTANT(late_gradient_taken, ps_backup)
-HB_MUTANT(turn_lost, r2sp)
+HB_MUTANT(turn_ignored, r2sp)
 HB_MUTANT(barrier_not_awaited, elastic_bsp)
 HB_MUTANT(iteration_not_entered, dpsgd)
 
@@ -82,7 +82,7 @@ std::vector<Case> cases() {
       {"released_too_late", released_too_late::dssp_protocol, kCapped, {"dssp_rule"}},
       {"backup_off_by_one", backup_off_by_one::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
       {"late_gradient_taken", late_gradient_taken::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
-      {"turn_lost", turn_lost::r2sp_protocol, {}, {"round_robin"}},
+      {"turn_ignored", turn_ignored::r2sp_protocol, {}, {"round_robin"}},
       {"barrier_not_awaited", barrier_not_awaited::elastic_bsp_protocol, {}, {"elastic_barrier"}},
       {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
   };

@@ -81,14 +81,14 @@ mutant(cap_off_by_one "dssp" "s_l + r_max - behind + 1" "s_l + r_max - behind + 
 # DSSP: a held worker is released one push of the slowest too late.
 mutant(released_too_late "dssp" "hold = t - s_l;" "hold = t - s_l + 1;")
 
-# Backup workers: an update of one gradient more.
+# Backup workers: an update does with one gradient less.
 mutant(backup_off_by_one "backup_workers" "knobs.integer(\"backup\"));" "knobs.integer(\"backup\") - 1);")
 
 # Backup workers: a gradient that is one update late is taken.
 mutant(late_gradient_taken "backup_workers" "push.words[0] == update" "push.words[0] >= update - 1")
 
-# R2SP: whose gradient is not here yet loses its turn.
-mutant(turn_lost "r2sp" "|| !here(worker); }" "|| !here(worker) || worker == 3; }")
+# R2SP: in a worker's turn the oldest gradient is applied, whosever it is.
+mutant(turn_ignored "r2sp" "self.take(is_from(kPush, worker))" "self.take(is(kPush))")
 
 # ElasticBSP: the barrier does not wait for one worker.
 mutant(barrier_not_awaited "elastic_bsp" "if (!held && self.present(w))" "if (!held && self.present(w) && w != 3)")
