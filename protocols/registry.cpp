@@ -13,12 +13,17 @@ const Protocol& hop_protocol();
 const Protocol& ps_bsp_protocol();
 const Protocol& ps_asp_protocol();
 const Protocol& ps_ssp_protocol();
+const Protocol& dssp_protocol();
+const Protocol& ps_backup_protocol();
+const Protocol& r2sp_protocol();
+const Protocol& elastic_bsp_protocol();
 
 std::span<const Protocol* const> protocols() {
   static const std::vector<const Protocol*> all = [] {
     std::vector<const Protocol*> list = {
         &allreduce_protocol(),  //
-        &dpsgd_protocol(),     &hop_protocol(), &ps_bsp_protocol(), &ps_asp_protocol(), &ps_ssp_protocol(),
+        &dpsgd_protocol(),     &hop_protocol(),       &ps_bsp_protocol(), &ps_asp_protocol(),      &ps_ssp_protocol(),
+        &dssp_protocol(),      &ps_backup_protocol(), &r2sp_protocol(),   &elastic_bsp_protocol(),
     };
     for (const Protocol* extra : extra_protocols()) list.push_back(extra);
     return list;

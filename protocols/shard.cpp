@@ -30,11 +30,13 @@ void Shard::apply(const Message& push) {
 }
 
 void Shard::apply_mean(Iter k, const std::vector<Message>& pushes) {
-  optimizer_.step(w_, share(average(self_, k, terms_of(pushes))), k);
+  auto terms = terms_of(pushes);
+  for (Term& term : terms) term.tag = k;  // whatever its worker's own count is
+  optimizer_.step(w_, share(average(self_, k, std::move(terms))), k);
   for (const Message& push : pushes) count(push);
 }
 
-void Shard::answer(int worker, Iter k) { self_.send(worker, kWeights, k, share(w_)); }
+void Shard::answer(int worker, Iter k, Words words) { self_.send(worker, kWeights, k, share(w_), words); }
 
 Iter Shard::least_pushed() const {
   Iter least = std::numeric_limits<Iter>::max();
@@ -42,6 +44,14 @@ Iter Shard::least_pushed() const {
     if (self_.present(worker)) least = std::min(least, pushed(worker));
   }
   return least;
+}
+
+Iter Shard::most_pushed() const {
+  Iter most = 0;
+  for (int worker : self_.workers()) {
+    if (self_.present(worker)) most = std::max(most, pushed(worker));
+  }
+  return most;
 }
 
 void Shard::count(const Message& push) {

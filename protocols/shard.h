@@ -1,4 +1,4 @@
-// A parameter server's part of the weights (protocols/parameter_server.cpp).
+// A parameter server's part of the weights (protocols/parameter_server.cpp and others).
 #pragma once
 
 #include <vector>
@@ -19,14 +19,15 @@ class Shard {
   explicit Shard(Node& self);
 
   void apply(const Message& push);
-  /// One step with the mean of iteration k's gradients, summed in the order given.
+  /// Update k: one step with the mean of gradients that are all of the weights as they are, summed by ascending worker.
   void apply_mean(Iter k, const std::vector<Message>& pushes);
   /// Sends the weights as they are, as the answer to worker's push of iteration k.
-  void answer(int worker, Iter k);
+  void answer(int worker, Iter k, Words words = {});
 
   Iter pushed(int worker) const { return pushed_[static_cast<std::size_t>(worker)]; }
-  /// The fewest gradients of a worker that is still there.
+  /// The fewest gradients of a worker that is still there, and the most.
   Iter least_pushed() const;
+  Iter most_pushed() const;
 
  private:
   void count(const Message& push);

@@ -5,6 +5,7 @@
 //   HB_SEED=17 tests/invariants_test       one again
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "tests/cluster.h"
@@ -95,8 +96,18 @@ Draw draw(const std::string& protocol, std::uint64_t seed) {
   if (protocol == "hop") drawn.knobs = draw_hop(random, drawn.cluster);
   if (protocol == "dpsgd") drawn.knobs = {{"form", std::string(random.chance(0.5) ? "parallel" : "serial")}};
   if (protocol == "ps_ssp") drawn.knobs["staleness"] = between(random, 0, 4);
-  if (protocol.rfind("ps_", 0) == 0) drawn.knobs["servers"] = between(random, 1, 3);
+  if (protocol == "dssp") {
+    drawn.knobs["s_l"] = between(random, 0, 3);
+    drawn.knobs["r_max"] = between(random, 0, 6);
+    drawn.knobs["mode"] = std::string(random.chance(0.5) ? "faithful" : "capped");
+  }
+  if (protocol == "ps_backup") drawn.knobs["backup"] = between(random, 0, 3);
+  if (protocol == "r2sp") drawn.knobs["r"] = random.uniform();
+  if (protocol == "elastic_bsp") drawn.knobs["r"] = between(random, 1, 6);
   const Protocol& found = find_protocol(protocol);
+  const bool served = std::any_of(found.knobs.begin(), found.knobs.end(),
+                                  [](const Knob& k) { return std::string("servers") == k.name; });
+  if (served) drawn.knobs["servers"] = between(random, 1, 3);
   KnobValues values(found.knobs);
   for (const auto& [name, value] : drawn.knobs) values.set(found.knobs, name, value);
   const bool lockstep = found.control == nullptr || found.control(values) == Control::kLockstep;

@@ -29,6 +29,13 @@ HB_MUTANT(bucket_not_awaited, allreduce)
 HB_MUTANT(bsp_off_by_one, ps_bsp)
 HB_MUTANT(ssp_off_by_one, ps_ssp)
 HB_MUTANT(push_forgotten, ps_asp)
+HB_MUTANT(controller_one_push_early, dssp)
+HB_MUTANT(cap_off_by_one, dssp)
+HB_MUTANT(released_too_late, dssp)
+HB_MUTANT(backup_off_by_one, ps_backup)
+HB_MUTANT(late_gradient_taken, ps_backup)
+HB_MUTANT(turn_ignored, r2sp)
+HB_MUTANT(barrier_not_awaited, elastic_bsp)
 HB_MUTANT(iteration_not_entered, dpsgd)
 
 namespace {
@@ -46,6 +53,7 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 const Knobs kBackup = {{"backup", 1}, {"max_ig", 3}};
 const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
 const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
+const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
 const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
 
 std::vector<Case> cases() {
@@ -69,6 +77,13 @@ std::vector<Case> cases() {
       {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
       {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
       {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
+      {"controller_one_push_early", controller_one_push_early::dssp_protocol, {}, {"dssp_rule"}},
+      {"cap_off_by_one", cap_off_by_one::dssp_protocol, kCapped, {"dssp_rule", "ssp_bound"}},
+      {"released_too_late", released_too_late::dssp_protocol, kCapped, {"dssp_rule"}},
+      {"backup_off_by_one", backup_off_by_one::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
+      {"late_gradient_taken", late_gradient_taken::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
+      {"turn_ignored", turn_ignored::r2sp_protocol, {}, {"round_robin"}},
+      {"barrier_not_awaited", barrier_not_awaited::elastic_bsp_protocol, {}, {"elastic_barrier"}},
       {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
   };
 }

@@ -25,6 +25,7 @@ std::vector<Variant> variants() {
   all.push_back({"hop_skipping", "hop", {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}}});
   all.push_back({"hop_notify_ack", "hop", {{"gap_control", "notify_ack"}, {"form", "serial"}}});
   all.push_back({"ps_ssp_one_server", "ps_ssp", {{"staleness", 1}, {"servers", 1}}});
+  all.push_back({"dssp_capped", "dssp", {{"mode", "capped"}, {"s_l", 1}, {"r_max", 3}, {"servers", 2}}});
   return all;
 }
 

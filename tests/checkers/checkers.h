@@ -31,9 +31,13 @@ CheckerPtr mean_kept(const CheckedRun& run);       // the mixing weights of an i
 CheckerPtr one_unacknowledged(const CheckedRun& run);  // NOTIFY-ACK: an update an edge at a time
 
 // Of parameter servers
-CheckerPtr ssp_bound(const CheckedRun& run);     // push counts differ by at most s+1
-CheckerPtr bsp_round(const CheckedRun& run);     // n gradients, one a worker, make an update
-CheckerPtr push_applied(const CheckedRun& run);  // updates = pushes
+CheckerPtr ssp_bound(const CheckedRun& run, std::int64_t staleness);  // push counts differ by at most s+1
+CheckerPtr bsp_round(const CheckedRun& run);                          // n gradients, one a worker, make an update
+CheckerPtr push_applied(const CheckedRun& run);                       // updates = pushes
+CheckerPtr dssp_rule(const CheckedRun& run);        // each push is answered or held as Algorithms 1 and 2 say
+CheckerPtr backup_round(const CheckedRun& run);     // n - b gradients of the newest weights make an update
+CheckerPtr round_robin(const CheckedRun& run);      // updates in a fixed cyclic order, staleness n - 1
+CheckerPtr elastic_barrier(const CheckedRun& run);  // at most R iterations to a barrier, where all meet
 
 /// The checkers that apply to this trial.
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run);

@@ -23,6 +23,16 @@ void add_gossip(const CheckedRun& run, std::vector<CheckerPtr>& list) {
   if (control == "tokens" || !backup) list.push_back(queue_capacity(run));
 }
 
+// Only `capped` bounds anything.
+void add_dssp(const CheckedRun& run, std::vector<CheckerPtr>& list) {
+  const std::int64_t most = run.integer("s_l") + run.integer("r_max");
+  if (run.text("mode") == "capped") {
+    list.push_back(lead_bound(run, most + 1));
+    list.push_back(ssp_bound(run, most));
+  }
+  if (run.virtual_time) list.push_back(dssp_rule(run));
+}
+
 }  // namespace
 
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
@@ -31,15 +41,22 @@ std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
   list.push_back(enter_order(run));
   if (run.protocol == "hop" || run.protocol == "dpsgd") add_gossip(run, list);
   if (run.protocol == "allreduce") list.push_back(lead_bound(run, 1));
-  if (run.servers > 0) list.push_back(push_applied(run));
+  if (run.servers > 0 && run.protocol != "ps_backup") list.push_back(push_applied(run));
   if (run.protocol == "ps_bsp") {
     list.push_back(lead_bound(run, 1));
     list.push_back(bsp_round(run));
   }
   if (run.protocol == "ps_ssp") {
     list.push_back(lead_bound(run, run.integer("staleness") + 1));
-    list.push_back(ssp_bound(run));
+    list.push_back(ssp_bound(run, run.integer("staleness")));
   }
+  if (run.protocol == "dssp") add_dssp(run, list);
+  if (run.protocol == "ps_backup") list.push_back(backup_round(run));
+  if (run.protocol == "r2sp") {
+    list.push_back(lead_bound(run, 2));
+    list.push_back(round_robin(run));
+  }
+  if (run.protocol == "elastic_bsp") list.push_back(elastic_barrier(run));
   return list;
 }
 

@@ -62,15 +62,36 @@ mutant(acknowledged_too_early "acknowledged;hop" [==[
 mutant(bucket_not_awaited "allreduce" "reduction->reduced == pieces.size()" "reduction->reduced + 1 >= pieces.size()")
 
 # BSP: an update of all gradients but one.
-mutant(bsp_off_by_one "shard;parameter_server" "self.gather(self.workers(), self.worker_count(),"
+mutant(bsp_off_by_one "shard;ps_clock;parameter_server" "self.gather(self.workers(), self.worker_count(),"
        "self.gather(self.workers(), self.worker_count() - 1,")
 
 # SSP: a worker is held one push too late.
-mutant(ssp_off_by_one "shard;parameter_server" "shard.pushed(push->from) - staleness"
-       "shard.pushed(push->from) - staleness - 1")
+mutant(ssp_off_by_one "shard;ps_clock;parameter_server" "shard.pushed(push.from) - staleness"
+       "shard.pushed(push.from) - staleness - 1")
 
 # ASP: a gradient is answered, but never applied.
-mutant(push_forgotten "shard;parameter_server" "shard.apply(push);" "if (push.iter != 3) shard.apply(push);")
+mutant(push_forgotten "shard;ps_clock;parameter_server" "shard.apply(push);" "if (push.iter != 3) shard.apply(push);")
+
+# DSSP: the controller looks at the slowest one's last push instead of its next.
+mutant(controller_one_push_early "dssp_controller;dssp" "(k + 1) * theirs" "k * theirs")
+
+# DSSP, capped: a grant goes one push beyond the range.
+mutant(cap_off_by_one "dssp" "s_l + r_max - behind + 1" "s_l + r_max - behind + 2")
+
+# DSSP: a held worker is released one push of the slowest too late.
+mutant(released_too_late "dssp" "hold = t - s_l;" "hold = t - s_l + 1;")
+
+# Backup workers: an update does with one gradient less.
+mutant(backup_off_by_one "backup_workers" "knobs.integer(\"backup\"));" "knobs.integer(\"backup\") - 1);")
+
+# Backup workers: a gradient that is one update late is taken.
+mutant(late_gradient_taken "backup_workers" "push.words[0] == update" "push.words[0] >= update - 1")
+
+# R2SP: in a worker's turn the oldest gradient is applied, whosever it is.
+mutant(turn_ignored "r2sp" "self.take(is_from(kPush, worker))" "self.take(is(kPush))")
+
+# ElasticBSP: the barrier does not wait for one worker.
+mutant(barrier_not_awaited "elastic_bsp" "if (!held && self.present(w))" "if (!held && self.present(w) && w != 3)")
 
 # A worker goes through an iteration without entering it.
 mutant(iteration_not_entered "dpsgd" "self.enter(k);" "if (k != 3) self.enter(k);")
