@@ -85,6 +85,17 @@ Knobs draw_hop(Random& random, const Cluster& cluster) {
   return knobs;
 }
 
+Knobs draw_sgp(Random& random) {
+  return {{"peers", between(random, 1, 4)},
+          {"overlap", random.chance(0.5) ? 0 : between(random, 1, 4)},
+          {"graph", std::string(random.chance(0.5) ? "exponential" : "topology")}};
+}
+
+Knobs draw_choco(Random& random) {
+  const std::vector<std::string> methods = {"sign", "top_k", "random_k", "qsgd", "none"};
+  return {{"compressor", methods[random.below(methods.size())]}, {"gamma", 0.05 + 0.9 * random.uniform()}};
+}
+
 Draw draw(const std::string& protocol, std::uint64_t seed) {
   Random random({.seed = seed, .purpose = Purpose::kTest});
   Draw drawn;
@@ -96,9 +107,16 @@ Draw draw(const std::string& protocol, std::uint64_t seed) {
   if (protocol == "dpsgd") drawn.knobs = {{"form", std::string(random.chance(0.5) ? "parallel" : "serial")}};
   if (protocol == "ps_ssp") drawn.knobs["staleness"] = between(random, 0, 4);
   if (protocol.rfind("ps_", 0) == 0) drawn.knobs["servers"] = between(random, 1, 3);
+  if (protocol == "adpsgd") drawn.knobs = {{"form", std::string(random.chance(0.5) ? "parallel" : "serial")}};
+  if (protocol == "sgp") drawn.knobs = draw_sgp(random);
+  if (protocol == "choco") drawn.knobs = draw_choco(random);
   const Protocol& found = find_protocol(protocol);
   KnobValues values(found.knobs);
   for (const auto& [name, value] : drawn.knobs) values.set(found.knobs, name, value);
+  if (found.refuse != nullptr && !found.refuse({values, drawn.cluster.graph(), drawn.cluster.nodes}).empty()) {
+    drawn.cluster.edges.clear();
+    drawn.cluster.topology = random.chance(0.5) ? "ring" : "complete";
+  }
   const bool lockstep = found.control == nullptr || found.control(values) == Control::kLockstep;
   if (!lockstep && random.chance(0.4)) drawn.cluster.credits = between(random, 10, 20) * drawn.cluster.nodes;
   return drawn;

@@ -30,6 +30,16 @@ HB_MUTANT(bsp_off_by_one, ps_bsp)
 HB_MUTANT(ssp_off_by_one, ps_ssp)
 HB_MUTANT(push_forgotten, ps_asp)
 HB_MUTANT(iteration_not_entered, dpsgd)
+HB_MUTANT(answered_not_averaged, adpsgd)
+HB_MUTANT(answered_with_the_average, adpsgd)
+HB_MUTANT(stepped_in_an_exchange, adpsgd)
+HB_MUTANT(share_too_large, sgp)
+HB_MUTANT(weight_not_kept, sgp)
+HB_MUTANT(left_on_the_way, sgp)
+HB_MUTANT(push_not_awaited, sgp)
+HB_MUTANT(consensus_unbalanced, choco)
+HB_MUTANT(difference_not_sent, choco)
+HB_MUTANT(difference_not_awaited, choco)
 
 namespace {
 
@@ -70,6 +80,16 @@ std::vector<Case> cases() {
       {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
       {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
       {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
+      {"answered_not_averaged", answered_not_averaged::adpsgd_protocol, {}, {"pair_sum"}},
+      {"answered_with_the_average", answered_with_the_average::adpsgd_protocol, {}, {"pair_sum"}},
+      {"stepped_in_an_exchange", stepped_in_an_exchange::adpsgd_protocol, {}, {"pair_sum"}},
+      {"share_too_large", share_too_large::sgp_protocol, {}, {"push_sum"}},
+      {"weight_not_kept", weight_not_kept::sgp_protocol, {{"overlap", 1}}, {"push_sum"}},
+      {"left_on_the_way", left_on_the_way::sgp_protocol, {{"overlap", 1}}, {"push_sum"}},
+      {"push_not_awaited", push_not_awaited::sgp_protocol, {}, {"push_sum", "lead_bound"}},
+      {"consensus_unbalanced", consensus_unbalanced::choco_protocol, {}, {"consensus_kept"}},
+      {"difference_not_sent", difference_not_sent::choco_protocol, {}, {"updates_sent"}},
+      {"difference_not_awaited", difference_not_awaited::choco_protocol, {}, {"lead_bound"}},
   };
 }
 

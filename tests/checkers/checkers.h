@@ -35,6 +35,11 @@ CheckerPtr ssp_bound(const CheckedRun& run);     // push counts differ by at mos
 CheckerPtr bsp_round(const CheckedRun& run);     // n gradients, one a worker, make an update
 CheckerPtr push_applied(const CheckedRun& run);  // updates = pushes
 
+// Of gossip that is asynchronous or directed
+CheckerPtr pair_sum(const CheckedRun& run);        // AD-PSGD: an exchange keeps the sum of two models
+CheckerPtr push_sum(const CheckedRun& run);        // SGP: what is pushed is taken whole, weights are positive
+CheckerPtr consensus_kept(const CheckedRun& run);  // CHOCO-SGD: the weights of each public model sum to 0
+
 /// The checkers that apply to this trial.
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run);
 
