@@ -10,12 +10,16 @@ std::vector<Term> terms_of(std::span<const Message> messages) {
   return terms;
 }
 
-Vec average(Node& self, Iter k, std::vector<Term> terms) {
+Vec sum(Node& self, Iter k, std::vector<Term> terms) {
   std::stable_sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.sender < b.sender; });
+  return self.reduce(k, terms);
+}
+
+Vec average(Node& self, Iter k, std::vector<Term> terms) {
   double total = 0;
   for (const Term& term : terms) total += term.weight;
   for (Term& term : terms) term.weight = static_cast<float>(term.weight / total);
-  return self.reduce(k, terms);
+  return sum(self, k, std::move(terms));
 }
 
 void ring_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result, std::size_t offset,

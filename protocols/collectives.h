@@ -12,7 +12,10 @@ namespace hopbench {
 /// The vectors that `messages` carry, each of weight 1.
 std::vector<Term> terms_of(std::span<const Message> messages);
 
-/// Node::reduce by ascending sender and with the weights scaled so that they sum to 1: the order fixes the bits.
+/// Node::reduce by ascending sender: the order fixes the bits.
+Vec sum(Node& self, Iter k, std::vector<Term> terms);
+
+/// The same with the weights scaled so that they sum to 1.
 Vec average(Node& self, Iter k, std::vector<Term> terms);
 
 /// Ring all-reduce (reduce-scatter, then all-gather): writes the mean of everybody's `mine` to

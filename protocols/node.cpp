@@ -237,6 +237,12 @@ void Node::report(Iter k, const Vec& x) {
   if (options_.snapshot) options_.snapshot(k, now(), record_.samples, x.share());
 }
 
+void Node::retire() {
+  if (open_.samples > 0) close_iteration(entered_ + 1);
+  open_ = IterationMark{};
+  background_ = true;
+}
+
 void Node::finish() {
   if (open_.samples > 0) close_iteration(entered_ + 1);
   open_ = IterationMark{};

@@ -158,6 +158,10 @@ class Node {
   void lost(Iter k, const char* why);          // own gradient of iteration k reaches no other model
   void report(Iter k, const Vec& x);           // the model after k finished iterations; evaluated later, off the clock
 
+  /// The body's own iterations are over and it stays only to answer others: closes the last one, so that rates do not
+  /// take what follows for work, and leaves out what the body waits from here on.
+  void retire();
+
   /// Counters so far; final after finish(), which is called once the body has returned (a server's that was ended by
   /// Stop: never).
   RankRecord& record() { return record_; }

@@ -40,7 +40,8 @@ struct Protocol {
   int (*extra_ranks)(const Setting&) = nullptr;          // servers: ranks workers .. workers + extra - 1; nullptr: none
   std::vector<Edge> (*links)(const Setting&) = nullptr;  // who talks to whom (either way); nullptr: the graph's edges
   std::string (*refuse)(const Setting&) = nullptr;       // why this setting is impossible; empty or nullptr: it is not
-  Control (*control)(const KnobValues&) = nullptr;       // nullptr: kLockstep
+  std::string (*note)(const Setting&) = nullptr;  // what a user should know of this setting; empty or nullptr: nothing
+  Control (*control)(const KnobValues&) = nullptr;  // nullptr: kLockstep
   OnLoss on_loss = OnLoss::kStops;
   StepFactor step_factor = StepFactor::kUnchanged;
   int (*free_run)(const KnobValues&) = nullptr;  // iterations a rank may run ahead at the start (for the warm-up)

@@ -17,13 +17,26 @@ const Protocol& dssp_protocol();
 const Protocol& ps_backup_protocol();
 const Protocol& r2sp_protocol();
 const Protocol& elastic_bsp_protocol();
+const Protocol& adpsgd_protocol();
+const Protocol& sgp_protocol();
+const Protocol& choco_protocol();
 
 std::span<const Protocol* const> protocols() {
   static const std::vector<const Protocol*> all = [] {
     std::vector<const Protocol*> list = {
         &allreduce_protocol(),  //
-        &dpsgd_protocol(),     &hop_protocol(),       &ps_bsp_protocol(), &ps_asp_protocol(),      &ps_ssp_protocol(),
-        &dssp_protocol(),      &ps_backup_protocol(), &r2sp_protocol(),   &elastic_bsp_protocol(),
+        &dpsgd_protocol(),  //
+        &hop_protocol(),  //
+        &ps_bsp_protocol(),  //
+        &ps_asp_protocol(),  //
+        &ps_ssp_protocol(),  //
+        &dssp_protocol(),  //
+        &ps_backup_protocol(),  //
+        &r2sp_protocol(),  //
+        &elastic_bsp_protocol(),  //
+        &adpsgd_protocol(),  //
+        &sgp_protocol(),  //
+        &choco_protocol(),  //
     };
     for (const Protocol* extra : extra_protocols()) list.push_back(extra);
     return list;

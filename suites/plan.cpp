@@ -6,11 +6,6 @@
 namespace hopbench {
 namespace {
 
-Topology graph_of(const TrialSpec& spec) {
-  if (spec.topology == "edges") return Topology("edges", spec.workers(), spec.edges);
-  return make_topology(spec.topology, spec.workers());
-}
-
 std::vector<std::vector<int>> peers_of(const Plan& plan, const Setting& setting) {
   std::vector<std::set<int>> sets(static_cast<std::size_t>(plan.ranks()));
   const auto connect = [&](int a, int b) {
@@ -54,6 +49,11 @@ Iter run_in_of(const TrialSpec& spec) {
 std::int64_t divided_up(std::int64_t amount, std::int64_t by) { return (amount + by - 1) / by; }
 
 }  // namespace
+
+Topology graph_of(const TrialSpec& spec) {
+  if (spec.topology == "edges") return Topology("edges", spec.workers(), spec.edges);
+  return make_topology(spec.topology, spec.workers());
+}
 
 Plan make_plan(const TrialSpec& spec) {
   Plan plan(graph_of(spec));

@@ -16,6 +16,8 @@ static_assert(checkers::kPushKind == static_cast<std::uint16_t>(kPush));
 static_assert(checkers::kPullKind == static_cast<std::uint16_t>(kPull));
 static_assert(checkers::kWeightsKind == static_cast<std::uint16_t>(kWeights));
 static_assert(checkers::kSkipKind == static_cast<std::uint16_t>(kSkip));
+static_assert(checkers::kRequestKind == static_cast<std::uint16_t>(kRequest));
+static_assert(checkers::kReplyKind == static_cast<std::uint16_t>(kReply));
 
 // FNV-1a over the fields, not the bytes of the struct: padding has no meaning.
 class Hash {

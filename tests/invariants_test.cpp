@@ -86,6 +86,17 @@ Knobs draw_hop(Random& random, const Cluster& cluster) {
   return knobs;
 }
 
+Knobs draw_sgp(Random& random) {
+  return {{"peers", between(random, 1, 4)},
+          {"overlap", random.chance(0.5) ? 0 : between(random, 1, 4)},
+          {"graph", std::string(random.chance(0.5) ? "exponential" : "topology")}};
+}
+
+Knobs draw_choco(Random& random) {
+  const std::vector<std::string> methods = {"sign", "top_k", "random_k", "qsgd", "none"};
+  return {{"compressor", methods[random.below(methods.size())]}, {"gamma", 0.05 + 0.9 * random.uniform()}};
+}
+
 Draw draw(const std::string& protocol, std::uint64_t seed) {
   Random random({.seed = seed, .purpose = Purpose::kTest});
   Draw drawn;
@@ -104,12 +115,19 @@ Draw draw(const std::string& protocol, std::uint64_t seed) {
   if (protocol == "ps_backup") drawn.knobs["backup"] = between(random, 0, 3);
   if (protocol == "r2sp") drawn.knobs["r"] = random.uniform();
   if (protocol == "elastic_bsp") drawn.knobs["r"] = between(random, 1, 6);
+  if (protocol == "adpsgd") drawn.knobs = {{"form", std::string(random.chance(0.5) ? "parallel" : "serial")}};
+  if (protocol == "sgp") drawn.knobs = draw_sgp(random);
+  if (protocol == "choco") drawn.knobs = draw_choco(random);
   const Protocol& found = find_protocol(protocol);
   const bool served = std::any_of(found.knobs.begin(), found.knobs.end(),
                                   [](const Knob& k) { return std::string("servers") == k.name; });
   if (served) drawn.knobs["servers"] = between(random, 1, 3);
   KnobValues values(found.knobs);
   for (const auto& [name, value] : drawn.knobs) values.set(found.knobs, name, value);
+  if (found.refuse != nullptr && !found.refuse({values, drawn.cluster.graph(), drawn.cluster.nodes}).empty()) {
+    drawn.cluster.edges.clear();
+    drawn.cluster.topology = random.chance(0.5) ? "ring" : "complete";
+  }
   const bool lockstep = found.control == nullptr || found.control(values) == Control::kLockstep;
   if (!lockstep && random.chance(0.4)) drawn.cluster.credits = between(random, 10, 20) * drawn.cluster.nodes;
   return drawn;

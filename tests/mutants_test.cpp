@@ -37,6 +37,16 @@ HB_MUTANT(late_gradient_taken, ps_backup)
 HB_MUTANT(turn_ignored, r2sp)
 HB_MUTANT(barrier_not_awaited, elastic_bsp)
 HB_MUTANT(iteration_not_entered, dpsgd)
+HB_MUTANT(answered_not_averaged, adpsgd)
+HB_MUTANT(answered_with_the_average, adpsgd)
+HB_MUTANT(stepped_in_an_exchange, adpsgd)
+HB_MUTANT(share_too_large, sgp)
+HB_MUTANT(weight_not_kept, sgp)
+HB_MUTANT(left_on_the_way, sgp)
+HB_MUTANT(push_not_awaited, sgp)
+HB_MUTANT(consensus_unbalanced, choco)
+HB_MUTANT(difference_not_sent, choco)
+HB_MUTANT(difference_not_awaited, choco)
 
 namespace {
 
@@ -85,6 +95,16 @@ std::vector<Case> cases() {
       {"turn_ignored", turn_ignored::r2sp_protocol, {}, {"round_robin"}},
       {"barrier_not_awaited", barrier_not_awaited::elastic_bsp_protocol, {}, {"elastic_barrier"}},
       {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
+      {"answered_not_averaged", answered_not_averaged::adpsgd_protocol, {}, {"pair_sum"}},
+      {"answered_with_the_average", answered_with_the_average::adpsgd_protocol, {}, {"pair_sum"}},
+      {"stepped_in_an_exchange", stepped_in_an_exchange::adpsgd_protocol, {}, {"pair_sum"}},
+      {"share_too_large", share_too_large::sgp_protocol, {}, {"push_sum"}},
+      {"weight_not_kept", weight_not_kept::sgp_protocol, {{"overlap", 1}}, {"push_sum"}},
+      {"left_on_the_way", left_on_the_way::sgp_protocol, {{"overlap", 1}}, {"push_sum"}},
+      {"push_not_awaited", push_not_awaited::sgp_protocol, {}, {"push_sum", "lead_bound"}},
+      {"consensus_unbalanced", consensus_unbalanced::choco_protocol, {}, {"consensus_kept"}},
+      {"difference_not_sent", difference_not_sent::choco_protocol, {}, {"updates_sent"}},
+      {"difference_not_awaited", difference_not_awaited::choco_protocol, {}, {"lead_bound"}},
   };
 }
 

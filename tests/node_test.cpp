@@ -292,5 +292,21 @@ TEST_F(NodeTest, WhatASpawnedStrandWaitsIsNotTheRanksWaiting) {
   EXPECT_EQ(self.record().waits, (std::map<std::string, Duration>{{"a rest", milliseconds(7)}}));
 }
 
+TEST_F(NodeTest, WhoRetiresHasEndedItsLastIterationAndIsNotSeenWaiting) {
+  Vec x = node().initial();
+  node().enter(0);
+  node().gradient(x, 0);
+  node().retire();
+  runtime.arrives(50, 3, kRequest, 0);
+  node().recv(is(kRequest), "others");
+  node().finish();
+  ASSERT_EQ(node().record().marks.size(), 1u);
+  EXPECT_EQ(node().record().marks[0].end, at_ms(10));
+  EXPECT_EQ(node().record().iters, 1);
+  EXPECT_EQ(node().record().finished, at_ms(50));
+  EXPECT_TRUE(node().record().waits.empty());
+  EXPECT_TRUE(seen.of(EventKind::kWait).empty());
+}
+
 }  // namespace
 }  // namespace hopbench

@@ -26,6 +26,10 @@ std::vector<Variant> variants() {
   all.push_back({"hop_notify_ack", "hop", {{"gap_control", "notify_ack"}, {"form", "serial"}}});
   all.push_back({"ps_ssp_one_server", "ps_ssp", {{"staleness", 1}, {"servers", 1}}});
   all.push_back({"dssp_capped", "dssp", {{"mode", "capped"}, {"s_l", 1}, {"r_max", 3}, {"servers", 2}}});
+  all.push_back({"adpsgd_serial", "adpsgd", {{"form", "serial"}}});
+  all.push_back({"sgp_overlap", "sgp", {{"peers", 2}, {"overlap", 2}}});
+  all.push_back({"sgp_topology", "sgp", {{"graph", "topology"}}});
+  all.push_back({"choco_top_k", "choco", {{"compressor", "top_k"}, {"share", 0.25}, {"gamma", 0.2}}});
   return all;
 }
 

@@ -327,6 +327,9 @@ TEST(Notes, SayWhatAReaderMustKnow) {
   EXPECT_FALSE(has(parse(text), "no homogeneous control"));
   EXPECT_TRUE(has(parse(text, sets({"measure.rate.scenarios=[\"random\"]"})), "no homogeneous control"));
   EXPECT_TRUE(has(parse(text, sets({"optimizer.step=as_written"})), "learning rates as written"));
+  const std::string pairs = with(text, "name = \"hop\"\nlabel = \"hop a\"\nbackup = 1", "name = \"adpsgd\"");
+  EXPECT_TRUE(has(parse(pairs), "adpsgd with 4 workers: uses no edges between two even or two odd ranks: 0-2, 1-3"));
+  EXPECT_FALSE(has(parse(pairs, sets({"topology.name=ring"})), "adpsgd"));
 }
 
 // fairness: paired draws. What one variant is moves nothing in another's trials.

@@ -39,6 +39,11 @@ CheckerPtr backup_round(const CheckedRun& run);     // n - b gradients of the ne
 CheckerPtr round_robin(const CheckedRun& run);      // updates in a fixed cyclic order, staleness n - 1
 CheckerPtr elastic_barrier(const CheckedRun& run);  // at most R iterations to a barrier, where all meet
 
+// Of gossip that is asynchronous or directed
+CheckerPtr pair_sum(const CheckedRun& run);        // AD-PSGD: an exchange keeps the sum of two models
+CheckerPtr push_sum(const CheckedRun& run);        // SGP: what is pushed is taken whole, weights are positive
+CheckerPtr consensus_kept(const CheckedRun& run);  // CHOCO-SGD: the weights of each public model sum to 0
+
 /// The checkers that apply to this trial.
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run);
 

@@ -1,4 +1,6 @@
 // Which invariants apply to a trial.
+#include <algorithm>
+
 #include "tests/checkers/checkers.h"
 
 namespace hopbench::checkers {
@@ -33,6 +35,28 @@ void add_dssp(const CheckedRun& run, std::vector<CheckerPtr>& list) {
   if (run.virtual_time) list.push_back(dssp_rule(run));
 }
 
+Iter diameter(const CheckedRun& run) {
+  const Graph graph(run);
+  Iter most = 0;
+  for (int a = 0; a < run.workers; ++a) {
+    for (int b = 0; b < run.workers; ++b) most = std::max(most, graph.distance(a, b));
+  }
+  return most;
+}
+
+// Who enters k + 1 has what was pushed to it in k - overlap and before, so its source of any such iteration t has
+// entered t. On a topology each edge costs overlap + 1. On the exponential graph each of its `turns` kinds of hops is
+// needed at most once, in any order: from one kind to the one before it are 1, 1 + turns, 1 + 2 turns ... iterations.
+Iter sgp_lead(const CheckedRun& run) {
+  const Iter overlap = run.integer("overlap");
+  if (run.text("graph") == "topology") return diameter(run) * (overlap + 1);
+  Iter turns = 0;
+  for (Iter hop = 1; hop < run.workers; hop *= run.integer("peers") + 1) ++turns;
+  if (turns == 0) return 0;
+  const Iter rounds = (overlap + turns - 1) / turns;
+  return overlap + 1 + (turns - 1) * (1 + turns * rounds);
+}
+
 }  // namespace
 
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
@@ -57,6 +81,16 @@ std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
     list.push_back(round_robin(run));
   }
   if (run.protocol == "elastic_bsp") list.push_back(elastic_barrier(run));
+  if (run.protocol == "adpsgd") list.push_back(pair_sum(run));
+  if (run.protocol == "sgp") {
+    list.push_back(lead_bound(run, sgp_lead(run)));
+    list.push_back(push_sum(run));
+  }
+  if (run.protocol == "choco") {
+    list.push_back(lead_bound(run, 2 * diameter(run)));  // k + 1 is entered with what neighbours sent in k - 1
+    list.push_back(updates_sent(run));
+    list.push_back(consensus_kept(run));
+  }
   return list;
 }
 

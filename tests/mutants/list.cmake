@@ -95,3 +95,43 @@ mutant(barrier_not_awaited "elastic_bsp" "if (!held && self.present(w))" "if (!h
 
 # A worker goes through an iteration without entering it.
 mutant(iteration_not_entered "dpsgd" "self.enter(k);" "if (k != 3) self.enter(k);")
+
+# AD-PSGD: a passive worker answers, but does not average.
+mutant(answered_not_averaged "adpsgd" "x = averaged(self, x, request);" "if (request.iter != 3) x = averaged(self, x, request);")
+
+# AD-PSGD: a passive worker answers with the average, of which the active one then takes another.
+mutant(answered_with_the_average "adpsgd" [==[
+    self.send(request.from, kReply, self.iteration(), share(x));
+    x = averaged(self, x, request);]==] [==[
+    x = averaged(self, x, request);
+    self.send(request.from, kReply, self.iteration(), share(x));]==])
+
+# AD-PSGD: an active worker applies its gradient to the model that it has sent away to be averaged.
+mutant(stepped_in_an_exchange "adpsgd" [==[
+    if (asks) x = averaged(self, x, self.recv(is_from(kReply, partner), "the partner's model"));
+    optimizer.step(x, share(g.values), k);
+    self.applied(self.rank, k);]==] [==[
+    optimizer.step(x, share(g.values), k);
+    self.applied(self.rank, k);
+    if (asks) x = averaged(self, x, self.recv(is_from(kReply, partner), "the partner's model"));]==])
+
+# SGP: the own share is forgotten when the others are counted.
+mutant(share_too_large "sgp" "static_cast<float>(to.size() + 1)" "static_cast<float>(to.size())")
+
+# SGP: the weight does not follow x.
+mutant(weight_not_kept "push_sum;sgp" "double w = p * w_;" "double w = w_;")
+
+# SGP: nobody waits for the last pushes.
+mutant(left_on_the_way "sgp" "k < end + overlap; ++k)" "k + 1 < end + overlap; ++k)")
+
+# SGP: a worker does not wait for what was pushed to it.
+mutant(push_not_awaited "sgp" "int(senders.size())," "int(senders.size()) - 1,")
+
+# CHOCO-SGD: the own public model is taken off once too little.
+mutant(consensus_unbalanced "choco" "given += w;" "given = w;")
+
+# CHOCO-SGD: a neighbour misses one difference.
+mutant(difference_not_sent "choco" "self.send(peer, kParams, k, q);" "if (peer != 0 || k != 3) self.send(peer, kParams, k, q);")
+
+# CHOCO-SGD: a worker does not wait for its neighbours' differences.
+mutant(difference_not_awaited "choco" "int(neighbours.size())," "0,")
