@@ -30,6 +30,12 @@ HB_MUTANT(bsp_off_by_one, ps_bsp)
 HB_MUTANT(ssp_off_by_one, ps_ssp)
 HB_MUTANT(push_forgotten, ps_asp)
 HB_MUTANT(iteration_not_entered, dpsgd)
+HB_MUTANT(groups_not_shuffled, ds_sync)
+HB_MUTANT(round_forgotten, ds_sync)
+HB_MUTANT(group_incomplete, ds_sync)
+HB_MUTANT(period_too_long, local_sgd)
+HB_MUTANT(correction_forgotten, lasgd)
+HB_MUTANT(member_left_out, allreduce)
 
 namespace {
 
@@ -38,6 +44,7 @@ struct Case {
   const Protocol& (*mutant)();
   Knobs knobs;
   std::vector<std::string> caught_by;
+  std::vector<int> hosts = {};
 };
 
 // For what a test prints: not the bytes.
@@ -47,6 +54,8 @@ const Knobs kBackup = {{"backup", 1}, {"max_ig", 3}};
 const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
 const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
 const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
+const Knobs kServers = {{"inner", "ps"}};
+const Knobs kHierarchical = {{"algorithm", "hierarchical"}};
 
 std::vector<Case> cases() {
   using namespace mutants;  // NOLINT: a table
@@ -70,6 +79,12 @@ std::vector<Case> cases() {
       {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
       {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
       {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
+      {"groups_not_shuffled", groups_not_shuffled::ds_sync_protocol, {}, {"rounds_connect"}},
+      {"round_forgotten", round_forgotten::ds_sync_protocol, {}, {"round_matrix", "rounds_due"}},
+      {"group_incomplete", group_incomplete::ds_sync_protocol, kServers, {"heard"}},
+      {"period_too_long", period_too_long::local_sgd_protocol, {}, {"round_matrix", "rounds_due"}},
+      {"correction_forgotten", correction_forgotten::lasgd_protocol, {}, {"round_matrix"}},
+      {"member_left_out", member_left_out::allreduce_protocol, kHierarchical, {"heard"}, {0, 0, 0, 0, 1, 1, 1, 1}},
   };
 }
 
@@ -87,6 +102,7 @@ Cluster uneven() {
 
 TEST_P(Mutants, AreCaught) {
   Cluster cluster = uneven();
+  cluster.network.host_of = GetParam().hosts;
   cluster.run(std::string(GetParam().mutant().name), GetParam().knobs);
   EXPECT_EQ(cluster.broken(), "") << "the protocol as it is";
   try {

@@ -25,6 +25,10 @@ std::vector<Variant> variants() {
   all.push_back({"hop_skipping", "hop", {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}}});
   all.push_back({"hop_notify_ack", "hop", {{"gap_control", "notify_ack"}, {"form", "serial"}}});
   all.push_back({"ps_ssp_one_server", "ps_ssp", {{"staleness", 1}, {"servers", 1}}});
+  all.push_back({"allreduce_halving_doubling", "allreduce", {{"algorithm", "halving_doubling"}}});
+  all.push_back({"allreduce_hierarchical", "allreduce", {{"algorithm", "hierarchical"}}});
+  all.push_back({"ds_sync_servers", "ds_sync", {{"inner", "ps"}, {"average_at", "before_forward"}}});
+  all.push_back({"local_sgd_every_step", "local_sgd", {{"period", 1}}});
   return all;
 }
 

@@ -35,6 +35,12 @@ CheckerPtr ssp_bound(const CheckedRun& run);     // push counts differ by at mos
 CheckerPtr bsp_round(const CheckedRun& run);     // n gradients, one a worker, make an update
 CheckerPtr push_applied(const CheckedRun& run);  // updates = pushes
 
+// Of all-reduce and of averages within groups
+CheckerPtr heard(const CheckedRun& run);                                // whose vectors can be in an average
+CheckerPtr round_matrix(const CheckedRun& run, Iter first, Iter step);  // each worker in one group a round
+CheckerPtr rounds_due(const CheckedRun& run, Iter period, Iter late);   // no iteration goes without its average
+CheckerPtr rounds_connect(const CheckedRun& run);                       // two rounds connect all workers
+
 /// The checkers that apply to this trial.
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run);
 
