@@ -18,7 +18,7 @@ std::set<std::set<int>> sets(const Division& groups) {
 }
 
 Division by_host_of(std::vector<int> hosts) {
-  const KnobValues none;
+  const KnobValues none{};
   const Topology graph = make_topology("ring", int(hosts.size()));
   return by_host(Setting{none, graph, int(hosts.size()), hosts});
 }

@@ -74,8 +74,15 @@ TEST(LocalSgd, NeedsNoNetworkBeforeItsFirstAverage) {
 }
 
 TEST(LocalSgd, IsAtMostAPeriodAheadAndReachesIt) {
-  Cluster cluster{.nodes = 4, .slow = {{2, 1000.0}}, .topology = "ring", .iterations = 12};
+  Cluster stalled{.nodes = 4, .slow = {{2, 1000.0}}, .topology = "ring", .iterations = 12};
+  stalled.run("local_sgd", {{"period", 3}});
+  EXPECT_EQ(stalled.lead_over(0, 2), 2);
+  // Worker 1 gets the end of the average late, over the slow link from 0; the others have done a period by then.
+  Cluster cluster{.nodes = 4, .topology = "ring", .iterations = 12};
+  cluster.costs.gradient = std::chrono::milliseconds(1);
+  cluster.network.links = {{.a = 0, .b = 1, .latency = std::chrono::milliseconds(20)}};
   cluster.run("local_sgd", {{"period", 3}});
+  EXPECT_EQ(cluster.lead_over(2, 1), 3);
   EXPECT_EQ(cluster.lead_max(), 3);
   EXPECT_EQ(cluster.broken(), "");
 }
