@@ -1,6 +1,7 @@
 // Synchronous data-parallel SGD by all-reduce: every worker applies the mean of all workers' gradients.
-// Ring all-reduce: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 2009;
-// overlap with the backward pass: Li et al., "PyTorch Distributed", VLDB 2020.
+// Ring all-reduce: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 2009
+// (others: protocols/halving_doubling.h, protocols/hierarchical.h); overlap with the backward pass: Li et al., "PyTorch
+// Distributed", VLDB 2020.
 //
 // Two rules are enforced here:
 //   - a worker finishes iteration k with the mean of everybody's iteration-k gradients, the same bits everywhere: the
@@ -11,6 +12,9 @@
 #include <memory>
 
 #include "protocols/collectives.h"
+#include "protocols/groups.h"
+#include "protocols/halving_doubling.h"
+#include "protocols/hierarchical.h"
 #include "protocols/node.h"
 
 namespace hopbench {
@@ -49,12 +53,21 @@ struct Reduction {
   std::size_t reduced = 0;  // pieces of this iteration
 };
 
-void reduce_forever(Node& self, Reduction& reduction) {
+constexpr const char* kWhy = "gradients of the other workers";
+
+void reduce_forever(Node& self, const std::string& algorithm, Reduction& reduction) {
+  const Division hosts = by_host(self);
   for (;;) {
     self.until([&] { return !reduction.waiting.empty(); }, "a bucket of the gradient");
     const Reduction::Part part = std::move(reduction.waiting.front());
     reduction.waiting.pop_front();
-    ring_mean(self, self.workers(), part.k, part.mine, reduction.mean, part.offset, "gradients of the other workers");
+    if (algorithm == "halving_doubling") {
+      halving_doubling_mean(self, self.workers(), part.k, part.mine, reduction.mean, part.offset, kWhy);
+    } else if (algorithm == "hierarchical") {
+      hierarchical_mean(self, hosts, part.k, part.mine, reduction.mean, part.offset, kWhy);
+    } else {
+      ring_mean(self, self.workers(), part.k, part.mine, reduction.mean, part.offset, kWhy);
+    }
     ++reduction.reduced;
   }
 }
@@ -66,7 +79,7 @@ void allreduce(Node& self, const KnobValues& knobs) {
   const std::vector<Piece> pieces = merge(self.buckets(), knobs.flag("overlap") ? bytes / sizeof(float) : x.size());
   const auto reduction = std::make_shared<Reduction>();  // the strand outlives this body
   reduction->mean = Vec::uninitialised(x.size(), x.space());
-  self.spawn([&self, reduction] { reduce_forever(self, *reduction); });
+  self.spawn([&self, reduction, how = knobs.text("algorithm")] { reduce_forever(self, how, *reduction); });
 
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
@@ -77,17 +90,18 @@ void allreduce(Node& self, const KnobValues& knobs) {
       const auto [offset, size, last] = pieces[piece++];
       reduction->waiting.push_back({k, offset, so_far.slice(offset, size)});
     });
-    self.until([&] { return reduction->reduced == pieces.size(); }, "gradients of the other workers");
+    self.until([&] { return reduction->reduced == pieces.size(); }, kWhy);
     optimizer.step(x, share(reduction->mean), k);
     for (int worker : self.workers()) self.applied(worker, k);
     self.report(k + 1, x);
   }
 }
 
-std::vector<Edge> ring(const Setting& setting) {
-  std::vector<Edge> edges;
-  for (int r = 0; r < setting.workers && setting.workers > 1; ++r) edges.emplace_back(r, (r + 1) % setting.workers);
-  return edges;
+std::vector<Edge> links(const Setting& setting) {
+  const std::string& algorithm = setting.knobs.text("algorithm");
+  if (algorithm == "hierarchical") return hierarchical_links(by_host(setting));
+  const Group everybody = all_workers(setting);
+  return algorithm == "ring" ? ring_links(everybody) : halving_doubling_links(everybody);
 }
 
 }  // namespace
@@ -95,10 +109,15 @@ std::vector<Edge> ring(const Setting& setting) {
 const Protocol& allreduce_protocol() {
   static const Protocol protocol{
       .name = "allreduce",
-      .summary = "synchronous SGD: ring all-reduce of the gradients, overlapping the backward pass",
+      .summary = "synchronous SGD: all-reduce of the gradients, overlapping the backward pass",
       .paper = "Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations, JPDC 2009",
       .knobs =
-          {{.name = "overlap",
+          {{.name = "algorithm",
+            .fallback = "ring",
+            .choices = {"ring", "halving_doubling", "hierarchical"},
+            .meaning = "hierarchical: summed on each host, along a ring of the hosts, handed out on each host",
+            .source = "JPDC 2009, IJHPCA 2005, Jia 2018"},
+           {.name = "overlap",
             .fallback = true,
             .meaning = "reduce buckets while the backward pass goes on, as PyTorch DDP does; false: afterwards, as one",
             .source = "VLDB 2020"},
@@ -110,7 +129,7 @@ const Protocol& allreduce_protocol() {
                 "neighbouring layers are merged into buckets of at most this size (DDP: 25 MB for far larger models)",
             .source = "ours"}},
       .body = allreduce,
-      .links = ring,
+      .links = links,
       .source = Source::kMemory,
       .reading = "allreduce/ring"};
   return protocol;

@@ -221,6 +221,14 @@ void Node::close_iteration(Iter next) {
   }
 }
 
+void Node::averaged(Iter k, std::span<const int> ranks) {
+  emit({.what = EventKind::kReduced,
+        .iter = k,
+        .senders = {ranks.begin(), ranks.end()},
+        .tags = std::vector<Iter>(ranks.size(), k),
+        .weights = std::vector<float>(ranks.size(), 1.0f / static_cast<float>(ranks.size()))});
+}
+
 void Node::applied(int sender, Iter k) { emit({.what = EventKind::kApplied, .iter = k, .peer = sender}); }
 
 void Node::spent(int owner, std::int64_t tokens) {

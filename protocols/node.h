@@ -152,7 +152,10 @@ class Node {
   void operate(double bytes, const std::function<void()>& arithmetic);
 
   // --- What checkers, metrics and traces see; free of cost.
-  void enter(Iter k);                          // iteration k begins; every body calls it, from 0 on
+  void enter(Iter k);  // iteration k begins; every body calls it, from 0 on
+  /// The own vector is now the mean of these ranks' vectors of iteration k, in equal parts: worked out not by reduce,
+  /// but along a ring, say, or at a server.
+  void averaged(Iter k, std::span<const int> ranks);
   void applied(int sender, Iter k);            // a server (or owner of x) applied sender's gradient of iteration k
   void spent(int owner, std::int64_t tokens);  // took tokens from TokenQ(owner -> rank)
   void lost(Iter k, const char* why);          // own gradient of iteration k reaches no other model

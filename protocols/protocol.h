@@ -29,6 +29,7 @@ struct Setting {
   const KnobValues& knobs;
   const Topology& graph;  // of the workers
   int workers;
+  std::vector<int> host_of = {};  // worker -> host; empty: every worker on its own
 };
 
 struct Protocol {

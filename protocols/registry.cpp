@@ -20,6 +20,9 @@ const Protocol& elastic_bsp_protocol();
 const Protocol& adpsgd_protocol();
 const Protocol& sgp_protocol();
 const Protocol& choco_protocol();
+const Protocol& ds_sync_protocol();
+const Protocol& local_sgd_protocol();
+const Protocol& lasgd_protocol();
 
 std::span<const Protocol* const> protocols() {
   static const std::vector<const Protocol*> all = [] {
@@ -37,6 +40,9 @@ std::span<const Protocol* const> protocols() {
         &adpsgd_protocol(),  //
         &sgp_protocol(),  //
         &choco_protocol(),  //
+        &ds_sync_protocol(),  //
+        &local_sgd_protocol(),  //
+        &lasgd_protocol(),  //
     };
     for (const Protocol* extra : extra_protocols()) list.push_back(extra);
     return list;

@@ -97,6 +97,34 @@ Knobs draw_choco(Random& random) {
   return {{"compressor", methods[random.below(methods.size())]}, {"gamma", 0.05 + 0.9 * random.uniform()}};
 }
 
+// Hosts of any sizes, two at least, with several workers on some of them; enough entries for servers.
+void draw_hosts(Random& random, Cluster& cluster) {
+  const int hosts = 2 + int(random.below(std::uint64_t(cluster.nodes - 2)));
+  for (int r = 0; r < 2 * cluster.nodes; ++r) {
+    cluster.network.host_of.push_back(r < hosts ? r : int(random.below(std::uint64_t(hosts))));
+  }
+}
+
+Knobs draw_ds_sync(Random& random, Cluster& cluster) {
+  Knobs knobs = {{"inner", std::string(random.chance(0.5) ? "allreduce" : "ps")},
+                 {"average_at", std::string(random.chance(0.5) ? "after_step" : "before_forward")}};
+  if (random.chance(0.3)) {
+    knobs["division"] = std::string("hosts");
+    draw_hosts(random, cluster);
+  } else if (random.chance(0.5)) {
+    knobs["group_size"] = between(random, 1, cluster.nodes);
+  }
+  return knobs;
+}
+
+Knobs draw_allreduce(Random& random, Cluster& cluster) {
+  const std::vector<std::string> algorithms = {"ring", "halving_doubling", "hierarchical"};
+  if (random.chance(0.7)) draw_hosts(random, cluster);
+  return {{"algorithm", algorithms[random.below(3)]},
+          {"overlap", random.chance(0.5)},
+          {"bucket_bytes", between(random, 4, 16)}};
+}
+
 Draw draw(const std::string& protocol, std::uint64_t seed) {
   Random random({.seed = seed, .purpose = Purpose::kTest});
   Draw drawn;
@@ -106,6 +134,9 @@ Draw draw(const std::string& protocol, std::uint64_t seed) {
   draw_world(random, drawn.cluster);
   if (protocol == "hop") drawn.knobs = draw_hop(random, drawn.cluster);
   if (protocol == "dpsgd") drawn.knobs = {{"form", std::string(random.chance(0.5) ? "parallel" : "serial")}};
+  if (protocol == "allreduce") drawn.knobs = draw_allreduce(random, drawn.cluster);
+  if (protocol == "ds_sync") drawn.knobs = draw_ds_sync(random, drawn.cluster);
+  if (protocol == "local_sgd") drawn.knobs["period"] = between(random, 1, 6);
   if (protocol == "ps_ssp") drawn.knobs["staleness"] = between(random, 0, 4);
   if (protocol == "dssp") {
     drawn.knobs["s_l"] = between(random, 0, 3);

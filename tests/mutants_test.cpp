@@ -47,6 +47,12 @@ HB_MUTANT(push_not_awaited, sgp)
 HB_MUTANT(consensus_unbalanced, choco)
 HB_MUTANT(difference_not_sent, choco)
 HB_MUTANT(difference_not_awaited, choco)
+HB_MUTANT(groups_not_shuffled, ds_sync)
+HB_MUTANT(round_forgotten, ds_sync)
+HB_MUTANT(group_incomplete, ds_sync)
+HB_MUTANT(period_too_long, local_sgd)
+HB_MUTANT(correction_forgotten, lasgd)
+HB_MUTANT(member_left_out, allreduce)
 
 namespace {
 
@@ -55,6 +61,7 @@ struct Case {
   const Protocol& (*mutant)();
   Knobs knobs;
   std::vector<std::string> caught_by;
+  std::vector<int> hosts = {};
 };
 
 // For what a test prints: not the bytes.
@@ -65,6 +72,8 @@ const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
 const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
 const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
 const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
+const Knobs kServers = {{"inner", "ps"}};
+const Knobs kHierarchical = {{"algorithm", "hierarchical"}};
 
 std::vector<Case> cases() {
   using namespace mutants;  // NOLINT: a table
@@ -105,6 +114,12 @@ std::vector<Case> cases() {
       {"consensus_unbalanced", consensus_unbalanced::choco_protocol, {}, {"consensus_kept"}},
       {"difference_not_sent", difference_not_sent::choco_protocol, {}, {"updates_sent"}},
       {"difference_not_awaited", difference_not_awaited::choco_protocol, {}, {"lead_bound"}},
+      {"groups_not_shuffled", groups_not_shuffled::ds_sync_protocol, {}, {"rounds_connect"}},
+      {"round_forgotten", round_forgotten::ds_sync_protocol, {}, {"round_matrix", "rounds_due"}},
+      {"group_incomplete", group_incomplete::ds_sync_protocol, kServers, {"heard"}},
+      {"period_too_long", period_too_long::local_sgd_protocol, {}, {"round_matrix", "rounds_due"}},
+      {"correction_forgotten", correction_forgotten::lasgd_protocol, {}, {"round_matrix"}},
+      {"member_left_out", member_left_out::allreduce_protocol, kHierarchical, {"heard"}, {0, 0, 0, 0, 1, 1, 1, 1}},
   };
 }
 
@@ -122,6 +137,7 @@ Cluster uneven() {
 
 TEST_P(Mutants, AreCaught) {
   Cluster cluster = uneven();
+  cluster.network.host_of = GetParam().hosts;
   cluster.run(std::string(GetParam().mutant().name), GetParam().knobs);
   EXPECT_EQ(cluster.broken(), "") << "the protocol as it is";
   try {

@@ -30,6 +30,10 @@ std::vector<Variant> variants() {
   all.push_back({"sgp_overlap", "sgp", {{"peers", 2}, {"overlap", 2}}});
   all.push_back({"sgp_topology", "sgp", {{"graph", "topology"}}});
   all.push_back({"choco_top_k", "choco", {{"compressor", "top_k"}, {"share", 0.25}, {"gamma", 0.2}}});
+  all.push_back({"allreduce_halving_doubling", "allreduce", {{"algorithm", "halving_doubling"}}});
+  all.push_back({"allreduce_hierarchical", "allreduce", {{"algorithm", "hierarchical"}}});
+  all.push_back({"ds_sync_servers", "ds_sync", {{"inner", "ps"}, {"average_at", "before_forward"}}});
+  all.push_back({"local_sgd_every_step", "local_sgd", {{"period", 1}}});
   return all;
 }
 

@@ -44,6 +44,12 @@ CheckerPtr pair_sum(const CheckedRun& run);        // AD-PSGD: an exchange keeps
 CheckerPtr push_sum(const CheckedRun& run);        // SGP: what is pushed is taken whole, weights are positive
 CheckerPtr consensus_kept(const CheckedRun& run);  // CHOCO-SGD: the weights of each public model sum to 0
 
+// Of all-reduce and of averages within groups
+CheckerPtr heard(const CheckedRun& run);                                // whose vectors can be in an average
+CheckerPtr round_matrix(const CheckedRun& run, Iter first, Iter step);  // each worker in one group a round
+CheckerPtr rounds_due(const CheckedRun& run, Iter period, Iter late);   // no iteration goes without its average
+CheckerPtr rounds_connect(const CheckedRun& run);                       // two rounds connect all workers
+
 /// The checkers that apply to this trial.
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run);
 

@@ -57,6 +57,23 @@ Iter sgp_lead(const CheckedRun& run) {
   return overlap + 1 + (turns - 1) * (1 + turns * rounds);
 }
 
+// The lead in DS-Sync is at most as many iterations as there are rounds from one worker to all others: two on a
+// complete grid. Elsewhere a short row or column may have to be left by another one: four.
+Iter ds_sync_lead(const CheckedRun& run) {
+  const int n = run.workers, size = int(run.integer("group_size"));
+  bool complete = size > 0 && n % size == 0;
+  for (int d = 2; d < n && size == 0; ++d) complete = complete || n % d == 0;
+  return complete && run.text("division") == "grid" ? 2 : 4;
+}
+
+// Averages of models within groups: in every `period`-th iteration, `late` iterations after the step.
+void add_rounds(const CheckedRun& run, Iter period, Iter late, std::vector<CheckerPtr>& list) {
+  list.push_back(heard(run));
+  list.push_back(mean_kept(run));
+  list.push_back(round_matrix(run, period - 1, period));
+  list.push_back(rounds_due(run, period, late));
+}
+
 }  // namespace
 
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
@@ -64,8 +81,25 @@ std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
   list.push_back(delivery(run));
   list.push_back(enter_order(run));
   if (run.protocol == "hop" || run.protocol == "dpsgd") add_gossip(run, list);
-  if (run.protocol == "allreduce") list.push_back(lead_bound(run, 1));
-  if (run.servers > 0 && run.protocol != "ps_backup") list.push_back(push_applied(run));
+  if (run.protocol == "allreduce") {
+    list.push_back(lead_bound(run, 1));
+    list.push_back(heard(run));
+  }
+  if (run.protocol == "ds_sync") {
+    add_rounds(run, 1, run.text("average_at") == "before_forward" ? 1 : 0, list);
+    list.push_back(rounds_connect(run));
+    list.push_back(lead_bound(run, ds_sync_lead(run)));
+  }
+  if (run.protocol == "local_sgd") {
+    add_rounds(run, run.integer("period"), 0, list);
+    list.push_back(lead_bound(run, run.integer("period")));
+  }
+  if (run.protocol == "lasgd") {  // its rounds have nothing to do with its iterations
+    list.push_back(heard(run));
+    list.push_back(mean_kept(run));
+    list.push_back(round_matrix(run, 0, 1));
+  }
+  if (run.servers > 0 && run.protocol != "ds_sync" && run.protocol != "ps_backup") list.push_back(push_applied(run));
   if (run.protocol == "ps_bsp") {
     list.push_back(lead_bound(run, 1));
     list.push_back(bsp_round(run));

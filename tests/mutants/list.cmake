@@ -135,3 +135,23 @@ mutant(difference_not_sent "choco" "self.send(peer, kParams, k, q);" "if (peer !
 
 # CHOCO-SGD: a worker does not wait for its neighbours' differences.
 mutant(difference_not_awaited "choco" "int(neighbours.size())," "0,")
+# DS-Sync: the groups never change.
+mutant(groups_not_shuffled "ds_sync" "static_cast<std::size_t>(round) % rounds.size()"
+       "static_cast<std::size_t>(0 * round)")
+
+# DS-Sync: in one iteration nobody averages.
+mutant(round_forgotten "ds_sync" "if (!before_forward) synchronise(k);" "if (!before_forward && k != 3) synchronise(k);")
+
+# DS-Sync at servers: an answer that lacks one member's model.
+mutant(group_incomplete "groups;ds_sync" "self.gather(group, static_cast<int>(group.size()),"
+       "self.gather(group, static_cast<int>(group.size()) - 1,")
+
+# Local SGD: one local step too many before an average.
+mutant(period_too_long "local_sgd" "(k + 1) % period == 0" "(k + 1) % (period + 1) == 0")
+
+# LASGD: one mean is never taken in.
+mutant(correction_forgotten "lasgd" "if (round.number < 0) return;" "if (round.number < 0 || round.number == 3) return;")
+
+# Hierarchical: a host's leader does not wait for one of its workers.
+mutant(member_left_out "hierarchical;allreduce" "if (member != leader) terms.push_back("
+       "if (member != leader && (k != 3 || member != here.back())) terms.push_back(")
