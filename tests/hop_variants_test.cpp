@@ -74,11 +74,12 @@ TEST(HopCheckReceiver, SendsLessAndChangesNothingElse) {
   const Knobs checked[] = {{{"backup", 1}, {"max_ig", 5}},
                            {{"backup", 1}, {"max_ig", 5}, {"form", std::string("serial")}},
                            {{"backup", 1}, {"max_ig", 5}, {"max_jump", 3}}};
-  for (Knobs knobs : checked) {
+  for (const Knobs& plain : checked) {
     for (Cluster always : {uneven(), directed()}) {
       always.instant_network = true;
       Cluster checking = always;
-      always.run("hop", knobs);
+      always.run("hop", plain);
+      Knobs knobs = plain;
       knobs["check_receiver"] = true;
       checking.run("hop", knobs);
       EXPECT_EQ(checking.broken(), "");

@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "protocols/topology.h"
 #include "suites/keys.h"
 
 namespace hopbench {
