@@ -52,13 +52,14 @@ TEST(HopDecision, H3_ACreditThatIsReadTooLowOnlyShortensAJump) {
   cluster.network.latency = std::chrono::milliseconds(25);
   cluster.run("hop", kJumps);
   EXPECT_EQ(cluster.broken(), "");  // token_count counts what is on its way
+  const Topology graph = cluster.graph();
   std::vector<Iter> at(8, 0);
   int jumps = 0, shorter = 0;
   for (const Event& event : before_the_end(cluster)) {
     if (event.what != EventKind::kEnter) continue;
     const Iter stride = event.iter - at[std::size_t(event.rank)];
     Iter least = 1000;
-    for (int o : cluster.graph().out(event.rank)) least = std::min(least, at[std::size_t(o)]);
+    for (int o : graph.out(event.rank)) least = std::min(least, at[std::size_t(o)]);
     const Iter behind = least - at[std::size_t(event.rank)];
     if (stride > 1) {
       ++jumps;

@@ -13,8 +13,9 @@ using namespace hop_events;  // NOLINT: the language of these tests
 class TokensInHand {
  public:
   TokensInHand(const Cluster& cluster, Iter max_ig) : max_ig_(max_ig) {
+    const Topology graph = cluster.graph();
     for (int i = 0; i < cluster.nodes; ++i) {
-      for (int owner : cluster.graph().out(i)) here_[{i, owner}] = max_ig;
+      for (int owner : graph.out(i)) here_[{i, owner}] = max_ig;
     }
   }
   void on(const Event& event) {
