@@ -127,6 +127,9 @@ TEST(UpdatesSent, MissesOne) {
   EXPECT_FALSE(twice.enter(0, 0).send(0, 1, kParamsKind, 0).send(0, 1, kParamsKind, 0).ok());
   Stream wrong_tag(updates_sent(ring(3)));
   EXPECT_FALSE(wrong_tag.enter(0, 0).send(0, 1, kParamsKind, 1).ok());
+  Stream checks(updates_sent(with(ring(3), "check_receiver", true)));
+  EXPECT_TRUE(checks.enter(1, 1).enter(0, 0).send(0, 2, kParamsKind, 0).enter(0, 1).ok());
+  EXPECT_FALSE(checks.send(0, 2, kParamsKind, 1).enter(0, 2).ok());  // rank 1 may still use it
 }
 
 TEST(Quorum, IsEveryNeighbourButTheBackup) {
@@ -200,6 +203,8 @@ TEST(ReduceWeights, AreEqualWithoutStaleness) {
   EXPECT_TRUE(good.enter(0, 0).reduce(0, 0, {0, 1, 3}, {0, 0, 0}).ok());
   // The divisor counts one update that is not there.
   EXPECT_FALSE(good.reduce(0, 0, {0, 1}, {0, 0}, {1.0f / 3, 1.0f / 3}).ok());
+  Stream order(reduce_weights(ring(4)));
+  EXPECT_FALSE(order.enter(0, 0).reduce(0, 0, {1, 3, 0}, {0, 0, 0}).ok());
 }
 
 TEST(MeanKept, NeedsDoublyStochasticWeights) {

@@ -83,6 +83,7 @@ Knobs draw_hop(Random& random, const Cluster& cluster) {
     knobs["skip_trigger"] = between(random, 1, 3);
     knobs["skip_keep_self"] = random.chance(0.5);
   }
+  if (tokens) knobs["check_receiver"] = random.chance(0.3);
   return knobs;
 }
 

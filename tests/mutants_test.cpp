@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/cluster.h"
+#include "tests/hop_events.h"
+#include "tests/replay.h"
 
 namespace hopbench {
 
@@ -25,6 +27,16 @@ HB_MUTANT(wrong_divisor, dpsgd)
 HB_MUTANT(update_not_sent, dpsgd)
 HB_MUTANT(acknowledgement_not_awaited, hop)
 HB_MUTANT(acknowledged_too_early, hop)
+HB_MUTANT(own_model_after_jump, hop)
+HB_MUTANT(jump_averages_too_early, hop)
+HB_MUTANT(jump_not_announced, hop)
+HB_MUTANT(jump_past_the_end, hop)
+HB_MUTANT(jump_too_soon, hop)
+HB_MUTANT(momentum_lost_in_jump, hop)
+HB_MUTANT(token_missing_at_the_start, hop)
+HB_MUTANT(tokens_of_the_finished_awaited, hop)
+HB_MUTANT(receiver_taken_for_past, hop)
+HB_MUTANT(sum_in_another_order, hop)
 HB_MUTANT(bucket_not_awaited, allreduce)
 HB_MUTANT(bsp_off_by_one, ps_bsp)
 HB_MUTANT(ssp_off_by_one, ps_ssp)
@@ -56,12 +68,36 @@ HB_MUTANT(member_left_out, allreduce)
 
 namespace {
 
+// One slow rank and some luck: every rule is put to the test.
+Cluster uneven() {
+  Cluster cluster{.nodes = 8, .slow = {{3, 6.0}}, .topology = "ring", .iterations = 30};
+  cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 4.0, .probability = 0.2});
+  cluster.costs.vector_bytes_per_s = 1e6;
+  return cluster;
+}
+
+Cluster with_momentum() {
+  Cluster cluster = uneven();
+  cluster.optimizer.momentum = 0.9f;
+  cluster.keep_events = true;
+  return cluster;
+}
+
+// The slow rank leaves first, far behind the others.
+Cluster on_credits() {
+  Cluster cluster = uneven();
+  cluster.credits = 120;
+  return cluster;
+}
+
 struct Case {
   const char* name;
   const Protocol& (*mutant)();
   Knobs knobs;
   std::vector<std::string> caught_by;
   std::vector<int> hosts = {};
+  std::vector<std::string> caught_by;  // checkers; "deadlock"; "replay" (tests/replay.h)
+  Cluster (*cluster)() = uneven;
 };
 
 // For what a test prints: not the bytes.
@@ -69,6 +105,8 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 const Knobs kBackup = {{"backup", 1}, {"max_ig", 3}};
 const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
+const Knobs kPatient = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}, {"skip_trigger", 3}};
+const Knobs kChecking = {{"backup", 1}, {"max_ig", 3}, {"check_receiver", true}};
 const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
 const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
 const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
@@ -92,6 +130,20 @@ std::vector<Case> cases() {
       {"update_not_sent", update_not_sent::dpsgd_protocol, {}, {"updates_sent"}},
       {"acknowledgement_not_awaited", acknowledgement_not_awaited::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
       {"acknowledged_too_early", acknowledged_too_early::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
+      {"own_model_after_jump", own_model_after_jump::hop_protocol, kJumps, {"quorum"}},
+      {"jump_averages_too_early", jump_averages_too_early::hop_protocol, kJumps, {"quorum"}},
+      {"jump_not_announced", jump_not_announced::hop_protocol, kJumps, {"deadlock"}, hop_events::directed},
+      {"jump_past_the_end", jump_past_the_end::hop_protocol, kJumps, {"enter_order"}},
+      {"jump_too_soon", jump_too_soon::hop_protocol, kPatient, {"jump_bound"}},
+      {"momentum_lost_in_jump", momentum_lost_in_jump::hop_protocol, kJumps, {"replay"}, with_momentum},
+      {"token_missing_at_the_start", token_missing_at_the_start::hop_protocol, kBackup, {"token_count"}},
+      {"tokens_of_the_finished_awaited",
+       tokens_of_the_finished_awaited::hop_protocol,
+       kJumps,
+       {"deadlock"},
+       on_credits},
+      {"receiver_taken_for_past", receiver_taken_for_past::hop_protocol, kChecking, {"updates_sent"}},
+      {"sum_in_another_order", sum_in_another_order::hop_protocol, {}, {"reduce_weights"}},
       {"bucket_not_awaited", bucket_not_awaited::allreduce_protocol, {}, {"lead_bound"}},
       {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
       {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
@@ -127,26 +179,23 @@ class Mutants : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(Planted, Mutants, testing::ValuesIn(cases()),
                          [](const auto& param) { return std::string(param.param.name); });
 
-// One slow rank and some luck: every rule is put to the test.
-Cluster uneven() {
-  Cluster cluster{.nodes = 8, .slow = {{3, 6.0}}, .topology = "ring", .iterations = 30};
-  cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 4.0, .probability = 0.2});
-  cluster.costs.vector_bytes_per_s = 1e6;
-  return cluster;
-}
-
 TEST_P(Mutants, AreCaught) {
   Cluster cluster = uneven();
   cluster.network.host_of = GetParam().hosts;
+  Cluster cluster = GetParam().cluster();
   cluster.run(std::string(GetParam().mutant().name), GetParam().knobs);
   EXPECT_EQ(cluster.broken(), "") << "the protocol as it is";
+  std::string error;
   try {
     cluster.run(GetParam().mutant(), GetParam().knobs);
-  } catch (const Error&) {
-    // Some end in a deadlock as well; what the checkers saw until then counts.
+  } catch (const Error& thrown) {
+    error = thrown.what();  // some end in a deadlock as well; what the checkers saw until then counts
   }
-  for (const std::string& checker : GetParam().caught_by) {
-    EXPECT_TRUE(cluster.caught_by(checker)) << checker << " saw nothing; all that was seen:\n" << cluster.broken();
+  for (const std::string& by : GetParam().caught_by) {
+    const bool caught = by == "deadlock" ? error.find("deadlock") != std::string::npos
+                        : by == "replay" ? !replayed(cluster, GetParam().knobs).empty()
+                                         : cluster.caught_by(by);
+    EXPECT_TRUE(caught) << by << " saw nothing; all that was seen:\n" << cluster.broken() << error;
   }
 }
 

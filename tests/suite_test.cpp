@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "protocols/topology.h"
 #include "suites/keys.h"
 
 namespace hopbench {
@@ -309,6 +310,18 @@ TEST(Resolved, GivesTheSameTrialsOfEverySuiteThatComesWithTheProgram) {
     }
   }
   EXPECT_GE(suites, 4);
+}
+
+// Hop's three placements of 8 workers on 3 machines: graphs with the gaps that are recalled of them.
+TEST(Shipped, PlacementsHaveTheSpectralGapsTheyAreNamedFor) {
+  std::set<std::string> measures;
+  for (const TrialSpec& t : load_suite(std::string(HB_SOURCE_DIR) + "/suites/hop_placements.toml", {}).trials) {
+    if (!measures.insert(t.measure).second) continue;
+    EXPECT_EQ(t.network.host_of, (std::vector<int>{0, 0, 0, 1, 1, 1, 2, 2}));
+    const double gap = Topology(t.topology, t.workers(), t.edges).spectral_gap();
+    EXPECT_NEAR(gap, std::stod(t.measure.substr(std::string("gap ").size())), 5e-5) << t.measure;
+  }
+  EXPECT_EQ(measures, (std::set<std::string>{"gap 0.6667", "gap 0.2682", "gap 0.2688"}));
 }
 
 TEST(Notes, SayWhatAReaderMustKnow) {

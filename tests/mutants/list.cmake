@@ -58,6 +58,38 @@ mutant(acknowledged_too_early "acknowledged;hop" [==[
     outgoing.acknowledge(k);
     x = average(self, k, std::move(terms));]==])
 
+# After a jump the worker's own model is averaged though it should be absent.
+mutant(own_model_after_jump "updates;hop" "set.keep_self || terms.empty()" "set.keep_self || terms.size() < 99")
+
+# After a jump the updates of an iteration too early are averaged.
+mutant(jump_averages_too_early "updates;hop" "receive_after_jump(k - 1," "receive_after_jump(k - 2,")
+
+# On a directed graph nobody is told of a jump.
+mutant(jump_not_announced "updates;hop" "updates.announce_jump(k);" "")
+
+# A jump may pass the last iteration.
+mutant(jump_past_the_end "tokens;hop" "self.end() - 1 - k" "self.end() - k")
+
+# A worker jumps before it is far enough behind.
+mutant(jump_too_soon "tokens;hop" "behind < set.skip_trigger" "behind + 1 < set.skip_trigger")
+
+# A jump resets the momentum.
+mutant(momentum_lost_in_jump "updates;hop" "updates.announce_jump(k);"
+       "updates.announce_jump(k); optimizer = self.optimizer(x.size());")
+
+# A queue starts with one token less.
+mutant(token_missing_at_the_start "tokens;hop" "here_[owner] = max_ig;" "here_[owner] = max_ig - 1;")
+
+# Who has finished still owes tokens.
+mutant(tokens_of_the_finished_awaited "tokens;hop" "queue.second >= n || !self_.present(queue.first)"
+       "queue.second >= n")
+
+# A receiver in the same iteration is taken for one that is past it.
+mutant(receiver_taken_for_past "tokens;hop" "tokens.not_past(k + set.staleness" "tokens.not_past(k - 1 + set.staleness")
+
+# Sums go by descending sender.
+mutant(sum_in_another_order "collectives;hop" "a.sender < b.sender" "a.sender > b.sender")
+
 # All-reduce: a worker goes on before its last bucket is reduced.
 mutant(bucket_not_awaited "allreduce" "reduction->reduced == pieces.size()" "reduction->reduced + 1 >= pieces.size()")
 
