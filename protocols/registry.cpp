@@ -13,17 +13,26 @@ const Protocol& hop_protocol();
 const Protocol& ps_bsp_protocol();
 const Protocol& ps_asp_protocol();
 const Protocol& ps_ssp_protocol();
+const Protocol& selsync_protocol();
+const Protocol& sync_switch_protocol();
+const Protocol& dbw_protocol();
 
 std::span<const Protocol* const> protocols() {
   static const std::vector<const Protocol*> all = [] {
     std::vector<const Protocol*> list = {
         &allreduce_protocol(),  //
-        &dpsgd_protocol(),     &hop_protocol(), &ps_bsp_protocol(), &ps_asp_protocol(), &ps_ssp_protocol(),
+        &dpsgd_protocol(),     &hop_protocol(),     &ps_bsp_protocol(),      &ps_asp_protocol(),
+        &ps_ssp_protocol(),    &selsync_protocol(), &sync_switch_protocol(), &dbw_protocol(),
     };
     for (const Protocol* extra : extra_protocols()) list.push_back(extra);
     return list;
   }();
   return all;
+}
+
+bool in_lockstep(const Protocol& protocol, const KnobValues& knobs) {
+  const Control control = protocol.control == nullptr ? Control::kLockstep : protocol.control(knobs);
+  return control == Control::kLockstep || control == Control::kLockstepByValues;
 }
 
 bool is_experimental(const Protocol& protocol, const KnobValues& knobs) {

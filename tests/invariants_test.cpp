@@ -85,6 +85,19 @@ Knobs draw_hop(Random& random, const Cluster& cluster) {
   return knobs;
 }
 
+Knobs draw_selsync(Random& random) {
+  const double deltas[] = {0, 0.05, 0.3, 1e9};
+  return {{"window", between(random, 1, 6)}, {"delta", deltas[random.below(4)]}};
+}
+
+Knobs draw_sync_switch(Random& random) {
+  const double fractions[] = {0, 0.2, random.uniform(), 1};
+  return {{"fraction", fractions[random.below(4)]},
+          {"online", std::string(random.chance(0.5) ? "greedy" : "off")},
+          {"patience", between(random, 1, 4)},
+          {"momentum", std::string(random.chance(0.5) ? "keep" : "reset")}};
+}
+
 Draw draw(const std::string& protocol, std::uint64_t seed) {
   Random random({.seed = seed, .purpose = Purpose::kTest});
   Draw drawn;
@@ -94,13 +107,16 @@ Draw draw(const std::string& protocol, std::uint64_t seed) {
   draw_world(random, drawn.cluster);
   if (protocol == "hop") drawn.knobs = draw_hop(random, drawn.cluster);
   if (protocol == "dpsgd") drawn.knobs = {{"form", std::string(random.chance(0.5) ? "parallel" : "serial")}};
+  if (protocol == "selsync") drawn.knobs = draw_selsync(random);
+  if (protocol == "sync_switch") drawn.knobs = draw_sync_switch(random);
+  if (protocol == "dbw") drawn.knobs = {{"window", between(random, 1, 5)}};
   if (protocol == "ps_ssp") drawn.knobs["staleness"] = between(random, 0, 4);
-  if (protocol.rfind("ps_", 0) == 0) drawn.knobs["servers"] = between(random, 1, 3);
+  if (protocol.rfind("ps_", 0) == 0 || protocol == "sync_switch") drawn.knobs["servers"] = between(random, 1, 3);
   const Protocol& found = find_protocol(protocol);
   KnobValues values(found.knobs);
   for (const auto& [name, value] : drawn.knobs) values.set(found.knobs, name, value);
-  const bool lockstep = found.control == nullptr || found.control(values) == Control::kLockstep;
-  if (!lockstep && random.chance(0.4)) drawn.cluster.credits = between(random, 10, 20) * drawn.cluster.nodes;
+  if (!in_lockstep(found, values) && random.chance(0.4))
+    drawn.cluster.credits = between(random, 10, 20) * drawn.cluster.nodes;
   return drawn;
 }
 

@@ -113,7 +113,8 @@ TEST(Registry, KnobsHaveDistinctNamesMeaningsAndDefaultsInRange) {
 }
 
 TEST(Registry, ProtocolsAreFoundByName) {
-  for (const char* name : {"allreduce", "dpsgd", "hop", "ps_bsp", "ps_asp", "ps_ssp"}) {
+  for (const char* name :
+       {"allreduce", "dpsgd", "hop", "ps_bsp", "ps_asp", "ps_ssp", "selsync", "sync_switch", "dbw"}) {
     EXPECT_EQ(find_protocol(name).name, name);
   }
   try {

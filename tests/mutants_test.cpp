@@ -29,6 +29,12 @@ HB_MUTANT(bucket_not_awaited, allreduce)
 HB_MUTANT(bsp_off_by_one, ps_bsp)
 HB_MUTANT(ssp_off_by_one, ps_ssp)
 HB_MUTANT(push_forgotten, ps_asp)
+HB_MUTANT(own_flag_only, selsync)
+HB_MUTANT(flag_kept_back, selsync)
+HB_MUTANT(switch_apart, sync_switch)
+HB_MUTANT(round_cut_short, sync_switch)
+HB_MUTANT(backup_off_by_one, dbw)
+HB_MUTANT(late_gradient_used, dbw)
 HB_MUTANT(iteration_not_entered, dpsgd)
 
 namespace {
@@ -46,6 +52,8 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 const Knobs kBackup = {{"backup", 1}, {"max_ig", 3}};
 const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
 const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
+const Knobs kFlags = {{"window", 3}, {"delta", 0.15}};
+const Knobs kHalf = {{"fraction", 0.5}};
 const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
 
 std::vector<Case> cases() {
@@ -69,6 +77,12 @@ std::vector<Case> cases() {
       {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
       {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
       {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
+      {"own_flag_only", own_flag_only::selsync_protocol, kFlags, {"sync_on_flag"}},
+      {"flag_kept_back", flag_kept_back::selsync_protocol, kFlags, {"sync_on_flag"}},
+      {"switch_apart", switch_apart::sync_switch_protocol, kHalf, {"one_switch"}},
+      {"round_cut_short", round_cut_short::sync_switch_protocol, kHalf, {"one_switch"}},
+      {"backup_off_by_one", backup_off_by_one::dbw_protocol, {}, {"backup_update"}},
+      {"late_gradient_used", late_gradient_used::dbw_protocol, {}, {"backup_update"}},
       {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
   };
 }

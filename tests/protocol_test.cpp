@@ -25,6 +25,10 @@ std::vector<Variant> variants() {
   all.push_back({"hop_skipping", "hop", {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}}});
   all.push_back({"hop_notify_ack", "hop", {{"gap_control", "notify_ack"}, {"form", "serial"}}});
   all.push_back({"ps_ssp_one_server", "ps_ssp", {{"staleness", 1}, {"servers", 1}}});
+  all.push_back({"selsync_short_window", "selsync", {{"window", 3}, {"delta", 0.2}}});
+  all.push_back({"sync_switch_half", "sync_switch", {{"fraction", 0.5}, {"servers", 2}}});
+  all.push_back({"sync_switch_online", "sync_switch", {{"fraction", 1.0}, {"online", "greedy"}, {"servers", 2}}});
+  all.push_back({"dbw_short_window", "dbw", {{"window", 1}}});
   return all;
 }
 
@@ -32,7 +36,7 @@ bool lockstep(const Variant& variant) {
   const Protocol& protocol = find_protocol(variant.protocol);
   KnobValues values(protocol.knobs);
   for (const auto& [name, value] : variant.knobs) values.set(protocol.knobs, name, value);
-  return protocol.control == nullptr || protocol.control(values) == Control::kLockstep;
+  return in_lockstep(protocol, values);
 }
 
 // Those whose ranks may do different amounts of work.

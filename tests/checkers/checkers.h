@@ -35,6 +35,11 @@ CheckerPtr ssp_bound(const CheckedRun& run);     // push counts differ by at mos
 CheckerPtr bsp_round(const CheckedRun& run);     // n gradients, one a worker, make an update
 CheckerPtr push_applied(const CheckedRun& run);  // updates = pushes
 
+// Of protocols that switch or choose by themselves
+CheckerPtr sync_on_flag(const CheckedRun& run);   // SelSync: all average where a flag is raised, nobody elsewhere
+CheckerPtr one_switch(const CheckedRun& run);     // Sync-Switch: rounds, then single gradients, all servers alike
+CheckerPtr backup_update(const CheckedRun& run);  // DBW: exactly k_t gradients of version t make an update
+
 /// The checkers that apply to this trial.
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run);
 

@@ -31,7 +31,7 @@ std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
   list.push_back(enter_order(run));
   if (run.protocol == "hop" || run.protocol == "dpsgd") add_gossip(run, list);
   if (run.protocol == "allreduce") list.push_back(lead_bound(run, 1));
-  if (run.servers > 0) list.push_back(push_applied(run));
+  if (run.servers > 0 && run.protocol != "dbw") list.push_back(push_applied(run));
   if (run.protocol == "ps_bsp") {
     list.push_back(lead_bound(run, 1));
     list.push_back(bsp_round(run));
@@ -40,6 +40,12 @@ std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
     list.push_back(lead_bound(run, run.integer("staleness") + 1));
     list.push_back(ssp_bound(run));
   }
+  if (run.protocol == "selsync") {
+    list.push_back(lead_bound(run, 1));
+    list.push_back(sync_on_flag(run));
+  }
+  if (run.protocol == "sync_switch") list.push_back(one_switch(run));
+  if (run.protocol == "dbw") list.push_back(backup_update(run));
   return list;
 }
 
