@@ -52,6 +52,11 @@ Iter Node::end() const {
   return options_.stop.credits != nullptr ? std::numeric_limits<Iter>::max() : options_.stop.iterations;
 }
 
+std::int64_t Node::total_iterations() const {
+  return options_.stop.credits != nullptr ? options_.stop.credits->total()
+                                          : options_.stop.iterations * options_.workers;
+}
+
 Random Node::random(Purpose purpose, Iter k) const {
   return Random(RandomKey{options_.seed, options_.repeat, purpose, rank, k});
 }

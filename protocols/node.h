@@ -114,6 +114,8 @@ class Node {
   bool running(Iter k);
   /// The first iteration that no rank runs; the largest Iter where credits decide.
   Iter end() const;
+  /// Of all workers together, as the stop rule has it: what "a fraction of the run" is a fraction of.
+  std::int64_t total_iterations() const;
   Random random(Purpose purpose, Iter k) const;
 
   // --- Messages. A wait throws Error naming the rank once somebody died, unless the protocol continues.

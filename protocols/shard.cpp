@@ -24,16 +24,18 @@ Slice slice_of(std::size_t size, std::size_t i, std::size_t n) {
 Shard::Shard(Node& self)
     : self_(self), w_(own_slice(self)), optimizer_(self.optimizer(w_.size())), pushed_(self.workers().size(), 0) {}
 
-void Shard::apply(const Message& push) {
-  optimizer_.step(w_, push.body, push.iter);
+void Shard::apply(const Message& push, double scale) {
+  optimizer_.step(w_, push.body, push.iter, scale);
   count(push);
 }
 
-void Shard::apply_mean(Iter k, const std::vector<Message>& pushes) {
+Vec Shard::apply_mean(Iter k, const std::vector<Message>& pushes) {
   auto terms = terms_of(pushes);
   for (Term& term : terms) term.tag = k;  // whatever its worker's own count is
-  optimizer_.step(w_, share(average(self_, k, std::move(terms))), k);
+  Vec mean = average(self_, k, std::move(terms));
+  optimizer_.step(w_, share(mean), k);
   for (const Message& push : pushes) count(push);
+  return mean;
 }
 
 void Shard::answer(int worker, Iter k, Words words) { self_.send(worker, kWeights, k, share(w_), words); }

@@ -18,11 +18,17 @@ class Shard {
  public:
   explicit Shard(Node& self);
 
-  void apply(const Message& push);
+  /// One step with one gradient; the learning rate is multiplied by `scale`.
+  void apply(const Message& push, double scale = 1.0);
   /// Update k: one step with the mean of gradients that are all of the weights as they are, summed by ascending worker.
-  void apply_mean(Iter k, const std::vector<Message>& pushes);
+  /// Returns that mean.
+  Vec apply_mean(Iter k, const std::vector<Message>& pushes);
   /// Sends the weights as they are, as the answer to worker's push of iteration k.
   void answer(int worker, Iter k, Words words = {});
+
+  float learning_rate(Iter k) const { return optimizer_.learning_rate(k); }
+  /// The optimizer's state is what it was at the start.
+  void forget_momentum() { optimizer_ = self_.optimizer(w_.size()); }
 
   Iter pushed(int worker) const { return pushed_[static_cast<std::size_t>(worker)]; }
   /// The fewest gradients of a worker that is still there, and the most.

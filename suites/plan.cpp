@@ -69,10 +69,9 @@ Plan make_plan(const TrialSpec& spec) {
   plan.host_of = hosts_of(spec, plan.workers, plan.servers);
   plan.run_in = run_in_of(spec);
   const int batch = spec.workload.batch;
-  const bool lockstep = plan.protocol->control == nullptr || plan.protocol->control(spec.knobs) == Control::kLockstep;
   if (spec.stop.kind == StopSpec::Kind::kIterations) {
     plan.iterations = plan.run_in + spec.stop.amount;
-  } else if (lockstep) {
+  } else if (in_lockstep(*plan.protocol, spec.knobs)) {
     plan.iterations = divided_up(spec.stop.amount, std::int64_t{batch} * plan.workers);
   } else {
     plan.credits = divided_up(spec.stop.amount, batch);

@@ -304,6 +304,9 @@ TEST(MakeCheckers, ChoosesByConfiguration) {
   CheckedRun real = ring(4);
   real.virtual_time = false;
   EXPECT_EQ(names(real), (Names{"delivery", "enter_order", "gap_bound", "updates_sent", "quorum", "reduce_weights"}));
+  EXPECT_EQ(names({.protocol = "selsync"}), (Names{"delivery", "enter_order", "lead_bound", "sync_on_flag"}));
+  EXPECT_EQ(names(servers("sync_switch", 4)), (Names{"delivery", "enter_order", "push_applied", "one_switch"}));
+  EXPECT_EQ(names(servers("dbw", 4)), (Names{"delivery", "enter_order", "backup_update"}));
   EXPECT_EQ(names(servers("ps_bsp", 4)), (Names{"delivery", "enter_order", "push_applied", "lead_bound", "bsp_round"}));
 }
 

@@ -15,6 +15,8 @@ static_assert(checkers::kAckKind == static_cast<std::uint16_t>(kAck));
 static_assert(checkers::kPushKind == static_cast<std::uint16_t>(kPush));
 static_assert(checkers::kPullKind == static_cast<std::uint16_t>(kPull));
 static_assert(checkers::kWeightsKind == static_cast<std::uint16_t>(kWeights));
+static_assert(checkers::kReduceScatterKind == static_cast<std::uint16_t>(kReduceScatter));
+static_assert(checkers::kRequestKind == static_cast<std::uint16_t>(kRequest));
 static_assert(checkers::kSkipKind == static_cast<std::uint16_t>(kSkip));
 static_assert(checkers::kRequestKind == static_cast<std::uint16_t>(kRequest));
 static_assert(checkers::kReplyKind == static_cast<std::uint16_t>(kReply));

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "tests/cluster.h"
+#include "tests/draw_knobs.h"
 
 namespace hopbench {
 namespace {
@@ -48,82 +49,13 @@ void draw_world(Random& random, Cluster& cluster) {
   cluster.network.latency = std::chrono::microseconds(1 + random.below(20000));
   cluster.network.bandwidth = random.chance(0.3) ? 2e4 : 125e6;
   cluster.network.jitter = random.chance(0.5) ? random.uniform() : 0.0;
+  if (random.chance(0.3)) {
+    cluster.network.overhead = std::chrono::microseconds(random.below(300));
+    cluster.network.processors = int(random.below(3));
+  }
   cluster.instant_network = random.chance(0.1);
   cluster.costs.vector_bytes_per_s = random.chance(0.5) ? 1e5 : 0.0;
   cluster.shuffle = random.chance(0.7) ? 1 + random.below(1'000'000) : 0;
-}
-
-std::int64_t between(Random& random, std::int64_t low, std::int64_t high) {
-  return low + std::int64_t(random.below(std::uint64_t(high - low + 1)));
-}
-
-// Every configuration of the gap table; with skipping where it has a rule.
-Knobs draw_hop(Random& random, const Cluster& cluster) {
-  const Topology graph = cluster.graph();
-  std::size_t fewest = 1000;
-  for (int i = 0; i < graph.size(); ++i) fewest = std::min(fewest, graph.in(i).size());
-  Knobs knobs = {{"form", std::string(random.chance(0.5) ? "parallel" : "serial")}};
-  if (random.chance(0.15)) {
-    knobs["gap_control"] = std::string("notify_ack");
-    return knobs;
-  }
-  const bool tokens = random.chance(0.8);
-  knobs["gap_control"] = std::string(tokens ? "tokens" : "queues");
-  knobs["max_ig"] = between(random, 1, 6);
-  std::int64_t longest = 0;  // jump
-  if (random.chance(0.4)) {
-    longest = between(random, 1, 5);
-    knobs["staleness"] = longest;
-  } else if (random.chance(0.6)) {
-    longest = 10;  // longer than it can come about
-    knobs["backup"] = between(random, 1, std::int64_t(std::min<std::size_t>(fewest, 3)));
-  }
-  if (tokens && longest > 0 && random.chance(0.7)) {
-    knobs["max_jump"] = between(random, 1, longest);
-    knobs["skip_trigger"] = between(random, 1, 3);
-    knobs["skip_keep_self"] = random.chance(0.5);
-  }
-  if (tokens) knobs["check_receiver"] = random.chance(0.3);
-  return knobs;
-}
-
-Knobs draw_sgp(Random& random) {
-  return {{"peers", between(random, 1, 4)},
-          {"overlap", random.chance(0.5) ? 0 : between(random, 1, 4)},
-          {"graph", std::string(random.chance(0.5) ? "exponential" : "topology")}};
-}
-
-Knobs draw_choco(Random& random) {
-  const std::vector<std::string> methods = {"sign", "top_k", "random_k", "qsgd", "none"};
-  return {{"compressor", methods[random.below(methods.size())]}, {"gamma", 0.05 + 0.9 * random.uniform()}};
-}
-
-// Hosts of any sizes, two at least, with several workers on some of them; enough entries for servers.
-void draw_hosts(Random& random, Cluster& cluster) {
-  const int hosts = 2 + int(random.below(std::uint64_t(cluster.nodes - 2)));
-  for (int r = 0; r < 2 * cluster.nodes; ++r) {
-    cluster.network.host_of.push_back(r < hosts ? r : int(random.below(std::uint64_t(hosts))));
-  }
-}
-
-Knobs draw_ds_sync(Random& random, Cluster& cluster) {
-  Knobs knobs = {{"inner", std::string(random.chance(0.5) ? "allreduce" : "ps")},
-                 {"average_at", std::string(random.chance(0.5) ? "after_step" : "before_forward")}};
-  if (random.chance(0.3)) {
-    knobs["division"] = std::string("hosts");
-    draw_hosts(random, cluster);
-  } else if (random.chance(0.5)) {
-    knobs["group_size"] = between(random, 1, cluster.nodes);
-  }
-  return knobs;
-}
-
-Knobs draw_allreduce(Random& random, Cluster& cluster) {
-  const std::vector<std::string> algorithms = {"ring", "halving_doubling", "hierarchical"};
-  if (random.chance(0.7)) draw_hosts(random, cluster);
-  return {{"algorithm", algorithms[random.below(3)]},
-          {"overlap", random.chance(0.5)},
-          {"bucket_bytes", between(random, 4, 16)}};
 }
 
 Draw draw(const std::string& protocol, std::uint64_t seed) {
@@ -133,35 +65,16 @@ Draw draw(const std::string& protocol, std::uint64_t seed) {
   drawn.cluster.workload.size = 4;
   drawn.cluster.workload.batch = 2;
   draw_world(random, drawn.cluster);
-  if (protocol == "hop") drawn.knobs = draw_hop(random, drawn.cluster);
-  if (protocol == "dpsgd") drawn.knobs = {{"form", std::string(random.chance(0.5) ? "parallel" : "serial")}};
-  if (protocol == "allreduce") drawn.knobs = draw_allreduce(random, drawn.cluster);
-  if (protocol == "ds_sync") drawn.knobs = draw_ds_sync(random, drawn.cluster);
-  if (protocol == "local_sgd") drawn.knobs["period"] = between(random, 1, 6);
-  if (protocol == "ps_ssp") drawn.knobs["staleness"] = between(random, 0, 4);
-  if (protocol == "dssp") {
-    drawn.knobs["s_l"] = between(random, 0, 3);
-    drawn.knobs["r_max"] = between(random, 0, 6);
-    drawn.knobs["mode"] = std::string(random.chance(0.5) ? "faithful" : "capped");
-  }
-  if (protocol == "ps_backup") drawn.knobs["backup"] = between(random, 0, 3);
-  if (protocol == "r2sp") drawn.knobs["r"] = random.uniform();
-  if (protocol == "elastic_bsp") drawn.knobs["r"] = between(random, 1, 6);
-  if (protocol == "adpsgd") drawn.knobs = {{"form", std::string(random.chance(0.5) ? "parallel" : "serial")}};
-  if (protocol == "sgp") drawn.knobs = draw_sgp(random);
-  if (protocol == "choco") drawn.knobs = draw_choco(random);
+  drawn.knobs = draw_knobs(protocol, random, drawn.cluster);
   const Protocol& found = find_protocol(protocol);
-  const bool served = std::any_of(found.knobs.begin(), found.knobs.end(),
-                                  [](const Knob& k) { return std::string("servers") == k.name; });
-  if (served) drawn.knobs["servers"] = between(random, 1, 3);
   KnobValues values(found.knobs);
   for (const auto& [name, value] : drawn.knobs) values.set(found.knobs, name, value);
   if (found.refuse != nullptr && !found.refuse({values, drawn.cluster.graph(), drawn.cluster.nodes}).empty()) {
     drawn.cluster.edges.clear();
     drawn.cluster.topology = random.chance(0.5) ? "ring" : "complete";
   }
-  const bool lockstep = found.control == nullptr || found.control(values) == Control::kLockstep;
-  if (!lockstep && random.chance(0.4)) drawn.cluster.credits = between(random, 10, 20) * drawn.cluster.nodes;
+  if (!in_lockstep(found, values) && random.chance(0.4))
+    drawn.cluster.credits = (10 + std::int64_t(random.below(11))) * drawn.cluster.nodes;
   return drawn;
 }
 

@@ -48,6 +48,12 @@ HB_MUTANT(backup_off_by_one, ps_backup)
 HB_MUTANT(late_gradient_taken, ps_backup)
 HB_MUTANT(turn_ignored, r2sp)
 HB_MUTANT(barrier_not_awaited, elastic_bsp)
+HB_MUTANT(own_flag_only, selsync)
+HB_MUTANT(flag_kept_back, selsync)
+HB_MUTANT(switch_apart, sync_switch)
+HB_MUTANT(round_cut_short, sync_switch)
+HB_MUTANT(backup_off_by_one, dbw)
+HB_MUTANT(late_gradient_used, dbw)
 HB_MUTANT(iteration_not_entered, dpsgd)
 HB_MUTANT(answered_not_averaged, adpsgd)
 HB_MUTANT(answered_with_the_average, adpsgd)
@@ -109,6 +115,8 @@ const Knobs kPatient = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}, {"skip_tr
 const Knobs kChecking = {{"backup", 1}, {"max_ig", 3}, {"check_receiver", true}};
 const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
 const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
+const Knobs kFlags = {{"window", 3}, {"delta", 0.15}};
+const Knobs kHalf = {{"fraction", 0.5}};
 const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
 const Knobs kServers = {{"inner", "ps"}};
 const Knobs kHierarchical = {{"algorithm", "hierarchical"}};
@@ -155,6 +163,12 @@ std::vector<Case> cases() {
       {"late_gradient_taken", late_gradient_taken::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
       {"turn_ignored", turn_ignored::r2sp_protocol, {}, {"round_robin"}},
       {"barrier_not_awaited", barrier_not_awaited::elastic_bsp_protocol, {}, {"elastic_barrier"}},
+      {"own_flag_only", own_flag_only::selsync_protocol, kFlags, {"sync_on_flag"}},
+      {"flag_kept_back", flag_kept_back::selsync_protocol, kFlags, {"sync_on_flag"}},
+      {"switch_apart", switch_apart::sync_switch_protocol, kHalf, {"one_switch"}},
+      {"round_cut_short", round_cut_short::sync_switch_protocol, kHalf, {"one_switch"}},
+      {"backup_off_by_one", backup_off_by_one::dbw_protocol, {}, {"backup_update"}},
+      {"late_gradient_used", late_gradient_used::dbw_protocol, {}, {"backup_update"}},
       {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
       {"answered_not_averaged", answered_not_averaged::adpsgd_protocol, {}, {"pair_sum"}},
       {"answered_with_the_average", answered_with_the_average::adpsgd_protocol, {}, {"pair_sum"}},

@@ -170,6 +170,7 @@ TEST_F(NodeTest, RunsAsManyIterationsAsItIsTold) {
   EXPECT_TRUE(node().running(1));
   EXPECT_FALSE(node().running(2));
   EXPECT_EQ(node().end(), 2);
+  EXPECT_EQ(node().total_iterations(), 10);  // of 5 workers
 }
 
 TEST_F(NodeTest, CreditsDecideWhereTheyAreGiven) {
@@ -179,6 +180,7 @@ TEST_F(NodeTest, CreditsDecideWhereTheyAreGiven) {
   EXPECT_TRUE(credits.take()) << "another rank takes the last one";
   EXPECT_FALSE(node().running(1));
   EXPECT_GT(node().end(), 1'000'000'000);
+  EXPECT_EQ(node().total_iterations(), 2);  // all there were, taken or not
 }
 
 TEST_F(NodeTest, AMarkEndsWhereTheNextIterationIsEntered) {

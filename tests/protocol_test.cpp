@@ -34,6 +34,10 @@ std::vector<Variant> variants() {
   all.push_back({"allreduce_hierarchical", "allreduce", {{"algorithm", "hierarchical"}}});
   all.push_back({"ds_sync_servers", "ds_sync", {{"inner", "ps"}, {"average_at", "before_forward"}}});
   all.push_back({"local_sgd_every_step", "local_sgd", {{"period", 1}}});
+  all.push_back({"selsync_short_window", "selsync", {{"window", 3}, {"delta", 0.2}}});
+  all.push_back({"sync_switch_half", "sync_switch", {{"fraction", 0.5}, {"servers", 2}}});
+  all.push_back({"sync_switch_online", "sync_switch", {{"fraction", 1.0}, {"online", "greedy"}, {"servers", 2}}});
+  all.push_back({"dbw_short_window", "dbw", {{"window", 1}}});
   return all;
 }
 
@@ -41,7 +45,7 @@ bool lockstep(const Variant& variant) {
   const Protocol& protocol = find_protocol(variant.protocol);
   KnobValues values(protocol.knobs);
   for (const auto& [name, value] : variant.knobs) values.set(protocol.knobs, name, value);
-  return protocol.control == nullptr || protocol.control(values) == Control::kLockstep;
+  return in_lockstep(protocol, values);
 }
 
 // Those whose ranks may do different amounts of work.

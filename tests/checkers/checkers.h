@@ -50,6 +50,11 @@ CheckerPtr round_matrix(const CheckedRun& run, Iter first, Iter step);  // each 
 CheckerPtr rounds_due(const CheckedRun& run, Iter period, Iter late);   // no iteration goes without its average
 CheckerPtr rounds_connect(const CheckedRun& run);                       // two rounds connect all workers
 
+// Of protocols that switch or choose by themselves
+CheckerPtr sync_on_flag(const CheckedRun& run);   // SelSync: all average where a flag is raised, nobody elsewhere
+CheckerPtr one_switch(const CheckedRun& run);     // Sync-Switch: rounds, then single gradients, all servers alike
+CheckerPtr backup_update(const CheckedRun& run);  // DBW: exactly k_t gradients of version t make an update
+
 /// The checkers that apply to this trial.
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run);
 

@@ -1,5 +1,8 @@
 // Which invariants apply to a trial.
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
 
 #include "tests/checkers/checkers.h"
 
@@ -74,57 +77,105 @@ void add_rounds(const CheckedRun& run, Iter period, Iter late, std::vector<Check
   list.push_back(rounds_due(run, period, late));
 }
 
+using List = std::vector<CheckerPtr>;
+using Add = std::function<void(const CheckedRun& run, List& list)>;
+
+/// One that takes nothing but the run.
+Add only(CheckerPtr (*make)(const CheckedRun&)) {
+  return [make](const CheckedRun& run, List& list) { list.push_back(make(run)); };
+}
+
+void add_allreduce(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, 1));
+  list.push_back(heard(run));
+}
+
+void add_ds_sync(const CheckedRun& run, List& list) {
+  add_rounds(run, 1, run.text("average_at") == "before_forward" ? 1 : 0, list);
+  list.push_back(rounds_connect(run));
+  list.push_back(lead_bound(run, ds_sync_lead(run)));
+}
+
+void add_local_sgd(const CheckedRun& run, List& list) {
+  add_rounds(run, run.integer("period"), 0, list);
+  list.push_back(lead_bound(run, run.integer("period")));
+}
+
+void add_lasgd(const CheckedRun& run, List& list) {  // its rounds have nothing to do with its iterations
+  list.push_back(heard(run));
+  list.push_back(mean_kept(run));
+  list.push_back(round_matrix(run, 0, 1));
+}
+
+void add_bsp(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, 1));
+  list.push_back(bsp_round(run));
+}
+
+void add_ssp(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, run.integer("staleness") + 1));
+  list.push_back(ssp_bound(run, run.integer("staleness")));
+}
+
+void add_r2sp(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, 2));
+  list.push_back(round_robin(run));
+}
+
+void add_sgp(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, sgp_lead(run)));
+  list.push_back(push_sum(run));
+}
+
+void add_choco(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, 2 * diameter(run)));  // k + 1 is entered with what neighbours sent in k - 1
+  list.push_back(updates_sent(run));
+  list.push_back(consensus_kept(run));
+}
+
+void add_selsync(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, 1));
+  list.push_back(sync_on_flag(run));
+}
+
+const std::map<std::string, Add>& of_protocols() {
+  static const std::map<std::string, Add> all = {
+      {"allreduce", add_allreduce},
+      {"dpsgd", add_gossip},
+      {"hop", add_gossip},
+      {"ds_sync", add_ds_sync},
+      {"local_sgd", add_local_sgd},
+      {"lasgd", add_lasgd},
+      {"adpsgd", only(pair_sum)},
+      {"sgp", add_sgp},
+      {"choco", add_choco},
+      {"selsync", add_selsync},
+      {"ps_bsp", add_bsp},
+      {"ps_ssp", add_ssp},
+      {"dssp", add_dssp},
+      {"ps_backup", only(backup_round)},
+      {"r2sp", add_r2sp},
+      {"elastic_bsp", only(elastic_barrier)},
+      {"sync_switch", only(one_switch)},
+      {"dbw", only(backup_update)},
+  };
+  return all;
+}
+
+/// Servers that apply every gradient that is pushed.
+bool applies_all(const CheckedRun& run) {
+  return run.servers > 0 && run.protocol != "ds_sync" && run.protocol != "ps_backup" && run.protocol != "dbw";
+}
+
 }  // namespace
 
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
-  std::vector<CheckerPtr> list;
+  List list;
   list.push_back(delivery(run));
   list.push_back(enter_order(run));
-  if (run.protocol == "hop" || run.protocol == "dpsgd") add_gossip(run, list);
-  if (run.protocol == "allreduce") {
-    list.push_back(lead_bound(run, 1));
-    list.push_back(heard(run));
-  }
-  if (run.protocol == "ds_sync") {
-    add_rounds(run, 1, run.text("average_at") == "before_forward" ? 1 : 0, list);
-    list.push_back(rounds_connect(run));
-    list.push_back(lead_bound(run, ds_sync_lead(run)));
-  }
-  if (run.protocol == "local_sgd") {
-    add_rounds(run, run.integer("period"), 0, list);
-    list.push_back(lead_bound(run, run.integer("period")));
-  }
-  if (run.protocol == "lasgd") {  // its rounds have nothing to do with its iterations
-    list.push_back(heard(run));
-    list.push_back(mean_kept(run));
-    list.push_back(round_matrix(run, 0, 1));
-  }
-  if (run.servers > 0 && run.protocol != "ds_sync" && run.protocol != "ps_backup") list.push_back(push_applied(run));
-  if (run.protocol == "ps_bsp") {
-    list.push_back(lead_bound(run, 1));
-    list.push_back(bsp_round(run));
-  }
-  if (run.protocol == "ps_ssp") {
-    list.push_back(lead_bound(run, run.integer("staleness") + 1));
-    list.push_back(ssp_bound(run, run.integer("staleness")));
-  }
-  if (run.protocol == "dssp") add_dssp(run, list);
-  if (run.protocol == "ps_backup") list.push_back(backup_round(run));
-  if (run.protocol == "r2sp") {
-    list.push_back(lead_bound(run, 2));
-    list.push_back(round_robin(run));
-  }
-  if (run.protocol == "elastic_bsp") list.push_back(elastic_barrier(run));
-  if (run.protocol == "adpsgd") list.push_back(pair_sum(run));
-  if (run.protocol == "sgp") {
-    list.push_back(lead_bound(run, sgp_lead(run)));
-    list.push_back(push_sum(run));
-  }
-  if (run.protocol == "choco") {
-    list.push_back(lead_bound(run, 2 * diameter(run)));  // k + 1 is entered with what neighbours sent in k - 1
-    list.push_back(updates_sent(run));
-    list.push_back(consensus_kept(run));
-  }
+  if (applies_all(run)) list.push_back(push_applied(run));
+  const auto of_protocol = of_protocols().find(run.protocol);
+  if (of_protocol != of_protocols().end()) of_protocol->second(run, list);
   return list;
 }
 

@@ -125,6 +125,25 @@ mutant(turn_ignored "r2sp" "self.take(is_from(kPush, worker))" "self.take(is(kPu
 # ElasticBSP: the barrier does not wait for one worker.
 mutant(barrier_not_awaited "elastic_bsp" "if (!held && self.present(w))" "if (!held && self.present(w) && w != 3)")
 
+# SelSync: a worker does without the others' flags.
+mutant(own_flag_only "selsync" "return mine || std::any_of(" "return mine && std::any_of(")
+
+# SelSync: one worker is told another flag than the rest.
+mutant(flag_kept_back "selsync" "{mine ? 1 : 0}" "{mine && peer != 0 ? 1 : 0}")
+
+# Sync-Switch: some servers switch a round before the others.
+mutant(switch_apart "sync_switch" "if (k >= rounds_ || !online_) return k < rounds_;"
+       "if (k >= rounds_ || !online_) return k + self_.rank % 2 < rounds_;")
+
+# Sync-Switch: a round without its last gradient.
+mutant(round_cut_short "sync_switch" "from(others, others.size())) pushes" "from(others, others.size() - 1)) pushes")
+
+# DBW: an update does with one gradient less.
+mutant(backup_off_by_one "dbw" "(fresh.size()) < wait_for_) {" "(fresh.size()) < wait_for_ - 1) {")
+
+# DBW: a gradient that came too late is used.
+mutant(late_gradient_used "dbw" "if (push->iter < t) {" "if (push->iter + 1 < t) {")
+
 # A worker goes through an iteration without entering it.
 mutant(iteration_not_entered "dpsgd" "self.enter(k);" "if (k != 3) self.enter(k);")
 
