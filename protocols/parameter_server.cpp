@@ -14,42 +14,13 @@
 #include <algorithm>
 
 #include "protocols/node.h"
+#include "protocols/server.h"
 #include "protocols/shard.h"
 
 namespace hopbench {
 namespace {
 
-void work(Node& self) {
-  Vec x = self.initial();
-  const std::vector<int>& servers = self.servers();
-  for (Iter k = 0; self.running(k); ++k) {
-    self.enter(k);
-    const Gradient g = self.gradient(x, k);
-    for (std::size_t i = 0; i < servers.size(); ++i) {
-      const Slice slice = slice_of(x.size(), i, servers.size());
-      self.send(servers[i], kPush, k, g.values.slice(slice.offset, slice.size));
-    }
-    Vec weights = Vec::uninitialised(x.size(), x.space());
-    for (std::size_t i = 0; i < servers.size(); ++i) {
-      const Message answer = self.recv(is_from(kWeights, servers[i], k), "weights from the server");
-      const double bytes = static_cast<double>(2 * answer.body.size() * sizeof(float));
-      self.operate(bytes, [&] { weights.assign(slice_of(x.size(), i, servers.size()).offset, answer.body); });
-    }
-    x = std::move(weights);
-    self.report(k + 1, x);
-  }
-}
-
-void bsp(Node& self, const KnobValues&) {
-  if (!self.is_server()) return work(self);
-  Shard shard(self);
-  for (Iter k = 0;; ++k) {
-    const auto pushes = self.gather(self.workers(), self.worker_count(), is(kPush, k), "gradients of all workers");
-    if (pushes.empty()) return;  // everybody has left
-    shard.apply_mean(k, pushes);
-    for (const Message& push : pushes) shard.answer(push.from, k);
-  }
-}
+void bsp(Node& self, const KnobValues&) { return self.is_server() ? serve_bsp(self) : work(self); }
 
 void asp(Node& self, const KnobValues&) {
   if (!self.is_server()) return work(self);
@@ -93,28 +64,9 @@ void ssp(Node& self, const KnobValues& knobs) {
   }
 }
 
-int servers(const Setting& setting) {
-  const int wanted = setting.knobs.integer("servers");
-  return wanted > 0 ? wanted : setting.workers;
-}
-
-std::vector<Edge> links(const Setting& setting) {
-  std::vector<Edge> edges;
-  const int n = setting.workers;
-  for (int server = n; server < n + servers(setting); ++server) {
-    for (int worker = 0; worker < n; ++worker) edges.emplace_back(worker, server);
-    if (server > n) edges.emplace_back(n, server);
-  }
-  return edges;
-}
-
 Control by_schedule(const KnobValues&) { return Control::kSchedule; }
 
 int staleness_of(const KnobValues& knobs) { return knobs.integer("staleness"); }
-
-Knob servers_knob() {
-  return {"servers", 0, 0, 256, {}, "how many servers share the parameters; 0: one beside each worker", "ours"};
-}
 
 Knob staleness_knob() {
   return {"staleness", 3, 0, 1000, {}, "s: a worker that has pushed over s gradients more than the slowest is held",
@@ -133,8 +85,8 @@ const Protocol& ps_bsp_protocol() {
       .paper = kPaper,
       .knobs = {servers_knob()},
       .body = bsp,
-      .extra_ranks = servers,
-      .links = links,
+      .extra_ranks = server_count,
+      .links = server_links,
       .source = Source::kFullText,
       .reading = "ps/as stated in DSSP"};
   return protocol;
@@ -147,8 +99,8 @@ const Protocol& ps_asp_protocol() {
       .paper = kPaper,
       .knobs = {servers_knob()},
       .body = asp,
-      .extra_ranks = servers,
-      .links = links,
+      .extra_ranks = server_count,
+      .links = server_links,
       .control = by_schedule,
       .step_factor = StepFactor::kOverN,
       .source = Source::kFullText,
@@ -163,8 +115,8 @@ const Protocol& ps_ssp_protocol() {
       .paper = kPaper,
       .knobs = {staleness_knob(), servers_knob()},
       .body = ssp,
-      .extra_ranks = servers,
-      .links = links,
+      .extra_ranks = server_count,
+      .links = server_links,
       .control = by_schedule,
       .step_factor = StepFactor::kOverN,
       .free_run = staleness_of,

@@ -29,8 +29,10 @@ void Shard::apply(const Message& push) {
   count(push);
 }
 
-void Shard::apply_mean(Iter k, const std::vector<Message>& pushes) {
-  optimizer_.step(w_, share(average(self_, k, terms_of(pushes))), k);
+void Shard::apply_mean(Iter k, const std::vector<Message>& pushes, std::span<const float> weights) {
+  std::vector<Term> terms = terms_of(pushes);
+  for (std::size_t i = 0; i < terms.size(); ++i) terms[i].weight = weights[i];
+  optimizer_.step(w_, share(average(self_, k, std::move(terms))), k);
   for (const Message& push : pushes) count(push);
 }
 

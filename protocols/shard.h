@@ -1,6 +1,7 @@
 // A parameter server's part of the weights (protocols/parameter_server.cpp).
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "protocols/node.h"
@@ -19,8 +20,8 @@ class Shard {
   explicit Shard(Node& self);
 
   void apply(const Message& push);
-  /// One step with the mean of iteration k's gradients, summed in the order given.
-  void apply_mean(Iter k, const std::vector<Message>& pushes);
+  /// One step with the mean of iteration k's gradients, summed in the order given; `weights`: one each, of any sum.
+  void apply_mean(Iter k, const std::vector<Message>& pushes, std::span<const float> weights);
   /// Sends the weights as they are, as the answer to worker's push of iteration k.
   void answer(int worker, Iter k);
 

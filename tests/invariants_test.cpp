@@ -85,6 +85,30 @@ Knobs draw_hop(Random& random, const Cluster& cluster) {
   return knobs;
 }
 
+std::string one_of(Random& random, const std::vector<std::string>& names) { return names[random.below(names.size())]; }
+
+// What lb_bsp and dynamic_batching have in common, then their own.
+Knobs draw_balanced(Random& random, const std::string& protocol) {
+  Knobs knobs = {{"aggregation", one_of(random, {"allreduce", "servers"})},
+                 {"servers", between(random, 0, 3)},
+                 {"overlap", random.chance(0.5)},
+                 {"bucket_bytes", between(random, 4, 32)},
+                 {"warmup_steps", between(random, 0, 6)}};
+  if (protocol == "dynamic_batching") {
+    knobs["dead_band"] = random.chance(0.5) ? 0.05 : 0.3;
+    knobs["min_batch"] = random.uniform();
+    knobs["max_batch"] = 1 + 3 * random.uniform();
+    return knobs;
+  }
+  knobs["form"] = one_of(random, {"cpu", "gpu"});
+  knobs["predictor"] = one_of(random, {"last", "ema", "narx"});
+  knobs["window"] = between(random, 1, 5);
+  knobs["step"] = 0.01 + 0.5 * random.uniform();
+  knobs["halve_on_rise"] = random.chance(0.5);
+  knobs["memory_limit"] = 1 + 3 * random.uniform();
+  return knobs;
+}
+
 Draw draw(const std::string& protocol, std::uint64_t seed) {
   Random random({.seed = seed, .purpose = Purpose::kTest});
   Draw drawn;
@@ -95,6 +119,11 @@ Draw draw(const std::string& protocol, std::uint64_t seed) {
   if (protocol == "hop") drawn.knobs = draw_hop(random, drawn.cluster);
   if (protocol == "dpsgd") drawn.knobs = {{"form", std::string(random.chance(0.5) ? "parallel" : "serial")}};
   if (protocol == "ps_ssp") drawn.knobs["staleness"] = between(random, 0, 4);
+  if (protocol == "lb_bsp" || protocol == "dynamic_batching") {
+    drawn.knobs = draw_balanced(random, protocol);
+    drawn.cluster.workload.batch = int(between(random, 1, 12));
+    drawn.cluster.costs.saturation = int(between(random, 0, 8));
+  }
   if (protocol.rfind("ps_", 0) == 0) drawn.knobs["servers"] = between(random, 1, 3);
   const Protocol& found = find_protocol(protocol);
   KnobValues values(found.knobs);

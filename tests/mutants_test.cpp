@@ -30,6 +30,11 @@ HB_MUTANT(bsp_off_by_one, ps_bsp)
 HB_MUTANT(ssp_off_by_one, ps_ssp)
 HB_MUTANT(push_forgotten, ps_asp)
 HB_MUTANT(iteration_not_entered, dpsgd)
+HB_MUTANT(samples_lost_in_move, lb_bsp)
+HB_MUTANT(window_ignored, lb_bsp)
+HB_MUTANT(samples_not_weighed, lb_bsp)
+HB_MUTANT(no_warmup, lb_bsp)
+HB_MUTANT(not_rescaled, dynamic_batching)
 
 namespace {
 
@@ -46,6 +51,8 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 const Knobs kBackup = {{"backup", 1}, {"max_ig", 3}};
 const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
 const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
+const Knobs kSearch = {{"form", "gpu"}, {"window", 4}};
+const Knobs kServers = {{"aggregation", "servers"}};
 const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
 
 std::vector<Case> cases() {
@@ -70,6 +77,11 @@ std::vector<Case> cases() {
       {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
       {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
       {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
+      {"samples_lost_in_move", samples_lost_in_move::lb_bsp_protocol, kSearch, {"batch_sum", "pair_moves"}},
+      {"window_ignored", window_ignored::lb_bsp_protocol, kSearch, {"pair_moves"}},
+      {"samples_not_weighed", samples_not_weighed::lb_bsp_protocol, kServers, {"batch_weights"}},
+      {"no_warmup", no_warmup::lb_bsp_protocol, {}, {"batch_sum"}},
+      {"not_rescaled", not_rescaled::dynamic_batching_protocol, {}, {"batch_sum"}},
   };
 }
 

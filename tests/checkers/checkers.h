@@ -35,6 +35,11 @@ CheckerPtr ssp_bound(const CheckedRun& run);     // push counts differ by at mos
 CheckerPtr bsp_round(const CheckedRun& run);     // n gradients, one a worker, make an update
 CheckerPtr push_applied(const CheckedRun& run);  // updates = pushes
 
+// Of protocols whose batches differ
+CheckerPtr batch_sum(const CheckedRun& run);      // sum of b_i = B, equal in the warm-up, within bounds
+CheckerPtr batch_weights(const CheckedRun& run);  // a server's mean weighs each gradient by its samples
+CheckerPtr pair_moves(const CheckedRun& run);     // LB-BSP's search: a step between two workers, once a window
+
 /// The checkers that apply to this trial.
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run);
 

@@ -23,6 +23,15 @@ void add_gossip(const CheckedRun& run, std::vector<CheckerPtr>& list) {
   if (control == "tokens" || !backup) list.push_back(queue_capacity(run));
 }
 
+void add_balanced(const CheckedRun& run, std::vector<CheckerPtr>& list) {
+  list.push_back(lead_bound(run, 1));
+  list.push_back(batch_sum(run));
+  if (run.text("form") == "gpu") list.push_back(pair_moves(run));
+  if (run.servers == 0) return;
+  list.push_back(bsp_round(run));
+  list.push_back(batch_weights(run));
+}
+
 }  // namespace
 
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
@@ -36,6 +45,7 @@ std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
     list.push_back(lead_bound(run, 1));
     list.push_back(bsp_round(run));
   }
+  if (run.protocol == "lb_bsp" || run.protocol == "dynamic_batching") add_balanced(run, list);
   if (run.protocol == "ps_ssp") {
     list.push_back(lead_bound(run, run.integer("staleness") + 1));
     list.push_back(ssp_bound(run));
