@@ -76,14 +76,6 @@ TEST(DynamicBatching, ConvergesInTwoAdjustments) {
   }
 }
 
-TEST(DynamicBatching, AlsoWhereGpusAreNotFull) {
-  Cluster cluster = three(2, 4);
-  cluster.costs.saturation = 48;
-  cluster.run("dynamic_batching");
-  EXPECT_LE(adjustments(cluster), 2);
-  EXPECT_EQ(cluster.broken(), "");
-}
-
 TEST(DynamicBatching, KeepsToItsBounds) {
   Cluster cluster = three(2, 4);
   cluster.run("dynamic_batching", {{"min_batch", 0.75}, {"max_batch", 1.25}});
