@@ -45,6 +45,7 @@ struct StopRule {
 /// What the trial's work costs on its clock. From a calibration or the suite, never from a stopwatch during the trial.
 struct Costs {
   Duration gradient{};            // of one batch; scaled by samples / batch
+  int saturation = 0;             // fewer samples than these take as long as these (a GPU that is not full); 0: never
   double vector_bytes_per_s = 0;  // of mean and step (bytes read + written); 0: free
 };
 
@@ -83,6 +84,12 @@ struct Gradient {
   Vec values;
   float loss = 0;
   int samples = 0;
+  Duration took{};  // on the trial's clock, without any wait
+};
+
+/// What a monitor of the worker's host shows, as shares. `cpu`: of a core, what others take of it; `memory`: in use.
+struct Load {
+  double cpu = 0, memory = 0;
 };
 
 /// One term of a weighted average, and where it came from.
@@ -100,6 +107,7 @@ class Node {
   const int rank, size;  // size: workers and servers
   bool is_server() const { return rank >= options_.workers; }
   int worker_count() const { return options_.workers; }
+  int batch() const { return workload_.spec().batch; }  // the trial's, of one worker
   const std::vector<int>& workers() const { return workers_; }
   const std::vector<int>& servers() const { return servers_; }
   const Topology& graph() const { return *options_.graph; }
@@ -144,6 +152,9 @@ class Node {
   /// it is complete, with the turn, last layer first.
   using BucketReady = std::function<void(const Bucket& bucket, const Vec& so_far)>;
   Gradient gradient(const Vec& x, Iter k, Samples samples = {}, const BucketReady& bucket_ready = {});
+  /// As it is now: the scenario's slowdown (a draw of each iteration: the last one's), and with real processes what the
+  /// last gradient's thread waited for a core, and the host's memory. In virtual time `memory` is 0.
+  Load load() const;
   Optimizer optimizer(std::size_t n) { return Optimizer(*this, n); }
   const std::vector<Bucket>& buckets() const { return workload_.buckets(); }
   /// sum of weight * value in the order given (by convention ascending sender). Charged to the rank; tells the checkers
@@ -196,6 +207,7 @@ class Node {
   Iter entered_ = -1;
   IterationMark open_;  // of the iteration entered last
   RankRecord record_;
+  Occupied last_gradient_;
   double staleness_sum_ = 0;
   std::int64_t staleness_terms_ = 0;
 };

@@ -17,16 +17,7 @@
 namespace hopbench {
 namespace {
 
-void bsp(Node& self, const KnobValues&) {
-  if (!self.is_server()) return work(self);
-  Shard shard(self);
-  for (Iter k = 0;; ++k) {
-    const auto pushes = self.gather(self.workers(), self.worker_count(), is(kPush, k), "gradients of all workers");
-    if (pushes.empty()) return;  // everybody has left
-    shard.apply_mean(k, pushes);
-    for (const Message& push : pushes) shard.answer(push.from, k);
-  }
-}
+void bsp(Node& self, const KnobValues&) { return self.is_server() ? serve_bsp(self) : work(self); }
 
 void asp(Node& self, const KnobValues&) {
   if (!self.is_server()) return work(self);

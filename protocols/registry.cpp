@@ -26,29 +26,33 @@ const Protocol& lasgd_protocol();
 const Protocol& selsync_protocol();
 const Protocol& sync_switch_protocol();
 const Protocol& dbw_protocol();
+const Protocol& lb_bsp_protocol();
+const Protocol& dynamic_batching_protocol();
 
 std::span<const Protocol* const> protocols() {
   static const std::vector<const Protocol*> all = [] {
     std::vector<const Protocol*> list = {
-        &allreduce_protocol(),    //
-        &dpsgd_protocol(),        //
-        &hop_protocol(),          //
-        &ps_bsp_protocol(),       //
-        &ps_asp_protocol(),       //
-        &ps_ssp_protocol(),       //
-        &dssp_protocol(),         //
-        &ps_backup_protocol(),    //
-        &r2sp_protocol(),         //
-        &elastic_bsp_protocol(),  //
-        &adpsgd_protocol(),       //
-        &sgp_protocol(),          //
-        &choco_protocol(),        //
-        &ds_sync_protocol(),      //
-        &local_sgd_protocol(),    //
-        &lasgd_protocol(),        //
-        &selsync_protocol(),      //
-        &sync_switch_protocol(),  //
-        &dbw_protocol(),          //
+        &allreduce_protocol(),         //
+        &dpsgd_protocol(),             //
+        &hop_protocol(),               //
+        &ps_bsp_protocol(),            //
+        &ps_asp_protocol(),            //
+        &ps_ssp_protocol(),            //
+        &dssp_protocol(),              //
+        &ps_backup_protocol(),         //
+        &r2sp_protocol(),              //
+        &elastic_bsp_protocol(),       //
+        &adpsgd_protocol(),            //
+        &sgp_protocol(),               //
+        &choco_protocol(),             //
+        &ds_sync_protocol(),           //
+        &local_sgd_protocol(),         //
+        &lasgd_protocol(),             //
+        &selsync_protocol(),           //
+        &sync_switch_protocol(),       //
+        &dbw_protocol(),               //
+        &lb_bsp_protocol(),            //
+        &dynamic_batching_protocol(),  //
     };
     for (const Protocol* extra : extra_protocols()) list.push_back(extra);
     return list;

@@ -29,9 +29,12 @@ void Shard::apply(const Message& push, double scale) {
   count(push);
 }
 
-Vec Shard::apply_mean(Iter k, const std::vector<Message>& pushes) {
-  auto terms = terms_of(pushes);
-  for (Term& term : terms) term.tag = k;  // whatever its worker's own count is
+Vec Shard::apply_mean(Iter k, const std::vector<Message>& pushes, std::span<const float> weights) {
+  std::vector<Term> terms = terms_of(pushes);
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    terms[i].tag = k;  // whatever its worker's own count is
+    if (!weights.empty()) terms[i].weight = weights[i];
+  }
   Vec mean = average(self_, k, std::move(terms));
   optimizer_.step(w_, share(mean), k);
   for (const Message& push : pushes) count(push);

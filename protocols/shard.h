@@ -1,6 +1,7 @@
 // A parameter server's part of the weights (protocols/parameter_server.cpp and others).
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "protocols/node.h"
@@ -20,9 +21,9 @@ class Shard {
 
   /// One step with one gradient; the learning rate is multiplied by `scale`.
   void apply(const Message& push, double scale = 1.0);
-  /// Update k: one step with the mean of gradients that are all of the weights as they are, summed by ascending worker.
-  /// Returns that mean.
-  Vec apply_mean(Iter k, const std::vector<Message>& pushes);
+  /// Update k: one step with the mean of gradients that are all of the weights as they are, summed by ascending worker;
+  /// `weights`: one each, of any sum; empty: all weigh the same. Returns that mean.
+  Vec apply_mean(Iter k, const std::vector<Message>& pushes, std::span<const float> weights = {});
   /// Sends the weights as they are, as the answer to worker's push of iteration k.
   void answer(int worker, Iter k, Words words = {});
 

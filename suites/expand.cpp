@@ -85,6 +85,7 @@ void take_compute(TrialSpec& trial, const Configuration& c) {
     trial.costs.gradient = Duration(duration_of(c.at("compute.pace")));
   }
   trial.costs.vector_bytes_per_s = rate_of(c.at("compute.vector_rate"));
+  trial.costs.saturation = int(c.at("compute.saturation").integer);
   trial.instant_network = c.at("network.instant").flag && trial.transport == "sim";
   if (trial.instant_network) trial.costs.vector_bytes_per_s = 0;
 }

@@ -93,6 +93,39 @@ Knobs draw_sync_switch(Random& random) {
           {"momentum", std::string(random.chance(0.5) ? "keep" : "reset")}};
 }
 
+std::string one_of(Random& random, const std::vector<std::string>& names) { return names[random.below(names.size())]; }
+
+// What lb_bsp and dynamic_batching have in common.
+Knobs draw_balanced(Random& random, Cluster& cluster) {
+  cluster.workload.batch = int(between(random, 1, 12));
+  cluster.costs.saturation = int(between(random, 0, 8));
+  return {{"aggregation", one_of(random, {"allreduce", "servers"})},
+          {"servers", between(random, 0, 3)},
+          {"algorithm", one_of(random, {"ring", "halving_doubling", "hierarchical"})},
+          {"overlap", random.chance(0.5)},
+          {"bucket_bytes", between(random, 4, 32)},
+          {"warmup_steps", between(random, 0, 6)}};
+}
+
+Knobs draw_lb_bsp(Random& random, Cluster& cluster) {
+  Knobs knobs = draw_balanced(random, cluster);
+  knobs["form"] = one_of(random, {"cpu", "gpu"});
+  knobs["predictor"] = one_of(random, {"last", "ema", "narx"});
+  knobs["window"] = between(random, 1, 5);
+  knobs["step"] = 0.01 + 0.5 * random.uniform();
+  knobs["halve_on_rise"] = random.chance(0.5);
+  knobs["memory_limit"] = 1 + 3 * random.uniform();
+  return knobs;
+}
+
+Knobs draw_dynamic_batching(Random& random, Cluster& cluster) {
+  Knobs knobs = draw_balanced(random, cluster);
+  knobs["dead_band"] = random.chance(0.5) ? 0.05 : 0.3;
+  knobs["min_batch"] = random.uniform();
+  knobs["max_batch"] = 1 + 3 * random.uniform();
+  return knobs;
+}
+
 std::string either(Random& random, const char* a, const char* b) { return random.chance(0.5) ? a : b; }
 
 using Drawn = std::function<Knobs(Random&, Cluster&)>;
@@ -139,6 +172,8 @@ const std::map<std::string, Drawn>& draws() {
          return Knobs{{"r", between(r, 1, 6)}};
        }},
       {"sync_switch", [](Random& r, Cluster&) { return draw_sync_switch(r); }},
+      {"lb_bsp", draw_lb_bsp},
+      {"dynamic_batching", draw_dynamic_batching},
       {"dbw",
        [](Random& r, Cluster&) {
          return Knobs{{"window", between(r, 1, 5)}};
@@ -153,7 +188,7 @@ Knobs draw_knobs(const std::string& protocol, Random& random, Cluster& cluster) 
   const auto found = draws().find(protocol);
   Knobs knobs = found == draws().end() ? Knobs{} : found->second(random, cluster);
   for (const Knob& knob : find_protocol(protocol).knobs) {
-    if (std::string("servers") == knob.name) knobs["servers"] = between(random, 1, 3);
+    if (std::string("servers") == knob.name) knobs.try_emplace("servers", between(random, 1, 3));
   }
   return knobs;
 }

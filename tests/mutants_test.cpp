@@ -71,6 +71,11 @@ HB_MUTANT(group_incomplete, ds_sync)
 HB_MUTANT(period_too_long, local_sgd)
 HB_MUTANT(correction_forgotten, lasgd)
 HB_MUTANT(member_left_out, allreduce)
+HB_MUTANT(samples_lost_in_move, lb_bsp)
+HB_MUTANT(window_ignored, lb_bsp)
+HB_MUTANT(samples_not_weighed, lb_bsp)
+HB_MUTANT(no_warmup, lb_bsp)
+HB_MUTANT(not_rescaled, dynamic_batching)
 
 namespace {
 
@@ -117,6 +122,8 @@ const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
 const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
 const Knobs kFlags = {{"window", 3}, {"delta", 0.15}};
 const Knobs kHalf = {{"fraction", 0.5}};
+const Knobs kSearch = {{"form", "gpu"}, {"window", 4}};
+const Knobs kServers = {{"aggregation", "servers"}};
 const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
 const Knobs kServers = {{"inner", "ps"}};
 const Knobs kHierarchical = {{"algorithm", "hierarchical"}};
@@ -186,6 +193,11 @@ std::vector<Case> cases() {
       {"period_too_long", period_too_long::local_sgd_protocol, {}, {"round_matrix", "rounds_due"}},
       {"correction_forgotten", correction_forgotten::lasgd_protocol, {}, {"round_matrix"}},
       {"member_left_out", member_left_out::allreduce_protocol, kHierarchical, {"heard"}, {0, 0, 0, 0, 1, 1, 1, 1}},
+      {"samples_lost_in_move", samples_lost_in_move::lb_bsp_protocol, kSearch, {"batch_sum", "pair_moves"}},
+      {"window_ignored", window_ignored::lb_bsp_protocol, kSearch, {"pair_moves"}},
+      {"samples_not_weighed", samples_not_weighed::lb_bsp_protocol, kServers, {"batch_weights"}},
+      {"no_warmup", no_warmup::lb_bsp_protocol, {}, {"batch_sum"}},
+      {"not_rescaled", not_rescaled::dynamic_batching_protocol, {}, {"batch_sum"}},
   };
 }
 

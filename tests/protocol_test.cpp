@@ -24,6 +24,9 @@ std::vector<Variant> variants() {
   all.push_back({"hop_staleness", "hop", {{"staleness", 2}}});
   all.push_back({"hop_skipping", "hop", {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}}});
   all.push_back({"hop_notify_ack", "hop", {{"gap_control", "notify_ack"}, {"form", "serial"}}});
+  all.push_back({"lb_bsp_search", "lb_bsp", {{"form", "gpu"}, {"window", 3}}});
+  all.push_back({"lb_bsp_narx_servers", "lb_bsp", {{"predictor", "narx"}, {"aggregation", "servers"}}});
+  all.push_back({"dynamic_batching_one_server", "dynamic_batching", {{"aggregation", "servers"}, {"servers", 1}}});
   all.push_back({"ps_ssp_one_server", "ps_ssp", {{"staleness", 1}, {"servers", 1}}});
   all.push_back({"dssp_capped", "dssp", {{"mode", "capped"}, {"s_l", 1}, {"r_max", 3}, {"servers", 2}}});
   all.push_back({"adpsgd_serial", "adpsgd", {{"form", "serial"}}});

@@ -55,6 +55,11 @@ CheckerPtr sync_on_flag(const CheckedRun& run);   // SelSync: all average where 
 CheckerPtr one_switch(const CheckedRun& run);     // Sync-Switch: rounds, then single gradients, all servers alike
 CheckerPtr backup_update(const CheckedRun& run);  // DBW: exactly k_t gradients of version t make an update
 
+// Of protocols whose batches differ
+CheckerPtr batch_sum(const CheckedRun& run);      // sum of b_i = B, equal in the warm-up, within bounds
+CheckerPtr batch_weights(const CheckedRun& run);  // a server's mean weighs each gradient by its samples
+CheckerPtr pair_moves(const CheckedRun& run);     // LB-BSP's search: a step between two workers, once a window
+
 /// The checkers that apply to this trial.
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run);
 

@@ -138,6 +138,15 @@ void add_selsync(const CheckedRun& run, List& list) {
   list.push_back(sync_on_flag(run));
 }
 
+void add_balanced(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, 1));
+  list.push_back(batch_sum(run));
+  if (run.text("form") == "gpu") list.push_back(pair_moves(run));
+  if (run.servers == 0) return;
+  list.push_back(bsp_round(run));
+  list.push_back(batch_weights(run));
+}
+
 const std::map<std::string, Add>& of_protocols() {
   static const std::map<std::string, Add> all = {
       {"allreduce", add_allreduce},
@@ -150,6 +159,8 @@ const std::map<std::string, Add>& of_protocols() {
       {"sgp", add_sgp},
       {"choco", add_choco},
       {"selsync", add_selsync},
+      {"lb_bsp", add_balanced},
+      {"dynamic_batching", add_balanced},
       {"ps_bsp", add_bsp},
       {"ps_ssp", add_ssp},
       {"dssp", add_dssp},

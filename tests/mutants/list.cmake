@@ -91,10 +91,12 @@ mutant(receiver_taken_for_past "tokens;hop" "tokens.not_past(k + set.staleness" 
 mutant(sum_in_another_order "collectives;hop" "a.sender < b.sender" "a.sender > b.sender")
 
 # All-reduce: a worker goes on before its last bucket is reduced.
-mutant(bucket_not_awaited "allreduce" "reduction->reduced == pieces.size()" "reduction->reduced + 1 >= pieces.size()")
+mutant(bucket_not_awaited "gradient_mean;allreduce" "reduction_->reduced == reduction_->pieces.size()"
+       "reduction_->reduced + 1 >= reduction_->pieces.size()")
 
 # BSP: an update of all gradients but one.
 mutant(bsp_off_by_one "shard;ps_clock;parameter_server" "self.gather(self.workers(), self.worker_count(),"
+mutant(bsp_off_by_one "shard;server;parameter_server" "self.gather(self.workers(), self.worker_count(),"
        "self.gather(self.workers(), self.worker_count() - 1,")
 
 # SSP: a worker is held one push too late.
@@ -206,3 +208,19 @@ mutant(correction_forgotten "lasgd" "if (round.number < 0) return;" "if (round.n
 # Hierarchical: a host's leader does not wait for one of its workers.
 mutant(member_left_out "hierarchical;allreduce" "if (member != leader) terms.push_back("
        "if (member != leader && (k != 3 || member != here.back())) terms.push_back(")
+# LB-BSP: what leaves the straggler is not what the leader gets.
+mutant(samples_lost_in_move "allocation;lb_bsp" "batches_[of(straggler)] -= moved;" "batches_[of(straggler)] -= moved / 2;")
+
+# LB-BSP: the search moves at every barrier.
+mutant(window_ignored "allocation;lb_bsp" "if (seen_ >= window_) move();" "move();")
+
+# Batches that differ count the same in the mean.
+mutant(samples_not_weighed "balanced;lb_bsp" "serve_bsp(self, true)" "serve_bsp(self)")
+
+# Batches change before the warm-up is over.
+mutant(no_warmup "batch_manager;balanced;lb_bsp" "if (k + 1 >= warmup) batches = rule.batches();"
+       "batches = rule.batches();")
+
+# Dynamic batching: the rule as it is printed, without rescaling.
+mutant(not_rescaled "dynamic_batching" "std::vector<int> next = proportional(total_, corrected, bounds_);"
+       "std::vector<int> next(corrected.begin(), corrected.end());")
