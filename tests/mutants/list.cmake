@@ -95,7 +95,6 @@ mutant(bucket_not_awaited "gradient_mean;allreduce" "reduction_->reduced == redu
        "reduction_->reduced + 1 >= reduction_->pieces.size()")
 
 # BSP: an update of all gradients but one.
-mutant(bsp_off_by_one "shard;ps_clock;parameter_server" "self.gather(self.workers(), self.worker_count(),"
 mutant(bsp_off_by_one "shard;server;parameter_server" "self.gather(self.workers(), self.worker_count(),"
        "self.gather(self.workers(), self.worker_count() - 1,")
 
@@ -141,7 +140,7 @@ mutant(switch_apart "sync_switch" "if (k >= rounds_ || !online_) return k < roun
 mutant(round_cut_short "sync_switch" "from(others, others.size())) pushes" "from(others, others.size() - 1)) pushes")
 
 # DBW: an update does with one gradient less.
-mutant(backup_off_by_one "dbw" "(fresh.size()) < wait_for_) {" "(fresh.size()) < wait_for_ - 1) {")
+mutant(update_off_by_one "dbw" "(fresh.size()) < wait_for_) {" "(fresh.size()) < wait_for_ - 1) {")
 
 # DBW: a gradient that came too late is used.
 mutant(late_gradient_used "dbw" "if (push->iter < t) {" "if (push->iter + 1 < t) {")
@@ -188,6 +187,7 @@ mutant(difference_not_sent "choco" "self.send(peer, kParams, k, q);" "if (peer !
 
 # CHOCO-SGD: a worker does not wait for its neighbours' differences.
 mutant(difference_not_awaited "choco" "int(neighbours.size())," "0,")
+
 # DS-Sync: the groups never change.
 mutant(groups_not_shuffled "ds_sync" "static_cast<std::size_t>(round) % rounds.size()"
        "static_cast<std::size_t>(0 * round)")
@@ -206,8 +206,9 @@ mutant(period_too_long "local_sgd" "(k + 1) % period == 0" "(k + 1) % (period + 
 mutant(correction_forgotten "lasgd" "if (round.number < 0) return;" "if (round.number < 0 || round.number == 3) return;")
 
 # Hierarchical: a host's leader does not wait for one of its workers.
-mutant(member_left_out "hierarchical;allreduce" "if (member != leader) terms.push_back("
+mutant(member_left_out "hierarchical;gradient_mean;allreduce" "if (member != leader) terms.push_back("
        "if (member != leader && (k != 3 || member != here.back())) terms.push_back(")
+
 # LB-BSP: what leaves the straggler is not what the leader gets.
 mutant(samples_lost_in_move "allocation;lb_bsp" "batches_[of(straggler)] -= moved;" "batches_[of(straggler)] -= moved / 2;")
 
