@@ -79,6 +79,59 @@ HB_MUTANT(not_rescaled, dynamic_batching)
 
 namespace {
 
+struct Case {
+  const char* name;
+  const Protocol& (*mutant)();
+  Knobs knobs;
+  std::vector<std::string> caught_by;
+};
+
+// For what a test prints: not the bytes.
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+const Knobs kBackup = {{"backup", 1}, {"max_ig", 3}};
+const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
+const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
+const Knobs kShortGrants = {{"s_l", 1}, {"r_max", 3}};
+const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
+const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
+
+std::vector<Case> cases() {
+  using namespace mutants;  // NOLINT: a table
+  return {
+      {"grant_before_spend", grant_before_spend::hop_protocol, kBackup, {"gap_bound", "token_count"}},
+      {"enter_before_spend", enter_before_spend::hop_protocol, kBackup, {"gap_bound", "token_count"}},
+      {"token_lost_in_jump", token_lost_in_jump::hop_protocol, kJumps, {"token_count"}},
+      {"jump_too_far", jump_too_far::hop_protocol, kJumps, {"jump_bound"}},
+      {"quorum_off_by_one", quorum_off_by_one::hop_protocol, kBackup, {"quorum"}},
+      {"neighbour_left_out", neighbour_left_out::dpsgd_protocol, {}, {"quorum", "gap_bound", "mean_kept"}},
+      {"old_tag_accepted", old_tag_accepted::hop_protocol, kBackup, {"quorum"}},
+      {"late_updates_kept", late_updates_kept::hop_protocol, kBackup, {"queue_capacity"}},
+      {"too_stale", too_stale::hop_protocol, kStale, {"staleness", "gap_bound"}},
+      {"flat_weights", flat_weights::hop_protocol, kStale, {"reduce_weights"}},
+      {"wrong_divisor", wrong_divisor::dpsgd_protocol, {}, {"reduce_weights", "mean_kept"}},
+      {"update_not_sent", update_not_sent::dpsgd_protocol, {}, {"updates_sent"}},
+      {"acknowledgement_not_awaited", acknowledgement_not_awaited::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
+      {"acknowledged_too_early", acknowledged_too_early::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
+      {"bucket_not_awaited", bucket_not_awaited::allreduce_protocol, {}, {"lead_bound"}},
+      {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
+      {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
+      {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
+      {"controller_one_push_early", controller_one_push_early::dssp_protocol, kShortGrants, {"dssp_rule"}},
+      {"cap_off_by_one", cap_off_by_one::dssp_protocol, kCapped, {"dssp_rule", "ssp_bound"}},
+      {"released_too_late", released_too_late::dssp_protocol, kCapped, {"dssp_rule"}},
+      {"backup_off_by_one", backup_off_by_one::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
+      {"late_gradient_taken", late_gradient_taken::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
+      {"turn_ignored", turn_ignored::r2sp_protocol, {}, {"round_robin"}},
+      {"barrier_not_awaited", barrier_not_awaited::elastic_bsp_protocol, {}, {"elastic_barrier"}},
+      {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
+  };
+}
+
+class Mutants : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(Planted, Mutants, testing::ValuesIn(cases()),
+                         [](const auto& param) { return std::string(param.param.name); });
+
 // One slow rank and some luck: every rule is put to the test.
 Cluster uneven() {
   Cluster cluster{.nodes = 8, .slow = {{3, 6.0}}, .topology = "ring", .iterations = 30};
