@@ -30,10 +30,9 @@ HB_MUTANT(acknowledged_too_early, hop)
 HB_MUTANT(own_model_after_jump, hop)
 HB_MUTANT(jump_averages_too_early, hop)
 HB_MUTANT(jump_not_announced, hop)
-HB_MUTANT(jump_past_the_end, hop)
 HB_MUTANT(jump_too_soon, hop)
 HB_MUTANT(momentum_lost_in_jump, hop)
-HB_MUTANT(token_missing_at_the_start, hop)
+HB_MUTANT(token_more_at_the_start, hop)
 HB_MUTANT(tokens_of_the_finished_awaited, hop)
 HB_MUTANT(receiver_taken_for_past, hop)
 HB_MUTANT(sum_in_another_order, hop)
@@ -103,15 +102,14 @@ std::vector<Case> cases() {
       {"acknowledgement_not_awaited", acknowledgement_not_awaited::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
       {"acknowledged_too_early", acknowledged_too_early::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
       {"own_model_after_jump", own_model_after_jump::hop_protocol, kJumps, {"quorum"}},
-      {"jump_averages_too_early", jump_averages_too_early::hop_protocol, kJumps, {"quorum"}},
+      {"jump_averages_too_early", jump_averages_too_early::hop_protocol, kJumps, {"deadlock"}},
       {"jump_not_announced", jump_not_announced::hop_protocol, kJumps, {"deadlock"}, hop_events::directed},
-      {"jump_past_the_end", jump_past_the_end::hop_protocol, kJumps, {"enter_order"}},
       {"jump_too_soon", jump_too_soon::hop_protocol, kPatient, {"jump_bound"}},
       {"momentum_lost_in_jump", momentum_lost_in_jump::hop_protocol, kJumps, {"replay"}, with_momentum},
-      {"token_missing_at_the_start", token_missing_at_the_start::hop_protocol, kBackup, {"token_count"}},
+      {"token_more_at_the_start", token_more_at_the_start::hop_protocol, kBackup, {"gap_bound", "token_count"}},
       {"tokens_of_the_finished_awaited",
        tokens_of_the_finished_awaited::hop_protocol,
-       kJumps,
+       kBackup,
        {"deadlock"},
        on_credits},
       {"receiver_taken_for_past", receiver_taken_for_past::hop_protocol, kChecking, {"updates_sent"}},
