@@ -91,7 +91,7 @@ int command_calibrate(const CalibrateOptions& options) {
   fmt::print("[compute]\npace = \"{}\"\nvector_rate = \"{:.2f}GB/s\"\n\n", text(c.cost), c.vector_bytes_per_s / 1e9);
   fmt::print("[network]  # {}, every rank sending at once\nlatency = \"{}\"\noverhead = \"{}\"\nprocessors = {}\n",
              real->transport, text(c.latency), text(c.overhead), c.processors);
-  fmt::print("bandwidth = \"{:.1f}MB/s\"\n", c.bandwidth / 1e6);
+  fmt::print("overhead_rate = \"{:.1f}MB/s\"\nbandwidth = 0  # of links: there are none\n", c.overhead_rate / 1e6);
   return static_cast<int>(ExitCode::kOk);
 }
 

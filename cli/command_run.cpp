@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/run.h"
 #include "cli/signals.h"
+#include "models/datasets/content.h"
 #include "results/context.h"
 #include "results/run_folder.h"
 #include "suites/execute.h"
@@ -244,6 +245,7 @@ void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
       throw usage_error("two suites are called '" + job.suite.name + "': run them one after the other");
     }
     if (options.resume.empty()) check_free(job.folder);
+    keep_contents();  // for the ranks: none decompresses what is looked at here
     check_available(job.suite.trials);
   }
   check_outputs(options);

@@ -2,6 +2,7 @@
 #include "protocols/node.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hopbench {
 namespace {
@@ -98,7 +99,8 @@ std::vector<Message> Node::gather(std::span<const int> senders, int at_least, co
     }
     return here >= at_least || to_come == 0;
   };
-  wait(enough, why);
+  const auto here = static_cast<int>(std::min<std::size_t>(runtime_.mailbox.count(match), senders.size()));
+  wait(enough, why, std::max(1, at_least - here));
   record_.queue_max = std::max(record_.queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
   std::vector<Message> messages = runtime_.mailbox.take_all(match);
   for (const Message& message : messages) emit(about(EventKind::kTake, message, rank, message.from));
@@ -121,7 +123,9 @@ void Node::ignore(const Match& match) {
 
 // --- Waits
 
-bool Node::until(const Ready& ready, Time deadline, const char* why) {
+bool Node::until(const Ready& ready, Time deadline, const char* why) { return wait(ready, deadline, why, 1); }
+
+bool Node::wait(const Ready& ready, Time deadline, const char* why, int messages) {
   const bool background = background_;
   const Time since = now();
   note_departures();
@@ -131,7 +135,7 @@ bool Node::until(const Ready& ready, Time deadline, const char* why) {
     if (!holds && !gone_.empty())
       throw trial_error(gone_ + " while rank " + std::to_string(rank) + " waited for " + why);
     // Asked even when it holds already: a runtime that polls gets its chance.
-    in_time = runtime_.await([&] { return departure_here() || ready(); }, deadline, why);
+    in_time = runtime_.await([&] { return departure_here() || ready(); }, deadline, why, std::exchange(messages, 1));
     background_ = background;
     note_departures();
     holds = ready();

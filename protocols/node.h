@@ -167,7 +167,9 @@ class Node {
  private:
   friend class Optimizer;
   void emit(Event event) const;
-  void wait(const Ready& ready, const char* why) { until(ready, kNever, why); }
+  /// `messages`: so many more must come before `ready` can hold.
+  bool wait(const Ready& ready, Time deadline, const char* why, int messages);
+  void wait(const Ready& ready, const char* why, int messages = 1) { wait(ready, kNever, why, messages); }
   bool departure_here() const;
   void note_departures();
   void check_somebody_can(const Match& match, const char* why) const;

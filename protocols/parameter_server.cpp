@@ -30,8 +30,9 @@ void work(Node& self) {
       self.send(servers[i], kPush, k, g.values.slice(slice.offset, slice.size));
     }
     Vec weights = Vec::uninitialised(x.size(), x.space());
-    for (std::size_t i = 0; i < servers.size(); ++i) {
-      const Message answer = self.recv(is_from(kWeights, servers[i], k), "weights from the server");
+    const int all = static_cast<int>(servers.size());
+    for (const Message& answer : self.gather(servers, all, is(kWeights, k), "weights from the servers")) {
+      const auto i = static_cast<std::size_t>(answer.from - servers.front());
       const double bytes = static_cast<double>(2 * answer.body.size() * sizeof(float));
       self.operate(bytes, [&] { weights.assign(slice_of(x.size(), i, servers.size()).offset, answer.body); });
     }

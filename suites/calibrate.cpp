@@ -31,7 +31,6 @@ constexpr int kSlots = 60;
 constexpr int kSmallRounds = 200, kLargeRounds = 20, kExchangeRounds = 100;
 constexpr int kMostPeers = 8;
 constexpr std::size_t kLargeFloats = 1 << 18;  // 1 MiB
-constexpr std::size_t kSliceFloats = 1 << 13;  // 32 KiB
 constexpr Duration kCostStep = std::chrono::milliseconds(5);
 constexpr double kMargin = 1.25;
 
@@ -164,8 +163,8 @@ std::int64_t find_slot(Stepper& stepper, Circle& circle) {
 }
 
 struct Measured {
-  std::vector<double> steps, vector_rates;                // seconds, bytes/s
-  std::vector<double> small, large, one, several, empty;  // seconds a round
+  std::vector<double> steps, vector_rates;     // seconds, bytes/s
+  std::vector<double> small, large, exchange;  // seconds a round
 };
 
 void measure_slots(Stepper& stepper, Circle& circle, std::int64_t slot_ns, Measured& measured) {
@@ -190,12 +189,23 @@ double mean_round(Circle& circle, int rounds, const std::function<void(int)>& ro
 }
 
 void measure_messages(Circle& circle, Measured& measured) {
-  const Payload large = Vec(kLargeFloats).share(), slice = Vec(kSliceFloats).share();
+  const Payload large = Vec(kLargeFloats).share();
   measured.small = {mean_round(circle, kSmallRounds, [&](int) { circle.pass({}, 0); })};
   measured.large = {mean_round(circle, kLargeRounds, [&](int) { circle.pass(large, 0); })};
-  measured.one = {mean_round(circle, kSmallRounds, [&](int) { circle.pass(slice, 0); })};
-  measured.several = {mean_round(circle, kExchangeRounds, [&](int i) { circle.exchange(slice, i); })};
-  measured.empty = {mean_round(circle, kExchangeRounds, [&](int i) { circle.exchange({}, 1000 + i); })};
+  measured.exchange = {mean_round(circle, kExchangeRounds, [&](int i) { circle.exchange({}, i); })};
+}
+
+// Ranks on one machine share its cores, and handling messages is what a network of theirs costs. A round in which each
+// of n ranks sends m messages and gets m keeps c cores busy for 2 n m handlings: what a message more adds to a round
+// is its overhead, what a byte more adds the overhead of a byte; what is left of the smallest round is latency.
+void explain_messages(Calibration& result, int ranks, double small, double exchange, double large) {
+  if (ranks < 2) return;
+  const int fan = std::min(ranks - 1, kMostPeers);
+  const double handlings = 2.0 * ranks / std::min(result.processors, ranks);  // one after the other, a message each
+  const double overhead = fan > 1 ? std::clamp((exchange - small) / (fan - 1) / handlings, 0.0, small / handlings) : 0;
+  result.overhead = seconds_to_duration(overhead);
+  result.latency = seconds_to_duration(small - handlings * overhead);
+  result.overhead_rate = handlings * double(kLargeFloats * sizeof(float)) / std::max(1e-9, large - small);
 }
 
 std::vector<double> pooled(const std::vector<json>& ranks, const char* key) {
@@ -218,14 +228,15 @@ std::string calibrate_rank(ChildChannel& channel, const TrialSpec& spec) {
   channel.ready();
   slot.phase = Phase::kComputing;
   Measured measured;
-  measure_slots(stepper, circle, find_slot(stepper, circle), measured);
-  const Vec body(kLargeFloats);
+  const std::int64_t slot_ns = find_slot(stepper, circle);
+  measure_slots(stepper, circle, slot_ns, measured);
   measure_messages(circle, measured);
   circle.close();
-  return json{{"steps", measured.steps},    {"vector_rates", measured.vector_rates},
-              {"small", measured.small},    {"large", measured.large},
-              {"one", measured.one},        {"empty", measured.empty},
-              {"several", measured.several}}
+  return json{{"steps", measured.steps},
+              {"vector_rates", measured.vector_rates},
+              {"small", measured.small},
+              {"large", measured.large},
+              {"exchange", measured.exchange}}
       .dump();
 }
 
@@ -252,11 +263,9 @@ Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts)
   const double slots = std::ceil(kMargin * to_seconds(result.step_p99) / to_seconds(kCostStep));
   result.cost = kCostStep * static_cast<std::int64_t>(std::max(1.0, slots));
   result.vector_bytes_per_s = median(pooled(ranks, "vector_rates"));
-  for (const char* key : {"small", "large", "one", "several", "empty"})
-    std::fprintf(stderr, "%s %.1f us\n", key, 1e6 * median(pooled(ranks, key)));
-  const double small = median(pooled(ranks, "small")), large = median(pooled(ranks, "large"));
-  result.latency = seconds_to_duration(small);
-  result.bandwidth = double(kLargeFloats * sizeof(float)) / std::max(1e-9, large - small);
+  result.processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  explain_messages(result, spec.workers(), median(pooled(ranks, "small")), median(pooled(ranks, "exchange")),
+                   median(pooled(ranks, "large")));
   return result;
 }
 

@@ -41,8 +41,8 @@ struct Calibration {
   double vector_bytes_per_s = 0;  // of mean and step
   Duration latency{};             // of a message to one rank, every rank sending, beyond its overhead
   Duration overhead{};            // of a message at each end, on one of the processors that all ranks share
+  double overhead_rate = 0;       // bytes/s that such a processor handles besides
   int processors = 1;             // this machine's
-  double bandwidth = 0;           // bytes/s of a large message, every rank sending
 };
 /// Real processes, all workers of the spec. Throws Error naming the rank if one fails.
 Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts);

@@ -29,6 +29,7 @@ NetworkSpec network_of(const Configuration& c) {
   network.latency = duration_at(c, "network.latency");
   network.bandwidth = rate_of(c.at("network.bandwidth"));
   network.overhead = duration_at(c, "network.overhead");
+  network.overhead_rate = rate_of(c.at("network.overhead_rate"));
   network.processors = int(c.at("network.processors").integer);
   network.jitter = c.at("network.jitter").as_real();
   network.packet_bytes = c.at("network.packet_bytes").integer;

@@ -137,6 +137,7 @@ void network(Visit& visit, T& spec) {
   visit("local_latency", spec.local_latency);
   visit("local_bandwidth", spec.local_bandwidth);
   visit("overhead", spec.overhead);
+  visit("overhead_rate", spec.overhead_rate);
   visit("processors", spec.processors);
   visit("jitter", spec.jitter);
   visit("host_of", spec.host_of);

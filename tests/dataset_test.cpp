@@ -1,5 +1,7 @@
 // Data files and what may be wrong with them; the drawn data sets.
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <cmath>
@@ -10,6 +12,7 @@
 
 #include "backends/base/error.h"
 #include "models/dataset.h"
+#include "models/datasets/content.h"
 
 namespace hopbench {
 namespace {
@@ -92,6 +95,27 @@ TEST_F(IdxFiles, AreReadAndNormalised) {
   EXPECT_FLOAT_EQ(sample[5], (119.0f / 255.0f - 0.2860f) / 0.3530f);
   find_dataset("mnist").load({.path = folder_.string()}).train->copy_sample(0, sample.data());
   EXPECT_FLOAT_EQ(sample[0], -0.1307f / 0.3081f);
+}
+
+// In a process of its own, since what it keeps stays with it; its child has only the variable to go by.
+TEST_F(IdxFiles, AreDecompressedOnceForAProcessAndItsChildren) {
+  const fs::path path = gz(kTrainImages);
+  const auto as_written = [&] {
+    const Content content = read_content(path);
+    return std::string(content.data(), content.data() + content.size()) == images(20);
+  };
+  const auto keep_and_look_again = [&] {
+    keep_contents();
+    bool good = as_written();
+    fs::remove(path);
+    good = good && as_written();
+    const pid_t child = fork();
+    if (child == 0) _exit(as_written() ? 0 : 1);
+    int status = 1;
+    waitpid(child, &status, 0);
+    _exit(good && status == 0 ? 0 : 1);
+  };
+  EXPECT_EXIT(keep_and_look_again(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(IdxFiles, MayBeUncompressed) {

@@ -63,7 +63,7 @@ class LoopbackWire : public Wire {
     return message;
   }
 
-  void wait(Duration timeout) override {
+  void wait(Duration timeout, int /*messages*/ = 1) override {
     std::unique_lock lock(mine_.mutex);
     mine_.changed.wait_until(lock, std::chrono::steady_clock::now() + timeout,
                              [&] { return !mine_.arrived.empty() || mine_.woken; });

@@ -141,6 +141,16 @@ TEST(Network, HandlesMessagesOneAfterTheOtherOnEachHostsProcessor) {
   expect_near(play_network(spec, {{0, 2, 9}, {1, 3, 9}}), {2.1, 3.1});
 }
 
+TEST(Network, HandlesBytesAtTheRateOfAProcessor) {
+  NetworkSpec spec = plain();
+  spec.bandwidth = 0;
+  spec.overhead = milliseconds(1000);
+  spec.overhead_rate = 1e6;
+  expect_near(play_network(spec, {{0, 1, 500'000}}), {3.0});
+  spec.overhead = Duration{};
+  expect_near(play_network(spec, {{0, 1, 500'000}, {0, 1, 500'000}}), {1.0, 1.5});
+}
+
 TEST(Network, HandlesMessagesOnProcessorsThatAllHostsShare) {
   NetworkSpec spec = plain();
   spec.bandwidth = 0;

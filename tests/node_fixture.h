@@ -21,7 +21,7 @@ class ScriptedRuntime : public Runtime {
  public:
   Time now() const override { return now_; }
   void post(int to, Message message) override { posted.emplace_back(to, std::move(message)); }
-  bool await(const Ready& ready, Time deadline, const char* why) override {
+  bool await(const Ready& ready, Time deadline, const char* why, int /*messages*/) override {
     while (!ready()) {
       if (arrivals.empty() || arrivals.front().first > deadline) {
         if (deadline == kNever) throw trial_error(std::string("nothing comes any more: ") + why);

@@ -11,6 +11,20 @@ namespace hopbench {
 namespace {
 
 // Every field has a value of its own, none its default.
+NetworkSpec sample_network() {
+  return {.latency = std::chrono::microseconds(7),
+          .bandwidth = 1e9 / 3,
+          .packet_bytes = 9,
+          .local_latency = std::chrono::nanoseconds(3),
+          .local_bandwidth = 2e9,
+          .overhead = Duration(6),
+          .overhead_rate = 3e9,
+          .processors = 3,
+          .jitter = 0.5,
+          .host_of = {0, 0, 1},
+          .links = {{0, 2, 5, Duration(4)}}};
+}
+
 TrialSpec sample() {
   const Protocol& hop = find_protocol("hop");
   TrialSpec spec;
@@ -47,8 +61,7 @@ TrialSpec sample() {
   rule.from = Time(std::chrono::seconds(1));
   spec.scenario = {"random", {rule, {}}};
   spec.transport = "sim";
-  spec.network = {std::chrono::microseconds(7), 1e9 / 3, 9, std::chrono::nanoseconds(3), 2e9, 0.5, {0, 0, 1},
-                  {{0, 2, 5, Duration(4)}}};
+  spec.network = sample_network();
   spec.instant_network = true;
   spec.stop = {StopSpec::Kind::kSamples, 12345678901};
   spec.pace = false;
@@ -123,6 +136,7 @@ TEST(TrialHash, ChangesWithAnythingThatMakesTheTrialAnother) {
       [](TrialSpec& t) { t.target_hold = 6; },
       [](TrialSpec& t) { t.shuffle = 4; },
       [](TrialSpec& t) { t.network.overhead = Duration(7); },
+      [](TrialSpec& t) { t.network.overhead_rate = 1e9; },
       [](TrialSpec& t) { t.network.processors = 2; },
   };
   for (std::size_t i = 0; i < changes.size(); ++i) {

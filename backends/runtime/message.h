@@ -18,6 +18,8 @@ enum class Kind : std::uint16_t {};
 /// Delivered after a peer's last message. kBye: its body returned, it sends no more. kGone: it died.
 inline constexpr Kind kBye{0xFFFE};
 inline constexpr Kind kGone{0xFFFF};
+/// Between runtimes only: the sender is ended by Stop, so its peers need not wait for its kBye.
+inline constexpr Kind kServing{0xFFFD};
 
 /// A few int64 of control data (clocks, batch sizes, group lists, flags, skip ranges), held in place.
 class Words {

@@ -94,8 +94,9 @@ class Routes {
 /// Where messages are handled, in the order in which they ask.
 class Processors {
  public:
-  Processors(const NetworkSpec& spec, int ranks) : overhead_(spec.overhead), shared_(spec.processors > 0) {
-    if (overhead_ <= Duration{}) return;
+  Processors(const NetworkSpec& spec, int ranks)
+      : overhead_(spec.overhead), rate_(spec.overhead_rate), shared_(spec.processors > 0) {
+    if (overhead_ <= Duration{} && rate_ <= 0) return;
     int hosts = spec.host_of.empty() ? ranks : 0;
     for (const int host : spec.host_of) hosts = std::max(hosts, host + 1);
     host_of_ = spec.host_of;
@@ -104,11 +105,11 @@ class Processors {
 
   bool any() const { return !free_at_.empty(); }
 
-  /// When a message of this rank that asks now has been handled.
-  Time handle(int rank, Time now) {
+  /// When a message of so many bytes that asks now at this rank has been handled.
+  Time handle(int rank, double bytes, Time now) {
     if (!any()) return now;
     Time& free_at = shared_ ? *std::min_element(free_at_.begin(), free_at_.end()) : free_at_[host(rank)];
-    free_at = std::max(free_at, now) + overhead_;
+    free_at = std::max(free_at, now) + overhead_ + time_for(bytes, rate_);
     return free_at;
   }
 
@@ -118,6 +119,7 @@ class Processors {
   }
 
   Duration overhead_;
+  double rate_;
   bool shared_;
   std::vector<int> host_of_;
   std::vector<Time> free_at_;  // by processor; empty: handling takes no time
@@ -137,9 +139,10 @@ class FairNetwork final : public Network {
 
   void transfer(const Flow& flow, std::function<void()> arrived) override {
     Pair& pair = pair_of(flow);
-    if (processors_.any()) arrived = handled_at(flow.to, std::move(arrived));
-    Waiting waiting{.ready = processors_.handle(flow.from, timeline_.now()) + latency(flow, pair),
-                    .bytes = static_cast<double>(flow.bytes),
+    const auto bytes = static_cast<double>(flow.bytes);
+    if (processors_.any()) arrived = handled_at(flow.to, bytes, std::move(arrived));
+    Waiting waiting{.ready = processors_.handle(flow.from, bytes, timeline_.now()) + latency(flow, pair),
+                    .bytes = bytes,
                     .shared = flow.bytes > packet_bytes_ && pair.route.hops > 0,
                     .arrived = std::move(arrived)};
     if (pair.on_links) {
@@ -181,7 +184,7 @@ class FairNetwork final : public Network {
 
   Pair& pair_of(const Flow& flow);
   Duration latency(const Flow& flow, Pair& pair) const;
-  std::function<void()> handled_at(int rank, std::function<void()> then);
+  std::function<void()> handled_at(int rank, double bytes, std::function<void()> then);
   void launch(Pair& pair, Waiting waiting);
   void begin(Pair& pair);
   void share_anew();
@@ -231,9 +234,9 @@ Duration FairNetwork::latency(const Flow& flow, Pair& pair) const {
   return scaled(pair.route.latency, 1.0 + jitter_ * random.exponential());
 }
 
-std::function<void()> FairNetwork::handled_at(int rank, std::function<void()> then) {
-  return [this, rank, then = std::move(then)]() mutable {
-    timeline_.at(processors_.handle(rank, timeline_.now()), std::move(then));
+std::function<void()> FairNetwork::handled_at(int rank, double bytes, std::function<void()> then) {
+  return [this, rank, bytes, then = std::move(then)]() mutable {
+    timeline_.at(processors_.handle(rank, bytes, timeline_.now()), std::move(then));
   };
 }
 

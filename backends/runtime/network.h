@@ -10,10 +10,10 @@
 // A message of at most `packet_bytes` is not shared: it arrives after latency + bytes / (narrowest bandwidth), since a
 // single packet waits for at most a packet of every other flow. It still keeps its pair's order.
 //
-// A message keeps a processor busy for `overhead` before its latency begins, and again when it is there: LogP's o
-// (Culler et al., PPoPP 1993). Each host has one processor for that, or all hosts share `processors` of them, as ranks
-// that play hosts on one machine do. Messages are handled in the order in which they ask; the work of ranks is not
-// slowed by them.
+// A message keeps a processor busy for `overhead` + bytes / `overhead_rate` before its latency begins, and again when
+// it is there: the o and O of LogGOPS (Hoefler, Schneider, Lumsdaine: LogGOPSim, HPDC 2010). Each host has one
+// processor for that, or all hosts share `processors` of them, as ranks that play hosts on one machine do. Messages are
+// handled one after the other in the order in which they ask, each as a whole; the work of ranks is not slowed by them.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,7 @@ struct NetworkSpec {
   Duration local_latency{std::chrono::microseconds(20)};  // between ranks of one host
   double local_bandwidth = 0;                             // of each host's memory, shared by all its pairs
   Duration overhead{};         // of a message at each end, on a processor that messages share
+  double overhead_rate = 0;    // bytes/s that such a processor handles besides
   int processors = 0;          // that all ranks' messages share; 0: one on each host
   double jitter = 0;           // latency is drawn from latency * (1 + jitter * exponential(1)); 0 = none
   std::vector<int> host_of{};  // rank -> host; empty: every rank on a host of its own

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -14,8 +15,6 @@
 namespace hopbench {
 namespace {
 
-/// Says that this rank is ended by Stop: its peers do not wait for its kBye. Never leaves the runtimes.
-constexpr Kind kServing{0xFFFD};
 
 constexpr Duration kLongWait = std::chrono::hours(1);
 constexpr Duration kNap = std::chrono::milliseconds(100);  // the longest sleep in which an early end goes unnoticed
@@ -36,8 +35,8 @@ void ProcessRuntime::run(std::function<void()> body, bool must_finish) { impl_->
 void ProcessRuntime::end() { impl_->end(); }
 Time ProcessRuntime::now() const { return impl_->now(); }
 void ProcessRuntime::post(int to, Message message) { impl_->post(to, std::move(message)); }
-bool ProcessRuntime::await(const Ready& ready, Time deadline, const char* why) {
-  return impl_->await(ready, deadline, why);
+bool ProcessRuntime::await(const Ready& ready, Time deadline, const char* why, int messages) {
+  return impl_->await(ready, deadline, why, messages);
 }
 Occupied ProcessRuntime::occupy(Work work) { return impl_->occupy(work); }
 void ProcessRuntime::spawn(std::function<void()> strand) { impl_->spawn(std::move(strand)); }
@@ -73,7 +72,7 @@ void Impl::run(const std::function<void()>& body, bool must_finish) {
       body_returned_ = true;
       tell_peers(kBye);
       show(Phase::kFinished);
-      await([] { return false; }, kNever, "the other ranks");
+      await([] { return false; }, kNever, "the other ranks", 1);
     } catch (const Stop&) {
     } catch (...) {
       fail(std::current_exception());
@@ -148,7 +147,7 @@ bool Impl::over() const {
 
 // --- Turns
 
-bool Impl::await(const Ready& ready, Time deadline, const char* why) {
+bool Impl::await(const Ready& ready, Time deadline, const char* why, int messages) {
   // The caller holds the baton and goes on holding it, however this ends.
   struct Turn {
     std::unique_lock<std::mutex> lock;
@@ -161,11 +160,10 @@ bool Impl::await(const Ready& ready, Time deadline, const char* why) {
     ~Place() {
       if (!taken) return;
       std::erase(impl.waiters_, &me);
-      impl.pass_on_polling();
       impl.show(Phase::kRunning);
     }
   };
-  Waiter me{ready, true, {}};
+  Waiter me{ready, arrived_ + messages, true, {}};
   Place place{*this, me};
   beat();
   while (true) {
@@ -187,20 +185,31 @@ bool Impl::await(const Ready& ready, Time deadline, const char* why) {
   }
 }
 
+/// A strand that was called will look and, if it then waits, poll itself. So the one that a message is for goes on
+/// polling for the next: with two strands taking turns at it each message would wake both.
 void Impl::block(Waiter& me, Time deadline, std::unique_lock<std::mutex>& turn) {
-  if (poller_ == nullptr) {
+  if (poller_ == nullptr && !somebody_will_look()) {
     poller_ = &me;
     const Duration left = deadline == kNever ? kLongWait : deadline - now();
+    const int messages = polling_for_ = missing();
     turn.unlock();
-    wire_.wait(std::max(Duration{}, left));
+    wire_.wait(std::max(Duration{}, left), messages);
     turn.lock();
     poller_ = nullptr;
     return;
   }
+  if (poller_ != nullptr && missing() < polling_for_) call(*poller_);  // it asks for more than this strand needs
   const auto until = std::chrono::steady_clock::time_point(
       Duration(start_ns_) +
       (deadline == kNever ? (now() + kLongWait).time_since_epoch() : deadline.time_since_epoch()));
   me.changed.wait_until(turn, until, [&] { return me.called; });
+}
+
+/// The fewest further messages after which one of those that wait may be ready.
+int Impl::missing() const {
+  std::int64_t least = std::numeric_limits<int>::max();
+  for (const Waiter* waiter : waiters_) least = std::min(least, waiter->wanted - arrived_);
+  return static_cast<int>(std::max<std::int64_t>(1, least));
 }
 
 void Impl::call(Waiter& waiter) {
@@ -229,13 +238,14 @@ void Impl::let_others_look() {
   }
 }
 
-/// Somebody must wait on the wire as long as anybody waits at all.
+bool Impl::somebody_will_look() const {
+  return std::any_of(waiters_.begin(), waiters_.end(), [](const Waiter* w) { return w->called; });
+}
+
+/// To be done when a strand gives its turn away without waiting itself: somebody must wait on the wire as long as
+/// anybody waits at all.
 void Impl::pass_on_polling() {
-  if (poller_ != nullptr || waiters_.empty()) return;
-  for (const Waiter* waiter : waiters_) {
-    if (waiter->called) return;  // it will find that nobody polls
-  }
-  call(*waiters_.front());
+  if (poller_ == nullptr && !waiters_.empty() && !somebody_will_look()) call(*waiters_.front());
 }
 
 // --- Messages
@@ -278,6 +288,7 @@ void Impl::drain() {
 
 void Impl::arrive(Message message) {
   beat();
+  ++arrived_;
   if (message.kind == kServing) {
     serving_.insert(message.from);
     return;

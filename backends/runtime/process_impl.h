@@ -23,7 +23,7 @@ class ProcessRuntime::Impl {
   void end();
   Time now() const;
   void post(int to, Message message);
-  bool await(const Ready& ready, Time deadline, const char* why);
+  bool await(const Ready& ready, Time deadline, const char* why, int messages);
   Occupied occupy(const Work& work);
   void spawn(std::function<void()> strand);
   Duration waited_for_cores() const { return waited_; }
@@ -32,7 +32,8 @@ class ProcessRuntime::Impl {
  private:
   struct Waiter {
     const Ready& ready;
-    bool called = false;  // to look again; false only while it is blocked
+    std::int64_t wanted = 0;  // messages that must have arrived in all before `ready` can hold
+    bool called = false;      // to look again; false only while it is blocked
     std::condition_variable changed;
   };
   class Slot;
@@ -51,8 +52,10 @@ class ProcessRuntime::Impl {
   void let_others_look();
   void call(Waiter& waiter);
   void call_all();
+  bool somebody_will_look() const;
   void pass_on_polling();
   void block(Waiter& me, Time deadline, std::unique_lock<std::mutex>& turn);
+  int missing() const;
   bool over() const;
   void stop();
   void fail(std::exception_ptr error);
@@ -80,6 +83,8 @@ class ProcessRuntime::Impl {
   std::mutex baton_;              // of what follows
   std::vector<Waiter*> waiters_;  // oldest first
   Waiter* poller_ = nullptr;      // the one that waits on the wire
+  std::int64_t arrived_ = 0;      // messages so far
+  int polling_for_ = 1;           // of which the wire is asked for so many more
   std::vector<std::thread> threads_;
   int strands_ = 0, computing_ = 0;
   std::map<int, std::deque<Message>> outbox_;  // what the wire had no room for

@@ -99,6 +99,7 @@ Occupied Impl::occupy(const Work& work) {
   show(Phase::kComputing);
   drain();
   let_others_look();
+  pass_on_polling();
   Slot slot(*this, work);
   Occupied occupied;
   {

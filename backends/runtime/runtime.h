@@ -66,8 +66,9 @@ class Runtime {
 
   /// Gives the turn away until `ready()` holds (looked at after anything that may have changed it), or until
   /// `deadline`. True: ready. False: the deadline came first. Throws Stop at the end of the run. `why` is static text:
-  /// it becomes the deadlock report and the time-waiting-by-reason column.
-  virtual bool await(const Ready& ready, Time deadline, const char* why) = 0;
+  /// it becomes the deadlock report and the time-waiting-by-reason column. `messages`: `ready` cannot come true before
+  /// so many more are here (departures apart), so that a runtime need not wake the rank for each of them.
+  virtual bool await(const Ready& ready, Time deadline, const char* why, int messages = 1) = 0;
 
   /// Keeps the device busy. Gives the turn away meanwhile, unless !work.yields. An exception thrown by the job comes
   /// out here.

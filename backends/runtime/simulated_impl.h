@@ -44,7 +44,7 @@ class SimRank final : public Runtime {
 
   Time now() const override;
   void post(int to, Message message) override;
-  bool await(const Ready& ready, Time deadline, const char* why) override;
+  bool await(const Ready& ready, Time deadline, const char* why, int messages = 1) override;
   Occupied occupy(Work work) override;
   void spawn(std::function<void()> strand) override;
 

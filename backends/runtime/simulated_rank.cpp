@@ -48,7 +48,7 @@ void SimRank::spawn(std::function<void()> strand) {
   simulation_.new_strand(rank_, std::move(strand), false);
 }
 
-bool SimRank::await(const Ready& ready, Time deadline, const char* why) {
+bool SimRank::await(const Ready& ready, Time deadline, const char* why, int /*messages*/) {
   SimStrand& self = running();
   if (ready()) return true;
   if (deadline <= simulation_.now_) return false;

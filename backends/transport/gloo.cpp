@@ -124,10 +124,11 @@ class GlooWire : public Wire {
     return message;
   }
 
-  void wait(Duration timeout) override {
+  void wait(Duration timeout, int messages) override {
     const auto until = std::chrono::steady_clock::now() + std::min<Duration>(timeout, std::chrono::hours(1));
     std::unique_lock lock(inbox_.mutex);
-    inbox_.changed.wait_until(lock, until, [&] { return !inbox_.arrived.empty() || inbox_.woken || inbox_.room; });
+    inbox_.wanted = static_cast<std::size_t>(messages);
+    inbox_.changed.wait_until(lock, until, [&] { return inbox_.enough() || inbox_.woken || inbox_.room; });
     inbox_.woken = inbox_.room = false;
   }
 

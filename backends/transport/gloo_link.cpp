@@ -263,11 +263,10 @@ bool GlooLink::part() {
 
 void GlooLink::deliver(Message message) {
   if (message.kind == kBye) bye_delivered_ = true;
-  {
-    const std::lock_guard lock(inbox_->mutex);
-    inbox_->arrived.push_back(std::move(message));
-  }
-  inbox_->changed.notify_one();
+  const std::lock_guard lock(inbox_->mutex);
+  if (message.kind >= kServing) inbox_->woken = true;  // about a peer, which no wait counts on
+  inbox_->arrived.push_back(std::move(message));
+  if (inbox_->enough() || inbox_->woken) inbox_->changed.notify_one();
 }
 
 // --- Sending

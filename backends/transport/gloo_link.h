@@ -39,8 +39,11 @@ struct GlooInbox {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Message> arrived;
-  bool woken = false;
-  bool room = false;  // a link that had refused a message has room again
+  std::size_t wanted = 1;  // so many must have arrived before whoever waits is woken for them
+  bool woken = false;      // by somebody, or by the end of a peer
+  bool room = false;       // a link that had refused a message has room again
+
+  bool enough() const { return arrived.size() >= wanted; }
 };
 
 class GlooLink {

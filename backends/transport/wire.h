@@ -31,8 +31,9 @@ class Wire {
   /// The next message that has arrived whole; in order per sender, fair between senders.
   virtual std::optional<Message> poll() = 0;
 
-  /// Blocks until something may have changed (a message, room to send, wake), or for `timeout`. May return early.
-  virtual void wait(Duration timeout) = 0;
+  /// Blocks until something may have changed (`messages` to be polled, the end of a peer, room to send, wake), or for
+  /// `timeout`. May return early.
+  virtual void wait(Duration timeout, int messages = 1) = 0;
 
   /// Makes a `wait` in progress, or the next one, return. From any thread.
   virtual void wake() = 0;

@@ -5,11 +5,7 @@
 // Normalised as usual: (pixel / 255 - mean) / deviation, both over the training set.
 //   MNIST (LeCun, Cortes, Burges):                mean 0.1307, deviation 0.3081
 //   Fashion-MNIST (Xiao, Rasul, Vollgraf, 2017):  mean 0.2860, deviation 0.3530
-#include <zlib.h>
-
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <string>
 
@@ -17,12 +13,12 @@
 
 #include "backends/base/error.h"
 #include "models/dataset.h"
+#include "models/datasets/content.h"
 
 namespace hopbench {
 namespace {
 
 namespace fs = std::filesystem;
-using Bytes = std::vector<std::uint8_t>;
 
 constexpr int kClasses = 10;
 constexpr std::size_t kImageHeader = 16, kLabelHeader = 8;
@@ -37,67 +33,24 @@ struct Source {
 
 struct File {
   fs::path path;
-  Bytes bytes;  // decompressed, header included
+  Content bytes;  // header included
 };
 
 struct Images {
-  Bytes bytes;
-  std::size_t count = 0;
+  Content bytes;
+  std::size_t count;
   Shape shape;
 };
-
-[[noreturn]] void corrupt(const fs::path& path, std::size_t byte, const std::string& why) {
-  throw usage_error(
-      fmt::format("cannot use data file {}: at byte {}: {}: get the file again", path.string(), byte, why));
-}
-
-struct CloseGz {
-  void operator()(gzFile file) const { gzclose_r(file); }
-};
-using GzFile = std::unique_ptr<gzFile_s, CloseGz>;
-
-/// zlib also reads files that are not compressed as they are.
-void append_all(gzFile file, const fs::path& path, Bytes& to) {
-  constexpr std::size_t kPiece = std::size_t{1} << 20;
-  while (true) {
-    const std::size_t had = to.size();
-    to.resize(had + kPiece);
-    const int got = gzread(file, to.data() + had, static_cast<unsigned>(kPiece));
-    to.resize(had + static_cast<std::size_t>(std::max(got, 0)));
-    if (got <= 0) break;
-  }
-  int code = Z_OK;
-  const std::string text = gzerror(file, &code);  // "PATH: why"
-  const auto offset = static_cast<std::size_t>(std::max<z_off_t>(gzoffset(file), 0));
-  if (code == Z_BUF_ERROR)
-    corrupt(path, offset, fmt::format("the gzip data end early, after {} bytes of content", to.size()));
-  if (code == Z_ERRNO) corrupt(path, offset, std::strerror(errno));
-  if (code != Z_OK && code != Z_STREAM_END)
-    corrupt(path, offset, "damaged gzip data: " + text.substr(text.rfind(": ") + 2));
-}
-
-File read_file(const fs::path& path) {
-  File read{path, {}};
-  std::error_code ignored;
-  if (fs::file_size(path, ignored) == 0) corrupt(path, 0, "the file is empty");
-  const GzFile file(gzopen(path.c_str(), "rb"));
-  if (!file) throw usage_error(fmt::format("cannot open data file {}: {}", path.string(), std::strerror(errno)));
-  gzbuffer(file.get(), 1u << 17);
-  if (path.extension() == ".gz" && gzdirect(file.get()) != 0)
-    corrupt(path, 0, "not a gzip file, although its name says so");
-  append_all(file.get(), path, read.bytes);
-  return read;
-}
 
 /// NAME.gz or NAME in the folder.
 File find_and_read(const fs::path& folder, const std::string& name, const Source& source) {
   for (const fs::path& path : {folder / (name + ".gz"), folder / name})
-    if (fs::is_regular_file(path)) return read_file(path);
+    if (fs::is_regular_file(path)) return {path, read_content(path)};
   throw usage_error(fmt::format("data set {} is incomplete: neither {}.gz nor {} is in {}: {}", source.name, name, name,
                                 folder.string(), source.get));
 }
 
-std::uint32_t big_endian(const Bytes& bytes, std::size_t at) {
+std::uint32_t big_endian(const Content& bytes, std::size_t at) {
   return std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 | std::uint32_t{bytes[at + 2]} << 8 |
          std::uint32_t{bytes[at + 3]};
 }
@@ -130,7 +83,7 @@ Images read_images(File file) {
   return {std::move(file.bytes), count, {1, static_cast<int>(rows), static_cast<int>(columns)}};
 }
 
-Bytes read_labels(File file, const Images& images) {
+Content read_labels(File file, const Images& images) {
   check_header(file, kLabelMagic, kLabelHeader);
   const std::size_t count = big_endian(file.bytes, 4);
   if (count != images.count) corrupt(file.path, 4, fmt::format("{} labels for {} images", count, images.count));
@@ -143,7 +96,7 @@ Bytes read_labels(File file, const Images& images) {
 
 class IdxDataset final : public Dataset {
  public:
-  IdxDataset(Images images, Bytes labels, const Source& source)
+  IdxDataset(Images images, Content labels, const Source& source)
       : images_(std::move(images)), labels_(std::move(labels)) {
     for (std::size_t p = 0; p < normalised_.size(); ++p)
       normalised_[p] = (static_cast<float>(p) / 255.0f - source.mean) / source.deviation;
@@ -160,13 +113,13 @@ class IdxDataset final : public Dataset {
 
  private:
   Images images_;
-  Bytes labels_;
+  Content labels_;
   std::array<float, 256> normalised_{};
 };
 
 std::shared_ptr<const Dataset> load_set(const fs::path& folder, const std::string& prefix, const Source& source) {
   Images images = read_images(find_and_read(folder, prefix + "-images-idx3-ubyte", source));
-  Bytes labels = read_labels(find_and_read(folder, prefix + "-labels-idx1-ubyte", source), images);
+  Content labels = read_labels(find_and_read(folder, prefix + "-labels-idx1-ubyte", source), images);
   return std::make_shared<IdxDataset>(std::move(images), std::move(labels), source);
 }
 

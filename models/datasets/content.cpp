@@ -1,0 +1,138 @@
+#include "models/datasets/content.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "backends/base/error.h"
+
+namespace hopbench {
+namespace {
+
+namespace fs = std::filesystem;
+using Bytes = std::vector<std::uint8_t>;
+
+constexpr const char* kVariable = "HB_CONTENTS";  // lines of two: a file's path, where its content can be opened
+bool keeping = false;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+std::optional<std::string> kept_at(const fs::path& path) {
+  const char* list = std::getenv(kVariable);
+  std::istringstream lines(list == nullptr ? "" : list);
+  for (std::string file, memory; std::getline(lines, file) && std::getline(lines, memory);) {
+    if (file == path.string()) return memory;
+  }
+  return std::nullopt;
+}
+
+/// Nothing if it is not there any more: then the file is read.
+std::optional<Content> map_kept(const std::string& memory) {
+  const Descriptor fd(::open(memory.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0 || status.st_size <= 0) return std::nullopt;
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* const at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd.get(), 0);
+  if (at == MAP_FAILED) return std::nullopt;
+  std::shared_ptr<const void> owner(at, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
+  return Content(std::move(owner), {static_cast<const std::uint8_t*>(at), size});
+}
+
+/// Without memory for it every process decompresses for itself.
+void keep(const fs::path& path, const Content& content) {
+  Descriptor fd(::memfd_create("hopbench data", MFD_CLOEXEC));
+  if (fd.get() < 0 || path.string().find('\n') != std::string::npos) return;
+  for (std::size_t done = 0; done < content.size();) {
+    const ssize_t written = ::write(fd.get(), content.data() + done, content.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    done += static_cast<std::size_t>(written);
+  }
+  const char* had = std::getenv(kVariable);
+  const std::string line = fmt::format("{}\n/proc/{}/fd/{}\n", path.string(), ::getpid(), fd.release());
+  ::setenv(kVariable, ((had == nullptr ? "" : had) + line).c_str(), 1);
+}
+
+struct CloseGz {
+  void operator()(gzFile file) const { gzclose_r(file); }
+};
+using GzFile = std::unique_ptr<gzFile_s, CloseGz>;
+
+/// zlib also reads files that are not compressed as they are.
+Bytes read_all(gzFile file, const fs::path& path) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  Bytes to;
+  while (true) {
+    const std::size_t had = to.size();
+    to.resize(had + kPiece);
+    const int got = gzread(file, to.data() + had, static_cast<unsigned>(kPiece));
+    to.resize(had + static_cast<std::size_t>(std::max(got, 0)));
+    if (got <= 0) break;
+  }
+  int code = Z_OK;
+  const std::string text = gzerror(file, &code);  // "PATH: why"
+  const auto offset = static_cast<std::size_t>(std::max<z_off_t>(gzoffset(file), 0));
+  if (code == Z_BUF_ERROR)
+    corrupt(path, offset, fmt::format("the gzip data end early, after {} bytes of content", to.size()));
+  if (code == Z_ERRNO) corrupt(path, offset, std::strerror(errno));
+  if (code != Z_OK && code != Z_STREAM_END)
+    corrupt(path, offset, "damaged gzip data: " + text.substr(text.rfind(": ") + 2));
+  return to;
+}
+
+}  // namespace
+
+Content::Content(std::vector<std::uint8_t> bytes) {
+  const auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
+  bytes_ = *owner;
+  owner_ = owner;
+}
+
+void corrupt(const fs::path& path, std::size_t byte, const std::string& why) {
+  throw usage_error(
+      fmt::format("cannot use data file {}: at byte {}: {}: get the file again", path.string(), byte, why));
+}
+
+void keep_contents() { keeping = true; }
+
+Content read_content(const fs::path& path) {
+  if (const auto memory = kept_at(path)) {
+    if (auto content = map_kept(*memory)) return *std::move(content);
+  }
+  std::error_code ignored;
+  if (fs::file_size(path, ignored) == 0) corrupt(path, 0, "the file is empty");
+  const GzFile file(gzopen(path.c_str(), "rb"));
+  if (!file) throw usage_error(fmt::format("cannot open data file {}: {}", path.string(), std::strerror(errno)));
+  gzbuffer(file.get(), 1u << 17);
+  if (path.extension() == ".gz" && gzdirect(file.get()) != 0)
+    corrupt(path, 0, "not a gzip file, although its name says so");
+  Content content(read_all(file.get(), path));
+  if (keeping) keep(path, content);
+  return content;
+}
+
+}  // namespace hopbench
