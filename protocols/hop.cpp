@@ -21,13 +21,12 @@
 namespace hopbench {
 namespace {
 
-/// By how many iterations to advance after iteration k (H7): never past the slowest out-neighbour or the last
-/// iteration. An advance by one is the ordinary one: the updates a jump of one would need are those of k, used already.
-Iter stride_after(Iter k, Node& self, Tokens& tokens, const HopSettings& set) {
+/// By how many iterations to advance (H7): never past the slowest out-neighbour, and so never past the last iteration.
+/// An advance by one is the ordinary one: the updates a jump of one would need are used already.
+Iter next_stride(Tokens& tokens, const HopSettings& set) {
   if (!set.skips()) return 1;
   const Iter behind = tokens.behind();
-  if (behind < set.skip_trigger) return 1;
-  return std::max<Iter>(1, std::min({behind, Iter{set.max_jump}, self.end() - 1 - k}));
+  return behind < set.skip_trigger ? 1 : std::min(behind, Iter{set.max_jump});
 }
 
 /// Whom iteration k's update is sent to: with check_receiver not to those that can no longer use it. In iteration K a
@@ -80,7 +79,7 @@ void hop(Node& self, const KnobValues& knobs) {
     self.applied(self.rank, k);
     self.report(k + 1, x);
     outgoing.until_sent();
-    stride = stride_after(k, self, tokens, set);
+    stride = next_stride(tokens, set);
   }
 }
 

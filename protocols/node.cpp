@@ -104,8 +104,10 @@ std::vector<Message> Node::gather(std::span<const int> senders, int at_least, co
     }
     return here >= at_least || to_come == 0;
   };
+  note_departures();
   const auto here = static_cast<int>(std::min<std::size_t>(runtime_.mailbox.count(match), senders.size()));
-  wait(enough, why, std::max(1, at_least - here));
+  // Once somebody has left, fewer than `at_least` may be enough: the next message may be the last there is.
+  wait(enough, why, anybody_left_ ? 1 : std::max(1, at_least - here));
   record_.queue_max = std::max(record_.queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
   std::vector<Message> messages = runtime_.mailbox.take_all(match);
   for (const Message& message : messages) emit(about(EventKind::kTake, message, rank, message.from));

@@ -30,10 +30,9 @@ HB_MUTANT(acknowledged_too_early, hop)
 HB_MUTANT(own_model_after_jump, hop)
 HB_MUTANT(jump_averages_too_early, hop)
 HB_MUTANT(jump_not_announced, hop)
-HB_MUTANT(jump_past_the_end, hop)
 HB_MUTANT(jump_too_soon, hop)
 HB_MUTANT(momentum_lost_in_jump, hop)
-HB_MUTANT(token_missing_at_the_start, hop)
+HB_MUTANT(token_more_at_the_start, hop)
 HB_MUTANT(tokens_of_the_finished_awaited, hop)
 HB_MUTANT(receiver_taken_for_past, hop)
 HB_MUTANT(sum_in_another_order, hop)
@@ -252,6 +251,43 @@ const std::vector<Case> kCases = {
     {"no_warmup", no_warmup::lb_bsp_protocol, {}, {"batch_sum"}},
     {"not_rescaled", not_rescaled::dynamic_batching_protocol, {}, {"batch_sum"}},
 };
+std::vector<Case> cases() {
+  using namespace mutants;  // NOLINT: a table
+  return {
+      {"grant_before_spend", grant_before_spend::hop_protocol, kBackup, {"gap_bound", "token_count"}},
+      {"enter_before_spend", enter_before_spend::hop_protocol, kBackup, {"gap_bound", "token_count"}},
+      {"token_lost_in_jump", token_lost_in_jump::hop_protocol, kJumps, {"token_count"}},
+      {"jump_too_far", jump_too_far::hop_protocol, kJumps, {"jump_bound"}},
+      {"quorum_off_by_one", quorum_off_by_one::hop_protocol, kBackup, {"quorum"}},
+      {"neighbour_left_out", neighbour_left_out::dpsgd_protocol, {}, {"quorum", "gap_bound", "mean_kept"}},
+      {"old_tag_accepted", old_tag_accepted::hop_protocol, kBackup, {"quorum"}},
+      {"late_updates_kept", late_updates_kept::hop_protocol, kBackup, {"queue_capacity"}},
+      {"too_stale", too_stale::hop_protocol, kStale, {"staleness", "gap_bound"}},
+      {"flat_weights", flat_weights::hop_protocol, kStale, {"reduce_weights"}},
+      {"wrong_divisor", wrong_divisor::dpsgd_protocol, {}, {"reduce_weights", "mean_kept"}},
+      {"update_not_sent", update_not_sent::dpsgd_protocol, {}, {"updates_sent"}},
+      {"acknowledgement_not_awaited", acknowledgement_not_awaited::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
+      {"acknowledged_too_early", acknowledged_too_early::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
+      {"own_model_after_jump", own_model_after_jump::hop_protocol, kJumps, {"quorum"}},
+      {"jump_averages_too_early", jump_averages_too_early::hop_protocol, kJumps, {"deadlock"}},
+      {"jump_not_announced", jump_not_announced::hop_protocol, kJumps, {"deadlock"}, hop_events::directed},
+      {"jump_too_soon", jump_too_soon::hop_protocol, kPatient, {"jump_bound"}},
+      {"momentum_lost_in_jump", momentum_lost_in_jump::hop_protocol, kJumps, {"replay"}, with_momentum},
+      {"token_more_at_the_start", token_more_at_the_start::hop_protocol, kBackup, {"gap_bound", "token_count"}},
+      {"tokens_of_the_finished_awaited",
+       tokens_of_the_finished_awaited::hop_protocol,
+       kBackup,
+       {"deadlock"},
+       on_credits},
+      {"receiver_taken_for_past", receiver_taken_for_past::hop_protocol, kChecking, {"updates_sent"}},
+      {"sum_in_another_order", sum_in_another_order::hop_protocol, {}, {"reduce_weights"}},
+      {"bucket_not_awaited", bucket_not_awaited::allreduce_protocol, {}, {"lead_bound"}},
+      {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
+      {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
+      {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
+      {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
+  };
+}
 
 class Mutants : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(Planted, Mutants, testing::ValuesIn(kCases),

@@ -16,21 +16,27 @@ namespace hopbench {
 using std::chrono::milliseconds;
 inline Time at_ms(std::int64_t ms) { return Time{} + milliseconds(ms); }
 
-/// Time passes in `await` and `occupy` only; arrivals come at their times.
+/// Time passes in `await` and `occupy` only; arrivals come at their times. A wait that says how many messages it needs
+/// is held to it: with fewer, and nobody's departure, it may not hold, for a real runtime would not look.
 class ScriptedRuntime : public Runtime {
  public:
   Time now() const override { return now_; }
   void post(int to, Message message) override { posted.emplace_back(to, std::move(message)); }
-  bool await(const Ready& ready, Time deadline, const char* why, int /*messages*/) override {
-    while (!ready()) {
+  bool await(const Ready& ready, Time deadline, const char* why, int messages) override {
+    if (ready()) return true;
+    const std::int64_t wanted = arrived_ + messages;
+    departed_ = false;
+    while (true) {
       if (arrivals.empty() || arrivals.front().first > deadline) {
         if (deadline == kNever) throw trial_error(std::string("nothing comes any more: ") + why);
         now_ = deadline;
         return false;
       }
       pass_to(arrivals.front().first);
+      if (!ready()) continue;
+      EXPECT_TRUE(departed_ || arrived_ >= wanted) << "a real runtime would not have looked: " << why;
+      return true;
     }
-    return true;
   }
   Occupied occupy(Work work) override {
     const Time start = now_;
@@ -67,10 +73,14 @@ class ScriptedRuntime : public Runtime {
  private:
   void pass_to(Time then) {
     for (now_ = std::max(now_, then); !arrivals.empty() && arrivals.front().first <= now_; arrivals.pop_front()) {
+      ++arrived_;
+      departed_ = departed_ || arrivals.front().second.kind >= kServing;
       mailbox.put(arrivals.front().second);
     }
   }
   Time now_{};
+  std::int64_t arrived_ = 0;
+  bool departed_ = false;  // somebody, since the wait began
 };
 
 /// Four parameters in two buckets; the gradient is x itself, plus the position of its first sample.

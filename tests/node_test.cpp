@@ -54,6 +54,16 @@ TEST_F(NodeTest, GatherDoesNotWaitForSendersThatHaveLeft) {
   EXPECT_TRUE(node().present(2));
 }
 
+// The quorum is out of reach then: the one message that may still come is enough, and must be looked at.
+TEST_F(NodeTest, GatherLooksAtEveryMessageOnceSomebodyHasLeft) {
+  runtime.arrives(1, 1, kBye, 0);
+  runtime.arrives(2, 3, kPush, 0);
+  node().recv(is(kPush), "a gradient");
+  runtime.arrives(5, 2, kParams, 0);
+  EXPECT_EQ(senders_of(node().gather(std::vector<int>{1, 2}, 2, is(kParams, 0), "parameters")), (std::vector<int>{2}));
+  EXPECT_EQ(runtime.now(), at_ms(5));
+}
+
 TEST_F(NodeTest, GatherStillTakesWhatALeaverSent) {
   runtime.arrives(1, 1, kParams, 0);
   runtime.arrives(1, 1, kBye, 0);
