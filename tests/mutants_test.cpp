@@ -53,6 +53,7 @@ const Knobs kBackup = {{"backup", 1}, {"max_ig", 3}};
 const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
 const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
 const Knobs kFlags = {{"window", 3}, {"delta", 0.15}};
+const Knobs kEager = {{"window", 1}};
 const Knobs kHalf = {{"fraction", 0.5}};
 const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
 
@@ -82,7 +83,7 @@ std::vector<Case> cases() {
       {"switch_apart", switch_apart::sync_switch_protocol, kHalf, {"one_switch"}},
       {"round_cut_short", round_cut_short::sync_switch_protocol, kHalf, {"one_switch"}},
       {"backup_off_by_one", backup_off_by_one::dbw_protocol, {}, {"backup_update"}},
-      {"late_gradient_used", late_gradient_used::dbw_protocol, {}, {"backup_update"}},
+      {"late_gradient_used", late_gradient_used::dbw_protocol, kEager, {"backup_update"}},
       {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
   };
 }
