@@ -53,8 +53,8 @@ class LandscapeEstimate {
   std::optional<double> variance() const;
 
   struct Expected {
-    double drop = 0;  // of the loss, were F linear: lr |grad F|^2
-    double bend = 0;  // lr^2 / 2 |mean gradient|^2: L times this is what F's bending takes off the drop
+    double drop;  // of the loss, were F linear: lr |grad F|^2
+    double bend;  // lr^2 / 2 |mean gradient|^2: L times this is what F's bending takes off the drop
   };
   std::size_t window_;
   std::deque<UpdateSeen> recent_;

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
 
 #include "protocols/dbw_policy.h"
 #include "tests/cluster.h"

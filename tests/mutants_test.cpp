@@ -93,6 +93,9 @@ const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
 const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
 const Knobs kShortGrants = {{"s_l", 1}, {"r_max", 3}};
 const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
+const Knobs kFlags = {{"window", 3}, {"delta", 0.15}};
+const Knobs kEager = {{"window", 1}};
+const Knobs kHalf = {{"fraction", 0.5}};
 const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
 
 std::vector<Case> cases() {
@@ -123,6 +126,12 @@ std::vector<Case> cases() {
       {"late_gradient_taken", late_gradient_taken::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
       {"turn_ignored", turn_ignored::r2sp_protocol, {}, {"round_robin"}},
       {"barrier_not_awaited", barrier_not_awaited::elastic_bsp_protocol, {}, {"elastic_barrier"}},
+      {"own_flag_only", own_flag_only::selsync_protocol, kFlags, {"sync_on_flag"}},
+      {"flag_kept_back", flag_kept_back::selsync_protocol, kFlags, {"sync_on_flag"}},
+      {"switch_apart", switch_apart::sync_switch_protocol, kHalf, {"one_switch"}},
+      {"round_cut_short", round_cut_short::sync_switch_protocol, kHalf, {"one_switch"}},
+      {"backup_off_by_one", backup_off_by_one::dbw_protocol, {}, {"backup_update"}},
+      {"late_gradient_used", late_gradient_used::dbw_protocol, kEager, {"backup_update"}},
       {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
   };
 }
