@@ -77,10 +77,11 @@ mutant(push_forgotten "shard;parameter_server" "shard.apply(push);" "if (push.it
 mutant(iteration_not_entered "dpsgd" "self.enter(k);" "if (k != 3) self.enter(k);")
 
 # LB-BSP: what leaves the straggler is not what the leader gets.
-mutant(samples_lost_in_move "allocation;lb_bsp" "batches_[of(straggler)] -= moved;" "batches_[of(straggler)] -= moved / 2;")
+mutant(samples_lost_in_move "allocation;balanced;lb_bsp" "batches_[of(straggler)] -= moved;"
+       "batches_[of(straggler)] -= moved / 2;")
 
 # LB-BSP: the search moves at every barrier.
-mutant(window_ignored "allocation;lb_bsp" "if (seen_ >= window_) move();" "move();")
+mutant(window_ignored "allocation;balanced;lb_bsp" "if (seen_ >= window_) move();" "move();")
 
 # Batches that differ count the same in the mean.
 mutant(samples_not_weighed "balanced;lb_bsp" "serve_bsp(self, true)" "serve_bsp(self)")
