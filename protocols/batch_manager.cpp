@@ -30,7 +30,7 @@ void manage_batches(Node& self, BatchRule& rule, Iter warmup) {
   for (const int batch : batches) first += batch;
   for (Iter k = 0; k + 1 < self.end(); ++k) {
     const auto reports = self.gather(self.workers(), self.worker_count(), is(kRequest, k), "timings of all workers");
-    self.operate(rule.bytes(), [&] {
+    self.operate_beside(rule.bytes(), [&] {
       rule.observe(timings_of(reports));
       if (k + 1 >= warmup) batches = rule.batches();
     });

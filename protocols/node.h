@@ -163,6 +163,9 @@ class Node {
   /// For other vector operations: does `arithmetic` at once, without giving the turn away, and charges the rank for
   /// `bytes` read and written.
   void operate(double bytes, const std::function<void()>& arithmetic);
+  /// The same for a strand that works beside the body, on a core of its own: gives the turn away meanwhile, so
+  /// `arithmetic` may use nothing that other strands write. Not counted among the rank's vector operations.
+  void operate_beside(double bytes, const std::function<void()>& arithmetic);
 
   // --- What checkers, metrics and traces see; free of cost.
   void enter(Iter k);  // iteration k begins; every body calls it, from 0 on
@@ -194,6 +197,7 @@ class Node {
   void note_departures();
   void check_somebody_can(const Match& match, const char* why) const;
   Occupied occupy(Work work);
+  Work vector_work(double bytes, const std::function<void()>& arithmetic) const;
   void close_iteration(Iter next);
 
   Runtime& runtime_;

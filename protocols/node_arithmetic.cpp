@@ -68,13 +68,22 @@ Occupied Node::occupy(Work work) {
   return occupied;
 }
 
-void Node::operate(double bytes, const std::function<void()>& arithmetic) {
+Work Node::vector_work(double bytes, const std::function<void()>& arithmetic) const {
   Work work;
   const double rate = options_.costs.vector_bytes_per_s;
   work.cost = work.nominal = rate > 0 ? seconds_to_duration(bytes / rate) : Duration{};
   work.job = [&arithmetic](const std::function<void(int)>&) { arithmetic(); };
+  return work;
+}
+
+void Node::operate(double bytes, const std::function<void()>& arithmetic) {
+  Work work = vector_work(bytes, arithmetic);
   work.yields = false;
   record_.vector_ops += occupy(std::move(work)).took;
+}
+
+void Node::operate_beside(double bytes, const std::function<void()>& arithmetic) {
+  occupy(vector_work(bytes, arithmetic));
 }
 
 Vec Node::reduce(Iter k, std::span<const Term> terms) {

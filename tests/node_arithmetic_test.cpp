@@ -42,6 +42,16 @@ TEST_F(NodeTest, AGradientBelowSaturationTakesAsLongAsOneThere) {
   EXPECT_EQ(node().gradient(x, 0, {.first = 0, .count = 30}).took, Duration(milliseconds(15)));
 }
 
+TEST_F(NodeTest, WhatIsOperatedBesideGivesTheTurnAway) {
+  options.costs.vector_bytes_per_s = 1000;
+  bool done = false;
+  node().operate_beside(20, [&] { done = true; });
+  EXPECT_TRUE(done);
+  EXPECT_EQ(runtime.now(), at_ms(20));
+  EXPECT_TRUE(runtime.works[0].yields);
+  EXPECT_EQ(node().record().vector_ops, Duration{});
+}
+
 TEST_F(NodeTest, SharedSamplesAreOfEverybodysOrder) {
   node().gradient(node().initial(), 0, {.first = 17, .count = 3, .shared = true});
   EXPECT_EQ(workload.asked, (std::vector<FakeWorkload::Asked>{{Workload::kEverybody, 17, 3}}));

@@ -208,10 +208,11 @@ mutant(member_left_out "hierarchical;gradient_mean;allreduce" "if (member != lea
        "if (member != leader && (k != 3 || member != here.back())) terms.push_back(")
 
 # LB-BSP: what leaves the straggler is not what the leader gets.
-mutant(samples_lost_in_move "allocation;lb_bsp" "batches_[of(straggler)] -= moved;" "batches_[of(straggler)] -= moved / 2;")
+mutant(samples_lost_in_move "allocation;balanced;lb_bsp" "batches_[of(straggler)] -= moved;"
+       "batches_[of(straggler)] -= moved / 2;")
 
 # LB-BSP: the search moves at every barrier.
-mutant(window_ignored "allocation;lb_bsp" "if (seen_ >= window_) move();" "move();")
+mutant(window_ignored "allocation;balanced;lb_bsp" "if (seen_ >= window_) move();" "move();")
 
 # Batches that differ count the same in the mean.
 mutant(samples_not_weighed "balanced;lb_bsp" "serve_bsp(self, true)" "serve_bsp(self)")
