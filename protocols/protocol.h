@@ -29,6 +29,7 @@ struct Setting {
   const KnobValues& knobs;
   const Topology& graph;  // of the workers
   int workers;
+  std::vector<int> host_of = {};  // of each worker; empty: each is on a host of its own
 };
 
 struct Protocol {

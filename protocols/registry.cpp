@@ -13,12 +13,15 @@ const Protocol& hop_protocol();
 const Protocol& ps_bsp_protocol();
 const Protocol& ps_asp_protocol();
 const Protocol& ps_ssp_protocol();
+const Protocol& prague_protocol();
+const Protocol& partial_reduce_protocol();
 
 std::span<const Protocol* const> protocols() {
   static const std::vector<const Protocol*> all = [] {
     std::vector<const Protocol*> list = {
         &allreduce_protocol(),  //
-        &dpsgd_protocol(),     &hop_protocol(), &ps_bsp_protocol(), &ps_asp_protocol(), &ps_ssp_protocol(),
+        &dpsgd_protocol(),     &hop_protocol(),    &ps_bsp_protocol(),         &ps_asp_protocol(),
+        &ps_ssp_protocol(),    &prague_protocol(), &partial_reduce_protocol(),
     };
     for (const Protocol* extra : extra_protocols()) list.push_back(extra);
     return list;

@@ -59,7 +59,7 @@ Plan make_plan(const TrialSpec& spec) {
   Plan plan(graph_of(spec));
   plan.protocol = &find_protocol(spec.protocol);
   plan.workers = spec.workers();
-  const Setting setting{spec.knobs, plan.graph, plan.workers};
+  const Setting setting{spec.knobs, plan.graph, plan.workers, spec.network.host_of};
   if (plan.protocol->refuse != nullptr) {
     if (const std::string why = plan.protocol->refuse(setting); !why.empty())
       throw usage_error(spec.label + ": " + why);

@@ -85,6 +85,27 @@ Knobs draw_hop(Random& random, const Cluster& cluster) {
   return knobs;
 }
 
+Knobs draw_prague(Random& random, Cluster& cluster) {
+  std::vector<int>& hosts = cluster.network.host_of;
+  if (cluster.nodes % 4 == 0 && random.chance(0.5)) {
+    for (int w = 0; w < cluster.nodes; ++w) hosts.push_back(w / 4);
+    return {{"groups", std::string("static")}};
+  }
+  for (int r = 0; r <= cluster.nodes && (r > 0 || random.chance(0.5)); ++r) hosts.push_back(int(random.below(3)));
+  return {{"group_size", between(random, 2, 5)},
+          {"inter_intra", random.chance(0.7)},
+          {"slow_threshold", between(random, 0, 5)}};
+}
+
+Knobs draw_partial_reduce(Random& random, const Cluster& cluster) {
+  const std::int64_t size = between(random, 2, 4), fewest = (cluster.nodes - 1 + size - 2) / (size - 1);
+  Knobs knobs = {{"group_size", size}, {"avoid_frozen", random.chance(0.9)}};
+  if (random.chance(0.5)) knobs["window"] = between(random, fewest, 2 * fewest);
+  if (random.chance(0.5)) knobs["weights"] = std::string("dynamic");
+  knobs["decay"] = 0.1 + 0.9 * random.uniform();
+  return knobs;
+}
+
 Draw draw(const std::string& protocol, std::uint64_t seed) {
   Random random({.seed = seed, .purpose = Purpose::kTest});
   Draw drawn;
@@ -94,6 +115,8 @@ Draw draw(const std::string& protocol, std::uint64_t seed) {
   draw_world(random, drawn.cluster);
   if (protocol == "hop") drawn.knobs = draw_hop(random, drawn.cluster);
   if (protocol == "dpsgd") drawn.knobs = {{"form", std::string(random.chance(0.5) ? "parallel" : "serial")}};
+  if (protocol == "prague") drawn.knobs = draw_prague(random, drawn.cluster);
+  if (protocol == "partial_reduce") drawn.knobs = draw_partial_reduce(random, drawn.cluster);
   if (protocol == "ps_ssp") drawn.knobs["staleness"] = between(random, 0, 4);
   if (protocol.rfind("ps_", 0) == 0) drawn.knobs["servers"] = between(random, 1, 3);
   const Protocol& found = find_protocol(protocol);

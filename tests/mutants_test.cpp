@@ -30,6 +30,11 @@ HB_MUTANT(bsp_off_by_one, ps_bsp)
 HB_MUTANT(ssp_off_by_one, ps_ssp)
 HB_MUTANT(push_forgotten, ps_asp)
 HB_MUTANT(iteration_not_entered, dpsgd)
+HB_MUTANT(lock_opened_early, prague)
+HB_MUTANT(own_counts_twice, prague)
+HB_MUTANT(group_too_small, partial_reduce)
+HB_MUTANT(window_too_long, partial_reduce)
+HB_MUTANT(weight_of_age_lost, partial_reduce)
 
 namespace {
 
@@ -46,6 +51,7 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 const Knobs kBackup = {{"backup", 1}, {"max_ig", 3}};
 const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
 const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
+const Knobs kUnbridged = {{"group_size", 3}, {"avoid_frozen", false}};
 const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
 
 std::vector<Case> cases() {
@@ -69,6 +75,11 @@ std::vector<Case> cases() {
       {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
       {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
       {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
+      {"lock_opened_early", lock_opened_early::prague_protocol, {}, {"one_group"}},
+      {"own_counts_twice", own_counts_twice::prague_protocol, {}, {"group_matrix"}},
+      {"group_too_small", group_too_small::partial_reduce_protocol, kUnbridged, {"group_size"}},
+      {"window_too_long", window_too_long::partial_reduce_protocol, {{"window", 8}}, {"connected_windows"}},
+      {"weight_of_age_lost", weight_of_age_lost::partial_reduce_protocol, {{"weights", "dynamic"}}, {"group_weights"}},
       {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
   };
 }

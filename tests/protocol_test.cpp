@@ -24,6 +24,7 @@ std::vector<Variant> variants() {
   all.push_back({"hop_staleness", "hop", {{"staleness", 2}}});
   all.push_back({"hop_skipping", "hop", {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}}});
   all.push_back({"hop_notify_ack", "hop", {{"gap_control", "notify_ack"}, {"form", "serial"}}});
+  all.push_back({"partial_reduce_dynamic", "partial_reduce", {{"weights", "dynamic"}, {"group_size", 2}}});
   all.push_back({"ps_ssp_one_server", "ps_ssp", {{"staleness", 1}, {"servers", 1}}});
   return all;
 }

@@ -35,6 +35,13 @@ CheckerPtr ssp_bound(const CheckedRun& run);     // push counts differ by at mos
 CheckerPtr bsp_round(const CheckedRun& run);     // n gradients, one a worker, make an update
 CheckerPtr push_applied(const CheckedRun& run);  // updates = pushes
 
+// Of groups that average: Prague, Partial Reduce
+CheckerPtr group_matrix(const CheckedRun& run);       // symmetric, doubly stochastic, idempotent
+CheckerPtr one_group(const CheckedRun& run);          // one running group a worker; every request is answered
+CheckerPtr group_size(const CheckedRun& run);         // |G| = P
+CheckerPtr group_weights(const CheckedRun& run);      // sum to 1, fall with staleness by the decay
+CheckerPtr connected_windows(const CheckedRun& run);  // so many groups in a row connect all workers
+
 /// The checkers that apply to this trial.
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run);
 

@@ -23,6 +23,18 @@ void add_gossip(const CheckedRun& run, std::vector<CheckerPtr>& list) {
   if (control == "tokens" || !backup) list.push_back(queue_capacity(run));
 }
 
+bool averages_in_groups(const CheckedRun& run) { return run.protocol == "prague" || run.protocol == "partial_reduce"; }
+
+void add_groups(const CheckedRun& run, std::vector<CheckerPtr>& list) {
+  if (run.text("weights") != "dynamic") list.push_back(group_matrix(run));
+  if (run.servers > 0) list.push_back(one_group(run));
+  if (run.text("groups") == "static") list.push_back(lead_bound(run, 4));
+  if (run.protocol != "partial_reduce") return;
+  list.push_back(group_size(run));
+  list.push_back(group_weights(run));
+  if (run.flag("avoid_frozen")) list.push_back(connected_windows(run));
+}
+
 }  // namespace
 
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
@@ -31,7 +43,8 @@ std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
   list.push_back(enter_order(run));
   if (run.protocol == "hop" || run.protocol == "dpsgd") add_gossip(run, list);
   if (run.protocol == "allreduce") list.push_back(lead_bound(run, 1));
-  if (run.servers > 0) list.push_back(push_applied(run));
+  if (averages_in_groups(run)) add_groups(run, list);
+  if (run.servers > 0 && !averages_in_groups(run)) list.push_back(push_applied(run));
   if (run.protocol == "ps_bsp") {
     list.push_back(lead_bound(run, 1));
     list.push_back(bsp_round(run));
