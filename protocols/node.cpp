@@ -192,6 +192,7 @@ void Node::note_departures() {
 
 void Node::check_somebody_can(const Match& match, const char* why) const {
   if (match.from == kAnyone || present(match.from)) return;
+  if (!gone_.empty()) throw trial_error(gone_ + " while rank " + std::to_string(rank) + " waited for " + why);
   throw trial_error("rank " + std::to_string(rank) + " waits for " + why + " from rank " + std::to_string(match.from) +
                     ", which has left");
 }

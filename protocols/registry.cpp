@@ -28,6 +28,8 @@ const Protocol& sync_switch_protocol();
 const Protocol& dbw_protocol();
 const Protocol& lb_bsp_protocol();
 const Protocol& dynamic_batching_protocol();
+const Protocol& prague_protocol();
+const Protocol& partial_reduce_protocol();
 
 std::span<const Protocol* const> protocols() {
   static const std::vector<const Protocol*> all = [] {
@@ -53,6 +55,8 @@ std::span<const Protocol* const> protocols() {
         &dbw_protocol(),               //
         &lb_bsp_protocol(),            //
         &dynamic_batching_protocol(),  //
+        &prague_protocol(),            //
+        &partial_reduce_protocol(),    //
     };
     for (const Protocol* extra : extra_protocols()) list.push_back(extra);
     return list;

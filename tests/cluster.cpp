@@ -99,7 +99,9 @@ class Run {
       : cluster_(cluster), protocol_(protocol), graph_(cluster.graph()), credits_(cluster.credits) {
     knobs_ = KnobValues(protocol.knobs);
     for (const auto& [name, value] : knobs) knobs_.set(protocol.knobs, name, value);
-    const Setting setting{knobs_, graph_, cluster.nodes, cluster.network.host_of};
+    std::vector<int> host_of = cluster.network.host_of;  // of servers too
+    if (!host_of.empty()) host_of.resize(std::size_t(cluster.nodes));
+    const Setting setting{knobs_, graph_, cluster.nodes, std::move(host_of)};
     if (protocol.refuse != nullptr) {
       if (const std::string why = protocol.refuse(setting); !why.empty()) throw usage_error(why);
     }

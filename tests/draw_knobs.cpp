@@ -126,6 +126,27 @@ Knobs draw_dynamic_batching(Random& random, Cluster& cluster) {
   return knobs;
 }
 
+Knobs draw_prague(Random& random, Cluster& cluster) {
+  std::vector<int>& hosts = cluster.network.host_of;
+  if (cluster.nodes % 4 == 0 && random.chance(0.5)) {
+    for (int w = 0; w < cluster.nodes; ++w) hosts.push_back(w / 4);
+    return {{"groups", std::string("static")}};
+  }
+  for (int r = 0; r <= cluster.nodes && (r > 0 || random.chance(0.5)); ++r) hosts.push_back(int(random.below(3)));
+  return {{"group_size", between(random, 2, 5)},
+          {"inter_intra", random.chance(0.7)},
+          {"slow_threshold", between(random, 0, 5)}};
+}
+
+Knobs draw_partial_reduce(Random& random, const Cluster& cluster) {
+  const std::int64_t size = between(random, 2, 4), fewest = (cluster.nodes - 1 + size - 2) / (size - 1);
+  Knobs knobs = {{"group_size", size}, {"avoid_frozen", random.chance(0.9)}};
+  if (random.chance(0.5)) knobs["window"] = between(random, fewest, 2 * fewest);
+  if (random.chance(0.5)) knobs["weights"] = std::string("dynamic");
+  knobs["decay"] = 0.1 + 0.9 * random.uniform();
+  return knobs;
+}
+
 std::string either(Random& random, const char* a, const char* b) { return random.chance(0.5) ? a : b; }
 
 using Drawn = std::function<Knobs(Random&, Cluster&)>;
@@ -172,6 +193,8 @@ const std::map<std::string, Drawn>& draws() {
          return Knobs{{"r", between(r, 1, 6)}};
        }},
       {"sync_switch", [](Random& r, Cluster&) { return draw_sync_switch(r); }},
+      {"prague", draw_prague},
+      {"partial_reduce", draw_partial_reduce},
       {"lb_bsp", draw_lb_bsp},
       {"dynamic_batching", draw_dynamic_batching},
       {"dbw",

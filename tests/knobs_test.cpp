@@ -113,9 +113,8 @@ TEST(Registry, KnobsHaveDistinctNamesMeaningsAndDefaultsInRange) {
 }
 
 TEST(Registry, ProtocolsAreFoundByName) {
-  for (const char* name :
-       {"allreduce", "dpsgd", "hop", "ps_bsp", "ps_asp", "ps_ssp", "dssp", "ps_backup", "r2sp", "elastic_bsp", "selsync",
-        "sync_switch", "dbw"}) {
+  for (const char* name : {"allreduce", "dpsgd", "hop", "ps_bsp", "ps_asp", "ps_ssp", "dssp", "ps_backup", "r2sp",
+                           "elastic_bsp", "selsync", "sync_switch", "dbw"}) {
     EXPECT_EQ(find_protocol(name).name, name);
   }
   try {

@@ -75,70 +75,13 @@ HB_MUTANT(window_ignored, lb_bsp)
 HB_MUTANT(samples_not_weighed, lb_bsp)
 HB_MUTANT(no_warmup, lb_bsp)
 HB_MUTANT(not_rescaled, dynamic_batching)
+HB_MUTANT(lock_opened_early, prague)
+HB_MUTANT(own_counts_twice, prague)
+HB_MUTANT(group_too_small, partial_reduce)
+HB_MUTANT(window_too_long, partial_reduce)
+HB_MUTANT(weight_of_age_lost, partial_reduce)
 
 namespace {
-
-struct Case {
-  const char* name;
-  const Protocol& (*mutant)();
-  Knobs knobs;
-  std::vector<std::string> caught_by;
-};
-
-// For what a test prints: not the bytes.
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
-
-const Knobs kBackup = {{"backup", 1}, {"max_ig", 3}};
-const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
-const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
-const Knobs kShortGrants = {{"s_l", 1}, {"r_max", 3}};
-const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
-const Knobs kFlags = {{"window", 3}, {"delta", 0.15}};
-const Knobs kEager = {{"window", 1}};
-const Knobs kHalf = {{"fraction", 0.5}};
-const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
-
-std::vector<Case> cases() {
-  using namespace mutants;  // NOLINT: a table
-  return {
-      {"grant_before_spend", grant_before_spend::hop_protocol, kBackup, {"gap_bound", "token_count"}},
-      {"enter_before_spend", enter_before_spend::hop_protocol, kBackup, {"gap_bound", "token_count"}},
-      {"token_lost_in_jump", token_lost_in_jump::hop_protocol, kJumps, {"token_count"}},
-      {"jump_too_far", jump_too_far::hop_protocol, kJumps, {"jump_bound"}},
-      {"quorum_off_by_one", quorum_off_by_one::hop_protocol, kBackup, {"quorum"}},
-      {"neighbour_left_out", neighbour_left_out::dpsgd_protocol, {}, {"quorum", "gap_bound", "mean_kept"}},
-      {"old_tag_accepted", old_tag_accepted::hop_protocol, kBackup, {"quorum"}},
-      {"late_updates_kept", late_updates_kept::hop_protocol, kBackup, {"queue_capacity"}},
-      {"too_stale", too_stale::hop_protocol, kStale, {"staleness", "gap_bound"}},
-      {"flat_weights", flat_weights::hop_protocol, kStale, {"reduce_weights"}},
-      {"wrong_divisor", wrong_divisor::dpsgd_protocol, {}, {"reduce_weights", "mean_kept"}},
-      {"update_not_sent", update_not_sent::dpsgd_protocol, {}, {"updates_sent"}},
-      {"acknowledgement_not_awaited", acknowledgement_not_awaited::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
-      {"acknowledged_too_early", acknowledged_too_early::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
-      {"bucket_not_awaited", bucket_not_awaited::allreduce_protocol, {}, {"lead_bound"}},
-      {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
-      {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
-      {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
-      {"controller_one_push_early", controller_one_push_early::dssp_protocol, kShortGrants, {"dssp_rule"}},
-      {"cap_off_by_one", cap_off_by_one::dssp_protocol, kCapped, {"dssp_rule", "ssp_bound"}},
-      {"released_too_late", released_too_late::dssp_protocol, kCapped, {"dssp_rule"}},
-      {"backup_off_by_one", backup_off_by_one::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
-      {"late_gradient_taken", late_gradient_taken::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
-      {"turn_ignored", turn_ignored::r2sp_protocol, {}, {"round_robin"}},
-      {"barrier_not_awaited", barrier_not_awaited::elastic_bsp_protocol, {}, {"elastic_barrier"}},
-      {"own_flag_only", own_flag_only::selsync_protocol, kFlags, {"sync_on_flag"}},
-      {"flag_kept_back", flag_kept_back::selsync_protocol, kFlags, {"sync_on_flag"}},
-      {"switch_apart", switch_apart::sync_switch_protocol, kHalf, {"one_switch"}},
-      {"round_cut_short", round_cut_short::sync_switch_protocol, kHalf, {"one_switch"}},
-      {"backup_off_by_one", backup_off_by_one::dbw_protocol, {}, {"backup_update"}},
-      {"late_gradient_used", late_gradient_used::dbw_protocol, kEager, {"backup_update"}},
-      {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
-  };
-}
-
-class Mutants : public testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(Planted, Mutants, testing::ValuesIn(cases()),
-                         [](const auto& param) { return std::string(param.param.name); });
 
 // One slow rank and some luck: every rule is put to the test.
 Cluster uneven() {
@@ -184,11 +127,14 @@ const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
 const Knobs kPatient = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}, {"skip_trigger", 3}};
 const Knobs kChecking = {{"backup", 1}, {"max_ig", 3}, {"check_receiver", true}};
 const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
+const Knobs kShortGrants = {{"s_l", 1}, {"r_max", 3}};
 const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
 const Knobs kFlags = {{"window", 3}, {"delta", 0.15}};
+const Knobs kEager = {{"window", 1}};
 const Knobs kHalf = {{"fraction", 0.5}};
 const Knobs kSearch = {{"form", "gpu"}, {"window", 4}};
 const Knobs kServers = {{"aggregation", "servers"}};
+const Knobs kUnbridged = {{"group_size", 3}, {"avoid_frozen", false}};
 const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
 const Knobs kGroupServers = {{"inner", "ps"}};
 const Knobs kHierarchical = {{"algorithm", "hierarchical"}};
@@ -211,20 +157,19 @@ const std::vector<Case> kCases = {
     {"acknowledgement_not_awaited", acknowledgement_not_awaited::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
     {"acknowledged_too_early", acknowledged_too_early::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
     {"own_model_after_jump", own_model_after_jump::hop_protocol, kJumps, {"quorum"}},
-    {"jump_averages_too_early", jump_averages_too_early::hop_protocol, kJumps, {"quorum"}},
+    {"jump_averages_too_early", jump_averages_too_early::hop_protocol, kJumps, {"deadlock"}},
     {"jump_not_announced", jump_not_announced::hop_protocol, kJumps, {"deadlock"}, hop_events::directed},
-    {"jump_past_the_end", jump_past_the_end::hop_protocol, kJumps, {"enter_order"}},
     {"jump_too_soon", jump_too_soon::hop_protocol, kPatient, {"jump_bound"}},
     {"momentum_lost_in_jump", momentum_lost_in_jump::hop_protocol, kJumps, {"replay"}, with_momentum},
-    {"token_missing_at_the_start", token_missing_at_the_start::hop_protocol, kBackup, {"token_count"}},
-    {"tokens_of_the_finished_awaited", tokens_of_the_finished_awaited::hop_protocol, kJumps, {"deadlock"}, on_credits},
+    {"token_more_at_the_start", token_more_at_the_start::hop_protocol, kBackup, {"gap_bound", "token_count"}},
+    {"tokens_of_the_finished_awaited", tokens_of_the_finished_awaited::hop_protocol, kBackup, {"deadlock"}, on_credits},
     {"receiver_taken_for_past", receiver_taken_for_past::hop_protocol, kChecking, {"updates_sent"}},
     {"sum_in_another_order", sum_in_another_order::hop_protocol, {}, {"reduce_weights"}},
     {"bucket_not_awaited", bucket_not_awaited::allreduce_protocol, {}, {"lead_bound"}},
     {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
     {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
     {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
-    {"controller_one_push_early", controller_one_push_early::dssp_protocol, {}, {"dssp_rule"}},
+    {"controller_one_push_early", controller_one_push_early::dssp_protocol, kShortGrants, {"dssp_rule"}},
     {"cap_off_by_one", cap_off_by_one::dssp_protocol, kCapped, {"dssp_rule", "ssp_bound"}},
     {"released_too_late", released_too_late::dssp_protocol, kCapped, {"dssp_rule"}},
     {"backup_off_by_one", backup_off_by_one::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
@@ -236,7 +181,7 @@ const std::vector<Case> kCases = {
     {"switch_apart", switch_apart::sync_switch_protocol, kHalf, {"one_switch"}},
     {"round_cut_short", round_cut_short::sync_switch_protocol, kHalf, {"one_switch"}},
     {"update_off_by_one", update_off_by_one::dbw_protocol, {}, {"backup_update"}},
-    {"late_gradient_used", late_gradient_used::dbw_protocol, {}, {"backup_update"}},
+    {"late_gradient_used", late_gradient_used::dbw_protocol, kEager, {"backup_update"}},
     {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
     {"answered_not_averaged", answered_not_averaged::adpsgd_protocol, {}, {"pair_sum"}},
     {"answered_with_the_average", answered_with_the_average::adpsgd_protocol, {}, {"pair_sum"}},
@@ -259,44 +204,12 @@ const std::vector<Case> kCases = {
     {"samples_not_weighed", samples_not_weighed::lb_bsp_protocol, kServers, {"batch_weights"}},
     {"no_warmup", no_warmup::lb_bsp_protocol, {}, {"batch_sum"}},
     {"not_rescaled", not_rescaled::dynamic_batching_protocol, {}, {"batch_sum"}},
+    {"lock_opened_early", lock_opened_early::prague_protocol, {}, {"one_group"}},
+    {"own_counts_twice", own_counts_twice::prague_protocol, {}, {"group_matrix"}},
+    {"group_too_small", group_too_small::partial_reduce_protocol, kUnbridged, {"group_size"}},
+    {"window_too_long", window_too_long::partial_reduce_protocol, {{"window", 8}}, {"connected_windows"}},
+    {"weight_of_age_lost", weight_of_age_lost::partial_reduce_protocol, {{"weights", "dynamic"}}, {"group_weights"}},
 };
-std::vector<Case> cases() {
-  using namespace mutants;  // NOLINT: a table
-  return {
-      {"grant_before_spend", grant_before_spend::hop_protocol, kBackup, {"gap_bound", "token_count"}},
-      {"enter_before_spend", enter_before_spend::hop_protocol, kBackup, {"gap_bound", "token_count"}},
-      {"token_lost_in_jump", token_lost_in_jump::hop_protocol, kJumps, {"token_count"}},
-      {"jump_too_far", jump_too_far::hop_protocol, kJumps, {"jump_bound"}},
-      {"quorum_off_by_one", quorum_off_by_one::hop_protocol, kBackup, {"quorum"}},
-      {"neighbour_left_out", neighbour_left_out::dpsgd_protocol, {}, {"quorum", "gap_bound", "mean_kept"}},
-      {"old_tag_accepted", old_tag_accepted::hop_protocol, kBackup, {"quorum"}},
-      {"late_updates_kept", late_updates_kept::hop_protocol, kBackup, {"queue_capacity"}},
-      {"too_stale", too_stale::hop_protocol, kStale, {"staleness", "gap_bound"}},
-      {"flat_weights", flat_weights::hop_protocol, kStale, {"reduce_weights"}},
-      {"wrong_divisor", wrong_divisor::dpsgd_protocol, {}, {"reduce_weights", "mean_kept"}},
-      {"update_not_sent", update_not_sent::dpsgd_protocol, {}, {"updates_sent"}},
-      {"acknowledgement_not_awaited", acknowledgement_not_awaited::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
-      {"acknowledged_too_early", acknowledged_too_early::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
-      {"own_model_after_jump", own_model_after_jump::hop_protocol, kJumps, {"quorum"}},
-      {"jump_averages_too_early", jump_averages_too_early::hop_protocol, kJumps, {"deadlock"}},
-      {"jump_not_announced", jump_not_announced::hop_protocol, kJumps, {"deadlock"}, hop_events::directed},
-      {"jump_too_soon", jump_too_soon::hop_protocol, kPatient, {"jump_bound"}},
-      {"momentum_lost_in_jump", momentum_lost_in_jump::hop_protocol, kJumps, {"replay"}, with_momentum},
-      {"token_more_at_the_start", token_more_at_the_start::hop_protocol, kBackup, {"gap_bound", "token_count"}},
-      {"tokens_of_the_finished_awaited",
-       tokens_of_the_finished_awaited::hop_protocol,
-       kBackup,
-       {"deadlock"},
-       on_credits},
-      {"receiver_taken_for_past", receiver_taken_for_past::hop_protocol, kChecking, {"updates_sent"}},
-      {"sum_in_another_order", sum_in_another_order::hop_protocol, {}, {"reduce_weights"}},
-      {"bucket_not_awaited", bucket_not_awaited::allreduce_protocol, {}, {"lead_bound"}},
-      {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
-      {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
-      {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
-      {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
-  };
-}
 
 class Mutants : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(Planted, Mutants, testing::ValuesIn(kCases),

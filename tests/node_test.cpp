@@ -82,6 +82,16 @@ TEST_F(NodeTest, ReceivingFromWhoHasLeftIsAnError) {
   }
 }
 
+TEST_F(NodeTest, ReceivingFromWhoDiedSaysSo) {
+  runtime.arrives(1, 3, kGone, 0);
+  try {
+    node().recv(is_from(kParams, 3), "parameters");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "rank 3 died while rank 0 waited for parameters");
+  }
+}
+
 TEST_F(NodeTest, AWaitFailsWhenARankDies) {
   runtime.arrives(1, 3, kGone, 0);
   try {

@@ -27,6 +27,7 @@ std::vector<Variant> variants() {
   all.push_back({"lb_bsp_search", "lb_bsp", {{"form", "gpu"}, {"window", 3}}});
   all.push_back({"lb_bsp_narx_servers", "lb_bsp", {{"predictor", "narx"}, {"aggregation", "servers"}}});
   all.push_back({"dynamic_batching_one_server", "dynamic_batching", {{"aggregation", "servers"}, {"servers", 1}}});
+  all.push_back({"partial_reduce_dynamic", "partial_reduce", {{"weights", "dynamic"}, {"group_size", 2}}});
   all.push_back({"ps_ssp_one_server", "ps_ssp", {{"staleness", 1}, {"servers", 1}}});
   all.push_back({"dssp_capped", "dssp", {{"mode", "capped"}, {"s_l", 1}, {"r_max", 3}, {"servers", 2}}});
   all.push_back({"adpsgd_serial", "adpsgd", {{"form", "serial"}}});

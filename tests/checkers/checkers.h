@@ -60,6 +60,13 @@ CheckerPtr batch_sum(const CheckedRun& run);      // sum of b_i = B, equal in th
 CheckerPtr batch_weights(const CheckedRun& run);  // a server's mean weighs each gradient by its samples
 CheckerPtr pair_moves(const CheckedRun& run);     // LB-BSP's search: a step between two workers, once a window
 
+// Of groups that average: Prague, Partial Reduce
+CheckerPtr group_matrix(const CheckedRun& run);       // symmetric, doubly stochastic, idempotent
+CheckerPtr one_group(const CheckedRun& run);          // one running group a worker; every request is answered
+CheckerPtr group_size(const CheckedRun& run);         // |G| = P
+CheckerPtr group_weights(const CheckedRun& run);      // sum to 1, fall with staleness by the decay
+CheckerPtr connected_windows(const CheckedRun& run);  // so many groups in a row connect all workers
+
 /// The checkers that apply to this trial.
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run);
 

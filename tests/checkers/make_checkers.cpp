@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "tests/checkers/checkers.h"
@@ -147,6 +148,19 @@ void add_balanced(const CheckedRun& run, List& list) {
   list.push_back(batch_weights(run));
 }
 
+void add_grouped(const CheckedRun& run, List& list) {
+  if (run.text("weights") != "dynamic") list.push_back(group_matrix(run));
+  if (run.servers > 0) list.push_back(one_group(run));
+  if (run.text("groups") == "static") list.push_back(lead_bound(run, 4));
+}
+
+void add_partial_reduce(const CheckedRun& run, List& list) {
+  add_grouped(run, list);
+  list.push_back(group_size(run));
+  list.push_back(group_weights(run));
+  if (run.flag("avoid_frozen")) list.push_back(connected_windows(run));
+}
+
 const std::map<std::string, Add>& of_protocols() {
   static const std::map<std::string, Add> all = {
       {"allreduce", add_allreduce},
@@ -158,6 +172,8 @@ const std::map<std::string, Add>& of_protocols() {
       {"adpsgd", only(pair_sum)},
       {"sgp", add_sgp},
       {"choco", add_choco},
+      {"prague", add_grouped},
+      {"partial_reduce", add_partial_reduce},
       {"selsync", add_selsync},
       {"lb_bsp", add_balanced},
       {"dynamic_batching", add_balanced},
@@ -175,7 +191,8 @@ const std::map<std::string, Add>& of_protocols() {
 
 /// Servers that apply every gradient that is pushed.
 bool applies_all(const CheckedRun& run) {
-  return run.servers > 0 && run.protocol != "ds_sync" && run.protocol != "ps_backup" && run.protocol != "dbw";
+  static const std::set<std::string> others = {"ds_sync", "ps_backup", "dbw", "prague", "partial_reduce"};
+  return run.servers > 0 && others.count(run.protocol) == 0;
 }
 
 }  // namespace

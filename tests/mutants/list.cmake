@@ -224,3 +224,23 @@ mutant(no_warmup "batch_manager;balanced;lb_bsp" "if (k + 1 >= warmup) batches =
 # Dynamic batching: the rule as it is printed, without rescaling.
 mutant(not_rescaled "dynamic_batching" "std::vector<int> next = proportional(total_, corrected, bounds_);"
        "std::vector<int> next(corrected.begin(), corrected.end());")
+# Prague: the first member that is done opens the locks of its whole group.
+mutant(lock_opened_early "group_generator;prague" [==[
+  HB_ASSERT(worker(w).lock != kFree);
+  worker(w).lock = kFree;]==] [==[
+  const Iter done = worker(w).lock;
+  for (Worker& each : workers_) each.lock = done != kFree && each.lock == done ? kFree : each.lock;]==])
+
+# Prague: a member gives its own model twice the weight.
+mutant(own_counts_twice "group_average;prague" "static_cast<float>(weight);"
+       "static_cast<float>(&term == &terms.front() ? 2 * weight : weight);")
+
+# Partial Reduce: a group of one less.
+mutant(group_too_small "ready_queue;partial_reduce" "const auto size = static_cast<std::size_t>(group_size_);"
+       "const auto size = static_cast<std::size_t>(group_size_ - 1);")
+
+# Partial Reduce: groups may stay apart for one longer than the window.
+mutant(window_too_long "ready_queue;partial_reduce" "further = window_ - 1 - kept;" "further = window_ - kept;")
+
+# Partial Reduce: a model that is one step behind counts as if it were not.
+mutant(weight_of_age_lost "group_average;partial_reduce" "age < newest && decay < 1;" "age < newest - 1 && decay < 1;")
