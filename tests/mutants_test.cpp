@@ -53,7 +53,7 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 const Knobs kBackup = {{"backup", 1}, {"max_ig", 3}};
 const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
 const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
-const Knobs kShortGrants = {{"s_l", 1}, {"r_max", 3}};
+const Knobs kGrants = {{"s_l", 1}, {"r_max", 12}};
 const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
 const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
 
@@ -78,7 +78,7 @@ std::vector<Case> cases() {
       {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
       {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
       {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
-      {"controller_one_push_early", controller_one_push_early::dssp_protocol, kShortGrants, {"dssp_rule"}},
+      {"controller_one_push_early", controller_one_push_early::dssp_protocol, kGrants, {"dssp_rule"}},
       {"cap_off_by_one", cap_off_by_one::dssp_protocol, kCapped, {"dssp_rule", "ssp_bound"}},
       {"released_too_late", released_too_late::dssp_protocol, kCapped, {"dssp_rule"}},
       {"backup_off_by_one", backup_off_by_one::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
