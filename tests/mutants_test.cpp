@@ -127,7 +127,7 @@ const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
 const Knobs kPatient = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}, {"skip_trigger", 3}};
 const Knobs kChecking = {{"backup", 1}, {"max_ig", 3}, {"check_receiver", true}};
 const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
-const Knobs kShortGrants = {{"s_l", 1}, {"r_max", 3}};
+const Knobs kGrants = {{"s_l", 1}, {"r_max", 12}};
 const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
 const Knobs kFlags = {{"window", 3}, {"delta", 0.15}};
 const Knobs kEager = {{"window", 1}};
@@ -169,7 +169,7 @@ const std::vector<Case> kCases = {
     {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
     {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
     {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
-    {"controller_one_push_early", controller_one_push_early::dssp_protocol, kShortGrants, {"dssp_rule"}},
+    {"controller_one_push_early", controller_one_push_early::dssp_protocol, kGrants, {"dssp_rule"}},
     {"cap_off_by_one", cap_off_by_one::dssp_protocol, kCapped, {"dssp_rule", "ssp_bound"}},
     {"released_too_late", released_too_late::dssp_protocol, kCapped, {"dssp_rule"}},
     {"backup_off_by_one", backup_off_by_one::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},

@@ -103,8 +103,8 @@ mutant(ssp_off_by_one "shard;ps_clock;parameter_server" "shard.pushed(push.from)
 # ASP: a gradient is answered, but never applied.
 mutant(push_forgotten "shard;ps_clock;parameter_server" "shard.apply(push);" "if (push.iter != 3) shard.apply(push);")
 
-# DSSP: the controller looks at the slowest one's last push instead of its next.
-mutant(controller_one_push_early "dssp_controller;dssp" "(k + 1) * theirs" "k * theirs")
+# DSSP: the controller takes the push that it is asked about for one still to come.
+mutant(controller_one_push_early "dssp_controller;dssp" "r * own" "(r + 1) * own")
 
 # DSSP, capped: a grant goes one push beyond the range.
 mutant(cap_off_by_one "dssp" "s_l + r_max - behind + 1" "s_l + r_max - behind + 2")
