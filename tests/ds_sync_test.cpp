@@ -78,7 +78,9 @@ TEST(DsSync, ReachesExactConsensusInTwoRoundsWithoutGradients) {
       }
       EXPECT_GT(different_models(cluster, 1).size(), 1u);
       for (int w = 0; w < n; ++w) expect_near(cluster.reports[std::size_t(w)][1].x, share(expected), 1e-5);
-      if (inner == std::string("allreduce")) EXPECT_EQ(different_models(cluster, 2).size(), 1u);
+      if (inner == std::string("allreduce")) {
+        EXPECT_EQ(different_models(cluster, 2).size(), 1u);
+      }
     }
   }
 }
@@ -184,7 +186,7 @@ Cluster two_hosts() {
   Cluster cluster{.nodes = 8, .topology = "complete", .iterations = 10};
   cluster.network.host_of = {0, 1, 0, 1, 0, 1, 0, 1};
   cluster.network.bandwidth = 1e6;
-  cluster.workload.size = 10'000;
+  cluster.workload.size = 2000;
   cluster.keep_events = true;
   return cluster;
 }
@@ -198,7 +200,9 @@ TEST(DsSync, LeavesHostsInEveryOtherRoundOnly) {
     return event.what == EventKind::kSend && event.rank % 2 != event.peer % 2;
   };
   for (const Event& event : cluster.events) {
-    if (leaves(event)) EXPECT_EQ(event.iter % 2, 1) << "round " << event.iter;
+    if (leaves(event)) {
+      EXPECT_EQ(event.iter % 2, 1) << "round " << event.iter;
+    }
   }
   EXPECT_EQ(cluster.broken(), "");
   Cluster blind = two_hosts();

@@ -84,6 +84,19 @@ void averages_only(Node& self, const KnobValues& knobs) {
   }
 }
 
+int servers(const Setting& setting) {
+  const Division rows = grid_rows(setting.workers, setting.knobs.integer("group_size"));
+  return setting.knobs.flag("server") ? int(std::max(rows.size(), columns_of(rows).size())) : 0;
+}
+
+std::vector<Edge> everybody_with_everybody(const Setting& setting) {
+  std::vector<Edge> edges;
+  for (int a = 0; a < setting.workers + servers(setting); ++a) {
+    for (int b = 0; b < a; ++b) edges.emplace_back(a, b);
+  }
+  return edges;
+}
+
 const Protocol& averages() {
   static const Protocol protocol{.name = "averages_only",
                                  .summary = "",
@@ -93,17 +106,9 @@ const Protocol& averages() {
                                            {.name = "unit", .fallback = true},
                                            {.name = "rows", .fallback = true}},
                                  .body = averages_only,
-                                 .extra_ranks = [](const Setting& s) { return s.knobs.flag("server") ? s.workers : 0; },
-                                 .links =
-                                     [](const Setting& s) {
-                                       std::vector<Edge> edges;
-                                       for (int a = 0; a < 2 * s.workers; ++a) {
-                                         for (int b = 0; b < a; ++b) edges.emplace_back(a, b);
-                                       }
-                                       if (!s.knobs.flag("server"))
-                                         std::erase_if(edges, [&](const Edge& e) { return e.first >= s.workers; });
-                                       return edges;
-                                     }};
+                                 .extra_ranks = servers,
+                                 .links = everybody_with_everybody,
+                                 .reading = ""};
   return protocol;
 }
 

@@ -82,7 +82,7 @@ TEST(LocalSgd, IsAtMostAPeriodAheadAndReachesIt) {
   cluster.costs.gradient = std::chrono::milliseconds(1);
   cluster.network.links = {{.a = 0, .b = 1, .latency = std::chrono::milliseconds(20)}};
   cluster.run("local_sgd", {{"period", 3}});
-  EXPECT_EQ(cluster.lead_over(2, 1), 3);
+  EXPECT_EQ(cluster.lead_over(3, 1), 3);
   EXPECT_EQ(cluster.lead_max(), 3);
   EXPECT_EQ(cluster.broken(), "");
 }
