@@ -1,21 +1,27 @@
-// What protocols over parameter servers share (protocols/parameter_server.cpp and others): the worker's loop, and which
-// ranks there are. What a server keeps is in protocols/shard.h.
+// The worker's side of every parameter server, and how workers and servers are laid out.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "protocols/node.h"
 
 namespace hopbench {
 
-/// A worker: pushes the gradient of iteration k to every server, a slice each, and goes on when all new weights are
-/// there. When that is, and what is in them, is the servers' rule.
-void work(Node& self);
+/// What a worker says with its push of iteration k, and what it makes of the first server's words in the answer. Either
+/// may be empty.
+struct Talk {
+  std::function<Words(Iter k)> say = {};
+  std::function<void(Iter k, const Words& words)> hear = {};
+};
 
-/// The knob `servers`, how many ranks it asks for, and their links: all workers to all servers, and the first server,
-/// which decides, to the others.
+/// A worker: it pushes the gradient of iteration k, a slice to each server, and goes on when all have answered with
+/// their weights.
+void work(Node& self, const Talk& talk = {});
+
+/// How many servers there are: the knob, and the facts extra_ranks and links of a protocol that has it.
 Knob servers_knob();
 int server_count(const Setting& setting);
-std::vector<Edge> server_links(const Setting& setting);
+std::vector<Edge> server_links(const Setting& setting);  // every worker to every server; the first to the others
 
 }  // namespace hopbench
