@@ -104,6 +104,7 @@ TEST(BackupUpdate, FindsLateGradientsAndOldWeights) {
   EXPECT_TRUE(first().ok());
   EXPECT_FALSE(first().reduce(2, 1, {0, 1}, {1, 0}).ok());
   EXPECT_FALSE(first().apply(2, 1, 0).ok());
+  EXPECT_FALSE(first().reduce(2, 1, {0, 1}, {1, 1}).apply(2, 0, 1).apply(2, 1, 0).ok());
   EXPECT_FALSE(first().send(2, 1, kWeightsKind, 0, 2).ok());
   EXPECT_FALSE(first().send(2, 1, kWeightsKind, 1, 1).ok());  // another number
   EXPECT_FALSE(first().reduce(2, 1, {0, 1}, {1, 1}).apply(2, 0, 1).apply(2, 1, 1).send(2, 0, kWeightsKind, 2, 0).ok());

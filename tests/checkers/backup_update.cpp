@@ -20,8 +20,7 @@ class BackupUpdate : public Checker {
       return;
     }
     if (event.what == EventKind::kReduced) update(event);
-    if (event.what == EventKind::kApplied && open_.erase(event.peer) == 0)
-      fail(event.time, event.rank, "applied a gradient of rank " + std::to_string(event.peer) + " outside an update");
+    if (event.what == EventKind::kApplied) applied(event);
     if (event.what == EventKind::kSend && event.kind == kWeightsKind) announce(event);
   }
 
@@ -38,6 +37,13 @@ class BackupUpdate : public Checker {
     const auto [known, first] = announced_.emplace(event.iter, event.count);
     if (known->second != event.count)
       fail(event.time, event.rank, "changed its mind on how many gradients to wait for");
+  }
+
+  void applied(const Event& event) {
+    const std::string name = "applied a gradient of rank " + std::to_string(event.peer);
+    if (open_.erase(event.peer) == 0) fail(event.time, event.rank, name + " outside an update");
+    if (event.iter != updates_ - 1)
+      fail(event.time, event.rank, name + " that is of version " + std::to_string(event.iter));
   }
 
   void update(const Event& event) {

@@ -69,7 +69,11 @@ class OneSwitch : public Checker {
 
   void applied(const Event& event, Server& server) {
     look();
-    if (server.open.erase(event.peer) > 0) return;
+    if (server.open.erase(event.peer) > 0) {
+      if (event.iter != server.rounds - 1)
+        fail(event.time, event.rank, "a round with a gradient of iteration " + std::to_string(event.iter));
+      return;
+    }
     if (!server.open.empty()) fail(event.time, event.rank, "applied a single gradient in the middle of a round");
     server.switched = true;
   }
