@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
+
+#include "results/steady.h"
 
 namespace hopbench {
 namespace {
@@ -96,24 +99,33 @@ NodeOptions node_options(const TrialSpec& spec, const Plan& plan, int rank, Cred
           .snapshot = {}};
 }
 
+// What the rates would be if nobody ever waited: the schedule alone, measured as the trial is.
 Bounds rate_bounds(const TrialSpec& spec, const Plan& plan) {
   Bounds bounds;
   if (spec.costs.gradient.count() <= 0) return bounds;
   const Iter iterations =
       plan.iterations > 0 ? plan.iterations : std::max<Iter>(1, divided_up(plan.credits, plan.workers));
-  const Iter first = std::min(plan.run_in, iterations - 1);  // bounds and rates leave out the same iterations
+  const Iter first = std::min(plan.run_in, iterations - 1);
+  TrialRecord schedule;
   double slowest = 0;
   for (int r = 0; r < plan.workers; ++r) {
     const Scenario::Where where{spec.seed, spec.repeat, r, plan.host_of[std::size_t(r)]};
+    RankRecord rank;
+    rank.rank = r;
     Time now{}, measured_from{};
     for (Iter k = 0; k < iterations; ++k) {
       if (k == first) measured_from = now;
-      now += scaled(spec.costs.gradient, spec.scenario.slowdown(where, k, now));
+      const Duration compute = scaled(spec.costs.gradient, spec.scenario.slowdown(where, k, now));
+      now += compute;
+      rank.marks.push_back({.end = now, .iter = k, .samples = spec.workload.batch, .compute = compute});
     }
+    rank.finished = now;
     const double rate = double(iterations - first) * spec.workload.batch / to_seconds(now - measured_from);
-    bounds.ideal += rate;
     slowest = r == 0 ? rate : std::min(slowest, rate);
+    schedule.ranks.push_back(std::move(rank));
   }
+  fill_rates(schedule, spec.warmup, spec.warmup_time, plan.workers);
+  bounds.ideal = schedule.samples_per_s;
   bounds.slowest = slowest * plan.workers;
   return bounds;
 }
