@@ -35,13 +35,7 @@ NetworkSpec network_of(const Configuration& c) {
   network.packet_bytes = c.at("network.packet_bytes").integer;
   network.local_latency = duration_at(c, "network.local_latency");
   network.local_bandwidth = rate_of(c.at("network.local_bandwidth"));
-  if (const Value* hosts = c.find("network.hosts")) {
-    for (int rank = 0; rank < c.workers(); ++rank) {
-      const bool listed = hosts->is(Value::Type::kArray);
-      network.host_of.push_back(listed ? int(hosts->items[std::size_t(rank)].integer)
-                                       : int(rank * hosts->integer / c.workers()));
-    }
-  }
+  network.host_of = c.host_of();
   for (const Value& item : c.at("network.links").items) {
     NetworkSpec::Link link;
     link.a = int(item.find("a")->value.integer);

@@ -179,6 +179,15 @@ TEST(Suite, CostStandsForTheCalibratedPaceInVirtualTimeOnly) {
   EXPECT_EQ(simulated.costs.gradient, std::chrono::milliseconds(7));
 }
 
+// What a protocol says of its hosts it says of the suite's.
+TEST(Suite, RefusesByHosts) {
+  const std::string by_hosts = std::string(kSuite) + "[[protocol]]\nname = \"ds_sync\"\ndivision = \"hosts\"\n";
+  EXPECT_NO_THROW(parse(by_hosts, sets({"network.hosts=2"})));
+  EXPECT_NO_THROW(parse(by_hosts, sets({"network.hosts=[0, 1, 0, 1]"})));
+  EXPECT_THROW(parse(by_hosts, sets({"network.hosts=1"})), Error);
+  EXPECT_THROW(parse(by_hosts), Error);
+}
+
 TEST(Suite, ReadsNetworkAndEdges) {
   const Suite suite = parse(
       kSuite, sets({"network.bandwidth=1Gbit/s", "network.hosts=2", "network.latency=3ms",
