@@ -23,6 +23,10 @@ Event about(EventKind what, const Message& message, int rank, int peer) {
   return event;
 }
 
+Error died(const std::string& gone, int rank, const char* why) {
+  return trial_error(gone + " while rank " + std::to_string(rank) + " waited for " + why);
+}
+
 }  // namespace
 
 Node::Node(Runtime& runtime, Workload& workload, NodeOptions options)
@@ -128,8 +132,7 @@ bool Node::until(const Ready& ready, Time deadline, const char* why) {
   const bool at_once = ready();
   bool holds = at_once;
   for (bool in_time = true; in_time;) {
-    if (!holds && !gone_.empty())
-      throw trial_error(gone_ + " while rank " + std::to_string(rank) + " waited for " + why);
+    if (!holds && !gone_.empty()) throw died(gone_, rank, why);
     // Asked even when it holds already: a runtime that polls gets its chance.
     in_time = runtime_.await([&] { return departure_here() || ready(); }, deadline, why);
     background_ = background;
@@ -181,6 +184,7 @@ void Node::note_departures() {
 
 void Node::check_somebody_can(const Match& match, const char* why) const {
   if (match.from == kAnyone || present(match.from)) return;
+  if (!gone_.empty()) throw died(gone_, rank, why);
   throw trial_error("rank " + std::to_string(rank) + " waits for " + why + " from rank " + std::to_string(match.from) +
                     ", which has left");
 }
