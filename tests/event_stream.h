@@ -33,6 +33,12 @@ inline CheckedRun servers(const std::string& protocol, int workers) {
   return {.protocol = protocol, .workers = workers, .servers = 1};
 }
 
+inline CheckedRun groups(const std::string& protocol, int workers, std::int64_t size) {
+  CheckedRun run{.protocol = protocol, .workers = workers, .servers = 1};
+  run.knobs["group_size"] = size;
+  return run;
+}
+
 // Everything returns the stream itself, so that a case reads as one chain of events.
 class Stream {
  public:

@@ -52,7 +52,6 @@ HB_MUTANT(flag_kept_back, selsync)
 HB_MUTANT(switch_apart, sync_switch)
 HB_MUTANT(round_cut_short, sync_switch)
 HB_MUTANT(update_off_by_one, dbw)
-HB_MUTANT(late_gradient_used, dbw)
 HB_MUTANT(iteration_not_entered, dpsgd)
 HB_MUTANT(answered_not_averaged, adpsgd)
 HB_MUTANT(answered_with_the_average, adpsgd)
@@ -130,7 +129,6 @@ const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
 const Knobs kGrants = {{"s_l", 1}, {"r_max", 12}};
 const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
 const Knobs kFlags = {{"window", 3}, {"delta", 0.15}};
-const Knobs kEager = {{"window", 1}};
 const Knobs kHalf = {{"fraction", 0.5}};
 const Knobs kSearch = {{"form", "gpu"}, {"window", 4}};
 const Knobs kServers = {{"aggregation", "servers"}};
@@ -181,7 +179,6 @@ const std::vector<Case> kCases = {
     {"switch_apart", switch_apart::sync_switch_protocol, kHalf, {"one_switch"}},
     {"round_cut_short", round_cut_short::sync_switch_protocol, kHalf, {"one_switch"}},
     {"update_off_by_one", update_off_by_one::dbw_protocol, {}, {"backup_update"}},
-    {"late_gradient_used", late_gradient_used::dbw_protocol, kEager, {"backup_update"}},
     {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
     {"answered_not_averaged", answered_not_averaged::adpsgd_protocol, {}, {"pair_sum"}},
     {"answered_with_the_average", answered_with_the_average::adpsgd_protocol, {}, {"pair_sum"}},
@@ -204,7 +201,7 @@ const std::vector<Case> kCases = {
     {"samples_not_weighed", samples_not_weighed::lb_bsp_protocol, kServers, {"batch_weights"}},
     {"no_warmup", no_warmup::lb_bsp_protocol, {}, {"batch_sum"}},
     {"not_rescaled", not_rescaled::dynamic_batching_protocol, {}, {"batch_sum"}},
-    {"lock_opened_early", lock_opened_early::prague_protocol, {}, {"one_group"}},
+    {"lock_opened_early", lock_opened_early::prague_protocol, {}, {"deadlock"}},
     {"own_counts_twice", own_counts_twice::prague_protocol, {}, {"group_matrix"}},
     {"group_too_small", group_too_small::partial_reduce_protocol, kUnbridged, {"group_size"}},
     {"window_too_long", window_too_long::partial_reduce_protocol, {{"window", 8}}, {"connected_windows"}},

@@ -93,7 +93,7 @@ mutant(bucket_not_awaited "gradient_mean;allreduce" "reduction_->reduced == redu
        "reduction_->reduced + 1 >= reduction_->pieces.size()")
 
 # BSP: an update of all gradients but one.
-mutant(bsp_off_by_one "shard;server;parameter_server" "self.gather(self.workers(), self.worker_count(),"
+mutant(bsp_off_by_one "shard;server;ps_clock;parameter_server" "self.gather(self.workers(), self.worker_count(),"
        "self.gather(self.workers(), self.worker_count() - 1,")
 
 # SSP: a worker is held one push too late.
@@ -139,9 +139,6 @@ mutant(round_cut_short "sync_switch" "from(others, others.size())) pushes" "from
 
 # DBW: an update does with one gradient less.
 mutant(update_off_by_one "dbw" "(fresh.size()) < wait_for_) {" "(fresh.size()) < wait_for_ - 1) {")
-
-# DBW: a gradient that came too late is used.
-mutant(late_gradient_used "dbw" "if (push->iter < t) {" "if (push->iter + 1 < t) {")
 
 # A worker goes through an iteration without entering it.
 mutant(iteration_not_entered "dpsgd" "self.enter(k);" "if (k != 3) self.enter(k);")
@@ -224,6 +221,7 @@ mutant(no_warmup "batch_manager;balanced;lb_bsp" "if (k + 1 >= warmup) batches =
 # Dynamic batching: the rule as it is printed, without rescaling.
 mutant(not_rescaled "dynamic_batching" "std::vector<int> next = proportional(total_, corrected, bounds_);"
        "std::vector<int> next(corrected.begin(), corrected.end());")
+
 # Prague: the first member that is done opens the locks of its whole group.
 mutant(lock_opened_early "group_generator;prague" [==[
   HB_ASSERT(worker(w).lock != kFree);
@@ -232,7 +230,7 @@ mutant(lock_opened_early "group_generator;prague" [==[
   for (Worker& each : workers_) each.lock = done != kFree && each.lock == done ? kFree : each.lock;]==])
 
 # Prague: a member gives its own model twice the weight.
-mutant(own_counts_twice "group_average;prague" "static_cast<float>(weight);"
+mutant(own_counts_twice "group_average;group_generator;prague" "static_cast<float>(weight);"
        "static_cast<float>(&term == &terms.front() ? 2 * weight : weight);")
 
 # Partial Reduce: a group of one less.
