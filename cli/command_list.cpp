@@ -10,6 +10,7 @@
 #include "backends/compute/backend.h"
 #include "backends/transport/wire.h"
 #include "cli/commands.h"
+#include "cli/tell.h"
 #include "models/dataset.h"
 #include "models/workload.h"
 #include "protocols/protocol.h"
@@ -204,7 +205,7 @@ void print_text(const std::string& what, const Items& items, bool verbose) {
     for (const std::string& line : item.details) fmt::print("    {}\n", line);
   }
   if (!hidden.empty()) {
-    fmt::print(stderr, "not shown, as they are experimental: {} (hopbench list {} -v)\n", join(hidden, ", "), what);
+    tell(fmt::format("not shown, as they are experimental: {} (hopbench list {} -v)\n", join(hidden, ", "), what));
   }
 }
 

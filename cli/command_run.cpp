@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/run.h"
 #include "cli/signals.h"
+#include "cli/tell.h"
 #include "models/datasets/content.h"
 #include "results/context.h"
 #include "results/run_folder.h"
@@ -79,7 +80,7 @@ class Run {
                     : RunFolder::open(job_.folder)) {}
 
   int execute(Outputs& outputs) {
-    fmt::print(stderr, "{}", context_text());
+    tell(context_text());
     if (!options_.resume.empty() && options_.force) folder_.write_text("suite.toml", job_.suite.resolved);
     if (calibrate()) run_trials();
     return conclude(outputs);
@@ -135,8 +136,8 @@ class Run {
     }
     folder_.drop_if([&](const TrialRow& row) { return stale(row); });
     if (left.size() < job_.suite.trials.size()) {
-      fmt::print(stderr, "{} of {} trials are done already\n", job_.suite.trials.size() - left.size(),
-                 job_.suite.trials.size());
+      tell(fmt::format("{} of {} trials are done already\n", job_.suite.trials.size() - left.size(),
+                       job_.suite.trials.size()));
     }
     Progress progress(left.size(), isatty(STDERR_FILENO) != 0 && std::getenv("CI") == nullptr);
     for (const TrialSpec* spec : left) {
@@ -163,16 +164,16 @@ class Run {
       const auto kept = std::count_if(folder_.rows().begin(), folder_.rows().end(), [](const TrialRow& row) {
         return row.record.status != TrialStatus::kInterrupted;
       });
-      fmt::print(stderr, "interrupted: {} of {} trials are recorded. Go on with:\n  hopbench run --resume {}\n", kept,
-                 job_.ids.size(), folder_.path());
+      tell(fmt::format("interrupted: {} of {} trials are recorded. Go on with:\n  hopbench run --resume {}\n", kept,
+                       job_.ids.size(), folder_.path()));
       return code;
     }
-    fmt::print(stderr, "results: {}\n", folder_.path());
+    tell(fmt::format("results: {}\n", folder_.path()));
     std::size_t failed = 0;
     for (const TrialRow& row : folder_.rows()) failed += row.record.status == TrialStatus::kOk ? 0 : 1;
     if (failed == 0) return static_cast<int>(ExitCode::kOk);
-    fmt::print(stderr, "{} of {} trials failed; run them again with: hopbench run --resume {} --retry-failed\n", failed,
-               folder_.rows().size(), folder_.path());
+    tell(fmt::format("{} of {} trials failed; run them again with: hopbench run --resume {} --retry-failed\n", failed,
+                     folder_.rows().size(), folder_.path()));
     return static_cast<int>(ExitCode::kTrialsFailed);
   }
 

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/preflight.h"
 #include "cli/run.h"
+#include "cli/tell.h"
 
 namespace hopbench {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 void complain(const std::string& file, const Error& error) {
   // A suite's mistakes have file, line and column in front of every line.
   const bool has_place = dynamic_cast<const SuiteError*>(&error) != nullptr;
-  fmt::print(stderr, "{}{}\n", has_place ? "" : file + ": ", error.what());
+  tell(fmt::format("{}{}\n", has_place ? "" : file + ": ", error.what()));
 }
 
 ExitCode validate(const std::string& file, const SuiteOptions& options) {
@@ -22,7 +23,7 @@ ExitCode validate(const std::string& file, const SuiteOptions& options) {
     check_available(suite.trials);
     fmt::print("{}: ok: {} trial{}\n", file, suite.trials.size(), suite.trials.size() == 1 ? "" : "s");
     std::fflush(stdout);  // in step with what the next file says on standard error
-    for (const std::string& note : suite.notes) fmt::print(stderr, "{}: note: {}\n", file, note);
+    for (const std::string& note : suite.notes) tell(fmt::format("{}: note: {}\n", file, note));
     return ExitCode::kOk;
   } catch (const Error& error) {
     complain(file, error);

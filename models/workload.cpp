@@ -91,6 +91,7 @@ class Training final : public Workload {
     HB_ASSERT(worker >= 0 && worker < spec_.workers);
     return *workers_[static_cast<std::size_t>(worker)];
   }
+  void name_samples(int worker, std::uint64_t first, std::span<std::uint32_t> to) const;
   Learner& learner(Lane& lane, int batch) const;
   static Batch gather(Lane& lane, const Dataset& from);
 
@@ -121,11 +122,23 @@ Training::Training(WorkloadSpec spec, DatasetPair data)
 
 Learner& Training::learner(Lane& lane, int batch) const {
   if (!lane.learner || lane.largest_batch < batch) {
-    lane.largest_batch = std::max(batch, spec_.batch);
+    lane.largest_batch = std::max({batch, spec_.batch, 2 * lane.largest_batch});  // batches may grow step by step
     lane.learner = find_model(spec_.model)
                        .create(*backend_, spec_, data_.train->shape(), data_.train->classes(), lane.largest_batch);
   }
   return *lane.learner;
+}
+
+void Training::name_samples(int worker, std::uint64_t first, std::span<std::uint32_t> to) const {
+  if (worker != kEverybody) return of(worker).samples(first, to);
+  const auto batch = static_cast<std::uint64_t>(spec_.batch), workers = static_cast<std::uint64_t>(spec_.workers);
+  while (!to.empty()) {
+    const std::uint64_t turn = first / batch, within = first % batch;
+    const std::size_t count = std::min<std::size_t>(to.size(), batch - within);
+    of(static_cast<int>(turn % workers)).samples(turn / workers * batch + within, to.first(count));
+    first += count;
+    to = to.subspan(count);
+  }
 }
 
 /// The samples named in the lane, side by side.
@@ -150,7 +163,7 @@ float Training::gradient(const Payload& x, int worker, std::uint64_t first, int 
   HB_ASSERT(x.size() == size_ && g.size() == size_ && count > 0);
   const Loan lane(lanes_);
   lane->samples.resize(static_cast<std::size_t>(count));
-  of(worker).samples(first, lane->samples);
+  name_samples(worker, first, lane->samples);
   const Batch batch = gather(*lane, *data_.train);
   return learner(*lane, count).gradient(x.data(), batch, g.mutable_data(), done);
 }

@@ -32,14 +32,18 @@ struct WorkloadSpec {
   int evaluation_samples = 512;  // the first so many of the test set: the named subset of every curve; 0: no evaluation
 };
 
-/// Which samples of a worker's stream a gradient uses.
+/// Which samples a gradient uses.
 struct Samples {
   std::int64_t first = -1;  // position in the worker's order; -1: iteration * batch
   int count = 0;            // 0: the trial's batch
+  /// Positions are in everybody's order instead: the workers' orders interleaved, a batch of each in turn. Its k-th
+  /// stretch of workers * batch samples is what they all use in iteration k, however it is divided among them.
+  bool shared = false;
 };
 
 class Workload {
  public:
+  static constexpr int kEverybody = -1;
   virtual ~Workload() = default;
   virtual const WorkloadSpec& spec() const = 0;  // as given, with the data set's name filled in
   virtual std::size_t size() const = 0;
@@ -48,8 +52,8 @@ class Workload {
   virtual const std::vector<Bucket>& buckets() const = 0;
   virtual double flops_per_sample() const = 0;
   /// Gradient of worker w's samples [first, first + count) at x, into g (of size(), with storage of its own, all of it
-  /// written). Returns the mean loss over them. Inside done(i) (may be empty), bucket i of g is final and may be
-  /// shared; the rest is not.
+  /// written); kEverybody: of everybody's order (see Samples). Returns the mean loss over them. Inside done(i) (may be
+  /// empty), bucket i of g is final and may be shared; the rest is not.
   virtual float gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
                          const std::function<void(int bucket)>& done) = 0;
   /// On the named evaluation subset of the test set (all of it if it is smaller).

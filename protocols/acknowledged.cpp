@@ -24,14 +24,14 @@ void Acknowledged::issue(Node& self, State& state) {
   }
 }
 
-void Acknowledged::send(Iter k, const Payload& x) {
+void Acknowledged::send(const std::vector<int>& receivers, Iter k, const Payload& x) {
   if (!on_) {
-    for (int receiver : self_.graph().out(self_.rank)) self_.send(receiver, kParams, k, x);
+    for (int receiver : receivers) self_.send(receiver, kParams, k, x);
     return;
   }
   state_->k = k;
   state_->x = x;
-  for (auto& [receiver, edge] : state_->edges) edge.pending = true;
+  for (int receiver : receivers) state_->edges.at(receiver).pending = true;
   issue(self_, *state_);
 }
 

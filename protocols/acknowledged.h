@@ -15,8 +15,8 @@ class Acknowledged {
   /// `on` false: updates leave at once, nothing is acknowledged or waited for.
   Acknowledged(Node& self, bool on);
 
-  /// Iteration k's update for every out-neighbour.
-  void send(Iter k, const Payload& x);
+  /// Iteration k's update, for these out-neighbours.
+  void send(const std::vector<int>& receivers, Iter k, const Payload& x);
   /// Waits until that update has left for all of them: iteration k + 1 may not be entered before.
   void until_sent();
   /// Tells the in-neighbours that their updates of iteration k have been averaged.

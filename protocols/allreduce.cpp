@@ -6,88 +6,25 @@
 //   - a worker finishes iteration k with the mean of everybody's iteration-k gradients, the same bits everywhere: the
 //     replicas never differ;
 //   - with `overlap`, a bucket of the gradient is reduced as soon as it is complete, last layer first, while the rest
-//     of the backward pass goes on; buckets are reduced one after the other, in the same order on every rank.
-#include <deque>
-#include <memory>
-
-#include "protocols/collectives.h"
+//     of the backward pass goes on (protocols/gradient_mean.h).
+#include "protocols/gradient_mean.h"
 #include "protocols/node.h"
 
 namespace hopbench {
 namespace {
 
-/// Neighbouring buckets that are reduced as one; complete when the model's bucket `last` is.
-struct Piece {
-  std::size_t offset = 0, size = 0, last = 0;
-};
-
-std::vector<Piece> merge(const std::vector<Bucket>& buckets, std::size_t floats) {
-  std::vector<Piece> pieces;
-  for (std::size_t i = 0; i < buckets.size(); ++i) {
-    const Bucket& b = buckets[i];
-    Piece* piece = pieces.empty() ? nullptr : &pieces.back();
-    const bool below = piece != nullptr && b.offset + b.size == piece->offset;
-    const bool above = piece != nullptr && piece->offset + piece->size == b.offset;
-    if ((below || above) && piece->size + b.size <= floats) {
-      *piece = {below ? b.offset : piece->offset, piece->size + b.size, i};
-    } else {
-      pieces.push_back({b.offset, b.size, i});
-    }
-  }
-  return pieces;
-}
-
-/// What the two strands of a worker share: the body adds pieces of its gradient, the other strand reduces them.
-struct Reduction {
-  struct Part {
-    Iter k = 0;
-    std::size_t offset = 0;
-    Payload mine;
-  };
-  std::deque<Part> waiting;
-  Vec mean;
-  std::size_t reduced = 0;  // pieces of this iteration
-};
-
-void reduce_forever(Node& self, Reduction& reduction) {
-  for (;;) {
-    self.until([&] { return !reduction.waiting.empty(); }, "a bucket of the gradient");
-    const Reduction::Part part = std::move(reduction.waiting.front());
-    reduction.waiting.pop_front();
-    ring_mean(self, self.workers(), part.k, part.mine, reduction.mean, part.offset, "gradients of the other workers");
-    ++reduction.reduced;
-  }
-}
-
 void allreduce(Node& self, const KnobValues& knobs) {
-  const std::size_t bytes = static_cast<std::size_t>(knobs.integer("bucket_bytes"));
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
-  const std::vector<Piece> pieces = merge(self.buckets(), knobs.flag("overlap") ? bytes / sizeof(float) : x.size());
-  const auto reduction = std::make_shared<Reduction>();  // the strand outlives this body
-  reduction->mean = Vec::uninitialised(x.size(), x.space());
-  self.spawn([&self, reduction] { reduce_forever(self, *reduction); });
+  GradientMean mean(self, knobs);
 
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    reduction->reduced = 0;
-    std::size_t bucket = 0, piece = 0;
-    self.gradient(x, k, {}, [&](const Bucket&, const Vec& so_far) {
-      if (bucket++ != pieces[piece].last) return;
-      const auto [offset, size, last] = pieces[piece++];
-      reduction->waiting.push_back({k, offset, so_far.slice(offset, size)});
-    });
-    self.until([&] { return reduction->reduced == pieces.size(); }, "gradients of the other workers");
-    optimizer.step(x, share(reduction->mean), k);
+    mean.add(x, k);
+    optimizer.step(x, mean.result(), k);
     for (int worker : self.workers()) self.applied(worker, k);
     self.report(k + 1, x);
   }
-}
-
-std::vector<Edge> ring(const Setting& setting) {
-  std::vector<Edge> edges;
-  for (int r = 0; r < setting.workers && setting.workers > 1; ++r) edges.emplace_back(r, (r + 1) % setting.workers);
-  return edges;
 }
 
 }  // namespace
@@ -95,22 +32,11 @@ std::vector<Edge> ring(const Setting& setting) {
 const Protocol& allreduce_protocol() {
   static const Protocol protocol{
       .name = "allreduce",
-      .summary = "synchronous SGD: ring all-reduce of the gradients, overlapping the backward pass",
+      .summary = "synchronous SGD: all-reduce of the gradients, overlapping the backward pass",
       .paper = "Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations, JPDC 2009",
-      .knobs =
-          {{.name = "overlap",
-            .fallback = true,
-            .meaning = "reduce buckets while the backward pass goes on, as PyTorch DDP does; false: afterwards, as one",
-            .source = "VLDB 2020"},
-           {.name = "bucket_bytes",
-            .fallback = std::int64_t{1} << 20,
-            .low = 4,
-            .high = 1 << 30,
-            .meaning =
-                "neighbouring layers are merged into buckets of at most this size (DDP: 25 MB for far larger models)",
-            .source = "ours"}},
+      .knobs = GradientMean::knobs(),
       .body = allreduce,
-      .links = ring,
+      .links = GradientMean::links,
       .source = Source::kMemory,
       .reading = "allreduce/ring"};
   return protocol;

@@ -2,6 +2,7 @@
 // measured and checked like everything else.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -12,8 +13,14 @@ namespace hopbench {
 /// The vectors that `messages` carry, each of weight 1.
 std::vector<Term> terms_of(std::span<const Message> messages);
 
-/// Node::reduce by ascending sender and with the weights scaled so that they sum to 1: the order fixes the bits.
+/// Node::reduce by ascending sender: the order fixes the bits.
+Vec sum(Node& self, Iter k, std::vector<Term> terms);
+
+/// The same with the weights scaled so that they sum to 1.
 Vec average(Node& self, Iter k, std::vector<Term> terms);
+
+/// weight * a + weight * b, as a vector operation of this rank. (a, b) and (b, a) give the same bits.
+Payload added(Node& self, const Payload& a, const Payload& b, float weight);
 
 /// Ring all-reduce (reduce-scatter, then all-gather): writes the mean of everybody's `mine` to
 /// result[offset, offset + mine.size()). 2 (n - 1) messages a rank, of 1/n of the vector each.
@@ -21,7 +28,9 @@ Vec average(Node& self, Iter k, std::vector<Term> terms);
 /// Each n-th is summed along the ring and scaled by one rank, and everybody gets that rank's bits: all results are
 /// bit-identical. `group` is the same on every rank and holds this one; several calls of one k must come in the same
 /// order everywhere. `mine` may be a slice of a vector that is still being written elsewhere.
-void ring_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result, std::size_t offset,
-               const char* why);
+///
+/// A number of each member travels beside: returns the sum of everybody's `count`.
+std::int64_t ring_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result,
+                       std::size_t offset, const char* why, std::int64_t count = 0);
 
 }  // namespace hopbench

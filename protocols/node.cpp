@@ -24,6 +24,11 @@ Event about(EventKind what, const Message& message, int rank, int peer) {
   return event;
 }
 
+// `who`: "rank 3 died".
+Error death(const std::string& who, int rank, const char* why) {
+  return trial_error(who + " while rank " + std::to_string(rank) + " waited for " + why);
+}
+
 }  // namespace
 
 Node::Node(Runtime& runtime, Workload& workload, NodeOptions options)
@@ -50,6 +55,11 @@ bool Node::running(Iter k) {
 
 Iter Node::end() const {
   return options_.stop.credits != nullptr ? std::numeric_limits<Iter>::max() : options_.stop.iterations;
+}
+
+std::int64_t Node::total_iterations() const {
+  return options_.stop.credits != nullptr ? options_.stop.credits->total()
+                                          : options_.stop.iterations * options_.workers;
 }
 
 Random Node::random(Purpose purpose, Iter k) const {
@@ -134,8 +144,7 @@ bool Node::wait(const Ready& ready, Time deadline, const char* why, int messages
   const bool at_once = ready();
   bool holds = at_once;
   for (bool in_time = true; in_time;) {
-    if (!holds && !gone_.empty())
-      throw trial_error(gone_ + " while rank " + std::to_string(rank) + " waited for " + why);
+    if (!holds && !gone_.empty()) throw death(gone_, rank, why);
     // Asked even when it holds already: a runtime that polls gets its chance.
     in_time = runtime_.await([&] { return departure_here() || ready(); }, deadline, why, std::exchange(messages, 1));
     background_ = background;
@@ -187,6 +196,7 @@ void Node::note_departures() {
 
 void Node::check_somebody_can(const Match& match, const char* why) const {
   if (match.from == kAnyone || present(match.from)) return;
+  if (!gone_.empty()) throw death(gone_, rank, why);
   throw trial_error("rank " + std::to_string(rank) + " waits for " + why + " from rank " + std::to_string(match.from) +
                     ", which has left");
 }
@@ -223,6 +233,14 @@ void Node::close_iteration(Iter next) {
   }
 }
 
+void Node::averaged(Iter k, std::span<const int> ranks) {
+  emit({.what = EventKind::kReduced,
+        .iter = k,
+        .senders = {ranks.begin(), ranks.end()},
+        .tags = std::vector<Iter>(ranks.size(), k),
+        .weights = std::vector<float>(ranks.size(), 1.0f / static_cast<float>(ranks.size()))});
+}
+
 void Node::applied(int sender, Iter k) { emit({.what = EventKind::kApplied, .iter = k, .peer = sender}); }
 
 void Node::spent(int owner, std::int64_t tokens) {
@@ -237,6 +255,12 @@ void Node::lost(Iter k, const char* why) {
 void Node::report(Iter k, const Vec& x) {
   emit({.what = EventKind::kReport, .iter = k});
   if (options_.snapshot) options_.snapshot(k, now(), record_.samples, x.share());
+}
+
+void Node::retire() {
+  if (open_.samples > 0) close_iteration(entered_ + 1);
+  open_ = IterationMark{};
+  background_ = true;
 }
 
 void Node::finish() {

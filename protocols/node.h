@@ -45,6 +45,7 @@ struct StopRule {
 /// What the trial's work costs on its clock. From a calibration or the suite, never from a stopwatch during the trial.
 struct Costs {
   Duration gradient{};            // of one batch; scaled by samples / batch
+  int saturation = 0;             // fewer samples than these take as long as these (a GPU that is not full); 0: never
   double vector_bytes_per_s = 0;  // of mean and step (bytes read + written); 0: free
 };
 
@@ -83,6 +84,12 @@ struct Gradient {
   Vec values;
   float loss = 0;
   int samples = 0;
+  Duration took{};  // on the trial's clock, without any wait
+};
+
+/// What a monitor of the worker's host shows, as shares. `cpu`: of a core, what others take of it; `memory`: in use.
+struct Load {
+  double cpu = 0, memory = 0;
 };
 
 /// One term of a weighted average, and where it came from.
@@ -100,6 +107,7 @@ class Node {
   const int rank, size;  // size: workers and servers
   bool is_server() const { return rank >= options_.workers; }
   int worker_count() const { return options_.workers; }
+  int batch() const { return workload_.spec().batch; }  // the trial's, of one worker
   const std::vector<int>& workers() const { return workers_; }
   const std::vector<int>& servers() const { return servers_; }
   const Topology& graph() const { return *options_.graph; }
@@ -114,6 +122,8 @@ class Node {
   bool running(Iter k);
   /// The first iteration that no rank runs; the largest Iter where credits decide.
   Iter end() const;
+  /// Of all workers together, as the stop rule has it: what "a fraction of the run" is a fraction of.
+  std::int64_t total_iterations() const;
   Random random(Purpose purpose, Iter k) const;
 
   // --- Messages. A wait throws Error naming the rank once somebody died, unless the protocol continues.
@@ -142,6 +152,9 @@ class Node {
   /// it is complete, with the turn, last layer first.
   using BucketReady = std::function<void(const Bucket& bucket, const Vec& so_far)>;
   Gradient gradient(const Vec& x, Iter k, Samples samples = {}, const BucketReady& bucket_ready = {});
+  /// As it is now: the scenario's slowdown (a draw of each iteration: the last one's), and with real processes what the
+  /// last gradient's thread waited for a core, and the host's memory. In virtual time `memory` is 0.
+  Load load() const;
   Optimizer optimizer(std::size_t n) { return Optimizer(*this, n); }
   const std::vector<Bucket>& buckets() const { return workload_.buckets(); }
   /// sum of weight * value in the order given (by convention ascending sender). Charged to the rank; tells the checkers
@@ -150,13 +163,23 @@ class Node {
   /// For other vector operations: does `arithmetic` at once, without giving the turn away, and charges the rank for
   /// `bytes` read and written.
   void operate(double bytes, const std::function<void()>& arithmetic);
+  /// The same for a strand that works beside the body, on a core of its own: gives the turn away meanwhile, so
+  /// `arithmetic` may use nothing that other strands write. Not counted among the rank's vector operations.
+  void operate_beside(double bytes, const std::function<void()>& arithmetic);
 
   // --- What checkers, metrics and traces see; free of cost.
-  void enter(Iter k);                          // iteration k begins; every body calls it, from 0 on
+  void enter(Iter k);  // iteration k begins; every body calls it, from 0 on
+  /// The own vector is now the mean of these ranks' vectors of iteration k, in equal parts: worked out not by reduce,
+  /// but along a ring, say, or at a server.
+  void averaged(Iter k, std::span<const int> ranks);
   void applied(int sender, Iter k);            // a server (or owner of x) applied sender's gradient of iteration k
   void spent(int owner, std::int64_t tokens);  // took tokens from TokenQ(owner -> rank)
   void lost(Iter k, const char* why);          // own gradient of iteration k reaches no other model
   void report(Iter k, const Vec& x);           // the model after k finished iterations; evaluated later, off the clock
+
+  /// The body's own iterations are over and it stays only to answer others: closes the last one, so that rates do not
+  /// take what follows for work, and leaves out what the body waits from here on.
+  void retire();
 
   /// Counters so far; final after finish(), which is called once the body has returned (a server's that was ended by
   /// Stop: never).
@@ -174,6 +197,7 @@ class Node {
   void note_departures();
   void check_somebody_can(const Match& match, const char* why) const;
   Occupied occupy(Work work);
+  Work vector_work(double bytes, const std::function<void()>& arithmetic) const;
   void close_iteration(Iter next);
 
   Runtime& runtime_;
@@ -187,6 +211,7 @@ class Node {
   Iter entered_ = -1;
   IterationMark open_;  // of the iteration entered last
   RankRecord record_;
+  Occupied last_gradient_;
   double staleness_sum_ = 0;
   std::int64_t staleness_terms_ = 0;
 };

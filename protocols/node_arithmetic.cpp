@@ -20,11 +20,13 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   gradient->values = Vec::uninitialised(workload_.size(), workload_.space());
   gradient->samples = count;
   Work work;
-  work.nominal = scaled(options_.costs.gradient, static_cast<double>(count) / batch);
+  const int flat = options_.costs.saturation;
+  work.nominal = scaled(options_.costs.gradient, double(std::max(count, flat)) / std::max(batch, flat));
   // Neither paced nor calibrated: only the proportion counts.
   if (work.nominal == Duration{} && slowdown != 1.0) work.nominal = std::chrono::milliseconds(1);
   work.cost = scaled(work.nominal, slowdown);
-  work.job = [gradient, x = x.share(), &workload = workload_, worker = rank, first, count,
+  work.job = [gradient, x = x.share(), &workload = workload_, first, count,
+              worker = samples.shared ? Workload::kEverybody : rank,
               announced = bool(bucket_ready)](const std::function<void(int)>& reached) {
     const std::function<void(int)> done = announced ? reached : [](int) {};
     gradient->loss = workload.gradient(x, worker, static_cast<std::uint64_t>(first), count, gradient->values, done);
@@ -35,6 +37,8 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
     }
   }
   const Occupied occupied = occupy(std::move(work));
+  gradient->took = occupied.took;
+  last_gradient_ = occupied;
 
   record_.compute += occupied.took;
   record_.injected_delay += occupied.took - scaled(occupied.took, 1 / slowdown);
@@ -49,6 +53,14 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   return std::move(*gradient);
 }
 
+Load Node::load() const {
+  const double slowdown =
+      options_.scenario.slowdown({options_.seed, options_.repeat, rank, host(rank)}, entered_, now());
+  const double took = to_seconds(last_gradient_.took);
+  const double own = took > 0 ? 1 - to_seconds(last_gradient_.stolen) / took : 1;
+  return {.cpu = 1 - own / slowdown, .memory = last_gradient_.memory};
+}
+
 Occupied Node::occupy(Work work) {
   const bool background = background_;
   const Occupied occupied = runtime_.occupy(std::move(work));
@@ -56,13 +68,22 @@ Occupied Node::occupy(Work work) {
   return occupied;
 }
 
-void Node::operate(double bytes, const std::function<void()>& arithmetic) {
+Work Node::vector_work(double bytes, const std::function<void()>& arithmetic) const {
   Work work;
   const double rate = options_.costs.vector_bytes_per_s;
   work.cost = work.nominal = rate > 0 ? seconds_to_duration(bytes / rate) : Duration{};
   work.job = [&arithmetic](const std::function<void(int)>&) { arithmetic(); };
+  return work;
+}
+
+void Node::operate(double bytes, const std::function<void()>& arithmetic) {
+  Work work = vector_work(bytes, arithmetic);
   work.yields = false;
   record_.vector_ops += occupy(std::move(work)).took;
+}
+
+void Node::operate_beside(double bytes, const std::function<void()>& arithmetic) {
+  occupy(vector_work(bytes, arithmetic));
 }
 
 Vec Node::reduce(Iter k, std::span<const Term> terms) {

@@ -16,9 +16,10 @@ class Node;
 /// What its control flow follows, which decides how work is counted and what may be promised (fairness sections 1 and
 /// 8).
 enum class Control {
-  kLockstep,  // every rank does every iteration: stops at iteration ceil(budget / global batch)
-  kSchedule,  // ranks may do different amounts of work: iteration credits. Times follow the schedule only
-  kValues,    // control follows float values
+  kLockstep,          // every rank does every iteration: stops at iteration ceil(budget / global batch)
+  kSchedule,          // ranks may do different amounts of work: iteration credits. Times follow the schedule only
+  kValues,            // ranks may do different amounts of work (credits), and when follows float values
+  kLockstepByValues,  // every rank does every iteration, but how long one takes follows float values
 };
 enum class OnLoss { kStops, kContinues };      // what it does when a peer dies
 enum class StepFactor { kUnchanged, kOverN };  // of the learning rate under optimizer.step = "per_sample"
@@ -29,6 +30,7 @@ struct Setting {
   const KnobValues& knobs;
   const Topology& graph;  // of the workers
   int workers;
+  std::vector<int> host_of = {};  // worker -> host; empty: every worker on its own
 };
 
 struct Protocol {
@@ -40,7 +42,8 @@ struct Protocol {
   int (*extra_ranks)(const Setting&) = nullptr;          // servers: ranks workers .. workers + extra - 1; nullptr: none
   std::vector<Edge> (*links)(const Setting&) = nullptr;  // who talks to whom (either way); nullptr: the graph's edges
   std::string (*refuse)(const Setting&) = nullptr;       // why this setting is impossible; empty or nullptr: it is not
-  Control (*control)(const KnobValues&) = nullptr;       // nullptr: kLockstep
+  std::string (*note)(const Setting&) = nullptr;  // what a user should know of this setting; empty or nullptr: nothing
+  Control (*control)(const KnobValues&) = nullptr;  // nullptr: kLockstep
   OnLoss on_loss = OnLoss::kStops;
   StepFactor step_factor = StepFactor::kUnchanged;
   int (*free_run)(const KnobValues&) = nullptr;  // iterations a rank may run ahead at the start (for the warm-up)
@@ -49,6 +52,8 @@ struct Protocol {
   bool (*experimental)(const KnobValues&) = nullptr;  // rests on [memory M] or [memory L]; nullptr: it does not
 };
 
+/// Whether every rank does every iteration: such a trial stops after the same one everywhere.
+bool in_lockstep(const Protocol& protocol, const KnobValues& knobs);
 /// Whether these settings are marked as experimental in lists and tables.
 bool is_experimental(const Protocol& protocol, const KnobValues& knobs);
 

@@ -13,17 +13,60 @@ const Protocol& hop_protocol();
 const Protocol& ps_bsp_protocol();
 const Protocol& ps_asp_protocol();
 const Protocol& ps_ssp_protocol();
+const Protocol& dssp_protocol();
+const Protocol& ps_backup_protocol();
+const Protocol& r2sp_protocol();
+const Protocol& elastic_bsp_protocol();
+const Protocol& adpsgd_protocol();
+const Protocol& sgp_protocol();
+const Protocol& choco_protocol();
+const Protocol& ds_sync_protocol();
+const Protocol& local_sgd_protocol();
+const Protocol& lasgd_protocol();
+const Protocol& selsync_protocol();
+const Protocol& sync_switch_protocol();
+const Protocol& dbw_protocol();
+const Protocol& lb_bsp_protocol();
+const Protocol& dynamic_batching_protocol();
+const Protocol& prague_protocol();
+const Protocol& partial_reduce_protocol();
 
 std::span<const Protocol* const> protocols() {
   static const std::vector<const Protocol*> all = [] {
     std::vector<const Protocol*> list = {
-        &allreduce_protocol(),  //
-        &dpsgd_protocol(),     &hop_protocol(), &ps_bsp_protocol(), &ps_asp_protocol(), &ps_ssp_protocol(),
+        &allreduce_protocol(),         //
+        &dpsgd_protocol(),             //
+        &hop_protocol(),               //
+        &ps_bsp_protocol(),            //
+        &ps_asp_protocol(),            //
+        &ps_ssp_protocol(),            //
+        &dssp_protocol(),              //
+        &ps_backup_protocol(),         //
+        &r2sp_protocol(),              //
+        &elastic_bsp_protocol(),       //
+        &adpsgd_protocol(),            //
+        &sgp_protocol(),               //
+        &choco_protocol(),             //
+        &ds_sync_protocol(),           //
+        &local_sgd_protocol(),         //
+        &lasgd_protocol(),             //
+        &selsync_protocol(),           //
+        &sync_switch_protocol(),       //
+        &dbw_protocol(),               //
+        &lb_bsp_protocol(),            //
+        &dynamic_batching_protocol(),  //
+        &prague_protocol(),            //
+        &partial_reduce_protocol(),    //
     };
     for (const Protocol* extra : extra_protocols()) list.push_back(extra);
     return list;
   }();
   return all;
+}
+
+bool in_lockstep(const Protocol& protocol, const KnobValues& knobs) {
+  const Control control = protocol.control == nullptr ? Control::kLockstep : protocol.control(knobs);
+  return control == Control::kLockstep || control == Control::kLockstepByValues;
 }
 
 bool is_experimental(const Protocol& protocol, const KnobValues& knobs) {

@@ -24,17 +24,24 @@ Slice slice_of(std::size_t size, std::size_t i, std::size_t n) {
 Shard::Shard(Node& self)
     : self_(self), w_(own_slice(self)), optimizer_(self.optimizer(w_.size())), pushed_(self.workers().size(), 0) {}
 
-void Shard::apply(const Message& push) {
-  optimizer_.step(w_, push.body, push.iter);
+void Shard::apply(const Message& push, double scale) {
+  optimizer_.step(w_, push.body, push.iter, scale);
   count(push);
 }
 
-void Shard::apply_mean(Iter k, const std::vector<Message>& pushes) {
-  optimizer_.step(w_, share(average(self_, k, terms_of(pushes))), k);
+Vec Shard::apply_mean(Iter k, const std::vector<Message>& pushes, std::span<const float> weights) {
+  std::vector<Term> terms = terms_of(pushes);
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    terms[i].tag = k;  // whatever its worker's own count is
+    if (!weights.empty()) terms[i].weight = weights[i];
+  }
+  Vec mean = average(self_, k, std::move(terms));
+  optimizer_.step(w_, share(mean), k);
   for (const Message& push : pushes) count(push);
+  return mean;
 }
 
-void Shard::answer(int worker, Iter k) { self_.send(worker, kWeights, k, share(w_)); }
+void Shard::answer(int worker, Iter k, Words words) { self_.send(worker, kWeights, k, share(w_), words); }
 
 Iter Shard::least_pushed() const {
   Iter least = std::numeric_limits<Iter>::max();
@@ -42,6 +49,14 @@ Iter Shard::least_pushed() const {
     if (self_.present(worker)) least = std::min(least, pushed(worker));
   }
   return least;
+}
+
+Iter Shard::most_pushed() const {
+  Iter most = 0;
+  for (int worker : self_.workers()) {
+    if (self_.present(worker)) most = std::max(most, pushed(worker));
+  }
+  return most;
 }
 
 void Shard::count(const Message& push) {

@@ -1,6 +1,7 @@
-// A parameter server's part of the weights (protocols/parameter_server.cpp).
+// A parameter server's part of the weights (protocols/parameter_server.cpp and others).
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "protocols/node.h"
@@ -18,15 +19,22 @@ class Shard {
  public:
   explicit Shard(Node& self);
 
-  void apply(const Message& push);
-  /// One step with the mean of iteration k's gradients, summed in the order given.
-  void apply_mean(Iter k, const std::vector<Message>& pushes);
+  /// One step with one gradient; the learning rate is multiplied by `scale`.
+  void apply(const Message& push, double scale = 1.0);
+  /// Update k: one step with the mean of gradients that are all of the weights as they are, summed by ascending worker;
+  /// `weights`: one each, of any sum; empty: all weigh the same. Returns that mean.
+  Vec apply_mean(Iter k, const std::vector<Message>& pushes, std::span<const float> weights = {});
   /// Sends the weights as they are, as the answer to worker's push of iteration k.
-  void answer(int worker, Iter k);
+  void answer(int worker, Iter k, Words words = {});
+
+  float learning_rate(Iter k) const { return optimizer_.learning_rate(k); }
+  /// The optimizer's state is what it was at the start.
+  void forget_momentum() { optimizer_ = self_.optimizer(w_.size()); }
 
   Iter pushed(int worker) const { return pushed_[static_cast<std::size_t>(worker)]; }
-  /// The fewest gradients of a worker that is still there.
+  /// The fewest gradients of a worker that is still there, and the most.
   Iter least_pushed() const;
+  Iter most_pushed() const;
 
  private:
   void count(const Message& push);

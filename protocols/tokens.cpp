@@ -34,6 +34,15 @@ void Tokens::grant(Iter n, Iter k) {
   for (int user : self_.graph().in(self_.rank)) self_.send(user, kToken, k, {}, {n});
 }
 
+std::vector<int> Tokens::not_past(Iter k) {
+  collect();
+  std::vector<int> ranks;
+  for (const auto& [owner, tokens] : here_) {
+    if (self_.iteration() + tokens - max_ig_ <= k) ranks.push_back(owner);
+  }
+  return ranks;
+}
+
 Iter Tokens::behind() {
   collect();
   std::optional<Iter> least;

@@ -22,6 +22,9 @@ class Tokens {
   void spend(Iter n);
   /// Inserts n for each in-neighbour: to be called after iteration k has been entered (H1), never before.
   void grant(Iter n, Iter k);
+  /// The out-neighbours that have not entered an iteration after k, as far as their tokens tell. They may be further: a
+  /// token may be on its way.
+  std::vector<int> not_past(Iter k);
   /// By how many iterations this worker is behind the slowest out-neighbour, as far as its tokens tell; <= 0: it is
   /// not.
   Iter behind();

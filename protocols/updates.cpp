@@ -25,39 +25,37 @@ std::vector<Term> Updates::receive(Iter k, int absent) {
   const int quorum = static_cast<int>(senders_.size()) - absent;
   const auto updates = self_.gather(senders_, quorum, is(kParams, k), "parameters of this iteration");
   self_.ignore(is_before(kParams, k + 1));  // here or still to come: too late
+  self_.ignore(is_before(kSkip, k + 2));    // of use only to who has jumped to the same iteration
   return terms_of(updates);
 }
 
 std::vector<Term> Updates::receive_after_jump(Iter k, int absent) {
-  if (staleness_ == 0) self_.ignore(is_before(kParams, k));  // of the iterations that were jumped
   const auto settled = [&] {
     int here = 0, to_come = 0;
     for (int r : senders_) {
       if (self_.has(is_from(kParams, r, k))) {
         ++here;
-      } else if (self_.present(r) && !skipped(r, k)) {
+      } else if (self_.present(r) && !jumped_over(r, k)) {
         ++to_come;
       }
     }
     return here + absent >= static_cast<int>(senders_.size()) || to_come == 0;
   };
-  while (staleness_ == 0 && !settled()) {
-    self_.until([&] { return self_.has(is(kSkip)) || settled(); }, "parameters of the iteration before");
-    while (auto notice = self_.take(is(kSkip))) notices_.push_back(std::move(*notice));
+  if (staleness_ == 0) {
+    self_.ignore(is_before(kParams, k));  // of the iterations that were jumped
+    self_.until(settled, "parameters of the iteration before");
   }
   return receive(k, static_cast<int>(senders_.size()));
 }
 
-void Updates::announce_skipped(Iter first, Iter last) {
-  if (self_.graph().undirected()) return;
-  for (int receiver : self_.graph().out(self_.rank)) self_.send(receiver, kSkip, last + 1, {}, {first, last});
+void Updates::announce_jump(Iter k) {
+  if (staleness_ > 0 || self_.graph().undirected()) return;
+  for (int receiver : self_.graph().out(self_.rank)) self_.send(receiver, kSkip, k);
 }
 
-bool Updates::skipped(int sender, Iter k) const {
-  return std::any_of(notices_.begin(), notices_.end(), [&](const Message& notice) {
-    return notice.from == sender && notice.words[0] <= k && k <= notice.words[1];
-  });
-}
+/// A jump lands ahead of no out-neighbour. So of the one that waits here in iteration k + 1, an in-neighbour can have
+/// passed k only by a jump to k + 1 itself.
+bool Updates::jumped_over(int sender, Iter k) const { return self_.has(is_from(kSkip, sender, k + 1)); }
 
 std::vector<Term> Updates::receive_newest(Iter k) {
   const auto fresh = [&](int r) { return newest(r).from == r && newest(r).iter >= k - staleness_; };

@@ -22,22 +22,22 @@ class Updates {
   /// The same after a jump to k + 1, when an in-neighbour of a directed graph may itself have jumped over k: then its
   /// update is as good as gone (H9). On undirected graphs all that is needed is here already.
   std::vector<Term> receive_after_jump(Iter k, int absent);
-  /// Tells the out-neighbours which updates they need not wait for. Needed on directed graphs only (H9).
-  void announce_skipped(Iter first, Iter last);
+  /// Tells the out-neighbours that what this worker's jump to k passed will never come. Where somebody may wait for it:
+  /// not on undirected graphs, nor with staleness (H9).
+  void announce_jump(Iter k);
 
   /// The worker's own vector, tagged `tag`, as a term of iteration k's average.
   Term own(Iter k, Iter tag, const Vec& x) const;
 
  private:
   std::vector<Term> receive_newest(Iter k);
-  bool skipped(int sender, Iter k) const;
+  bool jumped_over(int sender, Iter k) const;
   float weight(Iter k, Iter tag) const;
   const Message& newest(int sender) const { return newest_->at(static_cast<std::size_t>(sender)); }
 
   Node& self_;
   const std::vector<int>& senders_;
   int staleness_;
-  std::vector<Message> notices_;                  // of skipped ranges
   std::shared_ptr<std::vector<Message>> newest_;  // by rank; shared with a strand that outlives the body
 };
 

@@ -225,10 +225,11 @@ std::string trials_csv(std::span<const TrialRow> rows) {
 }
 
 std::string ranks_csv(std::span<const TrialRow> rows) {
-  std::set<std::string> reasons;
+  std::set<std::string> reasons, figures;
   for (const TrialRow& row : rows) {
     for (const RankRecord& rank : row.record.ranks) {
       for (const auto& [reason, time] : rank.waits) reasons.insert(reason);
+      for (const auto& [name, figure] : rank.figures) figures.insert(name);
     }
   }
   Table table;
@@ -238,6 +239,10 @@ std::string ranks_csv(std::span<const TrialRow> rows) {
     for (const std::string& reason : reasons) {
       const auto wait = rank.waits.find(reason);
       table.cell("wait_s: " + reason, wait == rank.waits.end() ? 0.0 : seconds(wait->second));
+    }
+    for (const std::string& name : figures) {
+      const auto figure = rank.figures.find(name);
+      table.cell("figure: " + name, figure == rank.figures.end() ? std::nullopt : std::optional(figure->second));
     }
     table.end_row();
   };

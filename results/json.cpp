@@ -34,6 +34,11 @@ Json encode(const std::map<std::string, Duration>& v) {
   for (const auto& [reason, time] : v) j[reason] = encode(time);
   return j;
 }
+Json encode(const std::map<std::string, double>& v) {
+  Json j = Json::object();
+  for (const auto& [name, figure] : v) j[name] = encode(figure);
+  return j;
+}
 Json encode(const RankRecord& v);
 Json encode(const CurvePoint& v);
 template <class T>
@@ -78,6 +83,10 @@ void decode(const Json& j, std::map<std::string, Duration>& v) {
   v.clear();
   for (const auto& [reason, time] : j.items()) decode(time, v[reason]);
 }
+void decode(const Json& j, std::map<std::string, double>& v) {
+  v.clear();
+  for (const auto& [name, figure] : j.items()) decode(figure, v[name]);
+}
 void decode(const Json& j, RankRecord& v);
 void decode(const Json& j, CurvePoint& v);
 template <class T>
@@ -112,6 +121,7 @@ void fields_of_rank(Record& r, Visit visit) {
   visit("gap_mean", r.gap_mean);
   visit("gap_max", r.gap_max);
   visit("queue_max", r.queue_max);
+  visit("figures", r.figures);
   visit("cpu_s", r.cpu_s);
   visit("cpu_wait_s", r.cpu_wait_s);
   visit("contended_s", r.contended_s);

@@ -86,7 +86,8 @@ struct RankRecord {
   std::int64_t staleness_max = 0;
   double gap_mean = 0;  // own iteration minus the slowest live worker's, over its own entries
   std::int64_t gap_max = 0;
-  std::int64_t queue_max = 0;  // most messages in the mailbox
+  std::int64_t queue_max = 0;             // most messages in the mailbox
+  std::map<std::string, double> figures;  // of the protocol's own, by name
   // Real processes only; these measure the host, not the protocol.
   double cpu_s = 0, cpu_wait_s = 0,
          contended_s = 0;  // contended: run delay outside compute slots or past their deadline

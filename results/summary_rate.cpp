@@ -136,7 +136,9 @@ Grid rate_grid(const Group& group) {
   grid.notes.push_back(
       "samples/s: all workers, after the warm-up and before the first worker ends; iterations/s: mean of the workers");
   grid.notes.push_back("a jumped iteration is no iteration: rates count the samples of gradients that were computed");
-  grid.notes.push_back("ideal: no waiting; slowest rank: what a scheme with a bounded gap tends to (same draws)");
+  grid.notes.push_back(
+      "ideal: nobody ever waits; slowest rank: everybody as slow as the slowest, which lock step tends to (same "
+      "draws)");
   return grid;
 }
 

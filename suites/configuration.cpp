@@ -146,7 +146,7 @@ void check_variants(const Draft& draft, const Configuration& c, Mistakes& mistak
   if (graph == nullptr) return;
   for (const VariantDraft& variant : draft.variants) {
     if (variant.protocol == nullptr || variant.protocol->refuse == nullptr) continue;
-    const std::string why = variant.protocol->refuse({variant.knobs, *graph, c.workers()});
+    const std::string why = variant.protocol->refuse({variant.knobs, *graph, c.workers(), c.host_of()});
     if (!why.empty()) mistakes.add(variant.place, fmt::format("'{}' is impossible: {}", variant.label, why));
   }
 }
@@ -220,6 +220,18 @@ const Value& Configuration::at(const std::string& path) const {
   const Value* value = find(path);
   HB_ASSERT_MSG(value != nullptr, path);
   return *value;
+}
+
+std::vector<int> Configuration::host_of() const {
+  const Value* hosts = find("network.hosts");
+  const bool listed = hosts != nullptr && hosts->is(T::kArray);
+  if (hosts == nullptr || (listed && int(hosts->items.size()) != workers())) return {};
+  std::vector<int> all;
+  for (int rank = 0; rank < workers(); ++rank) {
+    all.push_back(
+        int(listed ? hosts->items[std::size_t(rank)].integer : std::int64_t{rank} * hosts->integer / workers()));
+  }
+  return all;
 }
 
 std::string dataset_of(const Configuration& c) {

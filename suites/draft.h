@@ -110,6 +110,8 @@ struct Configuration {
   bool has(const std::string& path) const { return find(path) != nullptr; }
   const Value& at(const std::string& path) const;
   int workers() const { return int(at("run.world_size").integer); }
+  /// worker -> host; empty: each on its own (or a list of a wrong length, which is a mistake already told).
+  std::vector<int> host_of() const;
 };
 /// What is impossible only in combination.
 void check_configuration(const Draft& draft, const Configuration& configuration, Mistakes& mistakes);

@@ -35,13 +35,7 @@ NetworkSpec network_of(const Configuration& c) {
   network.packet_bytes = c.at("network.packet_bytes").integer;
   network.local_latency = duration_at(c, "network.local_latency");
   network.local_bandwidth = rate_of(c.at("network.local_bandwidth"));
-  if (const Value* hosts = c.find("network.hosts")) {
-    for (int rank = 0; rank < c.workers(); ++rank) {
-      const bool listed = hosts->is(Value::Type::kArray);
-      network.host_of.push_back(listed ? int(hosts->items[std::size_t(rank)].integer)
-                                       : int(rank * hosts->integer / c.workers()));
-    }
-  }
+  network.host_of = c.host_of();
   for (const Value& item : c.at("network.links").items) {
     NetworkSpec::Link link;
     link.a = int(item.find("a")->value.integer);
@@ -85,6 +79,7 @@ void take_compute(TrialSpec& trial, const Configuration& c) {
     trial.costs.gradient = Duration(duration_of(c.at("compute.pace")));
   }
   trial.costs.vector_bytes_per_s = rate_of(c.at("compute.vector_rate"));
+  trial.costs.saturation = int(c.at("compute.saturation").integer);
   trial.instant_network = c.at("network.instant").flag && trial.transport == "sim";
   if (trial.instant_network) trial.costs.vector_bytes_per_s = 0;
 }

@@ -121,6 +121,9 @@ const std::vector<SuiteKey> kKeys = {
      "that time in virtual time, where pace is \"auto\" or \"off\""},
     {"compute.vector_rate", T::kRate, "10e9", 0, 1e15, nullptr,
      "bytes read and written a second by averages and steps; 0: they are free"},
+    {"compute.saturation", T::kInteger, "0", 0, 1e6, nullptr,
+     "a gradient of fewer samples takes as long as one of so many, as on a GPU that is not full; 0: time is "
+     "proportional"},
 
     {"transport.name", T::kName, "\"gloo\"", 0, 0, transport_names,
      "sim: virtual time; see `hopbench list transports`"},

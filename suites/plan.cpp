@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
+
+#include "results/steady.h"
 
 namespace hopbench {
 namespace {
-
-Topology graph_of(const TrialSpec& spec) {
-  if (spec.topology == "edges") return Topology("edges", spec.workers(), spec.edges);
-  return make_topology(spec.topology, spec.workers());
-}
 
 std::vector<std::vector<int>> peers_of(const Plan& plan, const Setting& setting) {
   std::vector<std::set<int>> sets(static_cast<std::size_t>(plan.ranks()));
@@ -55,11 +53,16 @@ std::int64_t divided_up(std::int64_t amount, std::int64_t by) { return (amount +
 
 }  // namespace
 
+Topology graph_of(const TrialSpec& spec) {
+  if (spec.topology == "edges") return Topology("edges", spec.workers(), spec.edges);
+  return make_topology(spec.topology, spec.workers());
+}
+
 Plan make_plan(const TrialSpec& spec) {
   Plan plan(graph_of(spec));
   plan.protocol = &find_protocol(spec.protocol);
   plan.workers = spec.workers();
-  const Setting setting{spec.knobs, plan.graph, plan.workers};
+  const Setting setting{spec.knobs, plan.graph, plan.workers, hosts_of(spec, plan.workers, 0)};
   if (plan.protocol->refuse != nullptr) {
     if (const std::string why = plan.protocol->refuse(setting); !why.empty())
       throw usage_error(spec.label + ": " + why);
@@ -69,10 +72,9 @@ Plan make_plan(const TrialSpec& spec) {
   plan.host_of = hosts_of(spec, plan.workers, plan.servers);
   plan.run_in = run_in_of(spec);
   const int batch = spec.workload.batch;
-  const bool lockstep = plan.protocol->control == nullptr || plan.protocol->control(spec.knobs) == Control::kLockstep;
   if (spec.stop.kind == StopSpec::Kind::kIterations) {
     plan.iterations = plan.run_in + spec.stop.amount;
-  } else if (lockstep) {
+  } else if (in_lockstep(*plan.protocol, spec.knobs)) {
     plan.iterations = divided_up(spec.stop.amount, std::int64_t{batch} * plan.workers);
   } else {
     plan.credits = divided_up(spec.stop.amount, batch);
@@ -97,24 +99,33 @@ NodeOptions node_options(const TrialSpec& spec, const Plan& plan, int rank, Cred
           .snapshot = {}};
 }
 
+// What the rates would be if nobody ever waited: the schedule alone, measured as the trial is.
 Bounds rate_bounds(const TrialSpec& spec, const Plan& plan) {
   Bounds bounds;
   if (spec.costs.gradient.count() <= 0) return bounds;
   const Iter iterations =
       plan.iterations > 0 ? plan.iterations : std::max<Iter>(1, divided_up(plan.credits, plan.workers));
-  const Iter first = std::min(plan.run_in, iterations - 1);  // bounds and rates leave out the same iterations
+  const Iter first = std::min(plan.run_in, iterations - 1);
+  TrialRecord schedule;
   double slowest = 0;
   for (int r = 0; r < plan.workers; ++r) {
     const Scenario::Where where{spec.seed, spec.repeat, r, plan.host_of[std::size_t(r)]};
+    RankRecord rank;
+    rank.rank = r;
     Time now{}, measured_from{};
     for (Iter k = 0; k < iterations; ++k) {
       if (k == first) measured_from = now;
-      now += scaled(spec.costs.gradient, spec.scenario.slowdown(where, k, now));
+      const Duration compute = scaled(spec.costs.gradient, spec.scenario.slowdown(where, k, now));
+      now += compute;
+      rank.marks.push_back({.end = now, .iter = k, .samples = spec.workload.batch, .compute = compute});
     }
+    rank.finished = now;
     const double rate = double(iterations - first) * spec.workload.batch / to_seconds(now - measured_from);
-    bounds.ideal += rate;
     slowest = r == 0 ? rate : std::min(slowest, rate);
+    schedule.ranks.push_back(std::move(rank));
   }
+  fill_rates(schedule, spec.warmup, spec.warmup_time, plan.workers);
+  bounds.ideal = schedule.samples_per_s;
   bounds.slowest = slowest * plan.workers;
   return bounds;
 }

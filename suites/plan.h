@@ -28,6 +28,9 @@ struct Plan {
   int ranks() const { return workers + servers; }
 };
 
+/// Of the workers.
+Topology graph_of(const TrialSpec& spec);
+
 /// Error(kUsage) for what the suite should have refused.
 Plan make_plan(const TrialSpec& spec);
 

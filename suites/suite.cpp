@@ -10,6 +10,7 @@
 
 #include "backends/base/text.h"
 #include "suites/draft.h"
+#include "suites/plan.h"
 
 namespace hopbench {
 namespace {
@@ -67,6 +68,20 @@ std::vector<std::string> notes_of(const Draft& draft) {
   return notes;
 }
 
+// What protocols have to say about the settings they are given.
+void add_protocol_notes(const std::vector<TrialSpec>& trials, std::vector<std::string>& notes) {
+  std::set<std::string> asked, said;
+  for (const TrialSpec& trial : trials) {
+    const Protocol& protocol = find_protocol(trial.protocol);
+    const std::string about = fmt::format("{} with {} workers", trial.label, trial.workers());
+    if (protocol.note == nullptr || !asked.insert(about + trial.measure + trial.topology).second) continue;
+    const Topology graph = graph_of(trial);
+    const std::string note = protocol.note({trial.knobs, graph, trial.workers()});
+    if (!note.empty()) said.insert(fmt::format("{}: {}", about, note));
+  }
+  notes.insert(notes.end(), said.begin(), said.end());
+}
+
 // The matrix may give two trials one name only if a label or a measure's name was made to look like it.
 void check_ids(const std::vector<TrialSpec>& trials, const Draft& draft, Mistakes& mistakes) {
   std::set<std::string> ids;
@@ -113,6 +128,7 @@ Suite parse_suite(const std::string& text, const std::string& file, const SuiteO
   check_ids(suite.trials, draft, mistakes);
   mistakes.throw_if_any();
   suite.notes = notes_of(draft);
+  add_protocol_notes(suite.trials, suite.notes);
   suite.resolved = resolved_toml(draft);
   return suite;
 }

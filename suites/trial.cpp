@@ -164,6 +164,7 @@ void settings(Visit& visit, T& spec) {
   visit("pace", spec.pace);
   visit("cost", spec.costs.gradient);
   visit("vector_bytes_per_s", spec.costs.vector_bytes_per_s);
+  visit("saturation", spec.costs.saturation);
   visit("seed", spec.seed);
   visit("repeat", spec.repeat);
   visit("warmup", spec.warmup);

@@ -86,6 +86,14 @@ TEST(Vec, MeanOfLongVectorsIsRightInEveryBlock) {
   for (std::size_t i = 0; i < result.size(); ++i) ASSERT_EQ(result[i], 2.0f * static_cast<float>(i));
 }
 
+TEST(Vec, SquaredNormIsOfVectorsAndOfParts) {
+  const Vec x = counting(5);  // 0 1 2 3 4
+  EXPECT_EQ(squared_norm(x.share()), 30);
+  EXPECT_EQ(squared_norm(x.slice(3, 2)), 25);
+  EXPECT_DOUBLE_EQ(x.norm() * x.norm(), 30);
+  EXPECT_EQ(squared_norm(Vec(1'000'000'000, null_space()).share()), 0);
+}
+
 TEST(Vec, NullSpaceKeepsSizesOnly) {
   Vec x(1'000'000'000, null_space());
   EXPECT_EQ(x.size(), 1'000'000'000u);

@@ -2,93 +2,10 @@
 // nothing. The streams are written by hand, in a small language.
 #include <gtest/gtest.h>
 
-#include "tests/checkers/checkers.h"
+#include "tests/event_stream.h"
 
 namespace hopbench::checkers {
 namespace {
-
-CheckedRun ring(int n) {
-  CheckedRun run{.protocol = "hop", .workers = n};
-  for (int i = 0; i < n; ++i) {
-    run.edges.emplace_back(i, (i + 1) % n);
-    run.edges.emplace_back((i + 1) % n, i);
-  }
-  run.knobs["gap_control"] = std::string("tokens");
-  run.knobs["max_ig"] = std::int64_t{1};
-  run.knobs["backup"] = std::int64_t{0};
-  run.knobs["staleness"] = std::int64_t{0};
-  run.knobs["max_jump"] = std::int64_t{0};
-  return run;
-}
-
-CheckedRun with(CheckedRun run, const std::string& knob, Setting value) {
-  run.knobs[knob] = std::move(value);
-  return run;
-}
-
-CheckedRun servers(const std::string& protocol, int workers) {
-  return {.protocol = protocol, .workers = workers, .servers = 1};
-}
-
-// Everything returns the stream itself, so that a case reads as one chain of events.
-class Stream {
- public:
-  explicit Stream(CheckerPtr checker) : checker_(std::move(checker)) {}
-
-  Stream& enter(int rank, Iter k) { return put({.rank = rank, .what = EventKind::kEnter, .iter = k}); }
-  Stream& send(int from, int to, std::uint16_t kind, Iter k, std::int64_t count = 0) {
-    return put({.rank = from, .what = EventKind::kSend, .iter = k, .peer = to, .kind = kind, .count = count});
-  }
-  Stream& deliver(int from, int to, std::uint16_t kind, Iter k) {
-    return put({.rank = to, .what = EventKind::kDeliver, .iter = k, .peer = from, .kind = kind});
-  }
-  Stream& take(int from, int to, std::uint16_t kind, Iter k) {
-    return put({.rank = to, .what = EventKind::kTake, .iter = k, .peer = from, .kind = kind});
-  }
-  Stream& drop(int from, int to, std::uint16_t kind, Iter k) {
-    return put({.rank = to, .what = EventKind::kDrop, .iter = k, .peer = from, .kind = kind});
-  }
-  Stream& pass(int from, int to, std::uint16_t kind, Iter k, std::int64_t count = 0) {
-    return send(from, to, kind, k, count).deliver(from, to, kind, k);
-  }
-  Stream& spend(int rank, int owner, std::int64_t n) {
-    return put({.rank = rank, .what = EventKind::kSpend, .peer = owner, .count = n});
-  }
-  Stream& reduce(int rank, Iter k, std::vector<int> who, std::vector<Iter> tags, std::vector<float> weights = {}) {
-    if (weights.empty()) weights.assign(who.size(), 1.0f / float(who.size()));
-    return put({.rank = rank,
-                .what = EventKind::kReduced,
-                .iter = k,
-                .senders = std::move(who),
-                .tags = std::move(tags),
-                .weights = std::move(weights)});
-  }
-  Stream& apply(int server, int worker, Iter k) {
-    return put({.rank = server, .what = EventKind::kApplied, .iter = k, .peer = worker});
-  }
-  Stream& finished(int rank) { return put({.rank = rank, .what = EventKind::kFinished}); }
-  Stream& settle() {
-    checker_->settled(now_);
-    return *this;
-  }
-
-  bool ok() {
-    settle();
-    checker_->finish();
-    return checker_->ok();
-  }
-  const Checker& checker() const { return *checker_; }
-
- private:
-  Stream& put(Event event) {
-    now_ += Duration{1000};
-    event.time = now_;
-    checker_->on(event);
-    return *this;
-  }
-  CheckerPtr checker_;
-  Time now_{};
-};
 
 Stream& all_enter(Stream& stream, int n, Iter k) {
   for (int i = 0; i < n; ++i) stream.enter(i, k);
@@ -210,6 +127,9 @@ TEST(UpdatesSent, MissesOne) {
   EXPECT_FALSE(twice.enter(0, 0).send(0, 1, kParamsKind, 0).send(0, 1, kParamsKind, 0).ok());
   Stream wrong_tag(updates_sent(ring(3)));
   EXPECT_FALSE(wrong_tag.enter(0, 0).send(0, 1, kParamsKind, 1).ok());
+  Stream checks(updates_sent(with(ring(3), "check_receiver", true)));
+  EXPECT_TRUE(checks.enter(1, 1).enter(0, 0).send(0, 2, kParamsKind, 0).enter(0, 1).ok());
+  EXPECT_FALSE(checks.send(0, 2, kParamsKind, 1).enter(0, 2).ok());  // rank 1 may still use it
 }
 
 TEST(Quorum, IsEveryNeighbourButTheBackup) {
@@ -283,6 +203,8 @@ TEST(ReduceWeights, AreEqualWithoutStaleness) {
   EXPECT_TRUE(good.enter(0, 0).reduce(0, 0, {0, 1, 3}, {0, 0, 0}).ok());
   // The divisor counts one update that is not there.
   EXPECT_FALSE(good.reduce(0, 0, {0, 1}, {0, 0}, {1.0f / 3, 1.0f / 3}).ok());
+  Stream order(reduce_weights(ring(4)));
+  EXPECT_FALSE(order.enter(0, 0).reduce(0, 0, {1, 3, 0}, {0, 0, 0}).ok());
 }
 
 TEST(MeanKept, NeedsDoublyStochasticWeights) {
@@ -304,13 +226,12 @@ TEST(OneUnacknowledged, HoldsBackTheNextUpdate) {
 }
 
 TEST(SspBound, CountsPushes) {
-  CheckedRun run = servers("ps_ssp", 2);
-  run.knobs["staleness"] = std::int64_t{1};
-  Stream stream(ssp_bound(run));
+  const CheckedRun run = servers("ps_ssp", 2);
+  Stream stream(ssp_bound(run, 1));
   stream.pass(0, 2, kPushKind, 0).pass(0, 2, kPushKind, 1);
   EXPECT_TRUE(stream.ok());
   EXPECT_FALSE(stream.pass(0, 2, kPushKind, 2).ok());
-  Stream alone(ssp_bound(run));
+  Stream alone(ssp_bound(run, 1));
   alone.finished(1).pass(0, 2, kPushKind, 0).pass(0, 2, kPushKind, 1).pass(0, 2, kPushKind, 2);
   EXPECT_TRUE(alone.ok());
 }
@@ -383,6 +304,16 @@ TEST(MakeCheckers, ChoosesByConfiguration) {
   CheckedRun real = ring(4);
   real.virtual_time = false;
   EXPECT_EQ(names(real), (Names{"delivery", "enter_order", "gap_bound", "updates_sent", "quorum", "reduce_weights"}));
+  EXPECT_EQ(names({.protocol = "selsync"}), (Names{"delivery", "enter_order", "lead_bound", "sync_on_flag"}));
+  EXPECT_EQ(names(servers("sync_switch", 4)), (Names{"delivery", "enter_order", "push_applied", "one_switch"}));
+  EXPECT_EQ(names(servers("dbw", 4)), (Names{"delivery", "enter_order", "backup_update"}));
+  CheckedRun partial = with(groups("partial_reduce", 4, 2), "avoid_frozen", true);
+  EXPECT_EQ(names(partial), (Names{"delivery", "enter_order", "group_matrix", "one_group", "group_size",
+                                   "group_weights", "connected_windows"}));
+  partial = with(with(partial, "avoid_frozen", false), "weights", std::string("dynamic"));
+  partial.knobs["decay"] = 0.5;
+  EXPECT_EQ(names(partial), (Names{"delivery", "enter_order", "one_group", "group_size", "group_weights"}));
+  EXPECT_EQ(names(groups("prague", 4, 2)), (Names{"delivery", "enter_order", "group_matrix", "one_group"}));
   EXPECT_EQ(names(servers("ps_bsp", 4)), (Names{"delivery", "enter_order", "push_applied", "lead_bound", "bsp_round"}));
 }
 

@@ -15,7 +15,11 @@ static_assert(checkers::kAckKind == static_cast<std::uint16_t>(kAck));
 static_assert(checkers::kPushKind == static_cast<std::uint16_t>(kPush));
 static_assert(checkers::kPullKind == static_cast<std::uint16_t>(kPull));
 static_assert(checkers::kWeightsKind == static_cast<std::uint16_t>(kWeights));
+static_assert(checkers::kReduceScatterKind == static_cast<std::uint16_t>(kReduceScatter));
+static_assert(checkers::kRequestKind == static_cast<std::uint16_t>(kRequest));
 static_assert(checkers::kSkipKind == static_cast<std::uint16_t>(kSkip));
+static_assert(checkers::kRequestKind == static_cast<std::uint16_t>(kRequest));
+static_assert(checkers::kReplyKind == static_cast<std::uint16_t>(kReply));
 
 // FNV-1a over the fields, not the bytes of the struct: padding has no meaning.
 class Hash {
@@ -95,7 +99,9 @@ class Run {
       : cluster_(cluster), protocol_(protocol), graph_(cluster.graph()), credits_(cluster.credits) {
     knobs_ = KnobValues(protocol.knobs);
     for (const auto& [name, value] : knobs) knobs_.set(protocol.knobs, name, value);
-    const Setting setting{knobs_, graph_, cluster.nodes};
+    std::vector<int> host_of = cluster.network.host_of;  // of servers too
+    if (!host_of.empty()) host_of.resize(std::size_t(cluster.nodes));
+    const Setting setting{knobs_, graph_, cluster.nodes, std::move(host_of)};
     if (protocol.refuse != nullptr) {
       if (const std::string why = protocol.refuse(setting); !why.empty()) throw usage_error(why);
     }

@@ -5,9 +5,11 @@
 //   HB_SEED=17 tests/invariants_test       one again
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "tests/cluster.h"
+#include "tests/draw_knobs.h"
 
 namespace hopbench {
 namespace {
@@ -47,42 +49,13 @@ void draw_world(Random& random, Cluster& cluster) {
   cluster.network.latency = std::chrono::microseconds(1 + random.below(20000));
   cluster.network.bandwidth = random.chance(0.3) ? 2e4 : 125e6;
   cluster.network.jitter = random.chance(0.5) ? random.uniform() : 0.0;
+  if (random.chance(0.3)) {
+    cluster.network.overhead = std::chrono::microseconds(random.below(300));
+    cluster.network.processors = int(random.below(3));
+  }
   cluster.instant_network = random.chance(0.1);
   cluster.costs.vector_bytes_per_s = random.chance(0.5) ? 1e5 : 0.0;
   cluster.shuffle = random.chance(0.7) ? 1 + random.below(1'000'000) : 0;
-}
-
-std::int64_t between(Random& random, std::int64_t low, std::int64_t high) {
-  return low + std::int64_t(random.below(std::uint64_t(high - low + 1)));
-}
-
-// Every configuration of the gap table; with skipping where it has a rule.
-Knobs draw_hop(Random& random, const Cluster& cluster) {
-  const Topology graph = cluster.graph();
-  std::size_t fewest = 1000;
-  for (int i = 0; i < graph.size(); ++i) fewest = std::min(fewest, graph.in(i).size());
-  Knobs knobs = {{"form", std::string(random.chance(0.5) ? "parallel" : "serial")}};
-  if (random.chance(0.15)) {
-    knobs["gap_control"] = std::string("notify_ack");
-    return knobs;
-  }
-  const bool tokens = random.chance(0.8);
-  knobs["gap_control"] = std::string(tokens ? "tokens" : "queues");
-  knobs["max_ig"] = between(random, 1, 6);
-  std::int64_t longest = 0;  // jump
-  if (random.chance(0.4)) {
-    longest = between(random, 1, 5);
-    knobs["staleness"] = longest;
-  } else if (random.chance(0.6)) {
-    longest = 10;  // longer than it can come about
-    knobs["backup"] = between(random, 1, std::int64_t(std::min<std::size_t>(fewest, 3)));
-  }
-  if (tokens && longest > 0 && random.chance(0.7)) {
-    knobs["max_jump"] = between(random, 1, longest);
-    knobs["skip_trigger"] = between(random, 1, 3);
-    knobs["skip_keep_self"] = random.chance(0.5);
-  }
-  return knobs;
 }
 
 Draw draw(const std::string& protocol, std::uint64_t seed) {
@@ -92,15 +65,16 @@ Draw draw(const std::string& protocol, std::uint64_t seed) {
   drawn.cluster.workload.size = 4;
   drawn.cluster.workload.batch = 2;
   draw_world(random, drawn.cluster);
-  if (protocol == "hop") drawn.knobs = draw_hop(random, drawn.cluster);
-  if (protocol == "dpsgd") drawn.knobs = {{"form", std::string(random.chance(0.5) ? "parallel" : "serial")}};
-  if (protocol == "ps_ssp") drawn.knobs["staleness"] = between(random, 0, 4);
-  if (protocol.rfind("ps_", 0) == 0) drawn.knobs["servers"] = between(random, 1, 3);
+  drawn.knobs = draw_knobs(protocol, random, drawn.cluster);
   const Protocol& found = find_protocol(protocol);
   KnobValues values(found.knobs);
   for (const auto& [name, value] : drawn.knobs) values.set(found.knobs, name, value);
-  const bool lockstep = found.control == nullptr || found.control(values) == Control::kLockstep;
-  if (!lockstep && random.chance(0.4)) drawn.cluster.credits = between(random, 10, 20) * drawn.cluster.nodes;
+  if (found.refuse != nullptr && !found.refuse({values, drawn.cluster.graph(), drawn.cluster.nodes}).empty()) {
+    drawn.cluster.edges.clear();
+    drawn.cluster.topology = random.chance(0.5) ? "ring" : "complete";
+  }
+  if (!in_lockstep(found, values) && random.chance(0.4))
+    drawn.cluster.credits = (10 + std::int64_t(random.below(11))) * drawn.cluster.nodes;
   return drawn;
 }
 

@@ -113,7 +113,8 @@ TEST(Registry, KnobsHaveDistinctNamesMeaningsAndDefaultsInRange) {
 }
 
 TEST(Registry, ProtocolsAreFoundByName) {
-  for (const char* name : {"allreduce", "dpsgd", "hop", "ps_bsp", "ps_asp", "ps_ssp"}) {
+  for (const char* name : {"allreduce", "dpsgd", "hop", "ps_bsp", "ps_asp", "ps_ssp", "dssp", "ps_backup", "r2sp",
+                           "elastic_bsp", "selsync", "sync_switch", "dbw"}) {
     EXPECT_EQ(find_protocol(name).name, name);
   }
   try {
@@ -142,6 +143,8 @@ TEST(Registry, FreeRunIsTheBoundOfTheLead) {
   EXPECT_EQ(hop.free_run(knobs), 9);
   const Protocol& ssp = find_protocol("ps_ssp");
   EXPECT_EQ(ssp.free_run(KnobValues(ssp.knobs)), 3);
+  const Protocol& dssp = find_protocol("dssp");
+  EXPECT_EQ(dssp.free_run(KnobValues(dssp.knobs)), 15);
 }
 
 }  // namespace

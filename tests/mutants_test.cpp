@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/cluster.h"
+#include "tests/hop_events.h"
+#include "tests/replay.h"
 
 namespace hopbench {
 
@@ -25,57 +27,60 @@ HB_MUTANT(wrong_divisor, dpsgd)
 HB_MUTANT(update_not_sent, dpsgd)
 HB_MUTANT(acknowledgement_not_awaited, hop)
 HB_MUTANT(acknowledged_too_early, hop)
+HB_MUTANT(own_model_after_jump, hop)
+HB_MUTANT(jump_averages_too_early, hop)
+HB_MUTANT(jump_not_announced, hop)
+HB_MUTANT(jump_too_soon, hop)
+HB_MUTANT(momentum_lost_in_jump, hop)
+HB_MUTANT(token_more_at_the_start, hop)
+HB_MUTANT(tokens_of_the_finished_awaited, hop)
+HB_MUTANT(receiver_taken_for_past, hop)
+HB_MUTANT(sum_in_another_order, hop)
 HB_MUTANT(bucket_not_awaited, allreduce)
 HB_MUTANT(bsp_off_by_one, ps_bsp)
 HB_MUTANT(ssp_off_by_one, ps_ssp)
 HB_MUTANT(push_forgotten, ps_asp)
+HB_MUTANT(controller_one_push_early, dssp)
+HB_MUTANT(cap_off_by_one, dssp)
+HB_MUTANT(released_too_late, dssp)
+HB_MUTANT(backup_off_by_one, ps_backup)
+HB_MUTANT(late_gradient_taken, ps_backup)
+HB_MUTANT(turn_ignored, r2sp)
+HB_MUTANT(barrier_not_awaited, elastic_bsp)
+HB_MUTANT(own_flag_only, selsync)
+HB_MUTANT(flag_kept_back, selsync)
+HB_MUTANT(switch_apart, sync_switch)
+HB_MUTANT(round_cut_short, sync_switch)
+HB_MUTANT(update_off_by_one, dbw)
 HB_MUTANT(iteration_not_entered, dpsgd)
+HB_MUTANT(answered_not_averaged, adpsgd)
+HB_MUTANT(answered_with_the_average, adpsgd)
+HB_MUTANT(stepped_in_an_exchange, adpsgd)
+HB_MUTANT(share_too_large, sgp)
+HB_MUTANT(weight_not_kept, sgp)
+HB_MUTANT(left_on_the_way, sgp)
+HB_MUTANT(push_not_awaited, sgp)
+HB_MUTANT(consensus_unbalanced, choco)
+HB_MUTANT(difference_not_sent, choco)
+HB_MUTANT(difference_not_awaited, choco)
+HB_MUTANT(groups_not_shuffled, ds_sync)
+HB_MUTANT(round_forgotten, ds_sync)
+HB_MUTANT(group_incomplete, ds_sync)
+HB_MUTANT(period_too_long, local_sgd)
+HB_MUTANT(correction_forgotten, lasgd)
+HB_MUTANT(member_left_out, allreduce)
+HB_MUTANT(samples_lost_in_move, lb_bsp)
+HB_MUTANT(window_ignored, lb_bsp)
+HB_MUTANT(samples_not_weighed, lb_bsp)
+HB_MUTANT(no_warmup, lb_bsp)
+HB_MUTANT(not_rescaled, dynamic_batching)
+HB_MUTANT(lock_opened_early, prague)
+HB_MUTANT(own_counts_twice, prague)
+HB_MUTANT(group_too_small, partial_reduce)
+HB_MUTANT(window_too_long, partial_reduce)
+HB_MUTANT(weight_of_age_lost, partial_reduce)
 
 namespace {
-
-struct Case {
-  const char* name;
-  const Protocol& (*mutant)();
-  Knobs knobs;
-  std::vector<std::string> caught_by;
-};
-
-// For what a test prints: not the bytes.
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
-
-const Knobs kBackup = {{"backup", 1}, {"max_ig", 3}};
-const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
-const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
-const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
-
-std::vector<Case> cases() {
-  using namespace mutants;  // NOLINT: a table
-  return {
-      {"grant_before_spend", grant_before_spend::hop_protocol, kBackup, {"gap_bound", "token_count"}},
-      {"enter_before_spend", enter_before_spend::hop_protocol, kBackup, {"gap_bound", "token_count"}},
-      {"token_lost_in_jump", token_lost_in_jump::hop_protocol, kJumps, {"token_count"}},
-      {"jump_too_far", jump_too_far::hop_protocol, kJumps, {"jump_bound"}},
-      {"quorum_off_by_one", quorum_off_by_one::hop_protocol, kBackup, {"quorum"}},
-      {"neighbour_left_out", neighbour_left_out::dpsgd_protocol, {}, {"quorum", "gap_bound", "mean_kept"}},
-      {"old_tag_accepted", old_tag_accepted::hop_protocol, kBackup, {"quorum"}},
-      {"late_updates_kept", late_updates_kept::hop_protocol, kBackup, {"queue_capacity"}},
-      {"too_stale", too_stale::hop_protocol, kStale, {"staleness", "gap_bound"}},
-      {"flat_weights", flat_weights::hop_protocol, kStale, {"reduce_weights"}},
-      {"wrong_divisor", wrong_divisor::dpsgd_protocol, {}, {"reduce_weights", "mean_kept"}},
-      {"update_not_sent", update_not_sent::dpsgd_protocol, {}, {"updates_sent"}},
-      {"acknowledgement_not_awaited", acknowledgement_not_awaited::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
-      {"acknowledged_too_early", acknowledged_too_early::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
-      {"bucket_not_awaited", bucket_not_awaited::allreduce_protocol, {}, {"lead_bound"}},
-      {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
-      {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
-      {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
-      {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
-  };
-}
-
-class Mutants : public testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(Planted, Mutants, testing::ValuesIn(cases()),
-                         [](const auto& param) { return std::string(param.param.name); });
 
 // One slow rank and some luck: every rule is put to the test.
 Cluster uneven() {
@@ -85,17 +90,143 @@ Cluster uneven() {
   return cluster;
 }
 
-TEST_P(Mutants, AreCaught) {
+Cluster with_momentum() {
   Cluster cluster = uneven();
+  cluster.optimizer.momentum = 0.9f;
+  cluster.keep_events = true;
+  return cluster;
+}
+
+// The slow rank leaves first, far behind the others.
+Cluster on_credits() {
+  Cluster cluster = uneven();
+  cluster.credits = 120;
+  return cluster;
+}
+
+Cluster on_two_hosts() {
+  Cluster cluster = uneven();
+  cluster.network.host_of = {0, 0, 0, 0, 1, 1, 1, 1};
+  return cluster;
+}
+
+struct Case {
+  const char* name;
+  const Protocol& (*mutant)();
+  Knobs knobs;
+  std::vector<std::string> caught_by;  // checkers; "deadlock"; "replay" (tests/replay.h)
+  Cluster (*cluster)() = uneven;
+};
+
+// For what a test prints: not the bytes.
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+const Knobs kBackup = {{"backup", 1}, {"max_ig", 3}};
+const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
+const Knobs kPatient = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}, {"skip_trigger", 3}};
+const Knobs kChecking = {{"backup", 1}, {"max_ig", 3}, {"check_receiver", true}};
+const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
+const Knobs kGrants = {{"s_l", 1}, {"r_max", 12}};
+const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
+const Knobs kFlags = {{"window", 3}, {"delta", 0.15}};
+const Knobs kHalf = {{"fraction", 0.5}};
+const Knobs kSearch = {{"form", "gpu"}, {"window", 4}};
+const Knobs kServers = {{"aggregation", "servers"}};
+const Knobs kUnbridged = {{"group_size", 3}, {"avoid_frozen", false}};
+const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
+const Knobs kGroupServers = {{"inner", "ps"}};
+const Knobs kHierarchical = {{"algorithm", "hierarchical"}};
+
+using namespace mutants;  // NOLINT: for this table
+
+const std::vector<Case> kCases = {
+    {"grant_before_spend", grant_before_spend::hop_protocol, kBackup, {"gap_bound", "token_count"}},
+    {"enter_before_spend", enter_before_spend::hop_protocol, kBackup, {"gap_bound", "token_count"}},
+    {"token_lost_in_jump", token_lost_in_jump::hop_protocol, kJumps, {"token_count"}},
+    {"jump_too_far", jump_too_far::hop_protocol, kJumps, {"jump_bound"}},
+    {"quorum_off_by_one", quorum_off_by_one::hop_protocol, kBackup, {"quorum"}},
+    {"neighbour_left_out", neighbour_left_out::dpsgd_protocol, {}, {"quorum", "gap_bound", "mean_kept"}},
+    {"old_tag_accepted", old_tag_accepted::hop_protocol, kBackup, {"quorum"}},
+    {"late_updates_kept", late_updates_kept::hop_protocol, kBackup, {"queue_capacity"}},
+    {"too_stale", too_stale::hop_protocol, kStale, {"staleness", "gap_bound"}},
+    {"flat_weights", flat_weights::hop_protocol, kStale, {"reduce_weights"}},
+    {"wrong_divisor", wrong_divisor::dpsgd_protocol, {}, {"reduce_weights", "mean_kept"}},
+    {"update_not_sent", update_not_sent::dpsgd_protocol, {}, {"updates_sent"}},
+    {"acknowledgement_not_awaited", acknowledgement_not_awaited::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
+    {"acknowledged_too_early", acknowledged_too_early::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
+    {"own_model_after_jump", own_model_after_jump::hop_protocol, kJumps, {"quorum"}},
+    {"jump_averages_too_early", jump_averages_too_early::hop_protocol, kJumps, {"deadlock"}},
+    {"jump_not_announced", jump_not_announced::hop_protocol, kJumps, {"deadlock"}, hop_events::directed},
+    {"jump_too_soon", jump_too_soon::hop_protocol, kPatient, {"jump_bound"}},
+    {"momentum_lost_in_jump", momentum_lost_in_jump::hop_protocol, kJumps, {"replay"}, with_momentum},
+    {"token_more_at_the_start", token_more_at_the_start::hop_protocol, kBackup, {"gap_bound", "token_count"}},
+    {"tokens_of_the_finished_awaited", tokens_of_the_finished_awaited::hop_protocol, kBackup, {"deadlock"}, on_credits},
+    {"receiver_taken_for_past", receiver_taken_for_past::hop_protocol, kChecking, {"updates_sent"}},
+    {"sum_in_another_order", sum_in_another_order::hop_protocol, {}, {"reduce_weights"}},
+    {"bucket_not_awaited", bucket_not_awaited::allreduce_protocol, {}, {"lead_bound"}},
+    {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
+    {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
+    {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
+    {"controller_one_push_early", controller_one_push_early::dssp_protocol, kGrants, {"dssp_rule"}},
+    {"cap_off_by_one", cap_off_by_one::dssp_protocol, kCapped, {"dssp_rule", "ssp_bound"}},
+    {"released_too_late", released_too_late::dssp_protocol, kCapped, {"dssp_rule"}},
+    {"backup_off_by_one", backup_off_by_one::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
+    {"late_gradient_taken", late_gradient_taken::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
+    {"turn_ignored", turn_ignored::r2sp_protocol, {}, {"round_robin"}},
+    {"barrier_not_awaited", barrier_not_awaited::elastic_bsp_protocol, {}, {"elastic_barrier"}},
+    {"own_flag_only", own_flag_only::selsync_protocol, kFlags, {"sync_on_flag"}},
+    {"flag_kept_back", flag_kept_back::selsync_protocol, kFlags, {"sync_on_flag"}},
+    {"switch_apart", switch_apart::sync_switch_protocol, kHalf, {"one_switch"}},
+    {"round_cut_short", round_cut_short::sync_switch_protocol, kHalf, {"one_switch"}},
+    {"update_off_by_one", update_off_by_one::dbw_protocol, {}, {"backup_update"}},
+    {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
+    {"answered_not_averaged", answered_not_averaged::adpsgd_protocol, {}, {"pair_sum"}},
+    {"answered_with_the_average", answered_with_the_average::adpsgd_protocol, {}, {"pair_sum"}},
+    {"stepped_in_an_exchange", stepped_in_an_exchange::adpsgd_protocol, {}, {"pair_sum"}},
+    {"share_too_large", share_too_large::sgp_protocol, {}, {"push_sum"}},
+    {"weight_not_kept", weight_not_kept::sgp_protocol, {{"overlap", 1}}, {"push_sum"}},
+    {"left_on_the_way", left_on_the_way::sgp_protocol, {{"overlap", 1}}, {"push_sum"}},
+    {"push_not_awaited", push_not_awaited::sgp_protocol, {}, {"push_sum", "lead_bound"}},
+    {"consensus_unbalanced", consensus_unbalanced::choco_protocol, {}, {"consensus_kept"}},
+    {"difference_not_sent", difference_not_sent::choco_protocol, {}, {"updates_sent"}},
+    {"difference_not_awaited", difference_not_awaited::choco_protocol, {}, {"lead_bound"}},
+    {"groups_not_shuffled", groups_not_shuffled::ds_sync_protocol, {}, {"rounds_connect"}},
+    {"round_forgotten", round_forgotten::ds_sync_protocol, {}, {"round_matrix", "rounds_due"}},
+    {"group_incomplete", group_incomplete::ds_sync_protocol, kGroupServers, {"heard"}},
+    {"period_too_long", period_too_long::local_sgd_protocol, {}, {"round_matrix", "rounds_due"}},
+    {"correction_forgotten", correction_forgotten::lasgd_protocol, {}, {"round_matrix"}},
+    {"member_left_out", member_left_out::allreduce_protocol, kHierarchical, {"heard"}, on_two_hosts},
+    {"samples_lost_in_move", samples_lost_in_move::lb_bsp_protocol, kSearch, {"batch_sum", "pair_moves"}},
+    {"window_ignored", window_ignored::lb_bsp_protocol, kSearch, {"pair_moves"}},
+    {"samples_not_weighed", samples_not_weighed::lb_bsp_protocol, kServers, {"batch_weights"}},
+    {"no_warmup", no_warmup::lb_bsp_protocol, {}, {"batch_sum"}},
+    {"not_rescaled", not_rescaled::dynamic_batching_protocol, {}, {"batch_sum"}},
+    {"lock_opened_early", lock_opened_early::prague_protocol, {}, {"deadlock"}},
+    {"own_counts_twice", own_counts_twice::prague_protocol, {}, {"group_matrix"}},
+    {"group_too_small", group_too_small::partial_reduce_protocol, kUnbridged, {"group_size"}},
+    {"window_too_long", window_too_long::partial_reduce_protocol, {{"window", 8}}, {"connected_windows"}},
+    {"weight_of_age_lost", weight_of_age_lost::partial_reduce_protocol, {{"weights", "dynamic"}}, {"group_weights"}},
+};
+
+class Mutants : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(Planted, Mutants, testing::ValuesIn(kCases),
+                         [](const auto& param) { return std::string(param.param.name); });
+
+TEST_P(Mutants, AreCaught) {
+  Cluster cluster = GetParam().cluster();
   cluster.run(std::string(GetParam().mutant().name), GetParam().knobs);
   EXPECT_EQ(cluster.broken(), "") << "the protocol as it is";
+  std::string error;
   try {
     cluster.run(GetParam().mutant(), GetParam().knobs);
-  } catch (const Error&) {
-    // Some end in a deadlock as well; what the checkers saw until then counts.
+  } catch (const Error& thrown) {
+    error = thrown.what();  // some end in a deadlock as well; what the checkers saw until then counts
   }
-  for (const std::string& checker : GetParam().caught_by) {
-    EXPECT_TRUE(cluster.caught_by(checker)) << checker << " saw nothing; all that was seen:\n" << cluster.broken();
+  for (const std::string& by : GetParam().caught_by) {
+    const bool caught = by == "deadlock" ? error.find("deadlock") != std::string::npos
+                        : by == "replay" ? !replayed(cluster, GetParam().knobs).empty()
+                                         : cluster.caught_by(by);
+    EXPECT_TRUE(caught) << by << " saw nothing; all that was seen:\n" << cluster.broken() << error;
   }
 }
 

@@ -34,6 +34,40 @@ TEST_F(NodeTest, GradientTakesTimeByItsSamples) {
   EXPECT_EQ(node().record().samples, 15);
 }
 
+TEST_F(NodeTest, AGradientBelowSaturationTakesAsLongAsOneThere) {
+  options.costs.saturation = 20;  // the batch is 10, and costs 10 ms
+  const Vec x = node().initial();
+  EXPECT_EQ(node().gradient(x, 0, {.first = 0, .count = 5}).took, Duration(milliseconds(10)));
+  EXPECT_EQ(node().gradient(x, 0, {.first = 0, .count = 20}).took, Duration(milliseconds(10)));
+  EXPECT_EQ(node().gradient(x, 0, {.first = 0, .count = 30}).took, Duration(milliseconds(15)));
+}
+
+TEST_F(NodeTest, WhatIsOperatedBesideGivesTheTurnAway) {
+  options.costs.vector_bytes_per_s = 1000;
+  bool done = false;
+  node().operate_beside(20, [&] { done = true; });
+  EXPECT_TRUE(done);
+  EXPECT_EQ(runtime.now(), at_ms(20));
+  EXPECT_TRUE(runtime.works[0].yields);
+  EXPECT_EQ(node().record().vector_ops, Duration{});
+}
+
+TEST_F(NodeTest, SharedSamplesAreOfEverybodysOrder) {
+  node().gradient(node().initial(), 0, {.first = 17, .count = 3, .shared = true});
+  EXPECT_EQ(workload.asked, (std::vector<FakeWorkload::Asked>{{Workload::kEverybody, 17, 3}}));
+}
+
+TEST_F(NodeTest, LoadIsWhatOthersTakeNow) {
+  options.scenario.compute.push_back({.ranks = {0}, .factor = 4.0, .until = at_ms(45)});
+  node().enter(0);
+  EXPECT_EQ(node().load().cpu, 0.75);
+  EXPECT_EQ(node().gradient(node().initial(), 0).took, Duration(milliseconds(40)));
+  EXPECT_EQ(node().load().cpu, 0.75);
+  node().gradient(node().initial(), 1);
+  EXPECT_EQ(node().load().cpu, 0) << "the rule is over";
+  EXPECT_EQ(node().load().memory, 0);
+}
+
 TEST_F(NodeTest, ASlowdownIsInjectedDelay) {
   options.scenario.compute.push_back({.ranks = {0}, .factor = 6.0, .until = at_ms(50)});
   const Vec x = node().initial();

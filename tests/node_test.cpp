@@ -82,6 +82,16 @@ TEST_F(NodeTest, ReceivingFromWhoHasLeftIsAnError) {
   }
 }
 
+TEST_F(NodeTest, ReceivingFromWhoDiedSaysSo) {
+  runtime.arrives(1, 3, kGone, 0);
+  try {
+    node().recv(is_from(kParams, 3), "parameters");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "rank 3 died while rank 0 waited for parameters");
+  }
+}
+
 TEST_F(NodeTest, AWaitFailsWhenARankDies) {
   runtime.arrives(1, 3, kGone, 0);
   try {
@@ -180,6 +190,7 @@ TEST_F(NodeTest, RunsAsManyIterationsAsItIsTold) {
   EXPECT_TRUE(node().running(1));
   EXPECT_FALSE(node().running(2));
   EXPECT_EQ(node().end(), 2);
+  EXPECT_EQ(node().total_iterations(), 10);  // of 5 workers
 }
 
 TEST_F(NodeTest, CreditsDecideWhereTheyAreGiven) {
@@ -189,6 +200,7 @@ TEST_F(NodeTest, CreditsDecideWhereTheyAreGiven) {
   EXPECT_TRUE(credits.take()) << "another rank takes the last one";
   EXPECT_FALSE(node().running(1));
   EXPECT_GT(node().end(), 1'000'000'000);
+  EXPECT_EQ(node().total_iterations(), 2);  // all there were, taken or not
 }
 
 TEST_F(NodeTest, AMarkEndsWhereTheNextIterationIsEntered) {
@@ -300,6 +312,22 @@ TEST_F(NodeTest, WhatASpawnedStrandWaitsIsNotTheRanksWaiting) {
   });
   simulation.run();
   EXPECT_EQ(self.record().waits, (std::map<std::string, Duration>{{"a rest", milliseconds(7)}}));
+}
+
+TEST_F(NodeTest, WhoRetiresHasEndedItsLastIterationAndIsNotSeenWaiting) {
+  Vec x = node().initial();
+  node().enter(0);
+  node().gradient(x, 0);
+  node().retire();
+  runtime.arrives(50, 3, kRequest, 0);
+  node().recv(is(kRequest), "others");
+  node().finish();
+  ASSERT_EQ(node().record().marks.size(), 1u);
+  EXPECT_EQ(node().record().marks[0].end, at_ms(10));
+  EXPECT_EQ(node().record().iters, 1);
+  EXPECT_EQ(node().record().finished, at_ms(50));
+  EXPECT_TRUE(node().record().waits.empty());
+  EXPECT_TRUE(seen.of(EventKind::kWait).empty());
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST(Csv, TablesWithoutRowsHaveTheirHeadAllTheSame) {
   EXPECT_EQ(lines_of(curve_csv(rows)), std::vector{lines_of(curve_csv(whole))[0]});
   const std::vector<std::string> head = lines_of(ranks_csv(rows));
   ASSERT_EQ(head.size(), 1u);
-  EXPECT_EQ(lines_of(ranks_csv(whole))[0].rfind(head[0] + ",wait_s: ", 0), 0u) << "all but the reasons of waits";
+  EXPECT_EQ(lines_of(ranks_csv(whole))[0].rfind(head[0] + ",", 0), 0u) << "all but figures and reasons of waits";
 }
 
 TEST(Csv, WhatMeasuresTheHostStandsInItsOwnTableOnly) {
@@ -140,13 +140,15 @@ TEST(Csv, TrialsHaveTheColumnsOfTheInterface) {
   }
 }
 
-TEST(Csv, ARankWithoutThatWaitHasZeroThere) {
+TEST(Csv, ARankWithoutThatWaitHasZeroThereAndWithoutThatFigureNothing) {
   TrialRow other = full_row("other", 1);
   other.record.ranks[0].waits = {{"an answer", Duration(5000000000)}};
+  other.record.ranks[0].figures.clear();
   const std::vector<TrialRow> rows{full_row(), other};
   const auto lines = lines_of(ranks_csv(rows));
-  EXPECT_THAT(lines[0], testing::EndsWith("wait_s: an answer,wait_s: parameters"));
-  EXPECT_THAT(lines[2], testing::EndsWith(",0,5,0"));
+  EXPECT_THAT(lines[0], testing::EndsWith("wait_s: an answer,wait_s: parameters,figure: prediction error"));
+  EXPECT_THAT(lines[1], testing::EndsWith(",0.6"));
+  EXPECT_THAT(lines[2], testing::EndsWith(",0,5,0,"));
 }
 
 // --- The folder

@@ -37,6 +37,7 @@ TEST(Json, ATrialComesBackAsItWas) {
   EXPECT_EQ(rank.marks[0].loss, 0.1f);
   EXPECT_TRUE(std::isnan(rank.marks[1].loss));
   EXPECT_EQ(rank.waits, row.record.ranks[0].waits);
+  EXPECT_EQ(rank.figures, row.record.ranks[0].figures);
   EXPECT_EQ(back.record.curve[1].samples, 640);
 }
 
@@ -45,7 +46,7 @@ TEST(Json, EveryFieldOfARankIsWritten) {
   const nlohmann::json full = nlohmann::json::parse(to_json(full_rank())),
                        empty = nlohmann::json::parse(to_json(RankRecord()));
   for (const auto& [name, value] : full.items()) EXPECT_NE(value, empty.at(name)) << name;
-  EXPECT_EQ(full.size(), 27u);  // fields of RankRecord
+  EXPECT_EQ(full.size(), 28u);  // fields of RankRecord
 }
 
 TEST(Json, RecordsComeBackAlone) {

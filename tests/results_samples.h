@@ -67,6 +67,7 @@ inline RankRecord full_rank() {
   rank.gap_mean = 1.0 / 3;
   rank.gap_max = 27;
   rank.queue_max = 28;
+  rank.figures = {{"prediction error", 0.6}};
   rank.cpu_s = 0.3;
   rank.cpu_wait_s = 0.4;
   rank.contended_s = 0.5;

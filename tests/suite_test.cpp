@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "protocols/topology.h"
 #include "suites/keys.h"
 
 namespace hopbench {
@@ -178,6 +179,15 @@ TEST(Suite, CostStandsForTheCalibratedPaceInVirtualTimeOnly) {
   EXPECT_EQ(simulated.costs.gradient, std::chrono::milliseconds(7));
 }
 
+// What a protocol says of its hosts it says of the suite's.
+TEST(Suite, RefusesByHosts) {
+  const std::string by_hosts = std::string(kSuite) + "[[protocol]]\nname = \"ds_sync\"\ndivision = \"hosts\"\n";
+  EXPECT_NO_THROW(parse(by_hosts, sets({"network.hosts=2"})));
+  EXPECT_NO_THROW(parse(by_hosts, sets({"network.hosts=[0, 1, 0, 1]"})));
+  EXPECT_THROW(parse(by_hosts, sets({"network.hosts=1"})), Error);
+  EXPECT_THROW(parse(by_hosts), Error);
+}
+
 TEST(Suite, ReadsNetworkAndEdges) {
   const Suite suite = parse(
       kSuite, sets({"network.bandwidth=1Gbit/s", "network.hosts=2", "network.latency=3ms",
@@ -311,6 +321,18 @@ TEST(Resolved, GivesTheSameTrialsOfEverySuiteThatComesWithTheProgram) {
   EXPECT_GE(suites, 4);
 }
 
+// Hop's three placements of 8 workers on 3 machines: graphs with the gaps that are recalled of them.
+TEST(Shipped, PlacementsHaveTheSpectralGapsTheyAreNamedFor) {
+  std::set<std::string> measures;
+  for (const TrialSpec& t : load_suite(std::string(HB_SOURCE_DIR) + "/suites/hop_placements.toml", {}).trials) {
+    if (!measures.insert(t.measure).second) continue;
+    EXPECT_EQ(t.network.host_of, (std::vector<int>{0, 0, 0, 1, 1, 1, 2, 2}));
+    const double gap = Topology(t.topology, t.workers(), t.edges).spectral_gap();
+    EXPECT_NEAR(gap, std::stod(t.measure.substr(std::string("gap ").size())), 5e-5) << t.measure;
+  }
+  EXPECT_EQ(measures, (std::set<std::string>{"gap 0.6667", "gap 0.2682", "gap 0.2688"}));
+}
+
 TEST(Notes, SayWhatAReaderMustKnow) {
   const auto has = [](const Suite& suite, const std::string& start) {
     return std::any_of(suite.notes.begin(), suite.notes.end(),
@@ -327,6 +349,9 @@ TEST(Notes, SayWhatAReaderMustKnow) {
   EXPECT_FALSE(has(parse(text), "no homogeneous control"));
   EXPECT_TRUE(has(parse(text, sets({"measure.rate.scenarios=[\"random\"]"})), "no homogeneous control"));
   EXPECT_TRUE(has(parse(text, sets({"optimizer.step=as_written"})), "learning rates as written"));
+  const std::string pairs = with(text, "name = \"hop\"\nlabel = \"hop a\"\nbackup = 1", "name = \"adpsgd\"");
+  EXPECT_TRUE(has(parse(pairs), "adpsgd with 4 workers: uses no edges between two even or two odd ranks: 0-2, 1-3"));
+  EXPECT_FALSE(has(parse(pairs, sets({"topology.name=ring"})), "adpsgd"));
 }
 
 // fairness: paired draws. What one variant is moves nothing in another's trials.

@@ -65,7 +65,7 @@ TrialSpec sample() {
   spec.instant_network = true;
   spec.stop = {StopSpec::Kind::kSamples, 12345678901};
   spec.pace = false;
-  spec.costs = {std::chrono::milliseconds(40), 1e10};
+  spec.costs = {.gradient = std::chrono::milliseconds(40), .vector_bytes_per_s = 1e10};
   spec.step_p99 = std::chrono::milliseconds(11);
   spec.seed = 99;
   spec.repeat = 6;

@@ -97,6 +97,23 @@ TEST(Workload, GivesWorkersDifferentSamplesAndThePartsTheirSizes) {
   for (int w = 0; w < 4; ++w) EXPECT_EQ(workload->part_size(w), 1024u);
 }
 
+// Everybody's order is the workers' orders interleaved by batches, however it is divided.
+TEST(Workload, InterleavesTheWorkersOrdersForEverybody) {
+  const auto workload = make_workload(small("quadratic"));  // 4 workers, batches of 8
+  const Payload x = workload->initial().share();
+  for (int k : {0, 1, 77}) {
+    for (int w = 0; w < 4; ++w) {
+      EXPECT_EQ(step(*workload, x, Workload::kEverybody, std::uint64_t(k * 32 + w * 8), 8),
+                step(*workload, x, w, std::uint64_t(k * 8), 8));
+    }
+  }
+  // Samples 4 to 15 of iteration 1: the second half of worker 0's batch, and all of worker 1's.
+  const Step across = step(*workload, x, Workload::kEverybody, 32 + 4, 12), half = step(*workload, x, 0, 8 + 4, 4),
+             whole = step(*workload, x, 1, 8, 8);
+  for (std::size_t d = 0; d < across.g.size(); ++d)
+    EXPECT_NEAR(across.g[d], (4 * half.g[d] + 8 * whole.g[d]) / 12, 1e-5);
+}
+
 TEST(Workload, WritesTheGradientIntoStorageOfItsOwn) {
   const auto workload = make_workload(small("quadratic"));
   Vec g(workload->size());

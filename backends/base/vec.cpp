@@ -89,7 +89,7 @@ double Vec::dot(const Payload& x) const {
   return space().dot(data(), x.data(), n_);
 }
 
-double Vec::norm() const { return std::sqrt(space().dot(data(), data(), n_)); }
+double Vec::norm() const { return std::sqrt(squared_norm(share())); }
 
 Payload Vec::share() const { return Payload(storage_, 0, n_); }
 Payload Vec::slice(std::size_t offset, std::size_t n) const { return share().slice(offset, n); }
@@ -107,6 +107,8 @@ std::vector<float> Vec::to_host() const {
   space().read(data(), values.data(), n_);
   return values;
 }
+
+double squared_norm(const Payload& x) { return x.space().dot(x.data(), x.data(), x.size()); }
 
 Vec weighted_sum(std::span<const Payload> terms, std::span<const float> weights) {
   HB_ASSERT(!terms.empty() && terms.size() == weights.size());

@@ -135,6 +135,9 @@ class Vec {
 
 inline Payload share(const Vec& x) { return x.share(); }
 
+/// The sum of the squares, by Space::dot; of what a message carries, too.
+double squared_norm(const Payload& x);
+
 /// The mean in the order given: (((w x_0) + w x_1) + ...) with w = 1/k. At least one term, all of one size.
 Vec mean(std::span<const Payload> terms);
 /// sum of weights[i] * terms[i] in the order given.

@@ -10,10 +10,12 @@ namespace hopbench {
 /// lies in memory shared by the launcher and all ranks (real processes) or in the simulation (virtual time, exact).
 class Credits {
  public:
-  explicit Credits(std::int64_t n) : left_(n) {}
+  explicit Credits(std::int64_t n) : total_(n), left_(n) {}
+  std::int64_t total() const { return total_; }
   bool take() { return left_.fetch_sub(1, std::memory_order_relaxed) > 0; }
 
  private:
+  const std::int64_t total_;
   std::atomic<std::int64_t> left_;
 };
 

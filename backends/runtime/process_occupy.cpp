@@ -1,4 +1,6 @@
 // Pacing: what the device's time is, with real arithmetic on cores that other ranks use too.
+#include <sys/sysinfo.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -17,6 +19,13 @@ namespace {
 /// itself: 8 ranks on 2 cores then took 36 ms an iteration of ring all-reduce instead of 29, an effect of the machine.
 /// The margin of a calibrated cost (1.25 x the 99th percentile) covers it.
 constexpr double kHeadStart = 0.2;
+
+/// Of the host, caches included; below a microsecond.
+double memory_in_use() {
+  struct sysinfo info {};
+  if (sysinfo(&info) != 0 || info.totalram == 0) return 0;
+  return 1 - double(info.freeram) / double(info.totalram);
+}
 
 }  // namespace
 
@@ -44,7 +53,7 @@ class Impl::Slot {
       drag();
       pass_milestones(false);
     }
-    return {.took = impl_.now() - start_, .overran = overrun_.count() > 0};
+    return {.took = impl_.now() - start_, .overran = overrun_.count() > 0, .stolen = delay_, .memory = memory_in_use()};
   }
 
   /// The run delay that the pace made harmless: all of it, but for what pushed the work past its deadline.
@@ -126,7 +135,7 @@ Occupied Impl::occupy_in_turn(const Work& work) {
   for (const Work::Milestone& milestone : work.milestones) {
     if (milestone.then) milestone.then();
   }
-  return {.took = now() - start, .overran = false};
+  return {.took = now() - start};
 }
 
 }  // namespace hopbench

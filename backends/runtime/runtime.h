@@ -47,10 +47,13 @@ struct Work {
   Duration nominal{};
 };
 
-/// How long the work took on the trial's clock, and whether its arithmetic outlasted its slot (real processes).
+/// How long the work took on the trial's clock. The rest is known of real processes only: whether its arithmetic
+/// outlasted its slot, how long its thread was ready to run and had no core, the share of the host's memory in use.
 struct Occupied {
   Duration took{};
   bool overran = false;
+  Duration stolen{};
+  double memory = 0;
 };
 
 using Ready = std::function<bool()>;

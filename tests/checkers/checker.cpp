@@ -17,6 +17,11 @@ std::int64_t CheckedRun::integer(const std::string& name) const {
   return found == knobs.end() ? 0 : std::get<std::int64_t>(found->second);
 }
 
+double CheckedRun::real(const std::string& name) const {
+  const auto found = knobs.find(name);
+  return found == knobs.end() ? 0 : std::get<double>(found->second);
+}
+
 std::string CheckedRun::text(const std::string& name) const {
   const auto found = knobs.find(name);
   return found == knobs.end() ? std::string() : std::get<std::string>(found->second);

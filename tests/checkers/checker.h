@@ -29,13 +29,15 @@ struct CheckedRun {
   bool has(const std::string& name) const { return knobs.count(name) != 0; }
   bool flag(const std::string& name) const;             // false if there is no such knob
   std::int64_t integer(const std::string& name) const;  // 0 if there is no such knob
+  double real(const std::string& name) const;           // 0 if there is no such knob
   std::string text(const std::string& name) const;      // "" if there is no such knob
 };
 
 /// The numbers of the message kinds on the wire. Written out again on purpose (see above); cluster.cpp holds them
 /// against those of protocols/node.h.
 inline constexpr std::uint16_t kParamsKind = 1, kTokenKind = 2, kAckKind = 3, kPushKind = 4, kPullKind = 5,
-                               kWeightsKind = 6, kSkipKind = 11;
+                               kWeightsKind = 6, kReduceScatterKind = 7, kSkipKind = 11, kRequestKind = 12,
+                               kReplyKind = 13;
 
 /// The workers' graph. Distances are recomputed without the workers that have finished: nobody waits for those.
 class Graph {

@@ -31,9 +31,41 @@ CheckerPtr mean_kept(const CheckedRun& run);       // the mixing weights of an i
 CheckerPtr one_unacknowledged(const CheckedRun& run);  // NOTIFY-ACK: an update an edge at a time
 
 // Of parameter servers
-CheckerPtr ssp_bound(const CheckedRun& run);     // push counts differ by at most s+1
-CheckerPtr bsp_round(const CheckedRun& run);     // n gradients, one a worker, make an update
-CheckerPtr push_applied(const CheckedRun& run);  // updates = pushes
+CheckerPtr ssp_bound(const CheckedRun& run, std::int64_t staleness);  // push counts differ by at most s+1
+CheckerPtr bsp_round(const CheckedRun& run);                          // n gradients, one a worker, make an update
+CheckerPtr push_applied(const CheckedRun& run);                       // updates = pushes
+CheckerPtr dssp_rule(const CheckedRun& run);        // each push is answered or held as Algorithms 1 and 2 say
+CheckerPtr backup_round(const CheckedRun& run);     // n - b gradients of the newest weights make an update
+CheckerPtr round_robin(const CheckedRun& run);      // updates in a fixed cyclic order, staleness n - 1
+CheckerPtr elastic_barrier(const CheckedRun& run);  // at most R iterations to a barrier, where all meet
+
+// Of gossip that is asynchronous or directed
+CheckerPtr pair_sum(const CheckedRun& run);        // AD-PSGD: an exchange keeps the sum of two models
+CheckerPtr push_sum(const CheckedRun& run);        // SGP: what is pushed is taken whole, weights are positive
+CheckerPtr consensus_kept(const CheckedRun& run);  // CHOCO-SGD: the weights of each public model sum to 0
+
+// Of all-reduce and of averages within groups
+CheckerPtr heard(const CheckedRun& run);                                // whose vectors can be in an average
+CheckerPtr round_matrix(const CheckedRun& run, Iter first, Iter step);  // each worker in one group a round
+CheckerPtr rounds_due(const CheckedRun& run, Iter period, Iter late);   // no iteration goes without its average
+CheckerPtr rounds_connect(const CheckedRun& run);                       // two rounds connect all workers
+
+// Of protocols that switch or choose by themselves
+CheckerPtr sync_on_flag(const CheckedRun& run);   // SelSync: all average where a flag is raised, nobody elsewhere
+CheckerPtr one_switch(const CheckedRun& run);     // Sync-Switch: rounds, then single gradients, all servers alike
+CheckerPtr backup_update(const CheckedRun& run);  // DBW: exactly k_t gradients of version t make an update
+
+// Of protocols whose batches differ
+CheckerPtr batch_sum(const CheckedRun& run);      // sum of b_i = B, equal in the warm-up, within bounds
+CheckerPtr batch_weights(const CheckedRun& run);  // a server's mean weighs each gradient by its samples
+CheckerPtr pair_moves(const CheckedRun& run);     // LB-BSP's search: a step between two workers, once a window
+
+// Of groups that average: Prague, Partial Reduce
+CheckerPtr group_matrix(const CheckedRun& run);       // symmetric, doubly stochastic, idempotent
+CheckerPtr one_group(const CheckedRun& run);          // one running group a worker; every request is answered
+CheckerPtr group_size(const CheckedRun& run);         // |G| = P
+CheckerPtr group_weights(const CheckedRun& run);      // sum to 1, fall with staleness by the decay
+CheckerPtr connected_windows(const CheckedRun& run);  // so many groups in a row connect all workers
 
 /// The checkers that apply to this trial.
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run);

@@ -1,4 +1,10 @@
 // Which invariants apply to a trial.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
 #include "tests/checkers/checkers.h"
 
 namespace hopbench::checkers {
@@ -23,23 +29,181 @@ void add_gossip(const CheckedRun& run, std::vector<CheckerPtr>& list) {
   if (control == "tokens" || !backup) list.push_back(queue_capacity(run));
 }
 
+// Only `capped` bounds anything.
+void add_dssp(const CheckedRun& run, std::vector<CheckerPtr>& list) {
+  const std::int64_t most = run.integer("s_l") + run.integer("r_max");
+  if (run.text("mode") == "capped") {
+    list.push_back(lead_bound(run, most + 1));
+    list.push_back(ssp_bound(run, most));
+  }
+  if (run.virtual_time) list.push_back(dssp_rule(run));
+}
+
+Iter diameter(const CheckedRun& run) {
+  const Graph graph(run);
+  Iter most = 0;
+  for (int a = 0; a < run.workers; ++a) {
+    for (int b = 0; b < run.workers; ++b) most = std::max(most, graph.distance(a, b));
+  }
+  return most;
+}
+
+// Who enters k + 1 has what was pushed to it in k - overlap and before, so its source of any such iteration t has
+// entered t. On a topology each edge costs overlap + 1. On the exponential graph each of its `turns` kinds of hops is
+// needed at most once, in any order: from one kind to the one before it are 1, 1 + turns, 1 + 2 turns ... iterations.
+Iter sgp_lead(const CheckedRun& run) {
+  const Iter overlap = run.integer("overlap");
+  if (run.text("graph") == "topology") return diameter(run) * (overlap + 1);
+  Iter turns = 0;
+  for (Iter hop = 1; hop < run.workers; hop *= run.integer("peers") + 1) ++turns;
+  if (turns == 0) return 0;
+  const Iter rounds = (overlap + turns - 1) / turns;
+  return overlap + 1 + (turns - 1) * (1 + turns * rounds);
+}
+
+// The lead in DS-Sync is at most as many iterations as there are rounds from one worker to all others: two on a
+// complete grid. Elsewhere a short row or column may have to be left by another one: four.
+Iter ds_sync_lead(const CheckedRun& run) {
+  const int n = run.workers, size = int(run.integer("group_size"));
+  bool complete = size > 0 && n % size == 0;
+  for (int d = 2; d < n && size == 0; ++d) complete = complete || n % d == 0;
+  return complete && run.text("division") == "grid" ? 2 : 4;
+}
+
+// Averages of models within groups: in every `period`-th iteration, `late` iterations after the step.
+void add_rounds(const CheckedRun& run, Iter period, Iter late, std::vector<CheckerPtr>& list) {
+  list.push_back(heard(run));
+  list.push_back(mean_kept(run));
+  list.push_back(round_matrix(run, period - 1, period));
+  list.push_back(rounds_due(run, period, late));
+}
+
+using List = std::vector<CheckerPtr>;
+using Add = std::function<void(const CheckedRun& run, List& list)>;
+
+/// One that takes nothing but the run.
+Add only(CheckerPtr (*make)(const CheckedRun&)) {
+  return [make](const CheckedRun& run, List& list) { list.push_back(make(run)); };
+}
+
+void add_allreduce(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, 1));
+  list.push_back(heard(run));
+}
+
+void add_ds_sync(const CheckedRun& run, List& list) {
+  add_rounds(run, 1, run.text("average_at") == "before_forward" ? 1 : 0, list);
+  list.push_back(rounds_connect(run));
+  list.push_back(lead_bound(run, ds_sync_lead(run)));
+}
+
+void add_local_sgd(const CheckedRun& run, List& list) {
+  add_rounds(run, run.integer("period"), 0, list);
+  list.push_back(lead_bound(run, run.integer("period")));
+}
+
+void add_lasgd(const CheckedRun& run, List& list) {  // its rounds have nothing to do with its iterations
+  list.push_back(heard(run));
+  list.push_back(mean_kept(run));
+  list.push_back(round_matrix(run, 0, 1));
+}
+
+void add_bsp(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, 1));
+  list.push_back(bsp_round(run));
+}
+
+void add_ssp(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, run.integer("staleness") + 1));
+  list.push_back(ssp_bound(run, run.integer("staleness")));
+}
+
+void add_r2sp(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, 2));
+  list.push_back(round_robin(run));
+}
+
+void add_sgp(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, sgp_lead(run)));
+  list.push_back(push_sum(run));
+}
+
+void add_choco(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, 2 * diameter(run)));  // k + 1 is entered with what neighbours sent in k - 1
+  list.push_back(updates_sent(run));
+  list.push_back(consensus_kept(run));
+}
+
+void add_selsync(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, 1));
+  list.push_back(sync_on_flag(run));
+}
+
+void add_balanced(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, 1));
+  list.push_back(batch_sum(run));
+  if (run.text("form") == "gpu") list.push_back(pair_moves(run));
+  if (run.servers == 0) return;
+  list.push_back(bsp_round(run));
+  list.push_back(batch_weights(run));
+}
+
+void add_grouped(const CheckedRun& run, List& list) {
+  if (run.text("weights") != "dynamic") list.push_back(group_matrix(run));
+  if (run.servers > 0) list.push_back(one_group(run));
+  if (run.text("groups") == "static") list.push_back(lead_bound(run, 4));
+}
+
+void add_partial_reduce(const CheckedRun& run, List& list) {
+  add_grouped(run, list);
+  list.push_back(group_size(run));
+  list.push_back(group_weights(run));
+  if (run.flag("avoid_frozen")) list.push_back(connected_windows(run));
+}
+
+const std::map<std::string, Add>& of_protocols() {
+  static const std::map<std::string, Add> all = {
+      {"allreduce", add_allreduce},
+      {"dpsgd", add_gossip},
+      {"hop", add_gossip},
+      {"ds_sync", add_ds_sync},
+      {"local_sgd", add_local_sgd},
+      {"lasgd", add_lasgd},
+      {"adpsgd", only(pair_sum)},
+      {"sgp", add_sgp},
+      {"choco", add_choco},
+      {"prague", add_grouped},
+      {"partial_reduce", add_partial_reduce},
+      {"selsync", add_selsync},
+      {"lb_bsp", add_balanced},
+      {"dynamic_batching", add_balanced},
+      {"ps_bsp", add_bsp},
+      {"ps_ssp", add_ssp},
+      {"dssp", add_dssp},
+      {"ps_backup", only(backup_round)},
+      {"r2sp", add_r2sp},
+      {"elastic_bsp", only(elastic_barrier)},
+      {"sync_switch", only(one_switch)},
+      {"dbw", only(backup_update)},
+  };
+  return all;
+}
+
+/// Servers that apply every gradient that is pushed.
+bool applies_all(const CheckedRun& run) {
+  static const std::set<std::string> others = {"ds_sync", "ps_backup", "dbw", "prague", "partial_reduce"};
+  return run.servers > 0 && others.count(run.protocol) == 0;
+}
+
 }  // namespace
 
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
-  std::vector<CheckerPtr> list;
+  List list;
   list.push_back(delivery(run));
   list.push_back(enter_order(run));
-  if (run.protocol == "hop" || run.protocol == "dpsgd") add_gossip(run, list);
-  if (run.protocol == "allreduce") list.push_back(lead_bound(run, 1));
-  if (run.servers > 0) list.push_back(push_applied(run));
-  if (run.protocol == "ps_bsp") {
-    list.push_back(lead_bound(run, 1));
-    list.push_back(bsp_round(run));
-  }
-  if (run.protocol == "ps_ssp") {
-    list.push_back(lead_bound(run, run.integer("staleness") + 1));
-    list.push_back(ssp_bound(run));
-  }
+  if (applies_all(run)) list.push_back(push_applied(run));
+  const auto of_protocol = of_protocols().find(run.protocol);
+  if (of_protocol != of_protocols().end()) of_protocol->second(run, list);
   return list;
 }
 

@@ -1,5 +1,7 @@
 // The weights of a Reduce are positive, sum to 1, and are linear in freshness: with staleness s an update tagged t has
-// weight t - (k - s) + 1 before normalising (k - 1 for k right after a jump); without it all weigh the same.
+// weight t - (k - s) + 1 before normalising (k - 1 for k right after a jump); without it all weigh the same. The sum
+// goes by ascending sender: that fixes its bits.
+#include <algorithm>
 #include <cmath>
 
 #include "tests/checkers/checkers.h"
@@ -29,6 +31,8 @@ class ReduceWeights : public Checker {
     double total = 0;
     for (Iter tag : event.tags) total += due(tag, base);
     look();
+    if (!std::is_sorted(event.senders.begin(), event.senders.end()))
+      fail(event.time, event.rank, "summed in another order than by ascending sender");
     for (std::size_t i = 0; i < event.weights.size(); ++i) {
       const double weight = due(event.tags[i], base) / total;
       if (!(std::abs(double(event.weights[i]) - weight) < 1e-5) || !(event.weights[i] > 0)) {

@@ -1,5 +1,6 @@
 // SSP: a worker that has pushed t times is released only while t - min(t) <= s, so push counts, as the deciding server
-// receives them, differ by at most s + 1. Workers that have finished push no more and do not count.
+// receives them, differ by at most s + 1. Capped DSSP: the same of s_U. Workers that have finished push no more and do
+// not count.
 #include <algorithm>
 
 #include "tests/checkers/checkers.h"
@@ -9,10 +10,10 @@ namespace {
 
 class SspBound : public Checker {
  public:
-  explicit SspBound(const CheckedRun& run)
+  SspBound(const CheckedRun& run, std::int64_t staleness)
       : Checker("ssp_bound"),
         decides_(run.workers),
-        bound_(run.integer("staleness") + 1),
+        bound_(staleness + 1),
         pushes_(std::size_t(run.workers), 0),
         live_(std::size_t(run.workers), 1) {}
 
@@ -39,6 +40,8 @@ class SspBound : public Checker {
 
 }  // namespace
 
-CheckerPtr ssp_bound(const CheckedRun& run) { return std::make_unique<SspBound>(run); }
+CheckerPtr ssp_bound(const CheckedRun& run, std::int64_t staleness) {
+  return std::make_unique<SspBound>(run, staleness);
+}
 
 }  // namespace hopbench::checkers

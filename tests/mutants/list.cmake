@@ -20,7 +20,7 @@ mutant(enter_before_spend "tokens;hop" [==[
 mutant(token_lost_in_jump "tokens;hop" "tokens.grant(stride, k)" "tokens.grant(1, k)")
 
 # A jump may land ahead of an out-neighbour.
-mutant(jump_too_far "tokens;hop" "std::min({behind," "std::min({behind + 1,")
+mutant(jump_too_far "tokens;hop" "std::min(behind," "std::min(behind + 1,")
 
 # A Reduce does with one update less.
 mutant(quorum_off_by_one "updates;hop" "(senders_.size()) - absent;" "(senders_.size()) - absent - 1;")
@@ -58,19 +58,187 @@ mutant(acknowledged_too_early "acknowledged;hop" [==[
     outgoing.acknowledge(k);
     x = average(self, k, std::move(terms));]==])
 
+# After a jump the worker's own model is averaged though it should be absent.
+mutant(own_model_after_jump "updates;hop" "set.keep_self || terms.empty()" "set.keep_self || terms.size() < 99")
+
+# After a jump the updates of an iteration too early are averaged.
+mutant(jump_averages_too_early "updates;hop" "receive_after_jump(k - 1," "receive_after_jump(k - 2,")
+
+# On a directed graph nobody is told of a jump.
+mutant(jump_not_announced "updates;hop" "updates.announce_jump(k);" "")
+
+# A worker jumps before it is far enough behind.
+mutant(jump_too_soon "tokens;hop" "behind < set.skip_trigger" "behind + 1 < set.skip_trigger")
+
+# A jump resets the momentum.
+mutant(momentum_lost_in_jump "updates;hop" "updates.announce_jump(k);"
+       "updates.announce_jump(k); optimizer = self.optimizer(x.size());")
+
+# A queue starts with one token more.
+mutant(token_more_at_the_start "tokens;hop" "here_[owner] = max_ig;" "here_[owner] = max_ig + 1;")
+
+# Who has finished still owes tokens.
+mutant(tokens_of_the_finished_awaited "tokens;hop" "queue.second >= n || !self_.present(queue.first)"
+       "queue.second >= n")
+
+# A receiver in the same iteration is taken for one that is past it, in every fifth one.
+mutant(receiver_taken_for_past "tokens;hop" "tokens.not_past(k + set.staleness"
+       "tokens.not_past(k - (k % 5 == 4 ? 1 : 0) + set.staleness")
+
+# Sums go by descending sender.
+mutant(sum_in_another_order "collectives;hop" "a.sender < b.sender" "a.sender > b.sender")
+
 # All-reduce: a worker goes on before its last bucket is reduced.
-mutant(bucket_not_awaited "allreduce" "reduction->reduced == pieces.size()" "reduction->reduced + 1 >= pieces.size()")
+mutant(bucket_not_awaited "gradient_mean;allreduce" "reduction_->reduced == reduction_->pieces.size()"
+       "reduction_->reduced + 1 >= reduction_->pieces.size()")
 
 # BSP: an update of all gradients but one.
-mutant(bsp_off_by_one "shard;parameter_server" "self.gather(self.workers(), self.worker_count(),"
+mutant(bsp_off_by_one "shard;server;ps_clock;parameter_server" "self.gather(self.workers(), self.worker_count(),"
        "self.gather(self.workers(), self.worker_count() - 1,")
 
 # SSP: a worker is held one push too late.
-mutant(ssp_off_by_one "shard;parameter_server" "shard.pushed(push->from) - staleness"
-       "shard.pushed(push->from) - staleness - 1")
+mutant(ssp_off_by_one "shard;ps_clock;parameter_server" "shard.pushed(push.from) - staleness"
+       "shard.pushed(push.from) - staleness - 1")
 
 # ASP: a gradient is answered, but never applied.
-mutant(push_forgotten "shard;parameter_server" "shard.apply(push);" "if (push.iter != 3) shard.apply(push);")
+mutant(push_forgotten "shard;ps_clock;parameter_server" "shard.apply(push);" "if (push.iter != 3) shard.apply(push);")
+
+# DSSP: the controller takes the push that it is asked about for one still to come.
+mutant(controller_one_push_early "dssp_controller;dssp" "r * own" "(r + 1) * own")
+
+# DSSP, capped: a grant goes one push beyond the range.
+mutant(cap_off_by_one "dssp" "s_l + r_max - behind + 1" "s_l + r_max - behind + 2")
+
+# DSSP: a held worker is released one push of the slowest too late.
+mutant(released_too_late "dssp" "hold = t - s_l;" "hold = t - s_l + 1;")
+
+# Backup workers: an update does with one gradient less.
+mutant(backup_off_by_one "backup_workers" "knobs.integer(\"backup\"));" "knobs.integer(\"backup\") - 1);")
+
+# Backup workers: a gradient that is one update late is taken.
+mutant(late_gradient_taken "backup_workers" "push.words[0] == update" "push.words[0] >= update - 1")
+
+# R2SP: in a worker's turn the oldest gradient is applied, whosever it is.
+mutant(turn_ignored "r2sp" "self.take(is_from(kPush, worker))" "self.take(is(kPush))")
+
+# ElasticBSP: the barrier does not wait for one worker.
+mutant(barrier_not_awaited "elastic_bsp" "if (!held && self.present(w))" "if (!held && self.present(w) && w != 3)")
+
+# SelSync: a worker does without the others' flags.
+mutant(own_flag_only "selsync" "return mine || std::any_of(" "return mine && std::any_of(")
+
+# SelSync: one worker is told another flag than the rest.
+mutant(flag_kept_back "selsync" "{mine ? 1 : 0}" "{mine && peer != 0 ? 1 : 0}")
+
+# Sync-Switch: some servers switch a round before the others.
+mutant(switch_apart "sync_switch" "if (k >= rounds_ || !online_) return k < rounds_;"
+       "if (k >= rounds_ || !online_) return k + self_.rank % 2 < rounds_;")
+
+# Sync-Switch: a round without its last gradient.
+mutant(round_cut_short "sync_switch" "from(others, others.size())) pushes" "from(others, others.size() - 1)) pushes")
+
+# DBW: an update does with one gradient less.
+mutant(update_off_by_one "dbw" "(fresh.size()) < wait_for_) {" "(fresh.size()) < wait_for_ - 1) {")
 
 # A worker goes through an iteration without entering it.
 mutant(iteration_not_entered "dpsgd" "self.enter(k);" "if (k != 3) self.enter(k);")
+
+# AD-PSGD: a passive worker answers, but does not average.
+mutant(answered_not_averaged "adpsgd" "x = averaged(self, x, request);" "if (request.iter != 3) x = averaged(self, x, request);")
+
+# AD-PSGD: a passive worker answers with the average, of which the active one then takes another.
+mutant(answered_with_the_average "adpsgd" [==[
+    self.send(request.from, kReply, self.iteration(), share(x));
+    x = averaged(self, x, request);]==] [==[
+    x = averaged(self, x, request);
+    self.send(request.from, kReply, self.iteration(), share(x));]==])
+
+# AD-PSGD: an active worker applies its gradient to the model that it has sent away to be averaged.
+mutant(stepped_in_an_exchange "adpsgd" [==[
+    if (asks) x = averaged(self, x, self.recv(is_from(kReply, partner), "the partner's model"));
+    optimizer.step(x, share(g.values), k);
+    self.applied(self.rank, k);]==] [==[
+    optimizer.step(x, share(g.values), k);
+    self.applied(self.rank, k);
+    if (asks) x = averaged(self, x, self.recv(is_from(kReply, partner), "the partner's model"));]==])
+
+# SGP: the own share is forgotten when the others are counted.
+mutant(share_too_large "sgp" "static_cast<float>(to.size() + 1)" "static_cast<float>(to.size())")
+
+# SGP: the weight does not follow x.
+mutant(weight_not_kept "push_sum;sgp" "double w = p * w_;" "double w = w_;")
+
+# SGP: nobody waits for the last pushes.
+mutant(left_on_the_way "sgp" "k < end + overlap; ++k)" "k + 1 < end + overlap; ++k)")
+
+# SGP: a worker does not wait for what was pushed to it.
+mutant(push_not_awaited "sgp" "int(senders.size())," "int(senders.size()) - 1,")
+
+# CHOCO-SGD: the own public model is taken off once too little.
+mutant(consensus_unbalanced "choco" "given += w;" "given = w;")
+
+# CHOCO-SGD: a neighbour misses one difference.
+mutant(difference_not_sent "choco" "self.send(peer, kParams, k, q);" "if (peer != 0 || k != 3) self.send(peer, kParams, k, q);")
+
+# CHOCO-SGD: a worker does not wait for its neighbours' differences.
+mutant(difference_not_awaited "choco" "int(neighbours.size())," "0,")
+
+# DS-Sync: the groups never change.
+mutant(groups_not_shuffled "ds_sync" "static_cast<std::size_t>(round) % rounds.size()"
+       "static_cast<std::size_t>(0 * round)")
+
+# DS-Sync: in one iteration nobody averages.
+mutant(round_forgotten "ds_sync" "if (!before_forward) synchronise(k);" "if (!before_forward && k != 3) synchronise(k);")
+
+# DS-Sync at servers: an answer that lacks one member's model.
+mutant(group_incomplete "groups;ds_sync" "self.gather(group, static_cast<int>(group.size()),"
+       "self.gather(group, static_cast<int>(group.size()) - 1,")
+
+# Local SGD: one local step too many before an average.
+mutant(period_too_long "local_sgd" "(k + 1) % period == 0" "(k + 1) % (period + 1) == 0")
+
+# LASGD: one mean is never taken in.
+mutant(correction_forgotten "lasgd" "if (round.number < 0) return;" "if (round.number < 0 || round.number == 3) return;")
+
+# Hierarchical: a host's leader does not wait for one of its workers.
+mutant(member_left_out "hierarchical;gradient_mean;allreduce" "if (member != leader) terms.push_back("
+       "if (member != leader && (k != 3 || member != here.back())) terms.push_back(")
+
+# LB-BSP: what leaves the straggler is not what the leader gets.
+mutant(samples_lost_in_move "allocation;balanced;lb_bsp" "batches_[of(straggler)] -= moved;"
+       "batches_[of(straggler)] -= moved / 2;")
+
+# LB-BSP: the search moves at every barrier.
+mutant(window_ignored "allocation;balanced;lb_bsp" "if (seen_ >= window_) move();" "move();")
+
+# Batches that differ count the same in the mean.
+mutant(samples_not_weighed "balanced;lb_bsp" "serve_bsp(self, true)" "serve_bsp(self)")
+
+# Batches change before the warm-up is over.
+mutant(no_warmup "batch_manager;balanced;lb_bsp" "if (k + 1 >= warmup) batches = rule.batches();"
+       "batches = rule.batches();")
+
+# Dynamic batching: the rule as it is printed, without rescaling.
+mutant(not_rescaled "dynamic_batching" "std::vector<int> next = proportional(total_, corrected, bounds_);"
+       "std::vector<int> next(corrected.begin(), corrected.end());")
+
+# Prague: the first member that is done opens the locks of its whole group.
+mutant(lock_opened_early "group_generator;prague" [==[
+  HB_ASSERT(worker(w).lock != kFree);
+  worker(w).lock = kFree;]==] [==[
+  const Iter done = worker(w).lock;
+  for (Worker& each : workers_) each.lock = done != kFree && each.lock == done ? kFree : each.lock;]==])
+
+# Prague: a member gives its own model twice the weight.
+mutant(own_counts_twice "group_average;group_generator;prague" "static_cast<float>(weight);"
+       "static_cast<float>(&term == &terms.front() ? 2 * weight : weight);")
+
+# Partial Reduce: a group of one less.
+mutant(group_too_small "ready_queue;partial_reduce" "const auto size = static_cast<std::size_t>(group_size_);"
+       "const auto size = static_cast<std::size_t>(group_size_ - 1);")
+
+# Partial Reduce: groups may stay apart for one longer than the window.
+mutant(window_too_long "ready_queue;partial_reduce" "further = window_ - 1 - kept;" "further = window_ - kept;")
+
+# Partial Reduce: a model that is one step behind counts as if it were not.
+mutant(weight_of_age_lost "group_average;partial_reduce" "age < newest && decay < 1;" "age < newest - 1 && decay < 1;")

@@ -1,0 +1,129 @@
+// AD-PSGD: asynchronous decentralised SGD: a worker averages its model with one random neighbour's, and waits for
+// nobody else.
+// Lian, Zhang, Zhang, Liu: "Asynchronous Decentralized Parallel Stochastic Gradient Descent", ICML 2018.
+//
+// Rules enforced here:
+//   - a worker computes the gradient of its model as it read it and applies it to the model as it is by then;
+//   - once an iteration x_i, x_j <- (x_i + x_j) / 2, atomically, with a random neighbour j: x_i + x_j is kept;
+//   - the graph is bipartite: active workers (even ranks) ask, passive ones (odd ranks) answer at any time, even after
+//     their own last iteration, and wait for nobody: so there is no deadlock.
+//
+// Why an exchange is atomic: i sends x_i and does not touch it until the answer is here. j answers with x_j and
+// averages in the same turn: that is the instant of the exchange. i averages the same two vectors, whatever j does to
+// its model meanwhile, and gets the same bits; nobody saw x_i in between.
+#include <algorithm>
+#include <memory>
+
+#include "protocols/collectives.h"
+#include "protocols/node.h"
+
+namespace hopbench {
+namespace {
+
+bool is_active(int rank) { return rank % 2 == 0; }
+
+/// The neighbours that rank is averaged with: those of the other kind.
+std::vector<int> partners_of(const Topology& graph, int rank) {
+  std::vector<int> partners = graph.in(rank);
+  std::erase_if(partners, [rank](int peer) { return is_active(peer) == is_active(rank); });
+  return partners;
+}
+
+Vec averaged(Node& self, const Vec& x, const Message& other) {
+  return average(self, self.iteration(),
+                 {{.sender = self.rank, .tag = self.iteration(), .value = share(x)},
+                  {.sender = other.from, .tag = other.iter, .value = other.body}});
+}
+
+void answer_forever(Node& self, Vec& x) {
+  for (;;) {
+    const Message request = self.recv(is(kRequest), "a request to average");
+    self.send(request.from, kReply, self.iteration(), share(x));
+    x = averaged(self, x, request);
+  }
+}
+
+void adpsgd(Node& self, const KnobValues& knobs) {
+  const bool parallel = knobs.text("form") == "parallel";
+  const std::vector<int> partners = partners_of(self.graph(), self.rank);
+  const bool asks = is_active(self.rank) && !partners.empty();
+  const auto model = std::make_shared<Vec>(self.initial());  // shared with the strand, which outlives this body
+  Vec& x = *model;
+  Optimizer optimizer = self.optimizer(x.size());
+  if (!is_active(self.rank)) self.spawn([&self, model] { answer_forever(self, *model); });
+
+  Iter k = 0;
+  for (; self.running(k); ++k) {
+    self.enter(k);
+    const int partner = asks ? partners[self.random(Purpose::kPeer, k).below(partners.size())] : kAnyone;
+    if (asks && parallel) self.send(partner, kRequest, k, share(x));
+    const Gradient g = self.gradient(x, k);  // of x as it is read now: a passive worker's changes while it computes
+    if (asks && !parallel) self.send(partner, kRequest, k, share(x));
+    if (asks) x = averaged(self, x, self.recv(is_from(kReply, partner), "the partner's model"));
+    optimizer.step(x, share(g.values), k);
+    self.applied(self.rank, k);
+    self.report(k + 1, x);
+  }
+  if (is_active(self.rank)) return;
+  self.retire();
+  const auto present = [&](int peer) { return self.present(peer); };
+  self.until([&] { return std::none_of(partners.begin(), partners.end(), present); }, "requests of active workers");
+  self.report(k, x);
+}
+
+/// An edge for each pair that may be averaged.
+std::vector<Edge> pairs(const Setting& setting) {
+  std::vector<Edge> edges;
+  for (int i = 0; i < setting.workers; i += 2) {
+    for (int j : partners_of(setting.graph, i)) edges.emplace_back(i, j);
+  }
+  return edges;
+}
+
+std::string refuse(const Setting& setting) {
+  const std::string graph = "topology '" + setting.graph.name() + "'";
+  if (!setting.graph.undirected()) return graph + " has edges of one direction: two workers' average goes both ways";
+  std::vector<Edge> both = pairs(setting);
+  for (const auto& [i, j] : pairs(setting)) both.emplace_back(j, i);
+  if (Topology("pairs", setting.workers, both).strongly_connected()) return "";
+  return graph + " falls apart without its edges between two even or two odd ranks, which are never averaged";
+}
+
+std::string note(const Setting& setting) {
+  constexpr int kNamed = 8;
+  std::string named;
+  int unused = 0;
+  for (int i = 0; i < setting.workers; ++i) {
+    for (int j : setting.graph.out(i)) {
+      if (j < i || is_active(i) != is_active(j)) continue;
+      if (++unused <= kNamed) named += (unused > 1 ? ", " : "") + std::to_string(i) + "-" + std::to_string(j);
+    }
+  }
+  if (unused == 0) return "";
+  if (unused > kNamed) named += " and " + std::to_string(unused - kNamed) + " more";
+  return "uses no edges between two even or two odd ranks: " + named + " of topology '" + setting.graph.name() + "'";
+}
+
+}  // namespace
+
+const Protocol& adpsgd_protocol() {
+  static const Protocol protocol{
+      .name = "adpsgd",
+      .summary = "asynchronous decentralised SGD: averages with one random neighbour at a time, nobody waits",
+      .paper = "Lian, Zhang, Zhang, Liu: Asynchronous Decentralized Parallel Stochastic Gradient Descent, ICML 2018",
+      .knobs = {{.name = "form",
+                 .fallback = "parallel",
+                 .choices = {"parallel", "serial"},
+                 .meaning = "of an active worker: the gradient overlaps the exchange, or comes before it",
+                 .source = "ours"}},
+      .body = adpsgd,
+      .links = pairs,
+      .refuse = refuse,
+      .note = note,
+      .control = [](const KnobValues&) { return Control::kSchedule; },
+      .source = Source::kAbstractAndCode,
+      .reading = "adpsgd/even-active"};
+  return protocol;
+}
+
+}  // namespace hopbench

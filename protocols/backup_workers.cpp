@@ -1,0 +1,118 @@
+// Backup workers: a synchronous parameter server that does not wait for the slowest ones.
+// Chen, Monga, Bengio, Jozefowicz: "Revisiting Distributed Synchronous SGD", ICLR workshop 2016.
+//
+// What is enforced: an update is the mean of exactly n - b gradients, the first to come of those computed with the
+// weights as they are; the b later ones are dropped on arrival, and their workers go on with the newest weights. With
+// b = 0 it is ps_bsp.
+//
+// A worker's iteration is a mini-batch; the update it takes part in follows the update that its weights come from. Its
+// number goes with each push and answer. The first server alone decides which gradients are in; the others follow its
+// decisions one by one, so that all slices of an answer are of the same update.
+#include <algorithm>
+
+#include "protocols/node.h"
+#include "protocols/server.h"
+#include "protocols/shard.h"
+
+namespace hopbench {
+namespace {
+
+constexpr std::int64_t kLate = -1;  // in the place of "how many more are in this update"
+
+void worker(Node& self) {
+  Iter update = 0;  // how many are in the weights
+  const auto hear = [&](Iter k, const Words& words) {
+    update = words[0];
+    if (words[1] == kLate) self.lost(k, "came after enough others");
+  };
+  work(self, {.say = [&](Iter) { return Words{update}; }, .hear = hear});
+}
+
+/// Decides; its decisions are {worker, how many more gradients are in this update, or kLate}.
+void lead(Node& self, Shard& shard, int quorum) {
+  std::vector<Message> in;
+  const auto decide = [&](const Message& push, std::int64_t more) {
+    for (int server : self.servers()) {
+      if (server != self.rank) self.send(server, kClock, push.iter, {}, {push.from, more});
+    }
+  };
+  const auto enough = [&] {  // or, towards the end, all that are left
+    const auto here =
+        std::count_if(self.workers().begin(), self.workers().end(), [&](int w) { return self.present(w); });
+    return !in.empty() && std::ptrdiff_t(in.size()) >= std::min<std::ptrdiff_t>(quorum, here);
+  };
+  for (Iter update = 0;;) {
+    self.until([&] { return self.has(is(kPush)) || enough(); }, "enough gradients");
+    if (enough()) {
+      shard.apply_mean(update++, in);
+      for (std::size_t i = 0; i < in.size(); ++i) decide(in[i], std::int64_t(in.size() - 1 - i));
+      for (const Message& push : in) shard.answer(push.from, push.iter, {update, 0});
+      in.clear();
+      continue;
+    }
+    Message push = *self.take(is(kPush));
+    if (push.words[0] == update) {
+      in.push_back(std::move(push));
+    } else {
+      decide(push, kLate);
+      shard.answer(push.from, push.iter, {update, kLate});
+    }
+  }
+}
+
+void follow(Node& self, Shard& shard) {
+  std::vector<Message> in;
+  for (Iter update = 0;;) {
+    const Message decision = self.recv(is(kClock), "the first server's decision");
+    const int from = static_cast<int>(decision.words[0]);
+    if (decision.words[1] == kLate) {
+      self.ignore({.kind = kPush, .last = decision.iter, .from = from});  // it may still be on its way
+      shard.answer(from, decision.iter);
+      continue;
+    }
+    in.push_back(self.recv(is_from(kPush, from, decision.iter), "a gradient of this update"));
+    if (decision.words[1] > 0) continue;
+    shard.apply_mean(update++, in);
+    for (const Message& push : in) shard.answer(push.from, push.iter);
+    in.clear();
+  }
+}
+
+void backup_workers(Node& self, const KnobValues& knobs) {
+  if (!self.is_server()) return worker(self);
+  Shard shard(self);
+  if (self.rank != self.servers().front()) return follow(self, shard);
+  lead(self, shard, self.worker_count() - knobs.integer("backup"));
+}
+
+std::string refuse(const Setting& setting) {
+  const int backup = setting.knobs.integer("backup");
+  if (backup < setting.workers) return "";
+  return "backup = " + std::to_string(backup) + " leaves none of " + std::to_string(setting.workers) +
+         " gradients for an update: take less";
+}
+
+Control control(const KnobValues& knobs) {
+  return knobs.integer("backup") > 0 ? Control::kSchedule : Control::kLockstep;
+}
+
+}  // namespace
+
+const Protocol& ps_backup_protocol() {
+  static const Protocol protocol{
+      .name = "ps_backup",
+      .summary = "parameter server, synchronous with backup workers: an update waits for all but b gradients",
+      .paper = "Chen, Monga, Bengio, Jozefowicz: Revisiting Distributed Synchronous SGD, ICLR workshop 2016",
+      .knobs = {{"backup", 1, 0, 1000, {}, "b: gradients that an update does without; 0: ps_bsp", "memory H"},
+                servers_knob()},
+      .body = backup_workers,
+      .extra_ranks = server_count,
+      .links = server_links,
+      .refuse = refuse,
+      .control = control,
+      .source = Source::kMemory,
+      .reading = "ps_backup/B1-B4"};
+  return protocol;
+}
+
+}  // namespace hopbench

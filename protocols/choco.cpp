@@ -1,0 +1,130 @@
+// CHOCO-SGD: decentralised SGD that sends compressed differences to what the neighbours already know.
+// Koloskova, Stich, Jaggi: "Decentralized Stochastic Optimization and Gossip Algorithms with Compressed Communication",
+// ICML 2019; for deep learning: Koloskova, Lin, Stich, Jaggi, ICLR 2020.
+//
+// Rules enforced here:
+//   - beside its model x_i a worker has a public one, x^_i, of which each neighbour keeps a copy. All copies are equal:
+//     they begin with the initial model, and nothing but q_i = Q(x_i - x^_i), the same for everybody, is added to them;
+//   - an iteration is a local step, then x_i += gamma * sum of W_ij (x^_j - x^_i), then q_i is sent and added to x^_i;
+//   - W is symmetric and its rows sum to 1: so averaging keeps the mean of all x_i, however rough Q is.
+//
+// What neighbours sent in iteration k - 1 is needed only for the averaging of k: it travels behind the gradient.
+#include <algorithm>
+#include <map>
+
+#include "protocols/collectives.h"
+#include "protocols/compress.h"
+#include "protocols/node.h"
+
+namespace hopbench {
+namespace {
+
+double bytes_of(std::size_t floats) { return static_cast<double>(floats * sizeof(float)); }
+
+/// Metropolis weights: symmetric on any undirected graph, and 1 / (degree + 1) on a regular one.
+float weight(const Topology& graph, int i, int j) {
+  return 1.0f / static_cast<float>(1 + std::max(graph.in(i).size(), graph.in(j).size()));
+}
+
+/// x^ of a worker and of its neighbours, as all of them keep it.
+class PublicModels {
+ public:
+  PublicModels(Node& self, const KnobValues& knobs)
+      : self_(self),
+        q_(knobs.text("compressor"), knobs.real("share")),
+        gamma_(static_cast<float>(knobs.real("gamma"))) {
+    for (int peer : self.neighbours()) models_[peer] = self.initial();
+    models_[self.rank] = self.initial();
+  }
+
+  /// x + gamma * sum of W_ij (x^_j - x^_i), with the public models as of iteration `of`.
+  Vec averaged(const Vec& x, Iter k, Iter of) {
+    std::vector<Term> terms = {{.sender = self_.rank, .tag = k, .value = share(x)}};
+    float given = 0;
+    for (int peer : self_.neighbours()) {
+      const float w = gamma_ * weight(self_.graph(), self_.rank, peer);
+      terms.push_back({.sender = peer, .tag = of, .value = share(models_[peer]), .weight = w});
+      given += w;
+    }
+    if (given > 0) {
+      terms.push_back({.sender = self_.rank, .tag = of, .value = share(models_[self_.rank]), .weight = -given});
+    }
+    return sum(self_, k, std::move(terms));
+  }
+
+  /// Q(x - x^) of this worker.
+  Vec difference(const Vec& x, Iter k) {
+    Vec q;
+    self_.operate(bytes_of(3 * x.size()), [&] {
+      Vec d = x;
+      d.axpy(-1.0f, share(models_[self_.rank]));
+      q = q_.pack(d, self_.random(Purpose::kProtocol, k));
+    });
+    return q;
+  }
+
+  void add(int owner, const Payload& q) {
+    Vec& model = models_[owner];
+    self_.operate(bytes_of(2 * model.size() + q.size()), [&] { model.add(share(q_.unpack(q, model.size()))); });
+  }
+
+ private:
+  Node& self_;
+  Compressor q_;
+  float gamma_;
+  std::map<int, Vec> models_;
+};
+
+void choco(Node& self, const KnobValues& knobs) {
+  const std::vector<int>& neighbours = self.neighbours();
+  PublicModels known(self, knobs);
+  Vec x = self.initial();
+  Optimizer optimizer = self.optimizer(x.size());
+
+  for (Iter k = 0; self.running(k); ++k) {
+    self.enter(k);
+    const Gradient g = self.gradient(x, k);
+    optimizer.step(x, share(g.values), k);
+    self.applied(self.rank, k);
+    if (k > 0) {
+      for (const Message& q :
+           self.gather(neighbours, int(neighbours.size()), is(kParams, k - 1), "differences of neighbours")) {
+        known.add(q.from, q.body);
+      }
+    }
+    x = known.averaged(x, k, k - 1);
+    const Payload q = share(known.difference(x, k));
+    for (int peer : neighbours) self.send(peer, kParams, k, q);
+    known.add(self.rank, q);
+    self.report(k + 1, x);
+  }
+}
+
+std::string refuse(const Setting& setting) {
+  const std::string graph = "topology '" + setting.graph.name() + "'";
+  if (!setting.graph.undirected()) return graph + " has edges of one direction: the mixing weights are symmetric";
+  if (!setting.graph.strongly_connected())
+    return graph + " is not connected: some worker never hears of another's work";
+  return "";
+}
+
+}  // namespace
+
+const Protocol& choco_protocol() {
+  static const Protocol protocol{
+      .name = "choco",
+      .summary = "decentralised SGD that sends compressed differences to what the neighbours know",
+      .paper =
+          "Koloskova, Stich, Jaggi: Decentralized Stochastic Optimization and Gossip Algorithms with Compressed "
+          "Communication, ICML 2019",
+      .knobs = {{"compressor", "sign", 0, 0, Compressor::methods(), "Q: how differences are compressed", "code"},
+                {"share", 0.01, 1e-6, 1, {}, "of the entries that top_k and random_k keep", "ours"},
+                {"gamma", 0.45, 1e-6, 1, {}, "consensus step size; 0.45: of sign on a ring of 8", "code"}},
+      .body = choco,
+      .refuse = refuse,
+      .source = Source::kAbstractAndCode,
+      .reading = "choco/gossip-then-send"};
+  return protocol;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,141 @@
+// DBW, dynamic backup workers: a synchronous parameter server that decides anew, update by update, for how many
+// gradients to wait. Xu, Neglia, Sebastianelli: "Dynamic Backup Workers for Parallel Machine Learning", arXiv
+// 2004.14696.
+//
+// Rules enforced here, where version t of the weights is what t updates made:
+//   - version t + 1 is made of the first k_t gradients that were computed at version t, as one mean;
+//   - a gradient that comes too late, when its version is no longer the newest, is discarded;
+//   - k_t promises the largest gain a second (protocols/dbw_policy.h); while an estimate is missing it is everybody.
+//
+// Push and wait: no gradient is interrupted. A worker computes, pushes, and gets the newest weights: at once if it was
+// late, else with the update. One server: the estimates need whole gradients.
+#include <algorithm>
+#include <bit>
+
+#include "protocols/dbw_policy.h"
+#include "protocols/node.h"
+#include "protocols/shard.h"
+
+namespace hopbench {
+namespace {
+
+void compute(Node& self) {
+  const int server = self.servers().front();
+  Vec x = self.initial();
+  Iter version = 0;
+  for (Iter k = 0; self.running(k); ++k) {
+    self.enter(k);
+    const Gradient g = self.gradient(x, k);
+    self.send(server, kPush, version, share(g.values), {g.samples, std::bit_cast<std::int64_t>(double{g.loss})});
+    const Message weights = self.recv(is_from(kWeights, server), "weights from the server");
+    if (weights.words[1] == 0) self.lost(k, "came too late");
+    version = weights.iter;
+    self.operate(static_cast<double>(2 * x.size() * sizeof(float)), [&] { x = Vec::copy_of(weights.body); });
+    self.report(k + 1, x);
+  }
+}
+
+class Server {
+ public:
+  Server(Node& self, int window) : self_(self), shard_(self), landscape_(window), wait_for_(self.worker_count()) {}
+
+  void run() {
+    arrivals_.published(0, self_.now(), wait_for_);
+    for (Iter t = 0;; ++t) {
+      const std::vector<Message> fresh = gather(t);
+      if (fresh.empty()) return;  // everybody has left
+      const Vec mean = shard_.apply_mean(t, fresh);
+      landscape_.add(seen_in(fresh, mean, t));
+      arrivals_.published(t + 1, self_.now(), static_cast<int>(fresh.size()));
+      wait_for_ = best(t + 1, static_cast<int>(fresh.size()));
+      for (const Message& push : fresh) shard_.answer(push.from, t + 1, {wait_for_, 1});
+    }
+  }
+
+ private:
+  /// The first k_t gradients of version t; fewer where nobody is left who could send one.
+  std::vector<Message> gather(Iter t) {
+    std::vector<Message> fresh;
+    const auto to_come = [&](int worker) {
+      return self_.present(worker) &&
+             std::none_of(fresh.begin(), fresh.end(), [&](const Message& push) { return push.from == worker; });
+    };
+    const auto& workers = self_.workers();
+    while (static_cast<int>(fresh.size()) < wait_for_) {
+      self_.until([&] { return self_.has(is(kPush)) || std::none_of(workers.begin(), workers.end(), to_come); },
+                  "gradients");
+      auto push = self_.take(is(kPush));
+      if (!push) break;
+      arrivals_.arrived(push->iter, self_.now());
+      if (push->iter < t) {
+        shard_.answer(push->from, t, {wait_for_, 0});
+      } else {
+        fresh.push_back(std::move(*push));
+      }
+    }
+    return fresh;
+  }
+
+  UpdateSeen seen_in(const std::vector<Message>& fresh, const Vec& mean, Iter t) {
+    UpdateSeen seen{.gradients = static_cast<int>(fresh.size()), .lr = shard_.learning_rate(t)};
+    self_.operate(static_cast<double>((fresh.size() + 1) * mean.size() * sizeof(float)), [&] {
+      seen.mean_norm2 = squared_norm(share(mean));
+      for (const Message& push : fresh) seen.sum_of_norms2 += squared_norm(push.body);
+    });
+    for (const Message& push : fresh) seen.loss += std::bit_cast<double>(push.words[1]) / seen.gradients;
+    return seen;
+  }
+
+  /// k_t, after an update with `made_of` gradients.
+  int best(Iter t, int made_of) const {
+    const auto& workers = self_.workers();
+    const auto there = std::count_if(workers.begin(), workers.end(), [&](int w) { return self_.present(w); });
+    const std::vector<double> times = arrivals_.expected(made_of, static_cast<int>(there));
+    const auto landscape = landscape_.now();
+    if (!landscape || times.empty()) return static_cast<int>(there);
+    return best_count(*landscape, shard_.learning_rate(t), times);
+  }
+
+  Node& self_;
+  Shard shard_;
+  LandscapeEstimate landscape_;
+  ArrivalTimes arrivals_;
+  int wait_for_;  // k_t
+};
+
+void dbw(Node& self, const KnobValues& knobs) {
+  if (!self.is_server()) return compute(self);
+  Server(self, knobs.integer("window")).run();
+}
+
+int one_server(const Setting&) { return 1; }
+
+std::vector<Edge> star(const Setting& setting) {
+  std::vector<Edge> edges;
+  for (int worker = 0; worker < setting.workers; ++worker) edges.emplace_back(worker, setting.workers);
+  return edges;
+}
+
+Control by_values(const KnobValues&) { return Control::kValues; }
+
+bool experimental(const KnobValues&) { return true; }  // the estimates are recalled with medium confidence
+
+}  // namespace
+
+const Protocol& dbw_protocol() {
+  static const Protocol protocol{
+      .name = "dbw",
+      .summary = "parameter server that waits for k gradients an update, with k chosen by gain a second",
+      .paper = "Xu, Neglia, Sebastianelli: Dynamic Backup Workers for Parallel Machine Learning, arXiv 2004.14696",
+      .knobs = {{"window", 5, 1, 1000, {}, "updates that the gradient's norm and variance are estimated from", "ours"}},
+      .body = dbw,
+      .extra_ranks = one_server,
+      .links = star,
+      .control = by_values,
+      .source = Source::kMemory,
+      .reading = "dbw/push and wait",
+      .experimental = experimental};
+  return protocol;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,29 @@
+// How much a worker's gradient changes from one iteration to the next, as SelSync measures it (protocols/selsync.cpp).
+#pragma once
+
+#include <cstddef>
+#include <deque>
+
+namespace hopbench {
+
+/// |E_k - E_(k-1)| / E_(k-1), where E_k is the exponentially weighted average of the last `window` squared norms:
+/// weights (1 - factor)^age, scaled to sum to 1.
+class GradientChange {
+ public:
+  GradientChange(int window, double factor) : window_(static_cast<std::size_t>(window)), factor_(factor) {}
+
+  /// After the next gradient, of this squared norm. 0 for the first, and where both averages are 0.
+  double next(double squared_norm);
+  /// E_k; 0 before the first.
+  double smoothed() const { return smoothed_; }
+
+ private:
+  double average() const;
+
+  std::size_t window_;
+  double factor_;
+  std::deque<double> norms_;  // newest first
+  double smoothed_ = 0;
+};
+
+}  // namespace hopbench

@@ -1,0 +1,57 @@
+// Hierarchical all-reduce. Jia et al.: "Highly Scalable Deep Learning Training System with Mixed-Precision: Training
+// ImageNet in Four Minutes", 2018: within a group, between the groups' masters, within the group again.
+#include "protocols/hierarchical.h"
+
+#include "protocols/collectives.h"
+
+namespace hopbench {
+namespace {
+
+Group leaders_of(const Division& hosts) {
+  Group leaders;
+  for (const Group& host : hosts) leaders.push_back(host.front());
+  return leaders;
+}
+
+double bytes(const Payload& x, std::size_t times) { return static_cast<double>(times * x.size() * sizeof(float)); }
+
+}  // namespace
+
+void hierarchical_mean(Node& self, const Division& hosts, Iter k, const Payload& mine, Vec& result, std::size_t offset,
+                       const char* why) {
+  const Group& here = hosts[group_of(hosts, self.rank)];
+  const int leader = here.front();
+  if (self.rank != leader) {
+    self.send(leader, kPush, k, mine);
+    const Payload mean = self.recv(is_from(kBroadcast, leader, k), why).body;
+    self.operate(bytes(mean, 2), [&] { result.assign(offset, mean); });
+    return;
+  }
+
+  std::vector<Payload> terms = {mine};
+  for (const int member : here) {
+    if (member != leader) terms.push_back(self.recv(is_from(kPush, member, k), why).body);
+  }
+  // Scaled so that the mean over the leaders is the mean over all workers, however many a host has.
+  std::size_t n = 0;
+  for (const Group& host : hosts) n += host.size();
+  const std::vector<float> weights(terms.size(), static_cast<float>(hosts.size()) / static_cast<float>(n));
+  Vec sum, mean = Vec::uninitialised(mine.size(), mine.space());
+  self.operate(bytes(mine, terms.size() + 1), [&] { sum = weighted_sum(terms, weights); });
+
+  ring_mean(self, leaders_of(hosts), k, share(sum), mean, 0, why);
+  for (const int member : here) {
+    if (member != leader) self.send(member, kBroadcast, k, share(mean));
+  }
+  self.operate(bytes(mine, 2), [&] { result.assign(offset, share(mean)); });
+}
+
+std::vector<Edge> hierarchical_links(const Division& hosts) {
+  std::vector<Edge> edges = ring_links(leaders_of(hosts));
+  for (const Group& host : hosts) {
+    for (const Edge& edge : star_links(host.front(), host)) edges.push_back(edge);
+  }
+  return edges;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,70 @@
+#include "protocols/hop_settings.h"
+
+namespace hopbench {
+namespace {
+
+constexpr const char* kFresh =
+    "s: iteration k takes each neighbour's newest update, of k - s at least; 0: the standard receive";
+constexpr const char* kJump =
+    "longest jump of a worker that is behind; 0, 1: no skipping; on an undirected graph none is longer than max_ig";
+constexpr const char* kTrigger = "iterations behind every out-neighbour from which on a worker jumps";
+constexpr const char* kCheck = "an update is not sent to a neighbour that can no longer use it, as far as tokens tell";
+constexpr const char* kForm = "parallel: the gradient overlaps the exchange; serial: step, then exchange";
+constexpr const char* kControl =
+    "queues: no tokens, the update queues alone bound the gap, with backup nothing does; notify_ack: one update an "
+    "edge";
+
+std::string refuse_skipping(const HopSettings& set) {
+  if (set.max_ig == 0) return "skipping counts tokens: it needs gap_control = 'tokens'";
+  if (set.backup == 0 && set.staleness < set.max_jump)
+    return "skipping needs neighbours that tolerate missing updates: set backup to 1 or more, or staleness to max_jump";
+  return "";
+}
+
+}  // namespace
+
+HopSettings::HopSettings(const KnobValues& knobs)
+    : max_ig(knobs.text("gap_control") == "tokens" ? knobs.integer("max_ig") : 0),
+      backup(knobs.integer("backup")),
+      staleness(knobs.integer("staleness")),
+      max_jump(knobs.integer("max_jump")),
+      skip_trigger(knobs.integer("skip_trigger")),
+      parallel(knobs.text("form") == "parallel"),
+      keep_self(knobs.flag("skip_keep_self")),
+      check_receiver(knobs.flag("check_receiver")),
+      acknowledges(knobs.text("gap_control") == "notify_ack") {}
+
+std::vector<Knob> hop_knobs() {
+  return {
+      {"max_ig", 5, 1, 1000, {}, "tokens a queue holds at the start: the most iterations ahead of a neighbour", "ours"},
+      {"backup", 0, 0, 1000, {}, "in-neighbours (N_buw) whose update an iteration may do without", "memory M"},
+      {"staleness", 0, 0, 1000, {}, kFresh, "memory L"},
+      {"max_jump", 0, 0, 1000, {}, kJump, "memory M"},
+      {"skip_trigger", 2, 1, 1000, {}, kTrigger, "memory H"},
+      {"skip_keep_self", false, 0, 0, {}, "after a jump a worker's own model counts as one more share", "ours"},
+      {"check_receiver", false, 0, 0, {}, kCheck, "memory L"},
+      {"form", "parallel", 0, 0, {"parallel", "serial"}, kForm, "memory H"},
+      {"gap_control", "tokens", 0, 0, {"tokens", "queues", "notify_ack"}, kControl, "memory H"},
+  };
+}
+
+std::string hop_refuses(const Setting& setting) {
+  const HopSettings set(setting.knobs);
+  if (!setting.graph.strongly_connected())
+    return "topology '" + setting.graph.name() + "' is not strongly connected: some worker never hears of the others";
+  if (set.backup > 0 && set.staleness > 0)
+    return "backup and staleness together have no known rule: set one of them to 0";
+  if (set.backup + set.staleness > 0 && set.acknowledges)
+    return "notify_ack with backup or staleness: a slow receiver would block its senders: take tokens";
+  if (set.check_receiver && set.max_ig == 0)
+    return "check_receiver asks the tokens how far a receiver is: it needs gap_control = 'tokens'";
+  for (int r = 0; r < setting.workers; ++r) {
+    const int updates = int(setting.graph.in(r).size()) + 1;  // |N_in|, its own included
+    if (set.backup >= updates)
+      return "backup = " + std::to_string(set.backup) + " leaves nothing of the " + std::to_string(updates) +
+             " updates that worker " + std::to_string(r) + " averages: take less";
+  }
+  return set.skips() ? refuse_skipping(set) : "";
+}
+
+}  // namespace hopbench

@@ -1,0 +1,26 @@
+// What can be set of Hop, what its settings mean, and which of them have no rule (protocols/hop.cpp).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "protocols/protocol.h"
+
+namespace hopbench {
+
+/// The knobs of a run, read once.
+struct HopSettings {
+  explicit HopSettings(const KnobValues& knobs);
+
+  int max_ig;  // 0: there are no token queues
+  int backup, staleness, max_jump, skip_trigger;
+  bool parallel, keep_self, check_receiver, acknowledges;
+
+  bool skips() const { return max_jump > 1; }
+};
+
+std::vector<Knob> hop_knobs();
+/// Why a setting has no rule; empty if it has one.
+std::string hop_refuses(const Setting& setting);
+
+}  // namespace hopbench

@@ -1,0 +1,37 @@
+#include "protocols/ps_clock.h"
+
+#include <algorithm>
+
+namespace hopbench {
+
+void serve(Node& self, Shard& shard, const LeastPushed& least) {
+  const bool decides = self.rank == self.servers().front();
+  struct Held {  // an answer to worker's push of iteration k; it may leave once everybody has pushed `least`
+    int worker;
+    Iter k, least;
+  };
+  std::vector<Held> held;
+  const auto due = [&](const Held& h) { return shard.pushed(h.worker) > h.k && shard.least_pushed() >= h.least; };
+  for (;;) {
+    self.until(
+        [&] { return self.has(is(kPush)) || self.has(is(kClock)) || std::any_of(held.begin(), held.end(), due); },
+        "a gradient");
+    if (const auto push = self.take(is(kPush))) {
+      const Time when = self.now();
+      shard.apply(*push);
+      if (decides) held.push_back({push->from, push->iter, least(*push, when)});
+    }
+    if (const auto decision = self.take(is(kClock)))
+      held.push_back({int(decision->words[0]), decision->iter, decision->words[1]});
+    for (const Held& h : held) {
+      if (!due(h)) continue;
+      for (int server : self.servers()) {
+        if (decides && server != self.rank) self.send(server, kClock, h.k, {}, {h.worker, h.least});
+      }
+      shard.answer(h.worker, h.k);
+    }
+    std::erase_if(held, due);
+  }
+}
+
+}  // namespace hopbench

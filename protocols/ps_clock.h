@@ -1,0 +1,20 @@
+// When an asynchronous parameter server with a bound answers (protocols/parameter_server.cpp, protocols/dssp.cpp).
+#pragma once
+
+#include <functional>
+
+#include "protocols/node.h"
+#include "protocols/shard.h"
+
+namespace hopbench {
+
+/// The rule: how many gradients everybody must have pushed before `push`, which has just been applied, is answered.
+/// 0: at once. `when`: the instant it was taken.
+using LeastPushed = std::function<Iter(const Message& push, Time when)>;
+
+/// A server, for ever: applies each push on arrival and holds the answer until `least` allows it. Workers that have
+/// left are not waited for. All servers have one clock: the first alone asks `least`, for its own counts; the others
+/// hold their answer until its decision is there, and until they have themselves applied what the decision rests on.
+void serve(Node& self, Shard& shard, const LeastPushed& least);
+
+}  // namespace hopbench

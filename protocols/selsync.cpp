@@ -1,0 +1,93 @@
+// SelSync: workers train locally and average their models only when somebody's gradient has changed enough.
+// Tyagi, Swany: "Accelerating Distributed ML Training via Selective Synchronization", CLUSTER 2023.
+//
+// One rule is enforced here: an iteration ends with the average of all workers' parameters if one of them raised its
+// flag in it, and with everybody's own local step otherwise. A worker raises its flag when its gradient's smoothed
+// squared norm changed by `delta` or more; in the first `window` iterations always. Everybody has everybody's flag of
+// iteration k before k ends: so all decide alike, and nobody is more than one iteration ahead.
+#include <algorithm>
+
+#include "protocols/collectives.h"
+#include "protocols/gradient_change.h"
+#include "protocols/node.h"
+
+namespace hopbench {
+namespace {
+
+/// The weight of the newest norm in the average: N / 100 in the paper.
+double smoothing_factor(const Node& self, const KnobValues& knobs) {
+  const double given = knobs.real("smoothing");
+  return given > 0 ? given : std::min(1.0, self.worker_count() / 100.0);
+}
+
+/// Tells all others this worker's flag of iteration k. Returns whether anybody raised one.
+bool any_flag(Node& self, const std::vector<int>& others, Iter k, bool mine) {
+  for (const int peer : others) self.send(peer, kRequest, k, {}, {mine ? 1 : 0});
+  const auto flags = self.gather(others, static_cast<int>(others.size()), is(kRequest, k), "flags of all workers");
+  return mine || std::any_of(flags.begin(), flags.end(), [](const Message& flag) { return flag.words[0] != 0; });
+}
+
+void selsync(Node& self, const KnobValues& knobs) {
+  const double delta = knobs.real("delta");
+  const int window = knobs.integer("window");
+  std::vector<int> others = self.workers();
+  std::erase(others, self.rank);
+  GradientChange gradient_change(window, smoothing_factor(self, knobs));
+  Vec x = self.initial();
+  Optimizer optimizer = self.optimizer(x.size());
+
+  for (Iter k = 0; self.running(k); ++k) {
+    self.enter(k);
+    const Gradient g = self.gradient(x, k);
+    double change = 0;
+    self.operate(static_cast<double>(x.size() * sizeof(float)),
+                 [&] { change = gradient_change.next(squared_norm(share(g.values))); });
+    optimizer.step(x, share(g.values), k);
+    self.applied(self.rank, k);
+
+    const bool unlike = !(change < delta);  // what is not a number raises the flag, too
+    if (any_flag(self, others, k, k < window || unlike)) {
+      Vec mean = Vec::uninitialised(x.size(), x.space());
+      ring_mean(self, self.workers(), k, share(x), mean, 0, "parameters of the other workers");
+      x = std::move(mean);
+    }
+    self.report(k + 1, x);
+  }
+}
+
+std::vector<Edge> all_pairs(const Setting& setting) {
+  std::vector<Edge> edges;
+  for (int a = 0; a < setting.workers; ++a) {
+    for (int b = a + 1; b < setting.workers; ++b) edges.emplace_back(a, b);
+  }
+  return edges;
+}
+
+// With delta = 0 every iteration is synchronised, whatever the gradients are.
+Control control(const KnobValues& knobs) {
+  return knobs.real("delta") > 0 ? Control::kLockstepByValues : Control::kLockstep;
+}
+
+std::vector<Knob> all_knobs() {
+  return {{"delta", 0.3, 0, 1e9, {}, "change of the gradient from which on a worker raises its flag; 0: BSP", "paper"},
+          {"window", 25, 1, 100000, {}, "norms that are averaged; so many first iterations are synchronised", "paper"},
+          {"smoothing", 0.0, 0, 1, {}, "weight of the newest norm in their average; 0: workers / 100", "paper"}};
+}
+
+}  // namespace
+
+const Protocol& selsync_protocol() {
+  static const Protocol protocol{
+      .name = "selsync",
+      .summary = "local SGD that averages all models when some worker's gradient has changed enough",
+      .paper = "Tyagi, Swany: Accelerating Distributed ML Training via Selective Synchronization, CLUSTER 2023",
+      .knobs = all_knobs(),
+      .body = selsync,
+      .links = all_pairs,
+      .control = control,
+      .source = Source::kFullText,
+      .reading = "selsync/norms smoothed, ring"};
+  return protocol;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,40 @@
+// What protocols over parameter servers share (protocols/parameter_server.cpp and others): a worker's and a server's
+// side of an iteration, and which ranks there are. What a server keeps is in protocols/shard.h.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "protocols/node.h"
+
+namespace hopbench {
+
+/// A worker's gradient of iteration k, to each server its slice; `words` go with every slice.
+void push_gradient(Node& self, Iter k, const Vec& g, Words words = {});
+/// Waits for all servers' answers to that push: the new weights, of the size and in the space of `like`. `said`, if
+/// given, becomes the first server's words.
+Vec pull_weights(Node& self, Iter k, const Vec& like, Words* said = nullptr);
+
+/// What a worker says with its push of iteration k, and what it makes of the first server's words in the answer. Either
+/// may be empty.
+struct Talk {
+  std::function<Words(Iter k)> say = {};
+  std::function<void(Iter k, const Words& words)> hear = {};
+};
+
+/// A worker's whole run: it pushes the gradient of iteration k and goes on when all new weights are there. When that
+/// is, and what is in them, is the servers' rule.
+void work(Node& self, const Talk& talk = {});
+
+/// A server's whole run under BSP: once all workers' gradients of an iteration are here, one step with their mean, and
+/// the answers. `by_samples`: the first word of a push is the weight of its gradient in the mean; else all weigh the
+/// same.
+void serve_bsp(Node& self, bool by_samples = false);
+
+/// The knob `servers`, how many ranks it asks for, and their links: all workers to all servers, and the first server,
+/// which decides, to the others.
+Knob servers_knob();
+int server_count(const Setting& setting);
+std::vector<Edge> server_links(const Setting& setting);
+
+}  // namespace hopbench

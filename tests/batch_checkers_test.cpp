@@ -1,0 +1,126 @@
+// The checkers of protocols whose batches differ: each is shown a stream that keeps its invariant and ones that break
+// it.
+#include <gtest/gtest.h>
+
+#include "tests/checkers/checkers.h"
+
+namespace hopbench::checkers {
+namespace {
+
+CheckedRun balanced(int workers) {
+  CheckedRun run{.protocol = "lb_bsp", .workers = workers};
+  run.knobs["warmup_steps"] = std::int64_t{2};
+  run.knobs["memory_limit"] = 1.5;
+  run.knobs["window"] = std::int64_t{2};
+  run.knobs["step"] = 0.25;
+  return run;
+}
+
+/// Everything returns the stream itself, so that a case reads as one chain of events.
+class Stream {
+ public:
+  explicit Stream(CheckerPtr checker) : checker_(std::move(checker)) {}
+
+  Stream& gradient(int rank, Iter k, std::int64_t samples) {
+    checker_->on({.rank = rank, .what = EventKind::kGradient, .iter = k, .count = samples});
+    return *this;
+  }
+  /// All workers' gradients of an iteration.
+  Stream& computed(Iter k, const std::vector<std::int64_t>& batches) {
+    for (std::size_t i = 0; i < batches.size(); ++i) gradient(int(i), k, batches[i]);
+    return *this;
+  }
+  Stream& reduced(int rank, Iter k, std::vector<int> who, std::vector<Iter> tags, std::vector<float> weights) {
+    checker_->on({.rank = rank,
+                  .what = EventKind::kReduced,
+                  .iter = k,
+                  .senders = std::move(who),
+                  .tags = std::move(tags),
+                  .weights = std::move(weights)});
+    return *this;
+  }
+  bool ok() {
+    checker_->finish();
+    return checker_->ok();
+  }
+  std::int64_t looked() const { return checker_->looked(); }
+
+ private:
+  CheckerPtr checker_;
+};
+
+TEST(BatchSum, StaysWhatItIsInTheFirstIteration) {
+  const auto begun = [] {
+    Stream stream(batch_sum(balanced(2)));
+    stream.computed(0, {8, 8}).computed(1, {8, 8});
+    return stream;
+  };
+  Stream good = begun();
+  EXPECT_TRUE(good.computed(2, {12, 4}).ok());
+  EXPECT_EQ(good.looked(), 3);
+  EXPECT_FALSE(begun().computed(2, {12, 3}).ok());
+  EXPECT_FALSE(begun().computed(2, {13, 3}).ok()) << "the memory limit is 12";
+  EXPECT_FALSE(begun().computed(2, {12, 5}).ok());
+  EXPECT_FALSE(begun().computed(2, {8, 8}).computed(3, {16, 0}).ok());
+  EXPECT_FALSE(begun().gradient(0, 2, 8).gradient(0, 2, 8).gradient(1, 2, 8).ok()) << "two of one worker";
+  EXPECT_FALSE(begun().gradient(0, 2, 8).ok()) << "none of the other";
+  EXPECT_FALSE(Stream(batch_sum(balanced(2))).computed(0, {8, 8}).computed(1, {9, 7}).ok()) << "still the warm-up";
+}
+
+TEST(BatchSum, KnowsTheBoundsOfDynamicBatching) {
+  CheckedRun run{.protocol = "dynamic_batching", .workers = 2};
+  run.knobs["min_batch"] = 0.5;
+  run.knobs["max_batch"] = 2.0;
+  const auto begun = [&] {
+    Stream stream(batch_sum(run));
+    stream.computed(0, {8, 8});
+    return stream;
+  };
+  EXPECT_TRUE(begun().computed(1, {12, 4}).ok());
+  EXPECT_FALSE(begun().computed(1, {13, 3}).ok());
+}
+
+TEST(BatchWeights, AreTheSharesOfTheSamples) {
+  CheckedRun run = balanced(2);
+  run.servers = 1;
+  const auto begun = [&](Iter k) {
+    Stream stream(batch_weights(run));
+    stream.computed(k, {12, 4});
+    return stream;
+  };
+  EXPECT_TRUE(begun(0).reduced(2, 0, {0, 1}, {0, 0}, {0.75f, 0.25f}).ok());
+  EXPECT_FALSE(begun(0).reduced(2, 0, {0, 1}, {0, 0}, {0.5f, 0.5f}).ok());
+  EXPECT_FALSE(begun(0).reduced(2, 0, {0}, {0}, {0.75f}).ok()) << "one is missing";
+  EXPECT_FALSE(begun(1).reduced(2, 1, {0, 1}, {1, 0}, {0.75f, 0.25f}).ok()) << "one is old";
+}
+
+TEST(PairMoves, AreOneAWindowBetweenTwoWorkers) {
+  const auto begun = [] {
+    Stream stream(pair_moves(balanced(3)));
+    stream.computed(0, {8, 8, 8}).computed(1, {8, 8, 8});
+    return stream;
+  };
+  EXPECT_TRUE(begun().computed(2, {10, 8, 6}).computed(3, {10, 8, 6}).computed(4, {9, 8, 7}).ok());
+  EXPECT_FALSE(begun().computed(2, {10, 8, 6}).computed(3, {9, 8, 7}).ok()) << "within a window";
+  EXPECT_FALSE(begun().computed(2, {9, 9, 6}).ok()) << "among three";
+  EXPECT_FALSE(begun().computed(2, {11, 8, 5}).ok()) << "more than a step";
+  EXPECT_FALSE(begun().computed(2, {9, 8, 6}).ok()) << "some are lost";
+}
+
+TEST(MakeCheckers, ChoosesThoseOfBatches) {
+  const auto names = [](const CheckedRun& run) {
+    std::vector<std::string> all;
+    for (const CheckerPtr& checker : make_checkers(run)) all.push_back(checker->name());
+    return all;
+  };
+  using Names = std::vector<std::string>;
+  CheckedRun run = balanced(4);
+  EXPECT_EQ(names(run), (Names{"delivery", "enter_order", "lead_bound", "batch_sum"}));
+  run.knobs["form"] = std::string("gpu");
+  run.servers = 2;
+  EXPECT_EQ(names(run), (Names{"delivery", "enter_order", "push_applied", "lead_bound", "batch_sum", "pair_moves",
+                               "bsp_round", "batch_weights"}));
+}
+
+}  // namespace
+}  // namespace hopbench::checkers

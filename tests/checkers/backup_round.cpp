@@ -1,0 +1,88 @@
+// Backup workers: an update of a server is made of exactly n - b gradients, of a worker each, all computed with that
+// server's newest weights; no weights leave while it is only partly applied; and a gradient is left out only if it was
+// computed with older weights than those that answer it. Once workers have finished, as many as are left will do.
+#include <algorithm>
+#include <set>
+
+#include "tests/checkers/checkers.h"
+
+namespace hopbench::checkers {
+namespace {
+
+class BackupRound : public Checker {
+ public:
+  explicit BackupRound(const CheckedRun& run)
+      : Checker("backup_round"),
+        workers_(run.workers),
+        quorum_(run.workers - int(run.integer("backup"))),
+        live_(run.workers),
+        servers_(std::size_t(run.servers)) {
+    for (Server& server : servers_) server.answered_at.assign(std::size_t(workers_), 0);
+  }
+
+  void on(const Event& event) override {
+    if (event.rank < workers_) {
+      if (event.what == EventKind::kFinished) --live_;
+      return;
+    }
+    Server& server = servers_[std::size_t(event.rank - workers_)];
+    if (event.what == EventKind::kApplied) applied(event, server);
+    if (event.what == EventKind::kSend && event.kind == kWeightsKind) answered(event, server);
+  }
+
+  void finish() override {
+    for (std::size_t s = 0; s < servers_.size(); ++s) {
+      if (!servers_[s].open.empty()) fail(Time{}, workers_ + int(s), "its last update is incomplete");
+    }
+  }
+
+ private:
+  struct Server {
+    std::int64_t updates = 0;
+    std::vector<std::int64_t> answered_at;  // by worker: how many updates are in the weights it has
+    std::set<int> open, in;                 // applied to the update under way; to the last one, not answered yet
+  };
+
+  void applied(const Event& event, Server& server) {
+    look();
+    if (!server.in.empty()) fail(event.time, event.rank, "began an update before all of the last one were answered");
+    if (!server.open.insert(event.peer).second) {
+      fail(event.time, event.rank, "applied two gradients of rank " + std::to_string(event.peer) + " in one update");
+    }
+    const std::int64_t of = server.answered_at[std::size_t(event.peer)];
+    if (of != server.updates) {
+      fail(event.time, event.rank,
+           "applied a gradient of the weights of update " + std::to_string(of) + " to those of update " +
+               std::to_string(server.updates));
+    }
+  }
+
+  void answered(const Event& event, Server& server) {
+    if (!server.open.empty()) complete(event, server);
+    std::int64_t& of = server.answered_at[std::size_t(event.peer)];
+    if (server.in.erase(event.peer) == 0 && of == server.updates) {
+      fail(event.time, event.rank, "left out a gradient of rank " + std::to_string(event.peer) + " that was not late");
+    }
+    of = server.updates;
+  }
+
+  void complete(const Event& event, Server& server) {
+    const int size = int(server.open.size());
+    if (size > quorum_ || size < std::min(quorum_, live_)) {
+      fail(event.time, event.rank,
+           "made an update of " + std::to_string(size) + " gradients instead of " + std::to_string(quorum_));
+    }
+    ++server.updates;
+    server.in.swap(server.open);
+    server.open.clear();
+  }
+
+  int workers_, quorum_, live_;
+  std::vector<Server> servers_;
+};
+
+}  // namespace
+
+CheckerPtr backup_round(const CheckedRun& run) { return std::make_unique<BackupRound>(run); }
+
+}  // namespace hopbench::checkers

@@ -1,0 +1,125 @@
+// The hand traces of docs/readings/*.md are what happens: each table is compared with the event log of the cluster that
+// the page describes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "tests/cluster.h"
+
+namespace hopbench {
+namespace {
+
+using Row = std::vector<std::string>;  // ms, rank, event, with
+
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+/// The rows of the page's trace: | # | ms | rank | event | with | why |, numbered from 1.
+std::vector<Row> trace_of(const std::string& page) {
+  std::ifstream file(std::string(HB_SOURCE_DIR) + "/docs/readings/" + page);
+  EXPECT_TRUE(file.is_open()) << page;
+  std::vector<Row> rows;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("|")) inside = false;
+    if (line.starts_with("| # | ms | rank | event | with |")) {
+      inside = true;
+    } else if (inside && !line.starts_with("|---")) {
+      std::vector<std::string> cells;
+      std::istringstream cut(line.substr(1));
+      for (std::string cell; std::getline(cut, cell, '|');) cells.push_back(trimmed(cell));
+      EXPECT_EQ(cells.at(0), std::to_string(rows.size() + 1)) << page;
+      rows.push_back({cells.at(1), cells.at(2), cells.at(3), cells.at(4)});
+    }
+  }
+  return rows;
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+/// The events that traces have, in order; what a worker spent stands with the entry it was spent for.
+std::vector<Row> trace_of(const Cluster& cluster) {
+  std::vector<Row> rows;
+  std::map<int, std::vector<std::string>> spent;
+  const auto add = [&](const Event& event, const std::string& what, const std::string& with) {
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(event.time.time_since_epoch()).count();
+    rows.push_back({std::to_string(ms), std::to_string(event.rank), what, with});
+  };
+  for (const Event& event : cluster.events) {
+    const std::string k = std::to_string(event.iter), peer = std::to_string(event.peer);
+    if (event.what == EventKind::kSpend) {
+      spent[event.rank].push_back("spends " + std::to_string(event.count) + " of " + peer);
+    } else if (event.what == EventKind::kEnter) {
+      add(event, "enters " + k, joined(spent[event.rank]));
+      spent[event.rank].clear();
+    } else if (event.what == EventKind::kReduced) {
+      std::vector<std::string> terms;
+      for (std::size_t t = 0; t < event.senders.size(); ++t)
+        terms.push_back(std::to_string(event.senders[t]) + "@" + std::to_string(event.tags[t]));
+      add(event, "averages in " + k, joined(terms));
+    } else if (event.what == EventKind::kApplied && event.rank != event.peer) {
+      add(event, "applies " + k, "of " + peer);
+    }
+  }
+  return rows;
+}
+
+void expect_trace(const std::string& page, Cluster cluster, const std::string& protocol, const Knobs& knobs) {
+  cluster.instant_network = true;
+  cluster.keep_events = true;
+  cluster.run(protocol, knobs);
+  const std::vector<Row> written = trace_of(page);
+  std::vector<Row> happened = trace_of(cluster);
+  ASSERT_EQ(written.size(), 10u) << page;
+  ASSERT_GE(happened.size(), written.size());
+  happened.resize(written.size());
+  for (std::size_t i = 0; i < written.size(); ++i)
+    EXPECT_EQ(joined(happened[i]), joined(written[i])) << page << ", event " << i + 1;
+}
+
+TEST(Readings, HopTraceIsWhatHappens) {
+  const Knobs knobs = {{"backup", 1}, {"max_ig", 2}, {"max_jump", 2}, {"skip_trigger", 2}};
+  expect_trace("hop.md", {.nodes = 2, .slow = {{1, 4.0}}, .topology = "ring"}, "hop", knobs);
+}
+
+TEST(Readings, DPsgdTraceIsWhatHappens) {
+  expect_trace("dpsgd.md", {.nodes = 3, .slow = {{2, 2.0}}, .topology = "ring"}, "dpsgd", {});
+}
+
+TEST(Readings, AllReduceTraceIsWhatHappens) {
+  expect_trace("allreduce.md", {.nodes = 2, .slow = {{1, 2.0}}}, "allreduce", {});
+}
+
+TEST(Readings, ParameterServerTraceIsWhatHappens) {
+  expect_trace("ps.md", {.nodes = 2, .slow = {{1, 4.0}}}, "ps_ssp", {{"staleness", 1}, {"servers", 1}});
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(std::string(HB_SOURCE_DIR) + "/" + path);
+  EXPECT_TRUE(file.is_open()) << path;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(Readings, EveryDecisionOfHopHasItsTest) {
+  const std::string page = text_of("docs/readings/hop.md");
+  const std::string tests = text_of("tests/hop_decisions_test.cpp") + text_of("tests/hop_jumps_test.cpp");
+  for (int i = 1; i <= 14; ++i) {
+    const std::string decision = "H" + std::to_string(i);
+    EXPECT_NE(page.find("* **" + decision + "** "), std::string::npos) << decision;
+    EXPECT_NE(page.find("`" + decision + "_"), std::string::npos) << decision;
+    EXPECT_NE(tests.find("TEST(HopDecision, " + decision + "_"), std::string::npos) << decision;
+  }
+}
+
+}  // namespace
+}  // namespace hopbench
