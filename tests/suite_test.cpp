@@ -343,7 +343,7 @@ TEST(Notes, SayWhatAReaderMustKnow) {
   EXPECT_FALSE(has(parse(with(text, "schema = 1", "schema = 1\ntuned = true")), "untuned: "));
   EXPECT_FALSE(has(parse(kSuite), "untuned: ")) << "rates do not depend on the learning rate";
   EXPECT_FALSE(has(parse(text), "experimental: "));
-  EXPECT_TRUE(has(parse(text, sets({"protocol.hop a.max_jump=3"})), "experimental: hop a "));
+  EXPECT_TRUE(has(parse(text, sets({"protocol.hop a.max_jump=3"})), "experimental: a rule of hop a "));
   EXPECT_TRUE(has(parse(text), "no intervals: "));
   EXPECT_FALSE(has(parse(text, sets({"repeats=3"})), "no intervals: "));
   EXPECT_FALSE(has(parse(text), "no homogeneous control"));
