@@ -15,7 +15,6 @@
 namespace hopbench {
 namespace {
 
-
 constexpr Duration kLongWait = std::chrono::hours(1);
 constexpr Duration kNap = std::chrono::milliseconds(100);  // the longest sleep in which an early end goes unnoticed
 
