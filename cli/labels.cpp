@@ -77,7 +77,7 @@ TrialLabels labels_of(const TrialSpec& spec) {
   labels.hosts = static_cast<int>(std::set<int>(plan.host_of.begin(), plan.host_of.end()).size());
   labels.batch = spec.workload.batch;
   labels.place = spec.place;
-  labels.cost_s = spec.pace || spec.transport == "sim" ? to_seconds(spec.costs.gradient) : 0;
+  labels.cost_s = spec.pace || spec.transport == "sim" ? double(spec.costs.gradient.count()) / 1e9 : 0;
   labels.seed = spec.seed;
   labels.repeat = spec.repeat;
   labels.order = spec.order;
