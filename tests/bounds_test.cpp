@@ -1,0 +1,43 @@
+// The bound rows of a table against a protocol that reaches them.
+#include <gtest/gtest.h>
+
+#include "suites/execute.h"
+#include "suites/suite.h"
+
+namespace hopbench {
+namespace {
+
+constexpr const char* kSuite = R"(schema = 1
+name = "bounds"
+[run]
+world_size = 4
+iterations = 60
+repeats = 20
+[model]
+name = "quadratic"
+[compute]
+backend = "reference"
+pace = "5ms"
+[transport]
+name = "sim"
+[network]
+instant = true
+[[protocol]]
+name = "ps_asp"
+[[scenario]]
+name = "random"
+compute = [{ kind = "bernoulli", probability = "1/n", factor = 6.0 }]
+)";
+
+// ASP over an instant network waits for nobody: what it does is the schedule itself, in the same window.
+TEST(Bounds, IdealIsTheRateOfWhoNeverWaits) {
+  const Suite suite = parse_suite(kSuite, "bounds.toml", {});
+  EXPECT_EQ(suite.trials.size(), 20u);
+  for (const TrialSpec& spec : suite.trials) {
+    const TrialRecord record = simulate_trial(spec);
+    EXPECT_NEAR(record.samples_per_s / record.ideal_samples_per_s, 1.0, 1e-6) << spec.id();
+  }
+}
+
+}  // namespace
+}  // namespace hopbench
