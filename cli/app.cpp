@@ -27,9 +27,10 @@ Examples:
   hopbench run suites/cnn_hetero.toml --set 'transport.name="sim"'
   hopbench list protocols -v                              protocols, their papers and knobs
   hopbench validate my.toml                               every mistake of a suite at once
+  ci/hopbench --protocols DIR run my.toml                 with the protocols of a folder of yours built in
 
-Exit codes: 0 ok, 2 usage or suite, 3 some trials failed, 6 environment or backend missing, 130/143 interrupted.
-Every flag of run can also be set in the environment: HOPBENCH_PROFILE=quick is --profile quick.)";
+Exit codes: 0 ok, 2 usage, suite or data file, 3 some trials failed, 6 environment or backend missing, 130/143
+interrupted. Every flag of run can also be set in the environment: HOPBENCH_PROFILE=quick is --profile quick.)";
 
 constexpr const char* kRunExamples = R"(
 Examples:
@@ -221,9 +222,13 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
   return static_cast<int>(ExitCode::kUsage);
 }
 
+Error broken_stdout() { return environment_error("cannot write to standard output: is it closed, or the disk full?"); }
+
 int run_guarded(const std::function<int()>& command) {
   try {
-    return command();
+    const int code = command();
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw broken_stdout();
+    return code;
   } catch (const SuiteError& error) {
     std::fprintf(stderr, "%s\n", error.what());  // a line each, with file, line and column in front
     return static_cast<int>(ExitCode::kUsage);
@@ -235,6 +240,10 @@ int run_guarded(const std::function<int()>& command) {
     std::fprintf(stderr, "hopbench: out of memory: use fewer ranks or a smaller batch\n");
     return static_cast<int>(ExitCode::kEnvironment);
   } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) {  // fmt::print says so in its own words
+      std::fprintf(stderr, "hopbench: %s\n", broken_stdout().what());
+      return static_cast<int>(ExitCode::kEnvironment);
+    }
     std::fprintf(stderr, "hopbench: internal error: %s\n", error.what());
     return static_cast<int>(ExitCode::kTrialsFailed);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -19,6 +20,7 @@
 #include "models/datasets/content.h"
 #include "results/context.h"
 #include "results/run_folder.h"
+#include "results/steady.h"
 #include "suites/execute.h"
 
 namespace hopbench {
@@ -77,7 +79,9 @@ class Run {
         job_(std::move(job)),
         folder_(options.resume.empty()
                     ? RunFolder::create(job_.folder, job_.suite.resolved, context_json(options.command_line))
-                    : RunFolder::open(job_.folder)) {}
+                    : RunFolder::open(job_.folder)) {
+    folder_.claim();
+  }
 
   int execute(Outputs& outputs) {
     tell(context_text());
@@ -123,6 +127,17 @@ class Run {
     }
   }
 
+  // --force: what is kept is no measurement of the suite as it is now, and its rows say so.
+  void mark_kept() {
+    std::map<std::string, std::string> hashes;
+    for (const TrialSpec& spec : job_.suite.trials) hashes[spec.id()] = spec.hash();
+    const auto other = [&](const TrialRow& row) {
+      const auto now = hashes.find(row.record.id);
+      return now == hashes.end() || now->second != row.record.hash;
+    };
+    folder_.warn_if(other, "kept by --force: its settings are not those of the suite now, or could not be compared");
+  }
+
   Error changed(const std::string& what) const {
     return usage_error(fmt::format("{}: {} has changed: start a new run, or --force to keep the rows that there are",
                                    folder_.path(), what));
@@ -135,6 +150,7 @@ class Run {
       if (!done(spec)) left.push_back(&spec);
     }
     folder_.drop_if([&](const TrialRow& row) { return stale(row); });
+    if (options_.force) mark_kept();
     if (left.size() < job_.suite.trials.size()) {
       tell(fmt::format("{} of {} trials are done already\n", job_.suite.trials.size() - left.size(),
                        job_.suite.trials.size()));
@@ -146,7 +162,19 @@ class Run {
     }
   }
 
+  // A trial that the machine disturbed is measured again by a rule that was there before, blind to its outcome.
   void run_trial(const TrialSpec& spec, Progress& progress) {
+    TrialRow row = measure(spec, progress);
+    for (int again = 0; again < spec.remeasure && disturbed(row.record); ++again) {
+      if (count_interrupts().load() > 0) break;
+      progress.again();
+      row = measure(spec, progress);
+      row.record.warnings.emplace_back("measured again: the machine disturbed it before");
+    }
+    folder_.add(std::move(row));
+  }
+
+  TrialRow measure(const TrialSpec& spec, Progress& progress) {
     progress.begin(spec);
     ExecuteOptions execute_with;
     execute_with.interrupts = &count_interrupts();
@@ -154,7 +182,7 @@ class Run {
     if (options_.events) execute_with.event_log = folder_.event_log(spec.id());
     TrialRow row{labels_of(spec), execute_trial(spec, execute_with)};
     progress.end(spec, row.record);
-    folder_.add(std::move(row));
+    return row;
   }
 
   int conclude(Outputs& outputs) {
@@ -268,9 +296,13 @@ int command_run(const RunOptions& options) {
   check_jobs(options, jobs);
   int worst = 0;
   Outputs outputs(options);
-  for (Job& job : jobs) {
-    worst = std::max(worst, Run(options, std::move(job)).execute(outputs));
-    if (interrupted_exit_code() != 0) break;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    worst = std::max(worst, Run(options, std::move(jobs[j])).execute(outputs));
+    if (interrupted_exit_code() == 0) continue;
+    for (std::size_t left = j + 1; left < jobs.size(); ++left) {
+      tell(fmt::format("not begun: suite '{}': run it anew\n", jobs[left].suite.name));
+    }
+    break;
   }
   outputs.write();
   return worst;

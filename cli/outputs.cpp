@@ -49,6 +49,10 @@ bool to_stdout(const std::optional<std::string>& where) { return where && *where
 }  // namespace
 
 void check_outputs(const RunOptions& options) {
+  if (to_stdout(options.json) + to_stdout(options.csv) + to_stdout(options.markdown) > 1) {
+    throw usage_error(
+        "of --json, --csv and --markdown only one fits standard output: give the others a file, --csv=FILE");
+  }
   for (const auto& [flag, where] : {std::pair{"--json", options.json}, std::pair{"--csv", options.csv},
                                     std::pair{"--markdown", options.markdown}}) {
     if (!where || *where == "-") continue;
@@ -78,13 +82,19 @@ void Outputs::add(const Suite& suite, const RunFolder& folder) {
   rows_.insert(rows_.end(), folder.rows().begin(), folder.rows().end());
   if (context_.empty()) context_ = folder.context_json();
   // A machine-readable form on standard output stands there alone.
-  if (!to_stdout(options_.json) && !to_stdout(options_.csv) && !to_stdout(options_.markdown)) put("-", text);
+  if (to_stdout(options_.json) || to_stdout(options_.csv) || to_stdout(options_.markdown) || broken_) return;
+  try {
+    put("-", text);
+  } catch (const Error& error) {
+    broken_ = error;  // said at the end: the suites that are left run all the same
+  }
 }
 
 void Outputs::write() const {
   put(options_.json, run_to_json(rows_, context_));
   put(options_.csv, trials_csv(rows_));
   put(options_.markdown, markdown_);
+  if (broken_) throw *broken_;
 }
 
 void check_free(const std::string& folder) {

@@ -1,6 +1,7 @@
 // Where a run's results go: the tables on standard output, or what --json, --csv and --markdown ask for.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,14 +17,16 @@ void check_outputs(const RunOptions& options);
 class Outputs {
  public:
   explicit Outputs(const RunOptions& options) : options_(options) {}
-  /// Writes the folder's summary.md, prints its tables.
+  /// Writes the folder's summary.md, prints its tables. A standard output that takes nothing is an error of write().
   void add(const Suite& suite, const RunFolder& folder);
+  /// Error(kEnvironment) if something could not be written.
   void write() const;
 
  private:
   const RunOptions& options_;
   std::vector<TrialRow> rows_;
   std::string context_, markdown_;
+  std::optional<Error> broken_;
 };
 
 /// Error(kUsage) if there is a run in it.

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 #include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <map>
 #include <set>
@@ -22,10 +25,22 @@ void check_transport(const std::string& name) {
   }
 }
 
-void check_interface(const std::string& name) {
-  if (name.empty() || if_nametoindex(name.c_str()) != 0) return;
-  throw environment_error(
-      fmt::format("there is no network interface '{}' (transport.interface): name one that `ip link` lists", name));
+// Empty: the loopback interface.
+void check_interface(const std::string& asked) {
+  const std::string name = asked.empty() ? "lo" : asked;
+  ifreq request{};
+  name.copy(request.ifr_name, IFNAMSIZ - 1);
+  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const bool known = name.size() < IFNAMSIZ && fd >= 0 && ::ioctl(fd, SIOCGIFFLAGS, &request) == 0;
+  if (fd >= 0) ::close(fd);
+  if (!known) {
+    throw environment_error(
+        fmt::format("there is no network interface '{}' (transport.interface): name one that `ip link` lists", name));
+  }
+  if ((request.ifr_flags & IFF_UP) == 0) {
+    throw environment_error(
+        fmt::format("network interface '{0}' (transport.interface) is down: `ip link set {0} up` as root", name));
+  }
 }
 
 void check_backend(const std::string& name) {
@@ -44,7 +59,7 @@ void check_available(const std::vector<TrialSpec>& trials) {
   std::map<std::string, DatasetPair> data;
   for (const TrialSpec& spec : trials) {
     transports.insert(spec.transport);
-    if (spec.transport != "sim") interfaces.insert(spec.interface);
+    if (spec.transport == "gloo") interfaces.insert(spec.interface);
     backends.insert(spec.workload.backend);
     const WorkloadSpec& w = spec.workload;
     if (w.dataset.empty()) continue;

@@ -89,4 +89,9 @@ void Progress::end(const TrialSpec& spec, const TrialRecord& record) {
   say(line);
 }
 
+void Progress::again() {
+  --done_;
+  say("    the machine disturbed this trial: measured again, whatever comes out");
+}
+
 }  // namespace hopbench

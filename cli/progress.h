@@ -19,6 +19,8 @@ class Progress {
   void begin(const TrialSpec& spec);
   void tick(const Board& board, const TrialSpec& spec);
   void end(const TrialSpec& spec, const TrialRecord& record);
+  /// The trial that ended last is to run again.
+  void again();
   /// Other lines go through here, so that they don't mix with the live one.
   void say(const std::string& line);
 

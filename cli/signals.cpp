@@ -30,7 +30,9 @@ const std::atomic<int>& count_interrupts() {
   struct sigaction ignored {};
   ignored.sa_handler = SIG_IGN;
   sigemptyset(&ignored.sa_mask);
-  sigaction(SIGPIPE, &ignored, nullptr);  // a closed pipe is an error of that write, not the end of the run
+  // A closed pipe or a file that may not grow is an error of that write, not the end of the run.
+  sigaction(SIGPIPE, &ignored, nullptr);
+  sigaction(SIGXFSZ, &ignored, nullptr);
   return interrupts;
 }
 

@@ -108,7 +108,7 @@ std::optional<std::vector<int>> ReadyQueue::next_group() {
 
 std::vector<int> ReadyQueue::stranded() {
   if (workers_left() >= group_size_) return {};
-  const std::vector<int> alone(queue_.begin(), queue_.end());
+  std::vector<int> alone(queue_.begin(), queue_.end());
   queue_.clear();
   return alone;
 }

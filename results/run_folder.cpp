@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,8 +89,8 @@ std::string must_read(const std::string& path) {
   return *std::move(text);
 }
 
-/// The rows of trials.jsonl; cuts a torn last line off.
-std::vector<TrialRow> read_trials(const std::string& path) {
+/// The rows of trials.jsonl. A torn last line is no row: `whole` is what is in front of it.
+std::vector<TrialRow> read_trials(const std::string& path, std::size_t& whole) {
   const std::string text = must_read(path);
   std::vector<TrialRow> rows;
   std::size_t begin = 0;
@@ -98,17 +99,17 @@ std::vector<TrialRow> read_trials(const std::string& path) {
     const std::string line = text.substr(begin, end - begin);
     // Torn: the end of the line is missing, or blocks of it never got to the disk and read as zeros.
     const bool torn = end == text.size() || (end + 1 == text.size() && line.find('\0') != std::string::npos);
-    if (torn) {
-      File(path, O_WRONLY).truncate(static_cast<off_t>(begin));
-      break;
-    }
+    if (torn) break;
     try {
       rows.push_back(row_from_json(line));
     } catch (const Error& error) {
-      throw error.in(fmt::format("{}:{}", path, number));
+      throw usage_error(
+          fmt::format("{}:{}: damaged: {}: take the line out (its trial will run again) or start a new run", path,
+                      number, error.what()));
     }
     begin = end + 1;
   }
+  whole = std::min(begin, text.size());
   return rows;
 }
 
@@ -153,8 +154,23 @@ RunFolder RunFolder::create(const std::string& path, const std::string& suite_to
 
 RunFolder RunFolder::open(const std::string& path) {
   RunFolder folder(path);
-  folder.rows_ = read_trials(path + "/" + kTrials);
+  std::size_t whole = 0;
+  folder.rows_ = read_trials(path + "/" + kTrials, whole);
   return folder;
+}
+
+void RunFolder::claim() {
+  const int fd = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) throw cannot("open", path_, errno);
+  claim_ = std::shared_ptr<void>(nullptr, [fd](void*) { ::close(fd); });
+  // Any other error: a file system without locks, over which nothing can be said.
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw usage_error(path_ + ": another hopbench is at work in this folder: wait until it has ended");
+  }
+  const std::string trials = path_ + "/" + kTrials;
+  std::size_t whole = 0;
+  rows_ = read_trials(trials, whole);
+  File(trials, O_WRONLY).truncate(static_cast<off_t>(whole));
 }
 
 std::string RunFolder::event_log(const std::string& trial_id) const {
@@ -176,17 +192,28 @@ void RunFolder::add(TrialRow row) {
   rows_.push_back(std::move(row));
 }
 
-void RunFolder::drop_if(const std::function<bool(const TrialRow&)>& out) {
-  std::vector<TrialRow> kept;
+void RunFolder::rewrite(std::vector<TrialRow> rows) {
   std::string text;
-  for (const TrialRow& row : rows_) {
-    if (out(row)) continue;
-    text += to_json(row) + "\n";
-    kept.push_back(row);
-  }
-  if (kept.size() == rows_.size()) return;
+  for (const TrialRow& row : rows) text += to_json(row) + "\n";
   replace_file(path_ + "/" + kTrials, text);
-  rows_ = std::move(kept);
+  rows_ = std::move(rows);
+}
+
+void RunFolder::drop_if(const std::function<bool(const TrialRow&)>& out) {
+  std::vector<TrialRow> kept = rows_;
+  if (std::erase_if(kept, out) > 0) rewrite(std::move(kept));
+}
+
+void RunFolder::warn_if(const std::function<bool(const TrialRow&)>& about, const std::string& warning) {
+  std::vector<TrialRow> rows = rows_;
+  bool changed = false;
+  for (TrialRow& row : rows) {
+    std::vector<std::string>& said = row.record.warnings;
+    if (!about(row) || std::find(said.begin(), said.end(), warning) != said.end()) continue;
+    said.push_back(warning);
+    changed = true;
+  }
+  if (changed) rewrite(std::move(rows));
 }
 
 void RunFolder::write_tables() const {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -46,10 +47,13 @@ class RunFolder {
   /// Creates the folder with suite and context. Error(kEnvironment) if it cannot be written,
   /// and Error(kUsage) if there is a run in it already.
   static RunFolder create(const std::string& path, const std::string& suite_toml, const std::string& context_json);
-  /// Opens one to go on with it; a torn last line of trials.jsonl is cut off. Error(kUsage) if it is no run's folder or
-  /// another line is damaged.
+  /// Reads one. A torn last line of trials.jsonl is no row. Error(kUsage) if it is no run's folder or another line is
+  /// damaged.
   static RunFolder open(const std::string& path);
 
+  /// For who adds rows: no other process may until this object is gone. Reads the rows again and cuts a torn last line
+  /// off. Error(kUsage) if another process is at it now.
+  void claim();
   const std::string& path() const { return path_; }
   std::string event_log(const std::string& trial_id) const;  // a file name that is safe for any id
   const std::vector<TrialRow>& rows() const { return rows_; }
@@ -60,14 +64,19 @@ class RunFolder {
   void add(TrialRow row);
   /// Drops the rows for which it is true (trials that are to run again), rewriting trials.jsonl.
   void drop_if(const std::function<bool(const TrialRow&)>& out);
+  /// Adds a warning to the rows for which it is true, rewriting trials.jsonl.
+  void warn_if(const std::function<bool(const TrialRow&)>& about, const std::string& warning);
   /// (Re)writes the CSV tables, rows in the order of `order`; a reader sees the old table or the new one, whole.
   void write_tables() const;
   void write_text(const std::string& name, const std::string& text) const;
 
  private:
   explicit RunFolder(std::string path) : path_(std::move(path)) {}
+  void rewrite(std::vector<TrialRow> rows);
+
   std::string path_;
   std::vector<TrialRow> rows_;
+  std::shared_ptr<void> claim_;  // the open folder that carries the lock
 };
 
 }  // namespace hopbench

@@ -137,6 +137,9 @@ void warn(TrialRecord& record, const std::string& warning) {
   if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
 }
 
+constexpr const char* kOversubscribed = "oversubscribed";
+constexpr const char* kContended = "cpu-contended";
+
 void fill_host_warnings(TrialRecord& record, const std::vector<const RankRecord*>& workers, double trial_s) {
   std::int64_t overruns = 0, iterations = 0;
   bool contended = false;
@@ -146,8 +149,8 @@ void fill_host_warnings(TrialRecord& record, const std::vector<const RankRecord*
     contended = contended || rank->contended_s > kContentionShown * trial_s;
   }
   record.overrun_share = iterations > 0 ? static_cast<double>(overruns) / static_cast<double>(iterations) : 0;
-  if (record.overrun_share > kOverrunsShown) warn(record, "oversubscribed");
-  if (contended) warn(record, "cpu-contended");
+  if (record.overrun_share > kOverrunsShown) warn(record, kOversubscribed);
+  if (contended) warn(record, kContended);
 }
 
 /// Where the ranks are: the iteration each has entered last, and who still runs.
@@ -176,6 +179,12 @@ class Field {
 };
 
 }  // namespace
+
+bool disturbed(const TrialRecord& record) {
+  return record.status == TrialStatus::kOk &&
+         std::any_of(record.warnings.begin(), record.warnings.end(),
+                     [](const std::string& warning) { return warning == kOversubscribed || warning == kContended; });
+}
 
 void fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int workers) {
   const std::vector<const RankRecord*> list = workers_of(record, workers);

@@ -22,6 +22,9 @@ namespace hopbench {
 /// (overruns above 5 %); "cpu-contended" (of a worker, contended_s above 5 % of the trial).
 void fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int workers);
 
+/// Whether the machine had its part in what came out: it ended well, but oversubscribed or cpu-contended.
+bool disturbed(const TrialRecord& record);
+
 /// Fills gap_mean and gap_max of every worker from the marks: at each entry into an iteration after the first, its own
 /// iteration minus that of the slowest worker that has not finished. Entries at the same instant count as made
 /// together. A jump is one entry, into the iteration it leads to.

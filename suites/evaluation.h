@@ -48,7 +48,7 @@ class CurveRecorder {
   bool due_ = false;  // a point is to be kept when this instant is over
 };
 
-/// 16 hex digits over all workers' final vectors in rank order.
+/// 16 hex digits over all workers' final vectors in rank order; empty where there are no numbers (model timing_only).
 std::string params_hash(const std::vector<Payload>& finals);
 
 }  // namespace hopbench

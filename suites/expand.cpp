@@ -110,6 +110,7 @@ TrialSpec base_trial(const Draft& draft, const Configuration& c) {
   trial.rendezvous_timeout = duration_at(c, "run.rendezvous_timeout");
   trial.stall_timeout = duration_at(c, "run.stall_timeout");
   trial.trial_timeout = duration_at(c, "run.trial_timeout");
+  trial.remeasure = int(c.at("run.remeasure").integer);
   return trial;
 }
 

@@ -77,6 +77,8 @@ const std::vector<SuiteKey> kKeys = {
      "label of the variant that speed-ups refer to; the first one if it is not set"},
     {"run.order", T::kName, "\"interleaved\"", 0, 0, orders,
      "of the trials: variants take turns (seeded), all shuffled, or as written"},
+    {"run.remeasure", T::kInteger, "1", 0, 10, nullptr,
+     "how often a trial that the machine disturbed (oversubscribed, cpu-contended) is measured again"},
     {"run.warmup", T::kCount, "\"auto\"", 0, 1e6, nullptr,
      "iterations of a rank left out of rates, if more than \"auto\": max(10, 2 x how far a rank may run ahead)"},
     {"run.warmup_time", T::kDuration, "\"2s\"", 0, kDays, nullptr, "rates leave out at least this long"},

@@ -80,7 +80,8 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   add_host_figures(result.record, runtime.contended());
   result.record.cpu_wait_s = to_seconds(runtime.waited_for_cores());
   result.events = std::move(events.lines());
-  if (!server) result.parameters = Vec::copy_of(last.empty() ? workload->initial().share() : last).to_host();
+  if (last.empty()) last = workload->initial().share();
+  if (!server && last.data() != nullptr) result.parameters = Vec::copy_of(last).to_host();
   return to_text(result);
 }
 

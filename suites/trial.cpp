@@ -185,6 +185,7 @@ void limits(Visit& visit, T& spec) {
   visit("rendezvous_timeout", spec.rendezvous_timeout);
   visit("stall_timeout", spec.stall_timeout);
   visit("trial_timeout", spec.trial_timeout);
+  visit("remeasure", spec.remeasure);
   visit("strands", spec.strands);
   visit("sim_threads", spec.sim_threads);
   visit("events", spec.events);

@@ -56,6 +56,7 @@ struct TrialSpec {
   // Limits and schedules; not part of the hash
   Duration rendezvous_timeout{std::chrono::seconds(30)}, stall_timeout{std::chrono::seconds(60)};
   Duration trial_timeout{std::chrono::minutes(30)};
+  int remeasure = 1;  // how often, if the machine disturbed it; whatever came out
   StrandKind strands = StrandKind::kFibers;
   int sim_threads = 0;  // 0: as many as cores
   std::uint64_t shuffle = 0;

@@ -16,9 +16,11 @@ using T = Value::Type;
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 
-std::string range_text(const SuiteKey& key) {
+// A far end that only keeps out nonsense is told to those only who went beyond it.
+std::string range_text(const SuiteKey& key, double given = 0) {
   if (key.low == key.high) return number_text(key.low);
   const bool open = key.high >= 1e6;
+  if (open && given > key.high) return fmt::format("at most {}", number_text(key.high));
   if (open && key.low > 0 && key.low < 1e-3) return "above 0";
   return open ? fmt::format("{} or more", number_text(key.low))
               : fmt::format("{} to {}", number_text(key.low), number_text(key.high));
@@ -33,7 +35,7 @@ bool wrong(const SuiteKey& key, const Value& value, const std::string& wanted, M
 bool in_range(const SuiteKey& key, double number, const Value& value, Mistakes& mistakes) {
   if (number >= key.low && number <= key.high) return true;
   mistakes.add(value.place, fmt::format("'{}' is {}, out of range: it must be {}", last_part(key.path),
-                                        number_text(number), range_text(key)));
+                                        number_text(number), range_text(key, number)));
   return false;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/cli.h"
 
@@ -240,10 +241,56 @@ TEST_F(Runs, ResumedWithOtherSettingsAreRefusedUnlessForced) {
   EXPECT_THAT(edited.err, AllOf(HasSubstr("part: "), HasSubstr("has changed"), HasSubstr("--force")));
   EXPECT_EQ(text_of(at("part/trials.jsonl")), trials);
   folder_.write("part/suite.toml", suite);
-  fine({"run", "--resume", "part", "--set", "size=65", "--force"});
+  const Ended forced = fine({"run", "--resume", "part", "--set", "size=65", "--force"});
   EXPECT_EQ(rows("part"), 4u);
-  EXPECT_THAT(text_of(at("part/trials.jsonl")), StartsWith(trials));
+  const std::string kept = text_of(at("part/trials.jsonl")), mark = "kept by --force";
+  std::istringstream lines(kept);
+  std::size_t marked = 0;
+  for (std::string line; std::getline(lines, line);) marked += line.find(mark) != std::string::npos ? 1 : 0;
+  EXPECT_EQ(marked, 2u) << "those of the first run, and none of the second";
+  EXPECT_THAT(forced.out, HasSubstr(mark));
   EXPECT_THAT(text_of(at("part/suite.toml")), HasSubstr("65"));
+}
+
+TEST_F(Runs, ThatTheMachineDisturbedAreMeasuredAgainAndSaySo) {
+  // No gradient fits into a nanosecond: every measurement is oversubscribed.
+  folder_.write("a.toml", with(real_suite(), "10ms", "1ns"));
+  const Words first{"run", "a.toml", "-f", "homogeneous/allreduce", "-o"};
+  const auto of = [&](Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return fine(words);
+  };
+  const Ended once = of(first, {"once", "--set", "remeasure=0"}), twice = of(first, {"twice"});
+  EXPECT_THAT(once.err, AllOf(HasSubstr("oversubscribed"), Not(HasSubstr("measured again"))));
+  EXPECT_THAT(twice.err, AllOf(HasSubstr("measured again"), Not(HasSubstr("[2/1]"))));
+  EXPECT_EQ(rows("twice"), 1u);
+  EXPECT_THAT(text_of(at("twice/trials.csv")), AllOf(HasSubstr("oversubscribed"), HasSubstr("measured again: ")));
+}
+
+TEST_F(Runs, AreAloneInTheirFolder) {
+  folder_.write("a.toml", real_suite());
+  fine({"run", "a.toml", "-o", "part", "-f", "homogeneous/hop"});
+  Running first(folder_.path(), {"run", "--resume", "part"});
+  ASSERT_TRUE(soon([&] { return first.ranks().size() == 4; }));
+  const Ended second = run({"run", "--resume", "part"});
+  EXPECT_EQ(second.code, 2);
+  EXPECT_THAT(second.err, HasSubstr("part: another hopbench is at work"));
+  EXPECT_EQ(first.wait().code, 0);
+  EXPECT_EQ(rows("part"), 4u);
+}
+
+TEST_F(Runs, ThatCannotPrintDoTheirTrialsAllTheSame) {
+  folder_.write("b.toml", with(small_suite(), "\"small\"", "\"other\""));
+  for (const Words& words :
+       {Words{"run", "a.toml", "b.toml", "-o", "both"}, Words{"list", "protocols"}, Words{"version"}}) {
+    std::string command = "exec '" HB_HOPBENCH "'";
+    for (const std::string& word : words) command += " " + word;
+    const int status = std::system(("cd " + folder_.path() + " && " + command + " >/dev/full 2>err").c_str());
+    EXPECT_EQ(WEXITSTATUS(status), 6) << command;
+    EXPECT_THAT(text_of(at("err")), HasSubstr("cannot write to standard output"));
+  }
+  EXPECT_EQ(rows("both/small"), 4u);
+  EXPECT_EQ(rows("both/other"), 4u);
 }
 
 TEST_F(Runs, ResumedByAnotherBuildAreRefused) {

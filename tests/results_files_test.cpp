@@ -184,6 +184,9 @@ TEST(RunFolderTest, ATornLastLineIsCutOff) {
     std::ofstream(path + "/trials.jsonl", std::ios::app | std::ios::binary) << torn;
     RunFolder run = RunFolder::open(path);
     ASSERT_EQ(run.rows().size(), 1u);
+    EXPECT_EQ(text_of(path + "/trials.jsonl"), whole + torn) << "only reading";
+    run.claim();
+    ASSERT_EQ(run.rows().size(), 1u);
     EXPECT_EQ(text_of(path + "/trials.jsonl"), whole);
     run.add(full_row("c", 2));
     EXPECT_EQ(RunFolder::open(path).rows().size(), 2u);
@@ -201,7 +204,7 @@ TEST(RunFolderTest, ADamagedLineInTheMiddleIsNamedAndKept) {
     FAIL() << "a damaged line was read";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kUsage);
-    EXPECT_THAT(error.what(), HasSubstr("trials.jsonl:2"));
+    EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("trials.jsonl:2"), HasSubstr("take the line out")));
   }
   EXPECT_EQ(text_of(path + "/trials.jsonl"), text);
 }
@@ -217,6 +220,36 @@ TEST(RunFolderTest, RowsThatAreToRunAgainAreDropped) {
     EXPECT_EQ(rows[0].labels.order, 1);
     EXPECT_EQ(rows[1].labels.order, 3);
   }
+}
+
+TEST(RunFolderTest, IsClaimedByOneAtATime) {
+  const Folder temp;
+  const std::string path = temp / "run";
+  RunFolder late = RunFolder::create(path, "", "{}");
+  {
+    RunFolder first = RunFolder::open(path);
+    first.claim();
+    first.add(full_row());
+    EXPECT_THROW(late.claim(), Error);
+    EXPECT_EQ(late.rows().size(), 0u);
+  }
+  late.claim();
+  EXPECT_EQ(late.rows().size(), 1u) << "what the first one added";
+}
+
+TEST(RunFolderTest, RowsCanBeGivenAWarningOnce) {
+  const Folder temp;
+  const std::string path = temp / "run";
+  RunFolder run = RunFolder::create(path, "", "{}");
+  run.add(full_row("a", 0));
+  run.add(full_row("b", 1));
+  const std::size_t before = run.rows()[1].record.warnings.size();
+  const auto second = [](const TrialRow& row) { return row.labels.order == 1; };
+  for (int time = 0; time < 2; ++time) run.warn_if(second, "odd: because");
+  const RunFolder again = RunFolder::open(path);
+  EXPECT_EQ(again.rows()[0].record.warnings.size(), before);
+  ASSERT_EQ(again.rows()[1].record.warnings.size(), before + 1);
+  EXPECT_EQ(again.rows()[1].record.warnings.back(), "odd: because");
 }
 
 TEST(RunFolderTest, IsNotMadeOverAnotherRun) {
