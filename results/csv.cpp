@@ -142,6 +142,7 @@ void rate_cells(Table& table, const TrialRecord& record) {
   table.cell("main_wait", record.main_wait);
   table.cell("ideal_samples_per_s", record.ideal_samples_per_s);
   table.cell("slowest_rank_samples_per_s", record.slowest_rank_samples_per_s);
+  table.cell("without_slowest_samples_per_s", record.without_slowest_samples_per_s);
   table.cell("overrun_share", record.overrun_share);
 }
 

@@ -158,6 +158,7 @@ void fields_of_trial(Record& r, Visit visit) {
   visit("main_wait", r.main_wait);
   visit("ideal_samples_per_s", r.ideal_samples_per_s);
   visit("slowest_rank_samples_per_s", r.slowest_rank_samples_per_s);
+  visit("without_slowest_samples_per_s", r.without_slowest_samples_per_s);
   visit("overrun_share", r.overrun_share);
   visit("wall_s", r.wall_s);
   visit("cpu_s", r.cpu_s);

@@ -119,7 +119,8 @@ struct TrialRecord {
   double window_start_s = 0, window_end_s = 0, samples_per_s = 0, iters_per_s = 0, wait_share = 0,
          median_iteration_s = 0;
   std::string main_wait;                                           // the reason with the most waiting time
-  double ideal_samples_per_s = 0, slowest_rank_samples_per_s = 0;  // bound rows, from the paired draws and the cost
+  // Bound rows, from the paired draws and the cost
+  double ideal_samples_per_s = 0, slowest_rank_samples_per_s = 0, without_slowest_samples_per_s = 0;
   double overrun_share = 0;
   // The host (host.csv)
   double wall_s = 0, cpu_s = 0;

@@ -133,12 +133,14 @@ Grid rate_grid(const Group& group) {
   add_marks_column(grid, group);
   add_bound_row(grid, group, "ideal", &TrialRecord::ideal_samples_per_s);
   add_bound_row(grid, group, "slowest rank", &TrialRecord::slowest_rank_samples_per_s);
+  add_bound_row(grid, group, "slowest left out", &TrialRecord::without_slowest_samples_per_s);
   grid.notes.push_back(
       "samples/s: all workers, after the warm-up and before the first worker ends; iterations/s: mean of the workers");
   grid.notes.push_back("a jumped iteration is no iteration: rates count the samples of gradients that were computed");
   grid.notes.push_back(
-      "ideal: nobody ever waits; slowest rank: everybody as slow as the slowest, which lock step tends to (same "
-      "draws)");
+      "ideal: nobody ever waits; slowest rank: everybody as slow as the slowest, which lock step tends to; slowest "
+      "left "
+      "out: the others alone, as slow as the slowest of them (same draws)");
   return grid;
 }
 

@@ -79,6 +79,7 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   const Bounds bounds = rate_bounds(spec, plan);
   record.ideal_samples_per_s = bounds.ideal;
   record.slowest_rank_samples_per_s = bounds.slowest;
+  record.without_slowest_samples_per_s = bounds.without_slowest;
   fill_gaps(record, plan.workers);
   fill_rates(record, spec.warmup, spec.warmup_time, plan.workers);
   if (spec.pace && spec.step_p99.count() > 0 && spec.costs.gradient > 3 * spec.step_p99) {

@@ -107,7 +107,7 @@ Bounds rate_bounds(const TrialSpec& spec, const Plan& plan) {
       plan.iterations > 0 ? plan.iterations : std::max<Iter>(1, divided_up(plan.credits, plan.workers));
   const Iter first = std::min(plan.run_in, iterations - 1);
   TrialRecord schedule;
-  double slowest = 0;
+  std::vector<double> rates;
   for (int r = 0; r < plan.workers; ++r) {
     const Scenario::Where where{spec.seed, spec.repeat, r, plan.host_of[std::size_t(r)]};
     RankRecord rank;
@@ -120,13 +120,14 @@ Bounds rate_bounds(const TrialSpec& spec, const Plan& plan) {
       rank.marks.push_back({.end = now, .iter = k, .samples = spec.workload.batch, .compute = compute});
     }
     rank.finished = now;
-    const double rate = double(iterations - first) * spec.workload.batch / to_seconds(now - measured_from);
-    slowest = r == 0 ? rate : std::min(slowest, rate);
+    rates.push_back(double(iterations - first) * spec.workload.batch / to_seconds(now - measured_from));
     schedule.ranks.push_back(std::move(rank));
   }
   fill_rates(schedule, spec.warmup, spec.warmup_time, plan.workers);
   bounds.ideal = schedule.samples_per_s;
-  bounds.slowest = slowest * plan.workers;
+  std::sort(rates.begin(), rates.end());
+  bounds.slowest = rates[0] * plan.workers;
+  if (plan.workers > 1) bounds.without_slowest = rates[1] * (plan.workers - 1);
   return bounds;
 }
 

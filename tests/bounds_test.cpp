@@ -39,5 +39,19 @@ TEST(Bounds, IdealIsTheRateOfWhoNeverWaits) {
   }
 }
 
+// Of four workers, one twice and one three times slower: 1, 1, 1/2 and 1/3 of 32 samples in 5 ms.
+TEST(Bounds, SlowestAndSlowestLeftOut) {
+  std::string text = kSuite;
+  text = text.substr(0, text.find("[[scenario]]")) + R"([[scenario]]
+name = "two slow"
+compute = [{ kind = "constant", ranks = [1], factor = 2.0 }, { kind = "constant", ranks = [3], factor = 3.0 }]
+)";
+  const Suite suite = parse_suite(text, "bounds.toml", {});
+  const TrialRecord record = simulate_trial(suite.trials.front());
+  const double each = 32 / 5e-3;
+  EXPECT_NEAR(record.slowest_rank_samples_per_s, 4 * each / 3, 1e-6 * each);
+  EXPECT_NEAR(record.without_slowest_samples_per_s, 3 * each / 2, 1e-6 * each);
+}
+
 }  // namespace
 }  // namespace hopbench

@@ -128,6 +128,7 @@ inline TrialRow full_row(const std::string& variant = "hop backup=1", int order 
   record.main_wait = "parameters";
   record.ideal_samples_per_s = 123456789.123;
   record.slowest_rank_samples_per_s = 4;
+  record.without_slowest_samples_per_s = 4.5;
   record.overrun_share = 0.05;
   record.wall_s = 77.7;
   record.cpu_s = 88.8;

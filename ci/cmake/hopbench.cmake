@@ -68,7 +68,7 @@ hb_optional(FIBERS Boost::context Boost COMPONENTS context)
 # first build.
 set(HB_LIGHTLY "")
 set(HB_NOT_AT_ALL "")
-if(CMAKE_BUILD_TYPE STREQUAL "Release")
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(HB_LIGHTLY -O1)
   set(HB_NOT_AT_ALL -O0)
 endif()
