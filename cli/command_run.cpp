@@ -257,6 +257,14 @@ std::vector<Job> jobs_of(const RunOptions& options) {
       jobs.push_back({std::move(suite), folder, {}});
     }
   }
+  const auto virtual_time = [](const Job& job) {
+    return std::any_of(job.suite.trials.begin(), job.suite.trials.end(),
+                       [](const TrialSpec& spec) { return spec.transport == "sim"; });
+  };
+  if (options.shuffle != 0 && std::none_of(jobs.begin(), jobs.end(), virtual_time)) {
+    throw usage_error(
+        "--shuffle is about virtual time and no trial is in it: leave it out, or --set transport.name=sim");
+  }
   for (Job& job : jobs) {
     for (const TrialSpec& spec : job.suite.trials) job.ids.insert(spec.id());
     adjust(options, job.suite.trials);
