@@ -33,18 +33,6 @@ struct Item {
 };
 using Items = std::vector<Item>;
 
-std::string source_text(Source source) {
-  switch (source) {
-    case Source::kFullText:
-      return "full-text";
-    case Source::kAbstractAndCode:
-      return "abstract+code";
-    case Source::kMemory:
-      return "memory";
-  }
-  return "";
-}
-
 std::string range_text(const Knob& knob) {
   if (std::holds_alternative<bool>(knob.fallback)) return "true | false";
   if (std::holds_alternative<std::string>(knob.fallback)) return join(knob.choices, " | ");
@@ -65,7 +53,7 @@ Json knob_json(const Knob& knob) {
 }
 
 Item protocol_item(const Protocol& protocol) {
-  const std::string source = source_text(protocol.source), reading(protocol.reading);
+  const std::string source = to_string(protocol.source), reading(protocol.reading);
   const bool experimental = is_experimental(protocol, KnobValues(protocol.knobs));
   Item item{std::string(protocol.name), "", "", {}, Json::object(), experimental};
   item.summary = fmt::format("{} [{}]", protocol.summary, source);

@@ -40,18 +40,6 @@ std::string optimizer_text(const OptimizerSpec& o) {
                      o.per_sample ? " a sample" : " as written");
 }
 
-const char* source_text(Source source) {
-  switch (source) {
-    case Source::kFullText:
-      return "full-text";
-    case Source::kAbstractAndCode:
-      return "abstract+code";
-    case Source::kMemory:
-      return "memory";
-  }
-  return "";
-}
-
 }  // namespace
 
 TrialLabels labels_of(const TrialSpec& spec) {
@@ -84,7 +72,7 @@ TrialLabels labels_of(const TrialSpec& spec) {
   labels.target_loss = spec.target_loss;
   labels.target_hold = spec.target_hold;
   labels.experimental = is_experimental(protocol, spec.knobs);
-  labels.source = source_text(protocol.source);
+  labels.source = to_string(protocol.source);
   labels.reading = protocol.reading;
   return labels;
 }

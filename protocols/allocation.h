@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "results/record.h"
+#include "backends/base/iter.h"
 
 namespace hopbench {
 

@@ -8,8 +8,6 @@
 // A worker's iteration is a mini-batch; the update it takes part in follows the update that its weights come from. Its
 // number goes with each push and answer. The first server alone decides which gradients are in; the others follow its
 // decisions one by one, so that all slices of an answer are of the same update.
-#include <algorithm>
-
 #include "protocols/node.h"
 #include "protocols/server.h"
 #include "protocols/shard.h"
@@ -30,33 +28,18 @@ void worker(Node& self) {
 
 /// Decides; its decisions are {worker, how many more gradients are in this update, or kLate}.
 void lead(Node& self, Shard& shard, int quorum) {
-  std::vector<Message> in;
-  const auto decide = [&](const Message& push, std::int64_t more) {
-    for (int server : self.servers()) {
-      if (server != self.rank) self.send(server, kClock, push.iter, {}, {push.from, more});
-    }
-  };
-  const auto enough = [&] {  // or, towards the end, all that are left
-    const auto here =
-        std::count_if(self.workers().begin(), self.workers().end(), [&](int w) { return self.present(w); });
-    return !in.empty() && std::ptrdiff_t(in.size()) >= std::min<std::ptrdiff_t>(quorum, here);
-  };
-  for (Iter update = 0;;) {
-    self.until([&] { return self.has(is(kPush)) || enough(); }, "enough gradients");
-    if (enough()) {
-      shard.apply_mean(update++, in);
-      for (std::size_t i = 0; i < in.size(); ++i) decide(in[i], std::int64_t(in.size() - 1 - i));
-      for (const Message& push : in) shard.answer(push.from, push.iter, {update, 0});
-      in.clear();
-      continue;
-    }
-    Message push = *self.take(is(kPush));
-    if (push.words[0] == update) {
-      in.push_back(std::move(push));
-    } else {
-      decide(push, kLate);
+  for (Iter update = 0;; ++update) {
+    const auto in = first_pushes(self, quorum, [&](const Message& push) {
+      if (push.words[0] == update) return true;
+      tell_servers(self, push.iter, {push.from, kLate});
       shard.answer(push.from, push.iter, {update, kLate});
-    }
+      return false;
+    });
+    if (in.empty()) return;  // everybody has left
+    shard.apply_mean(update, in);
+    auto more = std::int64_t(in.size());
+    for (const Message& push : in) tell_servers(self, push.iter, {push.from, --more});
+    for (const Message& push : in) shard.answer(push.from, push.iter, {update + 1, 0});
   }
 }
 

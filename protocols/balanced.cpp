@@ -68,8 +68,7 @@ std::vector<Edge> balanced_links(const Setting& setting) {
 std::vector<Knob> balanced_knobs(std::vector<Knob> own) {
   std::vector<Knob> all = std::move(own);
   all.push_back({"warmup_steps", 5, 0, 1'000'000, {}, "iterations with equal batches at the start", "code"});
-  all.push_back(
-      {"aggregation", "allreduce", 0, 0, {"allreduce", "servers"}, "of the gradients: ring or servers", "ours"});
+  all.push_back(choice("aggregation", {"allreduce", "servers"}, "of the gradients: ring or servers", "ours"));
   all.push_back(servers_knob());
   for (const Knob& knob : GradientMean::knobs()) all.push_back(knob);
   return all;

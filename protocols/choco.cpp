@@ -19,8 +19,6 @@
 namespace hopbench {
 namespace {
 
-double bytes_of(std::size_t floats) { return static_cast<double>(floats * sizeof(float)); }
-
 /// Metropolis weights: symmetric on any undirected graph, and 1 / (degree + 1) on a regular one.
 float weight(const Topology& graph, int i, int j) {
   return 1.0f / static_cast<float>(1 + std::max(graph.in(i).size(), graph.in(j).size()));
@@ -101,11 +99,8 @@ void choco(Node& self, const KnobValues& knobs) {
 }
 
 std::string refuse(const Setting& setting) {
-  const std::string graph = "topology '" + setting.graph.name() + "'";
-  if (!setting.graph.undirected()) return graph + " has edges of one direction: the mixing weights are symmetric";
-  if (!setting.graph.strongly_connected())
-    return graph + " is not connected: some worker never hears of another's work";
-  return "";
+  if (setting.graph.undirected()) return unconnected(setting.graph);
+  return "topology '" + setting.graph.name() + "' has edges of one direction: the mixing weights are symmetric";
 }
 
 }  // namespace
@@ -117,7 +112,7 @@ const Protocol& choco_protocol() {
       .paper =
           "Koloskova, Stich, Jaggi: Decentralized Stochastic Optimization and Gossip Algorithms with Compressed "
           "Communication, ICML 2019",
-      .knobs = {{"compressor", "sign", 0, 0, Compressor::methods(), "Q: how differences are compressed", "code"},
+      .knobs = {choice("compressor", Compressor::methods(), "Q: how differences are compressed", "code"),
                 {"share", 0.01, 1e-6, 1, {}, "of the entries that top_k and random_k keep", "ours"},
                 {"gamma", 0.45, 1e-6, 1, {}, "consensus step size; 0.45: of sign on a ring of 8", "code"}},
       .body = choco,

@@ -13,7 +13,9 @@
 #include <bit>
 
 #include "protocols/dbw_policy.h"
+#include "protocols/groups.h"
 #include "protocols/node.h"
+#include "protocols/server.h"
 #include "protocols/shard.h"
 
 namespace hopbench {
@@ -30,7 +32,7 @@ void compute(Node& self) {
     const Message weights = self.recv(is_from(kWeights, server), "weights from the server");
     if (weights.words[1] == 0) self.lost(k, "came too late");
     version = weights.iter;
-    self.operate(static_cast<double>(2 * x.size() * sizeof(float)), [&] { x = Vec::copy_of(weights.body); });
+    self.operate(bytes_of(2 * x.size()), [&] { x = Vec::copy_of(weights.body); });
     self.report(k + 1, x);
   }
 }
@@ -53,32 +55,18 @@ class Server {
   }
 
  private:
-  /// The first k_t gradients of version t; fewer where nobody is left who could send one.
+  /// The first k_t gradients of version t.
   std::vector<Message> gather(Iter t) {
-    std::vector<Message> fresh;
-    const auto to_come = [&](int worker) {
-      return self_.present(worker) &&
-             std::none_of(fresh.begin(), fresh.end(), [&](const Message& push) { return push.from == worker; });
-    };
-    const auto& workers = self_.workers();
-    while (static_cast<int>(fresh.size()) < wait_for_) {
-      self_.until([&] { return self_.has(is(kPush)) || std::none_of(workers.begin(), workers.end(), to_come); },
-                  "gradients");
-      auto push = self_.take(is(kPush));
-      if (!push) break;
-      arrivals_.arrived(push->iter, self_.now());
-      if (push->iter < t) {
-        shard_.answer(push->from, t, {wait_for_, 0});
-      } else {
-        fresh.push_back(std::move(*push));
-      }
-    }
-    return fresh;
+    return first_pushes(self_, wait_for_, [&](const Message& push) {
+      arrivals_.arrived(push.iter, self_.now());
+      if (push.iter < t) shard_.answer(push.from, t, {wait_for_, 0});
+      return push.iter == t;
+    });
   }
 
   UpdateSeen seen_in(const std::vector<Message>& fresh, const Vec& mean, Iter t) {
     UpdateSeen seen{.gradients = static_cast<int>(fresh.size()), .lr = shard_.learning_rate(t)};
-    self_.operate(static_cast<double>((fresh.size() + 1) * mean.size() * sizeof(float)), [&] {
+    self_.operate(bytes_of((fresh.size() + 1) * mean.size()), [&] {
       seen.mean_norm2 = squared_norm(share(mean));
       for (const Message& push : fresh) seen.sum_of_norms2 += squared_norm(push.body);
     });
@@ -108,17 +96,7 @@ void dbw(Node& self, const KnobValues& knobs) {
   Server(self, knobs.integer("window")).run();
 }
 
-int one_server(const Setting&) { return 1; }
-
-std::vector<Edge> star(const Setting& setting) {
-  std::vector<Edge> edges;
-  for (int worker = 0; worker < setting.workers; ++worker) edges.emplace_back(worker, setting.workers);
-  return edges;
-}
-
-Control by_values(const KnobValues&) { return Control::kValues; }
-
-bool experimental(const KnobValues&) { return true; }  // the estimates are recalled with medium confidence
+std::vector<Edge> links(const Setting& setting) { return star_links(setting.workers, all_workers(setting)); }
 
 }  // namespace
 
@@ -129,12 +107,12 @@ const Protocol& dbw_protocol() {
       .paper = "Xu, Neglia, Sebastianelli: Dynamic Backup Workers for Parallel Machine Learning, arXiv 2004.14696",
       .knobs = {{"window", 5, 1, 1000, {}, "updates that the gradient's norm and variance are estimated from", "ours"}},
       .body = dbw,
-      .extra_ranks = one_server,
-      .links = star,
-      .control = by_values,
+      .extra_ranks = always<1>,
+      .links = links,
+      .control = always<Control::kValues>,
       .source = Source::kMemory,
       .reading = "dbw/push and wait",
-      .experimental = experimental};
+      .experimental = always<true>};  // the estimates are recalled with medium confidence
   return protocol;
 }
 

@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
+#include "backends/base/iter.h"
 #include "backends/base/time.h"
-#include "results/record.h"
 
 namespace hopbench {
 

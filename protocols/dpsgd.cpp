@@ -37,10 +37,7 @@ void dpsgd(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::string refuse(const Setting& setting) {
-  if (setting.graph.strongly_connected()) return "";
-  return "topology '" + setting.graph.name() + "' is not strongly connected: some worker never hears of another's work";
-}
+std::string refuse(const Setting& setting) { return unconnected(setting.graph); }
 
 }  // namespace
 
@@ -49,11 +46,8 @@ const Protocol& dpsgd_protocol() {
       .name = "dpsgd",
       .summary = "decentralised SGD: each worker averages its model with its neighbours' in every iteration",
       .paper = "Lian et al.: Can Decentralized Algorithms Outperform Centralized Algorithms?, NeurIPS 2017",
-      .knobs = {{.name = "form",
-                 .fallback = "parallel",
-                 .choices = {"parallel", "serial"},
-                 .meaning = "parallel: the gradient overlaps the exchange; serial: step, then exchange",
-                 .source = "memory H"}},
+      .knobs = {choice("form", {"parallel", "serial"},
+                       "parallel: the gradient overlaps the exchange; serial: step, then exchange", "memory H")},
       .body = dpsgd,
       .refuse = refuse,
       .source = Source::kMemory,

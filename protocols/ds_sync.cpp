@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "protocols/groups.h"
+#include "protocols/group_average.h"
 #include "protocols/node.h"
 
 namespace hopbench {
@@ -115,15 +115,11 @@ const Protocol& ds_sync_protocol() {
           "Wang, Zhang, Yang, Chen, Tan: DS-Sync: Addressing Network Bottlenecks with Divide-and-Shuffle "
           "Synchronization for Distributed DNN Training, INFOCOM 2022",
       .knobs = {{"group_size", 0, 0, 4096, {}, "workers in a row; 0: the divisor of n nearest to its root", "memory M"},
-                {"division", "grid", 0, 0, {"grid", "hosts"}, "grid: rows by rank; hosts: a row is a host", "memory M"},
-                {"inner", "allreduce", 0, 0, {"allreduce", "ps"}, "within a group: a ring, or a server", "code"},
-                {"average_at",
-                 "after_step",
-                 0,
-                 0,
-                 {"after_step", "before_forward"},
-                 "before_forward: the average waits for the next iteration, and the last one is left out",
-                 "code"}},
+                choice("division", {"grid", "hosts"}, "grid: rows by rank; hosts: a row is a host", "memory M"),
+                choice("inner", {"allreduce", "ps"}, "within a group: a ring, or a server", "code"),
+                choice("average_at", {"after_step", "before_forward"},
+                       "before_forward: the average waits for the next iteration, and the last one is left out",
+                       "code")},
       .body = ds_sync,
       .extra_ranks = servers,
       .links = links,

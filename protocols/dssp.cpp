@@ -57,8 +57,6 @@ void dssp(Node& self, const KnobValues& knobs) {
   });
 }
 
-Control by_schedule(const KnobValues&) { return Control::kSchedule; }
-
 int free_run(const KnobValues& knobs) { return knobs.integer("s_l") + knobs.integer("r_max"); }
 
 }  // namespace
@@ -70,16 +68,14 @@ const Protocol& dssp_protocol() {
       .paper = "Zhao, An, Liu, Chen: Dynamic Stale Synchronous Parallel Distributed Training, ICDCS 2019",
       .knobs = {{"s_l", 3, 0, 1000, {}, "s_L, the least threshold", "paper"},
                 {"r_max", 12, 0, 1000, {}, "most iterations beyond s_L that a grant of the controller is for", "paper"},
-                {.name = "mode",
-                 .fallback = "faithful",
-                 .choices = {"faithful", "capped"},
-                 .meaning = "faithful: as printed, grants follow each other, no bound; capped: s_l + r_max bounds it",
-                 .source = "ours"},
+                choice("mode", {"faithful", "capped"},
+                       "faithful: as printed, grants follow each other, no bound; capped: s_l + r_max bounds it",
+                       "ours"),
                 servers_knob()},
       .body = dssp,
       .extra_ranks = server_count,
       .links = server_links,
-      .control = by_schedule,
+      .control = always<Control::kSchedule>,
       .step_factor = StepFactor::kOverN,
       .free_run = free_run,
       .source = Source::kFullText,

@@ -88,14 +88,8 @@ std::vector<Knob> own_knobs() {
   return {
       {"dead_band", 0.05, 0, 1, {}, "no change while no batch would change by more than this share", "paper"},
       {"ewma_weight", 0.2, 0.001, 1, {}, "of the newest time in the moving average", "ours"},
-      {"min_batch",
-       0.0,
-       0,
-       1,
-       {},
-       "b_min, as a multiple of the batch that all begin with; one sample at least",
-       "paper"},
-      {"max_batch", 1000.0, 1, 1000, {}, "b_max, as a multiple of the batch that all begin with", "paper"},
+      {"min_batch", 0.0, 0, 1, {}, "b_min, in first batches; one sample at least", "paper"},
+      {"max_batch", 1000.0, 1, 1000, {}, "b_max, in first batches", "paper"},
   };
 }
 

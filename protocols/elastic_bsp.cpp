@@ -88,12 +88,7 @@ void elastic_bsp(Node& self, const KnobValues& knobs) {
   }
 }
 
-Control by_schedule(const KnobValues&) { return Control::kSchedule; }
-
 int most_to_a_barrier(const KnobValues& knobs) { return knobs.integer("r"); }
-
-// That gradients are applied on arrival between barriers is our understanding, not the text's.
-bool experimental(const KnobValues&) { return true; }
 
 }  // namespace
 
@@ -108,12 +103,13 @@ const Protocol& elastic_bsp_protocol() {
       .body = elastic_bsp,
       .extra_ranks = server_count,
       .links = server_links,
-      .control = by_schedule,
+      .control = always<Control::kSchedule>,
       .step_factor = StepFactor::kOverN,
       .free_run = most_to_a_barrier,
       .source = Source::kFullText,
       .reading = "elastic_bsp/E1-E5",
-      .experimental = experimental};
+      // That gradients are applied on arrival between barriers is our understanding, not the text's.
+      .experimental = always<true>};
   return protocol;
 }
 

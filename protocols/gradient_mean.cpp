@@ -36,8 +36,7 @@ constexpr const char* kWhy = "gradients of the other workers";
 Payload scaled_copy(Node& self, const Payload& x, float weight) {
   if (weight == 1) return x;
   Vec result;
-  self.operate(static_cast<double>(2 * x.size() * sizeof(float)),
-               [&] { result = weighted_sum(std::span(&x, 1), std::span(&weight, 1)); });
+  self.operate(bytes_of(2 * x.size()), [&] { result = weighted_sum(std::span(&x, 1), std::span(&weight, 1)); });
   return share(result);
 }
 
@@ -109,11 +108,9 @@ std::vector<Edge> GradientMean::links(const Setting& setting) {
 
 std::vector<Knob> GradientMean::knobs() {
   return {
-      {.name = "algorithm",
-       .fallback = "ring",
-       .choices = {"ring", "halving_doubling", "hierarchical"},
-       .meaning = "hierarchical: summed on each host, along a ring of the hosts, handed out on each host",
-       .source = "JPDC 2009, IJHPCA 2005, Jia 2018"},
+      choice("algorithm", {"ring", "halving_doubling", "hierarchical"},
+             "hierarchical: summed on each host, along a ring of the hosts, handed out on each host",
+             "JPDC 2009, IJHPCA 2005, Jia 2018"),
       {.name = "overlap",
        .fallback = true,
        .meaning = "reduce buckets while the backward pass goes on, as PyTorch DDP does; false: afterwards, as one",

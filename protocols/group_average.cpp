@@ -24,27 +24,28 @@ Iter weigh(std::vector<Term>& terms, double decay) {
 
 }  // namespace
 
-Words words_of(const std::vector<int>& members) {
-  std::uint64_t bits[Words::kMax] = {};
-  std::size_t used = 0;
-  for (int member : members) {
-    const auto word = static_cast<std::size_t>(member) / 64;
-    HB_ASSERT(word < Words::kMax);
-    bits[word] |= std::uint64_t{1} << (member % 64);
-    used = std::max(used, word + 1);
-  }
-  Words words;
-  for (std::size_t i = 0; i < used; ++i) words.push_back(static_cast<std::int64_t>(bits[i]));
-  return words;
+Vec group_mean(Node& self, const Group& group, Iter round, const Vec& mine, const char* why) {
+  Vec mean = Vec::uninitialised(mine.size(), mine.space());
+  ring_mean(self, group, round, share(mine), mean, 0, why);
+  self.averaged(round, group);
+  return mean;
 }
 
-std::vector<int> members_in(const Words& words) {
-  std::vector<int> members;
-  for (int r = 0; r < static_cast<int>(64 * words.size()); ++r) {
-    const auto bits = static_cast<std::uint64_t>(words[static_cast<std::size_t>(r) / 64]);
-    if ((bits >> (r % 64) & 1) != 0) members.push_back(r);
-  }
-  return members;
+Vec group_mean_at(Node& self, int server, const Group& group, Iter round, const Vec& mine, const char* why) {
+  self.send(server, kParams, round, share(mine));
+  const Message answer = self.recv(is_from(kWeights, server, round), why);
+  Vec mean;
+  self.operate(bytes_of(2 * mine.size()), [&] { mean = Vec::copy_of(answer.body); });
+  self.averaged(round, group);
+  return mean;
+}
+
+bool serve_group_mean(Node& self, const Group& group, Iter round) {
+  const auto models = self.gather(group, static_cast<int>(group.size()), is(kParams, round), "models of the group");
+  if (models.empty()) return false;
+  const Vec mean = average(self, round, terms_of(models));
+  for (const int member : group) self.send(member, kWeights, round, share(mean));
+  return true;
 }
 
 Iter group_average(Node& self, const Assignment& group, Iter tag, Vec& x, double decay) {
@@ -71,8 +72,7 @@ Iter group_average(Node& self, const Assignment& group, Iter tag, Vec& x, double
   for (int other : others) self.send(other, kAllGather, group.number, share(own));
   Vec result = Vec::uninitialised(x.size(), x.space());
   const auto write = [&](int member, const Payload& sum) {
-    const double bytes = static_cast<double>(2 * sum.size() * sizeof(float));
-    self.operate(bytes, [&] { result.assign(slice(member).offset, sum); });
+    self.operate(bytes_of(2 * sum.size()), [&] { result.assign(slice(member).offset, sum); });
   };
   write(self.rank, share(own));
   for (int other : others) write(other, self.recv(is_from(kAllGather, other, group.number), kWhy).body);
@@ -80,12 +80,10 @@ Iter group_average(Node& self, const Assignment& group, Iter tag, Vec& x, double
   return newest;
 }
 
-std::vector<Edge> all_pairs(int ranks) {
-  std::vector<Edge> edges;
-  for (int a = 0; a < ranks; ++a) {
-    for (int b = 0; b < a; ++b) edges.emplace_back(a, b);
-  }
-  return edges;
+void local_step(Node& self, Vec& x, Optimizer& optimizer, Iter k) {
+  const Gradient g = self.gradient(x, k);
+  optimizer.step(x, share(g.values), k);
+  self.applied(self.rank, k);
 }
 
 }  // namespace hopbench

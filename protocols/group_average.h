@@ -1,31 +1,31 @@
-// A group of workers that meet once and average their models, and how they do it: what Prague and Partial Reduce have
-// in common. Whom a group holds is decided elsewhere (group_generator.h, ready_queue.h).
+// What the members of a group do together (protocols/groups.h): they average their models, in one of three ways. All
+// members get the same bits, whatever the speeds: the order of every sum is fixed by the group, not by who came first.
 #pragma once
 
-#include <vector>
-
+#include "protocols/groups.h"
 #include "protocols/node.h"
 
 namespace hopbench {
 
-struct Assignment {
-  Iter number = -1;            // its messages carry it; of one worker's groups a later one has a higher number
-  std::vector<int> members{};  // ascending; nobody: the worker that is told so goes on alone
-};
+// `round` is the same on every member and tells one average from the others.
 
-/// The members of a group as the words of a message, 64 workers in each.
-Words words_of(const std::vector<int>& members);
-std::vector<int> members_in(const Words& words);
-inline constexpr int kMostGrouped = 64 * int{Words::kMax};
+/// The mean of the members' `mine`, by a ring all-reduce.
+Vec group_mean(Node& self, const Group& group, Iter round, const Vec& mine, const char* why);
+/// The same at a server, which sums by ascending rank.
+Vec group_mean_at(Node& self, int server, const Group& group, Iter round, const Vec& mine, const char* why);
+/// The server's part of one such mean; of several groups in one round each has a server of its own. False: all members
+/// have left.
+bool serve_group_mean(Node& self, const Group& group, Iter round);
 
-/// x becomes the average of the members' vectors; each of them calls this with the same group. `tag` says how old x is:
-/// a vector that is s behind the group's newest has decay^s times its weight. Returns the newest tag.
+/// x becomes the average of the members' vectors, of models of unequal age: `tag` says how old x is, and a vector that
+/// is s behind the group's newest has decay^s times its weight. Returns the newest tag.
 ///
 /// Member i of n sums the i-th slices of all, by ascending rank, and sends the sum to all: 2 (n - 1) messages a member,
-/// of 1/n of the vector each, as around a ring, but in two steps. Everybody has the same bits afterwards.
+/// of 1/n of the vector each, as around a ring, but in two steps.
 Iter group_average(Node& self, const Assignment& group, Iter tag, Vec& x, double decay = 1.0);
 
-/// Links for groups of any of the ranks 0 .. ranks - 1.
-std::vector<Edge> all_pairs(int ranks);
+/// What comes before or after the average: one step of SGD on the worker's own model, the gradient at x over its
+/// samples of iteration k, at once applied.
+void local_step(Node& self, Vec& x, Optimizer& optimizer, Iter k);
 
 }  // namespace hopbench

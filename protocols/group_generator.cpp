@@ -6,15 +6,6 @@
 #include "backends/base/error.h"
 
 namespace hopbench {
-namespace {
-
-std::map<int, std::vector<int>> by_host(const std::vector<int>& host_of) {
-  std::map<int, std::vector<int>> hosts;
-  for (std::size_t w = 0; w < host_of.size(); ++w) hosts[host_of[w]].push_back(static_cast<int>(w));
-  return hosts;
-}
-
-}  // namespace
 
 GroupGenerator::GroupGenerator(std::vector<int> host_of, DivisionRule rule) : rule_(rule) {
   for (int host : host_of) workers_.push_back({.host = host});
@@ -109,19 +100,19 @@ std::vector<GroupGenerator::Answer> GroupGenerator::answers() {
 }
 
 bool has_static_schedule(const std::vector<int>& host_of) {
-  const auto hosts = by_host(host_of);
-  return std::all_of(hosts.begin(), hosts.end(), [](const auto& host) { return host.second.size() == 4; });
+  const Division hosts = by_host(host_of);
+  return std::all_of(hosts.begin(), hosts.end(), [](const Group& host) { return host.size() == 4; });
 }
 
 std::vector<std::vector<int>> static_schedule(const std::vector<int>& host_of, int w) {
   HB_ASSERT(has_static_schedule(host_of));
-  const auto hosts = by_host(host_of);
-  const std::vector<int>& mine = hosts.at(host_of[static_cast<std::size_t>(w)]);
+  const Division hosts = by_host(host_of);
+  const Group& mine = hosts[group_of(hosts, w)];
   std::vector<std::vector<int>> schedule;
   for (std::size_t across = 0; across < 2; ++across) {
     std::vector<int> group;
     if (w == mine[across]) {
-      for (const auto& [host, members] : hosts) group.push_back(members[across]);
+      for (const Group& members : hosts) group.push_back(members[across]);
     } else if (w == mine[across + 1]) {
       group = {w};
     } else {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "backends/base/random.h"
-#include "protocols/group_average.h"
+#include "protocols/groups.h"
 
 namespace hopbench {
 

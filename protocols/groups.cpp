@@ -3,24 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "protocols/collectives.h"
+#include "backends/base/error.h"
 
 namespace hopbench {
-namespace {
-
-// hosts[i]: where worker i is.
-Division divided_by(const std::vector<int>& hosts) {
-  Division groups;
-  std::map<int, std::size_t> group_on;
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    const auto [found, is_new] = group_on.emplace(hosts[i], groups.size());
-    if (is_new) groups.emplace_back();
-    groups[found->second].push_back(static_cast<int>(i));
-  }
-  return groups;
-}
-
-}  // namespace
 
 std::size_t group_of(const Division& groups, int rank) {
   const auto found = std::find_if(groups.begin(), groups.end(), [rank](const Group& group) {
@@ -58,42 +43,63 @@ Division columns_of(const Division& rows) {
   return columns;
 }
 
-Division by_host(const Setting& setting) {
+std::vector<int> hosts_of(const Setting& setting) {
   std::vector<int> hosts;
   for (int rank = 0; rank < setting.workers; ++rank) {
     hosts.push_back(setting.host_of.empty() ? rank : setting.host_of[static_cast<std::size_t>(rank)]);
   }
-  return divided_by(hosts);
+  return hosts;
 }
 
-Division by_host(const Node& self) {
+std::vector<int> hosts_of(const Node& self) {
   std::vector<int> hosts;
   for (const int rank : self.workers()) hosts.push_back(self.host(rank));
-  return divided_by(hosts);
+  return hosts;
 }
 
-Vec group_mean(Node& self, const Group& group, Iter round, const Vec& mine, const char* why) {
-  Vec mean = Vec::uninitialised(mine.size(), mine.space());
-  ring_mean(self, group, round, share(mine), mean, 0, why);
-  self.averaged(round, group);
-  return mean;
+Division by_host(const std::vector<int>& host_of) {
+  Division groups;
+  std::map<int, std::size_t> group_on;
+  for (std::size_t i = 0; i < host_of.size(); ++i) {
+    const auto [found, is_new] = group_on.emplace(host_of[i], groups.size());
+    if (is_new) groups.emplace_back();
+    groups[found->second].push_back(static_cast<int>(i));
+  }
+  return groups;
 }
 
-Vec group_mean_at(Node& self, int server, const Group& group, Iter round, const Vec& mine, const char* why) {
-  self.send(server, kParams, round, share(mine));
-  const Message answer = self.recv(is_from(kWeights, server, round), why);
-  Vec mean;
-  self.operate(static_cast<double>(2 * mine.size() * sizeof(float)), [&] { mean = Vec::copy_of(answer.body); });
-  self.averaged(round, group);
-  return mean;
+Division by_host(const Setting& setting) { return by_host(hosts_of(setting)); }
+Division by_host(const Node& self) { return by_host(hosts_of(self)); }
+
+Words words_of(const Group& members) {
+  std::uint64_t bits[Words::kMax] = {};
+  std::size_t used = 0;
+  for (int member : members) {
+    const auto word = static_cast<std::size_t>(member) / 64;
+    HB_ASSERT(word < Words::kMax);
+    bits[word] |= std::uint64_t{1} << (member % 64);
+    used = std::max(used, word + 1);
+  }
+  Words words;
+  for (std::size_t i = 0; i < used; ++i) words.push_back(static_cast<std::int64_t>(bits[i]));
+  return words;
 }
 
-bool serve_group_mean(Node& self, const Group& group, Iter round) {
-  const auto models = self.gather(group, static_cast<int>(group.size()), is(kParams, round), "models of the group");
-  if (models.empty()) return false;
-  const Vec mean = average(self, round, terms_of(models));
-  for (const int member : group) self.send(member, kWeights, round, share(mean));
-  return true;
+Group members_in(const Words& words) {
+  Group members;
+  for (int r = 0; r < static_cast<int>(64 * words.size()); ++r) {
+    const auto bits = static_cast<std::uint64_t>(words[static_cast<std::size_t>(r) / 64]);
+    if ((bits >> (r % 64) & 1) != 0) members.push_back(r);
+  }
+  return members;
+}
+
+std::vector<Edge> all_pairs(int ranks) {
+  std::vector<Edge> edges;
+  for (int a = 0; a < ranks; ++a) {
+    for (int b = 0; b < a; ++b) edges.emplace_back(a, b);
+  }
+  return edges;
 }
 
 std::vector<Edge> ring_links(const Group& group) {
@@ -110,12 +116,6 @@ std::vector<Edge> star_links(int centre, const Group& group) {
     if (member != centre) edges.emplace_back(member, centre);
   }
   return edges;
-}
-
-void local_step(Node& self, Vec& x, Optimizer& optimizer, Iter k) {
-  const Gradient g = self.gradient(x, k);
-  optimizer.step(x, share(g.values), k);
-  self.applied(self.rank, k);
 }
 
 }  // namespace hopbench

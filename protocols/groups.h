@@ -1,10 +1,7 @@
-// Groups of workers: how they are divided, and the average within a group.
-//
-// An average is along a ring of the members or at a server. Either way all members get the same bits, whatever the
-// speeds: the order of every sum is fixed by the group, not by who came first.
+// Groups of workers: whom a group holds, what is said of it, and its links. What its members do together is in
+// protocols/group_average.h.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "protocols/node.h"
@@ -30,27 +27,32 @@ Division grid_rows(int n, int size);
 /// each column is the mean over all (and the other way round). Otherwise the last columns are shorter; every row is in
 /// the first column, so rows and columns together still connect all.
 Division columns_of(const Division& rows);
+
+/// Of each worker.
+std::vector<int> hosts_of(const Setting& setting);
+std::vector<int> hosts_of(const Node& self);
 /// The workers of each host, ascending; hosts by their first worker.
+Division by_host(const std::vector<int>& host_of);
 Division by_host(const Setting& setting);
 Division by_host(const Node& self);
 
-// --- The average within a group. `round` is the same on every member and tells one average from the others.
+// --- A group that somebody makes, and tells its members of
 
-/// The mean of the members' `mine`, by a ring all-reduce.
-Vec group_mean(Node& self, const Group& group, Iter round, const Vec& mine, const char* why);
-/// The same at a server, which sums by ascending rank.
-Vec group_mean_at(Node& self, int server, const Group& group, Iter round, const Vec& mine, const char* why);
-/// The server's part of one such mean; of several groups in one round each has a server of its own. False: all members
-/// have left.
-bool serve_group_mean(Node& self, const Group& group, Iter round);
+struct Assignment {
+  Iter number = -1;  // its messages carry it; of one worker's groups a later one has a higher number
+  Group members{};   // ascending; nobody: the worker that is told so goes on alone
+};
 
-/// The links that they need.
+/// The members of a group as the words of a message, 64 workers in each.
+Words words_of(const Group& members);
+Group members_in(const Words& words);
+inline constexpr int kMostGrouped = 64 * int{Words::kMax};
+
+// --- Links
+
+/// For groups of any of the ranks 0 .. ranks - 1.
+std::vector<Edge> all_pairs(int ranks);
 std::vector<Edge> ring_links(const Group& group);
 std::vector<Edge> star_links(int centre, const Group& group);
-
-// --- What comes before or after the average.
-
-/// One step of SGD on the worker's own model: the gradient at x over its samples of iteration k, at once applied.
-void local_step(Node& self, Vec& x, Optimizer& optimizer, Iter k);
 
 }  // namespace hopbench

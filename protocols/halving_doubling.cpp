@@ -14,7 +14,7 @@ int largest_power_of_two(std::size_t n) { return static_cast<int>(std::bit_floor
 
 Payload joined(Node& self, const Payload& low, const Payload& high) {
   Vec both = Vec::uninitialised(low.size() + high.size(), low.space());
-  self.operate(static_cast<double>(2 * both.size() * sizeof(float)), [&] {
+  self.operate(bytes_of(2 * both.size()), [&] {
     both.assign(0, low);
     both.assign(low.size(), high);
   });
@@ -22,7 +22,7 @@ Payload joined(Node& self, const Payload& low, const Payload& high) {
 }
 
 void assign(Node& self, Vec& result, std::size_t offset, const Payload& mean) {
-  self.operate(static_cast<double>(2 * mean.size() * sizeof(float)), [&] { result.assign(offset, mean); });
+  self.operate(bytes_of(2 * mean.size()), [&] { result.assign(offset, mean); });
 }
 
 }  // namespace

@@ -13,8 +13,6 @@ Group leaders_of(const Division& hosts) {
   return leaders;
 }
 
-double bytes(const Payload& x, std::size_t times) { return static_cast<double>(times * x.size() * sizeof(float)); }
-
 }  // namespace
 
 void hierarchical_mean(Node& self, const Division& hosts, Iter k, const Payload& mine, Vec& result, std::size_t offset,
@@ -24,7 +22,7 @@ void hierarchical_mean(Node& self, const Division& hosts, Iter k, const Payload&
   if (self.rank != leader) {
     self.send(leader, kPush, k, mine);
     const Payload mean = self.recv(is_from(kBroadcast, leader, k), why).body;
-    self.operate(bytes(mean, 2), [&] { result.assign(offset, mean); });
+    self.operate(bytes_of(2 * mean.size()), [&] { result.assign(offset, mean); });
     return;
   }
 
@@ -37,13 +35,13 @@ void hierarchical_mean(Node& self, const Division& hosts, Iter k, const Payload&
   for (const Group& host : hosts) n += host.size();
   const std::vector<float> weights(terms.size(), static_cast<float>(hosts.size()) / static_cast<float>(n));
   Vec sum, mean = Vec::uninitialised(mine.size(), mine.space());
-  self.operate(bytes(mine, terms.size() + 1), [&] { sum = weighted_sum(terms, weights); });
+  self.operate(bytes_of((terms.size() + 1) * mine.size()), [&] { sum = weighted_sum(terms, weights); });
 
   ring_mean(self, leaders_of(hosts), k, share(sum), mean, 0, why);
   for (const int member : here) {
     if (member != leader) self.send(member, kBroadcast, k, share(mean));
   }
-  self.operate(bytes(mine, 2), [&] { result.assign(offset, share(mean)); });
+  self.operate(bytes_of(2 * mine.size()), [&] { result.assign(offset, share(mean)); });
 }
 
 std::vector<Edge> hierarchical_links(const Division& hosts) {

@@ -43,15 +43,14 @@ std::vector<Knob> hop_knobs() {
       {"skip_trigger", 2, 1, 1000, {}, kTrigger, "memory H"},
       {"skip_keep_self", false, 0, 0, {}, "after a jump a worker's own model counts as one more share", "ours"},
       {"check_receiver", false, 0, 0, {}, kCheck, "memory L"},
-      {"form", "parallel", 0, 0, {"parallel", "serial"}, kForm, "memory H"},
-      {"gap_control", "tokens", 0, 0, {"tokens", "queues", "notify_ack"}, kControl, "memory H"},
+      choice("form", {"parallel", "serial"}, kForm, "memory H"),
+      choice("gap_control", {"tokens", "queues", "notify_ack"}, kControl, "memory H"),
   };
 }
 
 std::string hop_refuses(const Setting& setting) {
   const HopSettings set(setting.knobs);
-  if (!setting.graph.strongly_connected())
-    return "topology '" + setting.graph.name() + "' is not strongly connected: some worker never hears of the others";
+  if (!setting.graph.strongly_connected()) return unconnected(setting.graph);
   if (set.backup > 0 && set.staleness > 0)
     return "backup and staleness together have no known rule: set one of them to 0";
   if (set.backup + set.staleness > 0 && set.acknowledges)

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "backends/base/iter.h"
 #include "protocols/topology.h"
-#include "results/record.h"
 
 namespace hopbench {
 

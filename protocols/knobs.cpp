@@ -74,6 +74,11 @@ int KnobValues::integer(const std::string& name) const { return static_cast<int>
 double KnobValues::real(const std::string& name) const { return std::get<double>(at(name)); }
 const std::string& KnobValues::text(const std::string& name) const { return std::get<std::string>(at(name)); }
 
+Knob choice(const char* name, std::vector<std::string> choices, const char* meaning, const char* source) {
+  std::string first = choices.at(0);
+  return {name, std::move(first), 0, 0, std::move(choices), meaning, source};
+}
+
 std::string to_string(const KnobValue& value) {
   return std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
 }

@@ -21,6 +21,9 @@ struct Knob {
   const char* source = "";                // "paper", "memory H", "ours", ...
 };
 
+/// A knob that is one of several words; the first is the default.
+Knob choice(const char* name, std::vector<std::string> choices, const char* meaning, const char* source);
+
 /// Every knob of a protocol with its value. Asking for a name the protocol does not have is a bug (HB_ASSERT).
 class KnobValues {
  public:

@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "protocols/collectives.h"
-#include "protocols/groups.h"
+#include "protocols/group_average.h"
 #include "protocols/node.h"
 
 namespace hopbench {
@@ -45,7 +45,7 @@ void begin(Round& round, const Vec& x, bool finished) {
 
 void correct(Node& self, Vec& x, const Round& round) {
   if (round.number < 0) return;
-  self.operate(static_cast<double>(4 * x.size() * sizeof(float)), [&] {
+  self.operate(bytes_of(4 * x.size()), [&] {
     // In this order: who has not moved since ends with the bits of the mean.
     const Payload terms[] = {share(x), round.contributed, share(round.mean)};
     const float weights[] = {1.0f, -1.0f, 1.0f};
@@ -83,10 +83,6 @@ void lasgd(Node& self, const KnobValues&) {
 
 std::vector<Edge> links(const Setting& setting) { return ring_links(all_workers(setting)); }
 
-Control by_schedule(const KnobValues&) { return Control::kSchedule; }
-
-bool experimental(const KnobValues&) { return true; }  // the correction is recalled with medium confidence
-
 }  // namespace
 
 const Protocol& lasgd_protocol() {
@@ -99,10 +95,10 @@ const Protocol& lasgd_protocol() {
       .knobs = {},
       .body = lasgd,
       .links = links,
-      .control = by_schedule,
+      .control = always<Control::kSchedule>,
       .source = Source::kMemory,
       .reading = "lasgd/correction on completion",
-      .experimental = experimental};
+      .experimental = always<true>};  // the correction is recalled with medium confidence
   return protocol;
 }
 

@@ -96,7 +96,7 @@ bool experimental(const KnobValues& knobs) { return knobs.text("form") == "gpu" 
 
 std::vector<Knob> own_knobs() {
   return {
-      {"form", "cpu", 0, 0, {"cpu", "gpu"}, "cpu: in proportion to predicted speeds; gpu: incremental search", "paper"},
+      choice("form", {"cpu", "gpu"}, "cpu: in proportion to predicted speeds; gpu: incremental search", "paper"),
       {"predictor", "ema", 0, 0, {"last", "ema", "narx"}, "cpu: of a worker's next speed", "memory M"},
       {"ema_weight", 0.2, 0.001, 1, {}, "cpu, ema: weight of the newest speed", "ours"},
       {"window", 10, 1, 100'000, {}, "gpu: iterations between moves (W0)", "memory L"},

@@ -4,7 +4,7 @@
 // One rule is enforced here: after every `period` local steps (the paper's H) each worker goes on with the mean of all
 // workers' models of that iteration; in between it hears of nobody. With H = 1 that is synchronous SGD, which averages
 // parameters instead of gradients.
-#include "protocols/groups.h"
+#include "protocols/group_average.h"
 #include "protocols/node.h"
 
 namespace hopbench {

@@ -80,6 +80,9 @@ class Optimizer {
   Vec momentum_;
 };
 
+/// What so many numbers of a vector take: for Node::operate.
+inline double bytes_of(std::size_t numbers) { return static_cast<double>(numbers * sizeof(float)); }
+
 struct Gradient {
   Vec values;
   float loss = 0;
@@ -172,7 +175,10 @@ class Node {
   /// The own vector is now the mean of these ranks' vectors of iteration k, in equal parts: worked out not by reduce,
   /// but along a ring, say, or at a server.
   void averaged(Iter k, std::span<const int> ranks);
-  void applied(int sender, Iter k);            // a server (or owner of x) applied sender's gradient of iteration k
+  void applied(int sender, Iter k);  // a server (or owner of x) applied sender's gradient of iteration k
+  /// What went into the own vector was `behind` iterations (a server's: updates) behind it: for `staleness_mean`.
+  /// reduce says it of its terms by itself.
+  void aged(Iter behind);
   void spent(int owner, std::int64_t tokens);  // took tokens from TokenQ(owner -> rank)
   void lost(Iter k, const char* why);          // own gradient of iteration k reaches no other model
   void report(Iter k, const Vec& x);           // the model after k finished iterations; evaluated later, off the clock

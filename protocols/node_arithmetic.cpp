@@ -96,18 +96,20 @@ Vec Node::reduce(Iter k, std::span<const Term> terms) {
     event.senders.push_back(term.sender);
     event.tags.push_back(term.tag);
     event.weights.push_back(term.weight);
-    if (term.sender == rank) continue;
-    staleness_sum_ += static_cast<double>(k - term.tag);
-    ++staleness_terms_;
-    record_.staleness_max = std::max(record_.staleness_max, k - term.tag);
+    if (term.sender != rank) aged(k - term.tag);
   }
-  if (staleness_terms_ > 0) record_.staleness_mean = staleness_sum_ / static_cast<double>(staleness_terms_);
   HB_ASSERT(!values.empty());
   Vec result;
-  const double bytes = static_cast<double>((values.size() + 1) * values[0].size() * sizeof(float));
+  const double bytes = bytes_of((values.size() + 1) * values[0].size());
   operate(bytes, [&] { result = weighted_sum(values, event.weights); });
   emit(std::move(event));
   return result;
+}
+
+void Node::aged(Iter behind) {
+  staleness_sum_ += static_cast<double>(behind);
+  record_.staleness_mean = staleness_sum_ / static_cast<double>(++staleness_terms_);
+  record_.staleness_max = std::max(record_.staleness_max, behind);
 }
 
 }  // namespace hopbench

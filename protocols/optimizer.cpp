@@ -26,7 +26,7 @@ void Optimizer::step(Vec& x, const Payload& g, Iter k, double scale) {
   step.weight_decay = spec.weight_decay;
   step.nesterov = spec.nesterov;
   const std::size_t passes = momentum_.size() > 0 ? 5 : 3;  // x and the momentum are read and written, g is read
-  node_->operate(static_cast<double>(passes * x.size() * sizeof(float)),
+  node_->operate(bytes_of(passes * x.size()),
                  [&] { x.space().sgd(x.mutable_data(), momentum_.mutable_data(), g.data(), step, x.size()); });
 }
 

@@ -36,8 +36,6 @@ void ssp(Node& self, const KnobValues& knobs) {
   serve(self, shard, [&](const Message& push, Time) { return shard.pushed(push.from) - staleness; });
 }
 
-Control by_schedule(const KnobValues&) { return Control::kSchedule; }
-
 int staleness_of(const KnobValues& knobs) { return knobs.integer("staleness"); }
 
 Knob staleness_knob() {
@@ -73,7 +71,7 @@ const Protocol& ps_asp_protocol() {
       .body = asp,
       .extra_ranks = server_count,
       .links = server_links,
-      .control = by_schedule,
+      .control = always<Control::kSchedule>,
       .step_factor = StepFactor::kOverN,
       .source = Source::kFullText,
       .reading = "ps/as stated in DSSP"};
@@ -89,7 +87,7 @@ const Protocol& ps_ssp_protocol() {
       .body = ssp,
       .extra_ranks = server_count,
       .links = server_links,
-      .control = by_schedule,
+      .control = always<Control::kSchedule>,
       .step_factor = StepFactor::kOverN,
       .free_run = staleness_of,
       .source = Source::kFullText,

@@ -64,8 +64,6 @@ void partial_reduce(Node& self, const KnobValues& knobs) {
   }
 }
 
-int one(const Setting&) { return 1; }
-
 std::vector<Edge> links(const Setting& setting) { return all_pairs(setting.workers + 1); }
 
 std::string refuse(const Setting& setting) {
@@ -81,20 +79,11 @@ std::string refuse(const Setting& setting) {
   return "";
 }
 
-Control by_schedule(const KnobValues&) { return Control::kSchedule; }
-
-bool always(const KnobValues&) { return true; }  // weights and the avoidance are recalled with medium confidence
-
 std::vector<Knob> all_knobs() {
   return {
       {"group_size", 2, 2, 1000, {}, "P: a group is made of so many workers", "ours"},
-      {"weights",
-       "constant",
-       0,
-       0,
-       {"constant", "dynamic"},
-       "constant: 1/P each; dynamic: less for a model that is behind the newest of the group",
-       "memory M"},
+      choice("weights", {"constant", "dynamic"},
+             "constant: 1/P each; dynamic: less for a model that is behind the newest of the group", "memory M"),
       {"decay", 0.5, 0.01, 1.0, {}, "dynamic: the weight of a model one step behind, of 1", "ours"},
       {"avoid_frozen", true, 0, 0, {}, "any `window` groups in a row connect all workers", "memory M"},
       {"window", 0, 0, 100000, {}, "in groups; 0: four times as many as are needed at the least", "ours"},
@@ -110,13 +99,13 @@ const Protocol& partial_reduce_protocol() {
       .paper = "Miao et al.: Heterogeneity-Aware Distributed Machine Learning Training via Partial Reduce, SIGMOD 2021",
       .knobs = all_knobs(),
       .body = partial_reduce,
-      .extra_ranks = one,
+      .extra_ranks = always<1>,
       .links = links,
       .refuse = refuse,
-      .control = by_schedule,
+      .control = always<Control::kSchedule>,
       .source = Source::kMemory,
       .reading = "partial_reduce/window looked at ahead",
-      .experimental = always};
+      .experimental = always<true>};  // weights and the avoidance are recalled with medium confidence
   return protocol;
 }
 

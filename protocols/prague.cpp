@@ -10,6 +10,7 @@
 //
 // The generator is a rank of its own, a server: all workers reach it alike, and no worker's turn is needed to answer.
 // A worker that has done its last iteration takes part in the groups it has been drawn into, then leaves.
+#include "protocols/group_average.h"
 #include "protocols/group_generator.h"
 #include "protocols/node.h"
 
@@ -17,18 +18,6 @@ namespace hopbench {
 namespace {
 
 bool is_static(const KnobValues& knobs) { return knobs.text("groups") == "static"; }
-
-std::vector<int> hosts_of(const Node& self) {
-  std::vector<int> hosts;
-  for (int w : self.workers()) hosts.push_back(self.host(w));
-  return hosts;
-}
-
-std::vector<int> hosts_of(const Setting& setting) {
-  std::vector<int> hosts = setting.host_of;
-  for (int w = static_cast<int>(hosts.size()); w < setting.workers; ++w) hosts.push_back(w);
-  return hosts;
-}
 
 void generate(Node& self, const KnobValues& knobs) {
   GroupGenerator generator(hosts_of(self), {.group_size = knobs.integer("group_size"),
@@ -70,9 +59,7 @@ void prague(Node& self, const KnobValues& knobs) {
   Iter k = 0;
   for (; self.running(k); ++k) {
     self.enter(k);
-    const Gradient g = self.gradient(x, k);
-    optimizer.step(x, share(g.values), k);
-    self.applied(self.rank, k);
+    local_step(self, x, optimizer, k);
     if (schedule.empty()) {
       join_group(self, k, false, x);
     } else {
@@ -112,7 +99,7 @@ int free_run(const KnobValues& knobs) { return is_static(knobs) ? 4 : knobs.inte
 
 std::vector<Knob> all_knobs() {
   return {
-      {"groups", "smart", 0, 0, {"smart", "static"}, "drawn on request, or a schedule for 4 workers a host", "paper"},
+      choice("groups", {"smart", "static"}, "drawn on request, or a schedule for 4 workers a host", "paper"),
       {"group_size", 3, 2, 1000, {}, "smart: workers in a group, or up to twice as many less one", "ours"},
       {"inter_intra", true, 0, 0, {}, "smart: a head of each host with others', then the whole host", "memory H"},
       {"slow_threshold", 4, 0, 1000, {}, "smart: who asked over so many times less is left out; 0: nobody", "ours"},

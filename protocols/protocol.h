@@ -52,8 +52,16 @@ struct Protocol {
   bool (*experimental)(const KnobValues&) = nullptr;  // rests on [memory M] or [memory L]; nullptr: it does not
 };
 
+/// A fact that is the same in every setting: `.control = always<Control::kSchedule>`.
+template <auto fact, class Settings>
+auto always(const Settings&) {
+  return fact;
+}
+
 /// Whether every rank does every iteration: such a trial stops after the same one everywhere.
 bool in_lockstep(const Protocol& protocol, const KnobValues& knobs);
+/// As lists and labels write it.
+const char* to_string(Source source);
 /// Whether these settings are marked as experimental in lists and tables.
 bool is_experimental(const Protocol& protocol, const KnobValues& knobs);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "protocols/server.h"
+
 namespace hopbench {
 
 void serve(Node& self, Shard& shard, const LeastPushed& least) {
@@ -25,9 +27,7 @@ void serve(Node& self, Shard& shard, const LeastPushed& least) {
       held.push_back({int(decision->words[0]), decision->iter, decision->words[1]});
     for (const Held& h : held) {
       if (!due(h)) continue;
-      for (int server : self.servers()) {
-        if (decides && server != self.rank) self.send(server, kClock, h.k, {}, {h.worker, h.least});
-      }
+      if (decides) tell_servers(self, h.k, {h.worker, h.least});
       shard.answer(h.worker, h.k);
     }
     std::erase_if(held, due);

@@ -35,7 +35,7 @@ void PushSum::receive(const std::vector<Message>& pushes, Iter k, float p) {
   if (!weighs_) return;
   const Payload x[] = {share(x_)};
   const float inverse[] = {static_cast<float>(1 / w_)};
-  self_.operate(static_cast<double>(2 * x_.size() * sizeof(float)), [&] { z_ = weighted_sum(x, inverse); });
+  self_.operate(bytes_of(2 * x_.size()), [&] { z_ = weighted_sum(x, inverse); });
 }
 
 }  // namespace hopbench

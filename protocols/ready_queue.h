@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "results/record.h"
+#include "backends/base/iter.h"
 
 namespace hopbench {
 

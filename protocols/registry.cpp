@@ -69,6 +69,18 @@ bool in_lockstep(const Protocol& protocol, const KnobValues& knobs) {
   return control == Control::kLockstep || control == Control::kLockstepByValues;
 }
 
+const char* to_string(Source source) {
+  switch (source) {
+    case Source::kFullText:
+      return "full-text";
+    case Source::kAbstractAndCode:
+      return "abstract+code";
+    case Source::kMemory:
+      return "memory";
+  }
+  return "";
+}
+
 bool is_experimental(const Protocol& protocol, const KnobValues& knobs) {
   return protocol.experimental != nullptr && protocol.experimental(knobs);
 }

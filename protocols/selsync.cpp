@@ -9,6 +9,7 @@
 
 #include "protocols/collectives.h"
 #include "protocols/gradient_change.h"
+#include "protocols/groups.h"
 #include "protocols/node.h"
 
 namespace hopbench {
@@ -40,8 +41,7 @@ void selsync(Node& self, const KnobValues& knobs) {
     self.enter(k);
     const Gradient g = self.gradient(x, k);
     double change = 0;
-    self.operate(static_cast<double>(x.size() * sizeof(float)),
-                 [&] { change = gradient_change.next(squared_norm(share(g.values))); });
+    self.operate(bytes_of(x.size()), [&] { change = gradient_change.next(squared_norm(share(g.values))); });
     optimizer.step(x, share(g.values), k);
     self.applied(self.rank, k);
 
@@ -55,13 +55,7 @@ void selsync(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> all_pairs(const Setting& setting) {
-  std::vector<Edge> edges;
-  for (int a = 0; a < setting.workers; ++a) {
-    for (int b = a + 1; b < setting.workers; ++b) edges.emplace_back(a, b);
-  }
-  return edges;
-}
+std::vector<Edge> links(const Setting& setting) { return all_pairs(setting.workers); }
 
 // With delta = 0 every iteration is synchronised, whatever the gradients are.
 Control control(const KnobValues& knobs) {
@@ -83,7 +77,7 @@ const Protocol& selsync_protocol() {
       .paper = "Tyagi, Swany: Accelerating Distributed ML Training via Selective Synchronization, CLUSTER 2023",
       .knobs = all_knobs(),
       .body = selsync,
-      .links = all_pairs,
+      .links = links,
       .control = control,
       .source = Source::kFullText,
       .reading = "selsync/norms smoothed, ring"};

@@ -1,5 +1,7 @@
 #include "protocols/server.h"
 
+#include <algorithm>
+
 #include "protocols/shard.h"
 
 namespace hopbench {
@@ -19,8 +21,8 @@ Vec pull_weights(Node& self, Iter k, const Vec& like, Words* said) {
   for (const Message& answer : self.gather(servers, all, is(kWeights, k), "weights from the servers")) {
     const auto i = static_cast<std::size_t>(answer.from - servers.front());
     if (i == 0 && said != nullptr) *said = answer.words;
-    const double bytes = static_cast<double>(2 * answer.body.size() * sizeof(float));
-    self.operate(bytes, [&] { weights.assign(slice_of(like.size(), i, servers.size()).offset, answer.body); });
+    self.operate(bytes_of(2 * answer.body.size()),
+                 [&] { weights.assign(slice_of(like.size(), i, servers.size()).offset, answer.body); });
   }
   return weights;
 }
@@ -47,6 +49,29 @@ void serve_bsp(Node& self, bool by_samples) {
     for (const Message& push : pushes) weights.push_back(by_samples ? static_cast<float>(push.words[0]) : 1.0f);
     shard.apply_mean(k, pushes, weights);
     for (const Message& push : pushes) shard.answer(push.from, k);
+  }
+}
+
+std::vector<Message> first_pushes(Node& self, int enough, const std::function<bool(const Message& push)>& fits) {
+  std::vector<Message> first;
+  const auto to_come = [&](int worker) {
+    const auto theirs = [worker](const Message& push) { return push.from == worker; };
+    return self.present(worker) && std::none_of(first.begin(), first.end(), theirs);
+  };
+  const auto& workers = self.workers();
+  while (static_cast<int>(first.size()) < enough) {
+    self.until([&] { return self.has(is(kPush)) || std::none_of(workers.begin(), workers.end(), to_come); },
+               "enough gradients");
+    auto push = self.take(is(kPush));
+    if (!push) break;
+    if (fits(*push)) first.push_back(std::move(*push));
+  }
+  return first;
+}
+
+void tell_servers(Node& self, Iter k, Words decision) {
+  for (const int server : self.servers()) {
+    if (server != self.rank) self.send(server, kClock, k, {}, decision);
   }
 }
 

@@ -31,6 +31,14 @@ void work(Node& self, const Talk& talk = {});
 /// same.
 void serve_bsp(Node& self, bool by_samples = false);
 
+/// The first pushes that `fits` accepts, so many of them; fewer where nobody is left who could send one, nobody's if
+/// all have left. For a server that does not wait for everybody: `fits` is asked of each push as it comes, and answers
+/// those that it does not accept.
+std::vector<Message> first_pushes(Node& self, int enough, const std::function<bool(const Message& push)>& fits);
+
+/// From the first server, where one decides for all, to the others: what it has decided, as a kClock of iteration k.
+void tell_servers(Node& self, Iter k, Words decision);
+
 /// The knob `servers`, how many ranks it asks for, and their links: all workers to all servers, and the first server,
 /// which decides, to the others.
 Knob servers_knob();

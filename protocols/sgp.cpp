@@ -78,10 +78,7 @@ std::vector<Edge> links(const Setting& setting) {
   return edges;
 }
 
-std::string refuse(const Setting& setting) {
-  if (!on_topology(setting.knobs) || setting.graph.strongly_connected()) return "";
-  return "topology '" + setting.graph.name() + "' is not strongly connected: some worker never hears of another's work";
-}
+std::string refuse(const Setting& setting) { return on_topology(setting.knobs) ? unconnected(setting.graph) : ""; }
 
 }  // namespace
 
@@ -93,13 +90,9 @@ const Protocol& sgp_protocol() {
       .knobs =
           {{"peers", 1, 1, 1000, {}, "p: ranks pushed to in an iteration, j (p + 1)^i ahead, j = 1..p", "code"},
            {"overlap", 0, 0, 1000, {}, "tau: iterations that what was pushed is on the way before it is used", "code"},
-           {"graph",
-            "exponential",
-            0,
-            0,
-            {"exponential", "topology"},
-            "exponential: peers in turn, by `peers`; topology: all out-neighbours of the suite's, always",
-            "ours"}},
+           choice("graph", {"exponential", "topology"},
+                  "exponential: peers in turn, by `peers`; topology: all out-neighbours of the suite's, always",
+                  "ours")},
       .body = sgp,
       .links = links,
       .refuse = refuse,

@@ -22,10 +22,15 @@ Slice slice_of(std::size_t size, std::size_t i, std::size_t n) {
 }
 
 Shard::Shard(Node& self)
-    : self_(self), w_(own_slice(self)), optimizer_(self.optimizer(w_.size())), pushed_(self.workers().size(), 0) {}
+    : self_(self),
+      w_(own_slice(self)),
+      optimizer_(self.optimizer(w_.size())),
+      pushed_(self.workers().size(), 0),
+      sent_(pushed_) {}
 
 void Shard::apply(const Message& push, double scale) {
   optimizer_.step(w_, push.body, push.iter, scale);
+  self_.aged(updates_++ - sent_[static_cast<std::size_t>(push.from)]);
   count(push);
 }
 
@@ -37,11 +42,15 @@ Vec Shard::apply_mean(Iter k, const std::vector<Message>& pushes, std::span<cons
   }
   Vec mean = average(self_, k, std::move(terms));
   optimizer_.step(w_, share(mean), k);
+  ++updates_;
   for (const Message& push : pushes) count(push);
   return mean;
 }
 
-void Shard::answer(int worker, Iter k, Words words) { self_.send(worker, kWeights, k, share(w_), words); }
+void Shard::answer(int worker, Iter k, Words words) {
+  sent_[static_cast<std::size_t>(worker)] = updates_;
+  self_.send(worker, kWeights, k, share(w_), words);
+}
 
 Iter Shard::least_pushed() const {
   Iter least = std::numeric_limits<Iter>::max();

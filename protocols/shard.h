@@ -43,6 +43,8 @@ class Shard {
   Vec w_;
   Optimizer optimizer_;
   std::vector<Iter> pushed_;  // by worker
+  Iter updates_ = 0;          // in the weights
+  std::vector<Iter> sent_;    // so many were in the weights that each worker was sent last
 };
 
 }  // namespace hopbench

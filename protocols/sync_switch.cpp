@@ -39,9 +39,7 @@ class Rounds {
     const int decides = self_.servers().front();
     if (self_.rank != decides) return self_.recv(is_from(kClock, decides, k), "whether to switch").words[0] != 0;
     const bool go_on = held_up_ < patience_;
-    for (const int server : self_.servers()) {
-      if (server != decides) self_.send(server, kClock, k, {}, {go_on ? 1 : 0});
-    }
+    tell_servers(self_, k, {go_on ? 1 : 0});
     return go_on;
   }
 
@@ -93,13 +91,11 @@ bool only_rounds(const KnobValues& knobs) { return knobs.real("fraction") == 1 &
 
 Control control(const KnobValues& knobs) { return only_rounds(knobs) ? Control::kLockstep : Control::kSchedule; }
 
-bool experimental(const KnobValues&) { return true; }  // the hyper-parameters' rule is recalled with medium confidence
-
 std::vector<Knob> all_knobs() {
   return {
       {"fraction", 0.0625, 0, 1, {}, "share of all iterations that are bulk synchronous; 0: ASP, 1: BSP", "ICDCS 2021"},
-      {"momentum", "keep", 0, 0, {"keep", "reset"}, "what the servers' momentum does at the switch", "memory M"},
-      {"online", "off", 0, 0, {"off", "greedy"}, "greedy: a straggler brings the switch forward", "memory M"},
+      choice("momentum", {"keep", "reset"}, "what the servers' momentum does at the switch", "memory M"),
+      choice("online", {"off", "greedy"}, "greedy: a straggler brings the switch forward", "memory M"),
       {"slowdown", 2.0, 1, 1000, {}, "online: the last gradient's time over the median's in a round held up", "ours"},
       {"patience", 5, 1, 1000, {}, "online: rounds in a row that are held up before the switch", "ours"},
       servers_knob(),
@@ -120,7 +116,7 @@ const Protocol& sync_switch_protocol() {
       .control = control,
       .source = Source::kAbstractAndCode,
       .reading = "sync_switch/one switch",
-      .experimental = experimental};
+      .experimental = always<true>};  // the hyper-parameters' rule is recalled with medium confidence
   return protocol;
 }
 

@@ -110,6 +110,11 @@ bool Topology::undirected() const { return in_ == out_; }
 
 bool Topology::strongly_connected() const { return diameter() >= 0; }
 
+std::string unconnected(const Topology& graph) {
+  if (graph.strongly_connected()) return "";
+  return "topology '" + graph.name() + "' is not strongly connected: some worker never hears of another's work";
+}
+
 int Topology::distance(int a, int b) const { return distances_from(*this, a)[static_cast<std::size_t>(b)]; }
 
 int Topology::diameter() const {

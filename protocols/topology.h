@@ -34,6 +34,10 @@ class Topology {
   std::vector<std::vector<int>> in_, out_;
 };
 
+/// Why workers that hear of each other through this graph alone cannot train together: it is not strongly connected.
+/// Empty if it is.
+std::string unconnected(const Topology& graph);
+
 /// ring (i <-> i+-1), ring_based (ring plus i <-> i + n/2), double_ring (two ring-based graphs of n/2, joined node to
 /// node), complete, star (all <-> 0). One rank alone has no edges in any of them. Error(kUsage) for an unknown name
 /// (with the known ones) or an n it is not defined for.

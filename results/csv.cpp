@@ -170,7 +170,6 @@ void rank_cells(Table& table, const RankRecord& rank) {
   table.cell("finished_s", seconds(rank.finished));
   table.cell("compute_s", seconds(rank.compute));
   table.cell("wait_s", seconds(waited));
-  table.cell("send_s", seconds(rank.send));
   table.cell("injected_delay_s", seconds(rank.injected_delay));
   table.cell("vector_ops_s", seconds(rank.vector_ops));
   table.cell("iters", rank.iters);

@@ -103,7 +103,6 @@ void fields_of_rank(Record& r, Visit visit) {
   visit("server", r.server);
   visit("finished", r.finished);
   visit("compute", r.compute);
-  visit("send", r.send);
   visit("injected_delay", r.injected_delay);
   visit("vector_ops", r.vector_ops);
   visit("waits", r.waits);

@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "backends/base/iter.h"
 #include "backends/base/time.h"
 
 namespace hopbench {
-
-using Iter = std::int64_t;
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The event stream: what a protocol does, as checkers, traces and metrics see it. It is the only thing they see.
@@ -76,13 +75,13 @@ struct RankRecord {
   bool server = false;
   std::vector<IterationMark> marks;
   Time finished{};
-  Duration compute{}, send{}, injected_delay{}, vector_ops{};
+  Duration compute{}, injected_delay{}, vector_ops{};
   std::map<std::string, Duration> waits;  // by reason
   std::int64_t iters = 0, iters_jumped = 0, gradients = 0, gradients_lost = 0, samples = 0;
   std::int64_t messages_sent = 0, bytes_sent = 0;
   std::int64_t slow_events = 0;  // iterations that met a slowdown
   std::int64_t overruns = 0;     // paced iterations whose work did not fit (real processes)
-  double staleness_mean = 0;     // own iteration minus tag, over the terms of every reduce, own term left out
+  double staleness_mean = 0;     // by how much what went into the own vector was behind it, own terms left out
   std::int64_t staleness_max = 0;
   double gap_mean = 0;  // own iteration minus the slowest live worker's, over its own entries
   std::int64_t gap_max = 0;

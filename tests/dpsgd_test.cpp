@@ -1,17 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "tests/cluster.h"
+#include "tests/cluster_models.h"
 
 namespace hopbench {
 namespace {
-
-// The gradient worker w computes in iteration k at x.
-Vec gradient_of(Cluster& cluster, int worker, Iter k, const Payload& x) {
-  Vec g = Vec::uninitialised(cluster.work->size());
-  const int batch = cluster.workload.batch;
-  cluster.work->gradient(x, worker, std::uint64_t(k * batch), batch, g, [](int) {});
-  return g;
-}
 
 TEST(DPsgd, IsAtMostTheDistanceAheadAndReachesIt) {
   Cluster cluster{.nodes = 8, .slow = {{3, 1000.0}}, .topology = "ring", .iterations = 12, .instant_network = true};
@@ -30,8 +22,8 @@ TEST(DPsgd, MovesTheMeanByTheMeanGradient) {
       expected.axpy(-cluster.optimizer.lr / 6, share(gradient_of(cluster, w, k, models[std::size_t(w)])));
     }
     for (int w = 0; w < 6; ++w) models[std::size_t(w)] = cluster.reports[std::size_t(w)][std::size_t(k)].x;
-    const std::vector<float> is = mean(models).to_host(), should = expected.to_host();
-    for (std::size_t d = 0; d < is.size(); ++d) EXPECT_NEAR(is[d], should[d], 1e-5) << "iteration " << k;
+    SCOPED_TRACE(k);
+    expect_near(mean(models).to_host(), expected.to_host(), 1e-5);
   }
 }
 
@@ -43,8 +35,7 @@ TEST(DPsgd, IsTheWeightedSumOfItsNeighboursAndAStep) {
     std::vector<Payload> terms = {at(w, 1), at((w + 1) % 6, 1), at((w + 5) % 6, 1)};
     Vec expected = mean(terms);
     expected.axpy(-cluster.optimizer.lr, share(gradient_of(cluster, w, 2, at(w, 1))));
-    const std::vector<float> is = Vec::copy_of(at(w, 2)).to_host(), should = expected.to_host();
-    for (std::size_t d = 0; d < is.size(); ++d) EXPECT_NEAR(is[d], should[d], 1e-5);
+    expect_near(at(w, 2), share(expected), 1e-5);
   }
 }
 

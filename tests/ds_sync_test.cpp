@@ -1,30 +1,11 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <set>
 
-#include "tests/cluster.h"
+#include "tests/cluster_models.h"
 
 namespace hopbench {
 namespace {
-
-Vec gradient_of(Cluster& cluster, int worker, Iter k, const Payload& x) {
-  Vec g = Vec::uninitialised(cluster.work->size());
-  const int batch = cluster.workload.batch;
-  cluster.work->gradient(x, worker, std::uint64_t(k * batch), batch, g, [](int) {});
-  return g;
-}
-
-void expect_near(const Payload& is, const Payload& should, double tolerance) {
-  const std::vector<float> a = Vec::copy_of(is).to_host(), b = Vec::copy_of(should).to_host();
-  for (std::size_t d = 0; d < a.size(); ++d) EXPECT_NEAR(a[d], b[d], tolerance);
-}
-
-std::set<std::uint64_t> different_models(const Cluster& cluster, Iter iterations) {
-  std::set<std::uint64_t> all;
-  for (const auto& reports : cluster.reports) all.insert(hash_bits(reports[std::size_t(iterations - 1)].x));
-  return all;
-}
 
 Cluster of(int nodes, Iter iterations) {
   Cluster cluster{.nodes = nodes, .slow = {{1, 3.0}}, .topology = "complete", .iterations = iterations};

@@ -1,5 +1,5 @@
-// Groups and the average within a group (protocols/groups.h), without a protocol around them.
-#include "protocols/groups.h"
+// Groups and the average within a group (protocols/groups.h, protocols/group_average.h), without a protocol around them.
+#include "protocols/group_average.h"
 
 #include <gtest/gtest.h>
 

@@ -1,29 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <set>
-
-#include "tests/cluster.h"
+#include "tests/cluster_models.h"
 
 namespace hopbench {
 namespace {
-
-Vec gradient_of(Cluster& cluster, int worker, Iter k, const Payload& x) {
-  Vec g = Vec::uninitialised(cluster.work->size());
-  const int batch = cluster.workload.batch;
-  cluster.work->gradient(x, worker, std::uint64_t(k * batch), batch, g, [](int) {});
-  return g;
-}
-
-void expect_near(const std::vector<float>& is, const std::vector<float>& should, double tolerance) {
-  for (std::size_t d = 0; d < is.size(); ++d) EXPECT_NEAR(is[d], should[d], tolerance);
-}
-
-std::set<std::uint64_t> different_models(const Cluster& cluster, Iter iterations) {
-  std::set<std::uint64_t> all;
-  for (const auto& reports : cluster.reports) all.insert(hash_bits(reports[std::size_t(iterations - 1)].x));
-  return all;
-}
 
 Cluster five(Iter iterations) {
   Cluster cluster{.nodes = 5, .slow = {{1, 3.0}}, .topology = "complete", .iterations = iterations};

@@ -91,6 +91,24 @@ TEST(PsSsp, ServersAgreeOnWhomToHold) {
   }
 }
 
+// A server's staleness: its updates from the weights that a gradient was computed with to that gradient.
+TEST(Servers, TellHowStaleTheGradientsAre) {
+  Cluster cluster{.nodes = 4, .topology = "complete", .iterations = 20, .instant_network = true};
+  const auto server = [&](const std::string& protocol) {
+    cluster.run(protocol, {{"servers", 1}});
+    return cluster.records[4];
+  };
+  EXPECT_EQ(server("ps_bsp").staleness_max, 0);
+  EXPECT_EQ(server("ps_backup").staleness_max, 0) << "what is late is dropped";
+  for (const char* protocol : {"ps_asp", "r2sp"}) {
+    const RankRecord turns = server(protocol);  // of equal workers: all others between two of each
+    EXPECT_EQ(turns.staleness_max, 3) << protocol;
+    EXPECT_DOUBLE_EQ(turns.staleness_mean, (0 + 1 + 2 + 3 + 19 * 4 * 3) / 80.0) << protocol;
+  }
+  cluster.slow = {{2, 50.0}};  // the others are done before its first gradient
+  EXPECT_EQ(server("ps_asp").staleness_max, 3 * 20);
+}
+
 // fairness section 1: one learning rate for all is a trap. Under `per_sample` n small updates of a shared model move it
 // as far as one averaged update; as written they move it n times as far.
 TEST(StepFactor, MakesAspMoveTheModelPerSampleLikeAllReduce) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tests/cluster.h"
+#include "tests/cluster_models.h"
 
 namespace hopbench {
 namespace {
@@ -69,22 +69,6 @@ TEST(PartialReduce, LetsTheLastOnesGoOnAlone) {
   EXPECT_EQ(cluster.reports[4].size(), 20u);
   EXPECT_GT(averages(4), 0);
   EXPECT_LT(averages(4), 20);
-}
-
-// One of 16 is four times slower; the share of their time that the others compute is their rate, of that of free
-// running.
-double rate_of_the_fast(const std::string& protocol, const Knobs& knobs) {
-  Cluster cluster{.nodes = 16, .slow = {{5, 4.0}}, .iterations = 200};
-  cluster.compute.push_back({.what = ComputeRule::What::kLogNormal, .shape = 0.05});  // no two are quite alike
-  cluster.run(protocol, knobs);
-  EXPECT_EQ(cluster.broken(), "");
-  double computed = 0, ran = 0;
-  for (const RankRecord& record : cluster.records) {
-    if (record.server || record.rank == 5) continue;
-    computed += to_seconds(record.compute);
-    ran += to_seconds(record.finished);
-  }
-  return computed / ran;
 }
 
 TEST(PartialReduce, DoesNotWaitForASlowWorker) {

@@ -49,7 +49,6 @@ inline RankRecord full_rank() {
                 {Time(Duration(1234567890124)), 1, 0, Duration(0), std::numeric_limits<float>::quiet_NaN()}};
   rank.finished = Time(Duration(9876543210));
   rank.compute = Duration(11);
-  rank.send = Duration(12);
   rank.injected_delay = Duration(13);
   rank.vector_ops = Duration(14);
   rank.waits = {{"a \"token\"", Duration(15)}, {"parameters", Duration(16)}};

@@ -6,7 +6,6 @@
 #include <sstream>
 
 namespace hopbench::tidy {
-namespace {
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -20,6 +19,12 @@ std::string trimmed(const std::string& text) {
   if (first == std::string::npos) return "";
   return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
 }
+
+std::string at(const Source& source, int line, const std::string& what) {
+  return source.path + ":" + std::to_string(line) + ": " + what;
+}
+
+namespace {
 
 // The end of the literal or comment that starts at i; i if none does.
 std::size_t end_of_quiet(const std::string& text, std::size_t i) {
@@ -47,19 +52,22 @@ std::size_t end_of_quiet(const std::string& text, std::size_t i) {
   return text.size();
 }
 
-}  // namespace
-
-std::string code_only(const std::string& text) {
+std::string blanked(const std::string& text, bool literals) {
   std::string out = text;
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t end = end_of_quiet(text, i);
-    for (std::size_t k = i; k < end; ++k) {
+    for (std::size_t k = i; k < end && (literals || text[i] == '/'); ++k) {
       if (out[k] != '\n') out[k] = ' ';
     }
     i = std::max(end, i + 1);
   }
   return out;
 }
+
+}  // namespace
+
+std::string code_only(const std::string& text) { return blanked(text, true); }
+std::string without_comments(const std::string& text) { return blanked(text, false); }
 
 std::vector<Include> includes(const std::string& text) {
   static const std::regex kInclude("^\\s*#\\s*include\\s*([<\"])([^>\"]+)[>\"]");
@@ -173,10 +181,6 @@ std::vector<Function> functions(const std::string& text) {
 
 namespace {
 
-std::string at(const Source& source, int line, const std::string& what) {
-  return source.path + ":" + std::to_string(line) + ": " + what;
-}
-
 bool starts(const std::string& text, const std::string& with) { return text.rfind(with, 0) == 0; }
 bool is_header(const Source& source) { return source.path.size() > 2 && source.path.ends_with(".h"); }
 bool is_cpp(const Source& source) { return source.path.ends_with(".cpp") || is_header(source); }
@@ -198,7 +202,7 @@ const std::vector<Arrow>& arrows() {
       {"results/", {}},
       {"models/", {"backends/compute/backend.h", "results/record.h"}},
       {"protocols/node.", {"models/", "backends/runtime/", "results/record.h"}},
-      {"protocols/", {"backends/runtime/message.h", "results/record.h", "models/workload.h"}},
+      {"protocols/", {}},
       // Of results a trial's runner sees the record and what is computed from it: no folders, files or tables.
       {"suites/",
        {"protocols/", "models/", "backends/", "results/record.h", "results/json.h", "results/steady.h",

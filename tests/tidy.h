@@ -25,6 +25,10 @@ struct Function {
 
 /// Comments and the insides of string and character literals become blanks; lines stay where they are.
 std::string code_only(const std::string& text);
+/// Comments alone do.
+std::string without_comments(const std::string& text);
+std::vector<std::string> lines_of(const std::string& text);
+std::string trimmed(const std::string& text);
 std::vector<Include> includes(const std::string& text);
 /// Functions, member functions and lambdas in tables at file level. A lambda inside a function is part of it.
 std::vector<Function> functions(const std::string& text);
@@ -35,5 +39,14 @@ std::vector<std::string> check_third_party(const Source& source);  // third-part
 std::vector<std::string> check_bans(const Source& source);         // threads, clocks, ... in protocols/ and models/
 std::vector<std::string> check_sizes(const Source& source);        // files, functions, lines
 std::vector<std::string> check_promises(const Source& source);     // words that put work off
+
+/// The complaint itself.
+std::string at(const Source& source, int line, const std::string& what);
+
+// Of protocols/ (tidy_protocols.cpp).
+std::vector<std::string> check_protocol(const Source& source);  // its length, and whose headers it sees
+// Of all sources together.
+std::vector<std::string> check_median(const std::vector<Source>& sources);  // the usual protocol is short
+std::vector<std::string> check_copies(const std::vector<Source>& sources);  // no piece of code stands there twice
 
 }  // namespace hopbench::tidy

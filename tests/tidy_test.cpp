@@ -44,6 +44,15 @@ TEST(Tidy, ThirdPartyHeadersStayInCppFiles) { expect_clean(check_third_party); }
 TEST(Tidy, ProtocolsAndModelsKnowNoThreadsClocksOrDice) { expect_clean(check_bans); }
 TEST(Tidy, FilesFunctionsAndLinesAreShort) { expect_clean(check_sizes); }
 TEST(Tidy, NothingIsPutOff) { expect_clean(check_promises); }
+TEST(Tidy, ProtocolsAreShortAndSeeOnlyTheirOwn) { expect_clean(check_protocol); }
+
+TEST(Tidy, TheUsualProtocolIsShort) {
+  for (const std::string& complaint : check_median(tree())) ADD_FAILURE() << complaint;
+}
+
+TEST(Tidy, NoProtocolCopiesAnothersLines) {
+  for (const std::string& complaint : check_copies(tree())) ADD_FAILURE() << complaint;
+}
 
 // --- The rules themselves: each finds what it is for, and only that --------------------------------------------------
 
@@ -56,6 +65,8 @@ TEST(TidyRules, ArrowsFindWrongDirections) {
   EXPECT_EQ(bad("protocols/node.h", "backends/runtime/runtime.h"), 0u);
   EXPECT_EQ(bad("protocols/hop.cpp", "backends/transport/wire.h"), 1u);
   EXPECT_EQ(bad("protocols/hop.cpp", "backends/runtime/process.h"), 1u);
+  EXPECT_EQ(bad("protocols/hops.h", "results/record.h"), 1u);
+  EXPECT_EQ(bad("protocols/node.h", "results/record.h"), 0u);
   EXPECT_EQ(bad("protocols/hop.cpp", "suites/trial.h"), 1u);
   EXPECT_EQ(bad("models/mlp.cpp", "protocols/node.h"), 1u);
   EXPECT_EQ(bad("backends/compute/onednn.cpp", "backends/runtime/runtime.h"), 1u);
@@ -125,6 +136,49 @@ TEST(TidyRules, LongFilesFunctionsAndLinesAreFound) {
   EXPECT_EQ(check_sizes({"cli/a.cpp", "void f() {\n" + body.substr(7) + "}\n"}).size(), 0u);
   EXPECT_EQ(check_sizes({"cli/a.cpp", std::string(401, '\n')}).size(), 1u);
   EXPECT_EQ(check_sizes({"cli/a.cpp", std::string(121, 'x') + "\n"}).size(), 1u);
+}
+
+TEST(TidyRules, LongProtocolsAndForeignHeadersAreFound) {
+  const auto found = [](const std::string& path, const std::string& text) {
+    return check_protocol({path, text}).size();
+  };
+  EXPECT_EQ(found("protocols/hop.cpp", std::string(150, '\n')), 0u);
+  EXPECT_EQ(found("protocols/hop.cpp", std::string(151, '\n')), 1u);
+  EXPECT_EQ(found("protocols/shard.h", std::string(151, '\n')), 1u);
+  EXPECT_EQ(found("protocols/node.cpp", std::string(151, '\n')), 0u);
+  EXPECT_EQ(found("cli/app.cpp", std::string(151, '\n')), 0u);
+  EXPECT_EQ(found("protocols/hop.cpp", "#include <algorithm>\n#include \"backends/base/vec.h\"\n"), 0u);
+  EXPECT_EQ(found("protocols/hop.cpp", "#include \"protocols/node.h\"\n"), 0u);
+  EXPECT_EQ(found("protocols/hop.cpp", "#include \"results/record.h\"\n"), 1u);
+  EXPECT_EQ(found("protocols/hop.cpp", "#include \"models/workload.h\"\n"), 1u);
+  EXPECT_EQ(found("protocols/hop.cpp", "#include <fmt/format.h>\n"), 1u);
+}
+
+TEST(TidyRules, TheMedianIsOfCodeInFilesThatBringAProtocol) {
+  const auto of = [](int lines) {
+    std::string text = "const Protocol& a_protocol() {\n";
+    for (int i = 1; i < lines; ++i) text += "  f();\n\n  // why\n";
+    return Source{"protocols/a.cpp", text};
+  };
+  EXPECT_EQ(check_median({of(10), of(89), of(140)}).size(), 0u);
+  EXPECT_EQ(check_median({of(10), of(90), of(140)}).size(), 1u);
+  EXPECT_EQ(check_median({of(10), of(140)}).size(), 1u);
+  EXPECT_EQ(check_median({of(10), of(90), of(140), {"protocols/piece.h", "int f();\n"}}).size(), 1u);
+}
+
+TEST(TidyRules, CopiesAreFoundThoughCommentsAndBracesDiffer) {
+  const std::string five = "int a = 1;\nfor (;;) {\n  f(a);\n}\ng(a);\nh(a, \"b\");\n";
+  const auto found = [](const std::string& one, const std::string& two) {
+    return check_copies({{"protocols/a.cpp", one}, {"protocols/b.cpp", two}}).size();
+  };
+  EXPECT_EQ(found(five + "i();\n", five + "i();\n"), 1u);
+  EXPECT_EQ(found(five + "i();\n", "// as there\n" + five + "}\n\n#include <map>\n  i();  // here\n"), 1u);
+  EXPECT_EQ(found(five + "i();\n", five + "j();\n"), 0u) << "five are not six";
+  EXPECT_EQ(found(five + "i(\"x\");\n", five + "i(\"y\");\n"), 0u) << "other words";
+  const std::string braces = "}\n}\n}\n}\n});\n};\n}\n";
+  EXPECT_EQ(found(braces, braces), 0u);
+  EXPECT_EQ(check_copies({{"protocols/a.cpp", five + "i();\nz();\n" + five + "i();\n"}}).size(), 1u) << "in one file";
+  EXPECT_EQ(check_copies({{"cli/a.cpp", five + "i();\n"}, {"cli/b.cpp", five + "i();\n"}}).size(), 0u);
 }
 
 TEST(TidyRules, PromisesAreFound) {

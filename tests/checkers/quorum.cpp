@@ -6,48 +6,27 @@
 #include <algorithm>
 #include <set>
 
-#include "tests/checkers/checkers.h"
+#include "tests/checkers/on_reduce.h"
 
 namespace hopbench::checkers {
 namespace {
 
-class Quorum : public Checker {
+class Quorum : public OnReduce {
  public:
   explicit Quorum(const CheckedRun& run)
-      : Checker("quorum"),
-        graph_(run),
-        backup_(run.integer("backup")),
-        keeps_self_(run.flag("skip_keep_self")),
-        workers_(std::size_t(run.workers)) {}
+      : OnReduce("quorum", run), backup_(run.integer("backup")), keeps_self_(run.flag("skip_keep_self")) {}
 
   void on(const Event& event) override {
-    if (event.rank >= graph_.size()) return;
-    Worker& worker = workers_[std::size_t(event.rank)];
-    if (event.what == EventKind::kFinished) worker.finished = true;
-    if (event.what == EventKind::kEnter) {
-      worker.jumped = worker.at >= 0 && event.iter > worker.at + 1;
-      worker.at = event.iter;
-    }
     if (event.what == EventKind::kSend && event.kind == kParamsKind) sent_.insert({event.rank, event.peer, event.iter});
-    if (event.what == EventKind::kReduced) {
-      reduced(event, worker);
-      worker.jumped = false;
-    }
+    OnReduce::on(event);
   }
 
  private:
-  struct Worker {
-    Iter at = -1;
-    bool jumped = false, finished = false;
-  };
-
   bool never_comes(int sender, int receiver, Iter tag) const {
-    const Worker& worker = workers_[std::size_t(sender)];
-    return sent_.count({sender, receiver, tag}) == 0 && (worker.finished || worker.at > tag);
+    return sent_.count({sender, receiver, tag}) == 0 && (state(sender).finished || state(sender).at > tag);
   }
 
-  void reduced(const Event& event, const Worker& worker) {
-    look();
+  void reduced(const Event& event, const Worker& worker) override {
     const Iter tag = worker.jumped ? worker.at - 1 : worker.at;
     std::set<int> others;
     int own = 0;
@@ -56,7 +35,7 @@ class Quorum : public Checker {
       if (sender == event.rank) {
         ++own;
       } else {
-        const std::vector<int>& in = graph_.in(event.rank);
+        const std::vector<int>& in = graph().in(event.rank);
         if (!others.insert(sender).second || !std::binary_search(in.begin(), in.end(), sender)) {
           fail(event.time, event.rank, "averaged an update of rank " + std::to_string(sender) + " it should not have");
         } else if (sent_.count({sender, event.rank, event.tags[i]}) == 0) {
@@ -81,10 +60,10 @@ class Quorum : public Checker {
            "averaged " + std::to_string(own) + " own models where " + std::to_string(own_due) + " are due");
     }
     // In |N_in| the worker counts itself; after a jump it is one of the absent.
-    std::int64_t least = std::int64_t(graph_.in(event.rank).size()) + (worker.jumped ? 1 : 0) - backup_;
+    std::int64_t least = std::int64_t(graph().in(event.rank).size()) + (worker.jumped ? 1 : 0) - backup_;
     std::int64_t missing = 0;
-    for (int sender : graph_.in(event.rank)) missing += never_comes(sender, event.rank, tag) ? 1 : 0;
-    least = std::min(least, std::int64_t(graph_.in(event.rank).size()) - missing);
+    for (int sender : graph().in(event.rank)) missing += never_comes(sender, event.rank, tag) ? 1 : 0;
+    least = std::min(least, std::int64_t(graph().in(event.rank).size()) - missing);
     if (others < least) {
       fail(event.time, event.rank,
            "averaged updates of " + std::to_string(others) + " neighbours, the quorum is " + std::to_string(least));
@@ -96,10 +75,8 @@ class Quorum : public Checker {
     Iter tag;
     auto operator<=>(const Sent&) const = default;
   };
-  Graph graph_;
   std::int64_t backup_;
   bool keeps_self_;
-  std::vector<Worker> workers_;
   std::set<Sent> sent_;
 };
 

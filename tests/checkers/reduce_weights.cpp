@@ -4,33 +4,20 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/checkers/checkers.h"
+#include "tests/checkers/on_reduce.h"
 
 namespace hopbench::checkers {
 namespace {
 
-class ReduceWeights : public Checker {
+class ReduceWeights : public OnReduce {
  public:
-  explicit ReduceWeights(const CheckedRun& run)
-      : Checker("reduce_weights"),
-        s_(run.integer("staleness")),
-        at_(std::size_t(run.workers), -1),
-        jumped_(std::size_t(run.workers), 0) {}
+  explicit ReduceWeights(const CheckedRun& run) : OnReduce("reduce_weights", run), s_(run.integer("staleness")) {}
 
-  void on(const Event& event) override {
-    if (std::size_t(event.rank) >= at_.size()) return;
-    const std::size_t rank = std::size_t(event.rank);
-    if (event.what == EventKind::kEnter) {
-      jumped_[rank] = at_[rank] >= 0 && event.iter > at_[rank] + 1;
-      at_[rank] = event.iter;
-    }
-    if (event.what != EventKind::kReduced) return;
-    const bool jumped = jumped_[rank] != 0;
-    jumped_[rank] = 0;
-    const Iter base = at_[rank] - (jumped ? 1 : 0) - s_;
+ private:
+  void reduced(const Event& event, const Worker& worker) override {
+    const Iter base = worker.at - (worker.jumped ? 1 : 0) - s_;
     double total = 0;
     for (Iter tag : event.tags) total += due(tag, base);
-    look();
     if (!std::is_sorted(event.senders.begin(), event.senders.end()))
       fail(event.time, event.rank, "summed in another order than by ascending sender");
     for (std::size_t i = 0; i < event.weights.size(); ++i) {
@@ -43,12 +30,9 @@ class ReduceWeights : public Checker {
     }
   }
 
- private:
   double due(Iter tag, Iter base) const { return s_ > 0 ? double(tag - base + 1) : 1.0; }
 
   std::int64_t s_;
-  std::vector<Iter> at_;
-  std::vector<char> jumped_;
 };
 
 }  // namespace

@@ -5,43 +5,18 @@
 #include <algorithm>
 #include <set>
 
-#include "tests/checkers/checkers.h"
+#include "tests/checkers/on_reduce.h"
 
 namespace hopbench::checkers {
 namespace {
 
-class Staleness : public Checker {
+class Staleness : public OnReduce {
  public:
   explicit Staleness(const CheckedRun& run)
-      : Checker("staleness"),
-        graph_(run),
-        s_(run.integer("staleness")),
-        keeps_self_(run.flag("skip_keep_self")),
-        workers_(std::size_t(run.workers)) {}
-
-  void on(const Event& event) override {
-    if (event.rank >= graph_.size()) return;
-    Worker& worker = workers_[std::size_t(event.rank)];
-    if (event.what == EventKind::kFinished) worker.finished = true;
-    if (event.what == EventKind::kEnter) {
-      worker.jumped = worker.at >= 0 && event.iter > worker.at + 1;
-      worker.at = event.iter;
-    }
-    if (event.what == EventKind::kReduced) {
-      reduced(event, worker);
-      worker.jumped = false;
-    }
-  }
+      : OnReduce("staleness", run), s_(run.integer("staleness")), keeps_self_(run.flag("skip_keep_self")) {}
 
  private:
-  struct Worker {
-    Iter at = -1;
-    bool jumped = false, finished = false;
-    std::map<int, Iter> newest;  // by sender
-  };
-
-  void reduced(const Event& event, Worker& worker) {
-    look();
+  void reduced(const Event& event, const Worker& worker) override {
     const Iter oldest = (worker.jumped ? worker.at - 1 : worker.at) - s_;
     std::set<int> used;
     for (std::size_t i = 0; i < event.senders.size(); ++i) {
@@ -54,27 +29,26 @@ class Staleness : public Checker {
              "used an update of rank " + std::to_string(sender) + " tagged " + std::to_string(tag) +
                  ", the oldest allowed is " + std::to_string(oldest));
       }
-      Iter& newest = worker.newest.try_emplace(sender, tag).first->second;
+      Iter& newest = newest_.try_emplace({event.rank, sender}, tag).first->second;
       if (tag < newest) {
         fail(event.time, event.rank, "used an older update of rank " + std::to_string(sender) + " than before");
       }
       newest = tag;
     }
-    std::set<int> due(graph_.in(event.rank).begin(), graph_.in(event.rank).end());
+    std::set<int> due(graph().in(event.rank).begin(), graph().in(event.rank).end());
     const bool alone = used == std::set<int>{event.rank};
     if (!worker.jumped || keeps_self_ || alone) due.insert(event.rank);
     for (int sender : due) {
-      if (used.erase(sender) == 0 && !workers_[std::size_t(sender)].finished) {
+      if (used.erase(sender) == 0 && !state(sender).finished) {
         fail(event.time, event.rank, "left out rank " + std::to_string(sender));
       }
     }
     for (int sender : used) fail(event.time, event.rank, "should not have used rank " + std::to_string(sender));
   }
 
-  Graph graph_;
   std::int64_t s_;
   bool keeps_self_;
-  std::vector<Worker> workers_;
+  std::map<std::pair<int, int>, Iter> newest_;  // by receiver and sender
 };
 
 }  // namespace

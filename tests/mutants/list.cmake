@@ -138,7 +138,7 @@ mutant(switch_apart "sync_switch" "if (k >= rounds_ || !online_) return k < roun
 mutant(round_cut_short "sync_switch" "from(others, others.size())) pushes" "from(others, others.size() - 1)) pushes")
 
 # DBW: an update does with one gradient less.
-mutant(update_off_by_one "dbw" "(fresh.size()) < wait_for_) {" "(fresh.size()) < wait_for_ - 1) {")
+mutant(update_off_by_one "server;dbw" "(first.size()) < enough) {" "(first.size()) < enough - 1) {")
 
 # A worker goes through an iteration without entering it.
 mutant(iteration_not_entered "dpsgd" "self.enter(k);" "if (k != 3) self.enter(k);")
@@ -191,7 +191,7 @@ mutant(groups_not_shuffled "ds_sync" "static_cast<std::size_t>(round) % rounds.s
 mutant(round_forgotten "ds_sync" "if (!before_forward) synchronise(k);" "if (!before_forward && k != 3) synchronise(k);")
 
 # DS-Sync at servers: an answer that lacks one member's model.
-mutant(group_incomplete "groups;ds_sync" "self.gather(group, static_cast<int>(group.size()),"
+mutant(group_incomplete "group_average;ds_sync" "self.gather(group, static_cast<int>(group.size()),"
        "self.gather(group, static_cast<int>(group.size()) - 1,")
 
 # Local SGD: one local step too many before an average.
