@@ -156,8 +156,10 @@ TEST(Readings, NameTestsThatAreThere) {
     const std::string name = page.path().filename().string(), text = text_of("docs/readings/" + name);
     static const std::regex kTest("`([A-Z][A-Za-z]+)\\.([A-Z][A-Za-z0-9_]+)`");
     for (std::sregex_iterator it(text.begin(), text.end(), kTest), end; it != end; ++it) {
-      const std::regex there("TEST(_P)?\\(" + it->str(1) + ", " + it->str(2) + "\\)");
-      EXPECT_TRUE(std::regex_search(tests, there)) << name << " names " << it->str(0);
+      const std::string named = "(" + it->str(1) + ", " + it->str(2) + ")";
+      const bool there =
+          tests.find("TEST" + named) != std::string::npos || tests.find("TEST_P" + named) != std::string::npos;
+      EXPECT_TRUE(there) << name << " names " << it->str(0);
     }
   }
 }
