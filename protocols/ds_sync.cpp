@@ -95,6 +95,10 @@ std::string refuse(const Setting& setting) {
   if (size > setting.workers) {
     return "groups of " + std::to_string(size) + " out of " + std::to_string(setting.workers) + " workers";
   }
+  if (size > 0 && setting.workers % size != 0) {
+    return "group_size = " + std::to_string(size) + " does not divide " + std::to_string(setting.workers) +
+           " workers: take a divisor, or leave it at 0";
+  }
   if (setting.knobs.text("division") != "hosts") return "";
   const std::size_t hosts = by_host(setting).size();
   if (size > 0) return "division = 'hosts' makes a group of each host's workers: leave group_size at 0";

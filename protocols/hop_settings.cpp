@@ -37,7 +37,7 @@ HopSettings::HopSettings(const KnobValues& knobs)
 std::vector<Knob> hop_knobs() {
   return {
       {"max_ig", 5, 1, 1000, {}, "tokens a queue holds at the start: the most iterations ahead of a neighbour", "ours"},
-      {"backup", 0, 0, 1000, {}, "in-neighbours (N_buw) whose update an iteration may do without", "memory M"},
+      {"backup", 0, 0, 1000, {}, "in-neighbours (N_buw), not all, whose update may be missing", "memory M"},
       {"staleness", 0, 0, 1000, {}, kFresh, "memory L"},
       {"max_jump", 0, 0, 1000, {}, kJump, "memory M"},
       {"skip_trigger", 2, 1, 1000, {}, kTrigger, "memory H"},
@@ -58,10 +58,10 @@ std::string hop_refuses(const Setting& setting) {
   if (set.check_receiver && set.max_ig == 0)
     return "check_receiver asks the tokens how far a receiver is: it needs gap_control = 'tokens'";
   for (int r = 0; r < setting.workers; ++r) {
-    const int updates = int(setting.graph.in(r).size()) + 1;  // |N_in|, its own included
-    if (set.backup >= updates)
-      return "backup = " + std::to_string(set.backup) + " leaves nothing of the " + std::to_string(updates) +
-             " updates that worker " + std::to_string(r) + " averages: take less";
+    const int others = int(setting.graph.in(r).size());  // |N_in| - 1
+    if (set.backup > 0 && set.backup >= others)
+      return "backup = " + std::to_string(set.backup) + ", but worker " + std::to_string(r) + " has " +
+             std::to_string(others) + " in-neighbours: it would wait for none of them: take less";
   }
   return set.skips() ? refuse_skipping(set) : "";
 }

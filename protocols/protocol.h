@@ -31,6 +31,7 @@ struct Setting {
   const Topology& graph;  // of the workers
   int workers;
   std::vector<int> host_of = {};  // worker -> host; empty: every worker on its own
+  std::int64_t parameters = 0;    // of the model, where the suite sets their number; 0: it does not
 };
 
 struct Protocol {
@@ -64,6 +65,10 @@ bool in_lockstep(const Protocol& protocol, const KnobValues& knobs);
 const char* to_string(Source source);
 /// Whether these settings are marked as experimental in lists and tables.
 bool is_experimental(const Protocol& protocol, const KnobValues& knobs);
+
+/// Why this setting is impossible, by the protocol's own `refuse` or because servers would have no parameters to keep;
+/// empty: it is not.
+std::string why_impossible(const Protocol& protocol, const Setting& setting);
 
 /// In the order of protocols/registry.cpp, then those built in from elsewhere (--protocols DIR).
 std::span<const Protocol* const> protocols();

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <vector>
 
 #include "backends/base/error.h"
@@ -83,6 +84,17 @@ const char* to_string(Source source) {
 
 bool is_experimental(const Protocol& protocol, const KnobValues& knobs) {
   return protocol.experimental != nullptr && protocol.experimental(knobs);
+}
+
+std::string why_impossible(const Protocol& protocol, const Setting& setting) {
+  const auto shares = [](const Knob& knob) { return knob.name == std::string_view("servers"); };
+  if (setting.parameters > 0 && std::any_of(protocol.knobs.begin(), protocol.knobs.end(), shares)) {
+    const int servers = protocol.extra_ranks(setting);
+    if (servers > setting.parameters)
+      return std::to_string(servers) + " servers share " + std::to_string(setting.parameters) +
+             " parameters: some would have none: set servers to fewer";
+  }
+  return protocol.refuse == nullptr ? "" : protocol.refuse(setting);
 }
 
 const Protocol& find_protocol(std::string_view name) {

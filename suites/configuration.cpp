@@ -141,12 +141,21 @@ std::unique_ptr<Topology> topology_of(const Draft& draft, const Configuration& c
   return nullptr;
 }
 
+/// Of the model, where the suite sets it; 0 elsewhere: other models have far more than there can be servers.
+std::int64_t parameters_of(const Configuration& c) {
+  const std::string& name = c.at("model.name").text;
+  const std::int64_t size = c.at("model.size").integer;
+  if (name == "timing_only") return size;
+  return name == "quadratic" ? (size > 0 ? size : 64) : 0;
+}
+
 void check_variants(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
   const std::unique_ptr<Topology> graph = topology_of(draft, c, mistakes);
   if (graph == nullptr) return;
   for (const VariantDraft& variant : draft.variants) {
-    if (variant.protocol == nullptr || variant.protocol->refuse == nullptr) continue;
-    const std::string why = variant.protocol->refuse({variant.knobs, *graph, c.workers(), c.host_of()});
+    if (variant.protocol == nullptr) continue;
+    const std::string why =
+        why_impossible(*variant.protocol, {variant.knobs, *graph, c.workers(), c.host_of(), parameters_of(c)});
     if (!why.empty()) mistakes.add(variant.place, fmt::format("'{}' is impossible: {}", variant.label, why));
   }
 }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tests/cluster.h"
 
@@ -144,6 +145,27 @@ TEST(AdPsgd, NamesTheEdgesItDoesNotUse) {
             "uses no edges between two even or two odd ranks: 0-4, 1-5, 2-6, 3-7 of topology 'ring_based'");
   EXPECT_EQ(note(make_topology("ring", 5)), "uses no edges between two even or two odd ranks: 0-4 of topology 'ring'");
   EXPECT_NE(note(make_topology("complete", 8)).find("and 4 more"), std::string::npos);
+}
+
+TEST(AdPsgd, UsesOnlyEdgesBetweenActiveAndPassiveWorkers) {
+  for (const char* topology : {"ring_based", "complete"}) {
+    Cluster cluster{.nodes = 8, .topology = topology, .iterations = 60, .keep_events = true};
+    cluster.run("adpsgd");
+    std::set<std::pair<int, int>> used, expected;
+    for (const Event& event : cluster.events) {
+      if (event.what != EventKind::kSend) continue;
+      const bool request = event.kind == std::uint16_t(kRequest);
+      ASSERT_TRUE(request || event.kind == std::uint16_t(kReply));
+      used.emplace(request ? event.rank : event.peer, request ? event.peer : event.rank);
+    }
+    const Topology graph = cluster.graph();
+    for (int active = 0; active < 8; active += 2) {
+      for (const int other : graph.out(active)) {
+        if (other % 2 == 1) expected.emplace(active, other);
+      }
+    }
+    EXPECT_EQ(used, expected) << topology;  // all of them, by and by, always asked by the even one
+  }
 }
 
 TEST(AdPsgd, RefusesWhatFallsApart) {

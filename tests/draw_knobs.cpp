@@ -28,9 +28,9 @@ Knobs draw_hop(Random& random, const Cluster& cluster) {
   if (random.chance(0.4)) {
     longest = between(random, 1, 5);
     knobs["staleness"] = longest;
-  } else if (random.chance(0.6)) {
+  } else if (fewest > 1 && random.chance(0.6)) {
     longest = 10;  // longer than it can come about
-    knobs["backup"] = between(random, 1, std::int64_t(std::min<std::size_t>(fewest, 3)));
+    knobs["backup"] = between(random, 1, std::int64_t(std::min<std::size_t>(fewest - 1, 3)));
   }
   if (tokens && longest > 0 && random.chance(0.7)) {
     knobs["max_jump"] = between(random, 1, longest);
@@ -67,7 +67,8 @@ Knobs draw_ds_sync(Random& random, Cluster& cluster) {
     knobs["division"] = std::string("hosts");
     draw_hosts(random, cluster);
   } else if (random.chance(0.5)) {
-    knobs["group_size"] = between(random, 1, cluster.nodes);
+    const std::int64_t n = cluster.nodes, some = between(random, 1, n);
+    knobs["group_size"] = n % some == 0 ? some : n;
   }
   return knobs;
 }

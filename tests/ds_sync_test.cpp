@@ -200,7 +200,8 @@ TEST(DsSync, TakesHostsOfAnySizes) {
 
 TEST(DsSync, RefusesWhatIsNoDivision) {
   Cluster cluster = of(4, 2);
-  EXPECT_THROW(cluster.run("ds_sync", {{"group_size", 5}}), Error);
+  for (const int none : {3, 5}) EXPECT_THROW(cluster.run("ds_sync", {{"group_size", none}}), Error) << none;
+  for (const int divisor : {1, 2, 4}) EXPECT_NO_THROW(cluster.run("ds_sync", {{"group_size", divisor}})) << divisor;
   EXPECT_THROW(cluster.run("ds_sync", {{"division", "hosts"}}), Error) << "each worker on a host of its own";
   cluster.network.host_of = {0, 0, 0, 0};
   EXPECT_THROW(cluster.run("ds_sync", {{"division", "hosts"}}), Error) << "one host";

@@ -22,33 +22,53 @@ TEST(GroupMatrix, IsAProjectionThatKeepsTheMean) {
   EXPECT_FALSE(others.reduce(0, 0, {0, 1}, {0, 0}).reduce(1, 0, {1, 2}, {0, 0}).ok());
 }
 
+// A group of `members`, a bit for each, is told to worker w of four.
+Stream& tell(Stream& stream, int w, Iter group, std::int64_t members) {
+  return stream.send(4, w, kReplyKind, group, members);
+}
+
 TEST(OneGroup, IsToldWhoAskedAndHasFinishedItsLast) {
   const auto ask = [](Stream& stream, int worker) { stream.pass(worker, 4, kRequestKind, 0); };
   Stream good(one_group(groups("prague", 4, 2)));
   ask(good, 0);
   ask(good, 1);
-  good.send(4, 0, kReplyKind, 0).send(4, 1, kReplyKind, 0).pass(0, 4, kAckKind, 0).pass(1, 4, kAckKind, 0);
+  tell(good, 0, 0, 0b11);
+  tell(good, 1, 0, 0b11).pass(0, 4, kAckKind, 0).pass(1, 4, kAckKind, 0);
   ask(good, 0);
-  EXPECT_TRUE(good.send(4, 0, kReplyKind, 1).pass(0, 4, kAckKind, 0).ok()) << good.checker().violations().front();
-  EXPECT_FALSE(good.send(4, 0, kReplyKind, 2).ok());  // unasked
+  EXPECT_TRUE(tell(good, 0, 1, 0b1).pass(0, 4, kAckKind, 0).ok()) << good.checker().violations().front();
+  EXPECT_FALSE(tell(good, 0, 2, 0b1).ok());  // unasked
   Stream forgotten(one_group(groups("prague", 4, 2)));
   ask(forgotten, 0);
   EXPECT_FALSE(forgotten.ok());
   Stream back(one_group(groups("prague", 4, 2)));
   ask(back, 0);
-  back.send(4, 0, kReplyKind, 1);
+  tell(back, 0, 1, 0b1);
   ask(back, 0);
-  EXPECT_FALSE(back.send(4, 0, kReplyKind, 0).ok());
+  EXPECT_FALSE(tell(back, 0, 0, 0b1).ok());
+  Stream stranger(one_group(groups("prague", 4, 2)));
+  ask(stranger, 2);
+  EXPECT_FALSE(tell(stranger, 2, 0, 0b11).ok());
 }
 
 TEST(OneGroup, StartsWhenAllMembersAreDoneWithTheirLast) {
   for (bool done : {true, false}) {
     Stream stream(one_group(groups("prague", 4, 2)));
-    stream.pass(0, 4, kRequestKind, 0).pass(1, 4, kRequestKind, 0).send(4, 0, kReplyKind, 0);  // of 0 and 2
+    stream.pass(0, 4, kRequestKind, 0).pass(1, 4, kRequestKind, 0);
+    tell(stream, 0, 0, 0b101);  // of 0 and 2
     if (done) stream.pass(0, 4, kAckKind, 0);
-    stream.send(4, 1, kReplyKind, 1);  // of 0 and 1
-    if (!done) stream.pass(0, 4, kAckKind, 0);
-    stream.pass(0, 4, kRequestKind, 1).send(4, 0, kReplyKind, 1);
+    EXPECT_EQ(tell(stream, 1, 1, 0b011).ok(), done);  // of 0 and 1: seen though 0 is not told yet
+  }
+}
+
+// Worker 2 is in group 0, which has started, but is not told before it asks.
+TEST(OneGroup, HasALockOnMembersThatAreNotToldYet) {
+  for (bool done : {true, false}) {
+    Stream stream(one_group(groups("prague", 4, 2)));
+    stream.pass(0, 4, kRequestKind, 0).pass(3, 4, kRequestKind, 0);
+    tell(stream, 0, 0, 0b0101).pass(2, 4, kRequestKind, 0);
+    if (done) tell(stream, 2, 0, 0b0101).pass(2, 4, kAckKind, 0);
+    tell(stream, 3, 1, 0b1100);
+    if (!done) tell(stream, 2, 0, 0b0101);
     EXPECT_EQ(stream.ok(), done);
   }
 }

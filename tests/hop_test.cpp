@@ -259,10 +259,20 @@ std::string refusal(Cluster cluster, const Knobs& knobs) {
   return "";
 }
 
+TEST(Hop, RefusesABackupThatWaitsForNobody) {
+  EXPECT_EQ(refusal({}, {{"backup", 2}}), "");
+  for (const int backup : {3, 4}) {  // ring_based: three in-neighbours, four updates with its own
+    const std::string why = refusal({}, {{"backup", backup}});
+    EXPECT_NE(why.find("has 3 in-neighbours: it would wait for none of them"), std::string::npos) << why;
+  }
+  EXPECT_NE(refusal({.nodes = 5, .topology = "star"}, {{"backup", 1}}), "");  // the points have one
+  EXPECT_NE(refusal({.nodes = 1, .topology = "ring"}, {{"backup", 1}}), "");
+  EXPECT_EQ(refusal({.nodes = 1, .topology = "ring"}, {}), "");
+}
+
 TEST(Hop, RefusesWhatHasNoRule) {
   EXPECT_NE(refusal({}, {{"backup", 1}, {"staleness", 1}}), "");
   EXPECT_NE(refusal({}, {{"max_ig", 0}}), "");
-  EXPECT_NE(refusal({}, {{"backup", 4}}), "");  // |N_in| of ring_based
   EXPECT_NE(refusal({}, {{"max_jump", 2}}), "");
   EXPECT_NE(refusal({}, {{"backup", 1}, {"max_jump", 2}, {"gap_control", "queues"}}), "");
   EXPECT_NE(refusal({}, {{"backup", 1}, {"gap_control", "notify_ack"}}), "");

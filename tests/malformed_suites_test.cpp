@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/base/random.h"
+#include "protocols/protocol.h"
 #include "suites/suite.h"
 
 namespace hopbench {
@@ -212,11 +213,66 @@ const std::vector<Case> kBlocks = {
          "unknown measure 'rat': did you mean 'rate'?"),
 };
 
+// A knob of one protocol that is impossible with 4 workers: the rest of the block, from line 8 on.
+Case impossible(const char* name, const std::string& protocol, const std::string& knobs, const char* message) {
+  return own_protocol(name, "[[protocol]]\nname = \"" + protocol + "\"\n" + knobs + "\n", 6, 1, message);
+}
+
+const std::vector<Case> kImpossible = {
+    impossible("BackupOfAllNeighbours", "hop", "backup = 3",
+               "'hop' is impossible: backup = 3, but worker 0 has 3 in-neighbours: it would wait for none of them"),
+    impossible("BackupOfAllNeighboursOnARing", "hop", "backup = 2\n[topology]\nname = \"ring\"",
+               "backup = 2, but worker 0 has 2 in-neighbours"),
+    impossible("BackupOfAllWorkers", "ps_backup", "backup = 4", "'ps_backup' is impossible: "),
+    impossible("SkippingWithoutBackup", "hop", "max_jump = 2", "skipping needs neighbours that tolerate"),
+    impossible("GroupsThatDoNotDivide", "ds_sync", "group_size = 3", "group_size = 3 does not divide 4 workers"),
+    impossible("GroupsLargerThanAll", "ds_sync", "group_size = 5", "groups of 5 out of 4 workers"),
+    impossible("GroupOfMoreThanAll", "partial_reduce", "group_size = 5", "group_size = 5 is more than the 4 workers"),
+    impossible("WindowThatCannotConnect", "partial_reduce", "window = 2", "take 3 or more"),
+    impossible("StaticGroupsOfOtherHosts", "prague", "groups = \"static\"", "4 workers on each host"),
+    impossible("HostsThatAreNoRows", "ds_sync", "division = \"hosts\"", "needs several hosts"),
+    impossible("EvenAndOddFallApart", "adpsgd", "[topology]\nname = \"star\"",
+               "falls apart without its edges between two even or two odd ranks"),
+    impossible("MoreServersThanParameters", "ps_bsp", "servers = 65", "65 servers share 64 parameters"),
+    impossible("MoreServersThanParametersOfDssp", "dssp", "servers = 100", "100 servers share 64 parameters"),
+    impossible("MoreServersThanParametersUnderBalance", "lb_bsp", "aggregation = \"servers\"\nservers = 65",
+               "65 servers share 64 parameters"),
+    own_model("AServerBesideEachWorkerIsTooMany",
+              "[model]\nname = \"quadratic\"\nsize = 3\n[[protocol]]\nname = \"ps_asp\"\n", 7, 1,
+              "4 servers share 3 parameters"),
+};
+
+// Every protocol's knobs, each just beyond both ends of its range.
+TEST(MalformedSuites, AreRefusedForAnyKnobOutOfItsRange) {
+  int refused = 0;
+  for (const Protocol* protocol : protocols()) {
+    for (const Knob& knob : protocol->knobs) {
+      std::vector<std::string> values;
+      if (std::holds_alternative<std::int64_t>(knob.fallback))
+        values = {std::to_string(std::int64_t(knob.low) - 1), std::to_string(std::int64_t(knob.high) + 1)};
+      if (std::holds_alternative<double>(knob.fallback))
+        values = {std::to_string(knob.low - 1), std::to_string(knob.high + 1)};
+      if (std::holds_alternative<std::string>(knob.fallback)) values = {"\"none of these\""};
+      for (const std::string& value : values) {
+        const std::string text = std::string(kTop) + kModel + "[[protocol]]\nname = \"" + std::string(protocol->name) +
+                                 "\"\n" + std::string(knob.name) + " = " + value + "\n";
+        const std::vector<Mistake> mistakes = mistakes_of(text);
+        ASSERT_EQ(mistakes.size(), 1u) << text << all_of(mistakes);
+        EXPECT_EQ(mistakes.front().line, 8) << text << all_of(mistakes);
+        EXPECT_NE(mistakes.front().message.find(knob.name), std::string::npos) << text << all_of(mistakes);
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 50);
+}
+
 std::string name_of(const testing::TestParamInfo<Case>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(Whole, MalformedSuite, testing::ValuesIn(kWhole), name_of);
 INSTANTIATE_TEST_SUITE_P(Keys, MalformedSuite, testing::ValuesIn(kKeys), name_of);
 INSTANTIATE_TEST_SUITE_P(Combinations, MalformedSuite, testing::ValuesIn(kCombinations), name_of);
 INSTANTIATE_TEST_SUITE_P(Blocks, MalformedSuite, testing::ValuesIn(kBlocks), name_of);
+INSTANTIATE_TEST_SUITE_P(Impossible, MalformedSuite, testing::ValuesIn(kImpossible), name_of);
 
 TEST(MalformedSuites, AreToldAllTheirMistakesAtOnceInTheOrderOfTheText) {
   const std::string path = std::string(HB_SOURCE_DIR) + "/tests/data/many_mistakes.toml";

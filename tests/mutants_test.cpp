@@ -52,6 +52,8 @@ HB_MUTANT(flag_kept_back, selsync)
 HB_MUTANT(switch_apart, sync_switch)
 HB_MUTANT(round_cut_short, sync_switch)
 HB_MUTANT(update_off_by_one, dbw)
+HB_MUTANT(late_gradient_used, dbw)
+HB_MUTANT(late_gradient_relabelled, dbw)
 HB_MUTANT(iteration_not_entered, dpsgd)
 HB_MUTANT(answered_not_averaged, adpsgd)
 HB_MUTANT(answered_with_the_average, adpsgd)
@@ -179,6 +181,8 @@ const std::vector<Case> kCases = {
     {"switch_apart", switch_apart::sync_switch_protocol, kHalf, {"one_switch"}},
     {"round_cut_short", round_cut_short::sync_switch_protocol, kHalf, {"one_switch"}},
     {"update_off_by_one", update_off_by_one::dbw_protocol, {}, {"backup_update"}},
+    {"late_gradient_used", late_gradient_used::dbw_protocol, {{"window", 2}}, {"backup_update"}},
+    {"late_gradient_relabelled", late_gradient_relabelled::dbw_protocol, {{"window", 2}}, {"backup_update"}},
     {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
     {"answered_not_averaged", answered_not_averaged::adpsgd_protocol, {}, {"pair_sum"}},
     {"answered_with_the_average", answered_with_the_average::adpsgd_protocol, {}, {"pair_sum"}},
@@ -201,7 +205,7 @@ const std::vector<Case> kCases = {
     {"samples_not_weighed", samples_not_weighed::lb_bsp_protocol, kServers, {"batch_weights"}},
     {"no_warmup", no_warmup::lb_bsp_protocol, {}, {"batch_sum"}},
     {"not_rescaled", not_rescaled::dynamic_batching_protocol, {}, {"batch_sum"}},
-    {"lock_opened_early", lock_opened_early::prague_protocol, {}, {"deadlock"}},
+    {"lock_opened_early", lock_opened_early::prague_protocol, {}, {"one_group", "deadlock"}},
     {"own_counts_twice", own_counts_twice::prague_protocol, {}, {"group_matrix"}},
     {"group_too_small", group_too_small::partial_reduce_protocol, kUnbridged, {"group_size"}},
     {"window_too_long", window_too_long::partial_reduce_protocol, {{"window", 8}}, {"connected_windows"}},

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "tests/cluster.h"
@@ -45,8 +47,9 @@ std::string joined(const std::vector<std::string>& parts) {
   return text;
 }
 
-/// The events that traces have, in order; what a worker spent stands with the entry it was spent for.
-std::vector<Row> trace_of(const Cluster& cluster) {
+/// The events that traces have, in order; what a worker spent stands with the entry it was spent for. Gradients only
+/// where a page shows them.
+std::vector<Row> trace_of(const Cluster& cluster, bool gradients) {
   std::vector<Row> rows;
   std::map<int, std::vector<std::string>> spent;
   const auto add = [&](const Event& event, const std::string& what, const std::string& with) {
@@ -67,18 +70,24 @@ std::vector<Row> trace_of(const Cluster& cluster) {
       add(event, "averages in " + k, joined(terms));
     } else if (event.what == EventKind::kApplied && event.rank != event.peer) {
       add(event, "applies " + k, "of " + peer);
+    } else if (gradients && event.what == EventKind::kGradient) {
+      add(event, "computes " + k, std::to_string(event.count) + " samples");
     }
   }
   return rows;
 }
 
-void expect_trace(const std::string& page, Cluster cluster, const std::string& protocol, const Knobs& knobs) {
+/// The page's ten events are those from the time of its first one on.
+void expect_trace(const std::string& page, Cluster cluster, const std::string& protocol, const Knobs& knobs,
+                  bool gradients = false) {
   cluster.instant_network = true;
   cluster.keep_events = true;
   cluster.run(protocol, knobs);
   const std::vector<Row> written = trace_of(page);
-  std::vector<Row> happened = trace_of(cluster);
+  std::vector<Row> happened = trace_of(cluster, gradients);
   ASSERT_EQ(written.size(), 10u) << page;
+  const int start = std::stoi(written.front().front());
+  std::erase_if(happened, [&](const Row& row) { return std::stoi(row.front()) < start; });
   ASSERT_GE(happened.size(), written.size());
   happened.resize(written.size());
   for (std::size_t i = 0; i < written.size(); ++i)
@@ -87,7 +96,7 @@ void expect_trace(const std::string& page, Cluster cluster, const std::string& p
 
 TEST(Readings, HopTraceIsWhatHappens) {
   const Knobs knobs = {{"backup", 1}, {"max_ig", 2}, {"max_jump", 2}, {"skip_trigger", 2}};
-  expect_trace("hop.md", {.nodes = 2, .slow = {{1, 4.0}}, .topology = "ring"}, "hop", knobs);
+  expect_trace("hop.md", {.nodes = 3, .slow = {{2, 4.0}}, .topology = "ring"}, "hop", knobs);
 }
 
 TEST(Readings, DPsgdTraceIsWhatHappens) {
@@ -100,6 +109,21 @@ TEST(Readings, AllReduceTraceIsWhatHappens) {
 
 TEST(Readings, ParameterServerTraceIsWhatHappens) {
   expect_trace("ps.md", {.nodes = 2, .slow = {{1, 4.0}}}, "ps_ssp", {{"staleness", 1}, {"servers", 1}});
+}
+
+TEST(Readings, LbBspTraceIsWhatHappens) {
+  Cluster cluster{.nodes = 2, .slow = {{1, 2.0}}};
+  cluster.workload.batch = 10;
+  expect_trace("lb_bsp.md", cluster, "lb_bsp", {{"warmup_steps", 1}}, true);
+}
+
+TEST(Readings, DsSyncTraceIsWhatHappens) {
+  expect_trace("ds_sync.md", {.nodes = 4, .slow = {{3, 3.0}}}, "ds_sync", {});
+}
+
+TEST(Readings, DsspTraceIsWhatHappens) {
+  const Knobs knobs = {{"s_l", 1}, {"r_max", 4}, {"servers", 1}};
+  expect_trace("dssp.md", {.nodes = 2, .slow = {{1, 3.8}}}, "dssp", knobs);
 }
 
 std::string text_of(const std::string& path) {
@@ -118,6 +142,25 @@ TEST(Readings, EveryDecisionOfHopHasItsTest) {
     EXPECT_NE(page.find("* **" + decision + "** "), std::string::npos) << decision;
     EXPECT_NE(page.find("`" + decision + "_"), std::string::npos) << decision;
     EXPECT_NE(tests.find("TEST(HopDecision, " + decision + "_"), std::string::npos) << decision;
+  }
+}
+
+// Every single test that a page names for a decision is there.
+TEST(Readings, NameTestsThatAreThere) {
+  std::string tests;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(std::string(HB_SOURCE_DIR) + "/tests")) {
+    const std::string path = file.path().string();
+    if (path.ends_with("_test.cpp")) tests += text_of(path.substr(std::string(HB_SOURCE_DIR).size() + 1));
+  }
+  for (const auto& page : std::filesystem::directory_iterator(std::string(HB_SOURCE_DIR) + "/docs/readings")) {
+    const std::string name = page.path().filename().string(), text = text_of("docs/readings/" + name);
+    static const std::regex kTest("`([A-Z][A-Za-z]+)\\.([A-Z][A-Za-z0-9_]+)`");
+    for (std::sregex_iterator it(text.begin(), text.end(), kTest), end; it != end; ++it) {
+      const std::string named = "(" + it->str(1) + ", " + it->str(2) + ")";
+      const bool there =
+          tests.find("TEST" + named) != std::string::npos || tests.find("TEST_P" + named) != std::string::npos;
+      EXPECT_TRUE(there) << name << " names " << it->str(0);
+    }
   }
 }
 

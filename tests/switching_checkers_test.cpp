@@ -94,6 +94,17 @@ TEST(BackupUpdate, IsMadeOfAsManyGradientsAsAnnounced) {
   EXPECT_FALSE(many.reduce(2, 1, {0, 1}, {1, 1}).ok());
 }
 
+// Worker 1 never got version 1, so whatever it pushes is of version 0: under the label of version 1 as well.
+TEST(BackupUpdate, FindsLateGradientsUnderAnyLabel) {
+  for (const bool late : {false, true}) {
+    Stream stream(backup_update(servers("dbw", 3)));
+    stream.reduce(3, 0, {0, 1, 2}, {0, 0, 0}).apply(3, 0, 0).apply(3, 1, 0).apply(3, 2, 0);
+    stream.send(3, 0, kWeightsKind, 1, 2).send(3, 2, kWeightsKind, 1, 2);
+    if (!late) stream.send(3, 1, kWeightsKind, 1, 2);
+    EXPECT_EQ(stream.reduce(3, 1, {0, 1}, {1, 1}).apply(3, 0, 1).apply(3, 1, 1).ok(), !late);
+  }
+}
+
 TEST(BackupUpdate, FindsLateGradientsAndOldWeights) {
   const CheckedRun run = servers("dbw", 2);
   const auto first = [&] {

@@ -1,6 +1,9 @@
 // DBW: update t is made of exactly k_t gradients, one a worker and all of version t of the weights, where k_t is what
 // the server announced with that version, between 1 and n (n before the first announcement). Fewer only where nobody is
 // left who could send one. What is sent is always the newest version.
+//
+// Of which version a gradient is, its label does not decide, but what its worker had: the version that was last sent to
+// it, as it pushes once for each and waits. So a late gradient is found under any label.
 #include <set>
 
 #include "tests/checkers/checkers.h"
@@ -10,7 +13,8 @@ namespace {
 
 class BackupUpdate : public Checker {
  public:
-  explicit BackupUpdate(const CheckedRun& run) : Checker("backup_update"), workers_(run.workers) {
+  explicit BackupUpdate(const CheckedRun& run)
+      : Checker("backup_update"), workers_(run.workers), has_(std::size_t(run.workers), 0) {
     announced_[0] = run.workers;
   }
 
@@ -37,6 +41,7 @@ class BackupUpdate : public Checker {
     const auto [known, first] = announced_.emplace(event.iter, event.count);
     if (known->second != event.count)
       fail(event.time, event.rank, "changed its mind on how many gradients to wait for");
+    has_[std::size_t(event.peer)] = event.iter;
   }
 
   void applied(const Event& event) {
@@ -52,6 +57,13 @@ class BackupUpdate : public Checker {
     if (event.iter != updates_) fail(event.time, event.rank, name + " comes after " + std::to_string(updates_ - 1));
     for (const Iter tag : event.tags) {
       if (tag != event.iter) fail(event.time, event.rank, name + " has a gradient of version " + std::to_string(tag));
+    }
+    for (const int sender : event.senders) {
+      const Iter of = has_[std::size_t(sender)];
+      if (of == event.iter) continue;
+      fail(event.time, event.rank,
+           name + " has a gradient of rank " + std::to_string(sender) + " that was late: of version " +
+               std::to_string(of));
     }
     open_ = std::set<int>(event.senders.begin(), event.senders.end());
     if (open_.size() != event.senders.size()) fail(event.time, event.rank, name + " has a worker's gradient twice");
@@ -70,7 +82,8 @@ class BackupUpdate : public Checker {
   int workers_;
   Iter updates_ = 0;  // so far: the newest version
   std::map<Iter, std::int64_t> announced_;
-  std::set<int> open_;  // whose gradients of this update are still to be applied
+  std::vector<Iter> has_;  // worker -> the version that it was sent last
+  std::set<int> open_;     // whose gradients of this update are still to be applied
   std::set<int> finished_;
 };
 
