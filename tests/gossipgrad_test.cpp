@@ -25,6 +25,7 @@ TEST(GossipGrad, AgreesAfterLogNStepsWithoutGradients) {
       cluster.run("gossipgrad");
       EXPECT_EQ(cluster.broken(), "");
       for (int w = 1; w < n; ++w) EXPECT_LT(largest_difference(cluster.params(w), cluster.params(0)), 1e-5) << n;
+      if (n == 2) continue;  // a turn is one step
       cluster.iterations -= 1;
       cluster.run("gossipgrad");
       EXPECT_GT(largest_difference(cluster.params(1), cluster.params(0)), 1e-3) << n;
