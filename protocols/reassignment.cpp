@@ -123,7 +123,7 @@ void Reassignment::help(const Vec& x) {
     self_.send(slice->from, kConfirm, slice->iter, share(g.values), {count});
     self_.record().figures["samples for others"] += double(count);
   }
-  asked_ = -1;
+  if (owner == asked_) asked_ = -1;  // not if it has left, and its refusal comes late
   offer();
 }
 
