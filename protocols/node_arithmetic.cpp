@@ -49,7 +49,7 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   open_.samples += count;
   open_.compute += occupied.took;
   open_.loss = gradient->loss;
-  emit({.what = EventKind::kGradient, .iter = k, .count = count, .value = gradient->loss});
+  emit({.what = EventKind::kGradient, .iter = k, .count = count, .first = first, .value = gradient->loss});
   return std::move(*gradient);
 }
 

@@ -31,16 +31,7 @@ void asp(Node& self, const KnobValues&) {
 
 void ssp(Node& self, const KnobValues& knobs) {
   if (!self.is_server()) return work(self);
-  const Iter staleness = knobs.integer("staleness");
-  Shard shard(self);
-  serve(self, shard, [&](const Message& push, Time) { return shard.pushed(push.from) - staleness; });
-}
-
-int staleness_of(const KnobValues& knobs) { return knobs.integer("staleness"); }
-
-Knob staleness_knob() {
-  return {"staleness", 3, 0, 1000, {}, "s: a worker that has pushed over s gradients more than the slowest is held",
-          "DSSP"};
+  serve_ssp(self, knobs.integer("staleness"));
 }
 
 constexpr std::string_view kPaper =

@@ -34,4 +34,16 @@ void serve(Node& self, Shard& shard, const LeastPushed& least) {
   }
 }
 
+void serve_ssp(Node& self, Iter staleness) {
+  Shard shard(self);
+  serve(self, shard, [&](const Message& push, Time) { return shard.pushed(push.from) - staleness; });
+}
+
+Knob staleness_knob() {
+  return {"staleness", 3, 0, 1000, {}, "s: a worker that has pushed over s gradients more than the slowest is held",
+          "DSSP"};
+}
+
+int staleness_of(const KnobValues& knobs) { return knobs.integer("staleness"); }
+
 }  // namespace hopbench

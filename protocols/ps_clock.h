@@ -1,4 +1,5 @@
-// When an asynchronous parameter server with a bound answers (protocols/parameter_server.cpp, protocols/dssp.cpp).
+// When an asynchronous parameter server with a bound answers (protocols/parameter_server.cpp, protocols/dssp.cpp and
+// others).
 #pragma once
 
 #include <functional>
@@ -16,5 +17,11 @@ using LeastPushed = std::function<Iter(const Message& push, Time when)>;
 /// left are not waited for. All servers have one clock: the first alone asks `least`, for its own counts; the others
 /// hold their answer until its decision is there, and until they have themselves applied what the decision rests on.
 void serve(Node& self, Shard& shard, const LeastPushed& least);
+
+/// That with SSP's rule: a worker that has pushed t gradients is held until nobody has pushed fewer than t - staleness.
+void serve_ssp(Node& self, Iter staleness);
+/// The knob `staleness`, and its value as the fact `free_run`.
+Knob staleness_knob();
+int staleness_of(const KnobValues& knobs);
 
 }  // namespace hopbench

@@ -16,10 +16,12 @@ const Protocol& ps_asp_protocol();
 const Protocol& ps_ssp_protocol();
 const Protocol& dssp_protocol();
 const Protocol& ps_backup_protocol();
+const Protocol& flexrr_protocol();
 const Protocol& r2sp_protocol();
 const Protocol& elastic_bsp_protocol();
 const Protocol& adpsgd_protocol();
 const Protocol& sgp_protocol();
+const Protocol& gossipgrad_protocol();
 const Protocol& choco_protocol();
 const Protocol& ds_sync_protocol();
 const Protocol& local_sgd_protocol();
@@ -43,10 +45,12 @@ std::span<const Protocol* const> protocols() {
         &ps_ssp_protocol(),            //
         &dssp_protocol(),              //
         &ps_backup_protocol(),         //
+        &flexrr_protocol(),            //
         &r2sp_protocol(),              //
         &elastic_bsp_protocol(),       //
         &adpsgd_protocol(),            //
         &sgp_protocol(),               //
+        &gossipgrad_protocol(),        //
         &choco_protocol(),             //
         &ds_sync_protocol(),           //
         &local_sgd_protocol(),         //

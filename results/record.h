@@ -17,7 +17,8 @@ namespace hopbench {
 
 enum class EventKind : std::uint8_t {
   kEnter,     // rank entered iteration iter (iter 0 at the start); from -> iter is a jump if it is more than one ahead
-  kGradient,  // rank finished computing a gradient of iteration iter on `count` samples; value = the loss
+  kGradient,  // rank finished computing a gradient of iteration iter on `count` samples from `first` on; value = the
+              // loss
   kReduced,   // rank combined the vectors of `senders` (their tags, the weights used) into its own in iteration iter
   kApplied,  // rank (a server, or a worker's own step) applied a gradient that sender `peer` computed in iteration iter
   kSend,     // rank posted a message of `kind`, iteration iter, `count` = words[0] if any, to peer
@@ -40,6 +41,7 @@ struct Event {
   int peer = -1;
   std::uint16_t kind = 0;  // message kind
   std::int64_t count = 0;  // tokens, samples, words[0]
+  std::int64_t first = 0;  // kGradient: position of its first sample, in the order the worker took it from
   double value = 0;
   Time since{};
   std::vector<int> senders{};  // kReduced only

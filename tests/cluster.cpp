@@ -208,6 +208,7 @@ checkers::CheckedRun checked_run(const Cluster& cluster, const Protocol& protoco
   run.knobs = knobs.all();
   run.workers = cluster.nodes;
   run.servers = cluster.servers;
+  run.batch = cluster.workload.batch;
   const Topology graph = cluster.graph();
   for (int a = 0; a < graph.size(); ++a) {
     for (int b : graph.out(a)) run.edges.emplace_back(a, b);

@@ -81,6 +81,16 @@ Knobs draw_allreduce(Random& random, Cluster& cluster) {
           {"bucket_bytes", between(random, 4, 16)}};
 }
 
+Knobs draw_flexrr(Random& random, Cluster& cluster) {
+  const double first[] = {0.025, 0.2, 1};
+  cluster.workload.batch = int(between(random, 1, 24));
+  return {{"staleness", between(random, 0, 3)},
+          {"parts", between(random, 1, 12)},
+          {"helpers", between(random, 0, 5)},
+          {"trigger", 0.05 + 1.5 * random.uniform()},
+          {"first_slice", first[random.below(3)]}};
+}
+
 Knobs draw_selsync(Random& random) {
   const double deltas[] = {0, 0.05, 0.3, 1e9};
   return {{"window", between(random, 1, 6)}, {"delta", deltas[random.below(4)]}};
@@ -171,11 +181,16 @@ const std::map<std::string, Drawn>& draws() {
        }},
       {"sgp", [](Random& r, Cluster&) { return draw_sgp(r); }},
       {"choco", [](Random& r, Cluster&) { return draw_choco(r); }},
+      {"gossipgrad",
+       [](Random& r, Cluster&) {
+         return Knobs{{"rotate", r.chance(0.7)}, {"shuffle", r.chance(0.5)}};
+       }},
       {"selsync", [](Random& r, Cluster&) { return draw_selsync(r); }},
       {"ps_ssp",
        [](Random& r, Cluster&) {
          return Knobs{{"staleness", between(r, 0, 4)}};
        }},
+      {"flexrr", draw_flexrr},
       {"dssp",
        [](Random& r, Cluster&) {
          return Knobs{

@@ -81,6 +81,13 @@ HB_MUTANT(own_counts_twice, prague)
 HB_MUTANT(group_too_small, partial_reduce)
 HB_MUTANT(window_too_long, partial_reduce)
 HB_MUTANT(weight_of_age_lost, partial_reduce)
+HB_MUTANT(slice_computed_twice, flexrr)
+HB_MUTANT(slice_not_awaited, flexrr)
+HB_MUTANT(slice_too_large, flexrr)
+HB_MUTANT(slice_weighed_wrongly, flexrr)
+HB_MUTANT(partner_kept, gossipgrad)
+HB_MUTANT(partner_weighs_less, gossipgrad)
+HB_MUTANT(sent_twice, gossipgrad)
 
 namespace {
 
@@ -109,6 +116,13 @@ Cluster on_credits() {
 Cluster on_two_hosts() {
   Cluster cluster = uneven();
   cluster.network.host_of = {0, 0, 0, 0, 1, 1, 1, 1};
+  return cluster;
+}
+
+// Batches that can be divided.
+Cluster in_samples() {
+  Cluster cluster = uneven();
+  cluster.workload.batch = 20;
   return cluster;
 }
 
@@ -210,6 +224,13 @@ const std::vector<Case> kCases = {
     {"group_too_small", group_too_small::partial_reduce_protocol, kUnbridged, {"group_size"}},
     {"window_too_long", window_too_long::partial_reduce_protocol, {{"window", 8}}, {"connected_windows"}},
     {"weight_of_age_lost", weight_of_age_lost::partial_reduce_protocol, {{"weights", "dynamic"}}, {"group_weights"}},
+    {"slice_computed_twice", slice_computed_twice::flexrr_protocol, {}, {"samples_once"}, in_samples},
+    {"slice_not_awaited", slice_not_awaited::flexrr_protocol, {}, {"samples_once", "slices"}, in_samples},
+    {"slice_too_large", slice_too_large::flexrr_protocol, {}, {"slices"}, in_samples},
+    {"slice_weighed_wrongly", slice_weighed_wrongly::flexrr_protocol, {}, {"samples_once"}, in_samples},
+    {"partner_kept", partner_kept::gossipgrad_protocol, {}, {"diffusion"}},
+    {"partner_weighs_less", partner_weighs_less::gossipgrad_protocol, {}, {"diffusion"}},
+    {"sent_twice", sent_twice::gossipgrad_protocol, {}, {"diffusion"}},
 };
 
 class Mutants : public testing::TestWithParam<Case> {};

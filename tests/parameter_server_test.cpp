@@ -119,7 +119,7 @@ TEST(StepFactor, MakesAspMoveTheModelPerSampleLikeAllReduce) {
   ring.run("allreduce");
   const std::vector<float> start = ring.work->initial().to_host();
   const double moved = distance(ring.mean_model(), start);
-  for (const char* protocol : {"ps_asp", "ps_ssp", "dssp", "r2sp", "elastic_bsp"}) {
+  for (const char* protocol : {"ps_asp", "ps_ssp", "flexrr", "dssp", "r2sp", "elastic_bsp"}) {
     asp.run(protocol);
     written.run(protocol);
     EXPECT_NEAR(distance(asp.mean_model(), start) / moved, 1.0, 0.05) << protocol;
@@ -135,7 +135,7 @@ TEST(StepFactor, LeavesAveragedReplicasAlone) {
   ring.run("allreduce");
   const std::vector<float> start = ring.work->initial().to_host();
   const double moved = distance(ring.mean_model(), start);
-  for (const char* protocol : {"dpsgd", "hop", "ps_bsp", "ps_backup", "adpsgd", "sgp", "choco"}) {
+  for (const char* protocol : {"dpsgd", "hop", "ps_bsp", "ps_backup", "adpsgd", "sgp", "gossipgrad", "choco"}) {
     gossip.run(protocol);
     EXPECT_NEAR(distance(gossip.mean_model(), start) / moved, 1.0, 0.05) << protocol;
   }

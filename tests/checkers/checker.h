@@ -20,6 +20,7 @@ struct CheckedRun {
   std::string protocol{};
   std::map<std::string, Setting> knobs{};
   int workers = 1, servers = 0;
+  int batch = 1;                             // samples of a worker in an iteration
   std::vector<std::pair<int, int>> edges{};  // a -> b: a sends to b; both ways listed where undirected
   Iter iterations = 0;                       // of the stop rule; 0: credits decide
   /// False for the merged events of real processes: nobody calls settled() there, so the checkers that need it are left

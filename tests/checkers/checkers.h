@@ -39,10 +39,14 @@ CheckerPtr backup_round(const CheckedRun& run);     // n - b gradients of the ne
 CheckerPtr round_robin(const CheckedRun& run);      // updates in a fixed cyclic order, staleness n - 1
 CheckerPtr elastic_barrier(const CheckedRun& run);  // at most R iterations to a barrier, where all meet
 
+CheckerPtr samples_once(const CheckedRun& run);  // FlexRR: every sample of an iteration is computed and used once
+CheckerPtr slices(const CheckedRun& run);        // FlexRR: offered, given, confirmed; small at first; to who is ahead
+
 // Of gossip that is asynchronous or directed
 CheckerPtr pair_sum(const CheckedRun& run);        // AD-PSGD: an exchange keeps the sum of two models
 CheckerPtr push_sum(const CheckedRun& run);        // SGP: what is pushed is taken whole, weights are positive
 CheckerPtr consensus_kept(const CheckedRun& run);  // CHOCO-SGD: the weights of each public model sum to 0
+CheckerPtr diffusion(const CheckedRun& run);       // GossipGraD: one message out and in; log n steps reach everybody
 
 // Of all-reduce and of averages within groups
 CheckerPtr heard(const CheckedRun& run);                                // whose vectors can be in an average

@@ -118,6 +118,12 @@ void add_ssp(const CheckedRun& run, List& list) {
   list.push_back(ssp_bound(run, run.integer("staleness")));
 }
 
+void add_flexrr(const CheckedRun& run, List& list) {
+  add_ssp(run, list);
+  list.push_back(samples_once(run));
+  list.push_back(slices(run));
+}
+
 void add_r2sp(const CheckedRun& run, List& list) {
   list.push_back(lead_bound(run, 2));
   list.push_back(round_robin(run));
@@ -126,6 +132,16 @@ void add_r2sp(const CheckedRun& run, List& list) {
 void add_sgp(const CheckedRun& run, List& list) {
   list.push_back(lead_bound(run, sgp_lead(run)));
   list.push_back(push_sum(run));
+}
+
+// Who enters k + 1 has heard, through the last whole turn of log n iterations, of everybody's at that turn's start. In
+// any log n iterations where no turn has hops of its own.
+void add_gossipgrad(const CheckedRun& run, List& list) {
+  Iter turn = 0;
+  for (Iter hop = 1; hop < run.workers; hop *= 2) ++turn;
+  list.push_back(lead_bound(run, run.flag("rotate") ? std::max<Iter>(0, 2 * turn - 1) : turn));
+  list.push_back(mean_kept(run));
+  list.push_back(diffusion(run));
 }
 
 void add_choco(const CheckedRun& run, List& list) {
@@ -171,6 +187,7 @@ const std::map<std::string, Add>& of_protocols() {
       {"lasgd", add_lasgd},
       {"adpsgd", only(pair_sum)},
       {"sgp", add_sgp},
+      {"gossipgrad", add_gossipgrad},
       {"choco", add_choco},
       {"prague", add_grouped},
       {"partial_reduce", add_partial_reduce},
@@ -181,6 +198,7 @@ const std::map<std::string, Add>& of_protocols() {
       {"ps_ssp", add_ssp},
       {"dssp", add_dssp},
       {"ps_backup", only(backup_round)},
+      {"flexrr", add_flexrr},
       {"r2sp", add_r2sp},
       {"elastic_bsp", only(elastic_barrier)},
       {"sync_switch", only(one_switch)},

@@ -251,3 +251,26 @@ mutant(window_too_long "ready_queue;partial_reduce" "further = window_ - 1 - kep
 
 # Partial Reduce: a model that is one step behind counts as if it were not.
 mutant(weight_of_age_lost "group_average;partial_reduce" "age < newest && decay < 1;" "age < newest - 1 && decay < 1;")
+
+# FlexRR: what was given to a helper is computed by its worker too.
+mutant(slice_computed_twice "reassignment;flexrr" "    end_ -= given;\n" "")
+
+# FlexRR: a worker adds up without its last slice.
+mutant(slice_not_awaited "reassignment;flexrr" "return out_ == 0;" "return out_ <= 1;")
+
+# FlexRR: a helper gets all that is left at once.
+mutant(slice_too_large "reassignment;flexrr" "std::min(size, (left() + 1) / 2)" "left()")
+
+# FlexRR: a slice counts for a sample too many.
+mutant(slice_weighed_wrongly "reassignment;flexrr" "add(slice->from, slice->body, slice->words[0]);"
+       "add(slice->from, slice->body, slice->words[0] + 1);")
+
+# GossipGraD: the partner is always the next rank.
+mutant(partner_kept "gossipgrad" "hops_[at % hops_.size()]" "hops_[0 * at]")
+
+# GossipGraD: a worker's own model weighs twice as much as its partner's.
+mutant(partner_weighs_less "gossipgrad" ".value = share(x)});" ".value = share(x), .weight = 2});")
+
+# GossipGraD: a partner is sent the same model twice.
+mutant(sent_twice "gossipgrad" "      self.send((self.rank + ahead) % n, kParams, k, share(x));"
+       "      for (int i = 0; i < (k == 3 ? 2 : 1); ++i) self.send((self.rank + ahead) % n, kParams, k, share(x));")

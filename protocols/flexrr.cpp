@@ -1,0 +1,82 @@
+// FlexRR: stale synchronous parallel, and stragglers are helped out before they hold anybody up.
+// Harlap, Cui, Dai, Wei, Ganger, Gibbons, Gibson, Xing: "Addressing the Straggler Problem for Iterative Convergent
+// Parallel ML", SoCC 2016.
+//
+// Rules enforced here:
+//   - the servers are those of SSP (protocols/ps_clock.h): a worker that has pushed t gradients is held until nobody
+//     has pushed fewer than t - s;
+//   - RapidReassignment (protocols/reassignment.h): a worker that is ahead of another by a share of an iteration takes
+//     slices of what the other has not begun of its samples, small ones first; each is agreed on, and confirmed;
+//   - each sample of an iteration is computed once, by its worker or by a helper, and a push is the mean over all.
+//
+// A helper computes at the weights that it has. It is ahead, so they hold all that SSP promises to the worker it helps.
+#include <algorithm>
+#include <memory>
+
+#include "protocols/node.h"
+#include "protocols/ps_clock.h"
+#include "protocols/reassignment.h"
+#include "protocols/server.h"
+
+namespace hopbench {
+namespace {
+
+void work_and_help(Node& self, const KnobValues& knobs) {
+  const auto samples = std::make_shared<Reassignment>(self, knobs);  // the strand outlives this body
+  self.spawn([samples] { samples->listen(); });
+  Vec x = self.initial();
+  for (Iter k = 0; self.running(k); ++k) {
+    self.enter(k);
+    samples->begin(k);
+    while (const auto part = samples->next()) {
+      const Gradient g = self.gradient(x, k, *part);
+      samples->add(self.rank, share(g.values), g.samples);
+      samples->help(x);
+    }
+    push_gradient(self, k, samples->whole(x));
+    const auto answered = [&](int server) { return self.has(is_from(kWeights, server, k)); };
+    const auto all_answered = [&] { return std::all_of(self.servers().begin(), self.servers().end(), answered); };
+    samples->help_until(x, all_answered, "weights from the servers");
+    x = pull_weights(self, k, x);
+    self.report(k + 1, x);
+  }
+  samples->settle(x);
+}
+
+void flexrr(Node& self, const KnobValues& knobs) {
+  return self.is_server() ? serve_ssp(self, knobs.integer("staleness")) : work_and_help(self, knobs);
+}
+
+std::vector<Knob> all_knobs() {
+  std::vector<Knob> all = {staleness_knob(), servers_knob()};
+  for (const Knob& knob : Reassignment::knobs()) all.push_back(knob);
+  return all;
+}
+
+std::vector<Edge> links(const Setting& setting) {
+  std::vector<Edge> edges = server_links(setting);
+  for (const Edge& edge : Reassignment::links(setting)) edges.push_back(edge);
+  return edges;
+}
+
+}  // namespace
+
+const Protocol& flexrr_protocol() {
+  static const Protocol protocol{
+      .name = "flexrr",
+      .summary = "parameter server, stale synchronous, where workers ahead take samples off stragglers",
+      .paper = "Harlap et al.: Addressing the Straggler Problem for Iterative Convergent Parallel ML, SoCC 2016",
+      .knobs = all_knobs(),
+      .body = flexrr,
+      .extra_ranks = server_count,
+      .links = links,
+      .control = [](const KnobValues&) { return Control::kSchedule; },
+      .step_factor = StepFactor::kOverN,
+      .free_run = staleness_of,
+      .source = Source::kMemory,
+      .reading = "flexrr/F1-F7",
+      .experimental = [](const KnobValues& knobs) { return knobs.integer("helpers") > 0; }};
+  return protocol;
+}
+
+}  // namespace hopbench
