@@ -29,12 +29,15 @@ struct Files {
   std::string suite, table;
 };
 
-// a.toml becomes a.tuned.toml; of any file the table is beside it.
+// a.toml becomes a.tuned.toml beside it; a suite that comes with the program is tuned into the folder one is in.
 Files files_of(const TuneOptions& options, const std::string& found) {
   if (options.suite == "-" && options.output.empty())
     throw usage_error("a suite from standard input has no place to write beside: name one with -o FILE");
   fs::path to = options.output;
-  if (options.output.empty()) to = fs::path(found).replace_extension("tuned.toml");
+  if (options.output.empty()) {
+    const fs::path base = found == options.suite ? fs::path(found) : fs::path(found).filename();
+    to = fs::path(base).replace_extension("tuned.toml");
+  }
   return {to.string(), fs::path(to).replace_extension("csv").string()};
 }
 
