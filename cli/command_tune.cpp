@@ -175,12 +175,12 @@ int command_tune(const TuneOptions& options) {
   if (suite_options.repeats) suite_options.sets.push_back(fmt::format("tune.repeats={}", *suite_options.repeats));
   suite_options.repeats.reset();
   const std::string found = find_suite(options.suite);
+  const Files files = options.dry_run ? Files{} : files_of(options, found);
   const Tuning tuning = plan_tuning(read_suite_file(found), found == "-" ? "(standard input)" : found, suite_options);
   if (options.dry_run) {
     print_dry(tuning);
     return static_cast<int>(ExitCode::kOk);
   }
-  const Files files = files_of(options, found);
   check_files(options, found, files);
   keep_contents();
   check_available(specs_of(tuning));

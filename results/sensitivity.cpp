@@ -14,7 +14,7 @@
 namespace hopbench {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNoNumber = std::numeric_limits<double>::infinity();
 
 bool finite_throughout(const TrialRecord& record) {
   return std::all_of(record.curve.begin(), record.curve.end(),
@@ -32,14 +32,14 @@ std::vector<std::string> variants_of(const Sensitivity& sensitivity) {
 std::string cell(const Sensitivity& sensitivity, const Tried& tried) {
   if (tried.diverged()) return "diverged";
   if (sensitivity.target_loss <= 0) return number_text(tried.median_loss());
-  if (tried.median_samples() == kNever) return fmt::format("> {:.0f}", tried.end);
+  if (tried.median_samples() == kNoNumber) return fmt::format("> {:.0f}", tried.end);
   return number_text(tried.median_samples());
 }
 
 // Where the upper one of the middle two is "never", so is the median: half of it would be a number of nothing.
 double median_or_never(std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  return values.empty() || values[values.size() / 2] == kNever ? kNever : median(values);
+  return values.empty() || values[values.size() / 2] == kNoNumber ? kNoNumber : median(values);
 }
 
 std::string lr_text(double lr) { return fmt::format("{:.4g}", lr); }
@@ -49,8 +49,8 @@ std::string lr_text(double lr) { return fmt::format("{:.4g}", lr); }
 void Tried::add(const TrialRow& row) {
   const CurvePoint* last = final_point(row.record, "mean");
   const bool good = row.record.status == TrialStatus::kOk && last != nullptr && finite_throughout(row.record);
-  loss.push_back(good ? last->loss : kNever);
-  samples.push_back(good ? target_reached(row).samples.fitted.value_or(kNever) : kNever);
+  loss.push_back(good ? last->loss : kNoNumber);
+  samples.push_back(good ? target_reached(row).samples.fitted.value_or(kNoNumber) : kNoNumber);
   if (!good) return;
   end = curve_end(row.record).samples;
   interval = evaluation_interval(row.record);
@@ -59,7 +59,7 @@ void Tried::add(const TrialRow& row) {
 double Tried::median_samples() const { return median_or_never(samples); }
 double Tried::median_loss() const { return median_or_never(loss); }
 
-bool Tried::diverged() const { return median_loss() == kNever; }
+bool Tried::diverged() const { return median_loss() == kNoNumber; }
 
 bool better(const Tried& a, const Tried& b) {
   if (a.median_samples() != b.median_samples()) return a.median_samples() < b.median_samples();
@@ -125,7 +125,7 @@ std::vector<std::string> sensitivity_warnings(const Sensitivity& sensitivity) {
                       "lie beyond: widen [tune] lr",
                       variant, lr_text(best.lr)));
     if (sensitivity.target_loss <= 0) continue;
-    if (best.median_samples() == kNever) {
+    if (best.median_samples() == kNoNumber) {
       warnings.push_back(variant + ": no setting reached the target: chosen by the loss at the end");
     } else if (best.median_samples() < best.interval) {
       warnings.push_back(
@@ -139,7 +139,7 @@ std::vector<std::string> sensitivity_warnings(const Sensitivity& sensitivity) {
 
 std::string sensitivity_csv(const Sensitivity& sensitivity) {
   std::string text = "variant,lr,knobs,repeats,target_loss,samples_to_target,final_loss,best\n";
-  const auto known = [](double value) { return value == kNever ? std::string() : csv_number(value); };
+  const auto known = [](double value) { return value == kNoNumber ? std::string() : csv_number(value); };
   for (std::size_t i = 0; i < sensitivity.tried.size(); ++i) {
     const Tried& tried = sensitivity.tried[i];
     text +=

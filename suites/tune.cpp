@@ -84,10 +84,9 @@ void check_suite(const Draft& draft, Mistakes& mistakes) {
                                          name, name));
   }
   for (const Override& forced : draft.forced) {
-    if (forced.path == "optimizer.lr")
+    if (forced.measure.empty() && forced.path == "optimizer.lr")
       mistakes.add(forced.value.place,
-                   "a profile or --set gives all variants one learning rate, which is what tuning is to find: leave "
-                   "it out, or give tune.lr");
+                   "this gives all variants one learning rate, which is what tuning is to find: leave it out");
   }
 }
 
@@ -161,6 +160,7 @@ std::vector<TuneSetting> share_of(const Frame& frame, const VariantDraft& varian
                                   Mistakes& mistakes) {
   const int trials = int(frame.at("tune.trials").integer);
   const std::vector<KnobAxis> axes = knobs_of(frame, variant, mistakes);
+  if (!mistakes.empty()) return {};
   std::size_t combined = 1;
   for (const KnobAxis& axis : axes) combined *= axis.values.size();
   const int rates = int(std::size_t(trials) / combined);

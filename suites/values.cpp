@@ -152,8 +152,10 @@ bool check_range(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
 }
 
 bool check_values(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
-  if (value.is(T::kArray) && !value.items.empty()) return true;
-  return wrong(key, value, "a list of values", mistakes);
+  const auto plain = [](const Value& v) { return v.is(T::kBool) || v.number() || v.is(T::kText); };
+  const bool list = value.is(T::kArray) && !value.items.empty();
+  if (list && std::all_of(value.items.begin(), value.items.end(), plain)) return true;
+  return wrong(key, value, "a list of numbers, texts or booleans", mistakes);
 }
 
 bool check_tables(const SuiteKey& key, const Value& value, Mistakes& mistakes) {

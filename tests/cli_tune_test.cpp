@@ -23,14 +23,14 @@ name = "equal"
 world_size = 8
 samples = 16000
 repeats = 1
-evaluations = 400
+evaluations = 250
 target = { loss = 25.0, hold = 1 }
 [model]
 name = "quadratic"
 size = 64
-batch = 1
+batch = 8
 [optimizer]
-lr = 0.02
+lr = 0.05
 step = "as_written"
 [compute]
 backend = "reference"
@@ -43,6 +43,8 @@ name = "ps_bsp"
 name = "ps_asp"
 [[measure]]
 what = "convergence"
+[tune]
+lr = [0.02, 2.0]
 )";
 }
 
@@ -143,7 +145,7 @@ TEST_F(Tunes, InterruptedWriteNothing) {
 TEST_F(Tunes, RefuseWhatTheyCannotDoBeforeTheFirstTrial) {
   folder_.write("b.toml", equal_workers());
   folder_.write("b.tuned.toml", "mine");
-  folder_.write("bad.toml", equal_workers() + "[tune]\ntrails = 5\n");
+  folder_.write("bad.toml", equal_workers() + "trails = 5\n");
   folder_.write("rate.toml", with(equal_workers(), "convergence", "rate"));
   const std::string before = contents(folder_.path());
   const auto refused = [&](const Words& words, const std::string& says) {
@@ -156,14 +158,14 @@ TEST_F(Tunes, RefuseWhatTheyCannotDoBeforeTheFirstTrial) {
   };
   refused({"tune"}, "suite is required");
   refused({"tune", "none.toml"}, "suite none.toml: cannot be read");
-  refused({"tune", "bad.toml"}, "bad.toml:26:1: unknown key 'trails' in [tune]: did you mean 'trials'?");
+  refused({"tune", "bad.toml"}, "bad.toml:29:1: unknown key 'trails' in [tune]: did you mean 'trials'?");
   refused({"tune", "rate.toml"}, "rate.toml:3:1: there is nothing to tune by");
   refused({"tune", "b.toml"}, "b.tuned.toml: is there already: --force");
   refused({"tune", "a.toml", "-o", "a.toml", "--force"}, "is the suite itself");
   refused({"tune", "a.toml", "-o", "no/such.toml"}, "there is no folder no");
   refused({"tune", "a.toml", "-o", "x.csv"}, "ends in .toml");
   refused({"tune", "a.toml", "--set", "lr=0.1"}, "--set lr=0.1: ");
-  refused({"tune", "-"}, "'schema' is missing");
+  refused({"tune", "-"}, "no place to write beside");
   const Ended dry = fine({"tune", "a.toml", "--dry-run", "-r", "2"});
   EXPECT_THAT(dry.out, AllOf(HasSubstr("48 trials: 2 variants x 12 settings x 2 repeats\n"),
                              HasSubstr("equal/convergence/homogeneous/ps_asp lr=0.02/9223372036854775809/1\n")));

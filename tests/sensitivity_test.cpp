@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNoNumber = std::numeric_limits<double>::infinity();
 
 /// A trial whose mean loss is this after 0, 100, 200, ... samples; the target is 1.
 TrialRow row(const std::vector<double>& loss) {
@@ -42,9 +42,9 @@ Tried tried(const std::string& variant, double lr, const std::vector<TrialRow>& 
 
 Sensitivity example() {
   Sensitivity all{"t", 1.0, {}};
-  all.tried = {tried("a", 0.1, {row({4, 3, 2})}),      tried("a", 0.2, {row({4, 0, 0})}),
-               tried("a", 0.4, {row({4, 2, 0})}),      tried("b", 0.1, {row({4, 2, 0})}),
-               tried("b", 0.2, {row({4, 0, kNever})}), tried("b", 0.4, {row({4, std::nan(""), 0})})};
+  all.tried = {tried("a", 0.1, {row({4, 3, 2})}),         tried("a", 0.2, {row({4, 0, 0})}),
+               tried("a", 0.4, {row({4, 2, 0})}),         tried("b", 0.1, {row({4, 2, 0})}),
+               tried("b", 0.2, {row({4, 0, kNoNumber})}), tried("b", 0.4, {row({4, std::nan(""), 0})})};
   return all;
 }
 
@@ -52,7 +52,7 @@ TEST(Sensitivity, FewestSamplesToTheTargetAreBest) {
   const Sensitivity all = example();
   EXPECT_EQ(all.tried[1].median_samples(), 75);
   EXPECT_EQ(all.tried[2].median_samples(), 150);
-  EXPECT_EQ(all.tried[0].median_samples(), kNever);
+  EXPECT_EQ(all.tried[0].median_samples(), kNoNumber);
   EXPECT_EQ(all.best("a"), 1);
   EXPECT_FALSE(all.on_edge(1));
 }
@@ -76,7 +76,7 @@ TEST(Sensitivity, WithoutATargetOrWhereNobodyReachesItTheFinalLossDecides) {
       "t",
       0,
       {tried("a", 0.1, {row({4, 3, 2.5})}), tried("a", 0.2, {row({4, 3, 2})}), tried("a", 0.4, {row({4, 1, 3})})}};
-  for (Tried& one : all.tried) one.samples.assign(1, kNever);
+  for (Tried& one : all.tried) one.samples.assign(1, kNoNumber);
   EXPECT_EQ(all.best("a"), 1);
   EXPECT_THAT(sensitivity_warnings(all), IsEmpty());
   all.target_loss = 1;
@@ -87,7 +87,7 @@ TEST(Sensitivity, WithoutATargetOrWhereNobodyReachesItTheFinalLossDecides) {
 TEST(Sensitivity, RepeatsCountByTheirMedian) {
   const Tried mostly = tried("a", 1, {row({4, 0, 0}), row({4, 2, 0}), row({4, 4, 4})});
   EXPECT_EQ(mostly.median_samples(), 150);
-  EXPECT_EQ(tried("a", 1, {row({4, 0, 0}), row({4, 4, 4})}).median_samples(), kNever) << "half never is never";
+  EXPECT_EQ(tried("a", 1, {row({4, 0, 0}), row({4, 4, 4})}).median_samples(), kNoNumber) << "half never is never";
 }
 
 TEST(Sensitivity, TellsWhatTheGridCannotTell) {
