@@ -115,7 +115,8 @@ Outcome run_all(const TuneOptions& options, const Tuning& tuning) {
     ExecuteOptions with;
     with.interrupts = &count_interrupts();
     with.progress = [&](const Board& board, const TrialSpec& running) { progress.tick(board, running); };
-    const TrialRow row{labels_of(spec), execute_trial(spec, with)};
+    TrialRow row{labels_of(spec), execute_trial(spec, with)};
+    row.record.warnings.clear();  // they are about rates
     progress.end(spec, row.record);
     outcome.interrupted = row.record.status == TrialStatus::kInterrupted || count_interrupts().load() > 0;
     if (outcome.interrupted) break;

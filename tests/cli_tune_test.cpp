@@ -159,7 +159,7 @@ TEST_F(Tunes, RefuseWhatTheyCannotDoBeforeTheFirstTrial) {
   refused({"tune"}, "suite is required");
   refused({"tune", "none.toml"}, "suite none.toml: cannot be read");
   refused({"tune", "bad.toml"}, "bad.toml:29:1: unknown key 'trails' in [tune]: did you mean 'trials'?");
-  refused({"tune", "rate.toml"}, "rate.toml:3:1: there is nothing to tune by");
+  refused({"tune", "rate.toml"}, "rate.toml:3:2: there is nothing to tune by");
   refused({"tune", "b.toml"}, "b.tuned.toml: is there already: --force");
   refused({"tune", "a.toml", "-o", "a.toml", "--force"}, "is the suite itself");
   refused({"tune", "a.toml", "-o", "no/such.toml"}, "there is no folder no");

@@ -234,7 +234,7 @@ TEST(Tuned, HoldsOnlyWhileTheSettingsDo) {
   const std::string all = "untuned: not set as it was tuned: allreduce, hop a (that was: 12 settings";
   EXPECT_TRUE(note(text, sets({"batch=16"})).starts_with(all)) << note(text, sets({"batch=16"}));
   EXPECT_TRUE(note(text, sets({"lr=0.1"})).starts_with(all));
-  EXPECT_TRUE(note(text, sets({"world_size=5"})).starts_with(all));
+  EXPECT_TRUE(note(text, sets({"world_size=6"})).starts_with(all));
   EXPECT_TRUE(note(text, sets({"measure.convergence.target=29"})).starts_with(all));
   EXPECT_TRUE(note(with(text, "name = \"control\"", "name = \"renamed\"")).starts_with(all));
   EXPECT_SAYS(note(text, sets({"protocol.hop a.backup=0"})), "not set as it was tuned: hop a (");
@@ -263,19 +263,19 @@ TEST(Tuned, TellsWhatIsDoubtful) {
 TEST(TuneMistakes, AreToldWithTheirPlaces) {
   const std::string suite = kSuite;
   const auto tune = [&](const std::string& keys) { return suite + "[tune]\n" + keys + "\n"; };
-  EXPECT_SAYS(mistakes_of(tune("trials = 2")), "t.toml:33:10: 'trials' is 2, out of range");
+  EXPECT_SAYS(mistakes_of(tune("trials = 2")), "t.toml:34:10: 'trials' is 2, out of range");
   EXPECT_SAYS(mistakes_of(tune("trails = 2")), "unknown key 'trails' in [tune]: did you mean 'trials'?");
-  EXPECT_SAYS(mistakes_of(tune("lr = [1, 0.1]")), "t.toml:33:6: 'lr' must be [low, high]");
-  EXPECT_SAYS(mistakes_of(tune("lr = 0.1")), "t.toml:33:6: 'lr' must be two numbers");
-  EXPECT_SAYS(mistakes_of(tune("lr = [0, 1]")), "t.toml:33:7: 'lr' is 0, out of range: it must be above 0");
-  EXPECT_SAYS(mistakes_of(tune("lr = [0.1, 0.1001]")), "t.toml:33:6: ", "the same in three digits");
+  EXPECT_SAYS(mistakes_of(tune("lr = [1, 0.1]")), "t.toml:34:6: 'lr' must be [low, high]");
+  EXPECT_SAYS(mistakes_of(tune("lr = 0.1")), "t.toml:34:6: 'lr' must be two numbers");
+  EXPECT_SAYS(mistakes_of(tune("lr = [0, 1]")), "t.toml:34:7: 'lr' is 0, out of range: it must be above 0");
+  EXPECT_SAYS(mistakes_of(tune("lr = [0.1, 0.1001]")), "t.toml:34:6: ", "the same in three digits");
   EXPECT_SAYS(mistakes_of(tune("scenario = \"contrl\"")),
-              "t.toml:33:12: unknown scenario 'contrl': did you mean 'control'?");
-  EXPECT_SAYS(mistakes_of(tune("measure = \"rate\"")), "t.toml:33:11: unknown measure of convergence 'rate'");
+              "t.toml:34:12: unknown scenario 'contrl': did you mean 'control'?");
+  EXPECT_SAYS(mistakes_of(tune("measure = \"rate\"")), "t.toml:34:11: unknown measure of convergence 'rate'");
   const auto knobs = [&](const std::string& list) { return mistakes_of(tune("knobs = [" + list + "]")); };
-  EXPECT_SAYS(knobs("{ protocol = \"hop\", knob = \"backup\", values = [0, 1] }"), "33:23: unknown label 'hop'");
+  EXPECT_SAYS(knobs("{ protocol = \"hop\", knob = \"backup\", values = [0, 1] }"), "34:23: unknown label 'hop'");
   EXPECT_SAYS(knobs("{ protocol = \"hop a\", knob = \"bakcup\", values = [0, 1] }"), "did you mean 'backup'?");
-  EXPECT_SAYS(knobs("{ protocol = \"hop a\", knob = \"backup\", values = [0, \"x\"] }"), "t.toml:33:");
+  EXPECT_SAYS(knobs("{ protocol = \"hop a\", knob = \"backup\", values = [0, \"x\"] }"), "t.toml:34:");
   EXPECT_SAYS(knobs("{ protocol = \"hop a\", knob = \"max_ig\", values = [2, 3, 4, 5, 6] }"),
               "12 trials for 5 settings");
   EXPECT_SAYS(knobs("{ protocol = \"hop a\", knob = \"max_ig\", values = [2, 3, 4, 5, 6, 7] }"), "3 at least");
@@ -285,17 +285,17 @@ TEST(TuneMistakes, AreToldWithTheirPlaces) {
   EXPECT_SAYS(mistakes_of(with(suite, "convergence", "rate")), "nothing to tune by");
   EXPECT_SAYS(mistakes_of(with(suite, "name = \"sim\"", "name = \"gloo\"")), "real processes", "t.toml:16:8: ");
   EXPECT_SAYS(mistakes_of(with(suite, "lr = 0.05", "lr = 0")), "t.toml:11:6: 'lr' is 0");
-  EXPECT_SAYS(mistakes_of(with(suite, "samples = 800", "samples = 800\nevaluations = 0")), "t.toml:31:15: without");
+  EXPECT_SAYS(mistakes_of(with(suite, "samples = 800", "samples = 800\nevaluations = 0")), "t.toml:32:15: without");
   EXPECT_SAYS(mistakes_of(suite, sets({"lr=0.1"})), "--set lr=0.1: ", "leave it out");
   EXPECT_SAYS(mistakes_of(suite + "[matrix]\n\"topology.name\" = [\"ring\", \"complete\"]\n"),
-              "t.toml:33:1: ", "--set 'topology.name=VALUE'");
+              "t.toml:34:1: ", "--set 'topology.name=VALUE'");
   EXPECT_EQ(
       mistakes_of(suite + "[matrix]\n\"topology.name\" = [\"ring\", \"complete\"]\n", sets({"topology.name=ring"})),
       "");
   EXPECT_SAYS(mistakes_of(suite + "[matrix]\nprotocol.\"hop a\".max_ig = [2, 5]\n"), "protocol.\"hop a\".max_ig");
   EXPECT_SAYS(mistakes_of(suite + "[matrix]\n\"tune.trials\" = [3, 4]\n"), "of the whole suite");
   EXPECT_SAYS(mistakes_of(suite + "tune.trials = 4\n"),
-              "t.toml:32:1: 'trials' is of the whole suite: it belongs in [tune]");
+              "t.toml:34:6: 'trials' is of the whole suite: it belongs in [tune]");
   EXPECT_SAYS(mistakes_of(tuned(suite)), "tuned already");
 }
 
