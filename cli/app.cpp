@@ -27,6 +27,7 @@ Examples:
   hopbench run suites/cnn_hetero.toml --set 'transport.name="sim"'
   hopbench list protocols -v                              protocols, their papers and knobs
   hopbench validate my.toml                               every mistake of a suite at once
+  hopbench tune my.toml                                   every variant's learning rate, with one budget
   ci/hopbench --protocols DIR run my.toml                 with the protocols of a folder of yours built in
 
 Exit codes: 0 ok, 2 usage, suite or data file, 3 some trials failed, 6 environment or backend missing, 130/143
@@ -39,9 +40,16 @@ Examples:
   hopbench run suites/quadratic.toml --json > results.json
   hopbench run --resume hopbench-results/20260101T120000Z-1234)";
 
+constexpr const char* kTuneExamples = R"(
+Examples:
+  hopbench tune my.toml                                   writes my.tuned.toml and my.tuned.csv
+  hopbench tune my.toml --set tune.trials=24 -o tuned/my.toml
+  hopbench run my.tuned.toml                              its notes tell how it was tuned)";
+
 // What the options parse into; lives as long as the app.
 struct Parsed {
   RunOptions run;
+  TuneOptions tune;
   CalibrateOptions calibrate;
   BenchSimOptions bench_sim;
   NewOptions scaffold;
@@ -116,6 +124,21 @@ void add_run(CLI::App& app, Parsed& parsed) {
   run.callback([&] { parsed.command = [&] { return command_run(parsed.run); }; });
 }
 
+void add_tune(CLI::App& app, Parsed& parsed) {
+  TuneOptions& o = parsed.tune;
+  CLI::App& tune = *app.add_subcommand("tune", "find every variant's learning rate, all with the same budget");
+  tune.footer(kTuneExamples);
+  tune.add_option("suite", o.suite, "suite file (TOML); - is standard input")->required();
+  add_suite_flags(tune, o.suite_options);
+  tune.get_option("--runs")->description("draws on which each setting is tried (tune.repeats)");
+  tune.add_option("-o,--output", o.output, "the tuned suite (default: SUITE.tuned.toml); its table beside it, as .csv");
+  tune.add_flag("--force", o.force, "write over files that are there");
+  tune.add_flag("--dry-run", o.dry_run, "print what would run; write nothing");
+  tune.add_option("--threads", o.threads, "threads that compute gradients (0: all cores, the default)")
+      ->check(CLI::Range(0, 1024));
+  tune.callback([&] { parsed.command = [&] { return command_tune(parsed.tune); }; });
+}
+
 void add_small_commands(CLI::App& app, Parsed& parsed) {
   CLI::App& list =
       *app.add_subcommand("list", "protocols, models, datasets, backends, transports, topologies, suites, keys");
@@ -181,6 +204,7 @@ void build(CLI::App& app, Parsed& parsed) {
       ->envname("HOPBENCH_COLOR");
   app.set_version_flag("--version", [] { return version_line(); });
   add_run(app, parsed);
+  add_tune(app, parsed);
   add_small_commands(app, parsed);
 }
 
@@ -277,7 +301,7 @@ int run_command_line(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return explain(app, error);
   }
-  parsed.run.colour = wants_colour(parsed.colour);
+  parsed.run.colour = parsed.tune.colour = wants_colour(parsed.colour);
   parsed.run.command_line.assign(argv, argv + argc);
   return run_guarded(parsed.command);
 }

@@ -103,7 +103,7 @@ bool takes_other_value(const std::string& flag) {
 }
 
 Names arguments_of(const std::string& command) {
-  if (command == "run" || command == "validate" || command == "calibrate") return suite_files();
+  if (command == "run" || command == "validate" || command == "tune" || command == "calibrate") return suite_files();
   if (command == "list") return listable();
   if (command == "completion") return {"bash", "zsh", "fish"};
   if (command == "new") return {"protocol"};

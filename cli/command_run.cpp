@@ -181,6 +181,7 @@ class Run {
     execute_with.progress = [&](const Board& board, const TrialSpec& running) { progress.tick(board, running); };
     if (options_.events) execute_with.event_log = folder_.event_log(spec.id());
     TrialRow row{labels_of(spec), execute_trial(spec, execute_with)};
+    row.labels.tuned = job_.suite.tuned;
     progress.end(spec, row.record);
     return row;
   }

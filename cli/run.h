@@ -1,4 +1,4 @@
-// `hopbench run` and `hopbench calibrate`.
+// `hopbench run`, `hopbench tune` and `hopbench calibrate`.
 #pragma once
 
 #include <optional>
@@ -30,6 +30,16 @@ struct RunOptions {
 
 /// Exit code. Throws Error for what stops the whole run.
 int command_run(const RunOptions& options);
+
+struct TuneOptions {
+  std::string suite;  // path; "-": standard input
+  SuiteOptions suite_options;
+  std::string output;  // the tuned suite; empty: SUITE.tuned.toml. The table goes beside it, .csv for .toml
+  bool force = false, dry_run = false, colour = false;
+  int threads = 0;  // of a simulation; 0: all cores
+};
+/// Exit code. Both files are written, or none.
+int command_tune(const TuneOptions& options);
 
 struct CalibrateOptions {
   std::string suite;

@@ -182,7 +182,8 @@ void read_top(Draft& draft, const Value& root, Mistakes& mistakes) {
       mistakes.add(entry.place, unknown(entry.value.is(T::kTable) ? "section" : "key", entry.key, known, "at the top"));
       continue;
     }
-    Layer& layer = find_key(entry.key) != nullptr ? top : draft.sections;
+    const bool section = find_key(entry.key) == nullptr && entry.key != "tuning";
+    Layer& layer = section ? draft.sections : entry.key == "tuning" ? draft.tuning : top;
     read_key(entry, entry.key, "at the top", layer, draft.bad, mistakes);
   }
   if (root.find("schema") == nullptr)
@@ -269,8 +270,9 @@ void read_measure_key(MeasureDraft& measure, const std::vector<std::string>& par
           fmt::format("unknown key '{}' in [[measure]]: it takes what, name, scenarios and any key of the sections",
                       join(parts, "."));
     mistakes.add(entry.place, message);
-  } else if (path == "run.reference" || path == "run.order") {
-    mistakes.add(entry.place, fmt::format("'{}' is of the whole suite: it belongs in [run]", last_part(path)));
+  } else if (is_of_whole_suite(path)) {
+    mistakes.add(entry.place, fmt::format("'{}' is of the whole suite: it belongs in [{}]", last_part(path),
+                                          path.substr(0, path.find('.'))));
   } else {
     read_key(entry, path, "in [[measure]]", measure.overrides, bad, mistakes);
   }

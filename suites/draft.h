@@ -54,8 +54,9 @@ struct Override {
 
 struct Draft {
   std::string file, name, summary;
-  bool tuned = false;
-  Place place;  // [run]: for what is missing altogether
+  bool tuned = false;  // says the suite
+  Layer tuning;        // [tuning]
+  Place place;         // [run]: for what is missing altogether
   Layer sections;
   std::set<std::string> bad;  // paths with a mistake: what would follow from it is not told as well
   std::vector<VariantDraft> variants;
@@ -64,6 +65,23 @@ struct Draft {
   std::vector<Axis> axes;
   std::vector<Override> forced;  // later ones win
 };
+
+// suite.cpp
+/// All of a text but its trials. Throws where the text is no TOML.
+Draft read_suite(const std::string& text, const std::string& file, const SuiteOptions& options, Mistakes& mistakes);
+
+// tuned.cpp
+/// The draft with one measure in one scenario and one repeat: where every variant is tuned.
+Draft at_tuning_place(const Draft& draft, const MeasureDraft& measure, const ScenarioDraft& scenario);
+/// Hash of all settings of a trial but names and seeds.
+std::string settings_mark(const TrialSpec& spec);
+/// Whether the suite is set as the record in [tuning] says that it was tuned, and what a reader must know of it: a note
+/// that begins with "tuned: " or "untuned: ".
+struct TunedState {
+  bool tuned = false;
+  std::string note;
+};
+TunedState tuned_state(const Draft& draft);
 
 // check.cpp
 Draft read_draft(const Value& root, const std::string& file, Mistakes& mistakes);

@@ -63,7 +63,8 @@ const std::vector<SuiteKey> kKeys = {
     {"name", T::kText, "", 0, 0, nullptr, "name of the suite; the file's name if it is not set"},
     {"summary", T::kText, "\"\"", 0, 0, nullptr, "one line"},
     {"tuned", T::kBool, "false", 0, 0, nullptr,
-     "the learning rates were tuned, every variant's with the same budget; else results are marked untuned"},
+     "set by `hopbench tune`; counts if [tuning] shows the settings that the suite has, else results are marked "
+     "untuned"},
 
     {"run.world_size", T::kInteger, nullptr, 1, 4096, nullptr, "workers; servers are ranks beside them"},
     {"run.samples", T::kInteger, "", 1, kMany, nullptr, "stop after so many samples, summed over the ranks"},
@@ -155,6 +156,18 @@ const std::vector<SuiteKey> kKeys = {
     {"topology.name", T::kName, "\"ring_based\"", 0, 0, topology_names, "who talks to whom; `edges`: as listed"},
     {"topology.edges", T::kEdges, "", 0, 0, nullptr, "a list of pairs: [a, b] means that a sends to b"},
 
+    {"tune.trials", T::kInteger, "12", 3, 1000, nullptr, "settings tried for each variant, the reference too"},
+    {"tune.repeats", T::kInteger, "1", 1, 100, nullptr, "draws on which each setting is tried; their median counts"},
+    {"tune.lr", T::kRange, "", 1e-12, 1e6, nullptr,
+     "[low, high] of the log grid of learning rates, one for all variants; 1/64 to 32 times optimizer.lr if not set"},
+    {"tune.measure", T::kText, "", 0, 0, nullptr, "a measure of convergence; the first one if not set"},
+    {"tune.scenario", T::kText, "", 0, 0, nullptr,
+     "where it is tuned; the first scenario in which nobody is slow if not set"},
+    {"tune.knobs", T::kTables, "[]", 0, 0, nullptr, "knobs that are tuned too, at most two of a variant"},
+    {"tune.knobs.protocol", T::kText, nullptr, 0, 0, nullptr, "label of the variant"},
+    {"tune.knobs.knob", T::kText, nullptr, 0, 0, nullptr, "its knob"},
+    {"tune.knobs.values", T::kValues, nullptr, 0, 0, nullptr, "to try; all values multiply within the same trials"},
+
     {"protocol.name", T::kName, nullptr, 0, 0, protocol_names, "see `hopbench list protocols`, also for its knobs"},
     {"protocol.label", T::kText, "", 0, 0, nullptr, "the variant's name in tables; the protocol's if it is not set"},
     {"scenario.name", T::kText, nullptr, 0, 0, nullptr, "its name in tables"},
@@ -174,9 +187,28 @@ const std::vector<SuiteKey> kKeys = {
     {"measure.what", T::kName, "\"rate\"", 0, 0, measure_kinds, "what is measured"},
     {"measure.name", T::kText, "", 0, 0, nullptr, "its name in tables; `what` if it is not set"},
     {"measure.scenarios", T::kNames, "", 0, 0, nullptr, "only these scenarios; all if not set"},
+
+    {"tuning.by", T::kText, "", 0, 0, nullptr, "version and commit that tuned the suite"},
+    {"tuning.measure", T::kText, "", 0, 0, nullptr, "on which measure"},
+    {"tuning.scenario", T::kText, "", 0, 0, nullptr, "in which scenario"},
+    {"tuning.trials", T::kInteger, "", 1, 1000, nullptr, "settings tried for each variant"},
+    {"tuning.repeats", T::kInteger, "", 1, 100, nullptr, "draws for each of them"},
+    {"tuning.draws", T::kText, "", 0, 0, nullptr, "seed of those draws"},
+    {"tuning.lr", T::kRange, "", 1e-12, 1e6, nullptr, "range of the learning rates"},
+    {"tuning.with", T::kNames, "", 0, 0, nullptr, "what the command line changed; a run must change the same"},
+    {"tuning.variants", T::kTables, "[]", 0, 0, nullptr, "what was found"},
+    {"tuning.variants.label", T::kText, nullptr, 0, 0, nullptr, "of the variant"},
+    {"tuning.variants.lr", T::kReal, nullptr, 0, 1e6, nullptr, "its best learning rate"},
+    {"tuning.variants.knobs", T::kText, "\"\"", 0, 0, nullptr, "its best knobs, of those that were tuned"},
+    {"tuning.variants.samples", T::kReal, "", 0, 1e30, nullptr,
+     "that it then needs to the target; not set: not reached"},
+    {"tuning.variants.loss", T::kReal, "", 0, 1e30, nullptr, "at the end"},
+    {"tuning.variants.edge", T::kBool, "false", 0, 0, nullptr, "the learning rate lies on the edge of the grid"},
+    {"tuning.variants.settings", T::kText, nullptr, 0, 0, nullptr,
+     "hash of all settings of that trial but names and seeds: the variant counts as tuned while they are these"},
 };
 
-const Names kLists = {"protocol", "scenario", "measure"};
+const Names kNoSections = {"protocol", "scenario", "measure", "tuning"};  // lists, and a record
 
 bool below(const std::string& path, const std::string& prefix) {
   return prefix.empty() || (path.size() > prefix.size() && path.starts_with(prefix) && path[prefix.size()] == '.');
@@ -202,11 +234,16 @@ std::string last_part(const std::string& path) { return path.substr(path.rfind('
 bool is_section_key(const SuiteKey& key) {
   const std::string path = key.path;
   const std::string top = path.substr(0, path.find('.'));
-  return top != path && std::find(kLists.begin(), kLists.end(), top) == kLists.end() && !inside_list(path);
+  return top != path && std::find(kNoSections.begin(), kNoSections.end(), top) == kNoSections.end() &&
+         !inside_list(path);
 }
 
 bool is_group(const std::string& prefix) {
   return std::any_of(kKeys.begin(), kKeys.end(), [&](const SuiteKey& key) { return below(key.path, prefix); });
+}
+
+bool is_of_whole_suite(const std::string& path) {
+  return path == "run.reference" || path == "run.order" || below(path, "tune");
 }
 
 std::vector<std::string> children(const std::string& prefix) {
@@ -235,7 +272,8 @@ std::string resolve_key(const std::vector<std::string>& parts) {
   std::set<std::string> found;
   for (const SuiteKey& key : kKeys) {
     const std::string full = key.path;
-    if (!is_section_key(key)) continue;
+    // Keys of [tune] have whole paths only, so that `lr` and `repeats` stay those of the sections that trials have.
+    if (!is_section_key(key) || below(full, "tune")) continue;
     const std::string group = full.substr(0, full.rfind('.'));
     if (full.ends_with("." + path)) found.insert(full);
     if (group.ends_with("." + path) && shorthand(group) == full) found.insert(full);

@@ -26,6 +26,8 @@ enum class KeyType {
   kHosts,        // 2 (so many hosts) or [0, 0, 1, 1] (the host of each worker)
   kEdges,        // [[0, 1], [1, 0]]
   kNames,        // ["a", "b"]
+  kRange,        // [0.001, 1.0]: low and high, above 0
+  kValues,       // [1, 2, 4]
   kTables,       // [{ ... }, ...]: each with the keys below this one's path
 };
 
@@ -52,6 +54,8 @@ std::string markdown_row(const SuiteKey& key);
 
 /// Keys of the sections ([run], [model], ...), which measures, profiles, the matrix and the command line may override.
 bool is_section_key(const SuiteKey& key);
+/// A section's key that only the whole suite has: no measure, no axis of the matrix.
+bool is_of_whole_suite(const std::string& path);
 /// The names that may stand directly below `prefix` ("" = top), lists and groups included.
 std::vector<std::string> children(const std::string& prefix);
 bool is_group(const std::string& prefix);  // some key starts with prefix + "."

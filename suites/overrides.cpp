@@ -101,7 +101,7 @@ void add_axis(Draft& draft, const Parts& parts, const Entry& entry, Mistakes& mi
   } else {
     axis.path = resolve_key(parts);
     if (axis.path.empty()) return mistakes.add(entry.place, unknown("key", name, override_names(), "in [matrix]"));
-    if (axis.path == "run.reference" || axis.path == "run.order")
+    if (is_of_whole_suite(axis.path))
       return mistakes.add(entry.place, fmt::format("'{}' is of the whole suite: it can't be in [matrix]", name));
   }
   axis.path.empty() ? drop_axis(draft, axis.variant, axis.parts) : drop_axis(draft, axis.path);

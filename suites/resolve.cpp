@@ -24,6 +24,13 @@ std::string sections_text(const Layer& layer) {
   return text;
 }
 
+// How the suite was tuned; nothing where it was not.
+std::string tuning_text(const Layer& tuning) {
+  std::string text;
+  for (const auto& [path, value] : tuning) text += line(last_part(path), to_toml(value));
+  return text.empty() ? text : "\n[tuning]\n" + text;
+}
+
 std::string knob_text(const KnobValue& value) {
   if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const std::int64_t* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
@@ -92,7 +99,7 @@ std::string resolved_toml(const Draft& draft) {
     sections["run.reference"] = text_value(draft.variants.front().label, draft.place);
   std::string text = line("schema", "1") + line("name", toml_text(draft.name)) +
                      line("summary", toml_text(draft.summary)) + line("tuned", draft.tuned ? "true" : "false") +
-                     sections_text(sections);
+                     sections_text(sections) + tuning_text(draft.tuning);
   for (const VariantDraft& variant : draft.variants) text += variant_text(draft, variant);
   for (const ScenarioDraft& scenario : draft.scenarios) text += scenario_text(scenario);
   for (const MeasureDraft& measure : draft.measures) text += measure_text(draft, measure, sections);

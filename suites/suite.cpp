@@ -34,12 +34,11 @@ bool has_control(const Draft& draft, const MeasureDraft& measure) {
   return std::any_of(chosen.begin(), chosen.end(), [](const ScenarioDraft* s) { return s->rules.empty(); });
 }
 
-std::vector<std::string> notes_of(const Draft& draft) {
+std::vector<std::string> notes_of(const Draft& draft, const TunedState& tuned) {
   std::vector<std::string> notes;
   const bool convergence = std::any_of(draft.measures.begin(), draft.measures.end(),
                                        [](const MeasureDraft& m) { return m.what == What::kConvergence; });
-  if (convergence && !draft.tuned)
-    notes.emplace_back("untuned: learning rates were not tuned with one budget for every variant");
+  if (convergence) notes.push_back(tuned.note);
   std::set<std::string> told;
   for (const VariantDraft& variant : draft.variants) {
     const Protocol& protocol = *variant.protocol;
@@ -90,7 +89,9 @@ void check_ids(const std::vector<TrialSpec>& trials, const Draft& draft, Mistake
   }
 }
 
-std::string read_all(const std::string& path) {
+}  // namespace
+
+std::string read_suite_file(const std::string& path) {
   if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
   std::ifstream file(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -102,31 +103,37 @@ std::string read_all(const std::string& path) {
   return text;
 }
 
-}  // namespace
-
 Suite load_suite(const std::string& path, const SuiteOptions& options) {
-  return parse_suite(read_all(path), path == "-" ? "(standard input)" : path, options);
+  return parse_suite(read_suite_file(path), path == "-" ? "(standard input)" : path, options);
 }
 
-Suite parse_suite(const std::string& text, const std::string& file, const SuiteOptions& options) {
-  Mistakes mistakes;
+Draft read_suite(const std::string& text, const std::string& file, const SuiteOptions& options, Mistakes& mistakes) {
   const std::optional<Value> root = parse_document(text, file, mistakes);
   mistakes.throw_if_any();
   Draft draft = read_draft(*root, file, mistakes);
   apply_overrides(draft, *root, options, mistakes);
   multiply_variants(draft, mistakes);
+  return draft;
+}
+
+Suite parse_suite(const std::string& text, const std::string& file, const SuiteOptions& options) {
+  Mistakes mistakes;
+  const Draft draft = read_suite(text, file, options, mistakes);
   Suite suite{.file = file,
               .name = draft.name,
               .summary = draft.summary,
               .reference = {},
               .trials = {},
               .notes = {},
+              .tuned = false,
               .resolved = {}};
   suite.reference = check_reference(draft, mistakes);
   suite.trials = expand(draft, mistakes);
   check_ids(suite.trials, draft, mistakes);
   mistakes.throw_if_any();
-  suite.notes = notes_of(draft);
+  const TunedState tuned = tuned_state(draft);
+  suite.tuned = tuned.tuned;
+  suite.notes = notes_of(draft, tuned);
   add_protocol_notes(suite.trials, suite.notes);
   suite.resolved = resolved_toml(draft);
   return suite;

@@ -23,12 +23,15 @@ struct Suite {
   std::string file, name, summary;
   std::string reference;           // label of the variant that speed-ups refer to
   std::vector<TrialSpec> trials;   // in the order they are to run: interleaved across variants, seeded
-  std::vector<std::string> notes;  // "untuned: learning rates were not tuned", "experimental: ..."
+  std::vector<std::string> notes;  // "untuned: ...", "tuned: ...", "experimental: ..."
+  bool tuned = false;              // by `hopbench tune`, and set as it was then: its record [tuning] tells
   std::string resolved;            // the suite with every default and override written out, as TOML
 };
 
 /// Reads, checks and expands. All mistakes are found at once: on any, throws SuiteError, whose what() has a line for
 /// each. Only where the text is no TOML, its first mistake is all that can be told.
+/// The text itself. Error(kUsage) if it cannot be read.
+std::string read_suite_file(const std::string& path);
 Suite load_suite(const std::string& path, const SuiteOptions& options);  // "-": standard input
 Suite parse_suite(const std::string& text, const std::string& file, const SuiteOptions& options);
 

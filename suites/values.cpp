@@ -138,6 +138,26 @@ bool check_names(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   return texts || wrong(key, value, "a list of names", mistakes);
 }
 
+bool check_range(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  const bool pair =
+      value.is(T::kArray) && value.items.size() == 2 && value.items[0].number() && value.items[1].number();
+  if (!pair) return wrong(key, value, "two numbers such as [0.001, 1.0]", mistakes);
+  for (const Value& end : value.items) {
+    if (!in_range(key, end.as_real(), end, mistakes)) return false;
+  }
+  if (value.items[0].as_real() < value.items[1].as_real()) return true;
+  mistakes.add(value.place,
+               fmt::format("'{}' must be [low, high]: the first number below the second", last_part(key.path)));
+  return false;
+}
+
+bool check_values(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  const auto plain = [](const Value& v) { return v.is(T::kBool) || v.number() || v.is(T::kText); };
+  const bool list = value.is(T::kArray) && !value.items.empty();
+  if (list && std::all_of(value.items.begin(), value.items.end(), plain)) return true;
+  return wrong(key, value, "a list of numbers, texts or booleans", mistakes);
+}
+
 bool check_tables(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   const std::string path = key.path;
   if (!value.is(T::kArray)) return wrong(key, value, "a list of tables", mistakes);
@@ -222,6 +242,10 @@ bool check_value(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
       return check_edges(key, value, mistakes);
     case KeyType::kNames:
       return check_names(key, value, mistakes);
+    case KeyType::kRange:
+      return check_range(key, value, mistakes);
+    case KeyType::kValues:
+      return check_values(key, value, mistakes);
     case KeyType::kTables:
       return check_tables(key, value, mistakes);
   }
@@ -304,6 +328,10 @@ std::string type_text(const SuiteKey& key) {
       return "list of pairs";
     case KeyType::kNames:
       return "list of names";
+    case KeyType::kRange:
+      return "list of two numbers";
+    case KeyType::kValues:
+      return "list of values";
     case KeyType::kTables:
       return "list of tables";
   }
