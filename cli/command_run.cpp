@@ -64,6 +64,16 @@ void adjust(const RunOptions& options, std::vector<TrialSpec>& trials) {
   }
 }
 
+// To be pasted into a shell. ci/hopbench says by the environment how it was called.
+std::string resume_command(const std::string& folder) {
+  const char* called = std::getenv("HOPBENCH_COMMAND");
+  const bool plain = folder.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+-") ==
+                     std::string::npos;
+  std::string quoted = "'";
+  for (const char c : folder) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return fmt::format("{} run --resume {}", called != nullptr ? called : "hopbench", plain ? folder : quoted + "'");
+}
+
 // A suite that is to run, and where its results go.
 struct Job {
   Suite suite;
@@ -193,16 +203,16 @@ class Run {
       const auto kept = std::count_if(folder_.rows().begin(), folder_.rows().end(), [](const TrialRow& row) {
         return row.record.status != TrialStatus::kInterrupted;
       });
-      tell(fmt::format("interrupted: {} of {} trials are recorded. Go on with:\n  hopbench run --resume {}\n", kept,
-                       job_.ids.size(), folder_.path()));
+      tell(fmt::format("interrupted: {} of {} trials are recorded. Go on with:\n  {}\n", kept, job_.ids.size(),
+                       resume_command(folder_.path())));
       return code;
     }
     tell(fmt::format("results: {}\n", folder_.path()));
     std::size_t failed = 0;
     for (const TrialRow& row : folder_.rows()) failed += row.record.status == TrialStatus::kOk ? 0 : 1;
     if (failed == 0) return static_cast<int>(ExitCode::kOk);
-    tell(fmt::format("{} of {} trials failed; run them again with: hopbench run --resume {} --retry-failed\n", failed,
-                     folder_.rows().size(), folder_.path()));
+    tell(fmt::format("{} of {} trials failed; run them again with: {} --retry-failed\n", failed, folder_.rows().size(),
+                     resume_command(folder_.path())));
     return static_cast<int>(ExitCode::kTrialsFailed);
   }
 
@@ -222,7 +232,7 @@ void print_dry(const Suite& suite) {
     fmt::print("{}  {} ranks on {}\n", spec.id(), plan.ranks(), spec.transport);
     seconds += estimated_seconds(spec, plan);
   }
-  fmt::print("{} trials{}\n", suite.trials.size(),
+  fmt::print("{} trial{}{}\n", suite.trials.size(), suite.trials.size() == 1 ? "" : "s",
              seconds > 0 ? fmt::format(", about {:.0f} s on the trials' clocks with real processes", seconds) : "");
 }
 

@@ -53,6 +53,8 @@ void check_outputs(const RunOptions& options) {
     throw usage_error(
         "of --json, --csv and --markdown only one fits standard output: give the others a file, --csv=FILE");
   }
+  std::set<std::string> files;
+  for (const std::string& suite : options.suites) files.insert(std::filesystem::weakly_canonical(suite).string());
   for (const auto& [flag, where] : {std::pair{"--json", options.json}, std::pair{"--csv", options.csv},
                                     std::pair{"--markdown", options.markdown}}) {
     if (!where || *where == "-") continue;
@@ -60,7 +62,10 @@ void check_outputs(const RunOptions& options) {
     if (!std::filesystem::is_directory(folder)) {
       throw usage_error(fmt::format("{}={}: there is no folder {}: make it first", flag, *where, folder.string()));
     }
-    const bool there = std::filesystem::exists(path);
+    const bool there = std::filesystem::exists(path), plain = !there || std::filesystem::is_regular_file(path);
+    if (plain && !files.insert(std::filesystem::weakly_canonical(path).string()).second) {
+      throw usage_error(fmt::format("{}={}: that file is the suite or another flag's: name another", flag, *where));
+    }
     if (std::filesystem::is_directory(path) || access((there ? path : folder).c_str(), W_OK) != 0) {
       throw usage_error(fmt::format("{}={}: cannot be written: name another file", flag, *where));
     }

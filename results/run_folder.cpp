@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include "backends/base/error.h"
 #include "results/csv.h"
@@ -93,6 +94,7 @@ std::string must_read(const std::string& path) {
 std::vector<TrialRow> read_trials(const std::string& path, std::size_t& whole) {
   const std::string text = must_read(path);
   std::vector<TrialRow> rows;
+  std::set<std::string> ids;
   std::size_t begin = 0;
   for (int number = 1; begin < text.size(); ++number) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -106,6 +108,10 @@ std::vector<TrialRow> read_trials(const std::string& path, std::size_t& whole) {
       throw usage_error(
           fmt::format("{}:{}: damaged: {}: take the line out (its trial will run again) or start a new run", path,
                       number, error.what()));
+    }
+    if (!ids.insert(rows.back().record.id).second) {
+      throw usage_error(fmt::format("{}:{}: trial {} is there twice: take one of the two lines out", path, number,
+                                    rows.back().record.id));
     }
     begin = end + 1;
   }

@@ -252,6 +252,14 @@ TEST_F(Runs, ResumedWithOtherSettingsAreRefusedUnlessForced) {
   EXPECT_THAT(text_of(at("part/suite.toml")), HasSubstr("65"));
 }
 
+TEST_F(Runs, SayHowToGoOnInWordsThatAShellTakes) {
+  folder_.write("a.toml", long_suite());
+  Running interrupted(folder_.path(), {"run", "a.toml", "-o", "it's mine"}, {"HOPBENCH_COMMAND=ci/hopbench"});
+  ASSERT_TRUE(soon([&] { return rows("it's mine") >= 1; }));
+  interrupted.send(SIGINT);
+  EXPECT_THAT(interrupted.wait().err, HasSubstr("\n  ci/hopbench run --resume 'it'\\''s mine'\n"));
+}
+
 TEST_F(Runs, ThatTheMachineDisturbedAreMeasuredAgainAndSaySo) {
   // No gradient fits into a nanosecond: every measurement is oversubscribed.
   folder_.write("a.toml", with(real_suite(), "10ms", "1ns"));

@@ -209,6 +209,21 @@ TEST(RunFolderTest, ADamagedLineInTheMiddleIsNamedAndKept) {
   EXPECT_EQ(text_of(path + "/trials.jsonl"), text);
 }
 
+TEST(RunFolderTest, ATrialThatIsThereTwiceIsNamed) {
+  const Folder temp;
+  const std::string path = temp / "run";
+  RunFolder run = RunFolder::create(path, "", "{}");
+  run.add(full_row("a", 0));
+  run.add(full_row("b", 1));
+  run.add(full_row("a", 2));
+  try {
+    RunFolder::open(path);
+    FAIL() << "one trial counted as two repeats";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("trials.jsonl:3"), HasSubstr("there twice")));
+  }
+}
+
 TEST(RunFolderTest, RowsThatAreToRunAgainAreDropped) {
   const Folder temp;
   const std::string path = temp / "run";

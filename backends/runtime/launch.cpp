@@ -263,14 +263,15 @@ class Supervisor {
     if (ending_) return;
     if (!started_ && now - begun_ >= options_.rendezvous_timeout) return end(missing_ranks());
     if (now - begun_ >= options_.trial_timeout) {
-      return end("the trial took longer than its limit of " + seconds_text(options_.trial_timeout) + ": " + laggard() +
-                 ": raise --stall-timeout if a step may take longer");
+      return end("the trial took longer than its limit of " + seconds_text(options_.trial_timeout) + ": raise --trial-timeout if it needs more (" +
+                 laggard() + ")");
     }
     std::int64_t progress = heard_;
     for (int r = 0; r < options_.ranks; ++r) progress += board_->slot(r).beats + (children_[r].reaped ? 1 : 0);
     if (std::exchange(progress_, progress) != progress) last_progress_ = now;
     if (started_ && now - last_progress_ >= options_.stall_timeout) {
-      end("stalled: nothing happened for " + seconds_text(options_.stall_timeout) + ": " + laggard());
+      end("stalled: nothing happened for " + seconds_text(options_.stall_timeout) + ": " + laggard() +
+          ": raise --stall-timeout if a step may take longer");
     }
   }
 
