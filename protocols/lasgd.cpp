@@ -72,6 +72,7 @@ void lasgd(Node& self, const KnobValues&) {
     self.report(k + 1, x);
   }
 
+  self.retire();
   for (bool last = false; !last;) {
     self.until([&] { return !round->under_way; }, "workers that have not finished");
     last = round->finished == self.worker_count();

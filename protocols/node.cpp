@@ -49,8 +49,9 @@ Node::Node(Runtime& runtime, Workload& workload, NodeOptions options)
 int Node::host(int r) const { return options_.host_of.empty() ? r : options_.host_of[static_cast<std::size_t>(r)]; }
 
 bool Node::running(Iter k) {
-  if (options_.stop.credits != nullptr) return options_.stop.credits->take();
-  return k < options_.stop.iterations;
+  const bool more = options_.stop.credits != nullptr ? options_.stop.credits->take() : k < options_.stop.iterations;
+  if (!more) close_last_iteration();
+  return more;
 }
 
 Iter Node::end() const {
@@ -233,6 +234,11 @@ void Node::close_iteration(Iter next) {
   }
 }
 
+void Node::close_last_iteration() {
+  if (open_.samples > 0) close_iteration(entered_ + 1);
+  open_ = IterationMark{};
+}
+
 void Node::averaged(Iter k, std::span<const int> ranks) {
   emit({.what = EventKind::kReduced,
         .iter = k,
@@ -258,14 +264,12 @@ void Node::report(Iter k, const Vec& x) {
 }
 
 void Node::retire() {
-  if (open_.samples > 0) close_iteration(entered_ + 1);
-  open_ = IterationMark{};
+  close_last_iteration();
   background_ = true;
 }
 
 void Node::finish() {
-  if (open_.samples > 0) close_iteration(entered_ + 1);
-  open_ = IterationMark{};
+  close_last_iteration();
   record_.finished = now();
   record_.queue_max = std::max(record_.queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
   emit({.what = EventKind::kFinished, .iter = entered_});

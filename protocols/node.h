@@ -121,7 +121,8 @@ class Node {
   bool present(int r) const { return left_[std::size_t(r)] == 0; }
 
   Time now() const { return runtime_.now(); }
-  /// The run's stop rule: to be asked exactly once for each iteration, before it.
+  /// The run's stop rule: to be asked exactly once for each iteration, before it. False closes the last one: rates take
+  /// nothing that follows, such as waiting for workers that have not finished, for work.
   bool running(Iter k);
   /// The first iteration that no rank runs; the largest Iter where credits decide.
   Iter end() const;
@@ -183,8 +184,8 @@ class Node {
   void lost(Iter k, const char* why);          // own gradient of iteration k reaches no other model
   void report(Iter k, const Vec& x);           // the model after k finished iterations; evaluated later, off the clock
 
-  /// The body's own iterations are over and it stays only to answer others: closes the last one, so that rates do not
-  /// take what follows for work, and leaves out what the body waits from here on.
+  /// The body's own iterations are over and it stays only to answer others: leaves out what it waits from here on, and
+  /// closes the last iteration where running() has not.
   void retire();
 
   /// Counters so far; final after finish(), which is called once the body has returned (a server's that was ended by
@@ -205,6 +206,7 @@ class Node {
   Occupied occupy(Work work);
   Work vector_work(double bytes, const std::function<void()>& arithmetic) const;
   void close_iteration(Iter next);
+  void close_last_iteration();
 
   Runtime& runtime_;
   Workload& workload_;

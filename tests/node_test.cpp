@@ -235,6 +235,22 @@ TEST_F(NodeTest, AMarkEndsWhereTheNextIterationIsEntered) {
   EXPECT_EQ(seen.of(EventKind::kFinished).size(), 1u);
 }
 
+// Under the stop rule `iterations` fast workers may have to stay for slow ones: that is no part of their iterations.
+TEST_F(NodeTest, TheLastMarkEndsWhereThereAreNoMoreIterations) {
+  options.stop.iterations = 1;
+  EXPECT_TRUE(node().running(0));
+  node().enter(0);
+  node().gradient(Vec(4), 0);
+  EXPECT_FALSE(node().running(1));
+  node().sleep(milliseconds(30), "workers that have not finished");
+  node().finish();
+  ASSERT_EQ(node().record().marks.size(), 1u);
+  EXPECT_EQ(node().record().marks[0].end, at_ms(10));
+  EXPECT_EQ(node().record().iters, 1);
+  EXPECT_EQ(node().record().finished, at_ms(40));
+  EXPECT_EQ(node().record().waits.size(), 1u) << "but it was waiting, and is counted as such";
+}
+
 TEST_F(NodeTest, AnIterationThatWasOnlyEnteredLeavesNoMark) {
   node().enter(0);
   node().gradient(Vec(4), 0);
