@@ -31,7 +31,8 @@ Examples:
   ci/hopbench --protocols DIR run my.toml                 with the protocols of a folder of yours built in
 
 Exit codes: 0 ok, 2 usage, suite or data file, 3 some trials failed, 6 environment or backend missing, 130/143
-interrupted. Every flag of run can also be set in the environment: HOPBENCH_PROFILE=quick is --profile quick.)";
+interrupted. Every flag of run but --set can also be set in the environment: HOPBENCH_PROFILE=quick is
+--profile quick.)";
 
 constexpr const char* kRunExamples = R"(
 Examples:

@@ -48,14 +48,28 @@ void flexrr(Node& self, const KnobValues& knobs) {
 }
 
 std::vector<Knob> all_knobs() {
-  std::vector<Knob> all = {staleness_knob(), servers_knob()};
-  for (const Knob& knob : Reassignment::knobs()) all.push_back(knob);
-  return all;
+  return {
+      staleness_knob(),
+      servers_knob(),
+      {"parts", 10, 1, 1000, {}, "a worker does its iteration in so many parts, and reports after each", "ours"},
+      {"helpers", 4, 0, 1000, {}, "how many workers may help one: the next ranks; 0: nobody helps", "memory L"},
+      {"trigger", 0.2, 0.001, 10, {}, "who is ahead by this share of an iteration helps", "memory L"},
+      {"first_slice",
+       0.025,
+       0.0001,
+       1,
+       {},
+       "first slice a helper gets in an iteration; each next is twice it",
+       "memory M"},
+  };
 }
 
 std::vector<Edge> links(const Setting& setting) {
   std::vector<Edge> edges = server_links(setting);
-  for (const Edge& edge : Reassignment::links(setting)) edges.push_back(edge);
+  for (int worker = 0; worker < setting.workers; ++worker) {
+    for (const int helper : helpers_of(worker, setting.workers, setting.knobs.integer("helpers")))
+      edges.emplace_back(worker, helper);
+  }
   return edges;
 }
 
@@ -70,7 +84,7 @@ const Protocol& flexrr_protocol() {
       .body = flexrr,
       .extra_ranks = server_count,
       .links = links,
-      .control = [](const KnobValues&) { return Control::kSchedule; },
+      .control = always<Control::kSchedule>,
       .step_factor = StepFactor::kOverN,
       .free_run = staleness_of,
       .source = Source::kMemory,

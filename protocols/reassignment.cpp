@@ -12,14 +12,13 @@ constexpr Kind kProgress = kClock, kOffer = kRequest, kGiven = kReply, kConfirm 
 
 int samples_of(double share, int batch) { return std::max(1, int(std::ceil(share * batch))); }
 
-/// The helpers of a worker are the next ranks, round the ring of all workers.
+}  // namespace
+
 std::vector<int> helpers_of(int worker, int workers, int helpers) {
   std::vector<int> ranks;
   for (int i = 1; i <= std::min(helpers, workers - 1); ++i) ranks.push_back((worker + i) % workers);
   return ranks;
 }
-
-}  // namespace
 
 Reassignment::Reassignment(Node& self, const KnobValues& knobs)
     : self_(self),
@@ -135,30 +134,6 @@ void Reassignment::settle(const Vec& x) {
   helps_.assign(helps_.size(), 0);
   help_until(
       x, [&] { return asked_ < 0 || !self_.present(asked_); }, "the answer to its last offer");
-}
-
-std::vector<Knob> Reassignment::knobs() {
-  return {
-      {"parts", 10, 1, 1000, {}, "a worker does its iteration in so many parts, and reports after each", "ours"},
-      {"helpers", 4, 0, 1000, {}, "how many workers may help one: the next ranks; 0: nobody helps", "memory L"},
-      {"trigger", 0.2, 0.001, 10, {}, "who is ahead by this share of an iteration helps", "memory L"},
-      {"first_slice",
-       0.025,
-       0.0001,
-       1,
-       {},
-       "a helper's first slice of an iteration; each next is twice it",
-       "memory M"},
-  };
-}
-
-std::vector<Edge> Reassignment::links(const Setting& setting) {
-  std::vector<Edge> edges;
-  for (int worker = 0; worker < setting.workers; ++worker) {
-    for (const int helper : helpers_of(worker, setting.workers, setting.knobs.integer("helpers")))
-      edges.emplace_back(worker, helper);
-  }
-  return edges;
 }
 
 }  // namespace hopbench

@@ -14,8 +14,12 @@
 
 namespace hopbench {
 
+/// The helpers of a worker are the next ranks, round the ring of all workers.
+std::vector<int> helpers_of(int worker, int workers, int helpers);
+
 class Reassignment {
  public:
+  /// Knobs `parts`, `helpers`, `trigger`, `first_slice`.
   Reassignment(Node& self, const KnobValues& knobs);
 
   /// A strand of this rank, for ever: hears progress reports and confirmations, answers offers, makes own ones.
@@ -37,9 +41,6 @@ class Reassignment {
   void help_until(const Vec& x, const Ready& ready, const char* why);
   /// After the last iteration: an offer that is still open is made good.
   void settle(const Vec& x);
-
-  static std::vector<Knob> knobs();
-  static std::vector<Edge> links(const Setting& setting);  // each worker and its helpers
 
  private:
   struct Peer {  // one that this worker may help
