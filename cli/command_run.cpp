@@ -67,8 +67,9 @@ void adjust(const RunOptions& options, std::vector<TrialSpec>& trials) {
 // To be pasted into a shell. ci/hopbench says by the environment how it was called.
 std::string resume_command(const std::string& folder) {
   const char* called = std::getenv("HOPBENCH_COMMAND");
-  const bool plain = folder.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+-") ==
-                     std::string::npos;
+  const bool plain =
+      folder.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+-") ==
+      std::string::npos;
   std::string quoted = "'";
   for (const char c : folder) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return fmt::format("{} run --resume {}", called != nullptr ? called : "hopbench", plain ? folder : quoted + "'");

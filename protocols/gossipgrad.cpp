@@ -5,7 +5,7 @@
 // Rules enforced here:
 //   - in iteration k worker i steps, sends its model to rank i + 2^(k mod L) and goes on with the mean of its own and
 //     that of the one rank that sent to it, L = log2 n, rounded up;
-//   - rotation: after each turn of L iterations the partners are others. In turn r they are m 2^(k mod L) ahead, m being
+//   - rotation: after each turn of L iterations the partners are others. In turn r they are m 2^(k mod L) ahead, m is
 //     the r-th number that has no divisor in common with n, so that a turn still reaches everybody;
 //   - the samples go round a ring too: in iteration k a worker computes on those of rank i + k.
 #include <numeric>

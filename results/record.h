@@ -119,7 +119,7 @@ struct TrialRecord {
   // Rates over the steady window (fairness section 5)
   double window_start_s = 0, window_end_s = 0, samples_per_s = 0, iters_per_s = 0, wait_share = 0,
          median_iteration_s = 0;
-  std::string main_wait;                                           // the reason with the most waiting time
+  std::string main_wait;  // the reason with the most waiting time
   // Bound rows, from the paired draws and the cost
   double ideal_samples_per_s = 0, slowest_rank_samples_per_s = 0, without_slowest_samples_per_s = 0;
   double overrun_share = 0;

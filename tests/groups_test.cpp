@@ -1,4 +1,4 @@
-// Groups and the average within a group (protocols/groups.h, protocols/group_average.h), without a protocol around them.
+// Groups and the average within a group (protocols/groups.h, protocols/group_average.h), with no protocol around them.
 #include "protocols/group_average.h"
 
 #include <gtest/gtest.h>

@@ -263,8 +263,8 @@ class Supervisor {
     if (ending_) return;
     if (!started_ && now - begun_ >= options_.rendezvous_timeout) return end(missing_ranks());
     if (now - begun_ >= options_.trial_timeout) {
-      return end("the trial took longer than its limit of " + seconds_text(options_.trial_timeout) + ": raise --trial-timeout if it needs more (" +
-                 laggard() + ")");
+      return end("the trial took longer than its limit of " + seconds_text(options_.trial_timeout) +
+                 ": raise --trial-timeout if it needs more (" + laggard() + ")");
     }
     std::int64_t progress = heard_;
     for (int r = 0; r < options_.ranks; ++r) progress += board_->slot(r).beats + (children_[r].reaped ? 1 : 0);
