@@ -37,7 +37,7 @@ std::string split_text(const SplitSpec& split) {
 std::string optimizer_text(const OptimizerSpec& o) {
   return fmt::format("sgd, lr {}{}{}{}", o.lr, o.momentum > 0 ? fmt::format(", momentum {}", o.momentum) : "",
                      o.weight_decay > 0 ? fmt::format(", weight decay {}", o.weight_decay) : "",
-                     o.per_sample ? ", step per sample" : ", step as written");
+                     o.per_sample ? " (step per sample)" : " (step as written)");
 }
 
 }  // namespace

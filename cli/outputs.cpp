@@ -44,6 +44,11 @@ std::vector<Grid> said_once(std::vector<Grid> grids) {
   return grids;
 }
 
+std::string whole_path(const std::filesystem::path& path) {
+  std::error_code ignored;  // a path too long, say: it will not open either
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored).string();
+}
+
 bool to_stdout(const std::optional<std::string>& where) { return where && *where == "-"; }
 
 }  // namespace
@@ -54,7 +59,7 @@ void check_outputs(const RunOptions& options) {
         "of --json, --csv and --markdown only one fits standard output: give the others a file, --csv=FILE");
   }
   std::set<std::string> files;
-  for (const std::string& suite : options.suites) files.insert(std::filesystem::weakly_canonical(suite).string());
+  for (const std::string& suite : options.suites) files.insert(whole_path(suite));
   for (const auto& [flag, where] : {std::pair{"--json", options.json}, std::pair{"--csv", options.csv},
                                     std::pair{"--markdown", options.markdown}}) {
     if (!where || *where == "-") continue;
@@ -63,7 +68,7 @@ void check_outputs(const RunOptions& options) {
       throw usage_error(fmt::format("{}={}: there is no folder {}: make it first", flag, *where, folder.string()));
     }
     const bool there = std::filesystem::exists(path), plain = !there || std::filesystem::is_regular_file(path);
-    if (plain && !files.insert(std::filesystem::weakly_canonical(path).string()).second) {
+    if (plain && !files.insert(whole_path(path)).second) {
       throw usage_error(fmt::format("{}={}: that file is the suite or another flag's: name another", flag, *where));
     }
     if (std::filesystem::is_directory(path) || access((there ? path : folder).c_str(), W_OK) != 0) {

@@ -235,8 +235,9 @@ void Node::close_iteration(Iter next) {
 }
 
 void Node::close_last_iteration() {
-  if (open_.samples > 0) close_iteration(entered_ + 1);
+  if (open_.iter >= 0 && open_.samples > 0) close_iteration(entered_ + 1);
   open_ = IterationMark{};
+  open_.iter = -1;  // a gradient for somebody else, from now on, is of no iteration
 }
 
 void Node::averaged(Iter k, std::span<const int> ranks) {

@@ -218,7 +218,7 @@ TEST_F(Runs, LimitsEndATrialAndNameARank) {
   folder_.write("a.toml", with(real_suite(), "iterations = 15", "iterations = 100000"));
   const Ended ended = run({"run", "a.toml", "-f", "random/hop", "--trial-timeout", "300ms"});
   EXPECT_EQ(ended.code, 3);
-  EXPECT_THAT(ended.err, ContainsRegex("FAILED: .*longer than its limit of 300ms: rank [0-3] "));
+  EXPECT_THAT(ended.err, ContainsRegex("FAILED: .*longer than its limit of 300ms: raise --trial-timeout.*rank [0-3] "));
 }
 
 TEST_F(Runs, ResumedWithOtherSettingsAreRefusedUnlessForced) {

@@ -125,14 +125,18 @@ TEST(Launch, NamesTheRankThatIsStoppedThoughOthersGoOn) {
 TEST(Launch, NamesTheRankThatHangs) {
   LaunchOptions options = launch_of(3, "hang 2");
   options.stall_timeout = milliseconds(500);
-  EXPECT_EQ(run(options).reason, "stalled: nothing happened for 500ms: rank 2 hangs while computing iteration 4");
+  EXPECT_EQ(run(options).reason,
+            "stalled: nothing happened for 500ms: rank 2 hangs while computing iteration 4: raise --stall-timeout if a "
+            "step may take longer");
 }
 
 TEST(Launch, NamesTheRankThatDoesNotExit) {
   LaunchOptions options = launch_of(2, "linger 1");
   options.stall_timeout = milliseconds(500);
   const LaunchResult result = run(options);
-  EXPECT_EQ(result.reason, "stalled: nothing happened for 500ms: rank 1 hangs while done in iteration 9");
+  EXPECT_EQ(result.reason,
+            "stalled: nothing happened for 500ms: rank 1 hangs while done in iteration 9: raise --stall-timeout if a "
+            "step may take longer");
   EXPECT_EQ(result.ranks[1].result, "done");
 }
 

@@ -52,8 +52,6 @@ HB_MUTANT(flag_kept_back, selsync)
 HB_MUTANT(switch_apart, sync_switch)
 HB_MUTANT(round_cut_short, sync_switch)
 HB_MUTANT(update_off_by_one, dbw)
-HB_MUTANT(late_gradient_used, dbw)
-HB_MUTANT(late_gradient_relabelled, dbw)
 HB_MUTANT(iteration_not_entered, dpsgd)
 HB_MUTANT(answered_not_averaged, adpsgd)
 HB_MUTANT(answered_with_the_average, adpsgd)
@@ -195,8 +193,6 @@ const std::vector<Case> kCases = {
     {"switch_apart", switch_apart::sync_switch_protocol, kHalf, {"one_switch"}},
     {"round_cut_short", round_cut_short::sync_switch_protocol, kHalf, {"one_switch"}},
     {"update_off_by_one", update_off_by_one::dbw_protocol, {}, {"backup_update"}},
-    {"late_gradient_used", late_gradient_used::dbw_protocol, {{"window", 2}}, {"backup_update"}},
-    {"late_gradient_relabelled", late_gradient_relabelled::dbw_protocol, {{"window", 2}}, {"backup_update"}},
     {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
     {"answered_not_averaged", answered_not_averaged::adpsgd_protocol, {}, {"pair_sum"}},
     {"answered_with_the_average", answered_with_the_average::adpsgd_protocol, {}, {"pair_sum"}},

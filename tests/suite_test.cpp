@@ -189,9 +189,9 @@ TEST(Suite, RefusesByHosts) {
 }
 
 TEST(Suite, ReadsNetworkAndEdges) {
-  const Suite suite = parse(
-      kSuite, sets({"network.bandwidth=1Gbit/s", "network.hosts=2", "network.latency=3ms",
-                    "network.links=[{a=0, b=1, bandwidth=\"10MB/s\"}]", "topology.edges=[[0,1],[1,2],[2,3],[3,0]]"}));
+  const Suite suite = parse(kSuite, sets({"network.bandwidth=1Gbit/s", "network.hosts=2", "network.latency=3ms",
+                                          "network.links=[{a=0, b=1, bandwidth=\"10MB/s\"}]",
+                                          "topology.edges=[[0,1],[1,2],[2,3],[3,0]]", "protocol.\"hop a\".backup=0"}));
   const TrialSpec& spec = suite.trials[0];
   EXPECT_DOUBLE_EQ(spec.network.bandwidth, 125e6);
   EXPECT_EQ(spec.network.latency, std::chrono::milliseconds(3));
@@ -282,7 +282,7 @@ TEST(Matrix, MultipliesMeasuresBySectionKeysAndVariantsByTheirOwn) {
       trial(suite, "t/rate topology.name=complete network.bandwidth=1Gbit_s/random/hop a max_ig=9/1/0");
   EXPECT_EQ(spec.topology, "complete");
   EXPECT_EQ(spec.knobs.integer("max_ig"), 9);
-  EXPECT_EQ(parse(text, sets({"topology.name=star", "protocol.\"hop a\".max_ig=3"})).trials.size(), 8u);
+  EXPECT_EQ(parse(text, sets({"topology.name=ring_based", "protocol.\"hop a\".max_ig=3"})).trials.size(), 8u);
   EXPECT_EQ(parse(kSuite, sets({"matrix.model.batch=[1, 2, 3]"})).trials.size(), 24u);
 }
 

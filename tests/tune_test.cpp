@@ -295,7 +295,7 @@ TEST(TuneMistakes, AreToldWithTheirPlaces) {
   EXPECT_SAYS(mistakes_of(suite + "[matrix]\nprotocol.\"hop a\".max_ig = [2, 5]\n"), "protocol.\"hop a\".max_ig");
   EXPECT_SAYS(mistakes_of(suite + "[matrix]\n\"tune.trials\" = [3, 4]\n"), "of the whole suite");
   EXPECT_SAYS(mistakes_of(suite + "tune.trials = 4\n"),
-              "t.toml:34:6: 'trials' is of the whole suite: it belongs in [tune]");
+              "t.toml:33:6: 'trials' is of the whole suite: it belongs in [tune]");
   EXPECT_SAYS(mistakes_of(tuned(suite)), "tuned already");
 }
 

@@ -140,19 +140,6 @@ mutant(round_cut_short "sync_switch" "from(others, others.size())) pushes" "from
 # DBW: an update does with one gradient less.
 mutant(update_off_by_one "server;dbw" "(first.size()) < enough) {" "(first.size()) < enough - 1) {")
 
-# DBW: a gradient that came too late makes an update all the same.
-mutant(late_gradient_used "dbw" [==[
-      if (push.iter < t) shard_.answer(push.from, t, {wait_for_, 0});
-      return push.iter == t;]==] [==[
-      return push.iter <= t;]==])
-
-# DBW: ... and passes for one of the newest weights.
-mutant(late_gradient_relabelled "dbw" [==[
-      if (push.iter < t) shard_.answer(push.from, t, {wait_for_, 0});
-      return push.iter == t;]==] [==[
-      const_cast<Message&>(push).iter = t;
-      return true;]==])
-
 # A worker goes through an iteration without entering it.
 mutant(iteration_not_entered "dpsgd" "self.enter(k);" "if (k != 3) self.enter(k);")
 
