@@ -10,7 +10,6 @@
 #include "backends/compute/backend.h"
 #include "backends/transport/wire.h"
 #include "cli/commands.h"
-#include "cli/tell.h"
 #include "models/dataset.h"
 #include "models/workload.h"
 #include "protocols/protocol.h"
@@ -29,7 +28,8 @@ struct Item {
   std::string name, summary, unavailable;
   std::vector<std::string> details;
   Json json = Json::object();
-  bool hidden = false;  // shown by -v only
+  std::string beneath = {};   // a second line
+  bool experimental = false;  // listed apart, behind the others
 };
 using Items = std::vector<Item>;
 
@@ -55,9 +55,8 @@ Json knob_json(const Knob& knob) {
 Item protocol_item(const Protocol& protocol) {
   const std::string source = to_string(protocol.source), reading(protocol.reading);
   const bool experimental = is_experimental(protocol, KnobValues(protocol.knobs));
-  Item item{std::string(protocol.name), "", "", {}, Json::object(), experimental};
+  Item item{std::string(protocol.name), "", "", {}, Json::object(), std::string(protocol.paper), experimental};
   item.summary = fmt::format("{} [{}]", protocol.summary, source);
-  item.details.push_back("paper: " + std::string(protocol.paper));
   item.details.push_back("rests on: " + source + (reading.empty() ? "" : ", reading " + reading) +
                          (experimental ? ", experimental" : ""));
   item.json["paper"] = protocol.paper;
@@ -178,23 +177,22 @@ void print_json(const std::string& what, const Items& items) {
   fmt::print("{}\n", all.dump(1, ' ', false, Json::error_handler_t::replace));
 }
 
-void print_text(const std::string& what, const Items& items, bool verbose) {
+void print_item(const Item& item, std::size_t width, bool verbose) {
+  const std::string why = item.unavailable.empty() ? "" : fmt::format(" [unavailable: {}]", item.unavailable);
+  fmt::print("{:<{}}  {}{}\n", item.name, width, item.summary, why);
+  if (!item.beneath.empty()) fmt::print("{:<{}}  {}\n", "", width, item.beneath);
+  if (!verbose) return;
+  for (const std::string& line : item.details) fmt::print("    {}\n", line);
+}
+
+void print_text(Items items, bool verbose) {
   std::size_t width = 0;
   for (const Item& item : items) width = std::max(width, item.name.size());
-  std::vector<std::string> hidden;
-  for (const Item& item : items) {
-    if (item.hidden && !verbose) {
-      hidden.push_back(item.name);
-      continue;
-    }
-    const std::string why = item.unavailable.empty() ? "" : fmt::format(" [unavailable: {}]", item.unavailable);
-    fmt::print("{:<{}}  {}{}\n", item.name, width, item.summary, why);
-    if (!verbose) continue;
-    for (const std::string& line : item.details) fmt::print("    {}\n", line);
-  }
-  if (!hidden.empty()) {
-    tell(fmt::format("not shown, as they are experimental: {} (hopbench list {} -v)\n", join(hidden, ", "), what));
-  }
+  const auto apart = std::stable_partition(items.begin(), items.end(), [](const Item& i) { return !i.experimental; });
+  std::for_each(items.begin(), apart, [&](const Item& item) { print_item(item, width, verbose); });
+  if (apart == items.end()) return;
+  fmt::print("\nexperimental (a rule is recalled with medium or low confidence, not read in the paper):\n\n");
+  std::for_each(apart, items.end(), [&](const Item& item) { print_item(item, width, verbose); });
 }
 
 }  // namespace
@@ -229,7 +227,7 @@ int command_list(const ListOptions& options) {
   for (const Listing& listing : kListings) {
     if (options.what != listing.name) continue;
     const Items items = listing.items();
-    options.json ? print_json(options.what, items) : print_text(options.what, items, options.verbose);
+    options.json ? print_json(options.what, items) : print_text(items, options.verbose);
     return static_cast<int>(ExitCode::kOk);
   }
   throw usage_error("nothing to list under '" + options.what + "': known are " + join(listable(), ", ") + "." +

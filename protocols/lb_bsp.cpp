@@ -91,13 +91,14 @@ void lb_bsp(Node& self, const KnobValues& knobs) {
   });
 }
 
-// Recalled with little confidence: the search's window and step, and which predictors the paper compares its own with.
-bool experimental(const KnobValues& knobs) { return knobs.text("form") == "gpu" || knobs.text("predictor") != "narx"; }
+// Recalled with little confidence: the search's window and step. The predictors are narx, the paper's, and textbook
+// ones.
+bool experimental(const KnobValues& knobs) { return knobs.text("form") == "gpu"; }
 
 std::vector<Knob> own_knobs() {
   return {
       choice("form", {"cpu", "gpu"}, "cpu: in proportion to predicted speeds; gpu: incremental search", "paper"),
-      {"predictor", "ema", 0, 0, {"last", "ema", "narx"}, "cpu: of a worker's next speed", "memory M"},
+      {"predictor", "ema", 0, 0, {"last", "ema", "narx"}, "cpu: of a worker's next speed", "narx: paper; ours"},
       {"ema_weight", 0.2, 0.001, 1, {}, "cpu, ema: weight of the newest speed", "ours"},
       {"window", 10, 1, 100'000, {}, "gpu: iterations between moves (W0)", "memory L"},
       {"step", 0.05, 0.0001, 1, {}, "gpu: samples moved at first (D0), in first batches", "memory L"},

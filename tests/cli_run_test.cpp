@@ -287,6 +287,25 @@ TEST_F(Runs, AreAloneInTheirFolder) {
   EXPECT_EQ(rows("part"), 4u);
 }
 
+TEST(Lists, HaveALineAndThePaperOfEveryProtocolWithTheExperimentalApart) {
+  const Folder folder;
+  const std::string text = hopbench(folder.path(), {"list", "protocols"}).out;
+  const nlohmann::json all = nlohmann::json::parse(hopbench(folder.path(), {"list", "protocols", "--json"}).out);
+  const std::size_t apart = text.find("\nexperimental (");
+  ASSERT_NE(apart, std::string::npos);
+  EXPECT_GE(all.at("protocols").size(), 25u);
+  for (const nlohmann::json& protocol : all.at("protocols")) {
+    const std::size_t at = ("\n" + text).find("\n" + protocol.at("name").get<std::string>() + " ");
+    ASSERT_NE(at, std::string::npos) << protocol;
+    EXPECT_EQ(at > apart, protocol.at("experimental").get<bool>()) << protocol;
+    const std::size_t second = text.find('\n', at) + 1;
+    EXPECT_THAT(text.substr(at, second - at), HasSubstr(protocol.at("summary").get<std::string>()));
+    EXPECT_THAT(text.substr(second, text.find('\n', second) - second),
+                testing::EndsWith("  " + protocol.at("paper").get<std::string>()));
+    EXPECT_NE(protocol.at("paper"), "");
+  }
+}
+
 TEST_F(Runs, ThatCannotPrintDoTheirTrialsAllTheSame) {
   folder_.write("b.toml", with(small_suite(), "\"small\"", "\"other\""));
   for (const Words& words :
