@@ -52,6 +52,8 @@ HB_MUTANT(flag_kept_back, selsync)
 HB_MUTANT(switch_apart, sync_switch)
 HB_MUTANT(round_cut_short, sync_switch)
 HB_MUTANT(update_off_by_one, dbw)
+HB_MUTANT(late_gradient_used, dbw)
+HB_MUTANT(late_gradient_answered_and_used, dbw)
 HB_MUTANT(iteration_not_entered, dpsgd)
 HB_MUTANT(answered_not_averaged, adpsgd)
 HB_MUTANT(answered_with_the_average, adpsgd)
@@ -124,6 +126,9 @@ Cluster in_samples() {
   return cluster;
 }
 
+// One is so slow that it pays not to wait for it.
+Cluster with_a_straggler() { return {.nodes = 6, .slow = {{2, 8.0}}, .topology = "ring", .iterations = 40}; }
+
 struct Case {
   const char* name;
   const Protocol& (*mutant)();
@@ -143,6 +148,7 @@ const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
 const Knobs kGrants = {{"s_l", 1}, {"r_max", 12}};
 const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
 const Knobs kFlags = {{"window", 3}, {"delta", 0.15}};
+const Knobs kShortMemory = {{"window", 3}};
 const Knobs kHalf = {{"fraction", 0.5}};
 const Knobs kSearch = {{"form", "gpu"}, {"window", 4}};
 const Knobs kServers = {{"aggregation", "servers"}};
@@ -193,6 +199,12 @@ const std::vector<Case> kCases = {
     {"switch_apart", switch_apart::sync_switch_protocol, kHalf, {"one_switch"}},
     {"round_cut_short", round_cut_short::sync_switch_protocol, kHalf, {"one_switch"}},
     {"update_off_by_one", update_off_by_one::dbw_protocol, {}, {"backup_update"}},
+    {"late_gradient_used", late_gradient_used::dbw_protocol, kShortMemory, {"backup_update"}, with_a_straggler},
+    {"late_gradient_answered_and_used",
+     late_gradient_answered_and_used::dbw_protocol,
+     kShortMemory,
+     {"backup_update"},
+     with_a_straggler},
     {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
     {"answered_not_averaged", answered_not_averaged::adpsgd_protocol, {}, {"pair_sum"}},
     {"answered_with_the_average", answered_with_the_average::adpsgd_protocol, {}, {"pair_sum"}},

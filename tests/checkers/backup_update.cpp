@@ -3,7 +3,7 @@
 // left who could send one. What is sent is always the newest version.
 //
 // Of which version a gradient is, its label does not decide, but what its worker had: the version that was last sent to
-// it, as it pushes once for each and waits. So a late gradient is found under any label.
+// it when the server took the gradient, as it pushes once for each and waits. So a late one is found under any label.
 #include <set>
 
 #include "tests/checkers/checkers.h"
@@ -14,7 +14,7 @@ namespace {
 class BackupUpdate : public Checker {
  public:
   explicit BackupUpdate(const CheckedRun& run)
-      : Checker("backup_update"), workers_(run.workers), has_(std::size_t(run.workers), 0) {
+      : Checker("backup_update"), workers_(run.workers), has_(std::size_t(run.workers), 0), of_(has_) {
     announced_[0] = run.workers;
   }
 
@@ -23,6 +23,8 @@ class BackupUpdate : public Checker {
       if (event.what == EventKind::kFinished) finished_.insert(event.rank);
       return;
     }
+    if (event.what == EventKind::kTake && event.kind == kPushKind)
+      of_[std::size_t(event.peer)] = has_[std::size_t(event.peer)];
     if (event.what == EventKind::kReduced) update(event);
     if (event.what == EventKind::kApplied) applied(event);
     if (event.what == EventKind::kSend && event.kind == kWeightsKind) announce(event);
@@ -59,7 +61,7 @@ class BackupUpdate : public Checker {
       if (tag != event.iter) fail(event.time, event.rank, name + " has a gradient of version " + std::to_string(tag));
     }
     for (const int sender : event.senders) {
-      const Iter of = has_[std::size_t(sender)];
+      const Iter of = of_[std::size_t(sender)];
       if (of == event.iter) continue;
       fail(event.time, event.rank,
            name + " has a gradient of rank " + std::to_string(sender) + " that was late: of version " +
@@ -83,6 +85,7 @@ class BackupUpdate : public Checker {
   Iter updates_ = 0;  // so far: the newest version
   std::map<Iter, std::int64_t> announced_;
   std::vector<Iter> has_;  // worker -> the version that it was sent last
+  std::vector<Iter> of_;   // worker -> of which version the gradient is that was taken last
   std::set<int> open_;     // whose gradients of this update are still to be applied
   std::set<int> finished_;
 };

@@ -140,6 +140,13 @@ mutant(round_cut_short "sync_switch" "from(others, others.size())) pushes" "from
 # DBW: an update does with one gradient less.
 mutant(update_off_by_one "server;dbw" "(first.size()) < enough) {" "(first.size()) < enough - 1) {")
 
+# DBW: a gradient that comes too late is used all the same, with its worker told that it is not, or not told.
+mutant(late_gradient_used "dbw" [==[
+      if (push.iter < t) shard_.answer(push.from, t, {wait_for_, 0});
+      return push.iter == t;]==] [==[
+      return push.iter <= t;]==])
+mutant(late_gradient_answered_and_used "dbw" "return push.iter == t;" "return push.iter <= t;")
+
 # A worker goes through an iteration without entering it.
 mutant(iteration_not_entered "dpsgd" "self.enter(k);" "if (k != 3) self.enter(k);")
 
