@@ -59,7 +59,11 @@ Item protocol_item(const Protocol& protocol) {
   item.summary = fmt::format("{} [{}]", protocol.summary, source);
   item.details.push_back("rests on: " + source + (reading.empty() ? "" : ", reading " + reading) +
                          (experimental ? ", experimental" : ""));
+  const bool same = same_everywhere(protocol, KnobValues(protocol.knobs));
+  item.details.push_back(same ? "the same parameters on every transport, whoever is slow"
+                              : "its parameters depend on who is faster");
   item.json["paper"] = protocol.paper;
+  item.json["same_everywhere"] = same;
   item.json["source"] = source;
   item.json["reading"] = reading;
   item.json["experimental"] = experimental;

@@ -105,6 +105,7 @@ const Protocol& dynamic_batching_protocol() {
       .body = dynamic_batching,
       .extra_ranks = balanced_servers,
       .links = balanced_links,
+      .follows_times = always<true>,
       .source = Source::kFullText,
       .reading = "dynamic_batching/rescaled"};
   return protocol;

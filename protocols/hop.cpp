@@ -92,6 +92,11 @@ Control control(const KnobValues& knobs) {
   return HopSettings(knobs).skips() ? Control::kSchedule : Control::kLockstep;
 }
 
+bool follows_times(const KnobValues& knobs) {
+  const HopSettings set(knobs);
+  return set.backup > 0 || set.staleness > 0 || set.skips();
+}
+
 // Which updates are averaged after a jump, what NOTIFY-ACK waits for, and how a receiver is checked, are recalled with
 // medium or low confidence.
 bool experimental(const KnobValues& knobs) {
@@ -110,6 +115,7 @@ const Protocol& hop_protocol() {
       .body = hop,
       .refuse = hop_refuses,
       .control = control,
+      .follows_times = follows_times,
       .free_run = free_run,
       .source = Source::kMemory,
       .reading = "hop/H1-H14",

@@ -119,6 +119,7 @@ const Protocol& lb_bsp_protocol() {
       .body = lb_bsp,
       .extra_ranks = balanced_servers,
       .links = balanced_links,
+      .follows_times = always<true>,
       .source = Source::kAbstractAndCode,
       .reading = "lb_bsp/constant-sum",
       .experimental = experimental};

@@ -44,7 +44,8 @@ struct Protocol {
   std::vector<Edge> (*links)(const Setting&) = nullptr;  // who talks to whom (either way); nullptr: the graph's edges
   std::string (*refuse)(const Setting&) = nullptr;       // why this setting is impossible; empty or nullptr: it is not
   std::string (*note)(const Setting&) = nullptr;  // what a user should know of this setting; empty or nullptr: nothing
-  Control (*control)(const KnobValues&) = nullptr;  // nullptr: kLockstep
+  Control (*control)(const KnobValues&) = nullptr;     // nullptr: kLockstep
+  bool (*follows_times)(const KnobValues&) = nullptr;  // parameters depend on who is faster; nullptr: off lock step
   OnLoss on_loss = OnLoss::kStops;
   StepFactor step_factor = StepFactor::kUnchanged;
   int (*free_run)(const KnobValues&) = nullptr;  // iterations a rank may run ahead at the start (for the warm-up)
@@ -61,6 +62,8 @@ auto always(const Settings&) {
 
 /// Whether every rank does every iteration: such a trial stops after the same one everywhere.
 bool in_lockstep(const Protocol& protocol, const KnobValues& knobs);
+/// Whether it ends with the same parameters, bit for bit, on every transport and whoever is slow.
+bool same_everywhere(const Protocol& protocol, const KnobValues& knobs);
 /// As lists and labels write it.
 const char* to_string(Source source);
 /// Whether these settings are marked as experimental in lists and tables.

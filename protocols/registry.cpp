@@ -74,6 +74,10 @@ bool in_lockstep(const Protocol& protocol, const KnobValues& knobs) {
   return control == Control::kLockstep || control == Control::kLockstepByValues;
 }
 
+bool same_everywhere(const Protocol& protocol, const KnobValues& knobs) {
+  return protocol.follows_times != nullptr ? !protocol.follows_times(knobs) : in_lockstep(protocol, knobs);
+}
+
 const char* to_string(Source source) {
   switch (source) {
     case Source::kFullText:

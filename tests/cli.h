@@ -21,7 +21,7 @@
 
 namespace hopbench {
 
-using Words = std::vector<std::string>;
+using Args = std::vector<std::string>;
 
 struct Ended {
   int code = -1;  // 128 + signal if one ended it
@@ -31,7 +31,7 @@ struct Ended {
 /// A running hopbench. It is killed, and so are its ranks, if the test goes out of scope first.
 class Running {
  public:
-  Running(const std::string& folder, const Words& words, const Words& variables = {}) {
+  Running(const std::string& folder, const Args& words, const Args& variables = {}) {
     pid_ = fork();
     if (pid_ != 0) return;
     setpgid(0, 0);  // a ^C at the terminal is the test's, not its children's
@@ -97,13 +97,13 @@ class Running {
   pid_t pid_ = -1;
 };
 
-inline Ended hopbench(const std::string& folder, const Words& words, const Words& variables = {}) {
+inline Ended hopbench(const std::string& folder, const Args& words, const Args& variables = {}) {
   return Running(folder, words, variables).wait();
 }
 
 /// Every file below a folder, with its size.
 inline std::string contents(const std::string& folder) {
-  Words lines;
+  Args lines;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     lines.push_back(entry.path().string() +
                     (entry.is_regular_file() ? " " + std::to_string(entry.file_size()) : std::string("/")) + "\n");

@@ -30,8 +30,8 @@ class Runs : public testing::Test {
  protected:
   Runs() { folder_.write("a.toml", small_suite()); }
 
-  Ended run(const Words& words) const { return hopbench(folder_.path(), words); }
-  Ended fine(const Words& words) const {
+  Ended run(const Args& words) const { return hopbench(folder_.path(), words); }
+  Ended fine(const Args& words) const {
     const Ended ended = run(words);
     EXPECT_EQ(ended.code, 0) << ended.err;
     return ended;
@@ -130,7 +130,7 @@ TEST_F(Runs, ResumedAfterAnInterruptGiveTheTablesOfAnUndisturbedRun) {
   folder_.write("a.toml", long_suite());
   fine({"run", "a.toml", "-o", "whole", "-r", "2"});
   ASSERT_EQ(rows("whole"), 8u);
-  const Words go_on{"run", "--resume", "part"};
+  const Args go_on{"run", "--resume", "part"};
   for (const int signal : {SIGINT, SIGTERM, SIGKILL}) {
     SCOPED_TRACE(signal);
     Running interrupted(folder_.path(), {"run", "a.toml", "-o", "part", "-r", "2"});
@@ -224,7 +224,7 @@ TEST_F(Runs, LimitsEndATrialAndNameARank) {
 TEST_F(Runs, ResumedWithOtherSettingsAreRefusedUnlessForced) {
   fine({"run", "a.toml", "-o", "part", "-f", "hop"});
   const std::string before = contents(folder_.path()), trials = text_of(at("part/trials.jsonl"));
-  const auto refused = [&](const Words& words, const std::string& says) {
+  const auto refused = [&](const Args& words, const std::string& says) {
     const Ended ended = run(words);
     EXPECT_EQ(ended.code, 2) << ended.err;
     EXPECT_EQ(ended.out, "");
@@ -263,8 +263,8 @@ TEST_F(Runs, SayHowToGoOnInWordsThatAShellTakes) {
 TEST_F(Runs, ThatTheMachineDisturbedAreMeasuredAgainAndSaySo) {
   // No gradient fits into a nanosecond: every measurement is oversubscribed.
   folder_.write("a.toml", with(real_suite(), "10ms", "1ns"));
-  const Words first{"run", "a.toml", "-f", "homogeneous/allreduce", "-o"};
-  const auto of = [&](Words words, const Words& more) {
+  const Args first{"run", "a.toml", "-f", "homogeneous/allreduce", "-o"};
+  const auto of = [&](Args words, const Args& more) {
     words.insert(words.end(), more.begin(), more.end());
     return fine(words);
   };
@@ -308,8 +308,8 @@ TEST(Lists, HaveALineAndThePaperOfEveryProtocolWithTheExperimentalApart) {
 
 TEST_F(Runs, ThatCannotPrintDoTheirTrialsAllTheSame) {
   folder_.write("b.toml", with(small_suite(), "\"small\"", "\"other\""));
-  for (const Words& words :
-       {Words{"run", "a.toml", "b.toml", "-o", "both"}, Words{"list", "protocols"}, Words{"version"}}) {
+  for (const Args& words :
+       {Args{"run", "a.toml", "b.toml", "-o", "both"}, Args{"list", "protocols"}, Args{"version"}}) {
     std::string command = "exec '" HB_HOPBENCH "'";
     for (const std::string& word : words) command += " " + word;
     const int status = std::system(("cd " + folder_.path() + " && " + command + " >/dev/full 2>err").c_str());

@@ -13,11 +13,11 @@ using testing::Not;
 
 /// A command that must fail, and what its message must say.
 struct Wrong {
-  Words words;
-  Words says;
+  Args words;
+  Args says;
   int code = 2;
   std::size_t lines = 1;  // one a mistake
-  Words variables = {};
+  Args variables = {};
 };
 
 void expect_refused(const Folder& folder, const Wrong& wrong) {
@@ -43,7 +43,7 @@ class Mistakes : public testing::Test {
 
   void refused(const Wrong& wrong) const { expect_refused(folder_, wrong); }
   /// A suite with one thing replaced.
-  void refused_suite(const std::string& from, const std::string& to, const Words& says, std::size_t lines = 1) {
+  void refused_suite(const std::string& from, const std::string& to, const Args& says, std::size_t lines = 1) {
     folder_.write("bad.toml", with(small_suite(), from, to));
     refused({.words = {"run", "bad.toml"}, .says = says, .lines = lines});
     refused({.words = {"validate", "bad.toml"}, .says = says, .lines = lines});
@@ -198,10 +198,10 @@ class DataMistakes : public Mistakes {
     gzwrite(to, content.data(), unsigned(content.size()));
     gzclose(to);
   }
-  Words run(const std::string& path) const {
+  Args run(const std::string& path) const {
     return {"run", "a.toml", "--set", "dataset.name=fashion_mnist", "--set", "dataset.path=\"" + path + "\""};
   }
-  void refused_data(const Words& says) const { refused({.words = run(data_), .says = says}); }
+  void refused_data(const Args& says) const { refused({.words = run(data_), .says = says}); }
 
   const std::string data_ = folder_ / "data";
 };

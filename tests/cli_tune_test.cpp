@@ -52,8 +52,8 @@ class Tunes : public testing::Test {
  protected:
   Tunes() { folder_.write("a.toml", equal_workers()); }
 
-  Ended run(const Words& words) const { return hopbench(folder_.path(), words); }
-  Ended fine(const Words& words) const {
+  Ended run(const Args& words) const { return hopbench(folder_.path(), words); }
+  Ended fine(const Args& words) const {
     const Ended ended = run(words);
     EXPECT_EQ(ended.code, 0) << ended.err;
     return ended;
@@ -102,9 +102,9 @@ TEST_F(Tunes, EqualWorkersNeedAboutTheSameSamplesUnderBspAndAspOnceTuned) {
 }
 
 TEST_F(Tunes, TheSameSuiteGivesTheSameFiles) {
-  const Words words{"tune", "a.toml", "--set", "tune.trials=3", "--set", "samples=400"};
+  const Args words{"tune", "a.toml", "--set", "tune.trials=3", "--set", "samples=400"};
   const auto into = [&](const std::string& file) {
-    Words all = words;
+    Args all = words;
     all.insert(all.end(), {"-o", file});
     fine(all);
     return text_of(folder_ / file);
@@ -147,7 +147,7 @@ TEST_F(Tunes, RefuseWhatTheyCannotDoBeforeTheFirstTrial) {
   folder_.write("bad.toml", equal_workers() + "trails = 5\n");
   folder_.write("rate.toml", with(equal_workers(), "convergence", "rate"));
   const std::string before = contents(folder_.path());
-  const auto refused = [&](const Words& words, const std::string& says) {
+  const auto refused = [&](const Args& words, const std::string& says) {
     const Ended ended = run(words);
     EXPECT_EQ(ended.code, 2) << ended.err;
     EXPECT_EQ(ended.out, "");

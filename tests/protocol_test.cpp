@@ -47,12 +47,14 @@ std::vector<Variant> variants() {
   return all;
 }
 
-bool lockstep(const Variant& variant) {
+KnobValues values_of(const Variant& variant) {
   const Protocol& protocol = find_protocol(variant.protocol);
   KnobValues values(protocol.knobs);
   for (const auto& [name, value] : variant.knobs) values.set(protocol.knobs, name, value);
-  return in_lockstep(protocol, values);
+  return values;
 }
+
+bool lockstep(const Variant& variant) { return in_lockstep(find_protocol(variant.protocol), values_of(variant)); }
 
 bool in_parts(const Protocol& protocol) {
   return std::any_of(protocol.knobs.begin(), protocol.knobs.end(),
@@ -130,6 +132,19 @@ TEST_P(EveryProtocol, RepeatsEventForEvent) {
   EXPECT_EQ(one.params_hash(), two.params_hash());
 }
 
+TEST_P(EveryProtocol, HasTheSameParametersWhoeverIsSlowIfItSaysSo) {
+  Cluster one = busy();
+  one.iterations = 40;     // enough for estimates to be there and to be followed
+  one.workload.size = 64;  // enough numbers for samples that are divided otherwise to be rounded otherwise
+  one.workload.batch = 20;
+  Cluster two = one;
+  two.slow = {{4, 5.0}};
+  two.shuffle = 3;
+  run(one);
+  run(two);
+  EXPECT_EQ(one.params_hash() == two.params_hash(), same_everywhere(protocol(), values_of(GetParam())));
+}
+
 TEST_P(EveryProtocol, FollowsItsSeed) {
   Cluster one = busy(), two = busy();
   two.seed = 2;
@@ -181,9 +196,7 @@ TEST_P(EveryFreeProtocol, DoesAsManyIterationsAsThereAreCredits) {
   EXPECT_EQ(cluster.total(&RankRecord::iters), 77);
   EXPECT_EQ(cluster.total(&RankRecord::samples), 77 * cluster.workload.batch);
   // Rank 2 is slow. Whether the others wait for it may depend on values.
-  KnobValues knobs(protocol().knobs);
-  for (const auto& [name, value] : GetParam().knobs) knobs.set(protocol().knobs, name, value);
-  const bool by_values = protocol().control(knobs) == Control::kValues;
+  const bool by_values = protocol().control(values_of(GetParam())) == Control::kValues;
   const int batch = cluster.workload.batch;
   EXPECT_LT(cluster.records[2].samples, cluster.records[0].samples + (by_values ? batch : 0));
 }

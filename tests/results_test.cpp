@@ -68,6 +68,10 @@ TEST(Statistics, MedianHasAnIntervalFromSixValues) {
   ASSERT_TRUE(six);  // 1 - 2/64 = 96.9 %
   EXPECT_DOUBLE_EQ(six->low, 1);
   EXPECT_DOUBLE_EQ(six->high, 6);
+  const auto eight = median_interval(Values{1, 2, 3, 4, 5, 6, 7, 8});
+  ASSERT_TRUE(eight);  // [2nd, 7th] would be 1 - 2 (1 + 8) / 256 = 93.0 %
+  EXPECT_DOUBLE_EQ(eight->low, 1);
+  EXPECT_DOUBLE_EQ(eight->high, 8);
   const auto nine = median_interval(Values{1, 2, 3, 4, 5, 6, 7, 8, 9});
   ASSERT_TRUE(nine);  // [2nd, 8th]: 1 - 2 (1 + 9) / 512 = 96.1 %
   EXPECT_DOUBLE_EQ(nine->low, 2);

@@ -90,7 +90,7 @@ target_precompile_headers(hb_test_head PRIVATE
 
 # hb_test(name SOURCES ... LINK ... [TIMEOUT s]): one GoogleTest binary; every test in it is a ctest.
 function(hb_test name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "BY_HAND" "TIMEOUT" "SOURCES;LINK" ${ARGN})  # BY_HAND: not one of ctest's
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -100,5 +100,7 @@ function(hb_test name)
   target_precompile_headers(${name} REUSE_FROM hb_test_head)
   target_compile_definitions(${name} PRIVATE HB_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HB_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${name})
+  if(NOT arg_BY_HAND)
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${name})
+  endif()
 endfunction()

@@ -1,0 +1,53 @@
+// Every protocol in real processes: its promise on another transport than virtual time. ci/check runs it, as it takes
+// minutes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "suites/suite.h"
+#include "tests/cli.h"
+
+namespace hopbench {
+namespace {
+
+/// The trials of suites/all_protocols.toml with a slow worker on that transport, as `run --json` gives them.
+nlohmann::json trials_on(const std::string& transport) {
+  const Folder folder;
+  const Ended ended = hopbench(folder.path(), {"run", "suites/all_protocols.toml", "--profile", "quick", "--filter",
+                                               "slower", "--json", "--set", "transport.name=" + transport});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  return nlohmann::json::parse(ended.out).at("trials");
+}
+
+TEST(Transports, GiveTheSameParametersWhereProtocolsPromiseIt) {
+  const Suite suite = load_suite(HB_SOURCE_DIR "/suites/all_protocols.toml", {});
+  std::map<std::string, bool> promised;
+  for (const TrialSpec& spec : suite.trials)
+    promised[spec.label] = same_everywhere(find_protocol(spec.protocol), spec.knobs);
+  std::map<std::string, std::string> hash;
+  for (const nlohmann::json& trial : trials_on("sim"))
+    hash[trial.at("labels").at("variant")] = trial.at("record").at("params_hash");
+  EXPECT_EQ(hash.size(), promised.size());
+  const nlohmann::json real = trials_on("gloo");
+  EXPECT_EQ(real.size(), promised.size());
+  for (const nlohmann::json& trial : real) {
+    const std::string variant = trial.at("labels").at("variant");
+    const nlohmann::json& record = trial.at("record");
+    EXPECT_EQ(record.at("status"), "ok") << variant << ": " << record.at("reason");
+    if (promised.at(variant)) {
+      EXPECT_EQ(record.at("params_hash"), hash[variant]) << variant;
+    }
+  }
+}
+
+TEST(Transports, HaveEveryProtocolInTheSuite) {
+  const Suite suite = load_suite(HB_SOURCE_DIR "/suites/all_protocols.toml", {});
+  for (const Protocol* protocol : protocols()) {
+    const auto is_it = [&](const TrialSpec& spec) { return spec.protocol == protocol->name; };
+    EXPECT_TRUE(std::any_of(suite.trials.begin(), suite.trials.end(), is_it)) << protocol->name;
+  }
+}
+
+}  // namespace
+}  // namespace hopbench
