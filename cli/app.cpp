@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <limits>
 
@@ -263,6 +264,9 @@ int run_guarded(const std::function<int()>& command) {
     return static_cast<int>(error.code());
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "hopbench: out of memory: use fewer ranks or a smaller batch\n");
+    return static_cast<int>(ExitCode::kEnvironment);
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::fprintf(stderr, "hopbench: cannot use %s: %s\n", error.path1().c_str(), error.code().message().c_str());
     return static_cast<int>(ExitCode::kEnvironment);
   } catch (const std::exception& error) {
     if (std::ferror(stdout) != 0) {  // fmt::print says so in its own words

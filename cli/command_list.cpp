@@ -10,6 +10,7 @@
 #include "backends/compute/backend.h"
 #include "backends/transport/wire.h"
 #include "cli/commands.h"
+#include "cli/tell.h"
 #include "models/dataset.h"
 #include "models/workload.h"
 #include "protocols/protocol.h"
@@ -194,6 +195,7 @@ void print_text(Items items, bool verbose) {
   for (const Item& item : items) width = std::max(width, item.name.size());
   const auto apart = std::stable_partition(items.begin(), items.end(), [](const Item& i) { return !i.experimental; });
   std::for_each(items.begin(), apart, [&](const Item& item) { print_item(item, width, verbose); });
+  if (items.empty()) tell("there are none here\n");
   if (apart == items.end()) return;
   fmt::print("\nexperimental (a rule is recalled with medium or low confidence, not read in the paper):\n\n");
   std::for_each(apart, items.end(), [&](const Item& item) { print_item(item, width, verbose); });

@@ -92,10 +92,15 @@ void check_ids(const std::vector<TrialSpec>& trials, const Draft& draft, Mistake
 }  // namespace
 
 std::string read_suite_file(const std::string& path) {
-  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  if (!file.is_open() || file.bad())
+  constexpr std::streamsize kMost = 16 << 20;  // nobody writes that; /dev/zero has no end
+  std::ifstream opened;
+  if (path != "-") opened.open(path, std::ios::binary);
+  std::istream& file = path == "-" ? std::cin : opened;
+  std::string text(kMost, '\0');
+  text.resize(static_cast<std::size_t>(file.read(text.data(), kMost).gcount()));
+  if (static_cast<std::streamsize>(text.size()) == kMost)
+    throw usage_error(fmt::format("suite {}: is larger than {} MiB: no suite is", path, kMost >> 20));
+  if (file.bad() || (path != "-" && !opened.is_open()))
     throw usage_error(
         fmt::format("suite {}: cannot be read: is the path right? `hopbench list suites` names those that "
                     "come with the program",

@@ -160,6 +160,12 @@ TEST_F(Mistakes, AreAllToldAtOnce) {
   refused({.words = {"run", "bad.toml"}, .says = {"bad.toml:5:1", "bad.toml:19:8"}, .lines = 2});
 }
 
+TEST_F(Mistakes, OfPathsNameThem) {
+  refused({.words = {"validate", "/dev/zero"}, .says = {"/dev/zero", "no suite is"}});
+  const std::string longest(300, 'x');
+  refused({.words = {"run", "a.toml", "-o", longest}, .says = {longest, "too long"}, .code = 6});
+}
+
 TEST_F(Mistakes, MissingBackendsAreTheEnvironmentsFault) {
   if (hopbench(folder_.path(), {"list", "backends"}).out.find("no CUDA") == std::string::npos) {
     GTEST_SKIP() << "this build has CUDA";
