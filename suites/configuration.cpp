@@ -97,9 +97,10 @@ void check_batch(const Draft& draft, const Configuration& c, Mistakes& mistakes)
     mistakes.add(place, fmt::format("'batch' is {}, more than a worker's part of the data ({} samples with {} workers)",
                                     batch.integer, part, c.workers()));
   } catch (const Error& error) {
-    // Where the data is not here, the suite may still be right: the trials will say what is missing.
-    if (c.has("run.epochs"))
-      mistakes.add(c.at("run.epochs").place, fmt::format("'epochs' needs the data: {}", error.what()));
+    // Where the data is not here, the suite may still be right: a run will say what is missing.
+    if (!c.has("run.epochs")) return;
+    if (error.code() == ExitCode::kEnvironment) throw;  // not fetched: no mistake of the suite's
+    mistakes.add(c.at("run.epochs").place, fmt::format("'epochs' needs the data: {}", error.what()));
   }
 }
 
