@@ -1,5 +1,8 @@
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "backends/base/error.h"
 #include "models/dataset.h"
 
 namespace hopbench {
@@ -8,6 +11,15 @@ namespace {
 constexpr int kFrame = 4;
 
 }  // namespace
+
+void check_augment(Augment augment, const Dataset& data) {
+  const Shape shape = data.shape();
+  if (augment == Augment::kNone || (shape.height > 1 && shape.width > 1)) return;
+  throw usage_error(
+      fmt::format("model.augment = \"pad_crop_flip\" needs pictures: the samples of this data set are {}x{}x{}: use "
+                  "\"none\"",
+                  shape.channels, shape.height, shape.width));
+}
 
 Crop draw_crop(std::uint64_t seed, std::uint32_t repeat, int rank, std::uint64_t position) {
   Random random({.seed = seed,

@@ -82,6 +82,9 @@ enum class Augment {
   kPadCropFlip,
 };
 
+/// Error(kUsage) if the data set has no pictures to crop.
+void check_augment(Augment augment, const Dataset& data);
+
 /// What is drawn for one sample. A pure function of the key, so every rank, transport and thread draws alike; position
 /// is that in the worker's order (see SampleOrder), which goes on from epoch to epoch.
 struct Crop {

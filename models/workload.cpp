@@ -111,12 +111,7 @@ Training::Training(WorkloadSpec spec, DatasetPair data)
       data_(std::move(data)),
       backend_(create_backend(spec_.backend, spec_.threads)),
       lanes_(static_cast<std::size_t>(spec_.workers) + 1) {
-  if (const Shape shape = data_.train->shape();
-      spec_.augment == Augment::kPadCropFlip && (shape.height < 2 || shape.width < 2))
-    throw usage_error(
-        fmt::format("model.augment = \"pad_crop_flip\" needs pictures: the samples of this data set are {}x{}x{}: use "
-                    "\"none\"",
-                    shape.channels, shape.height, shape.width));
+  check_augment(spec_.augment, *data_.train);
   auto parts = split(*data_.train, spec_.split, spec_.workers, spec_.seed, spec_.repeat);
   for (int w = 0; w < spec_.workers; ++w)
     workers_.push_back(std::make_unique<Worker>(

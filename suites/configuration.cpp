@@ -81,6 +81,8 @@ void check_model(const Draft& draft, const Configuration& c, Mistakes& mistakes)
                  fmt::format("'size' means nothing to model '{}': only timing_only and quadratic have it", name));
   if (model_of(c).create == nullptr && c.measure->what == What::kConvergence)
     mistakes.add(c.measure->place, fmt::format("model '{}' computes nothing, so it has no convergence", name));
+  if (const Value& augment = c.at("model.augment"); model_of(c).create == nullptr && augment.text != "none")
+    mistakes.add(augment.place, fmt::format("'augment' means nothing to model '{}': it reads no data", name));
   if (model_of(c).create == nullptr && c.has("run.epochs"))
     mistakes.add(c.at("run.epochs").place, fmt::format("model '{}' reads no data, so it has no epochs", name));
 }

@@ -213,6 +213,20 @@ TEST_F(DataMistakes, AreNoneInASoundFolder) {
 
 TEST_F(DataMistakes, NoFolder) { refused({.words = run("nowhere"), .says = {"nowhere"}}); }
 
+TEST_F(DataMistakes, AreNotWhatWasNotFetchedYet) {
+  for (const char* more : {"run.seed=2", "epochs=1"}) {
+    refused({.words = {"run", "a.toml", "--set", "dataset=\"cifar10\"", "--set", more},
+             .says = {"no folder /nowhere/hopbench/cifar10", "`ci/fetch-data cifar10`"},
+             .code = 6,
+             .variables = {"XDG_DATA_HOME=/nowhere"}});
+  }
+}
+
+TEST_F(DataMistakes, NoPicturesToCrop) {
+  folder_.write("b.toml", small_suite());
+  refused({.words = {"run", "b.toml", "--set", "augment=\"pad_crop_flip\""}, .says = {"model.augment", "64x1x1"}});
+}
+
 TEST_F(DataMistakes, NoFile) {
   std::filesystem::remove(file("t10k-labels-idx1-ubyte"));
   refused_data({"t10k-labels-idx1-ubyte", data_});

@@ -3,7 +3,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <cstring>
+#include <cmath>
+#include <cstdio>
 
 #include <gtest/gtest.h>
 
