@@ -16,8 +16,8 @@ namespace {
 // Two trials with the same key have the same cost: the same arithmetic by as many ranks.
 std::string calibration_key(const TrialSpec& spec) {
   const WorkloadSpec& w = spec.workload;
-  return fmt::format("{} on {}, batch {}, {} x {} threads, {} workers", w.model, w.dataset, w.batch, w.backend,
-                     w.threads, w.workers);
+  return fmt::format("{} on {}{}, batch {}, {} x {} threads, {} workers", w.model, w.dataset,
+                     w.augment == Augment::kNone ? "" : ", augmented", w.batch, w.backend, w.threads, w.workers);
 }
 
 void apply(const Calibrated& calibrated, TrialSpec& spec) {

@@ -96,9 +96,9 @@ Items model_items() {
 Items dataset_items() {
   Items items;
   for (const DatasetEntry& entry : datasets()) {
-    const std::string path = entry.default_path;
+    const std::string& path = entry.default_path;
     std::string missing;
-    if (!path.empty() && !fs::exists(path)) missing = path + " is not there: give dataset_path";
+    if (!path.empty() && !fs::exists(path)) missing = path + " is not there: " + entry.get;
     items.push_back({entry.name, entry.summary, missing, {path.empty() ? "nothing is read" : "read from " + path}});
     items.back().json["default_path"] = path;
   }

@@ -57,6 +57,7 @@ TrialLabels labels_of(const TrialSpec& spec) {
   labels.clock = spec.transport == "sim" ? "virtual" : "real";
   labels.model = spec.workload.model;
   labels.dataset = spec.workload.dataset;
+  if (spec.workload.augment == Augment::kPadCropFlip) labels.dataset += ", pad_crop_flip";
   labels.topology = spec.topology;
   labels.split = split_text(spec.workload.split);
   labels.optimizer = optimizer_text(spec.optimizer);

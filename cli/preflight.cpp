@@ -67,6 +67,7 @@ void check_available(const std::vector<TrialSpec>& trials) {
     if (!data.contains(set)) {
       data[set] = find_dataset(w.dataset).load({.path = w.dataset_path, .size = w.size, .seed = w.seed});
     }
+    check_augment(w.augment, *data[set].train);
     const std::string parts = fmt::format("{} {} {} {} {}", set, static_cast<int>(w.split.what), w.split.alpha,
                                           w.split.shards_per_worker, w.workers);
     if (splits.insert(parts).second) split(*data[set].train, w.split, w.workers, w.seed, w.repeat);

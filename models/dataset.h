@@ -73,11 +73,36 @@ class SampleOrder {
   int rank_;
 };
 
+/// Training pictures changed a little, another way each time they are used; evaluation never is.
+enum class Augment {
+  kNone,
+  /// A frame of 4 zeros (after normalisation: the mean colour) around the picture, of that a piece of its size at a
+  /// random place, mirrored left to right half the time: He, Zhang, Ren, Sun, CVPR 2016, in the order of
+  /// fb.resnet.torch.
+  kPadCropFlip,
+};
+
+/// Error(kUsage) if the data set has no pictures to crop.
+void check_augment(Augment augment, const Dataset& data);
+
+/// What is drawn for one sample. A pure function of the key, so every rank, transport and thread draws alike; position
+/// is that in the worker's order (see SampleOrder), which goes on from epoch to epoch.
+struct Crop {
+  int down = 0, right = 0;  // where the piece begins, 0 to 8 from the frame's top and left; 4, 4 is the picture itself
+  bool mirrored = false;
+};
+Crop draw_crop(std::uint64_t seed, std::uint32_t repeat, int rank, std::uint64_t position);
+/// to[shape.size()] becomes that piece of `from`, each channel alike. They may not overlap.
+void crop_picture(const Crop& crop, const Shape& shape, const float* from, float* to);
+
 struct DatasetEntry {
   const char* name;
   const char* summary;
-  const char* default_path;  // a folder; "" where nothing is read
-  /// Error(kUsage) for a missing, truncated or corrupt file: the file, the byte offset, what was expected, what to do.
+  std::string default_path;  // a folder; "" where nothing is read
+  std::string get;           // how to come by the files: "run `ci/fetch-data cifar10`"; "" where nothing is read
+  /// Error(kUsage) for a truncated or corrupt file: the file, the byte offset, what was expected, what to do. A folder
+  /// or file that is not there is Error(kEnvironment) at the default path, and names the command that gets it; in a
+  /// folder that the request names it is Error(kUsage).
   DatasetPair (*load)(const DatasetRequest& request);
 };
 const std::vector<DatasetEntry>& datasets();

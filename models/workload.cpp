@@ -27,7 +27,8 @@ struct Lane {
   std::unique_ptr<Learner> learner;  // made when first needed
   int largest_batch = 0;             // of that learner
   std::vector<std::uint32_t> samples;
-  std::vector<float> inputs;
+  std::vector<Crop> crops;  // of each sample; none if they are taken as they are
+  std::vector<float> inputs, picture;
   std::vector<std::int32_t> labels;
 };
 
@@ -91,7 +92,7 @@ class Training final : public Workload {
     HB_ASSERT(worker >= 0 && worker < spec_.workers);
     return *workers_[static_cast<std::size_t>(worker)];
   }
-  void name_samples(int worker, std::uint64_t first, std::span<std::uint32_t> to) const;
+  void name_samples(int worker, std::uint64_t first, std::span<std::uint32_t> to, std::span<Crop> crops) const;
   Learner& learner(Lane& lane, int batch) const;
   static Batch gather(Lane& lane, const Dataset& from);
 
@@ -110,6 +111,7 @@ Training::Training(WorkloadSpec spec, DatasetPair data)
       data_(std::move(data)),
       backend_(create_backend(spec_.backend, spec_.threads)),
       lanes_(static_cast<std::size_t>(spec_.workers) + 1) {
+  check_augment(spec_.augment, *data_.train);
   auto parts = split(*data_.train, spec_.split, spec_.workers, spec_.seed, spec_.repeat);
   for (int w = 0; w < spec_.workers; ++w)
     workers_.push_back(std::make_unique<Worker>(
@@ -129,15 +131,23 @@ Learner& Training::learner(Lane& lane, int batch) const {
   return *lane.learner;
 }
 
-void Training::name_samples(int worker, std::uint64_t first, std::span<std::uint32_t> to) const {
-  if (worker != kEverybody) return of(worker).samples(first, to);
+/// Crops are as many as samples, or none.
+void Training::name_samples(int worker, std::uint64_t first, std::span<std::uint32_t> to, std::span<Crop> crops) const {
+  if (worker != kEverybody) {
+    of(worker).samples(first, to);
+    for (std::size_t i = 0; i < crops.size(); ++i) crops[i] = draw_crop(spec_.seed, spec_.repeat, worker, first + i);
+    return;
+  }
   const auto batch = static_cast<std::uint64_t>(spec_.batch), workers = static_cast<std::uint64_t>(spec_.workers);
   while (!to.empty()) {
     const std::uint64_t turn = first / batch, within = first % batch;
     const std::size_t count = std::min<std::size_t>(to.size(), batch - within);
-    of(static_cast<int>(turn % workers)).samples(turn / workers * batch + within, to.first(count));
+    const std::size_t cropped = std::min(count, crops.size());
+    name_samples(static_cast<int>(turn % workers), turn / workers * batch + within, to.first(count),
+                 crops.first(cropped));
     first += count;
     to = to.subspan(count);
+    crops = crops.subspan(cropped);
   }
 }
 
@@ -146,8 +156,11 @@ Batch Training::gather(Lane& lane, const Dataset& from) {
   const std::size_t features = from.shape().size(), count = lane.samples.size();
   lane.inputs.resize(count * features);
   lane.labels.resize(count);
+  lane.picture.resize(features);
   for (std::size_t i = 0; i < count; ++i) {
-    from.copy_sample(lane.samples[i], lane.inputs.data() + i * features);
+    float* const input = lane.inputs.data() + i * features;
+    from.copy_sample(lane.samples[i], lane.crops.empty() ? input : lane.picture.data());
+    if (!lane.crops.empty()) crop_picture(lane.crops[i], from.shape(), lane.picture.data(), input);
     lane.labels[i] = from.label(lane.samples[i]);
   }
   return {static_cast<int>(count), lane.inputs.data(), lane.labels.data()};
@@ -163,7 +176,8 @@ float Training::gradient(const Payload& x, int worker, std::uint64_t first, int 
   HB_ASSERT(x.size() == size_ && g.size() == size_ && count > 0);
   const Loan lane(lanes_);
   lane->samples.resize(static_cast<std::size_t>(count));
-  name_samples(worker, first, lane->samples);
+  lane->crops.resize(spec_.augment == Augment::kNone ? 0 : lane->samples.size());
+  name_samples(worker, first, lane->samples, lane->crops);
   const Batch batch = gather(*lane, *data_.train);
   return learner(*lane, count).gradient(x.data(), batch, g.mutable_data(), done);
 }
@@ -171,6 +185,7 @@ float Training::gradient(const Payload& x, int worker, std::uint64_t first, int 
 Evaluation Training::evaluate(const Payload& x) {
   HB_ASSERT(x.size() == size_ && spec_.evaluation_samples > 0);
   const Loan lane(lanes_);
+  lane->crops.clear();
   const std::size_t total = std::min(data_.test->size(), static_cast<std::size_t>(spec_.evaluation_samples));
   Learner::Score sum;
   for (std::size_t first = 0; first < total;) {

@@ -23,6 +23,7 @@ struct WorkloadSpec {
   std::string dataset_path = "";  // "": the data set's default
   int batch = 32;                 // of one worker
   SplitSpec split = {};
+  Augment augment = Augment::kNone;
   std::string backend = "onednn";
   int threads = 1;  // of one gradient
   int workers = 1;

@@ -81,6 +81,8 @@ void check_model(const Draft& draft, const Configuration& c, Mistakes& mistakes)
                  fmt::format("'size' means nothing to model '{}': only timing_only and quadratic have it", name));
   if (model_of(c).create == nullptr && c.measure->what == What::kConvergence)
     mistakes.add(c.measure->place, fmt::format("model '{}' computes nothing, so it has no convergence", name));
+  if (const Value& augment = c.at("model.augment"); model_of(c).create == nullptr && augment.text != "none")
+    mistakes.add(augment.place, fmt::format("'augment' means nothing to model '{}': it reads no data", name));
   if (model_of(c).create == nullptr && c.has("run.epochs"))
     mistakes.add(c.at("run.epochs").place, fmt::format("model '{}' reads no data, so it has no epochs", name));
 }
@@ -97,9 +99,10 @@ void check_batch(const Draft& draft, const Configuration& c, Mistakes& mistakes)
     mistakes.add(place, fmt::format("'batch' is {}, more than a worker's part of the data ({} samples with {} workers)",
                                     batch.integer, part, c.workers()));
   } catch (const Error& error) {
-    // Where the data is not here, the suite may still be right: the trials will say what is missing.
-    if (c.has("run.epochs"))
-      mistakes.add(c.at("run.epochs").place, fmt::format("'epochs' needs the data: {}", error.what()));
+    // Where the data is not here, the suite may still be right: a run will say what is missing.
+    if (!c.has("run.epochs")) return;
+    if (error.code() == ExitCode::kEnvironment) throw;  // not fetched: no mistake of the suite's
+    mistakes.add(c.at("run.epochs").place, fmt::format("'epochs' needs the data: {}", error.what()));
   }
 }
 

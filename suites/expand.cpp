@@ -59,6 +59,7 @@ WorkloadSpec workload_of(const Configuration& c) {
                                                : SplitSpec::What::kShards;
   workload.split.alpha = c.at("model.split.alpha").as_real();
   workload.split.shards_per_worker = int(c.at("model.split.shards_per_worker").integer);
+  workload.augment = c.at("model.augment").text == "none" ? Augment::kNone : Augment::kPadCropFlip;
   workload.backend = c.at("compute.backend").text;
   workload.threads = int(c.at("compute.threads").integer);
   workload.workers = c.workers();

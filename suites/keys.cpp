@@ -46,6 +46,7 @@ Names protocol_names() {
   return names;
 }
 Names orders() { return {"interleaved", "random", "sequential"}; }
+Names augmentations() { return {"none", "pad_crop_flip"}; }
 Names split_kinds() { return {"iid", "dirichlet", "shards"}; }
 Names optimizer_names() { return {"sgd"}; }
 Names step_rules() { return {"per_sample", "as_written"}; }
@@ -96,11 +97,14 @@ const std::vector<SuiteKey> kKeys = {
     {"model.name", T::kName, "\"lenet\"", 0, 0, model_names, "see `hopbench list models`"},
     {"model.dataset.name", T::kName, "", 0, 0, dataset_names,
      "see `hopbench list datasets`; the model's own if it is not set"},
-    {"model.dataset.path", T::kText, "\"\"", 0, 0, nullptr, "folder of its files; \"\": where its package puts them"},
+    {"model.dataset.path", T::kText, "\"\"", 0, 0, nullptr,
+     "folder of its files; \"\": where its package or `ci/fetch-data` puts them"},
     {"model.batch", T::kInteger, "32", 1, 1e6, nullptr, "samples in a gradient of one worker"},
     {"model.split.kind", T::kName, "\"iid\"", 0, 0, split_kinds, "how the training set is divided among the workers"},
     {"model.split.alpha", T::kReal, "0.5", 1e-6, 1e6, nullptr, "dirichlet: smaller is more skewed"},
     {"model.split.shards_per_worker", T::kInteger, "2", 1, 1e6, nullptr, "shards: of the samples sorted by label"},
+    {"model.augment", T::kName, "\"none\"", 0, 0, augmentations,
+     "pad_crop_flip: a training picture is padded by 4, cropped at random and mirrored half the time"},
     {"model.size", T::kInteger, "0", 0, 1e10, nullptr,
      "parameters of `timing_only` and `quadratic`; 0: the model's default"},
 

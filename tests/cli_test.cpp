@@ -217,7 +217,45 @@ TEST_F(DataMistakes, AreNoneInASoundFolder) {
   EXPECT_EQ(ended.code, 0) << ended.err;
 }
 
+std::string params_hash(const std::string& folder) {
+  const std::string rows = text_of(folder + "/trials.jsonl"), key = "\"params_hash\":\"";
+  const std::size_t at = rows.find(key);
+  return at == std::string::npos ? "" : rows.substr(at + key.size(), 16);
+}
+
+using AugmentedData = DataMistakes;
+
+TEST_F(AugmentedData, AreTheSameInVirtualTimeAndInRealProcesses) {
+  const auto hash = [&](const std::string& name, const std::string& transport, const std::string& augment) {
+    Words words = run(data_);
+    for (const std::string& set : {"transport=\"" + transport + "\"", "augment=\"" + augment + "\""})
+      words.insert(words.end(), {"--set", set});
+    words.insert(words.end(), {"--filter", "homogeneous/allreduce", "-o", name});
+    const Ended ended = hopbench(folder_.path(), words);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return params_hash(folder_ / name);
+  };
+  const std::string virtual_time = hash("a", "sim", "pad_crop_flip");
+  EXPECT_EQ(virtual_time.size(), 16u);
+  EXPECT_EQ(virtual_time, hash("b", "gloo", "pad_crop_flip"));
+  EXPECT_NE(virtual_time, hash("c", "sim", "none"));
+}
+
 TEST_F(DataMistakes, NoFolder) { refused({.words = run("nowhere"), .says = {"nowhere"}}); }
+
+TEST_F(DataMistakes, AreNotWhatWasNotFetchedYet) {
+  for (const char* more : {"run.seed=2", "epochs=1"}) {
+    refused({.words = {"run", "a.toml", "--set", "dataset=\"cifar10\"", "--set", more},
+             .says = {"no folder /nowhere/hopbench/cifar10", "`ci/fetch-data cifar10`"},
+             .code = 6,
+             .variables = {"XDG_DATA_HOME=/nowhere"}});
+  }
+}
+
+TEST_F(DataMistakes, NoPicturesToCrop) {
+  folder_.write("b.toml", small_suite());
+  refused({.words = {"run", "b.toml", "--set", "augment=\"pad_crop_flip\""}, .says = {"model.augment", "64x1x1"}});
+}
 
 TEST_F(DataMistakes, NoFile) {
   std::filesystem::remove(file("t10k-labels-idx1-ubyte"));

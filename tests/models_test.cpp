@@ -20,7 +20,7 @@ struct Bench {
                  int largest_batch = kBatch)
       : entry(find_model(model)), backend(create_backend(backend_name, 1)) {
     const std::string own = entry.default_dataset;
-    data = find_dataset(*find_dataset(own).default_path == 0 ? own : "synthetic").load({}).train;
+    data = find_dataset(find_dataset(own).default_path.empty() ? own : "synthetic").load({}).train;
     learner = entry.create(*backend, {.model = model}, data->shape(), data->classes(), largest_batch);
     inputs.resize(std::size_t(batch_size) * data->shape().size());
     for (std::size_t i = 0; i < std::size_t(batch_size); ++i) {

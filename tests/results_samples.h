@@ -12,34 +12,9 @@
 #include <string>
 
 #include "results/run_folder.h"
+#include "tests/folder.h"
 
 namespace hopbench {
-
-inline std::string text_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(in), {});
-}
-
-/// A folder that is gone when the test ends.
-class Folder {
- public:
-  Folder() {
-    std::string name = testing::TempDir() + "hb_results_XXXXXX";
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
-  void write(const std::string& name, const std::string& text) const {
-    const std::string path = *this / name;
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    std::ofstream(path, std::ios::binary) << text;
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 inline RankRecord full_rank() {
   RankRecord rank;

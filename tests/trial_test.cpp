@@ -41,6 +41,7 @@ TrialSpec sample() {
                    .dataset_path = "/d",
                    .batch = 3,
                    .split = {SplitSpec::What::kShards, 0.25, 4},
+                   .augment = Augment::kPadCropFlip,
                    .backend = "reference",
                    .threads = 2,
                    .workers = 5,

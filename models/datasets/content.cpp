@@ -77,13 +77,38 @@ void keep(const fs::path& path, const Content& content) {
   ::setenv(kVariable, ((had == nullptr ? "" : had) + line).c_str(), 1);
 }
 
+/// Nothing if it is gzip.
+std::optional<Content> read_uncompressed(const fs::path& path) {
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0)
+    throw usage_error(fmt::format("cannot open data file {}: {}", path.string(), std::strerror(errno)));
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) corrupt(path, 0, "the file is empty");
+  std::uint8_t magic[2] = {};
+  if (::pread(fd.get(), magic, 2, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b) return std::nullopt;
+  if (path.extension() == ".gz") corrupt(path, 0, "not a gzip file, although its name says so");
+  const std::shared_ptr<std::uint8_t[]> bytes(new std::uint8_t[size]);  // not zeroed first
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t got = ::read(fd.get(), bytes.get() + done, size - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) corrupt(path, done, got < 0 ? std::strerror(errno) : "the file became shorter");
+    done += static_cast<std::size_t>(got);
+  }
+  return Content(bytes, {bytes.get(), size});
+}
+
 struct CloseGz {
   void operator()(gzFile file) const { gzclose_r(file); }
 };
 using GzFile = std::unique_ptr<gzFile_s, CloseGz>;
 
-/// zlib also reads files that are not compressed as they are.
-Bytes read_all(gzFile file, const fs::path& path) {
+Bytes read_gzip(const fs::path& path) {
+  const GzFile owner(gzopen(path.c_str(), "rb"));
+  gzFile const file = owner.get();
+  if (file == nullptr)
+    throw usage_error(fmt::format("cannot open data file {}: {}", path.string(), std::strerror(errno)));
+  gzbuffer(file, 1u << 17);
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   Bytes to;
   while (true) {
@@ -123,14 +148,8 @@ Content read_content(const fs::path& path) {
   if (const auto memory = kept_at(path)) {
     if (auto content = map_kept(*memory)) return *std::move(content);
   }
-  std::error_code ignored;
-  if (fs::file_size(path, ignored) == 0) corrupt(path, 0, "the file is empty");
-  const GzFile file(gzopen(path.c_str(), "rb"));
-  if (!file) throw usage_error(fmt::format("cannot open data file {}: {}", path.string(), std::strerror(errno)));
-  gzbuffer(file.get(), 1u << 17);
-  if (path.extension() == ".gz" && gzdirect(file.get()) != 0)
-    corrupt(path, 0, "not a gzip file, although its name says so");
-  Content content(read_all(file.get(), path));
+  auto plain = read_uncompressed(path);
+  Content content = plain ? *std::move(plain) : Content(read_gzip(path));
   if (keeping) keep(path, content);
   return content;
 }

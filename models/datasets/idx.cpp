@@ -6,7 +6,6 @@
 //   MNIST (LeCun, Cortes, Burges):                mean 0.1307, deviation 0.3081
 //   Fashion-MNIST (Xiao, Rasul, Vollgraf, 2017):  mean 0.2860, deviation 0.3530
 #include <array>
-#include <filesystem>
 #include <string>
 
 #include <fmt/format.h>
@@ -14,11 +13,10 @@
 #include "backends/base/error.h"
 #include "models/dataset.h"
 #include "models/datasets/content.h"
+#include "models/datasets/place.h"
 
 namespace hopbench {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kClasses = 10;
 constexpr std::size_t kImageHeader = 16, kLabelHeader = 8;
@@ -27,13 +25,7 @@ constexpr std::uint32_t kImageMagic = 0x803, kLabelMagic = 0x801;
 /// What is told apart between the two data sets.
 struct Source {
   const char* name;
-  const char* get;  // how to come by the files
   float mean, deviation;
-};
-
-struct File {
-  fs::path path;
-  Content bytes;  // header included
 };
 
 struct Images {
@@ -42,56 +34,48 @@ struct Images {
   Shape shape;
 };
 
-/// NAME.gz or NAME in the folder.
-File find_and_read(const fs::path& folder, const std::string& name, const Source& source) {
-  for (const fs::path& path : {folder / (name + ".gz"), folder / name})
-    if (fs::is_regular_file(path)) return {path, read_content(path)};
-  throw usage_error(fmt::format("data set {} is incomplete: neither {}.gz nor {} is in {}: {}", source.name, name, name,
-                                folder.string(), source.get));
-}
-
 std::uint32_t big_endian(const Content& bytes, std::size_t at) {
   return std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 | std::uint32_t{bytes[at + 2]} << 8 |
          std::uint32_t{bytes[at + 3]};
 }
 
-void check_header(const File& file, std::uint32_t magic, std::size_t header) {
-  if (file.bytes.size() < header)
-    corrupt(file.path, file.bytes.size(), fmt::format("the content ends inside the header of {} bytes", header));
-  const std::uint32_t found = big_endian(file.bytes, 0);
+void check_header(const DataFile& file, std::uint32_t magic, std::size_t header) {
+  if (file.content.size() < header)
+    corrupt(file.path, file.content.size(), fmt::format("the content ends inside the header of {} bytes", header));
+  const std::uint32_t found = big_endian(file.content, 0);
   if (found == __builtin_bswap32(magic))
     corrupt(file.path, 0, fmt::format("magic number {:#010x} has its bytes reversed: idx files are big-endian", found));
   if (found != magic) corrupt(file.path, 0, fmt::format("magic number {:#010x}, expected {:#010x}", found, magic));
 }
 
-void check_length(const File& file, std::size_t expected) {
-  const std::size_t found = file.bytes.size();
+void check_length(const DataFile& file, std::size_t expected) {
+  const std::size_t found = file.content.size();
   if (found < expected)
     corrupt(file.path, found, fmt::format("the content ends early: its header promises {} bytes", expected));
   if (found > expected) corrupt(file.path, expected, fmt::format("{} bytes too many", found - expected));
 }
 
-Images read_images(File file) {
+Images read_images(DataFile file) {
   check_header(file, kImageMagic, kImageHeader);
-  const std::size_t count = big_endian(file.bytes, 4);
-  const std::uint32_t rows = big_endian(file.bytes, 8), columns = big_endian(file.bytes, 12);
+  const std::size_t count = big_endian(file.content, 4);
+  const std::uint32_t rows = big_endian(file.content, 8), columns = big_endian(file.content, 12);
   constexpr std::uint32_t kLargest = 4096;  // keeps the product below 2^64, and a nonsense header from passing
   if (count == 0) corrupt(file.path, 4, "it holds no images");
   if (rows == 0 || rows > kLargest) corrupt(file.path, 8, fmt::format("images of {} rows", rows));
   if (columns == 0 || columns > kLargest) corrupt(file.path, 12, fmt::format("images of {} columns", columns));
   check_length(file, kImageHeader + count * rows * columns);
-  return {std::move(file.bytes), count, {1, static_cast<int>(rows), static_cast<int>(columns)}};
+  return {std::move(file.content), count, {1, static_cast<int>(rows), static_cast<int>(columns)}};
 }
 
-Content read_labels(File file, const Images& images) {
+Content read_labels(DataFile file, const Images& images) {
   check_header(file, kLabelMagic, kLabelHeader);
-  const std::size_t count = big_endian(file.bytes, 4);
+  const std::size_t count = big_endian(file.content, 4);
   if (count != images.count) corrupt(file.path, 4, fmt::format("{} labels for {} images", count, images.count));
   check_length(file, kLabelHeader + count);
-  for (std::size_t i = kLabelHeader; i < file.bytes.size(); ++i)
-    if (file.bytes[i] >= kClasses)
-      corrupt(file.path, i, fmt::format("label {} is out of range: 0 to {}", file.bytes[i], kClasses - 1));
-  return std::move(file.bytes);
+  for (std::size_t i = kLabelHeader; i < file.content.size(); ++i)
+    if (file.content[i] >= kClasses)
+      corrupt(file.path, i, fmt::format("label {} is out of range: 0 to {}", file.content[i], kClasses - 1));
+  return std::move(file.content);
 }
 
 class IdxDataset final : public Dataset {
@@ -117,47 +101,43 @@ class IdxDataset final : public Dataset {
   std::array<float, 256> normalised_{};
 };
 
-std::shared_ptr<const Dataset> load_set(const fs::path& folder, const std::string& prefix, const Source& source) {
-  Images images = read_images(find_and_read(folder, prefix + "-images-idx3-ubyte", source));
-  Content labels = read_labels(find_and_read(folder, prefix + "-labels-idx1-ubyte", source), images);
+std::shared_ptr<const Dataset> load_set(const DataFolder& folder, const std::string& prefix, const Source& source) {
+  Images images = read_images(folder.read(prefix + "-images-idx3-ubyte"));
+  Content labels = read_labels(folder.read(prefix + "-labels-idx1-ubyte"), images);
   return std::make_shared<IdxDataset>(std::move(images), std::move(labels), source);
 }
 
-DatasetPair load(const fs::path& folder, const Source& source) {
-  if (!fs::is_directory(folder))
-    throw usage_error(
-        fmt::format("data set {} is not there: no folder {}: {}", source.name, folder.string(), source.get));
+DatasetPair load(const DataFolder& folder, const Source& source) {
   DatasetPair pair{load_set(folder, "train", source), load_set(folder, "t10k", source)};
   const Shape train = pair.train->shape(), test = pair.test->shape();
   if (!(train == test))
     throw usage_error(
         fmt::format("data set {} in {} does not fit together: training images are {}x{}, test images {}x{}",
-                    source.name, folder.string(), train.height, train.width, test.height, test.width));
+                    source.name, folder.path().string(), train.height, train.width, test.height, test.width));
   return pair;
 }
 
 constexpr const char* kFashionPath = "/usr/share/datasets/fashion-mnist";
-constexpr const char* kMnistPath = "/usr/share/datasets/mnist";
+constexpr const char* kGetFashion = "install the Debian package dataset-fashion-mnist";
+constexpr const char* kGetMnist = "run `ci/fetch-data mnist`";
+constexpr Source kFashion{"fashion_mnist", 0.2860f, 0.3530f}, kMnist{"mnist", 0.1307f, 0.3081f};
 
 DatasetPair load_fashion_mnist(const DatasetRequest& request) {
-  return load(
-      request.path.empty() ? kFashionPath : request.path,
-      {"fashion_mnist",
-       "install the Debian package dataset-fashion-mnist, or name the folder of its four files in model.dataset.path",
-       0.2860f, 0.3530f});
+  return load({request, kFashion.name, kFashionPath, kGetFashion}, kFashion);
 }
 
 DatasetPair load_mnist(const DatasetRequest& request) {
-  return load(request.path.empty() ? kMnistPath : request.path,
-              {"mnist", "name the folder of its four files in model.dataset.path (no Debian package brings them)",
-               0.1307f, 0.3081f});
+  return load({request, kMnist.name, fetched_folder(kMnist.name), kGetMnist}, kMnist);
 }
 
 }  // namespace
 
 DatasetEntry fashion_mnist() {
-  return {"fashion_mnist", "70 000 pictures of clothes, 28x28, 10 classes", kFashionPath, load_fashion_mnist};
+  return {"fashion_mnist", "70 000 pictures of clothes, 28x28, 10 classes", kFashionPath, kGetFashion,
+          load_fashion_mnist};
 }
-DatasetEntry mnist() { return {"mnist", "70 000 handwritten digits, 28x28, 10 classes", kMnistPath, load_mnist}; }
+DatasetEntry mnist() {
+  return {"mnist", "70 000 handwritten digits, 28x28, 10 classes", fetched_folder("mnist"), kGetMnist, load_mnist};
+}
 
 }  // namespace hopbench

@@ -7,11 +7,14 @@ namespace hopbench {
 
 DatasetEntry fashion_mnist();
 DatasetEntry mnist();
+DatasetEntry cifar10();
+DatasetEntry cifar100();
 DatasetEntry synthetic();
 DatasetEntry quadratic_centres();
 
 const std::vector<DatasetEntry>& datasets() {
-  static const std::vector<DatasetEntry> entries = {fashion_mnist(), mnist(), synthetic(), quadratic_centres()};
+  static const std::vector<DatasetEntry> entries = {fashion_mnist(), mnist(),     cifar10(),
+                                                    cifar100(),      synthetic(), quadratic_centres()};
   return entries;
 }
 

@@ -78,10 +78,10 @@ DatasetPair load_quadratic(const DatasetRequest& request) {
 }  // namespace
 
 DatasetEntry synthetic() {
-  return {"synthetic", "drawn: 10 overlapping classes of 28x28, 4096 + 1024 samples", "", load_synthetic};
+  return {"synthetic", "drawn: 10 overlapping classes of 28x28, 4096 + 1024 samples", "", "", load_synthetic};
 }
 DatasetEntry quadratic_centres() {
-  return {"quadratic", "drawn: 4096 centres of the quadratic objective, in 10 groups", "", load_quadratic};
+  return {"quadratic", "drawn: 4096 centres of the quadratic objective, in 10 groups", "", "", load_quadratic};
 }
 
 }  // namespace hopbench

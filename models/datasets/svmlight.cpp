@@ -1,0 +1,275 @@
+#include "models/datasets/svmlight.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "backends/base/error.h"
+#include "models/datasets/column_set.h"
+#include "models/datasets/content.h"
+#include "models/datasets/mapped_file.h"
+#include "models/datasets/sparse_cache.h"
+
+namespace hopbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where the text does not go on as it should.
+struct Mistake {
+  const char* at;
+  std::string why;
+};
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool ends_token(char c) { return is_blank(c) || c == '\n' || c == '#'; }
+
+/// What stands there, in quotes, for a message.
+std::string token(const char* at) {
+  std::string text;
+  for (; !ends_token(*at) && text.size() < 24; ++at) text += *at >= 32 && *at < 127 ? *at : '?';
+  return "'" + text + (ends_token(*at) ? "'" : "...'");
+}
+
+/// Some whole lines of the text, read. Row lengths stand in offsets; columns are as the file has them.
+struct Piece {
+  SparseVectors rows;
+  std::optional<Mistake> mistake;
+};
+
+/// Reads whole lines; the newline at the end of the last one stops every search.
+class Lines {
+ public:
+  Lines(std::span<const char> text, ColumnSet& used, SparseVectors& to)
+      : at_(text.data()), end_(text.data() + text.size()), used_(used), to_(to) {
+    to_.columns.reserve(text.size() / 8);
+    to_.values.reserve(text.size() / 8);
+  }
+  void read() {
+    while (at_ < end_) read_line();
+  }
+
+ private:
+  void skip_blanks() {
+    while (is_blank(*at_)) ++at_;
+  }
+  bool at_end_of_row() const { return *at_ == '\n' || *at_ == '#'; }
+
+  void read_line() {
+    skip_blanks();
+    if (!at_end_of_row()) {
+      to_.labels.push_back(read_number("label"));
+      const std::size_t first = to_.columns.size();
+      std::uint32_t last = 0;
+      for (skip_blanks(); !at_end_of_row(); skip_blanks()) last = read_entry(last);
+      to_.offsets.push_back(to_.columns.size() - first);
+    }
+    if (*at_ == '#') at_ = static_cast<const char*>(std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_)));
+    ++at_;
+  }
+
+  std::uint32_t read_entry(std::uint32_t last) {
+    std::uint32_t column = 0;
+    const char* const begin = at_;
+    const auto [stop, error] = std::from_chars(at_, end_, column);
+    if (error == std::errc::result_out_of_range)
+      throw Mistake{begin, fmt::format("column {} is out of range: 1 to {}", token(begin), ~std::uint32_t{0})};
+    if (error != std::errc() || *stop != ':')
+      throw Mistake{begin, fmt::format("{} where COLUMN:VALUE was expected", token(begin))};
+    if (column == 0) throw Mistake{begin, "column 0: columns are numbered from 1"};
+    if (column <= last)
+      throw Mistake{begin, fmt::format("column {} after column {}: they must ascend within a line", column, last)};
+    at_ = stop + 1;
+    const float value = read_number("value");
+    if (value != 0) {
+      used_.add(column);
+      to_.columns.push_back(column);
+      to_.values.push_back(value);
+    }
+    return column;
+  }
+
+  /// Digits with a point among them, as nearly all numbers are written: twice as fast as from_chars, and the same
+  /// number, since the quotient of two exact floats is rounded once. Nothing is read of what is longer or written
+  /// otherwise.
+  bool read_plain(float& value) {
+    static constexpr float kPowers[] = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f, 1e6f, 1e7f, 1e8f, 1e9f, 1e10f};
+    const char* p = at_;
+    const bool minus = *p == '-';
+    if (minus) ++p;
+    const char* const begin = p;
+    const char* point = nullptr;
+    std::uint64_t digits = 0;
+    for (;; ++p) {
+      if (*p >= '0' && *p <= '9')
+        digits = 10 * digits + static_cast<std::uint64_t>(*p - '0');
+      else if (*p == '.' && point == nullptr)
+        point = p;
+      else
+        break;
+    }
+    const auto scale = point != nullptr ? p - point - 1 : 0, length = p - begin;
+    if (!ends_token(*p) || length > 18 || length == (point != nullptr) || scale > 10 || digits > 1u << 24) return false;
+    value = static_cast<float>(digits) / kPowers[scale] * (minus ? -1.0f : 1.0f);
+    at_ = p;
+    return true;
+  }
+
+  float read_number(const char* what) {
+    if (float plain; read_plain(plain)) return plain;
+    const char* const begin = at_;
+    if (*at_ == '+' && at_[1] != '-') ++at_;  // from_chars takes no plus
+    float value = 0;
+    auto [stop, error] = std::from_chars(at_, end_, value);
+    if (error == std::errc::result_out_of_range) value = rounded(begin, what);
+    if (*stop == ':' && stop != at_) throw Mistake{begin, fmt::format("{}: the {} is missing", token(begin), what)};
+    if (error == std::errc::invalid_argument || !ends_token(*stop))
+      throw Mistake{begin, fmt::format("{} is no number: the {} must be one", token(begin), what)};
+    if (!std::isfinite(value)) throw Mistake{begin, fmt::format("the {} is {}: it must be finite", what, token(begin))};
+    at_ = stop;
+    return value;
+  }
+
+  /// What no float can hold: 0 if it is too small.
+  float rounded(const char* begin, const char* what) const {
+    double value = 0;
+    const auto error = std::from_chars(at_, end_, value).ec;
+    if (error == std::errc::result_out_of_range || std::abs(value) > 1)
+      throw Mistake{begin, fmt::format("the {} {} is out of a float's range", what, token(begin))};
+    return static_cast<float>(value);
+  }
+
+  const char *at_, *end_;
+  ColumnSet& used_;
+  SparseVectors& to_;
+};
+
+/// work(thread, i) for each i < count, on so many threads. Throws what one of them threw.
+template <class Work>
+void on_threads(std::size_t threads, std::size_t count, const Work& work) {
+  std::atomic<std::size_t> next{0};
+  std::vector<std::exception_ptr> failures(threads);
+  const auto turn = [&](std::size_t thread) {
+    try {
+      for (std::size_t i; (i = next++) < count;) work(thread, i);
+    } catch (...) {
+      failures[thread] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t t = 1; t < threads; ++t) others.emplace_back(turn, t);
+    turn(0);
+  }
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+/// The text cut after newlines into units of about this size. It ends with a newline.
+std::vector<std::span<const char>> cut(std::span<const char> text, std::size_t unit) {
+  std::vector<std::span<const char>> units;
+  while (!text.empty()) {
+    const std::size_t begin = std::min(std::max<std::size_t>(unit, 1), text.size()) - 1;
+    const auto* end = static_cast<const char*>(std::memchr(text.data() + begin, '\n', text.size() - begin));
+    units.push_back(text.first(static_cast<std::size_t>(end + 1 - text.data())));
+    text = text.subspan(units.back().size());
+  }
+  return units;
+}
+
+[[noreturn]] void refuse(const fs::path& file, std::span<const char> text, const Mistake& mistake) {
+  const auto line = 1 + std::count(text.data(), mistake.at, '\n');
+  throw usage_error(fmt::format("cannot use data file {}: at line {}: {}: mend the line or get the file again",
+                                file.string(), line, mistake.why));
+}
+
+/// The pieces in one, their columns numbered anew. Frees each as it is done.
+SparseDataset joined(std::vector<Piece>& pieces, ColumnSet& used, std::size_t threads) {
+  SparseVectors all;
+  all.original = used.number();
+  std::vector<std::size_t> first_row{0}, first_value{0};
+  for (const Piece& piece : pieces) {
+    first_row.push_back(first_row.back() + piece.rows.labels.size());
+    first_value.push_back(first_value.back() + piece.rows.values.size());
+  }
+  all.offsets.resize(first_row.back() + 1);
+  all.labels.resize(first_row.back());
+  all.columns.resize(first_value.back());
+  all.values.resize(first_value.back());
+  on_threads(threads, pieces.size(), [&](std::size_t, std::size_t p) {
+    const SparseVectors rows = std::exchange(pieces[p].rows, {});
+    std::uint64_t end = first_value[p];
+    for (std::size_t r = 0; r < rows.labels.size(); ++r) {
+      all.labels[first_row[p] + r] = rows.labels[r];
+      all.offsets[first_row[p] + r + 1] = end += rows.offsets[r];
+    }
+    std::copy(rows.values.begin(), rows.values.end(), all.values.data() + first_value[p]);
+    for (std::size_t i = 0; i < rows.columns.size(); ++i) all.columns[first_value[p] + i] = used.place(rows.columns[i]);
+  });
+  return make_sparse(std::move(all));
+}
+
+SparseDataset parse(const fs::path& file, std::span<const char> text, const SvmlightOptions& options) {
+  if (text.empty()) refuse(file, text, {text.data(), "the file is empty"});
+  if (text.back() != '\n')
+    refuse(file, text, {&text.back(), "the last line does not end: the file was cut, or lacks its last newline"});
+  const auto units = cut(text, options.unit);
+  const std::size_t threads = static_cast<std::size_t>(
+      std::max(1, options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency())));
+  std::vector<Piece> pieces(units.size());
+  std::vector<ColumnSet> used(threads);
+  on_threads(threads, units.size(), [&](std::size_t thread, std::size_t u) {
+    try {
+      Lines(units[u], used[thread], pieces[u].rows).read();
+    } catch (const Mistake& mistake) {
+      pieces[u].mistake = mistake;
+    }
+  });
+  for (const Piece& piece : pieces)
+    if (piece.mistake) refuse(file, text, *piece.mistake);
+  for (std::size_t t = 1; t < threads; ++t) used[0].add(used[t]);
+  SparseDataset data = joined(pieces, used[0], threads);
+  if (data.rows() == 0) refuse(file, text, {&text.back(), "the file ends without a row"});
+  return data;
+}
+
+SparseDataset read_text(const fs::path& file, std::span<const char> text, const SvmlightOptions& options) {
+  if (!options.cache) return parse(file, text, options);
+  const std::uint64_t sum = checksum(text);
+  for (const fs::path& cached : {cache_beside(file), cache_elsewhere(sum)})
+    if (auto data = open_cached(cached, sum)) return *std::move(data);
+  SparseDataset data = parse(file, text, options);
+  for (const fs::path& cached : {cache_beside(file), cache_elsewhere(sum)})
+    if (write_cached(cached, sum, data)) break;
+  return data;
+}
+
+}  // namespace
+
+SparseDataset read_svmlight(const fs::path& file, const SvmlightOptions& options) {
+  if (file.extension() == ".gz") {
+    const Content content = read_content(file);
+    return read_text(file, {reinterpret_cast<const char*>(content.data()), content.size()}, options);
+  }
+  const auto mapped = MappedFile::open(file);
+  if (!mapped && errno != 0)
+    throw usage_error(fmt::format("cannot open data file {}: {}", file.string(), std::strerror(errno)));
+  return read_text(file, mapped ? mapped->text() : std::span<const char>(), options);
+}
+
+SparsePair read_svmlight(const fs::path& train, const fs::path& test, const SvmlightOptions& options) {
+  const SparseDataset data = read_svmlight(train, options);
+  return {data, in_columns_of(read_svmlight(test, options), data)};
+}
+
+}  // namespace hopbench
