@@ -227,7 +227,7 @@ using AugmentedData = DataMistakes;
 
 TEST_F(AugmentedData, AreTheSameInVirtualTimeAndInRealProcesses) {
   const auto hash = [&](const std::string& name, const std::string& transport, const std::string& augment) {
-    Words words = run(data_);
+    Args words = run(data_);
     for (const std::string& set : {"transport=\"" + transport + "\"", "augment=\"" + augment + "\""})
       words.insert(words.end(), {"--set", set});
     words.insert(words.end(), {"--filter", "homogeneous/allreduce", "-o", name});
