@@ -181,7 +181,7 @@ class Node {
   /// reduce says it of its terms by itself.
   void aged(Iter behind);
   void spent(int owner, std::int64_t tokens);  // took tokens from TokenQ(owner -> rank)
-  void lost(Iter k, const char* why);          // own gradient of iteration k reaches no other model
+  void lost(Iter k, const char* why);          // own gradient of iteration k is thrown away
   void report(Iter k, const Vec& x);           // the model after k finished iterations; evaluated later, off the clock
 
   /// The body's own iterations are over and it stays only to answer others: leaves out what it waits from here on, and

@@ -27,7 +27,7 @@ enum class EventKind : std::uint8_t {
   kTake,     // a strand of rank took it from the mailbox
   kSpend,    // rank removed `count` tokens of peer's queue TokenQ(peer -> rank)
   kWait,     // rank waited from `since` until now; text = the reason
-  kLost,     // a gradient of rank, iteration iter, will be in no other model; text = why
+  kLost,     // a gradient of rank, iteration iter, is thrown away; text = why
   kReport,   // rank reported a snapshot after iteration iter
   kFinished,  // rank's body returned
   kGone,      // peer is known dead to rank
