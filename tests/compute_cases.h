@@ -196,7 +196,7 @@ inline std::vector<Case> networks() {
           {kSmallVgg, {3, 16, 16}},
           {kSmallResnet, {3, 8, 8}},
           {{relu(), avg_pool(1, 1), add(0), avg_pool(1, 1), add(2)}, {2, 5, 4}},
-          {{relu(), avg_pool(1, 1), add(0), add(1)}, {3, 4, 4}},  // the caller's gradient goes through both
+          {{relu(), avg_pool(1, 1), add(0), add(1)}, {4, 1, 1}},  // the caller's gradient goes through both
           {{conv(4, 3, 1, 1), batch_norm(), add(0), relu(), add(1)}, {2, 5, 5}},
           {{conv(4, 3, 1, 1), relu(), conv(4, 3, 1, 1), relu(), add(1), conv(3, 1)}, {2, 5, 5}},
           {{conv(4, 3, 1, 1), avg_pool(1, 1), relu(), conv(4, 1), add(1)}, {2, 5, 5}},
