@@ -86,6 +86,8 @@ TEST(TidyRules, ArrowsFindWrongDirections) {
 TEST(TidyRules, ThirdPartyHeadersAreFoundInHeadersOnly) {
   EXPECT_EQ(check_third_party({"suites/a.h", "#include <toml++/toml.h>\n"}).size(), 1u);
   EXPECT_EQ(check_third_party({"suites/a.h", "#include <dnnl.hpp>\n"}).size(), 1u);
+  EXPECT_EQ(check_third_party({"backends/compute/host.h", "#include <dnnl.hpp>\n"}).size(), 1u);
+  EXPECT_EQ(check_third_party({"backends/compute/onednn_builder.h", "#include <dnnl.hpp>\n"}).size(), 0u);
   EXPECT_EQ(check_third_party({"suites/a.h", "#include <vector>\n#include <sys/types.h>\n"}).size(), 0u);
   EXPECT_EQ(check_third_party({"suites/a.cpp", "#include <toml++/toml.h>\n"}).size(), 0u);
 }

@@ -10,11 +10,12 @@ DatasetEntry mnist();
 DatasetEntry cifar10();
 DatasetEntry cifar100();
 DatasetEntry synthetic();
+DatasetEntry synthetic_cifar();
 DatasetEntry quadratic_centres();
 
 const std::vector<DatasetEntry>& datasets() {
-  static const std::vector<DatasetEntry> entries = {fashion_mnist(), mnist(),     cifar10(),
-                                                    cifar100(),      synthetic(), quadratic_centres()};
+  static const std::vector<DatasetEntry> entries = {fashion_mnist(), mnist(),           cifar10(),          cifar100(),
+                                                    synthetic(),     synthetic_cifar(), quadratic_centres()};
   return entries;
 }
 

@@ -1,0 +1,96 @@
+// Residual additions. Where both shapes are equal oneDNN adds; a shortcut that is subsampled is added by plain loops:
+// there is one where a network's maps become smaller.
+#include <algorithm>
+
+#include "backends/compute/onednn_builder.h"
+
+namespace hopbench::onednn {
+namespace {
+
+/// Where the numbers of a tensor lie, in blocks of channels: all of them channels last, one in nchw.
+class Layout {
+ public:
+  Layout(const memory::desc& desc, const Shape& shape) : shape_(shape) {
+    const auto& blocking = desc.data.format_desc.blocking;
+    const bool last = blocking.inner_nblks == 0 && blocking.strides[1] == 1;
+    block_ = blocking.inner_nblks > 0 ? int(blocking.inner_blks[0]) : last ? shape.channels : 1;
+  }
+  std::size_t at(int n, int c, int i, int j) const {
+    const int blocks = shape_.channels / block_;
+    return ((std::size_t(n * blocks + c / block_) * std::size_t(shape_.height) + std::size_t(i)) *
+                std::size_t(shape_.width) +
+            std::size_t(j)) *
+               std::size_t(block_) +
+           std::size_t(c % block_);
+  }
+
+ private:
+  Shape shape_;
+  int block_;
+};
+
+/// What a shortcut joins that is not of the same shape on both sides.
+struct Shortcut {
+  Shape from, to;
+  int stride;
+  int batch;
+
+  /// f(index there, index here) for every number.
+  template <class F>
+  void for_each(const Layout& there, const Layout& here, const F& f) const {
+    const int zeros = (to.channels - from.channels) / 2;
+    for (int n = 0; n < batch; ++n)
+      for (int i = 0; i < to.height; ++i)
+        for (int j = 0; j < to.width; ++j)
+          for (int c = 0; c < from.channels; ++c)
+            f(there.at(n, c, i * stride, j * stride), here.at(n, c + zeros, i, j));
+  }
+};
+
+void add_equal(Builder& build, Steps& steps, const Tensor& a, const Tensor& b, const Tensor& sum, bool relu) {
+  const dnnl::binary::primitive_desc description({dnnl::algorithm::binary_add, a.desc, b.desc, sum.desc},
+                                                 attributes(relu), build.engine);
+  build.add<dnnl::binary>(steps, description, {{DNNL_ARG_SRC_0, a}, {DNNL_ARG_SRC_1, b}, {DNNL_ARG_DST, sum}});
+}
+
+}  // namespace
+
+Tensor add_add(Builder& build, int index, const Tensor& in) {
+  const Layer& layer = build.layer(index);
+  const Shape& from = build.layer(layer.spec.from).output;
+  const Shape& to = layer.output;
+  const bool relu = build.relu_fused(index), equal = from == to;
+  const Shortcut shortcut{from, to, layer.spec.stride, int(build.batch)};
+  const Layout there(build.inner(from), from), here(build.inner(to), to);
+  const Tensor other =
+      build.activations_in(build.forward, build.kept_outputs(layer.spec.from), build.inner(from), kKept);
+  const Tensor src = build.activations_in(build.forward, in, build.inner(to), kKept);
+  const Tensor out = build.may_overwrite(index - 1, src) ? src : build.take(kKept, build.inner(to));
+  if (equal) {
+    add_equal(build, build.forward, src, other, out, relu);
+  } else {
+    const std::size_t numbers = to.size() * std::size_t(build.batch);
+    build.add_kernel(build.forward, std::array{src, other, out}, [=](std::span<float* const> data) {
+      float* sum = data[2];
+      if (sum != data[0]) std::copy_n(data[0], numbers, sum);
+      shortcut.for_each(there, here, [&](std::size_t a, std::size_t b) { sum[b] += data[1][a]; });
+      for (std::size_t k = 0; relu && k < numbers; ++k) sum[k] = std::max(sum[k], 0.0f);
+    });
+  }
+  build.leave_behind(index, [=, &build](const Tensor& diff) {
+    Steps& steps = build.backward_layer(index).data;
+    const Tensor dout = build.diff_in(steps, diff, build.inner(to));
+    build.reorder(steps, dout, out);  // what all that comes later read in forward is free by now
+    build.hold(build.layer(index).spec.from, [=, &build](Steps& later, const Tensor& sum) {
+      if (equal) return add_equal(build, later, sum, out, sum, false);
+      build.add_kernel(later, std::array{sum, out}, [=](std::span<float* const> data) {
+        shortcut.for_each(there, here, [&](std::size_t a, std::size_t b) { data[0][a] += data[1][b]; });
+      });
+    });
+    return dout;
+  });
+  if (relu) leave_relu_behind(build, index + 1, out);
+  return out;
+}
+
+}  // namespace hopbench::onednn

@@ -1,0 +1,81 @@
+// Convolutions: oneDNN's direct ones, in channels-last activations and weights as it likes them best.
+#include "backends/compute/onednn_builder.h"
+
+namespace hopbench::onednn {
+namespace {
+
+constexpr dnnl::algorithm kAlgorithm = dnnl::algorithm::convolution_direct;
+
+/// What all three directions of a convolution are described by.
+struct Geometry {
+  Geometry(const Builder& build, const Layer& layer)
+      : window{layer.spec.outputs, layer.input.channels, layer.spec.kernel, layer.spec.kernel},
+        strides{layer.spec.stride, layer.spec.stride},
+        padding{layer.spec.padding, layer.spec.padding},
+        src(build.inner(layer.input)),
+        dst(build.inner(layer.output)),
+        any_weights(with_format(window, Format::any)) {}
+  memory::dims window, strides, padding;
+  memory::desc src, dst, any_weights;
+};
+
+void backward_weights(Builder& build, Steps& steps, const Layer& layer, const Geometry& g, const Tensor& src,
+                      const Tensor& dout, const dnnl::convolution_forward::primitive_desc& forward) {
+  const dnnl::convolution_backward_weights::primitive_desc description(
+      {kAlgorithm, g.src, g.any_weights, build.bias(layer).desc, g.dst, g.strides, g.padding, g.padding}, attributes(),
+      build.engine, forward);
+  const Tensor weights = build.params(layer, with_format(g.window, Format::oihw));
+  const Tensor dweights{weights.desc, kDparams, weights.at};
+  const bool direct = description.diff_weights_desc() == weights.desc;
+  const Tensor dblocked = direct ? dweights : build.take(kLayer, description.diff_weights_desc());
+  build.add<dnnl::convolution_backward_weights>(steps, description,
+                                                {{DNNL_ARG_SRC, src},
+                                                 {DNNL_ARG_DIFF_DST, dout},
+                                                 {DNNL_ARG_DIFF_WEIGHTS, dblocked},
+                                                 {DNNL_ARG_DIFF_BIAS, build.bias(layer, kDparams)}});
+  if (!direct) build.reorder(steps, dblocked, dweights);
+}
+
+void backward_data(Builder& build, Steps& steps, const Layer& layer, const Geometry& g, const Tensor& dout,
+                   const Tensor& ddata, const dnnl::convolution_forward::primitive_desc& forward) {
+  const dnnl::convolution_backward_data::primitive_desc description(
+      {kAlgorithm, g.src, g.any_weights, g.dst, g.strides, g.padding, g.padding}, attributes(), build.engine, forward);
+  const Tensor weights = build.params(layer, with_format(g.window, Format::oihw));
+  build.add<dnnl::convolution_backward_data>(
+      steps, description,
+      {{DNNL_ARG_DIFF_DST, dout},
+       {DNNL_ARG_WEIGHTS, build.in_layout(steps, weights, description.weights_desc())},
+       {DNNL_ARG_DIFF_SRC, ddata}});
+}
+
+}  // namespace
+
+Tensor add_conv(Builder& build, int index, const Tensor& in) {
+  const Layer& layer = build.layer(index);
+  const Geometry g(build, layer);
+  const dnnl::convolution_forward::primitive_desc description(
+      {dnnl::prop_kind::forward_training, kAlgorithm, g.src, g.any_weights, build.bias(layer).desc, g.dst, g.strides,
+       g.padding, g.padding},
+      attributes(build.relu_fused(index)), build.engine);
+  const Tensor weights = build.params(layer, with_format(g.window, Format::oihw));
+  const Tensor src = build.activations_in(build.forward, in, g.src, kKept);
+  const Tensor out = build.take(kKept, g.dst);
+  build.add<dnnl::convolution_forward>(
+      build.forward, description,
+      {{DNNL_ARG_SRC, src},
+       {DNNL_ARG_WEIGHTS, build.in_layout(build.forward, weights, description.weights_desc())},
+       {DNNL_ARG_BIAS, build.bias(layer)},
+       {DNNL_ARG_DST, out}});
+  build.leave_behind(index, [=, &build, &layer](const Tensor& diff) {
+    Builder::BackwardLayer& steps = build.backward_layer(index);
+    const Tensor dout = build.activations_in(steps.weights, diff, g.dst);
+    backward_weights(build, steps.weights, layer, g, src, dout, description);
+    const Tensor ddata = build.take_diff(diff, g.src);
+    backward_data(build, steps.data, layer, g, dout, ddata, description);
+    return ddata;
+  });
+  if (build.relu_fused(index)) leave_relu_behind(build, index + 1, out);
+  return out;
+}
+
+}  // namespace hopbench::onednn
