@@ -61,8 +61,9 @@ TEST(List, ShowsEveryRegistryAsTextAndAsJson) {
 
 TEST(List, ShowsKnobsWithDefaultRangeMeaningAndSource) {
   EXPECT_THAT(list("protocols").out, AllOf(HasSubstr("hop "), Not(HasSubstr("max_ig"))));
-  EXPECT_THAT(list("protocols", true).out,
-              AllOf(HasSubstr("max_ig = "), HasSubstr("paper: "), HasSubstr("rests on: ")));
+  EXPECT_THAT(
+      list("protocols", true).out,
+      AllOf(HasSubstr("max_ig = "), HasSubstr("the same parameters on every transport"), HasSubstr("rests on: ")));
   const auto protocols = nlohmann::json::parse(list("protocols", false, true).out).at("protocols");
   for (const auto& protocol : protocols) {
     if (protocol.at("name") != "hop") continue;
