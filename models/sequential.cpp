@@ -29,6 +29,7 @@ class Sequential final : public Learner {
   float gradient(const float* x, const Batch& batch, float* g, const std::function<void(int)>& done) override;
   Score score(const float* x, const Batch& batch) override;
   double flops_per_sample() const override { return flops_; }
+  Anatomy anatomy() override;
 
  private:
   double place(const std::vector<LayerSpec>& layers, const Shape& input);
@@ -142,6 +143,15 @@ float Sequential::gradient(const float* x, const Batch& batch, float* g, const s
     if (bucket >= 0 && done) done(bucket);
   });
   return loss;
+}
+
+Learner::Anatomy Sequential::anatomy() {
+  Anatomy all{.network = network_.get(), .layers = {}, .forward_flops = {}};
+  for (const Placed& placed : layers_) {
+    all.layers.push_back(to_string(placed.layer) + " on " + to_string(placed.input));
+    all.forward_flops.push_back(placed.flops);
+  }
+  return all;
 }
 
 Learner::Score Sequential::score(const float* x, const Batch& batch) {
