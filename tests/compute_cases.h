@@ -35,6 +35,23 @@ inline const std::vector<LayerSpec> kSmallVgg = {
     conv(12, 3, 1, 1), relu(),   max_pool(2, 2), conv(20, 3, 2, 1), relu(), relu(),
     avg_pool(2, 1),    dense(9), relu(),         dense(5)};
 
+/// In blocks of channels, with maps of 4x4 and 2x2, and of 1x1 whose windows meet in one cell.
+inline const std::vector<LayerSpec> kWide = {conv(32, 3, 1, 1),
+                                             relu(),
+                                             max_pool(2, 2),
+                                             conv(128, 3, 1, 1),
+                                             relu(),
+                                             max_pool(2, 2),
+                                             conv(144, 3, 1, 1),
+                                             relu(),
+                                             max_pool(2, 2),
+                                             conv(128, 3, 1, 1),
+                                             conv(128, 5, 1, 2),
+                                             relu(),
+                                             max_pool(2, 2),
+                                             conv(128, 5, 1, 2),
+                                             dense(7)};
+
 inline Floats normals(std::size_t n, std::int64_t draw) {
   Random random({.seed = 7, .purpose = Purpose::kTest, .iteration = draw});
   Floats values(n);
@@ -147,6 +164,7 @@ inline std::vector<Case> cases() {
 
 inline std::vector<Case> networks() {
   return {{kLenet, {1, 28, 28}},
+          {kWide, {3, 16, 16}},
           {kSmallVgg, {3, 16, 16}},
           {{max_pool(2, 2), relu(), conv(6, 3), avg_pool(2, 2), relu(), conv(5, 2)}, {7, 14, 12}},
           {{relu(), dense(6), conv(7, 1), relu(), max_pool(1, 1), dense(3), relu()}, {4, 1, 1}}};

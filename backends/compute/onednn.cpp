@@ -63,6 +63,12 @@ class OneDnnNetwork final : public CompiledNetwork {
     guarded([&] { prepare(batch).backward(params, x, dy, dparams, dx, layer_done); });
   }
 
+  bool watch(std::function<void(int, Direction)> done) override {
+    watch_ = std::move(done);
+    for (auto& [batch, program] : programs_) program->watch(watch_);
+    return true;
+  }
+
   float softmax_cross_entropy(const float* logits, const std::int32_t* labels, float* dlogits, int batch,
                               int* correct) override {
     return softmax_cross_entropy_on_host(logits, labels, dlogits, batch, plan_.output.size(), correct);
@@ -85,7 +91,10 @@ class OneDnnNetwork final : public CompiledNetwork {
     HB_ASSERT(batch >= 1 && batch <= plan_.largest_batch);
     if (omp_get_max_threads() != threads_) omp_set_num_threads(threads_);
     std::unique_ptr<OneDnnProgram>& program = programs_[batch];
-    if (program == nullptr) program = make_onednn_program(plan_, batch);
+    if (program == nullptr) {
+      program = make_onednn_program(plan_, batch);
+      program->watch(watch_);
+    }
     if (program.get() != bound_) {
       if (program->working_floats() > memory_.size()) memory_.grow(program->working_floats());
       program->bind(memory_.data());
@@ -99,6 +108,7 @@ class OneDnnNetwork final : public CompiledNetwork {
   WorkingMemory memory_;
   std::map<int, std::unique_ptr<OneDnnProgram> > programs_;  // by batch
   OneDnnProgram* bound_ = nullptr;
+  OneDnnProgram::Watch watch_;
 };
 
 const char* isa_name(dnnl::cpu_isa isa) {

@@ -35,7 +35,10 @@ memory::desc Builder::flat(std::size_t features) const {
 }
 
 memory::desc Builder::inner(const Shape& shape) const {
-  return with_format({batch, shape.channels, shape.height, shape.width}, Format::nhwc);
+  const int block = channel_block(plan);
+  Format format = Format::nhwc;
+  if (block != 0) format = shape.channels % block != 0 ? Format::nchw : block == 16 ? Format::nChw16c : Format::nChw8c;
+  return with_format({batch, shape.channels, shape.height, shape.width}, format);
 }
 
 Tensor Builder::params(const Layer& layer, const memory::desc& desc) const {
@@ -125,7 +128,7 @@ Tensor Builder::activations_in(Steps& steps, const Tensor& tensor, const memory:
   return in_layout(steps, tensor, wanted, region);
 }
 
-void Builder::run(Steps& steps) {
+void Builder::run(std::span<Step> steps) {
   std::vector<float*> data;
   for (Step& step : steps) {
     if (step.kernel) {
@@ -176,8 +179,10 @@ void Builder::build() {
     used_[kLayer] = 0;
     current = add_layer(i, current);
     if (relu_fused(i)) ++i;
+    forward_ends.emplace_back(i, forward.size());
   }
   reorder(forward, current, {plain(plan.output), kY});
+  forward_ends.emplace_back(-1, forward.size());
   Tensor diff{plain(plan.output), kDy};
   for (; !behind_.empty(); behind_.pop_back()) diff = behind_.back()(diff);
   backward.push_back({});

@@ -78,7 +78,8 @@ class Builder {
   const memory::dim batch;
   const dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   Steps forward;
-  std::vector<BackwardLayer> backward;  // last layer first, then dx
+  std::vector<std::pair<int, std::size_t>> forward_ends;  // layer, how many of `forward` there are up to its end
+  std::vector<BackwardLayer> backward;                    // last layer first, then dx
 
   const Layer& layer(int index) const { return plan.layers[std::size_t(index)]; }
   /// Whether the layer computes the ReLU behind it too; then it calls leave_relu_behind.
@@ -87,8 +88,8 @@ class Builder {
   // ---- layouts
   memory::desc plain(const Shape& shape) const;  // nchw
   memory::desc flat(std::size_t features) const;
-  /// Between layers, channels last: layouts in blocks of channels round 20 up to 24 or 32 and 50 up to 56 or 64, which
-  /// costs LeNet a third of its step, and win nothing where the channels fill their blocks.
+  /// Between layers: in blocks of channels where all maps of the network fill them, else channels last (see
+  /// channel_block); the network's input as the caller has it where a convolution in blocks reads it.
   memory::desc inner(const Shape& shape) const;
   Tensor params(const Layer& layer, const memory::desc& desc) const;
   Tensor bias(const Layer& layer, Region region = kParams) const;
@@ -122,7 +123,7 @@ class Builder {
   std::size_t working_bytes() const;
   void bind(std::byte* memory);  // the working regions
   void place(Region region, const void* base);
-  void run(Steps& steps);
+  void run(std::span<Step> steps);
 
  private:
   void add(Steps& steps, dnnl::primitive primitive, const memory::desc& scratch, const Arguments& arguments);
@@ -134,6 +135,15 @@ class Builder {
   std::array<std::vector<std::pair<memory, std::size_t>>, kRegions> placed_;
   std::vector<Behind> behind_;
 };
+
+/// Channels of a block of the layout between layers, or 0: channels last. A function of the network and of the
+/// instruction set alone, like all that decides how a layer is computed: the bits of a gradient follow from it.
+int channel_block(const NetworkPlan& plan);
+
+/// The gradient of the weights by multiplying matrices, one a cell of the window, where oneDNN's convolution is slow.
+/// `src` and `dout`: activations in any layout.
+bool weights_by_matrices(const Builder& build, const Layer& layer);
+void add_weights_by_matrices(Builder& build, Steps& steps, const Layer& layer, const Tensor& src, const Tensor& dout);
 
 // ---- layers: each takes its inputs and returns its outputs
 
