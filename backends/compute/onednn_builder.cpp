@@ -178,8 +178,8 @@ void Builder::build() {
   for (int i = 0; i < int(plan.layers.size()); ++i) {
     used_[kLayer] = 0;
     current = add_layer(i, current);
-    if (relu_fused(i)) ++i;
     forward_ends.emplace_back(i, forward.size());
+    if (relu_fused(i)) ++i;
   }
   reorder(forward, current, {plain(plan.output), kY});
   forward_ends.emplace_back(-1, forward.size());
