@@ -84,8 +84,8 @@ struct Inputs {
 
 /// What is trained on, by the data set's name: known without reading it where that costs time or may not be there.
 Inputs inputs_of(const std::string& dataset) {
-  if (dataset == "fashion_mnist" || dataset == "mnist") return {{1, 28, 28}, 10};
-  if (dataset == "cifar10") return {{3, 32, 32}, 10};
+  if (dataset == "fashion_mnist" || dataset == "mnist" || dataset == "synthetic") return {{1, 28, 28}, 10};
+  if (dataset == "cifar10" || dataset == "synthetic_cifar") return {{3, 32, 32}, 10};
   const DatasetPair data = find_dataset(dataset).load({});
   return {data.train->shape(), data.train->classes()};
 }

@@ -38,11 +38,25 @@ struct Evaluation {
   double accuracy = 0;  // share of right answers; 0 where the model has none
 };
 
+/// Where the statistics of batch norms come from when a model is scored.
+enum class Statistics {
+  /// Running means and variances stand behind all other parameters, so that protocols exchange and average them as they
+  /// do parameters. Their "gradient" is the batch's statistics: see Learner::trainable.
+  kRunning,
+  /// They are no part of the parameters, but estimated at the parameters that are scored, from kPreciseSamples samples:
+  /// Wu, Johnson, "Rethinking 'Batch' in BatchNorm" (2021). See Learner::estimate.
+  kPrecise,
+};
+constexpr int kPreciseSamples = 1024;
+
 /// One instance is used by one thread at a time; every instance of a model gives the same bits for the same input.
 class Learner {
  public:
   virtual ~Learner() = default;
   virtual std::size_t size() const = 0;  // parameters
+  /// The first so many are trained. What follows is running statistics, of batch norms: the "gradient" there is what
+  /// the batch showed, and who takes a step moves them towards it.
+  virtual std::size_t trainable() const { return size(); }
   virtual Space& space() const = 0;
   /// The initial parameters, from draws keyed (seed, 0 rank, kInitialParameters): the same bits on every rank.
   virtual Vec initial(std::uint64_t seed, std::uint32_t repeat) const = 0;
@@ -57,6 +71,10 @@ class Learner {
     std::int64_t correct = 0;
   };
   virtual Score score(const float* x, const Batch& batch) = 0;
+  /// Of so many samples of the training set `score` wants an estimate first, at the same x; 0: of none. The estimate is
+  /// that of training with `piece` samples at a time.
+  virtual int estimated_from() const { return 0; }
+  virtual void estimate(const float* /*x*/, const Batch&, int /*piece*/) {}
   virtual double flops_per_sample() const = 0;  // of one gradient; multiply-adds count 2
 
   /// For benchmarks: the network that computes the gradient, with its layers; none where a model is no network.

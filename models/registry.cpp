@@ -7,12 +7,24 @@ namespace hopbench {
 
 ModelEntry lenet();
 ModelEntry mlp();
+ModelEntry softmax();
+ModelEntry alexnet_small();
+ModelEntry vgg11();
+ModelEntry resnet20();
+ModelEntry resnet32();
+ModelEntry resnet56();
 ModelEntry quadratic();
 
 const std::vector<ModelEntry>& models() {
   static const std::vector<ModelEntry> entries = {
       lenet(),
       mlp(),
+      softmax(),
+      alexnet_small(),
+      vgg11(),
+      resnet20(),
+      resnet32(),
+      resnet56(),
       quadratic(),
       {"timing_only", "no numbers: model.size parameters that cost time and bytes only; reads no data", "", nullptr},
   };

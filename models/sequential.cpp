@@ -20,14 +20,18 @@ struct Placed {
 
 class Sequential final : public Learner {
  public:
-  Sequential(Backend& backend, std::vector<LayerSpec> layers, const Shape& input, int largest_batch);
+  Sequential(Backend& backend, std::vector<LayerSpec> layers, const Shape& input, int largest_batch, Initial initial,
+             Statistics statistics);
 
-  std::size_t size() const override { return size_; }
+  std::size_t size() const override { return running_ ? parameters_ + statistics_.size() : parameters_; }
+  std::size_t trainable() const override { return parameters_; }
   Space& space() const override { return space_; }
   Vec initial(std::uint64_t seed, std::uint32_t repeat) const override;
   const std::vector<Bucket>& buckets() const override { return buckets_; }
   float gradient(const float* x, const Batch& batch, float* g, const std::function<void(int)>& done) override;
   Score score(const float* x, const Batch& batch) override;
+  int estimated_from() const override { return running_ || statistics_.size() == 0 ? 0 : kPreciseSamples; }
+  void estimate(const float* x, const Batch& batch, int piece) override;
   double flops_per_sample() const override { return flops_; }
   Anatomy anatomy() override;
 
@@ -36,15 +40,19 @@ class Sequential final : public Learner {
   void make_buckets(double forward);
   double initial_bound(std::size_t index) const;
   Batch in_space(const Batch& batch);
+  Batch piece_of(const Batch& batch, int first, int largest);
 
   Space& space_;
+  const Initial initial_;
+  const bool running_;  // statistics are part of the parameters
   std::vector<Placed> layers_;
   std::vector<Bucket> buckets_;
-  std::size_t size_ = 0, features_ = 0, classes_ = 0;
+  std::size_t parameters_ = 0, statistics_count_ = 0, features_ = 0, classes_ = 0;
   double flops_ = 0;
   int largest_batch_;
   std::unique_ptr<CompiledNetwork> network_;
   Vec logits_, dlogits_;
+  Vec statistics_;       // that the model is scored with
   Vec inputs_, labels_;  // the batch, where the space is not host memory; labels keep their bits
 };
 
@@ -52,10 +60,17 @@ double backward_flops(const std::vector<Placed>& layers, std::size_t index) {
   return layers[index].flops * (index == 0 ? 1.0 : 2.0);
 }
 
-Sequential::Sequential(Backend& backend, std::vector<LayerSpec> layers, const Shape& input, int largest_batch)
-    : space_(backend.space()), features_(input.size()), largest_batch_(largest_batch) {
+Sequential::Sequential(Backend& backend, std::vector<LayerSpec> layers, const Shape& input, int largest_batch,
+                       Initial initial, Statistics statistics)
+    : space_(backend.space()),
+      initial_(initial),
+      running_(statistics == Statistics::kRunning),
+      features_(input.size()),
+      largest_batch_(largest_batch) {
   HB_ASSERT(largest_batch > 0 && !layers.empty());
-  make_buckets(place(layers, input));
+  const double forward = place(layers, input);
+  statistics_ = Vec(statistics_count_, space_);
+  make_buckets(forward);
   network_ = backend.compile(layers, input, largest_batch);
   const auto batch = static_cast<std::size_t>(largest_batch);
   logits_ = Vec(batch * classes_, space_);
@@ -71,28 +86,35 @@ double Sequential::place(const std::vector<LayerSpec>& layers, const Shape& inpu
   Shape shape = input;
   double forward = 0;
   for (const LayerSpec& layer : layers) {
-    Placed placed{.layer = layer, .input = shape, .offset = size_, .size = 0, .flops = 0, .bucket = -1};
+    Placed placed{.layer = layer, .input = shape, .offset = parameters_, .size = 0, .flops = 0, .bucket = -1};
     shape = output_shape(layer, shape);  // throws if it does not fit, so comes before the counts
     placed.size = parameter_count(layer, placed.input);
     placed.flops = forward_flops(layer, placed.input);
-    size_ += placed.size;
+    parameters_ += placed.size;
+    statistics_count_ += statistic_count(layer, placed.input);
     forward += placed.flops;
     layers_.push_back(placed);
   }
   classes_ = shape.size();
-  HB_ASSERT_MSG(size_ > 0, "a network without parameters");
+  HB_ASSERT_MSG(parameters_ > 0, "a network without parameters");
   return forward;
 }
 
+/// A bucket for each layer with weights. What a batch norm has goes with the layer before it, which costs all the time.
 void Sequential::make_buckets(double forward) {
   flops_ = forward;
   for (std::size_t i = 0; i < layers_.size(); ++i) flops_ += backward_flops(layers_, i);
+  if (size() > parameters_)  // complete after the forward pass
+    buckets_.push_back({.offset = parameters_, .size = size() - parameters_, .done_at = forward / flops_});
   double spent = forward;
+  std::size_t end = parameters_;
   for (std::size_t i = layers_.size(); i-- > 0;) {
     spent += backward_flops(layers_, i);
-    if (layers_[i].size == 0) continue;
+    const Placed& layer = layers_[i];
+    if (layer.size == 0 || (layer.flops == 0 && layer.offset > 0)) continue;
     layers_[i].bucket = static_cast<int>(buckets_.size());
-    buckets_.push_back({.offset = layers_[i].offset, .size = layers_[i].size, .done_at = spent / flops_});
+    buckets_.push_back({.offset = layer.offset, .size = end - layer.offset, .done_at = spent / flops_});
+    end = layer.offset;
   }
   buckets_.back().done_at = 1.0;
 }
@@ -100,24 +122,36 @@ void Sequential::make_buckets(double forward) {
 double Sequential::initial_bound(std::size_t index) const {
   const Placed& placed = layers_[index];
   const bool conv = placed.layer.type == LayerSpec::Type::kConv;
+  const bool last = std::all_of(layers_.begin() + std::ptrdiff_t(index) + 1, layers_.end(),
+                                [](const Placed& later) { return later.size == 0; });
   const double window = conv ? double(placed.layer.kernel) * placed.layer.kernel : 1.0;
   const double inputs = conv ? placed.input.channels : static_cast<double>(placed.input.size());
-  return std::sqrt(6.0 / (window * (inputs + placed.layer.outputs)));
+  const double outputs = initial_ == Initial::kHe && !last ? 0.0 : placed.layer.outputs;
+  return std::sqrt(6.0 / (window * (inputs + outputs)));
 }
 
 Vec Sequential::initial(std::uint64_t seed, std::uint32_t repeat) const {
-  std::vector<float> values(size_, 0.0f);
+  std::vector<float> values(size(), 0.0f);
+  std::size_t statistics = parameters_;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    if (layers_[i].size == 0) continue;
+    const Placed& placed = layers_[i];
+    if (placed.size == 0) continue;
+    const auto own = values.begin() + std::ptrdiff_t(placed.offset);
+    if (placed.layer.type == LayerSpec::Type::kBatchNorm) {
+      const auto channels = std::ptrdiff_t(placed.input.channels);
+      std::fill_n(own, channels, 1.0f);
+      if (running_) std::fill_n(values.begin() + std::ptrdiff_t(statistics) + channels, channels, 1.0f);
+      statistics += 2 * std::size_t(channels);
+      continue;
+    }
     Random random({.seed = seed,
                    .repeat = repeat,
                    .purpose = Purpose::kInitialParameters,
                    .rank = 0,
                    .iteration = static_cast<std::int64_t>(i)});
     const double bound = initial_bound(i);
-    const std::size_t weights = layers_[i].size - static_cast<std::size_t>(layers_[i].layer.outputs);
-    for (std::size_t p = 0; p < weights; ++p)
-      values[layers_[i].offset + p] = static_cast<float>(bound * (2.0 * random.uniform() - 1.0));
+    const std::size_t weights = placed.size - (placed.layer.bias ? static_cast<std::size_t>(placed.layer.outputs) : 0);
+    std::generate_n(own, weights, [&] { return static_cast<float>(bound * (2.0 * random.uniform() - 1.0)); });
   }
   return Vec::from_host(values, space_);
 }
@@ -137,6 +171,10 @@ float Sequential::gradient(const float* x, const Batch& batch, float* g, const s
   float* logits = logits_.mutable_data();
   float* dlogits = dlogits_.mutable_data();
   network_->forward(x, here.inputs, logits, here.size);
+  if (size() > parameters_) {
+    network_->statistics(g + parameters_);
+    if (done) done(0);
+  }
   const float loss = network_->softmax_cross_entropy(logits, here.labels, dlogits, here.size, nullptr);
   network_->backward(x, here.inputs, dlogits, g, nullptr, here.size, [&](int layer) {
     const int bucket = layers_[static_cast<std::size_t>(layer)].bucket;
@@ -154,26 +192,78 @@ Learner::Anatomy Sequential::anatomy() {
   return all;
 }
 
+Batch Sequential::piece_of(const Batch& batch, int first, int largest) {
+  const int count = std::min(largest, batch.size - first);
+  return in_space({count, batch.inputs + static_cast<std::size_t>(first) * features_, batch.labels + first});
+}
+
+/// Protocols that compress what they exchange may leave a variance below 0.
+std::vector<float> plausible(std::vector<float> statistics, const std::vector<Placed>& layers) {
+  std::size_t at = 0;
+  for (const Placed& placed : layers) {
+    const std::size_t count = statistic_count(placed.layer, placed.input);
+    for (std::size_t v = at + count / 2; v < at + count; ++v) statistics[v] = statistics[v] < 0 ? 0 : statistics[v];
+    at += count;
+  }
+  return statistics;
+}
+
 Learner::Score Sequential::score(const float* x, const Batch& batch) {
   Score score;
   float* logits = logits_.mutable_data();
+  if (size() > parameters_) {
+    std::vector<float> running(statistics_.size());
+    space_.read(x + parameters_, running.data(), running.size());
+    statistics_ = Vec::from_host(plausible(std::move(running), layers_), space_);
+  }
   for (int first = 0; first < batch.size; first += largest_batch_) {
-    const int count = std::min(largest_batch_, batch.size - first);
-    const Batch here =
-        in_space({count, batch.inputs + static_cast<std::size_t>(first) * features_, batch.labels + first});
-    network_->forward(x, here.inputs, logits, count);
+    const Batch here = piece_of(batch, first, largest_batch_);
+    network_->infer(x, statistics_.data(), here.inputs, logits, here.size);
     int correct = 0;
-    score.loss_sum += double(network_->softmax_cross_entropy(logits, here.labels, nullptr, count, &correct)) * count;
+    score.loss_sum +=
+        double(network_->softmax_cross_entropy(logits, here.labels, nullptr, here.size, &correct)) * here.size;
     score.correct += correct;
   }
   return score;
 }
 
+/// Of all samples together: the mean of the pieces' means, and of their variances and squared means less its square.
+void Sequential::estimate(const float* x, const Batch& batch, int piece) {
+  std::vector<double> means(statistics_.size()), squares(statistics_.size());
+  for (int first = 0; first < batch.size; first += piece) {
+    const Batch here = piece_of(batch, first, piece);
+    const double weight = double(here.size) / batch.size;
+    network_->forward(x, here.inputs, logits_.mutable_data(), here.size);
+    network_->statistics(statistics_.mutable_data());
+    const std::vector<float> seen = statistics_.to_host();
+    std::size_t at = 0;
+    for (const Placed& placed : layers_) {
+      const std::size_t channels = statistic_count(placed.layer, placed.input) / 2;
+      const double count = here.size * double(placed.input.height) * placed.input.width;
+      for (std::size_t m = at; m < at + channels; ++m) {
+        const double mean = seen[m], variance = double(seen[m + channels]) * (count > 1 ? (count - 1) / count : 1);
+        means[m] += weight * mean;
+        squares[m + channels] += weight * (variance + mean * mean);
+      }
+      at += 2 * channels;
+    }
+  }
+  std::vector<float> estimated(means.begin(), means.end());
+  std::size_t at = 0;
+  for (const Placed& placed : layers_) {
+    const std::size_t channels = statistic_count(placed.layer, placed.input) / 2;
+    for (std::size_t m = at; m < at + channels; ++m)
+      estimated[m + channels] = float(squares[m + channels] - means[m] * means[m]);
+    at += 2 * channels;
+  }
+  statistics_ = Vec::from_host(plausible(std::move(estimated), layers_), space_);
+}
+
 }  // namespace
 
 std::unique_ptr<Learner> make_sequential(Backend& backend, std::vector<LayerSpec> layers, const Shape& input,
-                                         int largest_batch) {
-  return std::make_unique<Sequential>(backend, std::move(layers), input, largest_batch);
+                                         int largest_batch, Initial initial, Statistics statistics) {
+  return std::make_unique<Sequential>(backend, std::move(layers), input, largest_batch, initial, statistics);
 }
 
 }  // namespace hopbench

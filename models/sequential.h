@@ -9,13 +9,20 @@
 
 namespace hopbench {
 
+/// How weights are drawn; biases and shifts begin at 0, scales at 1. Layer i draws under a key of its own (iteration =
+/// i). All draws are uniform: unlike normal ones these take no logarithm, whose last bit varies by machine.
+enum class Initial {
+  kGlorot,  // U(-b, b) with b = sqrt(6 / (fan_in + fan_out)): Glorot, Bengio (2010); LeNet starts at the loss of
+            // guessing
+  kHe,      // b = sqrt(6 / fan_in): He, Zhang, Ren, Sun (2015), for deep networks of ReLUs; the last layer as kGlorot
+};
+
 /// The last layer's outputs are the logits, one a class. Gradients of up to `largest_batch` samples. The backend must
 /// outlive the learner. Error(kUsage) if a layer does not fit its input or the backend lacks it.
 ///
-/// Initial weights: Glorot-uniform, U(-b, b) with b = sqrt(6 / (fan_in + fan_out)), so that LeNet starts at the loss of
-/// guessing; biases 0. Layer i draws under a key of its own (iteration = i).
 /// Costs: a layer's backward pass counts twice its forward pass, the first layer's once (no gradient of the data).
 std::unique_ptr<Learner> make_sequential(Backend& backend, std::vector<LayerSpec> layers, const Shape& input,
-                                         int largest_batch);
+                                         int largest_batch, Initial initial = Initial::kGlorot,
+                                         Statistics statistics = Statistics::kRunning);
 
 }  // namespace hopbench

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -77,6 +78,7 @@ class Training final : public Workload {
 
   const WorkloadSpec& spec() const override { return spec_; }
   std::size_t size() const override { return size_; }
+  std::size_t trainable() const override { return trainable_; }
   Space& space() const override { return backend_->space(); }
   Vec initial() const override;
   const std::vector<Bucket>& buckets() const override { return buckets_; }
@@ -94,13 +96,14 @@ class Training final : public Workload {
   void name_samples(int worker, std::uint64_t first, std::span<std::uint32_t> to) const;
   Learner& learner(Lane& lane, int batch) const;
   static Batch gather(Lane& lane, const Dataset& from);
+  static Batch gather(Lane& lane, const Dataset& from, std::size_t first, std::size_t count);
 
   WorkloadSpec spec_;
   DatasetPair data_;
   std::unique_ptr<Backend> backend_;
   std::vector<std::unique_ptr<Worker>> workers_;
   mutable std::vector<Lane> lanes_;
-  std::size_t size_ = 0;
+  std::size_t size_ = 0, trainable_ = 0;
   std::vector<Bucket> buckets_;
   double flops_ = 0;
 };
@@ -116,6 +119,7 @@ Training::Training(WorkloadSpec spec, DatasetPair data)
         SampleOrder(std::move(parts[static_cast<std::size_t>(w)]), spec_.seed, spec_.repeat, w)));
   const Learner& first = learner(lanes_.front(), spec_.batch);
   size_ = first.size();
+  trainable_ = first.trainable();
   buckets_ = first.buckets();
   flops_ = first.flops_per_sample();
 }
@@ -153,6 +157,12 @@ Batch Training::gather(Lane& lane, const Dataset& from) {
   return {static_cast<int>(count), lane.inputs.data(), lane.labels.data()};
 }
 
+Batch Training::gather(Lane& lane, const Dataset& from, std::size_t first, std::size_t count) {
+  lane.samples.resize(count);
+  std::iota(lane.samples.begin(), lane.samples.end(), static_cast<std::uint32_t>(first));
+  return gather(lane, from);
+}
+
 Vec Training::initial() const {
   const Loan lane(lanes_);
   return learner(*lane, spec_.batch).initial(spec_.seed, spec_.repeat);
@@ -172,12 +182,15 @@ Evaluation Training::evaluate(const Payload& x) {
   HB_ASSERT(x.size() == size_ && spec_.evaluation_samples > 0);
   const Loan lane(lanes_);
   const std::size_t total = std::min(data_.test->size(), static_cast<std::size_t>(spec_.evaluation_samples));
+  Learner& scored = learner(*lane, spec_.batch);
+  if (const auto wanted = static_cast<std::size_t>(scored.estimated_from()); wanted > 0) {
+    const std::size_t there = std::min(wanted, data_.train->size());
+    scored.estimate(x.data(), gather(*lane, *data_.train, 0, there), spec_.batch);
+  }
   Learner::Score sum;
   for (std::size_t first = 0; first < total;) {
     const std::size_t count = std::min(total - first, static_cast<std::size_t>(spec_.batch));
-    lane->samples.resize(count);
-    for (std::size_t i = 0; i < count; ++i) lane->samples[i] = static_cast<std::uint32_t>(first + i);
-    const Learner::Score part = learner(*lane, spec_.batch).score(x.data(), gather(*lane, *data_.test));
+    const Learner::Score part = scored.score(x.data(), gather(*lane, *data_.test, first, count));
     sum.loss_sum += part.loss_sum;
     sum.correct += part.correct;
     first += count;

@@ -28,7 +28,8 @@ struct WorkloadSpec {
   int workers = 1;
   std::uint64_t seed = 1;
   std::uint32_t repeat = 0;
-  std::size_t size = 0;          // timing_only and quadratic: parameters (quadratic: 64 if 0)
+  std::size_t size = 0;                          // timing_only and quadratic: parameters (quadratic: 64 if 0)
+  Statistics statistics = Statistics::kRunning;  // of batch norms
   int evaluation_samples = 512;  // the first so many of the test set: the named subset of every curve; 0: no evaluation
 };
 
@@ -47,6 +48,7 @@ class Workload {
   virtual ~Workload() = default;
   virtual const WorkloadSpec& spec() const = 0;  // as given, with the data set's name filled in
   virtual std::size_t size() const = 0;
+  virtual std::size_t trainable() const { return size(); }  // see Learner::trainable
   virtual Space& space() const = 0;
   virtual Vec initial() const = 0;
   virtual const std::vector<Bucket>& buckets() const = 0;

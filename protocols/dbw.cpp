@@ -67,8 +67,8 @@ class Server {
   UpdateSeen seen_in(const std::vector<Message>& fresh, const Vec& mean, Iter t) {
     UpdateSeen seen{.gradients = static_cast<int>(fresh.size()), .lr = shard_.learning_rate(t)};
     self_.operate(bytes_of((fresh.size() + 1) * mean.size()), [&] {
-      seen.mean_norm2 = squared_norm(share(mean));
-      for (const Message& push : fresh) seen.sum_of_norms2 += squared_norm(push.body);
+      seen.mean_norm2 = squared_norm(self_.trained(mean));
+      for (const Message& push : fresh) seen.sum_of_norms2 += squared_norm(self_.trained(push.body));
     });
     for (const Message& push : fresh) seen.loss += std::bit_cast<double>(push.words[1]) / seen.gradients;
     return seen;

@@ -33,6 +33,16 @@ struct OptimizerSpec {
   bool nesterov = false;
   /// From this iteration on, lr is multiplied by that factor; every step that is reached counts.
   std::vector<std::pair<double, float>> steps = {};
+  /// From `warmup` on, lr falls along half a cosine to 0, which it reaches at iteration `cosine` (Loshchilov, Hutter,
+  /// 2017); 0: it does not.
+  Iter cosine = 0;
+  /// In the first so many iterations lr rises in equal steps, the first of which is lr / warmup (Goyal et al., 2017).
+  Iter warmup = 0;
+  /// lr is meant for so many samples a step of all workers together, and is scaled to as many as there are (Goyal et
+  /// al.); 0: it is not.
+  int lr_batch = 0;
+  /// What a step is made of is scaled down to this norm where it is longer; 0: never. See Optimizer::step.
+  float clip = 0;
   bool per_sample = true;  // optimizer.step: "per_sample" (true) or "as_written"
 };
 
@@ -65,18 +75,29 @@ struct NodeOptions {
   std::function<void(Iter k, Time when, std::int64_t samples, const Payload& x)> snapshot;
 };
 
-/// SGD with momentum, weight decay and steps, over a vector that the protocol owns. Its state is local and never
-/// exchanged.
+/// SGD with momentum, weight decay, clipping and a schedule, over a vector that the protocol owns. Its state is local
+/// and never exchanged.
 class Optimizer {
  public:
   /// x -= lr(k) * scale * (momentum form of g + weight_decay * x). Charged to the rank as a vector operation.
+  ///
+  /// g is clipped as it is given here: the mean under all-reduce, the worker's own where it steps alone, a push or a
+  /// mean of pushes at a server. Of several servers none sees the whole norm: each clips its part to clip * sqrt(its
+  /// share of the parameters), so the whole is never longer than clip.
+  ///
+  /// Running statistics, which stand behind the parameters, are no matter of learning: x = 0.9 x + 0.1 g there, with
+  /// no rate, scale, momentum or decay. As g holds what the batch showed, not a difference to some x, means of
+  /// gradients and of models both stay means, and a stale g does no harm: x stays between what batches showed.
   void step(Vec& x, const Payload& g, Iter k, double scale = 1.0);
   float learning_rate(Iter k) const;  // as applied, step factor included
 
  private:
   friend class Node;
-  Optimizer(Node& node, std::size_t size);
+  Optimizer(Node& node, std::size_t size, std::size_t offset);
+  Payload clipped(const Payload& g) const;
+  float schedule(Iter k) const;
   Node* node_;
+  std::size_t trained_;  // numbers of its vector; running statistics follow
   Vec momentum_;
 };
 
@@ -159,7 +180,11 @@ class Node {
   /// As it is now: the scenario's slowdown (a draw of each iteration: the last one's), and with real processes what the
   /// last gradient's thread waited for a core, and the host's memory. In virtual time `memory` is 0.
   Load load() const;
-  Optimizer optimizer(std::size_t n) { return Optimizer(*this, n); }
+  /// For n numbers of a model, from its `offset` on.
+  Optimizer optimizer(std::size_t n, std::size_t offset = 0) { return Optimizer(*this, n, offset); }
+  /// What is trained of a model, or the gradient of that: all but running statistics.
+  Payload trained(const Vec& x) const { return x.slice(0, workload_.trainable()); }
+  Payload trained(const Payload& x) const { return x.slice(0, workload_.trainable()); }
   const std::vector<Bucket>& buckets() const { return workload_.buckets(); }
   /// sum of weight * value in the order given (by convention ascending sender). Charged to the rank; tells the checkers
   /// whose vectors, which tags and weights it used.

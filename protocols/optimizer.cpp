@@ -1,9 +1,32 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
 #include "protocols/node.h"
 
 namespace hopbench {
+namespace {
 
-Optimizer::Optimizer(Node& node, std::size_t size)
-    : node_(&node), momentum_(node.options_.optimizer.momentum != 0 ? Vec(size, node.workload_.space()) : Vec()) {}
+constexpr float kStatisticsRate = 0.1f;  // 1 - the usual momentum of running statistics
+
+}  // namespace
+
+Optimizer::Optimizer(Node& node, std::size_t size, std::size_t offset)
+    : node_(&node),
+      trained_(std::min(size, std::max(offset, node.workload_.trainable()) - offset)),
+      momentum_(node.options_.optimizer.momentum != 0 ? Vec(trained_, node.workload_.space()) : Vec()) {}
+
+float Optimizer::schedule(Iter k) const {
+  const OptimizerSpec& spec = node_->options_.optimizer;
+  double factor = 1;
+  if (k < spec.warmup) factor = static_cast<double>(k + 1) / static_cast<double>(spec.warmup);
+  if (spec.cosine > spec.warmup && k >= spec.warmup) {
+    const auto length = static_cast<double>(spec.cosine - spec.warmup);
+    const double done = std::min(1.0, static_cast<double>(k - spec.warmup) / length);
+    factor *= 0.5 * (1 + std::cos(std::numbers::pi * done));
+  }
+  return static_cast<float>(factor);
+}
 
 float Optimizer::learning_rate(Iter k) const {
   const OptimizerSpec& spec = node_->options_.optimizer;
@@ -11,23 +34,48 @@ float Optimizer::learning_rate(Iter k) const {
   for (const auto& [from, factor] : spec.steps) {
     if (static_cast<double>(k) >= from) lr *= factor;
   }
+  lr *= schedule(k);
+  const auto workers = static_cast<float>(node_->worker_count());
+  if (spec.lr_batch > 0) lr *= workers * static_cast<float>(node_->batch()) / static_cast<float>(spec.lr_batch);
   const Protocol* protocol = node_->options_.protocol;
-  if (spec.per_sample && protocol != nullptr && protocol->step_factor == StepFactor::kOverN)
-    lr /= static_cast<float>(node_->worker_count());
+  if (spec.per_sample && protocol != nullptr && protocol->step_factor == StepFactor::kOverN) lr /= workers;
   return lr;
 }
 
+Payload Optimizer::clipped(const Payload& g) const {
+  const float clip = node_->options_.optimizer.clip;
+  if (clip <= 0 || trained_ == 0) return g;
+  const double share = static_cast<double>(trained_) / static_cast<double>(node_->workload_.trainable());
+  Payload result = g;
+  node_->operate(bytes_of(trained_), [&] {
+    const Payload trained = g.slice(0, trained_);
+    const double norm = std::sqrt(squared_norm(trained)), longest = clip * std::sqrt(share);
+    if (!(norm > longest)) return;
+    const auto factor = static_cast<float>(longest / norm);
+    result = weighted_sum({&trained, 1}, {&factor, 1}).share();
+  });
+  return result;
+}
+
 void Optimizer::step(Vec& x, const Payload& g, Iter k, double scale) {
-  HB_ASSERT(x.size() == g.size() && (momentum_.size() == 0 || momentum_.size() == x.size()));
+  HB_ASSERT(x.size() == g.size() && trained_ <= x.size());
   const OptimizerSpec& spec = node_->options_.optimizer;
+  const Payload trained = clipped(g);
   Space::SgdStep step;
   step.lr = static_cast<float>(learning_rate(k) * scale);
   step.momentum = spec.momentum;
   step.weight_decay = spec.weight_decay;
   step.nesterov = spec.nesterov;
   const std::size_t passes = momentum_.size() > 0 ? 5 : 3;  // x and the momentum are read and written, g is read
-  node_->operate(bytes_of(passes * x.size()),
-                 [&] { x.space().sgd(x.mutable_data(), momentum_.mutable_data(), g.data(), step, x.size()); });
+  node_->operate(bytes_of(passes * x.size()), [&] {
+    Space& space = x.space();
+    float* values = x.mutable_data();
+    space.sgd(values, momentum_.mutable_data(), trained.data(), step, trained_);
+    const std::size_t statistics = x.size() - trained_;
+    if (statistics == 0) return;
+    space.scale(values + trained_, 1 - kStatisticsRate, statistics);
+    space.axpy(values + trained_, kStatisticsRate, g.data() + trained_, statistics);
+  });
 }
 
 }  // namespace hopbench

@@ -41,7 +41,7 @@ void selsync(Node& self, const KnobValues& knobs) {
     self.enter(k);
     const Gradient g = self.gradient(x, k);
     double change = 0;
-    self.operate(bytes_of(x.size()), [&] { change = gradient_change.next(squared_norm(share(g.values))); });
+    self.operate(bytes_of(x.size()), [&] { change = gradient_change.next(squared_norm(self.trained(g.values))); });
     optimizer.step(x, share(g.values), k);
     self.applied(self.rank, k);
 

@@ -8,11 +8,8 @@
 namespace hopbench {
 namespace {
 
-Vec own_slice(Node& self) {
-  const Vec all = self.initial();
-  const auto index = static_cast<std::size_t>(self.rank - self.worker_count());
-  const Slice slice = slice_of(all.size(), index, self.servers().size());
-  return Vec::copy_of(all.slice(slice.offset, slice.size));
+Slice own_slice(Node& self, std::size_t parameters) {
+  return slice_of(parameters, static_cast<std::size_t>(self.rank - self.worker_count()), self.servers().size());
 }
 
 }  // namespace
@@ -21,10 +18,13 @@ Slice slice_of(std::size_t size, std::size_t i, std::size_t n) {
   return {size * i / n, size * (i + 1) / n - size * i / n};
 }
 
-Shard::Shard(Node& self)
+Shard::Shard(Node& self) : Shard(self, self.initial()) {}
+
+Shard::Shard(Node& self, const Vec& all)
     : self_(self),
-      w_(own_slice(self)),
-      optimizer_(self.optimizer(w_.size())),
+      slice_(own_slice(self, all.size())),
+      w_(Vec::copy_of(all.slice(slice_.offset, slice_.size))),
+      optimizer_(self.optimizer(slice_.size, slice_.offset)),
       pushed_(self.workers().size(), 0),
       sent_(pushed_) {}
 

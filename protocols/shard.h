@@ -29,7 +29,7 @@ class Shard {
 
   float learning_rate(Iter k) const { return optimizer_.learning_rate(k); }
   /// The optimizer's state is what it was at the start.
-  void forget_momentum() { optimizer_ = self_.optimizer(w_.size()); }
+  void forget_momentum() { optimizer_ = self_.optimizer(slice_.size, slice_.offset); }
 
   Iter pushed(int worker) const { return pushed_[static_cast<std::size_t>(worker)]; }
   /// The fewest gradients of a worker that is still there, and the most.
@@ -37,9 +37,11 @@ class Shard {
   Iter most_pushed() const;
 
  private:
+  Shard(Node& self, const Vec& all);
   void count(const Message& push);
 
   Node& self_;
+  const Slice slice_;
   Vec w_;
   Optimizer optimizer_;
   std::vector<Iter> pushed_;  // by worker

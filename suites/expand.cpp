@@ -64,6 +64,7 @@ WorkloadSpec workload_of(const Configuration& c) {
   workload.workers = c.workers();
   workload.seed = std::uint64_t(c.at("run.seed").integer);
   workload.size = std::size_t(c.at("model.size").integer);
+  workload.statistics = c.at("model.statistics").text == "precise" ? Statistics::kPrecise : Statistics::kRunning;
   workload.evaluation_samples = int(std::min<std::int64_t>(c.at("run.evaluation_samples").integer, 1 << 30));
   return workload;
 }
@@ -124,6 +125,10 @@ OptimizerSpec optimizer_of(const Draft& draft, const Configuration& c, const Var
   optimizer.momentum = float(at("optimizer.momentum").as_real());
   optimizer.weight_decay = float(at("optimizer.weight_decay").as_real());
   optimizer.nesterov = at("optimizer.nesterov").flag;
+  optimizer.warmup = at("optimizer.warmup").integer;
+  optimizer.cosine = at("optimizer.cosine").integer;
+  optimizer.lr_batch = int(at("optimizer.lr_batch").integer);
+  optimizer.clip = float(at("optimizer.clip").as_real());
   optimizer.per_sample = at("optimizer.step").text == "per_sample";
   for (const Value& step : at("optimizer.steps").items)
     optimizer.steps.emplace_back(step.find("iteration")->value.as_real(), float(step.find("factor")->value.as_real()));

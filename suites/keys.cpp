@@ -47,6 +47,7 @@ Names protocol_names() {
 }
 Names orders() { return {"interleaved", "random", "sequential"}; }
 Names split_kinds() { return {"iid", "dirichlet", "shards"}; }
+Names statistics_kinds() { return {"running", "precise"}; }
 Names optimizer_names() { return {"sgd"}; }
 Names step_rules() { return {"per_sample", "as_written"}; }
 Names rule_kinds() { return {"constant", "bernoulli", "exponential", "log_normal", "pareto"}; }
@@ -103,6 +104,8 @@ const std::vector<SuiteKey> kKeys = {
     {"model.split.shards_per_worker", T::kInteger, "2", 1, 1e6, nullptr, "shards: of the samples sorted by label"},
     {"model.size", T::kInteger, "0", 0, 1e10, nullptr,
      "parameters of `timing_only` and `quadratic`; 0: the model's default"},
+    {"model.statistics", T::kName, "\"running\"", 0, 0, statistics_kinds,
+     "of batch norms, for evaluation: averaged like parameters, or estimated from 1024 samples at each point"},
 
     {"optimizer.name", T::kName, "\"sgd\"", 0, 0, optimizer_names, "stochastic gradient descent"},
     {"optimizer.lr", T::kReal, "0.05", 0, 1e6, nullptr, "learning rate"},
@@ -114,6 +117,13 @@ const std::vector<SuiteKey> kKeys = {
     {"optimizer.steps", T::kTables, "[]", 0, 0, nullptr, "steps of the learning rate"},
     {"optimizer.steps.iteration", T::kReal, nullptr, 0, 1e12, nullptr, "from this iteration on"},
     {"optimizer.steps.factor", T::kReal, nullptr, 0, 1e6, nullptr, "lr is multiplied by this"},
+    {"optimizer.warmup", T::kInteger, "0", 0, kMany, nullptr, "lr rises evenly over the first so many iterations"},
+    {"optimizer.cosine", T::kInteger, "0", 0, kMany, nullptr,
+     "then it falls along half a cosine to 0, at this iteration; 0: it does not"},
+    {"optimizer.lr_batch", T::kInteger, "0", 0, 1e9, nullptr,
+     "lr is meant for so many samples a step of all workers, and scaled to as many as there are; 0: it is not"},
+    {"optimizer.clip", T::kReal, "0.0", 0, 1e30, nullptr,
+     "gradients longer than this are scaled down to it, where a step is made; 0: never"},
 
     {"compute.backend", T::kName, "\"onednn\"", 0, 0, backend_names, "see `hopbench list backends`"},
     {"compute.threads", T::kInteger, "1", 1, 1024, nullptr, "of one gradient"},

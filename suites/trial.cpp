@@ -98,6 +98,7 @@ void workload(Visit& visit, T& spec) {
   visit("workload_seed", spec.seed);
   visit("workload_repeat", spec.repeat);
   visit("size", spec.size);
+  visit("statistics", spec.statistics);
   visit("evaluation_samples", spec.evaluation_samples);
 }
 
@@ -108,6 +109,10 @@ void optimizer(Visit& visit, T& spec) {
   visit("weight_decay", spec.weight_decay);
   visit("nesterov", spec.nesterov);
   visit("lr_steps", spec.steps);
+  visit("lr_warmup", spec.warmup);
+  visit("lr_cosine", spec.cosine);
+  visit("lr_batch", spec.lr_batch);
+  visit("clip", spec.clip);
   visit("per_sample", spec.per_sample);
 }
 

@@ -28,12 +28,38 @@ inline LayerSpec max_pool(int kernel, int stride, int padding = 0) {
 inline LayerSpec avg_pool(int kernel, int stride, int padding = 0) {
   return {Type::kAvgPool, 0, kernel, stride, padding};
 }
+inline LayerSpec without_bias(LayerSpec layer) {
+  layer.bias = false;
+  return layer;
+}
+inline LayerSpec batch_norm() { return {Type::kBatchNorm}; }
+inline LayerSpec add(int from, int stride = 1) { return {.type = Type::kAdd, .stride = stride, .from = from}; }
 
 inline const std::vector<LayerSpec> kLenet = {conv(20, 5), max_pool(2, 2), conv(50, 5), max_pool(2, 2),
                                               dense(500),  relu(),         dense(10)};
 inline const std::vector<LayerSpec> kSmallVgg = {
     conv(12, 3, 1, 1), relu(),   max_pool(2, 2), conv(20, 3, 2, 1), relu(), relu(),
     avg_pool(2, 1),    dense(9), relu(),         dense(5)};
+/// Shortcuts of equal shape, subsampled, with channels of zeros, from a layer whose ReLU stands apart, and two at once.
+inline const std::vector<LayerSpec> kSmallResnet = {without_bias(conv(4, 3, 1, 1)),
+                                                    batch_norm(),
+                                                    relu(),  // 2
+                                                    without_bias(conv(4, 3, 1, 1)),
+                                                    batch_norm(),
+                                                    add(2),
+                                                    relu(),  // 6
+                                                    conv(8, 3, 2, 1),
+                                                    batch_norm(),  // 8
+                                                    relu(),
+                                                    without_bias(conv(8, 3, 1, 1)),
+                                                    batch_norm(),
+                                                    add(6, 2),  // 12
+                                                    conv(8, 1),
+                                                    add(8),
+                                                    add(12),
+                                                    relu(),
+                                                    avg_pool(4, 4),
+                                                    dense(5)};
 
 /// In blocks of channels, with maps of 4x4 and 2x2, and of 1x1 whose windows meet in one cell.
 inline const std::vector<LayerSpec> kWide = {conv(32, 3, 1, 1),
@@ -97,6 +123,16 @@ inline std::size_t parameters_of(const Case& c) {
   return count;
 }
 
+inline std::size_t statistics_of(const Case& c) {
+  std::size_t count = 0;
+  Shape shape = c.input;
+  for (const LayerSpec& layer : c.layers) {
+    count += statistic_count(layer, shape);
+    shape = output_shape(layer, shape);
+  }
+  return count;
+}
+
 /// What one pass takes, drawn anew for each `draw`.
 struct Sample {
   Sample(const Case& c, int batch, std::int64_t draw)
@@ -108,17 +144,21 @@ struct Sample {
 };
 
 struct Pass {
-  Floats y, dparams, dx;
+  Floats y, dparams, dx, statistics;
   std::vector<int> done;
   bool operator==(const Pass&) const = default;
 };
 
 /// Forward and backward with all outputs poisoned first; the inputs must stay as they were.
 inline Pass pass(CompiledNetwork& network, const Case& c, const Sample& s, int batch, bool with_dx = true) {
-  Pass result{
-      poison(output_of(c).size() * std::size_t(batch)), poison(s.params.size()), poison(with_dx ? s.x.size() : 0), {}};
+  Pass result{poison(output_of(c).size() * std::size_t(batch)),
+              poison(s.params.size()),
+              poison(with_dx ? s.x.size() : 0),
+              poison(statistics_of(c)),
+              {}};
   const Sample before = s;
   network.forward(s.params.data(), s.x.data(), result.y.data(), batch);
+  network.statistics(result.statistics.data());
   network.backward(s.params.data(), s.x.data(), s.dy.data(), result.dparams.data(),
                    with_dx ? result.dx.data() : nullptr, batch, [&](int layer) { result.done.push_back(layer); });
   EXPECT_EQ(s == before, true) << "an input was written to: " << describe(c);
@@ -151,6 +191,12 @@ inline std::vector<Case> cases() {
       all.push_back({{dense(outputs), relu()}, input});
     }
     all.push_back({{relu()}, input});
+    all.push_back({{without_bias(conv(8, 3, 1, 1)), relu()}, input});
+    all.push_back({{without_bias(dense(7))}, input});
+    all.push_back({{batch_norm()}, input});
+    all.push_back({{batch_norm(), relu()}, input});
+    all.push_back({{relu(), avg_pool(1, 1), add(0)}, input});
+    all.push_back({{relu(), conv(input.channels + 4, 3, 2, 1), add(0, 2), relu()}, input});
     for (const auto& pool : {max_pool, avg_pool}) {
       all.push_back({{pool(2, 2, 0)}, input});
       all.push_back({{pool(3, 2, 1)}, input});
@@ -166,6 +212,8 @@ inline std::vector<Case> networks() {
   return {{kLenet, {1, 28, 28}},
           {kWide, {3, 16, 16}},
           {kSmallVgg, {3, 16, 16}},
+          {kSmallResnet, {3, 8, 8}},
+          {{relu(), avg_pool(1, 1), add(0), avg_pool(1, 1), add(2)}, {2, 5, 4}},
           {{max_pool(2, 2), relu(), conv(6, 3), avg_pool(2, 2), relu(), conv(5, 2)}, {7, 14, 12}},
           {{relu(), dense(6), conv(7, 1), relu(), max_pool(1, 1), dense(3), relu()}, {4, 1, 1}}};
 }

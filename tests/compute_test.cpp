@@ -19,6 +19,13 @@ class OneDnn : public ::testing::Test {
   std::unique_ptr<Backend> backend_, reference_;
 };
 
+/// Means around 0 and variances from 0.5 on.
+Floats own_statistics(const Case& c) {
+  Floats values = normals(statistics_of(c), 77);
+  for (float& value : values) value = 0.5f + std::abs(value);
+  return values;
+}
+
 void expect_agreement(Backend& backend, Backend& reference, const Case& c, std::initializer_list<int> batches,
                       int largest) {
   SCOPED_TRACE(describe(c));
@@ -34,6 +41,12 @@ void expect_agreement(Backend& backend, Backend& reference, const Case& c, std::
     EXPECT_LT(distance(got.dparams, expected.dparams), 3e-6);
     EXPECT_LT(distance(got.dx, expected.dx), 3e-6);
     EXPECT_EQ(got.done, expected.done);
+    EXPECT_LT(distance(got.statistics, expected.statistics), 3e-6);
+    Floats inferred = poison(got.y.size()), expected_inferred = inferred;
+    const Floats statistics = own_statistics(c);
+    network->infer(s.params.data(), statistics.data(), s.x.data(), inferred.data(), batch);
+    oracle->infer(s.params.data(), statistics.data(), s.x.data(), expected_inferred.data(), batch);
+    EXPECT_LT(distance(inferred, expected_inferred), 3e-6);
   }
 }
 

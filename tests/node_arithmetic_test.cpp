@@ -1,4 +1,6 @@
 // Node: gradients, averages, steps and what they cost; the ring all-reduce.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -179,6 +181,59 @@ TEST_F(NodeTest, OptimizerTakesTheRateAsWrittenIfAsked) {
   options.optimizer = {.lr = 1.0f, .per_sample = false};
   protocol.step_factor = StepFactor::kOverN;
   EXPECT_EQ(node().optimizer(1).learning_rate(0), 1.0f);
+}
+
+TEST_F(NodeTest, OptimizerWarmsUpAndFallsAlongACosine) {
+  options.optimizer = {.lr = 2.0f, .steps = {{8, 0.5f}}, .cosine = 12, .warmup = 4};
+  const Optimizer optimizer = node().optimizer(1);
+  EXPECT_EQ(optimizer.learning_rate(0), 0.5f);
+  EXPECT_EQ(optimizer.learning_rate(1), 1.0f);
+  EXPECT_EQ(optimizer.learning_rate(3), 2.0f);
+  EXPECT_EQ(optimizer.learning_rate(4), 2.0f);
+  EXPECT_FLOAT_EQ(optimizer.learning_rate(6), float(1 + std::sqrt(0.5)));  // a quarter of the way
+  EXPECT_FLOAT_EQ(optimizer.learning_rate(8), 0.5f);                       // half of it, and a step
+  EXPECT_EQ(optimizer.learning_rate(12), 0.0f);
+  EXPECT_EQ(optimizer.learning_rate(1000), 0.0f);
+}
+
+TEST_F(NodeTest, OptimizerScalesTheRateToTheSamplesOfAStep) {
+  options.optimizer = {.lr = 1.0f, .lr_batch = 25};
+  EXPECT_EQ(node().optimizer(1).learning_rate(0), 2.0f) << "5 workers with 10 samples each";
+}
+
+TEST_F(NodeTest, OptimizerClipsWhatIsLongerAndLeavesTheRestAlone) {
+  options.optimizer = {.lr = 1.0f, .clip = 5.0f};
+  const auto after = [&](const Floats& g, std::size_t offset) {
+    Vec x = Vec::from_host(Floats(g.size(), 0.0f));
+    node().optimizer(g.size(), offset).step(x, Vec::from_host(g).share(), 0);
+    return x.to_host();
+  };
+  EXPECT_EQ(after({0, 6, 0, 8}, 0), (Floats{0, -3, 0, -4}));
+  EXPECT_EQ(after({0, 3, 0, 4}, 0), (Floats{0, -3, 0, -4}));
+  // A server with a quarter of the parameters: to half the norm.
+  EXPECT_EQ(after({10}, 2), (Floats{-2.5f}));
+  EXPECT_TRUE(std::isnan(after({std::nanf(""), 1, 1, 1}, 0)[0])) << "a run that diverged says so";
+}
+
+TEST_F(NodeTest, OptimizerMovesStatisticsATenthOfTheWay) {
+  workload.trained = 3;  // of 4
+  options.optimizer = {.lr = 0.5f, .momentum = 0.9f, .weight_decay = 1.0f, .clip = 1e9f};
+  const Vec g = Vec::from_host(Floats{1, 1, 1, 30});
+  Vec x = Vec::from_host(Floats{0, 0, 0, 10});
+  Optimizer optimizer = node().optimizer(4);
+  optimizer.step(x, share(g), 0, 7.0);
+  EXPECT_EQ(x.to_host()[2], -3.5f);
+  EXPECT_FLOAT_EQ(x.to_host()[3], 12.0f);
+  optimizer.step(x, share(g), 1, 0.0);
+  EXPECT_FLOAT_EQ(x.to_host()[3], 13.8f);
+  EXPECT_EQ(node().trained(g).size(), 3u);
+  // The last server's part holds nothing else, and another's both.
+  Vec last = Vec::from_host(Floats{10}), both = Vec::from_host(Floats{0, 10});
+  node().optimizer(1, 3).step(last, g.slice(3, 1), 0);
+  node().optimizer(2, 2).step(both, g.slice(2, 2), 0);
+  EXPECT_FLOAT_EQ(last.to_host()[0], 12.0f);
+  EXPECT_EQ(both.to_host()[0], -0.5f);
+  EXPECT_FLOAT_EQ(both.to_host()[1], 12.0f);
 }
 
 TEST_F(NodeTest, AServersGradientIsABug) {

@@ -88,6 +88,8 @@ class FakeWorkload : public Workload {
  public:
   const WorkloadSpec& spec() const override { return spec_; }
   std::size_t size() const override { return 4; }
+  std::size_t trainable() const override { return trained; }
+  std::size_t trained = 4;
   Space& space() const override { return host_space(); }
   Vec initial() const override { return Vec::from_host(std::vector<float>{1, 2, 3, 4}); }
   const std::vector<Bucket>& buckets() const override { return buckets_; }

@@ -38,9 +38,10 @@ void expect_slopes(const Case& c, Sample s, int batch, float step) {
 }
 
 TEST(Reference, GradientIsTheSlopeInEveryLayer) {
-  const std::vector<std::vector<LayerSpec>> layers = {{conv(3, 3, 1, 1)}, {conv(2, 2, 2)},     {dense(4)},
-                                                      {relu()},           {max_pool(2, 2)},    {max_pool(3, 2, 1)},
-                                                      {avg_pool(2, 2)},   {avg_pool(3, 2, 1)}, {max_pool(3, 1, 2)}};
+  const std::vector<std::vector<LayerSpec>> layers = {{conv(3, 3, 1, 1)}, {conv(2, 2, 2)},         {dense(4)},
+                                                      {relu()},           {max_pool(2, 2)},        {max_pool(3, 2, 1)},
+                                                      {avg_pool(2, 2)},   {avg_pool(3, 2, 1)},     {max_pool(3, 1, 2)},
+                                                      {batch_norm()},     {without_bias(dense(3))}};
   for (const auto& layer : layers) {
     for (const Shape& input : {Shape{1, 5, 4}, Shape{3, 4, 5}}) {
       const Case c{layer, input};
@@ -54,6 +55,16 @@ TEST(Reference, GradientIsTheSlopeInEveryLayer) {
 TEST(Reference, GradientIsTheSlopeInAWholeNetwork) {
   const Case c{{conv(3, 3, 1, 1), max_pool(2, 2), relu(), conv(4, 2), avg_pool(2, 1), dense(5)}, {2, 6, 6}};
   expect_slopes(c, Sample(c, 2, 3), 2, 1e-3f);
+}
+
+TEST(Reference, GradientIsTheSlopeInResidualNetworks) {
+  const Case smooth{{conv(2, 3, 1, 1), batch_norm(), conv(4, 3, 2, 1), add(0, 2), batch_norm(), add(2), dense(3)},
+                    {2, 6, 4}};
+  expect_slopes(smooth, Sample(smooth, 3, 3), 3, 1e-3f);
+  Case c{kSmallResnet, {3, 8, 8}};  // with something smooth in place of each ReLU: a step crosses no kink
+  std::replace_if(
+      c.layers.begin(), c.layers.end(), [](const LayerSpec& l) { return l.type == Type::kRelu; }, avg_pool(1, 1));
+  expect_slopes(c, Sample(c, 2, 5), 2, 1e-2f);
 }
 
 TEST(Reference, ComputesWhatIsComputedByHand) {
@@ -71,7 +82,45 @@ TEST(Reference, ComputesWhatIsComputedByHand) {
   EXPECT_EQ(forward(avg_pool(2, 2, 1), {}), (Floats{0.25f, 1.25f, 2.75f, 7}));
 }
 
+TEST(Reference, NormalisesByTheBatchOrByGivenStatistics) {
+  const Case c{{batch_norm()}, {2, 1, 2}};
+  const auto network = create_backend("reference", 1)->compile(c.layers, c.input, 2);
+  const Floats params = {2, 1, 0.5f, -1};  // scales, shifts
+  const Floats x = {1, 3, 0, 0, 5, 7, 0, 4};
+  Floats y = poison(8), statistics = poison(4);
+  network->forward(params.data(), x.data(), y.data(), 2);
+  network->statistics(statistics.data());
+  EXPECT_EQ(statistics, (Floats{4, 1, 20.0f / 3, 4}));  // variances 5 and 3, of the population 4/3 of that
+  EXPECT_NEAR(y[0], 0.5 + 2 * (1 - 4) / std::sqrt(5 + 1e-5), 1e-6);
+  EXPECT_NEAR(y[7], -1 + (4 - 1) / std::sqrt(3 + 1e-5), 1e-6);
+  const Floats given = {1, 2, 4, 9};
+  network->infer(params.data(), given.data(), x.data(), y.data(), 2);
+  EXPECT_NEAR(y[5], 0.5 + 2 * (7 - 1) / std::sqrt(4 + 1e-5), 1e-6);
+  EXPECT_NEAR(y[7], -1 + (4 - 2) / std::sqrt(9 + 1e-5), 1e-6);
+}
+
+TEST(Reference, AddsShortcutsOfOptionA) {
+  // The 1x1 convolution gives three channels of zeros; the shortcut of one channel stands in the middle.
+  const Case c{{avg_pool(1, 1), conv(3, 1, 2), add(0, 2)}, {1, 3, 4}};
+  const Floats params(6, 0.0f), x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  Floats y = poison(12);
+  create_backend("reference", 1)->compile(c.layers, c.input, 1)->forward(params.data(), x.data(), y.data(), 1);
+  EXPECT_EQ(y, (Floats{0, 0, 0, 0, 1, 3, 9, 11, 0, 0, 0, 0}));
+}
+
 // ---- shapes, counts, errors
+
+TEST(Layers, ThatCannotBeAddedSayWhy) {
+  const auto refused = [](const LayerSpec& layer, int outputs = 4) {
+    const std::vector<LayerSpec> layers = {relu(), conv(outputs, 1, 2), layer};
+    return error_of([&] { create_backend("reference", 1)->compile(layers, {2, 6, 6}, 1); });
+  };
+  for (int from : {-1, 1, 2}) EXPECT_NE(refused(add(from, 2)).find("two before"), std::string::npos);
+  EXPECT_NE(refused(add(0)).find("layer 2: add layer 0 (stride 1) cannot add 2x6x6 to 4x3x3"), std::string::npos);
+  EXPECT_FALSE(refused(add(0, 2), 1).empty());  // channels cannot become fewer
+  EXPECT_FALSE(refused(add(0, 2), 5).empty());  // nor be padded unevenly
+  EXPECT_FALSE(refused(add(0, 0)).empty());
+}
 
 TEST(Layers, HaveTheShapesCountsAndFlopsOfLenet) {
   EXPECT_EQ(output_shape(conv(20, 5), {1, 28, 28}), (Shape{20, 24, 24}));

@@ -4,7 +4,9 @@
 // layouts between them. `reference` is the naive oracle every other backend is held against, layer by layer (a network
 // of one layer).
 //
-// Parameters and their gradient are one flat float32 vector each, in the order of the layers: weights, then bias.
+// Parameters and their gradient are one flat float32 vector each, in the order of the layers: weights, then bias (batch
+// normalisation: scale, then shift). Statistics of batch normalisation are a vector of their own, in the order of the
+// layers: means, then variances.
 // Layouts at the border are fixed: activations NCHW, convolution weights OIHW, dense weights [out][in] (row-major).
 #pragma once
 
@@ -29,11 +31,18 @@ struct Shape {
 
 /// Padding: zeros for kConv and kAvgPool (whose mean is always over kernel * kernel cells), never the largest for
 /// kMaxPool. Of equal largest values in a window the first in row-major order gets the gradient. kDense flattens.
+///
+/// kBatchNorm (Ioffe, Szegedy, 2015): scale * (x - mean) / sqrt(variance + 1e-5) + shift, for each channel; mean and
+/// variance (divided by the count) over the batch and all cells.
+/// kAdd: the outputs of layer `from` are added to the input. Where these are larger they are subsampled with `stride`,
+/// and channels of zeros stand around them, as many on each side: option A of He, Zhang, Ren, Sun (2016).
 struct LayerSpec {
-  enum class Type { kConv, kDense, kRelu, kMaxPool, kAvgPool };
+  enum class Type { kConv, kDense, kRelu, kMaxPool, kAvgPool, kBatchNorm, kAdd };
   Type type = Type::kRelu;
   int outputs = 0;                          // conv: output channels; dense: output features
-  int kernel = 0, stride = 1, padding = 0;  // conv and pools (square)
+  int kernel = 0, stride = 1, padding = 0;  // conv and pools (square); add: stride
+  bool bias = true;                         // conv and dense
+  int from = -1;                            // add: index of that layer, at least two before this one
 };
 
 const char* to_string(LayerSpec::Type type);
@@ -44,6 +53,8 @@ std::string to_string(const LayerSpec& layer);  // "conv 5x5 -> 20 (stride 1, pa
 Shape output_shape(const LayerSpec& layer, const Shape& input);
 /// How many parameters it has: weights plus bias.
 std::size_t parameter_count(const LayerSpec& layer, const Shape& input);
+/// Numbers that a batch norm keeps besides: means and variances.
+std::size_t statistic_count(const LayerSpec& layer, const Shape& input);
 /// Multiply-adds of one forward pass for one sample, times 2.
 double forward_flops(const LayerSpec& layer, const Shape& input);
 
@@ -53,8 +64,16 @@ class CompiledNetwork {
  public:
   virtual ~CompiledNetwork() = default;
 
-  /// y[batch][outputs] = network(x[batch][inputs]). batch <= the largest batch it was compiled for.
+  /// y[batch][outputs] = network(x[batch][inputs]), as in training: batch norms use the statistics of this batch.
+  /// batch <= the largest batch it was compiled for.
   virtual void forward(const float* params, const float* x, float* y, int batch) = 0;
+
+  /// Writes what the batch norms saw in the last forward: means, and variances of the population that the batch was
+  /// drawn from (divided by the count less one).
+  virtual void statistics(float* to) const = 0;
+
+  /// forward, but with these statistics (nullptr where the network has none). No backward pass may follow.
+  virtual void infer(const float* params, const float* statistics, const float* x, float* y, int batch) = 0;
 
   /// After forward with the same params, x and batch: writes (does not add to) dparams, and dx unless it is nullptr.
   /// `layer_done(i)` is called when the gradient of layer i's parameters is complete, for every layer, last layer

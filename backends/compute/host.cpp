@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "backends/base/error.h"
@@ -13,18 +14,57 @@ NetworkPlan::NetworkPlan(std::span<const LayerSpec> specs, const Shape& input_sh
   if (specs.empty()) throw usage_error("cannot compile a network: it has no layers: give it at least one");
   if (largest < 1)
     throw usage_error(fmt::format("cannot compile a network: its batch is {}: take at least 1", largest));
-  std::size_t at = 0;
+  std::size_t parameters = 0, statistics = 0;
   for (std::size_t i = 0; i < specs.size(); ++i) try {
-      Layer layer{specs[i], output, output_shape(specs[i], output), 0, at, 0};
-      const std::size_t parameters = parameter_count(specs[i], output);
-      layer.weights = parameters == 0 ? 0 : parameters - std::size_t(specs[i].outputs);
-      layer.bias_at = at + layer.weights;
-      at += parameters;
-      output = layer.output;
-      layers.push_back(layer);
+      add_layer(specs[i], parameters, statistics);
     } catch (const Error& error) {
       throw error.in(fmt::format("layer {}", i));
     }
+}
+
+namespace {
+
+/// An add needs a shortcut that its stride and channels of zeros bring to the shape of its input.
+void check_shortcut(const LayerSpec& add, const Shape& input, const Shape& from) {
+  const auto subsampled = [&](int extent) { return (extent + add.stride - 1) / add.stride; };
+  const int zeros = input.channels - from.channels;
+  if (subsampled(from.height) != input.height || subsampled(from.width) != input.width || zeros < 0 || zeros % 2 != 0)
+    throw usage_error(
+        fmt::format("{} cannot add {} to {}: extents divided by the stride must agree, and channels "
+                    "grow by an even number",
+                    to_string(add), to_string(from), to_string(input)));
+}
+
+}  // namespace
+
+void NetworkPlan::add_layer(const LayerSpec& spec, std::size_t& parameters, std::size_t& statistics) {
+  Layer layer{spec, output, output_shape(spec, output), 0, parameters, 0, statistics, false};
+  const std::size_t count = parameter_count(spec, output);
+  if (spec.type == LayerSpec::Type::kBatchNorm) {
+    layer.weights = count / 2;
+  } else if (count > 0) {
+    layer.weights = count - std::size_t(spec.bias ? spec.outputs : 0);
+  } else if (spec.type == LayerSpec::Type::kAdd) {
+    if (spec.from < 0 || std::size_t(spec.from) + 1 >= layers.size())
+      throw usage_error(fmt::format("{} must name a layer at least two before it", to_string(spec)));
+    Layer& from = layers[std::size_t(spec.from)];
+    check_shortcut(spec, layer.input, from.output);
+    from.kept = true;
+  }
+  layer.bias_at = parameters + layer.weights;
+  parameters += count;
+  statistics += statistic_count(spec, output);
+  output = layer.output;
+  layers.push_back(layer);
+}
+
+bool NetworkPlan::normalises() const {
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const Layer& layer) { return layer.spec.type == LayerSpec::Type::kBatchNorm; });
+}
+
+float population_variance(double variance, std::size_t count) {
+  return count > 1 ? float(variance * double(count) / double(count - 1)) : float(variance);
 }
 
 namespace {

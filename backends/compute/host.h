@@ -12,6 +12,8 @@
 
 namespace hopbench {
 
+constexpr double kBatchNormEpsilon = 1e-5;
+
 /// A network with its shapes and where each layer's parameters lie. Error(kUsage) names the layer that does not fit.
 struct NetworkPlan {
   NetworkPlan(std::span<const LayerSpec> specs, const Shape& input_shape, int largest);
@@ -22,11 +24,21 @@ struct NetworkPlan {
     std::size_t weights = 0;     // how many
     std::size_t weights_at = 0;  // offset in the parameters
     std::size_t bias_at = 0;     // weights_at + weights
+    std::size_t means_at = 0;    // offset in the statistics; the variances follow
+    bool kept = false;           // some later layer adds its outputs
   };
   std::vector<Layer> layers;
   Shape input, output;
   int largest_batch;
+
+  bool normalises() const;  // whether there is a batch norm
+
+ private:
+  void add_layer(const LayerSpec& spec, std::size_t& parameters, std::size_t& statistics);
 };
+
+/// Variance of the population from that of `count` samples.
+float population_variance(double variance, std::size_t count);
 
 /// CompiledNetwork::softmax_cross_entropy in host memory, in double and in one fixed order. Its exp and log are built
 /// from + and * alone, so its bits do not follow the C library's choice of instructions.

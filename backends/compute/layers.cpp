@@ -22,6 +22,7 @@ void check(const LayerSpec& layer, const Shape& input) {
   if (has_outputs(layer.type) && layer.outputs < 1) {
     does_not_fit(layer, input, fmt::format("it has {} outputs: give it at least 1", layer.outputs));
   }
+  if (layer.type == Type::kAdd && layer.stride < 1) does_not_fit(layer, input, "its stride must be at least 1");
   if (!has_window(layer.type)) return;
   if (layer.kernel < 1 || layer.stride < 1 || layer.padding < 0) {
     does_not_fit(layer, input, "kernel and stride must be at least 1, padding at least 0");
@@ -61,6 +62,10 @@ const char* to_string(LayerSpec::Type type) {
       return "max pool";
     case Type::kAvgPool:
       return "average pool";
+    case Type::kBatchNorm:
+      return "batch norm";
+    case Type::kAdd:
+      return "add";
   }
   HB_ASSERT_MSG(false, "a layer type without a name");
 }
@@ -72,6 +77,8 @@ std::string to_string(const LayerSpec& layer) {
   if (has_window(layer.type)) text += fmt::format(" {0}x{0}", layer.kernel);
   if (has_outputs(layer.type)) text += fmt::format(" -> {}", layer.outputs);
   if (has_window(layer.type)) text += fmt::format(" (stride {}, padding {})", layer.stride, layer.padding);
+  if (has_outputs(layer.type) && !layer.bias) text += " without bias";
+  if (layer.type == Type::kAdd) text += fmt::format(" layer {} (stride {})", layer.from, layer.stride);
   return text;
 }
 
@@ -83,6 +90,8 @@ Shape output_shape(const LayerSpec& layer, const Shape& input) {
     case Type::kDense:
       return {layer.outputs, 1, 1};
     case Type::kRelu:
+    case Type::kBatchNorm:
+    case Type::kAdd:
       return input;
     case Type::kMaxPool:
     case Type::kAvgPool:
@@ -93,8 +102,13 @@ Shape output_shape(const LayerSpec& layer, const Shape& input) {
 
 std::size_t parameter_count(const LayerSpec& layer, const Shape& input) {
   check(layer, input);
+  if (layer.type == Type::kBatchNorm) return 2 * std::size_t(input.channels);
   if (!has_outputs(layer.type)) return 0;
-  return std::size_t(layer.outputs) * (fan_in(layer, input) + 1);
+  return std::size_t(layer.outputs) * (fan_in(layer, input) + (layer.bias ? 1 : 0));
+}
+
+std::size_t statistic_count(const LayerSpec& layer, const Shape& input) {
+  return layer.type == Type::kBatchNorm ? 2 * std::size_t(input.channels) : 0;
 }
 
 double forward_flops(const LayerSpec& layer, const Shape& input) {

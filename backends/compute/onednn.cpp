@@ -51,21 +51,27 @@ class WorkingMemory {
 class OneDnnNetwork final : public CompiledNetwork {
  public:
   OneDnnNetwork(NetworkPlan plan, int threads) : plan_(std::move(plan)), threads_(threads) {
-    prepare(plan_.largest_batch);
+    prepare(plan_.largest_batch, true);
   }
 
   void forward(const float* params, const float* x, float* y, int batch) override {
-    guarded([&] { prepare(batch).forward(params, x, y); });
+    guarded([&] { prepare(batch, true).forward(params, nullptr, x, y); });
+  }
+
+  void statistics(float* to) const override { bound_->statistics(to); }
+
+  void infer(const float* params, const float* statistics, const float* x, float* y, int batch) override {
+    guarded([&] { prepare(batch, !normalises_).forward(params, statistics, x, y); });
   }
 
   void backward(const float* params, const float* x, const float* dy, float* dparams, float* dx, int batch,
                 const std::function<void(int)>& layer_done) override {
-    guarded([&] { prepare(batch).backward(params, x, dy, dparams, dx, layer_done); });
+    guarded([&] { prepare(batch, true).backward(params, x, dy, dparams, dx, layer_done); });
   }
 
   bool watch(std::function<void(int, Direction)> done) override {
     watch_ = std::move(done);
-    for (auto& [batch, program] : programs_) program->watch(watch_);
+    for (auto& [which, program] : programs_) program->watch(watch_);
     return true;
   }
 
@@ -85,14 +91,14 @@ class OneDnnNetwork final : public CompiledNetwork {
     }
   }
 
-  /// The program for this batch, in possession of the working memory. Setting the thread count is thread-local and
-  /// cheap; primitives expect the count they were made under.
-  OneDnnProgram& prepare(int batch) {
+  /// The program for this batch (one for both ways where they do not differ), in possession of the working memory.
+  /// Setting the thread count is thread-local and cheap; primitives expect the count they were made under.
+  OneDnnProgram& prepare(int batch, bool training) {
     HB_ASSERT(batch >= 1 && batch <= plan_.largest_batch);
     if (omp_get_max_threads() != threads_) omp_set_num_threads(threads_);
-    std::unique_ptr<OneDnnProgram>& program = programs_[batch];
+    std::unique_ptr<OneDnnProgram>& program = programs_[{batch, training}];
     if (program == nullptr) {
-      program = make_onednn_program(plan_, batch);
+      program = make_onednn_program(plan_, batch, training);
       program->watch(watch_);
     }
     if (program.get() != bound_) {
@@ -106,7 +112,8 @@ class OneDnnNetwork final : public CompiledNetwork {
   const NetworkPlan plan_;
   const int threads_;
   WorkingMemory memory_;
-  std::map<int, std::unique_ptr<OneDnnProgram> > programs_;  // by batch
+  const bool normalises_ = plan_.normalises();
+  std::map<std::pair<int, bool>, std::unique_ptr<OneDnnProgram> > programs_;  // by batch, and whether for training
   OneDnnProgram* bound_ = nullptr;
   OneDnnProgram::Watch watch_;
 };

@@ -20,6 +20,17 @@ dnnl::primitive_attr attributes(bool relu) {
   return attr;
 }
 
+namespace {
+
+/// Of one channel or one cell nchw and nhwc are the same bytes.
+Tensor in_same_bytes(const Tensor& tensor, const memory::desc& wanted) {
+  const memory::dims dims = tensor.desc.dims();
+  if (dims[1] == 1 || dims[2] * dims[3] == 1) return {wanted, tensor.region, tensor.at};
+  return tensor;
+}
+
+}  // namespace
+
 memory::desc with_format(const memory::dims& dims, Format format) {
   return memory::desc(dims, memory::data_type::f32, format);
 }
@@ -46,6 +57,7 @@ Tensor Builder::params(const Layer& layer, const memory::desc& desc) const {
 }
 
 Tensor Builder::bias(const Layer& layer, Region region) const {
+  if (!layer.spec.bias) return {};
   return {with_format({layer.spec.outputs}, Format::x), region, layer.bias_at * sizeof(float)};
 }
 
@@ -95,7 +107,9 @@ void Builder::place(Region region, const void* base) {
 void Builder::add(Steps& steps, dnnl::primitive primitive, const memory::desc& scratch, const Arguments& arguments) {
   Step step;
   step.primitive = std::move(primitive);
-  for (const auto& [name, tensor] : arguments) step.arguments.emplace(name, memory_of(tensor));
+  for (const auto& [name, tensor] : arguments) {
+    if (!tensor.desc.is_zero()) step.arguments.emplace(name, memory_of(tensor));
+  }
   if (scratch.get_size() > 0) {
     used_[kScratch] = 0;
     step.arguments.emplace(DNNL_ARG_SCRATCHPAD, memory_of(take(kScratch, scratch)));
@@ -123,9 +137,7 @@ Tensor Builder::in_layout(Steps& steps, const Tensor& tensor, const memory::desc
 }
 
 Tensor Builder::activations_in(Steps& steps, const Tensor& tensor, const memory::desc& wanted, Region region) {
-  const memory::dims dims = tensor.desc.dims();
-  if (dims[1] == 1 || dims[2] * dims[3] == 1) return {wanted, tensor.region, tensor.at};
-  return in_layout(steps, tensor, wanted, region);
+  return in_layout(steps, in_same_bytes(tensor, wanted), wanted, region);
 }
 
 void Builder::run(std::span<Step> steps) {
@@ -147,7 +159,12 @@ void Builder::run(std::span<Step> steps) {
 
 bool Builder::relu_fused(int index) const {
   const auto next = std::size_t(index) + 1;
-  return layer(index).weights > 0 && next < plan.layers.size() && plan.layers[next].spec.type == Type::kRelu;
+  const bool fuses = layer(index).weights > 0 || layer(index).spec.type == Type::kAdd;
+  return fuses && !layer(index).kept && next < plan.layers.size() && plan.layers[next].spec.type == Type::kRelu;
+}
+
+bool Builder::may_overwrite(int index, const Tensor& out) const {
+  return index >= 0 && out.region == kKept && !layer(index).kept && layer(index).spec.type != Type::kRelu;
 }
 
 Builder::BackwardLayer& Builder::backward_layer(int index) {
@@ -169,6 +186,10 @@ Tensor Builder::add_layer(int index, const Tensor& in) {
     case Type::kMaxPool:
     case Type::kAvgPool:
       return add_pool(*this, index, in);
+    case Type::kBatchNorm:
+      return add_norm(*this, index, in);
+    case Type::kAdd:
+      return add_add(*this, index, in);
   }
   HB_ASSERT_MSG(false, "a layer type without an implementation");
 }
@@ -180,13 +201,37 @@ void Builder::build() {
     current = add_layer(i, current);
     forward_ends.emplace_back(i, forward.size());
     if (relu_fused(i)) ++i;
+    outputs_[std::size_t(i)] = current;
   }
   reorder(forward, current, {plain(plan.output), kY});
   forward_ends.emplace_back(-1, forward.size());
+  if (!training) return;
   Tensor diff{plain(plan.output), kDy};
-  for (; !behind_.empty(); behind_.pop_back()) diff = behind_.back()(diff);
+  for (; !behind_.empty(); behind_.pop_back()) {
+    const auto& [index, behind] = behind_.back();
+    for (const auto& add_part : held_[std::size_t(index)]) {
+      Steps& steps = backward.back().data;  // of the layer after it
+      const memory::desc wanted = inner(layer(index).output);
+      if (diff.region == kDy) {  // the caller's stays as it is
+        const Tensor copy = take_diff(diff, wanted);
+        reorder(steps, diff, copy);
+        diff = copy;
+      }
+      diff = diff_in(steps, diff, wanted);
+      add_part(steps, diff);
+    }
+    diff = behind(diff);
+  }
   backward.push_back({});
   reorder(backward.back().data, diff, {plain(plan.input), kDx});
+}
+
+Tensor Builder::diff_in(Steps& steps, const Tensor& diff, const memory::desc& wanted) {
+  const Tensor same = in_same_bytes(diff, wanted);
+  if (same.desc == wanted) return same;
+  const Tensor copy = take_diff(diff, wanted);
+  reorder(steps, diff, copy);
+  return copy;
 }
 
 }  // namespace hopbench::onednn

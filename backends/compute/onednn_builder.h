@@ -35,6 +35,7 @@ enum Region : std::size_t {
   kDx,
   kParams,
   kDparams,
+  kStatistics,
   kRegions,
 };
 
@@ -72,18 +73,24 @@ class Builder {
   /// Adds the backward steps of a layer; takes the gradient of its outputs, returns that of its inputs.
   using Behind = std::function<Tensor(const Tensor& diff)>;
 
-  Builder(const NetworkPlan& whole, int samples) : plan(whole), batch(samples) {}
+  Builder(const NetworkPlan& whole, int samples, bool is_training)
+      : plan(whole), batch(samples), training(is_training), outputs_(plan.layers.size()), held_(plan.layers.size()) {}
 
   const NetworkPlan& plan;
   const memory::dim batch;
+  const bool training;  // else batch norms use the caller's statistics, and there is no backward pass
   const dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   Steps forward;
   std::vector<std::pair<int, std::size_t>> forward_ends;  // layer, how many of `forward` there are up to its end
   std::vector<BackwardLayer> backward;                    // last layer first, then dx
 
   const Layer& layer(int index) const { return plan.layers[std::size_t(index)]; }
-  /// Whether the layer computes the ReLU behind it too; then it calls leave_relu_behind.
+  /// Whether the layer computes the ReLU behind it too; then it adds that one's backward steps.
   bool relu_fused(int index) const;
+  /// Whether what is done behind this tensor, the outputs of layer `index`, may overwrite it.
+  bool may_overwrite(int index, const Tensor& out) const;
+  /// Outputs of a layer that a later one adds.
+  const Tensor& kept_outputs(int index) const { return outputs_[std::size_t(index)]; }
 
   // ---- layouts
   memory::desc plain(const Shape& shape) const;  // nchw
@@ -92,6 +99,7 @@ class Builder {
   /// channel_block); the network's input as the caller has it where a convolution in blocks reads it.
   memory::desc inner(const Shape& shape) const;
   Tensor params(const Layer& layer, const memory::desc& desc) const;
+  /// An empty one where the layer has no bias.
   Tensor bias(const Layer& layer, Region region = kParams) const;
 
   // ---- memory
@@ -112,7 +120,24 @@ class Builder {
   Tensor activations_in(Steps& steps, const Tensor& tensor, const memory::desc& wanted, Region region = kLayer);
 
   // ---- backward
-  void leave_behind(Behind behind) { behind_.push_back(std::move(behind)); }
+  /// `index`: of the layer whose outputs' gradient it takes.
+  void leave_behind(int index, Behind behind) { behind_.push_back({index, std::move(behind)}); }
+  /// This tensor is a part of the gradient of the outputs of layer `index`: `add` adds the steps that add it to the
+  /// other part, in channels last, when backward has come there.
+  void hold(int index, std::function<void(Steps& steps, const Tensor& diff)> add) {
+    held_[std::size_t(index)].push_back(std::move(add));
+  }
+  /// A gradient in another layout. Unlike a copy by in_layout it may go on to the layer before.
+  Tensor diff_in(Steps& steps, const Tensor& diff, const memory::desc& wanted);
+  /// What a batch norm saw: means, and variances divided by the count.
+  struct Moments {
+    memory means, variances;
+    const Layer* layer;
+  };
+  void keep_moments(const Layer& layer, const Tensor& means, const Tensor& variances) {
+    moments.push_back({memory_of(means), memory_of(variances), &layer});
+  }
+  std::vector<Moments> moments;
   /// Opens the backward steps of a layer; valid until the next one is opened.
   BackwardLayer& backward_layer(int index);
 
@@ -133,7 +158,9 @@ class Builder {
   dnnl::stream stream_{engine};
   std::array<std::size_t, kRegions> used_{}, size_{};  // bytes
   std::array<std::vector<std::pair<memory, std::size_t>>, kRegions> placed_;
-  std::vector<Behind> behind_;
+  std::vector<Tensor> outputs_;
+  std::vector<std::pair<int, Behind>> behind_;
+  std::vector<std::vector<std::function<void(Steps&, const Tensor&)>>> held_;  // by layer
 };
 
 /// Channels of a block of the layout between layers, or 0: channels last. A function of the network and of the
@@ -151,6 +178,8 @@ Tensor add_conv(Builder& build, int index, const Tensor& in);
 Tensor add_dense(Builder& build, int index, const Tensor& in);
 Tensor add_relu(Builder& build, int index, const Tensor& in);
 Tensor add_pool(Builder& build, int index, const Tensor& in);
+Tensor add_norm(Builder& build, int index, const Tensor& in);
+Tensor add_add(Builder& build, int index, const Tensor& in);
 /// The backward steps of the ReLU at `index`, whose outputs are `out`: for the layer that computed it too.
 void leave_relu_behind(Builder& build, int index, const Tensor& out);
 

@@ -67,7 +67,7 @@ Tensor add_conv(Builder& build, int index, const Tensor& in) {
        {DNNL_ARG_WEIGHTS, build.in_layout(build.forward, weights, description.weights_desc())},
        {DNNL_ARG_BIAS, build.bias(layer)},
        {DNNL_ARG_DST, out}});
-  build.leave_behind([=, &build, &layer](const Tensor& diff) {
+  build.leave_behind(index, [=, &build, &layer](const Tensor& diff) {
     Builder::BackwardLayer& steps = build.backward_layer(index);
     const Tensor dout = build.activations_in(steps.weights, diff, g.dst);
     if (weights_by_matrices(build, layer)) {

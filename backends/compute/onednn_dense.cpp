@@ -19,7 +19,7 @@ Tensor add_dense(Builder& build, int index, const Tensor& in) {
   build.add<dnnl::inner_product_forward>(
       build.forward, description,
       {{DNNL_ARG_SRC, src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_BIAS, bias}, {DNNL_ARG_DST, flat_dst}});
-  build.leave_behind([=, &build, &layer](const Tensor& diff) {
+  build.leave_behind(index, [=, &build, &layer](const Tensor& diff) {
     Builder::BackwardLayer& steps = build.backward_layer(index);
     Tensor dout = build.activations_in(steps.weights, diff, build.plain(layer.output));
     dout.desc = flat_out;

@@ -78,12 +78,14 @@ void add_weights_by_matrices(Builder& build, Steps& steps, const Layer& layer, c
   const memory::desc by_cell(window, memory::data_type::f32, memory::dims{in.channels, 1, kernel * plane, plane});
   const Tensor planes = build.take(kLayer, by_cell);
 
-  build.reorder(steps, dout, {rows_of(out, out.height, out.width), y.region, y.at});
-  const std::size_t cells = std::size_t(n) * std::size_t(out.height * out.width);
-  build.add_kernel(steps, std::array{y, build.bias(layer, kDparams)},
-                   [cells, channels = std::size_t(out.channels)](std::span<float* const> data) {
-                     sum_rows(data[0], cells, channels, data[1]);
-                   });
+  if (layer.spec.bias) {
+    build.reorder(steps, dout, {rows_of(out, out.height, out.width), y.region, y.at});
+    const std::size_t cells = std::size_t(n) * std::size_t(out.height * out.width);
+    build.add_kernel(steps, std::array{y, build.bias(layer, kDparams)},
+                     [cells, channels = std::size_t(out.channels)](std::span<float* const> data) {
+                       sum_rows(data[0], cells, channels, data[1]);
+                     });
+  }
   for (int cell = 0; cell < kernel * kernel; ++cell) {
     const Overlap v(cell / kernel, layer.spec.padding, in.height, out.height);
     const Overlap h(cell % kernel, layer.spec.padding, in.width, out.width);

@@ -14,9 +14,10 @@ dnnl::eltwise_forward::primitive_desc relu_forward(const Builder& build, const m
 
 }  // namespace
 
-/// In place: no layer's backward pass needs the output of a pool or of another relu.
+/// In place: no layer's backward pass needs the output of a pool, and that of another relu stays as it is.
 Tensor add_relu(Builder& build, int index, const Tensor& in) {
-  const Tensor out = in.region == kX ? build.take(kKept, in.desc) : in;
+  const bool kept = index > 0 && build.layer(index - 1).kept;
+  const Tensor out = in.region == kX || kept ? build.take(kKept, in.desc) : in;
   build.add<dnnl::eltwise_forward>(build.forward, relu_forward(build, in.desc),
                                    {{DNNL_ARG_SRC, in}, {DNNL_ARG_DST, out}});
   leave_relu_behind(build, index, out);
@@ -24,7 +25,7 @@ Tensor add_relu(Builder& build, int index, const Tensor& in) {
 }
 
 void leave_relu_behind(Builder& build, int index, const Tensor& out) {
-  build.leave_behind([=, &build](const Tensor& diff) {
+  build.leave_behind(index, [=, &build](const Tensor& diff) {
     Steps& steps = build.backward_layer(index).data;
     const Tensor dout = build.activations_in(steps, diff, out.desc);
     const dnnl::eltwise_backward::primitive_desc description(
@@ -55,7 +56,7 @@ Tensor add_pool(Builder& build, int index, const Tensor& in) {
   Arguments arguments{{DNNL_ARG_SRC, src}, {DNNL_ARG_DST, out}};
   if (max) arguments.push_back({DNNL_ARG_WORKSPACE, which});
   build.add<dnnl::pooling_forward>(build.forward, description, arguments);
-  build.leave_behind([=, &build](const Tensor& diff) {
+  build.leave_behind(index, [=, &build](const Tensor& diff) {
     Steps& steps = build.backward_layer(index).data;
     const Tensor dout = build.activations_in(steps, diff, out.desc);
     const dnnl::pooling_backward::primitive_desc by_data({kind, src.desc, out.desc, strides, window, padding, padding},

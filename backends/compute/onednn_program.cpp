@@ -1,5 +1,7 @@
 #include "backends/compute/onednn_program.h"
 
+#include <algorithm>
+
 #include "backends/compute/onednn_builder.h"
 
 namespace hopbench {
@@ -9,7 +11,7 @@ using namespace onednn;
 
 class Program final : public OneDnnProgram {
  public:
-  Program(const NetworkPlan& plan, int batch) : built_(plan, batch) { built_.build(); }
+  Program(const NetworkPlan& plan, int batch, bool training) : built_(plan, batch, training) { built_.build(); }
 
   std::size_t working_floats() const override { return built_.working_bytes() / sizeof(float); }
 
@@ -17,8 +19,9 @@ class Program final : public OneDnnProgram {
 
   void watch(Watch done) override { watch_ = std::move(done); }
 
-  void forward(const float* params, const float* x, float* y) override {
+  void forward(const float* params, const float* statistics, const float* x, float* y) override {
     built_.place(kParams, params);
+    built_.place(kStatistics, statistics);
     built_.place(kX, x);
     built_.place(kY, y);
     std::size_t done = 0;
@@ -26,6 +29,17 @@ class Program final : public OneDnnProgram {
       built_.run(std::span(built_.forward).subspan(done, end - done));
       done = end;
       tell(layer, Direction::kForward);
+    }
+  }
+
+  void statistics(float* to) const override {
+    for (const Builder::Moments& seen : built_.moments) {
+      const auto channels = std::size_t(seen.layer->input.channels);
+      const std::size_t count = seen.layer->input.size() / channels * std::size_t(built_.batch);
+      float* mine = to + seen.layer->means_at;
+      std::copy_n(static_cast<const float*>(seen.means.get_data_handle()), channels, mine);
+      const auto* variances = static_cast<const float*>(seen.variances.get_data_handle());
+      for (std::size_t c = 0; c < channels; ++c) mine[channels + c] = population_variance(variances[c], count);
     }
   }
 
@@ -58,8 +72,8 @@ class Program final : public OneDnnProgram {
 
 }  // namespace
 
-std::unique_ptr<OneDnnProgram> make_onednn_program(const NetworkPlan& plan, int batch) {
-  return std::make_unique<Program>(plan, batch);
+std::unique_ptr<OneDnnProgram> make_onednn_program(const NetworkPlan& plan, int batch, bool training) {
+  return std::make_unique<Program>(plan, batch, training);
 }
 
 }  // namespace hopbench

@@ -24,13 +24,16 @@ class OneDnnProgram {
   using Watch = std::function<void(int layer, CompiledNetwork::Direction direction)>;
   virtual void watch(Watch done) = 0;
 
-  virtual void forward(const float* params, const float* x, float* y) = 0;
+  /// `statistics`: of the batch norms, for a program that is not for training.
+  virtual void forward(const float* params, const float* statistics, const float* x, float* y) = 0;
+  /// See CompiledNetwork.
+  virtual void statistics(float* to) const = 0;
   virtual void backward(const float* params, const float* x, const float* dy, float* dparams, float* dx,
                         const std::function<void(int layer)>& layer_done) = 0;
 };
 
 /// Throws dnnl::error where oneDNN lacks something. The thread count in force here must be in force in every run;
-/// `plan` must outlive the program.
-std::unique_ptr<OneDnnProgram> make_onednn_program(const NetworkPlan& plan, int batch);
+/// `plan` must outlive the program. `training`: see CompiledNetwork::forward and infer.
+std::unique_ptr<OneDnnProgram> make_onednn_program(const NetworkPlan& plan, int batch, bool training);
 
 }  // namespace hopbench

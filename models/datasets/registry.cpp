@@ -8,10 +8,12 @@ namespace hopbench {
 DatasetEntry fashion_mnist();
 DatasetEntry mnist();
 DatasetEntry synthetic();
+DatasetEntry synthetic_cifar();
 DatasetEntry quadratic_centres();
 
 const std::vector<DatasetEntry>& datasets() {
-  static const std::vector<DatasetEntry> entries = {fashion_mnist(), mnist(), synthetic(), quadratic_centres()};
+  static const std::vector<DatasetEntry> entries = {fashion_mnist(), mnist(), synthetic(), synthetic_cifar(),
+                                                    quadratic_centres()};
   return entries;
 }
 

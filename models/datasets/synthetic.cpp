@@ -54,13 +54,14 @@ class Blobs final : public Dataset {
   std::vector<float> features_;
 };
 
-/// Shaped like MNIST; a tenth of a deviation between the centres, a feature, makes classes that overlap a little.
-DatasetPair load_synthetic(const DatasetRequest& request) {
+/// A tenth of a deviation between the centres, a feature, makes classes that overlap a little.
+DatasetPair drawn(const Shape& shape, const DatasetRequest& request) {
   constexpr std::size_t kTrain = 4096, kTest = 1024;
-  const Shape shape{1, 28, 28};
   return {std::make_shared<Blobs>(shape, kTrain, 0, 0.1, request.seed),
           std::make_shared<Blobs>(shape, kTest, kTrain, 0.1, request.seed)};
 }
+DatasetPair load_synthetic(const DatasetRequest& request) { return drawn({1, 28, 28}, request); }
+DatasetPair load_synthetic_cifar(const DatasetRequest& request) { return drawn({3, 32, 32}, request); }
 
 /// The centres of the quadratic objective. Tested on what it is trained on: its optimum is that of the training set.
 DatasetPair load_quadratic(const DatasetRequest& request) {
@@ -79,6 +80,9 @@ DatasetPair load_quadratic(const DatasetRequest& request) {
 
 DatasetEntry synthetic() {
   return {"synthetic", "drawn: 10 overlapping classes of 28x28, 4096 + 1024 samples", "", load_synthetic};
+}
+DatasetEntry synthetic_cifar() {
+  return {"synthetic_cifar", "the same of 3x32x32, shaped like CIFAR-10", "", load_synthetic_cifar};
 }
 DatasetEntry quadratic_centres() {
   return {"quadratic", "drawn: 4096 centres of the quadratic objective, in 10 groups", "", load_quadratic};

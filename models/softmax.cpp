@@ -1,0 +1,20 @@
+// Softmax regression: one dense layer on the features of any data set with labels. Convex.
+// 7 850 parameters for 784 features and 10 classes.
+#include "backends/base/error.h"
+#include "models/sequential.h"
+#include "models/workload.h"
+
+namespace hopbench {
+namespace {
+
+std::unique_ptr<Learner> create(Backend& backend, const WorkloadSpec&, const Shape& input, int classes,
+                                int largest_batch) {
+  if (classes == 0) throw usage_error("model softmax cannot be trained on this data set: it has no labels");
+  return make_sequential(backend, {{.type = LayerSpec::Type::kDense, .outputs = classes}}, input, largest_batch);
+}
+
+}  // namespace
+
+ModelEntry softmax() { return {"softmax", "softmax regression: 7 850 parameters for 28x28", "fashion_mnist", create}; }
+
+}  // namespace hopbench
