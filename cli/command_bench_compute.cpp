@@ -197,7 +197,7 @@ int command_bench_compute(const BenchComputeOptions& options) {
   }
   print_fma(fma, options.threads);
   if (options.vectors) print_vectors(vectors);
-  print_models(benches, options);
+  if (!benches.empty()) print_models(benches, options);
   for (const ModelBench& bench : benches) print_layers(bench);
   return 0;
 }

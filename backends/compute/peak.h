@@ -27,7 +27,7 @@ struct Bandwidth {
   double copy = 0;   // a = b
   double triad = 0;  // a = b + s c
 };
-/// The vectors have n floats, 64-byte aligned, n a multiple of 4096.
+/// The vectors have n floats, 64-byte aligned, n a multiple of 8192.
 Bandwidth memory_bandwidth(float* a, const float* b, const float* c, std::size_t n);
 
 /// Floats of a vector that is beyond the caches: twice the largest one, at least 64 MiB, at most a sixteenth of memory.
