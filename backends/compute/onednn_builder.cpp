@@ -108,13 +108,18 @@ void Builder::add(Steps& steps, dnnl::primitive primitive, const memory::desc& s
   Step step;
   step.primitive = std::move(primitive);
   for (const auto& [name, tensor] : arguments) {
-    if (!tensor.desc.is_zero()) step.arguments.emplace(name, memory_of(tensor));
+    if (!tensor.desc.is_zero()) add_argument(step, name, tensor);
   }
   if (scratch.get_size() > 0) {
     used_[kScratch] = 0;
-    step.arguments.emplace(DNNL_ARG_SCRATCHPAD, memory_of(take(kScratch, scratch)));
+    add_argument(step, DNNL_ARG_SCRATCHPAD, take(kScratch, scratch));
   }
   steps.push_back(std::move(step));
+}
+
+void Builder::add_argument(Step& step, int name, const Tensor& tensor) {
+  step.operands.push_back(memory_of(tensor));
+  step.handles.push_back({name, step.operands.back().get()});
 }
 
 void Builder::add_kernel(Steps& steps, std::span<const Tensor> tensors, Kernel kernel) {
@@ -141,15 +146,16 @@ Tensor Builder::activations_in(Steps& steps, const Tensor& tensor, const memory:
 }
 
 void Builder::run(std::span<Step> steps) {
-  std::vector<float*> data;
   for (Step& step : steps) {
     if (step.kernel) {
       stream_.wait();
-      data.clear();
-      for (const memory& operand : step.operands) data.push_back(static_cast<float*>(operand.get_data_handle()));
-      step.kernel(data);
+      data_.clear();
+      for (const memory& operand : step.operands) data_.push_back(static_cast<float*>(operand.get_data_handle()));
+      step.kernel(data_);
     } else {
-      step.primitive.execute(stream_, step.arguments);
+      dnnl::error::wrap_c_api(
+          dnnl_primitive_execute(step.primitive.get(), stream_.get(), int(step.handles.size()), step.handles.data()),
+          "could not execute a primitive");
     }
   }
   stream_.wait();

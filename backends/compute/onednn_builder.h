@@ -9,7 +9,6 @@
 #include <dnnl.hpp>
 #include <functional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -48,10 +47,11 @@ struct Tensor {
 /// Own arithmetic beside oneDNN's: gets where its tensors lie, in the order in which they were given.
 using Kernel = std::function<void(std::span<float* const> data)>;
 
-/// A primitive with its arguments by name, or a kernel with its tensors.
+/// A primitive with its arguments, or a kernel with its tensors. `handles` are of `operands`: dnnl::primitive::execute
+/// would gather them anew, and allocate, at each call.
 struct Step {
   dnnl::primitive primitive;
-  std::unordered_map<int, memory> arguments;
+  std::vector<dnnl_exec_arg_t> handles;
   Kernel kernel;
   std::vector<memory> operands;
 };
@@ -155,7 +155,10 @@ class Builder {
   Tensor add_layer(int index, const Tensor& in);
   memory memory_of(const Tensor& tensor);
 
+  void add_argument(Step& step, int name, const Tensor& tensor);
+
   dnnl::stream stream_{engine};
+  std::vector<float*> data_;                           // of the kernel that runs
   std::array<std::size_t, kRegions> used_{}, size_{};  // bytes
   std::array<std::vector<std::pair<memory, std::size_t>>, kRegions> placed_;
   std::vector<Tensor> outputs_;
