@@ -54,6 +54,7 @@ struct Parsed {
   CalibrateOptions calibrate;
   BenchSimOptions bench_sim;
   BenchComputeOptions bench_compute;
+  BenchLossesOptions bench_losses;
   NewOptions scaffold;
   ListOptions list;
   ValidateOptions validate;
@@ -141,6 +142,23 @@ void add_tune(CLI::App& app, Parsed& parsed) {
   tune.callback([&] { parsed.command = [&] { return command_tune(parsed.tune); }; });
 }
 
+void add_bench_losses(CLI::App& bench, Parsed& parsed) {
+  BenchLossesOptions& o = parsed.bench_losses;
+  CLI::App& losses = *bench.add_subcommand("losses", "the losses of some steps, and all that is needed to repeat them");
+  losses.add_option("model", o.model, "see hopbench list models")->required();
+  losses.add_option("-o,--output", o.output, "folder to write to")->required();
+  losses.add_option("--dataset", o.dataset, "default: the model's own");
+  losses.add_option("--path", o.path, "folder of the data set's files");
+  losses.add_option("--backend", o.backend, "see hopbench list backends");
+  losses.add_option("--threads", o.threads, "of a gradient")->check(CLI::Range(1, 1024));
+  losses.add_option("--batch", o.batch, "samples of a step")->check(CLI::Range(1, 1000000));
+  losses.add_option("--steps", o.steps, "how many")->check(CLI::Range(1, 1000000));
+  losses.add_option("--lr", o.lr, "learning rate");
+  losses.add_option("--momentum", o.momentum, "of SGD");
+  losses.add_option("--weight-decay", o.weight_decay, "of SGD");
+  losses.callback([&] { parsed.command = [&] { return command_bench_losses(parsed.bench_losses); }; });
+}
+
 void add_bench(CLI::App& app, Parsed& parsed) {
   CLI::App& bench = *app.add_subcommand("bench", "benchmarks of hopbench itself");
   bench.require_subcommand(1);
@@ -165,6 +183,7 @@ void add_bench(CLI::App& app, Parsed& parsed) {
   compute.add_option("--isa", o.isa, "avx2: as on a machine without AVX-512")->check(CLI::IsMember({"avx2"}));
   compute.add_flag("--json", o.json, "as JSON");
   compute.callback([&] { parsed.command = [&] { return command_bench_compute(parsed.bench_compute); }; });
+  add_bench_losses(bench, parsed);
 }
 
 void add_small_commands(CLI::App& app, Parsed& parsed) {

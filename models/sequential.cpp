@@ -126,8 +126,8 @@ double Sequential::initial_bound(std::size_t index) const {
                                 [](const Placed& later) { return later.size == 0; });
   const double window = conv ? double(placed.layer.kernel) * placed.layer.kernel : 1.0;
   const double inputs = conv ? placed.input.channels : static_cast<double>(placed.input.size());
-  const double outputs = initial_ == Initial::kHe && !last ? 0.0 : placed.layer.outputs;
-  return std::sqrt(6.0 / (window * (inputs + outputs)));
+  if (initial_ == Initial::kGlorot) return std::sqrt(6.0 / (window * (inputs + placed.layer.outputs)));
+  return std::sqrt((last ? 1.0 : 6.0) / (window * inputs));
 }
 
 Vec Sequential::initial(std::uint64_t seed, std::uint32_t repeat) const {

@@ -14,7 +14,9 @@ namespace hopbench {
 enum class Initial {
   kGlorot,  // U(-b, b) with b = sqrt(6 / (fan_in + fan_out)): Glorot, Bengio (2010); LeNet starts at the loss of
             // guessing
-  kHe,      // b = sqrt(6 / fan_in): He, Zhang, Ren, Sun (2015), for deep networks of ReLUs; the last layer as kGlorot
+  /// b = sqrt(6 / fan_in): He, Zhang, Ren, Sun (2015), for deep networks of ReLUs. In the last layer sqrt(1 / fan_in),
+  /// as in PyTorch: small logits, so that training starts near the loss of guessing.
+  kHe,
 };
 
 /// The last layer's outputs are the logits, one a class. Gradients of up to `largest_batch` samples. The backend must

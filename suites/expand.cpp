@@ -125,7 +125,7 @@ OptimizerSpec optimizer_of(const Draft& draft, const Configuration& c, const Var
   optimizer.momentum = float(at("optimizer.momentum").as_real());
   optimizer.weight_decay = float(at("optimizer.weight_decay").as_real());
   optimizer.nesterov = at("optimizer.nesterov").flag;
-  optimizer.warmup = at("optimizer.warmup").integer;
+  optimizer.warmup = at("optimizer.lr_warmup").integer;
   optimizer.cosine = at("optimizer.cosine").integer;
   optimizer.lr_batch = int(at("optimizer.lr_batch").integer);
   optimizer.clip = float(at("optimizer.clip").as_real());

@@ -117,7 +117,7 @@ const std::vector<SuiteKey> kKeys = {
     {"optimizer.steps", T::kTables, "[]", 0, 0, nullptr, "steps of the learning rate"},
     {"optimizer.steps.iteration", T::kReal, nullptr, 0, 1e12, nullptr, "from this iteration on"},
     {"optimizer.steps.factor", T::kReal, nullptr, 0, 1e6, nullptr, "lr is multiplied by this"},
-    {"optimizer.warmup", T::kInteger, "0", 0, kMany, nullptr, "lr rises evenly over the first so many iterations"},
+    {"optimizer.lr_warmup", T::kInteger, "0", 0, kMany, nullptr, "lr rises evenly over the first so many iterations"},
     {"optimizer.cosine", T::kInteger, "0", 0, kMany, nullptr,
      "then it falls along half a cosine to 0, at this iteration; 0: it does not"},
     {"optimizer.lr_batch", T::kInteger, "0", 0, 1e9, nullptr,

@@ -214,6 +214,10 @@ inline std::vector<Case> networks() {
           {kSmallVgg, {3, 16, 16}},
           {kSmallResnet, {3, 8, 8}},
           {{relu(), avg_pool(1, 1), add(0), avg_pool(1, 1), add(2)}, {2, 5, 4}},
+          {{relu(), avg_pool(1, 1), add(0), add(1)}, {4, 1, 1}},  // the caller's gradient goes through both
+          {{conv(4, 3, 1, 1), batch_norm(), add(0), relu(), add(1)}, {2, 5, 5}},
+          {{conv(4, 3, 1, 1), relu(), conv(4, 3, 1, 1), relu(), add(1), conv(3, 1)}, {2, 5, 5}},
+          {{conv(4, 3, 1, 1), avg_pool(1, 1), relu(), conv(4, 1), add(1)}, {2, 5, 5}},
           {{max_pool(2, 2), relu(), conv(6, 3), avg_pool(2, 2), relu(), conv(5, 2)}, {7, 14, 12}},
           {{relu(), dense(6), conv(7, 1), relu(), max_pool(1, 1), dense(3), relu()}, {4, 1, 1}}};
 }

@@ -103,7 +103,7 @@ TEST(Networks, StartWithinHesBoundsWithScalesOfOneAndUnitVariances) {
   EXPECT_NEAR(largest(0, 432), std::sqrt(6.0 / 27), 1e-2);  // 3 -> 16, 3x3
   EXPECT_TRUE(all(432, 16, 1) && all(448, 16, 0));          // scales and shifts
   EXPECT_NEAR(largest(464, 2304), std::sqrt(6.0 / 144), 1e-3);
-  EXPECT_NEAR(largest(269722 - 650, 640), std::sqrt(6.0 / 74), 1e-2);  // the last layer: Glorot's
+  EXPECT_NEAR(largest(269722 - 650, 640), std::sqrt(1.0 / 64), 1e-3);  // the last layer: small
   EXPECT_TRUE(all(269722 - 10, 10, 0));
   EXPECT_TRUE(all(269722, 16, 0) && all(269722 + 16, 16, 1) && all(269722 + 32, 16, 0));
 }
@@ -127,11 +127,12 @@ void expect_slopes(Net& net, std::size_t every) {
 }
 
 TEST(Networks, HaveTheGradientThatFiniteDifferencesFind) {
-  Net alexnet("alexnet_small", "reference", kSmall, 4), resnet("resnet20", "reference", kSmall, 8);
+  Net alexnet("alexnet_small", "reference", kSmall, 4), resnet("resnet20", "reference", kSmall, 6);
   expect_slopes(alexnet, 1);
   expect_slopes(resnet, 6);
-  Net vgg("vgg11", "reference", kCifar, 1);
-  expect_slopes(vgg, 100);  // as a whole only: a forward pass of it takes most of a second
+  if (!onednn_is_there()) GTEST_SKIP() << "no oneDNN for vgg11, which takes seconds on the reference backend";
+  Net vgg("vgg11", "onednn", kCifar, 4);
+  expect_slopes(vgg, 1);
 }
 
 void expect_agreement(const std::string& model, const Shape& input, int samples, double tolerance) {
@@ -150,9 +151,9 @@ void expect_agreement(const std::string& model, const Shape& input, int samples,
 TEST(Networks, AgreeBetweenOneDnnAndReference) {
   if (!onednn_is_there()) GTEST_SKIP() << "no oneDNN";
   expect_agreement("softmax", {1, 28, 28}, 8, 1e-5);
-  expect_agreement("alexnet_small", {3, 16, 16}, 4, 1e-4);
-  expect_agreement("resnet20", kSmall, 6, 1e-3);
-  expect_agreement("resnet32", kSmall, 3, 1e-3);
+  expect_agreement("alexnet_small", kSmall, 4, 1e-4);
+  expect_agreement("resnet20", kSmall, 4, 1e-3);
+  expect_agreement("resnet32", kSmall, 2, 1e-3);
   expect_agreement("vgg11", kCifar, 1, 1e-4);
 }
 
@@ -211,20 +212,32 @@ TEST(PreciseStatistics, AreThoseOfAllSamplesHoweverTheyAreCut) {
   EXPECT_EQ(Net("lenet", "reference", {1, 28, 28}, 1, Statistics::kPrecise).learner->estimated_from(), 0);
 }
 
+class Noise : public Dataset {
+ public:
+  std::size_t size() const override { return 24; }
+  Shape shape() const override { return kSmall; }
+  int classes() const override { return 10; }
+  std::int32_t label(std::size_t i) const override { return std::int32_t(i % 10); }
+  void copy_sample(std::size_t i, float* to) const override {
+    Random random({.seed = 3, .purpose = Purpose::kTest, .iteration = std::int64_t(i)});
+    std::generate_n(to, kSmall.size(), [&] { return float(random.uniform()); });
+  }
+};
+
 TEST(PreciseStatistics, AreEstimatedFromTheTrainingSetBeforeAModelIsScored) {
-  WorkloadSpec spec{.model = "resnet20", .dataset = "synthetic_cifar", .batch = 16};
-  if (!onednn_is_there()) GTEST_SKIP() << "no oneDNN";
-  spec.evaluation_samples = 64;
-  const auto running = make_workload(spec);
+  const auto noise = std::make_shared<Noise>();
+  WorkloadSpec spec{.model = "resnet20", .batch = 10, .backend = "reference"};
+  const auto running = make_workload(spec, {noise, noise});
   spec.statistics = Statistics::kPrecise;
-  const auto precise = make_workload(spec);
+  const auto precise = make_workload(spec, {noise, noise});
   EXPECT_EQ(running->trainable(), precise->size());
   const Vec x = precise->initial();
   const Evaluation first = precise->evaluate(x.share());
   EXPECT_EQ(precise->evaluate(x.share()).loss, first.loss);
-  // Of an untrained model: running statistics are not those of the data yet.
-  EXPECT_NE(running->evaluate(running->initial().share()).loss, first.loss);
-  EXPECT_LT(first.loss, 5.0);
+  // What is scored is normalised, as in training; by running statistics, of a model that never trained, it is not.
+  Vec g = Vec::uninitialised(x.size());
+  EXPECT_NEAR(first.loss, precise->gradient(x.share(), 0, 0, 24, g, {}), 0.2);
+  EXPECT_GT(std::abs(running->evaluate(running->initial().share()).loss - first.loss), 0.2);
 }
 
 }  // namespace

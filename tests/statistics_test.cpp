@@ -8,7 +8,8 @@ namespace {
 
 Cluster with_batch_norms(int nodes, Iter iterations) {
   Cluster cluster{.nodes = nodes, .topology = "ring", .iterations = iterations};
-  cluster.workload = {.model = "resnet20", .dataset = "synthetic_cifar", .batch = 4, .backend = "onednn"};
+  cluster.workload = {
+      .model = "resnet20", .dataset = "synthetic_cifar", .batch = 4, .backend = "onednn", .evaluation_samples = 16};
   cluster.optimizer = {.lr = 0.01f, .momentum = 0.9f, .weight_decay = 0.1f};
   return cluster;
 }
@@ -62,7 +63,7 @@ TEST(RunningStatistics, StayPlausibleUnderEveryKindOfProtocol) {
       {"dpsgd", {}}, {"adpsgd", {}}, {"sgp", {}}, {"choco", {}}, {"ps_asp", {}}, {"lasgd", {}}, {"lb_bsp", {}}};
   for (const auto& [protocol, knobs] : protocols) {
     SCOPED_TRACE(protocol);
-    Cluster cluster = with_batch_norms(4, 6);
+    Cluster cluster = with_batch_norms(4, 3);
     cluster.slow = {{2, 3.0}};
     cluster.run(protocol, knobs);
     const std::vector<float> is = statistics_of(cluster, cluster.params(1));

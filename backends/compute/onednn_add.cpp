@@ -7,25 +7,45 @@
 namespace hopbench::onednn {
 namespace {
 
-/// f(index of a cell there, index here, channels) for each run of cells of both that meet, channels last.
-template <class F>
-void for_shortcut(const Shape& from, const Shape& to, int stride, memory::dim batch, const F& f) {
-  const int zeros = (to.channels - from.channels) / 2;
-  for (int n = 0; n < int(batch); ++n) {
-    for (int i = 0; i < to.height; ++i) {
-      for (int j = 0; j < to.width; ++j) {
-        const int there = (n * from.height + i * stride) * from.width + j * stride;
-        const int here = (n * to.height + i) * to.width + j;
-        f(std::size_t(there) * std::size_t(from.channels),
-          std::size_t(here) * std::size_t(to.channels) + std::size_t(zeros), std::size_t(from.channels));
-      }
-    }
+/// Where the numbers of a tensor lie, in blocks of channels: all of them channels last, one in nchw.
+class Layout {
+ public:
+  Layout(const memory::desc& desc, const Shape& shape) : shape_(shape) {
+    const auto& blocking = desc.data.format_desc.blocking;
+    const bool last = blocking.inner_nblks == 0 && blocking.strides[1] == 1;
+    block_ = blocking.inner_nblks > 0 ? int(blocking.inner_blks[0]) : last ? shape.channels : 1;
   }
-}
+  std::size_t at(int n, int c, int i, int j) const {
+    const int blocks = shape_.channels / block_;
+    return ((std::size_t(n * blocks + c / block_) * std::size_t(shape_.height) + std::size_t(i)) *
+                std::size_t(shape_.width) +
+            std::size_t(j)) *
+               std::size_t(block_) +
+           std::size_t(c % block_);
+  }
 
-void add_numbers(float* to, const float* from, std::size_t n) {
-  for (std::size_t k = 0; k < n; ++k) to[k] += from[k];
-}
+ private:
+  Shape shape_;
+  int block_;
+};
+
+/// What a shortcut joins that is not of the same shape on both sides.
+struct Shortcut {
+  Shape from, to;
+  int stride;
+  int batch;
+
+  /// f(index there, index here) for every number.
+  template <class F>
+  void for_each(const Layout& there, const Layout& here, const F& f) const {
+    const int zeros = (to.channels - from.channels) / 2;
+    for (int n = 0; n < batch; ++n)
+      for (int i = 0; i < to.height; ++i)
+        for (int j = 0; j < to.width; ++j)
+          for (int c = 0; c < from.channels; ++c)
+            f(there.at(n, c, i * stride, j * stride), here.at(n, c + zeros, i, j));
+  }
+};
 
 void add_equal(Builder& build, Steps& steps, const Tensor& a, const Tensor& b, const Tensor& sum, bool relu) {
   const dnnl::binary::primitive_desc description({dnnl::algorithm::binary_add, a.desc, b.desc, sum.desc},
@@ -39,8 +59,9 @@ Tensor add_add(Builder& build, int index, const Tensor& in) {
   const Layer& layer = build.layer(index);
   const Shape& from = build.layer(layer.spec.from).output;
   const Shape& to = layer.output;
-  const int stride = layer.spec.stride;
   const bool relu = build.relu_fused(index), equal = from == to;
+  const Shortcut shortcut{from, to, layer.spec.stride, int(build.batch)};
+  const Layout there(build.inner(from), from), here(build.inner(to), to);
   const Tensor other =
       build.activations_in(build.forward, build.kept_outputs(layer.spec.from), build.inner(from), kKept);
   const Tensor src = build.activations_in(build.forward, in, build.inner(to), kKept);
@@ -49,15 +70,12 @@ Tensor add_add(Builder& build, int index, const Tensor& in) {
     add_equal(build, build.forward, src, other, out, relu);
   } else {
     const std::size_t numbers = to.size() * std::size_t(build.batch);
-    build.add_kernel(build.forward, std::array{src, other, out},
-                     [=, batch = build.batch](std::span<float* const> data) {
-                       float* sum = data[2];
-                       if (sum != data[0]) std::copy_n(data[0], numbers, sum);
-                       for_shortcut(from, to, stride, batch, [&](std::size_t there, std::size_t here, std::size_t n) {
-                         add_numbers(sum + here, data[1] + there, n);
-                       });
-                       for (std::size_t k = 0; relu && k < numbers; ++k) sum[k] = std::max(sum[k], 0.0f);
-                     });
+    build.add_kernel(build.forward, std::array{src, other, out}, [=](std::span<float* const> data) {
+      float* sum = data[2];
+      if (sum != data[0]) std::copy_n(data[0], numbers, sum);
+      shortcut.for_each(there, here, [&](std::size_t a, std::size_t b) { sum[b] += data[1][a]; });
+      for (std::size_t k = 0; relu && k < numbers; ++k) sum[k] = std::max(sum[k], 0.0f);
+    });
   }
   build.leave_behind(index, [=, &build](const Tensor& diff) {
     Steps& steps = build.backward_layer(index).data;
@@ -65,10 +83,8 @@ Tensor add_add(Builder& build, int index, const Tensor& in) {
     build.reorder(steps, dout, out);  // what all that comes later read in forward is free by now
     build.hold(build.layer(index).spec.from, [=, &build](Steps& later, const Tensor& sum) {
       if (equal) return add_equal(build, later, sum, out, sum, false);
-      build.add_kernel(later, std::array{sum, out}, [=, batch = build.batch](std::span<float* const> data) {
-        for_shortcut(from, to, stride, batch, [&](std::size_t there, std::size_t here, std::size_t n) {
-          add_numbers(data[0] + there, data[1] + here, n);
-        });
+      build.add_kernel(later, std::array{sum, out}, [=](std::span<float* const> data) {
+        shortcut.for_each(there, here, [&](std::size_t a, std::size_t b) { data[0][a] += data[1][b]; });
       });
     });
     return dout;

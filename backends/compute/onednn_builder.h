@@ -123,7 +123,7 @@ class Builder {
   /// `index`: of the layer whose outputs' gradient it takes.
   void leave_behind(int index, Behind behind) { behind_.push_back({index, std::move(behind)}); }
   /// This tensor is a part of the gradient of the outputs of layer `index`: `add` adds the steps that add it to the
-  /// other part, in channels last, when backward has come there.
+  /// other part, in the layout between layers, when backward has come there.
   void hold(int index, std::function<void(Steps& steps, const Tensor& diff)> add) {
     held_[std::size_t(index)].push_back(std::move(add));
   }
