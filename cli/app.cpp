@@ -54,6 +54,7 @@ struct Parsed {
   TuneOptions tune;
   CalibrateOptions calibrate;
   BenchSimOptions bench_sim;
+  BenchComputeOptions bench_compute;
   BenchLossesOptions bench_losses;
   NewOptions scaffold;
   ListOptions list;
@@ -159,6 +160,33 @@ void add_bench_losses(CLI::App& bench, Parsed& parsed) {
   losses.callback([&] { parsed.command = [&] { return command_bench_losses(parsed.bench_losses); }; });
 }
 
+void add_bench(CLI::App& app, Parsed& parsed) {
+  CLI::App& bench = *app.add_subcommand("bench", "benchmarks of hopbench itself");
+  bench.require_subcommand(1);
+  CLI::App& sim = *bench.add_subcommand("sim", "message rate and size of virtual time");
+  sim.add_option("--ranks", parsed.bench_sim.ranks, "ranks of the message bench")->check(CLI::Range(2, 4096));
+  sim.add_option("--workers", parsed.bench_sim.workers, "workers of the Hop run")->check(CLI::Range(4, 100000));
+  sim.add_option("--iterations", parsed.bench_sim.iterations, "iterations of the Hop run")
+      ->check(CLI::Range(1, 1000000));
+  sim.add_option("-r,--runs", parsed.bench_sim.repeats, "repeats")->check(CLI::Range(1, 1000));
+  sim.add_flag("--json", parsed.bench_sim.json, "as JSON");
+  sim.callback([&] { parsed.command = [&] { return command_bench_sim(parsed.bench_sim); }; });
+
+  BenchComputeOptions& o = parsed.bench_compute;
+  CLI::App& compute =
+      *bench.add_subcommand("compute", "gradients and vector operations beside what this machine could do");
+  compute.add_option("-m,--model", o.models, "models to measure (default: all); none: no model");
+  compute.add_option("-b,--batch", o.batch, "samples in a gradient")->check(CLI::Range(1, 65536));
+  compute.add_option("-t,--threads", o.threads, "threads of a gradient")->check(CLI::Range(1, 1024));
+  compute.add_option("-r,--repeats", o.repeats, "steps that are timed")->check(CLI::Range(1, 10000));
+  compute.add_flag("--layers", o.layers, "where the time of a step goes, by layer and direction");
+  compute.add_flag("!--no-vectors", o.vectors, "leave out memory bandwidth and vector operations");
+  compute.add_option("--isa", o.isa, "avx2: as on a machine without AVX-512")->check(CLI::IsMember({"avx2"}));
+  compute.add_flag("--json", o.json, "as JSON");
+  compute.callback([&] { parsed.command = [&] { return command_bench_compute(parsed.bench_compute); }; });
+  add_bench_losses(bench, parsed);
+}
+
 void add_small_commands(CLI::App& app, Parsed& parsed) {
   CLI::App& list =
       *app.add_subcommand("list", "protocols, models, datasets, backends, transports, topologies, suites, keys");
@@ -176,17 +204,6 @@ void add_small_commands(CLI::App& app, Parsed& parsed) {
   calibrate.add_option("suite", parsed.calibrate.suite, "suite file")->required();
   add_suite_flags(calibrate, parsed.calibrate.suite_options);
   calibrate.callback([&] { parsed.command = [&] { return command_calibrate(parsed.calibrate); }; });
-
-  CLI::App& bench = *app.add_subcommand("bench", "benchmarks of hopbench itself");
-  bench.require_subcommand(1);
-  CLI::App& sim = *bench.add_subcommand("sim", "message rate and size of virtual time");
-  sim.add_option("--ranks", parsed.bench_sim.ranks, "ranks of the message bench")->check(CLI::Range(2, 4096));
-  sim.add_option("--workers", parsed.bench_sim.workers, "workers of the Hop run")->check(CLI::Range(4, 100000));
-  sim.add_option("--iterations", parsed.bench_sim.iterations, "iterations of the Hop run")
-      ->check(CLI::Range(1, 1000000));
-  sim.add_option("-r,--runs", parsed.bench_sim.repeats, "repeats")->check(CLI::Range(1, 1000));
-  sim.add_flag("--json", parsed.bench_sim.json, "as JSON");
-  sim.callback([&] { parsed.command = [&] { return command_bench_sim(parsed.bench_sim); }; });
 
   CLI::App& env = *app.add_subcommand("env", "versions, devices, and which launcher variables were seen");
   env.callback([&] { parsed.command = [&] { return command_env(parsed.env); }; });
@@ -225,8 +242,8 @@ void build(CLI::App& app, Parsed& parsed) {
   app.set_version_flag("--version", [] { return version_line(); });
   add_run(app, parsed);
   add_tune(app, parsed);
+  add_bench(app, parsed);
   add_small_commands(app, parsed);
-  add_bench_losses(*app.get_subcommand("bench"), parsed);
 }
 
 // The command that was parsed last, and its words: "run", "bench sim".

@@ -1,7 +1,9 @@
-// `hopbench bench sim`: how fast virtual time is on this machine.
+// `hopbench bench`: how fast hopbench itself is on this machine. `sim`: virtual time. `compute`: gradients and vector
+// operations, beside what the machine could do (see bench_compute.h).
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace hopbench {
 
@@ -13,6 +15,14 @@ struct BenchSimOptions {
   bool json = false;
 };
 int command_bench_sim(const BenchSimOptions& options);
+
+struct BenchComputeOptions {
+  std::vector<std::string> models;  // empty: all
+  int batch = 32, threads = 1, repeats = 15;
+  bool layers = false, vectors = true, json = false;
+  std::string isa;  // avx2: as on a machine without AVX-512; "": what there is
+};
+int command_bench_compute(const BenchComputeOptions& options);
 
 /// `hopbench bench losses`: one worker trains, and writes into a folder what another program needs to do the same:
 /// initial.f32 (parameters, in the order of backend.h), inputs.f32 and labels.i32 (of each step's batch), losses.txt.

@@ -76,6 +76,14 @@ class Learner {
   virtual int estimated_from() const { return 0; }
   virtual void estimate(const float* /*x*/, const Batch&, int /*piece*/) {}
   virtual double flops_per_sample() const = 0;  // of one gradient; multiply-adds count 2
+
+  /// For benchmarks: the network that computes the gradient, with its layers; none where a model is no network.
+  struct Anatomy {
+    CompiledNetwork* network = nullptr;
+    std::vector<std::string> layers;    // "conv 3x3 -> 64 (stride 1, padding 1) on 3x32x32"
+    std::vector<double> forward_flops;  // of a sample
+  };
+  virtual Anatomy anatomy() { return {}; }
 };
 
 }  // namespace hopbench

@@ -33,6 +33,7 @@ class Sequential final : public Learner {
   int estimated_from() const override { return running_ || statistics_.size() == 0 ? 0 : kPreciseSamples; }
   void estimate(const float* x, const Batch& batch, int piece) override;
   double flops_per_sample() const override { return flops_; }
+  Anatomy anatomy() override;
 
  private:
   double place(const std::vector<LayerSpec>& layers, const Shape& input);
@@ -180,6 +181,15 @@ float Sequential::gradient(const float* x, const Batch& batch, float* g, const s
     if (bucket >= 0 && done) done(bucket);
   });
   return loss;
+}
+
+Learner::Anatomy Sequential::anatomy() {
+  Anatomy all{.network = network_.get(), .layers = {}, .forward_flops = {}};
+  for (const Placed& placed : layers_) {
+    all.layers.push_back(to_string(placed.layer) + " on " + to_string(placed.input));
+    all.forward_flops.push_back(placed.flops);
+  }
+  return all;
 }
 
 Batch Sequential::piece_of(const Batch& batch, int first, int largest) {

@@ -86,6 +86,46 @@ TEST(Vec, MeanOfLongVectorsIsRightInEveryBlock) {
   for (std::size_t i = 0; i < result.size(); ++i) ASSERT_EQ(result[i], 2.0f * static_cast<float>(i));
 }
 
+std::vector<float> drawn(std::size_t n, std::int64_t draw) {
+  Random random({.seed = 3, .purpose = Purpose::kTest, .iteration = draw});
+  std::vector<float> values(n);
+  for (float& value : values) value = float(2 * random.uniform() - 1);
+  return values;
+}
+
+// Around the lengths at which the passes change: lanes, pages, and vectors that are stored past the caches.
+const std::size_t kLengths[] = {0, 1, 15, 16, 17, 100, 4095, 4096, 5000, 20'011, (4u << 20) + 5};
+
+TEST(Space, SumsInTheOrderGivenAtAnyLengthAndPlace) {
+  for (const std::size_t n : kLengths) {
+    for (const std::size_t shift : {0u, 1u}) {
+      const std::vector<float> a = drawn(n + 1, 1), b = drawn(n + 1, 2), c = drawn(n + 1, 3);
+      const float* const in[] = {a.data() + shift, b.data(), c.data() + 1 - shift};
+      const float weights[] = {0.3f, -0.7f, 1.1f};
+      std::vector<float> out(n + 2, 7.0f);
+      host_space().weighted_sum(out.data() + shift, in, weights, n);
+      for (std::size_t i = 0; i < n; ++i) {
+        const float sum = weights[0] * in[0][i] + weights[1] * in[1][i];
+        ASSERT_EQ(out[shift + i], sum + weights[2] * in[2][i]) << i << " of " << n;
+      }
+      EXPECT_EQ(out[shift + n], 7.0f) << "one too many of " << n;
+    }
+  }
+}
+
+TEST(Space, MultipliesInDoubleAtAnyLength) {
+  for (const std::size_t n : kLengths) {
+    const std::vector<float> x = drawn(n, 1), y = drawn(n, 2), same = x;
+    long double exact = 0, size = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      exact += static_cast<long double>(x[i]) * y[i];
+      size += std::abs(static_cast<long double>(x[i]) * y[i]);
+    }
+    EXPECT_NEAR(host_space().dot(x.data(), y.data(), n), double(exact), 1e-13 * double(size)) << n;
+    EXPECT_EQ(host_space().dot(x.data(), x.data(), n), host_space().dot(x.data(), same.data(), n)) << n;
+  }
+}
+
 TEST(Vec, SquaredNormIsOfVectorsAndOfParts) {
   const Vec x = counting(5);  // 0 1 2 3 4
   EXPECT_EQ(squared_norm(x.share()), 30);

@@ -63,7 +63,29 @@ TEST_F(Mistakes, OfCommandsAreNamedWithWhatWasMeant) {
   refused({.words = {"version", "x"}, .says = {"unknown argument 'x'"}});
   refused({.words = {"completion", "tcsh"}, .says = {"tcsh", "bash"}});
   refused({.words = {"bench", "simm"}, .says = {"'simm'", "Did you mean 'sim'?"}});
+  refused({.words = {"bench", "losses", "timing_only", "-o", "x"}, .says = {"timing_only computes no losses"}});
+  refused({.words = {"bench", "losses", "sofmax", "-o", "x"}, .says = {"Did you mean 'softmax'?"}});
   refused({.words = {"new", "protocol", "Bad Name"}, .says = {"Bad Name"}});
+}
+
+TEST(BenchLosses, LeavesAllThatAnotherProgramNeedsToRepeatThem) {
+  const Folder folder;
+  const auto losses = [&](const std::string& lr) {
+    const Ended ended =
+        hopbench(folder.path(), {"bench", "losses", "softmax", "--dataset", "synthetic", "--backend", "reference",
+                                 "--batch", "4", "--steps", "3", "--lr", lr, "-o", "out/" + lr});
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_EQ(count_lines(ended.out), 3u) << ended.out;
+    EXPECT_EQ(ended.out, text_of(folder / ("out/" + lr + "/losses.txt")));
+    return ended.out;
+  };
+  const std::string still = losses("0"), moving = losses("0.1");
+  EXPECT_EQ(still.substr(0, still.find('\n')), moving.substr(0, moving.find('\n')));
+  EXPECT_NE(still, moving);
+  const std::string at = folder / "out/0.1";
+  EXPECT_EQ(std::filesystem::file_size(at + "/initial.f32"), 7850u * 4);
+  EXPECT_EQ(std::filesystem::file_size(at + "/inputs.f32"), 3u * 4 * 784 * 4);
+  EXPECT_EQ(std::filesystem::file_size(at + "/labels.i32"), 3u * 4 * 4);
 }
 
 TEST_F(Mistakes, OfFlagsAreNamedWithWhatWasMeant) {

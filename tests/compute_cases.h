@@ -61,6 +61,23 @@ inline const std::vector<LayerSpec> kSmallResnet = {without_bias(conv(4, 3, 1, 1
                                                     avg_pool(4, 4),
                                                     dense(5)};
 
+/// In blocks of channels, with maps of 4x4 and 2x2, and of 1x1 whose windows meet in one cell.
+inline const std::vector<LayerSpec> kWide = {conv(32, 3, 1, 1),
+                                             relu(),
+                                             max_pool(2, 2),
+                                             conv(128, 3, 1, 1),
+                                             relu(),
+                                             max_pool(2, 2),
+                                             conv(144, 3, 1, 1),
+                                             relu(),
+                                             max_pool(2, 2),
+                                             conv(128, 3, 1, 1),
+                                             conv(128, 5, 1, 2),
+                                             relu(),
+                                             max_pool(2, 2),
+                                             conv(128, 5, 1, 2),
+                                             dense(7)};
+
 inline Floats normals(std::size_t n, std::int64_t draw) {
   Random random({.seed = 7, .purpose = Purpose::kTest, .iteration = draw});
   Floats values(n);
@@ -193,6 +210,7 @@ inline std::vector<Case> cases() {
 
 inline std::vector<Case> networks() {
   return {{kLenet, {1, 28, 28}},
+          {kWide, {3, 16, 16}},
           {kSmallVgg, {3, 16, 16}},
           {kSmallResnet, {3, 8, 8}},
           {{relu(), avg_pool(1, 1), add(0), avg_pool(1, 1), add(2)}, {2, 5, 4}},

@@ -1,6 +1,5 @@
 #include "backends/base/space.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/base/space_passes.h"
 
 namespace hopbench {
 namespace {
@@ -71,23 +71,10 @@ class HostSpace final : public Space {
 
   void weighted_sum(float* out, std::span<const float* const> in, std::span<const float> weights,
                     std::size_t n) override {
-    // Blocks that stay in the first-level cache while all terms pass over them; the order of the terms is the order
-    // given.
-    constexpr std::size_t kBlock = 4096;
-    for (std::size_t begin = 0; begin < n; begin += kBlock) {
-      const std::size_t size = std::min(kBlock, n - begin);
-      float* y = out + begin;
-      const float* first = in[0] + begin;
-      for (std::size_t i = 0; i < size; ++i) y[i] = weights[0] * first[i];
-      for (std::size_t t = 1; t < in.size(); ++t) axpy(y, weights[t], in[t] + begin, size);
-    }
+    weighted_sum_on_host(out, in, weights, n);
   }
 
-  double dot(const float* x, const float* y, std::size_t n) override {
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
-    return sum;
-  }
+  double dot(const float* x, const float* y, std::size_t n) override { return dot_on_host(x, y, n); }
 
   void sgd(float* x, float* m, const float* g, const SgdStep& s, std::size_t n) override {
     if (m == nullptr) {

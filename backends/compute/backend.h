@@ -81,6 +81,12 @@ class CompiledNetwork {
   virtual void backward(const float* params, const float* x, const float* dy, float* dparams, float* dx, int batch,
                         const std::function<void(int layer)>& layer_done) = 0;
 
+  /// For benchmarks: from now on `done(layer, direction)` is called whenever that part of a pass has been computed, so
+  /// that the time since the call before is its own. A layer computed together with the one before it is not told of;
+  /// -1 stands for what is of no layer. Empty: nobody wants to know. False: this backend does not tell.
+  enum class Direction { kForward, kBackwardWeights, kBackwardData };
+  virtual bool watch(std::function<void(int layer, Direction direction)> done) { return !done; }
+
   /// dlogits = d(mean loss)/d(logits) unless nullptr; returns the mean softmax cross-entropy of the batch in nats.
   /// `correct`, unless nullptr, is set to how many arg-maxes (ties: the lowest class) equal their label.
   virtual float softmax_cross_entropy(const float* logits, const std::int32_t* labels, float* dlogits, int batch,

@@ -69,6 +69,12 @@ class OneDnnNetwork final : public CompiledNetwork {
     guarded([&] { prepare(batch, true).backward(params, x, dy, dparams, dx, layer_done); });
   }
 
+  bool watch(std::function<void(int, Direction)> done) override {
+    watch_ = std::move(done);
+    for (auto& [which, program] : programs_) program->watch(watch_);
+    return true;
+  }
+
   float softmax_cross_entropy(const float* logits, const std::int32_t* labels, float* dlogits, int batch,
                               int* correct) override {
     return softmax_cross_entropy_on_host(logits, labels, dlogits, batch, plan_.output.size(), correct);
@@ -91,7 +97,10 @@ class OneDnnNetwork final : public CompiledNetwork {
     HB_ASSERT(batch >= 1 && batch <= plan_.largest_batch);
     if (omp_get_max_threads() != threads_) omp_set_num_threads(threads_);
     std::unique_ptr<OneDnnProgram>& program = programs_[{batch, training}];
-    if (program == nullptr) program = make_onednn_program(plan_, batch, training);
+    if (program == nullptr) {
+      program = make_onednn_program(plan_, batch, training);
+      program->watch(watch_);
+    }
     if (program.get() != bound_) {
       if (program->working_floats() > memory_.size()) memory_.grow(program->working_floats());
       program->bind(memory_.data());
@@ -106,6 +115,7 @@ class OneDnnNetwork final : public CompiledNetwork {
   const bool normalises_ = plan_.normalises();
   std::map<std::pair<int, bool>, std::unique_ptr<OneDnnProgram> > programs_;  // by batch, and whether for training
   OneDnnProgram* bound_ = nullptr;
+  OneDnnProgram::Watch watch_;
 };
 
 const char* isa_name(dnnl::cpu_isa isa) {

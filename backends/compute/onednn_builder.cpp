@@ -46,7 +46,10 @@ memory::desc Builder::flat(std::size_t features) const {
 }
 
 memory::desc Builder::inner(const Shape& shape) const {
-  return with_format({batch, shape.channels, shape.height, shape.width}, Format::nhwc);
+  const int block = channel_block(plan);
+  Format format = Format::nhwc;
+  if (block != 0) format = shape.channels % block != 0 ? Format::nchw : block == 16 ? Format::nChw16c : Format::nChw8c;
+  return with_format({batch, shape.channels, shape.height, shape.width}, format);
 }
 
 Tensor Builder::params(const Layer& layer, const memory::desc& desc) const {
@@ -105,13 +108,18 @@ void Builder::add(Steps& steps, dnnl::primitive primitive, const memory::desc& s
   Step step;
   step.primitive = std::move(primitive);
   for (const auto& [name, tensor] : arguments) {
-    if (!tensor.desc.is_zero()) step.arguments.emplace(name, memory_of(tensor));
+    if (!tensor.desc.is_zero()) add_argument(step, name, tensor);
   }
   if (scratch.get_size() > 0) {
     used_[kScratch] = 0;
-    step.arguments.emplace(DNNL_ARG_SCRATCHPAD, memory_of(take(kScratch, scratch)));
+    add_argument(step, DNNL_ARG_SCRATCHPAD, take(kScratch, scratch));
   }
   steps.push_back(std::move(step));
+}
+
+void Builder::add_argument(Step& step, int name, const Tensor& tensor) {
+  step.operands.push_back(memory_of(tensor));
+  step.handles.push_back({name, step.operands.back().get()});
 }
 
 void Builder::add_kernel(Steps& steps, std::span<const Tensor> tensors, Kernel kernel) {
@@ -137,16 +145,17 @@ Tensor Builder::activations_in(Steps& steps, const Tensor& tensor, const memory:
   return in_layout(steps, in_same_bytes(tensor, wanted), wanted, region);
 }
 
-void Builder::run(Steps& steps) {
-  std::vector<float*> data;
+void Builder::run(std::span<Step> steps) {
   for (Step& step : steps) {
     if (step.kernel) {
       stream_.wait();
-      data.clear();
-      for (const memory& operand : step.operands) data.push_back(static_cast<float*>(operand.get_data_handle()));
-      step.kernel(data);
+      data_.clear();
+      for (const memory& operand : step.operands) data_.push_back(static_cast<float*>(operand.get_data_handle()));
+      step.kernel(data_);
     } else {
-      step.primitive.execute(stream_, step.arguments);
+      dnnl::error::wrap_c_api(
+          dnnl_primitive_execute(step.primitive.get(), stream_.get(), int(step.handles.size()), step.handles.data()),
+          "could not execute a primitive");
     }
   }
   stream_.wait();
@@ -196,10 +205,12 @@ void Builder::build() {
   for (int i = 0; i < int(plan.layers.size()); ++i) {
     used_[kLayer] = 0;
     current = add_layer(i, current);
+    forward_ends.emplace_back(i, forward.size());
     if (relu_fused(i)) ++i;
     outputs_[std::size_t(i)] = current;
   }
   reorder(forward, current, {plain(plan.output), kY});
+  forward_ends.emplace_back(-1, forward.size());
   if (!training) return;
   Tensor diff{plain(plan.output), kDy};
   for (; !behind_.empty(); behind_.pop_back()) {

@@ -9,7 +9,6 @@
 #include <dnnl.hpp>
 #include <functional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -48,10 +47,11 @@ struct Tensor {
 /// Own arithmetic beside oneDNN's: gets where its tensors lie, in the order in which they were given.
 using Kernel = std::function<void(std::span<float* const> data)>;
 
-/// A primitive with its arguments by name, or a kernel with its tensors.
+/// A primitive with its arguments, or a kernel with its tensors. `handles` are of `operands`: dnnl::primitive::execute
+/// would gather them anew, and allocate, at each call.
 struct Step {
   dnnl::primitive primitive;
-  std::unordered_map<int, memory> arguments;
+  std::vector<dnnl_exec_arg_t> handles;
   Kernel kernel;
   std::vector<memory> operands;
 };
@@ -81,7 +81,8 @@ class Builder {
   const bool training;  // else batch norms use the caller's statistics, and there is no backward pass
   const dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   Steps forward;
-  std::vector<BackwardLayer> backward;  // last layer first, then dx
+  std::vector<std::pair<int, std::size_t>> forward_ends;  // layer, how many of `forward` there are up to its end
+  std::vector<BackwardLayer> backward;                    // last layer first, then dx
 
   const Layer& layer(int index) const { return plan.layers[std::size_t(index)]; }
   /// Whether the layer computes the ReLU behind it too; then it adds that one's backward steps.
@@ -94,8 +95,8 @@ class Builder {
   // ---- layouts
   memory::desc plain(const Shape& shape) const;  // nchw
   memory::desc flat(std::size_t features) const;
-  /// Between layers, channels last: layouts in blocks of channels round 20 up to 24 or 32 and 50 up to 56 or 64, which
-  /// costs LeNet a third of its step, and win nothing where the channels fill their blocks.
+  /// Between layers: in blocks of channels where all maps of the network fill them, else channels last (see
+  /// channel_block); the network's input as the caller has it where a convolution in blocks reads it.
   memory::desc inner(const Shape& shape) const;
   Tensor params(const Layer& layer, const memory::desc& desc) const;
   /// An empty one where the layer has no bias.
@@ -147,20 +148,36 @@ class Builder {
   std::size_t working_bytes() const;
   void bind(std::byte* memory);  // the working regions
   void place(Region region, const void* base);
-  void run(Steps& steps);
+  void run(std::span<Step> steps);
 
  private:
   void add(Steps& steps, dnnl::primitive primitive, const memory::desc& scratch, const Arguments& arguments);
   Tensor add_layer(int index, const Tensor& in);
   memory memory_of(const Tensor& tensor);
 
+  void add_argument(Step& step, int name, const Tensor& tensor);
+
   dnnl::stream stream_{engine};
+  std::vector<float*> data_;                           // of the kernel that runs
   std::array<std::size_t, kRegions> used_{}, size_{};  // bytes
   std::array<std::vector<std::pair<memory, std::size_t>>, kRegions> placed_;
   std::vector<Tensor> outputs_;
   std::vector<std::pair<int, Behind>> behind_;
   std::vector<std::vector<std::function<void(Steps&, const Tensor&)>>> held_;  // by layer
 };
+
+/// Channels of a block of the layout between layers, or 0: channels last. A function of the network and of the
+/// instruction set alone, like all that decides how a layer is computed: the bits of a gradient follow from it.
+int channel_block(const NetworkPlan& plan);
+
+/// The gradient of the weights by multiplying matrices, one a cell of the window, where oneDNN's convolution is slow.
+/// `src` and `dout`: activations in any layout.
+bool weights_by_matrices(const Builder& build, const Layer& layer);
+void add_weights_by_matrices(Builder& build, Steps& steps, const Layer& layer, const Tensor& src, const Tensor& dout);
+
+/// A max-pool whose windows lie side by side, channels last.
+bool pools_by_tiles(const Builder& build, const Layer& layer);
+Tensor add_pool_by_tiles(Builder& build, int index, const Tensor& in);
 
 // ---- layers: each takes its inputs and returns its outputs
 

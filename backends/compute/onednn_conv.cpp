@@ -1,4 +1,5 @@
-// Convolutions: oneDNN's direct ones, in channels-last activations and weights as it likes them best.
+// Convolutions: oneDNN's direct ones, with weights as it likes them best; see onednn_matrices.cpp for what is faster
+// otherwise.
 #include "backends/compute/onednn_builder.h"
 
 namespace hopbench::onednn {
@@ -69,7 +70,11 @@ Tensor add_conv(Builder& build, int index, const Tensor& in) {
   build.leave_behind(index, [=, &build, &layer](const Tensor& diff) {
     Builder::BackwardLayer& steps = build.backward_layer(index);
     const Tensor dout = build.activations_in(steps.weights, diff, g.dst);
-    backward_weights(build, steps.weights, layer, g, src, dout, description);
+    if (weights_by_matrices(build, layer)) {
+      add_weights_by_matrices(build, steps.weights, layer, src, dout);
+    } else {
+      backward_weights(build, steps.weights, layer, g, src, dout, description);
+    }
     const Tensor ddata = build.take_diff(diff, g.src);
     backward_data(build, steps.data, layer, g, dout, ddata, description);
     return ddata;

@@ -41,6 +41,7 @@ void leave_relu_behind(Builder& build, int index, const Tensor& out) {
 
 Tensor add_pool(Builder& build, int index, const Tensor& in) {
   const Layer& layer = build.layer(index);
+  if (pools_by_tiles(build, layer)) return add_pool_by_tiles(build, index, in);
   const LayerSpec& spec = layer.spec;
   const bool max = spec.type == LayerSpec::Type::kMaxPool;
   const algorithm kind = max ? algorithm::pooling_max : algorithm::pooling_avg_include_padding;

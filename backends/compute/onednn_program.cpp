@@ -17,12 +17,19 @@ class Program final : public OneDnnProgram {
 
   void bind(float* memory) override { built_.bind(reinterpret_cast<std::byte*>(memory)); }
 
+  void watch(Watch done) override { watch_ = std::move(done); }
+
   void forward(const float* params, const float* statistics, const float* x, float* y) override {
     built_.place(kParams, params);
     built_.place(kStatistics, statistics);
     built_.place(kX, x);
     built_.place(kY, y);
-    built_.run(built_.forward);
+    std::size_t done = 0;
+    for (const auto& [layer, end] : built_.forward_ends) {
+      built_.run(std::span(built_.forward).subspan(done, end - done));
+      done = end;
+      tell(layer, Direction::kForward);
+    }
   }
 
   void statistics(float* to) const override {
@@ -45,13 +52,22 @@ class Program final : public OneDnnProgram {
     built_.place(kDx, dx);
     for (Builder::BackwardLayer& layer : built_.backward) {
       built_.run(layer.weights);
+      if (!layer.weights.empty()) tell(layer.index, Direction::kBackwardWeights);
       if (layer.index >= 0 && layer_done) layer_done(layer.index);
-      if (layer.wanted_before || dx != nullptr) built_.run(layer.data);
+      if (!layer.wanted_before && dx == nullptr) continue;
+      built_.run(layer.data);
+      if (!layer.data.empty()) tell(layer.index, Direction::kBackwardData);
     }
   }
 
  private:
+  using Direction = CompiledNetwork::Direction;
+  void tell(int layer, Direction direction) const {
+    if (watch_) watch_(layer, direction);
+  }
+
   Builder built_;
+  Watch watch_;
 };
 
 }  // namespace

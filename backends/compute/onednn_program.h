@@ -20,6 +20,10 @@ class OneDnnProgram {
   virtual std::size_t working_floats() const = 0;
   virtual void bind(float* memory) = 0;
 
+  /// See CompiledNetwork::watch.
+  using Watch = std::function<void(int layer, CompiledNetwork::Direction direction)>;
+  virtual void watch(Watch done) = 0;
+
   /// `statistics`: of the batch norms, for a program that is not for training.
   virtual void forward(const float* params, const float* statistics, const float* x, float* y) = 0;
   /// See CompiledNetwork.

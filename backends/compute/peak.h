@@ -1,0 +1,39 @@
+// What this machine does at best, measured: the rates that a benchmark's shares are shares of.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace hopbench {
+
+/// How wide a fused multiply-add of this processor is: 16, 8 or 4 floats (AVX-512, AVX2, none of them: multiply and
+/// add). `limit`: as if it had no wider ones.
+int fma_width(int limit = 16);
+std::string fma_name(int width);  // "AVX-512", "AVX2", "SSE2"
+
+/// Floating-point operations a second (an FMA is two) of `threads` threads at once that keep the FMA units of that
+/// width busy from registers. One thread runs here and counts its CPU time, so that others on its core take nothing
+/// from it; several count wall time from a common start to the last one's end.
+double fma_peak(int threads, int width, double seconds);
+
+/// Cycles a second of the core the caller runs on, from a chain of dependent multiplications (3 cycles each on every
+/// x86-64 since 2008); 0 on other processors.
+double clock_rate(double seconds);
+
+/// Bytes a second, read and written ones alike, of one thread's pass over vectors that no cache holds; the best of
+/// plain and streaming stores, of one and several streams. Two passes each.
+struct Bandwidth {
+  double read = 0;   // sum of a
+  double copy = 0;   // a = b
+  double triad = 0;  // a = b + s c
+};
+/// The vectors have n floats, 64-byte aligned, n a multiple of 8192.
+Bandwidth memory_bandwidth(float* a, const float* b, const float* c, std::size_t n);
+
+/// Floats of a vector that is beyond the caches: twice the largest one, at least 64 MiB, at most a sixteenth of memory.
+std::size_t floats_beyond_caches();
+
+/// CPU seconds of the calling thread so far.
+double thread_cpu_seconds();
+
+}  // namespace hopbench

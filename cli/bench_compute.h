@@ -1,0 +1,68 @@
+// What `hopbench bench compute` measures, as plain data: how fast this machine can be, and how near to that gradients
+// and vector operations come. The machine may be shared: what is compared is measured in turns, and a share is a ratio
+// of neighbours.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/workload.h"
+
+namespace hopbench {
+
+/// Times of something that was repeated, each beside the FMA peak measured just before and just after it.
+///
+/// With one thread a time is the CPU time of the thread: what others on its core take is not in it (what they do to
+/// caches and clock is). With several it is wall time; a repeat in which they waited for a core more than 2 % of it is
+/// measured again, up to three times as often in all, and counted in `disturbed` if that did not help.
+struct Timings {
+  std::vector<double> seconds;
+  std::vector<double> peaks;  // flop/s
+  int disturbed = 0;
+
+  double median_s() const;
+  double low_s() const;  // quartiles
+  double high_s() const;
+  /// Median of flops / time / peak.
+  double share(double flops) const;
+};
+
+struct LayerBench {
+  std::string name, direction;  // forward, weights, data; "" of what is between the layers
+  double flops = 0;             // of a step
+  Timings timings;
+};
+
+struct ModelBench {
+  std::string model, skipped;  // why it was not measured; empty: it was
+  std::size_t parameters = 0;
+  int batch = 0, threads = 0;
+  double flops = 0;                   // of a step; multiply-adds count 2, of padding too
+  double setup_s = 0, first_s = 0;    // making it, and its first step: wall time
+  double peak_mib = 0, idle_mib = 0;  // memory of a process that does this alone; the same before it began
+  Timings step;
+  std::vector<LayerBench> layers;
+};
+
+struct BenchWork {
+  int batch = 32, threads = 1, repeats = 15;
+  int width = 16;  // floats of the FMA whose peak counts
+  bool layers = false;
+};
+/// Gradients of that model on drawn data of its data set's shape. To be called in a process of its own.
+ModelBench bench_model(const std::string& model, const BenchWork& work);
+
+/// A whole-vector operation of a protocol beside the bandwidth that the machine has for such a pass.
+struct VectorBench {
+  std::string operation, against;  // "read", "copy" or "triad"
+  double bytes = 0;                // read and written
+  std::vector<double> rates, shares;
+};
+struct BandwidthBench {
+  double mib = 0;  // of a vector
+  std::vector<double> read, copy, triad;
+  std::vector<VectorBench> operations;
+};
+BandwidthBench bench_vectors(int repeats);
+
+}  // namespace hopbench
