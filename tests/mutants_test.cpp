@@ -125,7 +125,7 @@ Cluster on_credits() {
 
 Cluster on_two_hosts() {
   Cluster cluster = uneven();
-  cluster.network.host_of = {0, 0, 0, 0, 1, 1, 1, 1};
+  cluster.network.host_of = {0, 0, 0, 0, 1, 1, 1, 1, 2};  // and a server
   return cluster;
 }
 
@@ -261,7 +261,7 @@ const std::vector<Case> kCases = {
     {"not_rescaled", not_rescaled::dynamic_batching_protocol, {}, {"batch_sum"}},
     {"lock_opened_early", lock_opened_early::prague_protocol, {}, {"one_group", "deadlock"}},
     {"own_counts_twice", own_counts_twice::prague_protocol, {}, {"group_matrix"}},
-    {"slow_in_second_group", slow_in_second_group::prague_protocol, {}, {"division"}, on_two_hosts},
+    {"slow_in_second_group", slow_in_second_group::prague_protocol, {}, {"division"}, long_on_two_hosts},
     {"first_is_head", first_is_head::prague_protocol, {}, {"division"}, long_on_two_hosts},
     {"age_forgotten", age_forgotten::partial_reduce_protocol, {}, {"model_age"}},
     {"group_too_small", group_too_small::partial_reduce_protocol, kUnbridged, {"group_size"}},

@@ -3,8 +3,8 @@
 //   - into disjoint groups of group_size to 2 group_size - 1, or one where fewer are idle;
 //   - with inter_intra and several hosts, one of which has two: of each host all but one, its head, so, then all heads
 //     so, then each host together, without those over `slow_threshold` behind the fastest of it.
-// Heads are drawn: that a worker is never one, where it might have been, is as unlikely as (1 - 1/m) for each division
-// of its host with m idle workers. Less than 1e-9 is no accident.
+// Heads are drawn: that a worker is never one of several is as unlikely as (1 - 1/m) for each division in which m of
+// its host are idle. Less than 1e-9 is no accident.
 //
 // Groups are numbered as they are made, but told one by one, later. So the divisions are played along at the end, when
 // it is known who was in which group.
@@ -129,6 +129,7 @@ class Division : public Checker {
   }
 
   void note_head(int head, const Members& members) {
+    if (members.size() < 2) return;  // nothing was drawn
     workers_[std::size_t(head)].headed = true;
     for (const int w : members) workers_[std::size_t(w)].log_chance += std::log1p(-1.0 / double(members.size()));
   }
