@@ -68,6 +68,22 @@ TEST(HeldEverywhere, AsksNothingOfTheOthersWhereDsspMayHaveGranted) {
   }
 }
 
+TEST(HeldEverywhere, AsksForTheOthersWhereDsspCannotHaveGranted) {
+  for (const bool granted : {true, false}) {
+    CheckedRun run = on_two_servers("dssp");
+    run.knobs["r_max"] = std::int64_t{1};
+    Stream stream(held_everywhere(run, 0));
+    if (!granted) stream.apply(2, 1, 0);
+    stream.apply(2, 0, 0);
+    decide(stream, 0, 0);
+    if (granted) stream.apply(2, 1, 0).apply(3, 1, 0);  // one answer is left of the grant
+    stream.apply(3, 0, 0);
+    if (granted) stream.send(3, 0, kWeightsKind, 0).apply(2, 1, 1).apply(2, 0, 1);
+    if (granted) decide(stream, 0, 1).apply(3, 0, 1);
+    EXPECT_EQ(stream.send(3, 0, kWeightsKind, granted ? 1 : 0).ok(), granted);
+  }
+}
+
 TEST(DsspRule, GrantsWhatTheControllerSays) {
   CheckedRun run = servers("dssp", 2);
   run.knobs["mode"] = std::string("faithful");

@@ -2,8 +2,10 @@
 // worker once it has itself applied that push and what the decision rests on: of every worker that has not finished as
 // many gradients as the rule asks for. All but the first also await the first one's decision.
 //
-// SSP asks for k + 1 - s. DSSP asks for k + 1 - s_L where its first server held the worker, that is, answered after it
-// had applied another push; where it answered at once, it may have granted, and of the others nothing is asked.
+// SSP asks for k + 1 - s, DSSP for k + 1 - s_L or, where the controller has granted the push, for nothing. It has not
+// where the first server held the worker, that is, answered after it had applied another push; nor where it answered at
+// once, within s_L, and the worker has gone through what it can have been granted last, r_max answers. Elsewhere it may
+// have, and nothing is asked.
 #include <algorithm>
 #include <set>
 
@@ -19,8 +21,10 @@ class HeldEverywhere : public Checker {
         workers_(run.workers),
         staleness_(staleness),
         grants_(run.protocol == "dssp"),
+        r_max_(run.integer("r_max")),
         servers_(std::size_t(run.servers), Server{.applied = std::vector<Iter>(std::size_t(run.workers), 0)}),
-        live_(std::size_t(run.workers), 1) {}
+        live_(std::size_t(run.workers), 1),
+        granted_(std::size_t(run.workers), 0) {}
 
   void on(const Event& event) override {
     if (event.rank < workers_) {
@@ -50,11 +54,11 @@ class HeldEverywhere : public Checker {
     const Push push{event.peer, event.iter};
     const std::string answers = "answers push " + std::to_string(event.iter) + " of rank " + std::to_string(event.peer);
     const bool first = event.rank == workers_;
-    if (first && server.last != push) held_.insert(push);
+    if (first) note(push, server);
     if (!first && server.decided.count(push) == 0) fail(event.time, event.rank, answers + " before it is told to");
     if (server.applied[std::size_t(event.peer)] <= event.iter)
       fail(event.time, event.rank, answers + " before it has applied it");
-    if (grants_ && held_.count(push) == 0) return;
+    if (grants_ && rests_.count(push) == 0) return;
     for (std::size_t w = 0; w < live_.size(); ++w) {
       if (live_[w] && server.applied[w] < event.iter + 1 - staleness_) {
         fail(event.time, event.rank,
@@ -63,12 +67,31 @@ class HeldEverywhere : public Checker {
     }
   }
 
+  /// Whether the first server's decision, to answer this push, rests on the others' gradients for certain.
+  void note(const Push& push, const Server& first) {
+    std::int64_t& granted = granted_[std::size_t(push.first)];
+    const bool somebody_left = std::count(live_.begin(), live_.end(), 0) > 0;  // it may not know yet
+    if (first.last != push) {
+      granted = 0;
+      rests_.insert(push);
+    } else if (somebody_left ||
+               push.second + 1 - *std::min_element(first.applied.begin(), first.applied.end()) > staleness_) {
+      granted = r_max_;
+    } else if (granted > 0) {
+      --granted;
+    } else {
+      rests_.insert(push);
+    }
+  }
+
   int workers_;
   std::int64_t staleness_;
   bool grants_;
+  std::int64_t r_max_;
   std::vector<Server> servers_;
   std::vector<char> live_;
-  std::set<Push> held_;  // by the first server
+  std::vector<std::int64_t> granted_;  // to each worker at the most: so many further answers
+  std::set<Push> rests_;               // what is answered not by a grant
 };
 
 }  // namespace
