@@ -94,6 +94,59 @@ TEST(BatchWeights, AreTheSharesOfTheSamples) {
   EXPECT_FALSE(begun(1).reduced(2, 1, {0, 1}, {1, 0}, {0.75f, 0.25f}).ok()) << "one is old";
 }
 
+// Workers of the times given, in ms, compute the batches of iteration k, told them all at once.
+class Timed {
+ public:
+  explicit Timed(int workers, double growth = 1) : checker_(pair_search(searching(workers, growth))) {}
+  Timed& computed(const std::vector<std::int64_t>& batches, const std::vector<int>& ms) {
+    for (std::size_t w = 0; w < batches.size(); ++w) {
+      const EventKind what = k_ == 0 ? EventKind::kEnter : EventKind::kTake;
+      checker_->on({.time = now_, .rank = int(w), .what = what, .iter = k_, .kind = kReplyKind});
+    }
+    for (std::size_t w = 0; w < batches.size(); ++w) {
+      const Time done = now_ + std::chrono::milliseconds(ms[w]);
+      checker_->on({.time = done, .rank = int(w), .what = EventKind::kGradient, .iter = k_, .count = batches[w]});
+    }
+    now_ += std::chrono::seconds(1);
+    ++k_;
+    return *this;
+  }
+  bool ok() const { return checker_->ok(); }
+
+ private:
+  static CheckedRun searching(int workers, double growth) {
+    CheckedRun run = balanced(workers);
+    run.batch = 8;
+    run.knobs["window"] = std::int64_t{1};
+    run.knobs["warmup_steps"] = std::int64_t{0};
+    run.knobs["window_growth"] = growth;
+    run.knobs["halve_on_rise"] = false;
+    return run;
+  }
+  CheckerPtr checker_;
+  Time now_{};
+  Iter k_ = 0;
+};
+
+TEST(PairSearch, MovesFromTheStragglerToTheLeader) {
+  EXPECT_TRUE(Timed(3).computed({8, 8, 8}, {20, 10, 30}).computed({8, 10, 6}, {20, 20, 20}).ok());
+  EXPECT_FALSE(Timed(3).computed({8, 8, 8}, {20, 10, 30}).computed({8, 6, 10}, {20, 20, 20}).ok()) << "backwards";
+  EXPECT_FALSE(Timed(3).computed({8, 8, 8}, {20, 10, 30}).computed({10, 8, 6}, {20, 20, 20}).ok()) << "not the leader";
+  EXPECT_FALSE(Timed(3).computed({8, 8, 8}, {20, 10, 30}).computed({8, 8, 8}, {20, 20, 20}).ok()) << "nothing";
+}
+
+TEST(PairSearch, HalvesAndGrowsWhereTwoChangePlaces) {
+  const auto turned = [](double growth) {
+    Timed stream(2, growth);
+    stream.computed({8, 8}, {10, 20}).computed({10, 6}, {20, 10});
+    return stream;
+  };
+  EXPECT_TRUE(turned(1).computed({9, 7}, {20, 10}).computed({8, 8}, {20, 10}).ok());
+  EXPECT_FALSE(turned(1).computed({8, 8}, {20, 10}).ok()) << "the step is as long";
+  EXPECT_TRUE(turned(2).computed({9, 7}, {20, 10}).computed({9, 7}, {20, 10}).computed({8, 8}, {20, 10}).ok());
+  EXPECT_FALSE(turned(2).computed({9, 7}, {20, 10}).computed({8, 8}, {20, 10}).ok()) << "the window is as long";
+}
+
 TEST(PairMoves, AreOneAWindowBetweenTwoWorkers) {
   const auto begun = [] {
     Stream stream(pair_moves(balanced(3)));
@@ -119,7 +172,7 @@ TEST(MakeCheckers, ChoosesThoseOfBatches) {
   run.knobs["form"] = std::string("gpu");
   run.servers = 2;
   EXPECT_EQ(names(run), (Names{"delivery", "enter_order", "push_applied", "lead_bound", "batch_sum", "pair_moves",
-                               "bsp_round", "batch_weights"}));
+                               "pair_search", "bsp_round", "batch_weights"}));
 }
 
 }  // namespace

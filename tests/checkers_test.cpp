@@ -286,6 +286,8 @@ TEST(EnterOrder, GoesOneByOneOrByAnAllowedJump) {
   ends.iterations = 3;
   Stream early(enter_order(ends));
   EXPECT_FALSE(early.enter(0, 0).enter(0, 1).ok());
+  EXPECT_FALSE(Stream(enter_order(ends)).ok()) << "nobody began";
+  EXPECT_TRUE(Stream(enter_order(ring(1))).ok()) << "there may be fewer credits than workers";
 }
 
 std::vector<std::string> names(const CheckedRun& run) {
@@ -309,11 +311,12 @@ TEST(MakeCheckers, ChoosesByConfiguration) {
   EXPECT_EQ(names(servers("dbw", 4)), (Names{"delivery", "enter_order", "backup_update"}));
   CheckedRun partial = with(groups("partial_reduce", 4, 2), "avoid_frozen", true);
   EXPECT_EQ(names(partial), (Names{"delivery", "enter_order", "group_matrix", "one_group", "group_size",
-                                   "group_weights", "connected_windows"}));
+                                   "group_weights", "model_age", "connected_windows"}));
   partial = with(with(partial, "avoid_frozen", false), "weights", std::string("dynamic"));
   partial.knobs["decay"] = 0.5;
-  EXPECT_EQ(names(partial), (Names{"delivery", "enter_order", "one_group", "group_size", "group_weights"}));
-  EXPECT_EQ(names(groups("prague", 4, 2)), (Names{"delivery", "enter_order", "group_matrix", "one_group"}));
+  EXPECT_EQ(names(partial),
+            (Names{"delivery", "enter_order", "one_group", "group_size", "group_weights", "model_age"}));
+  EXPECT_EQ(names(groups("prague", 4, 2)), (Names{"delivery", "enter_order", "group_matrix", "one_group", "division"}));
   EXPECT_EQ(names(servers("ps_bsp", 4)), (Names{"delivery", "enter_order", "push_applied", "lead_bound", "bsp_round"}));
 }
 

@@ -17,8 +17,8 @@ static_assert(checkers::kPullKind == static_cast<std::uint16_t>(kPull));
 static_assert(checkers::kWeightsKind == static_cast<std::uint16_t>(kWeights));
 static_assert(checkers::kReduceScatterKind == static_cast<std::uint16_t>(kReduceScatter));
 static_assert(checkers::kRequestKind == static_cast<std::uint16_t>(kRequest));
+static_assert(checkers::kClockKind == static_cast<std::uint16_t>(kClock));
 static_assert(checkers::kSkipKind == static_cast<std::uint16_t>(kSkip));
-static_assert(checkers::kRequestKind == static_cast<std::uint16_t>(kRequest));
 static_assert(checkers::kReplyKind == static_cast<std::uint16_t>(kReply));
 
 // FNV-1a over the fields, not the bytes of the struct: padding has no meaning.
@@ -209,6 +209,8 @@ checkers::CheckedRun checked_run(const Cluster& cluster, const Protocol& protoco
   run.workers = cluster.nodes;
   run.servers = cluster.servers;
   run.batch = cluster.workload.batch;
+  run.hosts = cluster.network.host_of;
+  if (!run.hosts.empty()) run.hosts.resize(std::size_t(run.workers));  // of servers too
   const Topology graph = cluster.graph();
   for (int a = 0; a < graph.size(); ++a) {
     for (int b : graph.out(a)) run.edges.emplace_back(a, b);

@@ -131,5 +131,18 @@ TEST_P(Invariants, HoldInEveryDrawnCluster) {
   }
 }
 
+// Some workers get no credit: they enter no iteration, and nobody waits for them.
+TEST_P(Invariants, HoldWithFewerCreditsThanWorkers) {
+  const Protocol& protocol = find_protocol(GetParam());
+  if (in_lockstep(protocol, KnobValues(protocol.knobs))) GTEST_SKIP() << "stops by iterations";
+  for (const std::int64_t credits : {1, 3, 5}) {
+    Cluster cluster{.nodes = 6, .slow = {{1, 4.0}}, .topology = "ring"};
+    cluster.credits = credits;
+    cluster.run(GetParam());
+    EXPECT_EQ(cluster.broken(), "") << credits << " credits";
+    EXPECT_GE(cluster.total(&RankRecord::gradients), 1) << credits << " credits";
+  }
+}
+
 }  // namespace
 }  // namespace hopbench

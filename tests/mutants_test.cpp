@@ -39,6 +39,10 @@ HB_MUTANT(sum_in_another_order, hop)
 HB_MUTANT(bucket_not_awaited, allreduce)
 HB_MUTANT(bsp_off_by_one, ps_bsp)
 HB_MUTANT(ssp_off_by_one, ps_ssp)
+HB_MUTANT(own_push_not_awaited, ps_ssp)
+HB_MUTANT(follower_lets_go, ps_ssp)
+HB_MUTANT(follower_lets_go_dssp, dssp)
+HB_MUTANT(follower_lets_go_flexrr, flexrr)
 HB_MUTANT(push_forgotten, ps_asp)
 HB_MUTANT(controller_one_push_early, dssp)
 HB_MUTANT(cap_off_by_one, dssp)
@@ -73,11 +77,17 @@ HB_MUTANT(correction_forgotten, lasgd)
 HB_MUTANT(member_left_out, allreduce)
 HB_MUTANT(samples_lost_in_move, lb_bsp)
 HB_MUTANT(window_ignored, lb_bsp)
+HB_MUTANT(moved_the_wrong_way, lb_bsp)
+HB_MUTANT(step_never_halves, lb_bsp)
+HB_MUTANT(window_never_grows, lb_bsp)
 HB_MUTANT(samples_not_weighed, lb_bsp)
 HB_MUTANT(no_warmup, lb_bsp)
 HB_MUTANT(not_rescaled, dynamic_batching)
 HB_MUTANT(lock_opened_early, prague)
 HB_MUTANT(own_counts_twice, prague)
+HB_MUTANT(slow_in_second_group, prague)
+HB_MUTANT(first_is_head, prague)
+HB_MUTANT(age_forgotten, partial_reduce)
 HB_MUTANT(group_too_small, partial_reduce)
 HB_MUTANT(window_too_long, partial_reduce)
 HB_MUTANT(weight_of_age_lost, partial_reduce)
@@ -115,7 +125,21 @@ Cluster on_credits() {
 
 Cluster on_two_hosts() {
   Cluster cluster = uneven();
-  cluster.network.host_of = {0, 0, 0, 0, 1, 1, 1, 1};
+  cluster.network.host_of = {0, 0, 0, 0, 1, 1, 1, 1, 2};  // and a server
+  return cluster;
+}
+
+// Enough divisions to see who is never drawn.
+Cluster long_on_two_hosts() {
+  Cluster cluster = on_two_hosts();
+  cluster.iterations = 300;
+  return cluster;
+}
+
+// Messages overtake each other: of the same instant a decision may come before the push that it is about.
+Cluster with_jitter() {
+  Cluster cluster = uneven();
+  cluster.network.jitter = 3.0;
   return cluster;
 }
 
@@ -151,6 +175,7 @@ const Knobs kFlags = {{"window", 3}, {"delta", 0.15}};
 const Knobs kShortMemory = {{"window", 3}};
 const Knobs kHalf = {{"fraction", 0.5}};
 const Knobs kSearch = {{"form", "gpu"}, {"window", 4}};
+const Knobs kLongSteps = {{"form", "gpu"}, {"window", 2}, {"step", 0.3}};
 const Knobs kServers = {{"aggregation", "servers"}};
 const Knobs kUnbridged = {{"group_size", 3}, {"avoid_frozen", false}};
 const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
@@ -186,6 +211,10 @@ const std::vector<Case> kCases = {
     {"bucket_not_awaited", bucket_not_awaited::allreduce_protocol, {}, {"lead_bound"}},
     {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
     {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
+    {"own_push_not_awaited", own_push_not_awaited::ps_ssp_protocol, {}, {"held_everywhere"}, with_jitter},
+    {"follower_lets_go", follower_lets_go::ps_ssp_protocol, {}, {"held_everywhere"}, with_jitter},
+    {"follower_lets_go_dssp", follower_lets_go_dssp::dssp_protocol, kGrants, {"held_everywhere"}, with_jitter},
+    {"follower_lets_go_flexrr", follower_lets_go_flexrr::flexrr_protocol, {}, {"held_everywhere"}, with_jitter},
     {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
     {"controller_one_push_early", controller_one_push_early::dssp_protocol, kGrants, {"dssp_rule"}},
     {"cap_off_by_one", cap_off_by_one::dssp_protocol, kCapped, {"dssp_rule", "ssp_bound"}},
@@ -224,11 +253,17 @@ const std::vector<Case> kCases = {
     {"member_left_out", member_left_out::allreduce_protocol, kHierarchical, {"heard"}, on_two_hosts},
     {"samples_lost_in_move", samples_lost_in_move::lb_bsp_protocol, kSearch, {"batch_sum", "pair_moves"}},
     {"window_ignored", window_ignored::lb_bsp_protocol, kSearch, {"pair_moves"}},
+    {"moved_the_wrong_way", moved_the_wrong_way::lb_bsp_protocol, kSearch, {"pair_search"}, in_samples},
+    {"step_never_halves", step_never_halves::lb_bsp_protocol, kLongSteps, {"pair_search"}, in_samples},
+    {"window_never_grows", window_never_grows::lb_bsp_protocol, kLongSteps, {"pair_search"}, in_samples},
     {"samples_not_weighed", samples_not_weighed::lb_bsp_protocol, kServers, {"batch_weights"}},
     {"no_warmup", no_warmup::lb_bsp_protocol, {}, {"batch_sum"}},
     {"not_rescaled", not_rescaled::dynamic_batching_protocol, {}, {"batch_sum"}},
     {"lock_opened_early", lock_opened_early::prague_protocol, {}, {"one_group", "deadlock"}},
     {"own_counts_twice", own_counts_twice::prague_protocol, {}, {"group_matrix"}},
+    {"slow_in_second_group", slow_in_second_group::prague_protocol, {}, {"division"}, long_on_two_hosts},
+    {"first_is_head", first_is_head::prague_protocol, {}, {"division"}, long_on_two_hosts},
+    {"age_forgotten", age_forgotten::partial_reduce_protocol, {}, {"model_age"}},
     {"group_too_small", group_too_small::partial_reduce_protocol, kUnbridged, {"group_size"}},
     {"window_too_long", window_too_long::partial_reduce_protocol, {{"window", 8}}, {"connected_windows"}},
     {"weight_of_age_lost", weight_of_age_lost::partial_reduce_protocol, {{"weights", "dynamic"}}, {"group_weights"}},

@@ -30,6 +30,60 @@ TEST(DsspRule, PlaysBothAlgorithmsAlong) {
   EXPECT_TRUE(push(last, 0, 0).finished(1).answer(2, 1, 0).ok());
 }
 
+// Two workers, 0 and 1, and two servers, 2 and 3.
+CheckedRun on_two_servers(const std::string& protocol) {
+  CheckedRun run = servers(protocol, 2);
+  run.servers = 2;
+  return run;
+}
+
+// The first server decides that worker's push k is answered.
+Stream& decide(Stream& stream, int worker, Iter k) {
+  return stream.send(2, worker, kWeightsKind, k).take(2, 3, kClockKind, k, worker);
+}
+
+TEST(HeldEverywhere, IsOfEveryServer) {
+  const auto begun = [] {  // with s = 0, of worker 0's push
+    Stream stream(held_everywhere(on_two_servers("ps_ssp"), 0));
+    stream.apply(2, 0, 0).apply(2, 1, 0);
+    decide(stream, 0, 0);
+    return stream;
+  };
+  EXPECT_TRUE(begun().apply(3, 0, 0).apply(3, 1, 0).send(3, 0, kWeightsKind, 0).ok());
+  EXPECT_TRUE(begun().finished(1).apply(3, 0, 0).send(3, 0, kWeightsKind, 0).ok());
+  EXPECT_FALSE(begun().apply(3, 1, 0).send(3, 0, kWeightsKind, 0).ok()) << "without the push itself";
+  EXPECT_FALSE(begun().apply(3, 0, 0).send(3, 0, kWeightsKind, 0).ok()) << "without the other worker's";
+  EXPECT_FALSE(begun().apply(3, 0, 0).apply(3, 1, 0).send(3, 1, kWeightsKind, 0).ok()) << "undecided";
+  Stream first(held_everywhere(on_two_servers("ps_ssp"), 0));
+  EXPECT_FALSE(first.apply(2, 0, 0).send(2, 0, kWeightsKind, 0).ok()) << "the first is a server too";
+}
+
+TEST(HeldEverywhere, AsksNothingOfTheOthersWhereDsspMayHaveGranted) {
+  for (const bool granted : {true, false}) {
+    Stream stream(held_everywhere(on_two_servers("dssp"), 0));
+    stream.apply(2, 0, 0);
+    if (!granted) stream.apply(2, 1, 0);
+    decide(stream, 0, 0).apply(3, 0, 0).send(3, 0, kWeightsKind, 0);
+    EXPECT_EQ(stream.ok(), granted);
+  }
+}
+
+TEST(HeldEverywhere, AsksForTheOthersWhereDsspCannotHaveGranted) {
+  for (const bool granted : {true, false}) {
+    CheckedRun run = on_two_servers("dssp");
+    run.knobs["r_max"] = std::int64_t{1};
+    Stream stream(held_everywhere(run, 0));
+    if (!granted) stream.apply(2, 1, 0);
+    stream.apply(2, 0, 0);
+    decide(stream, 0, 0);
+    if (granted) stream.apply(2, 1, 0).apply(3, 1, 0);  // one answer is left of the grant
+    stream.apply(3, 0, 0);
+    if (granted) stream.send(3, 0, kWeightsKind, 0).apply(2, 1, 1).apply(2, 0, 1);
+    if (granted) decide(stream, 0, 1).apply(3, 0, 1);
+    EXPECT_EQ(stream.send(3, 0, kWeightsKind, granted ? 1 : 0).ok(), granted);
+  }
+}
+
 TEST(DsspRule, GrantsWhatTheControllerSays) {
   CheckedRun run = servers("dssp", 2);
   run.knobs["mode"] = std::string("faithful");

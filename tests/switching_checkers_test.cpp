@@ -83,7 +83,11 @@ TEST(BackupUpdate, IsMadeOfAsManyGradientsAsAnnounced) {
   const CheckedRun run = servers("dbw", 2);
   Stream good(backup_update(run));
   good.reduce(2, 0, {0, 1}, {0, 0}).apply(2, 0, 0).apply(2, 1, 0).send(2, 0, kWeightsKind, 1, 1);
-  good.send(2, 1, kWeightsKind, 1, 1).reduce(2, 1, {1}, {1}).apply(2, 1, 1).send(2, 1, kWeightsKind, 2, 2);
+  good.send(2, 1, kWeightsKind, 1, 1)
+      .take(1, 2, kPushKind, 1)
+      .reduce(2, 1, {1}, {1})
+      .apply(2, 1, 1)
+      .send(2, 1, kWeightsKind, 2, 2);
   good.send(2, 0, kWeightsKind, 2, 2);  // came late
   EXPECT_TRUE(good.ok()) << good.checker().violations().front();
   EXPECT_FALSE(good.reduce(2, 2, {1}, {2}).ok());  // one of two
@@ -101,6 +105,7 @@ TEST(BackupUpdate, FindsLateGradientsUnderAnyLabel) {
     stream.reduce(3, 0, {0, 1, 2}, {0, 0, 0}).apply(3, 0, 0).apply(3, 1, 0).apply(3, 2, 0);
     stream.send(3, 0, kWeightsKind, 1, 2).send(3, 2, kWeightsKind, 1, 2);
     if (!late) stream.send(3, 1, kWeightsKind, 1, 2);
+    stream.take(0, 3, kPushKind, 1).take(1, 3, kPushKind, 1);
     EXPECT_EQ(stream.reduce(3, 1, {0, 1}, {1, 1}).apply(3, 0, 1).apply(3, 1, 1).ok(), !late);
   }
 }
@@ -110,9 +115,10 @@ TEST(BackupUpdate, FindsLateGradientsAndOldWeights) {
   const auto first = [&] {
     Stream stream(backup_update(run));
     stream.reduce(2, 0, {0, 1}, {0, 0}).apply(2, 0, 0).apply(2, 1, 0).send(2, 0, kWeightsKind, 1, 2);
+    stream.send(2, 1, kWeightsKind, 1, 2).take(0, 2, kPushKind, 1).take(1, 2, kPushKind, 1);
     return stream;
   };
-  EXPECT_TRUE(first().ok());
+  EXPECT_TRUE(first().reduce(2, 1, {0, 1}, {1, 1}).apply(2, 0, 1).apply(2, 1, 1).ok());
   EXPECT_FALSE(first().reduce(2, 1, {0, 1}, {1, 0}).ok());
   EXPECT_FALSE(first().apply(2, 1, 0).ok());
   EXPECT_FALSE(first().reduce(2, 1, {0, 1}, {1, 1}).apply(2, 0, 1).apply(2, 1, 0).ok());

@@ -21,6 +21,7 @@ struct CheckedRun {
   std::map<std::string, Setting> knobs{};
   int workers = 1, servers = 0;
   int batch = 1;                             // samples of a worker in an iteration
+  std::vector<int> hosts{};                  // of each worker; empty: every one on its own
   std::vector<std::pair<int, int>> edges{};  // a -> b: a sends to b; both ways listed where undirected
   Iter iterations = 0;                       // of the stop rule; 0: credits decide
   /// False for the merged events of real processes: nobody calls settled() there, so the checkers that need it are left
@@ -37,8 +38,8 @@ struct CheckedRun {
 /// The numbers of the message kinds on the wire. Written out again on purpose (see above); cluster.cpp holds them
 /// against those of protocols/node.h.
 inline constexpr std::uint16_t kParamsKind = 1, kTokenKind = 2, kAckKind = 3, kPushKind = 4, kPullKind = 5,
-                               kWeightsKind = 6, kReduceScatterKind = 7, kSkipKind = 11, kRequestKind = 12,
-                               kReplyKind = 13;
+                               kWeightsKind = 6, kReduceScatterKind = 7, kClockKind = 10, kSkipKind = 11,
+                               kRequestKind = 12, kReplyKind = 13;
 
 /// The workers' graph. Distances are recomputed without the workers that have finished: nobody waits for those.
 class Graph {

@@ -31,9 +31,10 @@ CheckerPtr mean_kept(const CheckedRun& run);       // the mixing weights of an i
 CheckerPtr one_unacknowledged(const CheckedRun& run);  // NOTIFY-ACK: an update an edge at a time
 
 // Of parameter servers
-CheckerPtr ssp_bound(const CheckedRun& run, std::int64_t staleness);  // push counts differ by at most s+1
-CheckerPtr bsp_round(const CheckedRun& run);                          // n gradients, one a worker, make an update
-CheckerPtr push_applied(const CheckedRun& run);                       // updates = pushes
+CheckerPtr ssp_bound(const CheckedRun& run, std::int64_t staleness);        // push counts differ by at most s+1
+CheckerPtr held_everywhere(const CheckedRun& run, std::int64_t staleness);  // no server answers too early
+CheckerPtr bsp_round(const CheckedRun& run);                                // n gradients, one a worker, make an update
+CheckerPtr push_applied(const CheckedRun& run);                             // updates = pushes
 CheckerPtr dssp_rule(const CheckedRun& run);        // each push is answered or held as Algorithms 1 and 2 say
 CheckerPtr backup_round(const CheckedRun& run);     // n - b gradients of the newest weights make an update
 CheckerPtr round_robin(const CheckedRun& run);      // updates in a fixed cyclic order, staleness n - 1
@@ -63,12 +64,15 @@ CheckerPtr backup_update(const CheckedRun& run);  // DBW: exactly k_t gradients 
 CheckerPtr batch_sum(const CheckedRun& run);      // sum of b_i = B, equal in the warm-up, within bounds
 CheckerPtr batch_weights(const CheckedRun& run);  // a server's mean weighs each gradient by its samples
 CheckerPtr pair_moves(const CheckedRun& run);     // LB-BSP's search: a step between two workers, once a window
+CheckerPtr pair_search(const CheckedRun& run);    // LB-BSP's search: from the straggler to the leader, halving
 
 // Of groups that average: Prague, Partial Reduce
 CheckerPtr group_matrix(const CheckedRun& run);       // symmetric, doubly stochastic, idempotent
 CheckerPtr one_group(const CheckedRun& run);          // one running group a worker; every request is answered
 CheckerPtr group_size(const CheckedRun& run);         // |G| = P
 CheckerPtr group_weights(const CheckedRun& run);      // sum to 1, fall with staleness by the decay
+CheckerPtr division(const CheckedRun& run);           // who is drawn into which groups, and who is left out
+CheckerPtr model_age(const CheckedRun& run);          // a model is as new as the newest that went into it
 CheckerPtr connected_windows(const CheckedRun& run);  // so many groups in a row connect all workers
 
 /// The checkers that apply to this trial.

@@ -36,6 +36,7 @@ void add_dssp(const CheckedRun& run, std::vector<CheckerPtr>& list) {
     list.push_back(lead_bound(run, most + 1));
     list.push_back(ssp_bound(run, most));
   }
+  list.push_back(held_everywhere(run, run.integer("s_l")));
   if (run.virtual_time) list.push_back(dssp_rule(run));
 }
 
@@ -116,6 +117,7 @@ void add_bsp(const CheckedRun& run, List& list) {
 void add_ssp(const CheckedRun& run, List& list) {
   list.push_back(lead_bound(run, run.integer("staleness") + 1));
   list.push_back(ssp_bound(run, run.integer("staleness")));
+  list.push_back(held_everywhere(run, run.integer("staleness")));
 }
 
 void add_flexrr(const CheckedRun& run, List& list) {
@@ -159,6 +161,7 @@ void add_balanced(const CheckedRun& run, List& list) {
   list.push_back(lead_bound(run, 1));
   list.push_back(batch_sum(run));
   if (run.text("form") == "gpu") list.push_back(pair_moves(run));
+  if (run.text("form") == "gpu" && run.virtual_time) list.push_back(pair_search(run));
   if (run.servers == 0) return;
   list.push_back(bsp_round(run));
   list.push_back(batch_weights(run));
@@ -170,10 +173,16 @@ void add_grouped(const CheckedRun& run, List& list) {
   if (run.text("groups") == "static") list.push_back(lead_bound(run, 4));
 }
 
+void add_prague(const CheckedRun& run, List& list) {
+  add_grouped(run, list);
+  if (run.servers > 0) list.push_back(division(run));
+}
+
 void add_partial_reduce(const CheckedRun& run, List& list) {
   add_grouped(run, list);
   list.push_back(group_size(run));
   list.push_back(group_weights(run));
+  list.push_back(model_age(run));
   if (run.flag("avoid_frozen")) list.push_back(connected_windows(run));
 }
 
@@ -189,7 +198,7 @@ const std::map<std::string, Add>& of_protocols() {
       {"sgp", add_sgp},
       {"gossipgrad", add_gossipgrad},
       {"choco", add_choco},
-      {"prague", add_grouped},
+      {"prague", add_prague},
       {"partial_reduce", add_partial_reduce},
       {"selsync", add_selsync},
       {"lb_bsp", add_balanced},

@@ -218,6 +218,16 @@ mutant(samples_lost_in_move "allocation;balanced;lb_bsp" "batches_[of(straggler)
 # LB-BSP: the search moves at every barrier.
 mutant(window_ignored "allocation;balanced;lb_bsp" "if (seen_ >= window_) move();" "move();")
 
+# LB-BSP: the search goes the other way; its steps do not get smaller; its windows do not get longer.
+mutant(moved_the_wrong_way "allocation;balanced;lb_bsp" [==[
+    batches_[of(leader)] += moved;
+    batches_[of(straggler)] -= moved;]==] [==[
+    batches_[of(leader)] -= moved;
+    batches_[of(straggler)] += moved;]==])
+mutant(step_never_halves "allocation;balanced;lb_bsp" "options_.step = std::max(1, options_.step / 2);" "")
+mutant(window_never_grows "allocation;balanced;lb_bsp"
+       "window_ = std::max(window_, static_cast<Iter>(double(window_) * options_.window_growth));" "")
+
 # Batches that differ count the same in the mean.
 mutant(samples_not_weighed "balanced;lb_bsp" "serve_bsp(self, true)" "serve_bsp(self)")
 
@@ -228,6 +238,26 @@ mutant(no_warmup "batch_manager;balanced;lb_bsp" "if (k + 1 >= warmup) batches =
 # Dynamic batching: the rule as it is printed, without rescaling.
 mutant(not_rescaled "dynamic_batching" "std::vector<int> next = proportional(total_, corrected, bounds_);"
        "std::vector<int> next(corrected.begin(), corrected.end());")
+
+# SSP: a server that does not decide answers before it has the push itself, or before it has the others'.
+mutant(own_push_not_awaited "shard;ps_clock;parameter_server" "return shard.pushed(h.worker) > h.k &&"
+       "return (!decides || shard.pushed(h.worker) > h.k) &&")
+mutant(follower_lets_go "shard;ps_clock;parameter_server" "shard.least_pushed() >= h.least;"
+       "(!decides || shard.least_pushed() >= h.least);")
+
+# The same of DSSP and FlexRR.
+mutant(follower_lets_go_dssp "shard;ps_clock;dssp" "shard.least_pushed() >= h.least;"
+       "(!decides || shard.least_pushed() >= h.least);")
+mutant(follower_lets_go_flexrr "shard;ps_clock;flexrr" "shard.least_pushed() >= h.least;"
+       "(!decides || shard.least_pushed() >= h.least);")
+
+# Prague: a whole host averages together, who is slow too.
+mutant(slow_in_second_group "group_generator;prague"
+       "std::erase_if(members, [&](int w) { return slow(worker(w).asked, most); });" "")
+
+# Prague: the head of a host is the first of those that are idle.
+mutant(first_is_head "group_generator;prague" "heads.push_back(members[random.below(members.size())]);"
+       "heads.push_back(members[0 * random.below(members.size())]);")
 
 # Prague: the first member that is done opens the locks of its whole group.
 mutant(lock_opened_early "group_generator;prague" [==[
@@ -249,6 +279,9 @@ mutant(window_too_long "ready_queue;partial_reduce" "further = window_ - 1 - kep
 
 # Partial Reduce: a model that is one step behind counts as if it were not.
 mutant(weight_of_age_lost "group_average;partial_reduce" "age < newest && decay < 1;" "age < newest - 1 && decay < 1;")
+
+# Partial Reduce: a model that was averaged is as old as it was.
+mutant(age_forgotten "group_average;partial_reduce" "steps = group_average(" "group_average(")
 
 # FlexRR: what was given to a helper is computed by its worker too.
 mutant(slice_computed_twice "reassignment;flexrr" "    end_ -= given;\n" "")
