@@ -146,7 +146,7 @@ TEST(SixteenWorkers, AreEveryProtocol) {
   std::set<std::string> run;
   for (const TrialSpec& spec : trials(kSlow)) run.insert(spec.protocol);
   for (const Protocol* protocol : protocols()) {
-    EXPECT_EQ(run.count(protocol->name), 1u) << protocol->name << " is not in suites/sixteen_workers.toml";
+    EXPECT_EQ(run.count(std::string(protocol->name)), 1u) << protocol->name << " is not in suites/sixteen_workers.toml";
   }
 }
 
@@ -166,7 +166,9 @@ TEST(SixteenWorkers, RunAtTheRatesOfTheory) {
     }
     const Row row = documented()[spec.label];
     EXPECT_NEAR(row.theory, of.theory, 0.0051) << spec.label << " in docs/sixteen_workers.md";
-    if (spec.protocol != "prague") EXPECT_NEAR(row.schedule, rate, 0.0051) << spec.label << " in the page";
+    if (spec.protocol != "prague") {  // medians, below
+      EXPECT_NEAR(row.schedule, rate, 0.0051) << spec.label << " in the page";
+    }
     left.erase(found);
   }
   EXPECT_TRUE(left.empty()) << left.begin()->first << " is not in the suite";
