@@ -93,7 +93,8 @@ std::vector<Edge> links(const Setting& setting) {
 std::string refuse(const Setting& setting) {
   const int size = setting.knobs.integer("group_size");
   if (size > setting.workers) {
-    return "groups of " + std::to_string(size) + " out of " + std::to_string(setting.workers) + " workers";
+    return "groups of " + std::to_string(size) + " out of " + std::to_string(setting.workers) +
+           " workers: take a divisor of " + std::to_string(setting.workers) + ", or leave group_size at 0";
   }
   if (size > 0 && setting.workers % size != 0) {
     return "group_size = " + std::to_string(size) + " does not divide " + std::to_string(setting.workers) +

@@ -51,6 +51,11 @@ void KnobValues::set(std::span<const Knob> knobs, const std::string& name, const
   KnobValue taken = value;
   if (std::holds_alternative<double>(knob->fallback) && std::holds_alternative<std::int64_t>(value))
     taken = static_cast<double>(std::get<std::int64_t>(value));
+  if (std::holds_alternative<double>(taken) && std::holds_alternative<std::int64_t>(knob->fallback)) {
+    throw usage_error(fmt::format(
+        "knob '{}' = {} is written as a real number: it takes a whole one such as {}, without point and exponent", name,
+        to_string(value), to_string(knob->fallback)));
+  }
   if (taken.index() != knob->fallback.index()) {
     throw usage_error(fmt::format("knob '{}' = {} is of the wrong type: it takes {} such as {}", name, quoted(value),
                                   type_name(knob->fallback), quoted(knob->fallback)));

@@ -10,12 +10,16 @@
 //
 // The generator is a rank of its own, a server: all workers reach it alike, and no worker's turn is needed to answer.
 // A worker that has done its last iteration takes part in the groups it has been drawn into, then leaves.
+#include <algorithm>
+
 #include "protocols/group_average.h"
 #include "protocols/group_generator.h"
 #include "protocols/node.h"
 
 namespace hopbench {
 namespace {
+
+constexpr int kUsualSize = 3;  // by default
 
 bool is_static(const KnobValues& knobs) { return knobs.text("groups") == "static"; }
 
@@ -86,6 +90,9 @@ std::vector<Edge> links(const Setting& setting) {
 }
 
 std::string refuse(const Setting& setting) {
+  const int size = setting.knobs.integer("group_size");
+  if (!is_static(setting.knobs) && size > std::max(setting.workers, kUsualSize))  // with fewer, all are a group
+    return "group_size = " + std::to_string(size) + " is more than the " + std::to_string(setting.workers) + " workers";
   if (!is_static(setting.knobs) && setting.workers > kMostGrouped)
     return "a group is told in one message, of up to " + std::to_string(kMostGrouped) + " workers: take fewer";
   if (is_static(setting.knobs) && !has_static_schedule(hosts_of(setting)))
@@ -100,7 +107,7 @@ int free_run(const KnobValues& knobs) { return is_static(knobs) ? 4 : knobs.inte
 std::vector<Knob> all_knobs() {
   return {
       choice("groups", {"smart", "static"}, "drawn on request, or a schedule for 4 workers a host", "paper"),
-      {"group_size", 3, 2, 1000, {}, "smart: workers in a group, or up to twice as many less one", "ours"},
+      {"group_size", kUsualSize, 2, 1000, {}, "smart: workers in a group, or up to twice as many less one", "ours"},
       {"inter_intra", true, 0, 0, {}, "smart: a head of each host with others', then the whole host", "memory H"},
       {"slow_threshold", 4, 0, 1000, {}, "smart: who asked over so many times less is left out; 0: nobody", "ours"},
   };

@@ -51,9 +51,20 @@ std::string main_wait_text(const std::vector<const TrialRow*>& trials) {
       ->first;
 }
 
+bool mostly_without_window(const Variant& variant) {
+  const auto ok = variant.ok();
+  const auto without = std::count_if(ok.begin(), ok.end(), [](const TrialRow* row) {
+    const auto& warnings = row->record.warnings;
+    return std::find(warnings.begin(), warnings.end(), "no steady window") != warnings.end();
+  });
+  return 2 * std::size_t(without) > ok.size();
+}
+
 std::string speed_up_text(const Group& group, const Variant& variant) {
   const Variant* reference = group.find(group.reference);
   if (reference == nullptr) return "-";
+  // Rates over a whole trial, the start with it, beside rates over a steady window: no ratio says anything.
+  if (mostly_without_window(variant) != mostly_without_window(*reference)) return "-";
   Values own, theirs;
   for (const auto& [a, b] : pairs_of(variant, *reference)) {
     if (a->record.samples_per_s <= 0 || b->record.samples_per_s <= 0) continue;  // nothing was done in that trial

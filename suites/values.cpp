@@ -126,6 +126,14 @@ bool check_edges(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
                       edge.items[1].is(T::kInteger) && edge.items[0].integer >= 0 && edge.items[1].integer >= 0 &&
                       edge.items[0].integer < 100000 && edge.items[1].integer < 100000;
     if (pair) continue;
+    const auto no_rank = std::find_if(edge.items.begin(), edge.items.end(), [](const Value& rank) {
+      return rank.is(T::kInteger) && (rank.integer < 0 || rank.integer >= 100000);
+    });
+    if (edge.is(T::kArray) && no_rank != edge.items.end()) {
+      mistakes.add(no_rank->place,
+                   fmt::format("'{}': {} is no rank; it must be {}", last_part(key.path), no_rank->integer, kWanted));
+      return false;
+    }
     mistakes.add(edge.place, fmt::format("'{}' must be {}", last_part(key.path), kWanted));
     return false;
   }

@@ -144,7 +144,7 @@ Knobs draw_prague(Random& random, Cluster& cluster) {
     return {{"groups", std::string("static")}};
   }
   for (int r = 0; r <= cluster.nodes && (r > 0 || random.chance(0.5)); ++r) hosts.push_back(int(random.below(3)));
-  return {{"group_size", between(random, 2, 5)},
+  return {{"group_size", between(random, 2, std::clamp(cluster.nodes, 3, 5))},
           {"inter_intra", random.chance(0.7)},
           {"slow_threshold", between(random, 0, 5)}};
 }

@@ -138,6 +138,18 @@ TEST(RateTable, PairsTheSpeedUpByRepeat) {
   EXPECT_EQ(cell(grids[0], "hop", "mostly for"), "parameters");
 }
 
+TEST(RateTable, HasNoSpeedUpOfRatesOverTheWholeTrialAgainstSteadyOnes) {
+  std::vector<TrialRow> rows;
+  for (std::uint32_t repeat = 0; repeat < 3; ++repeat) {
+    for (const char* variant : {"allreduce", "dssp", "hop"}) rows.push_back(rate_row(variant, repeat, 100));
+    if (repeat < 2) rows[rows.size() - 2].record.warnings = {"no steady window"};  // dssp: 2 of 3
+    if (repeat < 1) rows.back().record.warnings = {"no steady window"};            // hop: 1 of 3
+  }
+  const Grid grid = summarise(rows, "allreduce")[0];
+  EXPECT_EQ(cell(grid, "dssp", "speed-up"), "-");
+  EXPECT_EQ(cell(grid, "hop", "speed-up"), "1.00x [1.00, 1.00]");
+}
+
 TEST(RateTable, EndsWithTheBounds) {
   std::vector<TrialRow> rows{rate_row("hop", 0, 150), rate_row("allreduce", 0, 100), rate_row("hop", 1, 150)};
   rows[2].record.ideal_samples_per_s = 300;
