@@ -69,7 +69,9 @@ struct FmaBench {
   int width = 0;
   std::vector<double> one, all, clock;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FmaBench, width, one, all, clock)
+void to_json(json& j, const FmaBench& b) {
+  j = {{"width", b.width}, {"one", b.one}, {"all", b.all}, {"clock", b.clock}};
+}
 
 FmaBench bench_fma(const BenchComputeOptions& options, int width) {
   FmaBench bench{.width = width, .one = {}, .all = {}, .clock = {}};

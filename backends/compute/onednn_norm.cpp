@@ -35,7 +35,7 @@ Tensor add_norm(Builder& build, int index, const Tensor& in) {
                                                 {DNNL_ARG_VARIANCE, variances},
                                                 {DNNL_ARG_WORKSPACE, passed}});
   if (build.training) build.keep_moments(layer, means, variances);
-  build.leave_behind(relu ? index + 1 : index, [=, &build, &layer](const Tensor& diff) {
+  build.leave_behind(relu ? index + 1 : index, [=, &build](const Tensor& diff) {
     if (relu) build.backward_layer(index + 1);
     Steps& steps = build.backward_layer(index).weights;  // one primitive for both
     const Tensor dout = build.activations_in(steps, diff, data);

@@ -12,7 +12,7 @@ namespace {
 struct Tiles {
   Tiles(const Layer& layer, memory::dim samples)
       : in(layer.input), out(layer.output), kernel(std::size_t(layer.spec.kernel)), batch(std::size_t(samples)) {
-    const std::size_t row = std::size_t(in.width * in.channels), cell = std::size_t(in.channels);
+    const auto cell = std::size_t(in.channels), row = std::size_t(in.width) * cell;
     for (std::size_t k = 0; k < kernel * kernel; ++k) offsets.push_back(k / kernel * row + k % kernel * cell);
   }
 

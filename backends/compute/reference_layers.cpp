@@ -173,7 +173,7 @@ void pool_backward(const Layer& layer, const float* x, const float* dy, float* d
 
 Moments moments_of(const Layer& layer, const float* x, int batch) {
   const auto channels = std::size_t(layer.input.channels);
-  const double count = double(layer.input.size() / channels) * batch;
+  const double count = double(layer.input.height) * layer.input.width * batch;
   const Grid in(x, layer.input);
   Moments m{std::vector<double>(channels), std::vector<double>(channels)};
   for_each(layer.input, batch, [&](int n, int c, int i, int j) { m.mean[std::size_t(c)] += double(in(n, c, i, j)); });
@@ -207,7 +207,7 @@ void norm_forward(const Layer& layer, const float* params, const Moments& m, con
 void norm_backward(const Layer& layer, const float* params, const Moments& m, const float* x, const float* dy,
                    float* dparams, float* dx, int batch) {
   const auto channels = std::size_t(layer.input.channels);
-  const double count = double(layer.input.size() / channels) * batch;
+  const double count = double(layer.input.height) * layer.input.width * batch;
   const Grid in(x, layer.input), dout(dy, layer.output);
   std::vector<double> dscale(channels), dshift(channels);
   for_each(layer.output, batch, [&](int n, int channel, int i, int j) {
