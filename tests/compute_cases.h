@@ -113,25 +113,17 @@ inline Shape output_of(const Case& c) {
   return shape;
 }
 
-inline std::size_t parameters_of(const Case& c) {
-  std::size_t count = 0;
+inline std::size_t summed(const Case& c, std::size_t (*count)(const LayerSpec&, const Shape&)) {
+  std::size_t sum = 0;
   Shape shape = c.input;
   for (const LayerSpec& layer : c.layers) {
-    count += parameter_count(layer, shape);
+    sum += count(layer, shape);
     shape = output_shape(layer, shape);
   }
-  return count;
+  return sum;
 }
-
-inline std::size_t statistics_of(const Case& c) {
-  std::size_t count = 0;
-  Shape shape = c.input;
-  for (const LayerSpec& layer : c.layers) {
-    count += statistic_count(layer, shape);
-    shape = output_shape(layer, shape);
-  }
-  return count;
-}
+inline std::size_t parameters_of(const Case& c) { return summed(c, parameter_count); }
+inline std::size_t statistics_of(const Case& c) { return summed(c, statistic_count); }
 
 /// What one pass takes, drawn anew for each `draw`.
 struct Sample {

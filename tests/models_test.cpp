@@ -8,6 +8,7 @@
 
 #include "models/quadratic.h"
 #include "models/workload.h"
+#include "tests/probe.h"
 
 namespace hopbench {
 namespace {
@@ -15,10 +16,11 @@ namespace {
 constexpr int kBatch = 4;
 
 /// A learner and a batch of its own data set, or of a drawn one where that would be read from files.
-struct Bench {
+struct Bench : Probe {
   explicit Bench(const std::string& model, const std::string& backend_name = "reference", int batch_size = kBatch,
                  int largest_batch = kBatch)
-      : entry(find_model(model)), backend(create_backend(backend_name, 1)) {
+      : entry(find_model(model)) {
+    backend = create_backend(backend_name, 1);
     const std::string own = entry.default_dataset;
     data = find_dataset(find_dataset(own).default_path.empty() ? own : "synthetic").load({}).train;
     learner = entry.create(*backend, {.model = model}, data->shape(), data->classes(), largest_batch);
@@ -30,36 +32,10 @@ struct Bench {
     batch = {batch_size, inputs.data(), labels.data()};
     x = learner->initial(1, 0).to_host();
   }
-  std::vector<float> gradient(const std::function<void(int)>& done = {}) {
-    std::vector<float> g(learner->size(), std::nanf(""));
-    loss = learner->gradient(x.data(), batch, g.data(), done);
-    return g;
-  }
-  /// (f(x + h v) - f(x - h v)) / 2h
-  double slope(const std::vector<double>& v, double h) {
-    const auto at = [&](double step) {
-      std::vector<float> moved(x);
-      for (std::size_t d = 0; d < moved.size(); ++d) moved[d] = float(x[d] + step * v[d]);
-      return learner->score(moved.data(), batch).loss_sum / batch.size;
-    };
-    return (at(h) - at(-h)) / (2 * h);
-  }
 
   const ModelEntry& entry;
-  std::unique_ptr<Backend> backend;
   std::shared_ptr<const Dataset> data;
-  std::unique_ptr<Learner> learner;
-  std::vector<float> inputs, x;
-  std::vector<std::int32_t> labels;
-  Batch batch;
-  float loss = 0;
 };
-
-double norm(const std::vector<float>& values, const Bucket& part) {
-  double sum = 0;
-  for (std::size_t d = part.offset; d < part.offset + part.size; ++d) sum += double(values[d]) * values[d];
-  return std::sqrt(sum);
-}
 
 class EveryModel : public testing::TestWithParam<std::string> {};
 
@@ -83,7 +59,7 @@ TEST_P(EveryModel, HasTheGradientThatFiniteDifferencesFindAlongEachBucket) {
     ASSERT_GT(length, 0);
     std::vector<double> along(g.size(), 0.0);
     for (std::size_t d = bucket.offset; d < bucket.offset + bucket.size; ++d) along[d] = g[d] / length;
-    EXPECT_NEAR(bench.slope(along, 1e-3), length, 0.01 * length) << "bucket at " << bucket.offset;
+    EXPECT_NEAR(bench.slope(&Probe::scored_loss, along, 1e-3), length, 0.01 * length) << "bucket at " << bucket.offset;
   }
 }
 
@@ -99,7 +75,8 @@ TEST_P(EveryModel, HasTheGradientThatFiniteDifferencesFindInItsLargestCoordinate
     for (std::size_t i = 0; i < tried; ++i) {
       std::vector<double> along(g.size(), 0.0);
       along[order[i]] = 1;
-      EXPECT_NEAR(bench.slope(along, 5e-4), g[order[i]], 0.02 * std::abs(g[order[i]]) + 5e-4) << "at " << order[i];
+      EXPECT_NEAR(bench.slope(&Probe::scored_loss, along, 5e-4), g[order[i]], 0.02 * std::abs(g[order[i]]) + 5e-4)
+          << "at " << order[i];
     }
   }
 }

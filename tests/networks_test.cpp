@@ -9,6 +9,7 @@
 #include "backends/base/error.h"
 #include "models/sequential.h"
 #include "models/workload.h"
+#include "tests/probe.h"
 
 namespace hopbench {
 namespace {
@@ -16,15 +17,15 @@ namespace {
 using Type = LayerSpec::Type;
 
 /// A learner with a drawn batch.
-struct Net {
+struct Net : Probe {
   Net(const std::string& model, const std::string& backend_name, const Shape& input, int samples,
-      Statistics statistics = Statistics::kRunning)
-      : backend(create_backend(backend_name, 1)) {
+      Statistics statistics = Statistics::kRunning) {
+    backend = create_backend(backend_name, 1);
     learner = find_model(model).create(*backend, {.model = model, .statistics = statistics}, input, 10, samples);
     draw(input, samples);
   }
-  Net(std::vector<LayerSpec> layers, const Shape& input, int samples, Statistics statistics)
-      : backend(create_backend("reference", 1)) {
+  Net(std::vector<LayerSpec> layers, const Shape& input, int samples, Statistics statistics) {
+    backend = create_backend("reference", 1);
     learner = make_sequential(*backend, std::move(layers), input, samples, Initial::kHe, statistics);
     draw(input, samples);
   }
@@ -36,37 +37,7 @@ struct Net {
     batch = {samples, inputs.data(), labels.data()};
     x = learner->initial(1, 0).to_host();
   }
-  std::vector<float> gradient() {
-    std::vector<float> g(learner->size(), std::nanf(""));
-    loss = learner->gradient(x.data(), batch, g.data(), {});
-    return g;
-  }
-  double score() { return learner->score(x.data(), batch).loss_sum / batch.size; }
-  /// (f(x + h v) - f(x - h v)) / 2h, of the loss in training.
-  double slope(const std::vector<double>& v, double h) {
-    const std::vector<float> middle = x;
-    const auto at = [&](double step) {
-      for (std::size_t d = 0; d < x.size(); ++d) x[d] = float(middle[d] + step * v[d]);
-      gradient();
-      return double(loss);
-    };
-    const double result = (at(h) - at(-h)) / (2 * h);
-    x = middle;
-    return result;
-  }
-  std::unique_ptr<Backend> backend;
-  std::unique_ptr<Learner> learner;
-  std::vector<float> inputs, x;
-  std::vector<std::int32_t> labels;
-  Batch batch;
-  float loss = 0;
 };
-
-double norm(const std::vector<float>& values, const Bucket& part) {
-  double sum = 0;
-  for (std::size_t d = part.offset; d < part.offset + part.size; ++d) sum += double(values[d]) * values[d];
-  return std::sqrt(sum);
-}
 
 bool onednn_is_there() {
   return std::any_of(backends().begin(), backends().end(),
@@ -122,7 +93,8 @@ void expect_slopes(Net& net, std::size_t every) {
     std::vector<double> along(g.size(), 0.0);
     for (std::size_t d = part.offset; d < part.offset + part.size; ++d) along[d] = g[d] / length;
     // Losses are floats near 2.3: half a last digit each, 2e-7 over a step of 2e-3. ReLUs that switch do the rest.
-    EXPECT_NEAR(net.slope(along, 1e-3), length, 0.02 * length + 2e-4) << part.size << " numbers at " << part.offset;
+    EXPECT_NEAR(net.slope(&Probe::trained_loss, along, 1e-3), length, 0.02 * length + 2e-4)
+        << part.size << " numbers at " << part.offset;
   }
 }
 
@@ -145,7 +117,7 @@ void expect_agreement(const std::string& model, const Shape& input, int samples,
     std::transform(a.begin(), a.end(), b.begin(), difference.begin(), std::minus<>());
     EXPECT_LT(norm(difference, bucket), tolerance * norm(a, bucket)) << "bucket at " << bucket.offset;
   }
-  EXPECT_NEAR(reference.score(), onednn.score(), tolerance * reference.score());
+  EXPECT_NEAR(reference.scored_loss(), onednn.scored_loss(), tolerance * reference.scored_loss());
 }
 
 TEST(Networks, AgreeBetweenOneDnnAndReference) {
@@ -183,9 +155,9 @@ TEST(RunningStatistics, StandBehindTheParametersAndTheirGradientIsTheBatchs) {
   // With the batch's own statistics, the variance not corrected, a model scores as it trained.
   std::copy_n(g.begin() + std::ptrdiff_t(trainable), 6, net.x.begin() + std::ptrdiff_t(trainable));
   for (std::size_t c = 3; c < 6; ++c) net.x[trainable + c] *= float((kCount - 1) / kCount);
-  EXPECT_NEAR(net.score(), net.loss, 1e-6 * net.loss);
+  EXPECT_NEAR(net.scored_loss(), net.loss, 1e-6 * net.loss);
   net.x[trainable] += 1;
-  EXPECT_GT(std::abs(net.score() - net.loss), 1e-3);
+  EXPECT_GT(std::abs(net.scored_loss() - net.loss), 1e-3);
   const float trained = net.loss;
   net.gradient();
   EXPECT_EQ(net.loss, trained) << "training does not look at them";
@@ -195,9 +167,9 @@ TEST(RunningStatistics, OfVariancesBelowZeroCountAsZero) {
   Net net(kOneNorm, kTiny, 8, Statistics::kRunning);
   const std::size_t variances = net.learner->trainable() + 3;
   std::fill_n(net.x.begin() + std::ptrdiff_t(variances), 3, 0.0f);
-  const double at_zero = net.score();
+  const double at_zero = net.scored_loss();
   std::fill_n(net.x.begin() + std::ptrdiff_t(variances), 3, -1.0f);
-  EXPECT_EQ(net.score(), at_zero);
+  EXPECT_EQ(net.scored_loss(), at_zero);
 }
 
 TEST(PreciseStatistics, AreThoseOfAllSamplesHoweverTheyAreCut) {
@@ -207,7 +179,7 @@ TEST(PreciseStatistics, AreThoseOfAllSamplesHoweverTheyAreCut) {
     EXPECT_EQ(net.learner->estimated_from(), kPreciseSamples);
     net.gradient();
     net.learner->estimate(net.x.data(), net.batch, piece);
-    EXPECT_NEAR(net.score(), net.loss, 1e-6 * net.loss) << "pieces of " << piece;
+    EXPECT_NEAR(net.scored_loss(), net.loss, 1e-6 * net.loss) << "pieces of " << piece;
   }
   EXPECT_EQ(Net("lenet", "reference", {1, 28, 28}, 1, Statistics::kPrecise).learner->estimated_from(), 0);
 }
