@@ -6,7 +6,6 @@
 //   conv 5x5 32 - pool - conv 5x5 32 - pool - conv 5x5 64 - pool - dense 64 - dense
 //
 // 145 578 parameters for 3x32x32 and 10 classes: 2 432 + 25 632 + 51 264 + 65 600 + 650.
-#include "backends/base/error.h"
 #include "models/sequential.h"
 #include "models/workload.h"
 
@@ -16,7 +15,7 @@ namespace {
 std::unique_ptr<Learner> create(Backend& backend, const WorkloadSpec&, const Shape& input, int classes,
                                 int largest_batch) {
   using Type = LayerSpec::Type;
-  if (classes == 0) throw usage_error("model alexnet_small cannot be trained on this data set: it has no labels");
+  require_labels("alexnet_small", classes);
   std::vector<LayerSpec> layers;
   for (const int channels : {32, 32, 64}) {
     layers.push_back({.type = Type::kConv, .outputs = channels, .kernel = 5, .padding = 2});

@@ -5,7 +5,6 @@
 //
 // 61 706 parameters for 1x28x28 and 10 classes: 156 + 2 416 + 48 120 + 10 164 + 850. Small on purpose: eight workers
 // must be able to share two cores.
-#include "backends/base/error.h"
 #include "models/sequential.h"
 #include "models/workload.h"
 
@@ -15,7 +14,7 @@ namespace {
 std::unique_ptr<Learner> create(Backend& backend, const WorkloadSpec&, const Shape& input, int classes,
                                 int largest_batch) {
   using Type = LayerSpec::Type;
-  if (classes == 0) throw usage_error("model lenet cannot be trained on this data set: it has no labels");
+  require_labels("lenet", classes);
   const LayerSpec relu{.type = Type::kRelu};
   const LayerSpec pool{.type = Type::kMaxPool, .kernel = 2, .stride = 2};
   return make_sequential(backend,

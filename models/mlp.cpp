@@ -1,6 +1,5 @@
 // A perceptron with one hidden layer of 128 ReLUs, on the features of any data set with labels.
 // 101 770 parameters for 784 features and 10 classes: 100 480 + 1 290.
-#include "backends/base/error.h"
 #include "models/sequential.h"
 #include "models/workload.h"
 
@@ -10,7 +9,7 @@ namespace {
 std::unique_ptr<Learner> create(Backend& backend, const WorkloadSpec&, const Shape& input, int classes,
                                 int largest_batch) {
   using Type = LayerSpec::Type;
-  if (classes == 0) throw usage_error("model mlp cannot be trained on this data set: it has no labels");
+  require_labels("mlp", classes);
   return make_sequential(
       backend,
       {{.type = Type::kDense, .outputs = 128}, {.type = Type::kRelu}, {.type = Type::kDense, .outputs = classes}},

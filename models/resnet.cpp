@@ -35,7 +35,7 @@ void add_block(std::vector<LayerSpec>& layers, int channels, int stride) {
 template <int n>
 std::unique_ptr<Learner> create(Backend& backend, const WorkloadSpec& spec, const Shape& input, int classes,
                                 int largest_batch) {
-  if (classes == 0) throw usage_error("model " + spec.model + " cannot be trained on this data set: it has no labels");
+  require_labels(spec.model, classes);
   if (input.height != input.width || input.height % 4 != 0)
     throw usage_error("model " + spec.model + " cannot be trained on samples of " + to_string(input) +
                       ": it needs square maps whose side is a multiple of 4: take another data set");

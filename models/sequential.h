@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "backends/compute/backend.h"
@@ -18,6 +19,9 @@ enum class Initial {
   /// as in PyTorch: small logits, so that training starts near the loss of guessing.
   kHe,
 };
+
+/// Error(kUsage) if the data set has no classes.
+void require_labels(const std::string& model, int classes);
 
 /// The last layer's outputs are the logits, one a class. Gradients of up to `largest_batch` samples. The backend must
 /// outlive the learner. Error(kUsage) if a layer does not fit its input or the backend lacks it.

@@ -1,6 +1,5 @@
 // Softmax regression: one dense layer on the features of any data set with labels. Convex.
 // 7 850 parameters for 784 features and 10 classes.
-#include "backends/base/error.h"
 #include "models/sequential.h"
 #include "models/workload.h"
 
@@ -9,7 +8,7 @@ namespace {
 
 std::unique_ptr<Learner> create(Backend& backend, const WorkloadSpec&, const Shape& input, int classes,
                                 int largest_batch) {
-  if (classes == 0) throw usage_error("model softmax cannot be trained on this data set: it has no labels");
+  require_labels("softmax", classes);
   return make_sequential(backend, {{.type = LayerSpec::Type::kDense, .outputs = classes}}, input, largest_batch);
 }
 

@@ -4,7 +4,6 @@
 //   conv 64 - pool - 128 - pool - 256 256 - pool - 512 512 - pool - 512 512 - pool - dense; all 3x3 with a ReLU
 //
 // 9 225 610 parameters for 10 classes: convolutions 9 220 480, dense 5 130.
-#include "backends/base/error.h"
 #include "models/sequential.h"
 #include "models/workload.h"
 
@@ -14,7 +13,7 @@ namespace {
 std::unique_ptr<Learner> create(Backend& backend, const WorkloadSpec&, const Shape& input, int classes,
                                 int largest_batch) {
   using Type = LayerSpec::Type;
-  if (classes == 0) throw usage_error("model vgg11 cannot be trained on this data set: it has no labels");
+  require_labels("vgg11", classes);
   std::vector<LayerSpec> layers;
   for (const int channels : {64, 0, 128, 0, 256, 256, 0, 512, 512, 0, 512, 512, 0}) {
     if (channels == 0) {

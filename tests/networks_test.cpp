@@ -46,6 +46,19 @@ bool onednn_is_there() {
 
 constexpr Shape kCifar{3, 32, 32}, kSmall{3, 8, 8};
 
+TEST(Networks, RefuseDataWithoutLabels) {
+  const auto backend = create_backend("reference", 1);
+  for (const char* model : {"lenet", "mlp", "softmax", "alexnet_small", "vgg11", "resnet20"}) {
+    try {
+      find_model(model).create(*backend, {.model = model}, kCifar, 0, 1);
+      ADD_FAILURE() << model;
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()),
+                std::string("model ") + model + " cannot be trained on this data set: it has no labels");
+    }
+  }
+}
+
 TEST(Networks, HaveTheNumbersOfParametersOfTheirPapers) {
   const auto trainable = [](const char* model) { return Net(model, "reference", kCifar, 1).learner->trainable(); };
   EXPECT_EQ(trainable("vgg11"), 9225610u);
