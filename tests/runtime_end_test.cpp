@@ -99,7 +99,8 @@ TEST_P(SimulationEnd, ReportsADeadlock) {
 }
 
 TEST_P(SimulationEnd, ReportsARunThatOnlyPolls) {
-  if (GetParam() == StrandKind::kThreads) GTEST_SKIP() << "a million switches of threads take 16 s, where fibers take moments";
+  if (GetParam() == StrandKind::kThreads)
+    GTEST_SKIP() << "a million switches of threads take 16 s, where fibers take moments";
   make(1);
   sim_->start(0, [&] {
     for (;;) sleep(0, milliseconds(1));
