@@ -35,9 +35,15 @@ std::string split_text(const SplitSpec& split) {
 }
 
 std::string optimizer_text(const OptimizerSpec& o) {
-  return fmt::format("sgd, lr {}{}{}{}", o.lr, o.momentum > 0 ? fmt::format(", momentum {}", o.momentum) : "",
-                     o.weight_decay > 0 ? fmt::format(", weight decay {}", o.weight_decay) : "",
-                     o.per_sample ? " (step per sample)" : " (step as written)");
+  std::string text = fmt::format("sgd, lr {}", o.lr);
+  if (o.lr_batch > 0) text += fmt::format(" at {} samples a step", o.lr_batch);
+  if (o.momentum > 0) text += fmt::format(", {}momentum {}", o.nesterov ? "Nesterov " : "", o.momentum);
+  if (o.weight_decay > 0) text += fmt::format(", weight decay {}", o.weight_decay);
+  if (o.warmup > 0) text += fmt::format(", warm-up {}", o.warmup);
+  if (!o.steps.empty()) text += fmt::format(", {} steps", o.steps.size());
+  if (o.cosine > 0) text += fmt::format(", cosine to {}", o.cosine);
+  if (o.clip > 0) text += fmt::format(", clip {}", o.clip);
+  return text + (o.per_sample ? " (step per sample)" : " (step as written)");
 }
 
 }  // namespace

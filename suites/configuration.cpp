@@ -152,11 +152,21 @@ std::int64_t parameters_of(const Configuration& c) {
   return name == "quadratic" ? (size > 0 ? size : 64) : 0;
 }
 
+void check_schedule(const Draft& draft, const Configuration& c, const VariantDraft& variant, Mistakes& mistakes) {
+  const Value& cosine = optimizer_value(draft, c, variant, "optimizer.cosine");
+  const Value& warmup = optimizer_value(draft, c, variant, "optimizer.lr_warmup");
+  if (cosine.integer == 0 || cosine.integer > warmup.integer) return;
+  mistakes.add(cosine.place.line > 0 ? cosine.place : variant.place,
+               fmt::format("'cosine' is {}, but lr falls from 'lr_warmup' = {} on: take a later iteration",
+                           cosine.integer, warmup.integer));
+}
+
 void check_variants(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
   const std::unique_ptr<Topology> graph = topology_of(draft, c, mistakes);
   if (graph == nullptr) return;
   for (const VariantDraft& variant : draft.variants) {
     if (variant.protocol == nullptr) continue;
+    check_schedule(draft, c, variant, mistakes);
     const std::string why =
         why_impossible(*variant.protocol, {variant.knobs, *graph, c.workers(), c.host_of(), parameters_of(c)});
     if (!why.empty()) mistakes.add(variant.place, fmt::format("'{}' is impossible: {}", variant.label, why));

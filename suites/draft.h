@@ -139,6 +139,9 @@ std::size_t training_set_size(const Configuration& configuration);
 std::string dataset_of(const Configuration& configuration);
 /// Whether the variant's own optimizer key is overridden: by the matrix, a profile or the command line.
 bool optimizer_key_is_forced(const Draft& draft, const std::string& path);
+/// What holds for that variant: its own, unless a flag says otherwise, or the suite's.
+const Value& optimizer_value(const Draft& draft, const Configuration& c, const VariantDraft& variant,
+                             const std::string& path);
 Scenario scenario_of(const ScenarioDraft& draft, int workers);
 std::vector<const ScenarioDraft*> scenarios_of(const Draft& draft, const MeasureDraft& measure);
 

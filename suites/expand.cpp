@@ -117,10 +117,7 @@ TrialSpec base_trial(const Draft& draft, const Configuration& c) {
 }
 
 OptimizerSpec optimizer_of(const Draft& draft, const Configuration& c, const VariantDraft& variant) {
-  const auto at = [&](const char* path) -> const Value& {
-    const auto own = variant.optimizer.find(path);
-    return own == variant.optimizer.end() || optimizer_key_is_forced(draft, path) ? c.at(path) : own->second;
-  };
+  const auto at = [&](const char* path) -> const Value& { return optimizer_value(draft, c, variant, path); };
   OptimizerSpec optimizer;
   optimizer.lr = float(at("optimizer.lr").as_real());
   optimizer.momentum = float(at("optimizer.momentum").as_real());
@@ -225,6 +222,12 @@ bool too_many(const Draft& draft, const std::vector<Configuration>& configuratio
 }  // namespace
 
 int default_evaluations(What what) { return what == What::kConvergence ? 15 : 0; }
+
+const Value& optimizer_value(const Draft& draft, const Configuration& c, const VariantDraft& variant,
+                             const std::string& path) {
+  const auto own = variant.optimizer.find(path);
+  return own == variant.optimizer.end() || optimizer_key_is_forced(draft, path) ? c.at(path) : own->second;
+}
 
 bool optimizer_key_is_forced(const Draft& draft, const std::string& path) {
   return std::any_of(draft.axes.begin(), draft.axes.end(), [&](const Axis& axis) { return axis.path == path; }) ||

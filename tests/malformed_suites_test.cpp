@@ -128,6 +128,8 @@ const std::vector<Case> kCombinations = {
          "measure 'rate' runs in virtual time (sim), where pace = \"auto\" is refused"),
     with("SimMeasureWithoutPace", "[[measure]]\nwhat = \"rate\"\ntransport = \"sim\"\n", 4, 1,
          "give a time, such as pace"),
+    with("CosineWithinWarmUp", "[optimizer]\ncosine = 5\nlr_warmup = 5\n", 5, 10,
+         "'cosine' is 5, but lr falls from 'lr_warmup' = 5 on"),
     with("PaceAndCost", "[compute]\npace = \"4ms\"\ncost = \"3ms\"\n", 6, 8, "say the same: give one"),
     with("UnknownReference", "reference = \"alreduce\"\n", 4, 13,
          "unknown reference 'alreduce': did you mean 'allreduce'?"),
