@@ -9,6 +9,7 @@
 
 #include "backends/base/random.h"
 #include "backends/compute/backend.h"
+#include "models/sparse_dataset.h"
 
 namespace hopbench {
 
@@ -22,6 +23,8 @@ class Dataset {
   virtual std::int32_t label(std::size_t i) const = 0;
   /// Writes sample i's features, normalised as the data set's file says, into to[shape().size()].
   virtual void copy_sample(std::size_t i, float* to) const = 0;
+  /// The samples as sparse rows, of data sets that have them so; else nullptr.
+  virtual const SparseDataset* rows() const { return nullptr; }
 };
 
 struct DatasetPair {

@@ -11,14 +11,17 @@
 #include "backends/base/random.h"
 #include "backends/base/vec.h"
 #include "backends/compute/backend.h"
+#include "models/sparse_dataset.h"
 
 namespace hopbench {
 
-/// Samples side by side in host memory: inputs[size][features], labels[size] (unused by some models).
+/// Samples side by side in host memory: inputs[size][features], or for models of sparse rows, rows[size]; and
+/// labels[size] (unused by some models).
 struct Batch {
   int size = 0;
   const float* inputs = nullptr;
   const std::int32_t* labels = nullptr;
+  const SparseDataset::Row* rows = nullptr;
 };
 
 /// A run of neighbouring parameters whose gradient becomes complete at once. Listed in the order they become complete
@@ -65,6 +68,10 @@ class Learner {
   /// space(); the batch is no larger than the one the learner was made for.
   /// `done(i)` (may be empty) is called as bucket i becomes complete, in order; g is not touched there afterwards.
   virtual float gradient(const float* x, const Batch& batch, float* g, const std::function<void(int)>& done) = 0;
+  /// The same where a model takes sparse rows: g becomes a sparse vector with an entry for each column that the rows
+  /// have, whatever its value, so that its size follows the samples alone. Others do not have this.
+  virtual bool sparse() const { return false; }
+  virtual float sparse_gradient(const float* /*x*/, const Batch&, Vec& /*g*/) { return 0; }
   /// Sums over the batch, of any size: loss (not the mean) and right answers.
   struct Score {
     double loss_sum = 0;

@@ -13,6 +13,8 @@ ModelEntry vgg11();
 ModelEntry resnet20();
 ModelEntry resnet32();
 ModelEntry resnet56();
+ModelEntry linear_svm();
+ModelEntry logistic_regression();
 ModelEntry quadratic();
 
 const std::vector<ModelEntry>& models() {
@@ -25,6 +27,8 @@ const std::vector<ModelEntry>& models() {
       resnet20(),
       resnet32(),
       resnet56(),
+      linear_svm(),
+      logistic_regression(),
       quadratic(),
       {"timing_only", "no numbers: model.size parameters that cost time and bytes only; reads no data", "", nullptr},
   };

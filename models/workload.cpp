@@ -30,6 +30,7 @@ struct Lane {
   std::vector<std::uint32_t> samples;
   std::vector<Crop> crops;  // of each sample; none if they are taken as they are
   std::vector<float> inputs, picture;
+  std::vector<SparseDataset::Row> rows;
   std::vector<std::int32_t> labels;
 };
 
@@ -82,6 +83,8 @@ class Training final : public Workload {
   std::size_t trainable() const override { return trainable_; }
   Space& space() const override { return backend_->space(); }
   Vec initial() const override;
+  bool sparse() const override { return sparse_; }
+  void columns(int worker, std::uint64_t first, int count, std::vector<std::uint32_t>& to) override;
   const std::vector<Bucket>& buckets() const override { return buckets_; }
   double flops_per_sample() const override { return flops_; }
   float gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
@@ -96,8 +99,9 @@ class Training final : public Workload {
   }
   void name_samples(int worker, std::uint64_t first, std::span<std::uint32_t> to, std::span<Crop> crops) const;
   Learner& learner(Lane& lane, int batch) const;
-  static Batch gather(Lane& lane, const Dataset& from);
-  static Batch gather(Lane& lane, const Dataset& from, std::size_t first, std::size_t count);
+  Batch gather(Lane& lane, const Dataset& from) const;
+  Batch gather(Lane& lane, const Dataset& from, std::size_t first, std::size_t count) const;
+  static void gather_inputs(Lane& lane, const Dataset& from);
 
   WorkloadSpec spec_;
   DatasetPair data_;
@@ -105,6 +109,7 @@ class Training final : public Workload {
   std::vector<std::unique_ptr<Worker>> workers_;
   mutable std::vector<Lane> lanes_;
   std::size_t size_ = 0, trainable_ = 0;
+  bool sparse_ = false;
   std::vector<Bucket> buckets_;
   double flops_ = 0;
 };
@@ -122,6 +127,12 @@ Training::Training(WorkloadSpec spec, DatasetPair data)
   const Learner& first = learner(lanes_.front(), spec_.batch);
   size_ = first.size();
   trainable_ = first.trainable();
+  sparse_ = first.sparse();
+  if (sparse_ && data_.train->rows() == nullptr)
+    throw usage_error(
+        fmt::format("model {} takes sparse rows, and data set {} has none: use spamassassin, svmlight or "
+                    "synthetic_sparse",
+                    spec_.model, spec_.dataset));
   buckets_ = first.buckets();
   flops_ = first.flops_per_sample();
 }
@@ -156,24 +167,49 @@ void Training::name_samples(int worker, std::uint64_t first, std::span<std::uint
 }
 
 /// The samples named in the lane, side by side.
-Batch Training::gather(Lane& lane, const Dataset& from) {
-  const std::size_t features = from.shape().size(), count = lane.samples.size();
-  lane.inputs.resize(count * features);
+Batch Training::gather(Lane& lane, const Dataset& from) const {
+  const std::size_t count = lane.samples.size();
   lane.labels.resize(count);
+  for (std::size_t i = 0; i < count; ++i) lane.labels[i] = from.label(lane.samples[i]);
+  Batch batch{.size = static_cast<int>(count), .labels = lane.labels.data()};
+  if (sparse_) {
+    lane.rows.resize(count);
+    for (std::size_t i = 0; i < count; ++i) lane.rows[i] = from.rows()->row(lane.samples[i]);
+    batch.rows = lane.rows.data();
+  } else {
+    gather_inputs(lane, from);
+    batch.inputs = lane.inputs.data();
+  }
+  return batch;
+}
+
+void Training::gather_inputs(Lane& lane, const Dataset& from) {
+  const std::size_t features = from.shape().size();
+  lane.inputs.resize(lane.samples.size() * features);
   lane.picture.resize(features);
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < lane.samples.size(); ++i) {
     float* const input = lane.inputs.data() + i * features;
     from.copy_sample(lane.samples[i], lane.crops.empty() ? input : lane.picture.data());
     if (!lane.crops.empty()) crop_picture(lane.crops[i], from.shape(), lane.picture.data(), input);
-    lane.labels[i] = from.label(lane.samples[i]);
   }
-  return {static_cast<int>(count), lane.inputs.data(), lane.labels.data()};
 }
 
-Batch Training::gather(Lane& lane, const Dataset& from, std::size_t first, std::size_t count) {
+Batch Training::gather(Lane& lane, const Dataset& from, std::size_t first, std::size_t count) const {
   lane.samples.resize(count);
   std::iota(lane.samples.begin(), lane.samples.end(), static_cast<std::uint32_t>(first));
   return gather(lane, from);
+}
+
+void Training::columns(int worker, std::uint64_t first, int count, std::vector<std::uint32_t>& to) {
+  HB_ASSERT(sparse_);
+  const Loan lane(lanes_);
+  lane->samples.resize(static_cast<std::size_t>(count));
+  name_samples(worker, first, lane->samples, {});
+  to.assign(1, static_cast<std::uint32_t>(size_ - 1));  // the bias
+  for (const std::uint32_t sample : lane->samples) {
+    const SparseDataset::Row row = data_.train->rows()->row(sample);
+    to.insert(to.end(), row.columns.begin(), row.columns.end());
+  }
 }
 
 Vec Training::initial() const {
@@ -183,12 +219,17 @@ Vec Training::initial() const {
 
 float Training::gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
                          const std::function<void(int bucket)>& done) {
-  HB_ASSERT(x.size() == size_ && g.size() == size_ && count > 0);
+  HB_ASSERT(x.size() == size_ && (sparse_ || g.size() == size_) && count > 0);
   const Loan lane(lanes_);
   lane->samples.resize(static_cast<std::size_t>(count));
   lane->crops.resize(spec_.augment == Augment::kNone ? 0 : lane->samples.size());
   name_samples(worker, first, lane->samples, lane->crops);
   const Batch batch = gather(*lane, *data_.train);
+  if (sparse_) {
+    const float loss = learner(*lane, count).sparse_gradient(x.data(), batch, g);
+    if (done) done(0);
+    return loss;
+  }
   return learner(*lane, count).gradient(x.data(), batch, g.mutable_data(), done);
 }
 

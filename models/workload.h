@@ -52,11 +52,15 @@ class Workload {
   virtual std::size_t trainable() const { return size(); }  // see Learner::trainable
   virtual Space& space() const = 0;
   virtual Vec initial() const = 0;
+  /// Gradients are sparse: see Vec.
+  virtual bool sparse() const { return false; }
+  /// What the gradient below reads of x, where gradients are sparse: these columns, which may repeat, into `to`.
+  virtual void columns(int /*worker*/, std::uint64_t /*first*/, int /*count*/, std::vector<std::uint32_t>& /*to*/) {}
   virtual const std::vector<Bucket>& buckets() const = 0;
   virtual double flops_per_sample() const = 0;
   /// Gradient of worker w's samples [first, first + count) at x, into g (of size(), with storage of its own, all of it
-  /// written); kEverybody: of everybody's order (see Samples). Returns the mean loss over them. Inside done(i) (may be
-  /// empty), bucket i of g is final and may be shared; the rest is not.
+  /// written; where gradients are sparse: whatever g was); kEverybody: of everybody's order (see Samples). Returns the
+  /// mean loss over them. Inside done(i) (may be empty), bucket i of g is final and may be shared; the rest is not.
   virtual float gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
                          const std::function<void(int bucket)>& done) = 0;
   /// On the named evaluation subset of the test set (all of it if it is smaller).

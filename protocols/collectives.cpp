@@ -24,7 +24,7 @@ Vec average(Node& self, Iter k, std::vector<Term> terms) {
 
 Payload added(Node& self, const Payload& a, const Payload& b, float weight) {
   Payload sum;
-  self.operate(bytes_of(3 * a.size()), [&] {
+  self.operate(1.5 * (bytes_of(a) + bytes_of(b)), [&] {
     const Payload terms[] = {a, b};
     const float weights[] = {weight, weight};
     sum = share(weighted_sum(terms, weights));
@@ -58,8 +58,7 @@ std::int64_t ring_mean(Node& self, std::span<const int> group, Iter k, const Pay
 
   // All-gather: the finished chunks go round.
   for (int step = 1;; ++step) {
-    self.operate(bytes_of(2 * passing.size()),
-                 [&] { result.assign(offset + begin((me + 2 - step + n) % n), passing); });
+    self.operate(2 * bytes_of(passing), [&] { result.assign(offset + begin((me + 2 - step + n) % n), passing); });
     if (step == n) return counted;
     self.send(right, kAllGather, k, passing);
     passing = self.recv(is_from(kAllGather, left, k), why).body;

@@ -36,7 +36,7 @@ constexpr const char* kWhy = "gradients of the other workers";
 Payload scaled_copy(Node& self, const Payload& x, float weight) {
   if (weight == 1) return x;
   Vec result;
-  self.operate(bytes_of(2 * x.size()), [&] { result = weighted_sum(std::span(&x, 1), std::span(&weight, 1)); });
+  self.operate(2 * bytes_of(x), [&] { result = weighted_sum(std::span(&x, 1), std::span(&weight, 1)); });
   return share(result);
 }
 
@@ -88,6 +88,7 @@ Gradient GradientMean::add(const Vec& x, Iter k, Samples samples, float weight) 
   reduction.reduced = 0;
   std::size_t bucket = 0, piece = 0;
   return self_.gradient(x, k, samples, [&](const Bucket&, const Vec& so_far) {
+    if (bucket == 0 && so_far.sparse()) reduction.mean = Vec::of_parts(so_far.size(), share(so_far));
     if (bucket++ != reduction.pieces[piece].last) return;
     const auto [offset, size, last] = reduction.pieces[piece++];
     reduction.waiting.push_back({k, offset, so_far.slice(offset, size), weight});

@@ -13,8 +13,8 @@ namespace {
 int largest_power_of_two(std::size_t n) { return static_cast<int>(std::bit_floor(n)); }
 
 Payload joined(Node& self, const Payload& low, const Payload& high) {
-  Vec both = Vec::uninitialised(low.size() + high.size(), low.space());
-  self.operate(bytes_of(2 * both.size()), [&] {
+  Vec both = Vec::of_parts(low.size() + high.size(), low);
+  self.operate(2 * (bytes_of(low) + bytes_of(high)), [&] {
     both.assign(0, low);
     both.assign(low.size(), high);
   });
@@ -22,7 +22,7 @@ Payload joined(Node& self, const Payload& low, const Payload& high) {
 }
 
 void assign(Node& self, Vec& result, std::size_t offset, const Payload& mean) {
-  self.operate(bytes_of(2 * mean.size()), [&] { result.assign(offset, mean); });
+  self.operate(2 * bytes_of(mean), [&] { result.assign(offset, mean); });
 }
 
 }  // namespace

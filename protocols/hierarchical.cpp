@@ -22,7 +22,7 @@ void hierarchical_mean(Node& self, const Division& hosts, Iter k, const Payload&
   if (self.rank != leader) {
     self.send(leader, kPush, k, mine);
     const Payload mean = self.recv(is_from(kBroadcast, leader, k), why).body;
-    self.operate(bytes_of(2 * mean.size()), [&] { result.assign(offset, mean); });
+    self.operate(2 * bytes_of(mean), [&] { result.assign(offset, mean); });
     return;
   }
 
@@ -34,14 +34,15 @@ void hierarchical_mean(Node& self, const Division& hosts, Iter k, const Payload&
   std::size_t n = 0;
   for (const Group& host : hosts) n += host.size();
   const std::vector<float> weights(terms.size(), static_cast<float>(hosts.size()) / static_cast<float>(n));
-  Vec sum, mean = Vec::uninitialised(mine.size(), mine.space());
-  self.operate(bytes_of((terms.size() + 1) * mine.size()), [&] { sum = weighted_sum(terms, weights); });
+  Vec sum;
+  self.operate(static_cast<double>(terms.size() + 1) * bytes_of(mine), [&] { sum = weighted_sum(terms, weights); });
 
+  Vec mean = Vec::of_parts(mine.size(), share(sum));
   ring_mean(self, leaders_of(hosts), k, share(sum), mean, 0, why);
   for (const int member : here) {
     if (member != leader) self.send(member, kBroadcast, k, share(mean));
   }
-  self.operate(bytes_of(2 * mine.size()), [&] { result.assign(offset, share(mean)); });
+  self.operate(2 * bytes_of(share(mean)), [&] { result.assign(offset, share(mean)); });
 }
 
 std::vector<Edge> hierarchical_links(const Division& hosts) {

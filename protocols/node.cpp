@@ -50,7 +50,10 @@ int Node::host(int r) const { return options_.host_of.empty() ? r : options_.hos
 
 bool Node::running(Iter k) {
   const bool more = options_.stop.credits != nullptr ? options_.stop.credits->take() : k < options_.stop.iterations;
+  const Vec* const reported = std::exchange(reported_, nullptr);
   if (!more) close_last_iteration();
+  if (!more && reported != nullptr) options_.final_model(reported->share());
+  over_ = !more;
   return more;
 }
 
@@ -77,7 +80,7 @@ void Node::send(int to, Kind kind, Iter k, Payload body, Words words) {
   message.kind = kind;
   message.iter = k;
   message.words = words;
-  message.bytes = kHeaderBytes + static_cast<std::int64_t>(body.size() * sizeof(float));
+  message.bytes = bytes_with(body);
   message.body = std::move(body);
   ++record_.messages_sent;
   record_.bytes_sent += message.bytes;
@@ -261,7 +264,10 @@ void Node::lost(Iter k, const char* why) {
 
 void Node::report(Iter k, const Vec& x) {
   emit({.what = EventKind::kReport, .iter = k});
-  if (options_.snapshot) options_.snapshot(k, now(), record_.samples, x.share());
+  if (options_.snapshot) options_.snapshot(k, now(), record_.samples, x);
+  if (!options_.final_model) return;
+  if (over_) options_.final_model(x.share());
+  reported_ = over_ ? nullptr : &x;
 }
 
 void Node::retire() {

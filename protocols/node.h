@@ -17,6 +17,7 @@
 #include "backends/runtime/runtime.h"
 #include "backends/runtime/scenario.h"
 #include "models/workload.h"
+#include "protocols/lazy_sgd.h"
 #include "protocols/protocol.h"
 #include "protocols/topology.h"
 #include "results/record.h"
@@ -72,13 +73,18 @@ struct NodeOptions {
   std::uint64_t seed = 1;
   std::uint32_t repeat = 0;
   /// What report() hands on; called with the rank's turn. May be empty.
-  std::function<void(Iter k, Time when, std::int64_t samples, const Payload& x)> snapshot;
+  std::function<void(Iter k, Time when, std::int64_t samples, const Vec& x)> snapshot;
+  /// What was reported last, once the rank's iterations are over. To share a model costs a copy at its next change, so
+  /// this is told no other. May be empty.
+  std::function<void(const Payload& x)> final_model;
 };
 
 /// SGD with momentum, weight decay, clipping and a schedule, over a vector that the protocol owns. Its state is local
 /// and never exchanged.
 class Optimizer {
  public:
+  /// A sparse g costs what it holds: decay and momentum of the other numbers wait until these are read (LazySgd).
+  ///
   /// x -= lr(k) * scale * (momentum form of g + weight_decay * x). Charged to the rank as a vector operation.
   ///
   /// g is clipped as it is given here: the mean under all-reduce, the worker's own where it steps alone, a push or a
@@ -95,14 +101,18 @@ class Optimizer {
   friend class Node;
   Optimizer(Node& node, std::size_t size, std::size_t offset);
   Payload clipped(const Payload& g) const;
+  void step_dense(Vec& x, const Payload& g, const Payload& trained, const Space::SgdStep& step);
+  void step_sparse(Vec& x, const Payload& g, const Space::SgdStep& step);
   float schedule(Iter k) const;
   Node* node_;
-  std::size_t trained_;  // numbers of its vector; running statistics follow
-  Vec momentum_;
+  std::size_t trained_;            // numbers of its vector; running statistics follow
+  Vec momentum_;                   // empty: 0 so far, or lazy_ has it
+  std::shared_ptr<LazySgd> lazy_;  // once a gradient was sparse
 };
 
 /// What so many numbers of a vector take: for Node::operate.
 inline double bytes_of(std::size_t numbers) { return static_cast<double>(numbers * sizeof(float)); }
+inline double bytes_of(const Payload& x) { return bytes_of(x.stored()); }
 
 struct Gradient {
   Vec values;
@@ -207,7 +217,8 @@ class Node {
   void aged(Iter behind);
   void spent(int owner, std::int64_t tokens);  // took tokens from TokenQ(owner -> rank)
   void lost(Iter k, const char* why);          // own gradient of iteration k is thrown away
-  void report(Iter k, const Vec& x);           // the model after k finished iterations; evaluated later, off the clock
+  /// The model after k finished iterations; evaluated later, off the clock. x must live until running() is asked next.
+  void report(Iter k, const Vec& x);
 
   /// The body's own iterations are over and it stays only to answer others: leaves out what it waits from here on, and
   /// closes the last iteration where running() has not.
@@ -229,6 +240,7 @@ class Node {
   void note_departures();
   void check_somebody_can(const Match& match, const char* why) const;
   Occupied occupy(Work work);
+  Payload for_gradient(const Vec& x, std::int64_t first, int count, bool shared);
   Work vector_work(double bytes, const std::function<void()>& arithmetic) const;
   void close_iteration(Iter next);
   void close_last_iteration();
@@ -245,6 +257,9 @@ class Node {
   IterationMark open_;  // of the iteration entered last
   RankRecord record_;
   Occupied last_gradient_;
+  std::vector<std::uint32_t> columns_;
+  const Vec* reported_ = nullptr;  // not yet handed on
+  bool over_ = false;              // running() has said no
   double staleness_sum_ = 0;
   std::int64_t staleness_terms_ = 0;
 };

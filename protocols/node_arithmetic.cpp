@@ -17,7 +17,7 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
 
   // Held by the job too: a run that ends meanwhile unwinds this strand, not the job.
   const auto gradient = std::make_shared<Gradient>();
-  gradient->values = Vec::uninitialised(workload_.size(), workload_.space());
+  if (!workload_.sparse()) gradient->values = Vec::uninitialised(workload_.size(), workload_.space());
   gradient->samples = count;
   Work work;
   const int flat = options_.costs.saturation;
@@ -25,7 +25,7 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   // Neither paced nor calibrated: only the proportion counts.
   if (work.nominal == Duration{} && slowdown != 1.0) work.nominal = std::chrono::milliseconds(1);
   work.cost = scaled(work.nominal, slowdown);
-  work.job = [gradient, x = x.share(), &workload = workload_, first, count,
+  work.job = [gradient, x = for_gradient(x, first, count, samples.shared), &workload = workload_, first, count,
               worker = samples.shared ? Workload::kEverybody : rank,
               announced = bool(bucket_ready)](const std::function<void(int)>& reached) {
     const std::function<void(int)> done = announced ? reached : [](int) {};
@@ -51,6 +51,14 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   open_.loss = gradient->loss;
   emit({.what = EventKind::kGradient, .iter = k, .count = count, .first = first, .value = gradient->loss});
   return std::move(*gradient);
+}
+
+/// All of x, or where changes of it are pending, what the gradient of these samples reads.
+Payload Node::for_gradient(const Vec& x, std::int64_t first, int count, bool shared) {
+  if (x.pending() == nullptr || !x.pending()->due()) return x.share();
+  const int worker = shared ? Workload::kEverybody : rank;
+  workload_.columns(worker, static_cast<std::uint64_t>(first), count, columns_);
+  return x.share_at(columns_);
 }
 
 Load Node::load() const {
@@ -100,7 +108,9 @@ Vec Node::reduce(Iter k, std::span<const Term> terms) {
   }
   HB_ASSERT(!values.empty());
   Vec result;
-  const double bytes = bytes_of((values.size() + 1) * values[0].size());
+  double bytes = 0;
+  for (const Payload& value : values) bytes += bytes_of(value);
+  bytes *= 1 + 1 / static_cast<double>(values.size());
   operate(bytes, [&] { result = weighted_sum(values, event.weights); });
   emit(std::move(event));
   return result;

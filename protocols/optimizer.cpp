@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "protocols/node.h"
 
@@ -12,9 +13,7 @@ constexpr float kStatisticsRate = 0.1f;  // 1 - the usual momentum of running st
 }  // namespace
 
 Optimizer::Optimizer(Node& node, std::size_t size, std::size_t offset)
-    : node_(&node),
-      trained_(std::min(size, std::max(offset, node.workload_.trainable()) - offset)),
-      momentum_(node.options_.optimizer.momentum != 0 ? Vec(trained_, node.workload_.space()) : Vec()) {}
+    : node_(&node), trained_(std::min(size, std::max(offset, node.workload_.trainable()) - offset)) {}
 
 float Optimizer::schedule(Iter k) const {
   const OptimizerSpec& spec = node_->options_.optimizer;
@@ -66,6 +65,17 @@ void Optimizer::step(Vec& x, const Payload& g, Iter k, double scale) {
   step.momentum = spec.momentum;
   step.weight_decay = spec.weight_decay;
   step.nesterov = spec.nesterov;
+  if (g.sparse()) return step_sparse(x, trained, step);
+  step_dense(x, g, trained, step);
+}
+
+void Optimizer::step_dense(Vec& x, const Payload& g, const Payload& trained, const Space::SgdStep& step) {
+  if (lazy_) {
+    x.defer(nullptr);
+    momentum_ = lazy_->momentum();
+    lazy_.reset();
+  }
+  if (step.momentum != 0 && momentum_.size() == 0) momentum_ = Vec(trained_, x.space());
   const std::size_t passes = momentum_.size() > 0 ? 5 : 3;  // x and the momentum are read and written, g is read
   node_->operate(bytes_of(passes * x.size()), [&] {
     Space& space = x.space();
@@ -76,6 +86,20 @@ void Optimizer::step(Vec& x, const Payload& g, Iter k, double scale) {
     space.scale(values + trained_, 1 - kStatisticsRate, statistics);
     space.axpy(values + trained_, kStatisticsRate, g.data() + trained_, statistics);
   });
+}
+
+void Optimizer::step_sparse(Vec& x, const Payload& g, const Space::SgdStep& step) {
+  HB_ASSERT_MSG(trained_ == x.size(), "running statistics are dense");
+  if (step.momentum == 0 && step.weight_decay == 0) {
+    node_->operate(2 * bytes_of(g), [&] { x.axpy(-step.lr, g); });
+    return;
+  }
+  if (!lazy_) lazy_ = std::make_shared<LazySgd>(x.size(), std::exchange(momentum_, Vec()));
+  if (x.pending() != lazy_.get()) x.defer(lazy_);
+  // A number and its momentum are read and written beside what the gradient holds of it. Passes over all numbers are
+  // charged with the step that follows them.
+  const double passes = static_cast<double>(lazy_->passes()) * bytes_of(LazySgd::kFloatsPerPass * x.size());
+  node_->operate(4 * bytes_of(g) + passes, [&] { lazy_->step(x, g.entries(), step); });
 }
 
 }  // namespace hopbench

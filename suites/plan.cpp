@@ -96,7 +96,8 @@ NodeOptions node_options(const TrialSpec& spec, const Plan& plan, int rank, Cred
           .host_of = plan.host_of,
           .seed = spec.seed,
           .repeat = spec.repeat,
-          .snapshot = {}};
+          .snapshot = {},
+          .final_model = {}};
 }
 
 // What the rates would be if nobody ever waited: the schedule alone, measured as the trial is.

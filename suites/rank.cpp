@@ -27,7 +27,7 @@ void add_host_figures(RankRecord& record, Duration contended) {
 // Page faults, first touch and the compiled network are outside every clock: one gradient that nobody sees.
 void touch(Workload& workload, int worker) {
   if (workload.space().name() != host_space().name()) return;
-  Vec g = Vec::uninitialised(workload.size(), workload.space());
+  Vec g = workload.sparse() ? Vec() : Vec::uninitialised(workload.size(), workload.space());
   workload.gradient(workload.initial().share(), worker, 0, workload.spec().batch, g, [](int) {});
 }
 
@@ -60,10 +60,10 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   ProcessRuntime runtime(process_options, *wire);
   NodeOptions options = node_options(spec, plan, rank, &channel.board().credits());
   Payload last;
-  options.snapshot = [&](Iter k, Time, std::int64_t, const Payload& x) {
+  options.snapshot = [&](Iter k, Time, std::int64_t, const Vec&) {
     slot.iteration.store(k, std::memory_order_relaxed);
-    last = x;
   };
+  options.final_model = [&](const Payload& x) { last = x; };
   Node node(runtime, *workload, std::move(options));
   try {
     runtime.run(

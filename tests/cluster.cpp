@@ -37,6 +37,32 @@ class Hash {
   std::uint64_t hash_ = 0xCBF29CE484222325u;
 };
 
+/// A workload whose sparse gradients come as dense vectors.
+class DenseForm : public Workload {
+ public:
+  explicit DenseForm(std::unique_ptr<Workload> work) : work_(std::move(work)) {}
+  const WorkloadSpec& spec() const override { return work_->spec(); }
+  std::size_t size() const override { return work_->size(); }
+  Space& space() const override { return work_->space(); }
+  Vec initial() const override { return work_->initial(); }
+  const std::vector<Bucket>& buckets() const override { return work_->buckets(); }
+  double flops_per_sample() const override { return work_->flops_per_sample(); }
+  float gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
+                 const std::function<void(int)>& done) override {
+    Vec sparse;
+    const float loss = work_->gradient(x, worker, first, count, sparse, {});
+    g.fill(0);
+    g.add(sparse.share());
+    if (done) done(0);
+    return loss;
+  }
+  Evaluation evaluate(const Payload& x) override { return work_->evaluate(x); }
+  std::size_t part_size(int worker) const override { return work_->part_size(worker); }
+
+ private:
+  std::unique_ptr<Workload> work_;
+};
+
 class Watch : public Observer {
  public:
   Watch(Cluster& cluster, checkers::Checkers& checks)
@@ -112,6 +138,7 @@ class Run {
     spec.seed = cluster.seed;
     spec.repeat = cluster.repeat;
     cluster.work = make_workload(spec);
+    if (cluster.dense_form) cluster.work = std::make_unique<DenseForm>(make_workload(spec));
     cluster.reports.assign(std::size_t(cluster.nodes), {});
     watch_ = std::make_unique<Watch>(cluster, *cluster.checks);
     make_simulation(setting);
@@ -165,10 +192,11 @@ class Run {
                         .host_of = cluster_.network.host_of,
                         .seed = cluster_.seed,
                         .repeat = cluster_.repeat,
-                        .snapshot = {}};
+                        .snapshot = {},
+                        .final_model = {}};
     if (r < cluster_.nodes) {
-      options.snapshot = [this, r](Iter k, Time when, std::int64_t samples, const Payload& x) {
-        cluster_.reports[std::size_t(r)].push_back({k, when, samples, x});
+      options.snapshot = [this, r](Iter k, Time when, std::int64_t samples, const Vec& x) {
+        cluster_.reports[std::size_t(r)].push_back({k, when, samples, share(x)});
       };
     }
     nodes_.push_back(std::make_unique<Node>(simulation_->rank(r), *cluster_.work, std::move(options)));

@@ -61,6 +61,7 @@ struct Cluster {
   WorkloadSpec workload{.model = "quadratic", .dataset = "", .batch = 4, .backend = "reference", .size = 8};
   std::map<int, Time> killed{};  // rank -> when it dies
   bool keep_events = false;
+  bool dense_form = false;  // of a workload with sparse gradients: hands them on as dense ones
 
   // What is left of the last run.
   int servers = 0;

@@ -39,12 +39,15 @@ struct Bench : Probe {
 
 class EveryModel : public testing::TestWithParam<std::string> {};
 
-/// All but those that are too slow for what is tried here on the reference backend: they are in networks_test.cpp.
+/// All but those that are too slow for what is tried here on the reference backend (networks_test.cpp) or take sparse
+/// rows (linear_test.cpp).
 std::vector<std::string> small_models() {
   static const std::set<std::string> kLarge = {"alexnet_small", "vgg11", "resnet20", "resnet32", "resnet56"};
+  static const std::set<std::string> kLinear = {"linear_svm", "logistic_regression"};
   std::vector<std::string> names;
   for (const ModelEntry& entry : models())
-    if (entry.create != nullptr && !kLarge.contains(entry.name)) names.emplace_back(entry.name);
+    if (entry.create != nullptr && !kLarge.contains(entry.name) && !kLinear.contains(entry.name))
+      names.emplace_back(entry.name);
   return names;
 }
 

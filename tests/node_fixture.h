@@ -144,12 +144,13 @@ class NodeTest : public testing::Test {
   }
   /// Of rank 0, with the options as they stand.
   Node& node() {
-    if (node_ == nullptr) node_ = std::make_unique<Node>(runtime, workload, options);
+    if (node_ == nullptr) node_ = std::make_unique<Node>(runtime, *work, options);
     return *node_;
   }
 
   ScriptedRuntime runtime;
   FakeWorkload workload;
+  Workload* work = &workload;
   Recorder seen;
   Topology graph = make_topology("complete", 5);
   Protocol protocol{.name = "test", .summary = "", .paper = "", .knobs = {}, .body = nullptr, .reading = ""};

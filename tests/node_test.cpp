@@ -263,11 +263,11 @@ TEST_F(NodeTest, AnIterationThatWasOnlyEnteredLeavesNoMark) {
 TEST_F(NodeTest, ReportHandsOnASnapshot) {
   std::int64_t samples_then = 0;
   Payload kept;
-  options.snapshot = [&](Iter k, Time when, std::int64_t samples, const Payload& x) {
+  options.snapshot = [&](Iter k, Time when, std::int64_t samples, const Vec& x) {
     EXPECT_EQ(k, 1);
     EXPECT_EQ(when, at_ms(10));
     samples_then = samples;
-    kept = x;
+    kept = share(x);
   };
   Vec x = node().initial();
   node().enter(0);

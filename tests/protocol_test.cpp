@@ -175,6 +175,29 @@ TEST_P(EveryProtocol, IsTheSameHoweverManyThreadsCompute) {
   EXPECT_EQ(one.params_hash(), many.params_hash());
 }
 
+TEST_P(EveryProtocol, TakesSparseGradientsAsItTakesDenseOnes) {
+  Cluster sparse{.nodes = 4, .slow = {{2, 1.5}}, .topology = "ring", .iterations = 6, .instant_network = true};
+  sparse.workload = {.model = "logistic_regression", .dataset = "synthetic_sparse", .batch = 4, .backend = "reference"};
+  sparse.optimizer.lr = 0.5f;
+  Cluster dense = sparse;
+  dense.dense_form = true;
+  run(sparse);
+  run(dense);
+  EXPECT_EQ(sparse.params_hash(), dense.params_hash()) << "the same sums, in another form";
+  EXPECT_EQ(sparse.broken(), "");
+
+  sparse.optimizer.momentum = dense.optimizer.momentum = 0.9f;
+  sparse.optimizer.weight_decay = dense.optimizer.weight_decay = 0.01f;
+  run(sparse);
+  run(dense);
+  for (int w = 0; w < sparse.nodes; ++w) {
+    Vec off = Vec::copy_of(sparse.params(w));
+    const double length = off.norm();
+    off.axpy(-1.0f, dense.params(w));
+    EXPECT_LT(off.norm(), 1e-5 * length) << "lazy steps are rounded otherwise, no more";
+  }
+}
+
 TEST_P(EveryProtocol, ConvergesOnTheQuadratic) {
   Cluster cluster{.nodes = 6, .slow = {{1, 2.0}}, .topology = "ring", .iterations = 300};
   run(cluster);

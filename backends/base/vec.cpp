@@ -3,9 +3,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "backends/base/error.h"
+#include "backends/base/vec_sparse.h"
 
 namespace hopbench {
 
@@ -26,14 +28,14 @@ void StorageRef::drop() {
   if (storage_ != nullptr && storage_->holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete storage_;
 }
 
-Payload Payload::slice(std::size_t offset, std::size_t n) const {
-  HB_ASSERT(offset <= n_ && n <= n_ - offset);
-  return Payload(storage_, offset_ + offset, n);
+const float* Payload::raw() const {
+  if (!storage_ || storage_.get()->data() == nullptr) return nullptr;
+  return storage_.get()->data() + offset_;
 }
 
 const float* Payload::data() const {
-  if (!storage_ || storage_.get()->data() == nullptr) return nullptr;
-  return storage_.get()->data() + offset_;
+  HB_ASSERT_MSG(!sparse_, "a sparse vector, where a dense one is needed");
+  return raw();
 }
 
 Space& Payload::space() const { return storage_ ? storage_.get()->space() : host_space(); }
@@ -54,8 +56,15 @@ Vec Vec::from_host(std::span<const float> values, Space& space) {
 }
 
 Vec Vec::copy_of(const Payload& view) {
-  Vec v = uninitialised(view.size(), view.space());
-  view.space().copy(v.storage_.get()->data(), view.data(), view.size());
+  Vec v;
+  if (view.sparse()) {
+    v = sparse_with_room(view.size(), view.entries().size());
+    std::copy(view.entries().begin(), view.entries().end(), v.room());
+    v.keep(view.entries().size());
+  } else {
+    v = uninitialised(view.size(), view.space());
+    view.space().copy(v.storage_.get()->data(), view.data(), view.size());
+  }
   return v;
 }
 
@@ -68,50 +77,136 @@ Vec& Vec::operator=(const Vec& other) {
   return *this;
 }
 
+Vec& Vec::operator=(Vec&& other) noexcept {
+  if (this == &other) return *this;
+  part();
+  storage_ = std::move(other.storage_);
+  n_ = other.n_;
+  stored_ = other.stored_;
+  sparse_ = other.sparse_;
+  pending_ = std::move(other.pending_);
+  if (pending_) pending_->holder_ = this;
+  return *this;
+}
+
+Vec::~Vec() { part(); }
+
 Space& Vec::space() const { return storage_ ? storage_.get()->space() : host_space(); }
 
-void Vec::fill(float value) { space().fill(mutable_data(), value, n_); }
-void Vec::scale(float a) { space().scale(mutable_data(), a, n_); }
+void Vec::fill(float value) {
+  if (sparse_) *this = uninitialised(n_);
+  space().fill(mutable_data(), value, n_);
+}
+
+void Vec::scale(float a) {
+  if (sparse_) return scale_entries(a);
+  space().scale(mutable_data(), a, n_);
+}
 
 void Vec::axpy(float a, const Payload& x) {
   HB_ASSERT(x.size() == n_);
+  if (x.sparse()) return add_entries(a, x);
   space().axpy(mutable_data(), a, x.data(), n_);
 }
 
 void Vec::assign(std::size_t offset, const Payload& part) {
   HB_ASSERT(offset <= n_ && part.size() <= n_ - offset);
+  if (part.sparse()) return assign_entries(offset, part);
   float* to = mutable_data();
   if (to != nullptr) space().copy(to + offset, part.data(), part.size());
 }
 
 double Vec::dot(const Payload& x) const {
   HB_ASSERT(x.size() == n_);
+  if (sparse_ || x.sparse()) return sparse_dot(share(), x);
   return space().dot(data(), x.data(), n_);
 }
 
 double Vec::norm() const { return std::sqrt(squared_norm(share())); }
 
-Payload Vec::share() const { return Payload(storage_, 0, n_); }
+Payload Vec::stored() const {
+  Payload view(storage_, 0, n_);
+  view.sparse_ = sparse_;
+  if (sparse_) view.stored_ = stored_;
+  return view;
+}
+
+Payload Vec::share() const {
+  settle();
+  return stored();
+}
+
 Payload Vec::slice(std::size_t offset, std::size_t n) const { return share().slice(offset, n); }
 
-const float* Vec::data() const { return storage_ ? storage_.get()->data() : nullptr; }
+const float* Vec::data() const {
+  settle();
+  return stored().data();
+}
 
 float* Vec::mutable_data() {
   if (!storage_) return nullptr;
-  if (!storage_.sole()) *this = copy_of(share());
+  settle();
+  if (sparse_) make_dense();
+  own();
   return storage_.get()->data();
+}
+
+/// Moves to storage of its own, if somebody else holds the old one.
+void Vec::own() {
+  if (!storage_.sole()) storage_ = copy_of(stored()).storage_;
 }
 
 std::vector<float> Vec::to_host() const {
   std::vector<float> values(n_);
-  space().read(data(), values.data(), n_);
+  read_to_host(share(), values);
   return values;
 }
 
-double squared_norm(const Payload& x) { return x.space().dot(x.data(), x.data(), x.size()); }
+// --- What is pending
+
+void Vec::settle() const {
+  if (!pending_ || !pending_->due()) return;
+  Vec& self = const_cast<Vec&>(*this);  // the same numbers, written down
+  pending_->settle(self.unsettled());
+}
+
+/// Whoever decided on the changes may go on elsewhere, with what it knows of these numbers.
+void Vec::part() noexcept {
+  if (!pending_) return;
+  if (pending_.use_count() > 1) settle();
+  pending_->holder_ = nullptr;
+  pending_.reset();
+}
+
+void Vec::defer(std::shared_ptr<Pending> pending) {
+  if (pending == pending_) return;
+  settle();
+  part();
+  if (!pending) return;
+  if (pending->holder_ != nullptr) pending->holder_->defer(nullptr);
+  pending_ = std::move(pending);
+  pending_->holder_ = this;
+}
+
+float* Vec::unsettled() {
+  HB_ASSERT(!sparse_);
+  own();
+  return storage_.get()->data();
+}
+
+Payload Vec::share_at(std::span<const std::uint32_t> columns) const {
+  if (pending_ && pending_->due()) pending_->settle(const_cast<Vec&>(*this).unsettled(), columns);
+  return stored();
+}
+
+double squared_norm(const Payload& x) {
+  return x.sparse() ? squared_norm(x.entries()) : x.space().dot(x.data(), x.data(), x.size());
+}
 
 Vec weighted_sum(std::span<const Payload> terms, std::span<const float> weights) {
   HB_ASSERT(!terms.empty() && terms.size() == weights.size());
+  const auto is_sparse = [](const Payload& term) { return term.sparse(); };
+  if (std::any_of(terms.begin(), terms.end(), is_sparse)) return sparse_weighted_sum(terms, weights);
   Vec out = Vec::uninitialised(terms[0].size(), terms[0].space());
   std::vector<const float*> data;
   data.reserve(terms.size());
@@ -130,7 +225,7 @@ Vec mean(std::span<const Payload> terms) {
 
 std::uint64_t hash_bits(const Payload& x, std::uint64_t seed) {
   std::vector<float> values(x.size());
-  x.space().read(x.data(), values.data(), x.size());
+  read_to_host(x, values);
   return XXH64(values.data(), values.size() * sizeof(float), seed ^ x.size());
 }
 

@@ -4,6 +4,10 @@
 // A protocol never indexes a Vec: it uses the whole-vector operations below, so the numbers may lie in host memory, in
 // a mapping shared with other processes or on a GPU, and the operation runs where they lie.
 //
+// Two forms. A vector is dense, or sparse: then only the entries that may differ from zero are kept (see sparse.h). A
+// gradient of sparse rows is, and so are its slices, what messages carry of it and sums of such, as long as that is
+// smaller; an operation that needs all numbers makes a dense vector of it first. Either form gives the same numbers.
+//
 // Copy on write. `share` and Node::gradient hold a reference on the storage; a write to storage that somebody else
 // still holds first moves this Vec to storage of its own. So a Payload never changes, however long it is in flight, and
 // k neighbours share one copy. Only the owner writes, and it does so under its node's turn; references may be dropped
@@ -15,11 +19,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "backends/base/space.h"
+#include "backends/base/sparse.h"
 
 namespace hopbench {
 
@@ -78,19 +84,45 @@ class Payload {
  public:
   Payload() = default;
   Payload(StorageRef storage, std::size_t offset, std::size_t n)
-      : storage_(std::move(storage)), offset_(offset), n_(n) {}
+      : storage_(std::move(storage)), offset_(offset), n_(n), stored_(n) {}
 
   std::size_t size() const { return n_; }
   bool empty() const { return n_ == 0; }
   Payload slice(std::size_t offset, std::size_t n) const;
 
-  /// The numbers, for what lies below protocols (transports, models). nullptr where nothing is stored.
+  /// What it takes in storage and on the wire, in floats: size(), or less of a sparse one.
+  std::size_t stored() const { return stored_; }
+  bool sparse() const { return sparse_; }
+  /// Of a sparse one.
+  std::span<const SparseEntry> entries() const;
+
+  /// The numbers of a dense one, for what lies below protocols (transports, models). nullptr where nothing is stored.
   const float* data() const;
   Space& space() const;
 
+  /// For transports: the stored floats, of either form.
+  const float* raw() const;
+
  private:
+  friend class Vec;
   StorageRef storage_;
-  std::size_t offset_ = 0, n_ = 0;
+  std::size_t offset_ = 0, n_ = 0, stored_ = 0;
+  bool sparse_ = false;
+};
+
+/// Changes to a vector that are decided but not made, so that a step need not touch every number. They are made before
+/// somebody reads them. See LazySgd.
+class Pending {
+ public:
+  virtual ~Pending() = default;
+  virtual bool due() const = 0;
+  /// Makes them: in all numbers of x, which it was told of first, or in those columns at least.
+  virtual void settle(float* x) = 0;
+  virtual void settle(float* x, std::span<const std::uint32_t> columns) = 0;
+
+ private:
+  friend class Vec;
+  Vec* holder_ = nullptr;  // whose numbers they are
 };
 
 class Vec {
@@ -103,12 +135,19 @@ class Vec {
   static Vec from_host(std::span<const float> values, Space& space = host_space());
   static Vec copy_of(const Payload& view);
 
+  /// A sparse one of n numbers, all zero, with room for so many entries, in host memory.
+  static Vec sparse_with_room(std::size_t n, std::size_t entries);
+  /// n numbers that are going to be assigned whole, in parts of this form.
+  static Vec of_parts(std::size_t n, const Payload& like);
+
   Vec(const Vec& other);  // deep
   Vec& operator=(const Vec& other);
-  Vec(Vec&&) noexcept = default;
-  Vec& operator=(Vec&&) noexcept = default;
+  Vec(Vec&& other) noexcept { *this = std::move(other); }
+  Vec& operator=(Vec&& other) noexcept;
+  ~Vec();
 
   std::size_t size() const { return n_; }
+  bool sparse() const { return sparse_; }
   Space& space() const;
 
   void fill(float value);
@@ -128,9 +167,35 @@ class Vec {
   float* mutable_data();
   std::vector<float> to_host() const;
 
+  /// Of a sparse one: its room, to write entries into, and how many of them there are from now on.
+  SparseEntry* room();
+  void keep(std::size_t entries);
+
+  /// `pending` has changes to make in this vector from now on, and in no other; nullptr: none any more. What was
+  /// pending is made first, here and where `pending` was until now.
+  void defer(std::shared_ptr<Pending> pending);
+  const Pending* pending() const { return pending_.get(); }
+  /// The numbers as they are stored, for who knows what is pending in them.
+  float* unsettled();
+  /// As share(), but of what is pending only these columns are made: the others may not be read.
+  Payload share_at(std::span<const std::uint32_t> columns) const;
+
  private:
+  void settle() const;
+  void part() noexcept;
+  void own();
+  Payload stored() const;
+
+  // In vec_sparse.cpp.
+  void make_dense();
+  void scale_entries(float a);
+  void add_entries(float a, const Payload& x);
+  void assign_entries(std::size_t offset, const Payload& part);
+
   StorageRef storage_;
-  std::size_t n_ = 0;
+  std::size_t n_ = 0, stored_ = 0;  // stored_: floats in use, of a sparse one
+  bool sparse_ = false;
+  std::shared_ptr<Pending> pending_;
 };
 
 inline Payload share(const Vec& x) { return x.share(); }

@@ -57,6 +57,11 @@ struct Message {
 
 inline constexpr std::int64_t kHeaderBytes = 64;
 
+/// What the wire is charged for a message with this body.
+inline std::int64_t bytes_with(const Payload& body) {
+  return kHeaderBytes + static_cast<std::int64_t>(body.stored() * sizeof(float));
+}
+
 inline constexpr int kAnyone = -1;
 inline constexpr Iter kAnyIter = std::numeric_limits<Iter>::min();
 

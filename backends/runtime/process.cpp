@@ -251,7 +251,7 @@ void Impl::pass_on_polling() {
 
 void Impl::post(int to, Message message) {
   message.from = options_.rank;
-  if (message.bytes == 0) message.bytes = kHeaderBytes + static_cast<std::int64_t>(message.body.size() * sizeof(float));
+  if (message.bytes == 0) message.bytes = bytes_with(message.body);
   beat();
   announce(EventKind::kSend, to, message);
   if (to == options_.rank) {

@@ -36,7 +36,7 @@ void Simulation::Impl::post(SimRank& from, int to, Message message) {
     throw trial_error(
         fmt::format("no message to rank {}: it is no peer: the protocol's links must name this pair", to));
   message.from = from.rank_;
-  if (message.bytes == 0) message.bytes = kHeaderBytes + static_cast<std::int64_t>(message.body.size() * sizeof(float));
+  if (message.bytes == 0) message.bytes = bytes_with(message.body);
   if (from.observer != nullptr) from.observer->on(message_event(EventKind::kSend, now_, from.rank_, to, message));
   send_off(envelopes_.put({.message = std::move(message), .to = to, .posted = now_}));
 }

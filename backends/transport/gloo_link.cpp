@@ -27,7 +27,8 @@ constexpr std::size_t kTokenBytes = 16;
 /// The head of a frame; the words follow, then the body if it is small enough.
 struct Head {
   std::int64_t iter = 0, bytes = 0;
-  std::uint64_t floats = 0;
+  std::uint64_t floats = 0;   // that the body stores
+  std::uint64_t numbers = 0;  // of a sparse body; 0: it is dense
   std::uint16_t kind = 0;
   std::uint8_t words = 0;
   std::uint8_t bye = 0;
@@ -47,11 +48,30 @@ bool fits_in_frame(std::size_t words, std::size_t floats) {
 
 /// The body as host memory: as it is, or a staged copy of what lies on a device.
 Payload on_host(const Payload& body) {
-  if (body.empty() || &body.space() == &host_space()) return body;
+  if (body.empty() || &body.space() == &host_space()) return body;  // as all sparse ones
   Vec staged = Vec::uninitialised(body.size());
   body.space().read(body.data(), staged.mutable_data(), body.size());
   return staged.share();
 }
+
+/// What a body is received into.
+class Arriving {
+ public:
+  explicit Arriving(const Head& head)
+      : vec_(head.numbers > 0 ? Vec::sparse_with_room(head.numbers, head.floats / kEntryFloats)
+                              : Vec::uninitialised(head.floats)),
+        floats_(head.floats) {}
+  void* data() { return vec_.sparse() ? static_cast<void*>(vec_.room()) : vec_.mutable_data(); }
+  std::size_t bytes() const { return floats_ * sizeof(float); }
+  Payload whole() {
+    if (vec_.sparse()) vec_.keep(floats_ / kEntryFloats);
+    return vec_.share();
+  }
+
+ private:
+  Vec vec_;
+  std::size_t floats_;
+};
 
 }  // namespace
 
@@ -222,26 +242,26 @@ bool GlooLink::receive_frames() {
       message.words.push_back(value);
     }
     const bool small = fits_in_frame(head.words, head.floats);
-    if (head.floats > 0 && small) {
-      Vec body = Vec::uninitialised(head.floats);
-      std::memcpy(body.mutable_data(), at, head.floats * sizeof(float));
-      message.body = body.share();
+    if (small && (head.floats > 0 || head.numbers > 0)) {
+      Arriving body(head);
+      std::memcpy(body.data(), at, body.bytes());
+      message.body = body.whole();
     }
     post(frame);
-    if (!small && !receive_body(message, head.floats)) return false;
+    if (!small && !receive_body(message, head.floats, head.numbers)) return false;
     deliver(std::move(message));
   }
 }
 
-bool GlooLink::receive_body(Message& message, std::size_t floats) {
-  Vec body = Vec::uninitialised(floats);
-  auto buffer = buffer_for(body.mutable_data(), floats * sizeof(float));
+bool GlooLink::receive_body(Message& message, std::size_t floats, std::size_t numbers) {
+  Arriving body({.floats = floats, .numbers = numbers});
+  auto buffer = buffer_for(body.data(), body.bytes());
   try {
     buffer->recv(kOther, kBodySlot);
   } catch (const std::exception&) {
     return false;
   }
-  message.body = body.share();
+  message.body = body.whole();
   if (await_done(receiver_waits_, *buffer, Direction::kReceive)) return true;
   abandon(std::move(buffer), message.body);
   return false;
@@ -318,7 +338,8 @@ std::optional<GlooLink::Outgoing> GlooLink::next_outgoing() {
 bool GlooLink::transmit(const Outgoing& outgoing) {
   const Message& message = outgoing.message;
   const Payload body = on_host(message.body);
-  Head head{.iter = message.iter, .bytes = message.bytes, .floats = body.size()};
+  Head head{.iter = message.iter, .bytes = message.bytes, .floats = body.stored()};
+  head.numbers = body.sparse() ? body.size() : 0;
   head.kind = static_cast<std::uint16_t>(message.kind);
   head.words = static_cast<std::uint8_t>(message.words.size());
   head.bye = outgoing.bye ? 1 : 0;
@@ -330,8 +351,8 @@ bool GlooLink::transmit(const Outgoing& outgoing) {
   };
   put(&head, sizeof head);
   if (message.words.size() > 0) put(message.words.begin(), message.words.size() * sizeof(std::int64_t));
-  const bool small = fits_in_frame(message.words.size(), body.size());
-  if (small && !body.empty()) put(body.data(), body.size() * sizeof(float));
+  const bool small = fits_in_frame(message.words.size(), body.stored());
+  if (small && !body.empty()) put(body.raw(), body.stored() * sizeof(float));
 
   std::unique_ptr<Buffer> large;
   try {
@@ -339,7 +360,7 @@ bool GlooLink::transmit(const Outgoing& outgoing) {
     sent_frame_.buffer->send(kOther, kFrameSlot, 0, bytes);
     if (!small) {
       // Gloo only reads it, though its interface has one kind of buffer.
-      large = buffer_for(const_cast<float*>(body.data()), body.size() * sizeof(float));
+      large = buffer_for(const_cast<float*>(body.raw()), body.stored() * sizeof(float));
       large->send(kOther, kBodySlot);
     }
   } catch (const std::exception&) {

@@ -100,7 +100,7 @@ class GlooLink {
 
   void receive_all();
   bool receive_frames();  // true: the peer said its last word, false: it died
-  bool receive_body(Message& message, std::size_t floats);
+  bool receive_body(Message& message, std::size_t floats, std::size_t numbers);
   bool part();
   void deliver(Message message);
 

@@ -29,9 +29,14 @@ DataFolder::DataFolder(const DatasetRequest& request, std::string name, const st
 }
 
 DataFile DataFolder::read(const std::string& file) const {
+  const fs::path path = find(file);
+  return {path, read_content(path)};
+}
+
+fs::path DataFolder::find(const std::string& file) const {
   std::error_code ignored;
   for (const fs::path& path : {path_ / (file + ".gz"), path_ / file})
-    if (fs::is_regular_file(path, ignored)) return {path, read_content(path)};
+    if (fs::is_regular_file(path, ignored)) return path;
   missing(fmt::format("is incomplete: neither {0}.gz nor {0} is in {1}", file, path_.string()));
 }
 

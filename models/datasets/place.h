@@ -25,7 +25,9 @@ class DataFolder {
   /// request names the folder, Error(kEnvironment) if this is the default: then it has not been installed or fetched.
   DataFolder(const DatasetRequest& request, std::string name, const std::string& default_folder, std::string get);
   const std::filesystem::path& path() const { return path_; }
-  /// FILE.gz or FILE, decompressed.
+  /// FILE.gz or FILE, whichever is there.
+  std::filesystem::path find(const std::string& file) const;
+  /// The same, decompressed.
   DataFile read(const std::string& file) const;
 
  private:

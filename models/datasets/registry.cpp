@@ -11,11 +11,16 @@ DatasetEntry cifar10();
 DatasetEntry cifar100();
 DatasetEntry synthetic();
 DatasetEntry synthetic_cifar();
+DatasetEntry spamassassin();
+DatasetEntry spamassassin_unigram();
+DatasetEntry svmlight();
+DatasetEntry synthetic_sparse();
 DatasetEntry quadratic_centres();
 
 const std::vector<DatasetEntry>& datasets() {
-  static const std::vector<DatasetEntry> entries = {fashion_mnist(), mnist(),           cifar10(),          cifar100(),
-                                                    synthetic(),     synthetic_cifar(), quadratic_centres()};
+  static const std::vector<DatasetEntry> entries = {
+      fashion_mnist(), mnist(),     cifar10(),         cifar100(),         spamassassin(),     spamassassin_unigram(),
+      svmlight(),      synthetic(), synthetic_cifar(), synthetic_sparse(), quadratic_centres()};
   return entries;
 }
 

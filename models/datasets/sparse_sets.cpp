@@ -1,0 +1,131 @@
+// Data sets of sparse rows with two classes: SpamAssassin as trigrams and as single bytes, the user's own in the form
+// of SVMlight, and a drawn one.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "backends/base/error.h"
+#include "backends/base/random.h"
+#include "models/datasets/place.h"
+#include "models/datasets/svmlight.h"
+
+namespace hopbench {
+namespace {
+
+/// Sparse rows as a data set. The smaller of the two labels is class 0.
+class SparseSamples final : public Dataset {
+ public:
+  SparseSamples(SparseDataset rows, float class_1) : rows_(std::move(rows)), class_1_(class_1) {}
+  std::size_t size() const override { return rows_.rows(); }
+  Shape shape() const override { return {1, 1, static_cast<int>(rows_.columns())}; }
+  int classes() const override { return 2; }
+  std::int32_t label(std::size_t i) const override { return rows_.row(i).label == class_1_ ? 1 : 0; }
+  void copy_sample(std::size_t i, float* to) const override {
+    std::fill(to, to + rows_.columns(), 0.0f);
+    const SparseDataset::Row row = rows_.row(i);
+    for (std::size_t j = 0; j < row.columns.size(); ++j) to[row.columns[j]] = row.values[j];
+  }
+  const SparseDataset* rows() const override { return &rows_; }
+
+ private:
+  SparseDataset rows_;
+  float class_1_;
+};
+
+/// Error(kUsage) unless the training set has two labels, and the test set no other.
+DatasetPair two_classes(const std::string& name, SparsePair pair) {
+  std::set<float> labels(pair.train.arrays().labels.begin(), pair.train.arrays().labels.end());
+  const std::size_t trained = labels.size();
+  labels.insert(pair.test.arrays().labels.begin(), pair.test.arrays().labels.end());
+  if (trained != 2 || labels.size() != 2)
+    throw usage_error(
+        fmt::format("data set {}: its training rows have {} different labels{}: two classes are needed, "
+                    "labelled -1 and 1, or 0 and 1, say",
+                    name, trained, labels.size() > trained ? ", and its test rows others" : ""));
+  const float class_1 = *labels.rbegin();
+  return {std::make_shared<SparseSamples>(std::move(pair.train), class_1),
+          std::make_shared<SparseSamples>(std::move(pair.test), class_1)};
+}
+
+DatasetPair load_files(const DatasetRequest& request, const DatasetEntry& entry, const std::string& prefix) {
+  const DataFolder folder(request, entry.name, entry.default_path, entry.get);
+  return two_classes(entry.name, read_svmlight(folder.find(prefix + "train.svm"), folder.find(prefix + "test.svm")));
+}
+
+/// What a column adds to the score of a row that has it: its sign is a coin's, and rare columns say more.
+double weight_of(std::uint64_t seed, std::uint32_t column) {
+  Random random({.seed = seed, .purpose = Purpose::kSynthetic, .rank = -2, .iteration = column});
+  return 2.0 * random.uniform() - 1.0;
+}
+
+void sort_each_once(std::vector<std::uint32_t>& columns) {
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+}
+
+/// A row like a text's: columns by a power law, so that a few are in most rows and most are in few; its values make a
+/// vector of length 1.
+void draw_row(std::size_t columns, std::uint64_t seed, std::int64_t number, SparseVectors& to) {
+  constexpr std::size_t kDraws = 64;
+  Random random({.seed = seed, .purpose = Purpose::kSynthetic, .rank = 1, .iteration = number});
+  std::vector<std::uint32_t> drawn(kDraws);
+  for (std::uint32_t& column : drawn) {
+    const double u = random.uniform();
+    column = static_cast<std::uint32_t>(u * u * u * u * u * double(columns));
+  }
+  sort_each_once(drawn);
+  const auto value = static_cast<float>(1.0 / std::sqrt(double(drawn.size())));
+  double score = 0;
+  for (const std::uint32_t column : drawn) {
+    score += weight_of(seed, column);
+    to.columns.push_back(column);
+    to.values.push_back(value);
+  }
+  to.offsets.push_back(to.columns.size());
+  to.labels.push_back(score + 2.0 * random.uniform() - 1.0 > 0 ? 1.0f : -1.0f);
+}
+
+SparseDataset draw_rows(std::size_t columns, std::uint64_t seed, std::int64_t first, std::int64_t count) {
+  SparseVectors all;
+  all.offsets.push_back(0);
+  for (std::int64_t i = first; i < first + count; ++i) draw_row(columns, seed, i, all);
+  all.original = all.columns;
+  sort_each_once(all.original);
+  std::vector<std::uint32_t> place(columns);
+  for (std::size_t i = 0; i < all.original.size(); ++i) place[all.original[i]] = static_cast<std::uint32_t>(i);
+  for (std::uint32_t& column : all.columns) column = place[column];
+  return make_sparse(std::move(all));
+}
+
+DatasetPair load_drawn(const DatasetRequest& request) {
+  constexpr std::int64_t kTrain = 4096, kTest = 1024;
+  constexpr std::size_t kColumns = std::size_t{1} << 14;
+  const SparseDataset train = draw_rows(kColumns, request.seed, 0, kTrain);
+  return two_classes("synthetic_sparse",
+                     {train, in_columns_of(draw_rows(kColumns, request.seed, kTrain, kTest), train)});
+}
+
+}  // namespace
+
+DatasetEntry spamassassin() {
+  return {"spamassassin", "6046 mails as counts of byte trigrams, sparse, 2 classes", fetched_folder("spamassassin"),
+          "run `ci/fetch-data spamassassin`",
+          [](const DatasetRequest& request) { return load_files(request, spamassassin(), "trigram."); }};
+}
+DatasetEntry spamassassin_unigram() {
+  return {"spamassassin_unigram", "the same mails as counts of bytes", fetched_folder("spamassassin"),
+          "run `ci/fetch-data spamassassin`",
+          [](const DatasetRequest& request) { return load_files(request, spamassassin_unigram(), "unigram."); }};
+}
+DatasetEntry svmlight() {
+  return {"svmlight", "your own rows: train.svm and test.svm in the folder dataset.path", "",
+          "write train.svm and test.svm in the form of SVMlight",
+          [](const DatasetRequest& request) { return load_files(request, svmlight(), ""); }};
+}
+DatasetEntry synthetic_sparse() {
+  return {"synthetic_sparse", "drawn: 4096 + 1024 sparse rows like a text's, 2 classes", "", "", load_drawn};
+}
+
+}  // namespace hopbench
