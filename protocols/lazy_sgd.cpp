@@ -3,11 +3,23 @@
 #include "backends/base/error.h"
 
 namespace hopbench {
+namespace {
+
+constexpr std::size_t kAhead = 32;
+
+}  // namespace
 
 LazySgd::LazySgd(std::size_t n, const Vec& momentum) : numbers_(n) {
   HB_ASSERT(momentum.size() == 0 || momentum.size() == n);
   const float* const from = momentum.data();
   for (std::size_t i = 0; i < momentum.size(); ++i) numbers_[i].momentum = from[i];
+}
+
+/// Columns lie all over memory, and whether one is up to date is anybody's guess: a processor that guesses wrong has not
+/// asked for the next ones yet.
+void LazySgd::fetch(const float* x, std::uint32_t column) const {
+  __builtin_prefetch(x + column, 1);
+  __builtin_prefetch(&numbers_[column], 1);
 }
 
 void LazySgd::bring_up(float& x, Number& number) const {
@@ -24,7 +36,9 @@ void LazySgd::step(Vec& x, std::span<const SparseEntry> g, const Space::SgdStep&
   float* const values = x.unsettled();
   if (since_.size() == kWindow) settle(values);
   const auto next = static_cast<std::uint32_t>(since_.size() + 1);
-  for (const SparseEntry& entry : g) {
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    const SparseEntry& entry = g[i];
+    if (i + kAhead < g.size()) fetch(values, g[i + kAhead].column);
     float& value = values[entry.column];
     Number& number = numbers_[entry.column];
     bring_up(value, number);
@@ -64,7 +78,10 @@ void LazySgd::settle(float* x) {
 }
 
 void LazySgd::settle(float* x, std::span<const std::uint32_t> columns) {
-  for (const std::uint32_t column : columns) bring_up(x[column], numbers_[column]);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (i + kAhead < columns.size()) fetch(x, columns[i + kAhead]);
+    bring_up(x[columns[i]], numbers_[columns[i]]);
+  }
 }
 
 }  // namespace hopbench

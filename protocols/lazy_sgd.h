@@ -46,6 +46,7 @@ class LazySgd final : public Pending {
   struct Matrix {
     double xx = 1, xm = 0, mx = 0, mm = 1;  // x' = xx x + xm m; m' = mx x + mm m
   };
+  void fetch(const float* x, std::uint32_t column) const;
   void bring_up(float& x, Number& number) const;
 
   std::vector<Number> numbers_;
