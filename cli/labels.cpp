@@ -62,6 +62,7 @@ TrialLabels labels_of(const TrialSpec& spec) {
   labels.transport = spec.transport;
   labels.clock = spec.transport == "sim" ? "virtual" : "real";
   labels.model = spec.workload.model;
+  if (spec.workload.statistics == Statistics::kPrecise) labels.model += " (precise statistics)";
   labels.dataset = spec.workload.dataset;
   if (spec.workload.augment == Augment::kPadCropFlip) labels.dataset += ", pad_crop_flip";
   labels.topology = spec.topology;
