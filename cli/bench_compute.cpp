@@ -190,7 +190,7 @@ ModelBench bench_model(const std::string& model, const BenchWork& work) {
   stepper->step();
   bench.setup_s = made - begin;
   bench.first_s = wall_seconds() - made;
-  bench.parameters = stepper->learner().size();
+  bench.parameters = stepper->learner().trainable();
   bench.flops = stepper->learner().flops_per_sample() * work.batch;
   bench.step = measure(
       work, [&] { stepper->step(); }, [] {});
