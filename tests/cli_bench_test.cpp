@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "results/machine.h"
 #include "tests/cli.h"
 
 namespace hopbench {
@@ -123,7 +124,8 @@ TEST_F(BenchCompute, MeasuresNoModelWhereNoneIsAsked) {
 
 TEST_F(BenchCompute, RefusesWhatItCannotMeasure) {
   refused({"-m", "sofmax"}, "Did you mean 'softmax'?");
-  refused({"-m", "softmax", "-t", "1024"}, "--threads 1024 are more than the cores");
+  const std::string too_many = std::to_string(usable_cores() + 1);
+  refused({"-m", "softmax", "-r", "1", "-t", too_many}, "--threads " + too_many + " are more than the cores");
   refused({"-m", "softmax", "-t", "0"}, "--threads");
   refused({"-m", "softmax", "-b", "0"}, "--batch");
   refused({"-m", "softmax", "--isa", "mmx"}, "--isa");
