@@ -30,6 +30,8 @@ std::string split_text(const SplitSpec& split) {
       return fmt::format("dirichlet({})", split.alpha);
     case SplitSpec::What::kShards:
       return fmt::format("{} shards a worker", split.shards_per_worker);
+    case SplitSpec::What::kByFeature:
+      return split.feature < 0 ? "by the sum of features" : fmt::format("by feature {}", split.feature);
   }
   return "";
 }

@@ -96,6 +96,13 @@ std::optional<Inputs> known_inputs(const Configuration& c, const WorkloadSpec& s
   return known[key] = inputs_of(spec.dataset, {.path = std::get<1>(key), .size = spec.size});
 }
 
+void check_feature(const Configuration& c, std::size_t features, Mistakes& mistakes) {
+  const Value& feature = c.at("model.split.feature");
+  if (feature.integer < std::int64_t(features)) return;
+  mistakes.add(feature.place, fmt::format("'feature' is {}, but a sample of data set '{}' has the features 0 to {}",
+                                          feature.integer, dataset_of(c), features - 1));
+}
+
 void check_fit(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
   for (const char* path : {"name", "size", "dataset.name", "dataset.path", "statistics"})
     if (draft.bad.count(std::string("model.") + path) > 0) return;
@@ -114,6 +121,8 @@ void check_fit(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
       mistakes.add(said.place.file == "(default)" ? draft.place : said.place, why);
       return;
     }
+    if (c.at("model.split.kind").text == "by_feature" && draft.bad.count("model.split.feature") == 0)
+      check_feature(c, inputs->shape.size(), mistakes);
     if (precise && sketch(spec, *inputs)->estimated_from() == 0) without = "it has no batch norms";
   }
   if (!without.empty())

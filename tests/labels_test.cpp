@@ -55,6 +55,8 @@ TEST(Labels, TellTheSplit) {
   EXPECT_EQ(labels({}).split, "iid");
   EXPECT_EQ(labels({"split=dirichlet", "alpha=0.1"}).split, "dirichlet(0.1)");
   EXPECT_EQ(labels({"split=shards", "shards_per_worker=3"}).split, "3 shards a worker");
+  EXPECT_EQ(labels({"split=by_feature"}).split, "by the sum of features");
+  EXPECT_EQ(labels({"split=by_feature", "split.feature=7"}).split, "by feature 7");
 }
 
 }  // namespace

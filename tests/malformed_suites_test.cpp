@@ -155,6 +155,8 @@ const std::vector<Case> kCombinations = {
     own_model("DataThatAMatrixBrings",
               "[model]\nname = \"vgg11\"\n[matrix]\n\"model.dataset.name\" = [\"cifar10\", \"synthetic\"]\n", 7, 36,
               "'vgg11' does not fit data set 'synthetic'"),
+    own_model("FeatureThatNoSampleHas", "[model]\nsplit = { kind = \"by_feature\", feature = 784 }\n", 5, 42,
+              "'feature' is 784, but a sample of data set 'fashion_mnist' has the features 0 to 783"),
     own_model("PreciseStatisticsOfNothing", "[model]\nname = \"vgg11\"\nstatistics = \"precise\"\n", 6, 14,
               "means nothing to model 'vgg11': it has no batch norms"),
     own_model("PreciseStatisticsOfNoModel", "[model]\nname = \"timing_only\"\nsize = 10\nstatistics = \"precise\"\n", 7,
