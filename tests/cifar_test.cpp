@@ -136,7 +136,8 @@ TEST_F(Cifar, MayBeCompressedAndIsRefusedWhenThatIsDamaged) {
 
 TEST_F(Cifar, IsRefusedWithoutOneOfItsFiles) {
   fs::remove(folder_ / "b.bin");
-  refused({"small is incomplete: neither b.bin.gz nor b.bin is in " + folder_.path(), "which model.dataset.path names"});
+  refused(
+      {"small is incomplete: neither b.bin.gz nor b.bin is in " + folder_.path(), "which model.dataset.path names"});
 }
 
 TEST_F(Cifar, HasTenThousandRecordsAFile) {
