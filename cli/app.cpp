@@ -179,9 +179,10 @@ void add_bench(CLI::App& app, Parsed& parsed) {
   BenchComputeOptions& o = parsed.bench_compute;
   CLI::App& compute =
       *bench.add_subcommand("compute", "gradients and vector operations beside what this machine could do");
-  compute.add_option("-m,--model", o.models, "models to measure (default: all); none: no model");
+  compute.add_option("-m,--model", o.models, "models to measure (default: all); none, alone: no model");
   compute.add_option("-b,--batch", o.batch, "samples in a gradient")->check(CLI::Range(1, 65536));
-  compute.add_option("-t,--threads", o.threads, "threads of a gradient")->check(CLI::Range(1, 1024));
+  compute.add_option("-t,--threads", o.threads, "threads of a gradient, at most one a core")
+      ->check(CLI::Range(1, 1024));
   compute.add_option("-r,--repeats", o.repeats, "steps that are timed")->check(CLI::Range(1, 10000));
   compute.add_flag("--layers", o.layers, "where the time of a step goes, by layer and direction");
   compute.add_flag("!--no-vectors", o.vectors, "leave out memory bandwidth and vector operations");

@@ -10,6 +10,7 @@
 #include "backends/base/random.h"
 #include "backends/compute/peak.h"
 #include "backends/runtime/run_delay.h"
+#include "models/fit.h"
 #include "results/statistics.h"
 
 namespace hopbench {
@@ -77,24 +78,13 @@ Timings measure(const BenchWork& work, const F& f, const Keep& keep) {
   return timings;
 }
 
-struct Inputs {
-  Shape shape;
-  int classes = 0;
-};
-
-/// What is trained on, by the data set's name: known without reading it where that costs time or may not be there.
-Inputs inputs_of(const std::string& dataset) {
-  if (dataset == "fashion_mnist" || dataset == "mnist" || dataset == "synthetic") return {{1, 28, 28}, 10};
-  if (dataset == "cifar10" || dataset == "synthetic_cifar") return {{3, 32, 32}, 10};
-  const DatasetPair data = find_dataset(dataset).load({});
-  return {data.train->shape(), data.train->classes()};
-}
-
 /// One step of a model, with all that it needs.
 class Stepper {
  public:
   Stepper(const ModelEntry& entry, const BenchWork& work) : backend_(create_backend("onednn", work.threads)) {
-    const Inputs inputs = inputs_of(entry.default_dataset);
+    const std::optional<Inputs> known = inputs_of(entry.default_dataset, {});
+    if (!known) find_dataset(entry.default_dataset).load({});  // says what is missing
+    const Inputs inputs = known.value();
     WorkloadSpec spec;
     spec.model = entry.name;
     spec.batch = work.batch;
@@ -200,7 +190,7 @@ ModelBench bench_model(const std::string& model, const BenchWork& work) {
   stepper->step();
   bench.setup_s = made - begin;
   bench.first_s = wall_seconds() - made;
-  bench.parameters = stepper->learner().size();
+  bench.parameters = stepper->learner().trainable();
   bench.flops = stepper->learner().flops_per_sample() * work.batch;
   bench.step = measure(
       work, [&] { stepper->step(); }, [] {});

@@ -35,7 +35,7 @@ struct LayerBench {
 
 struct ModelBench {
   std::string model, skipped;  // why it was not measured; empty: it was
-  std::size_t parameters = 0;
+  std::size_t parameters = 0;  // trained; running statistics are none
   int batch = 0, threads = 0;
   double flops = 0;                   // of a step; multiply-adds count 2, of padding too
   double setup_s = 0, first_s = 0;    // making it, and its first step: wall time

@@ -14,6 +14,7 @@
 #include "cli/bench_compute.h"
 #include "cli/tell.h"
 #include "results/context.h"
+#include "results/machine.h"
 #include "results/statistics.h"
 #include "results/table.h"
 
@@ -162,16 +163,27 @@ std::vector<std::string> models_asked(const BenchComputeOptions& options) {
     for (const ModelEntry& entry : models()) {
       if (entry.create != nullptr) names.emplace_back(entry.name);
     }
-  } else if (options.models != std::vector<std::string>{"none"}) {
-    for (const std::string& name : options.models) names.emplace_back(find_model(name).name);
   }
+  const bool none = std::find(options.models.begin(), options.models.end(), "none") != options.models.end();
+  if (none && options.models.size() > 1) throw usage_error("--model none means no model: leave the others out");
+  for (const std::string& name : options.models)
+    if (!none) names.emplace_back(find_model(name).name);
   return names;
+}
+
+/// Threads that take turns on a core measure the scheduler.
+void check_threads(int threads) {
+  const int cores = usable_cores();
+  if (threads > cores)
+    throw usage_error(
+        fmt::format("--threads {} are more than the cores that this process may use: at most {} here", threads, cores));
 }
 
 }  // namespace
 
 int command_bench_compute(const BenchComputeOptions& options) {
   const std::vector<std::string> names = models_asked(options);
+  check_threads(options.threads);
   // Read by oneDNN when it is first used, which is in a process of its own.
   if (options.isa == "avx2") setenv("DNNL_MAX_CPU_ISA", "AVX2", 1);
   const int width = fma_width(options.isa == "avx2" ? 8 : 16);

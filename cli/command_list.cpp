@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/tell.h"
 #include "models/dataset.h"
+#include "models/datasets/place.h"
 #include "models/workload.h"
 #include "protocols/protocol.h"
 #include "protocols/topology.h"
@@ -87,7 +88,7 @@ Items model_items() {
   Items items;
   for (const ModelEntry& entry : models()) {
     const std::string data = entry.default_dataset;
-    items.push_back({entry.name, entry.summary, "", {data.empty() ? "brings its own data" : "data set: " + data}});
+    items.push_back({entry.name, entry.summary, "", {"data set: " + (data.empty() ? "none" : data)}});
     items.back().json["default_dataset"] = data;
   }
   return items;
@@ -98,7 +99,7 @@ Items dataset_items() {
   for (const DatasetEntry& entry : datasets()) {
     const std::string& path = entry.default_path;
     std::string missing;
-    if (!path.empty() && !fs::exists(path)) missing = path + " is not there: " + entry.get;
+    if (!path.empty() && !fs::exists(path)) missing = path + " is not there: " + callable(entry.get);
     items.push_back({entry.name, entry.summary, missing, {path.empty() ? "nothing is read" : "read from " + path}});
     items.back().json["default_path"] = path;
   }

@@ -30,6 +30,8 @@ std::string split_text(const SplitSpec& split) {
       return fmt::format("dirichlet({})", split.alpha);
     case SplitSpec::What::kShards:
       return fmt::format("{} shards a worker", split.shards_per_worker);
+    case SplitSpec::What::kByFeature:
+      return split.feature < 0 ? "by the sum of features" : fmt::format("by feature {}", split.feature);
   }
   return "";
 }
@@ -62,6 +64,7 @@ TrialLabels labels_of(const TrialSpec& spec) {
   labels.transport = spec.transport;
   labels.clock = spec.transport == "sim" ? "virtual" : "real";
   labels.model = spec.workload.model;
+  if (spec.workload.statistics == Statistics::kPrecise) labels.model += " (precise statistics)";
   labels.dataset = spec.workload.dataset;
   if (spec.workload.augment == Augment::kPadCropFlip) labels.dataset += ", pad_crop_flip";
   labels.topology = spec.topology;

@@ -46,14 +46,19 @@ struct SplitSpec {
   ///   Brown (2019); the workers take turns drawing one sample each, without replacement, from the classes left.
   /// kShards: the samples sorted by label are cut into workers * shards_per_worker shards, dealt at random (McMahan et
   ///   al., AISTATS 2017).
-  enum class What { kIid, kDirichlet, kShards };
+  /// kByFeature: the samples sorted by one feature, as models see it, or by the sum of all (a picture's brightness),
+  /// and
+  ///   by their index where that is equal, are cut into a part a worker, dealt at random: covariate shift. Needs no
+  ///   labels.
+  enum class What { kIid, kDirichlet, kShards, kByFeature };
   What what = What::kIid;
   double alpha = 0.5;         // dirichlet: smaller is more skewed
   int shards_per_worker = 2;  // shards
+  int feature = -1;           // by_feature: from 0; -1: the sum of all
 };
 
 /// parts[w] = the indices of worker w, ascending: disjoint, together everything, none empty. Error(kUsage) where there
-/// are too few samples, no labels to skew by, or alpha and shards_per_worker are out of range.
+/// are too few samples, no labels to skew by, or alpha, shards_per_worker and feature are out of range.
 std::vector<std::vector<std::uint32_t>> split(const Dataset& train, const SplitSpec& spec, int workers,
                                               std::uint64_t seed, std::uint32_t repeat);
 

@@ -106,24 +106,65 @@ std::vector<Indices> split_dirichlet(const Dataset& train, const Indices& all, d
   return parts;
 }
 
+/// 0 .. pieces-1 in random order: the piece that each gets.
+Indices dealt(std::size_t pieces, std::uint64_t seed, std::uint32_t repeat) {
+  Indices order(pieces);
+  std::iota(order.begin(), order.end(), 0u);
+  Random random = split_random(seed, repeat, -1, 3);
+  random.shuffle(std::span(order));
+  return order;
+}
+
 std::vector<Indices> split_shards(const Dataset& train, Indices all, std::size_t shards_per_worker, std::size_t workers,
                                   std::uint64_t seed, std::uint32_t repeat) {
   std::stable_sort(all.begin(), all.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return train.label(a) < train.label(b); });
   const std::size_t shards = workers * shards_per_worker;
-  Indices order(shards);
-  std::iota(order.begin(), order.end(), 0u);
-  Random random = split_random(seed, repeat, -1, 3);
-  random.shuffle(std::span(order));
+  const Indices order = dealt(shards, seed, repeat);
   std::vector<Indices> parts(workers);
   for (std::size_t s = 0; s < shards; ++s) append_piece(all, order[s], shards, parts[s / shards_per_worker]);
   return parts;
 }
 
+/// What sample i is sorted by. Sums are in double and in the order of the features: the same on every machine.
+std::vector<double> sort_keys(const Dataset& train, int feature) {
+  std::vector<float> sample(train.shape().size());
+  std::vector<double> keys(train.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    train.copy_sample(i, sample.data());
+    keys[i] = feature >= 0 ? double(sample[static_cast<std::size_t>(feature)])
+                           : std::accumulate(sample.begin(), sample.end(), 0.0);
+  }
+  return keys;
+}
+
+std::vector<Indices> split_by_feature(const Dataset& train, int feature, std::size_t workers, std::uint64_t seed,
+                                      std::uint32_t repeat) {
+  const std::vector<double> keys = sort_keys(train, feature);
+  Indices sorted(keys.size());
+  std::iota(sorted.begin(), sorted.end(), 0u);
+  std::stable_sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
+  const Indices order = dealt(workers, seed, repeat);
+  std::vector<Indices> parts(workers);
+  for (std::size_t w = 0; w < workers; ++w) append_piece(sorted, order[w], workers, parts[w]);
+  return parts;
+}
+
+void check_feature(const Dataset& train, int feature) {
+  const std::size_t features = train.shape().size();
+  if (feature >= -1 && feature < static_cast<std::int64_t>(features)) return;
+  throw usage_error(
+      fmt::format("model.split.feature = {} is out of range: a sample has the features 0 to {}, and -1 "
+                  "is the sum of all",
+                  feature, features - 1));
+}
+
 void check(const Dataset& train, const SplitSpec& spec, int workers) {
   HB_ASSERT(workers > 0);
-  if (spec.what != SplitSpec::What::kIid && train.classes() == 0)
+  const bool by_label = spec.what == SplitSpec::What::kDirichlet || spec.what == SplitSpec::What::kShards;
+  if (by_label && train.classes() == 0)
     throw usage_error("cannot split by label: the data set has no labels: use model.split.kind = \"iid\"");
+  if (spec.what == SplitSpec::What::kByFeature) check_feature(train, spec.feature);
   if (spec.what == SplitSpec::What::kDirichlet && !(spec.alpha > 0 && std::isfinite(spec.alpha)))
     throw usage_error(fmt::format("model.split.alpha = {} is out of range: it must be above 0", spec.alpha));
   std::size_t pieces = static_cast<std::size_t>(workers);
@@ -155,6 +196,9 @@ std::vector<std::vector<std::uint32_t>> split(const Dataset& train, const SplitS
       break;
     case SplitSpec::What::kShards:
       parts = split_shards(train, all, static_cast<std::size_t>(spec.shards_per_worker), count, seed, repeat);
+      break;
+    case SplitSpec::What::kByFeature:
+      parts = split_by_feature(train, spec.feature, count, seed, repeat);
       break;
   }
   for (Indices& part : parts) std::sort(part.begin(), part.end());

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "backends/base/text.h"
-#include "models/dataset.h"
+#include "models/fit.h"
 #include "suites/draft.h"
 
 namespace hopbench {
@@ -85,6 +85,49 @@ void check_model(const Draft& draft, const Configuration& c, Mistakes& mistakes)
     mistakes.add(augment.place, fmt::format("'augment' means nothing to model '{}': it reads no data", name));
   if (model_of(c).create == nullptr && c.has("run.epochs"))
     mistakes.add(c.at("run.epochs").place, fmt::format("model '{}' reads no data, so it has no epochs", name));
+}
+
+/// Reads the data at most once for each.
+std::optional<Inputs> known_inputs(const Configuration& c, const WorkloadSpec& spec) {
+  static std::map<std::tuple<std::string, std::string, std::size_t>, std::optional<Inputs>> known;
+  const auto key = std::tuple(spec.dataset, c.at("model.dataset.path").text, spec.size);
+  const auto found = known.find(key);
+  if (found != known.end()) return found->second;
+  return known[key] = inputs_of(spec.dataset, {.path = std::get<1>(key), .size = spec.size});
+}
+
+void check_feature(const Configuration& c, std::size_t features, Mistakes& mistakes) {
+  const Value& feature = c.at("model.split.feature");
+  if (feature.integer < std::int64_t(features)) return;
+  mistakes.add(feature.place, fmt::format("'feature' is {}, but a sample of data set '{}' has the features 0 to {}",
+                                          feature.integer, dataset_of(c), features - 1));
+}
+
+void check_fit(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
+  for (const char* path : {"name", "size", "dataset.name", "dataset.path", "statistics"})
+    if (draft.bad.count(std::string("model.") + path) > 0) return;
+  const Value& name = c.at("model.name");
+  const Value& statistics = c.at("model.statistics");
+  const bool precise = statistics.text == "precise";
+  std::string without = precise && model_of(c).create == nullptr ? "it computes nothing" : "";
+  if (model_of(c).create != nullptr) {
+    WorkloadSpec spec{.model = name.text, .dataset = dataset_of(c), .size = std::size_t(c.at("model.size").integer)};
+    spec.statistics = precise ? Statistics::kPrecise : Statistics::kRunning;
+    const std::optional<Inputs> inputs = known_inputs(c, spec);
+    if (!inputs) return;
+    if (const std::string why = why_unfit(spec, *inputs); !why.empty()) {
+      const Value* dataset = c.find("model.dataset.name");
+      const Value& said = dataset != nullptr ? *dataset : name;
+      mistakes.add(said.place.file == "(default)" ? draft.place : said.place, why);
+      return;
+    }
+    if (c.at("model.split.kind").text == "by_feature" && draft.bad.count("model.split.feature") == 0)
+      check_feature(c, inputs->shape.size(), mistakes);
+    if (precise && sketch(spec, *inputs)->estimated_from() == 0) without = "it has no batch norms";
+  }
+  if (!without.empty())
+    mistakes.add(statistics.place,
+                 fmt::format("statistics = \"precise\" means nothing to model '{}': {}", name.text, without));
 }
 
 void check_batch(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
@@ -295,6 +338,7 @@ void check_configuration(const Draft& draft, const Configuration& c, Mistakes& m
   check_stop(c, mistakes);
   check_pace(draft, c, mistakes);
   check_model(draft, c, mistakes);
+  check_fit(draft, c, mistakes);
   if (!c.has("run.world_size")) {
     if (draft.bad.count("run.world_size") == 0)
       mistakes.add(draft.place, "'world_size' is missing: write how many workers there are into [run]");

@@ -53,12 +53,15 @@ WorkloadSpec workload_of(const Configuration& c) {
   workload.dataset = dataset_of(c);
   workload.dataset_path = c.at("model.dataset.path").text;
   workload.batch = int(c.at("model.batch").integer);
-  const std::string split = c.at("model.split.kind").text;
-  workload.split.what = split == "iid"         ? SplitSpec::What::kIid
-                        : split == "dirichlet" ? SplitSpec::What::kDirichlet
-                                               : SplitSpec::What::kShards;
+  using Split = SplitSpec::What;
+  static const std::map<std::string, Split> kSplits = {{"iid", Split::kIid},
+                                                       {"dirichlet", Split::kDirichlet},
+                                                       {"shards", Split::kShards},
+                                                       {"by_feature", Split::kByFeature}};
+  workload.split.what = kSplits.at(c.at("model.split.kind").text);
   workload.split.alpha = c.at("model.split.alpha").as_real();
   workload.split.shards_per_worker = int(c.at("model.split.shards_per_worker").integer);
+  workload.split.feature = int(c.at("model.split.feature").integer);
   workload.augment = c.at("model.augment").text == "none" ? Augment::kNone : Augment::kPadCropFlip;
   workload.backend = c.at("compute.backend").text;
   workload.threads = int(c.at("compute.threads").integer);

@@ -52,10 +52,13 @@ std::vector<std::string> notes_of(const Draft& draft, const TunedState& tuned) {
     notes.emplace_back(
         "no homogeneous control: without a scenario in which nobody is slow, what the protocols cost by "
         "themselves is not seen");
-  std::vector<std::string> few, as_written;
+  std::vector<std::string> few, as_written, without_curve;
   for (const MeasureDraft& measure : draft.measures) {
     const Layer layer = effective(draft, &measure, {});
     if (layer.at("run.repeats").integer < kPairsForAnInterval) few.push_back(measure.name);
+    const Value& points = layer.at("run.evaluations");
+    const bool curve = points.is(Value::Type::kInteger) ? points.integer > 0 : default_evaluations(measure.what) > 0;
+    if (curve && layer.at("transport.name").text != "sim") without_curve.push_back(measure.name);
     if (layer.at("optimizer.step").text == "as_written" && measure.what == What::kConvergence)
       as_written.push_back(measure.name);
   }
@@ -63,6 +66,9 @@ std::vector<std::string> notes_of(const Draft& draft, const TunedState& tuned) {
     notes.push_back(fmt::format("no intervals: fewer than {} repeats of {}", kPairsForAnInterval, join(few, ", ")));
   if (!as_written.empty())
     notes.push_back("learning rates as written: the variants' steps per sample differ in " + join(as_written, ", "));
+  if (!without_curve.empty())
+    notes.push_back(fmt::format("no curve of {}: real processes evaluate the end only, whatever 'evaluations' says",
+                                join(without_curve, ", ")));
   return notes;
 }
 

@@ -92,6 +92,7 @@ void workload(Visit& visit, T& spec) {
   visit("split", spec.split.what);
   visit("split_alpha", spec.split.alpha);
   visit("split_shards_per_worker", spec.split.shards_per_worker);
+  visit("split_feature", spec.split.feature);
   visit("augment", spec.augment);
   visit("backend", spec.backend);
   visit("threads", spec.threads);

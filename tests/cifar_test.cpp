@@ -136,7 +136,8 @@ TEST_F(Cifar, MayBeCompressedAndIsRefusedWhenThatIsDamaged) {
 
 TEST_F(Cifar, IsRefusedWithoutOneOfItsFiles) {
   fs::remove(folder_ / "b.bin");
-  refused({"small is incomplete: neither b.bin.gz nor b.bin is in " + folder_.path(), "draw it", "model.dataset.path"});
+  refused(
+      {"small is incomplete: neither b.bin.gz nor b.bin is in " + folder_.path(), "which model.dataset.path names"});
 }
 
 TEST_F(Cifar, HasTenThousandRecordsAFile) {
@@ -182,15 +183,31 @@ TEST(DataSets, ThatWereNotFetchedSayWhatFetchesThem) {
   const auto load = [](const char* name, const std::string& path = "") {
     return [=] { find_dataset(name).load({.path = path}); };
   };
-  expect_refused(load("cifar10"), {"no folder " + folder.path() + "/hopbench/cifar10", "`ci/fetch-data cifar10`"},
+  expect_refused(load("cifar10"),
+                 {"no folder " + folder.path() + "/hopbench/cifar10", callable("`ci/fetch-data cifar10`")},
                  ExitCode::kEnvironment);
-  expect_refused(load("mnist"), {"no folder " + folder.path() + "/hopbench/mnist", "`ci/fetch-data mnist`"},
+  expect_refused(load("mnist"), {"no folder " + folder.path() + "/hopbench/mnist", callable("`ci/fetch-data mnist`")},
                  ExitCode::kEnvironment);
   expect_refused(load("cifar100"), {"no folder", "cifar-100-binary.tar.gz"}, ExitCode::kEnvironment);
   fs::create_directories(folder / "hopbench/cifar10");
-  expect_refused(load("cifar10"), {"is incomplete", "data_batch_1.bin", "`ci/fetch-data cifar10`"},
+  expect_refused(load("cifar10"), {"is incomplete", "data_batch_1.bin", callable("`ci/fetch-data cifar10`")},
                  ExitCode::kEnvironment);
-  expect_refused(load("cifar10", folder / "mine"), {"no folder " + folder.path() + "/mine", "model.dataset.path"});
+  expect_refused(load("cifar10", folder / "mine"),
+                 {"no folder " + folder.path() + "/mine, which model.dataset.path names: put its files there"});
+}
+
+TEST(DataSets, AreFetchedByAScriptAsItCanBeCalledFromHere) {
+  const std::string hint = "run `ci/fetch-data mnist`", absolute = "run `" HB_SOURCE_DIR "/ci/fetch-data mnist`";
+  const Folder root;
+  root.write("ci/fetch-data", "");
+  const fs::path before = fs::current_path();
+  fs::current_path(root.path());
+  EXPECT_EQ(callable(hint), absolute) << "above this program";
+  const Variable given("HOPBENCH_ROOT", root.path());
+  EXPECT_EQ(callable(hint), hint) << "here";
+  fs::current_path(before);
+  EXPECT_EQ(callable(hint), "run `" + (root / "ci/fetch-data") + " mnist`");
+  EXPECT_EQ(callable("install a package"), "install a package");
 }
 
 TEST(DataSets, AreFetchedBelowTheHomeFolderWithoutAnAbsoluteDataHome) {
@@ -234,6 +251,10 @@ TEST(FetchData, PutsThingsWhereTheReadersLook) {
 TEST(FetchData, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(fetch("cifar11").code, 2);
   EXPECT_NE(fetch("cifar11").text.find("no data set cifar11: cifar10 mnist spamassassin"), std::string::npos);
+  EXPECT_EQ(fetch("cifar100").code, 2);
+  EXPECT_NE(fetch("cifar100").text.find("train.bin and test.bin out of cifar-100-binary.tar.gz"), std::string::npos);
+  EXPECT_EQ(fetch("fashion_mnist").code, 2);
+  EXPECT_NE(fetch("fashion_mnist").text.find("apt-get install dataset-fashion-mnist"), std::string::npos);
   EXPECT_EQ(fetch("--form x mnist").code, 2);
   EXPECT_EQ(fetch("mnist a b").code, 2);
   EXPECT_EQ(fetch("--from /nowhere mnist /tmp/hb_nowhere").code, 2);

@@ -270,7 +270,7 @@ TEST_F(DataMistakes, NoFolder) { refused({.words = run("nowhere"), .says = {"now
 TEST_F(DataMistakes, AreNotWhatWasNotFetchedYet) {
   for (const char* more : {"run.seed=2", "epochs=1"}) {
     refused({.words = {"run", "a.toml", "--set", "dataset=\"cifar10\"", "--set", more},
-             .says = {"no folder /nowhere/hopbench/cifar10", "`ci/fetch-data cifar10`"},
+             .says = {"no folder /nowhere/hopbench/cifar10", "`" HB_SOURCE_DIR "/ci/fetch-data cifar10`"},
              .code = 6,
              .variables = {"XDG_DATA_HOME=/nowhere"}});
   }

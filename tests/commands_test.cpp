@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "models/datasets/place.h"
 #include "tests/results_samples.h"
 
 namespace hopbench {
@@ -81,6 +82,14 @@ TEST(List, SaysWhyABackendIsUnavailable) {
   const auto backends = nlohmann::json::parse(list("backends", false, true).out).at("backends");
   for (const auto& backend : backends) EXPECT_NE(backend.at("available").get<bool>(), backend.contains("unavailable"));
   EXPECT_THAT(list("transports").out, HasSubstr("sim"));
+}
+
+TEST(List, SaysWhatModelsReadAndHowDataAreFetched) {
+  const Variable nowhere("XDG_DATA_HOME", "/nowhere");  // what a list says of data sets that are not here
+  EXPECT_THAT(list("models", true).out,
+              AllOf(HasSubstr("reads no data\n    data set: none\n"), HasSubstr("data set: cifar10\n")));
+  if (std::filesystem::exists(find_dataset("mnist").default_path)) GTEST_SKIP() << "another test asked before";
+  EXPECT_THAT(list("datasets").out, HasSubstr(callable(find_dataset("mnist").get)));
 }
 
 TEST(List, SuggestsWhatWasMeant) {

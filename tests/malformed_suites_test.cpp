@@ -150,6 +150,17 @@ const std::vector<Case> kCombinations = {
     own_model("UnknownAugment", "[model]\naugment = \"flip\"\n", 5, 11, "unknown augment 'flip'"),
     own_model("AugmentWithoutData", "[model]\nname = \"timing_only\"\nsize = 10\naugment = \"pad_crop_flip\"\n", 7, 11,
               "'augment' means nothing to model 'timing_only'"),
+    own_model("ModelThatDoesNotFitItsData", "[model]\nname = \"vgg11\"\ndataset = \"mnist\"\n", 6, 11,
+              "model 'vgg11' does not fit data set 'mnist', whose samples are 1x28x28"),
+    own_model("DataThatAMatrixBrings",
+              "[model]\nname = \"vgg11\"\n[matrix]\n\"model.dataset.name\" = [\"cifar10\", \"synthetic\"]\n", 7, 36,
+              "'vgg11' does not fit data set 'synthetic'"),
+    own_model("FeatureThatNoSampleHas", "[model]\nsplit = { kind = \"by_feature\", feature = 784 }\n", 5, 42,
+              "'feature' is 784, but a sample of data set 'fashion_mnist' has the features 0 to 783"),
+    own_model("PreciseStatisticsOfNothing", "[model]\nname = \"vgg11\"\nstatistics = \"precise\"\n", 6, 14,
+              "means nothing to model 'vgg11': it has no batch norms"),
+    own_model("PreciseStatisticsOfNoModel", "[model]\nname = \"timing_only\"\nsize = 10\nstatistics = \"precise\"\n", 7,
+              14, "means nothing to model 'timing_only': it computes nothing"),
     own_model("TimingHasNoConvergence",
               "[model]\nname = \"timing_only\"\nsize = 10\n[[measure]]\nwhat = \"convergence\"\n", 7, 1,
               "computes nothing, so it has no convergence"),
@@ -250,6 +261,14 @@ const std::vector<Case> kImpossible = {
               "[model]\nname = \"quadratic\"\nsize = 3\n[[protocol]]\nname = \"ps_asp\"\n", 7, 1,
               "4 servers share 3 parameters"),
 };
+
+TEST(MalformedSuites, AreNoneForDataThatNobodyCanLookAt) {
+  const std::string top = std::string(kTop) + "iterations = 3\n", vgg = "[model]\nname = \"vgg11\"\n";
+  const std::string elsewhere = vgg + "dataset = { name = \"mnist\", path = \"/no/such/folder\" }\n";
+  EXPECT_EQ(all_of(mistakes_of(top + elsewhere + kProtocol)), "");
+  const std::string precise = "[model]\nname = \"resnet20\"\nstatistics = \"precise\"\n";
+  EXPECT_EQ(all_of(mistakes_of(top + precise + kProtocol)), "");
+}
 
 // Every protocol's knobs, each just beyond both ends of its range.
 TEST(MalformedSuites, AreRefusedForAnyKnobOutOfItsRange) {

@@ -177,6 +177,15 @@ TEST(SixteenWorkers, RunAtTheRatesOfTheory) {
   EXPECT_TRUE(left.empty()) << left.begin()->first << " is not in the suite";
 }
 
+TEST(SixteenWorkers, AreExplainedByTheScriptWithoutARun) {
+  FILE* const pipe = popen("HOPBENCH=/no/program '" HB_SOURCE_DIR "/ci/sixteen' --help 2>&1", "r");
+  std::string text;
+  char piece[4096];
+  for (std::size_t got; (got = fread(piece, 1, sizeof piece, pipe)) > 0;) text.append(piece, got);
+  EXPECT_EQ(pclose(pipe), 0) << text;
+  EXPECT_NE(text.find("ci/sixteen [RUN OPTION...]"), std::string::npos) << text;
+}
+
 TEST(SixteenWorkers, MediansOfPragueAreThoseOfThePage) {
   std::map<std::string, std::vector<double>> rates;
   for (const TrialSpec& spec : trials(kSlow, 6)) {

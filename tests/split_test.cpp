@@ -33,6 +33,25 @@ const SplitSpec kIid{};
 SplitSpec dirichlet(double alpha) { return {.what = SplitSpec::What::kDirichlet, .alpha = alpha}; }
 SplitSpec shards(int per_worker) { return {.what = SplitSpec::What::kShards, .shards_per_worker = per_worker}; }
 
+/// Two features, without labels: the first falls, the second repeats 0 to 4; their sum is another order.
+class Numbers final : public Dataset {
+ public:
+  explicit Numbers(std::size_t size) : size_(size) {}
+  std::size_t size() const override { return size_; }
+  Shape shape() const override { return {2, 1, 1}; }
+  int classes() const override { return 0; }
+  std::int32_t label(std::size_t) const override { return 0; }
+  void copy_sample(std::size_t i, float* to) const override {
+    to[0] = -float(i);
+    to[1] = float(i % 5) * 1000;
+  }
+
+ private:
+  std::size_t size_;
+};
+
+SplitSpec by_feature(int feature = -1) { return {.what = SplitSpec::What::kByFeature, .feature = feature}; }
+
 /// Mean over the workers of the total variation distance between a part's classes and equal shares: 0 to 0.9.
 double skew(const Dataset& data, const Parts& parts) {
   double sum = 0;
@@ -45,7 +64,8 @@ double skew(const Dataset& data, const Parts& parts) {
 }
 
 std::vector<SplitSpec> all_splits() {
-  return {kIid, dirichlet(0.5), dirichlet(1e-3), dirichlet(1e-6), dirichlet(100), shards(1), shards(2), shards(5)};
+  return {kIid,      dirichlet(0.5), dirichlet(1e-3), dirichlet(1e-6), dirichlet(100),
+          shards(1), shards(2),      shards(5),       by_feature()};
 }
 
 TEST(Split, IsDisjointCompleteAndLeavesNobodyEmpty) {
@@ -113,6 +133,38 @@ TEST(Split, IsAsSkewedAsItSays) {
   EXPECT_GT(skew_of(shards(2)), 0.65);  // two shards of 1250: at most four of ten classes
 }
 
+/// By that feature, or the sum; of equal ones the lower index first.
+std::vector<std::uint32_t> sorted(const Dataset& data, int feature) {
+  std::vector<std::pair<float, std::uint32_t>> keys;
+  for (std::uint32_t i = 0; i < data.size(); ++i) {
+    std::vector<float> sample(data.shape().size());
+    data.copy_sample(i, sample.data());
+    keys.emplace_back(feature < 0 ? sample[0] + sample[1] : sample[std::size_t(feature)], i);
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<std::uint32_t> order;
+  for (const auto& [key, i] : keys) order.push_back(i);
+  return order;
+}
+
+TEST(Split, ByAFeatureCutsTheSortedSamplesIntoOnePieceAWorker) {
+  const Numbers data(103);
+  for (const int feature : {-1, 0, 1}) {
+    const std::vector<std::uint32_t> order = sorted(data, feature);
+    std::set<Parts::value_type> expected;
+    for (std::size_t w = 0; w < 7; ++w) {
+      Parts::value_type piece(order.begin() + std::ptrdiff_t(103 * w / 7),
+                              order.begin() + std::ptrdiff_t(103 * (w + 1) / 7));
+      std::sort(piece.begin(), piece.end());
+      expected.insert(piece);
+    }
+    const Parts parts = split(data, by_feature(feature), 7, 1, 0);
+    EXPECT_EQ((std::set<Parts::value_type>(parts.begin(), parts.end())), expected) << feature;
+    EXPECT_EQ(parts, split(data, by_feature(feature), 7, 1, 0));
+    EXPECT_NE(parts, split(data, by_feature(feature), 7, 1, 1)) << "dealt anew";
+  }
+}
+
 TEST(Split, IntoShardsGivesAWorkerFewClasses) {
   const Labels data(1000, 10);
   for (const auto& part : split(data, shards(2), 5, 1, 0)) {  // a shard is exactly a class
@@ -141,6 +193,9 @@ TEST(Split, RefusesWhatCannotBe) {
   refused(data, shards(0), 2, "shards_per_worker = 0");
   refused(unlabelled, dirichlet(1), 2, "no labels");
   refused(unlabelled, shards(1), 2, "no labels");
+  refused(Numbers(20), by_feature(2), 2, "feature = 2 is out of range: a sample has the features 0 to 1");
+  refused(Numbers(20), by_feature(-2), 2, "feature = -2");
+  refused(Numbers(20), by_feature(), 21, "20 samples into 21 parts");
   EXPECT_EQ(split(unlabelled, kIid, 20, 1, 0).size(), 20u);
 }
 

@@ -288,7 +288,7 @@ TEST(Matrix, MultipliesMeasuresBySectionKeysAndVariantsByTheirOwn) {
 
 TEST(Resolved, GivesTheSameTrialsAgain) {
   const std::string everything = std::string(kSuite) + kMeasures +
-                                 "[matrix]\n\"model.split.kind\" = [\"iid\", \"shards\"]\n" +
+                                 "[matrix]\n\"model.split.kind\" = [\"iid\", \"shards\", \"by_feature\"]\n" +
                                  "protocol.allreduce.overlap = [true, false]\n[profile.p]\nrun.repeats = 1\n";
   for (const SuiteOptions& options :
        {SuiteOptions{}, sets({}, "p"), sets({"topology.edges=[[0,1],[1,0],[1,2],[2,1],[2,3],[3,2],[3,0],[0,3]]"}),
@@ -343,6 +343,10 @@ TEST(Notes, SayWhatAReaderMustKnow) {
   EXPECT_TRUE(has(parse(with(text, "schema = 1", "schema = 1\ntuned = true")), "untuned: the suite says tuned = true"));
   EXPECT_FALSE(has(parse(kSuite), "untuned: ")) << "rates do not depend on the learning rate";
   EXPECT_FALSE(has(parse(text), "experimental: "));
+  EXPECT_FALSE(has(parse(text), "no curve of "));
+  EXPECT_TRUE(has(parse(text, sets({"evaluations=5"})), "no curve of rate: real processes evaluate the end only"));
+  EXPECT_TRUE(has(parse(text, sets({"measure.convergence.transport=gloo"})), "no curve of convergence: "));
+  EXPECT_FALSE(has(parse(text, sets({"evaluations=5", "transport=sim"})), "no curve of "));
   EXPECT_TRUE(has(parse(text, sets({"protocol.hop a.max_jump=3"})), "experimental: a rule of hop a "));
   EXPECT_TRUE(has(parse(text), "no intervals: "));
   EXPECT_FALSE(has(parse(text, sets({"repeats=3"})), "no intervals: "));

@@ -1,7 +1,9 @@
 #include "models/datasets/place.h"
 
 #include <cstdlib>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,6 +18,24 @@ std::string fetched_folder(const std::string& name) {
   const char* home = std::getenv("HOME");
   const fs::path base = data != nullptr && *data == '/' ? fs::path(data) : fs::path(home ? home : "/") / ".local/share";
   return (base / "hopbench" / name).string();
+}
+
+std::string callable(std::string hint) {
+  constexpr std::string_view kScript = "ci/fetch-data";
+  const std::size_t at = hint.find(kScript);
+  if (at == std::string::npos) return hint;
+  std::error_code ignored;
+  std::vector<fs::path> roots;
+  if (const char* root = std::getenv("HOPBENCH_ROOT"); root != nullptr) roots.emplace_back(root);
+  for (fs::path up = fs::read_symlink("/proc/self/exe", ignored); up.has_relative_path(); up = up.parent_path())
+    roots.push_back(up.parent_path());
+  for (const fs::path& root : roots) {
+    const fs::path script = root / kScript;
+    if (!fs::is_regular_file(script, ignored)) continue;
+    if (fs::equivalent(script, kScript, ignored)) return hint;  // the current folder is the root
+    return hint.replace(at, kScript.size(), script.string());
+  }
+  return hint + " in the source of hopbench";
 }
 
 DataFolder::DataFolder(const DatasetRequest& request, std::string name, const std::string& default_folder,
@@ -41,9 +61,13 @@ fs::path DataFolder::find(const std::string& file) const {
 }
 
 void DataFolder::missing(const std::string& what) const {
-  throw Error(
-      asked_for_ ? ExitCode::kUsage : ExitCode::kEnvironment,
-      fmt::format("data set {} {}: {}, or name the folder of its files in model.dataset.path", name_, what, get_));
+  if (asked_for_)
+    throw usage_error(
+        fmt::format("data set {0} {1}, which model.dataset.path names: put its files there, name the folder that "
+                    "has them, or leave model.dataset.path out",
+                    name_, what));
+  throw environment_error(fmt::format("data set {} {}: {}, or name the folder of its files in model.dataset.path",
+                                      name_, what, callable(get_)));
 }
 
 }  // namespace hopbench

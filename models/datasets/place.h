@@ -13,6 +13,10 @@ namespace hopbench {
 /// set or relative.
 std::string fetched_folder(const std::string& name);
 
+/// A hint that says "run `ci/fetch-data NAME`", with the script as it can be called from the current folder: found in
+/// $HOPBENCH_ROOT or above this program.
+std::string callable(std::string hint);
+
 struct DataFile {
   std::filesystem::path path;
   Content content;
@@ -22,7 +26,8 @@ struct DataFile {
 class DataFolder {
  public:
   /// `get` says how to come by the files: "run `ci/fetch-data cifar10`". What is missing is Error(kUsage) if the
-  /// request names the folder, Error(kEnvironment) if this is the default: then it has not been installed or fetched.
+  /// request names the folder, and says so; Error(kEnvironment) with `get` if this is the default: then it has not been
+  /// installed or fetched.
   DataFolder(const DatasetRequest& request, std::string name, const std::string& default_folder, std::string get);
   const std::filesystem::path& path() const { return path_; }
   /// FILE.gz or FILE, whichever is there.

@@ -1,0 +1,135 @@
+// `hopbench bench compute` from outside: what it shows and what it refuses. How fast anything is, is no test's matter.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "results/machine.h"
+#include "tests/cli.h"
+
+namespace hopbench {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Gt;
+using testing::HasSubstr;
+using testing::Not;
+
+class BenchCompute : public testing::Test {
+ protected:
+  BenchCompute() {
+    if (bench({"-m", "softmax", "-b", "1", "-r", "1"}).out.find("left out") != std::string::npos)
+      skipped_ = "oneDNN is not here";
+  }
+  void SetUp() override {
+    if (!skipped_.empty()) GTEST_SKIP() << skipped_;
+  }
+  /// Without the memory bandwidth, whose vectors are a good part of a small machine's memory.
+  Ended bench(const Args& more) const {
+    Args words{"bench", "compute", "--no-vectors"};
+    words.insert(words.end(), more.begin(), more.end());
+    return hopbench(folder_.path(), words);
+  }
+  json measured(const Args& more) const {
+    Args words{"--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ended ended = bench(words);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return json::parse(ended.out);
+  }
+  void refused(const Args& words, const std::string& says) const {
+    const Ended ended = bench(words);
+    EXPECT_EQ(ended.code, 2) << ended.err;
+    EXPECT_EQ(ended.out, "");
+    EXPECT_THAT(ended.err, HasSubstr(says));
+  }
+
+  Folder folder_;
+  std::string skipped_;
+};
+
+/// The first line of a text that begins so.
+std::string line_of(const std::string& text, const std::string& start) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with(start)) return line;
+  return "";
+}
+
+TEST_F(BenchCompute, ShowsARowForEachModelWithItsUnits) {
+  const Ended ended = bench({"-m", "softmax", "-m", "mlp", "-b", "2", "-r", "3"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(line_of(ended.out, "FMA peak"), AllOf(HasSubstr("GFLOP/s, one thread"), Not(HasSubstr("2 threads"))));
+  EXPECT_THAT(ended.out, HasSubstr("a step (gradient): batch 2, 1 thread\n"));
+  std::string columns = line_of(ended.out, "model ");
+  for (const char* column : {"parameters", "MFLOP", "ms", "GFLOP/s", "share of peak", "samples/s", "set-up ms",
+                             "first ms", "peak MiB", "idle MiB"}) {
+    const std::size_t at = columns.find(column);
+    ASSERT_NE(at, std::string::npos) << column << " is not in its place in " << ended.out;
+    columns = columns.substr(at + 1);
+  }
+  EXPECT_THAT(line_of(ended.out, "softmax "), AllOf(HasSubstr(" 7850 "), HasSubstr(" .. "), HasSubstr(" %")));
+  EXPECT_THAT(line_of(ended.out, "mlp "), HasSubstr(" 101770 "));
+  EXPECT_THAT(ended.out, Not(HasSubstr("by layer")));
+  EXPECT_THAT(ended.out, Not(HasSubstr("bandwidth")));
+  EXPECT_EQ(ended.err, "measuring softmax\nmeasuring mlp\n");
+}
+
+TEST_F(BenchCompute, SaysTheSameAsJson) {
+  const json all = measured({"-m", "softmax", "-b", "2", "-r", "3", "--layers"});
+  EXPECT_EQ(all.at("schema_version"), "1.0");
+  EXPECT_TRUE(all.at("context").contains("hopbench"));
+  EXPECT_FALSE(all.contains("bandwidth"));
+  EXPECT_EQ(all.at("fma").at("one").size(), 3u);
+  ASSERT_EQ(all.at("models").size(), 1u);
+  const json& model = all.at("models").front();
+  EXPECT_EQ(model.at("model"), "softmax");
+  EXPECT_EQ(model.at("skipped"), "");
+  EXPECT_EQ(model.at("batch"), 2);
+  EXPECT_EQ(model.at("threads"), 1);
+  EXPECT_EQ(model.at("flops"), 2 * (2 * 2 * 784 * 10));  // a dense layer, forward and weights: no gradient of the data
+  EXPECT_EQ(model.at("step").at("seconds").size(), 3u);
+  EXPECT_EQ(model.at("step").at("peaks").size(), 3u);
+  for (const double seconds : model.at("step").at("seconds")) EXPECT_GT(seconds, 0);
+  EXPECT_THAT(model.at("peak_mib").get<double>(), Gt(model.at("idle_mib").get<double>()));
+  std::vector<std::string> parts;
+  for (const json& layer : model.at("layers")) parts.push_back(layer.at("direction"));
+  EXPECT_THAT(parts, ElementsAre("forward", "forward", "weights", ""));  // with what is at the borders
+}
+
+TEST_F(BenchCompute, ShowsWhereAStepGoesByLayer) {
+  const Ended ended = bench({"-m", "softmax", "-b", "2", "-r", "1", "--layers"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(line_of(ended.out, "layer "),
+              AllOf(HasSubstr("direction"), HasSubstr("ms"), HasSubstr("share of the step")));
+  EXPECT_THAT(line_of(ended.out, "dense -> 10 on 1x28x28"), HasSubstr("forward"));
+  EXPECT_THAT(ended.out, HasSubstr("all of it: "));
+}
+
+TEST_F(BenchCompute, CountsNoRunningStatisticsAmongTheParameters) {
+  EXPECT_EQ(measured({"-m", "resnet20", "-b", "1", "-r", "1"}).at("models").front().at("parameters"), 269722);
+}
+
+TEST_F(BenchCompute, MeasuresNoModelWhereNoneIsAsked) {
+  const Ended ended = bench({"-m", "none", "-r", "1"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("FMA peak"), Not(HasSubstr("model"))));
+  EXPECT_EQ(measured({"-m", "none", "-r", "1"}).at("models").size(), 0u);
+  EXPECT_THAT(hopbench(folder_.path(), {"bench", "compute", "--help"}).out, HasSubstr("none, alone: no model"));
+  refused({"-m", "none", "softmax"}, "--model none means no model");
+}
+
+TEST_F(BenchCompute, RefusesWhatItCannotMeasure) {
+  refused({"-m", "sofmax"}, "Did you mean 'softmax'?");
+  const std::string too_many = std::to_string(usable_cores() + 1);
+  refused({"-m", "softmax", "-r", "1", "-t", too_many}, "--threads " + too_many + " are more than the cores");
+  refused({"-m", "softmax", "-t", "0"}, "--threads");
+  refused({"-m", "softmax", "-b", "0"}, "--batch");
+  refused({"-m", "softmax", "--isa", "mmx"}, "--isa");
+}
+
+}  // namespace
+}  // namespace hopbench
