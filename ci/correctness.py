@@ -1,7 +1,9 @@
-"""The peer of ci/correctness: the same models written in PyTorch, on what `hopbench bench losses` left in a folder.
+"""The peer of ci/correctness: the same models written in PyTorch, on what `hopbench bench losses` left in FOLDER/MODEL.
 
-correctness.py FOLDER LR MOMENTUM WEIGHT_DECAY MODEL...
+correctness.py steps|curves FOLDER MODEL...
 """
+import itertools
+import json
 import sys
 import numpy
 import torch
@@ -9,6 +11,8 @@ from torch import nn
 from torch.nn import functional
 
 TOLERANCE = 1e-3  # relative, of the loss of every step
+WINDOW = 25  # steps of which a curve shows the mean
+YARDSTICK = 2  # a curve may differ from PyTorch's by so many times what PyTorch's own runs differ by
 
 
 class Block(nn.Module):
@@ -70,47 +74,102 @@ MODELS = {
 }
 
 
-def losses_of(model, shape, folder, steps, lr, momentum, weight_decay, moved=0.0):
-    """`moved`: relative, by how much the initial parameters are moved at random."""
-    initial = torch.from_numpy(numpy.fromfile(folder + "/initial.f32", numpy.float32))
-    torch.manual_seed(1)
-    initial *= 1 + moved * torch.randn(initial.numel())
-    assert sum(p.numel() for p in model.parameters()) == initial.numel(), "another number of parameters"
-    nn.utils.vector_to_parameters(initial, model.parameters())  # a module's parameters come in the order of its layers
-    inputs = torch.from_numpy(numpy.fromfile(folder + "/inputs.f32", numpy.float32)).reshape(steps, -1, *shape)
-    labels = torch.from_numpy(numpy.fromfile(folder + "/labels.i32", numpy.int32)).long().reshape(steps, -1)
-    optimizer = torch.optim.SGD(model.parameters(), lr, momentum, weight_decay=weight_decay)
-    for x, y in zip(inputs, labels):
-        optimizer.zero_grad()
-        loss = functional.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        yield loss.item()
+class Run:
+    """What hopbench left of a run, and the same run in PyTorch."""
+
+    def __init__(self, folder, name):
+        self.folder, self.name = f"{folder}/{name}", name
+        with open(self.folder + "/settings.json", encoding="ascii") as file:
+            self.settings = json.load(file)
+        with open(self.folder + "/losses.txt", encoding="ascii") as file:
+            self.ours = [float(line) for line in file]
+        assert len(self.ours) == self.settings["steps"] and MODELS[name][1] == tuple(self.settings["shape"])
+
+    def theirs(self, moved=0.0, threads=1):
+        """`moved`: relative, by how much the initial parameters are moved at random."""
+        torch.set_num_threads(threads)
+        torch.manual_seed(1)
+        settings, (make, shape) = self.settings, MODELS[self.name]
+        initial = torch.from_numpy(numpy.fromfile(self.folder + "/initial.f32", numpy.float32))
+        initial *= 1 + moved * torch.randn(initial.numel())
+        model = make().train()
+        assert sum(p.numel() for p in model.parameters()) == initial.numel(), "another number of parameters"
+        nn.utils.vector_to_parameters(initial, model.parameters())  # a module's parameters come in the order of its layers
+        inputs = torch.from_numpy(numpy.fromfile(self.folder + "/inputs.f32", numpy.float32))
+        labels = torch.from_numpy(numpy.fromfile(self.folder + "/labels.i32", numpy.int32)).long()
+        optimizer = torch.optim.SGD(model.parameters(), settings["lr"], settings["momentum"],
+                                    weight_decay=settings["weight_decay"])
+        losses = []
+        for x, y in zip(inputs.reshape(settings["steps"], -1, *shape), labels.reshape(settings["steps"], -1)):
+            optimizer.zero_grad()
+            loss = functional.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return losses
 
 
-def main():
-    work, (lr, momentum, weight_decay), names = sys.argv[1], map(float, sys.argv[2:5]), sys.argv[5:]
-    torch.set_num_threads(1)
-    print(f"PyTorch {torch.__version__}, oneDNN through `hopbench bench losses`; lr {lr}, momentum {momentum}, "
-          f"weight decay {weight_decay}.\n")
+def apart(losses, reference):
+    return [abs(a - b) / abs(b) for a, b in zip(losses, reference)]
+
+
+def steps(runs):
+    """One row a model. Returns what is wrong with the losses of single steps."""
+    print(f"lr {runs[0].settings['lr']}\n")
     print("| model | steps | batch | first loss | last loss | last loss in PyTorch | largest relative difference "
           "| PyTorch against itself |")
     print("|---|---|---|---|---|---|---|---|")
-    failed = False
-    for name in names:
-        make, shape = MODELS[name]
-        folder = f"{work}/{name}"
-        ours = [float(line) for line in open(folder + "/losses.txt", encoding="ascii")]
-        theirs, moved = (
-            list(losses_of(make().train(), shape, folder, len(ours), lr, momentum, weight_decay, by)) for by in (0, 1e-7))
-        batch = len(numpy.fromfile(folder + "/labels.i32", numpy.int32)) // len(ours)
-        apart = [abs(a - b) / abs(b) for a, b in zip(ours, theirs)]
-        chaos = max(abs(a - b) / abs(b) for a, b in zip(moved, theirs))
-        failed = failed or not max(apart) <= TOLERANCE
-        print(f"| {name} | {len(ours)} | {batch} | {ours[0]:.5f} | {ours[-1]:.5f} | {theirs[-1]:.5f} | {max(apart):.1e} "
-              f"| {chaos:.1e} |", flush=True)
-    if failed:
-        sys.exit(f"ci/correctness: a loss differs by more than {TOLERANCE}")
+    failures = []
+    for run in runs:
+        theirs = run.theirs()
+        ours, own = apart(run.ours, theirs), apart(run.theirs(moved=1e-7), theirs)
+        if not all(a <= TOLERANCE for a in ours):  # nor if one is NaN
+            failures.append(f"{run.name}: a loss differs by more than {TOLERANCE}")
+        print(f"| {run.name} | {len(run.ours)} | {run.settings['batch']} | {run.ours[0]:.5f} "
+              f"| {run.ours[-1]:.5f} | {theirs[-1]:.5f} | {max(ours):.1e} | {max(own):.1e} |", flush=True)
+    return failures
+
+
+def smoothed(losses):
+    return [float(numpy.mean(losses[i:i + WINDOW])) for i in range(0, len(losses), WINDOW)]
+
+
+def print_row(title, cells):
+    print(f"| {title} | " + " | ".join(cells) + " |")
+
+
+def curve(run):
+    """A table of one model's smoothed losses. Returns what is wrong with them."""
+    s = run.settings
+    print(f"{run.name} on {s['dataset']}: {s['steps']} steps of {s['batch']}, lr {s['lr']}; means of {WINDOW} steps\n")
+    theirs = run.theirs()
+    others = {"hopbench": run.ours, "PyTorch, 2 threads": run.theirs(threads=2), "PyTorch, moved by 1e-7": run.theirs(moved=1e-7)}
+    reference, means = smoothed(theirs), {name: smoothed(losses) for name, losses in others.items()}
+    print_row("steps", ["PyTorch", *others])
+    print("|" + "---|" * (2 + len(others)))
+    for i, row in enumerate(zip(reference, *means.values())):
+        print_row(f"{i * WINDOW + 1} to {min((i + 1) * WINDOW, len(theirs))}", [f"{mean:.4f}" for mean in row])
+    differ = {name: apart(mean, reference) for name, mean in means.items()}
+    print_row("largest relative difference from PyTorch", ["", *(f"{max(values):.1e}" for values in differ.values())])
+    first = {name: next((i for i, a in enumerate(apart(losses, theirs)) if not a <= 0.01), "all") for name, losses in others.items()}
+    print_row("steps before a single loss differs by 1 %", ["", *map(str, first.values())])
+    print(flush=True)
+    ours, *own = differ.values()
+    own = max(map(max, own))
+    if all(a <= max(YARDSTICK * own, TOLERANCE) for a in ours):
+        return []
+    return [f"{run.name}: smoothed losses differ by {max(ours):.2g}, those of PyTorch's own runs by {own:.2g}"]
+
+
+def main():
+    what, work, names = sys.argv[1], sys.argv[2], sys.argv[3:]
+    runs = [Run(work, name) for name in names]
+    s = runs[0].settings
+    print(f"PyTorch {torch.__version__}, oneDNN through `hopbench bench losses`; momentum {s['momentum']}, "
+          f"weight decay {s['weight_decay']}.\n")
+    failures = steps(runs) if what == "steps" else [failure for run in runs for failure in curve(run)]
+    if failures:
+        sys.exit("ci/correctness: " + "; ".join(failures))
 
 
 if __name__ == "__main__":

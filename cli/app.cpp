@@ -304,7 +304,7 @@ int run_guarded(const std::function<int()>& command) {
     std::fprintf(stderr, "hopbench: %s\n", error.what());
     return static_cast<int>(error.code());
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "hopbench: out of memory: use fewer ranks or a smaller batch\n");
+    std::fprintf(stderr, "hopbench: out of memory: use a smaller model or batch, or fewer ranks\n");
     return static_cast<int>(ExitCode::kEnvironment);
   } catch (const std::filesystem::filesystem_error& error) {
     std::fprintf(stderr, "hopbench: cannot use %s: %s\n", error.path1().c_str(), error.code().message().c_str());

@@ -25,7 +25,8 @@ struct BenchComputeOptions {
 int command_bench_compute(const BenchComputeOptions& options);
 
 /// `hopbench bench losses`: one worker trains, and writes into a folder what another program needs to do the same:
-/// initial.f32 (parameters, in the order of backend.h), inputs.f32 and labels.i32 (of each step's batch), losses.txt.
+/// settings.json, initial.f32 (parameters, in the order of backend.h), inputs.f32 (steps x batch x shape), labels.i32
+/// (steps x batch), losses.txt. Error(kUsage) if one of them is there already.
 struct BenchLossesOptions {
   std::string model, dataset, path, output, backend = "onednn";
   int batch = 32, steps = 50, threads = 1;

@@ -1,7 +1,10 @@
 // What is wrong, is said in one line with the right exit code, before anything is written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <zlib.h>
+
+#include <nlohmann/json.hpp>
 
 #include "tests/cli.h"
 
@@ -70,12 +73,15 @@ TEST_F(Mistakes, OfCommandsAreNamedWithWhatWasMeant) {
   refused({.words = {"bench", "losses", "lenet", "-o", "x", "--momentum", "2"}, .says = {"--momentum", "range"}});
 }
 
+Args bench_losses(const std::string& lr, const std::string& output) {
+  return {"bench", "losses",  "softmax", "--dataset", "synthetic", "--backend", "reference", "--batch",
+          "4",     "--steps", "3",       "--lr",      lr,          "-o",        output};
+}
+
 TEST(BenchLosses, LeavesAllThatAnotherProgramNeedsToRepeatThem) {
   const Folder folder;
   const auto losses = [&](const std::string& lr) {
-    const Ended ended =
-        hopbench(folder.path(), {"bench", "losses", "softmax", "--dataset", "synthetic", "--backend", "reference",
-                                 "--batch", "4", "--steps", "3", "--lr", lr, "-o", "out/" + lr});
+    const Ended ended = hopbench(folder.path(), bench_losses(lr, "out/" + lr));
     EXPECT_EQ(ended.code, 0) << ended.err;
     EXPECT_EQ(count_lines(ended.out), 3u) << ended.out;
     EXPECT_EQ(ended.out, text_of(folder / ("out/" + lr + "/losses.txt")));
@@ -88,6 +94,48 @@ TEST(BenchLosses, LeavesAllThatAnotherProgramNeedsToRepeatThem) {
   EXPECT_EQ(std::filesystem::file_size(at + "/initial.f32"), 7850u * 4);
   EXPECT_EQ(std::filesystem::file_size(at + "/inputs.f32"), 3u * 4 * 784 * 4);
   EXPECT_EQ(std::filesystem::file_size(at + "/labels.i32"), 3u * 4 * 4);
+  const nlohmann::json settings = nlohmann::json::parse(text_of(at + "/settings.json"));
+  EXPECT_TRUE(settings.at("context").contains("hopbench"));
+  EXPECT_EQ(settings.at("shape"), nlohmann::json({1, 28, 28}));
+  const nlohmann::json expected{{"model", "softmax"},     {"dataset", "synthetic"}, {"path", ""}, {"batch", 4},
+                                {"backend", "reference"}, {"parameters", 7850},     {"steps", 3}, {"seed", 1},
+                                {"threads", 1},           {"weight_decay", 0.0005}, {"lr", 0.1},  {"momentum", 0.9}};
+  for (const auto& [key, value] : expected.items()) EXPECT_EQ(settings.at(key), value) << key;
+}
+
+TEST(BenchLosses, NeverWritesOverAnything) {
+  const Folder folder;
+  folder.write("out/notes.txt", "mine");
+  EXPECT_EQ(hopbench(folder.path(), bench_losses("0.1", "out")).code, 0);
+  for (const char* left : {"settings.json", "initial.f32", "inputs.f32", "labels.i32", "losses.txt"}) {
+    expect_refused(folder, {.words = bench_losses("0.2", "out"),
+                            .says = {std::string("out/") + left + " is there already", "-o"}});
+    std::filesystem::remove(folder / (std::string("out/") + left));
+  }
+  EXPECT_EQ(hopbench(folder.path(), bench_losses("0.2", "out")).code, 0);
+  EXPECT_EQ(text_of(folder / "out/notes.txt"), "mine");
+}
+
+TEST(BenchLosses, TakesNoFilesForDrawnData) {
+  const Folder folder;
+  Args words = bench_losses("0.1", "out");
+  words.insert(words.end(), {"--path", folder.path()});
+  expect_refused(folder, {.words = words, .says = {"--path", "'synthetic' is drawn", "leave --path out"}});
+}
+
+TEST(BenchLosses, WithoutEnoughMemorySaysWhatNeedsLess) {
+  const Folder folder;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit two_gigabytes{2u << 30, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &two_gigabytes), 0);  // of what is started now
+  for (const char* backend : {"reference", "onednn"}) {
+    expect_refused(folder, {.words = {"bench", "losses", "softmax", "--dataset", "synthetic", "--backend", backend,
+                                      "--batch", "1000000", "-o", "out"},
+                            .says = {"out of memory", "use a smaller model or batch"},
+                            .code = 6});
+  }
+  EXPECT_EQ(setrlimit(RLIMIT_AS, &before), 0);
 }
 
 TEST_F(Mistakes, OfFlagsAreNamedWithWhatWasMeant) {
@@ -271,6 +319,16 @@ TEST_F(DataMistakes, AreNotWhatWasNotFetchedYet) {
   for (const char* more : {"run.seed=2", "epochs=1"}) {
     refused({.words = {"run", "a.toml", "--set", "dataset=\"cifar10\"", "--set", more},
              .says = {"no folder /nowhere/hopbench/cifar10", "`" HB_SOURCE_DIR "/ci/fetch-data cifar10`"},
+             .code = 6,
+             .variables = {"XDG_DATA_HOME=/nowhere"}});
+  }
+}
+
+TEST_F(DataMistakes, OfTheShippedSuiteOnCifarSayWhatFetchesIt) {
+  for (const char* profile : {"", "quick"}) {
+    refused({.words = {"run", HB_SOURCE_DIR "/suites/cifar_hetero.toml", "--profile", profile, "--filter",
+                       "vergence/homogeneous/all"},
+             .says = {"no folder /nowhere/hopbench/cifar10", "`ci/fetch-data cifar10`"},
              .code = 6,
              .variables = {"XDG_DATA_HOME=/nowhere"}});
   }

@@ -38,7 +38,7 @@ class HostSpace final : public Space {
     void* memory = std::aligned_alloc(kAlign, bytes);
     if (memory == nullptr) {
       throw environment_error("out of memory: a vector of " + std::to_string(bytes) +
-                              " bytes was refused: use fewer ranks");
+                              " bytes was refused: use a smaller model or batch, or fewer ranks");
     }
     return static_cast<float*>(memory);
   }
