@@ -12,6 +12,7 @@
 #include "backends/compute/peak.h"
 #include "cli/bench.h"
 #include "cli/bench_compute.h"
+#include "cli/bench_sparse.h"
 #include "cli/tell.h"
 #include "results/context.h"
 #include "results/machine.h"
@@ -26,6 +27,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelBench, model, skipped, parameters, batch
                                    peak_mib, idle_mib, step, layers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VectorBench, operation, against, bytes, rates, shares)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BandwidthBench, mib, read, copy, triad, operations)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SparseBench, data, skipped, numbered, columns, row, batch, reading, gradient, step,
+                                   lazy_step)
 
 namespace {
 
@@ -157,6 +160,29 @@ void print_layers(const ModelBench& m) {
   fmt::print("{}\n", to_text(grid, false));
 }
 
+void print_sparse(const std::vector<SparseBench>& benches) {
+  Grid grid{.title = fmt::format("linear_svm on sparse rows: batch {}, one thread, ns a non-zero", benches[0].batch),
+            .notes = {"reading: each weight of a batch once; gradient and step touch it twice and write it",
+                      "plain: gradient and step of SGD; lazy: with momentum 0.9 and weight decay"},
+            .rows = {{"data", "columns", "used", "non-zeros a row", "reading", "gradient", "step", "lazy step", "plain",
+                      "lazy"}}};
+  const auto both = [](const std::vector<double>& a, std::vector<double> b) {
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] += a[i];
+    return spread(b, 1e-9, "{:.1f}");
+  };
+  for (const SparseBench& b : benches) {
+    if (!b.skipped.empty()) {
+      grid.notes.push_back(fmt::format("{} was left out: {}", b.data, b.skipped));
+      continue;
+    }
+    grid.rows.push_back({b.data, fmt::format("{}", b.numbered), fmt::format("{}", b.columns),
+                         fmt::format("{:.0f}", b.row), spread(b.reading, 1e-9, "{:.1f}"),
+                         spread(b.gradient, 1e-9, "{:.1f}"), spread(b.step, 1e-9, "{:.1f}"),
+                         spread(b.lazy_step, 1e-9, "{:.1f}"), both(b.gradient, b.step), both(b.gradient, b.lazy_step)});
+  }
+  fmt::print("{}\n", to_text(grid, false));
+}
+
 std::vector<std::string> models_asked(const BenchComputeOptions& options) {
   std::vector<std::string> names;
   if (options.models.empty()) {
@@ -191,12 +217,21 @@ int command_bench_compute(const BenchComputeOptions& options) {
   BandwidthBench vectors;
   if (options.vectors) vectors = in_child([&] { return json(bench_vectors(options.repeats)); });
   std::vector<ModelBench> benches;
+  std::vector<SparseBench> sparse;
   const BenchWork work{.batch = options.batch,
                        .threads = options.threads,
                        .repeats = options.repeats,
                        .width = width,
                        .layers = options.layers};
   for (const std::string& name : names) {
+    if (find_model(name).sparse_rows) {
+      if (!sparse.empty()) continue;  // all of them are alike
+      tell("measuring linear models on sparse rows\n");
+      sparse = in_child([&] {
+                 return json(bench_sparse(options.batch, 2 * options.repeats));
+               }).get<std::vector<SparseBench>>();
+      continue;
+    }
     tell("measuring " + name + "\n");
     benches.push_back(in_child([&] { return json(bench_model(name, work)); }).get<ModelBench>());
   }
@@ -204,7 +239,8 @@ int command_bench_compute(const BenchComputeOptions& options) {
     json all{{"schema_version", "1.0"},
              {"context", json::parse(context_json({"bench", "compute"}))},
              {"fma", fma},
-             {"models", benches}};
+             {"models", benches},
+             {"sparse", sparse}};
     if (options.vectors) all["bandwidth"] = vectors;
     fmt::print("{}\n", all.dump(1));
     return 0;
@@ -213,6 +249,7 @@ int command_bench_compute(const BenchComputeOptions& options) {
   if (options.vectors) print_vectors(vectors);
   if (!benches.empty()) print_models(benches, options);
   for (const ModelBench& bench : benches) print_layers(bench);
+  if (!sparse.empty()) print_sparse(sparse);
   return 0;
 }
 

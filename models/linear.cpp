@@ -171,10 +171,11 @@ std::unique_ptr<Learner> create(Backend& backend, const WorkloadSpec& spec, cons
 }  // namespace
 
 ModelEntry linear_svm() {
-  return {"linear_svm", "a linear support vector machine on sparse rows (hinge loss)", "spamassassin", create<kHinge>};
+  return {"linear_svm", "a linear support vector machine on sparse rows (hinge loss)", "spamassassin", create<kHinge>,
+          true};
 }
 ModelEntry logistic_regression() {
-  return {"logistic_regression", "logistic regression on sparse rows", "spamassassin", create<kLogistic>};
+  return {"logistic_regression", "logistic regression on sparse rows", "spamassassin", create<kLogistic>, true};
 }
 
 }  // namespace hopbench

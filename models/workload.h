@@ -83,6 +83,7 @@ struct ModelEntry {
   /// nullptr: timing_only, which computes nothing and reads no data. Error(kUsage) if the data do not fit the model.
   std::unique_ptr<Learner> (*create)(Backend& backend, const WorkloadSpec& spec, const Shape& input, int classes,
                                      int largest_batch);
+  bool sparse_rows = false;  // it takes these, and no others
 };
 const std::vector<ModelEntry>& models();
 const ModelEntry& find_model(const std::string& name);  // Error(kUsage) with the nearest and the known names

@@ -25,7 +25,7 @@ TEST(Fit, NamesModelDataAndBothShapes) {
 
 TEST(Fit, IsThatOfEveryModelToItsOwnDataAndToPicturesLikeThem) {
   for (const ModelEntry& model : models()) {
-    if (model.create == nullptr) continue;
+    if (model.create == nullptr || !inputs_of(model.default_dataset, {})) continue;
     EXPECT_EQ(why(model.name, model.default_dataset), "") << model.name;
   }
   for (const char* model : {"lenet", "mlp", "softmax", "alexnet_small", "vgg11", "resnet20"})
