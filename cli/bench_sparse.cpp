@@ -102,7 +102,9 @@ class SparseStepper {
 
 SparseBench measure(const std::string& name, const SparseDataset& data, int batch, int repeats) {
   const SparseArrays& arrays = data.arrays();
-  SparseBench bench{.data = name, .skipped = "", .numbered = std::size_t(arrays.original.back()) + 1};
+  SparseBench bench;
+  bench.data = name;
+  bench.numbered = std::size_t(arrays.original.back()) + 1;
   bench.columns = data.columns();
   bench.row = double(data.nonzeros()) / double(data.rows());
   bench.batch = batch;
@@ -130,7 +132,10 @@ SparseBench measure_spamassassin(int batch, int repeats) {
     const DatasetPair data = find_dataset("spamassassin").load({});
     return measure("spamassassin, trigrams", *data.train->rows(), batch, repeats);
   } catch (const Error& error) {
-    return {.data = "spamassassin, trigrams", .skipped = error.what()};
+    SparseBench none;
+    none.data = "spamassassin, trigrams";
+    none.skipped = error.what();
+    return none;
   }
 }
 

@@ -79,7 +79,7 @@ std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec, DatasetPair da
 struct ModelEntry {
   const char* name;
   const char* summary;
-  const char* default_dataset;  // "": it brings its own data
+  const char* default_dataset;  // "": it reads none
   /// nullptr: timing_only, which computes nothing and reads no data. Error(kUsage) if the data do not fit the model.
   std::unique_ptr<Learner> (*create)(Backend& backend, const WorkloadSpec& spec, const Shape& input, int classes,
                                      int largest_batch);

@@ -126,13 +126,12 @@ TEST_F(IdxFiles, MayBeUncompressed) {
 
 TEST_F(IdxFiles, AreRefusedWithoutTheirFolder) {
   fs::remove_all(folder_);
-  expect_refused(
-      {"no folder " + folder_.string(), "install the Debian package dataset-fashion-mnist", "model.dataset.path"});
+  expect_refused({"no folder " + folder_.string() + ", which model.dataset.path names: put its files there"});
 }
 
 TEST_F(IdxFiles, AreRefusedWhenOneIsMissing) {
   fs::remove(gz(kTestLabels));
-  expect_refused({std::string("neither ") + kTestLabels + ".gz nor", folder_.string(), "dataset-fashion-mnist"});
+  expect_refused({std::string("neither ") + kTestLabels + ".gz nor", folder_.string(), "model.dataset.path names"});
 }
 
 TEST_F(IdxFiles, AreRefusedWhenEmpty) {

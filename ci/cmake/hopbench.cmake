@@ -73,6 +73,8 @@ if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(HB_NOT_AT_ALL -O0)
 endif()
 
+# Folders have precompiled headers, which may hide that a file lacks an include: preset clang builds without them.
+
 # hb_library(name SOURCES ... LINK ...): a static library of one folder; includes are quoted from the root.
 function(hb_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
