@@ -327,7 +327,7 @@ TEST_F(DataMistakes, AreNotWhatWasNotFetchedYet) {
 TEST_F(DataMistakes, OfTheShippedSuiteOnCifarSayWhatFetchesIt) {
   for (const char* profile : {"", "quick"}) {
     refused({.words = {"run", HB_SOURCE_DIR "/suites/cifar_hetero.toml", "--profile", profile, "--filter",
-                       "vergence/homogeneous/all"},
+                       "convergence/one 4x slower/all"},
              .says = {"no folder /nowhere/hopbench/cifar10", "`ci/fetch-data cifar10`"},
              .code = 6,
              .variables = {"XDG_DATA_HOME=/nowhere"}});
