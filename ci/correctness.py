@@ -67,6 +67,21 @@ def alexnet_small():
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(1024, 64), nn.ReLU(), nn.Linear(64, 10))
 
 
+class Linear(nn.Module):
+    """A linear model on sparse rows; its loss is the hinge loss of a support vector machine."""
+
+    def __init__(self, columns):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.empty(columns)), nn.Parameter(torch.empty(1))
+
+    def forward(self, x):
+        return torch.sparse.mm(x, self.weight[:, None])[:, 0] + self.bias
+
+
+def hinge(margins, labels):
+    return functional.relu(1 - (2 * labels - 1) * margins).mean()
+
+
 MODELS = {
     "lenet": (lenet, (1, 28, 28)), "vgg11": (vgg11, (3, 32, 32)), "alexnet_small": (alexnet_small, (3, 32, 32)),
     "resnet20": (lambda: resnet(3), (3, 32, 32)), "resnet32": (lambda: resnet(5), (3, 32, 32)),
@@ -83,26 +98,47 @@ class Run:
             self.settings = json.load(file)
         with open(self.folder + "/losses.txt", encoding="ascii") as file:
             self.ours = [float(line) for line in file]
-        assert len(self.ours) == self.settings["steps"] and MODELS[name][1] == tuple(self.settings["shape"])
+        assert len(self.ours) == self.settings["steps"]
+        assert name == "linear_svm" or MODELS[name][1] == tuple(self.settings["shape"])
+
+    def read(self, file, kind):
+        return torch.from_numpy(numpy.fromfile(f"{self.folder}/{file}", kind))
+
+    def model(self):
+        return Linear(self.settings["shape"][2]) if self.name == "linear_svm" else MODELS[self.name][0]()
+
+    def batches(self):
+        """Inputs and labels of each step."""
+        steps, values = self.settings["steps"], self.read("inputs.f32", numpy.float32)
+        labels = self.read("labels.i32", numpy.int32).long().reshape(steps, -1)
+        if self.name != "linear_svm":
+            return zip(values.reshape(steps, -1, *MODELS[self.name][1]), labels)
+        lengths = self.read("lengths.u32", numpy.int32).long().reshape(steps, -1)
+        columns = self.read("columns.u32", numpy.int32).long()
+        inputs, at = [], 0
+        for rows in lengths:
+            end = at + int(rows.sum())
+            places = torch.stack([torch.repeat_interleave(torch.arange(len(rows)), rows), columns[at:end]])
+            inputs.append(torch.sparse_coo_tensor(places, values[at:end], (len(rows), self.settings["shape"][2])))
+            at = end
+        return zip(inputs, labels)
 
     def theirs(self, moved=0.0, threads=1):
         """`moved`: relative, by how much the initial parameters are moved at random."""
         torch.set_num_threads(threads)
         torch.manual_seed(1)
-        settings, (make, shape) = self.settings, MODELS[self.name]
-        initial = torch.from_numpy(numpy.fromfile(self.folder + "/initial.f32", numpy.float32))
+        settings, loss_of = self.settings, hinge if self.name == "linear_svm" else functional.cross_entropy
+        initial = self.read("initial.f32", numpy.float32)
         initial *= 1 + moved * torch.randn(initial.numel())
-        model = make().train()
+        model = self.model().train()
         assert sum(p.numel() for p in model.parameters()) == initial.numel(), "another number of parameters"
         nn.utils.vector_to_parameters(initial, model.parameters())  # a module's parameters come in the order of its layers
-        inputs = torch.from_numpy(numpy.fromfile(self.folder + "/inputs.f32", numpy.float32))
-        labels = torch.from_numpy(numpy.fromfile(self.folder + "/labels.i32", numpy.int32)).long()
         optimizer = torch.optim.SGD(model.parameters(), settings["lr"], settings["momentum"],
                                     weight_decay=settings["weight_decay"])
         losses = []
-        for x, y in zip(inputs.reshape(settings["steps"], -1, *shape), labels.reshape(settings["steps"], -1)):
+        for x, y in self.batches():
             optimizer.zero_grad()
-            loss = functional.cross_entropy(model(x), y)
+            loss = loss_of(model(x), y)
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
@@ -115,17 +151,16 @@ def apart(losses, reference):
 
 def steps(runs):
     """One row a model. Returns what is wrong with the losses of single steps."""
-    print(f"lr {runs[0].settings['lr']}\n")
-    print("| model | steps | batch | first loss | last loss | last loss in PyTorch | largest relative difference "
+    print("| model | lr | steps | batch | first loss | last loss | last loss in PyTorch | largest relative difference "
           "| PyTorch against itself |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     failures = []
     for run in runs:
         theirs = run.theirs()
         ours, own = apart(run.ours, theirs), apart(run.theirs(moved=1e-7), theirs)
         if not all(a <= TOLERANCE for a in ours):  # nor if one is NaN
             failures.append(f"{run.name}: a loss differs by more than {TOLERANCE}")
-        print(f"| {run.name} | {len(run.ours)} | {run.settings['batch']} | {run.ours[0]:.5f} "
+        print(f"| {run.name} | {run.settings['lr']} | {len(run.ours)} | {run.settings['batch']} | {run.ours[0]:.5f} "
               f"| {run.ours[-1]:.5f} | {theirs[-1]:.5f} | {max(ours):.1e} | {max(own):.1e} |", flush=True)
     return failures
 

@@ -26,7 +26,8 @@ int command_bench_compute(const BenchComputeOptions& options);
 
 /// `hopbench bench losses`: one worker trains, and writes into a folder what another program needs to do the same:
 /// settings.json, initial.f32 (parameters, in the order of backend.h), inputs.f32 (steps x batch x shape), labels.i32
-/// (steps x batch), losses.txt. Error(kUsage) if one of them is there already.
+/// (steps x batch), losses.txt; of sparse rows inputs.f32 has the values one after another, with lengths.u32
+/// (steps x batch) and columns.u32 beside it. Error(kUsage) if one of them is there already.
 struct BenchLossesOptions {
   std::string model, dataset, path, output, backend = "onednn";
   int batch = 32, steps = 50, threads = 1;

@@ -104,7 +104,7 @@ SparseBench measure(const std::string& name, const SparseDataset& data, int batc
   const SparseArrays& arrays = data.arrays();
   SparseBench bench;
   bench.data = name;
-  bench.numbered = std::size_t(arrays.original.back()) + 1;
+  bench.numbered = arrays.original.back();
   bench.columns = data.columns();
   bench.row = double(data.nonzeros()) / double(data.rows());
   bench.batch = batch;
