@@ -33,7 +33,8 @@ void append(const std::filesystem::path& path, const std::vector<T>& values) {
 class Batches {
  public:
   Batches(const Dataset& train, const WorkloadSpec& spec, bool sparse)
-      : labels(std::size_t(spec.batch)),
+      : inputs(sparse ? 0 : std::size_t(spec.batch) * train.shape().size()),
+        labels(std::size_t(spec.batch)),
         train_(train),
         sparse_(sparse),
         order_(split(train, spec.split, 1, spec.seed, 0).front(), spec.seed, 0, 0) {}
@@ -48,7 +49,6 @@ class Batches {
       batch.rows = rows_.data();
     } else {
       const std::size_t features = train_.shape().size();
-      inputs.resize(samples.size() * features);
       for (std::size_t i = 0; i < samples.size(); ++i) train_.copy_sample(samples[i], inputs.data() + i * features);
       batch.inputs = inputs.data();
     }
@@ -126,7 +126,7 @@ void refuse_overwriting(const std::filesystem::path& folder) {
 
 DatasetPair load_data(const std::string& name, const std::string& path) {
   const DatasetEntry& entry = find_dataset(name);
-  if (entry.default_path.empty() && !path.empty())
+  if (entry.get.empty() && !path.empty())
     throw usage_error(fmt::format("--path {}: data set '{}' is drawn, not read: leave --path out", path, name));
   return entry.load({.path = path});
 }

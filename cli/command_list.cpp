@@ -100,7 +100,10 @@ Items dataset_items() {
     const std::string& path = entry.default_path;
     std::string missing;
     if (!path.empty() && !fs::exists(path)) missing = path + " is not there: " + callable(entry.get);
-    items.push_back({entry.name, entry.summary, missing, {path.empty() ? "nothing is read" : "read from " + path}});
+    const std::string from = entry.get.empty() ? "nothing is read"
+                             : path.empty()    ? "read from model.dataset.path"
+                                               : "read from " + path;
+    items.push_back({entry.name, entry.summary, missing, {from}});
     items.back().json["default_path"] = path;
   }
   return items;

@@ -106,7 +106,7 @@ void crop_picture(const Crop& crop, const Shape& shape, const float* from, float
 struct DatasetEntry {
   const char* name;
   const char* summary;
-  std::string default_path;  // a folder; "" where nothing is read
+  std::string default_path;  // a folder; "" where nothing is read, or only what the request names
   std::string get;           // how to come by the files: "run `ci/fetch-data cifar10`"; "" where nothing is read
   /// Error(kUsage) for a truncated or corrupt file: the file, the byte offset, what was expected, what to do. A folder
   /// or file that is not there is Error(kEnvironment) at the default path, and names the command that gets it; in a

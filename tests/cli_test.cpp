@@ -324,14 +324,23 @@ TEST_F(DataMistakes, AreNotWhatWasNotFetchedYet) {
   }
 }
 
-TEST_F(DataMistakes, OfTheShippedSuiteOnCifarSayWhatFetchesIt) {
-  for (const char* profile : {"", "quick"}) {
-    refused({.words = {"run", HB_SOURCE_DIR "/suites/cifar_hetero.toml", "--profile", profile, "--filter",
-                       "convergence/one 4x slower/all"},
-             .says = {"no folder /nowhere/hopbench/cifar10", "`ci/fetch-data cifar10`"},
-             .code = 6,
-             .variables = {"XDG_DATA_HOME=/nowhere"}});
+TEST_F(DataMistakes, OfShippedSuitesOnFetchedDataSayWhatFetchesThem) {
+  for (const auto& [suite, data] : {std::pair{"cifar_hetero", "cifar10"}, {"svm_hetero", "spamassassin"}}) {
+    for (const char* profile : {"", "quick"}) {
+      refused({.words = {"run", std::string(HB_SOURCE_DIR "/suites/") + suite + ".toml", "--profile", profile,
+                         "--filter", "convergence/one 4x slower/all"},
+               .says = {std::string("no folder /nowhere/hopbench/") + data, std::string("ci/fetch-data ") + data + "`"},
+               .code = 6,
+               .variables = {"XDG_DATA_HOME=/nowhere"}});
+    }
   }
+}
+
+TEST_F(DataMistakes, OfOwnRowsWithoutAFolder) {
+  folder_.write("b.toml", small_suite());
+  refused({.words = {"run", "b.toml", "--set", "model.name=\"linear_svm\"", "--set", "model.dataset.name=\"svmlight\"",
+                     "--set", "model.size=0"},
+           .says = {"svmlight", "train.svm", "model.dataset.path"}});
 }
 
 TEST_F(DataMistakes, NoPicturesToCrop) {

@@ -41,9 +41,9 @@ void be(RankSlot& slot, Phase phase, std::int64_t iteration, const char* why = "
 std::string surroundings() {
   const bool ignores = std::signal(SIGINT, SIG_IGN) == SIG_IGN && std::signal(SIGTERM, SIG_IGN) == SIG_IGN;
   return std::string("policy ") + (sched_getscheduler(0) == SCHED_BATCH ? "batch" : "other") + ", slack " +
-         std::to_string(prctl(PR_GET_TIMERSLACK)) + ", omp " + std::getenv("OMP_NUM_THREADS") +
-         (ignores ? ", ignores ^C" : "") + (getpgrp() == getpid() ? ", own group" : "") + ", descriptors " +
-         std::to_string(open_descriptors());
+         std::to_string(prctl(PR_GET_TIMERSLACK)) + ", omp " + std::getenv("OMP_NUM_THREADS") + " " +
+         std::getenv("OMP_WAIT_POLICY") + (ignores ? ", ignores ^C" : "") +
+         (getpgrp() == getpid() ? ", own group" : "") + ", descriptors " + std::to_string(open_descriptors());
 }
 
 /// A rank as its job has it: "<what> <rank that does it>"; what the others do meanwhile belongs to it.

@@ -50,7 +50,7 @@ TEST(Launch, PreparesItsRanks) {
   ASSERT_EQ(std::getenv("OMP_NUM_THREADS"), nullptr) << "this test is about its default";
   const LaunchResult result = run(launch_of(1, "surroundings"));
   // Descriptors: 0-4, the listing's own three.
-  EXPECT_EQ(result.ranks[0].result, "policy batch, slack 1, omp 1, ignores ^C, own group, descriptors 8");
+  EXPECT_EQ(result.ranks[0].result, "policy batch, slack 1, omp 1 passive, ignores ^C, own group, descriptors 8");
 }
 
 TEST(Launch, SharesItsCredits) {

@@ -23,11 +23,13 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
-/// Ranks share the cores: a thread pool of each for itself would fight the others'.
+/// Ranks share the cores: a thread pool of each for itself would fight the others', and threads that spin while they
+/// wait would keep those from working that they wait for. Both are read before a rank's main begins.
 std::vector<std::string> rank_environment() {
   std::vector<std::string> result;
   for (char** variable = environ; *variable != nullptr; ++variable) result.emplace_back(*variable);
   if (std::getenv("OMP_NUM_THREADS") == nullptr) result.emplace_back("OMP_NUM_THREADS=1");
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) result.emplace_back("OMP_WAIT_POLICY=passive");
   return result;
 }
 

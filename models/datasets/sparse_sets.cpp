@@ -50,6 +50,9 @@ DatasetPair two_classes(const std::string& name, SparsePair pair) {
 }
 
 DatasetPair load_files(const DatasetRequest& request, const DatasetEntry& entry, const std::string& prefix) {
+  if (request.path.empty() && entry.default_path.empty())
+    throw usage_error(fmt::format(
+        "data set {} has no folder of its own: {} and name their folder in model.dataset.path", entry.name, entry.get));
   const DataFolder folder(request, entry.name, entry.default_path, entry.get);
   return two_classes(entry.name, read_svmlight(folder.find(prefix + "train.svm"), folder.find(prefix + "test.svm")));
 }
