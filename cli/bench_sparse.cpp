@@ -114,9 +114,10 @@ SparseBench measure(const std::string& name, const SparseDataset& data, int batc
     f();
     to.push_back((thread_cpu_seconds() - begin) / values);
   };
-  for (int k = -2; k < repeats; ++k) {  // the first two touch memory for the first time
-    if (k == 0) bench.reading = bench.gradient = bench.step = bench.lazy_step = {};
-    const auto turn = static_cast<std::size_t>(2 * (k + 2));
+  constexpr int kFirst = 2;  // they touch memory for the first time
+  for (int k = 0; k < kFirst + repeats; ++k) {
+    if (k == kFirst) bench.reading = bench.gradient = bench.step = bench.lazy_step = {};
+    const std::size_t turn = 2 * static_cast<std::size_t>(k);
     const double unread = stepper.choose(turn);
     timed(unread, bench.reading, [&] { stepper.read(); });
     const double values = stepper.choose(turn + 1);  // whose weights nobody has just read

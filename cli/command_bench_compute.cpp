@@ -161,7 +161,8 @@ void print_layers(const ModelBench& m) {
 }
 
 void print_sparse(const std::vector<SparseBench>& benches) {
-  Grid grid{.title = fmt::format("linear_svm on sparse rows: batch {}, one thread, ns a non-zero", benches[0].batch),
+  Grid grid{.title = fmt::format("linear models on sparse rows, by the hinge loss: batch {}, one thread, ns a non-zero",
+                                 benches[0].batch),
             .notes = {"reading: each weight of a batch once; gradient and step touch it twice and write it",
                       "plain: gradient and step of SGD; lazy: with momentum 0.9 and weight decay"},
             .rows = {{"data", "columns", "used", "non-zeros a row", "reading", "gradient", "step", "lazy step", "plain",

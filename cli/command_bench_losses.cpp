@@ -162,7 +162,8 @@ int command_bench_losses(const BenchLossesOptions& options) {
   refuse_overwriting(folder);
   const std::string dataset = options.dataset.empty() ? model.default_dataset : options.dataset;
   const DatasetPair data = load_data(dataset, options.path);
-  const WorkloadSpec spec{.model = options.model, .batch = options.batch, .statistics = Statistics::kPrecise};
+  const WorkloadSpec spec{
+      .model = options.model, .dataset = dataset, .batch = options.batch, .statistics = Statistics::kPrecise};
   const auto backend = create_backend(options.backend, options.threads);
   const auto learner = model.create(*backend, spec, data.train->shape(), data.train->classes(), options.batch);
 

@@ -26,8 +26,9 @@ struct Loss {
   double (*slope)(double ym);  // its derivative
 };
 
-constexpr Loss kHinge = {[](double ym) { return std::max(0.0, 1.0 - ym); },
-                         [](double ym) { return ym < 1.0 ? -1.0 : 0.0; }};
+// A margin that is no number gives a loss that is none: a comparison with it is false.
+constexpr Loss kHinge = {[](double ym) { return ym >= 1.0 ? 0.0 : 1.0 - ym; },
+                         [](double ym) { return ym >= 1.0 ? 0.0 : -1.0; }};
 constexpr Loss kLogistic = {
     [](double ym) { return ym > 0 ? std::log1p(std::exp(-ym)) : std::log1p(std::exp(ym)) - ym; },
     [](double ym) { return -1.0 / (1.0 + std::exp(ym)); }};

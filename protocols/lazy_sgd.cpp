@@ -77,6 +77,13 @@ void LazySgd::settle(float* x) {
   ++passes_;
 }
 
+void LazySgd::look(const float* x, float* to) const {
+  for (std::size_t i = 0; i < numbers_.size(); ++i) {
+    Number number = numbers_[i];
+    bring_up(to[i] = x[i], number);
+  }
+}
+
 void LazySgd::settle(float* x, std::span<const std::uint32_t> columns) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (i + kAhead < columns.size()) fetch(x, columns[i + kAhead]);

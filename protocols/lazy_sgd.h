@@ -37,6 +37,7 @@ class LazySgd final : public Pending {
   bool due() const override { return !since_.empty(); }
   void settle(float* x) override;
   void settle(float* x, std::span<const std::uint32_t> columns) override;
+  void look(const float* x, float* to) const override;
 
  private:
   struct Number {

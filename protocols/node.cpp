@@ -52,7 +52,7 @@ bool Node::running(Iter k) {
   const bool more = options_.stop.credits != nullptr ? options_.stop.credits->take() : k < options_.stop.iterations;
   const Vec* const reported = std::exchange(reported_, nullptr);
   if (!more) close_last_iteration();
-  if (!more && reported != nullptr) options_.final_model(reported->share());
+  if (!more && reported != nullptr) options_.final_model(reported->watch());
   over_ = !more;
   return more;
 }
@@ -266,7 +266,7 @@ void Node::report(Iter k, const Vec& x) {
   emit({.what = EventKind::kReport, .iter = k});
   if (options_.snapshot) options_.snapshot(k, now(), record_.samples, x);
   if (!options_.final_model) return;
-  if (over_) options_.final_model(x.share());
+  if (over_) options_.final_model(x.watch());
   reported_ = over_ ? nullptr : &x;
 }
 

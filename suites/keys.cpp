@@ -105,7 +105,8 @@ const std::vector<SuiteKey> kKeys = {
     {"model.split.alpha", T::kReal, "0.5", 1e-6, 1e6, nullptr, "dirichlet: smaller is more skewed"},
     {"model.split.shards_per_worker", T::kInteger, "2", 1, 1e6, nullptr, "shards: of the samples sorted by label"},
     {"model.split.feature", T::kInteger, "-1", -1, 1e9, nullptr,
-     "by_feature: the samples are sorted by this feature, from 0, and cut; -1: by the sum of all (brightness)"},
+     "by_feature: the samples are sorted by this feature, from 0, and cut; -1: by the sum of all (brightness); of "
+     "sparse rows: the columns in use, counted from 0"},
     {"model.augment", T::kName, "\"none\"", 0, 0, augmentations,
      "pad_crop_flip: a training picture is padded by 4, cropped at random and mirrored half the time"},
     {"model.size", T::kInteger, "0", 0, 1e10, nullptr,

@@ -76,7 +76,7 @@ class Trial {
   void add_rank(int r) {
     NodeOptions options = node_options(spec_, plan_, r, &credits_);
     options.snapshot = [this, r](Iter k, Time when, std::int64_t samples, const Vec& x) {
-      if (r < plan_.workers) curve_.report(r, k, when, samples, share(x));
+      if (r < plan_.workers) curve_.report(r, k, when, samples, x.watch());
       if (board_ != nullptr) show(r, k);
     };
     if (spec_.instant_network) options.costs.vector_bytes_per_s = 0;

@@ -196,7 +196,7 @@ class Run {
                         .final_model = {}};
     if (r < cluster_.nodes) {
       options.snapshot = [this, r](Iter k, Time when, std::int64_t samples, const Vec& x) {
-        cluster_.reports[std::size_t(r)].push_back({k, when, samples, share(x)});
+        cluster_.reports[std::size_t(r)].push_back({k, when, samples, x.watch()});
       };
     }
     nodes_.push_back(std::make_unique<Node>(simulation_->rank(r), *cluster_.work, std::move(options)));

@@ -90,6 +90,20 @@ TEST(LazySgd, ReadsSomeNumbersWithoutAPass) {
   EXPECT_LT(pair.furthest(), 2e-6);
 }
 
+TEST(LazySgd, HasTheSameBitsWhetherSomebodyWatchesOrNot) {
+  Pair watched, alone;
+  for (int k = 0; k < 100; ++k) {
+    watched.step(kSteps[0], 0.05);
+    alone.step(kSteps[0], 0.05);
+    const Payload seen = watched.y.watch();
+    EXPECT_NEAR(seen.data()[k % int(kSize)], watched.x.data()[k % int(kSize)], 2e-6);
+  }
+  EXPECT_EQ(watched.lazy->passes(), 0);
+  const Vec seen = Vec::copy_of(watched.y.watch());
+  EXPECT_EQ(seen.to_host(), alone.y.to_host()) << "and it sees what reading makes of it";
+  EXPECT_EQ(watched.y.to_host(), alone.y.to_host());
+}
+
 TEST(LazySgd, PassesOnceInManySteps) {
   Pair pair;
   Space::SgdStep how = kSteps[0];

@@ -80,6 +80,15 @@ TEST(Linear, ScoresTheSignOfTheMargin) {
   EXPECT_EQ(probe.learner->score(probe.x.data(), probe.batch).correct, 2);
 }
 
+TEST(Linear, AModelThatDivergedHasNoLoss) {
+  for (const char* model : {"linear_svm", "logistic_regression"}) {
+    LinearProbe probe(model);
+    probe.x[3] = std::nanf("");
+    EXPECT_TRUE(std::isnan(probe.scored_loss())) << model;
+    EXPECT_TRUE(std::isnan(probe.trained_loss())) << model;
+  }
+}
+
 std::string refusal(const WorkloadSpec& spec) {
   try {
     make_workload(spec);

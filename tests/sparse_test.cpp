@@ -153,6 +153,9 @@ class OneMore final : public Pending {
   void settle(float* x, std::span<const std::uint32_t> columns) override {
     for (const std::uint32_t column : columns) x[column] += 1;
   }
+  void look(const float* x, float* to) const override {
+    for (int i = 0; i < 3; ++i) to[i] = x[i] + 1;
+  }
   bool due_ = false;
 };
 
@@ -179,6 +182,13 @@ TEST_F(PendingTest, IsMadeWhereItIsReadOnly) {
   const std::uint32_t columns[] = {1};
   EXPECT_EQ(x.share_at(columns).data()[1], 1.0f);
   EXPECT_TRUE(pending->due_);
+}
+
+TEST_F(PendingTest, StaysPendingWhenItIsWatched) {
+  EXPECT_EQ(Vec::copy_of(x.watch()).to_host(), Floats({1, 1, 1}));
+  EXPECT_TRUE(pending->due_);
+  EXPECT_EQ(x.to_host(), Floats({1, 1, 1})) << "once";
+  EXPECT_EQ(Vec::copy_of(x.watch()).to_host(), Floats({1, 1, 1}));
 }
 
 TEST_F(PendingTest, DoesNotTouchWhatOthersHold) {

@@ -12,24 +12,26 @@ namespace hopbench {
 namespace {
 
 /// The trials of suites/all_protocols.toml with a slow worker on that transport, as `run --json` gives them.
-nlohmann::json trials_on(const std::string& transport) {
+nlohmann::json trials_on(const std::string& transport, const Args& more) {
   const Folder folder;
-  const Ended ended = hopbench(folder.path(), {"run", "suites/all_protocols.toml", "--profile", "quick", "--filter",
-                                               "slower", "--json", "--set", "transport.name=" + transport});
+  Args words{"run",   "suites/all_protocols.toml",  "--profile", "quick", "--filter", "slower", "--json",
+             "--set", "transport.name=" + transport};
+  words.insert(words.end(), more.begin(), more.end());
+  const Ended ended = hopbench(folder.path(), words);
   EXPECT_EQ(ended.code, 0) << ended.err;
   return nlohmann::json::parse(ended.out).at("trials");
 }
 
-TEST(Transports, GiveTheSameParametersWhereProtocolsPromiseIt) {
+void expect_promises_kept(const Args& more) {
   const Suite suite = load_suite(HB_SOURCE_DIR "/suites/all_protocols.toml", {});
   std::map<std::string, bool> promised;
   for (const TrialSpec& spec : suite.trials)
     promised[spec.label] = same_everywhere(find_protocol(spec.protocol), spec.knobs);
   std::map<std::string, std::string> hash;
-  for (const nlohmann::json& trial : trials_on("sim"))
+  for (const nlohmann::json& trial : trials_on("sim", more))
     hash[trial.at("labels").at("variant")] = trial.at("record").at("params_hash");
   EXPECT_EQ(hash.size(), promised.size());
-  const nlohmann::json real = trials_on("gloo");
+  const nlohmann::json real = trials_on("gloo", more);
   EXPECT_EQ(real.size(), promised.size());
   for (const nlohmann::json& trial : real) {
     const std::string variant = trial.at("labels").at("variant");
@@ -39,6 +41,18 @@ TEST(Transports, GiveTheSameParametersWhereProtocolsPromiseIt) {
       EXPECT_EQ(record.at("params_hash"), hash[variant]) << variant;
     }
   }
+}
+
+TEST(Transports, GiveTheSameParametersWhereProtocolsPromiseIt) { expect_promises_kept({}); }
+
+TEST(Transports, GiveTheSameParametersOfSparseModelsWithLazyMomentumAndDecay) {
+  Args more;
+  for (const char* setting : {"model.name=\"linear_svm\"", "model.dataset.name=\"synthetic_sparse\"", "model.size=0",
+                              "optimizer.lr=0.5", "optimizer.momentum=0.9", "optimizer.weight_decay=0.01"}) {
+    more.emplace_back("--set");
+    more.emplace_back(setting);
+  }
+  expect_promises_kept(more);
 }
 
 TEST(Transports, HaveEveryProtocolInTheSuite) {

@@ -77,13 +77,7 @@ template <bool kSame>
   return dot_lanes<kSame>(x, y, n);
 }
 template <bool kSame>
-[[gnu::target("avx512f,fma,prefer-vector-width=512")]] double dot_avx512(const float* x, const float* y,
-                                                                         std::size_t n) {
-  return dot_lanes<kSame>(x, y, n);
-}
-template <bool kSame>
 Dot best_dot() {
-  if (__builtin_cpu_supports("avx512f")) return dot_avx512<kSame>;
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? dot_avx2<kSame> : dot_anywhere<kSame>;
 }
 #else

@@ -136,6 +136,13 @@ Payload Vec::share() const {
   return stored();
 }
 
+Payload Vec::watch() const {
+  if (!pending_ || !pending_->due()) return stored();
+  Vec seen = uninitialised(n_);
+  pending_->look(storage_.get()->data(), seen.storage_.get()->data());
+  return seen.stored();
+}
+
 Payload Vec::slice(std::size_t offset, std::size_t n) const { return share().slice(offset, n); }
 
 const float* Vec::data() const {

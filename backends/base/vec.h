@@ -119,6 +119,8 @@ class Pending {
   /// Makes them: in all numbers of x, which it was told of first, or in those columns at least.
   virtual void settle(float* x) = 0;
   virtual void settle(float* x, std::span<const std::uint32_t> columns) = 0;
+  /// What x would be with all of them made, into `to`.
+  virtual void look(const float* x, float* to) const = 0;
 
  private:
   friend class Vec;
@@ -160,6 +162,9 @@ class Vec {
 
   /// This vector or a part of it, to send or to read; it never changes afterwards (copy on write).
   Payload share() const;
+  /// The same for who watches a run and is no part of it: where changes are pending, they stay so. To make them now or
+  /// later is to round them differently.
+  Payload watch() const;
   Payload slice(std::size_t offset, std::size_t n) const;
 
   /// For what lies below protocols: the numbers to read, and to write (moves to storage of its own if shared).

@@ -44,6 +44,7 @@ DatasetPair two_classes(const std::string& name, SparsePair pair) {
         fmt::format("data set {}: its training rows have {} different labels{}: two classes are needed, "
                     "labelled -1 and 1, or 0 and 1, say",
                     name, trained, labels.size() > trained ? ", and its test rows others" : ""));
+  if (pair.train.columns() == 0) throw usage_error(fmt::format("data set {}: no training row has a value", name));
   const float class_1 = *labels.rbegin();
   return {std::make_shared<SparseSamples>(std::move(pair.train), class_1),
           std::make_shared<SparseSamples>(std::move(pair.test), class_1)};
