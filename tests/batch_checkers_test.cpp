@@ -17,20 +17,20 @@ CheckedRun balanced(int workers) {
 }
 
 /// Everything returns the stream itself, so that a case reads as one chain of events.
-class Stream {
+class BatchStream {
  public:
-  explicit Stream(CheckerPtr checker) : checker_(std::move(checker)) {}
+  explicit BatchStream(CheckerPtr checker) : checker_(std::move(checker)) {}
 
-  Stream& gradient(int rank, Iter k, std::int64_t samples) {
+  BatchStream& gradient(int rank, Iter k, std::int64_t samples) {
     checker_->on({.rank = rank, .what = EventKind::kGradient, .iter = k, .count = samples});
     return *this;
   }
   /// All workers' gradients of an iteration.
-  Stream& computed(Iter k, const std::vector<std::int64_t>& batches) {
+  BatchStream& computed(Iter k, const std::vector<std::int64_t>& batches) {
     for (std::size_t i = 0; i < batches.size(); ++i) gradient(int(i), k, batches[i]);
     return *this;
   }
-  Stream& reduced(int rank, Iter k, std::vector<int> who, std::vector<Iter> tags, std::vector<float> weights) {
+  BatchStream& reduced(int rank, Iter k, std::vector<int> who, std::vector<Iter> tags, std::vector<float> weights) {
     checker_->on({.rank = rank,
                   .what = EventKind::kReduced,
                   .iter = k,
@@ -51,11 +51,11 @@ class Stream {
 
 TEST(BatchSum, StaysWhatItIsInTheFirstIteration) {
   const auto begun = [] {
-    Stream stream(batch_sum(balanced(2)));
+    BatchStream stream(batch_sum(balanced(2)));
     stream.computed(0, {8, 8}).computed(1, {8, 8});
     return stream;
   };
-  Stream good = begun();
+  BatchStream good = begun();
   EXPECT_TRUE(good.computed(2, {12, 4}).ok());
   EXPECT_EQ(good.looked(), 3);
   EXPECT_FALSE(begun().computed(2, {12, 3}).ok());
@@ -64,7 +64,7 @@ TEST(BatchSum, StaysWhatItIsInTheFirstIteration) {
   EXPECT_FALSE(begun().computed(2, {8, 8}).computed(3, {16, 0}).ok());
   EXPECT_FALSE(begun().gradient(0, 2, 8).gradient(0, 2, 8).gradient(1, 2, 8).ok()) << "two of one worker";
   EXPECT_FALSE(begun().gradient(0, 2, 8).ok()) << "none of the other";
-  EXPECT_FALSE(Stream(batch_sum(balanced(2))).computed(0, {8, 8}).computed(1, {9, 7}).ok()) << "still the warm-up";
+  EXPECT_FALSE(BatchStream(batch_sum(balanced(2))).computed(0, {8, 8}).computed(1, {9, 7}).ok()) << "still the warm-up";
 }
 
 TEST(BatchSum, KnowsTheBoundsOfDynamicBatching) {
@@ -72,7 +72,7 @@ TEST(BatchSum, KnowsTheBoundsOfDynamicBatching) {
   run.knobs["min_batch"] = 0.5;
   run.knobs["max_batch"] = 2.0;
   const auto begun = [&] {
-    Stream stream(batch_sum(run));
+    BatchStream stream(batch_sum(run));
     stream.computed(0, {8, 8});
     return stream;
   };
@@ -84,7 +84,7 @@ TEST(BatchWeights, AreTheSharesOfTheSamples) {
   CheckedRun run = balanced(2);
   run.servers = 1;
   const auto begun = [&](Iter k) {
-    Stream stream(batch_weights(run));
+    BatchStream stream(batch_weights(run));
     stream.computed(k, {12, 4});
     return stream;
   };
@@ -149,7 +149,7 @@ TEST(PairSearch, HalvesAndGrowsWhereTwoChangePlaces) {
 
 TEST(PairMoves, AreOneAWindowBetweenTwoWorkers) {
   const auto begun = [] {
-    Stream stream(pair_moves(balanced(3)));
+    BatchStream stream(pair_moves(balanced(3)));
     stream.computed(0, {8, 8, 8}).computed(1, {8, 8, 8});
     return stream;
   };

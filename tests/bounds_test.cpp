@@ -7,7 +7,7 @@
 namespace hopbench {
 namespace {
 
-constexpr const char* kSuite = R"(schema = 1
+constexpr const char* kTwoVariants = R"(schema = 1
 name = "bounds"
 [run]
 world_size = 4
@@ -31,7 +31,7 @@ compute = [{ kind = "bernoulli", probability = "1/n", factor = 6.0 }]
 
 // ASP over an instant network waits for nobody: what it does is the schedule itself, in the same window.
 TEST(Bounds, IdealIsTheRateOfWhoNeverWaits) {
-  const Suite suite = parse_suite(kSuite, "bounds.toml", {});
+  const Suite suite = parse_suite(kTwoVariants, "bounds.toml", {});
   EXPECT_EQ(suite.trials.size(), 20u);
   for (const TrialSpec& spec : suite.trials) {
     const TrialRecord record = simulate_trial(spec);
@@ -41,7 +41,7 @@ TEST(Bounds, IdealIsTheRateOfWhoNeverWaits) {
 
 // Of four workers, one twice and one three times slower: 1, 1, 1/2 and 1/3 of 32 samples in 5 ms.
 TEST(Bounds, SlowestAndSlowestLeftOut) {
-  std::string text = kSuite;
+  std::string text = kTwoVariants;
   text = text.substr(0, text.find("[[scenario]]")) + R"([[scenario]]
 name = "two slow"
 compute = [{ kind = "constant", ranks = [1], factor = 2.0 }, { kind = "constant", ranks = [3], factor = 3.0 }]

@@ -290,12 +290,6 @@ TEST(EnterOrder, GoesOneByOneOrByAnAllowedJump) {
   EXPECT_TRUE(Stream(enter_order(ring(1))).ok()) << "there may be fewer credits than workers";
 }
 
-std::vector<std::string> names(const CheckedRun& run) {
-  std::vector<std::string> all;
-  for (const CheckerPtr& checker : make_checkers(run)) all.push_back(checker->name());
-  return all;
-}
-
 TEST(MakeCheckers, ChoosesByConfiguration) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(names(ring(4)), (Names{"delivery", "enter_order", "gap_bound", "updates_sent", "quorum", "reduce_weights",

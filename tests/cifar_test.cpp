@@ -20,15 +20,15 @@ namespace fs = std::filesystem;
 constexpr std::size_t kRecord = 1 + 3 * 1024;
 
 /// 4 records a file, in two files, and 3 in the test file.
-const CifarLayout kSmall{.name = "small",
-                         .get = "draw it",
-                         .train = {"a.bin", "b.bin"},
-                         .test = {"t.bin"},
-                         .train_records = 4,
-                         .test_records = 3,
-                         .classes = {10},
-                         .mean = {0.5f, 0.25f, 0.125f},
-                         .deviation = {0.5f, 0.25f, 0.2f}};
+const CifarLayout kSmallLayout{.name = "small",
+                               .get = "draw it",
+                               .train = {"a.bin", "b.bin"},
+                               .test = {"t.bin"},
+                               .train_records = 4,
+                               .test_records = 3,
+                               .classes = {10},
+                               .mean = {0.5f, 0.25f, 0.125f},
+                               .deviation = {0.5f, 0.25f, 0.2f}};
 
 /// Record i has these label bytes; its pixels are i * 20 + channel * 10, but the first of a channel, which is 255.
 std::string records(int first, int count, const std::function<std::string(int)>& label) {
@@ -63,8 +63,10 @@ class Cifar : public testing::Test {
     folder_.write("b.bin", records(4, 4));
     folder_.write("t.bin", records(0, 3));
   }
-  DatasetPair load(const CifarLayout& layout = kSmall) const { return load_cifar({.path = folder_.path()}, layout); }
-  void refused(const std::vector<std::string>& says, const CifarLayout& layout = kSmall) const {
+  DatasetPair load(const CifarLayout& layout = kSmallLayout) const {
+    return load_cifar({.path = folder_.path()}, layout);
+  }
+  void refused(const std::vector<std::string>& says, const CifarLayout& layout = kSmallLayout) const {
     expect_refused([&] { load(layout); }, says);
   }
   void write_gz(const std::string& name, const std::string& content) const {
@@ -85,14 +87,15 @@ TEST_F(Cifar, IsReadAndNormalisedByChannel) {
   std::vector<float> sample(3 * 1024);
   pair.train->copy_sample(5, sample.data());
   for (std::size_t c = 0; c < 3; ++c) {
-    EXPECT_FLOAT_EQ(sample[c * 1024], (1 - kSmall.mean[c]) / kSmall.deviation[c]);
+    EXPECT_FLOAT_EQ(sample[c * 1024], (1 - kSmallLayout.mean[c]) / kSmallLayout.deviation[c]);
     for (const std::size_t p : {1, 32, 1023})
-      EXPECT_FLOAT_EQ(sample[c * 1024 + p], ((100 + 10 * float(c)) / 255 - kSmall.mean[c]) / kSmall.deviation[c]);
+      EXPECT_FLOAT_EQ(sample[c * 1024 + p],
+                      ((100 + 10 * float(c)) / 255 - kSmallLayout.mean[c]) / kSmallLayout.deviation[c]);
   }
 }
 
 TEST_F(Cifar, MayHaveACoarseLabelBeforeTheFineOne) {
-  CifarLayout two = kSmall;
+  CifarLayout two = kSmallLayout;
   two.classes = {3, 100};
   const auto label = [](int i) { return std::string{char(i % 3), char(90 + i)}; };
   folder_.write("a.bin", records(0, 4, label));

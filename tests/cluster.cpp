@@ -278,6 +278,12 @@ const Payload& Cluster::params(int worker) const {
   return reports[std::size_t(worker)].back().x;
 }
 
+std::vector<int> Cluster::batches(std::size_t k) const {
+  std::vector<int> all;
+  for (int w = 0; w < nodes; ++w) all.push_back(records[std::size_t(w)].marks[k].samples);
+  return all;
+}
+
 std::uint64_t Cluster::params_hash() const {
   std::uint64_t hash = 0;
   for (int w = 0; w < nodes; ++w) hash = hash_bits(params(w), hash);

@@ -87,6 +87,8 @@ struct Cluster {
   const Payload& params(int worker) const;
   /// All workers' final vectors in rank order.
   std::uint64_t params_hash() const;
+  /// Every worker's batch of iteration k, in samples.
+  std::vector<int> batches(std::size_t k) const;
   std::vector<float> mean_model() const;
   /// On the evaluation subset: of a model, of the mean model, of the model before the first step.
   double loss(const Payload& x) const;

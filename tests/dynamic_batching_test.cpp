@@ -17,16 +17,10 @@ Cluster three(double second, double third, int batch = 64) {
   return cluster;
 }
 
-Batches batches(const Cluster& cluster, std::size_t k) {
-  Batches all;
-  for (int w = 0; w < cluster.nodes; ++w) all.push_back(cluster.records[std::size_t(w)].marks[k].samples);
-  return all;
-}
-
 int adjustments(const Cluster& cluster) {
   int count = 0;
   for (std::size_t k = 1; k < std::size_t(cluster.iterations); ++k)
-    count += batches(cluster, k) != batches(cluster, k - 1) ? 1 : 0;
+    count += cluster.batches(k) != cluster.batches(k - 1) ? 1 : 0;
   return count;
 }
 
@@ -43,9 +37,9 @@ TEST(DynamicBatching, WithEqualSpeedsIsBspBitForBit) {
 TEST(DynamicBatching, KeepsTheSumByRescaling) {
   Cluster cluster = three(2, 4);
   cluster.run("dynamic_batching");
-  EXPECT_EQ(batches(cluster, 4), (Batches{64, 64, 64}));
-  EXPECT_EQ(batches(cluster, 5), (Batches{110, 55, 27}));
-  EXPECT_EQ(batches(cluster, 39), (Batches{110, 55, 27}));
+  EXPECT_EQ(cluster.batches(4), (Batches{64, 64, 64}));
+  EXPECT_EQ(cluster.batches(5), (Batches{110, 55, 27}));
+  EXPECT_EQ(cluster.batches(39), (Batches{110, 55, 27}));
   EXPECT_EQ(cluster.broken(), "");
 }
 
@@ -69,7 +63,7 @@ TEST(DynamicBatching, ConvergesInTwoAdjustments) {
     for (int w = 0; w < 3; ++w) mean += to_seconds(cluster.records[std::size_t(w)].marks[39].compute) / 3;
     for (int w = 0; w < 3; ++w) {
       // Outside the dead band by rounding at most: half a sample and what rescaling adds to it.
-      const double band = 0.05 + 1.0 / batches(cluster, 39)[std::size_t(w)];
+      const double band = 0.05 + 1.0 / cluster.batches(39)[std::size_t(w)];
       EXPECT_NEAR(to_seconds(cluster.records[std::size_t(w)].marks[39].compute) / mean, 1, band);
     }
     EXPECT_EQ(cluster.broken(), "");
@@ -79,7 +73,7 @@ TEST(DynamicBatching, ConvergesInTwoAdjustments) {
 TEST(DynamicBatching, KeepsToItsBounds) {
   Cluster cluster = three(2, 4);
   cluster.run("dynamic_batching", {{"min_batch", 0.75}, {"max_batch", 1.25}});
-  EXPECT_EQ(batches(cluster, 39), (Batches{80, 64, 48}));
+  EXPECT_EQ(cluster.batches(39), (Batches{80, 64, 48}));
   EXPECT_EQ(cluster.broken(), "");
 }
 
@@ -91,8 +85,8 @@ TEST(DynamicBatching, LowersTheUpperBoundOfWhoGotSlower) {
   const Time grown = Time{} + milliseconds(100), over = Time{} + milliseconds(400);  // five iterations of 20 ms
   cluster.compute.push_back({.ranks = {0}, .factor = 3.0, .from = grown, .until = over});
   cluster.run("dynamic_batching");
-  EXPECT_GT(batches(cluster, 5)[0], 64);
-  EXPECT_LE(batches(cluster, 79)[0], 64) << "although it is the fastest again";
+  EXPECT_GT(cluster.batches(5)[0], 64);
+  EXPECT_LE(cluster.batches(79)[0], 64) << "although it is the fastest again";
   EXPECT_GT(cluster.end, over);
   EXPECT_EQ(cluster.broken(), "");
 }

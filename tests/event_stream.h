@@ -39,6 +39,13 @@ inline CheckedRun groups(const std::string& protocol, int workers, std::int64_t 
   return run;
 }
 
+/// Of the checkers that watch such a run.
+inline std::vector<std::string> names(const CheckedRun& run) {
+  std::vector<std::string> all;
+  for (const CheckerPtr& checker : make_checkers(run)) all.push_back(checker->name());
+  return all;
+}
+
 // Everything returns the stream itself, so that a case reads as one chain of events.
 class Stream {
  public:

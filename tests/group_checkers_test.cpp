@@ -122,12 +122,6 @@ TEST(RoundsConnect, NeedsAShuffle) {
   EXPECT_EQ(violations(rounds_connect(run), joined({round(0, kRows), round(1, kRows)})), 1);
 }
 
-std::vector<std::string> names(const CheckedRun& run) {
-  std::vector<std::string> all;
-  for (const CheckerPtr& checker : make_checkers(run)) all.push_back(checker->name());
-  return all;
-}
-
 TEST(MakeCheckers, GivesAveragesWithinGroupsTheirs) {
   using Names = std::vector<std::string>;
   CheckedRun grid = four("ds_sync");

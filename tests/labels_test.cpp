@@ -7,7 +7,7 @@
 namespace hopbench {
 namespace {
 
-constexpr const char* kSuite = R"(schema = 1
+constexpr const char* kPlainSuite = R"(schema = 1
 [run]
 world_size = 4
 [model]
@@ -21,16 +21,16 @@ name = "allreduce"
 TrialLabels labels(const std::vector<std::string>& sets) {
   SuiteOptions options;
   options.sets = sets;
-  return labels_of(parse_suite(kSuite, "t.toml", options).trials.front());
+  return labels_of(parse_suite(kPlainSuite, "t.toml", options).trials.front());
 }
 
-struct Said {
+struct Expected {
   std::vector<std::string> sets;
   const char* text;
 };
 
 TEST(Labels, TellTheWholeOptimizer) {
-  const std::vector<Said> cases = {
+  const std::vector<Expected> cases = {
       {{}, "sgd, lr 0.05 (step per sample)"},
       {{"optimizer.step=as_written"}, "sgd, lr 0.05 (step as written)"},
       {{"lr=0.1", "momentum=0.9"}, "sgd, lr 0.1, momentum 0.9 (step per sample)"},
@@ -41,7 +41,7 @@ TEST(Labels, TellTheWholeOptimizer) {
       {{"optimizer.steps=[{ iteration = 3, factor = 0.1 }, { iteration = 6, factor = 0.1 }]"},
        "sgd, lr 0.05, 2 steps (step per sample)"},
   };
-  for (const Said& c : cases) EXPECT_EQ(labels(c.sets).optimizer, c.text);
+  for (const Expected& c : cases) EXPECT_EQ(labels(c.sets).optimizer, c.text);
 }
 
 TEST(Labels, TellHowTheModelIsScoredAndWhatItSees) {

@@ -29,12 +29,6 @@ Cluster uneven() {
   return cluster;
 }
 
-std::vector<int> batches(const Cluster& cluster, std::size_t k) {
-  std::vector<int> all;
-  for (int w = 0; w < cluster.nodes; ++w) all.push_back(cluster.records[std::size_t(w)].marks[k].samples);
-  return all;
-}
-
 TEST(LbBsp, WithEqualSpeedsIsBspBitForBit) {
   for (const Knobs& knobs : forms()) {
     Cluster balanced{.nodes = 6, .topology = "complete", .iterations = 30}, bsp = balanced;
@@ -51,7 +45,7 @@ TEST(LbBsp, AppliesTheGradientOfTheConcatenatedBatch) {
     Cluster cluster = uneven();
     cluster.run("lb_bsp", knobs);
     EXPECT_EQ(cluster.broken(), "");
-    EXPECT_NE(batches(cluster, 39), batches(cluster, 0));
+    EXPECT_NE(cluster.batches(39), cluster.batches(0));
     const int all = cluster.nodes * cluster.workload.batch;
     Payload x = cluster.work->initial().share();
     for (Iter k = 0; k < cluster.iterations; ++k) {
@@ -87,8 +81,8 @@ TEST(LbBsp, BeginsWithEqualBatches) {
   for (int warmup : {0, 5, 12}) {
     Cluster cluster = uneven();
     cluster.run("lb_bsp", {{"warmup_steps", warmup}});
-    for (Iter k = 0; k < std::max(1, warmup); ++k) EXPECT_EQ(batches(cluster, std::size_t(k)), std::vector<int>(5, 12));
-    EXPECT_NE(batches(cluster, std::size_t(std::max(1, warmup))), std::vector<int>(5, 12));
+    for (Iter k = 0; k < std::max(1, warmup); ++k) EXPECT_EQ(cluster.batches(std::size_t(k)), std::vector<int>(5, 12));
+    EXPECT_NE(cluster.batches(std::size_t(std::max(1, warmup))), std::vector<int>(5, 12));
     EXPECT_EQ(cluster.broken(), "");
   }
 }
@@ -105,7 +99,7 @@ TEST(LbBsp, EqualisesTimesOnMeasuredSpeeds) {
   bsp.run("allreduce");
   balanced.run("lb_bsp");
   EXPECT_EQ(balanced.broken(), "");
-  EXPECT_EQ(batches(balanced, 59), (std::vector<int>{334, 489, 713}));
+  EXPECT_EQ(balanced.batches(59), (std::vector<int>{334, 489, 713}));
   double least = 1e300, most = 0;
   for (const RankRecord& record : balanced.records) {
     least = std::min(least, to_seconds(record.marks[59].compute));
@@ -129,7 +123,7 @@ TEST(LbBsp, KeepsToTheMemoryLimit) {
     Cluster cluster = uneven();
     cluster.run("lb_bsp", {{"form", form}, {"memory_limit", 1.25}, {"window", 2}, {"step", 0.25}});
     EXPECT_EQ(cluster.broken(), "");
-    const std::vector<int> last = batches(cluster, 39);
+    const std::vector<int> last = cluster.batches(39);
     EXPECT_EQ(*std::max_element(last.begin(), last.end()), 15);
   }
 }

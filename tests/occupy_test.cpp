@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr Kind kData{1};
+constexpr Kind kNews{1};
 
 TEST(Occupy, PacesWorkAndItsMilestones) {
   LoopbackHub hub;
@@ -114,8 +114,8 @@ TEST(Occupy, HandsOnAJobsException) {
     } catch (const std::runtime_error&) {
       caught = true;
     }
-    self.runtime.post(0, message_of(kData, 1));  // still has its turn
-    self.recv(is(kData));
+    self.runtime.post(0, message_of(kNews, 1));  // still has its turn
+    self.recv(is(kNews));
   });
   EXPECT_TRUE(caught);
 }

@@ -73,7 +73,10 @@ if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(HB_NOT_AT_ALL -O0)
 endif()
 
-# Folders have precompiled headers, which may hide that a file lacks an include: preset clang builds without them.
+# Where CMAKE_UNITY_BUILD is on (presets release, asan, tsan) six files are compiled at once, which saves a third again;
+# protocols, models and the vectors' arithmetic always one by one.
+# Folders have precompiled headers. Either may hide that a file lacks an include: preset clang has neither.
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
 
 # hb_library(name SOURCES ... LINK ...): a static library of one folder; includes are quoted from the root.
 function(hb_library name)
@@ -102,7 +105,9 @@ function(hb_test name)
   target_precompile_headers(${name} REUSE_FROM hb_test_head)
   target_compile_definitions(${name} PRIVATE HB_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HB_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest GTest::gtest_main)
-  if(NOT arg_BY_HAND)
+  if(arg_BY_HAND)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  else()
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${name})
   endif()
 endfunction()
