@@ -206,6 +206,13 @@ void check_threads(int threads) {
         fmt::format("--threads {} are more than the cores that this process may use: at most {} here", threads, cores));
 }
 
+/// Nothing of what was asked for was measured: that is no success.
+bool all_left_out(const std::vector<ModelBench>& models, const std::vector<SparseBench>& sparse) {
+  const auto left_out = [](const auto& bench) { return !bench.skipped.empty(); };
+  return models.size() + sparse.size() > 0 && std::all_of(models.begin(), models.end(), left_out) &&
+         std::all_of(sparse.begin(), sparse.end(), left_out);
+}
+
 }  // namespace
 
 int command_bench_compute(const BenchComputeOptions& options) {
@@ -236,6 +243,7 @@ int command_bench_compute(const BenchComputeOptions& options) {
     tell("measuring " + name + "\n");
     benches.push_back(in_child([&] { return json(bench_model(name, work)); }).get<ModelBench>());
   }
+  const int exit_code = static_cast<int>(all_left_out(benches, sparse) ? ExitCode::kEnvironment : ExitCode::kOk);
   if (options.json) {
     json all{{"schema_version", "1.0"},
              {"context", json::parse(context_json({"bench", "compute"}))},
@@ -244,14 +252,14 @@ int command_bench_compute(const BenchComputeOptions& options) {
              {"sparse", sparse}};
     if (options.vectors) all["bandwidth"] = vectors;
     fmt::print("{}\n", all.dump(1));
-    return 0;
+    return exit_code;
   }
   print_fma(fma, options.threads);
   if (options.vectors) print_vectors(vectors);
   if (!benches.empty()) print_models(benches, options);
   for (const ModelBench& bench : benches) print_layers(bench);
   if (!sparse.empty()) print_sparse(sparse);
-  return 0;
+  return exit_code;
 }
 
 }  // namespace hopbench

@@ -78,6 +78,13 @@ TEST_F(BenchCompute, ShowsARowForEachModelWithItsUnits) {
   EXPECT_EQ(ended.err, "measuring softmax\nmeasuring mlp\n");
 }
 
+TEST_F(BenchCompute, IsNoSuccessIfEverythingWasLeftOut) {
+  const Ended none = bench({"-m", "timing_only", "-r", "1"});
+  EXPECT_EQ(none.code, 6);
+  EXPECT_THAT(none.out, HasSubstr("timing_only was left out: it computes nothing"));
+  EXPECT_EQ(bench({"-m", "timing_only", "-m", "softmax", "-r", "1", "-b", "1"}).code, 0);
+}
+
 TEST_F(BenchCompute, SaysTheSameAsJson) {
   const json all = measured({"-m", "softmax", "-b", "2", "-r", "3", "--layers"});
   EXPECT_EQ(all.at("schema_version"), "1.0");
