@@ -37,6 +37,8 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   const Plan plan = make_plan(spec);
   const bool server = rank >= plan.workers;
   RankSlot& slot = channel.board().slot(rank);
+  const Transport& transport = find_transport(spec.transport);
+  if (transport.prepare != nullptr) transport.prepare();
   const std::unique_ptr<Workload> workload = make_workload(spec.workload);
   if (!server) touch(*workload, rank);
 
@@ -46,7 +48,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
                                  .peers = plan.peers[std::size_t(rank)],
                                  .interface = spec.interface,
                                  .connect_timeout = spec.rendezvous_timeout};
-  const std::unique_ptr<Wire> wire = find_transport(spec.transport).connect(wire_options, channel);
+  const std::unique_ptr<Wire> wire = transport.connect(wire_options, channel);
 
   EventLog events;
   RankResult result;

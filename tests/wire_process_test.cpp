@@ -37,8 +37,14 @@ Message ones(std::size_t floats) {
   return m;
 }
 
+/// Of a large body it looks at one float of each page: hundreds of 64 MB may have been lent before the death.
 bool all_ones(const Message& m, std::size_t floats) {
-  return m.body.size() == floats && std::count(m.body.data(), m.body.data() + floats, 1.0f) == std::ptrdiff_t(floats);
+  if (m.body.size() != floats || m.body.data()[floats - 1] != 1.0f) return false;
+  const std::size_t stride = floats > 1000 ? 1024 : 1;
+  for (std::size_t i = 0; i < floats; i += stride) {
+    if (m.body.data()[i] != 1.0f) return false;
+  }
+  return true;
 }
 
 /// What a survivor heard of rank 3: how many messages, all whole and in order, before kGone. -1: something was wrong.

@@ -1,5 +1,6 @@
 #include "backends/base/space.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -13,7 +14,14 @@
 namespace hopbench {
 namespace {
 
+Error out_of_memory(std::size_t bytes) {
+  return environment_error("out of memory: a vector of " + std::to_string(bytes) +
+                           " bytes was refused: use a smaller model or batch, or fewer ranks");
+}
+
 // Freed blocks are kept by size, so that a training loop allocates from the system only in its first iterations.
+std::atomic<SharedMemory*> shared_memory{nullptr};
+
 class HostSpace final : public Space {
  public:
   ~HostSpace() override {
@@ -25,6 +33,10 @@ class HostSpace final : public Space {
 
   float* allocate(std::size_t n) override {
     if (n == 0) return nullptr;
+    if (SharedMemory* const shared = shared_host_memory(); shared != nullptr && n >= kSharedFloats) {
+      if (void* const memory = shared->allocate(n * sizeof(float))) return static_cast<float*>(memory);
+      throw out_of_memory(n * sizeof(float));
+    }
     {
       const std::lock_guard lock(mutex_);
       std::vector<float*>& blocks = free_[n];
@@ -36,15 +48,13 @@ class HostSpace final : public Space {
     }
     const std::size_t bytes = (n * sizeof(float) + kAlign - 1) / kAlign * kAlign;
     void* memory = std::aligned_alloc(kAlign, bytes);
-    if (memory == nullptr) {
-      throw environment_error("out of memory: a vector of " + std::to_string(bytes) +
-                              " bytes was refused: use a smaller model or batch, or fewer ranks");
-    }
+    if (memory == nullptr) throw out_of_memory(bytes);
     return static_cast<float*>(memory);
   }
 
   void release(float* data, std::size_t n) noexcept override {
     if (data == nullptr) return;
+    if (SharedMemory* const shared = shared_host_memory(); shared != nullptr && shared->release(data)) return;
     const std::lock_guard lock(mutex_);
     std::vector<float*>& blocks = free_[n];
     if (blocks.size() < kKept) {
@@ -112,6 +122,9 @@ class NullSpace final : public Space {
 };
 
 }  // namespace
+
+void share_host_memory(SharedMemory& memory) { shared_memory.store(&memory, std::memory_order_release); }
+SharedMemory* shared_host_memory() { return shared_memory.load(std::memory_order_acquire); }
 
 Space& host_space() {
   static HostSpace space;

@@ -42,6 +42,24 @@ class Space {
 /// Host memory, pooled by size; safe to use from several threads.
 Space& host_space();
 
+/// Memory that other processes see, in which host_space()'s large vectors may lie. Any thread calls any of these.
+class SharedMemory {
+ public:
+  virtual ~SharedMemory() = default;
+  /// 64-byte aligned, contents undefined. nullptr: no room is left.
+  virtual void* allocate(std::size_t bytes) = 0;
+  /// False: this is not of it. What somebody still reads is used anew only later.
+  virtual bool release(void* memory) noexcept = 0;
+  /// Whether another process may be reading what this points into. False for memory that is not of it.
+  virtual bool lent(const void* memory) noexcept = 0;
+};
+
+/// From now on host_space()'s vectors of kSharedFloats and more lie there.
+void share_host_memory(SharedMemory& memory);
+/// nullptr: nobody has called share_host_memory.
+SharedMemory* shared_host_memory();
+inline constexpr std::size_t kSharedFloats = 1024;
+
 /// Sizes without numbers: allocate returns nullptr, every operation does nothing, dot returns 0.
 Space& null_space();
 

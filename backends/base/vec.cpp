@@ -28,6 +28,13 @@ void StorageRef::drop() {
   if (storage_ != nullptr && storage_->holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete storage_;
 }
 
+Payload Payload::of_entries(StorageRef storage, std::size_t n, std::size_t stored) {
+  Payload payload(std::move(storage), 0, n);
+  payload.stored_ = stored;
+  payload.sparse_ = true;
+  return payload;
+}
+
 const float* Payload::raw() const {
   if (!storage_ || storage_.get()->data() == nullptr) return nullptr;
   return storage_.get()->data() + offset_;
@@ -158,9 +165,11 @@ float* Vec::mutable_data() {
   return storage_.get()->data();
 }
 
-/// Moves to storage of its own, if somebody else holds the old one.
+/// Moves to storage of its own, if somebody else holds the old one, here or in another process.
 void Vec::own() {
-  if (!storage_.sole()) storage_ = copy_of(stored()).storage_;
+  SharedMemory* const shared = shared_host_memory();
+  if (!storage_.sole() || (shared != nullptr && shared->lent(storage_.get()->data())))
+    storage_ = copy_of(stored()).storage_;
 }
 
 std::vector<float> Vec::to_host() const {

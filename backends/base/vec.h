@@ -86,6 +86,9 @@ class Payload {
   Payload(StorageRef storage, std::size_t offset, std::size_t n)
       : storage_(std::move(storage)), offset_(offset), n_(n), stored_(n) {}
 
+  /// A sparse one of n numbers, whose entries fill the storage's first `stored` floats.
+  static Payload of_entries(StorageRef storage, std::size_t n, std::size_t stored);
+
   std::size_t size() const { return n_; }
   bool empty() const { return n_ == 0; }
   Payload slice(std::size_t offset, std::size_t n) const;

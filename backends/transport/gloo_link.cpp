@@ -12,6 +12,8 @@
 #include <random>
 #include <utility>
 
+#include "backends/transport/body.h"
+
 namespace hopbench {
 namespace {
 
@@ -45,33 +47,6 @@ std::string random_token() {
 bool fits_in_frame(std::size_t words, std::size_t floats) {
   return sizeof(Head) + words * sizeof(std::int64_t) + floats * sizeof(float) <= GlooLink::kFrameBytes;
 }
-
-/// The body as host memory: as it is, or a staged copy of what lies on a device.
-Payload on_host(const Payload& body) {
-  if (body.empty() || &body.space() == &host_space()) return body;  // as all sparse ones
-  Vec staged = Vec::uninitialised(body.size());
-  body.space().read(body.data(), staged.mutable_data(), body.size());
-  return staged.share();
-}
-
-/// What a body is received into.
-class Arriving {
- public:
-  explicit Arriving(const Head& head)
-      : vec_(head.numbers > 0 ? Vec::sparse_with_room(head.numbers, head.floats / kEntryFloats)
-                              : Vec::uninitialised(head.floats)),
-        floats_(head.floats) {}
-  void* data() { return vec_.sparse() ? static_cast<void*>(vec_.room()) : vec_.mutable_data(); }
-  std::size_t bytes() const { return floats_ * sizeof(float); }
-  Payload whole() {
-    if (vec_.sparse()) vec_.keep(floats_ / kEntryFloats);
-    return vec_.share();
-  }
-
- private:
-  Vec vec_;
-  std::size_t floats_;
-};
 
 }  // namespace
 
@@ -243,7 +218,7 @@ bool GlooLink::receive_frames() {
     }
     const bool small = fits_in_frame(head.words, head.floats);
     if (small && (head.floats > 0 || head.numbers > 0)) {
-      Arriving body(head);
+      ArrivingBody body(head.floats, head.numbers);
       std::memcpy(body.data(), at, body.bytes());
       message.body = body.whole();
     }
@@ -254,7 +229,7 @@ bool GlooLink::receive_frames() {
 }
 
 bool GlooLink::receive_body(Message& message, std::size_t floats, std::size_t numbers) {
-  Arriving body({.floats = floats, .numbers = numbers});
+  ArrivingBody body(floats, numbers);
   auto buffer = buffer_for(body.data(), body.bytes());
   try {
     buffer->recv(kOther, kBodySlot);

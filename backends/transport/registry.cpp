@@ -9,9 +9,10 @@
 namespace hopbench {
 
 extern const Transport kGlooTransport;
+extern const Transport kShmTransport;
 
 const std::vector<Transport>& transports() {
-  static const std::vector<Transport> all = {kGlooTransport};
+  static const std::vector<Transport> all = {kGlooTransport, kShmTransport};
   return all;
 }
 

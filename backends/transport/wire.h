@@ -67,6 +67,8 @@ struct Transport {
   const char* summary;
   std::string (*unavailable)();
   std::unique_ptr<Wire> (*connect)(const WireOptions&, Meeting&);
+  /// To be called in a rank's process before it makes its first vector; may be nullptr.
+  void (*prepare)() = nullptr;
 };
 
 /// All transports for real processes (not `sim`), in the order they are listed.

@@ -1,0 +1,26 @@
+// Bodies of messages as transports send and receive them: stored floats, of a dense or a sparse vector.
+#pragma once
+
+#include <cstddef>
+
+#include "backends/base/vec.h"
+
+namespace hopbench {
+
+/// The body as host memory: as it is, or a staged copy of what lies on a device.
+Payload on_host(const Payload& body);
+
+/// What a body is received into: so many stored floats, of a sparse vector of `numbers` numbers if that is not 0.
+class ArrivingBody {
+ public:
+  ArrivingBody(std::size_t floats, std::size_t numbers);
+  void* data() { return vec_.sparse() ? static_cast<void*>(vec_.room()) : vec_.mutable_data(); }
+  std::size_t bytes() const { return floats_ * sizeof(float); }
+  Payload whole();
+
+ private:
+  Vec vec_;
+  std::size_t floats_;
+};
+
+}  // namespace hopbench

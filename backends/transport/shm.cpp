@@ -1,0 +1,214 @@
+// Shared memory between processes of one machine as a Wire: see shm_segment.h for bodies, shm_channel.h for the rest.
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "backends/base/error.h"
+#include "backends/transport/shm_peer.h"
+#include "backends/transport/wire.h"
+
+namespace hopbench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Tells of processes that end: each is watched through a descriptor of its own, so a number used anew misleads nobody.
+class Watch {
+ public:
+  /// `died` is called on the watching thread.
+  void start(std::vector<ShmPeer*> peers, std::function<void()> died) {
+    stop_ = eventfd(0, EFD_CLOEXEC);
+    if (stop_ < 0) throw environment_error(std::string("cannot watch other ranks: ") + std::strerror(errno));
+    thread_ = std::thread([this, peers = std::move(peers), died = std::move(died)] { watch(peers, died); });
+  }
+  ~Watch() {
+    if (!thread_.joinable()) return;
+    const std::uint64_t one = 1;
+    (void)!write(stop_, &one, sizeof one);
+    thread_.join();
+    close(stop_);
+  }
+
+ private:
+  void watch(std::vector<ShmPeer*> peers, const std::function<void()>& died) const {
+    std::vector<pollfd> ends{{stop_, POLLIN, 0}};
+    for (ShmPeer* peer : peers) ends.push_back({peer->process(), POLLIN, 0});
+    while (true) {
+      poll(ends.data(), ends.size(), -1);
+      if (ends[0].revents != 0) return;
+      for (std::size_t i = 1; i < ends.size(); ++i) {
+        if (ends[i].revents == 0) continue;
+        ends[i].fd = -1;
+        peers[i - 1]->died();
+      }
+      died();
+    }
+  }
+
+  int stop_ = -1;
+  std::thread thread_;
+};
+
+/// In the segment, until all peers have given it back.
+struct BellRelease {
+  void operator()(ShmBell* bell) const { ShmSegment::mine().release(bell); }
+};
+using BellPtr = std::unique_ptr<ShmBell, BellRelease>;
+
+BellPtr new_bell() {
+  void* const memory = ShmSegment::mine().allocate(sizeof(ShmBell));
+  if (memory == nullptr) throw environment_error("out of shared memory: use fewer ranks");
+  return BellPtr(new (memory) ShmBell);
+}
+
+/// Spinning is for whoever has a core to itself.
+bool may_spin(int ranks) {
+  cpu_set_t cores;
+  return sched_getaffinity(0, sizeof cores, &cores) == 0 && ranks <= CPU_COUNT(&cores);
+}
+
+class ShmWire : public Wire {
+ public:
+  ShmWire(const WireOptions& options, Meeting& meeting) : bell_(new_bell()), spin_(may_spin(options.size)) {
+    std::vector<std::string> blobs, verdicts;
+    for (int peer : options.peers) {
+      peers_.push_back(std::make_unique<ShmPeer>(peer, *bell_));
+      blobs.push_back(peers_.back()->address());
+    }
+    const auto theirs = meeting.exchange(options.peers, blobs);
+    std::string wrong;
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+      verdicts.push_back(peers_[i]->connect(theirs[i]));
+      if (!verdicts.back().empty() && wrong.empty())
+        wrong = "rank " + std::to_string(options.rank) + " cannot share memory with rank " +
+                std::to_string(options.peers[i]) + ": " + verdicts.back();
+    }
+    // Nobody goes on, and so ends, before everybody has mapped what is theirs.
+    const auto their_verdicts = meeting.exchange(options.peers, verdicts);
+    for (std::size_t i = 0; i < peers_.size() && wrong.empty(); ++i) {
+      if (!their_verdicts[i].empty())
+        wrong = "rank " + std::to_string(options.peers[i]) + " cannot share memory with rank " +
+                std::to_string(options.rank) + ": " + their_verdicts[i];
+    }
+    if (!wrong.empty()) throw environment_error(wrong);
+    std::vector<ShmPeer*> others;
+    for (const auto& peer : peers_) {
+      if (peer->process() >= 0) others.push_back(peer.get());
+    }
+    if (!others.empty()) watch_.start(std::move(others), [this] { wake(); });
+  }
+
+  bool try_send(int to, const Message& message) override { return peer(to).try_send(message); }
+
+  std::optional<Message> poll() override {
+    if (!early_.empty()) {
+      Message message = std::move(early_.front());
+      early_.pop_front();
+      return message;
+    }
+    return take();
+  }
+
+  void wait(Duration timeout, int messages) override {
+    const auto until = Clock::now() + std::min<Duration>(timeout, std::chrono::hours(1));
+    const auto spin_until = Clock::now() + (spin_ ? kSpin : Duration{});
+    while (true) {
+      const std::uint32_t seen = bell_->count();
+      const int here = waiting();
+      if (here >= messages || woken_.exchange(false) || news()) return;
+      const auto now = Clock::now();
+      if (now >= until) return;
+      if (now < spin_until) {
+        for (int i = 0; i < 100 && bell_->count() == seen; ++i) __builtin_ia32_pause();
+        continue;
+      }
+      bell_->sleep(seen, std::uint32_t(messages - here), until - now);
+    }
+  }
+
+  void wake() override {
+    woken_ = true;
+    bell_->ring(true);
+  }
+
+  void close(Duration timeout) override {
+    const auto until = Clock::now() + std::min<Duration>(timeout, std::chrono::hours(1000));
+    for (const auto& peer : peers_) peer->say_bye();
+    const auto silent = [&] {
+      return std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) { return peer->silent(); });
+    };
+    // They may wait for room until all of theirs is here.
+    while (true) {
+      const std::uint32_t seen = bell_->count();
+      while (auto message = take()) early_.push_back(std::move(*message));
+      const auto now = Clock::now();
+      if (silent() || now >= until) return;
+      bell_->sleep(seen, 1, until - now);
+    }
+  }
+
+ private:
+  static constexpr Duration kSpin = std::chrono::microseconds(50);
+
+  ShmPeer& peer(int rank) {
+    for (const auto& peer : peers_) {
+      if (peer->rank() == rank) return *peer;
+    }
+    HB_ASSERT_MSG(false, "not connected to rank " + std::to_string(rank));
+    return *peers_.front();
+  }
+  /// Fair: whoever was heard last is asked last.
+  std::optional<Message> take() {
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+      next_ = (next_ + 1) % peers_.size();
+      if (auto message = peers_[next_]->take()) return message;
+    }
+    return std::nullopt;
+  }
+  int waiting() const {
+    int all = 0;
+    for (const auto& peer : peers_) all += peer->waiting();
+    return all;
+  }
+  /// Of peers that ended, or of room again.
+  bool news() const {
+    return std::any_of(peers_.begin(), peers_.end(), [](const auto& peer) { return peer->news(); });
+  }
+
+  const BellPtr bell_;
+  const bool spin_;
+  std::vector<std::unique_ptr<ShmPeer>> peers_;
+  std::size_t next_ = 0;
+  std::deque<Message> early_;  // that close() took
+  std::atomic<bool> woken_{false};
+  Watch watch_;
+};
+
+void prepare() { share_host_memory(ShmSegment::mine()); }
+
+std::unique_ptr<Wire> connect(const WireOptions& options, Meeting& meeting) {
+  prepare();
+  return std::make_unique<ShmWire>(options, meeting);
+}
+
+}  // namespace
+
+extern const Transport kShmTransport{"shm", "memory that the processes of one machine share: models are read in place",
+                                     ShmSegment::unavailable, connect, prepare};
+
+}  // namespace hopbench

@@ -1,0 +1,187 @@
+#include "backends/transport/shm_peer.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <sstream>
+#include <utility>
+
+#include "backends/base/error.h"
+#include "backends/transport/body.h"
+
+namespace hopbench {
+
+/// Of a message in the ring. The words follow, then the body unless it is lent.
+struct ShmPeer::Head {
+  std::int64_t iter = 0, bytes = 0;
+  std::uint64_t floats = 0;         // that the body stores
+  std::uint64_t numbers = 0;        // of a sparse body; 0: it is dense
+  std::uint64_t at = 0, block = 0;  // of a body that is lent: where in the sender's segment, and what to give back
+  std::uint16_t kind = 0;
+  std::uint8_t words = 0;
+  std::uint8_t lent = 0;
+};
+
+namespace {
+
+ShmChannel* new_channel() {
+  void* const memory = ShmSegment::mine().allocate(sizeof(ShmChannel));
+  if (memory == nullptr) throw environment_error("out of shared memory: use fewer ranks");
+  return new (memory) ShmChannel;
+}
+
+std::uint64_t rounded(std::uint64_t bytes) { return (bytes + 7) / 8 * 8; }
+
+}  // namespace
+
+ShmPeer::ShmPeer(int rank, ShmBell& bell) : rank_(rank), bell_(bell), out_(new_channel()) {}
+
+ShmPeer::~ShmPeer() {
+  std::uint32_t open = ShmChannel::kOpen;
+  out_->state.compare_exchange_strong(open, ShmChannel::kLeft);
+  if (view_ != nullptr) {
+    told_ = true;
+    while (take()) {  // gives back what they hold
+    }
+    in_->deaf.store(1, std::memory_order_seq_cst);
+    their_bell_->ring(true);
+    view_->give_back(in_block_);
+    view_->give_back(bell_block_);
+  }
+  if (process_ >= 0) close(process_);
+  ShmSegment::mine().release(out_);  // once the peer has given it back
+}
+
+std::string ShmPeer::address() {
+  ShmSegment& segment = ShmSegment::mine();
+  std::ostringstream text;
+  text << segment.address() << ' ' << segment.offset_of(out_) << ' ' << segment.lend(out_) << ' '
+       << segment.offset_of(&bell_) << ' ' << segment.lend(&bell_);
+  return text.str();
+}
+
+std::string ShmPeer::connect(const std::string& address) {
+  std::istringstream text(address);
+  std::string segment[3];
+  std::uint64_t channel = 0, bell = 0;
+  if (!(text >> segment[0] >> segment[1] >> segment[2] >> channel >> in_block_ >> bell >> bell_block_))
+    return "its address is malformed";
+  try {
+    auto view = std::make_shared<ShmView>(segment[0] + ' ' + segment[1] + ' ' + segment[2]);
+    in_ = reinterpret_cast<ShmChannel*>(view->at(channel, sizeof(ShmChannel)));
+    their_bell_ = reinterpret_cast<ShmBell*>(view->at(bell, sizeof(ShmBell)));
+    if (view->pid() != getpid()) {
+      process_ = int(syscall(SYS_pidfd_open, view->pid(), 0));
+      if (process_ < 0 && errno != ESRCH) return std::string("its process cannot be watched: ") + std::strerror(errno);
+      if (process_ < 0) dead_ = true;
+    }
+    view_ = std::move(view);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+bool ShmPeer::try_send(const Message& message) {
+  if (dead_ || out_->deaf.load(std::memory_order_acquire) != 0) return true;
+  Payload body = on_host(message.body);
+  const bool lend = body.stored() >= kSharedFloats;
+  Head head{.iter = message.iter, .bytes = message.bytes, .floats = body.stored()};
+  head.numbers = body.sparse() ? body.size() : 0;
+  head.kind = static_cast<std::uint16_t>(message.kind);
+  head.words = static_cast<std::uint8_t>(message.words.size());
+  head.lent = lend ? 1 : 0;
+  const std::size_t words = message.words.size() * sizeof(std::int64_t);
+  const std::size_t inside = lend ? 0 : body.stored() * sizeof(float);
+  const std::uint64_t bytes = rounded(sizeof head + words + inside);
+
+  const auto room = [&] {
+    return ShmChannel::kRing - (written_ - out_->read.load(std::memory_order_seq_cst)) >= bytes &&
+           sent_ - out_->taken.load(std::memory_order_seq_cst) < ShmChannel::kQueue;
+  };
+  if (!room()) {
+    // Who makes room looks for this afterwards, so room made in between is seen here or told there.
+    refused_ = true;
+    out_->refused.store(1, std::memory_order_seq_cst);
+    if (!room()) return false;
+    refused_ = false;
+  }
+  if (lend) {
+    ShmSegment& segment = ShmSegment::mine();
+    if (!segment.contains(body.raw())) body = Vec::copy_of(body).share();  // older than the segment, or another's
+    head.at = segment.offset_of(body.raw());
+    head.block = segment.lend(body.raw());
+  }
+  out_->put(written_, &head, sizeof head);
+  if (words > 0) out_->put(written_ + sizeof head, message.words.begin(), words);
+  if (inside > 0) out_->put(written_ + sizeof head + words, body.raw(), inside);
+  written_ += bytes;
+  out_->written.store(written_, std::memory_order_release);
+  out_->messages.store(++sent_, std::memory_order_seq_cst);
+  their_bell_->ring(message.kind >= kServing);
+  return true;
+}
+
+Payload ShmPeer::body_of(const Head& head, std::uint64_t place) const {
+  if (head.floats == 0 && head.numbers == 0) return {};
+  if (head.lent == 0) {
+    ArrivingBody body(head.floats, head.numbers);
+    in_->get(place, body.data(), body.bytes());
+    return body.whole();
+  }
+  auto* const numbers = reinterpret_cast<float*>(view_->at(head.at, head.floats * sizeof(float)));
+  const auto give_back = [view = view_, block = head.block] { view->give_back(block); };
+  StorageRef storage(new Storage(host_space(), numbers, head.floats, give_back));
+  return head.numbers > 0 ? Payload::of_entries(std::move(storage), head.numbers, head.floats)
+                          : Payload(std::move(storage), 0, head.floats);
+}
+
+std::optional<Message> ShmPeer::take() {
+  const bool end = ended();  // before looking for the last message
+  if (in_->written.load(std::memory_order_acquire) == read_) {
+    if (!end || told_.exchange(true)) return std::nullopt;
+    const bool said = in_->state.load(std::memory_order_acquire) == ShmChannel::kAllSaid;
+    return Message{.from = rank_, .kind = said ? kBye : kGone, .words = {}, .body = {}};
+  }
+  Head head;
+  in_->get(read_, &head, sizeof head);
+  Message message{.from = rank_, .kind = Kind{head.kind}, .iter = head.iter, .words = {}, .body = {}};
+  message.bytes = head.bytes;
+  std::uint64_t place = read_ + sizeof head;
+  for (int w = 0; w < head.words; ++w, place += sizeof(std::int64_t)) {
+    std::int64_t value = 0;
+    in_->get(place, &value, sizeof value);
+    message.words.push_back(value);
+  }
+  message.body = body_of(head, place);
+  if (head.lent == 0) place += head.floats * sizeof(float);
+  read_ += rounded(place - read_);
+  in_->read.store(read_, std::memory_order_seq_cst);
+  in_->taken.store(++taken_, std::memory_order_seq_cst);
+  if (in_->refused.load(std::memory_order_seq_cst) != 0 && in_->refused.exchange(0) != 0) their_bell_->ring(true);
+  if (message.kind == kBye) told_ = true;
+  return message;
+}
+
+void ShmPeer::say_bye() {
+  out_->state.store(ShmChannel::kAllSaid, std::memory_order_release);
+  their_bell_->ring(true);
+}
+
+int ShmPeer::waiting() const {
+  return static_cast<int>(in_->messages.load(std::memory_order_seq_cst) - in_->taken.load(std::memory_order_seq_cst));
+}
+
+bool ShmPeer::news() {
+  if (ended() && !told_) return true;
+  const bool room = refused_ && (out_->refused.load(std::memory_order_seq_cst) == 0 || dead_ || out_->deaf != 0);
+  if (room) refused_ = false;
+  return room;
+}
+
+bool ShmPeer::silent() const { return ended() && in_->written.load(std::memory_order_acquire) == read_; }
+
+}  // namespace hopbench

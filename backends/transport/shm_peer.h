@@ -1,0 +1,70 @@
+// One peer over shared memory: a channel each way, in its writer's segment, and the two bells.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backends/runtime/message.h"
+#include "backends/transport/shm_channel.h"
+#include "backends/transport/shm_segment.h"
+
+namespace hopbench {
+
+/// Threads: as Wire's; `waiting`, `news` and `died` are called beside all others.
+class ShmPeer {
+ public:
+  /// `bell` lies in this process's segment.
+  ShmPeer(int rank, ShmBell& bell);
+  ~ShmPeer();
+  ShmPeer(const ShmPeer&) = delete;
+  ShmPeer& operator=(const ShmPeer&) = delete;
+
+  int rank() const { return rank_; }
+  /// Where the peer finds what is for it. To be asked once, for somebody who is going to connect.
+  std::string address();
+  /// Maps what is at the peer's address. Empty: done; else what went wrong.
+  std::string connect(const std::string& address);
+  /// A descriptor to be polled: readable when the peer's process has ended. -1: it is this process.
+  int process() const { return process_; }
+
+  bool try_send(const Message& message);
+  /// The next message, or the peer's end after its last one, once.
+  std::optional<Message> take();
+  /// After all that was sent.
+  void say_bye();
+
+  /// Messages to be taken, its end not counted.
+  int waiting() const;
+  /// There is its end to be taken, or (once) room where there was none.
+  bool news();
+  /// It sends no more, and all of it has been taken.
+  bool silent() const;
+  void died() { dead_ = true; }
+
+ private:
+  struct Head;
+  bool ended() const {
+    return dead_ || (in_ != nullptr && in_->state.load(std::memory_order_acquire) != ShmChannel::kOpen);
+  }
+  Payload body_of(const Head& head, std::uint64_t place) const;
+
+  const int rank_;
+  ShmBell& bell_;
+  ShmChannel* const out_;
+  std::shared_ptr<ShmView> view_;  // of the peer's segment; what was lent here holds it too
+  ShmChannel* in_ = nullptr;
+  ShmBell* their_bell_ = nullptr;
+  std::uint64_t in_block_ = 0, bell_block_ = 0;  // lent by the peer
+  int process_ = -1;
+
+  std::uint64_t written_ = 0, sent_ = 0;  // of out_: bytes, messages
+  std::uint64_t read_ = 0, taken_ = 0;    // of in_
+  std::atomic<bool> dead_{false};
+  std::atomic<bool> told_{false};     // of its end
+  std::atomic<bool> refused_{false};  // a message, for want of room
+};
+
+}  // namespace hopbench

@@ -1,0 +1,89 @@
+// Memory of this process that other ranks on the machine map: a memfd. It has no name, so nobody meets another's
+// leftovers; /dev/shm may be as small as it likes; and it is gone with its last user, however they end.
+//
+// Once it is made, large vectors of host_space() lie in it, so that a message lends one instead of copying it: it
+// counts a reader in front of the vector, whoever receives it reads it in place, and takes the reader away again.
+// Until then the vector does not change (copy on write, see vec.h) and its memory is not used anew. What a rank held
+// when it died stays held.
+//
+// The segment is as large as the machine's memory, but pages are taken when they are first written.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "backends/base/space.h"
+
+namespace hopbench {
+
+class ShmSegment : public SharedMemory {
+ public:
+  /// Why no process here could have one; empty: nothing stands in the way.
+  static std::string unavailable();
+  /// This process's, made by the first call and never unmade. Throws Error (environment).
+  static ShmSegment& mine();
+
+  // All of these from any thread.
+  void* allocate(std::size_t bytes) override;
+  bool release(void* memory) noexcept override;
+  bool lent(const void* memory) noexcept override;
+
+  bool contains(const void* memory) const { return memory >= base_ && memory < base_ + bytes_; }
+  std::uint64_t offset_of(const void* memory) const { return std::uint64_t(static_cast<const char*>(memory) - base_); }
+  /// One more reader of the block that has this in it, before it is told of it.
+  std::uint64_t lend(const void* memory);
+
+  /// Where another process finds it: to be sent to those that shall.
+  const std::string& address() const { return address_; }
+
+ private:
+  friend class ShmView;
+  using Readers = std::atomic<std::uint32_t>;
+  struct Block {
+    std::size_t bytes = 0;
+    bool released = false;  // by this process; but somebody may be reading it
+  };
+
+  ShmSegment();
+  Readers& readers_at(std::size_t block) const;
+  std::map<std::size_t, Block>::iterator block_of(const void* memory);
+  void free(std::map<std::size_t, Block>::iterator block);
+
+  int fd_ = -1;
+  std::size_t bytes_ = 0;
+  char* base_ = nullptr;
+  std::string address_;
+
+  std::mutex mutex_;                         // of what follows
+  std::size_t used_ = 0;                     // nothing above was ever allocated
+  std::map<std::size_t, Block> blocks_;      // by where they begin
+  std::map<std::size_t, std::size_t> free_;  // where, bytes; never two that touch
+  std::size_t waiting_ = 0;                  // blocks that are released but read
+};
+
+/// Another process's segment, mapped. Stays readable when that process is gone.
+class ShmView {
+ public:
+  /// `address` is that segment's. Throws Error saying why it cannot be mapped.
+  explicit ShmView(const std::string& address);
+  ~ShmView();
+  ShmView(const ShmView&) = delete;
+  ShmView& operator=(const ShmView&) = delete;
+
+  /// Throws Error where this is not all inside the segment.
+  char* at(std::uint64_t offset, std::uint64_t bytes) const;
+  /// Ends a loan: `block` is what lend() returned there.
+  void give_back(std::uint64_t block) const;
+  int pid() const { return pid_; }
+
+ private:
+  int pid_ = 0;
+  std::size_t bytes_ = 0;
+  char* base_ = nullptr;
+};
+
+}  // namespace hopbench
