@@ -36,7 +36,7 @@ SparseDataset draw_rows(int power, bool drop_unused) {
   for (std::uint32_t c = 0; c < kNumbered; ++c) {
     if (drop_unused && place[c] == 0) continue;
     place[c] = static_cast<std::uint32_t>(all.original.size());
-    all.original.push_back(c);
+    all.original.push_back(c + 1);  // as files number them
   }
   for (std::uint32_t& column : all.columns) column = place[column];
   return make_sparse(std::move(all));

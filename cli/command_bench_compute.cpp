@@ -160,9 +160,9 @@ void print_layers(const ModelBench& m) {
   fmt::print("{}\n", to_text(grid, false));
 }
 
-void print_sparse(const std::vector<SparseBench>& benches) {
+void print_sparse(const std::vector<SparseBench>& benches, int batch) {
   Grid grid{.title = fmt::format("linear models on sparse rows, by the hinge loss: batch {}, one thread, ns a non-zero",
-                                 benches[0].batch),
+                                 batch),
             .notes = {"reading: each weight of a batch once; gradient and step touch it twice and write it",
                       "plain: gradient and step of SGD; lazy: with momentum 0.9 and weight decay"},
             .rows = {{"data", "columns", "used", "non-zeros a row", "reading", "gradient", "step", "lazy step", "plain",
@@ -258,7 +258,7 @@ int command_bench_compute(const BenchComputeOptions& options) {
   if (options.vectors) print_vectors(vectors);
   if (!benches.empty()) print_models(benches, options);
   for (const ModelBench& bench : benches) print_layers(bench);
-  if (!sparse.empty()) print_sparse(sparse);
+  if (!sparse.empty()) print_sparse(sparse, options.batch);
   return exit_code;
 }
 

@@ -126,8 +126,25 @@ std::vector<Indices> split_shards(const Dataset& train, Indices all, std::size_t
   return parts;
 }
 
+/// As below, of sparse rows: zeros change no sum, so no row is written out.
+std::vector<double> sort_keys_of_rows(const SparseDataset& rows, int feature) {
+  std::vector<double> keys(rows.rows());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const SparseDataset::Row row = rows.row(i);
+    if (feature < 0) {
+      keys[i] = std::accumulate(row.values.begin(), row.values.end(), 0.0);
+      continue;
+    }
+    const auto at = std::lower_bound(row.columns.begin(), row.columns.end(), std::uint32_t(feature));
+    if (at != row.columns.end() && *at == std::uint32_t(feature))
+      keys[i] = double(row.values[std::size_t(at - row.columns.begin())]);
+  }
+  return keys;
+}
+
 /// What sample i is sorted by. Sums are in double and in the order of the features: the same on every machine.
 std::vector<double> sort_keys(const Dataset& train, int feature) {
+  if (train.rows() != nullptr) return sort_keys_of_rows(*train.rows(), feature);
   std::vector<float> sample(train.shape().size());
   std::vector<double> keys(train.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {

@@ -112,7 +112,11 @@ TEST(Linear, ReadsTheUsersOwnRows) {
   const auto workload = make_workload(spec);
   EXPECT_EQ(workload->size(), 5u) << "columns 1, 2, 7 and 9, and the bias";
   folder.write("train.svm", "1 1:0.5\n2 2:1\n3 1:1\n");
-  EXPECT_NE(refusal(spec).find("3 different labels"), std::string::npos);
+  EXPECT_NE(refusal(spec).find("train.svm: the rows have 3 different labels (1, 2, 3): two"), std::string::npos);
+  folder.write("train.svm", "1 1:0.5\n2 2:1\n");
+  EXPECT_NE(refusal(spec).find("test.svm: the rows have 1 different label (0) that no row of"), std::string::npos);
+  folder.write("train.svm", "1 # nothing\n0\n");
+  EXPECT_NE(refusal(spec).find("train.svm: no row has a value"), std::string::npos);
   std::filesystem::remove(folder / "test.svm");
   EXPECT_NE(refusal(spec).find("neither test.svm.gz nor test.svm"), std::string::npos);
 }

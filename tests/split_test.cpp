@@ -165,6 +165,29 @@ TEST(Split, ByAFeatureCutsTheSortedSamplesIntoOnePieceAWorker) {
   }
 }
 
+/// The same samples, but one cannot see that they are sparse.
+class WrittenOut final : public Dataset {
+ public:
+  explicit WrittenOut(const Dataset& data) : data_(data) {}
+  std::size_t size() const override { return data_.size(); }
+  Shape shape() const override { return data_.shape(); }
+  int classes() const override { return data_.classes(); }
+  std::int32_t label(std::size_t i) const override { return data_.label(i); }
+  void copy_sample(std::size_t i, float* to) const override { data_.copy_sample(i, to); }
+
+ private:
+  const Dataset& data_;
+};
+
+TEST(Split, ByAFeatureOfSparseRowsIsThatOfTheSameRowsWrittenOut) {
+  const DatasetPair pair = find_dataset("synthetic_sparse").load({});
+  ASSERT_NE(pair.train->rows(), nullptr);
+  const WrittenOut dense(*pair.train);
+  const int features = int(pair.train->shape().size());
+  for (const int feature : {-1, 0, 7, features - 1})
+    EXPECT_EQ(split(*pair.train, by_feature(feature), 4, 1, 0), split(dense, by_feature(feature), 4, 1, 0)) << feature;
+}
+
 TEST(Split, IntoShardsGivesAWorkerFewClasses) {
   const Labels data(1000, 10);
   for (const auto& part : split(data, shards(2), 5, 1, 0)) {  // a shard is exactly a class

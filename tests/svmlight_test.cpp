@@ -280,6 +280,14 @@ TEST_F(SparseCache, IsIgnoredWhenItIsCutOrChangedAnywhere) {
   EXPECT_FALSE(open_cached(cached, checksum(text)));
 }
 
+TEST_F(SparseCache, IsNoPipeThatNobodyWritesTo) {
+  const SparseDataset data = read("1 2:3 9:1\n-1 3:0.5\n", {});
+  const fs::path cached = cache_beside(folder_ / "a.svm");
+  fs::remove(cached);
+  ASSERT_EQ(mkfifo(cached.c_str(), 0600), 0);
+  EXPECT_TRUE(same(data, read_svmlight(folder_ / "a.svm"))) << "and it does not wait for it for ever";
+}
+
 TEST_F(SparseCache, LiesInTheCacheFolderWhereTheTextsIsNotWritable) {
   const Variable cache("XDG_CACHE_HOME", folder_ / "cache");
   const std::string text = drawn(20, 5);

@@ -2,9 +2,12 @@
 // of SVMlight, and a drawn one.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "backends/base/error.h"
 #include "backends/base/random.h"
@@ -34,17 +37,27 @@ class SparseSamples final : public Dataset {
   float class_1_;
 };
 
-/// Error(kUsage) unless the training set has two labels, and the test set no other.
-DatasetPair two_classes(const std::string& name, SparsePair pair) {
-  std::set<float> labels(pair.train.arrays().labels.begin(), pair.train.arrays().labels.end());
-  const std::size_t trained = labels.size();
-  labels.insert(pair.test.arrays().labels.begin(), pair.test.arrays().labels.end());
-  if (trained != 2 || labels.size() != 2)
-    throw usage_error(
-        fmt::format("data set {}: its training rows have {} different labels{}: two classes are needed, "
-                    "labelled -1 and 1, or 0 and 1, say",
-                    name, trained, labels.size() > trained ? ", and its test rows others" : ""));
-  if (pair.train.columns() == 0) throw usage_error(fmt::format("data set {}: no training row has a value", name));
+/// "2 different labels (-1, 1)"; of many, the first.
+std::string different(const std::set<float>& labels) {
+  constexpr std::ptrdiff_t kShown = 5;
+  const auto shown = std::next(labels.begin(), std::min<std::ptrdiff_t>(kShown, std::ptrdiff_t(labels.size())));
+  return fmt::format("{} different label{} ({}{})", labels.size(), labels.size() == 1 ? "" : "s",
+                     fmt::join(labels.begin(), shown, ", "), shown == labels.end() ? "" : ", ...");
+}
+
+/// Error(kUsage) unless the training set has two labels, and the test set no other. `train`, `test`: what to call them.
+DatasetPair two_classes(const std::string& train, const std::string& test, SparsePair pair) {
+  const std::set<float> labels(pair.train.arrays().labels.begin(), pair.train.arrays().labels.end());
+  if (labels.size() != 2)
+    throw usage_error(fmt::format("{}: the rows have {}: two classes are needed, labelled -1 and 1, or 0 and 1, say",
+                                  train, different(labels)));
+  std::set<float> tested(pair.test.arrays().labels.begin(), pair.test.arrays().labels.end());
+  std::erase_if(tested, [&](float label) { return labels.count(label) > 0; });
+  if (!tested.empty())
+    throw usage_error(fmt::format("{}: the rows have {} that no row of {} has: the two need the same labels", test,
+                                  different(tested), train));
+  if (pair.train.columns() == 0)
+    throw usage_error(fmt::format("{}: no row has a value: there is nothing to train on", train));
   const float class_1 = *labels.rbegin();
   return {std::make_shared<SparseSamples>(std::move(pair.train), class_1),
           std::make_shared<SparseSamples>(std::move(pair.test), class_1)};
@@ -55,7 +68,8 @@ DatasetPair load_files(const DatasetRequest& request, const DatasetEntry& entry,
     throw usage_error(fmt::format(
         "data set {} has no folder of its own: {} and name their folder in model.dataset.path", entry.name, entry.get));
   const DataFolder folder(request, entry.name, entry.default_path, entry.get);
-  return two_classes(entry.name, read_svmlight(folder.find(prefix + "train.svm"), folder.find(prefix + "test.svm")));
+  const std::filesystem::path train = folder.find(prefix + "train.svm"), test = folder.find(prefix + "test.svm");
+  return two_classes(train.string(), test.string(), read_svmlight(train, test));
 }
 
 /// What a column adds to the score of a row that has it: its sign is a coin's, and rare columns say more.
@@ -107,7 +121,7 @@ DatasetPair load_drawn(const DatasetRequest& request) {
   constexpr std::int64_t kTrain = 4096, kTest = 1024;
   constexpr std::size_t kColumns = std::size_t{1} << 14;
   const SparseDataset train = draw_rows(kColumns, request.seed, 0, kTrain);
-  return two_classes("synthetic_sparse",
+  return two_classes("synthetic_sparse", "synthetic_sparse",
                      {train, in_columns_of(draw_rows(kColumns, request.seed, kTrain, kTest), train)});
 }
 
