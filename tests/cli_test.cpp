@@ -310,6 +310,7 @@ TEST_F(AugmentedData, AreTheSameInVirtualTimeAndInRealProcesses) {
   const std::string virtual_time = hash("a", "sim", "pad_crop_flip");
   EXPECT_EQ(virtual_time.size(), 16u);
   EXPECT_EQ(virtual_time, hash("b", "gloo", "pad_crop_flip"));
+  EXPECT_EQ(virtual_time, hash("d", "shm", "pad_crop_flip"));
   EXPECT_NE(virtual_time, hash("c", "sim", "none"));
 }
 

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "backends/transport/wire.h"
 #include "suites/suite.h"
 #include "tests/cli.h"
 
@@ -22,7 +23,16 @@ nlohmann::json trials_on(const std::string& transport, const Args& more) {
   return nlohmann::json::parse(ended.out).at("trials");
 }
 
-void expect_promises_kept(const Args& more) {
+class Transports : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const std::string why = find_transport(GetParam()).unavailable();
+    if (!why.empty()) GTEST_SKIP() << why;
+  }
+  void expect_promises_kept(const Args& more) const;
+};
+
+void Transports::expect_promises_kept(const Args& more) const {
   const Suite suite = load_suite(HB_SOURCE_DIR "/suites/all_protocols.toml", {});
   std::map<std::string, bool> promised;
   for (const TrialSpec& spec : suite.trials)
@@ -31,7 +41,7 @@ void expect_promises_kept(const Args& more) {
   for (const nlohmann::json& trial : trials_on("sim", more))
     hash[trial.at("labels").at("variant")] = trial.at("record").at("params_hash");
   EXPECT_EQ(hash.size(), promised.size());
-  const nlohmann::json real = trials_on("gloo", more);
+  const nlohmann::json real = trials_on(GetParam(), more);
   EXPECT_EQ(real.size(), promised.size());
   for (const nlohmann::json& trial : real) {
     const std::string variant = trial.at("labels").at("variant");
@@ -43,9 +53,9 @@ void expect_promises_kept(const Args& more) {
   }
 }
 
-TEST(Transports, GiveTheSameParametersWhereProtocolsPromiseIt) { expect_promises_kept({}); }
+TEST_P(Transports, GiveTheSameParametersWhereProtocolsPromiseIt) { expect_promises_kept({}); }
 
-TEST(Transports, GiveTheSameParametersOfSparseModelsWithLazyMomentumAndDecay) {
+TEST_P(Transports, GiveTheSameParametersOfSparseModelsWithLazyMomentumAndDecay) {
   Args more;
   for (const char* setting : {"model.name=\"linear_svm\"", "model.dataset.name=\"synthetic_sparse\"", "model.size=0",
                               "optimizer.lr=0.5", "optimizer.momentum=0.9", "optimizer.weight_decay=0.01"}) {
@@ -55,7 +65,15 @@ TEST(Transports, GiveTheSameParametersOfSparseModelsWithLazyMomentumAndDecay) {
   expect_promises_kept(more);
 }
 
-TEST(Transports, HaveEveryProtocolInTheSuite) {
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const Transport& transport : transports()) all.emplace_back(transport.name);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, Transports, testing::ValuesIn(names()), [](const auto& test) { return test.param; });
+
+TEST(AllProtocols, AreInTheSuite) {
   const Suite suite = load_suite(HB_SOURCE_DIR "/suites/all_protocols.toml", {});
   for (const Protocol* protocol : protocols()) {
     const auto is_it = [&](const TrialSpec& spec) { return spec.protocol == protocol->name; };
