@@ -220,6 +220,7 @@ std::vector<double> pooled(const std::vector<json>& ranks, const char* key) {
 }  // namespace
 
 std::string calibrate_rank(ChildChannel& channel, const TrialSpec& spec) {
+  if (const Transport& transport = find_transport(spec.transport); transport.prepare != nullptr) transport.prepare();
   const std::unique_ptr<Workload> workload = make_workload(spec.workload);
   RankSlot& slot = channel.board().slot(channel.rank());
   Stepper stepper(*workload, channel.rank(), slot);

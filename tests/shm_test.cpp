@@ -107,7 +107,8 @@ TEST_F(SharedSegment, IsOfOneProcessAndSaysWhatIsWrongWithAnAddress) {
   EXPECT_EQ(wrong(segment_.address()), "");
   EXPECT_NE(wrong("nonsense").find("malformed"), std::string::npos);
   EXPECT_NE(wrong("999999999 3 1").find("its memory cannot be opened"), std::string::npos);
-  EXPECT_NE(wrong(segment_.address() + "1").find("it ended before"), std::string::npos) << "another file's number";
+  EXPECT_NE(wrong(segment_.address() + "1").find("it ended before"), std::string::npos)
+      << "the file's number is another's";
   const ShmView view(segment_.address());
   EXPECT_THROW(view.at(~0ULL - 10, 100), Error);
   EXPECT_THROW(view.at(0, ~0ULL), Error);

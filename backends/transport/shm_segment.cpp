@@ -172,23 +172,32 @@ ShmView::ShmView(const std::string& address) {
   unsigned long long inode = 0;
   if (std::sscanf(address.c_str(), "%d %d %llu", &pid_, &fd, &inode) != 3)
     throw trial_error("the address of its shared memory is malformed");
+  if (ShmSegment& own = ShmSegment::mine(); address == own.address()) {
+    base_ = own.base_;
+    bytes_ = own.bytes_;
+    own_ = true;
+    return;
+  }
   const std::string path = "/proc/" + std::to_string(pid_) + "/fd/" + std::to_string(fd);
-  const int mine = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (mine < 0)
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0)
     throw environment_error(because("its memory cannot be opened") +
                             ": ranks that share memory are processes of one user that see each other in /proc");
   struct stat status {};
-  fstat(mine, &status);
+  fstat(file, &status);
   bytes_ = std::size_t(status.st_size);
-  void* const at = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, mine, 0);
+  void* at = MAP_FAILED;
+  if (status.st_ino == inode) at = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
   const std::string why = because("its memory cannot be mapped");
-  close(mine);
+  close(file);
   if (status.st_ino != inode) throw trial_error("it ended before its memory was mapped");
   if (at == MAP_FAILED) throw environment_error(why + ": ulimit -v unlimited");
   base_ = static_cast<char*>(at);
 }
 
-ShmView::~ShmView() { munmap(base_, bytes_); }
+ShmView::~ShmView() {
+  if (!own_) munmap(base_, bytes_);
+}
 
 char* ShmView::at(std::uint64_t offset, std::uint64_t bytes) const {
   if (offset > bytes_ || bytes > bytes_ - offset) throw trial_error("a message points outside its sender's memory");

@@ -65,7 +65,8 @@ class ShmSegment : public SharedMemory {
   std::size_t waiting_ = 0;                  // blocks that are released but read
 };
 
-/// Another process's segment, mapped. Stays readable when that process is gone.
+/// Another process's segment, mapped. Stays readable when that process is gone. (Or this one's own, as it is: where
+/// ranks are threads of a test, a sanitizer then sees both sides of what they share.)
 class ShmView {
  public:
   /// `address` is that segment's. Throws Error saying why it cannot be mapped.
@@ -84,6 +85,7 @@ class ShmView {
   int pid_ = 0;
   std::size_t bytes_ = 0;
   char* base_ = nullptr;
+  bool own_ = false;
 };
 
 }  // namespace hopbench
