@@ -57,6 +57,7 @@ struct Parsed {
   BenchSimOptions bench_sim;
   BenchComputeOptions bench_compute;
   BenchLossesOptions bench_losses;
+  BenchTransportOptions bench_transport;
   NewOptions scaffold;
   ListOptions list;
   ValidateOptions validate;
@@ -164,6 +165,38 @@ void add_bench_losses(CLI::App& bench, Parsed& parsed) {
   losses.callback([&] { parsed.command = [&] { return command_bench_losses(parsed.bench_losses); }; });
 }
 
+void add_bench_transport(CLI::App& bench, Parsed& parsed) {
+  BenchTransportOptions& o = parsed.bench_transport;
+  CLI::App& transport = *bench.add_subcommand(
+      "transport", "messages, averages and all-reduces beside the same without hopbench, and the machine's limit");
+  const auto sizes = CLI::AsSizeValue(false);
+  transport.add_option("operations", o.operations, "pingpong, average, allreduce (default: all)")
+      ->check(CLI::IsMember({"pingpong", "average", "allreduce"}));
+  transport.add_option("--transport", o.transports, "only these (default: all that are here)");
+  transport.add_option("-b,--begin", o.begin, "smallest size, bytes: 8, 64K, 1M")
+      ->transform(sizes)
+      ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 30));
+  transport.add_option("-e,--end", o.end, "largest size")
+      ->transform(sizes)
+      ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 30));
+  transport.add_option("-f,--factor", o.factor, "from a size to the next; 1: only the smallest")
+      ->check(CLI::Range(1, 1 << 20));
+  transport
+      .add_option("-n,--iterations", o.iterations,
+                  "operations a round (default: as many as make 64 MiB, from 20 to 1000)")
+      ->check(CLI::Range(1, 1000000));
+  transport.add_option("-w,--warmup", o.warmup, "operations before each round that do not count")
+      ->check(CLI::Range(0, 1000000));
+  transport.add_option("-r,--rounds", o.rounds, "how often each way has its turn")->check(CLI::Range(1, 1000));
+  transport.add_option("--ranks", o.ranks, "processes")->check(CLI::Range(2, 64));
+  transport
+      .add_option("--neighbours", o.neighbours, "of an average: ranks that each one hears (default: 2, or all others)")
+      ->check(CLI::Range(1, 63));
+  transport.add_option("--interface", o.interface, "network interface (default: loopback)");
+  transport.add_flag("--json", o.json, "as JSON");
+  transport.callback([&] { parsed.command = [&] { return command_bench_transport(parsed.bench_transport); }; });
+}
+
 void add_bench(CLI::App& app, Parsed& parsed) {
   CLI::App& bench = *app.add_subcommand("bench", "benchmarks of hopbench itself");
   bench.require_subcommand(1);
@@ -190,6 +223,7 @@ void add_bench(CLI::App& app, Parsed& parsed) {
   compute.add_flag("--json", o.json, "as JSON");
   compute.callback([&] { parsed.command = [&] { return command_bench_compute(parsed.bench_compute); }; });
   add_bench_losses(bench, parsed);
+  add_bench_transport(bench, parsed);
 }
 
 void add_small_commands(CLI::App& app, Parsed& parsed) {

@@ -2,6 +2,7 @@
 // operations, beside what the machine could do (see bench_compute.h).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,19 @@ struct BenchSimOptions {
   bool json = false;
 };
 int command_bench_sim(const BenchSimOptions& options);
+
+/// As nccl-tests have it: -b, -e, -f, -n, -w.
+struct BenchTransportOptions {
+  std::vector<std::string> operations;         // empty: all
+  std::vector<std::string> transports;         // empty: all that are here
+  std::int64_t begin = 8, end = 64 << 20;      // bytes
+  int factor = 8, ranks = 2, neighbours = 0;   // neighbours 0: 2, or as many as there are
+  int iterations = 0, warmup = 5, rounds = 5;  // iterations 0: as many as make 64 MiB, from 20 to 1000
+  std::string interface;                       // empty: loopback
+  bool json = false;
+};
+/// 3 if a result was wrong.
+int command_bench_transport(const BenchTransportOptions& options);
 
 struct BenchComputeOptions {
   std::vector<std::string> models;  // empty: all

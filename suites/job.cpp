@@ -13,12 +13,15 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kRoles[] = {"rank", "simulate", "calibrate"};
+constexpr const char* kRoles[] = {"rank", "simulate", "calibrate", "bench"};
 
 }  // namespace
 
 std::string to_text(const Job& job) {
-  return json{{"role", kRoles[static_cast<int>(job.role)]}, {"spec", to_json(job.spec)}, {"event_log", job.event_log}}
+  return json{{"role", kRoles[static_cast<int>(job.role)]},
+              {"spec", to_json(job.spec)},
+              {"event_log", job.event_log},
+              {"bench", job.bench}}
       .dump();
 }
 
@@ -31,6 +34,7 @@ Job job_from_text(const std::string& text) {
   job.role = static_cast<Job::Role>(found - std::begin(kRoles));
   job.spec = trial_from_json(j.at("spec"));
   job.event_log = j.at("event_log");
+  job.bench = j.at("bench");
   return job;
 }
 

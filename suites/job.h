@@ -11,9 +11,10 @@
 namespace hopbench {
 
 struct Job {
-  enum class Role { kRank, kSimulate, kCalibrate } role = Role::kRank;
+  enum class Role { kRank, kSimulate, kCalibrate, kBench } role = Role::kRank;
   TrialSpec spec;
-  std::string event_log;  // simulate: the file to write
+  std::string event_log;   // simulate: the file to write
+  std::string bench = {};  // bench: what to measure (transport_bench.h)
 };
 std::string to_text(const Job& job);
 Job job_from_text(const std::string& text);

@@ -1,4 +1,5 @@
-// A child process of a trial: a rank over a Wire, or a whole simulation, or a rank that is calibrated.
+// A child process of a trial: a rank over a Wire, or a whole simulation, or a rank that is calibrated
+// or takes part in a bench.
 #include <sys/resource.h>
 
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include "suites/calibrate.h"
 #include "suites/execute.h"
 #include "suites/job.h"
+#include "suites/transport_bench.h"
 
 namespace hopbench {
 namespace {
@@ -118,6 +120,9 @@ int rank_main() {
         break;
       case Job::Role::kCalibrate:
         channel->finish(calibrate_rank(*channel, job.spec));
+        break;
+      case Job::Role::kBench:
+        channel->finish(bench_rank(*channel, way_bench_from_text(job.bench)));
         break;
     }
     return 0;

@@ -21,13 +21,8 @@
 #include "backends/transport/gloo_link.h"
 
 namespace hopbench {
-namespace {
 
-using Links = std::map<int, std::unique_ptr<GlooLink>>;
-
-constexpr int kAttempts = 4;  // to form a mesh of which a stranger takes a connection
-
-std::shared_ptr<gloo::transport::Device> open_device(const std::string& interface) {
+std::shared_ptr<gloo::transport::Device> open_gloo_device(const std::string& interface) {
   if (!interface.empty() && if_nametoindex(interface.c_str()) == 0) {
     throw environment_error("there is no network interface '" + interface + "': name one that `ip link` lists");
   }
@@ -44,6 +39,12 @@ std::shared_ptr<gloo::transport::Device> open_device(const std::string& interfac
                             "' with Gloo: " + e.what() + ": name one that has an address (`ip address`)");
   }
 }
+
+namespace {
+
+using Links = std::map<int, std::unique_ptr<GlooLink>>;
+
+constexpr int kAttempts = 4;  // to form a mesh of which a stranger takes a connection
 
 /// Connects all of `links` at once, each to its blob; returns what went wrong for each (empty: nothing).
 std::vector<std::string> connect_all(const std::vector<std::unique_ptr<GlooLink>>& links,
@@ -95,7 +96,7 @@ Links form_mesh(const WireOptions& options, Meeting& meeting, std::shared_ptr<gl
 class GlooWire : public Wire {
  public:
   GlooWire(const WireOptions& options, Meeting& meeting)
-      : rank_(options.rank), device_(open_device(options.interface)), links_(form_mesh(options, meeting, device_)) {
+      : rank_(options.rank), device_(open_gloo_device(options.interface)), links_(form_mesh(options, meeting, device_)) {
     for (auto& [peer, link] : links_) link->start(inbox_);
     watching_ = std::thread([this] { watch(); });
   }

@@ -1,0 +1,255 @@
+#include "suites/transport_bench.h"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+
+#include "backends/base/error.h"
+#include "backends/runtime/process.h"
+#include "backends/transport/wire.h"
+#include "protocols/collectives.h"
+#include "suites/job.h"
+
+namespace hopbench {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kOurReason = "the bench";
+
+// As protocols do it: over a Node.
+class OurExchange : public Exchange {
+ public:
+  OurExchange(Node& node, const ExchangeSpec& spec)
+      : node_(node),
+        spec_(spec),
+        heard_(heard_by(spec)),
+        x_(spec.floats),
+        mean_(spec.operation == Operation::kAllReduce ? spec.floats : 0) {}
+
+  void once() override {
+    ++k_;
+    if (spec_.operation == Operation::kPingPong) return ping_pong();
+    if (spec_.operation == Operation::kAverage) return average();
+    ring_mean(node_, node_.workers(), k_, x_.share(), mean_, 0, kOurReason);
+  }
+
+  std::span<const float> checked() override {
+    float* const x = x_.mutable_data();
+    for (std::size_t i = 0; i < x_.size(); ++i) x[i] = pattern(spec_.rank, i);
+    once();
+    if (spec_.operation == Operation::kPingPong && spec_.rank == 0) return {echo_.data(), echo_.size()};
+    const Vec& result = spec_.operation == Operation::kAllReduce ? mean_ : x_;
+    return {result.data(), result.size()};
+  }
+
+ private:
+  void ping_pong() {
+    const int peer = 1 - spec_.rank;
+    if (spec_.rank == 0) node_.send(peer, kParams, k_, x_.share());
+    Message message = node_.recv(is_from(kParams, peer, k_), kOurReason);
+    if (spec_.rank == 0) {
+      echo_ = std::move(message.body);
+    } else {
+      node_.send(peer, kParams, k_, std::move(message.body));
+    }
+  }
+
+  void average() {
+    const Payload mine = x_.share();
+    for (int step = 1; step <= spec_.neighbours; ++step)
+      node_.send((spec_.rank + step) % spec_.size, kParams, k_, mine);
+    std::vector<Term> terms = terms_of(node_.gather(heard_, spec_.neighbours, is(kParams, k_), kOurReason));
+    terms.push_back({.sender = spec_.rank, .tag = k_, .value = mine});
+    x_ = hopbench::average(node_, k_, std::move(terms));
+  }
+
+  Node& node_;
+  const ExchangeSpec& spec_;
+  const std::vector<int> heard_;
+  Vec x_, mean_;
+  Payload echo_;
+  Iter k_ = -1;
+};
+
+struct Timed {
+  std::vector<double> single;
+  std::int64_t wrong = 0;
+};
+
+Timed time_it(Exchange& exchange, const WayBench& bench, ChildChannel& channel) {
+  RankSlot& slot = channel.board().slot(channel.rank());
+  for (int i = 0; i < bench.warmup; ++i) exchange.once();
+  const std::int64_t start = channel.ready();
+  slot.phase = Phase::kRunning;
+  while (Clock::now().time_since_epoch().count() < start) {
+  }
+  Timed timed;
+  timed.single.reserve(std::size_t(bench.iterations));
+  auto before = Clock::now();
+  for (int i = 0; i < bench.iterations; ++i) {
+    exchange.once();
+    const auto now = Clock::now();
+    timed.single.push_back(std::chrono::duration<double>(now - before).count());
+    before = now;
+    slot.beats.fetch_add(1, std::memory_order_relaxed);
+  }
+  const bool ignorant = bench.exchange.operation == Operation::kPingPong && channel.rank() != 0;
+  const std::span<const float> got = exchange.checked();
+  if (!ignorant) timed.wrong = count_wrong(bench.exchange, got);
+  return timed;
+}
+
+std::vector<int> peers_of(const ExchangeSpec& spec) {
+  std::set<int> peers;
+  const int reach = spec.operation == Operation::kAverage ? spec.neighbours : 1;
+  for (int step = 1; step <= reach; ++step) {
+    peers.insert((spec.rank + step) % spec.size);
+    peers.insert((spec.rank + spec.size - step) % spec.size);
+  }
+  return {peers.begin(), peers.end()};
+}
+
+// A trial that has nothing but ranks.
+TrialSpec spec_of(const ExchangeSpec& exchange) {
+  TrialSpec spec;
+  spec.protocol = spec.label = "dpsgd";
+  spec.knobs = KnobValues(find_protocol("dpsgd").knobs);
+  spec.workload.model = "timing_only";
+  spec.workload.backend = "reference";
+  spec.workload.size = exchange.floats;
+  spec.workload.workers = exchange.size;
+  spec.topology = "ring";
+  return spec;
+}
+
+Timed time_ours(ChildChannel& channel, const WayBench& bench) {
+  const ExchangeSpec& exchange = bench.exchange;
+  const Transport& transport = find_transport(bench.way);
+  if (transport.prepare != nullptr) transport.prepare();
+  const WireOptions wire_options{.rank = exchange.rank,
+                                 .size = exchange.size,
+                                 .peers = peers_of(exchange),
+                                 .interface = exchange.interface,
+                                 .connect_timeout = exchange.timeout};
+  const std::unique_ptr<Wire> wire = transport.connect(wire_options, channel);
+  const TrialSpec spec = spec_of(exchange);
+  const Plan plan = make_plan(spec);
+  const std::unique_ptr<Workload> workload = make_workload(spec.workload);
+  ProcessRuntime runtime({.rank = exchange.rank,
+                          .size = exchange.size,
+                          .peers = wire_options.peers,
+                          .pace = false,
+                          .slot = &channel.board().slot(channel.rank())},
+                         *wire);
+  Node node(runtime, *workload, node_options(spec, plan, exchange.rank, &channel.board().credits()));
+  Timed timed;
+  try {
+    runtime.run([&] {
+      OurExchange ours(node, exchange);
+      timed = time_it(ours, bench, channel);
+    });
+  } catch (const std::exception& error) {
+    channel.fail(error.what());  // before the wire is gone: then the peers complain, of this rank
+    throw;
+  }
+  return timed;
+}
+
+std::unique_ptr<Exchange> make_bare(const WayBench& bench, Meeting& meeting) {
+  if (bench.way == "in place") return local_average(bench.exchange);
+  if (bench.way == "bare shm") return bare_shm(bench.exchange, meeting);
+  constexpr std::string_view kGloo = "bare gloo";
+  HB_ASSERT(bench.way.starts_with(kGloo));
+  return bare_gloo(bench.exchange, bench.way.substr(std::min(bench.way.size(), kGloo.size() + 1)), meeting);
+}
+
+}  // namespace
+
+std::vector<std::string> ways_of(Operation operation) {
+  std::vector<std::string> ways;
+  bool gloo = false;
+  for (const Transport& transport : transports()) {
+    if (!transport.unavailable().empty()) continue;
+    ways.emplace_back(transport.name);
+    gloo = gloo || ways.back() == "gloo";
+  }
+  if (operation != Operation::kAllReduce) ways.emplace_back("bare shm");
+  if (operation == Operation::kAverage) ways.emplace_back("in place");
+  if (!gloo) return ways;
+  if (operation != Operation::kAllReduce) {
+    ways.emplace_back("bare gloo");
+  } else {
+    for (const char* algorithm : {"ring", "bcube", "ring_chunked", "halving_doubling"})
+      ways.push_back(std::string("bare gloo ") + algorithm);
+  }
+  return ways;
+}
+
+std::string to_text(const WayBench& bench) {
+  const ExchangeSpec& e = bench.exchange;
+  return json{{"way", bench.way},
+              {"operation", int(e.operation)},
+              {"size", e.size},
+              {"floats", e.floats},
+              {"neighbours", e.neighbours},
+              {"interface", e.interface},
+              {"iterations", bench.iterations},
+              {"warmup", bench.warmup}}
+      .dump();
+}
+
+WayBench way_bench_from_text(const std::string& text) {
+  const json j = json::parse(text);
+  WayBench bench{.way = j.at("way"), .exchange = {}, .iterations = j.at("iterations"), .warmup = j.at("warmup")};
+  bench.exchange.operation = static_cast<Operation>(j.at("operation").get<int>());
+  bench.exchange.size = j.at("size");
+  bench.exchange.floats = j.at("floats");
+  bench.exchange.neighbours = j.at("neighbours");
+  bench.exchange.interface = j.at("interface");
+  return bench;
+}
+
+std::string bench_rank(ChildChannel& channel, const WayBench& bench) {
+  WayBench mine = bench;
+  mine.exchange.rank = channel.rank();
+  Timed timed;
+  if (const auto ways = transports();
+      std::any_of(ways.begin(), ways.end(), [&](const Transport& transport) { return transport.name == mine.way; })) {
+    timed = time_ours(channel, mine);
+  } else {
+    const std::unique_ptr<Exchange> bare = make_bare(mine, channel);
+    timed = time_it(*bare, mine, channel);
+  }
+  return json{{"single", timed.single}, {"wrong", timed.wrong}}.dump();
+}
+
+WayTimes bench_way(const WayBench& bench, const std::atomic<int>* interrupts) {
+  Job job{.role = Job::Role::kBench, .spec = spec_of(bench.exchange), .event_log = "", .bench = to_text(bench)};
+  LaunchOptions options;
+  options.command = {"", "rank"};
+  options.ranks = bench.exchange.size;
+  options.job = to_text(job);
+  options.rendezvous_timeout = bench.exchange.timeout;
+  options.interrupts = interrupts;
+  const LaunchResult launched = launch(options);
+  if (!launched.ok) {
+    throw Error(launched.interrupted ? ExitCode::kInterrupted : ExitCode::kTrialsFailed,
+                bench.way + ": " + launched.reason);
+  }
+  WayTimes times;
+  for (std::size_t rank = 0; rank < launched.ranks.size(); ++rank) {
+    const json j = json::parse(launched.ranks[rank].result);
+    times.wrong += j.at("wrong").get<std::int64_t>();
+    if (bench.exchange.operation == Operation::kPingPong && rank > 0) continue;
+    const auto single = j.at("single").get<std::vector<double>>();
+    times.mean = std::max(times.mean, std::accumulate(single.begin(), single.end(), 0.0) / double(single.size()));
+    times.single.insert(times.single.end(), single.begin(), single.end());
+  }
+  return times;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,45 @@
+// `hopbench bench transport`, but for its options and tables: one operation, done one way, by ranks that are processes.
+//
+//   bench_way (launcher)  --launch-->  bench_rank (child): warm-up, all start at one instant, timed, results checked
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backends/runtime/launch.h"
+#include "backends/transport/exchange.h"
+
+namespace hopbench {
+
+/// A way to do the operation, as it is called in tables:
+///   a transport's name     ours: what a protocol's send, gather, reduce and ring_mean take
+///   "bare NAME"            the same without us (exchange.h); gloo's all-reduces: "bare gloo ring", "... bcube", ...
+///   "in place"             no transport at all
+struct WayBench {
+  std::string way;
+  ExchangeSpec exchange;  // of rank 0
+  int iterations = 20, warmup = 5;
+};
+
+/// Seconds, the transport's own set-up left out.
+struct WayTimes {
+  std::vector<double> single;  // each operation, all ranks' (of a ping-pong rank 0's)
+  double mean = 0;             // of an operation, at the slowest rank
+  std::int64_t wrong = 0;      // numbers that one more operation left wrong, all ranks'
+};
+
+/// Ways to do it on this build, ours first.
+std::vector<std::string> ways_of(Operation operation);
+
+/// Throws Error naming the rank if one fails.
+WayTimes bench_way(const WayBench& bench, const std::atomic<int>* interrupts);
+
+std::string to_text(const WayBench& bench);
+WayBench way_bench_from_text(const std::string& text);
+
+/// The rank's side; returns what the launcher reads.
+std::string bench_rank(ChildChannel& channel, const WayBench& bench);
+
+}  // namespace hopbench
