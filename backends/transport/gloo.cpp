@@ -96,7 +96,9 @@ Links form_mesh(const WireOptions& options, Meeting& meeting, std::shared_ptr<gl
 class GlooWire : public Wire {
  public:
   GlooWire(const WireOptions& options, Meeting& meeting)
-      : rank_(options.rank), device_(open_gloo_device(options.interface)), links_(form_mesh(options, meeting, device_)) {
+      : rank_(options.rank),
+        device_(open_gloo_device(options.interface)),
+        links_(form_mesh(options, meeting, device_)) {
     for (auto& [peer, link] : links_) link->start(inbox_);
     watching_ = std::thread([this] { watch(); });
   }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "backends/transport/body.h"
+#include "backends/transport/gloo_frame.h"
 
 namespace hopbench {
 namespace {
@@ -26,26 +27,11 @@ enum Slot : std::uint64_t { kFrameSlot, kBodySlot, kTokenSlot, kFarewellSlot, kW
 constexpr milliseconds kForever = std::chrono::hours(24 * 365);
 constexpr std::size_t kTokenBytes = 16;
 
-/// The head of a frame; the words follow, then the body if it is small enough.
-struct Head {
-  std::int64_t iter = 0, bytes = 0;
-  std::uint64_t floats = 0;   // that the body stores
-  std::uint64_t numbers = 0;  // of a sparse body; 0: it is dense
-  std::uint16_t kind = 0;
-  std::uint8_t words = 0;
-  std::uint8_t bye = 0;
-};
-static_assert(sizeof(Head) + sizeof(std::int64_t) * Words::kMax < GlooLink::kFrameBytes);
-
 std::string random_token() {
   std::random_device device;
   std::string token;
   while (token.size() < kTokenBytes) token.push_back(static_cast<char>(device() & 0xff));
   return token;
-}
-
-bool fits_in_frame(std::size_t words, std::size_t floats) {
-  return sizeof(Head) + words * sizeof(std::int64_t) + floats * sizeof(float) <= GlooLink::kFrameBytes;
 }
 
 }  // namespace
@@ -121,6 +107,11 @@ void GlooLink::start(GlooInbox& inbox) {
     frame.memory.resize(kFrameBytes);
     frame.buffer = buffer_for(frame.memory.data(), kFrameBytes);
     post(frame);
+  }
+  small_.resize(kSmallFrames);
+  for (Frame& frame : small_) {
+    frame.memory.resize(kSmallBytes);
+    frame.buffer = buffer_for(frame.memory.data(), kSmallBytes);
   }
   receiver_ = std::thread([this] { receive_all(); });
   sender_ = std::thread([this] { send_all(); });
@@ -203,28 +194,11 @@ bool GlooLink::receive_frames() {
   for (std::size_t i = 0;; i = (i + 1) % frames_.size()) {
     Frame& frame = frames_[i];
     if (!frame.posted || !await_done(receiver_waits_, *frame.buffer, Direction::kReceive)) return false;
-    Head head;
-    const char* at = frame.memory.data();
-    std::memcpy(&head, at, sizeof head);
-    at += sizeof head;
-    if (head.bye != 0) return true;
-
-    Message message{.from = peer_, .kind = Kind{head.kind}, .iter = head.iter, .words = {}, .body = {}};
-    message.bytes = head.bytes;
-    for (int w = 0; w < head.words; ++w, at += sizeof(std::int64_t)) {
-      std::int64_t value = 0;
-      std::memcpy(&value, at, sizeof value);
-      message.words.push_back(value);
-    }
-    const bool small = fits_in_frame(head.words, head.floats);
-    if (small && (head.floats > 0 || head.numbers > 0)) {
-      ArrivingBody body(head.floats, head.numbers);
-      std::memcpy(body.data(), at, body.bytes());
-      message.body = body.whole();
-    }
+    ReadFrame got = read_frame(frame.memory, peer_);
+    if (got.bye) return true;
     post(frame);
-    if (!small && !receive_body(message, head.floats, head.numbers)) return false;
-    deliver(std::move(message));
+    if (!got.whole && !receive_body(got.message, got.floats, got.numbers)) return false;
+    deliver(std::move(got.message));
   }
 }
 
@@ -258,46 +232,80 @@ bool GlooLink::part() {
 
 void GlooLink::deliver(Message message) {
   if (message.kind == kBye) bye_delivered_ = true;
-  const std::lock_guard lock(inbox_->mutex);
-  if (message.kind >= kServing) inbox_->woken = true;  // about a peer, which no wait counts on
-  inbox_->arrived.push_back(std::move(message));
-  if (inbox_->enough() || inbox_->woken) inbox_->changed.notify_one();
+  bool wake = false;
+  {
+    const std::lock_guard lock(inbox_->mutex);
+    if (message.kind >= kServing) inbox_->woken = true;  // about a peer, which no wait counts on
+    inbox_->arrived.push_back(std::move(message));
+    wake = inbox_->enough() || inbox_->woken;
+  }
+  if (wake) inbox_->changed.notify_one();
 }
 
 // --- Sending
 
 bool GlooLink::try_send(const Message& message) {
-  const std::lock_guard lock(mutex_);
-  if (dead_) return true;
-  if (queue_.size() == kQueue) {
-    refused_ = true;
-    return false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (dead_) return true;
+    if (queue_.empty() && !sending_ && send_small(message)) {
+      if (small_sent_ - small_reclaimed_ != kSmallFrames / 2) return true;
+    } else if (queue_.size() == kQueue) {
+      refused_ = true;
+      return false;
+    } else {
+      queue_.push_back({message, false});
+    }
   }
-  queue_.push_back({message, false});
   queued_.notify_one();
   return true;
 }
 
+/// With the mutex held. False: it is not small, or no frame is free.
+bool GlooLink::send_small(const Message& message) {
+  if (small_sent_ - small_reclaimed_ == kSmallFrames) return false;
+  if (frame_bytes(message.words.size(), message.body.stored()) > kSmallBytes) return false;
+  Frame& frame = small_[small_sent_ % kSmallFrames];
+  const std::size_t bytes = write_frame(message, on_host(message.body), false, frame.memory, kSmallBytes);
+  try {
+    frame.buffer->send(kOther, kFrameSlot, 0, bytes);
+  } catch (const std::exception&) {
+    return true;  // the pair is dead, and so the watch will say
+  }
+  ++small_sent_;
+  return true;
+}
+
 void GlooLink::say_bye() {
-  const std::lock_guard lock(mutex_);
-  if (dead_) return;
-  queue_.push_back({{}, true});
+  {
+    const std::lock_guard lock(mutex_);
+    if (dead_) return;
+    queue_.push_back({{}, true});
+  }
   queued_.notify_one();
 }
 
 void GlooLink::send_all() {
-  while (const auto outgoing = next_outgoing()) {
-    if (!transmit(*outgoing) || outgoing->bye) return;
+  std::optional<Outgoing> outgoing;
+  while (next_outgoing(outgoing)) {
+    if (!reclaim_small()) return;
+    if (outgoing && (!transmit(*outgoing) || outgoing->bye)) return;
   }
 }
 
-std::optional<GlooLink::Outgoing> GlooLink::next_outgoing() {
-  std::optional<Outgoing> next;
+/// Waits for something to be sent, or (next is empty) for small frames to be reclaimed. False: there will be none.
+bool GlooLink::next_outgoing(std::optional<Outgoing>& next) {
+  next.reset();
   bool room = false;
   {
     std::unique_lock lock(mutex_);
-    queued_.wait(lock, [&] { return !queue_.empty() || stopping_ || dead_; });
-    if (stopping_ || dead_) return std::nullopt;
+    sending_ = false;
+    queued_.wait(lock, [&] {
+      return !queue_.empty() || stopping_ || dead_ || small_sent_ - small_reclaimed_ >= kSmallFrames / 2;
+    });
+    if (stopping_ || dead_) return false;
+    if (queue_.empty()) return true;
+    sending_ = true;
     next = std::move(queue_.front());
     queue_.pop_front();
     if (queue_.size() <= kQueue / 2) room = std::exchange(refused_, false);
@@ -307,31 +315,31 @@ std::optional<GlooLink::Outgoing> GlooLink::next_outgoing() {
     inbox_->room = true;
     inbox_->changed.notify_one();
   }
-  return next;
+  return true;
+}
+
+/// Waits for the small frames that are under way.
+bool GlooLink::reclaim_small() {
+  while (true) {
+    Frame* frame = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (small_reclaimed_ == small_sent_) return true;
+      frame = &small_[small_reclaimed_ % kSmallFrames];
+    }
+    if (!await_done(sender_waits_, *frame->buffer, Direction::kSend)) return false;
+    const std::lock_guard lock(mutex_);
+    ++small_reclaimed_;
+  }
 }
 
 bool GlooLink::transmit(const Outgoing& outgoing) {
-  const Message& message = outgoing.message;
-  const Payload body = on_host(message.body);
-  Head head{.iter = message.iter, .bytes = message.bytes, .floats = body.stored()};
-  head.numbers = body.sparse() ? body.size() : 0;
-  head.kind = static_cast<std::uint16_t>(message.kind);
-  head.words = static_cast<std::uint8_t>(message.words.size());
-  head.bye = outgoing.bye ? 1 : 0;
-
-  char* at = sent_frame_.memory.data();
-  const auto put = [&](const void* data, std::size_t bytes) {
-    std::memcpy(at, data, bytes);
-    at += bytes;
-  };
-  put(&head, sizeof head);
-  if (message.words.size() > 0) put(message.words.begin(), message.words.size() * sizeof(std::int64_t));
-  const bool small = fits_in_frame(message.words.size(), body.stored());
-  if (small && !body.empty()) put(body.raw(), body.stored() * sizeof(float));
+  const Payload body = on_host(outgoing.message.body);
+  const bool small = frame_bytes(outgoing.message.words.size(), body.stored()) <= kFrameBytes;
+  const std::size_t bytes = write_frame(outgoing.message, body, outgoing.bye, sent_frame_.memory, kFrameBytes);
 
   std::unique_ptr<Buffer> large;
   try {
-    const auto bytes = static_cast<std::size_t>(at - sent_frame_.memory.data());
     sent_frame_.buffer->send(kOther, kFrameSlot, 0, bytes);
     if (!small) {
       // Gloo only reads it, though its interface has one kind of buffer.

@@ -54,6 +54,8 @@ class GlooLink {
   static constexpr std::size_t kFrameBytes = 64 * 1024;  // header, words and a small body travel as one frame
   static constexpr int kPosted = 4;                      // frames whose receives are posted ahead
   static constexpr std::size_t kQueue = 256;             // messages that may wait to be sent
+  static constexpr std::size_t kSmallBytes = 4096;       // frames that need not wait for the sending thread
+  static constexpr std::size_t kSmallFrames = 32;        // of which so many may be under way
 
   GlooLink(int peer, std::shared_ptr<gloo::transport::Device> device, Duration timeout);
   ~GlooLink();  // never hangs: aborts what its threads wait for
@@ -107,8 +109,10 @@ class GlooLink {
   bool part();
   void deliver(Message message);
 
+  bool send_small(const Message& message);
   void send_all();
-  std::optional<Outgoing> next_outgoing();
+  bool next_outgoing(std::optional<Outgoing>& next);
+  bool reclaim_small();
   bool transmit(const Outgoing& outgoing);
 
   const int peer_;
@@ -131,7 +135,10 @@ class GlooLink {
   Waiting receiver_waits_, sender_waits_;
   std::vector<std::pair<Payload, std::unique_ptr<Buffer>>> abandoned_;
   bool dead_ = false, stopping_ = false;
-  bool refused_ = false;  // a message for want of room; somebody waits for it
+  bool sending_ = false;                              // the sending thread has something in hand
+  std::vector<Frame> small_;                          // in turn
+  std::size_t small_sent_ = 0, small_reclaimed_ = 0;  // ever
+  bool refused_ = false;                              // a message for want of room; somebody waits for it
 
   bool bye_delivered_ = false;  // receiving thread only
   std::atomic<bool> finished_{false};

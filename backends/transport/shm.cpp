@@ -126,17 +126,23 @@ class ShmWire : public Wire {
 
   void wait(Duration timeout, int messages) override {
     const auto until = Clock::now() + std::min<Duration>(timeout, std::chrono::hours(1));
-    const auto spin_until = Clock::now() + (spin_ ? kSpin : Duration{});
+    const bool spins = spin_ && (spun_in_vain_ < kVain || ++waits_ % kProbe == 0);
+    const auto spin_until = Clock::now() + (spins ? kSpin : Duration{});
+    bool slept = false;
     while (true) {
       const std::uint32_t seen = bell_->count();
       const int here = waiting();
-      if (here >= messages || woken_.exchange(false) || news()) return;
+      if (here >= messages || woken_.exchange(false) || news()) {
+        if (spins) spun_in_vain_ = slept ? spun_in_vain_ + 1 : 0;
+        return;
+      }
       const auto now = Clock::now();
       if (now >= until) return;
       if (now < spin_until) {
         for (int i = 0; i < 100 && bell_->count() == seen; ++i) __builtin_ia32_pause();
         continue;
       }
+      slept = true;
       bell_->sleep(seen, std::uint32_t(messages - here), until - now);
     }
   }
@@ -163,7 +169,10 @@ class ShmWire : public Wire {
   }
 
  private:
+  // Who spins keeps whoever else is on this core from what it waits for. After so many times in vain it is tried again
+  // once in so many waits.
   static constexpr Duration kSpin = std::chrono::microseconds(50);
+  static constexpr int kVain = 3, kProbe = 64;
 
   ShmPeer& peer(int rank) {
     for (const auto& peer : peers_) {
@@ -192,6 +201,7 @@ class ShmWire : public Wire {
 
   const BellPtr bell_;
   const bool spin_;
+  int spun_in_vain_ = 0, waits_ = 0;  // of wait()
   std::vector<std::unique_ptr<ShmPeer>> peers_;
   std::size_t next_ = 0;
   std::deque<Message> early_;  // that close() took

@@ -1,0 +1,27 @@
+// The frame in which a message travels over Gloo: a head, the words, and the body if it fits in.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "backends/runtime/message.h"
+
+namespace hopbench {
+
+/// What a message takes as one frame.
+std::size_t frame_bytes(std::size_t words, std::size_t floats);
+
+/// Writes it, without its body where that makes more than `largest` bytes, which `frame` has room for. Returns how
+/// many. `body`: the message's, in host memory. `bye`: the sender's last frame, which has no message.
+std::size_t write_frame(const Message& message, const Payload& body, bool bye, std::span<char> frame,
+                        std::size_t largest);
+
+struct ReadFrame {
+  Message message;
+  bool bye = false;
+  bool whole = true;                    // false: the body follows on its own,
+  std::size_t floats = 0, numbers = 0;  // as many floats; of a sparse one, so many numbers
+};
+ReadFrame read_frame(std::span<const char> frame, int from);
+
+}  // namespace hopbench
