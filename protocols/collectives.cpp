@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace hopbench {
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{1} << 18;  // floats: 1 MiB, as Gloo's ring has it
+
+}  // namespace
 
 std::vector<Term> terms_of(std::span<const Message> messages) {
   std::vector<Term> terms;
@@ -39,30 +44,53 @@ std::int64_t ring_mean(Node& self, std::span<const int> group, Iter k, const Pay
   HB_ASSERT(me < n);
   const int right = group[static_cast<std::size_t>((me + 1) % n)];
   const int left = group[static_cast<std::size_t>((me + n - 1) % n)];
+  if (n == 1) {
+    self.operate(2 * bytes_of(mine), [&] { result.assign(offset, mine); });
+    return count;
+  }
+  // Chunk c of n, in pieces that are passed on as they come.
   const auto begin = [&](int chunk) {
     return mine.size() * static_cast<std::size_t>(chunk) / static_cast<std::size_t>(n);
   };
-  const auto part = [&](int chunk) { return mine.slice(begin(chunk), begin(chunk + 1) - begin(chunk)); };
+  const std::size_t pieces = (mine.size() / static_cast<std::size_t>(n) + kPiece) / kPiece;
+  const auto place = [&](int chunk, std::size_t piece) {
+    return begin(chunk) + (begin(chunk + 1) - begin(chunk)) * piece / pieces;
+  };
+  const auto part = [&](int chunk, std::size_t piece) {
+    return mine.slice(place(chunk, piece), place(chunk, piece + 1) - place(chunk, piece));
+  };
+  const auto keep = [&](int chunk, std::size_t piece, const Payload& mean) {
+    self.operate(2 * bytes_of(mean), [&] { result.assign(offset + place(chunk, piece), mean); });
+  };
 
-  // Reduce-scatter: chunk c starts at rank c and gathers a term at each stop; rank c - 1 adds the last one. What is
-  // added up lies in a Vec of its own, so nobody's slice is written.
-  Payload passing = part(me);
-  std::int64_t counted = count;
+  // Reduce-scatter: chunk c starts at rank c and gathers a term at each stop; rank c - 1 adds the last one, which makes
+  // it the mean. What is added up lies in a Vec of its own, so nobody's slice is written.
+  for (std::size_t piece = 0; piece < pieces; ++piece) self.send(right, kReduceScatter, k, part(me, piece), {count});
+  std::int64_t counted = 0;
   for (int step = 1; step < n; ++step) {
-    self.send(right, kReduceScatter, k, passing, {counted});
-    const Message sum = self.recv(is_from(kReduceScatter, left, k), why);
-    counted = sum.words[0] + count;
-    const float weight = step < n - 1 ? 1.0f : 1.0f / static_cast<float>(n);  // the last one makes it the mean
-    passing = added(self, sum.body, part((me - step + n) % n), weight);
+    const int chunk = (me - step + n) % n;
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      const Message sum = self.recv(is_from(kReduceScatter, left, k), why);
+      counted = sum.words[0] + count;
+      if (step < n - 1) {
+        self.send(right, kReduceScatter, k, added(self, sum.body, part(chunk, piece), 1.0f), {counted});
+      } else {
+        const Payload mean = added(self, sum.body, part(chunk, piece), 1.0f / static_cast<float>(n));
+        self.send(right, kAllGather, k, mean);
+        keep(chunk, piece, mean);
+      }
+    }
   }
 
   // All-gather: the finished chunks go round.
-  for (int step = 1;; ++step) {
-    self.operate(2 * bytes_of(passing), [&] { result.assign(offset + begin((me + 2 - step + n) % n), passing); });
-    if (step == n) return counted;
-    self.send(right, kAllGather, k, passing);
-    passing = self.recv(is_from(kAllGather, left, k), why).body;
+  for (int step = 1; step < n; ++step) {
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      const Payload mean = self.recv(is_from(kAllGather, left, k), why).body;
+      if (step < n - 1) self.send(right, kAllGather, k, mean);
+      keep((me + 1 - step + n) % n, piece, mean);
+    }
   }
+  return counted;
 }
 
 }  // namespace hopbench

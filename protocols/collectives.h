@@ -23,7 +23,8 @@ Vec average(Node& self, Iter k, std::vector<Term> terms);
 Payload added(Node& self, const Payload& a, const Payload& b, float weight);
 
 /// Ring all-reduce (reduce-scatter, then all-gather): writes the mean of everybody's `mine` to
-/// result[offset, offset + mine.size()). 2 (n - 1) messages a rank, of 1/n of the vector each.
+/// result[offset, offset + mine.size()). 2 (n - 1) messages a rank, of 1/n of the vector each; where that is more than
+/// 1 MiB, in pieces of at most that, so that one is on its way while the next is added up.
 ///
 /// Each n-th is summed along the ring and scaled by one rank, and everybody gets that rank's bits: all results are
 /// bit-identical. `group` is the same on every rank and holds this one; several calls of one k must come in the same
