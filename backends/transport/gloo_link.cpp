@@ -58,11 +58,11 @@ GlooLink::~GlooLink() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     receiver_waits_.abort();
-    sender_waits_.abort();
+    lander_waits_.abort();
   }
-  queued_.notify_all();
+  changed_.notify_all();
   if (receiver_.joinable()) receiver_.join();
-  if (sender_.joinable()) sender_.join();
+  if (lander_.joinable()) lander_.join();
   // Softly, so that what was sent arrives. Before the buffers go: Gloo may be filling or sending one.
   context_->getPair(kOther).reset();
 }
@@ -98,23 +98,19 @@ std::string GlooLink::connect(const std::string& blob) {
 
 void GlooLink::start(GlooInbox& inbox) {
   inbox_ = &inbox;
-  sent_frame_.memory.resize(kFrameBytes);
-  sent_frame_.buffer = buffer_for(sent_frame_.memory.data(), kFrameBytes);
   farewell_in_ = buffer_for(&last_in_, 1);
   farewell_out_ = buffer_for(&last_out_, 1);
-  frames_.resize(kPosted);
-  for (Frame& frame : frames_) {
-    frame.memory.resize(kFrameBytes);
-    frame.buffer = buffer_for(frame.memory.data(), kFrameBytes);
-    post(frame);
-  }
-  small_.resize(kSmallFrames);
-  for (Frame& frame : small_) {
-    frame.memory.resize(kSmallBytes);
-    frame.buffer = buffer_for(frame.memory.data(), kSmallBytes);
-  }
+  for (int i = 0; i < kPosted; ++i) post(frames_.emplace_back(new_frame()));
+  for (std::size_t i = 0; i < kFlights; ++i) flights_.push_back({.frame = new_frame(), .body = {}, .body_buffer = {}});
   receiver_ = std::thread([this] { receive_all(); });
-  sender_ = std::thread([this] { send_all(); });
+  lander_ = std::thread([this] { land_all(); });
+}
+
+GlooLink::Frame GlooLink::new_frame() {
+  // Pages that no frame ever fills cost nothing.
+  Frame frame{.memory = std::make_unique_for_overwrite<char[]>(kFrameBytes), .buffer = {}};
+  frame.buffer = buffer_for(frame.memory.get(), kFrameBytes);
+  return frame;
 }
 
 void GlooLink::post(Frame& frame) {
@@ -139,9 +135,9 @@ void GlooLink::died() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(dead_, true)) return;
   receiver_waits_.abort();
-  sender_waits_.abort();
+  lander_waits_.abort();
   queue_.clear();
-  queued_.notify_all();
+  changed_.notify_all();
 }
 
 /// Waits for an operation that was started on `buffer`. False: it will not complete, or this link is being taken down.
@@ -194,7 +190,7 @@ bool GlooLink::receive_frames() {
   for (std::size_t i = 0;; i = (i + 1) % frames_.size()) {
     Frame& frame = frames_[i];
     if (!frame.posted || !await_done(receiver_waits_, *frame.buffer, Direction::kReceive)) return false;
-    ReadFrame got = read_frame(frame.memory, peer_);
+    ReadFrame got = read_frame(frame.all(), peer_);
     if (got.bye) return true;
     post(frame);
     if (!got.whole && !receive_body(got.message, got.floats, got.numbers)) return false;
@@ -248,31 +244,15 @@ bool GlooLink::try_send(const Message& message) {
   {
     const std::lock_guard lock(mutex_);
     if (dead_) return true;
-    if (queue_.empty() && !sending_ && send_small(message)) {
-      if (small_sent_ - small_reclaimed_ != kSmallFrames / 2) return true;
-    } else if (queue_.size() == kQueue) {
+    if (queue_.size() == kQueue) {
       refused_ = true;
       return false;
-    } else {
-      queue_.push_back({message, false});
     }
+    Outgoing outgoing{message, false};
+    if (!queue_.empty() || !start(outgoing)) queue_.push_back(std::move(outgoing));
+    if (!landing_due()) return true;
   }
-  queued_.notify_one();
-  return true;
-}
-
-/// With the mutex held. False: it is not small, or no frame is free.
-bool GlooLink::send_small(const Message& message) {
-  if (small_sent_ - small_reclaimed_ == kSmallFrames) return false;
-  if (frame_bytes(message.words.size(), message.body.stored()) > kSmallBytes) return false;
-  Frame& frame = small_[small_sent_ % kSmallFrames];
-  const std::size_t bytes = write_frame(message, on_host(message.body), false, frame.memory, kSmallBytes);
-  try {
-    frame.buffer->send(kOther, kFrameSlot, 0, bytes);
-  } catch (const std::exception&) {
-    return true;  // the pair is dead, and so the watch will say
-  }
-  ++small_sent_;
+  changed_.notify_one();
   return true;
 }
 
@@ -282,79 +262,66 @@ void GlooLink::say_bye() {
     if (dead_) return;
     queue_.push_back({{}, true});
   }
-  queued_.notify_one();
+  changed_.notify_one();
 }
 
-void GlooLink::send_all() {
-  std::optional<Outgoing> outgoing;
-  while (next_outgoing(outgoing)) {
-    if (!reclaim_small()) return;
-    if (outgoing && (!transmit(*outgoing) || outgoing->bye)) return;
-  }
-}
-
-/// Waits for something to be sent, or (next is empty) for small frames to be reclaimed. False: there will be none.
-bool GlooLink::next_outgoing(std::optional<Outgoing>& next) {
-  next.reset();
-  bool room = false;
-  {
-    std::unique_lock lock(mutex_);
-    sending_ = false;
-    queued_.wait(lock, [&] {
-      return !queue_.empty() || stopping_ || dead_ || small_sent_ - small_reclaimed_ >= kSmallFrames / 2;
-    });
-    if (stopping_ || dead_) return false;
-    if (queue_.empty()) return true;
-    sending_ = true;
-    next = std::move(queue_.front());
-    queue_.pop_front();
-    if (queue_.size() <= kQueue / 2) room = std::exchange(refused_, false);
-  }
-  if (room) {
-    const std::lock_guard lock(inbox_->mutex);
-    inbox_->room = true;
-    inbox_->changed.notify_one();
+/// Hands it to Gloo. With the mutex held. False: too many are under way.
+bool GlooLink::start(const Outgoing& outgoing) {
+  if (started_ - landed_ == kFlights) return false;
+  Flight& flight = flights_[started_ % kFlights];
+  const Payload body = on_host(outgoing.message.body);
+  const std::size_t words = outgoing.message.words.size();
+  const std::size_t bytes = write_frame(outgoing.message, body, outgoing.bye, flight.frame.all(), kFrameBytes);
+  try {
+    flight.frame.buffer->send(kOther, kFrameSlot, 0, bytes);
+    ++started_;
+    if (frame_bytes(words, body.stored()) <= kFrameBytes) return true;
+    flight.body = body;
+    // Gloo only reads it, though its interface has one kind of buffer.
+    flight.body_buffer = buffer_for(const_cast<float*>(body.raw()), body.stored() * sizeof(float));
+    flight.body_buffer->send(kOther, kBodySlot);
+    ++large_;
+  } catch (const std::exception&) {
+    // The pair is dead, and so the watch will say.
   }
   return true;
 }
 
-/// Waits for the small frames that are under way.
-bool GlooLink::reclaim_small() {
-  while (true) {
-    Frame* frame = nullptr;
-    {
-      const std::lock_guard lock(mutex_);
-      if (small_reclaimed_ == small_sent_) return true;
-      frame = &small_[small_reclaimed_ % kSmallFrames];
-    }
-    if (!await_done(sender_waits_, *frame->buffer, Direction::kSend)) return false;
+/// With the mutex held. A body is not to be held longer than it takes: its owner may want to write.
+bool GlooLink::landing_due() const { return !queue_.empty() || large_ > 0 || started_ - landed_ >= kFlights / 2; }
+
+void GlooLink::land_all() {
+  Flight* oldest = nullptr;
+  while (next_landing(oldest)) {
+    if (!await_done(lander_waits_, *oldest->frame.buffer, Direction::kSend)) return;
+    if (oldest->body_buffer && !await_done(lander_waits_, *oldest->body_buffer, Direction::kSend)) return;
     const std::lock_guard lock(mutex_);
-    ++small_reclaimed_;
+    if (oldest->body_buffer) --large_;
+    oldest->body_buffer.reset();
+    oldest->body = {};
+    ++landed_;
   }
 }
 
-bool GlooLink::transmit(const Outgoing& outgoing) {
-  const Payload body = on_host(outgoing.message.body);
-  const bool small = frame_bytes(outgoing.message.words.size(), body.stored()) <= kFrameBytes;
-  const std::size_t bytes = write_frame(outgoing.message, body, outgoing.bye, sent_frame_.memory, kFrameBytes);
-
-  std::unique_ptr<Buffer> large;
-  try {
-    sent_frame_.buffer->send(kOther, kFrameSlot, 0, bytes);
-    if (!small) {
-      // Gloo only reads it, though its interface has one kind of buffer.
-      large = buffer_for(const_cast<float*>(body.raw()), body.stored() * sizeof(float));
-      large->send(kOther, kBodySlot);
+/// Starts what had to queue. Then the oldest that is under way; false: there will be none.
+bool GlooLink::next_landing(Flight*& oldest) {
+  bool room = false;
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return stopping_ || dead_ || landing_due(); });
+    if (stopping_ || dead_) return false;
+    while (!queue_.empty() && start(queue_.front())) queue_.pop_front();
+    if (queue_.size() <= kQueue / 2) room = std::exchange(refused_, false);
+    oldest = &flights_[landed_ % kFlights];
+  }
+  if (room) {
+    {
+      const std::lock_guard lock(inbox_->mutex);
+      inbox_->room = true;
     }
-  } catch (const std::exception&) {
-    return false;
+    inbox_->changed.notify_one();
   }
-  if (await_done(sender_waits_, *sent_frame_.buffer, Direction::kSend) &&
-      (small || await_done(sender_waits_, *large, Direction::kSend))) {
-    return true;
-  }
-  if (large) abandon(std::move(large), body);
-  return false;
+  return true;
 }
 
 }  // namespace hopbench

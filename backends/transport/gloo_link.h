@@ -1,12 +1,11 @@
-// One peer over Gloo: a pair with a context of its own, a thread that receives and a thread that sends.
+// One peer over Gloo: a pair with a context of its own, a thread that receives and a thread that lands what is sent.
 //
 // What Gloo's source makes necessary:
 // - A wait that times out closes every pair of its context. So each pair has a context to itself, and no wait has a
 //   time-out except on a pair that is dead already.
 // - When a pair dies, Gloo wakes whoever waits for an operation that has not begun. It forgets the receive that is
-//   being
-//   filled and the send that is being written. So one thread of the wire watches all pairs through a receive that
-//   never begins, and `died` aborts what Gloo forgot.
+//   being filled and the send that is being written. So one thread of the wire watches all pairs through a receive
+//   that never begins, and `died` aborts what Gloo forgot.
 // - A receive that had completed before the death still counts: see `await_done`.
 // - A send completes only when its receive is posted. So several small receives are always posted, and a large body's
 //   as soon as its header is here.
@@ -18,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -54,8 +54,7 @@ class GlooLink {
   static constexpr std::size_t kFrameBytes = 64 * 1024;  // header, words and a small body travel as one frame
   static constexpr int kPosted = 4;                      // frames whose receives are posted ahead
   static constexpr std::size_t kQueue = 256;             // messages that may wait to be sent
-  static constexpr std::size_t kSmallBytes = 4096;       // frames that need not wait for the sending thread
-  static constexpr std::size_t kSmallFrames = 32;        // of which so many may be under way
+  static constexpr std::size_t kFlights = 16;            // messages that may be under way
 
   GlooLink(int peer, std::shared_ptr<gloo::transport::Device> device, Duration timeout);
   ~GlooLink();  // never hangs: aborts what its threads wait for
@@ -88,9 +87,15 @@ class GlooLink {
     void abort() const;
   };
   struct Frame {
-    std::vector<char> memory;
+    std::unique_ptr<char[]> memory;
     std::unique_ptr<Buffer> buffer;
     bool posted = false;
+    std::span<char> all() const { return {memory.get(), kFrameBytes}; }
+  };
+  struct Flight {
+    Frame frame;
+    Payload body;  // that does not fit into it
+    std::unique_ptr<Buffer> body_buffer;
   };
   struct Outgoing {
     Message message;
@@ -109,11 +114,11 @@ class GlooLink {
   bool part();
   void deliver(Message message);
 
-  bool send_small(const Message& message);
-  void send_all();
-  bool next_outgoing(std::optional<Outgoing>& next);
-  bool reclaim_small();
-  bool transmit(const Outgoing& outgoing);
+  Frame new_frame();
+  bool start(const Outgoing& outgoing);
+  bool landing_due() const;
+  void land_all();
+  bool next_landing(Flight*& oldest);
 
   const int peer_;
   const Duration timeout_;
@@ -125,24 +130,23 @@ class GlooLink {
   std::string said_, heard_;  // tokens
   std::unique_ptr<Buffer> token_in_, token_out_;
   std::vector<Frame> frames_;
-  Frame sent_frame_;
   char last_in_ = 0, last_out_ = 0;  // of the farewell
   std::unique_ptr<Buffer> farewell_in_, farewell_out_;
 
   std::mutex mutex_;  // of what follows
-  std::condition_variable queued_;
+  std::condition_variable changed_;
   std::deque<Outgoing> queue_;
-  Waiting receiver_waits_, sender_waits_;
+  Waiting receiver_waits_, lander_waits_;
   std::vector<std::pair<Payload, std::unique_ptr<Buffer>>> abandoned_;
   bool dead_ = false, stopping_ = false;
-  bool sending_ = false;                              // the sending thread has something in hand
-  std::vector<Frame> small_;                          // in turn
-  std::size_t small_sent_ = 0, small_reclaimed_ = 0;  // ever
-  bool refused_ = false;                              // a message for want of room; somebody waits for it
+  std::vector<Flight> flights_;           // in turn
+  std::size_t started_ = 0, landed_ = 0;  // ever
+  std::size_t large_ = 0;                 // flights under way that hold a body
+  bool refused_ = false;                  // a message for want of room; somebody waits for it
 
   bool bye_delivered_ = false;  // receiving thread only
   std::atomic<bool> finished_{false};
-  std::thread receiver_, sender_;
+  std::thread receiver_, lander_;
 };
 
 }  // namespace hopbench

@@ -25,7 +25,7 @@ class Wire {
   virtual ~Wire() = default;
 
   /// Hands a message over to peer `to`. False: no room now, ask again after `wait`. Messages to a peer that is gone
-  /// vanish. The message's body is held until it has been sent; it is never copied on the caller's thread.
+  /// vanish. The message's body is held until it has been sent; a large one is never copied on the caller's thread.
   virtual bool try_send(int to, const Message& message) = 0;
 
   /// The next message that has arrived whole; in order per sender, fair between senders.
