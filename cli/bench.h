@@ -24,6 +24,7 @@ struct BenchTransportOptions {
   std::int64_t begin = 8, end = 64 << 20;      // bytes
   int factor = 8, ranks = 2, neighbours = 0;   // neighbours 0: 2, or as many as there are
   int iterations = 0, warmup = 5, rounds = 5;  // iterations 0: as many as make 64 MiB, from 20 to 1000
+  std::string mpi_peer;                        // a program (ci/mpi_peer.cpp); empty: none
   std::string interface;                       // empty: loopback
   bool json = false;
 };

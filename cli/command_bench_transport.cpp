@@ -52,6 +52,7 @@ WayBench bench_of(const BenchTransportOptions& options, Operation operation, std
   bench.exchange.floats = std::size_t(bytes) / sizeof(float);
   bench.exchange.neighbours = options.neighbours > 0 ? options.neighbours : std::min(2, options.ranks - 1);
   bench.exchange.interface = options.interface;
+  bench.mpi_peer = options.mpi_peer;
   if (bench.iterations == 0) bench.iterations = int(std::clamp<std::int64_t>((64 << 20) / bytes, 20, 1000));
   return bench;
 }
@@ -59,6 +60,7 @@ WayBench bench_of(const BenchTransportOptions& options, Operation operation, std
 /// The ways that were asked for: of a transport that is left out its bare peers are too.
 std::vector<std::string> ways_asked(const BenchTransportOptions& options, Operation operation) {
   std::vector<std::string> ways = ways_of(operation);
+  if (!options.mpi_peer.empty()) ways.emplace_back("open mpi");
   if (options.transports.empty()) return ways;
   std::erase_if(ways, [&](const std::string& way) {
     return std::none_of(transports().begin(), transports().end(),
@@ -98,24 +100,23 @@ std::vector<Row> measure(const BenchTransportOptions& options, const std::string
   return rows;
 }
 
-/// What each of the rows is compared with: the limit if there is one, else the same transport without us; an
-/// all-reduce with the fastest that is not ours.
+/// What a row is held against: the limit if there is one, else the same transport without us. Of several that are not
+/// ours the fastest.
+bool comparable(const Row& row, const Row& with) {
+  if (row.operation == "average") return with.way == "in place" && &row != &with;
+  if (row.operation == "pingpong") return row.ours() && with.way == "bare " + row.way;
+  return row.way == "gloo" ? with.way.starts_with("bare gloo") : row.ours() && !with.ours();
+}
+
 void compare(std::vector<Row>& rows) {
-  const Row* fastest = nullptr;
-  for (const Row& row : rows) {
-    if (!row.ours() && row.operation == "allreduce" &&
-        (fastest == nullptr || median(row.times) < median(fastest->times)))
-      fastest = &row;
-  }
   for (Row& row : rows) {
-    const Row* with = fastest;
-    for (const Row& other : rows) {
-      if (row.operation == "average" && other.way == "in place") with = &other;
-      if (row.operation == "pingpong" && row.ours() && other.way == "bare " + row.way) with = &other;
+    const Row* fastest = nullptr;
+    for (const Row& with : rows) {
+      if (comparable(row, with) && (fastest == nullptr || median(with.times) < median(fastest->times))) fastest = &with;
     }
-    if (with == nullptr || with == &row) continue;
-    row.against = with->way;
-    for (std::size_t i = 0; i < row.times.size(); ++i) row.shares.push_back(with->times[i] / row.times[i]);
+    if (fastest == nullptr) continue;
+    row.against = fastest->way;
+    for (std::size_t i = 0; i < row.times.size(); ++i) row.shares.push_back(fastest->times[i] / row.times[i]);
   }
 }
 

@@ -1,10 +1,14 @@
 #include "suites/transport_bench.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "backends/base/error.h"
 #include "backends/runtime/process.h"
@@ -75,6 +79,11 @@ class OurExchange : public Exchange {
   Iter k_ = -1;
 };
 
+void add_rank(WayTimes& times, const std::vector<double>& single) {
+  times.mean = std::max(times.mean, std::accumulate(single.begin(), single.end(), 0.0) / double(single.size()));
+  times.single.insert(times.single.end(), single.begin(), single.end());
+}
+
 struct Timed {
   std::vector<double> single;
   std::int64_t wrong = 0;
@@ -111,6 +120,36 @@ std::vector<int> peers_of(const ExchangeSpec& spec) {
     peers.insert((spec.rank + spec.size - step) % spec.size);
   }
   return {peers.begin(), peers.end()};
+}
+
+/// All that a program prints. Throws Error if it cannot be started or fails.
+std::string output_of(const std::string& command) {
+  FILE* const pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) throw environment_error("cannot start " + command);
+  std::string text;
+  char buffer[4096];
+  for (std::size_t n = 0; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, n);
+  if (const int status = pclose(pipe); status != 0)
+    throw environment_error(command + " ended with status " + std::to_string(status) + " (see above)");
+  return text;
+}
+
+// Open MPI spins where it waits; with more ranks than cores it is told to yield.
+WayTimes over_mpi(const WayBench& bench) {
+  const ExchangeSpec& e = bench.exchange;
+  const bool crowded = e.size > int(std::thread::hardware_concurrency());
+  const json j = json::parse(output_of(fmt::format(
+      "mpirun -n {} --allow-run-as-root --oversubscribe --bind-to none --mca btl self,vader --mca mpi_yield_when_idle "
+      "{} "
+      "'{}' {} {} {} {} {}",
+      e.size, int(crowded), bench.mpi_peer, int(e.operation), e.floats, e.neighbours, bench.iterations, bench.warmup)));
+  WayTimes times;
+  times.wrong = j.at("wrong");
+  for (const json& rank : j.at("single")) {
+    add_rank(times, rank.get<std::vector<double>>());
+    if (e.operation == Operation::kPingPong) break;
+  }
+  return times;
 }
 
 // A trial that has nothing but ranks.
@@ -228,6 +267,7 @@ std::string bench_rank(ChildChannel& channel, const WayBench& bench) {
 }
 
 WayTimes bench_way(const WayBench& bench, const std::atomic<int>* interrupts) {
+  if (bench.way == "open mpi") return over_mpi(bench);
   Job job{.role = Job::Role::kBench, .spec = spec_of(bench.exchange), .event_log = "", .bench = to_text(bench)};
   LaunchOptions options;
   options.command = {"", "rank"};
@@ -245,9 +285,7 @@ WayTimes bench_way(const WayBench& bench, const std::atomic<int>* interrupts) {
     const json j = json::parse(launched.ranks[rank].result);
     times.wrong += j.at("wrong").get<std::int64_t>();
     if (bench.exchange.operation == Operation::kPingPong && rank > 0) continue;
-    const auto single = j.at("single").get<std::vector<double>>();
-    times.mean = std::max(times.mean, std::accumulate(single.begin(), single.end(), 0.0) / double(single.size()));
-    times.single.insert(times.single.end(), single.begin(), single.end());
+    add_rank(times, j.at("single").get<std::vector<double>>());
   }
   return times;
 }

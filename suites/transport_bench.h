@@ -17,10 +17,12 @@ namespace hopbench {
 ///   a transport's name     ours: what a protocol's send, gather, reduce and ring_mean take
 ///   "bare NAME"            the same without us (exchange.h); gloo's all-reduces: "bare gloo ring", "... bcube", ...
 ///   "in place"             no transport at all
+///   "open mpi"             the same by a program for mpirun (ci/mpi_peer.cpp)
 struct WayBench {
   std::string way;
   ExchangeSpec exchange;  // of rank 0
   int iterations = 20, warmup = 5;
+  std::string mpi_peer = {};  // that program
 };
 
 /// Seconds, the transport's own set-up left out.

@@ -1,7 +1,9 @@
-// `hopbench bench compute` from outside: what it shows and what it refuses. How fast anything is, is no test's matter.
+// `hopbench bench compute` and `bench transport` from outside: what it shows and what it refuses. How fast anything is,
+// is no test's matter.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -136,6 +138,56 @@ TEST_F(BenchCompute, RefusesWhatItCannotMeasure) {
   refused({"-m", "softmax", "-t", "0"}, "--threads");
   refused({"-m", "softmax", "-b", "0"}, "--batch");
   refused({"-m", "softmax", "--isa", "mmx"}, "--isa");
+}
+
+Ended bench_transport(const Folder& folder, const Args& more) {
+  Args words{"bench", "transport"};
+  words.insert(words.end(), more.begin(), more.end());
+  return hopbench(folder.path(), words);
+}
+
+TEST(BenchTransport, MeasuresEveryWayAtEverySize) {
+  const Folder folder;
+  const Ended ended = bench_transport(folder, {"-b", "8", "-e", "8K", "-f", "1024", "-n", "3", "-r", "2", "--json"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const json rows = json::parse(ended.out)["rows"];
+  std::map<std::string, int> seen;
+  for (const json& row : rows) {
+    ++seen[row["operation"].get<std::string>() + " " + row["way"].get<std::string>()];
+    EXPECT_TRUE(row["bytes"] == 8 || row["bytes"] == 8192) << row;
+    EXPECT_EQ(row["count"].get<int>() * 4, row["bytes"].get<int>());
+    EXPECT_EQ(row["times_s"].size(), 2u);
+    EXPECT_EQ(row["wrong"], 0) << row;
+    EXPECT_GT(row["time_us"].get<double>(), 0);
+    EXPECT_NEAR(row["algbw"].get<double>() * row["time_us"].get<double>() * 1e3 / row["bytes"].get<double>(), 1, 1e-6);
+    EXPECT_LE(row["p50_us"].get<double>(), row["p99_us"].get<double>());
+  }
+  for (const char* way :
+       {"pingpong shm", "pingpong bare shm", "average shm", "average bare shm", "average in place", "allreduce shm"})
+    EXPECT_EQ(seen[way], 2) << way;
+}
+
+TEST(BenchTransport, MeasuresOnlyWhatIsAskedFor) {
+  const Folder folder;
+  const Ended ended = bench_transport(folder, {"average", "--transport", "shm", "--ranks", "3", "--neighbours", "1",
+                                               "-b", "64", "-f", "1", "-n", "2", "-r", "1"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("average, 3 ranks"), HasSubstr("bare shm"), HasSubstr("in place"),
+                               Not(HasSubstr("gloo")), Not(HasSubstr("pingpong"))));
+}
+
+TEST(BenchTransport, SaysWhatIsWrongWithItsOptions) {
+  const Folder folder;
+  const auto refused = [&](const Args& words, const std::string& says) {
+    const Ended ended = bench_transport(folder, words);
+    EXPECT_EQ(ended.code, 2) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr(says));
+  };
+  refused({"-b", "1M", "-e", "1K"}, "begin with the smaller size");
+  refused({"average", "--neighbours", "2"}, "2 ranks have at most 1");
+  refused({"pingpong", "--ranks", "4"}, "a pingpong is between 2 ranks");
+  refused({"--transport", "smh"}, "Did you mean 'shm'");
+  refused({"gather"}, "gather");
 }
 
 }  // namespace
