@@ -65,7 +65,8 @@ class BareGloo : public Exchange {
     context_->setTimeout(std::chrono::duration_cast<std::chrono::milliseconds>(spec.timeout));
     MeetingStore store(spec_, meeting);
     context_->connectFullMesh(store, device);
-    mine_ = context_->createUnboundBuffer(x_.data(), bytes());
+    const int ends = spec.operation == Operation::kAverage ? spec.neighbours : 1;
+    for (int i = 0; i < ends; ++i) mine_.push_back(context_->createUnboundBuffer(x_.data(), bytes()));
     for (auto& y : y_) {
       theirs_.push_back(context_->createUnboundBuffer(y.data(), bytes()));
       places_.push_back(y.data());
@@ -107,8 +108,8 @@ class BareGloo : public Exchange {
     const int peer = heard_[0];
     gloo::transport::UnboundBuffer& got = *theirs_[0];
     got.recv(peer, kSlot);
-    if (spec_.rank == 0) mine_->send(peer, kSlot);
-    if (spec_.rank == 0) mine_->waitSend();
+    if (spec_.rank == 0) mine_[0]->send(peer, kSlot);
+    if (spec_.rank == 0) mine_[0]->waitSend();
     got.waitRecv();
     if (spec_.rank == 1) got.send(peer, kSlot);
     if (spec_.rank == 1) got.waitSend();
@@ -118,10 +119,10 @@ class BareGloo : public Exchange {
     for (std::size_t i = 0; i < heard_.size(); ++i) theirs_[i]->recv(heard_[i], slot(heard_[i], spec_.rank));
     for (int step = 1; step <= spec_.neighbours; ++step) {
       const int to = (spec_.rank + step) % spec_.size;
-      mine_->send(to, slot(spec_.rank, to));
+      mine_[std::size_t(step) - 1]->send(to, slot(spec_.rank, to));
     }
     for (auto& buffer : theirs_) buffer->waitRecv();
-    for (int step = 1; step <= spec_.neighbours; ++step) mine_->waitSend();
+    for (auto& buffer : mine_) buffer->waitSend();
     average_in_place(x_, places_);
   }
   std::uint64_t slot(int from, int to) const {
@@ -134,8 +135,7 @@ class BareGloo : public Exchange {
   const std::vector<int> heard_;
   std::vector<float> x_;
   std::vector<std::vector<float>> y_;
-  std::unique_ptr<gloo::transport::UnboundBuffer> mine_;
-  std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> theirs_;
+  std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> mine_, theirs_;  // an operation each at a time
   std::vector<const float*> places_;
   std::unique_ptr<gloo::Algorithm> all_;
 };
