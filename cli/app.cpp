@@ -243,6 +243,8 @@ void add_small_commands(CLI::App& app, Parsed& parsed) {
 
   CLI::App& calibrate = *app.add_subcommand("calibrate", "measure what a step costs with all ranks of a suite at work");
   calibrate.add_option("suite", parsed.calibrate.suite, "suite file")->required();
+  calibrate.add_flag("--links", parsed.calibrate.links,
+                     "and what the link between each two ranks carries, one pair after the other");
   add_suite_flags(calibrate, parsed.calibrate.suite_options);
   calibrate.callback([&] { parsed.command = [&] { return command_calibrate(parsed.calibrate); }; });
 

@@ -8,6 +8,7 @@
 #include "backends/base/text.h"
 #include "cli/run.h"
 #include "cli/signals.h"
+#include "suites/calibrate_links.h"
 #include "suites/execute.h"
 
 namespace hopbench {
@@ -38,6 +39,24 @@ Calibration calibrate_twice(const TrialSpec& spec) {
 }
 
 std::string text(Duration d) { return duration_text(d.count() / 1000 * 1000); }
+
+std::string rate_text(double bytes_per_s) {
+  return bytes_per_s > 0 ? fmt::format("\"{:.1f}MB/s\"", bytes_per_s / 1e6) : "0";
+}
+
+void print_links(const NetworkSpec& network) {
+  fmt::print("# each pair of ranks alone:\nlatency = \"{}\"\n", text(network.latency));
+  fmt::print("bandwidth = {}\n", rate_text(network.bandwidth));
+  if (network.links.empty()) return;
+  fmt::print("links = [\n");
+  for (const NetworkSpec::Link& link : network.links) {
+    fmt::print("  {{ a = {}, b = {}", link.a, link.b);
+    if (link.bandwidth > 0) fmt::print(", bandwidth = {}", rate_text(link.bandwidth));
+    if (link.latency >= Duration{}) fmt::print(", latency = \"{}\"", text(link.latency));
+    fmt::print(" }},\n");
+  }
+  fmt::print("]\n");
+}
 
 }  // namespace
 
@@ -89,9 +108,15 @@ int command_calibrate(const CalibrateOptions& options) {
   fmt::print("# {}\n# a step: {} median, {} at 99 %, all ranks stepping at once\n", calibration_key(*real),
              text(c.step_median), text(c.step_p99));
   fmt::print("[compute]\npace = \"{}\"\nvector_rate = \"{:.2f}GB/s\"\n\n", text(c.cost), c.vector_bytes_per_s / 1e9);
-  fmt::print("[network]  # {}, every rank sending at once\nlatency = \"{}\"\noverhead = \"{}\"\nprocessors = {}\n",
-             real->transport, text(c.latency), text(c.overhead), c.processors);
-  fmt::print("overhead_rate = \"{:.1f}MB/s\"\nbandwidth = 0  # of links: there are none\n", c.overhead_rate / 1e6);
+  fmt::print("[network]  # {}, every rank sending at once\noverhead = \"{}\"\nprocessors = {}\n", real->transport,
+             text(c.overhead), c.processors);
+  if (!options.links) fmt::print("latency = \"{}\"\n", text(c.latency));
+  fmt::print("overhead_rate = {}\n", rate_text(c.overhead_rate));
+  if (options.links) {
+    print_links(network_from(calibrate_links(*real, &count_interrupts()), c, make_plan(*real).host_of));
+  } else {
+    fmt::print("bandwidth = 0  # of links: none measured (--links)\n");
+  }
   return static_cast<int>(ExitCode::kOk);
 }
 

@@ -44,6 +44,7 @@ int command_tune(const TuneOptions& options);
 struct CalibrateOptions {
   std::string suite;
   SuiteOptions suite_options;
+  bool links = false;
 };
 int command_calibrate(const CalibrateOptions& options);
 

@@ -205,7 +205,9 @@ void explain_messages(Calibration& result, int ranks, double small, double excha
   const double overhead = fan > 1 ? std::clamp((exchange - small) / (fan - 1) / handlings, 0.0, small / handlings) : 0;
   result.overhead = seconds_to_duration(overhead);
   result.latency = seconds_to_duration(small - handlings * overhead);
-  result.overhead_rate = handlings * double(kLargeFloats * sizeof(float)) / std::max(1e-9, large - small);
+  // Shared memory lends large bodies: who reads them pays.
+  const double bytes_s = large - small;
+  if (bytes_s > 0.02 * small) result.overhead_rate = handlings * double(kLargeFloats * sizeof(float)) / bytes_s;
 }
 
 std::vector<double> pooled(const std::vector<json>& ranks, const char* key) {

@@ -41,7 +41,7 @@ struct Calibration {
   double vector_bytes_per_s = 0;  // of mean and step
   Duration latency{};             // of a message to one rank, every rank sending, beyond its overhead
   Duration overhead{};            // of a message at each end, on one of the processors that all ranks share
-  double overhead_rate = 0;       // bytes/s that such a processor handles besides
+  double overhead_rate = 0;       // bytes/s that such a processor handles besides; 0: bytes cost nothing
   int processors = 1;             // this machine's
 };
 /// Real processes, all workers of the spec. Throws Error naming the rank if one fails.

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kRoles[] = {"rank", "simulate", "calibrate", "bench"};
+constexpr const char* kRoles[] = {"rank", "simulate", "calibrate", "calibrate_links", "bench"};
 
 }  // namespace
 

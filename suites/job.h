@@ -11,7 +11,7 @@
 namespace hopbench {
 
 struct Job {
-  enum class Role { kRank, kSimulate, kCalibrate, kBench } role = Role::kRank;
+  enum class Role { kRank, kSimulate, kCalibrate, kCalibrateLinks, kBench } role = Role::kRank;
   TrialSpec spec;
   std::string event_log;   // simulate: the file to write
   std::string bench = {};  // bench: what to measure (transport_bench.h)

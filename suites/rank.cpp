@@ -10,6 +10,7 @@
 #include "backends/transport/wire.h"
 #include "results/json.h"
 #include "suites/calibrate.h"
+#include "suites/calibrate_links.h"
 #include "suites/execute.h"
 #include "suites/job.h"
 #include "suites/transport_bench.h"
@@ -120,6 +121,9 @@ int rank_main() {
         break;
       case Job::Role::kCalibrate:
         channel->finish(calibrate_rank(*channel, job.spec));
+        break;
+      case Job::Role::kCalibrateLinks:
+        channel->finish(calibrate_links_rank(*channel, job.spec));
         break;
       case Job::Role::kBench:
         channel->finish(bench_rank(*channel, way_bench_from_text(job.bench)));
