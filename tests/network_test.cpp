@@ -240,6 +240,14 @@ TEST(Network, HasALinkThatIsLimitedAtTimesOnly) {
   expect_near(play_network(spec, flows), {0.0, 3.0, 2.0});
 }
 
+TEST(Network, TellsTheTwoWaysOfALinkApart) {
+  NetworkSpec spec = plain();
+  spec.links = {{.a = 0, .bandwidth = 0.5e6, .one_way = true},
+                {.a = 1, .b = 2, .bandwidth = 0.2e6, .latency = milliseconds(500), .one_way = true}};
+  expect_near(play_network(spec, {{0, 3, 100'000}, {3, 0, 100'000}, {1, 2, 100'000}, {2, 1, 100'000}}),
+              {0.2, 0.1, 1.0, 0.1});
+}
+
 TEST(Network, ReplacesFieldByFieldWhereSeveralRulesHold) {
   NetworkSpec spec = plain();
   spec.links = {{.a = 0, .bandwidth = 0.5e6, .latency = milliseconds(250)},

@@ -50,15 +50,18 @@ class Routes {
   /// Routes and capacities from now on. The resources of a route stay the same.
   void move_to(Time now) {
     while (next_change() <= now) changes_.pop_back();
-    nics_.assign(static_cast<std::size_t>(hosts_), {.bandwidth = spec_.bandwidth});
+    out_.assign(static_cast<std::size_t>(hosts_), {.bandwidth = spec_.bandwidth});
+    in_ = out_;
     links_.clear();
     for (const NetworkSpec::Link& link : spec_.links) {
-      if (link.b < 0 && link.a >= hosts_) continue;
-      Way& way = link.b >= 0 ? links_[std::minmax(link.a, link.b)] : nics_[static_cast<std::size_t>(link.a)];
       const bool holds = link.from <= now && now < link.until;
-      if (holds && link.latency >= Duration{}) way.latency = link.latency;
-      if (link.bandwidth > 0 && holds) way.bandwidth = link.bandwidth;
-      if (way.bandwidth <= 0 && link.bandwidth > 0) way.bandwidth = kAsIfUnlimited;
+      if (link.b >= 0) {
+        obey(link, holds, links_[{link.a, link.b}]);
+        if (!link.one_way) obey(link, holds, links_[{link.b, link.a}]);
+      } else if (link.a < hosts_) {
+        obey(link, holds, out_[static_cast<std::size_t>(link.a)]);
+        if (!link.one_way) obey(link, holds, in_[static_cast<std::size_t>(link.a)]);
+      }
     }
     for (const auto& [place, resource] : resources_) share_.set_capacity(resource, bandwidth_of(place));
   }
@@ -71,12 +74,11 @@ class Routes {
       add(route, {Part::kMemory, a, a});
       return route;
     }
-    const Way &out = nics_[static_cast<std::size_t>(a)], &in = nics_[static_cast<std::size_t>(b)];
-    const Duration nics = std::max(out.latency, in.latency);
+    const Duration nics = std::max(out_[static_cast<std::size_t>(a)].latency, in_[static_cast<std::size_t>(b)].latency);
     route.latency = nics >= Duration{} ? nics : spec_.latency;
     add(route, {Part::kOut, a, a});
     add(route, {Part::kIn, b, b});
-    if (const auto link = links_.find(std::minmax(a, b)); link != links_.end()) {
+    if (const auto link = links_.find({a, b}); link != links_.end()) {
       if (link->second.latency >= Duration{}) route.latency = link->second.latency;
       add(route, {Part::kLink, a, b});
     }
@@ -91,12 +93,19 @@ class Routes {
     Duration latency{-1};
   };
 
+  static void obey(const NetworkSpec::Link& link, bool holds, Way& way) {
+    if (holds && link.latency >= Duration{}) way.latency = link.latency;
+    if (holds && link.bandwidth > 0) way.bandwidth = link.bandwidth;
+    if (way.bandwidth <= 0 && link.bandwidth > 0) way.bandwidth = kAsIfUnlimited;
+  }
+
   int host(int rank) const { return spec_.host_of.empty() ? rank : spec_.host_of[static_cast<std::size_t>(rank)]; }
 
   double bandwidth_of(const Place& place) const {
     const auto [part, a, b] = place;
     if (part == Part::kMemory) return spec_.local_bandwidth;
-    return part == Part::kLink ? links_.at(std::minmax(a, b)).bandwidth : nics_[static_cast<std::size_t>(a)].bandwidth;
+    if (part == Part::kLink) return links_.at({a, b}).bandwidth;
+    return (part == Part::kOut ? out_ : in_)[static_cast<std::size_t>(a)].bandwidth;
   }
 
   void add(Route& route, const Place& place) {
@@ -112,7 +121,7 @@ class Routes {
   int hosts_ = 0;
   FairShare& share_;
   std::vector<Time> changes_;  // that are ahead, the next one last
-  std::vector<Way> nics_;      // by host, as they are now
+  std::vector<Way> out_, in_;  // NICs by host, as they are now
   std::map<std::pair<int, int>, Way> links_;
   std::map<Place, int> resources_;
 };

@@ -48,6 +48,7 @@ struct NetworkSpec {
         -1};      // replaces, if not negative: of all pairs of that NIC (of two such NICs the longer), or of a, b
     Time from{};  // it holds within [from, until)
     Time until = kNever;
+    bool one_way = false;  // from a to b only, or out of that NIC only
   };
   std::vector<Link> links{};  // where several hold, the last one that says something counts
 };
