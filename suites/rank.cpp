@@ -3,11 +3,16 @@
 
 #include <cstdio>
 #include <memory>
+#include <utility>
+#include <vector>
 
+#include "backends/runtime/control.h"
+#include "backends/runtime/emulated_wire.h"
 #include "backends/runtime/launch.h"
 #include "backends/runtime/process.h"
 #include "backends/transport/wire.h"
 #include "results/json.h"
+#include "results/statistics.h"
 #include "suites/calibrate.h"
 #include "suites/execute.h"
 #include "suites/job.h"
@@ -22,6 +27,14 @@ void add_host_figures(RankRecord& record, Duration contended) {
   record.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   record.max_rss_bytes = std::int64_t{usage.ru_maxrss} * 1024;
   record.contended_s = to_seconds(contended);
+}
+
+void add_lateness(RankRecord& record, const std::vector<Duration>& lateness) {
+  std::vector<double> late_s;
+  for (const Duration each : lateness) late_s.push_back(to_seconds(each));
+  if (late_s.empty()) return;
+  record.link_late_median_s = quantile(late_s, 0.5);
+  record.link_late_p99_s = quantile(late_s, 0.99);
 }
 
 // Page faults, first touch and the compiled network are outside every clock: one gradient that nobody sees.
@@ -48,7 +61,13 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
                                  .peers = plan.peers[std::size_t(rank)],
                                  .interface = spec.interface,
                                  .connect_timeout = spec.rendezvous_timeout};
-  const std::unique_ptr<Wire> wire = transport.connect(wire_options, channel);
+  std::unique_ptr<Wire> wire = transport.connect(wire_options, channel);
+  const EmulatedWire* emulated = nullptr;
+  if (spec.emulate) {
+    auto around = std::make_unique<EmulatedWire>(std::move(wire), wire_options.peers, kLinksFd);
+    emulated = around.get();
+    wire = std::move(around);
+  }
 
   EventLog events;
   RankResult result;
@@ -81,6 +100,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   result.record = node.record();
   add_host_figures(result.record, runtime.contended());
   result.record.cpu_wait_s = to_seconds(runtime.waited_for_cores());
+  if (emulated != nullptr) add_lateness(result.record, emulated->lateness());
   result.events = std::move(events.lines());
   if (last.empty()) last = workload->initial().share();
   if (!server && last.data() != nullptr) result.parameters = Vec::copy_of(last).to_host();
