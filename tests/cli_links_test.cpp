@@ -52,7 +52,8 @@ Times times_on(const std::string& transport) {
   const Ended ended = hopbench(folder.path(), {"run", "thin.toml", "--json", "--set", "transport.name=" + transport});
   EXPECT_EQ(ended.code, 0) << ended.err;
   Times times;
-  for (const nlohmann::json& trial : nlohmann::json::parse(ended.out).at("trials")) {
+  const nlohmann::json run = nlohmann::json::parse(ended.out);
+  for (const nlohmann::json& trial : run.at("trials")) {
     const nlohmann::json &labels = trial.at("labels"), &record = trial.at("record");
     EXPECT_EQ(record.at("status"), "ok") << record.at("reason");
     double& time = times[labels.at("transport")].try_emplace(labels.at("scenario"), 1e9).first->second;
@@ -72,7 +73,9 @@ TEST(EmulatedLinks, TakeAsLongAsInVirtualTime) {
   for (const Transport& transport : transports()) {
     if (!transport.unavailable().empty()) continue;
     const std::string name = transport.name;
-    for (const auto& [scenario, time] : times_on(name).at(name + "+emulated"))
+    const std::map<std::string, double> real = times_on(name).at(name + "+emulated");
+    EXPECT_EQ(real.size(), 2u);
+    for (const auto& [scenario, time] : real)
       EXPECT_NEAR(time / virtual_time.at(scenario), 1, 0.15) << name << ", " << scenario;
   }
 }
