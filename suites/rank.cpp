@@ -62,12 +62,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
                                  .interface = spec.interface,
                                  .connect_timeout = spec.rendezvous_timeout};
   std::unique_ptr<Wire> wire = transport.connect(wire_options, channel);
-  const EmulatedWire* emulated = nullptr;
-  if (spec.emulate) {
-    auto around = std::make_unique<EmulatedWire>(std::move(wire), wire_options.peers, kLinksFd);
-    emulated = around.get();
-    wire = std::move(around);
-  }
+  if (spec.emulate) wire = std::make_unique<EmulatedWire>(std::move(wire), wire_options.peers, kLinksFd);
 
   EventLog events;
   RankResult result;
@@ -100,7 +95,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   result.record = node.record();
   add_host_figures(result.record, runtime.contended());
   result.record.cpu_wait_s = to_seconds(runtime.waited_for_cores());
-  if (emulated != nullptr) add_lateness(result.record, emulated->lateness());
+  if (spec.emulate) add_lateness(result.record, static_cast<const EmulatedWire&>(*wire).lateness());
   result.events = std::move(events.lines());
   if (last.empty()) last = workload->initial().share();
   if (!server && last.data() != nullptr) result.parameters = Vec::copy_of(last).to_host();

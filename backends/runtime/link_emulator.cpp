@@ -32,49 +32,6 @@ NetworkSpec without_overheads(NetworkSpec spec) {
   return spec;
 }
 
-/// Events in their order; `now` is the time of the one that is dealt with, the machine's clock is somewhat later.
-class EventTime final : public Timeline {
- public:
-  Time now() const override { return now_; }
-  void at(Time when, std::function<void()> action) override {
-    actions_.emplace(std::pair(std::max(when, now_), next_++), std::move(action));
-  }
-
-  Time next() const { return actions_.empty() ? kNever : actions_.begin()->first.first; }
-  /// Does all that is due until then, and what follows from it.
-  void run_until(Time when) {
-    while (next() <= when) {
-      const auto first = actions_.extract(actions_.begin());
-      now_ = first.key().first;
-      first.mapped()();
-    }
-    now_ = std::max(now_, when);
-  }
-
- private:
-  Time now_{};
-  std::uint64_t next_ = 0;
-  std::map<std::pair<Time, std::uint64_t>, std::function<void()>> actions_;
-};
-
-/// The launcher's side of a rank's socket.
-struct End {
-  int ours = -1, theirs = -1;
-  bool hung_up = false;
-  std::deque<LinkRelease> untold;  // what its socket had no room for
-
-  bool tell() {  // false: the rank must read first
-    for (; !untold.empty(); untold.pop_front()) {
-      const LinkRelease& release = untold.front();
-      if (send(ours, &release, sizeof release, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) continue;
-      if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return false;
-      untold.clear();  // it has ended
-      return true;
-    }
-    return true;
-  }
-};
-
 }  // namespace
 
 std::int64_t link_clock_ns() {
@@ -84,6 +41,47 @@ std::int64_t link_clock_ns() {
 }
 
 class LinkEmulator::Impl {
+  /// Events in their order; `now` is the time of the one that is dealt with, the machine's clock is somewhat later.
+  class EventTime final : public Timeline {
+   public:
+    Time now() const override { return now_; }
+    void at(Time when, std::function<void()> action) override {
+      actions_.emplace(std::pair(std::max(when, now_), next_++), std::move(action));
+    }
+
+    Time next() const { return actions_.empty() ? kNever : actions_.begin()->first.first; }
+    /// Does all that is due until then, and what follows from it.
+    void run_until(Time when) {
+      while (next() <= when) {
+        const auto first = actions_.extract(actions_.begin());
+        now_ = first.key().first;
+        first.mapped()();
+      }
+      now_ = std::max(now_, when);
+    }
+
+   private:
+    Time now_{};
+    std::uint64_t next_ = 0;
+    std::map<std::pair<Time, std::uint64_t>, std::function<void()>> actions_;
+  };
+
+  /// The launcher's side of a rank's socket.
+  struct End {
+    int ours = -1, theirs = -1;
+    bool hung_up = false;
+    std::deque<LinkRelease> untold;  // what its socket had no room for
+
+    void tell() {
+      for (; !untold.empty(); untold.pop_front()) {
+        const LinkRelease& release = untold.front();
+        if (send(ours, &release, sizeof release, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) continue;
+        if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return;  // it must read first
+        return untold.clear();                                                    // it has ended
+      }
+    }
+  };
+
  public:
   Impl(const NetworkSpec& spec, int ranks, std::uint64_t seed, std::uint32_t repeat)
       : network_(make_network(without_overheads(spec), ranks, timeline_, seed, repeat)),
