@@ -17,7 +17,7 @@ std::string rate_text(double bytes_per_s) {
 }
 
 std::string network_text(const TrialSpec& spec) {
-  if (spec.transport != "sim") return "";
+  if (spec.transport != "sim" && !spec.emulate) return "";
   if (spec.instant_network) return "instant";
   return duration_text(spec.network.latency.count()) + ", " + rate_text(spec.network.bandwidth);
 }
@@ -61,7 +61,7 @@ TrialLabels labels_of(const TrialSpec& spec) {
   labels.protocol = spec.protocol;
   labels.variant = spec.label;
   labels.backend = spec.workload.backend;
-  labels.transport = spec.transport;
+  labels.transport = spec.emulate ? spec.transport + "+emulated" : spec.transport;
   labels.clock = spec.transport == "sim" ? "virtual" : "real";
   labels.model = spec.workload.model;
   if (spec.workload.statistics == Statistics::kPrecise) labels.model += " (precise statistics)";

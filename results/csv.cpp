@@ -287,6 +287,8 @@ std::string host_csv(std::span<const TrialRow> rows) {
     table.cell("contended_s", host.contended_s);
     table.cell("overruns", host.overruns);
     table.cell("max_rss_bytes", host.max_rss_bytes);
+    table.cell("link_late_median_s", host.link_late_median_s);
+    table.cell("link_late_p99_s", host.link_late_p99_s);
     table.end_row();
   };
   for (const TrialRow* row : in_order(rows)) {
@@ -297,6 +299,8 @@ std::string host_csv(std::span<const TrialRow> rows) {
       all.cpu_wait_s += rank.cpu_wait_s;
       all.contended_s += rank.contended_s;
       all.overruns += rank.overruns;
+      all.link_late_median_s = std::max(all.link_late_median_s, rank.link_late_median_s);
+      all.link_late_p99_s = std::max(all.link_late_p99_s, rank.link_late_p99_s);
     }
     add(*row, "all", row->record.wall_s, all);
     for (const RankRecord& rank : row->record.ranks) add(*row, std::to_string(rank.rank), std::nullopt, rank);

@@ -125,6 +125,8 @@ void fields_of_rank(Record& r, Visit visit) {
   visit("cpu_wait_s", r.cpu_wait_s);
   visit("contended_s", r.contended_s);
   visit("max_rss_bytes", r.max_rss_bytes);
+  visit("link_late_median_s", r.link_late_median_s);
+  visit("link_late_p99_s", r.link_late_p99_s);
   visit("marks", r.marks);
 }
 

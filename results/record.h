@@ -93,6 +93,8 @@ struct RankRecord {
   double cpu_s = 0, cpu_wait_s = 0,
          contended_s = 0;  // contended: run delay outside compute slots or past their deadline
   std::int64_t max_rss_bytes = 0;
+  double link_late_median_s = 0,
+         link_late_p99_s = 0;  // by how much emulated links' messages that it waited for were late
 };
 
 struct CurvePoint {

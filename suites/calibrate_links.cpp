@@ -5,9 +5,12 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "backends/base/error.h"
+#include "backends/runtime/control.h"
+#include "backends/runtime/emulated_wire.h"
 #include "backends/transport/wire.h"
 #include "results/statistics.h"
 #include "suites/job.h"
@@ -174,7 +177,8 @@ std::string calibrate_links_rank(ChildChannel& channel, const TrialSpec& spec) {
   for (int peer = 0; peer < channel.size(); ++peer) {
     if (peer != channel.rank()) options.peers.push_back(peer);
   }
-  const std::unique_ptr<Wire> wire = transport.connect(options, channel);
+  std::unique_ptr<Wire> wire = transport.connect(options, channel);
+  if (spec.emulate) wire = std::make_unique<EmulatedWire>(std::move(wire), options.peers, kLinksFd);
   channel.ready();
   channel.board().slot(channel.rank()).phase = Phase::kRunning;
   LinkMeter meter(channel, *wire);
@@ -197,6 +201,9 @@ std::vector<PairFigures> calibrate_links(const TrialSpec& spec, const std::atomi
   options.stall_timeout = spec.stall_timeout;
   options.trial_timeout = spec.trial_timeout;
   options.interrupts = interrupts;
+  std::optional<LinkEmulator> links;
+  if (spec.emulate) links.emplace(network_of(spec, make_plan(spec)), options.ranks, spec.seed, spec.repeat);
+  options.links = links ? &*links : nullptr;
   const LaunchResult launched = launch(options);
   if (!launched.ok) {
     throw Error(launched.interrupted ? ExitCode::kInterrupted : ExitCode::kTrialsFailed,

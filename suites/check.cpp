@@ -135,6 +135,10 @@ void read_scenario(Draft& draft, const Value& block, Mistakes& mistakes) {
     scenario.rules = rules->second.items;
     check_rules(scenario.rules, mistakes);
   }
+  if (const auto links = layer.find("scenario.links"); links != layer.end()) {
+    scenario.links = links->second.items;
+    check_links(scenario.links, mistakes);
+  }
   const Entry* name = block.find("name");
   refuse_duplicate(draft.scenarios, scenario.name, "scenario", name != nullptr ? name->place : block.place,
                    "give each a name of its own", mistakes);
@@ -218,6 +222,17 @@ void set_variant(VariantDraft& variant, const std::vector<std::string>& parts, c
     mistakes.add(entry.place, fmt::format("a protocol has no key '{}'", join(parts, ".")));
   } else {
     set_knob(variant, parts[0], entry, mistakes);
+  }
+}
+
+void check_links(const std::vector<Value>& links, Mistakes& mistakes) {
+  for (const Value& table : links) {
+    const NetworkSpec::Link link = link_of(table);
+    if (link.a == link.b)
+      mistakes.add(table.find("b")->value.place, "'a' and 'b' are one host: leave out 'b' to mean its NIC");
+    if (link.bandwidth <= 0 && link.latency < Duration{})
+      mistakes.add(table.place, "this link is as it was: give it a 'bandwidth' or a 'latency'");
+    if (link.until <= link.from) mistakes.add(table.find("until")->value.place, "'until' must be later than 'from'");
   }
 }
 

@@ -25,7 +25,9 @@ struct VariantDraft {
 struct ScenarioDraft {
   Place place;
   std::string name;
-  std::vector<Value> rules;
+  std::vector<Value> rules, links;
+
+  bool homogeneous() const { return rules.empty() && links.empty(); }
 };
 
 struct MeasureDraft {
@@ -89,6 +91,8 @@ Draft read_draft(const Value& root, const std::string& file, Mistakes& mistakes)
 void set_variant(VariantDraft& variant, const std::vector<std::string>& parts, const Entry& entry, Mistakes& mistakes);
 /// Rules of a scenario: what each kind needs and knows.
 void check_rules(const std::vector<Value>& rules, Mistakes& mistakes);
+/// Links of a scenario.
+void check_links(const std::vector<Value>& links, Mistakes& mistakes);
 void read_measure_key(MeasureDraft& measure, const std::vector<std::string>& parts, const Entry& entry,
                       std::set<std::string>& bad, Mistakes& mistakes);
 
@@ -142,6 +146,8 @@ bool optimizer_key_is_forced(const Draft& draft, const std::string& path);
 /// What holds for that variant: its own, unless a flag says otherwise, or the suite's.
 const Value& optimizer_value(const Draft& draft, const Configuration& c, const VariantDraft& variant,
                              const std::string& path);
+/// An item of network.links or scenario.links.
+NetworkSpec::Link link_of(const Value& table);
 Scenario scenario_of(const ScenarioDraft& draft, int workers);
 std::vector<const ScenarioDraft*> scenarios_of(const Draft& draft, const MeasureDraft& measure);
 

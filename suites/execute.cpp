@@ -4,6 +4,7 @@
 #include <exception>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "backends/runtime/launch.h"
@@ -52,6 +53,9 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
   launch_with.ranks = plan.ranks();
   launch_with.credits = plan.credits;
   launch_with.job = to_text(Job{Job::Role::kRank, spec, ""});
+  std::optional<LinkEmulator> links;
+  if (spec.emulate) links.emplace(network_of(spec, plan), plan.ranks(), spec.seed, spec.repeat);
+  launch_with.links = links ? &*links : nullptr;
   const LaunchResult launched = launch(launch_with);
 
   TrialRecord record;

@@ -36,14 +36,7 @@ NetworkSpec network_of(const Configuration& c) {
   network.local_latency = duration_at(c, "network.local_latency");
   network.local_bandwidth = rate_of(c.at("network.local_bandwidth"));
   network.host_of = c.host_of();
-  for (const Value& item : c.at("network.links").items) {
-    NetworkSpec::Link link;
-    link.a = int(item.find("a")->value.integer);
-    if (const Entry* b = item.find("b")) link.b = int(b->value.integer);
-    if (const Entry* bandwidth = item.find("bandwidth")) link.bandwidth = rate_of(bandwidth->value);
-    if (const Entry* latency = item.find("latency")) link.latency = Duration(duration_of(latency->value));
-    network.links.push_back(link);
-  }
+  for (const Value& item : c.at("network.links").items) network.links.push_back(link_of(item));
   return network;
 }
 
@@ -103,6 +96,7 @@ TrialSpec base_trial(const Draft& draft, const Configuration& c) {
   trial.transport = c.at("transport.name").text;
   trial.interface = c.at("transport.interface").text;
   trial.network = network_of(c);
+  trial.emulate = c.at("network.emulate").flag && trial.transport != "sim";
   trial.stop = stop_of(c);
   take_compute(trial, c);
   trial.seed = trial.workload.seed;
@@ -223,6 +217,18 @@ bool too_many(const Draft& draft, const std::vector<Configuration>& configuratio
 }
 
 }  // namespace
+
+NetworkSpec::Link link_of(const Value& table) {
+  NetworkSpec::Link link;
+  link.a = int(table.find("a")->value.integer);
+  if (const Entry* b = table.find("b")) link.b = int(b->value.integer);
+  if (const Entry* bandwidth = table.find("bandwidth")) link.bandwidth = rate_of(bandwidth->value);
+  if (const Entry* latency = table.find("latency")) link.latency = Duration(duration_of(latency->value));
+  if (const Entry* one_way = table.find("one_way")) link.one_way = one_way->value.flag;
+  if (const Entry* from = table.find("from")) link.from = Time(Duration(duration_of(from->value)));
+  if (const Entry* until = table.find("until")) link.until = Time(Duration(duration_of(until->value)));
+  return link;
+}
 
 int default_evaluations(What what) { return what == What::kConvergence ? 15 : 0; }
 

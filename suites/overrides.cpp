@@ -28,7 +28,7 @@ std::vector<std::string> names_in(const Drafts& drafts, Name Drafts::value_type:
   return names;
 }
 
-// protocol.LABEL.KNOB, scenario.NAME.compute, measure.NAME.KEY
+// protocol.LABEL.KNOB, scenario.NAME.compute or .links, measure.NAME.KEY
 void override_block(Draft& draft, const Parts& parts, const Entry& entry, Mistakes& mistakes) {
   const Parts rest(parts.begin() + 2, parts.end());
   if (parts[0] == "protocol") {
@@ -40,11 +40,12 @@ void override_block(Draft& draft, const Parts& parts, const Entry& entry, Mistak
     ScenarioDraft* scenario = named(draft.scenarios, parts[1], &ScenarioDraft::name);
     if (scenario == nullptr)
       return mistakes.add(entry.place, unknown("scenario", parts[1], names_in(draft.scenarios, &ScenarioDraft::name)));
-    if (rest != Parts{"compute"})
-      return mistakes.add(entry.place, unknown("key", join(rest, "."), {"compute"}, "of a scenario"));
-    if (!check_value(*find_key("scenario.compute"), entry.value, mistakes)) return;
-    check_rules(entry.value.items, mistakes);
-    scenario->rules = entry.value.items;
+    const bool links = rest == Parts{"links"};
+    if (!links && rest != Parts{"compute"})
+      return mistakes.add(entry.place, unknown("key", join(rest, "."), {"compute", "links"}, "of a scenario"));
+    if (!check_value(*find_key("scenario." + rest[0]), entry.value, mistakes)) return;
+    (links ? check_links : check_rules)(entry.value.items, mistakes);
+    (links ? scenario->links : scenario->rules) = entry.value.items;
   } else {
     MeasureDraft* measure = named(draft.measures, parts[1], &MeasureDraft::name);
     if (measure == nullptr)

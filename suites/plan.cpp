@@ -82,6 +82,13 @@ Plan make_plan(const TrialSpec& spec) {
   return plan;
 }
 
+NetworkSpec network_of(const TrialSpec& spec, const Plan& plan) {
+  NetworkSpec network = spec.network;
+  network.host_of = plan.host_of;
+  network.links.insert(network.links.end(), spec.scenario.links.begin(), spec.scenario.links.end());
+  return network;
+}
+
 NodeOptions node_options(const TrialSpec& spec, const Plan& plan, int rank, Credits* credits) {
   return {.rank = rank,
           .workers = plan.workers,

@@ -34,6 +34,9 @@ Topology graph_of(const TrialSpec& spec);
 /// Error(kUsage) for what the suite should have refused.
 Plan make_plan(const TrialSpec& spec);
 
+/// The network with everybody in their places, and with what the scenario does to it.
+NetworkSpec network_of(const TrialSpec& spec, const Plan& plan);
+
 /// `graph` and `host_of` of the result refer to the plan, which must outlive the node.
 NodeOptions node_options(const TrialSpec& spec, const Plan& plan, int rank, Credits* credits);
 

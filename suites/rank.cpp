@@ -4,11 +4,16 @@
 
 #include <cstdio>
 #include <memory>
+#include <utility>
+#include <vector>
 
+#include "backends/runtime/control.h"
+#include "backends/runtime/emulated_wire.h"
 #include "backends/runtime/launch.h"
 #include "backends/runtime/process.h"
 #include "backends/transport/wire.h"
 #include "results/json.h"
+#include "results/statistics.h"
 #include "suites/calibrate.h"
 #include "suites/calibrate_links.h"
 #include "suites/execute.h"
@@ -25,6 +30,14 @@ void add_host_figures(RankRecord& record, Duration contended) {
   record.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   record.max_rss_bytes = std::int64_t{usage.ru_maxrss} * 1024;
   record.contended_s = to_seconds(contended);
+}
+
+void add_lateness(RankRecord& record, const std::vector<Duration>& lateness) {
+  std::vector<double> late_s;
+  for (const Duration each : lateness) late_s.push_back(to_seconds(each));
+  if (late_s.empty()) return;
+  record.link_late_median_s = quantile(late_s, 0.5);
+  record.link_late_p99_s = quantile(late_s, 0.99);
 }
 
 // Page faults, first touch and the compiled network are outside every clock: one gradient that nobody sees.
@@ -51,7 +64,8 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
                                  .peers = plan.peers[std::size_t(rank)],
                                  .interface = spec.interface,
                                  .connect_timeout = spec.rendezvous_timeout};
-  const std::unique_ptr<Wire> wire = transport.connect(wire_options, channel);
+  std::unique_ptr<Wire> wire = transport.connect(wire_options, channel);
+  if (spec.emulate) wire = std::make_unique<EmulatedWire>(std::move(wire), wire_options.peers, kLinksFd);
 
   EventLog events;
   RankResult result;
@@ -84,6 +98,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   result.record = node.record();
   add_host_figures(result.record, runtime.contended());
   result.record.cpu_wait_s = to_seconds(runtime.waited_for_cores());
+  if (spec.emulate) add_lateness(result.record, static_cast<const EmulatedWire&>(*wire).lateness());
   result.events = std::move(events.lines());
   if (last.empty()) last = workload->initial().share();
   if (!server && last.data() != nullptr) result.parameters = Vec::copy_of(last).to_host();
@@ -103,6 +118,22 @@ std::string run_simulation(ChildChannel& channel, const Job& job) {
   return to_json(record);
 }
 
+std::string run(ChildChannel& channel, const Job& job) {
+  switch (job.role) {
+    case Job::Role::kRank:
+      return run_rank(channel, job);
+    case Job::Role::kSimulate:
+      return run_simulation(channel, job);
+    case Job::Role::kCalibrate:
+      return calibrate_rank(channel, job.spec);
+    case Job::Role::kCalibrateLinks:
+      return calibrate_links_rank(channel, job.spec);
+    case Job::Role::kBench:
+      return bench_rank(channel, way_bench_from_text(job.bench));
+  }
+  return "";
+}
+
 }  // namespace
 
 int rank_main() {
@@ -112,23 +143,7 @@ int rank_main() {
     const Job job = job_from_text(channel->job());
     describe_process("rank " + std::to_string(channel->rank()) + " of " + job.spec.id() + ", seed " +
                      std::to_string(job.spec.seed));
-    switch (job.role) {
-      case Job::Role::kRank:
-        channel->finish(run_rank(*channel, job));
-        break;
-      case Job::Role::kSimulate:
-        channel->finish(run_simulation(*channel, job));
-        break;
-      case Job::Role::kCalibrate:
-        channel->finish(calibrate_rank(*channel, job.spec));
-        break;
-      case Job::Role::kCalibrateLinks:
-        channel->finish(calibrate_links_rank(*channel, job.spec));
-        break;
-      case Job::Role::kBench:
-        channel->finish(bench_rank(*channel, way_bench_from_text(job.bench)));
-        break;
-    }
+    channel->finish(run(*channel, job));
     return 0;
   } catch (const std::exception& error) {
     if (channel != nullptr) {

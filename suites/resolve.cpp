@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/base/text.h"
 #include "suites/draft.h"
 
 namespace hopbench {
@@ -48,14 +49,14 @@ std::string variant_text(const Draft& draft, const VariantDraft& variant) {
   return text;
 }
 
-// A rule with the defaults of what it leaves out.
-std::string rule_text(const Value& rule) {
+// A rule of the list at `path` with the defaults of what it leaves out.
+std::string rule_text(const Value& rule, const std::string& path) {
   Value whole = rule;
   const Entry* per = rule.find("per");
   const bool by_time = per != nullptr && per->value.text == "time";
   Mistakes none;
-  for (const std::string& name : children("scenario.compute")) {
-    const SuiteKey* key = find_key("scenario.compute." + name);
+  for (const std::string& name : children(path)) {
+    const SuiteKey* key = find_key(path + "." + name);
     const bool has_default = key->fallback != nullptr && *key->fallback != '\0';
     if (!has_default || rule.find(name) != nullptr || (name == "slot" && !by_time)) continue;
     whole.entries.push_back({name, rule.place, *parse_value(key->fallback, rule.place, none)});
@@ -64,9 +65,14 @@ std::string rule_text(const Value& rule) {
 }
 
 std::string scenario_text(const ScenarioDraft& scenario) {
-  std::string rules;
-  for (const Value& rule : scenario.rules) rules += (rules.empty() ? "" : ", ") + rule_text(rule);
-  return "\n[[scenario]]\n" + line("name", toml_text(scenario.name)) + line("compute", "[" + rules + "]");
+  const auto list = [](const std::vector<Value>& rules, const std::string& path) {
+    std::vector<std::string> texts;
+    for (const Value& rule : rules) texts.push_back(rule_text(rule, path));
+    return "[" + join(texts, ", ") + "]";
+  };
+  return "\n[[scenario]]\n" + line("name", toml_text(scenario.name)) +
+         line("compute", list(scenario.rules, "scenario.compute")) +
+         line("links", list(scenario.links, "scenario.links"));
 }
 
 std::string measure_text(const Draft& draft, const MeasureDraft& measure, const Layer& sections) {

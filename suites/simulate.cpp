@@ -33,10 +33,9 @@ class Trial {
         simulation_(simulation_options(spec, plan_, observer)),
         curve_(plan_.workers, spec.evaluations, total_samples(), workload_->initial().share()),
         board_(board) {
-    NetworkSpec network = spec.network;
-    network.host_of = plan_.host_of;
-    simulation_.use(spec.instant_network ? make_instant_network(simulation_)
-                                         : make_network(network, plan_.ranks(), simulation_, spec.seed, spec.repeat));
+    simulation_.use(spec.instant_network
+                        ? make_instant_network(simulation_)
+                        : make_network(network_of(spec, plan_), plan_.ranks(), simulation_, spec.seed, spec.repeat));
     for (int r = 0; r < plan_.ranks(); ++r) {
       for (const int peer : plan_.peers[std::size_t(r)]) {
         if (r < peer) simulation_.connect(r, peer);

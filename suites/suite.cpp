@@ -31,7 +31,36 @@ std::string check_reference(const Draft& draft, Mistakes& mistakes) {
 
 bool has_control(const Draft& draft, const MeasureDraft& measure) {
   const auto chosen = scenarios_of(draft, measure);
-  return std::any_of(chosen.begin(), chosen.end(), [](const ScenarioDraft* s) { return s->rules.empty(); });
+  return std::any_of(chosen.begin(), chosen.end(), [](const ScenarioDraft* s) { return s->homogeneous(); });
+}
+
+// Whether the suite says what links are like, for a measure whose real processes do not obey it.
+bool says_links(const Draft& draft, const MeasureDraft& measure) {
+  const auto is_link = [](const std::string& path) {
+    return path.starts_with("network.") && path != "network.hosts" && path != "network.emulate" &&
+           path != "network.instant";
+  };
+  const auto any_in = [&](const Layer& layer) {
+    return std::any_of(layer.begin(), layer.end(), [&](const auto& entry) { return is_link(entry.first); });
+  };
+  return any_in(draft.sections) || any_in(measure.overrides) ||
+         std::any_of(draft.forced.begin(), draft.forced.end(), [&](const Override& forced) {
+           return is_link(forced.path) && (forced.measure.empty() || forced.measure == measure.name);
+         });
+}
+
+// Measures with links of the machine's own, where nothing else of the suite needs what it says of links.
+std::vector<std::string> deaf_measures(const Draft& draft) {
+  std::vector<std::string> deaf;
+  for (const Axis& axis : draft.axes) {
+    if (axis.path == "transport.name" || axis.path == "network.emulate") return {};
+  }
+  for (const MeasureDraft& measure : draft.measures) {
+    const Layer layer = effective(draft, &measure, {});
+    if (layer.at("transport.name").text == "sim" || layer.at("network.emulate").flag) return {};
+    if (says_links(draft, measure)) deaf.push_back(measure.name);
+  }
+  return deaf;
 }
 
 std::vector<std::string> notes_of(const Draft& draft, const TunedState& tuned) {
@@ -69,6 +98,10 @@ std::vector<std::string> notes_of(const Draft& draft, const TunedState& tuned) {
   if (!without_curve.empty())
     notes.push_back(fmt::format("no curve of {}: real processes evaluate the end only, whatever 'evaluations' says",
                                 join(without_curve, ", ")));
+  if (const std::vector<std::string> deaf = deaf_measures(draft); !deaf.empty())
+    notes.push_back(
+        "links as they are: real processes obey [network] only with network.emulate = true, which is not set for " +
+        join(deaf, ", "));
   return notes;
 }
 

@@ -31,6 +31,11 @@ class Out {
   }
   void operator()(const char* name, const Duration& value) { to_[name] = value.count(); }
   void operator()(const char* name, const Time& value) { to_[name] = value.time_since_epoch().count(); }
+  /// Not there where it is the fallback: so a trial without it is the trial that it was before there was such a thing.
+  template <class T>
+  void unless(const T& fallback, const char* name, const T& value) {
+    if (value != fallback) (*this)(name, value);
+  }
   template <class T, class Fields>
   void list(const char* name, T& items, const Fields& fields) {
     to_[name] = json::array();
@@ -59,9 +64,15 @@ class In {
   }
   void operator()(const char* name, Duration& value) { value = Duration(from_.at(name).get<Duration::rep>()); }
   void operator()(const char* name, Time& value) { value = Time(Duration(from_.at(name).get<Duration::rep>())); }
+  template <class T>
+  void unless(const T& fallback, const char* name, T& value) {
+    value = fallback;
+    if (from_.contains(name)) (*this)(name, value);
+  }
   template <class T, class Fields>
   void list(const char* name, std::vector<T>& items, const Fields& fields) {
     items.clear();
+    if (!from_.contains(name)) return;
     for (const json& j : from_.at(name)) {
       In in(j);
       fields(in, items.emplace_back());
@@ -119,6 +130,17 @@ void optimizer(Visit& visit, T& spec) {
 }
 
 template <class Visit, class T>
+void link_fields(Visit& visit, T& link) {
+  visit("a", link.a);
+  visit("b", link.b);
+  visit("bandwidth", link.bandwidth);
+  visit("latency", link.latency);
+  visit.unless(Time{}, "from", link.from);
+  visit.unless(kNever, "until", link.until);
+  visit.unless(false, "one_way", link.one_way);
+}
+
+template <class Visit, class T>
 void scenario(Visit& visit, T& spec) {
   visit("scenario", spec.name);
   visit.list("compute", spec.compute, [](auto& inner, auto& rule) {
@@ -134,6 +156,8 @@ void scenario(Visit& visit, T& spec) {
     inner("from", rule.from);
     inner("until", rule.until);
   });
+  if (std::is_same_v<Visit, In> || !spec.links.empty())
+    visit.list("scenario_links", spec.links, [](auto& inner, auto& link) { link_fields(inner, link); });
 }
 
 template <class Visit, class T>
@@ -148,12 +172,7 @@ void network(Visit& visit, T& spec) {
   visit("processors", spec.processors);
   visit("jitter", spec.jitter);
   visit("host_of", spec.host_of);
-  visit.list("links", spec.links, [](auto& inner, auto& link) {
-    inner("a", link.a);
-    inner("b", link.b);
-    inner("bandwidth", link.bandwidth);
-    inner("latency", link.latency);
-  });
+  visit.list("links", spec.links, [](auto& inner, auto& link) { link_fields(inner, link); });
 }
 
 template <class Visit, class T>
@@ -166,6 +185,7 @@ void settings(Visit& visit, T& spec) {
   visit("transport", spec.transport);
   network(visit, spec.network);
   visit("instant_network", spec.instant_network);
+  visit.unless(false, "emulate", spec.emulate);
   visit("stop", spec.stop.kind);
   visit("amount", spec.stop.amount);
   visit("pace", spec.pace);

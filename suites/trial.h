@@ -37,8 +37,9 @@ struct TrialSpec {
   std::string topology = "ring_based";
   std::vector<Edge> edges;  // topology = "edges"
   Scenario scenario;
-  std::string transport = "gloo";  // gloo | sim
-  NetworkSpec network;             // sim
+  std::string transport = "gloo";  // gloo | shm | sim
+  NetworkSpec network;             // sim, or emulated
+  bool emulate = false;            // real processes: links are as slow as the network and the scenario say
   bool instant_network = false;    // sim: the schedule's own critical path (no communication, free vector operations)
   StopSpec stop;
   bool pace = true;

@@ -62,11 +62,11 @@ const ScenarioDraft* scenario_for(const Draft& draft, const MeasureDraft& measur
     return nullptr;
   }
   const auto own = scenarios_of(draft, measure);
-  const auto control = [](const ScenarioDraft* scenario) { return scenario->rules.empty(); };
+  const auto control = [](const ScenarioDraft* scenario) { return scenario->homogeneous(); };
   const auto first = std::find_if(own.begin(), own.end(), control);
   if (first != own.end()) return *first;
   for (const ScenarioDraft& scenario : draft.scenarios) {
-    if (scenario.rules.empty()) return &scenario;
+    if (scenario.homogeneous()) return &scenario;
   }
   return own.empty() ? &draft.scenarios.front() : own.front();
 }

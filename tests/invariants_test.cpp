@@ -58,6 +58,21 @@ void draw_world(Random& random, Cluster& cluster) {
   cluster.shuffle = random.chance(0.7) ? 1 + random.below(1'000'000) : 0;
 }
 
+/// NICs and pairs that are thin, or far away, for a time.
+void draw_changing_links(Random& random, Cluster& cluster) {
+  while (random.chance(0.5)) {
+    NetworkSpec::Link link;
+    link.a = int(random.below(std::uint64_t(cluster.nodes)));
+    if (random.chance(0.3)) link.b = (link.a + 1) % cluster.nodes;
+    link.bandwidth = random.chance(0.7) ? 1e3 + random.uniform() * 1e5 : 0;
+    if (random.chance(0.5)) link.latency = std::chrono::microseconds(random.below(50'000));
+    link.from = Time(std::chrono::milliseconds(random.below(300)));
+    link.until = random.chance(0.7) ? link.from + std::chrono::milliseconds(1 + random.below(300)) : kNever;
+    link.one_way = random.chance(0.3);
+    cluster.network.links.push_back(link);
+  }
+}
+
 Draw draw(const std::string& protocol, std::uint64_t seed) {
   Random random({.seed = seed, .purpose = Purpose::kTest});
   Draw drawn;
@@ -65,6 +80,8 @@ Draw draw(const std::string& protocol, std::uint64_t seed) {
   drawn.cluster.workload.size = 4;
   drawn.cluster.workload.batch = 2;
   draw_world(random, drawn.cluster);
+  Random of_links({.seed = seed, .purpose = Purpose::kTest, .rank = 1});
+  draw_changing_links(of_links, drawn.cluster);
   drawn.knobs = draw_knobs(protocol, random, drawn.cluster);
   const Protocol& found = find_protocol(protocol);
   KnobValues values(found.knobs);

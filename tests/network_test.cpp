@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -203,6 +204,97 @@ TEST(Network, DealsWithAllThatHappensAtOneInstantAtOnce) {
   for (const double t : times) EXPECT_NEAR(t, 0.39, 1e-6);
 }
 
+// --- Links that change in time
+
+constexpr Time at_ms(int ms) { return Time(milliseconds(ms)); }
+
+TEST(Network, SharesAnewWhenALinkChanges) {
+  NetworkSpec spec = plain();
+  spec.links = {{.a = 0, .bandwidth = 0.5e6, .from = at_ms(400), .until = at_ms(800)}};
+  // 400 kB, then 200 kB in the 400 ms at half the rate, then the other 400 kB.
+  expect_near(play_network(spec, {{0, 1, 1'000'000}}), {1.2});
+  // The flow that met the thin link leaves its part of 2's NIC to the other: 0->2 has 300 kB at 0.6 s and then 0.2
+  // MB/s.
+  spec.links = {{.a = 0, .bandwidth = 0.2e6, .from = at_ms(600)}};
+  expect_near(play_network(spec, {{0, 2, 400'000}, {1, 2, 700'000}}), {1.1, 1.1});
+  // Others' flows do not care.
+  expect_near(play_network(spec, {{1, 2, 1'000'000}}), {1.0});
+}
+
+TEST(Network, ObeysAChangeThatNobodySaw) {
+  NetworkSpec spec = plain();
+  spec.packet_bytes = 1500;
+  spec.links = {{.a = 0, .bandwidth = 0.5e6, .latency = milliseconds(100), .from = at_ms(500), .until = at_ms(2500)}};
+  expect_near(play_network(spec, {{0, 1, 100'000}, {0, 1, 1000, 0.6}, {0, 1, 100'000, 1.0}, {0, 1, 100'000, 3.0}}),
+              {0.1, 0.702, 1.3, 3.1});
+}
+
+TEST(Network, HasALinkThatIsLimitedAtTimesOnly) {
+  NetworkSpec spec = plain();
+  spec.bandwidth = 0;
+  spec.host_of = {0, 0, 1, 1};
+  spec.links = {{.a = 1, .b = 0, .bandwidth = 1e6, .from = at_ms(1000), .until = at_ms(3000)},
+                {.a = 0, .b = 1, .bandwidth = 0.5e6, .from = at_ms(2000), .until = at_ms(9000)}};
+  const std::vector<TimedFlow> flows = {{0, 2, 1'000'000'000}, {0, 2, 1'250'000, 1.0}, {1, 3, 250'000, 1.5}};
+  // The second alone for 0.5 s, shared with the third for 0.5 s: then 500 kB of it and nothing of the third are left.
+  expect_near(play_network(spec, flows), {0.0, 3.0, 2.0});
+}
+
+TEST(Network, TellsTheTwoWaysOfALinkApart) {
+  NetworkSpec spec = plain();
+  spec.links = {{.a = 0, .bandwidth = 0.5e6, .one_way = true},
+                {.a = 1, .b = 2, .bandwidth = 0.2e6, .latency = milliseconds(500), .one_way = true}};
+  expect_near(play_network(spec, {{0, 3, 100'000}, {3, 0, 100'000}, {1, 2, 100'000}, {2, 1, 100'000}}),
+              {0.2, 0.1, 1.0, 0.1});
+}
+
+TEST(Network, ReplacesFieldByFieldWhereSeveralRulesHold) {
+  NetworkSpec spec = plain();
+  spec.links = {{.a = 0, .bandwidth = 0.5e6, .latency = milliseconds(250)},
+                {.a = 0, .bandwidth = 2e6, .from = at_ms(0), .until = at_ms(10'000)},
+                {.a = 0, .latency = milliseconds(500), .from = at_ms(5000)}};
+  expect_near(play_network(spec, {{0, 1, 1'000'000}, {0, 1, 1'000'000, 6.0}}), {1.25, 7.5});
+}
+
+// Whatever changes: what a NIC carried is what its bandwidth allowed, to the byte, and pairs keep their order.
+TEST(Network, ConservesBytesAndOrderWhileLinksChange) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Random random({.seed = seed});
+    NetworkSpec spec = plain();
+    double carried = 0, allowed = 0, rate = 1e6;  // through 0's NIC, which is busy from the start until all is there
+    for (int change = 1; change < 20; ++change) {
+      const double next = 0.2e6 + random.uniform() * 2e6;
+      spec.links.push_back({.a = 0, .bandwidth = next, .from = at_ms(change * 100)});
+      const int other = 1 + static_cast<int>(random.below(3));
+      spec.links.push_back(
+          {.a = other, .bandwidth = 5e6 + random.uniform() * 1e6, .latency = {}, .from = at_ms(change * 70)});
+    }
+    std::vector<TimedFlow> flows;
+    for (int i = 0; i < 60; ++i) {
+      const auto bytes = static_cast<std::int64_t>(1 + random.below(60'000));
+      flows.push_back({0, 1 + static_cast<int>(random.below(3)), bytes, 0});
+      carried += static_cast<double>(bytes);
+    }
+    const std::vector<double> times = play_network(spec, flows);
+    const double end = *std::max_element(times.begin(), times.end());
+    double at = 0;
+    for (const NetworkSpec::Link& link : spec.links) {
+      if (link.a != 0) continue;
+      const double until = std::min(end, to_seconds(link.from.time_since_epoch()));
+      allowed += std::max(0.0, until - at) * rate;
+      at = std::max(at, until);
+      rate = link.bandwidth;
+    }
+    allowed += (end - at) * rate;
+    EXPECT_NEAR(allowed, carried, 1e-5 * carried) << seed;
+    std::array<double, 4> last{};
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+      EXPECT_GE(times[i], last[static_cast<std::size_t>(flows[i].to)]) << seed;
+      last[static_cast<std::size_t>(flows[i].to)] = times[i];
+    }
+  }
+}
+
 // --- The sharing itself, against progressive filling over everything.
 
 struct Model {
@@ -249,6 +341,11 @@ void compare_over_random_changes(std::uint64_t seed, int resources, bool equal_c
     share.add_resource(model.capacity.back());
   }
   for (int step = 0; step < 150; ++step) {
+    if (random.chance(0.2)) {
+      const std::size_t other = random.below(model.capacity.size());
+      model.capacity[other] = 0.5 + random.uniform();
+      share.set_capacity(static_cast<int>(other), model.capacity[other]);
+    }
     for (std::uint64_t change = random.below(3); change < 3; ++change) {
       if (!model.flows.empty() && random.chance(0.45)) {
         const std::size_t gone = random.below(model.flows.size());

@@ -55,6 +55,12 @@ void Transports::expect_promises_kept(const Args& more) const {
 
 TEST_P(Transports, GiveTheSameParametersWhereProtocolsPromiseIt) { expect_promises_kept({}); }
 
+TEST_P(Transports, GiveTheSameParametersOverEmulatedLinks) {
+  expect_promises_kept({"--set", "network.emulate=true", "--set", "network.latency=2ms", "--set", "network.jitter=1.0",
+                        "--set", "network.bandwidth=20Mbit/s", "--set",
+                        "network.links=[{ a = 1, latency = \"9ms\" }]"});
+}
+
 TEST_P(Transports, GiveTheSameParametersOfSparseModelsWithLazyMomentumAndDecay) {
   Args more;
   for (const char* setting : {"model.name=\"linear_svm\"", "model.dataset.name=\"synthetic_sparse\"", "model.size=0",

@@ -22,7 +22,7 @@ NetworkSpec sample_network() {
           .processors = 3,
           .jitter = 0.5,
           .host_of = {0, 0, 1},
-          .links = {{0, 2, 5, Duration(4)}}};
+          .links = {{0, 2, 5, Duration(4), Time(Duration(1)), Time(Duration(2)), true}}};
 }
 
 TrialSpec sample() {
@@ -60,10 +60,11 @@ TrialSpec sample() {
   rule.slot = std::chrono::milliseconds(20);
   rule.correlated = ComputeRule::Correlated::kAll;
   rule.from = Time(std::chrono::seconds(1));
-  spec.scenario = {"random", {rule, {}}};
+  spec.scenario = {"random", {rule, {}}, {{1, -1, 7, Duration(8), Time(Duration(9))}}};
   spec.transport = "sim";
   spec.network = sample_network();
   spec.instant_network = true;
+  spec.emulate = true;
   spec.stop = {StopSpec::Kind::kSamples, 12345678901};
   spec.pace = false;
   spec.costs = {.gradient = std::chrono::milliseconds(40), .vector_bytes_per_s = 1e10};
@@ -94,6 +95,12 @@ TEST(Trial, ComesBackWholeFromItsJson) {
   EXPECT_EQ(again.scenario.compute[0].until, kNever);
   EXPECT_EQ(again.scenario.compute[0].probability, 1.0 / 3);
   EXPECT_EQ(again.network.links[0].latency, Duration(4));
+  EXPECT_EQ(again.network.links[0].until, Time(Duration(2)));
+  EXPECT_TRUE(again.network.links[0].one_way);
+  ASSERT_EQ(again.scenario.links.size(), 1u);
+  EXPECT_EQ(again.scenario.links[0].from, Time(Duration(9)));
+  EXPECT_EQ(again.scenario.links[0].until, kNever);
+  EXPECT_TRUE(again.emulate);
   EXPECT_EQ(again.knobs.text("form"), "serial");
   EXPECT_EQ(again.strands, StrandKind::kThreads);
   EXPECT_EQ(again.stop.amount, 12345678901);
@@ -131,6 +138,10 @@ TEST(TrialHash, ChangesWithAnythingThatMakesTheTrialAnother) {
         t.network.host_of = {0, 1, 1};
       },
       [](TrialSpec& t) { t.network.links[0].bandwidth = 6; },
+      [](TrialSpec& t) { t.network.links[0].one_way = false; },
+      [](TrialSpec& t) { t.scenario.links[0].until = Time(Duration(99)); },
+      [](TrialSpec& t) { t.scenario.links.clear(); },
+      [](TrialSpec& t) { t.emulate = false; },
       [](TrialSpec& t) { t.stop.amount = 1; },
       [](TrialSpec& t) { t.costs.gradient = Duration(1); },
       [](TrialSpec& t) { t.pace = true; },

@@ -7,12 +7,16 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "backends/runtime/emulated_wire.h"
+#include "backends/runtime/link_emulator.h"
 #include "backends/transport/wire.h"
 #include "tests/wire_talk.h"
 
@@ -64,19 +68,24 @@ class Seat : public Meeting {
 class WireTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    const std::string why = find_transport(GetParam()).unavailable();
+    const std::string why = transport_of(GetParam()).unavailable();
     if (!why.empty()) GTEST_SKIP() << why;
   }
 
   /// Connects `size` ranks and runs a body on each, all of them threads.
   void run(int size, const std::function<void(Wire&, int)>& body, Duration timeout = seconds(30)) {
+    std::optional<LinkEmulator> emulator;
+    if (is_emulated(GetParam())) emulator.emplace(links, size, 1, 0);
+    links_began = std::chrono::steady_clock::now();
+    if (emulator) emulator->start(links_began.time_since_epoch().count());
     std::vector<std::thread> threads;
     for (int r = 0; r < size; ++r) {
       threads.emplace_back([&, r] {
         try {
           Seat seat(room, r);
           const WireOptions options{r, size, peers_of ? peers_of(r) : others(size, r), "", timeout};
-          const auto wire = find_transport(GetParam()).connect(options, seat);
+          std::unique_ptr<Wire> wire = transport_of(GetParam()).connect(options, seat);
+          if (emulator) wire = std::make_unique<EmulatedWire>(std::move(wire), options.peers, emulator->take_end(r));
           body(*wire, r);
         } catch (const std::exception& e) {
           ADD_FAILURE() << "rank " << r << ": " << e.what();
@@ -87,7 +96,9 @@ class WireTest : public testing::TestWithParam<std::string> {
   }
 
   Room room;
-  std::function<std::vector<int>(int)> peers_of;  // empty: everybody
+  NetworkSpec links = wide_links();                   // where they are emulated
+  std::chrono::steady_clock::time_point links_began;  // by the last run
+  std::function<std::vector<int>(int)> peers_of;      // empty: everybody
 };
 
 }  // namespace hopbench

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <csignal>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 
 #include "backends/base/error.h"
+#include "backends/runtime/control.h"
+#include "backends/runtime/emulated_wire.h"
 #include "backends/runtime/process.h"
 #include "backends/transport/wire.h"
 #include "tests/launched.h"
@@ -21,8 +24,14 @@ using std::chrono::seconds;
 class WireProcessTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    const std::string why = find_transport(GetParam()).unavailable();
+    const std::string why = transport_of(GetParam()).unavailable();
     if (!why.empty()) GTEST_SKIP() << why;
+  }
+
+  static LaunchResult play(LaunchOptions options) {
+    LinkEmulator links(wide_links(), options.ranks, 1, 0);
+    if (is_emulated(GetParam())) options.links = &links;
+    return launch(options);
   }
 };
 
@@ -126,7 +135,8 @@ int one_rank() {
   const std::string what = channel->job().substr(channel->job().find(' ') + 1);
   try {
     const WireOptions options{rank, channel->size(), others(channel->size(), rank), "", seconds(20)};
-    const auto wire = find_transport(transport).connect(options, *channel);
+    std::unique_ptr<Wire> wire = transport_of(transport).connect(options, *channel);
+    if (is_emulated(transport)) wire = std::make_unique<EmulatedWire>(std::move(wire), options.peers, kLinksFd);
     if (what == "serve") return served(*channel, *wire);
     channel->ready();
     const int microseconds = std::stoi(what);
@@ -143,7 +153,7 @@ int one_rank() {
 }
 
 TEST_P(WireProcessTest, CarriesWorkersAndServersToTheirEnd) {
-  const LaunchResult result = launch(launch_of(4, GetParam() + " serve"));
+  const LaunchResult result = play(launch_of(4, GetParam() + " serve"));
   EXPECT_TRUE(result.ok) << result.reason;
   for (const RankOutcome& rank : result.ranks) EXPECT_EQ(rank.result, "200") << rank.error;
 }
@@ -153,7 +163,7 @@ TEST_P(WireProcessTest, TellsOfAKilledPeerAfterItsLastMessage) {
   for (int microseconds : {0, 1, 1301, 5000, 20000}) {
     LaunchOptions options = launch_of(4, GetParam() + " " + std::to_string(microseconds));
     options.survivors_go_on = true;
-    const LaunchResult result = launch(options);
+    const LaunchResult result = play(options);
     EXPECT_TRUE(result.ok) << result.reason;
     for (int r = 0; r < 3; ++r) {
       const std::string& said = result.ranks[r].result;
@@ -164,7 +174,7 @@ TEST_P(WireProcessTest, TellsOfAKilledPeerAfterItsLastMessage) {
   EXPECT_EQ(processes_with(test_mark()).size(), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, WireProcessTest, testing::ValuesIn(transport_names()),
+INSTANTIATE_TEST_SUITE_P(Over, WireProcessTest, testing::ValuesIn(wire_names()),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

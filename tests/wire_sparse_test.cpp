@@ -4,7 +4,7 @@
 namespace hopbench {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Sparse, WireTest, testing::ValuesIn(transport_names()));
+INSTANTIATE_TEST_SUITE_P(Sparse, WireTest, testing::ValuesIn(wire_names()));
 
 /// So many entries in every third column.
 Vec thirds(std::size_t entries) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/runtime/network.h"
 #include "backends/transport/wire.h"
 
 namespace hopbench {
@@ -61,10 +62,25 @@ inline bool whole(const Message& m, std::size_t floats) {
   return std::all_of(m.body.data(), m.body.data() + floats, [&](float v) { return v == expected; });
 }
 
-inline std::vector<std::string> transport_names() {
+/// Every transport as it is, and over emulated links: "gloo", "emulated_gloo".
+inline std::vector<std::string> wire_names() {
   std::vector<std::string> names;
-  for (const Transport& transport : transports()) names.emplace_back(transport.name);
+  for (const char* prefix : {"", "emulated_"}) {
+    for (const Transport& transport : transports()) names.push_back(prefix + std::string(transport.name));
+  }
   return names;
+}
+inline bool is_emulated(const std::string& wire) { return wire.starts_with("emulated_"); }
+inline const Transport& transport_of(const std::string& wire) {
+  return find_transport(is_emulated(wire) ? wire.substr(wire.find('_') + 1) : wire);
+}
+
+/// Emulated links that are there and hold nothing up.
+inline NetworkSpec wide_links() {
+  NetworkSpec spec;
+  spec.latency = Duration{};
+  spec.bandwidth = 0;
+  return spec;
 }
 
 }  // namespace hopbench

@@ -23,6 +23,12 @@ int FairShare::add_resource(double capacity) {
   return static_cast<int>(resources_.size() - 1);
 }
 
+void FairShare::set_capacity(int r, double capacity) {
+  HB_ASSERT(capacity > 0);
+  if (std::exchange(resource(r).capacity, capacity) == capacity) return;
+  for (const auto& [f, hop] : resource(r).flows) added_.push_back(f);
+}
+
 int FairShare::add_flow(std::span<const int> resources) {
   HB_ASSERT(!resources.empty() && resources.size() <= kMaxPath);
   if (free_.empty()) {

@@ -19,7 +19,8 @@ class FairShare {
  public:
   static constexpr std::size_t kMaxPath = 3;
 
-  int add_resource(double capacity);             // > 0
+  int add_resource(double capacity);  // > 0
+  void set_capacity(int resource, double capacity);
   int add_flow(std::span<const int> resources);  // 1 to kMaxPath, all different; its rate is 0 until `update`
   void remove_flow(int flow);                    // its number may be given to another flow
 
@@ -55,7 +56,7 @@ class FairShare {
   std::vector<FlowState> flows_;
   std::vector<int> free_;
   std::vector<Resource> resources_;
-  std::vector<int> added_, dirty_;                // since the last update
+  std::vector<int> added_, dirty_;                // since the last update; added: or on what has another capacity
   std::vector<int> inside_, touched_;             // flows filled anew, and the resources on their paths
   std::vector<std::pair<double, int>> by_level_;  // heap of (what each open flow would get, resource)
   std::vector<int> changed_;

@@ -104,7 +104,8 @@ class Supervisor {
     Child& child = children_[r];
     child.channel = std::make_unique<ControlChannel>(ends[0]);
     const ControlChannel theirs(ends[1]);
-    child.pid = spawn_rank(options_.command, theirs.fd(), board_->fd());
+    const ControlChannel links(options_.links != nullptr ? options_.links->take_end(r) : -1);
+    child.pid = spawn_rank(options_.command, {theirs.fd(), board_->fd(), links.fd()});
     child.channel->put({ControlType::kJob, r, options_.ranks, options_.job});
   }
 
@@ -180,9 +181,9 @@ class Supervisor {
     last_progress_ = Clock::now();
     // Late enough for all to hear of it.
     const auto when = Clock::now() + milliseconds(20) + milliseconds(2) * options_.ranks;
-    for (Child& child : children_) {
-      child.channel->put({ControlType::kStart, -1, Duration(when.time_since_epoch()).count(), ""});
-    }
+    const std::int64_t start = Duration(when.time_since_epoch()).count();
+    if (options_.links != nullptr) options_.links->start(start);
+    for (Child& child : children_) child.channel->put({ControlType::kStart, -1, start, ""});
   }
 
   void reap(int r) {

@@ -16,6 +16,7 @@
 
 #include "backends/base/time.h"
 #include "backends/runtime/board.h"
+#include "backends/runtime/link_emulator.h"
 #include "backends/transport/wire.h"
 
 namespace hopbench {
@@ -32,6 +33,8 @@ struct LaunchOptions {
   /// A rank that dies after the start (by a signal, or by exiting without result and error) does not end the trial: for
   /// protocols that go on without it. A rank that fails still does.
   bool survivors_go_on = false;
+  /// Emulated links: ranks find their end at descriptor kLinksFd (emulated_wire.h). nullptr: none.
+  LinkEmulator* links = nullptr;
   const std::atomic<int>* interrupts = nullptr;  // rises with every ^C: 1 end the trial, 2 kill at once
   std::function<void(const Board&)> progress;    // called about every 100 ms
 };
@@ -55,8 +58,8 @@ struct LaunchResult {
 /// them. Throws Error only if it cannot start processes at all.
 LaunchResult launch(const LaunchOptions& options);
 
-/// The rank's side: file descriptors 3 (control) and 4 (board) are inherited. Opening it also prepares the process as
-/// real trials want it: SCHED_BATCH, timers without slack.
+/// The rank's side: file descriptors 3 (control) and 4 (board) are inherited, and 5 with emulated links. Opening it
+/// also prepares the process as real trials want it: SCHED_BATCH, timers without slack.
 class ChildChannel : public Meeting {
  public:
   static std::unique_ptr<ChildChannel> open();  // Error if this process was not started by launch()

@@ -17,6 +17,7 @@ namespace hopbench {
 namespace {
 
 constexpr double kLongestTransfer_s = 1e9;  // keeps int64 nanoseconds from overflowing when a rate is next to nothing
+constexpr double kAsIfUnlimited = 1e18;     // bytes/s, of what is limited at other times
 
 Duration time_for(double bytes, double bytes_per_s) {
   return bytes_per_s > 0 ? seconds_to_duration(std::min(bytes / bytes_per_s, kLongestTransfer_s)) : Duration{};
@@ -36,17 +37,33 @@ class Routes {
   Routes(const NetworkSpec& spec, int ranks, FairShare& share) : spec_(spec), share_(share) {
     HB_ASSERT(spec.host_of.empty() || spec.host_of.size() >= static_cast<std::size_t>(ranks));
     for (int r = 0; r < ranks; ++r) hosts_ = std::max(hosts_, host(r) + 1);
-    nic_bandwidth_.assign(static_cast<std::size_t>(hosts_), spec.bandwidth);
-    nic_latency_.assign(static_cast<std::size_t>(hosts_), Duration{-1});
     for (const NetworkSpec::Link& link : spec.links) {
-      if (link.b >= 0) {
-        links_[std::minmax(link.a, link.b)] = link;
-        continue;
-      }
-      if (link.a >= hosts_) continue;
-      if (link.bandwidth > 0) nic_bandwidth_[static_cast<std::size_t>(link.a)] = link.bandwidth;
-      nic_latency_[static_cast<std::size_t>(link.a)] = link.latency;
+      if (link.from > Time{}) changes_.push_back(link.from);
+      if (link.until != kNever) changes_.push_back(link.until);
     }
+    std::sort(changes_.begin(), changes_.end(), std::greater<>{});
+    move_to(Time{});
+  }
+
+  Time next_change() const { return changes_.empty() ? kNever : changes_.back(); }
+
+  /// Routes and capacities from now on. The resources of a route stay the same.
+  void move_to(Time now) {
+    while (next_change() <= now) changes_.pop_back();
+    out_.assign(static_cast<std::size_t>(hosts_), {.bandwidth = spec_.bandwidth});
+    in_ = out_;
+    links_.clear();
+    for (const NetworkSpec::Link& link : spec_.links) {
+      const bool holds = link.from <= now && now < link.until;
+      if (link.b >= 0) {
+        obey(link, holds, links_[{link.a, link.b}]);
+        if (!link.one_way) obey(link, holds, links_[{link.b, link.a}]);
+      } else if (link.a < hosts_) {
+        obey(link, holds, out_[static_cast<std::size_t>(link.a)]);
+        if (!link.one_way) obey(link, holds, in_[static_cast<std::size_t>(link.a)]);
+      }
+    }
+    for (const auto& [place, resource] : resources_) share_.set_capacity(resource, bandwidth_of(place));
   }
 
   Route between(int from, int to) {
@@ -54,30 +71,48 @@ class Routes {
     Route route;
     if (a == b) {
       route.latency = spec_.local_latency;
-      add(route, Part::kMemory, a, a, spec_.local_bandwidth);
+      add(route, {Part::kMemory, a, a});
       return route;
     }
-    const Duration nics =
-        std::max(nic_latency_[static_cast<std::size_t>(a)], nic_latency_[static_cast<std::size_t>(b)]);
+    const Duration nics = std::max(out_[static_cast<std::size_t>(a)].latency, in_[static_cast<std::size_t>(b)].latency);
     route.latency = nics >= Duration{} ? nics : spec_.latency;
-    add(route, Part::kOut, a, a, nic_bandwidth_[static_cast<std::size_t>(a)]);
-    add(route, Part::kIn, b, b, nic_bandwidth_[static_cast<std::size_t>(b)]);
-    if (const auto link = links_.find(std::minmax(a, b)); link != links_.end()) {
+    add(route, {Part::kOut, a, a});
+    add(route, {Part::kIn, b, b});
+    if (const auto link = links_.find({a, b}); link != links_.end()) {
       if (link->second.latency >= Duration{}) route.latency = link->second.latency;
-      add(route, Part::kLink, a, b, link->second.bandwidth);
+      add(route, {Part::kLink, a, b});
     }
     return route;
   }
 
  private:
   enum class Part { kMemory, kOut, kIn, kLink };
+  using Place = std::tuple<Part, int, int>;  // hosts: twice the same one but for a link
+  struct Way {
+    double bandwidth = 0;  // 0: always unlimited
+    Duration latency{-1};
+  };
+
+  static void obey(const NetworkSpec::Link& link, bool holds, Way& way) {
+    if (holds && link.latency >= Duration{}) way.latency = link.latency;
+    if (holds && link.bandwidth > 0) way.bandwidth = link.bandwidth;
+    if (way.bandwidth <= 0 && link.bandwidth > 0) way.bandwidth = kAsIfUnlimited;
+  }
 
   int host(int rank) const { return spec_.host_of.empty() ? rank : spec_.host_of[static_cast<std::size_t>(rank)]; }
 
-  void add(Route& route, Part part, int a, int b, double bandwidth) {
+  double bandwidth_of(const Place& place) const {
+    const auto [part, a, b] = place;
+    if (part == Part::kMemory) return spec_.local_bandwidth;
+    if (part == Part::kLink) return links_.at({a, b}).bandwidth;
+    return (part == Part::kOut ? out_ : in_)[static_cast<std::size_t>(a)].bandwidth;
+  }
+
+  void add(Route& route, const Place& place) {
+    const double bandwidth = bandwidth_of(place);
     if (bandwidth <= 0) return;
     route.narrowest = route.narrowest > 0 ? std::min(route.narrowest, bandwidth) : bandwidth;
-    const auto [at, fresh] = resources_.try_emplace({part, a, b}, 0);
+    const auto [at, fresh] = resources_.try_emplace(place, 0);
     if (fresh) at->second = share_.add_resource(bandwidth);
     route.resources[route.hops++] = at->second;
   }
@@ -85,10 +120,10 @@ class Routes {
   const NetworkSpec spec_;
   int hosts_ = 0;
   FairShare& share_;
-  std::vector<double> nic_bandwidth_;
-  std::vector<Duration> nic_latency_;
-  std::map<std::pair<int, int>, NetworkSpec::Link> links_;
-  std::map<std::tuple<Part, int, int>, int> resources_;
+  std::vector<Time> changes_;  // that are ahead, the next one last
+  std::vector<Way> out_, in_;  // NICs by host, as they are now
+  std::map<std::pair<int, int>, Way> links_;
+  std::map<Place, int> resources_;
 };
 
 /// Where messages are handled, in the order in which they ask.
@@ -138,6 +173,7 @@ class FairNetwork final : public Network {
         processors_(spec, ranks) {}
 
   void transfer(const Flow& flow, std::function<void()> arrived) override {
+    catch_up();
     Pair& pair = pair_of(flow);
     const auto bytes = static_cast<double>(flow.bytes);
     if (processors_.any()) arrived = handled_at(flow.to, bytes, std::move(arrived));
@@ -182,6 +218,7 @@ class FairNetwork final : public Network {
     bool operator>(const End& other) const { return std::pair(time, order) > std::pair(other.time, other.order); }
   };
 
+  void catch_up();
   Pair& pair_of(const Flow& flow);
   Duration latency(const Flow& flow, Pair& pair) const;
   std::function<void()> handled_at(int rank, double bytes, std::function<void()> then);
@@ -208,8 +245,18 @@ class FairNetwork final : public Network {
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::uint64_t next_order_ = 0;
   bool asked_for_rates_ = false;
-  Time watched_ = kNever;  // the earliest time at which look_at_ends will be called
+  Time watched_ = kNever;  // the earliest time at which look_at_ends will be called, for an end or a change
 };
+
+// Links that have changed meanwhile. While anything is on them this is called at the very instant.
+void FairNetwork::catch_up() {
+  if (timeline_.now() < routes_.next_change()) return;
+  routes_.move_to(timeline_.now());
+  const auto ranks = static_cast<std::uint64_t>(ranks_);
+  for (const auto& [pair, index] : pair_index_)
+    pairs_[index]->route = routes_.between(static_cast<int>(pair / ranks), static_cast<int>(pair % ranks));
+  share_anew();
+}
 
 FairNetwork::Pair& FairNetwork::pair_of(const Flow& flow) {
   const auto key =
@@ -254,6 +301,7 @@ void FairNetwork::launch(Pair& pair, Waiting waiting) {
 }
 
 void FairNetwork::begin(Pair& pair) {
+  catch_up();
   const int flow = share_.add_flow(std::span(pair.route.resources.data(), pair.route.hops));
   const auto at = static_cast<std::size_t>(flow);
   if (flows_.size() <= at) flows_.resize(at + 1);
@@ -285,14 +333,17 @@ void FairNetwork::rates_change() {
 void FairNetwork::watch_next_end() {
   while (!ends_.empty() && ends_.top().version != flows_[static_cast<std::size_t>(ends_.top().flow)].version)
     ends_.pop();
-  if (ends_.empty() || ends_.top().time >= watched_) return;
-  watched_ = ends_.top().time;
+  if (ends_.empty()) return;
+  const Time next = std::min(ends_.top().time, routes_.next_change());
+  if (next >= watched_) return;
+  watched_ = next;
   timeline_.at(watched_, [this] { look_at_ends(); });
 }
 
 void FairNetwork::look_at_ends() {
   const Time now = timeline_.now();
   if (now >= watched_) watched_ = kNever;
+  catch_up();
   while (!ends_.empty() && ends_.top().time <= now) {
     const End next = ends_.top();
     ends_.pop();

@@ -14,6 +14,9 @@
 // it is there: the o and O of LogGOPS (Hoefler, Schneider, Lumsdaine: LogGOPSim, HPDC 2010). Each host has one
 // processor for that, or all hosts share `processors` of them, as ranks that play hosts on one machine do. Messages are
 // handled one after the other in the order in which they ask, each as a whole; the work of ranks is not slowed by them.
+//
+// Links may change in time: at that instant the flows under way share what there is then. A message has the latency
+// that holds when it is sent, and a small one also the bandwidth.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +45,12 @@ struct NetworkSpec {
     double bandwidth = 0;  // replaces the NIC's, or adds a link shared by all flows between a and b (both ways apart);
                            // 0: leaves that as it is
     Duration latency{
-        -1};  // replaces, if not negative: of all pairs of that NIC (of two such NICs the longer), or of a, b
+        -1};      // replaces, if not negative: of all pairs of that NIC (of two such NICs the longer), or of a, b
+    Time from{};  // it holds within [from, until)
+    Time until = kNever;
+    bool one_way = false;  // from a to b only, or out of that NIC only
   };
-  std::vector<Link> links{};
+  std::vector<Link> links{};  // where several hold, the last one that says something counts
 };
 
 struct Flow {

@@ -1,4 +1,5 @@
-// What the world does to a trial: slow ranks, as plain data, obeyed alike in virtual time and by real processes.
+// What the world does to a trial: slow ranks and links, as plain data, obeyed alike in virtual time and by real
+// processes (links by those whose links are emulated).
 //
 // Every draw is keyed by (seed, repeat, kSlowdown, rank or host, iteration or time slot), never by trial or variant:
 // all variants of a repeat meet the same slowdowns.
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "backends/base/time.h"
+#include "backends/runtime/network.h"
 #include "results/record.h"
 
 namespace hopbench {
@@ -36,6 +38,7 @@ struct ComputeRule {
 struct Scenario {
   std::string name = "homogeneous";
   std::vector<ComputeRule> compute;
+  std::vector<NetworkSpec::Link> links{};  // beside the network's own, and before them
 
   /// By how much the compute of `rank` (a worker, on `host`) in iteration k that starts at `now` is slowed: the product
   /// of the rules that apply; 1 = not at all. A pure function of its arguments.

@@ -34,28 +34,30 @@ std::vector<std::string> rank_environment() {
 }
 
 /// In the child, where only async-signal-safe calls are allowed.
-[[noreturn]] void become_rank(const char* path, char* const* argv, char* const* envp, int control, int board,
+[[noreturn]] void become_rank(const char* path, char* const* argv, char* const* envp, Inherited inherited,
                               pid_t launcher) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != launcher) _exit(kCannotExecute);  // it died before the line above
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
-  // Out of the way first: one of them may be 3 or 4 already.
-  control = fcntl(control, F_DUPFD, kBoardFd + 1);
-  board = fcntl(board, F_DUPFD, kBoardFd + 1);
-  if (dup2(control, kControlFd) < 0 || dup2(board, kBoardFd) < 0) _exit(kCannotExecute);
+  // Out of the way first: one of them may be 3, 4 or 5 already.
+  for (int* each : {&inherited.control, &inherited.board, &inherited.links}) {
+    if (*each >= 0) *each = fcntl(*each, F_DUPFD, kLinksFd + 1);
+  }
+  if (dup2(inherited.control, kControlFd) < 0 || dup2(inherited.board, kBoardFd) < 0) _exit(kCannotExecute);
+  if (inherited.links >= 0 && dup2(inherited.links, kLinksFd) < 0) _exit(kCannotExecute);
   const int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);  // the launcher's stdout is for results
-  close_range(kBoardFd + 1, ~0U, 0);
+  close_range((inherited.links >= 0 ? kLinksFd : kBoardFd) + 1, ~0U, 0);
   execve(path, argv, envp);
   _exit(kCannotExecute);
 }
 
 }  // namespace
 
-pid_t spawn_rank(const std::vector<std::string>& command, int control, int board) {
+pid_t spawn_rank(const std::vector<std::string>& command, const Inherited& inherited) {
   HB_ASSERT(!command.empty());
   const bool self = command[0].empty();
   const std::string path = self ? "/proc/self/exe" : command[0];
@@ -70,7 +72,7 @@ pid_t spawn_rank(const std::vector<std::string>& command, int control, int board
     throw environment_error(std::string("cannot start a process for a rank: ") + std::strerror(errno) +
                             ": use fewer ranks or raise the limit on processes");
   }
-  if (pid == 0) become_rank(path.c_str(), argv.data(), envp.data(), control, board, launcher);
+  if (pid == 0) become_rank(path.c_str(), argv.data(), envp.data(), inherited, launcher);
   setpgid(pid, pid);  // here too: whoever is first
   return pid;
 }

@@ -95,7 +95,8 @@ target_precompile_headers(hb_test_head PRIVATE
 
 # hb_test(name SOURCES ... LINK ... [TIMEOUT s]): one GoogleTest binary; every test in it is a ctest.
 function(hb_test name)
-  cmake_parse_arguments(arg "BY_HAND" "TIMEOUT" "SOURCES;LINK" ${ARGN})  # BY_HAND: not one of ctest's
+  # BY_HAND: not one of ctest's. ALONE: it compares times, so nothing runs beside it.
+  cmake_parse_arguments(arg "BY_HAND;ALONE" "TIMEOUT" "SOURCES;LINK" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -108,6 +109,7 @@ function(hb_test name)
   if(arg_BY_HAND)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   else()
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${name})
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+      PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${name} RUN_SERIAL ${arg_ALONE})
   endif()
 endfunction()

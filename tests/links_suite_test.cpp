@@ -1,0 +1,140 @@
+// What a suite says of links: emulated for real processes, changed by scenarios.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "suites/plan.h"
+#include "suites/suite.h"
+
+namespace hopbench {
+namespace {
+
+constexpr const char* kTop = R"(schema = 1
+[run]
+world_size = 4
+repeats = 1
+[model]
+name = "quadratic"
+[compute]
+pace = "10ms"
+[[protocol]]
+name = "allreduce"
+)";
+
+Suite read(const std::string& text) { return parse_suite(kTop + text, "links.toml", {}); }
+
+/// The mistakes of a suite, each with its line counted from the text's own first.
+std::string mistakes_of(const std::string& text) {
+  try {
+    read(text);
+  } catch (const SuiteError& error) {
+    std::string all;
+    for (const Mistake& m : error.mistakes()) all += std::to_string(m.line - 10) + ": " + m.message + "\n";
+    return all;
+  }
+  return "";
+}
+
+TEST(LinksSuite, EmulatesLinksOfRealProcessesOnly) {
+  const Suite suite = read(
+      "[network]\nemulate = true\n[[measure]]\n[[measure]]\nname = \"v\"\ntransport.name = \"sim\"\n"
+      "[[measure]]\nname = \"own\"\nemulate = false\n");
+  ASSERT_EQ(suite.trials.size(), 3u);
+  for (const TrialSpec& trial : suite.trials) EXPECT_EQ(trial.emulate, trial.measure == "rate") << trial.measure;
+}
+
+TEST(LinksSuite, AddsAScenariosLinksToTheNetworks) {
+  const Suite suite = read(R"([network]
+emulate = true
+hosts = 2
+links = [{ a = 0, bandwidth = "1MB/s", one_way = true }]
+[[scenario]]
+name = "thin"
+links = [{ a = 1, bandwidth = "2MB/s", from = "1s", until = "2s" }, { a = 0, b = 1, latency = "5ms" }]
+)");
+  const TrialSpec& trial = suite.trials.at(0);
+  const NetworkSpec network = network_of(trial, make_plan(trial));
+  EXPECT_EQ(network.host_of, (std::vector<int>{0, 0, 1, 1}));
+  ASSERT_EQ(network.links.size(), 3u);
+  EXPECT_TRUE(network.links[0].one_way);
+  EXPECT_EQ(network.links[0].until, kNever);
+  EXPECT_EQ(network.links[1].from, Time(std::chrono::seconds(1)));
+  EXPECT_EQ(network.links[1].until, Time(std::chrono::seconds(2)));
+  EXPECT_EQ(network.links[1].bandwidth, 2e6);
+  EXPECT_EQ(network.links[2].b, 1);
+  EXPECT_EQ(network.links[2].latency, Duration(std::chrono::milliseconds(5)));
+  EXPECT_FALSE(network.links[2].one_way);
+}
+
+TEST(LinksSuite, IsTheSameOnceMoreWhenItIsResolved) {
+  const std::string text =
+      "[network]\nemulate = true\n[[scenario]]\nname = \"thin\"\n"
+      "links = [{ a = 1, latency = \"2ms\", until = \"2s\" }]\n";
+  const Suite suite = read(text), again = parse_suite(suite.resolved, "again.toml", {});
+  ASSERT_EQ(again.trials.size(), 1u);
+  EXPECT_EQ(to_json(again.trials[0]), to_json(suite.trials[0]));
+}
+
+TEST(LinksSuite, LetsAProfileReplaceLinks) {
+  const std::string text =
+      "[network]\nemulate = true\n[[scenario]]\nname = \"thin\"\n"
+      "links = [{ a = 1, latency = \"2ms\" }]\n[profile.wide]\nscenario.thin.links = []\n";
+  SuiteOptions wide;
+  wide.profile = "wide";
+  EXPECT_EQ(read(text).trials[0].scenario.links.size(), 1u);
+  EXPECT_TRUE(parse_suite(kTop + text, "links.toml", wide).trials[0].scenario.links.empty());
+}
+
+TEST(LinksSuite, TellsThatNobodyObeysTheNetwork) {
+  const auto told = [](const std::string& text) {
+    const std::vector<std::string> notes = read(text).notes;
+    return std::any_of(notes.begin(), notes.end(),
+                       [](const std::string& note) { return note.starts_with("links as they are"); });
+  };
+  EXPECT_TRUE(told("[network]\nbandwidth = 1e6\n"));
+  EXPECT_FALSE(told("[network]\nbandwidth = 1e6\nemulate = true\n"));
+  EXPECT_FALSE(told("[network]\nhosts = 2\n"));
+  EXPECT_FALSE(told("[network]\nbandwidth = 1e6\n[[measure]]\n[[measure]]\nname = \"v\"\ntransport.name = \"sim\"\n"));
+  EXPECT_FALSE(told("[network]\nbandwidth = 1e6\n[matrix]\n\"transport.name\" = [\"gloo\", \"sim\"]\n"));
+}
+
+TEST(LinksSuite, CountsAScenarioWithLinksAsNoControl) {
+  const std::vector<std::string> notes =
+      read("[network]\nemulate = true\n[[scenario]]\nname = \"x\"\nlinks = [{ a = 1, latency = \"2ms\" }]\n").notes;
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(),
+                          [](const std::string& note) { return note.starts_with("no homogeneous control"); }));
+}
+
+// Each with its line, once, and what to do.
+TEST(LinksSuite, IsRefusedWhereItMeansNothing) {
+  const std::string emulated = "[network]\nemulate = true\n[[scenario]]\nname = \"x\"\n";
+  EXPECT_EQ(
+      mistakes_of("[[scenario]]\nname = \"x\"\nlinks = [{ a = 1, latency = \"2ms\" }]\n"),
+      "3: scenario 'x' changes links, but measure 'rate' has the machine's own: set network.emulate = true, measure "
+      "in virtual time (sim) or choose its scenarios\n");
+  EXPECT_EQ(mistakes_of("[transport]\nname = \"sim\"\n[network]\ninstant = true\n[[scenario]]\nname = \"x\"\n"
+                        "links = [{ a = 1, latency = \"2ms\" }]\n"),
+            "7: scenario 'x' changes links, but measure 'rate' has none: leave out network.instant or choose its "
+            "scenarios\n");
+  EXPECT_EQ(mistakes_of("[network]\nemulate = true\ninstant = true\n"),
+            "3: 'instant' and 'emulate' exclude each other: real processes' messages take their time\n");
+  EXPECT_EQ(mistakes_of(emulated + "links = [{ a = 1 }]\n"),
+            "5: this link is as it was: give it a 'bandwidth' or a 'latency'\n");
+  EXPECT_EQ(mistakes_of(emulated + "links = [{ a = 1, b = 1, bandwidth = 1e6 }]\n"),
+            "5: 'a' and 'b' are one host: leave out 'b' to mean its NIC\n");
+  EXPECT_EQ(mistakes_of(emulated + "links = [{ a = 1, bandwidth = 1e6, from = \"2s\", until = \"2s\" }]\n"),
+            "5: 'until' must be later than 'from'\n");
+  for (const char* bad :
+       {"links = 3\n", "links = [{ bandwidth = 1e6 }]\n", "links = [{ a = -1, bandwidth = 1e6 }]\n",
+        "links = [{ a = 1, bandwidth = 1e6, untill = \"2s\" }]\n", "links = [{ a = 1, latency = \"2\" }]\n",
+        "links = [{ a = 1, bandwidth = 1e6, one_way = 1 }]\n"}) {
+    const std::string told = mistakes_of(emulated + bad);
+    EXPECT_EQ(told.substr(0, 2), "5:") << bad << told;
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << bad << told;
+  }
+}
+
+}  // namespace
+}  // namespace hopbench

@@ -1,0 +1,193 @@
+// Gloo between two network namespaces, each with an address of its own; and emulated links against the kernel's: the
+// same messages take as long over emulated links as through a token bucket (tbf) of the same rate. Needs root.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/base/error.h"
+#include "backends/runtime/emulated_wire.h"
+#include "backends/runtime/link_emulator.h"
+#include "tests/wire_talk.h"
+
+namespace hopbench {
+namespace {
+
+constexpr double kRate = 200e6 / 8;  // bytes/s
+constexpr const char* kTbfRate = "200mbit";
+constexpr std::size_t kFloats = 1'250'000;  // of a message: 0.2 s at that rate
+constexpr int kMessages = 8;
+
+bool runs(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
+
+/// Two namespaces with a cable between them. Its frames are long, so that headers are less than a hundredth.
+class Namespaces {
+ public:
+  Namespaces() {
+    for (int r : {0, 1}) runs("ip netns del " + name(r));
+    made_ = runs("ip netns add " + name(0)) && runs("ip netns add " + name(1)) &&
+            runs("ip link add " + device(0) + " netns " + name(0) + " type veth peer name " + device(1) + " netns " +
+                 name(1));
+    for (int r : {0, 1}) {
+      made_ = made_ && runs(in(r) + "address add 10.231.7." + std::to_string(r + 1) + "/24 dev " + device(r)) &&
+              runs(in(r) + "link set " + device(r) + " mtu 9000 up");
+    }
+  }
+  ~Namespaces() {
+    for (int r : {0, 1}) runs("ip netns del " + name(r));
+  }
+  Namespaces(const Namespaces&) = delete;
+  Namespaces& operator=(const Namespaces&) = delete;
+
+  bool made() const { return made_; }
+  bool limit(int r, const std::string& rate) const {
+    return runs("tc -n " + name(r) + " qdisc add dev " + device(r) + " root tbf rate " + rate +
+                " burst 64kb latency 50ms");
+  }
+  bool enter(int r) const {
+    const int fd = open(("/run/netns/" + name(r)).c_str(), O_RDONLY | O_CLOEXEC);
+    const bool entered = fd >= 0 && setns(fd, CLONE_NEWNET) == 0;
+    if (fd >= 0) close(fd);
+    return entered;
+  }
+  static std::string device(int r) { return "hb" + std::to_string(r); }
+
+ private:
+  std::string name(int r) const { return "hopbench-" + std::to_string(maker_) + "-" + std::to_string(r); }
+  std::string in(int r) const { return "ip -n " + name(r) + " "; }
+  const pid_t maker_ = getpid();
+  bool made_ = false;
+};
+
+/// Two processes that have a socket between them.
+class Cable : public Meeting {
+ public:
+  explicit Cable(int fd) : fd_(fd) {}
+  std::vector<std::string> exchange(const std::vector<int>& peers, const std::vector<std::string>& blobs) override {
+    HB_ASSERT(peers.size() == 1);
+    const std::string said = blobs[0] + ".";  // never empty
+    HB_ASSERT(send(fd_, said.data(), said.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(said.size()));
+    char heard[4096];
+    const ssize_t n = recv(fd_, heard, sizeof heard, 0);
+    if (n <= 0) throw environment_error("the other rank has ended");
+    return {std::string(heard, static_cast<std::size_t>(n) - 1)};
+  }
+
+ private:
+  const int fd_;
+};
+
+/// Rank 0 sends, rank 1 answers; the shortest time from a message to its answer, in seconds.
+double converse(Wire& wire, int rank) {
+  double shortest = 1e9;
+  const Message message = message_of(kData, 3, kFloats);
+  for (int i = 0; i < kMessages; ++i) {
+    const auto begun = std::chrono::steady_clock::now();
+    if (rank == 0) {
+      send(wire, 1, message);
+      HB_ASSERT(next(wire).kind == kAck);
+    } else {
+      HB_ASSERT(next(wire).body.size() == kFloats);
+      send(wire, 0, message_of(kAck, 0));
+    }
+    shortest = std::min(shortest, std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+  }
+  wire.close(std::chrono::seconds(10));
+  return shortest;
+}
+
+/// What a rank that is a process in a namespace of its own does; what it says comes back as text.
+std::string rank_in(const Namespaces& namespaces, int rank, int meeting, int links) {
+  if (!namespaces.enter(rank)) return "cannot enter its namespace";
+  try {
+    Cable cable(meeting);
+    const WireOptions options{rank, 2, {1 - rank}, Namespaces::device(rank), std::chrono::seconds(20)};
+    std::unique_ptr<Wire> wire = find_transport("gloo").connect(options, cable);
+    if (links >= 0) wire = std::make_unique<EmulatedWire>(std::move(wire), options.peers, links);
+    return std::to_string(converse(*wire, rank));
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
+/// The shortest time of a message and its answer; what went wrong is a failure of the test.
+double shortest_time(const Namespaces& namespaces, const std::optional<NetworkSpec>& emulated) {
+  std::optional<LinkEmulator> emulator;
+  if (emulated) emulator.emplace(*emulated, 2, 1, 0);
+  int meeting[2], told[2];
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, meeting), 0);
+  EXPECT_EQ(pipe2(told, O_CLOEXEC), 0);
+  std::array<pid_t, 2> ranks{};
+  for (int r : {0, 1}) {
+    const int links = emulator ? emulator->take_end(r) : -1;
+    ranks[static_cast<std::size_t>(r)] = fork();
+    if (ranks[static_cast<std::size_t>(r)] == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      close(meeting[1 - r]);
+      const std::string said = rank_in(namespaces, r, meeting[r], links);
+      const bool good = std::isdigit(static_cast<unsigned char>(said[0])) != 0;
+      if (r == 0 || !good) (void)!write(told[1], said.data(), said.size());
+      _exit(good ? 0 : 1);
+    }
+    if (links >= 0) close(links);
+  }
+  close(meeting[0]);
+  close(meeting[1]);
+  close(told[1]);
+  if (emulator) emulator->start(link_clock_ns());
+  std::string said;
+  char piece[512];
+  for (ssize_t n = 0; (n = read(told[0], piece, sizeof piece)) > 0;) said.append(piece, static_cast<std::size_t>(n));
+  close(told[0]);
+  for (const pid_t rank : ranks) {
+    int status = 0;
+    waitpid(rank, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << said;
+  }
+  return std::atof(said.c_str());
+}
+
+class NetworkNamespaces : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = find_transport("gloo").unavailable(); !why.empty()) GTEST_SKIP() << why;
+    if (geteuid() != 0) GTEST_SKIP() << "needs root: it makes network namespaces";
+    namespaces_ = std::make_unique<Namespaces>();
+    if (!namespaces_->made()) GTEST_SKIP() << "no network namespaces here (ip netns, veth: package iproute2)";
+  }
+  std::unique_ptr<Namespaces> namespaces_;
+};
+
+TEST_F(NetworkNamespaces, AreConnectedByGlooThroughTheirOwnAddresses) {
+  EXPECT_GT(shortest_time(*namespaces_, std::nullopt), 0);
+}
+
+TEST_F(NetworkNamespaces, AreAsFarApartWithEmulatedLinksAsThroughATokenBucket) {
+  NetworkSpec links;
+  links.bandwidth = kRate;
+  const double emulated = shortest_time(*namespaces_, links);
+  if (!namespaces_->limit(0, kTbfRate)) GTEST_SKIP() << "this kernel has no tbf, or tc (package iproute2) is missing";
+  const double kernel = shortest_time(*namespaces_, std::nullopt);
+  RecordProperty("emulated_s", std::to_string(emulated));
+  RecordProperty("kernel_s", std::to_string(kernel));
+  std::printf("5 MB at 200 Mbit/s: emulated %.4f s, tbf %.4f s, ratio %.4f\n", emulated, kernel, emulated / kernel);
+  EXPECT_NEAR(emulated / kernel, 1, 0.05);
+  EXPECT_NEAR(emulated, kFloats * sizeof(float) / kRate, 0.01) << "the shortest of many: what the rate says";
+}
+
+}  // namespace
+}  // namespace hopbench
