@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "backends/base/error.h"
-#include "backends/runtime/control.h"
 #include "backends/runtime/emulated_wire.h"
 #include "backends/transport/wire.h"
 #include "results/statistics.h"

@@ -13,7 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kLateShown = 0.05;
 constexpr const char* kRoles[] = {"rank", "simulate", "calibrate", "calibrate_links", "bench"};
 
 }  // namespace
@@ -90,6 +89,7 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   if (spec.pace && spec.step_p99.count() > 0 && spec.costs.gradient > 3 * spec.step_p99) {
     record.warnings.push_back("overpaced: the pace is above 3 times the 99th percentile of a step");
   }
+  constexpr double kLateShown = 0.05;  // of an iteration
   const auto worst = std::max_element(record.ranks.begin(), record.ranks.end(), [](const auto& a, const auto& b) {
     return a.link_late_median_s < b.link_late_median_s;
   });

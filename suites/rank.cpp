@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "backends/runtime/control.h"
 #include "backends/runtime/emulated_wire.h"
 #include "backends/runtime/launch.h"
 #include "backends/runtime/process.h"

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "suites/job.h"
 #include "suites/plan.h"
 #include "suites/suite.h"
 
@@ -105,6 +107,33 @@ TEST(LinksSuite, CountsAScenarioWithLinksAsNoControl) {
       read("[network]\nemulate = true\n[[scenario]]\nname = \"x\"\nlinks = [{ a = 1, latency = \"2ms\" }]\n").notes;
   EXPECT_TRUE(std::any_of(notes.begin(), notes.end(),
                           [](const std::string& note) { return note.starts_with("no homogeneous control"); }));
+}
+
+// Iterations of 10 ms.
+TrialRecord record_with(double link_late_median_s) {
+  const TrialSpec trial = read("[network]\nemulate = true\n").trials.at(0);
+  const Plan plan = make_plan(trial);
+  TrialRecord record;
+  for (int r = 0; r < plan.ranks(); ++r) {
+    RankRecord rank;
+    rank.rank = r;
+    for (int k = 0; k < 600; ++k)
+      rank.marks.push_back({.end = Time(std::chrono::milliseconds(10 * (k + 1))), .iter = k, .samples = 32});
+    rank.finished = rank.marks.back().end;
+    rank.link_late_median_s = r == 2 ? link_late_median_s : 0;
+    record.ranks.push_back(std::move(rank));
+  }
+  complete_record(record, trial, plan);
+  return record;
+}
+
+TEST(LinksSuite, MarksTrialsWhoseMessagesWereLate) {
+  const auto marked = [](const TrialRecord& record) {
+    return std::any_of(record.warnings.begin(), record.warnings.end(),
+                       [](const std::string& warning) { return warning.starts_with("late links"); });
+  };
+  EXPECT_TRUE(marked(record_with(0.00051)));
+  EXPECT_FALSE(marked(record_with(0.00049)));
 }
 
 // Each with its line, once, and what to do.

@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "backends/base/error.h"
-#include "backends/runtime/control.h"
 #include "backends/runtime/emulated_wire.h"
 #include "backends/runtime/process.h"
 #include "backends/transport/wire.h"

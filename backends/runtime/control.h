@@ -11,7 +11,6 @@ namespace hopbench {
 // The descriptors that a rank inherits.
 inline constexpr int kControlFd = 3;
 inline constexpr int kBoardFd = 4;
-inline constexpr int kLinksFd = 5;  // only where links are emulated
 
 enum class ControlType : std::uint32_t {
   // launcher -> rank

@@ -20,6 +20,9 @@
 
 namespace hopbench {
 
+/// Where a process that launch() started finds its end, if links are emulated.
+inline constexpr int kLinksFd = 5;
+
 class EmulatedWire : public Wire {
  public:
   /// `end` is this rank's end of the emulator, and the wire's from now on.

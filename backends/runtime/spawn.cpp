@@ -12,6 +12,7 @@
 
 #include "backends/base/error.h"
 #include "backends/runtime/control.h"
+#include "backends/runtime/emulated_wire.h"
 
 namespace hopbench {
 namespace {
