@@ -167,8 +167,9 @@ void add_bench_losses(CLI::App& bench, Parsed& parsed) {
 void add_bench(CLI::App& app, Parsed& parsed) {
   CLI::App& bench = *app.add_subcommand("bench", "benchmarks of hopbench itself");
   bench.require_subcommand(1);
-  CLI::App& sim = *bench.add_subcommand("sim", "message rate and size of virtual time");
-  sim.add_option("--ranks", parsed.bench_sim.ranks, "ranks of the message bench")->check(CLI::Range(2, 4096));
+  CLI::App& sim = *bench.add_subcommand("sim", "virtual time: messages a second, memory a rank");
+  sim.add_option("--ranks", parsed.bench_sim.ranks, "ranks that exchange small messages")->check(CLI::Range(2, 4096));
+  sim.add_option("--incast", parsed.bench_sim.incast, "workers that push to one server")->check(CLI::Range(1, 100000));
   sim.add_option("--workers", parsed.bench_sim.workers, "workers of the Hop run")->check(CLI::Range(4, 100000));
   sim.add_option("--iterations", parsed.bench_sim.iterations, "iterations of the Hop run")
       ->check(CLI::Range(1, 1000000));

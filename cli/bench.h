@@ -8,7 +8,8 @@
 namespace hopbench {
 
 struct BenchSimOptions {
-  int ranks = 64;
+  int ranks = 256;       // of the exchange
+  int incast = 1000;     // workers that push to one server
   int workers = 1000;    // of the Hop run
   int iterations = 100;  // of the Hop run
   int repeats = 5;

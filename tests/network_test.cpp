@@ -243,7 +243,8 @@ void compare_over_random_changes(std::uint64_t seed, int resources, bool equal_c
   Random random({.seed = seed});
   FairShare share;
   Model model;
-  std::vector<double> told;  // what update() has said so far, by flow number
+  std::vector<double> levels(static_cast<std::size_t>(resources));  // what update() has said so far, by resource
+  std::vector<int> bottlenecks;                                     // and by flow number
   for (int r = 0; r < resources; ++r) {
     model.capacity.push_back(equal_capacities ? 1.0 : 0.5 + random.uniform());
     share.add_resource(model.capacity.back());
@@ -261,16 +262,20 @@ void compare_over_random_changes(std::uint64_t seed, int resources, bool equal_c
       random.shuffle(std::span(path));
       path.resize(1 + random.below(FairShare::kMaxPath));
       const int number = share.add_flow(path);
-      if (told.size() <= static_cast<std::size_t>(number)) told.resize(static_cast<std::size_t>(number) + 1);
-      told[static_cast<std::size_t>(number)] = 0;
+      if (bottlenecks.size() <= static_cast<std::size_t>(number)) bottlenecks.resize(std::size_t(number) + 1);
+      bottlenecks[static_cast<std::size_t>(number)] = -1;
       model.flows.emplace_back(number, path);
     }
-    for (const int f : share.update()) told[static_cast<std::size_t>(f)] = share.rate(f);
+    const FairShare::Changes& changes = share.update();
+    for (const int r : changes.levels) levels[static_cast<std::size_t>(r)] = share.level(r);
+    for (const int f : changes.moved) bottlenecks[static_cast<std::size_t>(f)] = share.bottleneck(f);
     const std::vector<double> wanted = model.progressive_filling();
     for (std::size_t f = 0; f < wanted.size(); ++f) {
       const int number = model.flows[f].first;
       ASSERT_NEAR(share.rate(number), wanted[f], 1e-7 * wanted[f]) << "seed " << seed << " step " << step;
-      ASSERT_EQ(told[static_cast<std::size_t>(number)], share.rate(number));
+      const int bottleneck = bottlenecks[static_cast<std::size_t>(number)];
+      ASSERT_EQ(bottleneck, share.bottleneck(number));
+      ASSERT_EQ(levels[static_cast<std::size_t>(bottleneck)], share.rate(number));
     }
   }
 }
@@ -289,10 +294,27 @@ TEST(FairShare, TouchesOnlyWhatAChangeConcerns) {
   const std::vector<int> left{0, 1}, right{2, 3};
   share.add_flow(left);
   const int other = share.add_flow(right);
-  EXPECT_EQ(share.update().size(), 2U);
+  EXPECT_EQ(share.update().moved.size(), 2U);
   share.add_flow(left);
-  EXPECT_EQ(share.update().size(), 2U);
+  const FairShare::Changes& changes = share.update();
+  EXPECT_EQ(changes.moved, (std::vector<int>{2}));
+  EXPECT_EQ(changes.levels, (std::vector<int>{0}));
   EXPECT_EQ(share.rate(other), 1.0);
+}
+
+// One resource's flows, each with another resource of its own, as into a server's NIC: the rate of all of them changes
+// with each, and none of them is named.
+TEST(FairShare, NamesAnIncastByItsResource) {
+  FairShare share;
+  const int server = share.add_resource(1.0);
+  for (int worker = 0; worker < 100; ++worker) {
+    const std::vector<int> path{server, share.add_resource(1.0)};
+    const int flow = share.add_flow(path);
+    const FairShare::Changes& changes = share.update();
+    EXPECT_EQ(changes.moved, (std::vector<int>{flow}));
+    EXPECT_EQ(changes.levels, (std::vector<int>{server}));
+    EXPECT_EQ(share.rate(0), 1.0 / (worker + 1));
+  }
 }
 
 }  // namespace
