@@ -239,7 +239,8 @@ struct Model {
   }
 };
 
-void compare_over_random_changes(std::uint64_t seed, int resources, bool equal_capacities) {
+/// Paths are random, or, with `servers`, of one of the first so many resources and one of the others.
+void compare_over_random_changes(std::uint64_t seed, int resources, bool equal_capacities, int servers = 0) {
   Random random({.seed = seed});
   FairShare share;
   Model model;
@@ -261,6 +262,11 @@ void compare_over_random_changes(std::uint64_t seed, int resources, bool equal_c
       for (int r = 0; r < resources; ++r) path[static_cast<std::size_t>(r)] = r;
       random.shuffle(std::span(path));
       path.resize(1 + random.below(FairShare::kMaxPath));
+      if (servers > 0) {
+        const auto workers = static_cast<std::uint64_t>(resources - servers);
+        path = {static_cast<int>(random.below(static_cast<std::uint64_t>(servers))),
+                servers + static_cast<int>(random.below(workers))};
+      }
       const int number = share.add_flow(path);
       if (bottlenecks.size() <= static_cast<std::size_t>(number)) bottlenecks.resize(std::size_t(number) + 1);
       bottlenecks[static_cast<std::size_t>(number)] = -1;
@@ -285,6 +291,14 @@ TEST(FairShare, AgreesWithProgressiveFillingOverRandomChanges) {
     compare_over_random_changes(seed, 4, false);
     compare_over_random_changes(seed, 12, seed % 2 == 0);
     compare_over_random_changes(seed, 40, seed % 2 == 1);
+  }
+}
+
+TEST(FairShare, AgreesWithProgressiveFillingWhereManyMeetFew) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    compare_over_random_changes(seed, 30, seed % 2 == 0, 1);
+    compare_over_random_changes(seed, 60, seed % 2 == 0, 2);
+    compare_over_random_changes(seed, 30, seed % 2 == 0, 5);
   }
 }
 
