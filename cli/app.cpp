@@ -120,6 +120,9 @@ void add_run(CLI::App& app, Parsed& parsed) {
   run.add_option("--shuffle", o.shuffle, "virtual time: permute ties and jitter latencies by this seed")->check(kSeeds);
   run.add_option("--threads", o.threads, "virtual time: threads that compute gradients (0: all cores, the default)")
       ->check(CLI::Range(0, 1024));
+  run.add_option("-j,--jobs", o.jobs,
+                 "virtual time: trials at once (0: as many as cores, the default); the same results")
+      ->check(CLI::Range(0, 1024));
   run.add_flag("!--no-events", o.events, "write no event logs");
   run.add_option("--trial-timeout", o.trial_timeout, "end a trial after this long (default 30min)");
   run.add_option("--rendezvous-timeout", o.rendezvous_timeout, "wait this long for all ranks to meet (default 30s)");
