@@ -68,13 +68,12 @@ struct Rates {
 };
 
 Rates measure(const BenchSimOptions& options) {
-  constexpr int kExchanges = 400'000, kPushes = 200'000;  // over all ranks
   const TrialSpec hop = hop_without_arithmetic(options.workers, options.iterations);
   Rates rates;
   for (int i = 0; i < options.repeats; ++i) {  // in turns, so that all meet the same machine
-    const MessageBench exchange = run_exchange_bench(options.ranks, kExchanges / options.ranks + 1);
+    const MessageBench exchange = run_exchange_bench(options.ranks, options.messages / (4 * options.ranks) + 1);
     rates.exchange.push_back(double(exchange.messages) / exchange.wall_s);
-    const MessageBench incast = run_incast_bench(options.incast, kPushes / options.incast + 1);
+    const MessageBench incast = run_incast_bench(options.incast, options.messages / options.incast + 1);
     rates.incast.push_back(double(incast.messages) / incast.wall_s);
     rates.hop.push_back(wall_seconds(hop));
   }
@@ -102,9 +101,9 @@ void print_json(const BenchSimOptions& options, const Rates& rates, double a_ran
                          .dump(1));
 }
 
-void print_rates(const char* what, int ranks, const std::vector<double>& rates) {
-  fmt::print("{}, {} ranks: {:.0f} messages/s (median of {}; {:.0f} to {:.0f})\n", what, ranks, median(rates),
-             rates.size(), quantile(rates, 0.0), quantile(rates, 1.0));
+void print_rates(const char* what, const std::string& who, const std::vector<double>& rates) {
+  fmt::print("{}, {}: {:.0f} messages/s (median of {}; {:.0f} to {:.0f})\n", what, who, median(rates), rates.size(),
+             quantile(rates, 0.0), quantile(rates, 1.0));
 }
 
 }  // namespace
@@ -116,8 +115,8 @@ int command_bench_sim(const BenchSimOptions& options) {
     print_json(options, rates, a_rank);
     return 0;
   }
-  print_rates("exchange of 1-float messages", options.ranks, rates.exchange);
-  print_rates("incast of 1 MB pushes", options.incast, rates.incast);
+  print_rates("exchange of 1-float messages", fmt::format("{} ranks", options.ranks), rates.exchange);
+  print_rates("incast of 1 MB pushes", fmt::format("{} workers", options.incast), rates.incast);
   fmt::print(
       "Hop, timing only, {} workers x {} iterations, 4 MB models: {:.2f} s (median of {}; {:.2f} to {:.2f}), "
       "{:.1f} KiB a rank\n",

@@ -1,4 +1,5 @@
-// `hopbench bench compute` from outside: what it shows and what it refuses. How fast anything is, is no test's matter.
+// `hopbench bench compute` and `bench sim` from outside: what it shows and what it refuses. How fast anything is, is no
+// test's matter.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -136,6 +137,27 @@ TEST_F(BenchCompute, RefusesWhatItCannotMeasure) {
   refused({"-m", "softmax", "-t", "0"}, "--threads");
   refused({"-m", "softmax", "-b", "0"}, "--batch");
   refused({"-m", "softmax", "--isa", "mmx"}, "--isa");
+}
+
+TEST(BenchSim, ShowsRatesAndMemoryAsTextAndAsJson) {
+  const Folder folder;
+  const Args words{"bench", "sim",       "-n", "500",          "--ranks", "8",  "--incast",
+                   "20",    "--workers", "8",  "--iterations", "2",       "-r", "2"};
+  const Ended text = hopbench(folder.path(), words);
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(line_of(text.out, "exchange"), AllOf(HasSubstr("8 ranks"), HasSubstr("messages/s (median of 2; ")));
+  EXPECT_THAT(line_of(text.out, "incast"), AllOf(HasSubstr("20 workers"), HasSubstr("messages/s (median of 2; ")));
+  EXPECT_THAT(line_of(text.out, "Hop"), AllOf(HasSubstr("8 workers x 2 iterations"), HasSubstr("KiB a rank")));
+  Args as_json = words;
+  as_json.emplace_back("--json");
+  const json rows = json::parse(hopbench(folder.path(), as_json).out).at("rows");
+  ASSERT_EQ(rows.size(), 3u);
+  for (const std::size_t rates : {0, 1}) {
+    EXPECT_EQ(rows.at(rates).at("messages_per_s").size(), 2u);
+    EXPECT_THAT(rows.at(rates).at("median").get<double>(), Gt(0));
+  }
+  EXPECT_EQ(rows.at(2).at("wall_s").size(), 2u);
+  EXPECT_TRUE(rows.at(2).contains("bytes_a_rank"));
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ mutant(difference_not_sent "choco" "self.send(peer, kParams, k, q);" "if (peer !
 mutant(difference_not_awaited "choco" "int(neighbours.size())," "0,")
 
 # DS-Sync: the groups never change.
-mutant(groups_not_shuffled "ds_sync" "static_cast<std::size_t>(round) % rounds.size()"
+mutant(groups_not_shuffled "ds_sync" "static_cast<std::size_t>(round) % all.size()"
        "static_cast<std::size_t>(0 * round)")
 
 # DS-Sync: in one iteration nobody averages.
