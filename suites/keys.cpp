@@ -146,8 +146,8 @@ const std::vector<SuiteKey> kKeys = {
      "proportional"},
 
     {"transport.name", T::kName, "\"gloo\"", 0, 0, transport_names,
-     "sim: virtual time; see `hopbench list transports`"},
-    {"transport.interface", T::kText, "\"\"", 0, 0, nullptr, "network interface of real processes; \"\": loopback"},
+     "gloo: TCP; shm: shared memory, on one machine; sim: virtual time; see `hopbench list transports`"},
+    {"transport.interface", T::kText, "\"\"", 0, 0, nullptr, "gloo: network interface; \"\": loopback"},
 
     {"network.latency", T::kDuration, "\"100us\"", 0, kDays, nullptr, "one way (all of [network]: sim only)"},
     {"network.bandwidth", T::kRate, "125e6", 0, 1e15, nullptr, "of each host's NIC, each way; 0: unlimited"},
