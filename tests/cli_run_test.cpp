@@ -66,7 +66,7 @@ TEST_F(Runs, FlagsChooseTrialsRepeatsAndSeed) {
 TEST_F(Runs, JobsChangeNoByteOfTheTables) {
   fine({"run", "a.toml", "-o", "one", "-j", "1", "-r", "3"});
   fine({"run", "a.toml", "-o", "four", "-j", "4", "-r", "3"});
-  EXPECT_EQ(rows(at("one")), 12u);
+  EXPECT_EQ(rows("one"), 12u);
   EXPECT_EQ(tables(at("one")), tables(at("four")));
   const auto order = [&](const char* run) {
     std::vector<std::string> ids;

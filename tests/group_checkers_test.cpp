@@ -2,7 +2,7 @@
 // streams that break it.
 #include <gtest/gtest.h>
 
-#include "tests/checkers/checkers.h"
+#include "tests/event_stream.h"
 
 namespace hopbench::checkers {
 namespace {
