@@ -145,18 +145,20 @@ TEST(BenchSim, ShowsRatesAndMemoryAsTextAndAsJson) {
                    "20",    "--workers", "8",  "--iterations", "2",       "-r", "2"};
   const Ended text = hopbench(folder.path(), words);
   EXPECT_EQ(text.code, 0) << text.err;
-  EXPECT_THAT(line_of(text.out, "exchange"), AllOf(HasSubstr("8 ranks"), HasSubstr("messages/s (median of 2; ")));
-  EXPECT_THAT(line_of(text.out, "incast"), AllOf(HasSubstr("20 workers"), HasSubstr("messages/s (median of 2; ")));
+  EXPECT_THAT(line_of(text.out, "exchange"),
+              AllOf(HasSubstr("8 ranks"), HasSubstr("messages a second of CPU time (median of 2; ")));
+  EXPECT_THAT(line_of(text.out, "incast"),
+              AllOf(HasSubstr("20 workers"), HasSubstr("messages a second of CPU time (median of 2; ")));
   EXPECT_THAT(line_of(text.out, "Hop"), AllOf(HasSubstr("8 workers x 2 iterations"), HasSubstr("KiB a rank")));
   Args as_json = words;
   as_json.emplace_back("--json");
   const json rows = json::parse(hopbench(folder.path(), as_json).out).at("rows");
   ASSERT_EQ(rows.size(), 3u);
   for (const std::size_t rates : {0, 1}) {
-    EXPECT_EQ(rows.at(rates).at("messages_per_s").size(), 2u);
+    EXPECT_EQ(rows.at(rates).at("messages_per_cpu_s").size(), 2u);
     EXPECT_THAT(rows.at(rates).at("median").get<double>(), Gt(0));
   }
-  EXPECT_EQ(rows.at(2).at("wall_s").size(), 2u);
+  EXPECT_EQ(rows.at(2).at("cpu_s").size(), 2u);
   EXPECT_TRUE(rows.at(2).contains("bytes_a_rank"));
 }
 
