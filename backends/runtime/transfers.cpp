@@ -48,8 +48,9 @@ void Transfers::settle(Time now) {
 }
 
 Time Transfers::end_of(const Line& line, const Place& place) const {
-  const double seconds = std::max(place.at - line.given, 0.0) / line.rate;
-  return line.since + seconds_to_duration(std::min(seconds, kLongestTransfer_s));
+  const double left = std::max(place.at - line.given, 0.0);
+  const double seconds = line.rate > 0 ? std::min(left / line.rate, kLongestTransfer_s) : kLongestTransfer_s;
+  return line.since + seconds_to_duration(seconds);
 }
 
 const Transfers::Place* Transfers::first(Line& line) {
