@@ -251,6 +251,11 @@ void compare_over_random_changes(std::uint64_t seed, int resources, bool equal_c
     share.add_resource(model.capacity.back());
   }
   for (int step = 0; step < 150; ++step) {
+    if (!equal_capacities && random.chance(0.2)) {
+      const std::size_t r = random.below(static_cast<std::uint64_t>(resources));
+      model.capacity[r] = 0.2 + 2 * random.uniform();
+      share.set_capacity(static_cast<int>(r), model.capacity[r]);
+    }
     for (std::uint64_t change = random.below(3); change < 3; ++change) {
       if (!model.flows.empty() && random.chance(0.45)) {
         const std::size_t gone = random.below(model.flows.size());

@@ -23,6 +23,13 @@ int FairShare::add_resource(double capacity) {
   return static_cast<int>(resources_.size() - 1);
 }
 
+void FairShare::set_capacity(int r, double capacity) {
+  HB_ASSERT(capacity > 0);
+  if (std::exchange(resource(r).capacity, capacity) == capacity) return;
+  resource(r).grown = true;
+  mark_dirty(r);
+}
+
 int FairShare::add_flow(std::span<const int> resources) {
   HB_ASSERT(!resources.empty() && resources.size() <= kMaxPath);
   if (free_.empty()) {
@@ -98,7 +105,7 @@ void FairShare::place_added() {
   }
 }
 
-// No flow has its bottleneck on r, and there are more than before.
+// No flow has its bottleneck on r, and an equal part of it is another than before.
 void FairShare::lower_ceilings(int r) {
   const double part = resource(r).equal_part();
   for (const auto& [f, hop] : resource(r).flows) {

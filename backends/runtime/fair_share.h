@@ -26,7 +26,8 @@ class FairShare {
  public:
   static constexpr std::size_t kMaxPath = 3;
 
-  int add_resource(double capacity);             // > 0
+  int add_resource(double capacity);  // > 0
+  void set_capacity(int resource, double capacity);
   int add_flow(std::span<const int> resources);  // 1 to kMaxPath, all different; its rate is 0 until `update`
   void remove_flow(int flow);                    // its number may be given to another flow
 
@@ -57,7 +58,8 @@ class FairShare {
     std::vector<std::pair<int, std::size_t>> flows;  // flow, and which hop of it this is
     std::size_t own = 0;                             // how many of them have their bottleneck here
     double ceiling = 0;  // up to it the level may rise without a look at the other resources of these flows
-    bool grown = false, dirty = false, failed = false;
+    bool grown = false;  // there is less of it for each flow than before: more flows, or another capacity
+    bool dirty = false, failed = false;
     double left = 0;  // during a filling: what is not given away,
     int open = 0;     // and how many flows wait for their part of it
     bool touched = false;

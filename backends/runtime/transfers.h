@@ -20,6 +20,8 @@ namespace hopbench {
 class Transfers {
  public:
   int add_resource(double bytes_per_s);  // > 0
+  /// From now on; `settle` must follow before time goes on.
+  void set_capacity(int resource, double bytes_per_s) { share_.set_capacity(resource, bytes_per_s); }
 
   /// Returns the flow's number, which is free again once `ended` has told it. `settle` must follow before time goes on.
   int begin(std::span<const int> resources, double bytes);
