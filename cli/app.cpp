@@ -121,6 +121,9 @@ void add_run(CLI::App& app, Parsed& parsed) {
   run.add_option("--shuffle", o.shuffle, "virtual time: permute ties and jitter latencies by this seed")->check(kSeeds);
   run.add_option("--threads", o.threads, "virtual time: threads that compute gradients (0: all cores, the default)")
       ->check(CLI::Range(0, 1024));
+  run.add_option("-j,--jobs", o.jobs,
+                 "virtual time: trials at once (0: as many as cores, the default); the same results")
+      ->check(CLI::Range(0, 1024));
   run.add_flag("!--no-events", o.events, "write no event logs");
   run.add_option("--trial-timeout", o.trial_timeout, "end a trial after this long (default 30min)");
   run.add_option("--rendezvous-timeout", o.rendezvous_timeout, "wait this long for all ranks to meet (default 30s)");
@@ -202,8 +205,11 @@ void add_bench_transport(CLI::App& bench, Parsed& parsed) {
 void add_bench(CLI::App& app, Parsed& parsed) {
   CLI::App& bench = *app.add_subcommand("bench", "benchmarks of hopbench itself");
   bench.require_subcommand(1);
-  CLI::App& sim = *bench.add_subcommand("sim", "message rate and size of virtual time");
-  sim.add_option("--ranks", parsed.bench_sim.ranks, "ranks of the message bench")->check(CLI::Range(2, 4096));
+  CLI::App& sim = *bench.add_subcommand("sim", "virtual time: messages a second, memory a rank");
+  sim.add_option("--ranks", parsed.bench_sim.ranks, "ranks that exchange small messages")->check(CLI::Range(2, 4096));
+  sim.add_option("--incast", parsed.bench_sim.incast, "workers that push to one server")->check(CLI::Range(1, 100000));
+  sim.add_option("-n,--messages", parsed.bench_sim.messages, "messages of the exchange, and pushes of the incast")
+      ->check(CLI::Range(1, 100'000'000));
   sim.add_option("--workers", parsed.bench_sim.workers, "workers of the Hop run")->check(CLI::Range(4, 100000));
   sim.add_option("--iterations", parsed.bench_sim.iterations, "iterations of the Hop run")
       ->check(CLI::Range(1, 1000000));

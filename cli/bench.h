@@ -9,9 +9,11 @@
 namespace hopbench {
 
 struct BenchSimOptions {
-  int ranks = 64;
-  int workers = 1000;    // of the Hop run
-  int iterations = 100;  // of the Hop run
+  int ranks = 256;         // of the exchange
+  int incast = 1000;       // workers that push to one server
+  int messages = 400'000;  // of the exchange, and pushes
+  int workers = 1000;      // of the Hop run
+  int iterations = 100;    // of the Hop run
   int repeats = 5;
   bool json = false;
 };

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -40,51 +41,89 @@ TrialSpec hop_without_arithmetic(int workers, int iterations) {
   return spec;
 }
 
-double wall_seconds(const TrialSpec& spec) {
-  const auto begin = std::chrono::steady_clock::now();
+double cpu_seconds(const TrialSpec& spec) {
+  const std::clock_t begin = std::clock();
   simulate_trial(spec);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return double(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
-double peak_gib() {
+double peak_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return double(usage.ru_maxrss) * 1024 / double(1ull << 30);
+  return double(usage.ru_maxrss) * 1024;
+}
+
+// What a rank adds to the process: the peak with all workers beyond that with half of them. The model has sizes only,
+// so its parameters are in neither. To be asked first, since a peak never falls.
+double bytes_a_rank(const BenchSimOptions& options) {
+  const int half = options.workers / 2;
+  simulate_trial(hop_without_arithmetic(half, options.iterations));
+  const double before = peak_bytes();
+  simulate_trial(hop_without_arithmetic(options.workers, options.iterations));
+  return (peak_bytes() - before) / (options.workers - half);
+}
+
+struct Rates {
+  std::vector<double> exchange, incast;  // messages/s
+  std::vector<double> hop;               // s
+};
+
+Rates measure(const BenchSimOptions& options) {
+  const TrialSpec hop = hop_without_arithmetic(options.workers, options.iterations);
+  Rates rates;
+  for (int i = 0; i < options.repeats; ++i) {  // in turns, so that all meet the same machine
+    const MessageBench exchange = run_exchange_bench(options.ranks, options.messages / (4 * options.ranks) + 1);
+    rates.exchange.push_back(double(exchange.messages) / exchange.cpu_s);
+    const MessageBench incast = run_incast_bench(options.incast, options.messages / options.incast + 1);
+    rates.incast.push_back(double(incast.messages) / incast.cpu_s);
+    rates.hop.push_back(cpu_seconds(hop));
+  }
+  return rates;
+}
+
+void print_json(const BenchSimOptions& options, const Rates& rates, double a_rank) {
+  const nlohmann::json rows = {{{"bench", "exchange"},
+                                {"ranks", options.ranks},
+                                {"messages_per_cpu_s", rates.exchange},
+                                {"median", median(rates.exchange)}},
+                               {{"bench", "incast"},
+                                {"workers", options.incast},
+                                {"messages_per_cpu_s", rates.incast},
+                                {"median", median(rates.incast)}},
+                               {{"bench", "hop"},
+                                {"workers", options.workers},
+                                {"iterations", options.iterations},
+                                {"cpu_s", rates.hop},
+                                {"median", median(rates.hop)},
+                                {"bytes_a_rank", a_rank}}};
+  fmt::print("{}\n", nlohmann::json{{"schema_version", "1.0"},
+                                    {"context", nlohmann::json::parse(context_json({"bench", "sim"}))},
+                                    {"rows", rows}}
+                         .dump(1));
+}
+
+void print_rates(const char* what, const std::string& who, const std::vector<double>& rates) {
+  fmt::print("{}, {}: {:.0f} messages a second of CPU time (median of {}; {:.0f} to {:.0f})\n", what, who,
+             median(rates), rates.size(), quantile(rates, 0.0), quantile(rates, 1.0));
 }
 
 }  // namespace
 
 int command_bench_sim(const BenchSimOptions& options) {
-  std::vector<double> rates, walls;
-  const int rounds = 200'000 / options.ranks;
-  for (int i = 0; i < options.repeats; ++i) {
-    const MessageBench bench = run_message_bench(options.ranks, rounds);
-    rates.push_back(double(bench.messages) / bench.wall_s);
-  }
-  const TrialSpec hop = hop_without_arithmetic(options.workers, options.iterations);
-  for (int i = 0; i < options.repeats; ++i) walls.push_back(wall_seconds(hop));
+  const double a_rank = bytes_a_rank(options);
+  const Rates rates = measure(options);
   if (options.json) {
-    const nlohmann::json rows = {
-        {{"bench", "messages"}, {"ranks", options.ranks}, {"messages_per_s", rates}, {"median", median(rates)}},
-        {{"bench", "hop"},
-         {"workers", options.workers},
-         {"iterations", options.iterations},
-         {"wall_s", walls},
-         {"median", median(walls)},
-         {"peak_gib", peak_gib()}}};
-    fmt::print("{}\n", nlohmann::json{{"schema_version", "1.0"},
-                                      {"context", nlohmann::json::parse(context_json({"bench", "sim"}))},
-                                      {"rows", rows}}
-                           .dump(1));
+    print_json(options, rates, a_rank);
     return 0;
   }
-  fmt::print("1-float messages, {} ranks: {:.0f} messages/s (median of {}; {:.0f} to {:.0f})\n", options.ranks,
-             median(rates), options.repeats, quantile(rates, 0.0), quantile(rates, 1.0));
+  print_rates("exchange of 1-float messages", fmt::format("{} ranks", options.ranks), rates.exchange);
+  print_rates("incast of 1 MB pushes", fmt::format("{} workers", options.incast), rates.incast);
   fmt::print(
-      "Hop, timing only, {} workers x {} iterations, 4 MB models: {:.2f} s (median of {}; {:.2f} to {:.2f}), "
-      "peak {:.2f} GiB\n",
-      options.workers, options.iterations, median(walls), options.repeats, quantile(walls, 0.0), quantile(walls, 1.0),
-      peak_gib());
+      "Hop, timing only, {} workers x {} iterations, 4 MB models: {:.2f} s of CPU time (median of {}; {:.2f} to "
+      "{:.2f}), "
+      "{:.1f} KiB a rank\n",
+      options.workers, options.iterations, median(rates.hop), rates.hop.size(), quantile(rates.hop, 0.0),
+      quantile(rates.hop, 1.0), a_rank / 1024);
   return 0;
 }
 

@@ -8,8 +8,10 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <thread>
 
 #include "backends/base/text.h"
+#include "cli/at_once.h"
 #include "cli/labels.h"
 #include "cli/outputs.h"
 #include "cli/preflight.h"
@@ -167,14 +169,36 @@ class Run {
                        job_.suite.trials.size()));
     }
     Progress progress(left.size(), isatty(STDERR_FILENO) != 0 && std::getenv("CI") == nullptr);
-    for (const TrialSpec* spec : left) {
-      if (count_interrupts().load() > 0) break;
-      run_trial(*spec, progress);
+    run_in_order(left, progress);
+  }
+
+  // Stretches of virtual time may have several trials under way; a trial in real processes is alone. Rows are added in
+  // the order of the plan whatever ends first, so that the files do not depend on the number of jobs. Trials share the
+  // cores out among them, since a trial on each core is faster than a trial whose gradients go to all of them.
+  void run_in_order(const std::vector<const TrialSpec*>& left, Progress& progress) {
+    const auto over = [] { return count_interrupts().load() > 0; };
+    const auto in_virtual_time = [](const TrialSpec* spec) { return spec->transport == "sim"; };
+    for (auto begin = left.begin(); begin != left.end() && !over();) {
+      const auto end = in_virtual_time(*begin) ? std::find_if_not(begin, left.end(), in_virtual_time) : begin + 1;
+      std::vector<TrialRow> rows(static_cast<std::size_t>(end - begin));
+      const int together = std::min(jobs(), int(rows.size()));
+      at_once(
+          rows.size(), together,
+          [&](std::size_t i) {
+            TrialSpec spec = *begin[std::ptrdiff_t(i)];
+            if (spec.sim_threads == 0) spec.sim_threads = std::max(1, cores() / together);
+            rows[i] = run_trial(spec, progress);
+          },
+          [&](std::size_t i) { folder_.add(std::move(rows[i])); }, over);
+      begin = end;
     }
   }
 
+  static int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
+  int jobs() const { return options_.jobs > 0 ? options_.jobs : cores(); }
+
   // A trial that the machine disturbed is measured again by a rule that was there before, blind to its outcome.
-  void run_trial(const TrialSpec& spec, Progress& progress) {
+  TrialRow run_trial(const TrialSpec& spec, Progress& progress) {
     TrialRow row = measure(spec, progress);
     for (int again = 0; again < spec.remeasure && disturbed(row.record); ++again) {
       if (count_interrupts().load() > 0) break;
@@ -182,7 +206,7 @@ class Run {
       row = measure(spec, progress);
       row.record.warnings.emplace_back("measured again: the machine disturbed it before");
     }
-    folder_.add(std::move(row));
+    return row;
   }
 
   TrialRow measure(const TrialSpec& spec, Progress& progress) {

@@ -39,16 +39,25 @@ std::string Progress::time_left() const {
   return ", about " + clock_text(each * double(trials_ - done_)) + " left";
 }
 
-void Progress::begin(const TrialSpec& spec) {
-  if (!live_) return;
+void Progress::draw(const std::string& more) {
+  if (!live_ || running_.empty()) return;
   wipe();
-  std::fprintf(stderr, "[%zu/%zu%s] %s", done_ + 1, trials_, time_left().c_str(), spec.id().c_str());
+  std::string line = fmt::format("[{}/{}{}] {}{}", done_ + 1, trials_, time_left(), running_.front()->id(), more);
+  if (running_.size() > 1) line += fmt::format(", and {} more", running_.size() - 1);
+  std::fprintf(stderr, "%.*s", 160, line.c_str());
   std::fflush(stderr);
   shown_ = true;
 }
 
+void Progress::begin(const TrialSpec& spec) {
+  const std::lock_guard lock(mutex_);
+  running_.push_back(&spec);
+  draw("");
+}
+
 void Progress::tick(const Board& board, const TrialSpec& spec) {
-  if (!live_ || Clock::now() - drawn_ < std::chrono::milliseconds(200)) return;
+  const std::lock_guard lock(mutex_);
+  if (!live_ || running_.front() != &spec || Clock::now() - drawn_ < std::chrono::milliseconds(200)) return;
   drawn_ = Clock::now();
   const int ranks = spec.transport == "sim" ? 1 : spec.workers();
   std::int64_t fastest = -1, slowest = -1;
@@ -61,16 +70,15 @@ void Progress::tick(const Board& board, const TrialSpec& spec) {
       slowest_rank = r;
     }
   }
-  wipe();
-  std::string line = fmt::format("[{}/{}{}] {}", done_ + 1, trials_, time_left(), spec.id());
-  if (fastest >= 0) line += fmt::format("  iteration {}", fastest);
-  if (ranks > 1 && slowest >= 0 && slowest < fastest) line += fmt::format(", rank {} at {}", slowest_rank, slowest);
-  std::fprintf(stderr, "%.*s", 160, line.c_str());
-  std::fflush(stderr);
-  shown_ = true;
+  std::string more;
+  if (fastest >= 0) more += fmt::format("  iteration {}", fastest);
+  if (ranks > 1 && slowest >= 0 && slowest < fastest) more += fmt::format(", rank {} at {}", slowest_rank, slowest);
+  draw(more);
 }
 
 void Progress::end(const TrialSpec& spec, const TrialRecord& record) {
+  const std::lock_guard lock(mutex_);
+  std::erase(running_, &spec);
   ++done_;
   std::string line = fmt::format("[{}/{}] {}: ", done_, trials_, spec.id());
   switch (record.status) {
@@ -87,9 +95,11 @@ void Progress::end(const TrialSpec& spec, const TrialRecord& record) {
   }
   for (const std::string& warning : record.warnings) line += "\n    warning: " + warning;
   say(line);
+  draw("");
 }
 
 void Progress::again() {
+  const std::lock_guard lock(mutex_);
   --done_;
   say("    the machine disturbed this trial: measured again, whatever comes out");
 }

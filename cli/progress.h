@@ -1,9 +1,12 @@
 // What a run says while it runs, on stderr: one line that is rewritten on a terminal, one plain line a trial elsewhere.
+// Trials of virtual time may run at once, each on a thread of its own: all of this may be called from any of them.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "backends/runtime/board.h"
 #include "results/record.h"
@@ -21,13 +24,15 @@ class Progress {
   void end(const TrialSpec& spec, const TrialRecord& record);
   /// The trial that ended last is to run again.
   void again();
-  /// Other lines go through here, so that they don't mix with the live one.
-  void say(const std::string& line);
 
  private:
   void wipe();
+  void say(const std::string& line);
+  void draw(const std::string& more);
   std::string time_left() const;
 
+  std::mutex mutex_;
+  std::vector<const TrialSpec*> running_;  // oldest first: the live line is about the first
   std::size_t trials_, done_ = 0;
   bool live_, shown_ = false;
   std::chrono::steady_clock::time_point start_, drawn_;

@@ -23,6 +23,7 @@ struct RunOptions {
   std::string strands = "fibers";
   std::uint64_t shuffle = 0;
   int threads = 0;  // of a simulation; 0: all cores
+  int jobs = 0;     // trials of virtual time at once; 0: as many as cores
   bool events = true;
   std::string trial_timeout, rendezvous_timeout, stall_timeout;  // empty: as in TrialSpec
   std::vector<std::string> command_line;                         // for the context

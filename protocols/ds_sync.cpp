@@ -27,36 +27,48 @@ int side_of_grid(int n) {
   return nearest > 0 ? nearest : static_cast<int>(std::lround(root));
 }
 
-std::vector<Division> rounds_of(const KnobValues& knobs, int n, const Division& hosts) {
+template <class Of>
+std::vector<Division> rounds_of(const KnobValues& knobs, int n, const Of& of) {
   const int size = knobs.integer("group_size") > 0 ? knobs.integer("group_size") : side_of_grid(n);
-  const Division rows = knobs.text("division") == "hosts" ? hosts : grid_rows(n, size);
+  const Division rows = knobs.text("division") == "hosts" ? by_host(of) : grid_rows(n, size);
   return {rows, columns_of(rows)};
 }
 
-const Division& groups_in(const std::vector<Division>& rounds, Iter round) {
-  return rounds[static_cast<std::size_t>(round) % rounds.size()];
+/// A rank's group in a round. Server number i serves group number i of every round that has so many.
+struct Own {
+  Group members;  // none: a server that this round does without
+  std::size_t number = 0;
+};
+
+std::vector<Own> own_rounds(const Node& self, const KnobValues& knobs) {
+  std::vector<Own> own;
+  for (Division& groups : rounds_of(knobs, self.worker_count(), self)) {
+    const auto number =
+        self.is_server() ? static_cast<std::size_t>(self.rank - self.worker_count()) : group_of(groups, self.rank);
+    own.push_back({number < groups.size() ? std::move(groups[number]) : Group{}, number});
+  }
+  return own;
 }
 
-/// Server number i serves group number i of every round that has so many.
-void serve(Node& self, const std::vector<Division>& rounds) {
-  const std::size_t own = static_cast<std::size_t>(self.rank - self.worker_count());
+const Own& own_in(const std::vector<Own>& all, Iter round) { return all[static_cast<std::size_t>(round) % all.size()]; }
+
+void serve(Node& self, const std::vector<Own>& rounds) {
   for (Iter round = 0;; ++round) {
-    const Division& groups = groups_in(rounds, round);
-    if (own < groups.size() && !serve_group_mean(self, groups[own], round)) return;
+    const Group& group = own_in(rounds, round).members;
+    if (!group.empty() && !serve_group_mean(self, group, round)) return;
   }
 }
 
 void ds_sync(Node& self, const KnobValues& knobs) {
-  const std::vector<Division> rounds = rounds_of(knobs, self.worker_count(), by_host(self));
+  const std::vector<Own> rounds = own_rounds(self, knobs);
   if (self.is_server()) return serve(self, rounds);
   const bool before_forward = knobs.text("average_at") == "before_forward";
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
   const auto synchronise = [&](Iter round) {
-    const Division& groups = groups_in(rounds, round);
-    const std::size_t own = group_of(groups, self.rank);
-    x = self.servers().empty() ? group_mean(self, groups[own], round, x, "models of the group")
-                               : group_mean_at(self, self.servers()[own], groups[own], round, x, "the group's mean");
+    const auto& [group, number] = own_in(rounds, round);
+    x = self.servers().empty() ? group_mean(self, group, round, x, "models of the group")
+                               : group_mean_at(self, self.servers()[number], group, round, x, "the group's mean");
   };
 
   for (Iter k = 0; self.running(k); ++k) {
@@ -71,7 +83,7 @@ void ds_sync(Node& self, const KnobValues& knobs) {
 int servers(const Setting& setting) {
   if (setting.knobs.text("inner") == "allreduce") return 0;
   std::size_t most = 0;
-  for (const Division& groups : rounds_of(setting.knobs, setting.workers, by_host(setting))) {
+  for (const Division& groups : rounds_of(setting.knobs, setting.workers, setting)) {
     most = std::max(most, groups.size());
   }
   return static_cast<int>(most);
@@ -80,7 +92,7 @@ int servers(const Setting& setting) {
 std::vector<Edge> links(const Setting& setting) {
   const bool at_server = setting.knobs.text("inner") == "ps";
   std::vector<Edge> all;
-  for (const Division& groups : rounds_of(setting.knobs, setting.workers, by_host(setting))) {
+  for (const Division& groups : rounds_of(setting.knobs, setting.workers, setting)) {
     for (int i = 0; i < static_cast<int>(groups.size()); ++i) {
       const Group& group = groups[static_cast<std::size_t>(i)];
       const std::vector<Edge> some = at_server ? star_links(setting.workers + i, group) : ring_links(group);

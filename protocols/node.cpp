@@ -37,16 +37,14 @@ Node::Node(Runtime& runtime, Workload& workload, NodeOptions options)
       runtime_(runtime),
       workload_(workload),
       options_(std::move(options)),
-      workers_(count_from(0, options_.workers)),
-      servers_(count_from(options_.workers, options_.servers)),
-      left_(static_cast<std::size_t>(size), 0) {
+      servers_(count_from(options_.workers, options_.servers)) {
   HB_ASSERT(rank >= 0 && rank < size);
   HB_ASSERT(options_.graph != nullptr && options_.graph->size() == options_.workers);
   record_.rank = rank;
   record_.server = is_server();
 }
 
-int Node::host(int r) const { return options_.host_of.empty() ? r : options_.host_of[static_cast<std::size_t>(r)]; }
+int Node::host(int r) const { return options_.host_of == nullptr ? r : options_.host_of->at(std::size_t(r)); }
 
 bool Node::running(Iter k) {
   const bool more = options_.stop.credits != nullptr ? options_.stop.credits->take() : k < options_.stop.iterations;
@@ -100,7 +98,7 @@ Message Node::recv(const Match& match, const char* why) {
 std::vector<Message> Node::gather(std::span<const int> senders, int at_least, const Match& match, const char* why) {
   HB_ASSERT(match.from == kAnyone && at_least <= static_cast<int>(senders.size()));
   const auto enough = [&] {
-    if (!anybody_left_ && runtime_.mailbox.count(match) < static_cast<std::size_t>(at_least)) return false;
+    if (left_.empty() && runtime_.mailbox.count(match) < static_cast<std::size_t>(at_least)) return false;
     int here = 0, to_come = 0;
     for (int r : senders) {
       Match theirs = match;
@@ -116,7 +114,7 @@ std::vector<Message> Node::gather(std::span<const int> senders, int at_least, co
   note_departures();
   const auto here = static_cast<int>(std::min<std::size_t>(runtime_.mailbox.count(match), senders.size()));
   // Once somebody has left, fewer than `at_least` may be enough: the next message may be the last there is.
-  wait(enough, why, anybody_left_ ? 1 : std::max(1, at_least - here));
+  wait(enough, why, left_.empty() ? std::max(1, at_least - here) : 1);
   record_.queue_max = std::max(record_.queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
   std::vector<Message> messages = runtime_.mailbox.take_all(match);
   for (const Message& message : messages) emit(about(EventKind::kTake, message, rank, message.from));
@@ -184,14 +182,17 @@ void Node::spawn(std::function<void()> strand) {
 
 bool Node::departure_here() const { return has(is(kBye)) || has(is(kGone)); }
 
+void Node::note_left(int r) {
+  left_.resize(static_cast<std::size_t>(size), false);
+  left_[static_cast<std::size_t>(r)] = true;
+}
+
 void Node::note_departures() {
   while (const std::optional<Message> bye = runtime_.mailbox.take(is(kBye))) {
-    left_[static_cast<std::size_t>(bye->from)] = 1;
-    anybody_left_ = true;
+    note_left(bye->from);
   }
   while (const std::optional<Message> gone = runtime_.mailbox.take(is(kGone))) {
-    left_[static_cast<std::size_t>(gone->from)] = 1;
-    anybody_left_ = true;
+    note_left(gone->from);
     emit(about(EventKind::kGone, *gone, rank, gone->from));
     if (options_.protocol != nullptr && options_.protocol->on_loss == OnLoss::kContinues) continue;
     if (gone_.empty()) gone_ = "rank " + std::to_string(gone->from) + " died";

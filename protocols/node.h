@@ -69,7 +69,7 @@ struct NodeOptions {
   StopRule stop;
   Costs costs;
   Scenario scenario;
-  std::vector<int> host_of;  // rank -> host; empty: every rank on its own
+  const std::vector<int>* host_of = nullptr;  // rank -> host, outlives the node; null: every rank on its own
   std::uint64_t seed = 1;
   std::uint32_t repeat = 0;
   /// What report() hands on; called with the rank's turn. May be empty.
@@ -142,14 +142,14 @@ class Node {
   bool is_server() const { return rank >= options_.workers; }
   int worker_count() const { return options_.workers; }
   int batch() const { return workload_.spec().batch; }  // the trial's, of one worker
-  const std::vector<int>& workers() const { return workers_; }
+  const std::vector<int>& workers() const { return graph().ranks(); }
   const std::vector<int>& servers() const { return servers_; }
   const Topology& graph() const { return *options_.graph; }
   const std::vector<int>& neighbours() const { return graph().in(rank); }  // of an undirected graph
   int host(int r) const;
   /// False once r has left: it finished (its body returned and its last message is here), or died and the protocol goes
   /// on. Looked at afresh in every wait, so a `ready` may ask it.
-  bool present(int r) const { return left_[std::size_t(r)] == 0; }
+  bool present(int r) const { return left_.empty() || !left_[std::size_t(r)]; }
 
   Time now() const { return runtime_.now(); }
   /// The run's stop rule: to be asked exactly once for each iteration, before it. False closes the last one: rates take
@@ -238,6 +238,7 @@ class Node {
   void wait(const Ready& ready, const char* why, int messages = 1) { wait(ready, kNever, why, messages); }
   bool departure_here() const;
   void note_departures();
+  void note_left(int r);
   void check_somebody_can(const Match& match, const char* why) const;
   Occupied occupy(Work work);
   Payload for_gradient(const Vec& x, std::int64_t first, int count, bool shared);
@@ -248,9 +249,8 @@ class Node {
   Runtime& runtime_;
   Workload& workload_;
   NodeOptions options_;
-  std::vector<int> workers_, servers_;
-  std::vector<char> left_;
-  bool anybody_left_ = false;
+  std::vector<int> servers_;
+  std::vector<bool> left_;   // by rank; empty: nobody has
   std::string gone_;         // why a wait must fail: "rank 3 died"
   bool background_ = false;  // the strand that runs now was spawned by the body
   Iter entered_ = -1;

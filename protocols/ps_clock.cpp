@@ -13,11 +13,14 @@ void serve(Node& self, Shard& shard, const LeastPushed& least) {
     Iter k, least;
   };
   std::vector<Held> held;
-  const auto due = [&](const Held& h) { return shard.pushed(h.worker) > h.k && shard.least_pushed() >= h.least; };
+  Iter by_all = 0;  // of everybody who is present, as last looked at
+  const auto due = [&](const Held& h) { return shard.pushed(h.worker) > h.k && by_all >= h.least; };
+  const auto any_due = [&] {
+    by_all = shard.least_pushed();
+    return std::any_of(held.begin(), held.end(), due);
+  };
   for (;;) {
-    self.until(
-        [&] { return self.has(is(kPush)) || self.has(is(kClock)) || std::any_of(held.begin(), held.end(), due); },
-        "a gradient");
+    self.until([&] { return self.has(is(kPush)) || self.has(is(kClock)) || any_due(); }, "a gradient");
     if (const auto push = self.take(is(kPush))) {
       const Time when = self.now();
       shard.apply(*push);
@@ -25,6 +28,7 @@ void serve(Node& self, Shard& shard, const LeastPushed& least) {
     }
     if (const auto decision = self.take(is(kClock)))
       held.push_back({int(decision->words[0]), decision->iter, decision->words[1]});
+    by_all = shard.least_pushed();
     for (const Held& h : held) {
       if (!due(h)) continue;
       if (decides) tell_servers(self, h.k, {h.worker, h.least});

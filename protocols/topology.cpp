@@ -12,14 +12,15 @@ namespace {
 
 using Matrix = std::vector<std::vector<double>>;
 
-/// Edges from rank a to every rank of the graph, by breadth-first search; -1 where there is no path.
-std::vector<int> distances_from(const Topology& graph, int a) {
+/// Edges from rank a to every rank, by breadth-first search over what `next` gives each; -1 where there is no path.
+using Next = const std::vector<int>& (Topology::*)(int rank) const;
+std::vector<int> distances_from(const Topology& graph, int a, Next next_of = &Topology::out) {
   std::vector<int> distance(static_cast<std::size_t>(graph.size()), -1);
   distance[static_cast<std::size_t>(a)] = 0;
   std::deque<int> open{a};
   for (; !open.empty(); open.pop_front()) {
     const int here = distance[static_cast<std::size_t>(open.front())];
-    for (int next : graph.out(open.front())) {
+    for (int next : (graph.*next_of)(open.front())) {
       int& there = distance[static_cast<std::size_t>(next)];
       if (there >= 0) continue;
       there = here + 1;
@@ -92,6 +93,7 @@ Error not_defined(const std::string& name, int n, const char* for_which) {
 
 Topology::Topology(std::string name, int n, std::vector<Edge> edges) : name_(std::move(name)) {
   if (n < 1) throw usage_error("topology '" + name_ + "': a graph needs at least one worker");
+  for (int r = 0; r < n; ++r) ranks_.push_back(r);
   in_.resize(static_cast<std::size_t>(n));
   out_.resize(static_cast<std::size_t>(n));
   std::sort(edges.begin(), edges.end());
@@ -108,7 +110,13 @@ Topology::Topology(std::string name, int n, std::vector<Edge> edges) : name_(std
 
 bool Topology::undirected() const { return in_ == out_; }
 
-bool Topology::strongly_connected() const { return diameter() >= 0; }
+bool Topology::strongly_connected() const {
+  const auto reaches_all = [this](Next next_of) {
+    const std::vector<int> distances = distances_from(*this, 0, next_of);
+    return *std::min_element(distances.begin(), distances.end()) >= 0;
+  };
+  return reaches_all(&Topology::out) && reaches_all(&Topology::in);
+}
 
 std::string unconnected(const Topology& graph) {
   if (graph.strongly_connected()) return "";

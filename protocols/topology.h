@@ -16,6 +16,7 @@ class Topology {
 
   const std::string& name() const { return name_; }
   int size() const { return int(in_.size()); }
+  const std::vector<int>& ranks() const { return ranks_; }                         // 0 .. size() - 1
   const std::vector<int>& in(int rank) const { return in_[std::size_t(rank)]; }    // ascending, without rank
   const std::vector<int>& out(int rank) const { return out_[std::size_t(rank)]; }  // ascending, without rank
   bool undirected() const;
@@ -31,6 +32,7 @@ class Topology {
 
  private:
   std::string name_;
+  std::vector<int> ranks_;
   std::vector<std::vector<int>> in_, out_;
 };
 

@@ -10,12 +10,13 @@ Updates::Updates(Node& self, int staleness)
     : self_(self),
       senders_(self.graph().in(self.rank)),
       staleness_(staleness),
-      newest_(std::make_shared<std::vector<Message>>(self.workers().size())) {
+      newest_(std::make_shared<std::vector<Message>>(staleness > 0 ? senders_.size() : 0)) {
   if (staleness == 0) return;
-  self.spawn([&self, slots = newest_] {
+  self.spawn([&self, &senders = senders_, slots = newest_] {  // senders: of the graph, which outlives all
     for (;;) {
       Message update = self.recv(is(kParams), "an update of a neighbour");
-      slots->at(static_cast<std::size_t>(update.from)) = std::move(update);
+      const auto sender = std::lower_bound(senders.begin(), senders.end(), update.from);
+      slots->at(static_cast<std::size_t>(sender - senders.begin())) = std::move(update);
     }
   });
 }
@@ -58,14 +59,17 @@ void Updates::announce_jump(Iter k) {
 bool Updates::jumped_over(int sender, Iter k) const { return self_.has(is_from(kSkip, sender, k + 1)); }
 
 std::vector<Term> Updates::receive_newest(Iter k) {
-  const auto fresh = [&](int r) { return newest(r).from == r && newest(r).iter >= k - staleness_; };
+  const auto fresh = [&](const Message& newest) { return newest.from >= 0 && newest.iter >= k - staleness_; };
   const auto complete = [&] {
-    return std::all_of(senders_.begin(), senders_.end(), [&](int r) { return fresh(r) || !self_.present(r); });
+    for (std::size_t i = 0; i < senders_.size(); ++i) {
+      if (!fresh((*newest_)[i]) && self_.present(senders_[i])) return false;
+    }
+    return true;
   };
   self_.until(complete, "a fresh enough update of a neighbour");
   std::vector<Term> terms;
-  for (int r : senders_) {
-    if (fresh(r)) terms.push_back({r, newest(r).iter, newest(r).body, weight(k, newest(r).iter)});
+  for (const Message& newest : *newest_) {
+    if (fresh(newest)) terms.push_back({newest.from, newest.iter, newest.body, weight(k, newest.iter)});
   }
   return terms;
 }

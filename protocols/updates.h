@@ -33,12 +33,12 @@ class Updates {
   std::vector<Term> receive_newest(Iter k);
   bool jumped_over(int sender, Iter k) const;
   float weight(Iter k, Iter tag) const;
-  const Message& newest(int sender) const { return newest_->at(static_cast<std::size_t>(sender)); }
 
   Node& self_;
   const std::vector<int>& senders_;
   int staleness_;
-  std::shared_ptr<std::vector<Message>> newest_;  // by rank; shared with a strand that outlives the body
+  std::shared_ptr<std::vector<Message>>
+      newest_;  // in the order of senders_; shared with a strand that outlives the body
 };
 
 }  // namespace hopbench

@@ -3,7 +3,8 @@
 //   suite.toml     the resolved suite            context.json   versions, machine, command line
 //   trials.csv ranks.csv curve.csv               long-form tables, a row each; the same bytes each time in virtual time
 //   host.csv       what measures the host (wall_s, cpu_s, max_rss_bytes), apart for that reason
-//   trials.jsonl   a finished trial a line, appended as it ends: what --resume reads, so a crash loses no finished row
+//   trials.jsonl   a finished trial a line, appended as it ends (of those that run at once: in the plan's order): what
+//                  --resume reads, so a crash loses no row that was added
 //   events/        the event log, a file a trial, JSON lines
 //   summary.md     the tables that were printed
 #pragma once

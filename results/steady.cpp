@@ -153,29 +153,48 @@ void fill_host_warnings(TrialRecord& record, const std::vector<const RankRecord*
   if (contended) warn(record, kContended);
 }
 
-/// Where the ranks are: the iteration each has entered last, and who still runs.
-class Field {
+/// The iteration of the slowest worker that still runs, over time.
+class Slowest {
  public:
-  explicit Field(const std::vector<const RankRecord*>& workers) : workers_(workers), next_(workers.size(), 0) {
-    for (const RankRecord* rank : workers) finish_.push_back(finish_of(*rank));
+  explicit Slowest(const std::vector<const RankRecord*>& workers) {
+    struct Step {  // a worker enters `into` from `from`; -1: it has finished
+      Time when{};
+      Iter from = 0, into = 0;
+    };
+    std::vector<Step> steps;
+    Iter last = 0;
+    for (const RankRecord* rank : workers) {
+      Iter at = 0;
+      for (const IterationMark& mark : rank->marks) {
+        steps.push_back({mark.end, at, mark.iter + 1});
+        at = mark.iter + 1;
+        last = std::max(last, at);
+      }
+      steps.push_back({finish_of(*rank), at, -1});
+    }
+    std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.when < b.when; });
+    std::vector<std::size_t> at(static_cast<std::size_t>(last) + 1);  // by iteration: how many are there
+    at[0] = workers.size();
+    Iter slowest = 0;
+    for (const Step& step : steps) {
+      --at[static_cast<std::size_t>(step.from)];
+      if (step.into >= 0) ++at[static_cast<std::size_t>(step.into)];
+      while (slowest <= last && at[static_cast<std::size_t>(slowest)] == 0) ++slowest;
+      if (!changes_.empty() && changes_.back().first == step.when) changes_.pop_back();
+      changes_.emplace_back(step.when, slowest <= last ? slowest : kNobody);
+    }
   }
 
-  /// To be called with rising times: the slowest worker's iteration once all of that instant has happened.
-  Iter slowest_at(Time now, Iter own) {
-    Iter slowest = own;
-    for (std::size_t w = 0; w < workers_.size(); ++w) {
-      const auto& marks = workers_[w]->marks;
-      while (next_[w] < marks.size() && marks[next_[w]].end <= now) ++next_[w];
-      const Iter entered = next_[w] == 0 ? 0 : marks[next_[w] - 1].iter + 1;
-      if (finish_[w] > now) slowest = std::min(slowest, entered);
-    }
-    return slowest;
+  /// Once all of that instant has happened; no worker still runs: `own`.
+  Iter at(Time now, Iter own) const {
+    const auto after = std::upper_bound(changes_.begin(), changes_.end(), now,
+                                        [](Time time, const auto& change) { return time < change.first; });
+    return after == changes_.begin() ? 0 : std::min(own, std::prev(after)->second);
   }
 
  private:
-  const std::vector<const RankRecord*>& workers_;
-  std::vector<std::size_t> next_;
-  std::vector<Time> finish_;
+  static constexpr Iter kNobody = std::numeric_limits<Iter>::max();
+  std::vector<std::pair<Time, Iter>> changes_;
 };
 
 }  // namespace
@@ -211,16 +230,15 @@ void fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int work
 }
 
 void fill_gaps(TrialRecord& record, int workers) {
-  const std::vector<const RankRecord*> list = workers_of(record, workers);
+  const Slowest slowest(workers_of(record, workers));
   for (RankRecord& rank : record.ranks) {
     if (rank.rank >= workers || rank.server) continue;
-    Field field(list);
     std::int64_t entries = 0, sum = 0, largest = 0;
     for (std::size_t i = 0; i < rank.marks.size(); ++i) {
       const bool jumps_on = i + 1 < rank.marks.size() && rank.marks[i + 1].samples == 0;
       if (jumps_on) continue;
       const Iter own = rank.marks[i].iter + 1;
-      const std::int64_t gap = own - field.slowest_at(rank.marks[i].end, own);
+      const std::int64_t gap = own - slowest.at(rank.marks[i].end, own);
       ++entries;
       sum += gap;
       largest = std::max(largest, gap);

@@ -275,15 +275,19 @@ void read_measure_key(MeasureDraft& measure, const std::vector<std::string>& par
     if (check_value(*find_key("measure.scenarios"), entry.value, mistakes)) measure.scenarios = entry.value.items;
     return;
   }
+  if (parts == std::vector<std::string>{"protocols"}) {
+    if (check_value(*find_key("measure.protocols"), entry.value, mistakes)) measure.protocols = entry.value.items;
+    return;
+  }
   const std::string path = resolve_key(parts);
   if (path.empty()) {
     std::vector<std::string> known = override_names();
     for (const std::string& name : children("measure")) known.push_back(name);
     std::string message = unknown("key", join(parts, "."), known, "in [[measure]]");
     if (nearest(join(parts, "."), known).empty())
-      message =
-          fmt::format("unknown key '{}' in [[measure]]: it takes what, name, scenarios and any key of the sections",
-                      join(parts, "."));
+      message = fmt::format(
+          "unknown key '{}' in [[measure]]: it takes what, name, scenarios, protocols and any key of the sections",
+          join(parts, "."));
     mistakes.add(entry.place, message);
   } else if (is_of_whole_suite(path)) {
     mistakes.add(entry.place, fmt::format("'{}' is of the whole suite: it belongs in [{}]", last_part(path),

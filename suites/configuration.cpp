@@ -205,14 +205,20 @@ void check_schedule(const Draft& draft, const Configuration& c, const VariantDra
 }
 
 void check_variants(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
+  std::vector<std::string> known;
+  for (const VariantDraft& variant : draft.variants) known.push_back(variant.written_label);
+  for (const Value& name : c.measure->protocols) {
+    if (std::find(known.begin(), known.end(), name.text) == known.end())
+      mistakes.add(name.place, unknown("label", name.text, known));
+  }
   const std::unique_ptr<Topology> graph = topology_of(draft, c, mistakes);
   if (graph == nullptr) return;
-  for (const VariantDraft& variant : draft.variants) {
-    if (variant.protocol == nullptr) continue;
-    check_schedule(draft, c, variant, mistakes);
+  for (const VariantDraft* variant : variants_of(draft, *c.measure)) {
+    if (variant->protocol == nullptr) continue;
+    check_schedule(draft, c, *variant, mistakes);
     const std::string why =
-        why_impossible(*variant.protocol, {variant.knobs, *graph, c.workers(), c.host_of(), parameters_of(c)});
-    if (!why.empty()) mistakes.add(variant.place, fmt::format("'{}' is impossible: {}", variant.label, why));
+        why_impossible(*variant->protocol, {variant->knobs, *graph, c.workers(), c.host_of(), parameters_of(c)});
+    if (!why.empty()) mistakes.add(variant->place, fmt::format("'{}' is impossible: {}", variant->label, why));
   }
 }
 
@@ -344,6 +350,16 @@ std::vector<const ScenarioDraft*> scenarios_of(const Draft& draft, const Measure
     const bool named = std::any_of(measure.scenarios.begin(), measure.scenarios.end(),
                                    [&](const Value& name) { return name.text == scenario.name; });
     if (measure.scenarios.empty() || named) chosen.push_back(&scenario);
+  }
+  return chosen;
+}
+
+std::vector<const VariantDraft*> variants_of(const Draft& draft, const MeasureDraft& measure) {
+  std::vector<const VariantDraft*> chosen;
+  for (const VariantDraft& variant : draft.variants) {
+    const bool named = std::any_of(measure.protocols.begin(), measure.protocols.end(),
+                                   [&](const Value& name) { return name.text == variant.written_label; });
+    if (measure.protocols.empty() || named) chosen.push_back(&variant);
   }
   return chosen;
 }

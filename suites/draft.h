@@ -36,6 +36,7 @@ struct MeasureDraft {
   What what = What::kRate;
   Layer overrides;
   std::vector<Value> scenarios;  // names; empty: all
+  std::vector<Value> protocols;  // labels, as written; empty: all variants
 };
 
 /// A row of [matrix]: of a section's key, or of one variant's own.
@@ -150,6 +151,7 @@ const Value& optimizer_value(const Draft& draft, const Configuration& c, const V
 NetworkSpec::Link link_of(const Value& table);
 Scenario scenario_of(const ScenarioDraft& draft, int workers);
 std::vector<const ScenarioDraft*> scenarios_of(const Draft& draft, const MeasureDraft& measure);
+std::vector<const VariantDraft*> variants_of(const Draft& draft, const MeasureDraft& measure);
 
 // resolve.cpp
 std::string resolved_toml(const Draft& draft);

@@ -48,6 +48,9 @@ CurvePoint named(CurvePoint point, const char* model, const Evaluation& scores) 
   return point;
 }
 
+// Of a model that is only timed.
+bool numberless(const Payload& x) { return x.empty() || x.data() == nullptr; }
+
 }  // namespace
 
 CurveRecorder::CurveRecorder(int workers, int points, std::int64_t samples, const Payload& initial)
@@ -85,7 +88,7 @@ std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads,
   std::vector<Payload> distinct;
   std::map<std::uint64_t, std::size_t> index;
   const auto place = [&](const Payload& x) {
-    const auto [found, fresh] = index.try_emplace(hash_bits(x), distinct.size());
+    const auto [found, fresh] = index.try_emplace(numberless(x) ? x.size() : hash_bits(x), distinct.size());
     if (fresh) distinct.push_back(x);
     return found->second;
   };
@@ -135,7 +138,6 @@ std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads,
 }
 
 std::string params_hash(const std::vector<Payload>& finals) {
-  const auto numberless = [](const Payload& x) { return x.empty() || x.data() == nullptr; };
   if (std::all_of(finals.begin(), finals.end(), numberless)) return "";
   std::uint64_t hash = 0;
   for (const Payload& x : finals) hash = hash_bits(x, hash);

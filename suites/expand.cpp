@@ -155,14 +155,14 @@ std::vector<TrialSpec> group_of(const Draft& draft, const Configuration& c, cons
   base.scenario_name = scenario.name;
   base.repeat = base.workload.repeat = repeat;
   std::vector<TrialSpec> group;
-  for (const VariantDraft& variant : draft.variants) {
+  for (const VariantDraft* variant : variants_of(draft, *c.measure)) {
     TrialSpec trial = base;
-    trial.protocol = variant.protocol->name;
-    trial.label = variant.label;
-    trial.place = int(group.size());
-    trial.knobs = variant.knobs;
-    trial.optimizer = optimizer_of(draft, c, variant);
-    trial.warmup = warmup_of(c, variant);
+    trial.protocol = variant->protocol->name;
+    trial.label = variant->label;
+    trial.place = int(variant - draft.variants.data());
+    trial.knobs = variant->knobs;
+    trial.optimizer = optimizer_of(draft, c, *variant);
+    trial.warmup = warmup_of(c, *variant);
     group.push_back(std::move(trial));
   }
   return group;
@@ -198,7 +198,7 @@ std::vector<TrialSpec> as_written(const Draft& draft, const std::vector<Configur
       std::vector<std::vector<TrialSpec>> repeats;
       for (std::uint32_t r = 0; std::int64_t(r) < c.at("run.repeats").integer; ++r)
         repeats.push_back(group_of(draft, c, *scenario, r));
-      for (std::size_t v = 0; v < draft.variants.size(); ++v)
+      for (std::size_t v = 0; v < repeats.front().size(); ++v)
         for (std::vector<TrialSpec>& group : repeats) trials.push_back(std::move(group[v]));
     }
   }
@@ -209,7 +209,7 @@ bool too_many(const Draft& draft, const std::vector<Configuration>& configuratio
   double trials = 0;
   for (const Configuration& c : configurations)
     trials += double(c.at("run.repeats").integer) * double(scenarios_of(draft, *c.measure).size()) *
-              double(draft.variants.size());
+              double(variants_of(draft, *c.measure).size());
   if (trials <= double(kMostTrials)) return false;
   mistakes.add(draft.place, fmt::format("that makes {} trials, more than {}: fewer repeats or a smaller [matrix]",
                                         trials, kMostTrials));

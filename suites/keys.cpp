@@ -68,7 +68,7 @@ const std::vector<SuiteKey> kKeys = {
      "set by `hopbench tune`; counts if [tuning] shows the settings that the suite has, else results are marked "
      "untuned"},
 
-    {"run.world_size", T::kInteger, nullptr, 1, 4096, nullptr, "workers; servers are ranks beside them"},
+    {"run.world_size", T::kInteger, nullptr, 1, 65536, nullptr, "workers; servers are ranks beside them"},
     {"run.samples", T::kInteger, "", 1, kMany, nullptr, "stop after so many samples, summed over the ranks"},
     {"run.epochs", T::kReal, "", kTiny, 1e6, nullptr, "stop after so many passes over the training set"},
     {"run.iterations", T::kInteger, "50", 1, 1e9, nullptr,
@@ -218,6 +218,7 @@ const std::vector<SuiteKey> kKeys = {
     {"measure.what", T::kName, "\"rate\"", 0, 0, measure_kinds, "what is measured"},
     {"measure.name", T::kText, "", 0, 0, nullptr, "its name in tables; `what` if it is not set"},
     {"measure.scenarios", T::kNames, "", 0, 0, nullptr, "only these scenarios; all if not set"},
+    {"measure.protocols", T::kNames, "", 0, 0, nullptr, "only these variants, by label; all if not set"},
 
     {"tuning.by", T::kText, "", 0, 0, nullptr, "version and commit that tuned the suite"},
     {"tuning.measure", T::kText, "", 0, 0, nullptr, "on which measure"},

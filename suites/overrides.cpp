@@ -53,6 +53,7 @@ void override_block(Draft& draft, const Parts& parts, const Entry& entry, Mistak
     MeasureDraft fresh;
     read_measure_key(fresh, rest, entry, draft.bad, mistakes);
     if (!fresh.scenarios.empty()) measure->scenarios = fresh.scenarios;
+    if (!fresh.protocols.empty()) measure->protocols = fresh.protocols;
     for (const auto& [path, value] : fresh.overrides) draft.forced.push_back({measure->name, path, value});
   }
 }

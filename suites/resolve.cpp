@@ -82,6 +82,10 @@ std::string measure_text(const Draft& draft, const MeasureDraft& measure, const 
     scenarios += (scenarios.empty() ? "" : ", ") + toml_text(scenario->name);
   std::string text = "\n[[measure]]\n" + line("what", convergence ? "\"convergence\"" : "\"rate\"") +
                      line("name", toml_text(measure.name)) + line("scenarios", "[" + scenarios + "]");
+  std::string protocols;
+  for (const VariantDraft* variant : variants_of(draft, measure))
+    protocols += (protocols.empty() ? "" : ", ") + toml_text(variant->label);
+  if (!measure.protocols.empty()) text += line("protocols", "[" + protocols + "]");
   Layer layer = effective(draft, &measure, {});
   if (Value& points = layer.at("run.evaluations"); points.is(Value::Type::kText)) {
     points.type = Value::Type::kInteger;  // "auto" is another number for each kind of measure

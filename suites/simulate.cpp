@@ -17,6 +17,7 @@ SimulationOptions simulation_options(const TrialSpec& spec, const Plan& plan, Ob
   options.strands = strand_kind_available(spec.strands) ? spec.strands : StrandKind::kThreads;
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   options.threads = spec.sim_threads > 0 ? spec.sim_threads : std::max(1, cores);
+  if (find_model(spec.workload.model).create == nullptr) options.threads = 1;  // there is nothing to compute
   options.shuffle = spec.shuffle;
   options.observer = observer;
   return options;

@@ -1,5 +1,5 @@
-// `hopbench bench compute` and `bench transport` from outside: what it shows and what it refuses. How fast anything is,
-// is no test's matter.
+// `hopbench bench compute`, `bench sim` and `bench transport` from outside: what they show and what they refuse. How
+// fast anything is, is no test's matter.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -188,6 +188,29 @@ TEST(BenchTransport, SaysWhatIsWrongWithItsOptions) {
   refused({"pingpong", "--ranks", "4"}, "a pingpong is between 2 ranks");
   refused({"--transport", "smh"}, "Did you mean 'shm'");
   refused({"gather"}, "gather");
+}
+
+TEST(BenchSim, ShowsRatesAndMemoryAsTextAndAsJson) {
+  const Folder folder;
+  const Args words{"bench", "sim",       "-n", "500",          "--ranks", "8",  "--incast",
+                   "20",    "--workers", "8",  "--iterations", "2",       "-r", "2"};
+  const Ended text = hopbench(folder.path(), words);
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(line_of(text.out, "exchange"),
+              AllOf(HasSubstr("8 ranks"), HasSubstr("messages a second of CPU time (median of 2; ")));
+  EXPECT_THAT(line_of(text.out, "incast"),
+              AllOf(HasSubstr("20 workers"), HasSubstr("messages a second of CPU time (median of 2; ")));
+  EXPECT_THAT(line_of(text.out, "Hop"), AllOf(HasSubstr("8 workers x 2 iterations"), HasSubstr("KiB a rank")));
+  Args as_json = words;
+  as_json.emplace_back("--json");
+  const json rows = json::parse(hopbench(folder.path(), as_json).out).at("rows");
+  ASSERT_EQ(rows.size(), 3u);
+  for (const std::size_t rates : {0, 1}) {
+    EXPECT_EQ(rows.at(rates).at("messages_per_cpu_s").size(), 2u);
+    EXPECT_THAT(rows.at(rates).at("median").get<double>(), Gt(0));
+  }
+  EXPECT_EQ(rows.at(2).at("cpu_s").size(), 2u);
+  EXPECT_TRUE(rows.at(2).contains("bytes_a_rank"));
 }
 
 }  // namespace

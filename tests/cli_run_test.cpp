@@ -62,6 +62,22 @@ TEST_F(Runs, FlagsChooseTrialsRepeatsAndSeed) {
   EXPECT_EQ(count_lines(variable.out), 8u);
 }
 
+// Also the rows that --resume reads: they are in the plan's order, whichever trial ended first.
+TEST_F(Runs, JobsChangeNoByteOfTheTables) {
+  fine({"run", "a.toml", "-o", "one", "-j", "1", "-r", "3"});
+  fine({"run", "a.toml", "-o", "four", "-j", "4", "-r", "3"});
+  EXPECT_EQ(rows("one"), 12u);
+  EXPECT_EQ(tables(at("one")), tables(at("four")));
+  const auto order = [&](const char* run) {
+    std::vector<std::string> ids;
+    std::istringstream lines(text_of(at(run) + "/trials.jsonl"));
+    for (std::string line; std::getline(lines, line);)
+      ids.push_back(nlohmann::json::parse(line).at("record").at("id").get<std::string>());
+    return ids;
+  };
+  EXPECT_EQ(order("one"), order("four"));
+}
+
 TEST_F(Runs, TablesGoToStandardOutputAndTheRestToStandardError) {
   const Ended ended = fine({"run", "a.toml"});
   EXPECT_THAT(ended.out, AllOf(HasSubstr("small / rate / random"), HasSubstr("allreduce"), HasSubstr("hop"),

@@ -189,7 +189,7 @@ class Run {
                                  .credits = cluster_.credits > 0 ? &credits_ : nullptr},
                         .costs = cluster_.costs,
                         .scenario = scenario_of(cluster_),
-                        .host_of = cluster_.network.host_of,
+                        .host_of = cluster_.network.host_of.empty() ? nullptr : &cluster_.network.host_of,
                         .seed = cluster_.seed,
                         .repeat = cluster_.repeat,
                         .snapshot = {},

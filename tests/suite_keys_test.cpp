@@ -8,6 +8,7 @@
 
 #include "suites/draft.h"
 #include "suites/keys.h"
+#include "suites/suite.h"
 
 namespace hopbench {
 namespace {
@@ -95,6 +96,45 @@ TEST(Documents, KeepTheOrderAndThePlacesOfTheText) {
   EXPECT_EQ(list.items[1].place.line, 5);
   EXPECT_EQ(list.items[1].place.column, 3);
   EXPECT_EQ(list.items[1].place.file, "f.toml");
+}
+
+TEST(SuiteMeasures, MayNameTheirVariants) {
+  const std::string text = R"(schema = 1
+run.world_size = 4
+model = { name = "timing_only", size = 10 }
+compute.pace = "10ms"
+transport.name = "sim"
+run.repeats = 1
+matrix.protocol.hop.backup = [0, 1]
+[[protocol]]
+name = "hop"
+[[protocol]]
+name = "dpsgd"
+[[measure]]
+name = "all"
+[[measure]]
+name = "hops"
+protocols = ["hop"]
+)";
+  const auto of_hops = [](const Suite& suite) {
+    std::vector<std::string> labels;
+    for (const TrialSpec& trial : suite.trials)
+      if (trial.measure == "hops") labels.push_back(trial.label);
+    std::sort(labels.begin(), labels.end());
+    return labels;
+  };
+  const Suite suite = parse_suite(text, "t.toml", {});
+  EXPECT_EQ(suite.trials.size(), 5u);
+  EXPECT_EQ(of_hops(suite), (std::vector<std::string>{"hop backup=0", "hop backup=1"}));
+  const Suite again = parse_suite(suite.resolved, "resolved.toml", {});
+  EXPECT_EQ(again.resolved, suite.resolved);
+  EXPECT_EQ(of_hops(again), of_hops(suite));
+  try {
+    parse_suite(text + "[[measure]]\nname = \"none\"\nprotocols = [\"hopp\"]\n", "t.toml", {});
+    ADD_FAILURE() << "a label that is none was taken";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("hop"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 #include "backends/runtime/bench_sim.h"
 
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
 #include "backends/base/random.h"
@@ -10,7 +11,7 @@
 namespace hopbench {
 namespace {
 
-constexpr Kind kVector{1}, kToken{2};
+constexpr Kind kVector{1}, kAnswer{2};
 
 std::vector<int> neighbours_of(int rank, int ranks) {
   std::vector<int> all{(rank + 1) % ranks, (rank + ranks - 1) % ranks, (rank + ranks / 2) % ranks,
@@ -21,51 +22,74 @@ std::vector<int> neighbours_of(int rank, int ranks) {
   return all;
 }
 
-void exchange(Runtime& self, int rank, const std::vector<int>& neighbours, const MessageBenchOptions& options) {
+void exchange(Runtime& self, const std::vector<int>& neighbours, int iterations) {
   const Payload one_float = Vec(1).share();
-  const auto all_here = [&](Kind kind, Iter k) {
-    return [&self, &neighbours, kind, k] { return self.mailbox.count(is(kind, k)) == neighbours.size(); };
-  };
-  const auto receive = [&](Kind kind, Iter k, const char* why) {
-    self.await(all_here(kind, k), kNever, why);
-    for (std::size_t i = 0; i < neighbours.size(); ++i) self.mailbox.take(is(kind, k));
-  };
-  for (Iter k = 0; k < options.iterations; ++k) {
-    if (options.uneven) {
-      Random random({.rank = rank, .iteration = k});
-      self.occupy({.cost = std::chrono::microseconds(10'000 + static_cast<std::int64_t>(random.below(20'000)))});
-    }
-    for (const int peer : neighbours) {
-      self.post(peer, {.kind = kVector, .iter = k, .body = one_float, .bytes = options.bytes});
-    }
-    receive(kVector, k, "the neighbours' vectors");
-    if (options.bytes == 0) continue;
-    for (const int peer : neighbours) self.post(peer, {.kind = kToken, .iter = k, .words = {1}});
-    receive(kToken, k, "tokens");
+  for (Iter k = 0; k < iterations; ++k) {
+    for (const int peer : neighbours) self.post(peer, {.kind = kVector, .iter = k, .body = one_float});
+    self.await([&] { return self.mailbox.count(is(kVector, k)) == neighbours.size(); }, kNever, "the neighbours");
+    for (std::size_t i = 0; i < neighbours.size(); ++i) self.mailbox.take(is(kVector, k));
   }
+}
+
+void push(Runtime& self, int rank, int server, int pushes) {
+  for (Iter k = 0; k < pushes; ++k) {
+    Random random({.rank = rank, .iteration = k});
+    const auto bytes = std::int64_t{500'000} + static_cast<std::int64_t>(random.below(1'000'000));
+    self.post(server, {.kind = kVector, .iter = k, .bytes = bytes});
+    self.await([&] { return self.mailbox.has(is(kAnswer)); }, kNever, "the server's answer");
+    self.mailbox.take(is(kAnswer));
+  }
+}
+
+void serve(Runtime& self) {
+  for (;;) {
+    self.await([&] { return self.mailbox.has(is(kVector)); }, kNever, "a push");
+    self.post(self.mailbox.take(is(kVector))->from, {.kind = kAnswer, .words = {1}});
+  }
+}
+
+double thread_cpu_s() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+MessageBench run(Simulation& simulation, int ranks) {
+  const double start = thread_cpu_s();
+  simulation.use(make_network({}, ranks, simulation, 1, 0));
+  simulation.run();
+  return {.messages = simulation.messages_delivered(),
+          .events = simulation.events_run(),
+          .cpu_s = thread_cpu_s() - start,
+          .virtual_s = to_seconds(simulation.now())};
 }
 
 }  // namespace
 
-MessageBench run_message_bench(const MessageBenchOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
-  Simulation simulation({.ranks = options.ranks});
-  simulation.use(make_network({}, options.ranks, simulation, 1, 0));
+MessageBench run_exchange_bench(int ranks, int iterations) {
+  Simulation simulation({.ranks = ranks});
   std::vector<std::vector<int>> neighbours;
-  for (int r = 0; r < options.ranks; ++r) {
-    neighbours.push_back(neighbours_of(r, options.ranks));
+  for (int r = 0; r < ranks; ++r) {
+    neighbours.push_back(neighbours_of(r, ranks));
     for (const int peer : neighbours.back()) simulation.connect(r, peer);
   }
-  for (int r = 0; r < options.ranks; ++r) {
-    const std::vector<int>& mine = neighbours[static_cast<std::size_t>(r)];
-    simulation.start(r, [&simulation, &mine, &options, r] { exchange(simulation.rank(r), r, mine, options); });
+  for (int r = 0; r < ranks; ++r) {
+    simulation.start(r, [&, r] { exchange(simulation.rank(r), neighbours[static_cast<std::size_t>(r)], iterations); });
   }
-  simulation.run();
-  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-  return {.messages = simulation.messages_delivered(),
-          .events = simulation.events_run(),
-          .wall_s = wall.count(),
-          .virtual_s = to_seconds(simulation.now())};
+  return run(simulation, ranks);
+}
+
+MessageBench run_incast_bench(int workers, int pushes) {
+  Simulation simulation({.ranks = workers + 1});
+  for (int r = 0; r < workers; ++r) {
+    simulation.connect(r, workers);
+    simulation.start(r, [&, r] { push(simulation.rank(r), r, workers, pushes); });
+  }
+  simulation.start(
+      workers, [&] { serve(simulation.rank(workers)); }, false);
+  MessageBench bench = run(simulation, workers + 1);
+  bench.messages = std::int64_t{workers} * pushes;
+  return bench;
 }
 
 }  // namespace hopbench

@@ -7,22 +7,16 @@ namespace hopbench {
 
 struct MessageBench {
   std::int64_t messages = 0, events = 0;
-  double wall_s = 0;
+  double cpu_s = 0;  // of the one thread that does it all: what else the machine does is not in it
   double virtual_s = 0;
 };
 
-struct MessageBenchOptions {
-  int ranks = 64;
-  int iterations = 1000;
-  /// Of each vector; besides it every neighbour is sent a one-word token. 0: a one-float message and no token.
-  std::int64_t bytes = 0;
-  bool uneven = false;  // computing takes a random time, so that transfers begin and end one by one
-};
+/// Ranks on a ring with a chord to the opposite side exchange a one-float message with each neighbour in every
+/// iteration: no message is large enough to share a link.
+MessageBench run_exchange_bench(int ranks, int iterations);
 
-/// Ranks on a ring with a chord to the opposite side exchange a message with each neighbour in every iteration.
-MessageBench run_message_bench(const MessageBenchOptions& options);
-inline MessageBench run_message_bench(int ranks, int iterations) {
-  return run_message_bench({.ranks = ranks, .iterations = iterations});
-}
+/// `workers` push about 1 MB to one server, which answers with a word; then the next. The pushes differ in size, so
+/// that they begin and end one by one while the others share the server's NIC. `messages` counts the pushes only.
+MessageBench run_incast_bench(int workers, int pushes);
 
 }  // namespace hopbench

@@ -26,7 +26,8 @@ int FairShare::add_resource(double capacity) {
 void FairShare::set_capacity(int r, double capacity) {
   HB_ASSERT(capacity > 0);
   if (std::exchange(resource(r).capacity, capacity) == capacity) return;
-  for (const auto& [f, hop] : resource(r).flows) added_.push_back(f);
+  resource(r).grown = true;
+  mark_dirty(r);
 }
 
 int FairShare::add_flow(std::span<const int> resources) {
@@ -40,6 +41,7 @@ int FairShare::add_flow(std::span<const int> resources) {
   FlowState& added = flow(f);
   added = FlowState{};
   added.hops = resources.size();
+  added.fresh = true;
   for (std::size_t hop = 0; hop < added.hops; ++hop) {
     Resource& r = resource(resources[hop]);
     added.path[hop] = resources[hop];
@@ -52,6 +54,7 @@ int FairShare::add_flow(std::span<const int> resources) {
 
 void FairShare::remove_flow(int f) {
   FlowState& removed = flow(f);
+  if (removed.bottleneck >= 0) --resource(removed.bottleneck).own;
   for (std::size_t hop = 0; hop < removed.hops; ++hop) {
     Resource& r = resource(removed.path[hop]);
     const std::pair<int, std::size_t> last = r.flows.back();
@@ -69,35 +72,116 @@ void FairShare::mark_dirty(int r) {
   dirty_.push_back(r);
 }
 
-const std::vector<int>& FairShare::update() {
-  changed_.clear();
-  for (const int f : added_) {
-    if (flow(f).hops == 0) continue;
-    take_in(f);
-    for (std::size_t hop = 0; hop < flow(f).hops; ++hop) mark_dirty(flow(f).path[hop]);
+const FairShare::Changes& FairShare::update() {
+  changes_.levels.clear();
+  changes_.moved.clear();
+  place_added();
+  for (std::size_t i = 0; i < dirty_.size(); ++i) {  // more may be added meanwhile
+    const Resource& r = resource(dirty_[i]);
+    if (r.grown && r.own == 0) lower_ceilings(dirty_[i]);
   }
+  share_equally();
+  fill_failed();
+  dirty_.clear();
   added_.clear();
+  return changes_;
+}
+
+// Each where an equal part is least. If that is wrong, the filling puts it right.
+void FairShare::place_added() {
+  for (const int f : added_) {
+    FlowState& placed = flow(f);
+    if (!std::exchange(placed.fresh, false) || placed.hops == 0) continue;
+    int least = placed.path[0];
+    for (std::size_t hop = 0; hop < placed.hops; ++hop) {
+      const int r = placed.path[hop];
+      mark_dirty(r);
+      resource(r).grown = true;
+      if (std::pair(resource(r).equal_part(), r) < std::pair(resource(least).equal_part(), least)) least = r;
+    }
+    placed.bottleneck = least;
+    ++resource(least).own;
+    changes_.moved.push_back(f);
+  }
+}
+
+// No flow has its bottleneck on r, and an equal part of it is another than before.
+void FairShare::lower_ceilings(int r) {
+  const double part = resource(r).equal_part();
+  for (const auto& [f, hop] : resource(r).flows) {
+    const int bottleneck = flow(f).bottleneck;
+    resource(bottleneck).ceiling = std::min(resource(bottleneck).ceiling, part);
+    mark_dirty(bottleneck);
+  }
+}
+
+void FairShare::share_equally() {
   for (const int r : dirty_) {
-    resource(r).dirty = false;
+    Resource& res = resource(r);
+    res.grown = res.dirty = false;
+    if (res.own == 0) {
+      res.level = 0;
+      continue;
+    }
+    const double part = res.equal_part();
+    res.failed = res.own < res.flows.size();
+    if (!res.failed && part > res.ceiling) {
+      res.ceiling = ceiling_of(r);
+      res.failed = part > res.ceiling;
+    }
+    if (!res.failed) set_level(r, part);
+  }
+}
+
+double FairShare::ceiling_of(int r) {
+  double ceiling = std::numeric_limits<double>::infinity();
+  for (const auto& [f, own_hop] : resource(r).flows) {
+    const FlowState& fl = flow(f);
+    for (std::size_t hop = 0; hop < fl.hops; ++hop) {
+      if (hop != own_hop) ceiling = std::min(ceiling, room_on(fl.path[hop], r));
+    }
+  }
+  return ceiling;
+}
+
+// Up to which level r's flows leave the resource `other` with nobody's bottleneck on it. None, where it has some; and
+// none where another flow is faster than an equal part, which it may be as long as r's are slower.
+double FairShare::room_on(int other, int r) {
+  const Resource& res = resource(other);
+  if (res.own > 0) return 0;
+  const double part = res.equal_part();
+  for (const auto& [f, hop] : res.flows) {
+    if (flow(f).bottleneck != r && rate(f) > part) return 0;
+  }
+  return part;
+}
+
+void FairShare::set_level(int r, double level) {
+  Resource& res = resource(r);
+  if (std::abs(level - res.level) <= kSame * res.level) return;
+  res.level = level;
+  changes_.levels.push_back(r);
+}
+
+void FairShare::fill_failed() {
+  for (const int r : dirty_) {
+    if (!std::exchange(resource(r).failed, false)) continue;
     for (const auto& [f, hop] : resource(r).flows) {
       if (flow(f).bottleneck == r) take_in(f);
     }
   }
-  dirty_.clear();
-  if (inside_.empty()) return changed_;
+  if (inside_.empty()) return;
   int round = 0;
   do {
     fill();
   } while (widen(++round > kPatientRounds));
   settle();
-  return changed_;
 }
 
 void FairShare::take_in(int f) {
   FlowState& taken = flow(f);
   if (std::exchange(taken.inside, true)) return;
   inside_.push_back(f);
-  taken.next_rate = taken.rate;  // until it is filled
   for (std::size_t hop = 0; hop < taken.hops; ++hop) {
     if (std::exchange(resource(taken.path[hop]).touched, true)) continue;
     touched_.push_back(taken.path[hop]);
@@ -111,11 +195,12 @@ void FairShare::fill() {
     Resource& res = resource(r);
     res.left = res.capacity;
     res.open = 0;
+    res.next_level = -1;
     for (const auto& [f, hop] : res.flows) {
       if (flow(f).inside) {
         ++res.open;
       } else {
-        res.left -= flow(f).rate;
+        res.left -= rate(f);
       }
     }
     res.left = std::max(res.left, 0.0);
@@ -139,12 +224,13 @@ void FairShare::fill() {
 }
 
 void FairShare::fill_at(int r, double level) {
+  resource(r).next_level = level;
   for (const auto& [f, hop] : resource(r).flows) {
     FlowState& filled = flow(f);
     if (!filled.inside || filled.filled) continue;
     filled.filled = true;
     filled.next_rate = level;
-    filled.bottleneck = r;
+    filled.next_bottleneck = r;
     for (std::size_t h = 0; h < filled.hops; ++h) {
       Resource& res = resource(filled.path[h]);
       res.left = std::max(res.left - level, 0.0);
@@ -159,20 +245,19 @@ bool FairShare::widen(bool all) {
   for (std::size_t i = 0; i < resources; ++i) {
     const int r = touched_[i];
     const Resource& res = resource(r);
-    double used = 0, fastest_inside = 0, slowest_filled_here = std::numeric_limits<double>::infinity();
+    double used = 0, fastest_inside = 0;
     for (const auto& [f, hop] : res.flows) {
       const FlowState& fl = flow(f);
-      used += fl.inside ? fl.next_rate : fl.rate;
-      if (!fl.inside) continue;
-      fastest_inside = std::max(fastest_inside, fl.next_rate);
-      if (fl.bottleneck == r) slowest_filled_here = std::min(slowest_filled_here, fl.next_rate);
+      used += fl.inside ? fl.next_rate : rate(f);
+      if (fl.inside) fastest_inside = std::max(fastest_inside, fl.next_rate);
     }
     const bool full = used >= res.capacity * (1 - kSlack);
+    const double filled_here = res.next_level >= 0 ? res.next_level : std::numeric_limits<double>::infinity();
     for (const auto& [f, hop] : res.flows) {
       const FlowState& fl = flow(f);
       if (fl.inside) continue;
-      const bool lost_its_own = fl.bottleneck == r && (!full || fl.rate < fastest_inside * (1 - kSlack));
-      const bool spoils_ours = fl.rate > slowest_filled_here * (1 + kSlack);
+      const bool lost_its_own = fl.bottleneck == r && (!full || rate(f) < fastest_inside * (1 - kSlack));
+      const bool spoils_ours = rate(f) > filled_here * (1 + kSlack);
       if (all || lost_its_own || spoils_ours) take_in(f);
     }
   }
@@ -183,11 +268,30 @@ void FairShare::settle() {
   for (const int f : inside_) {
     FlowState& settled = flow(f);
     settled.inside = false;
-    if (std::abs(settled.next_rate - settled.rate) <= kSame * settled.rate) continue;
-    settled.rate = settled.next_rate;
-    changed_.push_back(f);
+    if (settled.bottleneck == settled.next_bottleneck) continue;
+    --resource(settled.bottleneck).own;
+    ++resource(settled.next_bottleneck).own;
+    settled.bottleneck = settled.next_bottleneck;
+    changes_.moved.push_back(f);
   }
-  for (const int r : touched_) resource(r).touched = false;
+  // A flow that stayed outside and has its bottleneck where others were filled goes as fast as they do but for slack:
+  // then the level stays.
+  for (const int r : touched_) {
+    Resource& res = resource(r);
+    res.touched = false;
+    std::size_t outside = res.own;
+    for (const auto& [f, hop] : res.flows) {
+      const FlowState& fl = flow(f);
+      resource(fl.bottleneck).ceiling = 0;
+      if (fl.bottleneck == r && fl.filled) --outside;
+    }
+    if (res.own == 0) {
+      res.level = 0;
+    } else if (outside == 0) {
+      set_level(r, res.next_level);
+    }
+  }
+  for (const int f : inside_) flow(f).filled = false;
   inside_.clear();
   touched_.clear();
 }

@@ -54,8 +54,8 @@ struct LaunchResult {
   double wall_s = 0;
 };
 
-/// To be called on a thread that outlives the call's caller (the main one): ranks die with the thread that started
-/// them. Throws Error only if it cannot start processes at all.
+/// Ranks die with the thread that calls this. Several threads may, each for a trial of its own. Throws Error only if it
+/// cannot start processes at all.
 LaunchResult launch(const LaunchOptions& options);
 
 /// The rank's side: file descriptors 3 (control) and 4 (board) are inherited, and 5 with emulated links. Opening it

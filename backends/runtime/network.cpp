@@ -4,14 +4,13 @@
 #include <array>
 #include <list>
 #include <map>
-#include <queue>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "backends/base/error.h"
 #include "backends/base/random.h"
-#include "backends/runtime/fair_share.h"
+#include "backends/runtime/transfers.h"
 
 namespace hopbench {
 namespace {
@@ -31,10 +30,10 @@ struct Route {
   std::size_t hops = 0;
 };
 
-/// The spec as resources of a FairShare, and the way from rank to rank over them.
+/// The spec as resources of Transfers, and the way from rank to rank over them.
 class Routes {
  public:
-  Routes(const NetworkSpec& spec, int ranks, FairShare& share) : spec_(spec), share_(share) {
+  Routes(const NetworkSpec& spec, int ranks, Transfers& transfers) : spec_(spec), transfers_(transfers) {
     HB_ASSERT(spec.host_of.empty() || spec.host_of.size() >= static_cast<std::size_t>(ranks));
     for (int r = 0; r < ranks; ++r) hosts_ = std::max(hosts_, host(r) + 1);
     for (const NetworkSpec::Link& link : spec.links) {
@@ -63,7 +62,7 @@ class Routes {
         if (!link.one_way) obey(link, holds, in_[static_cast<std::size_t>(link.a)]);
       }
     }
-    for (const auto& [place, resource] : resources_) share_.set_capacity(resource, bandwidth_of(place));
+    for (const auto& [place, resource] : resources_) transfers_.set_capacity(resource, bandwidth_of(place));
   }
 
   Route between(int from, int to) {
@@ -113,13 +112,13 @@ class Routes {
     if (bandwidth <= 0) return;
     route.narrowest = route.narrowest > 0 ? std::min(route.narrowest, bandwidth) : bandwidth;
     const auto [at, fresh] = resources_.try_emplace(place, 0);
-    if (fresh) at->second = share_.add_resource(bandwidth);
+    if (fresh) at->second = transfers_.add_resource(bandwidth);
     route.resources[route.hops++] = at->second;
   }
 
   const NetworkSpec spec_;
   int hosts_ = 0;
-  FairShare& share_;
+  Transfers& transfers_;
   std::vector<Time> changes_;  // that are ahead, the next one last
   std::vector<Way> out_, in_;  // NICs by host, as they are now
   std::map<std::pair<int, int>, Way> links_;
@@ -169,7 +168,7 @@ class FairNetwork final : public Network {
         timeline_(timeline),
         seed_(seed),
         repeat_(repeat),
-        routes_(spec, ranks, share_),
+        routes_(spec, ranks, transfers_),
         processors_(spec, ranks) {}
 
   void transfer(const Flow& flow, std::function<void()> arrived) override {
@@ -204,20 +203,6 @@ class FairNetwork final : public Network {
     std::list<Waiting> queue{};  // empty for most pairs: then it takes no memory
     Waiting current;             // while on_links
   };
-  struct OnLinks {
-    std::uint32_t pair = 0;
-    double left = 0, rate = 0;  // bytes, bytes/s
-    Time since{};               // when `left` was right
-    std::uint32_t version = 0;  // of its predicted end
-  };
-  struct End {
-    Time time{};
-    std::uint64_t order = 0;
-    int flow = 0;
-    std::uint32_t version = 0;
-    bool operator>(const End& other) const { return std::pair(time, order) > std::pair(other.time, other.order); }
-  };
-
   void catch_up();
   Pair& pair_of(const Flow& flow);
   Duration latency(const Flow& flow, Pair& pair) const;
@@ -228,7 +213,7 @@ class FairNetwork final : public Network {
   void rates_change();
   void look_at_ends();
   void watch_next_end();
-  void end(int flow);
+  void end(Pair& pair);
 
   std::int64_t packet_bytes_;
   double jitter_;
@@ -236,14 +221,13 @@ class FairNetwork final : public Network {
   Timeline& timeline_;
   std::uint64_t seed_;
   std::uint32_t repeat_;
-  FairShare share_;
+  Transfers transfers_;
   Routes routes_;
   Processors processors_;
   std::unordered_map<std::uint64_t, std::uint32_t> pair_index_;
   std::vector<std::unique_ptr<Pair>> pairs_;
-  std::vector<OnLinks> flows_;  // by the number that share_ gave
-  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  std::uint64_t next_order_ = 0;
+  std::vector<Pair*> flows_;  // by the number that transfers_ gave
+  std::vector<Pair*> ended_;
   bool asked_for_rates_ = false;
   Time watched_ = kNever;  // the earliest time at which look_at_ends will be called, for an end or a change
 };
@@ -302,11 +286,10 @@ void FairNetwork::launch(Pair& pair, Waiting waiting) {
 
 void FairNetwork::begin(Pair& pair) {
   catch_up();
-  const int flow = share_.add_flow(std::span(pair.route.resources.data(), pair.route.hops));
+  const int flow = transfers_.begin(std::span(pair.route.resources.data(), pair.route.hops), pair.current.bytes);
   const auto at = static_cast<std::size_t>(flow);
   if (flows_.size() <= at) flows_.resize(at + 1);
-  flows_[at] = {
-      .pair = pair.index, .left = pair.current.bytes, .since = timeline_.now(), .version = flows_[at].version + 1};
+  flows_[at] = &pair;
   share_anew();
 }
 
@@ -318,23 +301,14 @@ void FairNetwork::share_anew() {
 
 void FairNetwork::rates_change() {
   asked_for_rates_ = false;
-  const Time now = timeline_.now();
-  for (const int changed : share_.update()) {
-    OnLinks& flow = flows_[static_cast<std::size_t>(changed)];
-    flow.left = std::max(flow.left - flow.rate * to_seconds(now - flow.since), 0.0);
-    flow.since = now;
-    flow.rate = share_.rate(changed);
-    ++flow.version;
-    if (flow.rate > 0) ends_.push({now + time_for(flow.left, flow.rate), next_order_++, changed, flow.version});
-  }
+  transfers_.settle(timeline_.now());
   watch_next_end();
 }
 
 void FairNetwork::watch_next_end() {
-  while (!ends_.empty() && ends_.top().version != flows_[static_cast<std::size_t>(ends_.top().flow)].version)
-    ends_.pop();
-  if (ends_.empty()) return;
-  const Time next = std::min(ends_.top().time, routes_.next_change());
+  const Time end = transfers_.next_end();
+  if (end == kNever) return;  // a change is no matter before somebody sends
+  const Time next = std::min(end, routes_.next_change());
   if (next >= watched_) return;
   watched_ = next;
   timeline_.at(watched_, [this] { look_at_ends(); });
@@ -344,20 +318,13 @@ void FairNetwork::look_at_ends() {
   const Time now = timeline_.now();
   if (now >= watched_) watched_ = kNever;
   catch_up();
-  while (!ends_.empty() && ends_.top().time <= now) {
-    const End next = ends_.top();
-    ends_.pop();
-    if (next.version == flows_[static_cast<std::size_t>(next.flow)].version) end(next.flow);
-  }
+  ended_.clear();
+  for (const int flow : transfers_.ended(now)) ended_.push_back(flows_[static_cast<std::size_t>(flow)]);
+  for (Pair* pair : ended_) end(*pair);  // which may begin other flows, of the same numbers
   watch_next_end();
 }
 
-void FairNetwork::end(int flow) {
-  OnLinks& ended = flows_[static_cast<std::size_t>(flow)];
-  ++ended.version;
-  ended.rate = 0;
-  Pair& pair = *pairs_[ended.pair];
-  share_.remove_flow(flow);
+void FairNetwork::end(Pair& pair) {
   share_anew();
   pair.on_links = false;
   pair.free_at = timeline_.now();

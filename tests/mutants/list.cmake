@@ -35,7 +35,7 @@ mutant(old_tag_accepted "updates;hop" [==[is(kParams, k), "parameters of this it
 mutant(late_updates_kept "updates;hop" "self_.ignore(is_before(kParams, k + 1));" "")
 
 # An update older than the bound is fresh enough.
-mutant(too_stale "updates;hop" "newest(r).iter >= k - staleness_;" "newest(r).iter >= k - staleness_ - 1;")
+mutant(too_stale "updates;hop" "newest.iter >= k - staleness_;" "newest.iter >= k - staleness_ - 1;")
 
 # The weights of stale updates do not follow their freshness.
 mutant(flat_weights "updates;hop" "static_cast<float>(tag - (k - staleness_) + 1)"
@@ -191,7 +191,7 @@ mutant(difference_not_sent "choco" "self.send(peer, kParams, k, q);" "if (peer !
 mutant(difference_not_awaited "choco" "int(neighbours.size())," "0,")
 
 # DS-Sync: the groups never change.
-mutant(groups_not_shuffled "ds_sync" "static_cast<std::size_t>(round) % rounds.size()"
+mutant(groups_not_shuffled "ds_sync" "static_cast<std::size_t>(round) % all.size()"
        "static_cast<std::size_t>(0 * round)")
 
 # DS-Sync: in one iteration nobody averages.
@@ -242,14 +242,14 @@ mutant(not_rescaled "dynamic_batching" "std::vector<int> next = proportional(tot
 # SSP: a server that does not decide answers before it has the push itself, or before it has the others'.
 mutant(own_push_not_awaited "shard;ps_clock;parameter_server" "return shard.pushed(h.worker) > h.k &&"
        "return (!decides || shard.pushed(h.worker) > h.k) &&")
-mutant(follower_lets_go "shard;ps_clock;parameter_server" "shard.least_pushed() >= h.least;"
-       "(!decides || shard.least_pushed() >= h.least);")
+mutant(follower_lets_go "shard;ps_clock;parameter_server" "by_all >= h.least;"
+       "(!decides || by_all >= h.least);")
 
 # The same of DSSP and FlexRR.
-mutant(follower_lets_go_dssp "shard;ps_clock;dssp" "shard.least_pushed() >= h.least;"
-       "(!decides || shard.least_pushed() >= h.least);")
-mutant(follower_lets_go_flexrr "shard;ps_clock;flexrr" "shard.least_pushed() >= h.least;"
-       "(!decides || shard.least_pushed() >= h.least);")
+mutant(follower_lets_go_dssp "shard;ps_clock;dssp" "by_all >= h.least;"
+       "(!decides || by_all >= h.least);")
+mutant(follower_lets_go_flexrr "shard;ps_clock;flexrr" "by_all >= h.least;"
+       "(!decides || by_all >= h.least);")
 
 # Prague: a whole host averages together, who is slow too.
 mutant(slow_in_second_group "group_generator;prague"

@@ -1,0 +1,15 @@
+// Pieces of work of which several are under way at once, while their results are used in order.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace hopbench {
+
+/// For i from 0 to n - 1: `work(i)`, on one of `threads` threads (1: on the caller's), and then `use(i)` on the
+/// caller's thread, in rising order of i. No work begins once `over()` holds; what had begun is used. Throws what
+/// `work` or `use` threw first, after all that had begun has ended.
+void at_once(std::size_t n, int threads, const std::function<void(std::size_t)>& work,
+             const std::function<void(std::size_t)>& use, const std::function<bool()>& over);
+
+}  // namespace hopbench

@@ -1,0 +1,98 @@
+#include "cli/at_once.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+namespace hopbench {
+namespace {
+
+std::vector<std::size_t> up_to(std::size_t n) {
+  std::vector<std::size_t> all(n);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+bool never() { return false; }
+
+TEST(AtOnce, UsesEachInOrderOnceItIsDone) {
+  for (const int threads : {1, 3, 50}) {
+    std::vector<std::atomic<bool>> done(20);
+    std::vector<std::size_t> used;
+    at_once(
+        20, threads, [&](std::size_t i) { done[i] = true; },
+        [&](std::size_t i) {
+          EXPECT_TRUE(done[i]);
+          used.push_back(i);
+        },
+        never);
+    EXPECT_EQ(used, up_to(20)) << threads;
+  }
+}
+
+// Each waits for the other: they end only if both are under way. The first ends last, and is used first.
+TEST(AtOnce, HasAsManyUnderWayAsThreads) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int begun = 0;
+  bool second_ended = false;
+  std::vector<std::size_t> used;
+  at_once(
+      2, 2,
+      [&](std::size_t i) {
+        std::unique_lock lock(mutex);
+        ++begun;
+        changed.notify_all();
+        changed.wait(lock, [&] { return begun == 2 && (i == 1 || second_ended); });
+        second_ended = true;
+        changed.notify_all();
+      },
+      [&](std::size_t i) { used.push_back(i); }, never);
+  EXPECT_EQ(used, up_to(2));
+}
+
+TEST(AtOnce, BeginsNothingMoreOnceItIsOverAndUsesWhatHadBegun) {
+  for (const int threads : {1, 2}) {
+    std::atomic<bool> over = false;
+    std::atomic<std::size_t> begun = 0;
+    std::vector<std::size_t> used;
+    at_once(
+        100, threads,
+        [&](std::size_t i) {
+          ++begun;
+          if (i == 3) over = true;
+        },
+        [&](std::size_t i) { used.push_back(i); }, [&] { return over.load(); });
+    EXPECT_EQ(used, up_to(begun));
+    EXPECT_GE(begun, 4u);
+    EXPECT_LE(begun, 4u + static_cast<std::size_t>(threads)) << "one may have been on its way for each other thread";
+  }
+}
+
+TEST(AtOnce, ThrowsWhatWasThrownAndBeginsNothingMore) {
+  for (const int threads : {1, 2}) {
+    std::atomic<int> begun = 0;
+    const auto failing_work = [&](std::size_t i) {
+      ++begun;
+      if (i == 2) throw std::runtime_error("work");
+    };
+    EXPECT_THROW(at_once(
+                     1000, threads, failing_work, [](std::size_t) {}, never),
+                 std::runtime_error);
+    EXPECT_LT(begun, 1000);
+    const auto failing_use = [](std::size_t i) {
+      if (i == 1) throw std::logic_error("use");
+    };
+    EXPECT_THROW(at_once(
+                     5, threads, [](std::size_t) {}, failing_use, never),
+                 std::logic_error);
+  }
+}
+
+}  // namespace
+}  // namespace hopbench
