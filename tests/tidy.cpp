@@ -198,6 +198,7 @@ const std::vector<Arrow>& arrows() {
       // Of the other side runtime and transport see the seam only: what travels, and what carries it.
       {"backends/runtime/", {"results/record.h", "backends/transport/wire.h"}},
       {"backends/transport/", {"results/record.h", "backends/runtime/message.h"}},
+      {"ci/", {"backends/transport/exchange.h"}},
       {"results/record.h", {}},
       {"results/", {}},
       {"models/", {"backends/compute/backend.h", "results/record.h"}},

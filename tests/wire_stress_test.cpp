@@ -105,7 +105,7 @@ TEST_P(WireStressTest, LosesTearsAndReordersNothing) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, WireStressTest, testing::ValuesIn(transport_names()),
+INSTANTIATE_TEST_SUITE_P(Over, WireStressTest, testing::ValuesIn(wire_names()),
                          [](const auto& tested) { return tested.param; });
 
 }  // namespace
