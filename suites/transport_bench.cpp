@@ -256,7 +256,7 @@ std::string bench_rank(ChildChannel& channel, const WayBench& bench) {
   WayBench mine = bench;
   mine.exchange.rank = channel.rank();
   Timed timed;
-  if (const auto ways = transports();
+  if (const auto& ways = transports();
       std::any_of(ways.begin(), ways.end(), [&](const Transport& transport) { return transport.name == mine.way; })) {
     timed = time_ours(channel, mine);
   } else {
