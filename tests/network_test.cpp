@@ -204,16 +204,16 @@ TEST(Network, DealsWithAllThatHappensAtOneInstantAtOnce) {
 
 // --- Links that change in time
 
-constexpr Time at_ms(int ms) { return Time(milliseconds(ms)); }
+constexpr Time after_ms(int ms) { return Time(milliseconds(ms)); }
 
 TEST(Network, SharesAnewWhenALinkChanges) {
   NetworkSpec spec = plain();
-  spec.links = {{.a = 0, .bandwidth = 0.5e6, .from = at_ms(400), .until = at_ms(800)}};
+  spec.links = {{.a = 0, .bandwidth = 0.5e6, .from = after_ms(400), .until = after_ms(800)}};
   // 400 kB, then 200 kB in the 400 ms at half the rate, then the other 400 kB.
   expect_near(play_network(spec, {{0, 1, 1'000'000}}), {1.2});
   // The flow that met the thin link leaves its part of 2's NIC to the other: 0->2 has 300 kB at 0.6 s and then 0.2
   // MB/s.
-  spec.links = {{.a = 0, .bandwidth = 0.2e6, .from = at_ms(600)}};
+  spec.links = {{.a = 0, .bandwidth = 0.2e6, .from = after_ms(600)}};
   expect_near(play_network(spec, {{0, 2, 400'000}, {1, 2, 700'000}}), {1.1, 1.1});
   // Others' flows do not care.
   expect_near(play_network(spec, {{1, 2, 1'000'000}}), {1.0});
@@ -222,7 +222,7 @@ TEST(Network, SharesAnewWhenALinkChanges) {
 TEST(Network, ObeysAChangeThatNobodySaw) {
   NetworkSpec spec = plain();
   spec.packet_bytes = 1500;
-  spec.links = {{.a = 0, .bandwidth = 0.5e6, .latency = milliseconds(100), .from = at_ms(500), .until = at_ms(2500)}};
+  spec.links = {{.a = 0, .bandwidth = 0.5e6, .latency = milliseconds(100), .from = after_ms(500), .until = after_ms(2500)}};
   expect_near(play_network(spec, {{0, 1, 100'000}, {0, 1, 1000, 0.6}, {0, 1, 100'000, 1.0}, {0, 1, 100'000, 3.0}}),
               {0.1, 0.702, 1.3, 3.1});
 }
@@ -231,8 +231,8 @@ TEST(Network, HasALinkThatIsLimitedAtTimesOnly) {
   NetworkSpec spec = plain();
   spec.bandwidth = 0;
   spec.host_of = {0, 0, 1, 1};
-  spec.links = {{.a = 1, .b = 0, .bandwidth = 1e6, .from = at_ms(1000), .until = at_ms(3000)},
-                {.a = 0, .b = 1, .bandwidth = 0.5e6, .from = at_ms(2000), .until = at_ms(9000)}};
+  spec.links = {{.a = 1, .b = 0, .bandwidth = 1e6, .from = after_ms(1000), .until = after_ms(3000)},
+                {.a = 0, .b = 1, .bandwidth = 0.5e6, .from = after_ms(2000), .until = after_ms(9000)}};
   const std::vector<TimedFlow> flows = {{0, 2, 1'000'000'000}, {0, 2, 1'250'000, 1.0}, {1, 3, 250'000, 1.5}};
   // The second alone for 0.5 s, shared with the third for 0.5 s: then 500 kB of it and nothing of the third are left.
   expect_near(play_network(spec, flows), {0.0, 3.0, 2.0});
@@ -249,8 +249,8 @@ TEST(Network, TellsTheTwoWaysOfALinkApart) {
 TEST(Network, ReplacesFieldByFieldWhereSeveralRulesHold) {
   NetworkSpec spec = plain();
   spec.links = {{.a = 0, .bandwidth = 0.5e6, .latency = milliseconds(250)},
-                {.a = 0, .bandwidth = 2e6, .from = at_ms(0), .until = at_ms(10'000)},
-                {.a = 0, .latency = milliseconds(500), .from = at_ms(5000)}};
+                {.a = 0, .bandwidth = 2e6, .from = after_ms(0), .until = after_ms(10'000)},
+                {.a = 0, .latency = milliseconds(500), .from = after_ms(5000)}};
   expect_near(play_network(spec, {{0, 1, 1'000'000}, {0, 1, 1'000'000, 6.0}}), {1.25, 7.5});
 }
 
@@ -262,10 +262,10 @@ TEST(Network, ConservesBytesAndOrderWhileLinksChange) {
     double carried = 0, allowed = 0, rate = 1e6;  // through 0's NIC, which is busy from the start until all is there
     for (int change = 1; change < 20; ++change) {
       const double next = 0.2e6 + random.uniform() * 2e6;
-      spec.links.push_back({.a = 0, .bandwidth = next, .from = at_ms(change * 100)});
+      spec.links.push_back({.a = 0, .bandwidth = next, .from = after_ms(change * 100)});
       const int other = 1 + static_cast<int>(random.below(3));
       spec.links.push_back(
-          {.a = other, .bandwidth = 5e6 + random.uniform() * 1e6, .latency = {}, .from = at_ms(change * 70)});
+          {.a = other, .bandwidth = 5e6 + random.uniform() * 1e6, .latency = {}, .from = after_ms(change * 70)});
     }
     std::vector<TimedFlow> flows;
     for (int i = 0; i < 60; ++i) {
