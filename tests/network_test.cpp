@@ -222,7 +222,8 @@ TEST(Network, SharesAnewWhenALinkChanges) {
 TEST(Network, ObeysAChangeThatNobodySaw) {
   NetworkSpec spec = plain();
   spec.packet_bytes = 1500;
-  spec.links = {{.a = 0, .bandwidth = 0.5e6, .latency = milliseconds(100), .from = after_ms(500), .until = after_ms(2500)}};
+  spec.links = {
+      {.a = 0, .bandwidth = 0.5e6, .latency = milliseconds(100), .from = after_ms(500), .until = after_ms(2500)}};
   expect_near(play_network(spec, {{0, 1, 100'000}, {0, 1, 1000, 0.6}, {0, 1, 100'000, 1.0}, {0, 1, 100'000, 3.0}}),
               {0.1, 0.702, 1.3, 3.1});
 }
