@@ -198,6 +198,15 @@ Timed time_ours(ChildChannel& channel, const WayBench& bench) {
   return timed;
 }
 
+/// Who is done first would close connections that another still reads from.
+void leave_together(ChildChannel& channel) {
+  std::vector<int> others;
+  for (int rank = 0; rank < channel.size(); ++rank) {
+    if (rank != channel.rank()) others.push_back(rank);
+  }
+  channel.exchange(others, std::vector<std::string>(others.size()));
+}
+
 std::unique_ptr<Exchange> make_bare(const WayBench& bench, Meeting& meeting) {
   if (bench.way == "in place") return local_average(bench.exchange);
   if (bench.way == "bare shm") return bare_shm(bench.exchange, meeting);
@@ -262,6 +271,7 @@ std::string bench_rank(ChildChannel& channel, const WayBench& bench) {
   } else {
     const std::unique_ptr<Exchange> bare = make_bare(mine, channel);
     timed = time_it(*bare, mine, channel);
+    leave_together(channel);
   }
   return json{{"single", timed.single}, {"wrong", timed.wrong}}.dump();
 }
