@@ -75,8 +75,11 @@ TEST(EmulatedLinks, TakeAsLongAsInVirtualTime) {
     const std::string name = transport.name;
     const std::map<std::string, double> real = times_on(name).at(name + "+emulated");
     EXPECT_EQ(real.size(), 2u);
-    for (const auto& [scenario, time] : real)
-      EXPECT_NEAR(time / virtual_time.at(scenario), 1, 0.15) << name << ", " << scenario;
+    // A busy machine makes it longer, and nothing makes it shorter.
+    for (const auto& [scenario, time] : real) {
+      EXPECT_GT(time / virtual_time.at(scenario), 0.98) << name << ", " << scenario;
+      EXPECT_LT(time / virtual_time.at(scenario), 1.4) << name << ", " << scenario;
+    }
   }
 }
 

@@ -170,7 +170,7 @@ TEST_F(Mistakes, OfOverridesAreNamed) {
   refused({.words = {"run", "a.toml", "--set", "bacth=8"}, .says = {"'bacth'", "did you mean 'batch'?"}});
   refused({.words = {"run", "a.toml", "--set", "batch="}, .says = {"batch=", "TOML"}});
   refused({.words = {"run", "a.toml", "--set", "batch=[1"}, .says = {"[1", "TOML"}});
-  refused({.words = {"run", "a.toml", "--set", "world_size=9999"}, .says = {"world_size", "4096"}});
+  refused({.words = {"run", "a.toml", "--set", "world_size=99999"}, .says = {"world_size", "65536"}});
   refused({.words = {"run", "a.toml", "--profile", "fast"}, .says = {"'fast'"}});
   refused(
       {.words = {"run", "a.toml", "--set", "batch=0", "--set", "bacth=8"}, .says = {"batch=0", "bacth"}, .lines = 2});
