@@ -18,7 +18,7 @@ namespace hopbench {
 namespace {
 
 /// Later than this the machine would have to be very busy; a link that is not obeyed is wrong by far more.
-constexpr double kLate_s = 0.1;
+constexpr double kEarly_s = 0.1, kLate_s = 0.27;  // a busy machine is late; what is told apart here lies farther apart
 
 class EmulatedWireTest : public WireTest {
  protected:
@@ -65,7 +65,8 @@ class EmulatedWireTest : public WireTest {
 
   static void expect_at(const std::vector<double>& arrived, const std::vector<double>& due) {
     for (std::size_t i = 0; i < due.size(); ++i) {
-      EXPECT_NEAR(arrived[i], due[i], kLate_s) << "sender " << i + 1;  // earlier where another sender was late
+      EXPECT_GT(arrived[i], due[i] - kEarly_s) << "sender " << i + 1;  // earlier where another sender was late
+      EXPECT_LT(arrived[i], due[i] + kLate_s) << "sender " << i + 1;
     }
   }
 
@@ -106,7 +107,8 @@ TEST_P(EmulatedWireTest, FollowsALinkThatChanges) {
   const std::vector<double> arrived = arrivals_of({400'000});
   const double thin = 1 - std::chrono::duration<double>(start - links_began).count();  // for so long after the start
   const double due = thin + (0.4e6 - 0.1e6 * thin) / 1e6;
-  EXPECT_NEAR(arrived[0], due, kLate_s);
+  EXPECT_GT(arrived[0], due - kEarly_s);
+  EXPECT_LT(arrived[0], due + kLate_s);
 }
 
 TEST_P(EmulatedWireTest, KeepsTheOrderOfAPairAndSaysByeLast) {
