@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <map>
 #include <simgrid/s4u.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/base/random.h"
@@ -20,14 +22,18 @@ namespace s4u = simgrid::s4u;
 
 constexpr double kLatency_s = 0.001;
 
-/// Hosts with a NIC each, some of them slow; two groups may be joined by a thin link (then a group is a host of many
-/// ranks, with one NIC).
+struct ThinLink {
+  int a, b;          // hosts
+  double bandwidth;  // bytes/s, each way
+};
+
+/// Hosts with a NIC each, some of them slow, and of one rank or of many; some pairs of hosts are joined by a thin link.
 struct Platform {
   int hosts = 0;
   double bandwidth = 125e6;
   std::vector<double> nic{};  // by host, where it is not `bandwidth`
-  double thin = 0;            // between host 0 and host 1
-  std::vector<int> host_of{};
+  std::vector<ThinLink> thin{};
+  std::vector<int> host_of{};  // by rank; empty: rank r is on host r
   int host(int rank) const { return host_of.empty() ? rank : host_of[static_cast<std::size_t>(rank)]; }
   double nic_of(int h) const { return nic.empty() ? bandwidth : nic[static_cast<std::size_t>(h)]; }
 };
@@ -42,15 +48,18 @@ std::vector<s4u::Host*> build(const Platform& platform) {
     out.push_back(zone->create_link("out" + name, platform.nic_of(h))->set_latency(kLatency_s)->seal());
     in.push_back(zone->create_link("in" + name, platform.nic_of(h))->set_latency(0.0)->seal());
   }
-  s4u::Link* thin[2] = {};
-  for (int way = 0; way < 2 && platform.thin > 0; ++way) {
-    thin[way] = zone->create_link("thin" + std::to_string(way), platform.thin)->set_latency(0.0)->seal();
+  std::map<std::pair<int, int>, s4u::Link*> thin;
+  for (const ThinLink& link : platform.thin) {
+    for (const auto& [from, to] : {std::pair(link.a, link.b), std::pair(link.b, link.a)}) {
+      const std::string name = "thin" + std::to_string(from) + "to" + std::to_string(to);
+      thin[{from, to}] = zone->create_link(name, link.bandwidth)->set_latency(0.0)->seal();
+    }
   }
   for (int a = 0; a < platform.hosts; ++a) {
     for (int b = 0; b < platform.hosts; ++b) {
       if (a == b) continue;
       std::vector<s4u::LinkInRoute> route{s4u::LinkInRoute(out[static_cast<std::size_t>(a)])};
-      if (platform.thin > 0 && a + b == 1) route.emplace_back(thin[a]);
+      if (const auto between = thin.find({a, b}); between != thin.end()) route.emplace_back(between->second);
       route.emplace_back(in[static_cast<std::size_t>(b)]);
       zone->add_route(hosts[static_cast<std::size_t>(a)]->get_netpoint(),
                       hosts[static_cast<std::size_t>(b)]->get_netpoint(), nullptr, nullptr, route, false);
@@ -119,7 +128,8 @@ std::vector<double> our_times(const Platform& platform, const std::vector<TimedF
   spec.host_of = platform.host_of;
   for (std::size_t h = 0; h < platform.nic.size(); ++h)
     spec.links.push_back({.a = static_cast<int>(h), .bandwidth = platform.nic[h]});
-  if (platform.thin > 0) spec.links.push_back({.a = 0, .b = 1, .bandwidth = platform.thin});
+  for (const ThinLink& link : platform.thin)
+    spec.links.push_back({.a = link.a, .b = link.b, .bandwidth = link.bandwidth});
   return play(flows, [&](int ranks, Timeline& timeline) { return make_network(spec, ranks, timeline, 1, 0); });
 }
 
@@ -165,7 +175,7 @@ TEST(SimGrid, AgreesOnAllToAllOverUnequalNics) {
 }
 
 TEST(SimGrid, AgreesOnTwoGroupsWithAThinLinkBetween) {
-  Platform platform{.hosts = 4, .thin = 20e6, .host_of = {0, 0, 0, 1, 1, 1, 2, 3}};
+  Platform platform{.hosts = 4, .thin = {{0, 1, 20e6}}, .host_of = {0, 0, 0, 1, 1, 1, 2, 3}};
   std::vector<TimedFlow> flows;
   for (int i = 0; i < 3; ++i) {
     flows.push_back({i, 3 + i, 3'000'000 + 500'000 * i, 0.01 * i});
@@ -176,20 +186,41 @@ TEST(SimGrid, AgreesOnTwoGroupsWithAThinLinkBetween) {
   expect_agreement(platform, flows);
 }
 
-TEST(SimGrid, AgreesOnRandomFlowsAtRandomTimes) {
-  for (std::uint64_t seed = 0; seed < 15; ++seed) {
-    Random random({.seed = seed});
-    Platform platform{.hosts = 4 + static_cast<int>(random.below(12))};
-    for (int h = 0; h < platform.hosts; ++h) platform.nic.push_back(20e6 + 100e6 * random.uniform());
-    std::vector<TimedFlow> flows;
-    for (int a = 0; a < platform.hosts; ++a) {
-      for (int b = 0; b < platform.hosts; ++b) {
-        // One message a pair: SimGrid knows no order within a pair.
-        if (a == b || random.chance(0.5)) continue;
-        flows.push_back({a, b, 100'000 + static_cast<std::int64_t>(random.below(5'000'000)), random.uniform()});
-      }
+/// 4 to 12 hosts of 1 to 3 ranks behind NICs of 20 to 120 MB/s; a quarter of the pairs behind a link of 5 to 50 MB/s.
+Platform random_platform(Random& random) {
+  Platform platform{.hosts = 4 + static_cast<int>(random.below(9))};
+  for (int h = 0; h < platform.hosts; ++h) {
+    platform.nic.push_back(20e6 + 100e6 * random.uniform());
+    for (std::uint64_t ranks = 1 + random.below(3); ranks > 0; --ranks) platform.host_of.push_back(h);
+    for (int other = 0; other < h; ++other) {
+      if (random.chance(0.25)) platform.thin.push_back({other, h, 5e6 + 45e6 * random.uniform()});
     }
-    if (!flows.empty()) expect_agreement(platform, flows);
+  }
+  return platform;
+}
+
+/// Between a third of the pairs of ranks on different hosts, within the first second. One message a pair: SimGrid knows
+/// no order within a pair.
+std::vector<TimedFlow> random_flows(const Platform& platform, Random& random) {
+  std::vector<TimedFlow> flows;
+  const int ranks = static_cast<int>(platform.host_of.size());
+  for (int a = 0; a < ranks; ++a) {
+    for (int b = 0; b < ranks; ++b) {
+      if (platform.host(a) == platform.host(b) || !random.chance(1.0 / 3)) continue;
+      flows.push_back({a, b, 100'000 + static_cast<std::int64_t>(random.below(5'000'000)), random.uniform()});
+    }
+  }
+  return flows;
+}
+
+TEST(SimGrid, AgreesOnFiftyRandomPlatforms) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random({.seed = seed});
+    const Platform platform = random_platform(random);
+    const std::vector<TimedFlow> flows = random_flows(platform, random);
+    ASSERT_FALSE(flows.empty());
+    expect_agreement(platform, flows);
   }
 }
 
