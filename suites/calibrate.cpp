@@ -4,10 +4,11 @@
 #include "suites/calibrate.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -28,7 +29,8 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr double kProbeSeconds = 0.7;  // free stepping, to find the length of a slot
 constexpr int kSlots = 60;
-constexpr int kSmallRounds = 200, kLargeRounds = 20, kExchangeRounds = 100;
+constexpr int kWarmRounds = 100;
+constexpr std::int64_t kShortestRound = 4'000'000;  // nanoseconds of a slot that are left for messages
 constexpr int kMostPeers = 8;
 constexpr std::size_t kLargeFloats = 1 << 18;  // 1 MiB
 constexpr Duration kCostStep = std::chrono::milliseconds(5);
@@ -162,52 +164,98 @@ std::int64_t find_slot(Stepper& stepper, Circle& circle) {
   return circle.largest(static_cast<std::int64_t>(1.5e9 * seconds_since(begin) / steps));
 }
 
+// The three rounds of messages that explain_messages() tells apart.
+enum Round { kSmall, kLarge, kExchange, kRounds };
+
 struct Measured {
-  std::vector<double> steps, vector_rates;     // seconds, bytes/s
-  std::vector<double> small, large, exchange;  // seconds a round
+  std::vector<double> steps, vector_rates;          // seconds, bytes/s
+  std::array<double, kRounds> warm{};               // seconds a round, one after the other: the mean
+  std::array<std::vector<double>, kRounds> cold{};  // seconds a round that follows a step and a sleep: each slot's
 };
 
-void measure_slots(Stepper& stepper, Circle& circle, std::int64_t slot_ns, Measured& measured) {
+class Rounds {
+ public:
+  explicit Rounds(Circle& circle) : circle_(circle), large_(Vec(kLargeFloats).share()) {}
+
+  void run(int kind) {
+    if (kind == kSmall) circle_.pass({}, 0);
+    if (kind == kLarge) circle_.pass(large_, 0);
+    if (kind == kExchange) circle_.exchange({}, exchanges_++);
+  }
+
+  // A message may be here before it is waited for, so single waits say little; round by round nobody can be more than a
+  // message ahead of those before it, so the mean over many rounds is what a round takes.
+  double warm(int kind) {
+    circle_.largest(0);
+    const auto begin = SteadyClock::now();
+    for (int i = 0; i < kWarmRounds; ++i) run(kind);
+    return seconds_since(begin) / kWarmRounds;
+  }
+
+ private:
+  Circle& circle_;
+  Payload large_;
+  std::int64_t exchanges_ = 0;
+};
+
+void sleep_until(std::int64_t time_ns) {
+  std::this_thread::sleep_until(SteadyClock::time_point{std::chrono::nanoseconds(time_ns)});
+}
+
+void measure_slots(Stepper& stepper, Circle& circle, Measured& measured) {
+  Rounds rounds(circle);
+  const std::int64_t slot_ns = find_slot(stepper, circle);
+  for (int kind = 0; kind < kRounds; ++kind) measured.warm[std::size_t(kind)] = rounds.warm(kind);
+  const double longest = *std::max_element(measured.warm.begin(), measured.warm.end());
+  const std::int64_t round_ns = circle.largest(std::max(kShortestRound, std::int64_t(4e9 * longest)));
   const std::int64_t now = SteadyClock::now().time_since_epoch().count();
   const std::int64_t begin = circle.largest(now + 2'000'000);  // one instant for all: they share the machine's clock
   for (int i = 0; i < kSlots; ++i) {
-    const SteadyClock::time_point start{std::chrono::nanoseconds(begin + i * slot_ns)};
-    std::this_thread::sleep_until(start);
+    const std::int64_t start = begin + i * (slot_ns + round_ns), end = start + slot_ns;
+    sleep_until(start);
     stepper.gradient();
-    measured.steps.push_back(seconds_since(start));
+    measured.steps.push_back(seconds_since(SteadyClock::time_point{std::chrono::nanoseconds(start)}));
     measured.vector_rates.push_back(stepper.vector_rate());
+    sleep_until(end);
+    rounds.run(i % kRounds);
+    measured.cold[std::size_t(i % kRounds)].push_back(
+        seconds_since(SteadyClock::time_point{std::chrono::nanoseconds(end)}));
   }
-}
-
-// A message may be here before it is waited for, so single waits say little; round by round nobody can be more than a
-// message ahead of those before it, so the mean over many rounds is what a round takes.
-double mean_round(Circle& circle, int rounds, const std::function<void(int)>& round) {
-  circle.largest(0);
-  const auto begin = SteadyClock::now();
-  for (int i = 0; i < rounds; ++i) round(i);
-  return seconds_since(begin) / rounds;
-}
-
-void measure_messages(Circle& circle, Measured& measured) {
-  const Payload large = Vec(kLargeFloats).share();
-  measured.small = {mean_round(circle, kSmallRounds, [&](int) { circle.pass({}, 0); })};
-  measured.large = {mean_round(circle, kLargeRounds, [&](int) { circle.pass(large, 0); })};
-  measured.exchange = {mean_round(circle, kExchangeRounds, [&](int i) { circle.exchange({}, i); })};
 }
 
 // Ranks on one machine share its cores, and handling messages is what a network of theirs costs. A round in which each
 // of n ranks sends m messages and gets m keeps c cores busy for 2 n m handlings: what a message more adds to a round
 // is its overhead, what a byte more adds the overhead of a byte; what is left of the smallest round is latency.
-void explain_messages(Calibration& result, int ranks, double small, double exchange, double large) {
+void explain_messages(Calibration& result, int ranks, const std::array<double, kRounds>& round) {
   if (ranks < 2) return;
   const int fan = std::min(ranks - 1, kMostPeers);
   const double handlings = 2.0 * ranks / std::min(result.processors, ranks);  // one after the other, a message each
-  const double overhead = fan > 1 ? std::clamp((exchange - small) / (fan - 1) / handlings, 0.0, small / handlings) : 0;
+  const double small = round[kSmall];
+  const double a_message = fan > 1 ? (round[kExchange] - small) / (fan - 1) / handlings : 0;
+  const double overhead = std::clamp(a_message, 0.0, small / handlings);
   result.overhead = seconds_to_duration(overhead);
   result.latency = seconds_to_duration(small - handlings * overhead);
   // Shared memory lends large bodies: who reads them pays.
-  const double bytes_s = large - small;
+  const double bytes_s = round[kLarge] - small;
   if (bytes_s > 0.02 * small) result.overhead_rate = handlings * double(kLargeFloats * sizeof(float)) / bytes_s;
+}
+
+// A round is over when the last rank is done; of those in slots the median.
+std::array<double, kRounds> round_times(const std::vector<json>& ranks) {
+  std::array<double, kRounds> times{};
+  for (std::size_t kind = 0; kind < kRounds; ++kind) {
+    std::vector<double> slots;
+    for (const json& rank : ranks) {
+      const auto mine = rank.at("cold").at(kind).get<std::vector<double>>();
+      slots.resize(mine.size());
+      for (std::size_t i = 0; i < mine.size(); ++i) slots[i] = std::max(slots[i], mine[i]);
+    }
+    times[kind] = median(slots);
+    std::vector<double> warm;
+    for (const json& rank : ranks) warm.push_back(rank.at("warm").at(kind).get<double>());
+    std::fprintf(stderr, "round %zu: warm %.1f us, cold %.1f us\n", kind, 1e6 * median(warm), 1e6 * times[kind]);
+  }
+  return times;
 }
 
 std::vector<double> pooled(const std::vector<json>& ranks, const char* key) {
@@ -231,15 +279,12 @@ std::string calibrate_rank(ChildChannel& channel, const TrialSpec& spec) {
   channel.ready();
   slot.phase = Phase::kComputing;
   Measured measured;
-  const std::int64_t slot_ns = find_slot(stepper, circle);
-  measure_slots(stepper, circle, slot_ns, measured);
-  measure_messages(circle, measured);
+  measure_slots(stepper, circle, measured);
   circle.close();
   return json{{"steps", measured.steps},
               {"vector_rates", measured.vector_rates},
-              {"small", measured.small},
-              {"large", measured.large},
-              {"exchange", measured.exchange}}
+              {"warm", measured.warm},
+              {"cold", measured.cold}}
       .dump();
 }
 
@@ -267,8 +312,7 @@ Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts)
   result.cost = kCostStep * static_cast<std::int64_t>(std::max(1.0, slots));
   result.vector_bytes_per_s = median(pooled(ranks, "vector_rates"));
   result.processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  explain_messages(result, spec.workers(), median(pooled(ranks, "small")), median(pooled(ranks, "exchange")),
-                   median(pooled(ranks, "large")));
+  explain_messages(result, spec.workers(), round_times(ranks));
   return result;
 }
 

@@ -7,7 +7,7 @@
 namespace hopbench {
 namespace {
 
-Cluster six() {
+Cluster six_with_backups() {
   Cluster cluster{.nodes = 6, .slow = {{2, 3.0}}, .topology = "complete", .iterations = 20};
   cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 4.0, .probability = 0.2});
   cluster.keep_events = true;
@@ -25,7 +25,7 @@ std::vector<std::pair<int, Iter>> applied_by(const Cluster& cluster, int server)
 
 TEST(PsBackup, WithoutBackupWorkersIsBspBitForBit) {
   for (const int servers : {1, 3}) {
-    Cluster backup = six(), bsp = six();
+    Cluster backup = six_with_backups(), bsp = six_with_backups();
     backup.run("ps_backup", {{"backup", 0}, {"servers", servers}});
     bsp.run("ps_bsp", {{"servers", servers}});
     EXPECT_EQ(backup.params_hash(), bsp.params_hash());
@@ -51,7 +51,7 @@ TEST(PsBackup, MakesEachUpdateOfAllButBGradients) {
 
 TEST(PsBackup, CountsWhatItDropsAndAppliesTheRest) {
   for (const int servers : {1, 3}) {
-    Cluster cluster = six();
+    Cluster cluster = six_with_backups();
     cluster.network.jitter = 2.0;
     cluster.run("ps_backup", {{"backup", 2}, {"servers", servers}});
     EXPECT_EQ(cluster.broken(), "");
@@ -66,7 +66,7 @@ TEST(PsBackup, CountsWhatItDropsAndAppliesTheRest) {
 
 TEST(PsBackup, ServersMakeTheSameUpdates) {
   for (std::uint64_t shuffle = 1; shuffle <= 20; ++shuffle) {
-    Cluster cluster = six();
+    Cluster cluster = six_with_backups();
     cluster.shuffle = shuffle;
     cluster.network.jitter = 3.0;
     cluster.run("ps_backup", {{"backup", 1}, {"servers", 3}});

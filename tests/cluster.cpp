@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "backends/runtime/simulated.h"
 
@@ -322,6 +323,12 @@ const checkers::Checker* Cluster::checker(const std::string& name) const {
     if (each->name() == name) return each.get();
   }
   return nullptr;
+}
+
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double sum = 0;
+  for (std::size_t d = 0; d < a.size(); ++d) sum += (double(a[d]) - b[d]) * (double(a[d]) - b[d]);
+  return std::sqrt(sum);
 }
 
 }  // namespace hopbench

@@ -102,6 +102,9 @@ struct Cluster {
   const checkers::Checker* checker(const std::string& name) const;  // nullptr: does not apply
 };
 
+/// Between two models, Euclidean.
+double distance(const std::vector<float>& a, const std::vector<float>& b);
+
 /// What a checker has to know of such a run.
 checkers::CheckedRun checked_run(const Cluster& cluster, const Protocol& protocol, const KnobValues& knobs);
 

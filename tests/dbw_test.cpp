@@ -11,16 +11,16 @@
 namespace hopbench {
 namespace {
 
-Cluster six() {
+Cluster six_equals() {
   return {.nodes = 6, .slow = {{2, 8.0}}, .topology = "complete", .iterations = 40, .keep_events = true};
 }
 
 // k_t as announced with version t, and how many gradients update t was made of.
-struct Update {
+struct Round {
   int announced = 0, made_of = 0;
 };
-std::map<Iter, Update> updates(const Cluster& cluster) {
-  std::map<Iter, Update> all;
+std::map<Iter, Round> updates(const Cluster& cluster) {
+  std::map<Iter, Round> all;
   all[0].announced = cluster.nodes;
   for (const Event& event : cluster.events) {
     if (event.rank < cluster.nodes) continue;
@@ -37,18 +37,18 @@ int count(const Cluster& cluster, EventKind what) {
 }
 
 TEST(Dbw, IsBspWhileEstimatesAreMissing) {
-  Cluster cluster = six(), bsp = six();
+  Cluster cluster = six_equals(), bsp = six_equals();
   cluster.run("dbw", {{"window", 1000}});
   bsp.run("ps_bsp", {{"servers", 1}});
   EXPECT_EQ(cluster.params_hash(), bsp.params_hash());
   EXPECT_EQ(cluster.total(&RankRecord::gradients_lost), 0);
-  Cluster starts = six();
+  Cluster starts = six_equals();
   starts.run("dbw", {{"window", 5}});
   for (Iter t = 0; t < 5; ++t) EXPECT_EQ(updates(starts)[t].announced, 6) << t;
 }
 
 TEST(Dbw, MakesEachUpdateOfAsManyGradientsAsItChose) {
-  Cluster cluster = six();
+  Cluster cluster = six_equals();
   cluster.run("dbw", {{"window", 3}});
   EXPECT_EQ(cluster.broken(), "");
   int fewer = 0;
@@ -62,7 +62,7 @@ TEST(Dbw, MakesEachUpdateOfAsManyGradientsAsItChose) {
 }
 
 TEST(Dbw, DiscardsLateGradientsAndSaysSo) {
-  Cluster cluster = six();
+  Cluster cluster = six_equals();
   cluster.run("dbw", {{"window", 3}});
   const int applied = count(cluster, EventKind::kApplied), lost = count(cluster, EventKind::kLost);
   EXPECT_EQ(applied + lost, cluster.total(&RankRecord::gradients));
@@ -71,7 +71,7 @@ TEST(Dbw, DiscardsLateGradientsAndSaysSo) {
 }
 
 TEST(Dbw, DoesNotWaitForAStragglerOnceItKnowsIt) {
-  Cluster cluster = six(), bsp = six();
+  Cluster cluster = six_equals(), bsp = six_equals();
   cluster.slow = bsp.slow = {{2, 30.0}};
   cluster.run("dbw", {{"window", 3}});
   bsp.run("ps_bsp", {{"servers", 1}});

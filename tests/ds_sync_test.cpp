@@ -163,7 +163,7 @@ TEST(DsSync, TakesTheTimeOfARingOfTheGroup) {
 }
 
 // Two hosts, their workers alternating, a thin link between them.
-Cluster two_hosts() {
+Cluster groups_on_two_hosts() {
   Cluster cluster{.nodes = 8, .topology = "complete", .iterations = 10};
   cluster.network.host_of = {0, 1, 0, 1, 0, 1, 0, 1};
   cluster.network.bandwidth = 1e6;
@@ -173,7 +173,7 @@ Cluster two_hosts() {
 }
 
 TEST(DsSync, LeavesHostsInEveryOtherRoundOnly) {
-  Cluster cluster = two_hosts();
+  Cluster cluster = groups_on_two_hosts();
   cluster.run("ds_sync", {{"division", "hosts"}});
   EXPECT_EQ(groups_of(cluster, 0), (std::set<std::set<int>>{{0, 2, 4, 6}, {1, 3, 5, 7}}));
   EXPECT_EQ(groups_of(cluster, 1), (std::set<std::set<int>>{{0, 1}, {2, 3}, {4, 5}, {6, 7}}));
@@ -186,7 +186,7 @@ TEST(DsSync, LeavesHostsInEveryOtherRoundOnly) {
     }
   }
   EXPECT_EQ(cluster.broken(), "");
-  Cluster blind = two_hosts();
+  Cluster blind = groups_on_two_hosts();
   blind.run("ds_sync");
   EXPECT_LT(cluster.end, blind.end);
 }

@@ -10,7 +10,7 @@ namespace {
 Time at_ms(int ms) { return Time{} + std::chrono::milliseconds(ms); }
 
 // Iterations of 10 ms, in parts of 1 ms.
-Cluster four() {
+Cluster four_workers() {
   Cluster cluster{.nodes = 4, .topology = "complete", .iterations = 60};
   cluster.workload.batch = 40;
   return cluster;
@@ -18,7 +18,7 @@ Cluster four() {
 
 // Rank 1 is ten times slower for half a second.
 Cluster transient() {
-  Cluster cluster = four();
+  Cluster cluster = four_workers();
   cluster.compute.push_back({.ranks = {1}, .factor = 10.0, .from = at_ms(103), .until = at_ms(603)});
   return cluster;
 }
@@ -48,7 +48,7 @@ TEST(FlexRr, WithoutHelpersAndInOnePartIsSsp) {
 }
 
 TEST(FlexRr, CostsNothingAmongEquals) {
-  Cluster flexrr = four(), ssp = four();
+  Cluster flexrr = four_workers(), ssp = four_workers();
   flexrr.run("flexrr");
   ssp.run("ps_ssp");
   EXPECT_EQ(samples_for_others(flexrr), 0);
@@ -133,7 +133,7 @@ TEST(FlexRr, AsksOnlyTheHelpersOfTheStraggler) {
 
 // Nothing is lost on the way to the servers: with equal weights the mean gradient is that of SSP.
 TEST(FlexRr, AddsUpTheGradientOfTheWholeBatch) {
-  Cluster parts = four(), whole = four();
+  Cluster parts = four_workers(), whole = four_workers();
   parts.run("flexrr", {{"staleness", 0}, {"servers", 1}});
   whole.run("ps_ssp", {{"staleness", 0}, {"servers", 1}});
   const std::vector<float> a = parts.mean_model(), b = whole.mean_model();

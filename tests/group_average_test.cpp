@@ -37,7 +37,7 @@ Protocol averaging(void (*body)(Node&, const KnobValues&)) {
   return {.name = "averaging", .summary = "", .paper = "", .knobs = {}, .body = body, .reading = ""};
 }
 
-Cluster six() { return {.nodes = 6, .slow = {{3, 2.0}}, .topology = "complete", .iterations = 1}; }
+Cluster six_of_a_group() { return {.nodes = 6, .slow = {{3, 2.0}}, .topology = "complete", .iterations = 1}; }
 
 void expect_all(const Payload& x, double value) {
   for (float each : Vec::copy_of(x).to_host()) EXPECT_NEAR(each, value, 1e-6);
@@ -45,7 +45,7 @@ void expect_all(const Payload& x, double value) {
 
 TEST(GroupAverage, IsTheMeanOfEachGroupWithTheSameBits) {
   for (std::size_t size : {1, 2, 8, 1001}) {  // also fewer numbers than members
-    Cluster cluster = six();
+    Cluster cluster = six_of_a_group();
     cluster.workload.size = size;
     cluster.run(averaging([](Node& self, const KnobValues&) { average_once(self, 1.0); }));
     EXPECT_EQ(cluster.broken(), "");
@@ -57,7 +57,7 @@ TEST(GroupAverage, IsTheMeanOfEachGroupWithTheSameBits) {
 }
 
 TEST(GroupAverage, WeighsByAge) {
-  Cluster cluster = six();
+  Cluster cluster = six_of_a_group();
   cluster.run(averaging([](Node& self, const KnobValues&) { average_once(self, 0.5); }));
   const double weights[] = {0.125, 0.5, 1.0};  // tags 0, 2, 3
   for (int w : {0, 2, 3}) expect_all(cluster.params(w), (2 * weights[1] + 3 * weights[2]) / (0.125 + 0.5 + 1.0));
@@ -65,7 +65,7 @@ TEST(GroupAverage, WeighsByAge) {
 }
 
 TEST(GroupAverage, SendsTwiceTheVectorButForTheOwnSlice) {
-  Cluster cluster = six();
+  Cluster cluster = six_of_a_group();
   cluster.workload.size = 300;
   cluster.run(averaging([](Node& self, const KnobValues&) { average_once(self, 1.0); }));
   const auto bytes = [&](int w) { return cluster.records[std::size_t(w)].bytes_sent; };

@@ -95,7 +95,7 @@ TEST(LockVector, HoldsAGroupBackWhileAMemberIsInAnother) {
 }
 
 // Worker w asks, is given its group and is done with it.
-Members group_of(GroupGenerator& generator, int w) {
+Members group_drawn_for(GroupGenerator& generator, int w) {
   generator.request(w, random_of(1));
   const Answers answers = answers_of(generator);
   EXPECT_EQ(answers.size(), 1u);
@@ -108,10 +108,10 @@ GroupGenerator with_slow_worker(Iter ahead, Iter threshold) {
   GroupGenerator generator(each_alone(3), {.group_size = 3, .slow_threshold = threshold});
   for (Iter k = 0; k < 1 + ahead; ++k) {
     // The first group is of all three; while 2 has not asked for it, it is in no other.
-    EXPECT_EQ(group_of(generator, 0).size(), k == 0 ? 3u : 2u);
-    group_of(generator, 1);
+    EXPECT_EQ(group_drawn_for(generator, 0).size(), k == 0 ? 3u : 2u);
+    group_drawn_for(generator, 1);
   }
-  EXPECT_EQ(group_of(generator, 2).size(), 3u);
+  EXPECT_EQ(group_drawn_for(generator, 2).size(), 3u);
   return generator;
 }
 
@@ -120,16 +120,17 @@ TEST(SlowdownFilter, LeavesOutWhoHasAskedTooFewTimes) {
     for (Iter ahead : {0, 1, 2, 3, 4}) {
       GroupGenerator generator = with_slow_worker(ahead, threshold);
       const bool drawn = ahead + 1 <= threshold;  // the request that draws is one more
-      EXPECT_EQ(group_of(generator, 0), drawn ? (Members{0, 1, 2}) : (Members{0, 1})) << ahead << ", " << threshold;
+      EXPECT_EQ(group_drawn_for(generator, 0), drawn ? (Members{0, 1, 2}) : (Members{0, 1}))
+          << ahead << ", " << threshold;
     }
   }
   GroupGenerator without = with_slow_worker(100, 0);
-  EXPECT_EQ(group_of(without, 0), (Members{0, 1, 2}));
+  EXPECT_EQ(group_drawn_for(without, 0), (Members{0, 1, 2}));
 }
 
 TEST(SlowdownFilter, DrawsFastWorkersForASlowOne) {
   GroupGenerator generator = with_slow_worker(10, 1);
-  EXPECT_EQ(group_of(generator, 2), (Members{0, 1, 2}));
+  EXPECT_EQ(group_drawn_for(generator, 2), (Members{0, 1, 2}));
 }
 
 // Four times slower than the others, in a group with them whenever it has asked and never otherwise: nobody ever waits

@@ -18,7 +18,7 @@ const std::vector<Knob> kKnobs = {
     {"any", 1, 0, 0, {}, "a number without a range", "ours"},
 };
 
-std::string error_of(const std::string& name, const KnobValue& value) {
+std::string refusal_of(const std::string& name, const KnobValue& value) {
   KnobValues values(kKnobs);
   try {
     values.set(kKnobs, name, value);
@@ -57,25 +57,26 @@ TEST(Knobs, TakeAWholeNumberForARealOne) {
   KnobValues values(kKnobs);
   values.set(kKnobs, "share", std::int64_t{1});
   EXPECT_EQ(values.real("share"), 1.0);
-  EXPECT_NE(error_of("count", 2.0), "") << "but not the other way round";
+  EXPECT_NE(refusal_of("count", 2.0), "") << "but not the other way round";
 }
 
 TEST(Knobs, RefuseWhatIsOutOfRangeAndSayTheRange) {
-  EXPECT_NE(error_of("count", 0).find("from 1 to 10"), std::string::npos);
-  EXPECT_NE(error_of("count", 11), "");
-  EXPECT_NE(error_of("share", -0.1), "");
-  EXPECT_NE(error_of("share", std::numeric_limits<double>::quiet_NaN()), "");
+  EXPECT_NE(refusal_of("count", 0).find("from 1 to 10"), std::string::npos);
+  EXPECT_NE(refusal_of("count", 11), "");
+  EXPECT_NE(refusal_of("share", -0.1), "");
+  EXPECT_NE(refusal_of("share", std::numeric_limits<double>::quiet_NaN()), "");
 }
 
 TEST(Knobs, RefuseTheWrongType) {
-  EXPECT_NE(error_of("count", "three").find("a whole number such as 3"), std::string::npos) << error_of("count", "3");
-  EXPECT_NE(error_of("loud", 1), "");
-  EXPECT_NE(error_of("form", true), "");
+  EXPECT_NE(refusal_of("count", "three").find("a whole number such as 3"), std::string::npos)
+      << refusal_of("count", "3");
+  EXPECT_NE(refusal_of("loud", 1), "");
+  EXPECT_NE(refusal_of("form", true), "");
 }
 
 TEST(Knobs, NameTheNearestKnobAndChoice) {
-  EXPECT_NE(error_of("cuont", 3).find("Did you mean 'count'?"), std::string::npos) << error_of("cuont", 3);
-  EXPECT_NE(error_of("form", "seriel").find("Did you mean 'serial'?"), std::string::npos);
+  EXPECT_NE(refusal_of("cuont", 3).find("Did you mean 'count'?"), std::string::npos) << refusal_of("cuont", 3);
+  EXPECT_NE(refusal_of("form", "seriel").find("Did you mean 'serial'?"), std::string::npos);
   KnobValues none;
   try {
     none.set({}, "backup", 1);

@@ -23,7 +23,7 @@ std::vector<Knobs> forms() {
 
 bool by_servers(const Knobs& knobs) { return std::get<std::string>(knobs.at("aggregation")) == "servers"; }
 
-Cluster uneven() {
+Cluster uneven_batches() {
   Cluster cluster{.nodes = 5, .slow = {{1, 2.0}, {3, 3.5}}, .topology = "complete", .iterations = 40};
   cluster.workload.batch = 12;
   return cluster;
@@ -42,7 +42,7 @@ TEST(LbBsp, WithEqualSpeedsIsBspBitForBit) {
 
 TEST(LbBsp, AppliesTheGradientOfTheConcatenatedBatch) {
   for (const Knobs& knobs : forms()) {
-    Cluster cluster = uneven();
+    Cluster cluster = uneven_batches();
     cluster.run("lb_bsp", knobs);
     EXPECT_EQ(cluster.broken(), "");
     EXPECT_NE(cluster.batches(39), cluster.batches(0));
@@ -70,7 +70,7 @@ TEST(LbBsp, MakesBspsUpdatesAtAnySpeeds) {
   bsp.workload.batch = 12;
   bsp.run("allreduce");
   for (const Knobs& knobs : forms()) {
-    Cluster cluster = uneven();
+    Cluster cluster = uneven_batches();
     cluster.run("lb_bsp", knobs);
     const std::vector<float> a = cluster.mean_model(), b = bsp.mean_model();
     for (std::size_t d = 0; d < a.size(); ++d) EXPECT_NEAR(a[d], b[d], 1e-4);
@@ -79,7 +79,7 @@ TEST(LbBsp, MakesBspsUpdatesAtAnySpeeds) {
 
 TEST(LbBsp, BeginsWithEqualBatches) {
   for (int warmup : {0, 5, 12}) {
-    Cluster cluster = uneven();
+    Cluster cluster = uneven_batches();
     cluster.run("lb_bsp", {{"warmup_steps", warmup}});
     for (Iter k = 0; k < std::max(1, warmup); ++k) EXPECT_EQ(cluster.batches(std::size_t(k)), std::vector<int>(5, 12));
     EXPECT_NE(cluster.batches(std::size_t(std::max(1, warmup))), std::vector<int>(5, 12));
@@ -120,7 +120,7 @@ TEST(LbBsp, EqualisesTimesOnMeasuredSpeeds) {
 
 TEST(LbBsp, KeepsToTheMemoryLimit) {
   for (const char* form : {"cpu", "gpu"}) {
-    Cluster cluster = uneven();
+    Cluster cluster = uneven_batches();
     cluster.run("lb_bsp", {{"form", form}, {"memory_limit", 1.25}, {"window", 2}, {"step", 0.25}});
     EXPECT_EQ(cluster.broken(), "");
     const std::vector<int> last = cluster.batches(39);
@@ -167,10 +167,10 @@ Duration blocked(const Cluster& cluster) {
 
 TEST(LbBsp, DecidesWhileTheGradientsAreOnTheirWay) {
   for (const char* aggregation : {"allreduce", "servers"}) {
-    Cluster cluster = uneven();
+    Cluster cluster = uneven_batches();
     cluster.run("lb_bsp", {{"aggregation", aggregation}, {"predictor", "narx"}});
     EXPECT_EQ(blocked(cluster), Duration{}) << aggregation;
-    Cluster slow = uneven();
+    Cluster slow = uneven_batches();
     slow.costs.vector_bytes_per_s = 1e6;  // a manager that is slow at its arithmetic blocks, and that is measured
     slow.run("lb_bsp", {{"aggregation", aggregation}, {"predictor", "narx"}});
     EXPECT_GT(blocked(slow), Duration{}) << aggregation;

@@ -7,16 +7,10 @@
 namespace hopbench {
 namespace {
 
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
-  double sum = 0;
-  for (std::size_t d = 0; d < a.size(); ++d) sum += (double(a[d]) - b[d]) * (double(a[d]) - b[d]);
-  return std::sqrt(sum);
-}
-
-Cluster six() { return {.nodes = 6, .slow = {{2, 3.0}}, .topology = "complete", .iterations = 20}; }
+Cluster six_and_a_server() { return {.nodes = 6, .slow = {{2, 3.0}}, .topology = "complete", .iterations = 20}; }
 
 TEST(PsBsp, GivesTheSameBitsOnOneServerAndOnMany) {
-  Cluster one = six(), three = six(), beside = six();
+  Cluster one = six_and_a_server(), three = six_and_a_server(), beside = six_and_a_server();
   one.run("ps_bsp", {{"servers", 1}});
   three.run("ps_bsp", {{"servers", 3}});
   beside.run("ps_bsp");
@@ -27,14 +21,14 @@ TEST(PsBsp, GivesTheSameBitsOnOneServerAndOnMany) {
 }
 
 TEST(PsBsp, EqualsAllReduceUpToRounding) {
-  Cluster server = six(), ring = six();
+  Cluster server = six_and_a_server(), ring = six_and_a_server();
   server.run("ps_bsp");
   ring.run("allreduce");
   EXPECT_LT(distance(server.mean_model(), ring.mean_model()), 1e-4);
 }
 
 TEST(PsBsp, GivesAllWorkersEqualWeights) {
-  Cluster cluster = six();
+  Cluster cluster = six_and_a_server();
   cluster.run("ps_bsp");
   for (int w = 1; w < 6; ++w) EXPECT_EQ(hash_bits(cluster.params(w)), hash_bits(cluster.params(0)));
   EXPECT_LE(cluster.lead_max(), 1);
@@ -67,14 +61,14 @@ TEST(PsSsp, ReachesItsBoundWithAStalledWorker) {
 }
 
 TEST(PsSsp, WithoutStalenessIsInLockStep) {
-  Cluster cluster = six();
+  Cluster cluster = six_and_a_server();
   cluster.run("ps_ssp", {{"staleness", 0}});
   EXPECT_LE(cluster.lead_max(), 1);
   EXPECT_EQ(cluster.broken(), "");
 }
 
 TEST(PsSsp, WithUnlimitedStalenessIsAsp) {
-  Cluster ssp = six(), asp = six();
+  Cluster ssp = six_and_a_server(), asp = six_and_a_server();
   ssp.run("ps_ssp", {{"staleness", 1000}, {"servers", 1}});
   asp.run("ps_asp", {{"servers", 1}});
   EXPECT_EQ(ssp.params_hash(), asp.params_hash());
@@ -83,7 +77,7 @@ TEST(PsSsp, WithUnlimitedStalenessIsAsp) {
 
 TEST(PsSsp, ServersAgreeOnWhomToHold) {
   for (std::uint64_t shuffle = 1; shuffle <= 20; ++shuffle) {
-    Cluster cluster = six();
+    Cluster cluster = six_and_a_server();
     cluster.shuffle = shuffle;
     cluster.network.jitter = 3.0;
     cluster.run("ps_ssp", {{"staleness", 1}, {"servers", 3}});
@@ -100,7 +94,7 @@ TEST(PsSsp, GivesTheSameBitsOnAnyNumberOfServersWherePushesAreInstantAndApart) {
         protocol == std::string("dssp") ? Knobs{{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}} : Knobs{{"staleness", 1}};
     std::vector<std::uint64_t> hashes;
     for (const int servers : {1, 2, 3}) {
-      Cluster cluster = six();
+      Cluster cluster = six_and_a_server();
       cluster.instant_network = true;
       cluster.slow = {{1, 1.13}, {2, 3.07}, {3, 1.29}, {4, 1.41}, {5, 1.57}};
       knobs["servers"] = servers;

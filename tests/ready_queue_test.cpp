@@ -13,17 +13,17 @@ namespace {
 
 using Members = std::vector<int>;
 
-std::optional<Members> group_of(ReadyQueue& queue, const Members& ready) {
+std::optional<Members> group_from(ReadyQueue& queue, const Members& ready) {
   for (int worker : ready) queue.ready(worker);
   return queue.next_group();
 }
 
 TEST(ReadyQueue, GroupsTheFirstThatAreReady) {
   ReadyQueue queue(6, 3, 0);
-  EXPECT_EQ(group_of(queue, {4, 2}), std::nullopt);
-  EXPECT_EQ(group_of(queue, {5, 0}), (Members{2, 4, 5}));
+  EXPECT_EQ(group_from(queue, {4, 2}), std::nullopt);
+  EXPECT_EQ(group_from(queue, {5, 0}), (Members{2, 4, 5}));
   EXPECT_EQ(queue.next_group(), std::nullopt);
-  EXPECT_EQ(group_of(queue, {1, 3}), (Members{0, 1, 3}));
+  EXPECT_EQ(group_from(queue, {1, 3}), (Members{0, 1, 3}));
 }
 
 TEST(ReadyQueue, KnowsHowFewGroupsConnectAll) {
@@ -36,18 +36,18 @@ TEST(ReadyQueue, KnowsHowFewGroupsConnectAll) {
 TEST(ReadyQueue, LeavesFrozenGroupsAloneIfToldTo) {
   ReadyQueue queue(4, 2, 0);
   for (int round = 0; round < 10; ++round) {
-    EXPECT_EQ(group_of(queue, {0, 1}), (Members{0, 1}));
-    EXPECT_EQ(group_of(queue, {2, 3}), (Members{2, 3}));
+    EXPECT_EQ(group_from(queue, {0, 1}), (Members{0, 1}));
+    EXPECT_EQ(group_from(queue, {2, 3}), (Members{2, 3}));
   }
 }
 
 TEST(ReadyQueue, HoldsFrozenGroupsUntilTheyCanBeBridged) {
   ReadyQueue queue(4, 2, 4);
-  EXPECT_EQ(group_of(queue, {0, 1}), (Members{0, 1}));
-  EXPECT_EQ(group_of(queue, {2, 3}), (Members{2, 3}));
-  EXPECT_EQ(group_of(queue, {0, 1}), (Members{0, 1}));
-  EXPECT_EQ(group_of(queue, {3, 2}), std::nullopt);  // the window would end here, in two parts
-  EXPECT_EQ(group_of(queue, {1}), (Members{1, 3}));
+  EXPECT_EQ(group_from(queue, {0, 1}), (Members{0, 1}));
+  EXPECT_EQ(group_from(queue, {2, 3}), (Members{2, 3}));
+  EXPECT_EQ(group_from(queue, {0, 1}), (Members{0, 1}));
+  EXPECT_EQ(group_from(queue, {3, 2}), std::nullopt);  // the window would end here, in two parts
+  EXPECT_EQ(group_from(queue, {1}), (Members{1, 3}));
   EXPECT_EQ(queue.next_group(), std::nullopt);  // 2 is alone
 }
 

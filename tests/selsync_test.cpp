@@ -9,7 +9,9 @@
 namespace hopbench {
 namespace {
 
-Cluster six() { return {.nodes = 6, .slow = {{2, 3.0}}, .topology = "ring", .iterations = 20, .keep_events = true}; }
+Cluster six_in_a_ring() {
+  return {.nodes = 6, .slow = {{2, 3.0}}, .topology = "ring", .iterations = 20, .keep_events = true};
+}
 
 // The model of a worker after k iterations.
 const Payload& at(const Cluster& cluster, int worker, Iter k) {
@@ -34,7 +36,7 @@ std::vector<bool> synced(const Cluster& cluster) {
 }
 
 TEST(SelSync, WithoutThresholdIsBspWithParameterAveraging) {
-  Cluster cluster = six(), reference = six();
+  Cluster cluster = six_in_a_ring(), reference = six_in_a_ring();
   cluster.run("selsync", {{"delta", 0.0}, {"window", 1}});
   reference.run("allreduce");
   for (Iter k = 1; k <= cluster.iterations; ++k) EXPECT_TRUE(replicas_equal(cluster, k)) << k;
@@ -59,7 +61,7 @@ TEST(SelSync, WithoutThresholdIsBspWithParameterAveraging) {
 }
 
 TEST(SelSync, WithAHugeThresholdIsLocalSgdAfterTheFirstWindow) {
-  Cluster cluster = six();
+  Cluster cluster = six_in_a_ring();
   cluster.run("selsync", {{"delta", 1e9}, {"window", 5}});
   const std::vector<bool> averaged = synced(cluster);
   for (Iter k = 0; k < cluster.iterations; ++k) EXPECT_EQ(averaged[std::size_t(k)], k < 5) << k;
@@ -77,7 +79,7 @@ TEST(SelSync, WithAHugeThresholdIsLocalSgdAfterTheFirstWindow) {
 }
 
 TEST(SelSync, SyncsSometimesAndThenAllReplicasAreEqual) {
-  Cluster cluster = six();
+  Cluster cluster = six_in_a_ring();
   cluster.iterations = 60;
   cluster.run("selsync", {{"delta", 0.2}, {"window", 4}});
   EXPECT_EQ(cluster.broken(), "");
@@ -93,7 +95,7 @@ TEST(SelSync, SyncsSometimesAndThenAllReplicasAreEqual) {
 
 // What one worker tells the others, and what the rule says it should.
 TEST(SelSync, AFlagIsOneWordToEveryOtherWorkerAndFollowsTheNorms) {
-  Cluster cluster = six();
+  Cluster cluster = six_in_a_ring();
   const double delta = 0.2;
   const int window = 4;
   cluster.run("selsync", {{"delta", delta}, {"window", window}, {"smoothing", 0.3}});
@@ -116,7 +118,7 @@ TEST(SelSync, AFlagIsOneWordToEveryOtherWorkerAndFollowsTheNorms) {
 }
 
 TEST(SelSync, IsInLockStepAtAnySpeeds) {
-  Cluster even{.nodes = 6, .topology = "ring", .iterations = 30}, uneven = six();
+  Cluster even{.nodes = 6, .topology = "ring", .iterations = 30}, uneven = six_in_a_ring();
   uneven.iterations = 30;
   uneven.network.jitter = 2.0;
   const Knobs knobs = {{"delta", 0.2}, {"window", 3}};

@@ -14,7 +14,7 @@ using Ranks = std::vector<int>;
 // Strongly connected, and nobody pushes to as many as it hears from.
 const std::vector<Edge> kUneven = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 0}, {0, 2}, {0, 3}, {1, 3}};
 
-std::vector<float> final_model(const Cluster& cluster, int worker) {
+std::vector<float> model_of(const Cluster& cluster, int worker) {
   return Vec::copy_of(cluster.params(worker)).to_host();
 }
 
@@ -96,7 +96,7 @@ TEST(Sgp, TendsToTheMeanWhateverTheGraphAndTheDelay) {
       cluster.run("sgp", {{"overlap", overlap}, {"graph", std::string(uneven ? "topology" : "exponential")}});
       const std::vector<float> mean = mean_after(cluster, 8);
       for (int w = 0; w < 5; ++w) {
-        const std::vector<float> z = final_model(cluster, w);
+        const std::vector<float> z = model_of(cluster, w);
         for (std::size_t d = 0; d < z.size(); ++d) {
           EXPECT_NEAR(z[d], mean[d], 1e-4) << "worker " << w << ", overlap " << overlap << ", uneven " << uneven;
         }
@@ -173,7 +173,7 @@ TEST(Sgp, AveragesExactlyInOneRoundOfAPowerOfTwo) {
   cluster.run("sgp");
   const std::vector<float> mean = mean_after(cluster, 4);
   for (int w = 0; w < 8; ++w) {
-    const std::vector<float> z = final_model(cluster, w);
+    const std::vector<float> z = model_of(cluster, w);
     for (std::size_t d = 0; d < z.size(); ++d) EXPECT_NEAR(z[d], mean[d], 1e-5);
   }
 }

@@ -12,12 +12,6 @@ Cluster four() {
   return {.nodes = 4, .slow = {{2, 3.0}}, .topology = "complete", .iterations = 20, .keep_events = true};
 }
 
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
-  double sum = 0;
-  for (std::size_t d = 0; d < a.size(); ++d) sum += (double(a[d]) - b[d]) * (double(a[d]) - b[d]);
-  return std::sqrt(sum);
-}
-
 // Of one server: how many rounds it made, and how many gradients it applied singly.
 std::pair<int, int> updates(const Cluster& cluster, int server) {
   int rounds = 0, applied = 0;
