@@ -165,7 +165,7 @@ std::int64_t find_slot(Stepper& stepper, Circle& circle) {
 }
 
 // The three rounds of messages that explain_messages() tells apart.
-enum Round { kSmall, kLarge, kExchange, kRounds };
+enum Round { kOne, kOneLarge, kSeveral, kRounds };
 
 struct Measured {
   std::vector<double> steps, vector_rates;          // seconds, bytes/s
@@ -178,9 +178,9 @@ class Rounds {
   explicit Rounds(Circle& circle) : circle_(circle), large_(Vec(kLargeFloats).share()) {}
 
   void run(int kind) {
-    if (kind == kSmall) circle_.pass({}, 0);
-    if (kind == kLarge) circle_.pass(large_, 0);
-    if (kind == kExchange) circle_.exchange({}, exchanges_++);
+    if (kind == kOne) circle_.pass({}, 0);
+    if (kind == kOneLarge) circle_.pass(large_, 0);
+    if (kind == kSeveral) circle_.exchange({}, exchanges_++);
   }
 
   // A message may be here before it is waited for, so single waits say little; round by round nobody can be more than a
@@ -230,13 +230,13 @@ void explain_messages(Calibration& result, int ranks, const std::array<double, k
   if (ranks < 2) return;
   const int fan = std::min(ranks - 1, kMostPeers);
   const double handlings = 2.0 * ranks / std::min(result.processors, ranks);  // one after the other, a message each
-  const double small = round[kSmall];
-  const double a_message = fan > 1 ? (round[kExchange] - small) / (fan - 1) / handlings : 0;
+  const double small = round[kOne];
+  const double a_message = fan > 1 ? (round[kSeveral] - small) / (fan - 1) / handlings : 0;
   const double overhead = std::clamp(a_message, 0.0, small / handlings);
   result.overhead = seconds_to_duration(overhead);
   result.latency = seconds_to_duration(small - handlings * overhead);
   // Shared memory lends large bodies: who reads them pays.
-  const double bytes_s = round[kLarge] - small;
+  const double bytes_s = round[kOneLarge] - small;
   if (bytes_s > 0.02 * small) result.overhead_rate = handlings * double(kLargeFloats * sizeof(float)) / bytes_s;
 }
 
