@@ -96,9 +96,11 @@ std::string find_suite(const std::string& path) {
 }
 
 int command_calibrate(const CalibrateOptions& options) {
-  const Suite suite = load_suite(find_suite(options.suite), options.suite_options);
+  Suite suite = load_suite(find_suite(options.suite), options.suite_options);
+  keep_matching(options.filter, suite.trials);
   const auto real = std::find_if(suite.trials.begin(), suite.trials.end(),
                                  [](const TrialSpec& spec) { return spec.transport != "sim"; });
+  if (suite.trials.empty()) throw usage_error("--filter " + options.filter + ": no trial has such an id");
   if (real == suite.trials.end()) {
     throw usage_error(options.suite +
                       ": nothing to calibrate: every measure of this suite is in virtual time, whose costs "

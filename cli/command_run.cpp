@@ -47,10 +47,7 @@ std::regex compile(const std::string& text, const char* flag) {
 
 // What the command line says about trials without being part of them.
 void adjust(const RunOptions& options, std::vector<TrialSpec>& trials) {
-  if (!options.filter.empty()) {
-    const std::regex filter = compile(options.filter, "--filter");
-    std::erase_if(trials, [&](const TrialSpec& spec) { return !std::regex_search(spec.id(), filter); });
-  }
+  keep_matching(options.filter, trials);
   if (!options.exclude.empty()) {
     const std::regex exclude = compile(options.exclude, "--exclude");
     std::erase_if(trials, [&](const TrialSpec& spec) { return std::regex_search(spec.id(), exclude); });
@@ -325,6 +322,12 @@ void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
 }
 
 }  // namespace
+
+void keep_matching(const std::string& filter, std::vector<TrialSpec>& trials) {
+  if (filter.empty()) return;
+  const std::regex matching = compile(filter, "--filter");
+  std::erase_if(trials, [&](const TrialSpec& spec) { return !std::regex_search(spec.id(), matching); });
+}
 
 int command_run(const RunOptions& options) {
   count_interrupts();

@@ -43,11 +43,14 @@ struct TuneOptions {
 int command_tune(const TuneOptions& options);
 
 struct CalibrateOptions {
-  std::string suite;
+  std::string suite, filter;
   SuiteOptions suite_options;
   bool links = false;
 };
 int command_calibrate(const CalibrateOptions& options);
+
+/// Of these trials those whose id the regular expression finds; all if it is empty.
+void keep_matching(const std::string& filter, std::vector<TrialSpec>& trials);
 
 /// A suite's path as typed, or, if there is no such file, the shipped one of that name ($HOPBENCH_ROOT/suites).
 std::string find_suite(const std::string& path);

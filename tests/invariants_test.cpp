@@ -73,6 +73,13 @@ void draw_changing_links(Random& random, Cluster& cluster) {
   }
 }
 
+/// A byte takes processor time too: of two messages the larger one is handled for longer.
+void draw_overhead_rate(Random& random, Cluster& cluster) {
+  if (!random.chance(0.3)) return;
+  cluster.network.overhead_rate = 1e3 + random.uniform() * 1e5;
+  cluster.network.processors = int(random.below(4));
+}
+
 Draw draw(const std::string& protocol, std::uint64_t seed) {
   Random random({.seed = seed, .purpose = Purpose::kTest});
   Draw drawn;
@@ -82,6 +89,7 @@ Draw draw(const std::string& protocol, std::uint64_t seed) {
   draw_world(random, drawn.cluster);
   Random of_links({.seed = seed, .purpose = Purpose::kTest, .rank = 1});
   draw_changing_links(of_links, drawn.cluster);
+  draw_overhead_rate(of_links, drawn.cluster);
   drawn.knobs = draw_knobs(protocol, random, drawn.cluster);
   const Protocol& found = find_protocol(protocol);
   KnobValues values(found.knobs);

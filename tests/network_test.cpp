@@ -160,6 +160,15 @@ TEST(Network, HandlesMessagesOnProcessorsThatAllHostsShare) {
   expect_near(play_network(spec, {{0, 4, 9}, {1, 5, 9}, {2, 6, 9}, {3, 7, 9}}), {3.0, 3.0, 4.0, 4.0});
 }
 
+TEST(Network, HandsOverInAPairsOrderWhatSeveralProcessorsHandle) {
+  NetworkSpec spec = plain();
+  spec.bandwidth = 0;
+  spec.overhead_rate = 1e6;
+  spec.processors = 2;
+  // The small ones are handled within a millisecond, on the other processor; of another pair that is all there is.
+  expect_near(play_network(spec, {{0, 1, 1'000'000}, {0, 1, 1000, 0.5}, {2, 3, 1000, 0.6}}), {2.0, 2.0, 0.602});
+}
+
 TEST(Network, ArrivesAtOnceWhereItIsInstant) {
   expect_near(play({{0, 1, 1'000'000}, {0, 1, 10, 0.5}},
                    [](int, Timeline& timeline) { return make_instant_network(timeline); }),

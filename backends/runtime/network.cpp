@@ -175,7 +175,7 @@ class FairNetwork final : public Network {
     catch_up();
     Pair& pair = pair_of(flow);
     const auto bytes = static_cast<double>(flow.bytes);
-    if (processors_.any()) arrived = handled_at(flow.to, bytes, std::move(arrived));
+    if (processors_.any()) arrived = handled_at(flow.to, bytes, pair, std::move(arrived));
     Waiting waiting{.ready = processors_.handle(flow.from, bytes, timeline_.now()) + latency(flow, pair),
                     .bytes = bytes,
                     .shared = flow.bytes > packet_bytes_ && pair.route.hops > 0,
@@ -198,6 +198,7 @@ class FairNetwork final : public Network {
     std::uint32_t index = 0;
     Route route;
     Time free_at{};         // when its last message off the links has arrived
+    Time handled_at{};      // when the last one that arrived has been handled
     bool on_links = false;  // one of its messages shares bandwidth, or is about to
     std::int64_t messages = 0;
     std::list<Waiting> queue{};  // empty for most pairs: then it takes no memory
@@ -206,7 +207,7 @@ class FairNetwork final : public Network {
   void catch_up();
   Pair& pair_of(const Flow& flow);
   Duration latency(const Flow& flow, Pair& pair) const;
-  std::function<void()> handled_at(int rank, double bytes, std::function<void()> then);
+  std::function<void()> handled_at(int rank, double bytes, Pair& pair, std::function<void()> then);
   void launch(Pair& pair, Waiting waiting);
   void begin(Pair& pair);
   void share_anew();
@@ -265,9 +266,11 @@ Duration FairNetwork::latency(const Flow& flow, Pair& pair) const {
   return scaled(pair.route.latency, 1.0 + jitter_ * random.exponential());
 }
 
-std::function<void()> FairNetwork::handled_at(int rank, double bytes, std::function<void()> then) {
-  return [this, rank, bytes, then = std::move(then)]() mutable {
-    timeline_.at(processors_.handle(rank, bytes, timeline_.now()), std::move(then));
+// Of two messages of a pair the second may be done first, on another processor; it is handed over after the first.
+std::function<void()> FairNetwork::handled_at(int rank, double bytes, Pair& pair, std::function<void()> then) {
+  return [this, rank, bytes, &pair, then = std::move(then)]() mutable {
+    pair.handled_at = std::max(pair.handled_at, processors_.handle(rank, bytes, timeline_.now()));
+    timeline_.at(pair.handled_at, std::move(then));
   };
 }
 

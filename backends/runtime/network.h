@@ -13,7 +13,8 @@
 // A message keeps a processor busy for `overhead` + bytes / `overhead_rate` before its latency begins, and again when
 // it is there: the o and O of LogGOPS (Hoefler, Schneider, Lumsdaine: LogGOPSim, HPDC 2010). Each host has one
 // processor for that, or all hosts share `processors` of them, as ranks that play hosts on one machine do. Messages are
-// handled one after the other in the order in which they ask, each as a whole; the work of ranks is not slowed by them.
+// handled one after the other in the order in which they ask, each as a whole, and handed over in their pair's order;
+// the work of ranks is not slowed by them.
 //
 // Links may change in time: at that instant the flows under way share what there is then. A message has the latency
 // that holds when it is sent, and a small one also the bandwidth.
