@@ -7,7 +7,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <deque>
 #include <map>
 #include <memory>
@@ -167,10 +166,12 @@ std::int64_t find_slot(Stepper& stepper, Circle& circle) {
 // The three rounds of messages that explain_messages() tells apart.
 enum Round { kOne, kOneLarge, kSeveral, kRounds };
 
+constexpr double kLate = -1;
+
 struct Measured {
   std::vector<double> steps, vector_rates;          // seconds, bytes/s
   std::array<double, kRounds> warm{};               // seconds a round, one after the other: the mean
-  std::array<std::vector<double>, kRounds> cold{};  // seconds a round that follows a step and a sleep: each slot's
+  std::array<std::vector<double>, kRounds> cold{};  // that follows a step and a sleep; kLate where there was no sleep
 };
 
 class Rounds {
@@ -216,10 +217,11 @@ void measure_slots(Stepper& stepper, Circle& circle, Measured& measured) {
     stepper.gradient();
     measured.steps.push_back(seconds_since(SteadyClock::time_point{std::chrono::nanoseconds(start)}));
     measured.vector_rates.push_back(stepper.vector_rate());
+    const SteadyClock::time_point send{std::chrono::nanoseconds(end)};
+    const bool late = SteadyClock::now() > send;
     sleep_until(end);
     rounds.run(i % kRounds);
-    measured.cold[std::size_t(i % kRounds)].push_back(
-        seconds_since(SteadyClock::time_point{std::chrono::nanoseconds(end)}));
+    measured.cold[std::size_t(i % kRounds)].push_back(late ? kLate : seconds_since(send));
   }
 }
 
@@ -240,24 +242,6 @@ void explain_messages(Calibration& result, int ranks, const std::array<double, k
   if (bytes_s > 0.02 * small) result.overhead_rate = handlings * double(kLargeFloats * sizeof(float)) / bytes_s;
 }
 
-// A round is over when the last rank is done; of those in slots the median.
-std::array<double, kRounds> round_times(const std::vector<json>& ranks) {
-  std::array<double, kRounds> times{};
-  for (std::size_t kind = 0; kind < kRounds; ++kind) {
-    std::vector<double> slots;
-    for (const json& rank : ranks) {
-      const auto mine = rank.at("cold").at(kind).get<std::vector<double>>();
-      slots.resize(mine.size());
-      for (std::size_t i = 0; i < mine.size(); ++i) slots[i] = std::max(slots[i], mine[i]);
-    }
-    times[kind] = median(slots);
-    std::vector<double> warm;
-    for (const json& rank : ranks) warm.push_back(rank.at("warm").at(kind).get<double>());
-    std::fprintf(stderr, "round %zu: warm %.1f us, cold %.1f us\n", kind, 1e6 * median(warm), 1e6 * times[kind]);
-  }
-  return times;
-}
-
 std::vector<double> pooled(const std::vector<json>& ranks, const char* key) {
   std::vector<double> all;
   for (const json& rank : ranks) {
@@ -265,6 +249,27 @@ std::vector<double> pooled(const std::vector<json>& ranks, const char* key) {
     all.insert(all.end(), values.begin(), values.end());
   }
   return all;
+}
+
+// What a round takes as a paced rank meets it: after a step and a sleep, until the last rank is done; the median of the
+// slots that no rank came late to. Where there is none, what a round takes in a row of them.
+double round_time(const std::vector<json>& ranks, std::size_t kind) {
+  std::vector<double> slots, warm;
+  std::set<std::size_t> late;
+  for (const json& rank : ranks) {
+    const auto mine = rank.at("cold").at(kind).get<std::vector<double>>();
+    slots.resize(mine.size());
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      slots[i] = std::max(slots[i], mine[i]);
+      if (mine[i] == kLate) late.insert(i);
+    }
+    warm.push_back(rank.at("warm").at(kind).get<double>());
+  }
+  std::vector<double> in_time;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (late.count(i) == 0) in_time.push_back(slots[i]);
+  }
+  return in_time.empty() ? median(warm) : median(in_time);
 }
 
 }  // namespace
@@ -312,7 +317,9 @@ Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts)
   result.cost = kCostStep * static_cast<std::int64_t>(std::max(1.0, slots));
   result.vector_bytes_per_s = median(pooled(ranks, "vector_rates"));
   result.processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  explain_messages(result, spec.workers(), round_times(ranks));
+  std::array<double, kRounds> rounds{};
+  for (std::size_t kind = 0; kind < kRounds; ++kind) rounds[kind] = round_time(ranks, kind);
+  explain_messages(result, spec.workers(), rounds);
   return result;
 }
 
