@@ -79,6 +79,8 @@ void check_model(const Draft& draft, const Configuration& c, Mistakes& mistakes)
   if (name != "timing_only" && name != "quadratic" && size.integer != 0)
     mistakes.add(size.place,
                  fmt::format("'size' means nothing to model '{}': only timing_only and quadratic have it", name));
+  if (model_of(c).create == nullptr && !simulated(c))
+    mistakes.add(name_place, fmt::format("model '{}' has no numbers to send: measure it in virtual time (sim)", name));
   if (model_of(c).create == nullptr && c.measure->what == What::kConvergence)
     mistakes.add(c.measure->place, fmt::format("model '{}' computes nothing, so it has no convergence", name));
   if (const Value& augment = c.at("model.augment"); model_of(c).create == nullptr && augment.text != "none")

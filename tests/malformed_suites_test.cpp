@@ -57,6 +57,8 @@ TEST_P(MalformedSuite, IsRefusedWithItsPlaceAndWhatToDo) {
   EXPECT_EQ(mistakes.size(), 1u) << "one mistake, told once:\n" << all_of(mistakes);
 }
 
+const std::string kInVirtualTime = "[transport]\nname = \"sim\"\n[compute]\npace = \"1ms\"\n";
+
 // In line 4 and on: the rest of [run], then whatever.
 Case with(const char* name, const std::string& text, int line, int column, const char* message) {
   return {name, std::string(kTop) + text + kModel + kProtocol, line, column, message};
@@ -144,11 +146,14 @@ const std::vector<Case> kCombinations = {
     with("HostsOfOtherWorkers", "[network]\nhosts = [0, 0, 1]\n", 5, 9, "'hosts' lists 3 workers, but world_size is 4"),
     own_model("BatchLargerThanAPart", "[model]\nname = \"quadratic\"\nbatch = 2000\n", 6, 9,
               "'batch' is 2000, more than a worker's part of the data (1024 samples with 4 workers)"),
-    own_model("TimingWithoutSize", "[model]\nname = \"timing_only\"\n", 5, 8, "model 'timing_only' needs a size"),
+    own_model("TimingWithoutSize", "[model]\nname = \"timing_only\"\n" + kInVirtualTime, 5, 8,
+              "model 'timing_only' needs a size"),
     own_model("SizeOfAModelWithout", "[model]\nname = \"lenet\"\nsize = 10\n", 6, 8,
               "'size' means nothing to model 'lenet'"),
     own_model("UnknownAugment", "[model]\naugment = \"flip\"\n", 5, 11, "unknown augment 'flip'"),
-    own_model("AugmentWithoutData", "[model]\nname = \"timing_only\"\nsize = 10\naugment = \"pad_crop_flip\"\n", 7, 11,
+    own_model("NoNumbersToSend", "[model]\nname = \"timing_only\"\nsize = 10\n", 5, 8, "no numbers to send"),
+    own_model("AugmentWithoutData",
+              "[model]\nname = \"timing_only\"\nsize = 10\naugment = \"pad_crop_flip\"\n" + kInVirtualTime, 7, 11,
               "'augment' means nothing to model 'timing_only'"),
     own_model("ModelThatDoesNotFitItsData", "[model]\nname = \"vgg11\"\ndataset = \"mnist\"\n", 6, 11,
               "model 'vgg11' does not fit data set 'mnist', whose samples are 1x28x28"),
@@ -159,11 +164,12 @@ const std::vector<Case> kCombinations = {
               "'feature' is 784, but a sample of data set 'fashion_mnist' has the features 0 to 783"),
     own_model("PreciseStatisticsOfNothing", "[model]\nname = \"vgg11\"\nstatistics = \"precise\"\n", 6, 14,
               "means nothing to model 'vgg11': it has no batch norms"),
-    own_model("PreciseStatisticsOfNoModel", "[model]\nname = \"timing_only\"\nsize = 10\nstatistics = \"precise\"\n", 7,
-              14, "means nothing to model 'timing_only': it computes nothing"),
+    own_model("PreciseStatisticsOfNoModel",
+              "[model]\nname = \"timing_only\"\nsize = 10\nstatistics = \"precise\"\n" + kInVirtualTime, 7, 14,
+              "means nothing to model 'timing_only': it computes nothing"),
     own_model("TimingHasNoConvergence",
-              "[model]\nname = \"timing_only\"\nsize = 10\n[[measure]]\nwhat = \"convergence\"\n", 7, 1,
-              "computes nothing, so it has no convergence"),
+              "[model]\nname = \"timing_only\"\nsize = 10\n[[measure]]\nwhat = \"convergence\"\n" + kInVirtualTime, 7,
+              1, "computes nothing, so it has no convergence"),
 };
 
 const std::vector<Case> kBlocks = {
