@@ -251,8 +251,7 @@ void add_small_commands(CLI::App& app, Parsed& parsed) {
   calibrate.add_option("suite", parsed.calibrate.suite, "suite file")->required();
   calibrate.add_flag("--links", parsed.calibrate.links,
                      "and what the link between each two ranks carries, one pair after the other");
-  calibrate.add_option("-f,--filter", parsed.calibrate.filter,
-                       "of the first trial whose id matches this regular expression");
+  calibrate.add_option("-f,--filter", parsed.calibrate.filter, "of the first trial whose id matches this");
   add_suite_flags(calibrate, parsed.calibrate.suite_options);
   calibrate.callback([&] { parsed.command = [&] { return command_calibrate(parsed.calibrate); }; });
 

@@ -34,6 +34,7 @@ constexpr int kMostPeers = 8;
 constexpr std::size_t kLargeFloats = 1 << 18;  // 1 MiB
 constexpr Duration kCostStep = std::chrono::milliseconds(5);
 constexpr double kMargin = 1.25;
+constexpr double kNoise = 0.3;  // of a round: a difference no larger than this means nothing
 
 double seconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double>(SteadyClock::now() - begin).count();
@@ -239,7 +240,7 @@ void explain_messages(Calibration& result, int ranks, const std::array<double, k
   result.latency = seconds_to_duration(small - handlings * overhead);
   // Shared memory lends large bodies: who reads them pays.
   const double bytes_s = round[kOneLarge] - small;
-  if (bytes_s > 0.02 * small) result.overhead_rate = handlings * double(kLargeFloats * sizeof(float)) / bytes_s;
+  if (bytes_s > kNoise * small) result.overhead_rate = handlings * double(kLargeFloats * sizeof(float)) / bytes_s;
 }
 
 std::vector<double> pooled(const std::vector<json>& ranks, const char* key) {

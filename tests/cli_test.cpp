@@ -212,6 +212,7 @@ TEST_F(Mistakes, OfSuiteFilesAreNamed) {
   refused({.words = {"run", "-"}, .says = {"(standard input)"}, .lines = 3});
   refused({.words = {"run", "a.toml", "none.toml"}, .says = {"none.toml"}});
   refused({.words = {"calibrate", "a.toml"}, .says = {"a.toml", "virtual time"}});
+  refused({.words = {"calibrate", "a.toml", "-f", "hpo"}, .says = {"--filter hpo: no trial has such an id"}});
 }
 
 TEST_F(Mistakes, InSuitesHaveFileLineAndColumn) {
