@@ -210,7 +210,7 @@ void add_bench(CLI::App& app, Parsed& parsed) {
   sim.add_option("--incast", parsed.bench_sim.incast, "workers that push to one server")->check(CLI::Range(1, 100000));
   sim.add_option("-n,--messages", parsed.bench_sim.messages, "messages of the exchange, and pushes of the incast")
       ->check(CLI::Range(1, 100'000'000));
-  sim.add_option("--workers", parsed.bench_sim.workers, "workers of the Hop run")->check(CLI::Range(4, 100000));
+  sim.add_option("--workers", parsed.bench_sim.workers, "workers of the Hop run")->check(CLI::Range(8, 100000));
   sim.add_option("--iterations", parsed.bench_sim.iterations, "iterations of the Hop run")
       ->check(CLI::Range(1, 1000000));
   sim.add_option("-r,--runs", parsed.bench_sim.repeats, "repeats")->check(CLI::Range(1, 1000));

@@ -8,6 +8,7 @@
 #include "backends/base/error.h"
 #include "backends/transport/wire.h"
 #include "cli/bench.h"
+#include "cli/preflight.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
 #include "results/context.h"
@@ -188,6 +189,7 @@ std::vector<std::string> operations_asked(const BenchTransportOptions& options) 
 
 int command_bench_transport(const BenchTransportOptions& options) {
   check(options);
+  check_interface(options.interface);
   const std::vector<std::string> names = operations_asked(options);
   std::vector<Grid> grids;
   json all = json::array();

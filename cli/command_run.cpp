@@ -64,14 +64,23 @@ void adjust(const RunOptions& options, std::vector<TrialSpec>& trials) {
 }
 
 // To be pasted into a shell. ci/hopbench says by the environment how it was called.
-std::string resume_command(const std::string& folder) {
-  const char* called = std::getenv("HOPBENCH_COMMAND");
+std::string quoted(const std::string& word) {
   const bool plain =
-      folder.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+-") ==
+      word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+-") ==
       std::string::npos;
-  std::string quoted = "'";
-  for (const char c : folder) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return fmt::format("{} run --resume {}", called != nullptr ? called : "hopbench", plain ? folder : quoted + "'");
+  if (plain) return word;
+  std::string all = "'";
+  for (const char c : word) all += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return all + "'";
+}
+
+// It means the same trials again.
+std::string resume_command(const std::string& folder, const RunOptions& options) {
+  const char* called = std::getenv("HOPBENCH_COMMAND");
+  std::string command = fmt::format("{} run --resume {}", called != nullptr ? called : "hopbench", quoted(folder));
+  if (!options.filter.empty()) command += " --filter " + quoted(options.filter);
+  if (!options.exclude.empty()) command += " --exclude " + quoted(options.exclude);
+  return command;
 }
 
 // A suite that is to run, and where its results go.
@@ -222,11 +231,13 @@ class Run {
     folder_.write_tables();
     outputs.add(job_.suite, folder_);
     if (const int code = interrupted_exit_code(); code != 0) {
-      const auto kept = std::count_if(folder_.rows().begin(), folder_.rows().end(), [](const TrialRow& row) {
-        return row.record.status != TrialStatus::kInterrupted;
+      std::set<std::string> asked;
+      for (const TrialSpec& spec : job_.suite.trials) asked.insert(spec.id());
+      const auto kept = std::count_if(folder_.rows().begin(), folder_.rows().end(), [&](const TrialRow& row) {
+        return row.record.status != TrialStatus::kInterrupted && asked.contains(row.record.id);
       });
-      tell(fmt::format("interrupted: {} of {} trials are recorded. Go on with:\n  {}\n", kept, job_.ids.size(),
-                       resume_command(folder_.path())));
+      tell(fmt::format("interrupted: {} of {} trials are recorded. Go on with:\n  {}\n", kept, asked.size(),
+                       resume_command(folder_.path(), options_)));
       return code;
     }
     tell(fmt::format("results: {}\n", folder_.path()));
@@ -234,7 +245,7 @@ class Run {
     for (const TrialRow& row : folder_.rows()) failed += row.record.status == TrialStatus::kOk ? 0 : 1;
     if (failed == 0) return static_cast<int>(ExitCode::kOk);
     tell(fmt::format("{} of {} trials failed; run them again with: {} --retry-failed\n", failed, folder_.rows().size(),
-                     resume_command(folder_.path())));
+                     resume_command(folder_.path(), options_)));
     return static_cast<int>(ExitCode::kTrialsFailed);
   }
 

@@ -25,24 +25,6 @@ void check_transport(const std::string& name) {
   }
 }
 
-// Empty: the loopback interface.
-void check_interface(const std::string& asked) {
-  const std::string name = asked.empty() ? "lo" : asked;
-  ifreq request{};
-  name.copy(request.ifr_name, IFNAMSIZ - 1);
-  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  const bool known = name.size() < IFNAMSIZ && fd >= 0 && ::ioctl(fd, SIOCGIFFLAGS, &request) == 0;
-  if (fd >= 0) ::close(fd);
-  if (!known) {
-    throw environment_error(
-        fmt::format("there is no network interface '{}' (transport.interface): name one that `ip link` lists", name));
-  }
-  if ((request.ifr_flags & IFF_UP) == 0) {
-    throw environment_error(
-        fmt::format("network interface '{0}' (transport.interface) is down: `ip link set {0} up` as root", name));
-  }
-}
-
 void check_backend(const std::string& name) {
   for (const BackendEntry& entry : backends()) {
     if (name != entry.name) continue;
@@ -53,6 +35,23 @@ void check_backend(const std::string& name) {
 }
 
 }  // namespace
+
+void check_interface(const std::string& asked) {
+  const std::string name = asked.empty() ? "lo" : asked;
+  ifreq request{};
+  name.copy(request.ifr_name, IFNAMSIZ - 1);
+  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const bool known = name.size() < IFNAMSIZ && fd >= 0 && ::ioctl(fd, SIOCGIFFLAGS, &request) == 0;
+  if (fd >= 0) ::close(fd);
+  if (!known) {
+    throw environment_error(fmt::format(
+        "there is no network interface '{}' (transport.interface, --interface): name one that `ip link` lists", name));
+  }
+  if ((request.ifr_flags & IFF_UP) == 0) {
+    throw environment_error(fmt::format(
+        "network interface '{0}' (transport.interface, --interface) is down: `ip link set {0} up` as root", name));
+  }
+}
 
 void check_available(const std::vector<TrialSpec>& trials) {
   std::set<std::string> transports, interfaces, backends, splits;

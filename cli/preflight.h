@@ -1,6 +1,7 @@
 // What must be there before the first trial starts, so that nothing is written when it is not.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "suites/trial.h"
@@ -10,5 +11,8 @@ namespace hopbench {
 /// Error(kEnvironment) for a backend, transport or network interface that is missing, Error(kUsage) for a data set that
 /// cannot be read.
 void check_available(const std::vector<TrialSpec>& trials);
+
+/// Error(kEnvironment) if it is not there or down. Empty: the loopback interface.
+void check_interface(const std::string& asked);
 
 }  // namespace hopbench

@@ -24,6 +24,7 @@ constexpr int kRoundTrips = 30, kLarge = 3;
 constexpr std::size_t kFloats = 1 << 16, kMoreFloats = 1 << 20;  // 256 KiB; 4 MiB where that is over in no time
 constexpr double kNoTime = 0.02;                                 // seconds
 constexpr double kUnlimited = 1e300;
+constexpr double kNothing = 0.3;                 // of a round trip
 constexpr double kSlower = 0.75;                 // of the others' bandwidth: worth a link of its own
 constexpr double kFarther = 1.5, kFarBy = 1e-4;  // of the others' latency, and seconds besides
 
@@ -131,6 +132,7 @@ class LinkMeter {
 
 /// What a link must carry if a message takes this long and processors take `machine`'s part of it; 0: they take it all.
 double bandwidth_of(const PairFigures& pair, const Calibration& machine) {
+  if (pair.large_s - pair.round_trip_s < kNothing * pair.round_trip_s) return 0;  // lent, or lost in the noise
   const double a_byte = (pair.large_s - pair.round_trip_s) / pair.bytes;
   const double handled = machine.overhead_rate > 0 ? 2 / machine.overhead_rate : 0;
   const double on_link = a_byte - handled;

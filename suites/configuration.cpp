@@ -67,6 +67,7 @@ void check_hosts(const Configuration& c, Mistakes& mistakes) {
   if (hosts != nullptr && hosts->is(T::kInteger) && hosts->integer > c.workers())
     mistakes.add(hosts->place,
                  fmt::format("{} hosts are more than there are workers ({})", hosts->integer, c.workers()));
+  check_links(c.at("network.links").items, mistakes);
 }
 
 void check_model(const Draft& draft, const Configuration& c, Mistakes& mistakes) {

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,11 @@
 
 namespace hopbench {
 namespace {
+
+std::string failure_text(const std::exception& error) {
+  const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  return memory ? "out of memory: use a smaller model or batch, or fewer workers (see ulimit -v)" : error.what();
+}
 
 void add_host_figures(RankRecord& record, Duration contended) {
   rusage usage{};
@@ -91,7 +97,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
         },
         !server);
   } catch (const std::exception& error) {
-    channel.fail(error.what());  // before the wire is gone: then the peers complain, of this rank
+    channel.fail(failure_text(error));  // before the wire is gone: then the peers complain, of this rank
     throw;
   }
   result.record = node.record();
@@ -146,9 +152,9 @@ int rank_main() {
     return 0;
   } catch (const std::exception& error) {
     if (channel != nullptr) {
-      channel->fail(error.what());
+      channel->fail(failure_text(error));
     } else {
-      std::fprintf(stderr, "hopbench: %s\n", error.what());
+      std::fprintf(stderr, "hopbench: %s\n", failure_text(error).c_str());
     }
     return static_cast<int>(ExitCode::kTrialsFailed);
   }

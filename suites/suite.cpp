@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -119,6 +120,23 @@ void add_protocol_notes(const std::vector<TrialSpec>& trials, std::vector<std::s
   notes.insert(notes.end(), said.begin(), said.end());
 }
 
+// Links of hosts that no trial has.
+void add_link_notes(const std::vector<TrialSpec>& trials, std::vector<std::string>& notes) {
+  std::map<int, int> hosts;  // that a link names: the most hosts of a trial that obeys it
+  for (const TrialSpec& trial : trials) {
+    if (trial.network.links.empty() && trial.scenario.links.empty()) continue;
+    const Plan plan = make_plan(trial);
+    const int there = *std::max_element(plan.host_of.begin(), plan.host_of.end()) + 1;
+    for (const NetworkSpec::Link& link : network_of(trial, plan).links) {
+      for (const int host : {link.a, link.b}) hosts[host] = std::max(hosts[host], there);
+    }
+  }
+  for (const auto& [host, there] : hosts) {
+    if (host >= there)
+      notes.push_back(fmt::format("a link of host {} is nobody's: the hosts are 0 to {}", host, there - 1));
+  }
+}
+
 // The matrix may give two trials one name only if a label or a measure's name was made to look like it.
 void check_ids(const std::vector<TrialSpec>& trials, const Draft& draft, Mistakes& mistakes) {
   std::set<std::string> ids;
@@ -179,6 +197,7 @@ Suite parse_suite(const std::string& text, const std::string& file, const SuiteO
   suite.tuned = tuned.tuned;
   suite.notes = notes_of(draft, tuned);
   add_protocol_notes(suite.trials, suite.notes);
+  add_link_notes(suite.trials, suite.notes);
   suite.resolved = resolved_toml(draft);
   return suite;
 }

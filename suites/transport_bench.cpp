@@ -122,6 +122,11 @@ std::vector<int> peers_of(const ExchangeSpec& spec) {
   return {peers.begin(), peers.end()};
 }
 
+std::string end_text(int status) {
+  return WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                             : "exit code " + std::to_string(WEXITSTATUS(status));
+}
+
 /// All that a program prints. Throws Error if it cannot be started or fails.
 std::string output_of(const std::string& command) {
   FILE* const pipe = popen(command.c_str(), "r");
@@ -130,7 +135,7 @@ std::string output_of(const std::string& command) {
   char buffer[4096];
   for (std::size_t n = 0; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, n);
   if (const int status = pclose(pipe); status != 0)
-    throw environment_error(command + " ended with status " + std::to_string(status) + " (see above)");
+    throw environment_error(command + " failed: " + end_text(status) + " (see above)");
   return text;
 }
 

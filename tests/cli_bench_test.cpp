@@ -188,6 +188,9 @@ TEST(BenchTransport, SaysWhatIsWrongWithItsOptions) {
   refused({"pingpong", "--ranks", "4"}, "a pingpong is between 2 ranks");
   refused({"--transport", "smh"}, "Did you mean 'shm'");
   refused({"gather"}, "gather");
+  const Ended nowhere = bench_transport(folder, {"--interface", "nope0"});
+  EXPECT_EQ(nowhere.code, 6);
+  EXPECT_THAT(nowhere.err, HasSubstr("there is no network interface 'nope0'"));
 }
 
 TEST(BenchSim, ShowsRatesAndMemoryAsTextAndAsJson) {

@@ -171,13 +171,14 @@ TEST_F(Runs, ResumedAfterAnInterruptGiveTheTablesOfAnUndisturbedRun) {
 
 TEST_F(Runs, InterruptedWithRealProcessesLeaveNoneOfThem) {
   folder_.write("a.toml", with(real_suite(), "iterations = 15", "iterations = 100000"));
-  Running running(folder_.path(), {"run", "a.toml", "-o", "part"});
+  Running running(folder_.path(), {"run", "a.toml", "-o", "part", "-f", "dpsgd|hop"});
   std::vector<pid_t> ranks;
   ASSERT_TRUE(soon([&] { return (ranks = running.ranks()).size() == 4; }));
   running.send(SIGINT);
   const Ended ended = running.wait();
   EXPECT_EQ(ended.code, 130) << ended.err;
-  EXPECT_THAT(ended.err, HasSubstr("hopbench run --resume part\n"));
+  EXPECT_THAT(ended.err, ContainsRegex("interrupted: 0 of [1-7] trials"));
+  EXPECT_THAT(ended.err, HasSubstr("hopbench run --resume part --filter 'dpsgd|hop'\n"));
   for (const pid_t rank : ranks) EXPECT_NE(kill(rank, 0), 0) << "a rank is left";
   EXPECT_EQ(rows("part"), 1u);
   EXPECT_THAT(text_of(at("part/trials.jsonl")), HasSubstr("\"interrupted\""));

@@ -210,7 +210,8 @@ TEST(Launch, LetsNobodyConnectBeforeAllAreThere) {
 TEST(Launch, SaysThatACommandCannotBeExecuted) {
   LaunchOptions options = launch_of(2, "start");
   options.command = {"/nowhere/hopbench", test_mark()};
-  EXPECT_EQ(run(options).reason.substr(6), " could not be started while starting");
+  EXPECT_EQ(run(options).reason.substr(6),
+            " could not be started (see ulimit -n and ulimit -u: open files and processes) while starting");
 }
 
 TEST(Launch, LeavesNobodyWhenAnExceptionPassesThroughIt) {

@@ -137,6 +137,22 @@ TEST(LinksSuite, MarksTrialsWhoseMessagesWereLate) {
 }
 
 // Each with its line, once, and what to do.
+TEST(LinksSuite, TellsOfLinksOfHostsThatAreNotThere) {
+  const std::string emulated = "[network]\nemulate = true\nhosts = 2\n";
+  const auto notes = [&](const std::string& links) { return read(emulated + links).notes; };
+  const auto has = [](const std::vector<std::string>& all, const std::string& note) {
+    return std::find(all.begin(), all.end(), note) != all.end();
+  };
+  const std::string note = "a link of host 2 is nobody's: the hosts are 0 to 1";
+  EXPECT_TRUE(has(notes("links = [{ a = 2, bandwidth = 1e6 }]\n"), note));
+  EXPECT_TRUE(has(notes("links = [{ a = 0, b = 2, bandwidth = 1e6 }]\n"), note));
+  EXPECT_TRUE(has(notes("[[scenario]]\nname = \"x\"\nlinks = [{ a = 2, bandwidth = 1e6 }]\n"), note));
+  EXPECT_FALSE(has(notes("links = [{ a = 1, bandwidth = 1e6 }]\n"), note));
+  // A parameter server has a host of its own.
+  EXPECT_FALSE(
+      has(notes("links = [{ a = 2, bandwidth = 1e6 }]\n[[protocol]]\nname = \"ps_bsp\"\nservers = 1\n"), note));
+}
+
 TEST(LinksSuite, IsRefusedWhereItMeansNothing) {
   const std::string emulated = "[network]\nemulate = true\n[[scenario]]\nname = \"x\"\n";
   EXPECT_EQ(
@@ -153,6 +169,8 @@ TEST(LinksSuite, IsRefusedWhereItMeansNothing) {
             "5: this link is as it was: give it a 'bandwidth' or a 'latency'\n");
   EXPECT_EQ(mistakes_of(emulated + "links = [{ a = 1, b = 1, bandwidth = 1e6 }]\n"),
             "5: 'a' and 'b' are one host: leave out 'b' to mean its NIC\n");
+  EXPECT_EQ(mistakes_of("[network]\nemulate = true\nlinks = [{ a = 1 }]\n"),
+            "3: this link is as it was: give it a 'bandwidth' or a 'latency'\n");
   EXPECT_EQ(mistakes_of(emulated + "links = [{ a = 1, bandwidth = 1e6, from = \"2s\", until = \"2s\" }]\n"),
             "5: 'until' must be later than 'from'\n");
   for (const char* bad :

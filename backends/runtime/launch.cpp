@@ -36,7 +36,8 @@ std::string seconds_text(Duration d) { return duration_text(d.count()); }
 std::string how_it_ended(int status) {
   if (!WIFSIGNALED(status)) {
     const int code = WEXITSTATUS(status);
-    return code == kCannotExecute ? "could not be started" : "exited with code " + std::to_string(code);
+    return code == kCannotExecute ? "could not be started (see ulimit -n and ulimit -u: open files and processes)"
+                                  : "exited with code " + std::to_string(code);
   }
   const int signal = WTERMSIG(status);
   const char* name = sigabbrev_np(signal);
