@@ -217,9 +217,9 @@ TEST_F(Runs, FailedTrialsNameTheRankAndAreRetriedOnRequestOnly) {
   kill(ranks[2], SIGKILL);
   const Ended ended = running.wait();
   EXPECT_EQ(ended.code, 3) << ended.err;
-  EXPECT_THAT(ended.err,
-              AllOf(HasSubstr("FAILED: rank 2 was killed by signal 9 (SIGKILL)"), HasSubstr("[2/2]"),
-                    HasSubstr("1 of 2 trials failed"), HasSubstr("hopbench run --resume part --retry-failed")));
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("FAILED: rank 2 was killed by signal 9 (SIGKILL)"), HasSubstr("[2/2]"),
+                               HasSubstr("1 of 2 trials failed"),
+                               HasSubstr("hopbench run --resume part --filter allreduce --retry-failed")));
   EXPECT_EQ(rows("part"), 2u);
 
   const Ended kept = run({"run", "--resume", "part", "-f", "allreduce"});
