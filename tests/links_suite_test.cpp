@@ -136,7 +136,6 @@ TEST(LinksSuite, MarksTrialsWhoseMessagesWereLate) {
   EXPECT_FALSE(marked(record_with(0.00049)));
 }
 
-// Each with its line, once, and what to do.
 TEST(LinksSuite, TellsOfLinksOfHostsThatAreNotThere) {
   const std::string emulated = "[network]\nemulate = true\nhosts = 2\n";
   const auto notes = [&](const std::string& links) { return read(emulated + links).notes; };
@@ -153,6 +152,7 @@ TEST(LinksSuite, TellsOfLinksOfHostsThatAreNotThere) {
       has(notes("links = [{ a = 2, bandwidth = 1e6 }]\n[[protocol]]\nname = \"ps_bsp\"\nservers = 1\n"), note));
 }
 
+// Each with its line, once, and what to do.
 TEST(LinksSuite, IsRefusedWhereItMeansNothing) {
   const std::string emulated = "[network]\nemulate = true\n[[scenario]]\nname = \"x\"\n";
   EXPECT_EQ(

@@ -248,7 +248,6 @@ TEST_P(EveryProtocol, RunsInTheSmallestCluster) {
 }
 
 TEST_P(EveryProtocol, NamesTheRankThatDied) {
-  if (protocol().on_loss != OnLoss::kStops) GTEST_SKIP() << "goes on without it";
   Cluster cluster = busy();
   cluster.killed[3] = Time{} + std::chrono::milliseconds(45);
   try {
