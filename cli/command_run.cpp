@@ -20,6 +20,7 @@
 #include "cli/signals.h"
 #include "cli/tell.h"
 #include "models/datasets/content.h"
+#include "results/baseline.h"
 #include "results/context.h"
 #include "results/run_folder.h"
 #include "results/steady.h"
@@ -37,19 +38,16 @@ void set_duration(const std::string& text, const char* flag, Duration& to) {
   to = Duration{ns};
 }
 
-std::regex compile(const std::string& text, const char* flag) {
-  try {
-    return std::regex(text);
-  } catch (const std::regex_error& error) {
-    throw usage_error(fmt::format("{}: '{}' is no regular expression: {}", flag, text, error.what()));
-  }
+EventDetail detail_of(const std::string& events) {
+  if (events == "none") return EventDetail::kNone;
+  return events == "all" ? EventDetail::kAll : EventDetail::kBrief;
 }
 
 // What the command line says about trials without being part of them.
 void adjust(const RunOptions& options, std::vector<TrialSpec>& trials) {
   keep_matching(options.filter, trials);
   if (!options.exclude.empty()) {
-    const std::regex exclude = compile(options.exclude, "--exclude");
+    const std::regex exclude = regular_expression(options.exclude, "--exclude");
     std::erase_if(trials, [&](const TrialSpec& spec) { return std::regex_search(spec.id(), exclude); });
   }
   for (TrialSpec& spec : trials) {
@@ -59,27 +57,16 @@ void adjust(const RunOptions& options, std::vector<TrialSpec>& trials) {
     spec.strands = options.strands == "threads" ? StrandKind::kThreads : StrandKind::kFibers;
     spec.shuffle = options.shuffle;
     spec.sim_threads = options.threads;
-    spec.events = options.events;
+    spec.events = detail_of(options.events);
   }
 }
 
-// To be pasted into a shell. ci/hopbench says by the environment how it was called.
-std::string quoted(const std::string& word) {
-  const bool plain =
-      word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+-") ==
-      std::string::npos;
-  if (plain) return word;
-  std::string all = "'";
-  for (const char c : word) all += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return all + "'";
-}
-
-// It means the same trials again.
+// It means the same trials again. ci/hopbench says by the environment how it was called.
 std::string resume_command(const std::string& folder, const RunOptions& options) {
   const char* called = std::getenv("HOPBENCH_COMMAND");
-  std::string command = fmt::format("{} run --resume {}", called != nullptr ? called : "hopbench", quoted(folder));
-  if (!options.filter.empty()) command += " --filter " + quoted(options.filter);
-  if (!options.exclude.empty()) command += " --exclude " + quoted(options.exclude);
+  std::string command = fmt::format("{} run --resume {}", called != nullptr ? called : "hopbench", shell_word(folder));
+  if (!options.filter.empty()) command += " --filter " + shell_word(options.filter);
+  if (!options.exclude.empty()) command += " --exclude " + shell_word(options.exclude);
   return command;
 }
 
@@ -220,7 +207,7 @@ class Run {
     ExecuteOptions execute_with;
     execute_with.interrupts = &count_interrupts();
     execute_with.progress = [&](const Board& board, const TrialSpec& running) { progress.tick(board, running); };
-    if (options_.events) execute_with.event_log = folder_.event_log(spec.id());
+    if (options_.events != "none") execute_with.event_log = folder_.event_log(spec.id());
     TrialRow row{labels_of(spec), execute_trial(spec, execute_with)};
     row.labels.tuned = job_.suite.tuned;
     progress.end(spec, row.record);
@@ -243,7 +230,12 @@ class Run {
     tell(fmt::format("results: {}\n", folder_.path()));
     std::size_t failed = 0;
     for (const TrialRow& row : folder_.rows()) failed += row.record.status == TrialStatus::kOk ? 0 : 1;
-    if (failed == 0) return static_cast<int>(ExitCode::kOk);
+    if (failed == 0) {
+      if (!options_.save_baseline.empty()) {
+        save_baseline(options_.baselines, options_.save_baseline, folder_, options_.reason);
+      }
+      return static_cast<int>(ExitCode::kOk);
+    }
     tell(fmt::format("{} of {} trials failed; run them again with: {} --retry-failed\n", failed, folder_.rows().size(),
                      resume_command(folder_.path(), options_)));
     return static_cast<int>(ExitCode::kTrialsFailed);
@@ -330,13 +322,24 @@ void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
     check_available(job.suite.trials);
   }
   check_outputs(options);
+  if (options.save_baseline.empty()) return;
+  check_baseline_name(options.save_baseline);
+  if (jobs.size() > 1) throw usage_error("--save-baseline: a baseline holds one suite: run them one after the other");
 }
 
 }  // namespace
 
+std::regex regular_expression(const std::string& text, const char* flag) {
+  try {
+    return std::regex(text);
+  } catch (const std::regex_error& error) {
+    throw usage_error(fmt::format("{}: '{}' is no regular expression: {}", flag, text, error.what()));
+  }
+}
+
 void keep_matching(const std::string& filter, std::vector<TrialSpec>& trials) {
   if (filter.empty()) return;
-  const std::regex matching = compile(filter, "--filter");
+  const std::regex matching = regular_expression(filter, "--filter");
   std::erase_if(trials, [&](const TrialSpec& spec) { return !std::regex_search(spec.id(), matching); });
 }
 

@@ -36,6 +36,14 @@ struct LauncherValue {
 };
 std::vector<LauncherValue> launcher_values();
 
+struct CiteOptions {
+  std::vector<std::string> what;  // folders of runs, and protocols
+};
+/// Prints BibTeX of hopbench and of the papers of these protocols. Error(kUsage) for an unknown one.
+int command_cite(const CiteOptions& options);
+/// Of "AUTHORS: TITLE, VENUE YEAR", as Protocol::paper has it.
+std::string bibtex_entry(const std::string& key, const std::string& paper, const std::string& note);
+
 struct VersionOptions {};
 int command_version(const VersionOptions& options);
 std::string version_line();  // "hopbench 0.1.0 (1d1d8fa...)"

@@ -14,26 +14,13 @@
 
 #include "results/csv.h"
 #include "results/json.h"
+#include "results/junit.h"
 #include "results/table.h"
 
 namespace hopbench {
 namespace {
 
 constexpr const char* kCalibrations = "calibration.json";
-
-void put(const std::optional<std::string>& where, const std::string& text) {
-  if (!where) return;
-  if (*where == "-") {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-      throw environment_error("cannot write to standard output: is it closed, or the disk full?");
-    }
-    return;
-  }
-  std::ofstream file(*where, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw environment_error("cannot write " + *where + ": is the folder there and the disk not full?");
-}
 
 // The tables of one run share most of their notes: each is said below the first table that it belongs to.
 std::vector<Grid> said_once(std::vector<Grid> grids) {
@@ -49,19 +36,57 @@ std::string whole_path(const std::filesystem::path& path) {
   return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored).string();
 }
 
+std::string run_junit(const std::vector<TrialRow>& rows) {
+  std::vector<TestCase> cases;
+  for (const TrialRow& row : rows) {
+    const TestCase::End end = row.record.status == TrialStatus::kOk            ? TestCase::End::kPassed
+                              : row.record.status == TrialStatus::kInterrupted ? TestCase::End::kSkipped
+                                                                               : TestCase::End::kFailed;
+    cases.push_back({end, "hopbench." + row.labels.suite, row.record.id, to_string(row.record.status),
+                     row.record.reason, row.record.wall_s});
+  }
+  return junit_xml("hopbench run", cases);
+}
+
 bool to_stdout(const std::optional<std::string>& where) { return where && *where == "-"; }
 
 }  // namespace
+
+void put(const std::optional<std::string>& where, const std::string& text) {
+  if (!where) return;
+  if (*where == "-") {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+      throw environment_error("cannot write to standard output: is it closed, or the disk full?");
+    }
+    return;
+  }
+  std::ofstream file(*where, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw environment_error("cannot write " + *where + ": is the folder there and the disk not full?");
+}
+
+void append_github_summary(const std::string& text) {
+  const char* path = std::getenv("GITHUB_STEP_SUMMARY");
+  if (path == nullptr || *path == '\0') {
+    throw usage_error("--github-summary: $GITHUB_STEP_SUMMARY is not set: it is where GitHub Actions reads summaries");
+  }
+  std::ofstream file(path, std::ios::app | std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw environment_error(std::string("cannot write ") + path + ": $GITHUB_STEP_SUMMARY names it");
+}
 
 void check_outputs(const RunOptions& options) {
   if (to_stdout(options.json) + to_stdout(options.csv) + to_stdout(options.markdown) > 1) {
     throw usage_error(
         "of --json, --csv and --markdown only one fits standard output: give the others a file, --csv=FILE");
   }
+  const std::optional<std::string> junit = options.junit.empty() ? std::nullopt : std::optional(options.junit);
   std::set<std::string> files;
   for (const std::string& suite : options.suites) files.insert(whole_path(suite));
   for (const auto& [flag, where] : {std::pair{"--json", options.json}, std::pair{"--csv", options.csv},
-                                    std::pair{"--markdown", options.markdown}}) {
+                                    std::pair{"--markdown", options.markdown}, std::pair{"--junit", junit}}) {
     if (!where || *where == "-") continue;
     const std::filesystem::path path(*where), folder = path.has_parent_path() ? path.parent_path() : ".";
     if (!std::filesystem::is_directory(folder)) {
@@ -104,6 +129,8 @@ void Outputs::write() const {
   put(options_.json, run_to_json(rows_, context_));
   put(options_.csv, trials_csv(rows_));
   put(options_.markdown, markdown_);
+  if (!options_.junit.empty()) put(options_.junit, run_junit(rows_));
+  if (options_.github_summary) append_github_summary(markdown_);
   if (broken_) throw *broken_;
 }
 

@@ -10,6 +10,12 @@
 
 namespace hopbench {
 
+/// Nowhere, to standard output ("-") or into a file. Error(kEnvironment) if that cannot be written.
+void put(const std::optional<std::string>& where, const std::string& text);
+
+/// Adds to the file that $GITHUB_STEP_SUMMARY names. Error(kUsage) if the variable is not set.
+void append_github_summary(const std::string& text);
+
 /// Error(kUsage) if a file of --json, --csv or --markdown cannot be written. Writes nothing.
 void check_outputs(const RunOptions& options);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,17 @@ struct RunOptions {
   std::string output;  // folder; empty: hopbench-results/<utc>-<id>
   std::string resume;  // folder of an interrupted run
   bool retry_failed = false, force = false;
+  std::string save_baseline, baselines, reason;  // keep the results as this baseline; empty: no
   // Outputs beside the table: absent, "-" (standard output), or a file.
   std::optional<std::string> json, csv, markdown;
+  std::string junit;            // a file; empty: none
+  bool github_summary = false;  // the tables are added to $GITHUB_STEP_SUMMARY
   bool colour = false;
   std::string strands = "fibers";
   std::uint64_t shuffle = 0;
-  int threads = 0;  // of a simulation; 0: all cores
-  int jobs = 0;     // trials of virtual time at once; 0: as many as cores
-  bool events = true;
+  int threads = 0;                                               // of a simulation; 0: all cores
+  int jobs = 0;                                                  // trials of virtual time at once; 0: as many as cores
+  std::string events = "brief";                                  // none | brief | all: of the event logs
   std::string trial_timeout, rendezvous_timeout, stall_timeout;  // empty: as in TrialSpec
   std::vector<std::string> command_line;                         // for the context
 };
@@ -49,6 +53,8 @@ struct CalibrateOptions {
 };
 int command_calibrate(const CalibrateOptions& options);
 
+/// Error(kUsage) naming the flag if it is none.
+std::regex regular_expression(const std::string& text, const char* flag);
 /// Of these trials those whose id the regular expression finds; all if it is empty.
 void keep_matching(const std::string& filter, std::vector<TrialSpec>& trials);
 

@@ -2,6 +2,7 @@
 #include "protocols/node.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace hopbench {
@@ -30,6 +31,13 @@ Error death(const std::string& who, int rank, const char* why) {
 }
 
 }  // namespace
+
+const char* kind_name(std::uint16_t kind) {
+  static constexpr const char* kNames[] = {nullptr, "params",  "token",          "ack",        "push",
+                                           "pull",  "weights", "reduce-scatter", "all-gather", "broadcast",
+                                           "clock", "skip",    "request",        "reply"};
+  return kind < std::size(kNames) ? kNames[kind] : nullptr;
+}
 
 Node::Node(Runtime& runtime, Workload& workload, NodeOptions options)
     : rank(options.rank),

@@ -28,6 +28,8 @@ namespace hopbench {
 inline constexpr Kind kParams{1}, kToken{2}, kAck{3}, kPush{4}, kPull{5}, kWeights{6}, kReduceScatter{7}, kAllGather{8},
     kBroadcast{9}, kClock{10}, kSkip{11}, kRequest{12}, kReply{13};
 inline constexpr std::uint16_t kFirstOwnKind = 64;
+/// "params" of kParams, and so on; nullptr of a kind of your own.
+const char* kind_name(std::uint16_t kind);
 
 struct OptimizerSpec {
   float lr = 0.05f, momentum = 0.0f, weight_decay = 0.0f;
@@ -241,6 +243,7 @@ class Node {
   void note_left(int r);
   void check_somebody_can(const Match& match, const char* why) const;
   Occupied occupy(Work work);
+  Duration operated(Work work);
   Payload for_gradient(const Vec& x, std::int64_t first, int count, bool shared);
   Work vector_work(double bytes, const std::function<void()>& arithmetic) const;
   void close_iteration(Iter next);

@@ -41,7 +41,8 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   last_gradient_ = occupied;
 
   record_.compute += occupied.took;
-  record_.injected_delay += occupied.took - scaled(occupied.took, 1 / slowdown);
+  const Duration delay = occupied.took - scaled(occupied.took, 1 / slowdown);
+  record_.injected_delay += delay;
   record_.gradients += 1;
   record_.samples += count;
   record_.slow_events += slowdown != 1.0 ? 1 : 0;
@@ -49,7 +50,13 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   open_.samples += count;
   open_.compute += occupied.took;
   open_.loss = gradient->loss;
-  emit({.what = EventKind::kGradient, .iter = k, .count = count, .first = first, .value = gradient->loss});
+  emit({.what = EventKind::kGradient,
+        .iter = k,
+        .count = count,
+        .first = first,
+        .value = gradient->loss,
+        .since = now() - occupied.took,
+        .delay = delay});
   return std::move(*gradient);
 }
 
@@ -87,11 +94,17 @@ Work Node::vector_work(double bytes, const std::function<void()>& arithmetic) co
 void Node::operate(double bytes, const std::function<void()>& arithmetic) {
   Work work = vector_work(bytes, arithmetic);
   work.yields = false;
-  record_.vector_ops += occupy(std::move(work)).took;
+  record_.vector_ops += operated(std::move(work));
 }
 
 void Node::operate_beside(double bytes, const std::function<void()>& arithmetic) {
-  occupy(vector_work(bytes, arithmetic));
+  operated(vector_work(bytes, arithmetic));
+}
+
+Duration Node::operated(Work work) {
+  const Duration took = occupy(std::move(work)).took;
+  if (took > Duration{}) emit({.what = EventKind::kOperated, .iter = entered_, .since = now() - took});
+  return took;
 }
 
 Vec Node::reduce(Iter k, std::span<const Term> terms) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "results/run_folder.h"
 
@@ -15,6 +16,9 @@ std::string trials_csv(std::span<const TrialRow> rows);
 std::string ranks_csv(std::span<const TrialRow> rows);  // a column for every reason of waiting that occurs in the run
 std::string curve_csv(std::span<const TrialRow> rows);
 std::string host_csv(std::span<const TrialRow> rows);  // rank "all": the whole trial
+
+/// The fields of every line (RFC 4180; LF or CR LF). Error(kUsage) naming `name` and the line if a quote never ends.
+std::vector<std::vector<std::string>> read_csv(std::string_view text, const std::string& name);
 
 /// Quoted where it has to be.
 std::string csv_field(std::string_view text);

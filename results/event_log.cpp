@@ -75,6 +75,8 @@ const char* to_string(EventKind kind) {
       return "enter";
     case EventKind::kGradient:
       return "gradient";
+    case EventKind::kOperated:
+      return "operated";
     case EventKind::kReduced:
       return "reduced";
     case EventKind::kApplied:
@@ -122,7 +124,8 @@ void append_event(std::string& lines, const Event& event) {
   if (event.kind != 0) line.number("kind", event.kind);
   if (event.count != 0) line.number("count", event.count);
   if (event.value != 0) line.number("value", event.value);
-  if (event.what == EventKind::kWait) line.number("since", nanoseconds(event.since));
+  if (event.since != Time{}) line.number("since", nanoseconds(event.since));
+  if (event.delay != Duration{}) line.number("delay", event.delay.count());
   if (!event.senders.empty()) line.list("senders", event.senders);
   if (!event.tags.empty()) line.list("tags", event.tags);
   if (!event.weights.empty()) line.list("weights", event.weights);

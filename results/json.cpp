@@ -157,6 +157,7 @@ void fields_of_trial(Record& r, Visit visit) {
   visit("wait_share", r.wait_share);
   visit("median_iteration_s", r.median_iteration_s);
   visit("main_wait", r.main_wait);
+  visit("path", r.path);
   visit("ideal_samples_per_s", r.ideal_samples_per_s);
   visit("slowest_rank_samples_per_s", r.slowest_rank_samples_per_s);
   visit("without_slowest_samples_per_s", r.without_slowest_samples_per_s);
@@ -316,6 +317,19 @@ std::string run_to_json(std::span<const TrialRow> rows, const std::string& conte
   if (context.is_discarded()) context = nullptr;
   const Json run{{"schema_version", kSchemaVersion}, {"context", std::move(context)}, {"trials", std::move(trials)}};
   return dump(run, 1) + "\n";
+}
+
+RunDocument run_from_json(const std::string& text, const std::string& name) {
+  return parse<RunDocument>(text, ("a result of run --json (" + name + ")").c_str(),
+                            [](const Json& j, RunDocument& run) {
+                              check_schema(j);
+                              run.context_json = dump(j.at("context"), 1);
+                              for (const Json& trial : j.at("trials")) {
+                                TrialRow& row = run.rows.emplace_back();
+                                decode(trial.at("labels"), row.labels);
+                                decode(trial.at("record"), row.record);
+                              }
+                            });
 }
 
 }  // namespace hopbench

@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "results/record.h"
 #include "results/run_folder.h"
@@ -26,6 +27,13 @@ TrialRow row_from_json(const std::string& text);
 
 /// The whole run as one document: {"schema_version", "context", "trials"}, without the marks of single iterations.
 std::string run_to_json(std::span<const TrialRow> rows, const std::string& context_json);
+
+/// Such a document. Error(kUsage) naming `name` if the text is none.
+struct RunDocument {
+  std::vector<TrialRow> rows;
+  std::string context_json;
+};
+RunDocument run_from_json(const std::string& text, const std::string& name);
 
 /// First line of an event log, and a line an event, line break included. Fields that say nothing are left out.
 std::string event_log_head(const std::string& trial_id);

@@ -17,12 +17,13 @@ namespace hopbench {
 
 enum class EventKind : std::uint8_t {
   kEnter,     // rank entered iteration iter (iter 0 at the start); from -> iter is a jump if it is more than one ahead
-  kGradient,  // rank finished computing a gradient of iteration iter on `count` samples from `first` on; value = the
-              // loss
+  kGradient,  // rank finished computing a gradient of iteration iter on `count` samples from `first` on, begun at
+              // `since`, of which a slowdown added `delay`; value = the loss
+  kOperated,  // rank finished a vector operation (an average, an optimizer step) begun at `since`, if it took time
   kReduced,   // rank combined the vectors of `senders` (their tags, the weights used) into its own in iteration iter
   kApplied,  // rank (a server, or a worker's own step) applied a gradient that sender `peer` computed in iteration iter
   kSend,     // rank posted a message of `kind`, iteration iter, `count` = words[0] if any, to peer
-  kDeliver,  // rank's mailbox received it from peer
+  kDeliver,  // rank's mailbox received it from peer, who posted it at `since` (virtual time only)
   kDrop,     // rank's mailbox dropped it (ignored: too late)
   kTake,     // a strand of rank took it from the mailbox
   kSpend,    // rank removed `count` tokens of peer's queue TokenQ(peer -> rank)
@@ -44,6 +45,7 @@ struct Event {
   std::int64_t first = 0;  // kGradient: position of its first sample, in the order the worker took it from
   double value = 0;
   Time since{};
+  Duration delay{};
   std::vector<int> senders{};  // kReduced only
   std::vector<Iter> tags{};
   std::vector<float> weights{};
@@ -122,6 +124,8 @@ struct TrialRecord {
   double window_start_s = 0, window_end_s = 0, samples_per_s = 0, iters_per_s = 0, wait_share = 0,
          median_iteration_s = 0;
   std::string main_wait;  // the reason with the most waiting time
+  // Virtual time with event logs: what the critical path to the end of the trial consists of (suites/critical_path.h)
+  std::map<std::string, Duration> path;
   // Bound rows, from the paired draws and the cost
   double ideal_samples_per_s = 0, slowest_rank_samples_per_s = 0, without_slowest_samples_per_s = 0;
   double overrun_share = 0;

@@ -10,13 +10,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 
 #include "backends/base/error.h"
 #include "results/csv.h"
+#include "results/files.h"
 #include "results/json.h"
 
 namespace hopbench {
@@ -76,12 +75,6 @@ void replace_file(const std::string& path, const std::string& text) {
     throw;
   }
   if (::rename(beside.c_str(), path.c_str()) != 0) throw cannot("replace", path, errno);
-}
-
-std::optional<std::string> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
 std::string must_read(const std::string& path) {

@@ -13,6 +13,8 @@ double mean_of(std::span<const double> values);
 double deviation(std::span<const double> values);  // sample standard deviation; NaN below 2
 /// The p-quantile of Student's t with `freedom` degrees of freedom.
 double t_quantile(double p, int freedom);
+/// How likely such a t is at or above this value.
+double t_tail(double t, int freedom);
 
 struct Interval {
   double low = 0, high = 0;
@@ -29,6 +31,14 @@ struct PairedRatio {
   std::optional<Interval> interval;  // nothing below 3 pairs
 };
 PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b);
+
+/// The t-interval of the geometric mean of a[i] / b[i] with `tail` beyond either end: 0.025 is the two-sided 95 %
+/// interval, 0.05 gives one-sided 95 % bounds. Nothing below 3 pairs.
+std::optional<Interval> ratio_interval(std::span<const double> a, std::span<const double> b, double tail);
+
+/// Exact two-sided Mann-Whitney U-test: the probability that two samples of one distribution differ in their ranks at
+/// least as much as a and b do. Equal values share the mean of their ranks. NaN if one is empty.
+double u_test(std::span<const double> a, std::span<const double> b);
 
 /// Least-squares fit that never rises (pool adjacent violators), weights equal.
 std::vector<double> fit_falling(std::span<const double> y);

@@ -73,7 +73,7 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
     record.max_rss_bytes = std::max(record.max_rss_bytes, result.record.max_rss_bytes);
   }
   evaluate_end(record, spec, plan, results);
-  if (spec.events && !options.event_log.empty()) {
+  if (spec.events != EventDetail::kNone && !options.event_log.empty()) {
     std::vector<EventLine> lines;
     for (RankResult& result : results) {
       lines.insert(lines.end(), std::make_move_iterator(result.events.begin()),
@@ -89,7 +89,8 @@ TrialRecord execute_simulated(const TrialSpec& spec, const ExecuteOptions& optio
   make_plan(spec);
   LaunchOptions launch_with = launch_options(spec, options);
   launch_with.ranks = 1;
-  launch_with.job = to_text(Job{Job::Role::kSimulate, spec, spec.events ? options.event_log : ""});
+  launch_with.job =
+      to_text(Job{Job::Role::kSimulate, spec, spec.events == EventDetail::kNone ? "" : options.event_log});
   const LaunchResult launched = launch(launch_with);
   TrialRecord record;
   if (launched.ok) {

@@ -13,6 +13,21 @@ namespace {
 
 using nlohmann::json;
 
+/// Events that most of a full log consists of.
+bool of_a_message(EventKind what) {
+  switch (what) {
+    case EventKind::kSend:
+    case EventKind::kDeliver:
+    case EventKind::kDrop:
+    case EventKind::kTake:
+    case EventKind::kSpend:
+    case EventKind::kReport:
+      return true;
+    default:
+      return false;
+  }
+}
+
 constexpr const char* kRoles[] = {"rank", "simulate", "calibrate", "calibrate_links", "bench"};
 
 }  // namespace
@@ -99,19 +114,13 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
 }
 
 void EventLog::on(const Event& event) {
-  switch (event.what) {
-    case EventKind::kEnter:
-    case EventKind::kReduced:
-    case EventKind::kApplied:
-    case EventKind::kLost:
-    case EventKind::kFinished:
-    case EventKind::kGone:
-      lines_.push_back({event.time, {}});
-      append_event(lines_.back().text, event);
-      break;
-    default:
-      break;
-  }
+  if (detail_ == EventDetail::kNone || (detail_ == EventDetail::kBrief && of_a_message(event.what))) return;
+  lines_.push_back({event.time, {}});
+  const char* kind = kind_name(event.kind);
+  if (kind == nullptr || *event.text != '\0') return append_event(lines_.back().text, event);
+  Event named = event;
+  named.text = kind;
+  append_event(lines_.back().text, named);
 }
 
 void write_event_log(const std::string& path, const std::string& trial_id, std::vector<EventLine> lines) {

@@ -72,7 +72,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   std::unique_ptr<Wire> wire = transport.connect(wire_options, channel);
   if (spec.emulate) wire = std::make_unique<EmulatedWire>(std::move(wire), wire_options.peers, kLinksFd);
 
-  EventLog events;
+  EventLog events(spec.events);
   RankResult result;
   const ProcessOptions process_options{.rank = rank,
                                        .size = plan.ranks(),
@@ -80,7 +80,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
                                        .pace = spec.pace,
                                        .start_monotonic_ns = channel.ready(),
                                        .slot = &slot,
-                                       .observer = spec.events ? &events : nullptr};
+                                       .observer = spec.events == EventDetail::kNone ? nullptr : &events};
   ProcessRuntime runtime(process_options, *wire);
   NodeOptions options = node_options(spec, plan, rank, &channel.board().credits());
   Payload last;
@@ -113,7 +113,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
 std::string run_simulation(ChildChannel& channel, const Job& job) {
   channel.ready();
   channel.board().slot(0).phase = Phase::kRunning;
-  EventLog events;
+  EventLog events(job.spec.events);
   TrialRecord record = simulate_trial(job.spec, job.event_log.empty() ? nullptr : &events, &channel.board());
   if (!job.event_log.empty()) write_event_log(job.event_log, job.spec.id(), std::move(events.lines()));
   RankRecord host;

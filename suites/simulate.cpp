@@ -1,9 +1,11 @@
 // A trial in virtual time: all ranks in this process.
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <thread>
 
 #include "backends/runtime/simulated.h"
+#include "suites/critical_path.h"
 #include "suites/evaluation.h"
 #include "suites/execute.h"
 #include "suites/job.h"
@@ -23,6 +25,24 @@ SimulationOptions simulation_options(const TrialSpec& spec, const Plan& plan, Ob
   return options;
 }
 
+// What the caller wants to see, and what the critical path is read from.
+class Watch : public Observer {
+ public:
+  Watch(Observer* asked_for, int ranks) : asked_for_(asked_for), path_(ranks) {}
+  void on(const Event& event) override {
+    path_.on(event);
+    if (asked_for_ != nullptr) asked_for_->on(event);
+  }
+  void settled(Time now) override {
+    if (asked_for_ != nullptr) asked_for_->settled(now);
+  }
+  const CriticalPath& path() const { return path_; }
+
+ private:
+  Observer* asked_for_;
+  CriticalPath path_;
+};
+
 // One trial's nodes on a simulation. Everything the strands refer to is a member, so it outlives the run.
 class Trial {
  public:
@@ -31,7 +51,8 @@ class Trial {
         plan_(make_plan(spec)),
         workload_(make_workload(spec.workload)),
         credits_(plan_.credits),
-        simulation_(simulation_options(spec, plan_, observer)),
+        watch_(observer, plan_.ranks()),
+        simulation_(simulation_options(spec, plan_, spec.events == EventDetail::kNone ? observer : &watch_)),
         curve_(plan_.workers, spec.evaluations, total_samples(), workload_->initial().share()),
         board_(board) {
     simulation_.use(spec.instant_network
@@ -57,6 +78,7 @@ class Trial {
       record.ranks.push_back(nodes_[std::size_t(r)]->record());
       if (r < plan_.workers) finals.push_back(curve_.latest(r));
     }
+    if (spec_.events != EventDetail::kNone) record.path = critical_path(record);
     record.params_hash = params_hash(finals);
     const int threads = simulation_options(spec_, plan_, nullptr).threads;
     if (spec_.workload.evaluation_samples > 0) {
@@ -68,6 +90,14 @@ class Trial {
   const Plan& plan() const { return plan_; }
 
  private:
+  std::map<std::string, Duration> critical_path(const TrialRecord& record) const {
+    const auto workers_end = record.ranks.begin() + plan_.workers;
+    const auto last = std::max_element(record.ranks.begin(), workers_end, [](const RankRecord& a, const RankRecord& b) {
+      return a.finished < b.finished;
+    });
+    return watch_.path().to(last->rank, last->finished);
+  }
+
   std::int64_t total_samples() const {
     const std::int64_t batch = spec_.workload.batch;
     return plan_.iterations > 0 ? plan_.iterations * batch * plan_.workers : plan_.credits * batch;
@@ -104,6 +134,7 @@ class Trial {
   const Plan plan_;
   std::unique_ptr<Workload> workload_;
   Credits credits_;
+  Watch watch_;
   Simulation simulation_;
   std::vector<std::unique_ptr<Node>> nodes_;
   CurveRecorder curve_;

@@ -23,6 +23,9 @@ struct StopSpec {
   std::int64_t amount = 50;  // iterations after the warm-up, a rank (kIterations); samples summed over ranks (kSamples)
 };
 
+/// What a trial's event log holds: nothing, what iterations and waits show, or single messages too.
+enum class EventDetail { kNone, kBrief, kAll };
+
 struct TrialSpec {
   // Names
   std::string suite, measure, scenario_name, protocol, label;  // label: the variant's name in tables
@@ -61,7 +64,7 @@ struct TrialSpec {
   StrandKind strands = StrandKind::kFibers;
   int sim_threads = 0;  // 0: as many as cores
   std::uint64_t shuffle = 0;
-  bool events = true;  // write the event log
+  EventDetail events = EventDetail::kBrief;  // of the event log
 
   int workers() const { return workload.workers; }
   /// suite/measure/scenario/label/seed/repeat

@@ -219,7 +219,7 @@ void add_trials(const Frame& frame, std::size_t i, Tuning& tuning, Mistakes& mis
       trial.spec.seed = trial.spec.workload.seed = tuning_seed(trial.spec.seed);
       trial.spec.repeat = trial.spec.workload.repeat = std::uint32_t(repeat);
       trial.spec.order = int(tuning.trials.size());
-      trial.spec.events = false;
+      trial.spec.events = EventDetail::kNone;
       tuning.trials.push_back(std::move(trial));
     }
   }

@@ -102,6 +102,7 @@ inline TrialRow full_row(const std::string& variant = "hop backup=1", int order 
   record.wait_share = std::numeric_limits<double>::quiet_NaN();
   record.median_iteration_s = 0.04;
   record.main_wait = "parameters";
+  record.path = {{"compute", Duration(30)}, {"messages, \"x\"", Duration(31)}};
   record.ideal_samples_per_s = 123456789.123;
   record.slowest_rank_samples_per_s = 4;
   record.without_slowest_samples_per_s = 4.5;

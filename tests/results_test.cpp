@@ -1,4 +1,4 @@
-// Statistics, curves, the rates of a trial and its gaps, against values worked out by hand.
+// Time to target, curves, the rates of a trial and its gaps, against values worked out by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,86 +22,6 @@ using testing::Not;
 
 using Values = std::vector<double>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// --- Statistics
-
-TEST(Statistics, MedianAndQuantilesInterpolateBetweenOrderStatistics) {
-  EXPECT_DOUBLE_EQ(median(Values{3, 1, 2}), 2);
-  EXPECT_DOUBLE_EQ(median(Values{4, 1, 3, 2}), 2.5);
-  EXPECT_DOUBLE_EQ(quantile(Values{1, 2, 3, 4}, 0.25), 1.75);
-  EXPECT_DOUBLE_EQ(quantile(Values{1, 2, 3, 4}, 1.0), 4);
-  EXPECT_TRUE(std::isnan(median(Values{})));
-}
-
-TEST(Statistics, MedianOfInfiniteValuesIsInfiniteAndNotANumber) {
-  EXPECT_EQ(median(Values{kInfinity, kInfinity}), kInfinity);
-  EXPECT_EQ(median(Values{1, kInfinity}), kInfinity);
-  EXPECT_EQ(median(Values{1, 2, kInfinity}), 2);
-}
-
-TEST(Statistics, DeviationDividesByOneLessThanTheCount) {
-  EXPECT_DOUBLE_EQ(mean_of(Values{2, 4, 9}), 5);
-  EXPECT_DOUBLE_EQ(deviation(Values{2, 4, 9}), std::sqrt(13.0));
-  EXPECT_TRUE(std::isnan(deviation(Values{1})));
-}
-
-TEST(Statistics, QuantilesOfStudentsTMatchThePublishedTables) {
-  const struct {
-    double p;
-    int freedom;
-    double t;
-  } table[] = {{0.975, 1, 12.7062}, {0.975, 2, 4.30265}, {0.975, 3, 3.18245},  {0.975, 4, 2.77645},
-               {0.975, 5, 2.57058}, {0.975, 8, 2.30600}, {0.975, 9, 2.26216},  {0.975, 29, 2.04523},
-               {0.95, 8, 1.85955},  {0.95, 29, 1.69913}, {0.99, 4, 3.74695},   {0.995, 30, 2.75000},
-               {0.75, 1, 1.00000},  {0.9, 2, 1.88562},   {0.975, 120, 1.97993}};
-  for (const auto& row : table) {
-    EXPECT_NEAR(t_quantile(row.p, row.freedom), row.t, 1e-4) << row.p << " " << row.freedom;
-    EXPECT_NEAR(t_quantile(1 - row.p, row.freedom), -row.t, 1e-4) << row.p << " " << row.freedom;
-  }
-  EXPECT_NEAR(t_quantile(0.5, 7), 0, 1e-12);
-  EXPECT_NEAR(t_quantile(0.975, 100000), 1.95996, 1e-4);
-}
-
-TEST(Statistics, MedianHasAnIntervalFromSixValues) {
-  EXPECT_FALSE(median_interval(Values{1, 2, 3, 4, 5}));
-  const auto six = median_interval(Values{6, 5, 4, 3, 2, 1});
-  ASSERT_TRUE(six);  // 1 - 2/64 = 96.9 %
-  EXPECT_DOUBLE_EQ(six->low, 1);
-  EXPECT_DOUBLE_EQ(six->high, 6);
-  const auto eight = median_interval(Values{1, 2, 3, 4, 5, 6, 7, 8});
-  ASSERT_TRUE(eight);  // [2nd, 7th] would be 1 - 2 (1 + 8) / 256 = 93.0 %
-  EXPECT_DOUBLE_EQ(eight->low, 1);
-  EXPECT_DOUBLE_EQ(eight->high, 8);
-  const auto nine = median_interval(Values{1, 2, 3, 4, 5, 6, 7, 8, 9});
-  ASSERT_TRUE(nine);  // [2nd, 8th]: 1 - 2 (1 + 9) / 512 = 96.1 %
-  EXPECT_DOUBLE_EQ(nine->low, 2);
-  EXPECT_DOUBLE_EQ(nine->high, 8);
-}
-
-TEST(Statistics, PairedRatioIsTheGeometricMeanOfThePairs) {
-  const auto ratio = paired_ratio(Values{2, 8}, Values{1, 1});
-  EXPECT_EQ(ratio.n, 2);
-  EXPECT_DOUBLE_EQ(ratio.ratio, 4);
-  EXPECT_FALSE(ratio.interval);
-  EXPECT_TRUE(std::isnan(paired_ratio(Values{}, Values{}).ratio));
-}
-
-TEST(Statistics, PairedRatioHasAnIntervalFromThreePairs) {
-  // Logs -0.1, 0, 0.1: deviation 0.1, half width 4.30265 * 0.1 / sqrt(3) = 0.248414.
-  const auto ratio = paired_ratio(Values{std::exp(-0.1), 1, std::exp(0.1)}, Values{1, 1, 1});
-  ASSERT_TRUE(ratio.interval);
-  EXPECT_NEAR(ratio.ratio, 1, 1e-12);
-  EXPECT_NEAR(ratio.interval->low, std::exp(-0.248414), 1e-5);
-  EXPECT_NEAR(ratio.interval->high, std::exp(0.248414), 1e-5);
-}
-
-TEST(Statistics, FallingFitPoolsWhatRises) {
-  EXPECT_THAT(fit_falling(Values{5, 3, 4, 1}), ElementsAre(5, 3.5, 3.5, 1));
-  EXPECT_THAT(fit_falling(Values{1, 2, 3}), ElementsAre(2, 2, 2));
-  EXPECT_THAT(fit_falling(Values{3, 2, 1}), ElementsAre(3, 2, 1));
-  EXPECT_THAT(fit_falling(Values{4, 1, 2, 6}), ElementsAre(4, 3, 3, 3));
-  EXPECT_THAT(fit_falling(Values{}), IsEmpty());
-}
 
 // --- Time to target
 

@@ -81,7 +81,7 @@ TrialSpec sample() {
   spec.strands = StrandKind::kThreads;
   spec.sim_threads = 2;
   spec.shuffle = 3;
-  spec.events = false;
+  spec.events = EventDetail::kNone;
   return spec;
 }
 
@@ -105,7 +105,7 @@ TEST(Trial, ComesBackWholeFromItsJson) {
   EXPECT_EQ(again.strands, StrandKind::kThreads);
   EXPECT_EQ(again.stop.amount, 12345678901);
   EXPECT_EQ(again.trial_timeout, std::chrono::seconds(1));
-  EXPECT_FALSE(again.events);
+  EXPECT_EQ(again.events, EventDetail::kNone);
   // The sample differs from the default in everything, so a field that is left out would show.
   TrialSpec plain;
   plain.protocol = "hop";
@@ -164,7 +164,7 @@ TEST(TrialHash, DoesNotChangeWithLimitsAndPlaceInTheRun) {
   other.rendezvous_timeout = other.stall_timeout = other.trial_timeout = Duration(5);
   other.strands = StrandKind::kFibers;
   other.sim_threads = 8;
-  other.events = true;
+  other.events = EventDetail::kAll;
   other.order = 8;
   other.place = 3;
   other.step_p99 = Duration(9);

@@ -63,6 +63,16 @@ std::string join(std::span<const std::string> parts, std::string_view between) {
   return text;
 }
 
+std::string shell_word(std::string_view word) {
+  const bool plain = !word.empty() && word.find_first_not_of(
+                                          "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+-") ==
+                                          std::string_view::npos;
+  if (plain) return std::string(word);
+  std::string all = "'";
+  for (const char c : word) all += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return all + "'";
+}
+
 bool parse_duration(std::string_view text, long long& nanoseconds) {
   static constexpr std::pair<std::string_view, double> kUnits[] = {{"ns", 1},  {"us", 1e3},   {"ms", 1e6},
                                                                    {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}};

@@ -16,6 +16,9 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
 
 std::string join(std::span<const std::string> parts, std::string_view between);
 
+/// As one word for a shell: in quotes where it has to be.
+std::string shell_word(std::string_view word);
+
 /// "1.5s", "40ms", "250us", "10ns", "2min" -> nanoseconds; false for anything else.
 bool parse_duration(std::string_view text, long long& nanoseconds);
 /// The shortest of those that says it exactly: 40ms, 1.5s.

@@ -82,7 +82,10 @@ void Simulation::Impl::deliver(std::uint32_t envelope) {
   touched_ = true;
   const bool announced = to.observer != nullptr && !is_departure(e.message.kind);
   Event event;
-  if (announced) event = message_event(EventKind::kDeliver, now_, e.to, e.message.from, e.message);
+  if (announced) {
+    event = message_event(EventKind::kDeliver, now_, e.to, e.message.from, e.message);
+    event.since = e.posted;
+  }
   if (!is_departure(e.message.kind)) ++messages_delivered_;
   const bool kept = !to.dead_ && to.mailbox.put(std::move(e.message));
   if (announced) {

@@ -1,0 +1,130 @@
+// The flags of run, tune and calibrate.
+#include <cctype>
+#include <limits>
+
+#include "cli/parsed.h"
+
+namespace hopbench {
+namespace {
+
+constexpr const char* kRunExamples = R"(
+Examples:
+  hopbench run suites/cnn_hetero.toml
+  hopbench run suites/cnn_hetero.toml --filter 'hop|allreduce' -r 5
+  hopbench run suites/quadratic.toml --json > results.json
+  hopbench run --resume hopbench-results/20260101T120000Z-1234)";
+
+constexpr const char* kTuneExamples = R"(
+Examples:
+  hopbench tune my.toml                                   writes my.tuned.toml and my.tuned.csv
+  hopbench tune my.toml --set tune.trials=24 -o tuned/my.toml
+  hopbench run my.tuned.toml                              its notes tell how it was tuned)";
+
+// What TOML can hold; CLI11 makes its largest of everything beyond.
+const CLI::Range kSeeds(std::int64_t{0}, std::numeric_limits<std::int64_t>::max() - 1);
+
+void add_run(CLI::App& app, Parsed& parsed) {
+  RunOptions& o = parsed.run;
+  CLI::App& run = *app.add_subcommand("run", "run suites and print result tables");
+  run.footer(kRunExamples);
+  run.add_option("suite", o.suites, "suite files (TOML); - is standard input");
+  add_suite_flags(run, o.suite);
+  run.add_option("-f,--filter", o.filter, "only trials whose id matches this regular expression");
+  run.add_option("--exclude", o.exclude, "no trials whose id matches");
+  run.add_flag("--list", o.list, "print trial ids only");
+  run.add_flag("--dry-run", o.dry_run, "print what would run; write nothing");
+  run.add_option("-o,--output", o.output, "result folder (default: hopbench-results/<utc>-<id>)");
+  CLI::Option* resume = run.add_option("--resume", o.resume, "go on with an interrupted run: its folder");
+  resume->excludes("suite")->excludes("--output");
+  run.add_flag("--retry-failed", o.retry_failed, "with --resume: run failed trials again")->needs(resume);
+  run.add_flag("--force", o.force, "with --resume: keep rows although settings have changed")->needs(resume);
+  run.add_option("--save-baseline", o.save_baseline, "keep the results as this baseline (see hopbench baseline)");
+  run.add_option("--reason", o.reason, "with --save-baseline: why virtual time is not what it was");
+  o.baselines = kBaselines;
+  run.add_option("--baselines", o.baselines, "folder of the baselines")->capture_default_str();
+  add_output(run, "--json", o.json, "the whole run as JSON (alone: on standard output)");
+  add_output(run, "--csv", o.csv, "trials.csv (alone: on standard output)");
+  add_output(run, "--markdown", o.markdown, "the tables as Markdown (alone: on standard output)");
+  run.add_option("--junit", o.junit, "file: JUnit XML, a test case a trial");
+  run.add_flag("--github-summary", o.github_summary, "add the tables to $GITHUB_STEP_SUMMARY");
+  run.add_option("--strands", o.strands, "virtual time's strands")->check(CLI::IsMember({"fibers", "threads"}));
+  run.add_option("--shuffle", o.shuffle, "virtual time: permute ties and jitter latencies by this seed")->check(kSeeds);
+  run.add_option("--threads", o.threads, "virtual time: threads that compute gradients (0: all cores, the default)")
+      ->check(CLI::Range(0, 1024));
+  run.add_option("-j,--jobs", o.jobs,
+                 "virtual time: trials at once (0: as many as cores, the default); the same results")
+      ->check(CLI::Range(0, 1024));
+  CLI::Option* events = run.add_option("--events", o.events, "event logs: none, brief (no single messages) or all")
+                            ->check(CLI::IsMember({"none", "brief", "all"}))
+                            ->capture_default_str();
+  run.add_flag_callback(
+         "--no-events", [&o] { o.events = "none"; }, "write no event logs")
+      ->excludes(events);
+  run.add_option("--trial-timeout", o.trial_timeout, "end a trial after this long (default 30min)");
+  run.add_option("--rendezvous-timeout", o.rendezvous_timeout, "wait this long for all ranks to meet (default 30s)");
+  run.add_option("--stall-timeout", o.stall_timeout,
+                 "end a trial in which nothing happens for this long (default 60s)");
+  name_environment(run);
+  run.callback([&] { parsed.command = [&] { return command_run(parsed.run); }; });
+}
+
+void add_tune(CLI::App& app, Parsed& parsed) {
+  TuneOptions& o = parsed.tune;
+  CLI::App& tune = *app.add_subcommand("tune", "find every variant's learning rate, all with the same budget");
+  tune.footer(kTuneExamples);
+  tune.add_option("suite", o.suite, "suite file (TOML); - is standard input")->required();
+  add_suite_flags(tune, o.suite_options);
+  tune.get_option("--runs")->description("draws on which each setting is tried (tune.repeats)");
+  tune.add_option("-o,--output", o.output, "the tuned suite (default: SUITE.tuned.toml); its table beside it, as .csv");
+  tune.add_flag("--force", o.force, "write over files that are there");
+  tune.add_flag("--dry-run", o.dry_run, "print what would run; write nothing");
+  tune.add_option("--threads", o.threads, "threads that compute gradients (0: all cores, the default)")
+      ->check(CLI::Range(0, 1024));
+  tune.callback([&] { parsed.command = [&] { return command_tune(parsed.tune); }; });
+}
+
+void add_calibrate(CLI::App& app, Parsed& parsed) {
+  CLI::App& calibrate = *app.add_subcommand("calibrate", "measure what a step costs with all ranks of a suite at work");
+  calibrate.add_option("suite", parsed.calibrate.suite, "suite file")->required();
+  calibrate.add_flag("--links", parsed.calibrate.links,
+                     "and what the link between each two ranks carries, one pair after the other");
+  calibrate.add_option("-f,--filter", parsed.calibrate.filter, "of the first trial whose id matches this");
+  add_suite_flags(calibrate, parsed.calibrate.suite_options);
+  calibrate.callback([&] { parsed.command = [&] { return command_calibrate(parsed.calibrate); }; });
+}
+
+}  // namespace
+
+void name_environment(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    std::string name = option->get_single_name();
+    if (name == "help" || option->get_positional() || name == "set") continue;
+    for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    option->envname("HOPBENCH_" + name);
+  }
+}
+
+void add_suite_flags(CLI::App& command, SuiteOptions& suite) {
+  command.add_option("--set", suite.sets, "override a key: dotted.key=VALUE, a TOML value; repeatable")->take_all();
+  command.add_option("--profile", suite.profile, "apply the suite's [profile.NAME], e.g. quick");
+  command
+      .add_option_function<std::uint64_t>(
+          "--seed", [&suite](std::uint64_t v) { suite.seed = v; }, "seed of all draws")
+      ->check(kSeeds);
+  command
+      .add_option_function<int>(
+          "-r,--runs", [&suite](int v) { suite.repeats = v; }, "repeats of every trial")
+      ->check(CLI::Range(1, 1000));
+}
+
+void add_output(CLI::App& command, const std::string& name, std::optional<std::string>& to, const std::string& what) {
+  command.add_flag(name + "{-}", to, what);
+}
+
+void add_run_commands(CLI::App& app, Parsed& parsed) {
+  add_run(app, parsed);
+  add_tune(app, parsed);
+  add_calibrate(app, parsed);
+}
+
+}  // namespace hopbench

@@ -1,0 +1,71 @@
+// `hopbench baseline`: save, list, show, rm.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "backends/base/text.h"
+#include "cli/gate.h"
+#include "cli/tell.h"
+#include "results/baseline.h"
+#include "results/table.h"
+
+namespace hopbench {
+
+std::string newest_run() {
+  namespace fs = std::filesystem;
+  fs::path newest;
+  fs::file_time_type when{};
+  if (fs::is_directory("hopbench-results")) {
+    for (const fs::directory_entry& entry : fs::directory_iterator("hopbench-results")) {
+      const fs::path trials = entry.path() / "trials.jsonl";
+      if (!fs::exists(trials) || (!newest.empty() && fs::last_write_time(trials) < when)) continue;
+      newest = entry.path();
+      when = fs::last_write_time(trials);
+    }
+  }
+  if (newest.empty()) throw usage_error("there is no run in ./hopbench-results: name the folder of one");
+  return newest.string();
+}
+
+int command_baseline_save(const BaselineCommand& options) {
+  const RunFolder run = RunFolder::open(options.folder.empty() ? newest_run() : options.folder);
+  save_baseline(options.baselines, options.name, run, options.reason);
+  const Baseline saved = read_baseline(options.baselines, options.name);
+  const std::size_t changed = saved.history.back().changed.size();
+  tell(fmt::format("baseline {}: {} trials of {}{}\n", saved.name, saved.trials, run.path(),
+                   changed > 0 ? fmt::format(", {} of virtual time are not what they were", changed) : ""));
+  return 0;
+}
+
+int command_baseline_list(const BaselineCommand& options) {
+  Grid grid{"", {}, {{"baseline", "suite", "trials", "saved", "by"}}};
+  for (const Baseline& b : list_baselines(options.baselines)) {
+    const BaselineSave& last = b.history.back();
+    grid.rows.push_back({b.name, b.suite, fmt::format("{}", b.trials), last.time, last.version});
+  }
+  if (grid.rows.size() == 1) {
+    tell(fmt::format("no baseline in {}: hopbench baseline save NAME DIR\n", options.baselines));
+    return 0;
+  }
+  fmt::print("{}", to_text(grid, false));
+  return 0;
+}
+
+int command_baseline_show(const BaselineCommand& options) {
+  const Baseline baseline = read_baseline(options.baselines, options.name);
+  fmt::print("baseline {}: suite {}, {} trials\n", baseline.name, baseline.suite, baseline.trials);
+  for (const BaselineSave& save : baseline.history) {
+    fmt::print("saved {} by {}{}\n", save.time, save.version, save.reason.empty() ? "" : ": " + save.reason);
+    for (const std::string& trial : save.changed) fmt::print("  changed: {}\n", trial);
+  }
+  const RunFolder rows = RunFolder::open(options.baselines + "/" + options.name);
+  for (const TrialRow& row : rows.rows()) fmt::print("  {}  {} s\n", row.record.id, row.record.time_s);
+  return 0;
+}
+
+int command_baseline_remove(const BaselineCommand& options) {
+  remove_baseline(options.baselines, options.name);
+  return 0;
+}
+
+}  // namespace hopbench

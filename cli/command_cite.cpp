@@ -1,0 +1,96 @@
+// `hopbench cite`: BibTeX of the tool and of the papers behind protocols.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "protocols/protocol.h"
+#include "results/context.h"
+#include "results/run_folder.h"
+
+namespace hopbench {
+namespace {
+
+bool digits(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
+    text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
+/// Protocols of one paper share an entry.
+struct Paper {
+  std::string text;  // "AUTHORS: TITLE, VENUE YEAR"
+  std::vector<std::string> protocols;
+};
+
+/// All protocols that a run's variants use, in the order of its rows.
+std::vector<std::string> protocols_of_run(const std::string& folder) {
+  std::vector<std::string> names;
+  const RunFolder run = RunFolder::open(folder);
+  for (const TrialRow& row : run.rows()) {
+    if (std::find(names.begin(), names.end(), row.labels.protocol) == names.end()) names.push_back(row.labels.protocol);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string bibtex_entry(const std::string& key, const std::string& paper, const std::string& note) {
+  const std::size_t colon = paper.find(": "), comma = paper.rfind(", ");
+  if (colon == std::string::npos || comma == std::string::npos || comma < colon) {
+    return fmt::format("@misc{{{},\n  title = {{{{{}}}}},\n  note = {{{}}}\n}}\n", key, paper, note);
+  }
+  std::string authors = replaced(paper.substr(0, colon), " et al.", ", others");
+  authors = replaced(std::move(authors), ", ", " and ");
+  const std::string title = paper.substr(colon + 2, comma - colon - 2), where = paper.substr(comma + 2);
+  const std::string last = where.substr(where.rfind(' ') + 1), venue = where.substr(0, where.rfind(' '));
+  std::string kind = "inproceedings", place, year;
+  if (where.starts_with("arXiv ")) {
+    kind = "misc";
+    place = fmt::format("  howpublished = {{arXiv:{}}},\n", last);
+    year = "20" + last.substr(0, 2);  // of the identifier
+  } else {
+    place = fmt::format("  booktitle = {{{}}},\n", venue);
+    year = digits(last) ? last : "";
+  }
+  return fmt::format("@{}{{{},\n  author = {{{}}},\n  title = {{{{{}}}}},\n{}{}  note = {{{}}}\n}}\n", kind, key,
+                     authors, title, place, year.empty() ? "" : fmt::format("  year = {{{}}},\n", year), note);
+}
+
+int command_cite(const CiteOptions& options) {
+  std::vector<std::string> names;
+  for (const std::string& what : options.what) {
+    const std::vector<std::string> more =
+        std::filesystem::is_directory(what) ? protocols_of_run(what) : std::vector<std::string>{what};
+    names.insert(names.end(), more.begin(), more.end());
+  }
+  std::vector<Paper> papers;
+  for (const std::string& name : names) {
+    const std::string text(find_protocol(name).paper);
+    const auto known =
+        std::find_if(papers.begin(), papers.end(), [&](const Paper& paper) { return paper.text == text; });
+    Paper& paper = known == papers.end() ? papers.emplace_back(Paper{text, {}}) : *known;
+    if (std::find(paper.protocols.begin(), paper.protocols.end(), name) == paper.protocols.end()) {
+      paper.protocols.push_back(name);
+    }
+  }
+  fmt::print(
+      "@software{{hopbench,\n  title = {{hopbench: benchmarks of heterogeneity-aware distributed training "
+      "protocols}},\n"
+      "  version = {{{}}}\n}}\n",
+      version_with_commit());
+  for (const Paper& paper : papers) {
+    fmt::print("\n{}", bibtex_entry(paper.protocols.front(), paper.text,
+                                    fmt::format("protocol {}", fmt::join(paper.protocols, ", "))));
+  }
+  return 0;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,59 @@
+// `hopbench compare`.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/gate.h"
+#include "cli/outputs.h"
+#include "results/compare.h"
+
+namespace hopbench {
+namespace {
+
+bool compared_at_all(const std::vector<Compared>& heads) {
+  return std::any_of(heads.begin(), heads.end(), [](const Compared& head) {
+    return std::any_of(head.rows.begin(), head.rows.end(),
+                       [](const Comparison& row) { return row.n > 0 || row.verdict == Verdict::kFailed; });
+  });
+}
+
+/// Why nothing could be compared: the first reason there is.
+Error nothing_compared(const std::string& base, const std::vector<Compared>& heads) {
+  for (const Compared& head : heads) {
+    for (const Comparison& row : head.rows) {
+      if (row.verdict != Verdict::kIncomparable) continue;
+      return usage_error(
+          fmt::format("{} and {} cannot be compared: {} ({} / {}): measure both in one place, or --any-context "
+                      "to compare them all the same",
+                      base, head.name, row.note, row.scenario, row.variant));
+    }
+  }
+  return usage_error(base + " and what it is compared with have no trial in common that ended well");
+}
+
+}  // namespace
+
+int command_compare(const CompareCommand& options) {
+  const Results base = load_results(options.results.front(), options.baselines);
+  const CompareOptions how{options.threshold / 100, options.any_context};
+  std::vector<Compared> heads;
+  for (std::size_t i = 1; i < options.results.size(); ++i) {
+    heads.push_back({options.results[i], compare(base, load_results(options.results[i], options.baselines), how)});
+  }
+  if (!compared_at_all(heads)) throw nothing_compared(base.name, heads);
+  std::string text, markdown;
+  for (const Grid& grid : comparison_grids(base.name, heads)) {
+    text += to_text(grid, options.colour) + "\n";
+    markdown += to_markdown(grid) + "\n";
+  }
+  const auto taken = [](const std::optional<std::string>& where) { return where && *where == "-"; };
+  if (taken(options.csv) && taken(options.markdown)) {
+    throw usage_error("of --csv and --markdown only one fits standard output: give the other a file, --csv=FILE");
+  }
+  if (!taken(options.csv) && !taken(options.markdown)) put("-", text);
+  put(options.csv, comparison_csv(heads));
+  put(options.markdown, markdown);
+  return static_cast<int>(ExitCode::kOk);
+}
+
+}  // namespace hopbench

@@ -1,0 +1,79 @@
+// `hopbench gate`: a run against a baseline, or two programs in turns; then what was found, in every form asked for.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/gate.h"
+#include "cli/outputs.h"
+#include "cli/tell.h"
+#include "results/context.h"
+
+namespace hopbench {
+namespace {
+
+/// Nothing if there is no such baseline.
+std::optional<RunFolder> open_baseline(const GateCommand& options) {
+  const std::string named = options.baselines + "/" + options.baseline;
+  for (const std::string& folder : {options.baseline, named}) {
+    if (std::filesystem::is_directory(folder)) return RunFolder::open(folder);
+  }
+  return std::nullopt;
+}
+
+GateResult against_baseline(const GateCommand& options) {
+  if (options.what.size() > 1) throw usage_error("gate --baseline holds one run against it: name one folder");
+  const RunFolder run = RunFolder::open(options.what.empty() ? newest_run() : options.what.front());
+  const std::optional<RunFolder> baseline = open_baseline(options);
+  if (baseline) return exact_gate(options.baseline, *baseline, run.path(), run);
+  GateResult nothing{"exact", options.baseline, run.path(), {}, {}};
+  nothing.notes.push_back(fmt::format("there is no baseline {} in {}: hopbench baseline save {} {}", options.baseline,
+                                      options.baselines, options.baseline, run.path()));
+  return nothing;
+}
+
+GateResult found(const GateCommand& options) {
+  if (!options.instructions.empty()) return run_instructions_gate(options.instructions);
+  return options.baseline.empty() ? run_timed_gate(options) : against_baseline(options);
+}
+
+void check_what(const GateCommand& options) {
+  const bool timed = !options.base.empty() || options.self_test;
+  if (!options.instructions.empty()) return;
+  if (options.baseline.empty() && !timed) {
+    throw usage_error("gate wants --baseline NAME, or --base CMD --head CMD and suites: see hopbench gate --help");
+  }
+  if (timed && options.what.empty()) throw usage_error("gate wants the suites that both programs are to run");
+  if (options.most < options.pairs) throw usage_error("--most is no less than --pairs: it is what a set may grow to");
+}
+
+}  // namespace
+
+bool strict_gate(const GateCommand& options) {
+  const char* ci = std::getenv("CI");
+  return !options.advisory && (options.strict || (ci != nullptr && *ci != '\0'));
+}
+
+int command_gate(const GateCommand& options) {
+  check_what(options);
+  if (options.self_test) return run_gate_self_test(options);
+  if (!options.instructions.empty() && !have_valgrind()) {
+    tell("gate --instructions: skipped: there is no valgrind (Debian: apt-get install valgrind)\n");
+    return static_cast<int>(ExitCode::kOk);
+  }
+  if (options.record) {
+    record_instructions(options.instructions);
+    return static_cast<int>(ExitCode::kOk);
+  }
+  const bool strict = strict_gate(options);
+  const GateResult result = found(options);
+  const auto file = [](const std::string& name) { return name.empty() ? std::nullopt : std::optional(name); };
+  put(file(options.junit), gate_junit(result, strict));
+  put(file(options.json), gate_json(result, strict));
+  put(file(options.benchmark_json), gate_benchmark_json(result, context_json({})));
+  if (options.github_summary) append_github_summary(gate_markdown(result, strict));
+  put("-", gate_text(result, strict));
+  return static_cast<int>(gate_exit(result, strict));
+}
+
+}  // namespace hopbench

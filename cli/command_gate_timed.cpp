@@ -1,0 +1,142 @@
+// `hopbench gate --base CMD --head CMD` and `gate --self-test`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <random>
+
+#include "cli/gate.h"
+#include "cli/gate_sides.h"
+#include "cli/outputs.h"
+#include "cli/tell.h"
+#include "results/statistics.h"
+#include "results/summary_parts.h"
+
+namespace hopbench {
+namespace {
+
+TimedRule rule_of(const GateCommand& options) { return {options.pairs, options.most, options.threshold / 100}; }
+
+std::vector<std::string> differences(const std::string& base, const std::string& head) {
+  std::vector<std::string> all;
+  const std::string a = maker_of(base), b = maker_of(head);
+  if (a != b) all.push_back(fmt::format("version: {}; {}", a, b));
+  for (std::string& difference : context_differences(base, head)) all.push_back(std::move(difference));
+  return all;
+}
+
+/// Rows with a failure in one of them, where a side did not get to the end.
+GateResult failed(const std::vector<TimedRow>& rows, const std::string& why) {
+  GateResult result{"timed", {}, {}, {}, {}};
+  for (const TimedRow& row : rows) {
+    result.rows.push_back({row.name, row.metric, Verdict::kFailed, 0, 0, 0, std::nan(""), {}, {why}});
+  }
+  return result;
+}
+
+/// How many of the gates ended how.
+struct Ends {
+  int gates = 0, regressions = 0, inconclusive = 0;
+  void add(const GateResult& result) {
+    ++gates;
+    const ExitCode code = gate_exit(result, true);
+    regressions += code == ExitCode::kRegression ? 1 : 0;
+    inconclusive += code == ExitCode::kInconclusive ? 1 : 0;
+  }
+};
+
+void print_ends(const std::string& what, const Ends& ends) {
+  const auto share = [&](int count) { return percent_text(double(count) / std::max(1, ends.gates)); };
+  fmt::print("| {} | {} | {} | {} | {} |\n", what, ends.gates, share(ends.regressions), share(ends.inconclusive),
+             share(ends.gates - ends.regressions - ends.inconclusive));
+  std::fflush(stdout);
+}
+
+/// Gates made of recorded pairs of base with itself, the head's times longer by `slowdown`.
+Ends resampled(const std::vector<TimedRow>& rows, const TimedRule& rule, int gates, double slowdown,
+               const std::vector<std::vector<TimedPair>>& recorded) {
+  std::mt19937_64 random(1);
+  const MeasurePair draw = [&](bool base_twice) {
+    std::vector<TimedPair> pair = recorded[random() % recorded.size()];
+    for (TimedPair& row : pair) {
+      if (random() % 2 == 1) std::swap(row.base, row.head);  // which was first is no matter
+      if (!base_twice) row.head *= 1 + slowdown;
+    }
+    return pair;
+  };
+  Ends ends;
+  for (int i = 0; i < gates; ++i) ends.add(timed_gate(rows, rule, draw));
+  return ends;
+}
+
+}  // namespace
+
+GateResult run_timed_gate(const GateCommand& options) {
+  GateSides sides(options);
+  const std::vector<TimedRow> rows = sides.rows();
+  SideRun head;
+  GateResult result;
+  try {
+    head = sides.run(options.head);
+    int done = 0;
+    result = timed_gate(rows, rule_of(options), [&](bool base_twice) {
+      tell(fmt::format("pair {}{}\n", ++done, base_twice ? " (base with itself)" : ""));
+      return sides.pair(options.base, base_twice ? options.base : options.head);
+    });
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kTrialsFailed) throw;
+    result = failed(rows, error.what());
+  }
+  result.base = options.base;
+  result.head = options.head;
+  if (!head.context_json.empty()) {
+    for (const std::string& difference : differences(sides.first().context_json, head.context_json)) {
+      result.notes.push_back("the sides differ in " + difference);
+    }
+  }
+  return result;
+}
+
+int run_gate_self_test(const GateCommand& given) {
+  GateCommand options = given;
+  options.base = options.head = std::filesystem::read_symlink("/proc/self/exe").string();
+  GateSides sides(options);
+  const std::vector<TimedRow> rows = sides.rows();
+  std::vector<std::vector<TimedPair>> recorded;
+  for (int i = 0; i < options.recorded; ++i) {
+    recorded.push_back(sides.pair(options.base, options.base));
+    if (i % 20 == 19) tell(fmt::format("recorded {} of {} pairs\n", i + 1, options.recorded));
+  }
+  fmt::print("Noise of a pair (standard deviation of the log ratio, {} pairs of a program with itself):\n",
+             recorded.size());
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    std::vector<TimedPair> pairs;
+    for (const auto& pair : recorded) pairs.push_back(pair[row]);
+    fmt::print("  {}, {}: {}\n", rows[row].name, rows[row].metric, percent_text(pair_noise(pairs)));
+  }
+  fmt::print("\n| head slower by | gates | regression | inconclusive | passed |\n|---|---|---|---|---|\n");
+  const TimedRule rule = rule_of(options);
+  for (const int percent : {0, 5, 10, 20}) {
+    print_ends(fmt::format("{} %, resampled", percent),
+               resampled(rows, rule, options.resampled, percent / 100.0, recorded));
+  }
+  for (const bool slower : {false, true}) {
+    Ends ends;
+    std::vector<std::string> more;
+    double by = 0;
+    if (slower) {
+      more = {fmt::format("run.iterations={}", std::lround(1.2 * sides.first().iterations))};
+      by = sides.run(options.base, more).iterations / sides.first().iterations - 1;
+    }
+    for (int i = 0; i < options.full / 2; ++i) {
+      ends.add(timed_gate(rows, rule, [&](bool base_twice) {
+        return sides.pair(options.base, options.base, base_twice ? std::vector<std::string>{} : more);
+      }));
+    }
+    print_ends(slower ? fmt::format("{} more iterations, really run", percent_text(by)) : "0 %, really run", ends);
+  }
+  return 0;
+}
+
+}  // namespace hopbench

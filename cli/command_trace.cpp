@@ -1,0 +1,39 @@
+// `hopbench trace`.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <regex>
+
+#include "cli/gate.h"
+#include "cli/outputs.h"
+#include "cli/run.h"
+#include "cli/tell.h"
+#include "results/trace.h"
+
+namespace hopbench {
+
+int command_trace(const TraceCommand& options) {
+  const std::regex wanted = regular_expression(options.filter, "--filter");
+  const RunFolder run = RunFolder::open(options.folder);
+  std::vector<const TrialRow*> rows;
+  for (const TrialRow& row : run.rows()) {
+    const bool matches = row.record.status == TrialStatus::kOk && std::regex_search(row.record.id, wanted);
+    if (matches) rows.push_back(&row);
+  }
+  if (rows.empty()) throw usage_error(options.folder + " has no trial that ended well and matches --filter");
+  const std::string name = options.output.empty() ? options.folder + "/trace.json" : options.output;
+  std::ofstream file;
+  if (name != "-") file.open(name, std::ios::binary);
+  std::ostream& out = name == "-" ? std::cout : file;
+  TraceWriter trace([&](const std::string& text) { out << text; });
+  for (const TrialRow* row : rows) trace.add(run, *row);
+  trace.finish();
+  out.flush();
+  if (!out) throw environment_error("cannot write " + name + ": is the folder there and the disk not full?");
+  if (name != "-") tell(fmt::format("{} trials: {}: open it in https://ui.perfetto.dev\n", rows.size(), name));
+  return static_cast<int>(ExitCode::kOk);
+}
+
+}  // namespace hopbench

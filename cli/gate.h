@@ -1,0 +1,81 @@
+// Commands over results that are there: compare, why, trace, baseline, gate.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/gate.h"
+
+namespace hopbench {
+
+inline constexpr const char* kBaselines = "results/baselines";  // from the folder one is in
+
+struct CompareCommand {
+  std::vector<std::string> results;  // the first is what the others are compared with
+  std::string baselines = kBaselines;
+  double threshold = 5;  // percent
+  bool any_context = false;
+  std::optional<std::string> csv, markdown;  // absent, "-" (standard output), or a file
+  bool colour = false;
+};
+/// Prints a row a scenario and variant. Exit code 0; Error(kUsage) if nothing could be compared.
+int command_compare(const CompareCommand& options);
+
+struct WhyCommand {
+  std::string folder, a, b;  // of a run; its variants
+  std::string filter;        // regular expression on "measure/scenario"; empty: all
+};
+/// Prints a sentence, two bars and a table for each measure and scenario that has both.
+int command_why(const WhyCommand& options);
+
+struct TraceCommand {
+  std::string folder, filter, output;  // of a run; regular expression on trial ids; "-": standard output
+};
+/// Writes one trace of the trials that match. Error(kUsage) if none does or their event logs are missing.
+int command_trace(const TraceCommand& options);
+
+struct BaselineCommand {
+  std::string name, folder;  // folder of a run; empty: the newest in hopbench-results
+  std::string baselines = kBaselines, reason;
+};
+int command_baseline_save(const BaselineCommand& options);
+int command_baseline_list(const BaselineCommand& options);
+int command_baseline_show(const BaselineCommand& options);
+int command_baseline_remove(const BaselineCommand& options);
+
+struct GateCommand {
+  std::string baselines = kBaselines;
+  std::string baseline;           // T0: a baseline's name or a run's folder; empty: T2
+  std::vector<std::string> what;  // T0: the run that is held against it; T2: the suites that both run
+  std::string base, head;         // T2: a command each
+  std::vector<std::string> sets;
+  std::string filter, profile;
+  std::string instructions;  // T1: a file of counts
+  bool record = false;       // T1: write it instead
+  bool self_test = false;
+  int recorded = 200, resampled = 300, full = 20;  // of the self-test: pairs, gates, gates that are really run
+  int pairs = 9, most = 30;
+  double threshold = 5;  // percent
+  bool strict = false, advisory = false;
+  std::string junit, json, benchmark_json;  // files; empty: none
+  bool github_summary = false;
+};
+/// Exit code 0 passed, 1 regression, 4 inconclusive, 5 nothing to compare with (see results/gate.h).
+int command_gate(const GateCommand& options);
+
+/// The newest folder of ./hopbench-results. Error(kUsage) if there is none.
+std::string newest_run();
+/// As it is without a flag: strict where the variable CI is set.
+bool strict_gate(const GateCommand& options);
+
+/// Both programs in turns (tier T2).
+GateResult run_timed_gate(const GateCommand& options);
+/// How many instructions the hot paths take, held against the file (tier T1); and written into it.
+GateResult run_instructions_gate(const std::string& file);
+void record_instructions(const std::string& file);
+bool have_valgrind();
+/// `gate --self-test`: prints how often the timed gate cries wolf and what it finds, with the noise of this machine.
+int run_gate_self_test(const GateCommand& options);
+
+}  // namespace hopbench

@@ -1,0 +1,83 @@
+#include "cli/gate_sides.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "backends/base/text.h"
+#include "cli/signals.h"
+#include "results/files.h"
+#include "results/json.h"
+
+namespace hopbench {
+namespace {
+
+void add_row(const TrialRow& row, SideRun& run) {
+  const TrialLabels& labels = row.labels;
+  const std::string name = fmt::format("{}/{}/{}/{}", labels.suite, labels.measure, labels.scenario, labels.variant);
+  const bool real = labels.clock != "virtual";
+  if (real && labels.cost_s > 0) {
+    throw usage_error(fmt::format("{} is paced to {} s, in which a slowdown would hide: --set 'compute.pace=\"off\"'",
+                                  name, labels.cost_s));
+  }
+  run.seconds[{name, real ? "time_s" : "wall_s"}] += real ? row.record.time_s : row.record.wall_s;
+  run.seconds[{name, "cpu_s"}] += row.record.cpu_s;
+  if (run.iterations == 0 && !row.record.ranks.empty()) run.iterations = double(row.record.ranks[0].iters);
+}
+
+}  // namespace
+
+SideRun GateSides::run(const std::string& command, const std::vector<std::string>& more_sets) {
+  const std::string at = folder_ / std::to_string(runs_++), log = at + ".log";
+  std::string words = command + " run";
+  for (const std::string& suite : options_.what) words += " " + shell_word(suite);
+  for (const auto* sets : {&options_.sets, &more_sets}) {
+    for (const std::string& set : *sets) words += " --set " + shell_word(set);
+  }
+  if (!options_.filter.empty()) words += " --filter " + shell_word(options_.filter);
+  if (!options_.profile.empty()) words += " --profile " + shell_word(options_.profile);
+  words += fmt::format(" --no-events -o {0} --json={0}.json >{1} 2>&1", at, log);
+  const int status = std::system(words.c_str());  // the command is the user's own, from the command line
+  if (count_interrupts().load() > 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)) {
+    throw Error(ExitCode::kInterrupted, "interrupted: a gate that has not ended has no result");
+  }
+  if (status != 0) {
+    const std::string said = read_file(log).value_or("");
+    throw trial_error(fmt::format("{} failed: {}", words, said.substr(said.size() > 600 ? said.size() - 600 : 0)));
+  }
+  SideRun result;
+  RunDocument document = run_from_json(read_file(at + ".json").value_or(""), at + ".json");
+  result.context_json = std::move(document.context_json);
+  for (const TrialRow& row : document.rows) add_row(row, result);
+  std::filesystem::remove_all(at);
+  return result;
+}
+
+const std::vector<TimedRow>& GateSides::rows() {
+  if (!rows_.empty()) return rows_;
+  first_ = run(options_.base);
+  for (const auto& [row, seconds] : first_.seconds) rows_.push_back({row.first, row.second});
+  return rows_;
+}
+
+std::vector<TimedPair> GateSides::pair(const std::string& base, const std::string& head,
+                                       const std::vector<std::string>& head_sets) {
+  const bool head_first = pairs_++ % 2 == 1;
+  SideRun second, first = head_first ? run(head, head_sets) : run(base);
+  second = head_first ? run(base) : run(head, head_sets);
+  const SideRun &of_base = head_first ? second : first, &of_head = head_first ? first : second;
+  std::vector<TimedPair> pairs;
+  for (const TimedRow& row : rows()) {
+    const auto a = of_base.seconds.find({row.name, row.metric}), b = of_head.seconds.find({row.name, row.metric});
+    if (a == of_base.seconds.end() || b == of_head.seconds.end()) {
+      throw trial_error(
+          fmt::format("{} is missing from a run of {}", row.name, a == of_base.seconds.end() ? base : head));
+    }
+    pairs.push_back({a->second, b->second});
+  }
+  return pairs;
+}
+
+}  // namespace hopbench

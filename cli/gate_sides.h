@@ -1,0 +1,44 @@
+// Two programs that run the same suites in turns, as tier T2 of the gate wants it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/gate.h"
+#include "results/files.h"
+#include "results/timed_gate.h"
+
+namespace hopbench {
+
+/// What one run of one side took: seconds by row and metric, and what it was made with.
+struct SideRun {
+  std::map<std::pair<std::string, std::string>, double> seconds;
+  std::string context_json;
+  double iterations = 0;  // of the first trial's rank 0
+};
+
+class GateSides {
+ public:
+  explicit GateSides(const GateCommand& options) : options_(options) {}
+
+  /// Runs `command` on the suites: `CMD run SUITE... --json=... `. Error(kTrialsFailed) if it fails, if a trial is
+  /// paced: a slowdown would hide in its pace.
+  SideRun run(const std::string& command, const std::vector<std::string>& more_sets = {});
+
+  /// The rows of a first run of base: what every pair has.
+  const std::vector<TimedRow>& rows();
+  /// One pair, the sides in turns: base first, then head first, and so on.
+  std::vector<TimedPair> pair(const std::string& base, const std::string& head,
+                              const std::vector<std::string>& head_sets = {});
+  const SideRun& first() const { return first_; }
+
+ private:
+  const GateCommand& options_;
+  TemporaryFolder folder_;
+  SideRun first_;
+  std::vector<TimedRow> rows_;
+  int runs_ = 0, pairs_ = 0;
+};
+
+}  // namespace hopbench

@@ -1,0 +1,58 @@
+// The command line as data: what every command's options parse into, and the functions that declare them, a file for
+// each kind of command (app_run, app_bench, app_gate, app_small).
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "cli/bench.h"
+#include "cli/commands.h"
+#include "cli/gate.h"
+#include "cli/run.h"
+#include "cli/scaffold.h"
+
+namespace hopbench {
+
+/// Lives as long as the app, whose callbacks refer to it.
+struct Parsed {
+  RunOptions run;
+  TuneOptions tune;
+  CalibrateOptions calibrate;
+  BenchSimOptions bench_sim;
+  BenchComputeOptions bench_compute;
+  BenchLossesOptions bench_losses;
+  BenchTransportOptions bench_transport;
+  CompareCommand compare;
+  WhyCommand why;
+  TraceCommand trace;
+  BaselineCommand baseline;
+  GateCommand gate;
+  NewOptions scaffold;
+  ListOptions list;
+  ValidateOptions validate;
+  EnvOptions env;
+  CiteOptions cite;
+  VersionOptions version;
+  CompletionOptions completion;
+  std::string colour = "auto";
+  std::function<int()> command;
+};
+
+/// run, tune, calibrate
+void add_run_commands(CLI::App& app, Parsed& parsed);
+/// bench ...
+void add_bench_commands(CLI::App& app, Parsed& parsed);
+/// compare, why, trace, baseline ..., gate
+void add_gate_commands(CLI::App& app, Parsed& parsed);
+/// list, validate, env, version, cite, new, completion
+void add_small_commands(CLI::App& app, Parsed& parsed);
+
+/// --set, --profile, --seed, --runs.
+void add_suite_flags(CLI::App& command, SuiteOptions& suite);
+/// A flag's environment variable: --trial-timeout is HOPBENCH_TRIAL_TIMEOUT. All of the command's but --set.
+void name_environment(CLI::App& command);
+/// --json alone is standard output, --json=FILE a file; CLI11's flags take their value only behind '='.
+void add_output(CLI::App& command, const std::string& name, std::optional<std::string>& to, const std::string& what);
+
+}  // namespace hopbench

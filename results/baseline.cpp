@@ -1,0 +1,151 @@
+#include "results/baseline.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "backends/base/error.h"
+#include "backends/base/text.h"
+#include "results/context.h"
+#include "results/exact.h"
+#include "results/files.h"
+#include "results/json.h"
+
+namespace hopbench {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr const char* kHead = "baseline.json";
+
+Json to_json(const BaselineSave& save) {
+  return {{"time", save.time}, {"version", save.version}, {"reason", save.reason}, {"changed", save.changed}};
+}
+
+BaselineSave save_from_json(const Json& j) {
+  return {j.value("time", ""), j.value("version", ""), j.value("reason", ""),
+          j.value("changed", std::vector<std::string>{})};
+}
+
+void write_gzip(const std::string& path, const std::string& text) {
+  const gzFile file = gzopen(path.c_str(), "wb9");
+  const bool written = file != nullptr && gzwrite(file, text.data(), unsigned(text.size())) == int(text.size());
+  const bool closed = file != nullptr && gzclose(file) == Z_OK;
+  if (!written || !closed) throw environment_error("cannot write " + path + ": is the disk full?");
+}
+
+/// Everything of the run that comparisons need, into a fresh folder.
+void write_rows(const RunFolder& run, const std::string& folder) {
+  RunFolder copy = RunFolder::create(folder, run.suite_toml(), run.context_json());
+  for (TrialRow row : run.rows()) {
+    for (RankRecord& rank : row.record.ranks) rank.marks.clear();
+    const std::string id = row.record.id, log = read_file(run.event_log(id)).value_or("");
+    if (row.labels.clock == "virtual" && !log.empty()) write_gzip(copy.event_log(id) + ".gz", log);
+    copy.add(std::move(row));
+  }
+  copy.write_text("trials.csv", read_file(run.path() + "/trials.csv").value_or(""));
+}
+
+std::vector<std::string> changed_rows(const RunFolder& base, const RunFolder& head) {
+  std::vector<std::string> changed;
+  for (const ExactRow& row : compare_exact(base, head)) {
+    if (row.verdict != Verdict::kNoChange && row.verdict != Verdict::kNew) changed.push_back(row.trial);
+  }
+  return changed;
+}
+
+void check_complete(const RunFolder& run) {
+  if (run.rows().empty()) throw usage_error(run.path() + " has no trials: nothing ended there yet");
+  for (const TrialRow& row : run.rows()) {
+    if (row.record.status == TrialStatus::kOk) continue;
+    throw usage_error(fmt::format("{} of {} did not end well ({}): run it again (run --resume {} --retry-failed)",
+                                  row.record.id, run.path(), row.record.reason, run.path()));
+  }
+}
+
+}  // namespace
+
+void check_baseline_name(const std::string& name) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '.';
+  };
+  if (name.empty() || name[0] == '.' || !std::all_of(name.begin(), name.end(), fits)) {
+    throw usage_error("'" + name + "' is no name of a baseline: letters, digits, '_', '-' and '.', not '.' first");
+  }
+}
+
+void save_baseline(const std::string& folders, const std::string& name, const RunFolder& run,
+                   const std::string& reason) {
+  check_baseline_name(name);
+  check_complete(run);
+  const std::string folder = folders + "/" + name, fresh = fmt::format("{}/.{}.new-{}", folders, name, getpid());
+  Json history = Json::array();
+  BaselineSave save{
+      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))), version_with_commit(), reason, {}};
+  if (fs::exists(folder)) {
+    for (const BaselineSave& old : read_baseline(folders, name).history) history.push_back(to_json(old));
+    save.changed = changed_rows(RunFolder::open(folder), run);
+    if (!save.changed.empty() && reason.empty()) {
+      throw usage_error(
+          fmt::format("baseline {} would change in {} trials of virtual time, {} first: say why with "
+                      "--reason 'TEXT' (hopbench gate --baseline {} {} shows what)",
+                      name, save.changed.size(), save.changed.front(), name, run.path()));
+    }
+  }
+  history.push_back(to_json(save));
+  fs::remove_all(fresh);
+  try {
+    write_rows(run, fresh);
+    const Json head{{"schema_version", kSchemaVersion}, {"history", history}};
+    RunFolder::open(fresh).write_text(kHead, head.dump(1) + "\n");
+    const std::string before = fmt::format("{}/.{}.old-{}", folders, name, getpid());
+    if (fs::exists(folder)) fs::rename(folder, before);
+    fs::rename(fresh, folder);
+    fs::remove_all(before);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(fresh, ignored);
+    throw;
+  }
+}
+
+Baseline read_baseline(const std::string& folders, const std::string& name) {
+  check_baseline_name(name);
+  const std::string folder = folders + "/" + name;
+  const Json head = Json::parse(read_file(folder + "/" + kHead).value_or(""), nullptr, false);
+  if (!head.is_object() || !head.contains("history")) {
+    throw usage_error(
+        fmt::format("{} is no baseline: there is no {} in it: name another (hopbench baseline list)", folder, kHead));
+  }
+  Baseline baseline{name, "", 0, {}};
+  for (const Json& save : head["history"]) baseline.history.push_back(save_from_json(save));
+  const RunFolder rows = RunFolder::open(folder);
+  baseline.trials = rows.rows().size();
+  if (!rows.rows().empty()) baseline.suite = rows.rows().front().labels.suite;
+  return baseline;
+}
+
+std::vector<Baseline> list_baselines(const std::string& folders) {
+  std::vector<Baseline> all;
+  if (!fs::is_directory(folders)) return all;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folders)) {
+    if (fs::exists(entry.path() / kHead)) all.push_back(read_baseline(folders, entry.path().filename().string()));
+  }
+  std::sort(all.begin(), all.end(), [](const Baseline& a, const Baseline& b) { return a.name < b.name; });
+  return all;
+}
+
+void remove_baseline(const std::string& folders, const std::string& name) {
+  read_baseline(folders, name);  // or it is none, and not ours to remove
+  fs::remove_all(folders + "/" + name);
+}
+
+}  // namespace hopbench

@@ -1,0 +1,43 @@
+// Results that are kept to hold later ones against: a folder each in results/baselines/.
+//
+//   baseline.json   who saved it and when, and why its exact rows were changed, each time
+//   suite.toml context.json trials.jsonl trials.csv   as in a run's folder, without the marks of single iterations
+//   events/         the logs of the trials of virtual time, gzip
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "results/run_folder.h"
+
+namespace hopbench {
+
+/// An entry of a baseline's history, the first when it was first saved.
+struct BaselineSave {
+  std::string time, version;         // UTC; "0.1.0 (1d1d8fa)"
+  std::string reason;                // empty where no exact row changed
+  std::vector<std::string> changed;  // trials of virtual time that came out otherwise
+};
+
+struct Baseline {
+  std::string name, suite;
+  std::size_t trials = 0;
+  std::vector<BaselineSave> history;
+};
+
+/// Letters, digits, '_', '-' and '.', not '.' first: what a baseline may be called. Error(kUsage) for anything else.
+void check_baseline_name(const std::string& name);
+
+/// Writes `folders`/NAME, whole or not at all. Error(kUsage) if a trial of virtual time would change (compare_exact)
+/// and `reason` is empty, or if some trial of the run did not end well.
+void save_baseline(const std::string& folders, const std::string& name, const RunFolder& run,
+                   const std::string& reason);
+
+/// In the order of their names. Error(kUsage) if one is damaged.
+std::vector<Baseline> list_baselines(const std::string& folders);
+Baseline read_baseline(const std::string& folders, const std::string& name);
+
+/// Error(kUsage) if there is none, or the folder is no baseline.
+void remove_baseline(const std::string& folders, const std::string& name);
+
+}  // namespace hopbench

@@ -1,0 +1,238 @@
+#include "results/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "backends/base/text.h"
+
+namespace hopbench {
+namespace {
+
+using Json = nlohmann::json;
+using Outcomes = std::vector<const Outcome*>;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// What is compared of a row. Losses and times are better when they are smaller.
+struct Metric {
+  std::string name, column;
+  bool more_is_better = false;
+};
+
+/// Trials of one row of the summary.
+struct Row {
+  std::vector<std::string> key;  // suite, measure, scenario, variant
+  Outcomes base, head;
+};
+
+std::vector<std::string> key_of(const Outcome& o) {
+  return {o.text("suite"), o.text("measure"), o.text("scenario"), o.text("variant")};
+}
+
+std::vector<Row> rows_of(const Results& base, const Results& head) {
+  std::vector<Row> rows;
+  std::map<std::vector<std::string>, std::size_t> places;
+  const auto add = [&](const Results& source, Outcomes Row::*side) {
+    for (const Outcome& outcome : source.outcomes) {
+      const auto [place, fresh] = places.try_emplace(key_of(outcome), rows.size());
+      if (fresh) rows.push_back({place->first, {}, {}});
+      (rows[place->second].*side).push_back(&outcome);
+    }
+  };
+  add(base, &Row::base);
+  add(head, &Row::head);
+  return rows;
+}
+
+Metric metric_of(const Row& row) {
+  const Outcome& first = *row.base.front();
+  if (first.text("what") != "convergence") return {"samples/s", "samples_per_s", true};
+  if (first.number("target_loss")) return {"time to target, s", "time_to_target_s"};
+  return {"final loss", "final_loss"};
+}
+
+/// Settings in which the two sides differ: "batch: 32, 64".
+std::vector<std::string> setting_differences(const Row& row) {
+  static const char* const kSettings[] = {"what",    "protocol",  "backend", "transport", "clock",      "world",
+                                          "hosts",   "batch",     "model",   "dataset",   "split",      "topology",
+                                          "network", "optimizer", "tuned",   "cost_s",    "target_loss"};
+  std::vector<std::string> differences;
+  for (const char* setting : kSettings) {
+    const auto values = [&](const Outcomes& side) {
+      std::set<std::string> all;
+      for (const Outcome* o : side) all.insert(o->text(setting));
+      return std::vector<std::string>(all.begin(), all.end());
+    };
+    const std::vector<std::string> base = values(row.base), head = values(row.head);
+    if (base != head) differences.push_back(fmt::format("{}: {}; {}", setting, join(base, "|"), join(head, "|")));
+  }
+  return differences;
+}
+
+struct Pairs {
+  std::vector<double> base, head;
+  int lost = 0, gained = 0;  // pairs of which base alone, head alone reached the target
+};
+
+Pairs pairs_of(const Row& row, const Metric& metric) {
+  Pairs pairs;
+  for (const Outcome* base : row.base) {
+    for (const Outcome* head : row.head) {
+      if (!base->ok() || !head->ok()) continue;
+      if (base->text("seed") != head->text("seed") || base->text("repeat") != head->text("repeat")) continue;
+      const std::optional<double> a = base->number(metric.column), b = head->number(metric.column);
+      if (a && b && *a > 0 && *b > 0) {
+        pairs.base.push_back(*a);
+        pairs.head.push_back(*b);
+      } else {
+        pairs.lost += a && !b ? 1 : 0;
+        pairs.gained += b && !a ? 1 : 0;
+      }
+    }
+  }
+  return pairs;
+}
+
+Verdict virtual_verdict(std::span<const double> speed_ups) {
+  const auto [least, most] = std::minmax_element(speed_ups.begin(), speed_ups.end());
+  if (*least == 1 && *most == 1) return Verdict::kNoChange;
+  if (*most <= 1) return Verdict::kRegression;
+  return *least >= 1 ? Verdict::kImprovement : Verdict::kInconclusive;
+}
+
+/// Bounds are one-sided 95 %: a change must be beyond chance and beyond the threshold; none, safely within it.
+Verdict real_verdict(double speed_up, const Interval& bounds, double threshold) {
+  const double most = 1 + threshold;
+  if (bounds.high < 1 && speed_up < 1 / most) return Verdict::kRegression;
+  if (bounds.low > 1 && speed_up > most) return Verdict::kImprovement;
+  return bounds.low > 1 / most && bounds.high < most ? Verdict::kNoChange : Verdict::kInconclusive;
+}
+
+Verdict verdict_of(const Pairs& pairs, const Metric& metric, bool virtual_time, double threshold) {
+  if (pairs.lost > pairs.gained) return Verdict::kRegression;
+  if (pairs.gained > pairs.lost) return Verdict::kImprovement;
+  const auto& [fast, slow] =
+      metric.more_is_better ? std::tie(pairs.head, pairs.base) : std::tie(pairs.base, pairs.head);
+  if (virtual_time && !fast.empty()) {
+    std::vector<double> speed_ups;
+    for (std::size_t i = 0; i < fast.size(); ++i) speed_ups.push_back(fast[i] / slow[i]);
+    return virtual_verdict(speed_ups);
+  }
+  const std::optional<Interval> bounds = ratio_interval(fast, slow, 0.05);
+  return bounds ? real_verdict(paired_ratio(fast, slow).ratio, *bounds, threshold) : Verdict::kInsufficient;
+}
+
+void fill_numbers(Comparison& result, const Pairs& pairs, const Metric& metric) {
+  result.n = static_cast<int>(pairs.base.size());
+  result.base = median(pairs.base);
+  result.head = median(pairs.head);
+  const PairedRatio ratio =
+      metric.more_is_better ? paired_ratio(pairs.head, pairs.base) : paired_ratio(pairs.base, pairs.head);
+  result.speed_up = ratio.ratio;
+  result.interval = ratio.interval;
+  if (pairs.lost + pairs.gained > 0) {
+    result.note =
+        fmt::format("the target was reached by base alone {} times, by head alone {} times", pairs.lost, pairs.gained);
+  }
+}
+
+/// The reason of the first trial of head that did not end well though its like in base did.
+std::optional<std::string> failure_of(const Row& row) {
+  const bool base_ok = std::any_of(row.base.begin(), row.base.end(), [](const Outcome* o) { return o->ok(); });
+  const auto bad = std::find_if(row.head.begin(), row.head.end(), [](const Outcome* o) { return !o->ok(); });
+  if (!base_ok || bad == row.head.end()) return std::nullopt;
+  return fmt::format("{}: {} {}", (*bad)->text("trial"), (*bad)->text("status"), (*bad)->text("reason"));
+}
+
+Comparison compare_row(const Row& row, const CompareOptions& options, const std::vector<std::string>& contexts) {
+  Comparison result{row.key[0], row.key[1], row.key[2], row.key[3], {}, {}, 0, kNaN, kNaN, kNaN, {}, {}};
+  if (row.base.empty() || row.head.empty()) {
+    result.verdict = row.base.empty() ? Verdict::kNew : Verdict::kMissing;
+    return result;
+  }
+  const Metric metric = metric_of(row);
+  result.metric = metric.name;
+  const bool virtual_time = row.base.front()->virtual_time();
+  std::vector<std::string> differences = setting_differences(row);
+  if (!virtual_time) differences.insert(differences.end(), contexts.begin(), contexts.end());
+  if (!differences.empty() && !options.any_context) {
+    result.verdict = Verdict::kIncomparable;
+    result.note = join(differences, "; ");
+    return result;
+  }
+  const Pairs pairs = pairs_of(row, metric);
+  fill_numbers(result, pairs, metric);
+  result.verdict = verdict_of(pairs, metric, virtual_time, options.threshold);
+  if (const auto failure = failure_of(row)) {
+    result.verdict = Verdict::kFailed;
+    result.note = *failure;
+  }
+  return result;
+}
+
+/// A value deep in a context; null if it is not there.
+const Json* part_of(const Json& context, const char* section, const std::string& key) {
+  if (!context.is_object() || !context.contains(section)) return nullptr;
+  const Json& inside = context.at(section);
+  return inside.is_object() && inside.contains(key) ? &inside.at(key) : nullptr;
+}
+
+std::string shown(const Json* value) {
+  if (value == nullptr || value->is_null()) return "none";
+  return value->is_string() ? value->get<std::string>() : value->dump();
+}
+
+/// Virtual machines of one kind differ by some pages.
+bool alike(const std::string& key, const Json* a, const Json* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  if (key != "memory_bytes" || !a->is_number() || !b->is_number()) return *a == *b;
+  return std::abs(a->get<double>() - b->get<double>()) <= 0.05 * std::max(a->get<double>(), b->get<double>());
+}
+
+}  // namespace
+
+const char* to_string(Verdict verdict) {
+  static constexpr const char* kWords[] = {"regression",   "improvement", "no-change", "inconclusive", "insufficient",
+                                           "incomparable", "failed",      "missing",   "new"};
+  return kWords[static_cast<int>(verdict)];
+}
+
+std::vector<Comparison> compare(const Results& base, const Results& head, const CompareOptions& options) {
+  const std::vector<std::string> contexts = context_differences(base.context, head.context);
+  std::vector<Comparison> all;
+  for (const Row& row : rows_of(base, head)) all.push_back(compare_row(row, options, contexts));
+  return all;
+}
+
+std::vector<std::string> context_differences(const std::string& base, const std::string& head) {
+  const Json a = Json::parse(base, nullptr, false), b = Json::parse(head, nullptr, false);
+  if (!a.is_object() || !b.is_object()) return {"context: the machine is not recorded with both"};
+  std::vector<std::string> differences;
+  const auto look = [&](const char* section, const std::string& key) {
+    const Json *left = part_of(a, section, key), *right = part_of(b, section, key);
+    if (!alike(key, left, right)) differences.push_back(fmt::format("{}: {}; {}", key, shown(left), shown(right)));
+  };
+  for (const char* key : {"compiler", "build_type", "flags", "sanitize", "libraries"}) look("hopbench", key);
+  for (const char* key :
+       {"cpu", "isa", "cores", "usable_cores", "governor", "cpu_quota_cores", "memory_bytes", "kernel", "gpu_driver"}) {
+    look("machine", key);
+  }
+  std::set<std::string> variables;
+  for (const Json* context : {&a, &b}) {
+    if (!context->contains("environment")) continue;
+    for (const auto& [name, value] : context->at("environment").items()) variables.insert(name);
+  }
+  for (const std::string& name : variables) {
+    if (name != "CI" && name != "HOPBENCH_ROOT" && name != "HOPBENCH_COMMAND") look("environment", name);
+  }
+  return differences;
+}
+
+}  // namespace hopbench

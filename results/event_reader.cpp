@@ -1,0 +1,96 @@
+#include "results/event_reader.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "backends/base/error.h"
+#include "results/json.h"
+
+namespace hopbench {
+namespace {
+
+using Json = nlohmann::json;
+
+EventKind kind_of(const std::string& what) {
+  static const std::map<std::string, EventKind> kinds = [] {
+    std::map<std::string, EventKind> all;
+    for (int k = 0; k <= static_cast<int>(EventKind::kGone); ++k) {
+      all[to_string(static_cast<EventKind>(k))] = static_cast<EventKind>(k);
+    }
+    return all;
+  }();
+  return kinds.at(what);
+}
+
+LoggedEvent event_of(const Json& j) {
+  LoggedEvent logged{{}, j.value("text", "")};
+  Event& event = logged.event;
+  event.time = Time{Duration{j.at("t").get<std::int64_t>()}};
+  event.rank = j.at("rank");
+  event.what = kind_of(j.at("what"));
+  event.iter = j.value("iter", Iter{0});
+  event.peer = j.value("peer", -1);
+  event.kind = j.value("kind", std::uint16_t{0});
+  event.count = j.value("count", std::int64_t{0});
+  if (j.contains("value") && j["value"].is_number()) event.value = j["value"];
+  event.since = Time{Duration{j.value("since", std::int64_t{0})}};
+  event.delay = Duration{j.value("delay", std::int64_t{0})};
+  event.senders = j.value("senders", std::vector<int>{});
+  event.tags = j.value("tags", std::vector<Iter>{});
+  event.weights = j.value("weights", std::vector<float>{});
+  return logged;
+}
+
+}  // namespace
+
+struct EventLines::File {
+  gzFile file = nullptr;
+  ~File() {
+    if (file != nullptr) gzclose(file);
+  }
+};
+
+EventLines::EventLines(const std::string& path) : file_(new File{gzopen(path.c_str(), "rb")}) {}
+EventLines::~EventLines() = default;
+
+bool EventLines::there() const { return file_->file != nullptr; }
+
+std::optional<std::string> EventLines::next() {
+  std::string line;
+  std::array<char, 4096> part{};
+  while (gzgets(file_->file, part.data(), int(part.size())) != nullptr) {
+    line += part.data();
+    if (line.back() != '\n') continue;
+    line.pop_back();
+    return line;
+  }
+  return line.empty() ? std::nullopt : std::optional(line);
+}
+
+EventReader::EventReader(const std::string& path) : path_(path), lines_(path) {
+  if (!lines_.there()) throw usage_error(path + " cannot be read: was the run made with --no-events?");
+}
+
+std::optional<LoggedEvent> EventReader::next() {
+  while (const std::optional<std::string> line = lines_.next()) {
+    if (++line_ == 1) continue;  // the head
+    try {
+      return event_of(Json::parse(*line));
+    } catch (const std::exception& error) {
+      throw usage_error(fmt::format("{}:{}: damaged: {}: run the trial again", path_, line_, error.what()));
+    }
+  }
+  return std::nullopt;
+}
+
+std::string find_event_log(const RunFolder& folder, const std::string& trial_id) {
+  const std::string plain = folder.event_log(trial_id);
+  return std::filesystem::exists(plain) ? plain : plain + ".gz";
+}
+
+}  // namespace hopbench

@@ -1,0 +1,47 @@
+// Event logs read back.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "results/record.h"
+#include "results/run_folder.h"
+
+namespace hopbench {
+
+/// Lines of a log, plain or gzip, as they are.
+class EventLines {
+ public:
+  explicit EventLines(const std::string& path);
+  ~EventLines();
+  bool there() const;  // the file could be opened
+  std::optional<std::string> next();
+
+ private:
+  struct File;
+  std::unique_ptr<File> file_;
+};
+
+/// An event with text of its own, since no static string has it any more.
+struct LoggedEvent {
+  Event event;  // event.text is empty
+  std::string text;
+};
+
+/// The events of a log in their order, its head left out. Error(kUsage) naming file and line if one is damaged.
+class EventReader {
+ public:
+  explicit EventReader(const std::string& path);
+  std::optional<LoggedEvent> next();
+
+ private:
+  std::string path_;
+  EventLines lines_;
+  int line_ = 0;
+};
+
+/// Where a run keeps the log of a trial: compressed, in a baseline. The file need not be there.
+std::string find_event_log(const RunFolder& folder, const std::string& trial_id);
+
+}  // namespace hopbench

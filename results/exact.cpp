@@ -1,0 +1,152 @@
+#include "results/exact.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "backends/base/text.h"
+#include "results/event_reader.h"
+#include "results/json.h"
+
+namespace hopbench {
+namespace {
+
+using Json = nlohmann::json;
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::size_t kShown = 6;  // differences of a trial; more say nothing more
+
+/// "at 0.0125 s rank 2 in iteration 3: wait for 'parameters' since 0.01 s".
+std::string in_words(const std::optional<std::string>& line) {
+  if (!line) return "the log ends";
+  const Json event = Json::parse(*line, nullptr, false);
+  if (!event.is_object() || !event.contains("t")) return *line;
+  std::string text = fmt::format("at {} s rank {} in iteration {}: {}", event["t"].get<double>() / 1e9,
+                                 event.value("rank", -1), event.value("iter", 0), event.value("what", ""));
+  if (event.contains("text")) text += fmt::format(" '{}'", event["text"].get<std::string>());
+  for (const auto& [name, value] : event.items()) {
+    if (name == "t" || name == "rank" || name == "iter" || name == "what" || name == "text") continue;
+    text += name == "since" ? fmt::format(" since {} s", value.get<double>() / 1e9)
+                            : fmt::format(" {} {}", name, value.dump());
+  }
+  return text;
+}
+
+bool of_the_host(const std::string& name) {
+  static const char* const kHost[] = {
+      "wall_s",   "cpu_s",         "max_rss_bytes",      "cpu_wait_s",      "contended_s",
+      "overruns", "overrun_share", "link_late_median_s", "link_late_p99_s", "marks",
+      "id",       "hash"};
+  return std::any_of(std::begin(kHost), std::end(kHost), [&](const char* host) { return name == host; });
+}
+
+bool of_values(const std::string& name) {
+  return name == "loss" || name == "accuracy" || name == "consensus_distance" || name == "params_hash";
+}
+
+void flatten(const Json& value, const std::string& path, bool values, Fields& fields) {
+  if (value.is_object()) {
+    for (const auto& [name, inside] : value.items()) {
+      if (of_the_host(name) || (!values && of_values(name))) continue;
+      flatten(inside, path.empty() ? name : path + "." + name, values, fields);
+    }
+  } else if (value.is_array()) {
+    for (std::size_t i = 0; i < value.size(); ++i) flatten(value[i], fmt::format("{}[{}]", path, i), values, fields);
+  } else {
+    fields.emplace_back(path, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+}
+
+std::vector<std::string> differences_of(const TrialRow& base, const TrialRow& head) {
+  const bool values = base.labels.backend == "reference";
+  const Fields before = exact_fields(base.record, values), after = exact_fields(head.record, values);
+  const std::map<std::string, std::string> a(before.begin(), before.end()), b(after.begin(), after.end());
+  std::vector<std::string> differences;
+  const auto at = [](const std::map<std::string, std::string>& fields, const std::string& name) {
+    const auto found = fields.find(name);
+    return found == fields.end() ? std::string("none") : found->second;
+  };
+  const auto look = [&](const std::string& name) {
+    if (at(a, name) != at(b, name)) differences.push_back(fmt::format("{}: {}, {}", name, at(a, name), at(b, name)));
+  };
+  for (const auto& [name, value] : before) look(name);
+  for (const auto& [name, value] : after) {
+    if (!a.contains(name)) look(name);
+  }
+  if (differences.size() > kShown) {
+    const std::size_t more = differences.size() - kShown;
+    differences.resize(kShown);
+    differences.push_back(fmt::format("and {} more", more));
+  }
+  return differences;
+}
+
+ExactRow compare_trial(const RunFolder& base_folder, const TrialRow& base, const RunFolder& head_folder,
+                       const TrialRow& head) {
+  ExactRow row{base.record.id, Verdict::kNoChange, base.record.time_s, head.record.time_s, {}, {}};
+  if (base.record.hash != head.record.hash) {
+    row.verdict = Verdict::kIncomparable;
+    row.differences = {"its settings are not those that it had in the baseline"};
+    return row;
+  }
+  if (head.record.status != TrialStatus::kOk && base.record.status == TrialStatus::kOk) {
+    row.verdict = Verdict::kFailed;
+    row.differences = {head.record.reason};
+    return row;
+  }
+  row.differences = differences_of(base, head);
+  const std::string trial = base.record.id;
+  row.first_event = first_difference(find_event_log(base_folder, trial), find_event_log(head_folder, trial));
+  if (!row.differences.empty() || !row.first_event.empty()) {
+    row.verdict = row.head_s < row.base_s ? Verdict::kImprovement : Verdict::kRegression;
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> exact_fields(const TrialRecord& record, bool values) {
+  Fields fields;
+  flatten(Json::parse(to_json(record)), "", values, fields);
+  return fields;
+}
+
+std::string first_difference(const std::string& base_log, const std::string& head_log) {
+  EventLines base(base_log), head(head_log);
+  if (!base.there() || !head.there()) return "";
+  while (true) {
+    const std::optional<std::string> a = base.next(), b = head.next();
+    if (!a && !b) return "";
+    if (a != b) return fmt::format("base {}; head {}", in_words(a), in_words(b));
+  }
+}
+
+std::vector<ExactRow> compare_exact(const RunFolder& base, const RunFolder& head) {
+  const auto find = [](const RunFolder& folder, const std::string& id) -> const TrialRow* {
+    const auto hit = std::find_if(folder.rows().begin(), folder.rows().end(),
+                                  [&](const TrialRow& row) { return row.record.id == id; });
+    return hit == folder.rows().end() ? nullptr : &*hit;
+  };
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  std::vector<ExactRow> rows;
+  for (const TrialRow& row : base.rows()) {
+    if (row.labels.clock != "virtual") continue;
+    const TrialRow* other = find(head, row.record.id);
+    if (other != nullptr) {
+      rows.push_back(compare_trial(base, row, head, *other));
+    } else {
+      rows.push_back({row.record.id, Verdict::kMissing, row.record.time_s, kNaN, {}, {}});
+    }
+  }
+  for (const TrialRow& row : head.rows()) {
+    const bool known = row.labels.clock != "virtual" || find(base, row.record.id) != nullptr;
+    if (!known) rows.push_back({row.record.id, Verdict::kNew, kNaN, row.record.time_s, {}, {}});
+  }
+  return rows;
+}
+
+}  // namespace hopbench

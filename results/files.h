@@ -1,0 +1,26 @@
+// Small things about files that results and commands need.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace hopbench {
+
+/// All of it; nothing if it cannot be opened.
+std::optional<std::string> read_file(const std::string& path);
+
+/// A fresh folder where temporary files go ($TMPDIR, or /tmp), which is gone with all that is in it when this is.
+class TemporaryFolder {
+ public:
+  /// Error(kEnvironment) if it cannot be made.
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace hopbench

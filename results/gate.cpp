@@ -1,0 +1,135 @@
+#include "results/gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/base/text.h"
+#include "results/summary_parts.h"
+
+namespace hopbench {
+namespace {
+
+bool undecided(const GateRow& row) {
+  return row.verdict == Verdict::kInconclusive || row.verdict == Verdict::kInsufficient;
+}
+
+std::string headline(const GateResult& result) {
+  std::string text = fmt::format("compared {} of {} rows of {} with {}", compared(result), result.rows.size(),
+                                 result.head, result.base);
+  const auto count = [&](auto wanted) { return std::count_if(result.rows.begin(), result.rows.end(), wanted); };
+  for (const Verdict verdict :
+       {Verdict::kNoChange, Verdict::kImprovement, Verdict::kRegression, Verdict::kInconclusive, Verdict::kInsufficient,
+        Verdict::kIncomparable, Verdict::kFailed, Verdict::kMissing, Verdict::kNew}) {
+    const auto rows = count([&](const GateRow& row) { return row.verdict == verdict; });
+    text += rows > 0 ? fmt::format(", {} {}", rows, to_string(verdict)) : "";
+  }
+  return text;
+}
+
+std::string conclusion(const GateResult& result, bool strict) {
+  switch (gate_exit(result, strict)) {
+    case ExitCode::kRegression:
+      return result.tier == "exact" ? "the gate fails: if the change is meant, save the baseline again, with --reason"
+                                    : "the gate fails";
+    case ExitCode::kInconclusive:
+      return "the gate is inconclusive: more repeats or a quieter machine may tell";
+    case ExitCode::kNoBaseline:
+      return "the gate has nothing to go by: no comparable baseline";
+    default:
+      return strict ? "the gate passes" : "the gate passes (advisory: what could not be compared does not count)";
+  }
+}
+
+std::string numbers_of(const GateRow& row) {
+  if (std::isnan(row.speed_up)) return "";
+  std::string text = fmt::format("{}x", number_text(row.speed_up, 4));
+  if (row.interval) {
+    text += fmt::format(" [{}, {}]", number_text(row.interval->low, 4), number_text(row.interval->high, 4));
+  }
+  return text;
+}
+
+}  // namespace
+
+int compared(const GateResult& result) {
+  return static_cast<int>(std::count_if(result.rows.begin(), result.rows.end(), [](const GateRow& row) {
+    return row.verdict == Verdict::kNoChange || row.verdict == Verdict::kImprovement ||
+           row.verdict == Verdict::kRegression || row.verdict == Verdict::kInconclusive;
+  }));
+}
+
+bool fails(const GateRow& row) {
+  const bool changed = row.metric == "exact" && row.verdict == Verdict::kImprovement;
+  return changed || row.verdict == Verdict::kRegression || row.verdict == Verdict::kMissing ||
+         row.verdict == Verdict::kFailed;
+}
+
+ExitCode gate_exit(const GateResult& result, bool strict) {
+  const auto any = [&](auto wanted) { return std::any_of(result.rows.begin(), result.rows.end(), wanted); };
+  if (any(fails)) return ExitCode::kRegression;
+  if (!strict) return ExitCode::kOk;
+  if (any(undecided)) return ExitCode::kInconclusive;
+  const bool unlike = any([](const GateRow& row) { return row.verdict == Verdict::kIncomparable; });
+  return unlike || compared(result) == 0 ? ExitCode::kNoBaseline : ExitCode::kOk;
+}
+
+std::string gate_text(const GateResult& result, bool strict) {
+  std::string text;
+  for (const GateRow& row : result.rows) {
+    if (row.verdict == Verdict::kNoChange && row.notes.empty()) continue;
+    const std::string numbers = numbers_of(row);
+    text += fmt::format("{:<12} {}{}{}{}\n", to_string(row.verdict), row.name,
+                        row.metric == "exact" ? "" : ", " + row.metric, numbers.empty() ? "" : ", speed-up ", numbers);
+    for (const std::string& note : row.notes) text += fmt::format("             {}\n", note);
+  }
+  for (const std::string& note : result.notes) text += note + "\n";
+  return text + headline(result) + "\n" + conclusion(result, strict) + "\n";
+}
+
+std::string gate_markdown(const GateResult& result, bool strict) {
+  std::string text =
+      fmt::format("### hopbench gate ({}): {}\n\n{}\n\n", result.tier, conclusion(result, strict), headline(result));
+  const auto shown = [](const GateRow& row) { return row.verdict != Verdict::kNoChange || !row.notes.empty(); };
+  if (std::any_of(result.rows.begin(), result.rows.end(), shown)) {
+    text += "| verdict | row | metric | speed-up | n | notes |\n|---|---|---|---|---|---|\n";
+    for (const GateRow& row : result.rows) {
+      if (!shown(row)) continue;
+      text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", to_string(row.verdict), row.name, row.metric,
+                          numbers_of(row), row.n, join(row.notes, "<br>"));
+    }
+    text += "\n";
+  }
+  for (const std::string& note : result.notes) text += "- " + note + "\n";
+  return text;
+}
+
+GateResult exact_gate(const std::string& base_name, const RunFolder& base, const std::string& head_name,
+                      const RunFolder& head) {
+  GateResult result{"exact", base_name, head_name, {}, {}};
+  for (ExactRow& exact : compare_exact(base, head)) {
+    GateRow row{exact.trial,
+                "exact",
+                exact.verdict,
+                1,
+                exact.base_s,
+                exact.head_s,
+                exact.base_s / exact.head_s,
+                {},
+                std::move(exact.differences)};
+    if (!exact.first_event.empty()) row.notes.push_back("first differing event: " + exact.first_event);
+    result.rows.push_back(std::move(row));
+  }
+  const auto real = std::count_if(base.rows().begin(), base.rows().end(),
+                                  [](const TrialRow& row) { return row.labels.clock != "virtual"; });
+  if (real > 0) {
+    result.notes.push_back(
+        fmt::format("{} trials of real time are not gated by a baseline, which would see the machine's "
+                    "mood: hopbench gate --base CMD --head CMD runs both in turns",
+                    real));
+  }
+  return result;
+}
+
+}  // namespace hopbench

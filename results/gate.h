@@ -1,0 +1,59 @@
+// What a regression gate found, whatever tier it is of, and how it is told: exit code, text, JUnit, JSON, Markdown.
+//
+//   exact    T0: virtual time against a baseline; equal or not                                    (exact.h)
+//   counts   T1: instructions, messages and bytes; within 2 %                                     (ci/gate)
+//   timed    T2: two programs in turns on this machine; beyond chance, noise and threshold        (timed_gate.h)
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/base/error.h"
+#include "results/compare.h"
+#include "results/exact.h"
+
+namespace hopbench {
+
+struct GateRow {
+  std::string name;    // a trial, or a scenario and variant
+  std::string metric;  // "exact", "time_s", "cpu_s", "instructions"
+  Verdict verdict = Verdict::kNoChange;
+  int n = 0;  // pairs; 1 where nothing is left to chance
+  double base = 0, head = 0;
+  double speed_up = 1;               // NaN: not in both
+  std::optional<Interval> interval;  // 95 %
+  std::vector<std::string> notes;    // what differs, or why there is no verdict
+};
+
+struct GateResult {
+  std::string tier;        // "exact", "counts", "timed"
+  std::string base, head;  // what was held against what
+  std::vector<GateRow> rows;
+  std::vector<std::string> notes;  // about the whole: the noise that was found, what the sides differ in
+};
+
+/// Rows that have a verdict about speed; the others could not be compared.
+int compared(const GateResult& result);
+/// A regression, or a row that is missing, failed, or (T0) not what it was.
+bool fails(const GateRow& row);
+
+/// kRegression if a row fails. Under `strict` kInconclusive if a row is inconclusive or insufficient, and kNoBaseline
+/// if one is incomparable or no row at all was compared. Else kOk.
+ExitCode gate_exit(const GateResult& result, bool strict);
+
+/// "compared 68 of 70 rows: ...", the rows that need a look, and what the exit code says.
+std::string gate_text(const GateResult& result, bool strict);
+std::string gate_markdown(const GateResult& result, bool strict);
+/// {"schema_version", "tier", "base", "head", "compared", "of", "exit", "notes", "rows"}
+std::string gate_json(const GateResult& result, bool strict);
+/// A test case a row; what fails the gate is a failure, what could not be compared is skipped (a failure if strict).
+std::string gate_junit(const GateResult& result, bool strict);
+/// google-benchmark's JSON, so that its compare.py and dashboards read it: two benchmarks a row, base/ and head/.
+std::string gate_benchmark_json(const GateResult& result, const std::string& context_json);
+
+/// Tier T0.
+GateResult exact_gate(const std::string& base_name, const RunFolder& base, const std::string& head_name,
+                      const RunFolder& head);
+
+}  // namespace hopbench

@@ -1,0 +1,104 @@
+#include "results/outcome.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+
+#include "backends/base/error.h"
+#include "results/csv.h"
+#include "results/files.h"
+#include "results/json.h"
+
+namespace hopbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content(const std::string& path) {
+  std::optional<std::string> text = read_file(path);
+  if (!text) throw usage_error(path + " cannot be read: name a run's folder, its JSON, or its trials.csv");
+  return *std::move(text);
+}
+
+/// Of a folder that holds published tables only: there is no trials.jsonl.
+Results tables_of(const std::string& folder) {
+  Results source{folder, outcomes_from_csv(content(folder + "/trials.csv"), folder + "/trials.csv"), "", folder};
+  if (fs::exists(folder + "/context.json")) source.context = content(folder + "/context.json");
+  return source;
+}
+
+Results folder_source(const std::string& folder) {
+  if (!fs::exists(folder + "/trials.jsonl") && fs::exists(folder + "/trials.csv")) return tables_of(folder);
+  const RunFolder run = RunFolder::open(folder);
+  return {folder, outcomes_of(run.rows()), run.context_json(), folder};
+}
+
+Results file_source(const std::string& file) {
+  const std::string text = content(file);
+  if (file.ends_with(".csv")) return {file, outcomes_from_csv(text, file), "", ""};
+  RunDocument run = run_from_json(text, file);
+  return {file, outcomes_of(run.rows), std::move(run.context_json), ""};
+}
+
+}  // namespace
+
+const std::string& Outcome::text(const std::string& column) const {
+  static const std::string none;
+  const auto cell = cells.find(column);
+  return cell == cells.end() ? none : cell->second;
+}
+
+std::optional<double> Outcome::number(const std::string& column) const {
+  const std::string& cell = text(column);
+  double value = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (error != std::errc() || end != cell.data() + cell.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<Outcome> outcomes_from_csv(const std::string& text, const std::string& name) {
+  const std::vector<std::vector<std::string>> lines = read_csv(text, name);
+  std::vector<Outcome> outcomes;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    if (lines[i].size() != lines[0].size()) {
+      throw usage_error(fmt::format("{}: row {} has {} fields, the head {}: take it from the run again", name, i,
+                                    lines[i].size(), lines[0].size()));
+    }
+    Outcome outcome;
+    for (std::size_t c = 0; c < lines[0].size(); ++c) outcome.cells[lines[0][c]] = lines[i][c];
+    for (const char* column : {"trial", "scenario", "variant", "measure", "status", "clock"}) {
+      if (outcome.cells.contains(column)) continue;
+      throw usage_error(fmt::format("{}: there is no column '{}': this is no trials.csv", name, column));
+    }
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+std::vector<Outcome> outcomes_of(std::span<const TrialRow> rows) {
+  return outcomes_from_csv(trials_csv(rows), "trials.csv");
+}
+
+Results load_results(const std::string& what, const std::string& baselines) {
+  const std::string baseline = baselines + "/" + what;
+  const bool a_name = what.find('/') == std::string::npos && fs::is_directory(baseline);
+  Results source;
+  if (fs::is_directory(what)) {
+    source = folder_source(what);
+  } else if (fs::exists(what)) {
+    source = file_source(what);
+  } else if (a_name) {
+    source = folder_source(baseline);
+  } else {
+    throw usage_error(
+        fmt::format("{} is no folder, no file, and no baseline in {}: hopbench baseline list shows those "
+                    "that there are",
+                    what, baselines));
+  }
+  source.name = what;
+  if (source.outcomes.empty()) throw usage_error(what + " has no trials: nothing ended there yet");
+  return source;
+}
+
+}  // namespace hopbench

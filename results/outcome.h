@@ -1,0 +1,44 @@
+// A finished trial as comparisons see it: a row of trials.csv, read by name. Every result is reduced to such rows, so
+// that a run's folder, a JSON document, a table that was published years ago and a saved baseline compare alike.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "results/run_folder.h"
+
+namespace hopbench {
+
+struct Outcome {
+  std::map<std::string, std::string> cells;  // by column of trials.csv (docs/results.md)
+
+  /// "" for a column that its table does not have.
+  const std::string& text(const std::string& column) const;
+  /// Nothing where it is empty or missing.
+  std::optional<double> number(const std::string& column) const;
+  bool ok() const { return text("status") == "ok"; }
+  bool virtual_time() const { return text("clock") == "virtual"; }
+};
+
+/// The rows of trials.csv, whatever columns it has. Error(kUsage) naming `name` and the line if the text is no CSV or
+/// lacks what identifies a trial.
+std::vector<Outcome> outcomes_from_csv(const std::string& text, const std::string& name);
+std::vector<Outcome> outcomes_of(std::span<const TrialRow> rows);
+
+/// What of a result can be compared.
+struct Results {
+  std::string name;               // as it was typed
+  std::vector<Outcome> outcomes;  // in the order of the run
+  std::string context;            // JSON; empty: not known
+  std::string folder;             // with event logs, perhaps; empty: none
+};
+
+/// `what` is the folder of a run (or of its published tables), the file of `run --json`, a trials.csv, or the name of a
+/// baseline in the folder `baselines`. Error(kUsage) if it is none of these.
+Results load_results(const std::string& what, const std::string& baselines);
+
+}  // namespace hopbench

@@ -1,0 +1,237 @@
+#include "results/why.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "backends/base/error.h"
+#include "backends/base/text.h"
+#include "results/curve.h"
+#include "results/summary_parts.h"
+
+namespace hopbench {
+namespace {
+
+/// How long a trial took to do what is asked: to the target, or all of it.
+struct Work {
+  double time_s = 0, samples = 0;
+};
+
+std::optional<Work> work_of(const TrialRow& row) {
+  if (row.record.status != TrialStatus::kOk) return std::nullopt;
+  if (row.labels.what == "convergence" && row.labels.target_loss > 0) {
+    const TargetReached reached = target_reached(row);
+    if (!reached.time_s.fitted || !reached.samples.fitted || *reached.time_s.fitted <= 0) return std::nullopt;
+    return Work{*reached.time_s.fitted, *reached.samples.fitted};
+  }
+  std::int64_t samples = 0;
+  for (const RankRecord& rank : row.record.ranks) samples += rank.samples;
+  if (samples == 0 || row.record.time_s <= 0) return std::nullopt;
+  return Work{row.record.time_s, double(samples)};
+}
+
+/// Trials of one measure and scenario, by variant.
+struct Side {
+  std::vector<const TrialRow*> a, b;
+};
+
+std::string known_variants(std::span<const TrialRow> rows) {
+  std::set<std::string> names;
+  for (const TrialRow& row : rows) names.insert(row.labels.variant);
+  return join(std::vector<std::string>(names.begin(), names.end()), ", ");
+}
+
+/// a's parts for b's samples, and b's own, added to the sums.
+void add_parts(const TrialRow& row, const Work& work, double samples, double WhyPart::*side,
+               std::map<std::string, WhyPart>& sums) {
+  const double scale = work.time_s / row.record.time_s * samples / work.samples;
+  for (const auto& [name, seconds] : time_parts(row)) {
+    WhyPart& part = sums[name];
+    part.name = name;
+    part.*side += seconds * scale;
+  }
+}
+
+void fill_parts(Why& why, const std::map<std::string, WhyPart>& sums) {
+  for (const auto& [name, sum] : sums) {
+    const WhyPart part{name, sum.a / why.n, sum.b / why.n};
+    why.a_s += part.a;
+    why.b_s += part.b;
+    why.parts.push_back(part);
+  }
+  std::stable_sort(why.parts.begin(), why.parts.end(),
+                   [](const WhyPart& x, const WhyPart& y) { return std::abs(x.a - x.b) > std::abs(y.a - y.b); });
+}
+
+Why compare_sides(const Side& side) {
+  const TrialLabels& labels = side.a.front()->labels;
+  Why why{labels.measure,
+          labels.scenario,
+          labels.variant,
+          side.b.front()->labels.variant,
+          0,
+          0,
+          0,
+          {},
+          {},
+          {},
+          {},
+          {},
+          0,
+          0};
+  why.target = labels.what == "convergence" ? labels.target_loss : 0;
+  why.critical_path = !side.a.front()->record.path.empty();
+  std::vector<double> a_time, b_time, a_samples, b_samples, a_each, b_each;
+  std::map<std::string, WhyPart> sums;
+  for (const TrialRow* a : side.a) {
+    for (const TrialRow* b : side.b) {
+      if (a->labels.seed != b->labels.seed || a->labels.repeat != b->labels.repeat) continue;
+      const std::optional<Work> x = work_of(*a), y = work_of(*b);
+      if (!x || !y) {
+        ++why.lost;
+        continue;
+      }
+      ++why.n;
+      a_time.push_back(x->time_s), b_time.push_back(y->time_s);
+      a_samples.push_back(x->samples), b_samples.push_back(y->samples);
+      a_each.push_back(x->time_s / x->samples), b_each.push_back(y->time_s / y->samples);
+      add_parts(*a, *x, y->samples, &WhyPart::a, sums);
+      add_parts(*b, *y, y->samples, &WhyPart::b, sums);
+    }
+  }
+  why.speed_up = paired_ratio(b_time, a_time);
+  why.samples = paired_ratio(b_samples, a_samples);
+  why.rate = paired_ratio(b_each, a_each);
+  if (why.n > 0) fill_parts(why, sums);
+  return why;
+}
+
+std::string with_interval(const PairedRatio& ratio) {
+  const auto text = [](double value) { return number_text(value, 3); };
+  if (!ratio.interval) return text(ratio.ratio) + "x";
+  return fmt::format("{}x [{}, {}]", text(ratio.ratio), text(ratio.interval->low), text(ratio.interval->high));
+}
+
+/// What explains most of a difference: parts that are a tenth of all changes, three at most.
+std::string main_changes(const Why& why) {
+  double all = 0;
+  for (const WhyPart& part : why.parts) all += std::abs(part.a - part.b);
+  std::vector<std::string> changes;
+  for (const WhyPart& part : why.parts) {
+    const double change = part.a - part.b;
+    if (changes.size() == 3 || std::abs(change) < 0.1 * all || change == 0) break;
+    changes.push_back(fmt::format("{}{} s {}", change > 0 ? "+" : "-", number_text(std::abs(change), 2), part.name));
+  }
+  return changes.empty() ? "" : " (" + join(changes, "; ") + ")";
+}
+
+constexpr int kWidth = 60;
+constexpr const char* kLetters = "#=+o%*x.:@";
+
+std::string bar(const Why& why, double WhyPart::*side) {
+  const double longest = std::max(why.a_s, why.b_s);
+  std::string text;
+  double sum = 0;
+  for (std::size_t i = 0; i < why.parts.size(); ++i) {
+    sum += why.parts[i].*side;
+    const auto end = static_cast<std::size_t>(std::lround(kWidth * sum / longest));
+    if (end > text.size()) text.append(end - text.size(), kLetters[i % 10]);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::map<std::string, double> time_parts(const TrialRow& row) {
+  std::map<std::string, double> parts;
+  const TrialRecord& record = row.record;
+  for (const auto& [name, time] : record.path) parts[name] += to_seconds(time);
+  if (!parts.empty()) return parts;
+  int workers = 0;
+  for (const RankRecord& rank : record.ranks) workers += rank.server ? 0 : 1;
+  for (const RankRecord& rank : record.ranks) {
+    if (rank.server) continue;
+    const auto add = [&](const std::string& name, Duration time) {
+      if (time.count() != 0) parts[name] += to_seconds(time) / workers;
+    };
+    add("compute", rank.compute - rank.injected_delay);
+    add("slowdown, rank " + std::to_string(rank.rank), rank.injected_delay);
+    add("vector operations", rank.vector_ops);
+    for (const auto& [reason, time] : rank.waits) add("waiting, " + reason, time);
+  }
+  double sum = 0;
+  for (const auto& [name, seconds] : parts) sum += seconds;
+  parts["other"] += record.time_s - sum;
+  return parts;
+}
+
+std::vector<Why> why(std::span<const TrialRow> rows, const std::string& a, const std::string& b) {
+  std::map<std::pair<std::string, std::string>, Side> sides;
+  std::vector<std::pair<std::string, std::string>> order;
+  bool has_a = false, has_b = false;
+  for (const TrialRow& row : rows) {
+    const std::pair<std::string, std::string> key{row.labels.measure, row.labels.scenario};
+    if (!sides.contains(key)) order.push_back(key);
+    Side& side = sides[key];
+    if (row.labels.variant == a) side.a.push_back(&row), has_a = true;
+    if (row.labels.variant == b) side.b.push_back(&row), has_b = true;
+  }
+  for (const auto& [name, there] : {std::pair{a, has_a}, std::pair{b, has_b}}) {
+    if (!there) throw usage_error(fmt::format("no variant '{}' in this run: there are {}", name, known_variants(rows)));
+  }
+  std::vector<Why> all;
+  for (const auto& key : order) {
+    const Side& side = sides.at(key);
+    if (!side.a.empty() && !side.b.empty()) all.push_back(compare_sides(side));
+  }
+  if (all.empty()) throw usage_error(fmt::format("'{}' and '{}' have no measure and scenario in common", a, b));
+  return all;
+}
+
+std::string why_sentence(const Why& why) {
+  if (why.n == 0) {
+    return why.target > 0 ? fmt::format("In no repeat do both {} and {} reach {}.", why.a, why.b, why.target)
+                          : fmt::format("{} and {} have no repeat in common that ended well.", why.a, why.b);
+  }
+  const bool sooner = why.speed_up.ratio >= 1;
+  const auto factor = [](double ratio) { return number_text(ratio >= 1 ? ratio : 1 / ratio, 3) + "x"; };
+  const std::string faster = fmt::format("{} {} a sample{}", factor(why.rate.ratio),
+                                         why.rate.ratio >= 1 ? "faster" : "slower", main_changes(why));
+  if (why.target <= 0) return fmt::format("{} is {}, compared with {}.", why.a, faster, why.b);
+  const double more = 1 / why.samples.ratio - 1;
+  return fmt::format("{} reaches {} {} {} than {}: {}, {} {} samples.", why.a, why.target, factor(why.speed_up.ratio),
+                     sooner ? "sooner" : "later", why.b, faster, percent_text(std::abs(more)),
+                     more >= 0 ? "more" : "fewer");
+}
+
+std::string why_text(const Why& why) {
+  std::string text = fmt::format("{} / {}\n{}\n", why.measure, why.scenario, why_sentence(why));
+  if (why.lost > 0) {
+    text += fmt::format("{} of {} repeats are left out: one of the two failed or did not reach the target\n", why.lost,
+                        why.lost + why.n);
+  }
+  if (why.n == 0) return text;
+  if (why.target > 0) {
+    text += fmt::format("speed-up {} = samples {} x time a sample {}, n = {}\n", with_interval(why.speed_up),
+                        with_interval(why.samples), with_interval(why.rate), why.n);
+  } else {
+    text += fmt::format("time a sample {}, n = {}\n", with_interval(why.rate), why.n);
+  }
+  text += fmt::format("{}, for the samples of {}:\n",
+                      why.critical_path ? "along the critical path" : "of the mean worker", why.b);
+  const std::size_t names = std::max(why.a.size(), why.b.size());
+  text += fmt::format("  {:<{}}  {:<{}}  {} s\n", why.a, names, bar(why, &WhyPart::a), kWidth, number_text(why.a_s));
+  text += fmt::format("  {:<{}}  {:<{}}  {} s\n", why.b, names, bar(why, &WhyPart::b), kWidth, number_text(why.b_s));
+  for (std::size_t i = 0; i < why.parts.size(); ++i) {
+    const WhyPart& part = why.parts[i];
+    text +=
+        fmt::format("  {} {:<40} {:>9} s {:>9} s {:>9} s\n", kLetters[i % 10], part.name, number_text(part.a, 3),
+                    number_text(part.b, 3), (part.a >= part.b ? "+" : "-") + number_text(std::abs(part.a - part.b), 3));
+  }
+  return text;
+}
+
+}  // namespace hopbench

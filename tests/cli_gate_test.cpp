@@ -1,0 +1,183 @@
+// Commands over results, from outside: compare, why, trace, baseline, gate, cite.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli.h"
+
+namespace hopbench {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+class OverResults : public testing::Test {
+ protected:
+  OverResults() {
+    folder_.write("a.toml", small_suite());
+    fine({"run", "a.toml", "-o", "run", "--events", "all"});
+  }
+
+  Ended run(const Args& words, const Args& variables = {}) const { return hopbench(folder_.path(), words, variables); }
+  Ended fine(const Args& words) const {
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return ended;
+  }
+  std::string at(const std::string& name) const { return folder_ / name; }
+
+  Folder folder_;
+};
+
+TEST_F(OverResults, ACommonWayThroughAGate) {
+  fine({"baseline", "save", "main", "run"});
+  EXPECT_THAT(fine({"baseline", "list"}).out, HasSubstr("main"));
+  EXPECT_THAT(fine({"baseline", "show", "main"}).out, HasSubstr("small/rate/random/hop/1/0"));
+  fine({"run", "a.toml", "-o", "again", "--events", "all", "--strands", "threads"});
+  EXPECT_THAT(fine({"gate", "--baseline", "main", "again"}).out, HasSubstr("compared 4 of 4 rows of again with main"));
+  fine({"baseline", "rm", "main"});
+  EXPECT_THAT(run({"gate", "--baseline", "main", "again"}, {"CI=1"}).out, HasSubstr("there is no baseline main"));
+  EXPECT_EQ(run({"gate", "--baseline", "main", "again"}, {"CI=1"}).code, 5);
+  EXPECT_EQ(run({"gate", "--baseline", "main", "again"}).code, 0);
+}
+
+// Another schedule of the same trials: --shuffle is part of the settings, so here the rows of the baseline are changed.
+TEST_F(OverResults, AChangedNumberFailsAndSavingItWantsAReason) {
+  fine({"run", "a.toml", "-o", "other", "--events", "all"});
+  const std::string rows = text_of(at("other/trials.jsonl"));
+  folder_.write("other/trials.jsonl", with(rows, "\"messages_sent\":", "\"messages_sent\":1"));
+  fine({"baseline", "save", "main", "run"});
+  const Ended ended = run({"gate", "--baseline", "main", "other", "--junit", at("g.xml"), "--json", at("gate.json"),
+                           "--benchmark-json", at("b.json")});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("regression"), HasSubstr("messages_sent: "), HasSubstr("the gate fails")));
+  EXPECT_THAT(text_of(at("g.xml")), HasSubstr("failures=\"1\""));
+  EXPECT_EQ(nlohmann::json::parse(text_of(at("gate.json"))).at("exit"), 1);
+  EXPECT_EQ(nlohmann::json::parse(text_of(at("b.json"))).at("benchmarks").size(), 8u);
+  const Ended refused = run({"baseline", "save", "main", "other"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--reason"));
+  fine({"baseline", "save", "main", "other", "--reason", "tests want it"});
+  EXPECT_THAT(fine({"baseline", "show", "main"}).out, HasSubstr("tests want it"));
+  fine({"gate", "--baseline", "main", "other"});
+}
+
+TEST_F(OverResults, AnotherSeedIsMissingRowsAndNewOnes) {
+  fine({"run", "a.toml", "-o", "other", "--seed", "9", "--save-baseline", "other"});
+  const Ended ended = run({"gate", "--baseline", "other", "run"});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("4 missing"), HasSubstr("4 new")));
+}
+
+TEST_F(OverResults, CompareTakesFoldersTablesAndDocuments) {
+  fine({"run", "a.toml", "-o", "again", "--json=again.json"});
+  const Ended ended = fine({"compare", "run", "again", "again.json", "run/trials.csv"});
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("small / rate / random"), HasSubstr("1.00x"), HasSubstr("no-change")));
+  EXPECT_THAT(ended.out, Not(HasSubstr("regression")));
+  EXPECT_THAT(fine({"compare", "run", "again", "--csv"}).out, StartsWith("suite,measure,"));
+  const Ended nowhere = run({"compare", "run", "nowhere"});
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_THAT(nowhere.err, HasSubstr("nowhere is no folder"));
+  EXPECT_EQ(run({"compare", "run"}).code, 2);
+}
+
+TEST_F(OverResults, CompareRefusesOtherSettings) {
+  fine({"run", "a.toml", "-o", "other", "--set", "model.batch=16"});
+  const Ended ended = run({"compare", "run", "other"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("batch: "), HasSubstr("--any-context")));
+  EXPECT_THAT(fine({"compare", "run", "other", "--any-context"}).out, HasSubstr("hop"));
+}
+
+TEST_F(OverResults, WhySaysASentenceAndDrawsBars) {
+  const Ended ended = fine({"why", "run", "hop", "allreduce", "--filter", "random"});
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("rate / random\n"), HasSubstr("hop is "), HasSubstr("along the critical path"),
+                               HasSubstr("compute")));
+  EXPECT_THAT(ended.out, Not(HasSubstr("homogeneous")));
+  const Ended unknown = run({"why", "run", "hop", "hopp"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("there are allreduce, hop"));
+}
+
+TEST_F(OverResults, TraceIsOneJsonDocumentWhoseArrowsMeet) {
+  fine({"trace", "run", "--filter", "random/hop"});
+  const nlohmann::json trace = nlohmann::json::parse(text_of(at("run/trace.json")));
+  std::map<std::string, int> phases, starts, names;
+  for (const nlohmann::json& event : trace.at("traceEvents")) {
+    const std::string phase = event.at("ph");
+    ++phases[phase];
+    ++names[event.at("name").get<std::string>()];
+    if (phase != "M") EXPECT_GE(event.at("ts").get<double>(), 0);
+    if (phase == "X") EXPECT_GE(event.at("dur").get<double>(), 0);
+    if (phase == "s") ++starts[event.at("id").dump()];
+    if (phase == "f") EXPECT_EQ(starts[event.at("id").dump()], 1) << "an arrow that never began";
+  }
+  EXPECT_EQ(phases["M"], 5) << "one trial, four ranks";
+  EXPECT_GT(phases["s"], 20);
+  EXPECT_GE(phases["s"], phases["f"]);
+  EXPECT_GT(phases["f"], phases["s"] / 2);
+  EXPECT_GT(names["gradient"], 20);
+  EXPECT_GT(names["gap, rank 0"], 5);
+  EXPECT_EQ(run({"trace", "run", "--filter", "nothing"}).code, 2);
+}
+
+TEST_F(OverResults, TraceWantsEventLogs) {
+  fine({"run", "a.toml", "-o", "silent", "--events", "none"});
+  const Ended ended = run({"trace", "silent"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("--no-events"));
+}
+
+TEST_F(OverResults, TimedGateRunsBothSidesInTurns) {
+  const std::string self = HB_HOPBENCH;
+  const Ended ended =
+      run({"gate", "--base", self, "--head", "env DNNL_VERBOSE=0 " + self, at("a.toml"), "--filter",
+           "homogeneous/allreduce", "--pairs", "3", "--most", "4", "--threshold", "1000", "--advisory"});
+  EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("compared 2 of 2 rows"), HasSubstr("noise of a pair of base with itself"),
+                               HasSubstr("the sides differ in DNNL_VERBOSE: none; 0")));
+}
+
+TEST_F(OverResults, TimedGateFailsWithAHeadThatFails) {
+  const Ended ended = run({"gate", "--base", HB_HOPBENCH, "--head", "false", at("a.toml"), "--filter",
+                           "homogeneous/allreduce", "--pairs", "3"});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.out, HasSubstr("failed"));
+}
+
+TEST_F(OverResults, TimedGateRefusesAPace) {
+  const Ended ended = run({"gate", "--base", HB_HOPBENCH, "--head", HB_HOPBENCH, at("a.toml"), "--set",
+                           "transport.name=gloo", "--set", "compute.pace=1ms", "--filter", "homogeneous/allreduce"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("a slowdown would hide"));
+}
+
+TEST_F(OverResults, GateSaysWhatItWants) {
+  EXPECT_THAT(run({"gate"}).err, HasSubstr("--baseline NAME"));
+  EXPECT_EQ(run({"gate"}).code, 2);
+  EXPECT_EQ(run({"gate", "--base", "x"}).code, 2);
+  EXPECT_EQ(run({"gate", "--strict", "--advisory", "--baseline", "x"}).code, 2);
+}
+
+TEST_F(OverResults, CiteGivesTheToolAndThePapersOfARun) {
+  const std::string out = fine({"cite", "run", "hop"}).out;
+  EXPECT_THAT(out, AllOf(HasSubstr("@software{hopbench"), HasSubstr("author = {Luo and Lin and Zhuo and Qian}"),
+                         HasSubstr("booktitle = {ASPLOS}"), HasSubstr("year = {2019}")));
+  EXPECT_EQ(run({"cite", "hopp"}).code, 2);
+}
+
+TEST_F(OverResults, RunsTellContinuousIntegration) {
+  const Ended ended = run({"run", "a.toml", "-o", "ci", "--junit", at("run.xml"), "--github-summary"},
+                          {"GITHUB_STEP_SUMMARY=" + at("summary.md")});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(text_of(at("run.xml")),
+              AllOf(HasSubstr("tests=\"4\" failures=\"0\""), HasSubstr("small/rate/random/hop/1/0")));
+  EXPECT_EQ(text_of(at("summary.md")), text_of(at("ci/summary.md")));
+}
+
+}  // namespace
+}  // namespace hopbench

@@ -1,0 +1,236 @@
+// Results held against results: what counts as a change, and what is refused. Of timed rows see gate_test.cpp.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "backends/base/error.h"
+#include "results/compare.h"
+#include "results/csv.h"
+#include "results/json.h"
+#include "tests/folder.h"
+
+namespace hopbench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kContext = R"({"hopbench": {"compiler": "g++ 12", "flags": "-O3"},
+  "machine": {"cpu": "A", "memory_bytes": 1000000000, "load": "0.1"}, "environment": {"OMP_NUM_THREADS": "1"}})";
+
+TrialRow row_of(const std::string& variant, std::uint32_t repeat, double samples_per_s, bool virtual_time = false) {
+  TrialRow row;
+  row.labels.suite = "s";
+  row.labels.measure = "rate";
+  row.labels.what = "rate";
+  row.labels.scenario = "one slow";
+  row.labels.variant = variant;
+  row.labels.protocol = "hop";
+  row.labels.clock = virtual_time ? "virtual" : "real";
+  row.labels.transport = virtual_time ? "sim" : "gloo";
+  row.labels.batch = 32;
+  row.labels.seed = 1;
+  row.labels.repeat = repeat;
+  row.record.id = variant + "/" + std::to_string(repeat);
+  row.record.samples_per_s = samples_per_s;
+  return row;
+}
+
+Results source_of(const std::vector<TrialRow>& rows, const std::string& context = kContext) {
+  return {"source", outcomes_of(rows), context, ""};
+}
+
+std::vector<TrialRow> real(const std::vector<double>& rates) {
+  std::vector<TrialRow> rows;
+  for (const double rate : rates) rows.push_back(row_of("hop", std::uint32_t(rows.size()), rate));
+  return rows;
+}
+
+Comparison only(const Results& base, const Results& head, const CompareOptions& options = {}) {
+  const std::vector<Comparison> all = compare(base, head, options);
+  EXPECT_EQ(all.size(), 1u);
+  return all.at(0);
+}
+
+Verdict verdict_of(const std::vector<double>& base, const std::vector<double>& head) {
+  return only(source_of(real(base)), source_of(real(head))).verdict;
+}
+
+TEST(Compare, RealTimesChangeBeyondChanceAndThreshold) {
+  EXPECT_EQ(verdict_of({100, 101, 99, 100}, {90, 91, 89, 90}), Verdict::kRegression);
+  EXPECT_EQ(verdict_of({100, 101, 99, 100}, {110, 112, 109, 110}), Verdict::kImprovement);
+  EXPECT_EQ(verdict_of({100, 101, 99, 100}, {98, 99, 97, 98}), Verdict::kNoChange) << "2 % is below the threshold";
+  EXPECT_EQ(verdict_of({100, 130, 80, 100}, {90, 91, 89, 90}), Verdict::kInconclusive);
+  EXPECT_EQ(verdict_of({100, 100}, {50, 50}), Verdict::kInsufficient);
+}
+
+TEST(Compare, CountsPairsOfOneSeedAndRepeat) {
+  const Comparison row = only(source_of(real({100, 200, 400})), source_of(real({110, 220, 440, 999})));
+  EXPECT_EQ(row.n, 3);
+  EXPECT_DOUBLE_EQ(row.base, 200);
+  EXPECT_DOUBLE_EQ(row.head, 220);
+  EXPECT_NEAR(row.speed_up, 1.1, 1e-12);
+  EXPECT_EQ(row.metric, "samples/s");
+}
+
+TEST(Compare, VirtualTimeIsEqualOrNot) {
+  const auto verdict = [](double base, double head) {
+    return only(source_of({row_of("hop", 0, base, true)}), source_of({row_of("hop", 0, head, true)})).verdict;
+  };
+  EXPECT_EQ(verdict(100, 100), Verdict::kNoChange);
+  EXPECT_EQ(verdict(100, 99.9999), Verdict::kRegression);
+  EXPECT_EQ(verdict(100, 100.0001), Verdict::kImprovement);
+}
+
+TEST(Compare, VirtualTimeDoesNotDependOnTheMachine) {
+  const std::vector<TrialRow> rows{row_of("hop", 0, 100, true)};
+  EXPECT_EQ(only(source_of(rows), source_of(rows, R"({"machine": {"cpu": "B"}})")).verdict, Verdict::kNoChange);
+}
+
+TEST(Compare, RefusesOtherMachinesUnlessTold) {
+  const std::string other = R"({"hopbench": {"compiler": "g++ 12", "flags": "-O3"},
+    "machine": {"cpu": "B", "memory_bytes": 1010000000, "load": "9"}, "environment": {"OMP_NUM_THREADS": "1"}})";
+  const Results base = source_of(real({1, 1, 1})), head = source_of(real({1, 1, 1}), other);
+  const Comparison refused = only(base, head);
+  EXPECT_EQ(refused.verdict, Verdict::kIncomparable);
+  EXPECT_EQ(refused.note, "cpu: A; B");
+  EXPECT_EQ(refused.n, 0);
+  EXPECT_EQ(only(base, head, {.any_context = true}).verdict, Verdict::kNoChange);
+  EXPECT_THAT(context_differences("", kContext), ElementsAre(HasSubstr("not recorded")));
+  EXPECT_THAT(context_differences(kContext, kContext), IsEmpty());
+}
+
+TEST(Compare, RefusesOtherSettings) {
+  std::vector<TrialRow> other = real({1, 1, 1});
+  for (TrialRow& row : other) row.labels.batch = 64;
+  const Comparison row = only(source_of(real({1, 1, 1})), source_of(other));
+  EXPECT_EQ(row.verdict, Verdict::kIncomparable);
+  EXPECT_EQ(row.note, "batch: 32; 64");
+}
+
+TEST(Compare, TellsWhatIsMissingNewAndFailed) {
+  std::vector<TrialRow> head = real({1, 1, 1});
+  head.push_back(row_of("dpsgd", 0, 1));
+  head[1].record.status = TrialStatus::kFailed;
+  head[1].record.reason = "rank 3 died";
+  const Results base =
+      source_of({row_of("adpsgd", 0, 1), row_of("hop", 0, 1), row_of("hop", 1, 1), row_of("hop", 2, 1)});
+  const std::vector<Comparison> rows = compare(base, source_of(head), {});
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].variant, "adpsgd");
+  EXPECT_EQ(rows[0].verdict, Verdict::kMissing);
+  EXPECT_EQ(rows[1].verdict, Verdict::kFailed);
+  EXPECT_THAT(rows[1].note, HasSubstr("rank 3 died"));
+  EXPECT_EQ(rows[2].verdict, Verdict::kNew);
+}
+
+TrialRow learning(std::uint32_t repeat, double seconds, double last_loss) {
+  TrialRow row = row_of("hop", repeat, 100, true);
+  row.labels.what = "convergence";
+  row.labels.target_loss = 0.5;
+  row.labels.target_hold = 1;
+  const auto at = [](double s) { return Time{} + std::chrono::milliseconds(int(1000 * s)); };
+  row.record.curve = {{"mean", at(0), 0, 0, 1.0, 0, 0}, {"mean", at(seconds), 9, 90, last_loss, 0, 0}};
+  return row;
+}
+
+TEST(Compare, TimeToTargetIsBetterWhereItIsLess) {
+  const Results base = source_of({learning(0, 10, 0)}), head = source_of({learning(0, 8, 0)});
+  const Comparison row = only(base, head);
+  EXPECT_EQ(row.metric, "time to target, s");
+  EXPECT_DOUBLE_EQ(row.base, 5);
+  EXPECT_DOUBLE_EQ(row.head, 4);
+  EXPECT_DOUBLE_EQ(row.speed_up, 1.25);
+  EXPECT_EQ(row.verdict, Verdict::kImprovement);
+}
+
+TEST(Compare, ATargetThatIsReachedNoMoreIsARegression) {
+  const Results base = source_of({learning(0, 10, 0), learning(1, 10, 0)});
+  const Results head = source_of({learning(0, 1, 0), learning(1, 10, 0.9)});
+  const Comparison row = only(base, head);
+  EXPECT_EQ(row.verdict, Verdict::kRegression);
+  EXPECT_THAT(row.note, HasSubstr("by base alone 1 times"));
+}
+
+TEST(Compare, GridHasARowForEachVariantAndColumnsForEachHead) {
+  const Results base = source_of(real({100, 100, 100})), slower = source_of(real({50, 50, 50}));
+  const std::vector<Compared> heads{{"same", compare(base, base, {})}, {"slower", compare(base, slower, {})}};
+  const std::vector<Grid> grids = comparison_grids("base", heads);
+  ASSERT_EQ(grids.size(), 1u);
+  EXPECT_EQ(grids[0].title, "s / rate / one slow");
+  EXPECT_THAT(grids[0].rows.at(0), ElementsAre("variant", "metric", "base", "same", "speed-up", "n", "verdict",
+                                               "slower", "speed-up", "n", "verdict"));
+  EXPECT_THAT(grids[0].rows.at(1), ElementsAre("hop", "samples/s", "100.0", "100.0", "1.00x [1.00, 1.00]", "3",
+                                               "no-change", "50.00", "0.500x [0.500, 0.500]", "3", "regression"));
+  EXPECT_THAT(comparison_csv(heads),
+              HasSubstr("s,rate,one slow,hop,slower,samples/s,regression,3,100,50,0.5,0.5,0.5,\n"));
+}
+
+// --- Sources
+
+TEST(Sources, AreFoldersDocumentsTablesAndBaselines) {
+  const Folder folder;
+  const std::vector<TrialRow> rows = real({100, 101, 99});
+  RunFolder run = RunFolder::create(folder / "run", "schema = 1\n", kContext);
+  for (const TrialRow& row : rows) run.add(row);
+  run.write_tables();
+  std::ofstream(folder / "run.json") << run_to_json(rows, kContext);
+  std::filesystem::create_directories(folder / "published");
+  std::filesystem::copy(folder / "run/trials.csv", folder / "published");
+  std::filesystem::create_directories(folder / "baselines");
+  std::filesystem::copy(folder / "run", folder / "baselines/kept", std::filesystem::copy_options::recursive);
+
+  const std::string baselines = folder / "baselines";
+  for (const std::string& what : {folder / "run", folder / "run.json", std::string("kept")}) {
+    const Results source = load_results(what, baselines);
+    EXPECT_EQ(source.name, what);
+    EXPECT_EQ(source.outcomes.size(), 3u) << what;
+    EXPECT_EQ(source.outcomes.at(1).number("samples_per_s"), 101) << what;
+    EXPECT_THAT(context_differences(source.context, kContext), IsEmpty()) << what;
+  }
+  for (const std::string& what : {folder / "published", folder / "run/trials.csv"}) {
+    const Results source = load_results(what, baselines);
+    EXPECT_EQ(source.outcomes.at(2).number("samples_per_s"), 99) << what;
+    EXPECT_EQ(source.context, "") << what;
+  }
+}
+
+TEST(Sources, SayWhatIsWrong) {
+  const Folder folder;
+  const auto error_of = [&](const std::string& name) {
+    try {
+      load_results(folder / name, folder / "baselines");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kUsage);
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_THAT(error_of("nowhere"), HasSubstr("no folder, no file, and no baseline"));
+  std::ofstream(folder / "a.csv") << "trial,scenario\n1,2\n";
+  EXPECT_THAT(error_of("a.csv"), HasSubstr("no column 'variant'"));
+  std::ofstream(folder / "b.csv") << "trial,scenario\n1,2,3\n";
+  EXPECT_THAT(error_of("b.csv"), HasSubstr("row 1 has 3 fields, the head 2"));
+  std::ofstream(folder / "c.csv") << "trial,\"scen";
+  EXPECT_THAT(error_of("c.csv"), HasSubstr("a quote never ends"));
+  std::ofstream(folder / "d.json") << "[]";
+  EXPECT_THAT(error_of("d.json"), HasSubstr("not a result of run --json"));
+  std::ofstream(folder / "e.csv") << trials_csv({});
+  EXPECT_THAT(error_of("e.csv"), HasSubstr("has no trials"));
+}
+
+TEST(Csv, ReadsWhatItWrites) {
+  const std::vector<std::string> fields{"a", "", "with, comma", "with \"quotes\"", "two\nlines", "\""};
+  std::string text;
+  for (std::size_t i = 0; i < fields.size(); ++i) text += (i > 0 ? "," : "") + csv_field(fields[i]);
+  EXPECT_THAT(read_csv(text + "\n" + text + "\r\n", "x"), ElementsAre(fields, fields));
+  EXPECT_THAT(read_csv("a,\n", "x"), ElementsAre(ElementsAre("a", "")));
+  EXPECT_THAT(read_csv("", "x"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace hopbench

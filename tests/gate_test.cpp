@@ -1,0 +1,326 @@
+// The regression gate: virtual time is exact, a baseline is not changed in silence, and two programs in turns are told
+// apart beyond chance only.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "results/baseline.h"
+#include "results/exact.h"
+#include "results/gate.h"
+#include "results/timed_gate.h"
+#include "tests/folder.h"
+#include "tests/results_samples.h"
+
+namespace hopbench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+TrialRow virtual_row(const std::string& variant = "hop") {
+  TrialRow row = full_row(variant);
+  row.record.status = TrialStatus::kOk;
+  row.record.wait_share = 0.5;
+  row.record.iters_per_s = 2;
+  return row;
+}
+
+/// A run's folder with these rows.
+RunFolder run_of(const Folder& folder, const std::string& name, const std::vector<TrialRow>& rows) {
+  RunFolder run = RunFolder::create(folder / name, "schema = 1\n", "{}");
+  for (const TrialRow& row : rows) run.add(row);
+  run.write_tables();
+  return run;
+}
+
+ExactRow only(const TrialRow& base, const TrialRow& head) {
+  const Folder folder;
+  const std::vector<ExactRow> rows = compare_exact(run_of(folder, "base", {base}), run_of(folder, "head", {head}));
+  EXPECT_EQ(rows.size(), 1u);
+  return rows.at(0);
+}
+
+// --- T0
+
+TEST(Exact, EqualRunsAreEqualWhateverTheHostDid) {
+  TrialRow head = virtual_row();
+  head.record.wall_s *= 2;
+  head.record.cpu_s *= 2;
+  head.record.max_rss_bytes *= 2;
+  head.record.ranks[0].cpu_wait_s *= 2;
+  const ExactRow row = only(virtual_row(), head);
+  EXPECT_EQ(row.verdict, Verdict::kNoChange);
+  EXPECT_THAT(row.differences, IsEmpty());
+}
+
+TEST(Exact, EveryNumberOfARankCounts) {
+  const std::vector<std::function<void(TrialRecord&)>> changes{
+      [](TrialRecord& r) { r.time_s = std::nextafter(r.time_s, 0); },
+      [](TrialRecord& r) { r.ranks[0].messages_sent += 1; },
+      [](TrialRecord& r) { r.ranks[0].bytes_sent -= 1; },
+      [](TrialRecord& r) { r.ranks[0].waits["parameters"] += Duration{1}; },
+      [](TrialRecord& r) { r.ranks[0].gap_max += 1; },
+      [](TrialRecord& r) { r.ranks[0].staleness_mean *= 2; },
+      [](TrialRecord& r) { r.params_hash = "other"; },
+      [](TrialRecord& r) { r.curve[1].loss = 0.25; },
+      [](TrialRecord& r) { r.warnings.clear(); }};
+  for (const auto& change : changes) {
+    TrialRow head = virtual_row();
+    change(head.record);
+    const ExactRow row = only(virtual_row(), head);
+    EXPECT_NE(row.verdict, Verdict::kNoChange);
+    EXPECT_THAT(row.differences, Not(IsEmpty()));
+  }
+}
+
+TEST(Exact, TellsTheDirectionAndThePlace) {
+  TrialRow faster = virtual_row(), slower = virtual_row();
+  faster.record.time_s -= 0.1;
+  slower.record.time_s += 0.1;
+  slower.record.ranks[0].messages_sent = 23;
+  EXPECT_EQ(only(virtual_row(), faster).verdict, Verdict::kImprovement);
+  const ExactRow row = only(virtual_row(), slower);
+  EXPECT_EQ(row.verdict, Verdict::kRegression);
+  EXPECT_THAT(row.differences, testing::Contains("ranks[0].messages_sent: 22, 23"));
+}
+
+TEST(Exact, ValuesCountOnTheReferenceBackendOnly) {
+  TrialRow base = virtual_row(), head = virtual_row();
+  base.labels.backend = head.labels.backend = "onednn";
+  head.record.params_hash = "other";
+  head.record.curve[1].loss = 0.25;
+  EXPECT_EQ(only(base, head).verdict, Verdict::kNoChange);
+}
+
+TEST(Exact, OtherSettingsAndFailuresAreNoComparison) {
+  TrialRow other = virtual_row(), failed = virtual_row();
+  other.record.hash = "fedcba9876543210";
+  failed.record.status = TrialStatus::kFailed;
+  failed.record.reason = "rank 1 died";
+  EXPECT_EQ(only(virtual_row(), other).verdict, Verdict::kIncomparable);
+  EXPECT_EQ(only(virtual_row(), failed).verdict, Verdict::kFailed);
+}
+
+TEST(Exact, RowsOfOneSideAreMissingOrNew) {
+  const Folder folder;
+  const RunFolder base = run_of(folder, "base", {virtual_row("a"), virtual_row("b")});
+  const RunFolder head = run_of(folder, "head", {virtual_row("b"), virtual_row("c")});
+  std::vector<Verdict> verdicts;
+  for (const ExactRow& row : compare_exact(base, head)) verdicts.push_back(row.verdict);
+  EXPECT_THAT(verdicts, ElementsAre(Verdict::kMissing, Verdict::kNoChange, Verdict::kNew));
+}
+
+TEST(Exact, FirstDifferingEventIsToldInWords) {
+  const Folder folder;
+  const std::string head = "{\"schema_version\":\"1.0\",\"trial\":\"x\"}\n",
+                    same = R"({"t":5,"rank":0,"what":"enter","iter":1})";
+  folder.write("a", head + same + "\n" +
+                        R"({"t":2500000000,"rank":3,"what":"wait","iter":7,"since":1000000000,"text":"token"})" + "\n");
+  folder.write("b", head + same + "\n" +
+                        R"({"t":2500000000,"rank":3,"what":"send","iter":7,"peer":2,"kind":1,"text":"params"})" + "\n");
+  folder.write("c", head + same + "\n");
+  EXPECT_EQ(first_difference(folder / "a", folder / "a"), "");
+  EXPECT_EQ(
+      first_difference(folder / "a", folder / "b"),
+      "base at 2.5 s rank 3 in iteration 7: wait 'token' since 1 s; head at 2.5 s rank 3 in iteration 7: send 'params' "
+      "kind 1 peer 2");
+  EXPECT_THAT(first_difference(folder / "a", folder / "c"), HasSubstr("head the log ends"));
+  EXPECT_EQ(first_difference(folder / "a", folder / "nowhere"), "");
+}
+
+// --- Baselines
+
+TEST(Baselines, KeepARunAndTellOfIt) {
+  const Folder folder;
+  RunFolder run = run_of(folder, "run", {virtual_row()});
+  folder.write("run/events/" + std::filesystem::path(run.event_log(run.rows()[0].record.id)).filename().string(),
+               "{}\n{}\n");
+  save_baseline(folder / "baselines", "main", run, "");
+  const std::vector<Baseline> all = list_baselines(folder / "baselines");
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].name, "main");
+  EXPECT_EQ(all[0].trials, 1u);
+  EXPECT_EQ(all[0].history.size(), 1u);
+  const RunFolder kept = RunFolder::open(folder / "baselines/main");
+  EXPECT_THAT(kept.rows().at(0).record.ranks.at(0).marks, IsEmpty());
+  const std::string id = run.rows()[0].record.id;
+  EXPECT_EQ(first_difference(kept.event_log(id) + ".gz", run.event_log(id)), "") << "the log is kept, compressed";
+  remove_baseline(folder / "baselines", "main");
+  EXPECT_THAT(list_baselines(folder / "baselines"), IsEmpty());
+}
+
+TEST(Baselines, ChangedExactRowsWantAReason) {
+  const Folder folder;
+  TrialRow changed = virtual_row();
+  changed.record.ranks[0].messages_sent += 1;
+  const RunFolder before = run_of(folder, "before", {virtual_row()}), after = run_of(folder, "after", {changed});
+  save_baseline(folder / "baselines", "main", before, "");
+  save_baseline(folder / "baselines", "main", before, "");  // nothing changes: nothing to explain
+  EXPECT_THROW(save_baseline(folder / "baselines", "main", after, ""), Error);
+  EXPECT_EQ(RunFolder::open(folder / "baselines/main").rows()[0].record.ranks[0].messages_sent, 22);
+  save_baseline(folder / "baselines", "main", after, "one message more");
+  const Baseline kept = read_baseline(folder / "baselines", "main");
+  ASSERT_EQ(kept.history.size(), 3u);
+  EXPECT_EQ(kept.history[2].reason, "one message more");
+  EXPECT_THAT(kept.history[2].changed, ElementsAre(changed.record.id));
+}
+
+TEST(Baselines, RefuseWhatIsNone) {
+  const Folder folder;
+  TrialRow failed = virtual_row();
+  failed.record.status = TrialStatus::kFailed;
+  EXPECT_THROW(save_baseline(folder / "baselines", "main", run_of(folder, "failed", {failed}), ""), Error);
+  const RunFolder run = run_of(folder, "run", {virtual_row()});
+  for (const char* name : {"", "a/b", "..", ".a", "a b"}) {
+    EXPECT_THROW(save_baseline(folder / "baselines", name, run, ""), Error) << name;
+  }
+  folder.write("baselines/other/file", "x");
+  EXPECT_THROW(remove_baseline(folder / "baselines", "other"), Error);
+  EXPECT_THROW(remove_baseline(folder / "baselines", "none"), Error);
+  EXPECT_EQ(text_of(folder / "baselines/other/file"), "x");
+}
+
+// --- What a gate says
+
+GateRow gate_row(Verdict verdict, const std::string& metric = "time_s") {
+  return {"a <trial>", metric, verdict, 9, 1.0, 2.0, 0.5, Interval{0.4, 0.6}, {"a \"note\" & more"}};
+}
+
+TEST(GateExit, FollowsTheWorstRow) {
+  const auto code = [](std::vector<GateRow> rows, bool strict) {
+    return gate_exit(GateResult{"timed", "base", "head", std::move(rows), {}}, strict);
+  };
+  const GateRow good = gate_row(Verdict::kNoChange);
+  EXPECT_EQ(code({good, gate_row(Verdict::kImprovement), gate_row(Verdict::kNew)}, true), ExitCode::kOk);
+  for (const Verdict bad : {Verdict::kRegression, Verdict::kMissing, Verdict::kFailed}) {
+    EXPECT_EQ(code({good, gate_row(bad), gate_row(Verdict::kInconclusive)}, false), ExitCode::kRegression);
+  }
+  for (const Verdict open : {Verdict::kInconclusive, Verdict::kInsufficient}) {
+    EXPECT_EQ(code({good, gate_row(open)}, true), ExitCode::kInconclusive);
+    EXPECT_EQ(code({good, gate_row(open)}, false), ExitCode::kOk);
+  }
+  EXPECT_EQ(code({good, gate_row(Verdict::kIncomparable)}, true), ExitCode::kNoBaseline);
+  EXPECT_EQ(code({good, gate_row(Verdict::kIncomparable)}, false), ExitCode::kOk);
+  EXPECT_EQ(code({}, true), ExitCode::kNoBaseline) << "a gate that looked at nothing does not pass";
+  EXPECT_EQ(code({gate_row(Verdict::kNew)}, true), ExitCode::kNoBaseline);
+}
+
+TEST(GateExit, AnImprovementInVirtualTimeIsAChange) {
+  const GateResult result{"exact", "base", "head", {gate_row(Verdict::kImprovement, "exact")}, {}};
+  EXPECT_EQ(gate_exit(result, false), ExitCode::kRegression);
+  EXPECT_THAT(gate_text(result, false), HasSubstr("--reason"));
+}
+
+TEST(GateReports, TellTheSameInEveryForm) {
+  const GateResult result{
+      "timed", "old", "new", {gate_row(Verdict::kRegression), gate_row(Verdict::kIncomparable)}, {"a note"}};
+  EXPECT_THAT(gate_text(result, true), HasSubstr("compared 1 of 2 rows"));
+  EXPECT_THAT(gate_markdown(result, true),
+              HasSubstr("| regression | a <trial> | time_s | 0.5000x [0.4000, 0.6000] | 9 |"));
+  const nlohmann::json json = nlohmann::json::parse(gate_json(result, true));
+  EXPECT_EQ(json["exit"], 1);
+  EXPECT_EQ(json["compared"], 1);
+  EXPECT_EQ(json["rows"][0]["verdict"], "regression");
+  EXPECT_EQ(json["rows"][0]["interval"][1], 0.6);
+  EXPECT_THAT(gate_junit(result, true), HasSubstr("tests=\"2\" failures=\"2\" errors=\"0\" skipped=\"0\""));
+  EXPECT_THAT(gate_junit(result, false), HasSubstr("tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"1\""));
+  EXPECT_THAT(gate_junit(result, true), HasSubstr("a &lt;trial&gt;"));
+  EXPECT_THAT(gate_junit(result, true), Not(HasSubstr("<trial>")));
+  const nlohmann::json benchmark = nlohmann::json::parse(gate_benchmark_json(result, "{}"));
+  EXPECT_EQ(benchmark["benchmarks"].size(), 4u);
+  EXPECT_EQ(benchmark["benchmarks"][1]["name"], "head/a <trial>/time_s");
+  EXPECT_EQ(benchmark["benchmarks"][1]["real_time"], 2e9);
+}
+
+TEST(GateReports, NumbersThatAreNoneAreNull) {
+  GateRow row = gate_row(Verdict::kMissing);
+  row.head = row.speed_up = kNone;
+  row.interval = {};
+  const nlohmann::json json = nlohmann::json::parse(gate_json({"exact", "old", "new", {row}, {}}, true));
+  EXPECT_TRUE(json["rows"][0]["head"].is_null());
+  EXPECT_TRUE(json["rows"][0]["interval"].is_null());
+}
+
+// --- T2
+
+/// A pair of a machine with this noise, whose head is slower by this factor.
+MeasurePair machine(double noise, double slower, std::mt19937_64& random) {
+  return [=, &random](bool base_twice) {
+    std::lognormal_distribution<double> draw(0, noise / std::sqrt(2));
+    return std::vector<TimedPair>{{draw(random), draw(random) * (base_twice ? 1 : slower)}};
+  };
+}
+
+double share_of_regressions(double noise, double slower) {
+  std::mt19937_64 random(3);
+  const MeasurePair measure = machine(noise, slower, random);
+  constexpr int kGates = 400;
+  int regressions = 0;
+  for (int i = 0; i < kGates; ++i) {
+    regressions += gate_exit(timed_gate({{"row", "time_s"}}, {}, measure), true) == ExitCode::kRegression ? 1 : 0;
+  }
+  return double(regressions) / kGates;
+}
+
+TEST(TimedGate, SeldomCriesWolfAndFindsAFifth) {
+  EXPECT_LE(share_of_regressions(0.03, 1.0), 0.005);
+  EXPECT_LE(share_of_regressions(0.08, 1.0), 0.01);
+  EXPECT_GE(share_of_regressions(0.03, 1.2), 0.99);
+  EXPECT_GE(share_of_regressions(0.08, 1.2), 0.95);
+}
+
+TEST(TimedGate, AChangeBelowTheThresholdIsNone) { EXPECT_LE(share_of_regressions(0.01, 1.03), 0.005); }
+
+TEST(TimedGate, ReadsItsNoiseOffTheBaseItself) {
+  std::mt19937_64 random(4);
+  const GateResult quiet = timed_gate({{"row", "time_s"}}, {}, machine(0.001, 1.1, random));
+  EXPECT_EQ(quiet.rows.at(0).verdict, Verdict::kRegression);
+  EXPECT_NEAR(quiet.rows.at(0).speed_up, 1 / 1.1, 0.01);
+  EXPECT_EQ(quiet.rows.at(0).n, 9);
+  const GateResult loud = timed_gate({{"row", "time_s"}}, {}, machine(0.4, 1.1, random));
+  EXPECT_NE(loud.rows.at(0).verdict, Verdict::kRegression);
+}
+
+TEST(TimedGate, GoesOnOnceWhereNothingIsDecided) {
+  int both = 0;
+  const MeasurePair measure = [&](bool base_twice) {
+    both += base_twice ? 0 : 1;
+    const double off = both % 2 == 0 ? 1.4 : 1 / 1.4;  // far too noisy for 9 pairs
+    return std::vector<TimedPair>{{1, base_twice ? 1 : off * 1.03}};
+  };
+  const GateResult result = timed_gate({{"row", "time_s"}}, {}, measure);
+  EXPECT_EQ(both, 30);
+  EXPECT_EQ(result.rows.at(0).n, 30);
+}
+
+TEST(TimedGate, WhatIsNotThereAgainIsNoRegression) {
+  int both = 0;
+  const MeasurePair measure = [&](bool base_twice) {
+    both += base_twice ? 0 : 1;
+    const double jitter = both % 2 == 0 ? 1.01 : 1 / 1.01;
+    return std::vector<TimedPair>{
+        {1, jitter * (base_twice || both > 9 ? 1 : 1.3)}};  // somebody else's work, for a while
+  };
+  const GateResult result = timed_gate({{"row", "time_s"}}, {}, measure);
+  EXPECT_EQ(result.rows.at(0).verdict, Verdict::kNoChange);
+  EXPECT_THAT(result.rows.at(0).notes, ElementsAre(HasSubstr("not again")));
+  EXPECT_EQ(both, 18);
+}
+
+TEST(TimedGate, HolmAsksMoreOfManyHypotheses) {
+  EXPECT_THAT(holm(std::vector{0.01, 0.04, 0.03}, 0.05), ElementsAre(true, false, false));
+  EXPECT_THAT(holm(std::vector{0.01, 0.02, 0.04}, 0.05), ElementsAre(true, true, true));
+  EXPECT_THAT(holm(std::vector{0.05}, 0.05), ElementsAre(true));
+}
+
+}  // namespace
+}  // namespace hopbench

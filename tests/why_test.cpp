@@ -1,0 +1,125 @@
+// What `hopbench why` says, of trials whose parts are known.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "backends/base/error.h"
+#include "results/why.h"
+
+namespace hopbench {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+TrialRow row_of(const std::string& variant, std::uint32_t repeat, int ms, std::int64_t samples,
+                std::map<std::string, Duration> path) {
+  TrialRow row;
+  row.labels.measure = "m";
+  row.labels.what = "rate";
+  row.labels.scenario = "one slow";
+  row.labels.variant = variant;
+  row.labels.repeat = repeat;
+  row.record.time_s = ms / 1e3;
+  row.record.path = std::move(path);
+  RankRecord rank;
+  rank.samples = samples;
+  row.record.ranks = {rank};
+  return row;
+}
+
+std::vector<TrialRow> two_variants() {
+  std::vector<TrialRow> rows;
+  for (const std::uint32_t repeat : {0u, 1u, 2u}) {
+    rows.push_back(
+        row_of("hop", repeat, 2000, 200, {{"compute", milliseconds(1500)}, {"messages, models", milliseconds(500)}}));
+    rows.push_back(row_of("allreduce", repeat, 4000, 200,
+                          {{"compute", milliseconds(1500)}, {"slowdown, rank 3", milliseconds(2500)}}));
+  }
+  return rows;
+}
+
+TEST(Why, SplitsTheTimeOfASample) {
+  const Why answer = why(two_variants(), "hop", "allreduce").at(0);
+  EXPECT_EQ(answer.n, 3);
+  EXPECT_NEAR(answer.rate.ratio, 2, 1e-12);
+  EXPECT_NEAR(answer.samples.ratio, 1, 1e-12);
+  EXPECT_NEAR(answer.a_s, 2, 1e-9);
+  EXPECT_NEAR(answer.b_s, 4, 1e-9);
+  ASSERT_EQ(answer.parts.size(), 3u);
+  EXPECT_EQ(answer.parts[0].name, "slowdown, rank 3");  // what differs most comes first
+  EXPECT_NEAR(answer.parts[0].b, 2.5, 1e-9);
+  EXPECT_EQ(
+      why_sentence(answer),
+      "hop is 2.00x faster a sample (-2.5 s slowdown, rank 3; +0.50 s messages, models), compared with allreduce.");
+}
+
+TEST(Why, ScalesToTheSamplesOfTheOther) {
+  std::vector<TrialRow> rows = two_variants();
+  for (TrialRow& row : rows) {
+    if (row.labels.variant == "hop") row.record.ranks[0].samples = 100;  // half the work in the same time
+  }
+  const Why answer = why(rows, "hop", "allreduce").at(0);
+  EXPECT_NEAR(answer.rate.ratio, 1, 1e-12);
+  EXPECT_NEAR(answer.a_s, 4, 1e-9) << "what hop would take for allreduce's 200 samples";
+}
+
+TrialRow learning(const std::string& variant, int ms, std::int64_t samples) {
+  TrialRow row = row_of(variant, 0, ms, samples, {{"compute", milliseconds(ms)}});
+  row.labels.what = "convergence";
+  row.labels.target_loss = 0.5;
+  row.labels.target_hold = 1;
+  row.record.curve = {{"mean", Time{}, 0, 0, 1.0, 0, 0}, {"mean", Time{} + milliseconds(ms), 9, samples, 0.0, 0, 0}};
+  return row;
+}
+
+TEST(Why, SpeedUpIsSamplesTimesTimeASample) {
+  const Why answer =
+      why(std::vector{learning("hop", 1000, 500), learning("allreduce", 1500, 400)}, "hop", "allreduce").at(0);
+  EXPECT_NEAR(answer.speed_up.ratio, 1.5, 1e-9);
+  EXPECT_NEAR(std::log(answer.speed_up.ratio), std::log(answer.samples.ratio) + std::log(answer.rate.ratio), 1e-12);
+  EXPECT_EQ(why_sentence(answer),
+            "hop reaches 0.5 1.50x sooner than allreduce: 1.88x faster a sample (-0.35 s compute), 25 % more samples.");
+  EXPECT_THAT(why_text(answer), HasSubstr("n = 1"));
+}
+
+TEST(Why, LeavesOutWhereTheTargetIsNotReached) {
+  TrialRow never = learning("hop", 1000, 500);
+  never.record.curve[1].loss = 0.9;
+  const Why answer = why(std::vector{never, learning("allreduce", 1500, 400)}, "hop", "allreduce").at(0);
+  EXPECT_EQ(answer.n, 0);
+  EXPECT_EQ(answer.lost, 1);
+  EXPECT_EQ(why_sentence(answer), "In no repeat do both hop and allreduce reach 0.5.");
+}
+
+TEST(Why, RealTimeIsTheMeanWorkersAndTheRestIsNamed) {
+  TrialRow row = row_of("hop", 0, 1000, 10, {});
+  RankRecord a, b, server;
+  a.compute = milliseconds(800);
+  a.injected_delay = milliseconds(300);
+  b.rank = 1;
+  b.compute = milliseconds(500);
+  b.waits = {{"models", milliseconds(400)}};
+  server.server = true;
+  server.waits = {{"work", milliseconds(999)}};
+  row.record.ranks = {a, b, server};
+  const std::map<std::string, double> parts = time_parts(row);
+  EXPECT_NEAR(parts.at("compute"), 0.5, 1e-12);
+  EXPECT_NEAR(parts.at("slowdown, rank 0"), 0.15, 1e-12);
+  EXPECT_NEAR(parts.at("waiting, models"), 0.2, 1e-12);
+  EXPECT_NEAR(parts.at("other"), 0.15, 1e-12);
+  EXPECT_FALSE(parts.contains("waiting, work"));
+}
+
+TEST(Why, NamesTheVariantsThereAre) {
+  try {
+    why(two_variants(), "hop", "dpsgd");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no variant 'dpsgd' in this run: there are allreduce, hop"));
+  }
+}
+
+}  // namespace
+}  // namespace hopbench
