@@ -1,4 +1,5 @@
 // The flags of bench.
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <limits>

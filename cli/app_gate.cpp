@@ -1,6 +1,8 @@
 // The flags of compare, why, trace, baseline and gate.
 #include "cli/parsed.h"
 
+#include <CLI/CLI.hpp>
+
 namespace hopbench {
 namespace {
 

@@ -1,4 +1,5 @@
 // The flags of run, tune and calibrate.
+#include <CLI/CLI.hpp>
 #include <cctype>
 #include <limits>
 

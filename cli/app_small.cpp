@@ -1,6 +1,8 @@
 // The flags of the commands that only tell, and of new.
 #include "cli/parsed.h"
 
+#include <CLI/CLI.hpp>
+
 namespace hopbench {
 
 void add_small_commands(CLI::App& app, Parsed& parsed) {

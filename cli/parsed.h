@@ -2,8 +2,8 @@
 // each kind of command (app_run, app_bench, app_gate, app_small).
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "cli/bench.h"
@@ -11,6 +11,10 @@
 #include "cli/gate.h"
 #include "cli/run.h"
 #include "cli/scaffold.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace hopbench {
 

@@ -37,7 +37,8 @@ RankResult rank_result_from_text(const std::string& text);
 /// Fills in what follows from the ranks' records: names, hash, time, rates, gaps, bounds, warnings.
 void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& plan);
 
-/// Collects what the event log shows: iterations, gradients, averages, losses, waits, departures; with kAll every event.
+/// Collects what the event log shows: iterations, gradients, averages, losses, waits, departures; with kAll every
+/// event.
 class EventLog : public Observer {
  public:
   explicit EventLog(EventDetail detail) : detail_(detail) {}

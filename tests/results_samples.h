@@ -51,9 +51,8 @@ inline RankRecord full_rank() {
   return rank;
 }
 
-inline TrialRow full_row(const std::string& variant = "hop backup=1", int order = 0) {
-  TrialRow row;
-  TrialLabels& labels = row.labels;
+inline TrialLabels full_labels(const std::string& variant, int order) {
+  TrialLabels labels;
   labels.suite = "s";
   labels.measure = "m";
   labels.what = "rate";
@@ -84,6 +83,12 @@ inline TrialRow full_row(const std::string& variant = "hop backup=1", int order 
   labels.experimental = true;
   labels.source = "memory";
   labels.reading = "hop/H1-H14";
+  return labels;
+}
+
+inline TrialRow full_row(const std::string& variant = "hop backup=1", int order = 0) {
+  TrialRow row;
+  row.labels = full_labels(variant, order);
   TrialRecord& record = row.record;
   record.id = "s/m/one/" + variant + "/1/2";
   record.hash = "0123456789abcdef";
