@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "backends/base/text.h"
 #include "cli/commands.h"
 #include "protocols/protocol.h"
 #include "results/context.h"
@@ -15,13 +16,6 @@ namespace {
 
 bool digits(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
-    text.replace(at, what.size(), by);
-  }
-  return text;
 }
 
 /// Protocols of one paper share an entry.

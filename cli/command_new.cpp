@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/base/text.h"
 #include "cli/scaffold.h"
 #include "example_protocol.h"
 #include "protocols/protocol.h"
@@ -24,13 +25,6 @@ std::string camel_case(const std::string& name) {
   for (const char c : name) {
     if (c != '_') text += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
     upper = c == '_';
-  }
-  return text;
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
   }
   return text;
 }

@@ -21,15 +21,14 @@ namespace hopbench {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr const char* kHead = "baseline.json";
 
-Json to_json(const BaselineSave& save) {
+nlohmann::json to_json(const BaselineSave& save) {
   return {{"time", save.time}, {"version", save.version}, {"reason", save.reason}, {"changed", save.changed}};
 }
 
-BaselineSave save_from_json(const Json& j) {
+BaselineSave save_from_json(const nlohmann::json& j) {
   return {j.value("time", ""), j.value("version", ""), j.value("reason", ""),
           j.value("changed", std::vector<std::string>{})};
 }
@@ -87,7 +86,7 @@ void save_baseline(const std::string& folders, const std::string& name, const Ru
   check_baseline_name(name);
   check_complete(run);
   const std::string folder = folders + "/" + name, fresh = fmt::format("{}/.{}.new-{}", folders, name, getpid());
-  Json history = Json::array();
+  nlohmann::json history = nlohmann::json::array();
   BaselineSave save{
       fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))), version_with_commit(), reason, {}};
   if (fs::exists(folder)) {
@@ -104,7 +103,7 @@ void save_baseline(const std::string& folders, const std::string& name, const Ru
   fs::remove_all(fresh);
   try {
     write_rows(run, fresh);
-    const Json head{{"schema_version", kSchemaVersion}, {"history", history}};
+    const nlohmann::json head{{"schema_version", kSchemaVersion}, {"history", history}};
     RunFolder::open(fresh).write_text(kHead, head.dump(1) + "\n");
     const std::string before = fmt::format("{}/.{}.old-{}", folders, name, getpid());
     if (fs::exists(folder)) fs::rename(folder, before);
@@ -120,13 +119,13 @@ void save_baseline(const std::string& folders, const std::string& name, const Ru
 Baseline read_baseline(const std::string& folders, const std::string& name) {
   check_baseline_name(name);
   const std::string folder = folders + "/" + name;
-  const Json head = Json::parse(read_file(folder + "/" + kHead).value_or(""), nullptr, false);
+  const nlohmann::json head = nlohmann::json::parse(read_file(folder + "/" + kHead).value_or(""), nullptr, false);
   if (!head.is_object() || !head.contains("history")) {
     throw usage_error(
         fmt::format("{} is no baseline: there is no {} in it: name another (hopbench baseline list)", folder, kHead));
   }
   Baseline baseline{name, "", 0, {}};
-  for (const Json& save : head["history"]) baseline.history.push_back(save_from_json(save));
+  for (const nlohmann::json& save : head["history"]) baseline.history.push_back(save_from_json(save));
   const RunFolder rows = RunFolder::open(folder);
   baseline.trials = rows.rows().size();
   if (!rows.rows().empty()) baseline.suite = rows.rows().front().labels.suite;

@@ -14,10 +14,9 @@
 namespace hopbench {
 namespace {
 
-using Json = nlohmann::json;
 using Outcomes = std::vector<const Outcome*>;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// What is compared of a row. Losses and times are better when they are smaller.
@@ -152,7 +151,7 @@ std::optional<std::string> failure_of(const Row& row) {
 }
 
 Comparison compare_row(const Row& row, const CompareOptions& options, const std::vector<std::string>& contexts) {
-  Comparison result{row.key[0], row.key[1], row.key[2], row.key[3], {}, {}, 0, kNaN, kNaN, kNaN, {}, {}};
+  Comparison result{row.key[0], row.key[1], row.key[2], row.key[3], {}, {}, 0, kNone, kNone, kNone, {}, {}};
   if (row.base.empty() || row.head.empty()) {
     result.verdict = row.base.empty() ? Verdict::kNew : Verdict::kMissing;
     return result;
@@ -178,19 +177,19 @@ Comparison compare_row(const Row& row, const CompareOptions& options, const std:
 }
 
 /// A value deep in a context; null if it is not there.
-const Json* part_of(const Json& context, const char* section, const std::string& key) {
+const nlohmann::json* part_of(const nlohmann::json& context, const char* section, const std::string& key) {
   if (!context.is_object() || !context.contains(section)) return nullptr;
-  const Json& inside = context.at(section);
+  const nlohmann::json& inside = context.at(section);
   return inside.is_object() && inside.contains(key) ? &inside.at(key) : nullptr;
 }
 
-std::string shown(const Json* value) {
+std::string shown(const nlohmann::json* value) {
   if (value == nullptr || value->is_null()) return "none";
   return value->is_string() ? value->get<std::string>() : value->dump();
 }
 
 /// Virtual machines of one kind differ by some pages.
-bool alike(const std::string& key, const Json* a, const Json* b) {
+bool alike(const std::string& key, const nlohmann::json* a, const nlohmann::json* b) {
   if (a == nullptr || b == nullptr) return a == b;
   if (key != "memory_bytes" || !a->is_number() || !b->is_number()) return *a == *b;
   return std::abs(a->get<double>() - b->get<double>()) <= 0.05 * std::max(a->get<double>(), b->get<double>());
@@ -212,11 +211,11 @@ std::vector<Comparison> compare(const Results& base, const Results& head, const 
 }
 
 std::vector<std::string> context_differences(const std::string& base, const std::string& head) {
-  const Json a = Json::parse(base, nullptr, false), b = Json::parse(head, nullptr, false);
+  const nlohmann::json a = nlohmann::json::parse(base, nullptr, false), b = nlohmann::json::parse(head, nullptr, false);
   if (!a.is_object() || !b.is_object()) return {"context: the machine is not recorded with both"};
   std::vector<std::string> differences;
   const auto look = [&](const char* section, const std::string& key) {
-    const Json *left = part_of(a, section, key), *right = part_of(b, section, key);
+    const nlohmann::json *left = part_of(a, section, key), *right = part_of(b, section, key);
     if (!alike(key, left, right)) differences.push_back(fmt::format("{}: {}; {}", key, shown(left), shown(right)));
   };
   for (const char* key : {"compiler", "build_type", "flags", "sanitize", "libraries"}) look("hopbench", key);
@@ -225,7 +224,7 @@ std::vector<std::string> context_differences(const std::string& base, const std:
     look("machine", key);
   }
   std::set<std::string> variables;
-  for (const Json* context : {&a, &b}) {
+  for (const nlohmann::json* context : {&a, &b}) {
     if (!context->contains("environment")) continue;
     for (const auto& [name, value] : context->at("environment").items()) variables.insert(name);
   }

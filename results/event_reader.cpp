@@ -14,8 +14,6 @@
 namespace hopbench {
 namespace {
 
-using Json = nlohmann::json;
-
 EventKind kind_of(const std::string& what) {
   static const std::map<std::string, EventKind> kinds = [] {
     std::map<std::string, EventKind> all;
@@ -27,7 +25,7 @@ EventKind kind_of(const std::string& what) {
   return kinds.at(what);
 }
 
-LoggedEvent event_of(const Json& j) {
+LoggedEvent event_of(const nlohmann::json& j) {
   LoggedEvent logged{{}, j.value("text", "")};
   Event& event = logged.event;
   event.time = Time{Duration{j.at("t").get<std::int64_t>()}};
@@ -80,7 +78,7 @@ std::optional<LoggedEvent> EventReader::next() {
   while (const std::optional<std::string> line = lines_.next()) {
     if (++line_ == 1) continue;  // the head
     try {
-      return event_of(Json::parse(*line));
+      return event_of(nlohmann::json::parse(*line));
     } catch (const std::exception& error) {
       throw usage_error(fmt::format("{}:{}: damaged: {}: run the trial again", path_, line_, error.what()));
     }

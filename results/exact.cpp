@@ -15,7 +15,6 @@
 namespace hopbench {
 namespace {
 
-using Json = nlohmann::json;
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::size_t kShown = 6;  // differences of a trial; more say nothing more
@@ -23,7 +22,7 @@ constexpr std::size_t kShown = 6;  // differences of a trial; more say nothing m
 /// "at 0.0125 s rank 2 in iteration 3: wait for 'parameters' since 0.01 s".
 std::string in_words(const std::optional<std::string>& line) {
   if (!line) return "the log ends";
-  const Json event = Json::parse(*line, nullptr, false);
+  const nlohmann::json event = nlohmann::json::parse(*line, nullptr, false);
   if (!event.is_object() || !event.contains("t")) return *line;
   std::string text = fmt::format("at {} s rank {} in iteration {}: {}", event["t"].get<double>() / 1e9,
                                  event.value("rank", -1), event.value("iter", 0), event.value("what", ""));
@@ -48,7 +47,7 @@ bool of_values(const std::string& name) {
   return name == "loss" || name == "accuracy" || name == "consensus_distance" || name == "params_hash";
 }
 
-void flatten(const Json& value, const std::string& path, bool values, Fields& fields) {
+void flatten(const nlohmann::json& value, const std::string& path, bool values, Fields& fields) {
   if (value.is_object()) {
     for (const auto& [name, inside] : value.items()) {
       if (of_the_host(name) || (!values && of_values(name))) continue;
@@ -111,7 +110,7 @@ ExactRow compare_trial(const RunFolder& base_folder, const TrialRow& base, const
 
 std::vector<std::pair<std::string, std::string>> exact_fields(const TrialRecord& record, bool values) {
   Fields fields;
-  flatten(Json::parse(to_json(record)), "", values, fields);
+  flatten(nlohmann::json::parse(to_json(record)), "", values, fields);
   return fields;
 }
 

@@ -16,21 +16,21 @@ namespace hopbench {
 namespace {
 
 /// How long a trial took to do what is asked: to the target, or all of it.
-struct Work {
+struct WorkToTarget {
   double time_s = 0, samples = 0;
 };
 
-std::optional<Work> work_of(const TrialRow& row) {
+std::optional<WorkToTarget> work_of(const TrialRow& row) {
   if (row.record.status != TrialStatus::kOk) return std::nullopt;
   if (row.labels.what == "convergence" && row.labels.target_loss > 0) {
     const TargetReached reached = target_reached(row);
     if (!reached.time_s.fitted || !reached.samples.fitted || *reached.time_s.fitted <= 0) return std::nullopt;
-    return Work{*reached.time_s.fitted, *reached.samples.fitted};
+    return WorkToTarget{*reached.time_s.fitted, *reached.samples.fitted};
   }
   std::int64_t samples = 0;
   for (const RankRecord& rank : row.record.ranks) samples += rank.samples;
   if (samples == 0 || row.record.time_s <= 0) return std::nullopt;
-  return Work{row.record.time_s, double(samples)};
+  return WorkToTarget{row.record.time_s, double(samples)};
 }
 
 /// Trials of one measure and scenario, by variant.
@@ -45,7 +45,7 @@ std::string known_variants(std::span<const TrialRow> rows) {
 }
 
 /// a's parts for b's samples, and b's own, added to the sums.
-void add_parts(const TrialRow& row, const Work& work, double samples, double WhyPart::*side,
+void add_parts(const TrialRow& row, const WorkToTarget& work, double samples, double WhyPart::*side,
                std::map<std::string, WhyPart>& sums) {
   const double scale = work.time_s / row.record.time_s * samples / work.samples;
   for (const auto& [name, seconds] : time_parts(row)) {
@@ -89,7 +89,7 @@ Why compare_sides(const Side& side) {
   for (const TrialRow* a : side.a) {
     for (const TrialRow* b : side.b) {
       if (a->labels.seed != b->labels.seed || a->labels.repeat != b->labels.repeat) continue;
-      const std::optional<Work> x = work_of(*a), y = work_of(*b);
+      const std::optional<WorkToTarget> x = work_of(*a), y = work_of(*b);
       if (!x || !y) {
         ++why.lost;
         continue;

@@ -16,6 +16,9 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
 
 std::string join(std::span<const std::string> parts, std::string_view between);
 
+/// `text` with every `from` replaced by `to`, which is not looked into again. `from` is not empty.
+std::string replaced(std::string text, std::string_view from, std::string_view to);
+
 /// As one word for a shell: in quotes where it has to be.
 std::string shell_word(std::string_view word);
 
