@@ -45,7 +45,8 @@ std::string rate_text(double bytes_per_s) {
 }
 
 void print_links(const NetworkSpec& network) {
-  fmt::print("# each pair of ranks alone:\nlatency = \"{}\"\n", text(network.latency));
+  fmt::print("# each pair of ranks alone; latency is half a round trip, bandwidth is each way's:\nlatency = \"{}\"\n",
+             text(network.latency));
   fmt::print("bandwidth = {}\n", rate_text(network.bandwidth));
   if (network.links.empty()) return;
   fmt::print("links = [\n");
@@ -53,6 +54,7 @@ void print_links(const NetworkSpec& network) {
     fmt::print("  {{ a = {}, b = {}", link.a, link.b);
     if (link.bandwidth > 0) fmt::print(", bandwidth = {}", rate_text(link.bandwidth));
     if (link.latency >= Duration{}) fmt::print(", latency = \"{}\"", text(link.latency));
+    if (link.one_way) fmt::print(", one_way = true");
     fmt::print(" }},\n");
   }
   fmt::print("]\n");

@@ -31,6 +31,8 @@ struct DatasetPair {
   std::shared_ptr<const Dataset> train, test;
 };
 
+constexpr std::int64_t kLargestQuadratic = 4096;  // features of its data set
+
 /// What a data set may depend on. Never on the repeat: all repeats of a suite train on the same samples.
 struct DatasetRequest {
   std::string path = "";   // a folder; "": the entry's default

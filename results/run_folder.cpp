@@ -29,9 +29,11 @@ constexpr const char* kContext = "context.json";
 constexpr const char* kEvents = "events";
 
 Error cannot(const std::string& what, const std::string& path, int error) {
-  const bool full = error == ENOSPC || error == EDQUOT;
-  return environment_error(fmt::format("cannot {} {}: {}: {}choose another folder with -o", what, path,
-                                       std::strerror(error), full ? "free space or " : ""));
+  const bool full = error == ENOSPC || error == EDQUOT, few = error == EMFILE || error == ENFILE;
+  const char* advice = few    ? "allow more of them (ulimit -n 1024)"
+                       : full ? "free space or choose another folder with -o"
+                              : "choose another folder with -o";
+  return environment_error(fmt::format("cannot {} {}: {}: {}", what, path, std::strerror(error), advice));
 }
 
 class File {
@@ -79,6 +81,8 @@ void replace_file(const std::string& path, const std::string& text) {
 
 std::string must_read(const std::string& path) {
   std::optional<std::string> text = read_file(path);
+  const int error = errno;
+  if (!text && (error == EMFILE || error == ENFILE)) throw cannot("read", path, error);
   if (!text) throw usage_error(path + " cannot be read: the folder holds no run of hopbench: name another");
   return *std::move(text);
 }

@@ -29,7 +29,8 @@ std::string calibrate_links_rank(ChildChannel& channel, const TrialSpec& spec);
 
 /// A network whose messages take as long, beside what processors take for them (`machine`: the same suite's, without
 /// --links). Its bandwidth is 0 where processors explain all; links name hosts, and pairs of hosts, that are slower
-/// than the rest by a quarter or more. `host_of`: rank -> host, empty: each on its own.
+/// than the rest by a quarter or more, one way where only one is. Latency is half a round trip, so of both ways alike.
+/// `host_of`: rank -> host, empty: each on its own.
 NetworkSpec network_from(std::span<const PairFigures> pairs, const Calibration& machine, std::span<const int> host_of);
 
 }  // namespace hopbench

@@ -80,6 +80,10 @@ void check_model(const Draft& draft, const Configuration& c, Mistakes& mistakes)
   if (name != "timing_only" && name != "quadratic" && size.integer != 0)
     mistakes.add(size.place,
                  fmt::format("'size' means nothing to model '{}': only timing_only and quadratic have it", name));
+  if (name == "quadratic" && size.integer > kLargestQuadratic)
+    mistakes.add(size.place, fmt::format("'size' of model 'quadratic' is at most {}: for larger vectors use model "
+                                         "'timing_only'",
+                                         kLargestQuadratic));
   if (model_of(c).create == nullptr && !simulated(c))
     mistakes.add(name_place, fmt::format("model '{}' has no numbers to send: measure it in virtual time (sim)", name));
   if (model_of(c).create == nullptr && c.measure->what == What::kConvergence)

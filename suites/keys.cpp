@@ -110,7 +110,7 @@ const std::vector<SuiteKey> kKeys = {
     {"model.augment", T::kName, "\"none\"", 0, 0, augmentations,
      "pad_crop_flip: a training picture is padded by 4, cropped at random and mirrored half the time"},
     {"model.size", T::kInteger, "0", 0, 1e10, nullptr,
-     "parameters of `timing_only` and `quadratic`; 0: the model's default"},
+     "parameters of `timing_only` and `quadratic` (at most 4096); 0: the model's default"},
     {"model.statistics", T::kName, "\"running\"", 0, 0, statistics_kinds,
      "of batch norms, for evaluation: averaged like parameters, or estimated from 1024 samples at each point"},
 

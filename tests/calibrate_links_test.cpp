@@ -47,6 +47,30 @@ TEST(NetworkFrom, FindsTheBandwidthThatAllShare) {
   EXPECT_TRUE(network.links.empty());
 }
 
+TEST(NetworkFrom, FindsTheWayThatIsThin) {
+  for (int ranks : {2, 4}) {
+    const auto thin = [](int a, int b) { return a == 1 && b == 0 ? 1e7 : 5e7; };
+    const NetworkSpec network = network_from(figures(ranks, machine(), thin), machine(), {});
+    EXPECT_NEAR(network.bandwidth, 5e7, 1e6) << ranks;
+    ASSERT_EQ(network.links.size(), 1u) << ranks;
+    EXPECT_EQ(network.links[0].a, 1);
+    EXPECT_EQ(network.links[0].b, 0);
+    EXPECT_TRUE(network.links[0].one_way);
+    EXPECT_NEAR(network.links[0].bandwidth, 1e7, 1e6);
+  }
+}
+
+TEST(NetworkFrom, SaysNothingOfTheBandwidthOfModelsThatAreLent) {
+  Calibration free = machine();
+  free.overhead_rate = 0;
+  free.overhead = {};
+  const NetworkSpec network = network_from(figures(
+                                               4, free, [](int, int) { return 2e12; }, 0),
+                                           free, {});
+  EXPECT_EQ(network.bandwidth, 0);
+  EXPECT_TRUE(network.links.empty());
+}
+
 TEST(NetworkFrom, FindsTheHostWithAThinNic) {
   for (int ranks : {3, 4, 8}) {
     const auto thin = [](int a, int b) { return a == 1 || b == 1 ? 1e7 : 1e9; };

@@ -65,7 +65,7 @@ DatasetPair load_synthetic_cifar(const DatasetRequest& request) { return drawn({
 
 /// The centres of the quadratic objective. Tested on what it is trained on: its optimum is that of the training set.
 DatasetPair load_quadratic(const DatasetRequest& request) {
-  constexpr std::size_t kSamples = 4096, kLargest = 4096;
+  constexpr std::size_t kSamples = 4096, kLargest = kLargestQuadratic;
   const std::size_t size = request.size == 0 ? 64 : request.size;
   if (size > kLargest)
     throw usage_error(
