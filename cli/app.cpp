@@ -143,9 +143,16 @@ int run_command_line(int argc, char** argv) {
   if (argc >= 2 && std::strcmp(argv[1], "__complete") == 0) {
     return run_guarded([&] { return command_complete({argv + 2, argv + argc}, command_words()); });
   }
+  const bool manual = argc == 2 && std::strcmp(argv[1], "__man") == 0;
   Parsed parsed;
   CLI::App app("Benchmarks heterogeneity-aware distributed training protocols", "hopbench");
   build(app, parsed);
+  if (manual) {
+    return run_guarded([&] {
+      std::fputs(man_page(app, version_line()).c_str(), stdout);
+      return static_cast<int>(ExitCode::kOk);
+    });
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

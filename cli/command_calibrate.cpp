@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 
 #include "backends/base/text.h"
+#include "cli/places.h"
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "suites/calibrate_links.h"
@@ -81,20 +80,6 @@ void calibrate_trials(std::vector<TrialSpec>& trials, std::vector<Calibrated>& k
     }
     apply(*found, spec);
   }
-}
-
-std::string find_suite(const std::string& path) {
-  if (std::filesystem::is_directory(path)) {
-    throw usage_error("suite " + path + ": is a folder: name a file in it, such as " + path + "/smoke.toml");
-  }
-  if (path == "-" || std::filesystem::exists(path)) return path;
-  if (const char* root = std::getenv("HOPBENCH_ROOT"); root != nullptr && !path.starts_with('/')) {
-    for (const std::string& candidate :
-         {std::string(root) + "/" + path, std::string(root) + "/suites/" + path + ".toml"}) {
-      if (std::filesystem::exists(candidate)) return candidate;
-    }
-  }
-  return path;
 }
 
 int command_calibrate(const CalibrateOptions& options) {

@@ -13,6 +13,7 @@
 #include "backends/base/text.h"
 #include "cli/gate.h"
 #include "cli/outputs.h"
+#include "cli/places.h"
 #include "cli/run.h"
 #include "cli/tell.h"
 #include "results/context.h"

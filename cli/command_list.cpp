@@ -10,12 +10,14 @@
 #include "backends/compute/backend.h"
 #include "backends/transport/wire.h"
 #include "cli/commands.h"
+#include "cli/places.h"
 #include "cli/tell.h"
 #include "models/dataset.h"
 #include "models/datasets/place.h"
 #include "models/workload.h"
 #include "protocols/protocol.h"
 #include "protocols/topology.h"
+#include "results/columns.h"
 #include "results/json.h"
 #include "suites/keys.h"
 
@@ -164,6 +166,20 @@ Items key_items() {
   return items;
 }
 
+Items column_items() {
+  Items items;
+  for (const Column& column : columns()) {
+    const std::string table = *column.table == '\0' ? "every table" : column.table;
+    Item item{
+        column.name, fmt::format("{}{}{}", column.meaning, *column.unit == '\0' ? "" : ", in ", column.unit), "", {}};
+    item.details.push_back(table);
+    item.json["table"] = table;
+    item.json["unit"] = column.unit;
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
 struct Listing {
   const char* name;
   Items (*items)();
@@ -172,7 +188,8 @@ struct Listing {
 constexpr Listing kListings[] = {{"protocols", protocol_items},   {"models", model_items},
                                  {"datasets", dataset_items},     {"backends", backend_items},
                                  {"transports", transport_items}, {"topologies", topology_items},
-                                 {"suites", suite_items},         {"keys", key_items}};
+                                 {"suites", suite_items},         {"keys", key_items},
+                                 {"columns", column_items}};
 
 void print_json(const std::string& what, const Items& items) {
   Json list = Json::array();
@@ -219,9 +236,8 @@ const std::vector<std::string>& listable() {
 std::vector<std::string> suite_files() {
   std::vector<std::string> folders{"suites"};
   std::error_code none;
-  if (const char* root = std::getenv("HOPBENCH_ROOT"); root != nullptr) {
-    const std::string shipped = std::string(root) + "/suites";
-    if (!fs::equivalent(shipped, "suites", none)) folders.push_back(shipped);
+  for (const std::string& root : data_roots()) {
+    if (!fs::equivalent(root + "/suites", "suites", none)) folders.push_back(root + "/suites");
   }
   std::vector<std::string> files;
   for (const std::string& folder : folders) {

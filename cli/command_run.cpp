@@ -14,6 +14,7 @@
 #include "cli/at_once.h"
 #include "cli/labels.h"
 #include "cli/outputs.h"
+#include "cli/places.h"
 #include "cli/preflight.h"
 #include "cli/progress.h"
 #include "cli/run.h"

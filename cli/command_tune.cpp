@@ -9,6 +9,7 @@
 #include <map>
 
 #include "cli/labels.h"
+#include "cli/places.h"
 #include "cli/preflight.h"
 #include "cli/progress.h"
 #include "cli/run.h"

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/places.h"
 #include "cli/preflight.h"
 #include "cli/run.h"
 #include "cli/tell.h"

@@ -52,6 +52,9 @@ void add_gate_commands(CLI::App& app, Parsed& parsed);
 /// list, validate, env, version, cite, new, completion
 void add_small_commands(CLI::App& app, Parsed& parsed);
 
+/// The manual page (troff) of this command line.
+std::string man_page(const CLI::App& app, const std::string& version);
+
 /// --set, --profile, --seed, --runs.
 void add_suite_flags(CLI::App& command, SuiteOptions& suite);
 /// A flag's environment variable: --trial-timeout is HOPBENCH_TRIAL_TIMEOUT. All of the command's but --set.

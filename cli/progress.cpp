@@ -42,7 +42,7 @@ std::string Progress::time_left() const {
 void Progress::draw(const std::string& more) {
   if (!live_ || running_.empty()) return;
   wipe();
-  std::string line = fmt::format("[{}/{}{}] {}{}", done_ + 1, trials_, time_left(), running_.front()->id(), more);
+  std::string line = fmt::format("[{}/{}{}] {}{}", done_ + 1, trials_, time_left(), running_.front().spec->id(), more);
   if (running_.size() > 1) line += fmt::format(", and {} more", running_.size() - 1);
   std::fprintf(stderr, "%.*s", 160, line.c_str());
   std::fflush(stderr);
@@ -51,19 +51,22 @@ void Progress::draw(const std::string& more) {
 
 void Progress::begin(const TrialSpec& spec) {
   const std::lock_guard lock(mutex_);
-  running_.push_back(&spec);
+  running_.push_back({&spec, Clock::now()});
   draw("");
 }
 
 void Progress::tick(const Board& board, const TrialSpec& spec) {
   const std::lock_guard lock(mutex_);
-  if (!live_ || running_.front() != &spec || Clock::now() - drawn_ < std::chrono::milliseconds(200)) return;
+  if (!live_ || running_.front().spec != &spec || Clock::now() - drawn_ < std::chrono::milliseconds(200)) return;
   drawn_ = Clock::now();
   const int ranks = spec.transport == "sim" ? 1 : spec.workers();
-  std::int64_t fastest = -1, slowest = -1;
+  std::int64_t fastest = -1, slowest = -1, all = 0;
+  double loss = 0;  // of the gradients computed last, mean over the ranks
   int slowest_rank = 0;
   for (int r = 0; r < ranks; ++r) {
     const std::int64_t at = board.slot(r).iteration.load(std::memory_order_relaxed);
+    all += std::max<std::int64_t>(at, 0);
+    loss += board.slot(r).loss.load(std::memory_order_relaxed) / ranks;
     fastest = std::max(fastest, at);
     if (r == 0 || at < slowest) {
       slowest = at;
@@ -71,14 +74,17 @@ void Progress::tick(const Board& board, const TrialSpec& spec) {
     }
   }
   std::string more;
+  const double seconds = std::chrono::duration<double>(drawn_ - running_.front().begun).count();
   if (fastest >= 0) more += fmt::format("  iteration {}", fastest);
+  if (fastest > 0) more += fmt::format(", {:.3g} a second", double(all) / ranks / seconds);
+  if (loss != 0) more += fmt::format(", loss {:.3g}", loss);
   if (ranks > 1 && slowest >= 0 && slowest < fastest) more += fmt::format(", rank {} at {}", slowest_rank, slowest);
   draw(more);
 }
 
 void Progress::end(const TrialSpec& spec, const TrialRecord& record) {
   const std::lock_guard lock(mutex_);
-  std::erase(running_, &spec);
+  std::erase_if(running_, [&](const Running& running) { return running.spec == &spec; });
   ++done_;
   std::string line = fmt::format("[{}/{}] {}: ", done_, trials_, spec.id());
   switch (record.status) {

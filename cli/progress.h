@@ -32,7 +32,11 @@ class Progress {
   std::string time_left() const;
 
   std::mutex mutex_;
-  std::vector<const TrialSpec*> running_;  // oldest first: the live line is about the first
+  struct Running {
+    const TrialSpec* spec;
+    std::chrono::steady_clock::time_point begun;
+  };
+  std::vector<Running> running_;  // oldest first: the live line is about the first
   std::size_t trials_, done_ = 0;
   bool live_, shown_ = false;
   std::chrono::steady_clock::time_point start_, drawn_;

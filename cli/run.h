@@ -58,9 +58,6 @@ std::regex regular_expression(const std::string& text, const char* flag);
 /// Of these trials those whose id the regular expression finds; all if it is empty.
 void keep_matching(const std::string& filter, std::vector<TrialSpec>& trials);
 
-/// A suite's path as typed, or, if there is no such file, the shipped one of that name ($HOPBENCH_ROOT/suites).
-std::string find_suite(const std::string& path);
-
 /// Sets the cost of every trial that is paced by calibration, measuring each combination of workload and ranks once.
 /// `known` are earlier results by key (a resumed run must not measure again); what is measured is added.
 struct Calibrated {

@@ -37,6 +37,7 @@ const Protocol& allreduce_protocol() {
       .knobs = GradientMean::knobs(),
       .body = allreduce,
       .links = GradientMean::links,
+      .gap_bound = one_ahead,
       .source = Source::kMemory,
       .reading = "allreduce/ring"};
   return protocol;

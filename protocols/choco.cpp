@@ -117,6 +117,7 @@ const Protocol& choco_protocol() {
                 {"gamma", 0.45, 1e-6, 1, {}, "consensus step size; 0.45: of sign on a ring of 8", "code"}},
       .body = choco,
       .refuse = refuse,
+      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> { return 2 * setting.graph.diameter(); },
       .source = Source::kAbstractAndCode,
       .reading = "choco/gossip-then-send"};
   return protocol;

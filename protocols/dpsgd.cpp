@@ -50,6 +50,7 @@ const Protocol& dpsgd_protocol() {
                        "parallel: the gradient overlaps the exchange; serial: step, then exchange", "memory H")},
       .body = dpsgd,
       .refuse = refuse,
+      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> { return setting.graph.diameter(); },
       .source = Source::kMemory,
       .reading = "dpsgd/uniform-weights"};
   return protocol;

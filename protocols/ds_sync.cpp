@@ -89,6 +89,15 @@ int servers(const Setting& setting) {
   return static_cast<int>(most);
 }
 
+// As many iterations as there are rounds from one worker to all others: two on a complete grid. Elsewhere a short row
+// or column may have to be left by another one: four.
+std::optional<std::int64_t> gap_bound(const Setting& setting) {
+  const int n = setting.workers, size = setting.knobs.integer("group_size");
+  bool complete = size > 0 && n % size == 0;
+  for (int d = 2; d < n && size == 0; ++d) complete = complete || n % d == 0;
+  return complete && setting.knobs.text("division") == "grid" ? 2 : 4;
+}
+
 std::vector<Edge> links(const Setting& setting) {
   const bool at_server = setting.knobs.text("inner") == "ps";
   std::vector<Edge> all;
@@ -141,6 +150,7 @@ const Protocol& ds_sync_protocol() {
       .extra_ranks = servers,
       .links = links,
       .refuse = refuse,
+      .gap_bound = gap_bound,
       .source = Source::kAbstractAndCode,
       .reading = "ds_sync/grid",
       .experimental = experimental};

@@ -57,6 +57,12 @@ void dssp(Node& self, const KnobValues& knobs) {
   });
 }
 
+std::optional<std::int64_t> gap_bound(const Setting& setting) {
+  const KnobValues& knobs = setting.knobs;  // only `capped` bounds anything
+  return knobs.text("mode") == "capped" ? std::optional<std::int64_t>(knobs.integer("s_l") + knobs.integer("r_max") + 1)
+                                        : std::nullopt;
+}
+
 int free_run(const KnobValues& knobs) { return knobs.integer("s_l") + knobs.integer("r_max"); }
 
 }  // namespace
@@ -78,6 +84,7 @@ const Protocol& dssp_protocol() {
       .control = always<Control::kSchedule>,
       .step_factor = StepFactor::kOverN,
       .free_run = free_run,
+      .gap_bound = gap_bound,
       .source = Source::kFullText,
       .reading = "dssp/D1-D7"};
   return protocol;

@@ -87,6 +87,7 @@ const Protocol& flexrr_protocol() {
       .control = always<Control::kSchedule>,
       .step_factor = StepFactor::kOverN,
       .free_run = staleness_of,
+      .gap_bound = staleness_bound,
       .source = Source::kMemory,
       .reading = "flexrr/F1-F7",
       .experimental = [](const KnobValues& knobs) { return knobs.integer("helpers") > 0; }};

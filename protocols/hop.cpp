@@ -117,6 +117,7 @@ const Protocol& hop_protocol() {
       .control = control,
       .follows_times = follows_times,
       .free_run = free_run,
+      .gap_bound = hop_gap_bound,
       .source = Source::kMemory,
       .reading = "hop/H1-H14",
       .experimental = experimental};

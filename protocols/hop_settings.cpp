@@ -48,6 +48,14 @@ std::vector<Knob> hop_knobs() {
   };
 }
 
+std::optional<std::int64_t> hop_gap_bound(const Setting& setting) {
+  const HopSettings set(setting.knobs);
+  const bool heard = set.backup == 0 && (!set.skips() || setting.graph.undirected());  // of every in-neighbour
+  const std::int64_t lead =
+      setting.graph.largest_lead(set.acknowledges ? 2 : set.max_ig, heard ? set.staleness + 1 : 0);
+  return lead < 0 ? std::nullopt : std::optional(lead);
+}
+
 std::string hop_refuses(const Setting& setting) {
   const HopSettings set(setting.knobs);
   if (!setting.graph.strongly_connected()) return unconnected(setting.graph);

@@ -1,6 +1,7 @@
 // What can be set of Hop, what its settings mean, and which of them have no rule (protocols/hop.cpp).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct HopSettings {
 };
 
 std::vector<Knob> hop_knobs();
+/// The table of gaps (tests/checkers/gap_bound.cpp holds every run against it, pair by pair).
+std::optional<std::int64_t> hop_gap_bound(const Setting& setting);
 /// Why a setting has no rule; empty if it has one.
 std::string hop_refuses(const Setting& setting);
 

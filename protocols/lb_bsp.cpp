@@ -120,6 +120,7 @@ const Protocol& lb_bsp_protocol() {
       .extra_ranks = balanced_servers,
       .links = balanced_links,
       .follows_times = always<true>,
+      .gap_bound = one_ahead,
       .source = Source::kAbstractAndCode,
       .reading = "lb_bsp/constant-sum",
       .experimental = experimental};

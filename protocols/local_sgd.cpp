@@ -38,6 +38,9 @@ const Protocol& local_sgd_protocol() {
       .body = local_sgd,
       .links = links,
       .free_run = free_run,
+      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {
+        return setting.knobs.integer("period");
+      },
       .source = Source::kMemory,
       .reading = "local_sgd/H-steps"};
   return protocol;

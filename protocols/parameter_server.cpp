@@ -48,6 +48,7 @@ const Protocol& ps_bsp_protocol() {
       .body = bsp,
       .extra_ranks = server_count,
       .links = server_links,
+      .gap_bound = one_ahead,
       .source = Source::kFullText,
       .reading = "ps/as stated in DSSP"};
   return protocol;
@@ -81,6 +82,7 @@ const Protocol& ps_ssp_protocol() {
       .control = always<Control::kSchedule>,
       .step_factor = StepFactor::kOverN,
       .free_run = staleness_of,
+      .gap_bound = staleness_bound,
       .source = Source::kFullText,
       .reading = "ps/as stated in DSSP"};
   return protocol;

@@ -1,6 +1,8 @@
 // A protocol as the rest of the program sees it: one function and a table of facts.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +51,9 @@ struct Protocol {
   OnLoss on_loss = OnLoss::kStops;
   StepFactor step_factor = StepFactor::kUnchanged;
   int (*free_run)(const KnobValues&) = nullptr;  // iterations a rank may run ahead at the start (for the warm-up)
+  /// The most iterations by which one worker may be ahead of another that is still at work; nothing: any number.
+  /// nullptr: no such bound is known.
+  std::optional<std::int64_t> (*gap_bound)(const Setting&) = nullptr;
   Source source = Source::kMemory;
   std::string_view reading;                           // which named reading of the paper: "hop/H1-H14"
   bool (*experimental)(const KnobValues&) = nullptr;  // rests on [memory M] or [memory L]; nullptr: it does not
@@ -59,6 +64,9 @@ template <auto fact, class Settings>
 auto always(const Settings&) {
   return fact;
 }
+
+/// For .gap_bound where workers go from barrier to barrier.
+inline std::optional<std::int64_t> one_ahead(const Setting&) { return 1; }
 
 /// Whether every rank does every iteration: such a trial stops after the same one everywhere.
 bool in_lockstep(const Protocol& protocol, const KnobValues& knobs);

@@ -50,4 +50,6 @@ Knob staleness_knob() {
 
 int staleness_of(const KnobValues& knobs) { return knobs.integer("staleness"); }
 
+std::optional<std::int64_t> staleness_bound(const Setting& setting) { return staleness_of(setting.knobs) + 1; }
+
 }  // namespace hopbench

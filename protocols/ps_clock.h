@@ -23,5 +23,7 @@ void serve_ssp(Node& self, Iter staleness);
 /// The knob `staleness`, and its value as the fact `free_run`.
 Knob staleness_knob();
 int staleness_of(const KnobValues& knobs);
+/// Who has pushed s times more than another enters the iteration after that.
+std::optional<std::int64_t> staleness_bound(const Setting& setting);
 
 }  // namespace hopbench

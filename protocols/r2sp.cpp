@@ -61,6 +61,7 @@ const Protocol& r2sp_protocol() {
       .extra_ranks = server_count,
       .links = server_links,
       .step_factor = StepFactor::kOverN,
+      .gap_bound = [](const Setting&) -> std::optional<std::int64_t> { return 2; },
       .source = Source::kFullText,
       .reading = "r2sp/R1-R4"};
   return protocol;

@@ -79,6 +79,7 @@ const Protocol& selsync_protocol() {
       .body = selsync,
       .links = links,
       .control = control,
+      .gap_bound = one_ahead,
       .source = Source::kFullText,
       .reading = "selsync/norms smoothed, ring"};
   return protocol;

@@ -125,6 +125,20 @@ std::string unconnected(const Topology& graph) {
 
 int Topology::distance(int a, int b) const { return distances_from(*this, a)[static_cast<std::size_t>(b)]; }
 
+std::int64_t Topology::largest_lead(std::int64_t there, std::int64_t back) const {
+  if (there == 0 && back == 0) return -1;
+  std::int64_t largest = 0;
+  for (int i = 0; i < size(); ++i) {
+    for (int j = 0; j < size(); ++j) {
+      const std::int64_t to = distance(i, j), from = distance(j, i);
+      if (to < 0 || from < 0) return -1;
+      const std::int64_t lead = there == 0 ? back * from : back == 0 ? there * to : std::min(there * to, back * from);
+      largest = std::max(largest, lead);
+    }
+  }
+  return largest;
+}
+
 int Topology::diameter() const {
   int largest = 0;
   for (int a = 0; a < size(); ++a) {

@@ -25,6 +25,10 @@ class Topology {
   int distance(int a, int b) const;
   /// The largest distance; -1 if some rank cannot reach another.
   int diameter() const;
+  /// The largest of min(there * distance(i, j), back * distance(j, i)) over all i and j: how far i may be ahead of j
+  /// where an edge allows so many iterations against its direction (`there`: tokens) and along it (`back`: updates). 0:
+  /// that way allows any number; both 0, or a graph that is not strongly connected: -1.
+  std::int64_t largest_lead(std::int64_t there, std::int64_t back) const;
   /// W[i][j]: what i gives j's vector in its average: 1 / (in-degree + 1) for every in-neighbour and itself.
   std::vector<std::vector<double>> weights() const;
   /// 1 - |second largest eigenvalue| of the weights; of undirected graphs only.

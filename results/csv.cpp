@@ -147,6 +147,44 @@ void rate_cells(Table& table, const TrialRecord& record) {
   table.cell("overrun_share", record.overrun_share);
 }
 
+/// The protocols' own.
+std::set<std::string> figures_in(std::span<const TrialRow> rows) {
+  std::set<std::string> names;
+  for (const TrialRow& row : rows) {
+    for (const RankRecord& rank : row.record.ranks) {
+      for (const auto& [name, figure] : rank.figures) names.insert(name);
+    }
+  }
+  return names;
+}
+
+/// Over the ranks that have it.
+std::optional<double> mean_figure(const TrialRecord& record, const std::string& name) {
+  double sum = 0;
+  int n = 0;
+  for (const RankRecord& rank : record.ranks) {
+    const auto figure = rank.figures.find(name);
+    if (figure == rank.figures.end()) continue;
+    sum += figure->second;
+    ++n;
+  }
+  return n == 0 ? std::nullopt : std::optional(sum / n);
+}
+
+/// Over the workers.
+void progress_cells(Table& table, const TrialRecord& record) {
+  std::int64_t gap = 0, stalest = 0;
+  std::vector<double> staleness;
+  for (const RankRecord& rank : record.ranks) {
+    stalest = std::max(stalest, rank.staleness_max);
+    if (rank.server) continue;
+    gap = std::max(gap, rank.gap_max);
+  }
+  table.cell("gap_max", gap);
+  table.cell("gap_bound", record.gap_bound < 0 ? std::nullopt : std::optional(double(record.gap_bound)));
+  table.cell("staleness_max", stalest);
+}
+
 void learning_cells(Table& table, const TrialRow& row) {
   const bool has_target = row.labels.target_loss > 0;
   const TargetReached reached = target_reached(row);
@@ -193,51 +231,8 @@ void rank_cells(Table& table, const RankRecord& rank) {
 
 }  // namespace
 
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
-
-std::vector<std::vector<std::string>> read_csv(std::string_view text, const std::string& name) {
-  std::vector<std::vector<std::string>> lines;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    std::vector<std::string>& fields = lines.emplace_back();
-    for (bool more = true; more;) {
-      std::string& field = fields.emplace_back();
-      if (at < text.size() && text[at] == '"') {
-        while (true) {
-          const std::size_t quote = text.find('"', at + 1);
-          if (quote == std::string_view::npos) {
-            throw usage_error(fmt::format("{}: row {}: a quote never ends: is the file cut off?", name, lines.size()));
-          }
-          field += text.substr(at + 1, quote - at - 1);
-          at = quote + 1;
-          if (at == text.size() || text[at] != '"') break;
-          field += '"';
-        }
-      }
-      const std::size_t end = std::min(text.find_first_of(",\n", at), text.size());
-      field += text.substr(at, end - at);
-      more = end < text.size() && text[end] == ',';
-      at = end + 1;
-    }
-    if (!fields.back().empty() && fields.back().back() == '\r') fields.back().pop_back();
-  }
-  return lines;
-}
-
-std::string csv_number(double value) {
-  if (std::isnan(value)) return "";
-  return fmt::format("{}", value == 0 ? 0.0 : value);  // no "-0"
-}
-
 std::string trials_csv(std::span<const TrialRow> rows) {
+  const std::set<std::string> figures = figures_in(rows);
   Table table;
   for (const TrialRow* row : in_order(rows)) {
     key_cells(table, *row);
@@ -247,19 +242,21 @@ std::string trials_csv(std::span<const TrialRow> rows) {
     table.cell("warnings", join(row->record.warnings, "; "));
     work_cells(table, row->record);
     rate_cells(table, row->record);
+    progress_cells(table, row->record);
     learning_cells(table, *row);
     table.cell("params_hash", row->record.params_hash);
+    for (const std::string& name : figures) table.cell("figure: " + name, mean_figure(row->record, name));
     table.end_row();
   }
   return std::move(table).text();
 }
 
 std::string ranks_csv(std::span<const TrialRow> rows) {
-  std::set<std::string> reasons, figures;
+  const std::set<std::string> figures = figures_in(rows);
+  std::set<std::string> reasons;
   for (const TrialRow& row : rows) {
     for (const RankRecord& rank : row.record.ranks) {
       for (const auto& [reason, time] : rank.waits) reasons.insert(reason);
-      for (const auto& [name, figure] : rank.figures) figures.insert(name);
     }
   }
   Table table;

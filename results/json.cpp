@@ -161,6 +161,7 @@ void fields_of_trial(Record& r, Visit visit) {
   visit("ideal_samples_per_s", r.ideal_samples_per_s);
   visit("slowest_rank_samples_per_s", r.slowest_rank_samples_per_s);
   visit("without_slowest_samples_per_s", r.without_slowest_samples_per_s);
+  visit("gap_bound", r.gap_bound);
   visit("overrun_share", r.overrun_share);
   visit("wall_s", r.wall_s);
   visit("cpu_s", r.cpu_s);

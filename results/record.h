@@ -127,6 +127,7 @@ struct TrialRecord {
   // Virtual time with event logs: what the critical path to the end of the trial consists of (suites/critical_path.h)
   std::map<std::string, Duration> path;
   // Bound rows, from the paired draws and the cost
+  std::int64_t gap_bound = -1;  // of `gap_max` of any worker, by the protocol; -1: none
   double ideal_samples_per_s = 0, slowest_rank_samples_per_s = 0, without_slowest_samples_per_s = 0;
   double overrun_share = 0;
   // The host (host.csv)

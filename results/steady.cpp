@@ -235,8 +235,7 @@ void fill_gaps(TrialRecord& record, int workers) {
     if (rank.rank >= workers || rank.server) continue;
     std::int64_t entries = 0, sum = 0, largest = 0;
     for (std::size_t i = 0; i < rank.marks.size(); ++i) {
-      const bool jumps_on = i + 1 < rank.marks.size() && rank.marks[i + 1].samples == 0;
-      if (jumps_on) continue;
+      if (i + 1 == rank.marks.size() || rank.marks[i + 1].samples == 0) continue;  // at its end, or still jumping
       const Iter own = rank.marks[i].iter + 1;
       const std::int64_t gap = own - slowest.at(rank.marks[i].end, own);
       ++entries;

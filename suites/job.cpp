@@ -87,6 +87,16 @@ RankResult rank_result_from_text(const std::string& text) {
   return result;
 }
 
+namespace {
+
+std::int64_t gap_bound_of(const TrialSpec& spec, const Plan& plan) {
+  if (plan.protocol->gap_bound == nullptr) return -1;
+  const Setting setting{spec.knobs, plan.graph, plan.workers, plan.host_of, 0};
+  return plan.protocol->gap_bound(setting).value_or(-1);
+}
+
+}  // namespace
+
 void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& plan) {
   record.id = spec.id();
   record.hash = spec.hash();
@@ -100,6 +110,7 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   record.slowest_rank_samples_per_s = bounds.slowest;
   record.without_slowest_samples_per_s = bounds.without_slowest;
   fill_gaps(record, plan.workers);
+  record.gap_bound = gap_bound_of(spec, plan);
   fill_rates(record, spec.warmup, spec.warmup_time, plan.workers);
   if (spec.pace && spec.step_p99.count() > 0 && spec.costs.gradient > 3 * spec.step_p99) {
     record.warnings.push_back("overpaced: the pace is above 3 times the 99th percentile of a step");

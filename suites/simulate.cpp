@@ -25,12 +25,13 @@ SimulationOptions simulation_options(const TrialSpec& spec, const Plan& plan, Ob
   return options;
 }
 
-// What the caller wants to see, and what the critical path is read from.
+// What the caller wants to see, what the critical path is read from, and the loss that a watcher is told.
 class Watch : public Observer {
  public:
-  Watch(Observer* asked_for, int ranks) : asked_for_(asked_for), path_(ranks) {}
+  Watch(Observer* asked_for, Board* board, int ranks) : asked_for_(asked_for), board_(board), path_(ranks) {}
   void on(const Event& event) override {
     path_.on(event);
+    if (board_ != nullptr && event.what == EventKind::kGradient) board_->slot(0).loss = float(event.value);
     if (asked_for_ != nullptr) asked_for_->on(event);
   }
   void settled(Time now) override {
@@ -40,6 +41,7 @@ class Watch : public Observer {
 
  private:
   Observer* asked_for_;
+  Board* board_;
   CriticalPath path_;
 };
 
@@ -51,7 +53,7 @@ class Trial {
         plan_(make_plan(spec)),
         workload_(make_workload(spec.workload)),
         credits_(plan_.credits),
-        watch_(observer, plan_.ranks()),
+        watch_(observer, board, plan_.ranks()),
         simulation_(simulation_options(spec, plan_, spec.events == EventDetail::kNone ? observer : &watch_)),
         curve_(plan_.workers, spec.evaluations, total_samples(), workload_->initial().share()),
         board_(board) {

@@ -1,6 +1,9 @@
 // The bound rows of a table against a protocol that reaches them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "suites/execute.h"
 #include "suites/suite.h"
 
@@ -51,6 +54,27 @@ compute = [{ kind = "constant", ranks = [1], factor = 2.0 }, { kind = "constant"
   const double each = 32 / 5e-3;
   EXPECT_NEAR(record.slowest_rank_samples_per_s, 4 * each / 3, 1e-6 * each);
   EXPECT_NEAR(record.without_slowest_samples_per_s, 3 * each / 2, 1e-6 * each);
+}
+
+// Every protocol that promises how far a worker gets ahead keeps to it, and some get as far as they may: a bound that
+// nobody comes near is checked by nobody.
+TEST(Bounds, NoGapIsLargerThanTheProtocolPromises) {
+  const std::string file = std::string(HB_SOURCE_DIR) + "/suites/all_protocols.toml";
+  int bounded = 0, tight = 0;
+  for (TrialSpec spec :
+       load_suite(file, {.sets = {"run.iterations=20"}, .profile = "", .seed = {}, .repeats = {}}).trials) {
+    if (spec.scenario_name != "one 4x slower") continue;
+    const TrialRecord record = simulate_trial(spec);
+    ASSERT_EQ(record.status, TrialStatus::kOk) << record.reason;
+    if (record.gap_bound < 0) continue;
+    ++bounded;
+    std::int64_t gap = 0;
+    for (const RankRecord& rank : record.ranks) gap = std::max(gap, rank.gap_max);
+    EXPECT_LE(gap, record.gap_bound) << spec.id();
+    tight += gap == record.gap_bound ? 1 : 0;
+  }
+  EXPECT_GE(bounded, 15);
+  EXPECT_GE(tight, 8);
 }
 
 }  // namespace

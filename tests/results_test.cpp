@@ -286,11 +286,11 @@ TEST(Gaps, AreZeroInLockStep) {
 }
 
 TEST(Gaps, AreToTheSlowestWorkerStillRunning) {
-  // Rank 0 enters 1, 2, 3 at 10, 20, 30; rank 1 enters 1 at 25, 2 at 50.
+  // Rank 0 enters 1, 2 at 10, 20 and ends at 30; rank 1 enters 1 at 25, 2 at 50.
   TrialRecord record = trial_of({rank_of(0, {10, 10, 10}), rank_of(1, {25, 25})});
   fill_gaps(record, 2);
-  EXPECT_EQ(record.ranks[0].gap_max, 2);  // 1 - 0, 2 - 0, 3 - 1
-  EXPECT_DOUBLE_EQ(record.ranks[0].gap_mean, (1 + 2 + 2) / 3.0);
+  EXPECT_EQ(record.ranks[0].gap_max, 2);  // 1 - 0, 2 - 0
+  EXPECT_DOUBLE_EQ(record.ranks[0].gap_mean, (1 + 2) / 2.0);
   EXPECT_EQ(record.ranks[1].gap_max, 0);  // the slowest itself; later alone
 }
 
@@ -303,7 +303,7 @@ TEST(Gaps, AFinishedWorkerHoldsNobodyBack) {
 
 TEST(Gaps, AJumpIsOneEntry) {
   // Rank 0 enters 1 at 10, then 4 at 20 (2 and 3 jumped); rank 1 stays in 0.
-  TrialRecord record = trial_of({rank_of(0, {10, 10, 0, 0}), rank_of(1, {100})});
+  TrialRecord record = trial_of({rank_of(0, {10, 10, 0, 0, 10}), rank_of(1, {100})});
   fill_gaps(record, 2);
   EXPECT_EQ(record.ranks[0].gap_max, 4);
   EXPECT_DOUBLE_EQ(record.ranks[0].gap_mean, (1 + 4) / 2.0);

@@ -1,0 +1,35 @@
+#include "cli/places.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "backends/base/error.h"
+
+namespace hopbench {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> data_roots() {
+  std::vector<std::string> roots;
+  if (const char* root = std::getenv("HOPBENCH_ROOT"); root != nullptr && *root != '\0') roots.emplace_back(root);
+  std::error_code none;
+  const fs::path program = fs::read_symlink("/proc/self/exe", none);
+  const fs::path installed = program.parent_path().parent_path() / "share" / "hopbench";
+  if (fs::is_directory(installed / "suites", none)) roots.push_back(installed.string());
+  return roots;
+}
+
+std::string find_suite(const std::string& path) {
+  if (fs::is_directory(path)) {
+    throw usage_error("suite " + path + ": is a folder: name a file in it, such as " + path + "/smoke.toml");
+  }
+  if (path == "-" || path.starts_with('/') || fs::exists(path)) return path;
+  for (const std::string& root : data_roots()) {
+    for (const std::string& candidate : {root + "/" + path, root + "/suites/" + path + ".toml"}) {
+      if (fs::exists(candidate)) return candidate;
+    }
+  }
+  return path;
+}
+
+}  // namespace hopbench

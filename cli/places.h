@@ -1,0 +1,17 @@
+// Where the files that come with hopbench are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace hopbench {
+
+/// Folders that have `suites/` in them, the one to look at first in front: $HOPBENCH_ROOT (a checkout: ci/hopbench sets
+/// it), and share/hopbench beside the folder of the program, where `cmake --install` puts it.
+std::vector<std::string> data_roots();
+
+/// The suite that was typed: as it stands, or below one of data_roots(), with or without `suites/` and `.toml`. As
+/// typed if there is none; Error(kUsage) for a folder.
+std::string find_suite(const std::string& path);
+
+}  // namespace hopbench
