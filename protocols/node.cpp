@@ -50,6 +50,11 @@ Node::Node(Runtime& runtime, Workload& workload, NodeOptions options)
   HB_ASSERT(options_.graph != nullptr && options_.graph->size() == options_.workers);
   record_.rank = rank;
   record_.server = is_server();
+  record_.host = host(rank);
+  constexpr int kMostHosts = 64;
+  int hosts = 0;
+  for (int r = 0; r < size; ++r) hosts = std::max(hosts, host(r) + 1);
+  if (hosts <= kMostHosts) record_.bytes_to.resize(std::size_t(hosts));
 }
 
 int Node::host(int r) const { return options_.host_of == nullptr ? r : options_.host_of->at(std::size_t(r)); }
@@ -90,6 +95,7 @@ void Node::send(int to, Kind kind, Iter k, Payload body, Words words) {
   message.body = std::move(body);
   ++record_.messages_sent;
   record_.bytes_sent += message.bytes;
+  if (!record_.bytes_to.empty()) record_.bytes_to[std::size_t(host(to))] += message.bytes;
   runtime_.post(to, std::move(message));
 }
 

@@ -113,6 +113,8 @@ void fields_of_rank(Record& r, Visit visit) {
   visit("samples", r.samples);
   visit("messages_sent", r.messages_sent);
   visit("bytes_sent", r.bytes_sent);
+  visit("host", r.host);
+  visit("bytes_to", r.bytes_to);
   visit("slow_events", r.slow_events);
   visit("overruns", r.overruns);
   visit("staleness_mean", r.staleness_mean);

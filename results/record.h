@@ -83,6 +83,8 @@ struct RankRecord {
   std::map<std::string, Duration> waits;  // by reason
   std::int64_t iters = 0, iters_jumped = 0, gradients = 0, gradients_lost = 0, samples = 0;
   std::int64_t messages_sent = 0, bytes_sent = 0;
+  int host = -1;                       // -1: not known
+  std::vector<std::int64_t> bytes_to;  // of bytes_sent, by the receiver's host; empty where there are more than 64
   std::int64_t slow_events = 0;  // iterations that met a slowdown
   std::int64_t overruns = 0;     // paced iterations whose work did not fit (real processes)
   double staleness_mean = 0;     // by how much what went into the own vector was behind it, own terms left out

@@ -85,6 +85,7 @@ class Trial {
     const int threads = simulation_options(spec_, plan_, nullptr).threads;
     if (spec_.workload.evaluation_samples > 0) {
       record.curve = curve_.evaluate(*workload_, threads, [this] { beat(); });  // or it would look like a stall
+      if (spec_.workload.split.what != SplitSpec::What::kIid) add_own_losses(finals, record);
     }
     return record;
   }
@@ -92,6 +93,24 @@ class Trial {
   const Plan& plan() const { return plan_; }
 
  private:
+  /// Who pays where data are skewed: the mean model's loss on samples of each worker's own.
+  void add_own_losses(const std::vector<Payload>& finals, TrialRecord& record) {
+    const Vec average = mean(finals);
+    const Payload x = average.watch();
+    const int batch = spec_.workload.batch;
+    for (int w = 0; w < plan_.workers; ++w) {
+      const auto own = std::min<std::int64_t>(spec_.workload.evaluation_samples, std::int64_t(workload_->part_size(w)));
+      const std::int64_t batches = std::max<std::int64_t>(1, own / batch);
+      Vec gradient(average.size());
+      double loss = 0;
+      for (std::int64_t b = 0; b < batches; ++b) {
+        loss += workload_->gradient(x, w, std::uint64_t(b * batch), batch, gradient, {}) / double(batches);
+        beat();
+      }
+      record.ranks[std::size_t(w)].figures["loss on its own samples"] = loss;
+    }
+  }
+
   std::map<std::string, Duration> critical_path(const TrialRecord& record) const {
     const auto workers_end = record.ranks.begin() + plan_.workers;
     const auto last = std::max_element(record.ranks.begin(), workers_end, [](const RankRecord& a, const RankRecord& b) {
