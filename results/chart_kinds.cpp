@@ -73,15 +73,21 @@ std::string scale_text(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
-/// What the shades mean, below a heat map, with the bound marked.
+/// What the shades mean, below a heat map, with the bound marked. A bound that is not reached lies beyond the shades,
+/// so that they keep telling small gaps apart; one that is far off is only said.
 void heat_scale(Svg& svg, const HeatMap& map, double most, double x, double y, double w) {
   constexpr int kSteps = 20;
-  const double step = w / kSteps;
+  const bool far = map.bound && *map.bound > 6 * most;
+  const double end = map.bound && !far ? std::max(most, *map.bound) : most;
+  const double step = w * most / end / kSteps;
   for (int i = 0; i < kSteps; ++i) svg.rect(x + i * step, y, step, 8, "heat", "", (i + 0.5) / kSteps);
+  svg.rect(x, y, w, 8, "empty");
   svg.text(x - 6, y + 8, "0", Anchor::kEnd, "tick");
-  svg.text(x + w + 6, y + 8, scale_text(most) + " " + map.unit, Anchor::kStart, "tick");
-  if (!map.bound || *map.bound > most) return;
-  const double at = x + w * *map.bound / most;
+  svg.text(x + w + 6, y + 8, scale_text(end) + " " + map.unit, Anchor::kStart, "tick");
+  if (!map.bound) return;
+  if (far) return svg.text(x, y + 23, "bound " + scale_text(*map.bound), Anchor::kStart, "bound-text");
+  if (end > most) svg.text(x + w * most / end, y + 20, scale_text(most), Anchor::kMiddle, "tick");
+  const double at = x + w * *map.bound / end;
   svg.line(at, y - 4, at, y + 12, "bound");
   svg.text(at, y + 23, "bound " + scale_text(*map.bound), Anchor::kMiddle, "bound-text");
 }
@@ -166,7 +172,8 @@ std::string stacks_svg(const StackChart& chart) {
     most = std::max(most, sum);
   }
   Svg svg(kNames + kPlot + kRight, kTop + height + 38, chart.title);
-  const Axis axis = make_axis(chart.label, 0, most);
+  // What rounding adds is no reason for an axis half of which is empty.
+  const Axis axis = make_axis(chart.label, 0, most < 1.02 * chart.most ? chart.most : most);
   svg.bottom_axis(axis, kNames, kTop, kPlot, height);
   for (std::size_t i = 0; i < chart.rows.size(); ++i) {
     const double y = kTop + row * double(i);
@@ -194,9 +201,7 @@ std::string heat_svg(const HeatMap& map) {
     columns = std::max(columns, cells.size());
     for (const double cell : cells) largest = std::isnan(cell) ? largest : std::max(largest, cell);
   }
-  // A bound far above what happened would leave every cell pale.
-  double most = std::max(1.0, largest);
-  if (map.bound && *map.bound <= 4 * most) most = std::max(most, *map.bound);
+  const double most = std::max(1.0, largest);
   Svg svg(kNames + kPlot + kRight, kTop + height + 76, map.title);
   const Axis axis = make_axis(map.x, map.from, map.to);
   const double from = kNames + kPlot * axis.at(map.from),
@@ -228,6 +233,7 @@ std::string histogram_svg(const Histogram& histogram) {
   for (const auto& [value, count] : histogram.bins) most = std::max(most, count);
   // A bar of whole numbers stands over its number; the axis names those.
   const bool whole = histogram.width == 1;
+  high = std::max(high, low + 6 * histogram.width);  // one bar is not to fill the drawing
   if (histogram.bound && *histogram.bound + 1 <= 2 * high) high = std::max(high, *histogram.bound + 1);
   const double shift = whole ? 0.5 : 0;
   Axis x = make_axis(histogram.x, low, high, 6);
@@ -248,7 +254,9 @@ std::string histogram_svg(const Histogram& histogram) {
   if (histogram.bound && *histogram.bound + 1 <= high) {
     const double at = kLeft + kPlot * x.at(*histogram.bound + 1);
     svg.line(at, kTop - 4, at, kTop + kHigh, "bound");
-    svg.text(at - 5, kTop + 8, fmt::format("bound {:g}", *histogram.bound), Anchor::kEnd, "bound-text halo");
+    const bool right = x.at(*histogram.bound + 1) < 0.7;
+    svg.text(right ? at + 5 : at - 5, kTop + 8, fmt::format("bound {:g}", *histogram.bound),
+             right ? Anchor::kStart : Anchor::kEnd, "bound-text halo");
   }
   return svg.finish();
 }

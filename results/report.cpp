@@ -87,7 +87,7 @@ void Page::figure(const Figure& figure) {
       }());
 }
 
-std::string Page::finish(const std::string& title) const {
+std::string Page::finish(const std::string& title, const std::string& below) const {
   std::string contents;
   for (const auto& [id, name] : sections_)
     contents += fmt::format("<a href=\"#{}\">{}</a>\n", markup(id), markup(name));
@@ -97,10 +97,12 @@ std::string Page::finish(const std::string& title) const {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
       "script-src 'unsafe-inline'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{0}</title>\n<style>\n{1}</style>\n</head>\n<body>\n"
-      "{2}<nav>\n{3}</nav>\n{4}{5}<script>\n{6}</script>\n</body>\n</html>\n",
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>hopbench: "
+      "{0}</title>\n<style>\n{1}</style>\n</head>\n<body>\n"
+      "{2}<header><h1>{0}</h1>\n<p>{7}</p></header>\n<nav>\n{3}</nav>\n{4}{5}"
+      "<script>\n{6}</script>\n</body>\n</html>\n",
       markup(title), kReportStyle, Fills::patterns(), contents, body_, sections_.empty() ? "" : "</section>\n",
-      kReportScript);
+      kReportScript, markup(below));
 }
 
 std::string rank_name(const RankRecord& rank) {
@@ -141,10 +143,6 @@ std::string report_html(const RunFolder& run, const ReportOptions& options) {
   for (const std::string& suite : suites) title += (title.empty() ? "" : ", ") + suite;
 
   report::Page page;
-  page.raw(fmt::format("<header><h1>{}</h1>\n<p>{} trials, started {}, hopbench {}</p></header>\n",
-                       chart::markup(title), rows.size(),
-                       chart::markup(made.when.empty() ? "at a time unknown" : made.when),
-                       chart::markup(made.version.empty() ? "of a version unknown" : made.version)));
   report::Fills fills(groups);
   const std::vector<report::Shown> shown = report::shown_of(run, groups, options);
   report::add_warnings(page, groups);
@@ -155,7 +153,9 @@ std::string report_html(const RunFolder& run, const ReportOptions& options) {
   report::add_gaps(page, shown);
   report::add_timelines(page, shown, fills);
   report::add_context(page, run, rows);
-  return page.finish("hopbench: " + title);
+  return page.finish(title, fmt::format("{} trials, started {}, hopbench {}", rows.size(),
+                                        made.when.empty() ? "at a time unknown" : made.when,
+                                        made.version.empty() ? "of a version unknown" : made.version));
 }
 
 }  // namespace hopbench

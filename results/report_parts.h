@@ -34,7 +34,7 @@ class Page {
   void end_figures() { body_ += "</div>\n"; }
   void figure(const Figure& figure);
   void raw(std::string_view markup) { body_ += markup; }
-  std::string finish(const std::string& title) const;
+  std::string finish(const std::string& title, const std::string& below) const;
 
  private:
   std::string body_;

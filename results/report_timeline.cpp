@@ -20,11 +20,7 @@ struct Window {
 };
 
 /// What a page keeps of a trial: the slices from the window on, and those before it where there is room.
-std::vector<Slice> kept_slices(const Digest& digest, std::size_t ranks, std::int64_t from) {
-  std::vector<Slice> slices;
-  for (const Slice& slice : digest.slices) {
-    if (std::size_t(slice.rank) < ranks) slices.push_back(slice);
-  }
+std::vector<Slice> kept_slices(std::vector<Slice> slices, std::int64_t from) {
   if (slices.size() <= kMostSlices) return slices;
   const auto first = std::find_if(slices.begin(), slices.end(), [&](const Slice& s) { return s.to > from; });
   const std::size_t begin = std::min(std::size_t(first - slices.begin()), slices.size() - kMostSlices);
@@ -167,9 +163,10 @@ void add_timeline(Page& page, const Shown& shown, const Window& common, Fills& f
   const TrialRow& row = *shown.row;
   const Window window = window_of(common, row.record);
   const Lanes lanes = lanes_of(row);
-  Digest digest = shown.digest;
-  std::erase_if(digest.slices, [&](const Slice& slice) { return !lanes.lane_of.contains(slice.rank); });
-  std::vector<Slice> slices = kept_slices(digest, row.record.ranks.size(), window.from);
+  const Digest& digest = shown.digest;
+  std::vector<Slice> slices = digest.slices;
+  std::erase_if(slices, [&](const Slice& slice) { return !lanes.lane_of.contains(slice.rank); });
+  slices = kept_slices(std::move(slices), window.from);
   std::stable_sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) { return layer(a) < layer(b); });
   Figure figure;
   figure.wide = true;
