@@ -85,7 +85,8 @@ void heat_scale(Svg& svg, const HeatMap& map, double most, double x, double y, d
   svg.text(x - 6, y + 8, "0", Anchor::kEnd, "tick");
   svg.text(x + w + 6, y + 8, scale_text(end) + " " + map.unit, Anchor::kStart, "tick");
   if (!map.bound) return;
-  if (far) return svg.text(x, y + 23, "bound " + scale_text(*map.bound), Anchor::kStart, "bound-text");
+  if (far)
+    return svg.text(x, y + 23, "bound " + scale_text(*map.bound) + ", off the scale", Anchor::kStart, "bound-text");
   if (end > most) svg.text(x + w * most / end, y + 20, scale_text(most), Anchor::kMiddle, "tick");
   const double at = x + w * *map.bound / end;
   svg.line(at, y - 4, at, y + 12, "bound");
@@ -203,9 +204,10 @@ std::string heat_svg(const HeatMap& map) {
   }
   const double most = std::max(1.0, largest);
   Svg svg(kNames + kPlot + kRight, kTop + height + 76, map.title);
-  const Axis axis = make_axis(map.x, map.from, map.to);
-  const double from = kNames + kPlot * axis.at(map.from),
-               step = kPlot * (axis.at(map.to) - axis.at(map.from)) / double(columns);
+  Axis axis = make_axis(map.x, map.from, map.to);
+  axis.low = map.from, axis.high = std::max(map.to, map.from + 1e-9);
+  std::erase_if(axis.ticks, [&](double tick) { return tick < axis.low || tick > axis.high; });
+  const double step = kPlot / double(columns);
   svg.bottom_axis(axis, kNames, kTop, kPlot, height);
   for (std::size_t r = 0; r < map.rows.size(); ++r) {
     const double y = kTop + row * double(r);
@@ -214,7 +216,7 @@ std::string heat_svg(const HeatMap& map) {
     for (std::size_t c = 0, next = 0; c < cells.size(); c = next) {  // equal neighbours are one
       for (next = c + 1; next < cells.size() && cells[next] == cells[c];) ++next;
       if (std::isnan(cells[c])) continue;
-      svg.rect(from + step * double(c), y + 1, step * double(next - c), row - 2, "heat",
+      svg.rect(kNames + step * double(c), y + 1, step * double(next - c), row - 2, "heat",
                fmt::format("{}: {} {}", map.rows[r], scale_text(cells[c]), map.unit), std::max(0.04, cells[c] / most));
     }
   }
@@ -238,7 +240,8 @@ std::string histogram_svg(const Histogram& histogram) {
   const double shift = whole ? 0.5 : 0;
   Axis x = make_axis(histogram.x, low, high, 6);
   x.low = low, x.high = high;
-  std::erase_if(x.ticks, [&](double tick) { return tick > high - (whole ? 1 : 0) || tick != std::floor(tick); });
+  std::erase_if(x.ticks,
+                [&](double tick) { return tick < low || tick > high - (whole ? 1 : 0) || tick != std::floor(tick); });
   const Axis y = make_axis(histogram.y, 0, most, 4);
   svg.left_axis(y, kLeft, kTop, kPlot, kHigh);
   for (const double tick : x.ticks) {

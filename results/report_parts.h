@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,7 +52,11 @@ class Fills {
  public:
   explicit Fills(const std::vector<Group>& groups);
   std::string of(const std::string& reason);  // of waiting
-  std::string legend(const std::vector<std::string>& reasons, bool with_rest);
+  /// Of a group of figures. More reasons than anybody keeps apart are left out: each figure then has a legend of its
+  /// own.
+  std::string legend(const std::set<std::string>& reasons, bool with_rest);
+  std::string waits_legend(const std::set<std::string>& reasons);
+  static constexpr std::size_t kMostInLegend = 8;
   static std::string patterns();  // markup: what the fills are made of
 
  private:

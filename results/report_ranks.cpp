@@ -13,15 +13,21 @@ namespace hopbench::report {
 namespace {
 
 struct Fill {
-  const char *name, *colour, *hatch;
+  std::string name, colour, hatch;
 };
-// Adjacent ones differ in colour, in lightness and in what is drawn on them: any one of these is enough to tell them.
-constexpr Fill kFills[] = {
-    {"w0", "orange", ""},    {"w1", "sky", "dots"},           {"w2", "purple", "level"},   {"w3", "yellow", "cross"},
-    {"w4", "grey", "left"},  {"w5", "orange", "dots"},        {"w6", "sky", "left"},       {"w7", "purple", "cross"},
-    {"compute", "blue", ""}, {"slow", "vermillion", "right"}, {"ops", "green", "upright"}, {"rest", "pale", ""},
-};
-constexpr int kWaits = 8;
+constexpr int kColours = 5, kWaits = 25;  // fills of waiting, all different
+
+/// Adjacent ones differ in colour, in lightness and in what is drawn on them: any one of these is enough to tell them.
+std::vector<Fill> all_fills() {
+  constexpr const char* kColour[kColours] = {"orange", "sky", "purple", "yellow", "grey"};
+  constexpr const char* kHatch[kColours] = {"", "dots", "level", "cross", "left"};
+  std::vector<Fill> fills{
+      {"compute", "blue", ""}, {"slow", "vermillion", "right"}, {"ops", "green", "upright"}, {"rest", "pale", ""}};
+  for (int i = 0; i < kWaits; ++i) {
+    fills.push_back({fmt::format("w{}", i), kColour[i % kColours], kHatch[(i + i / kColours) % kColours]});
+  }
+  return fills;
+}
 
 std::string hatch_path(const std::string& hatch) {
   if (hatch == "dots") return "M2 2h1.6v1.6h-1.6zM5 5h1.6v1.6h-1.6z";
@@ -55,6 +61,16 @@ std::vector<chart::Part> parts_of(const RankRecord& rank, double total_s, Fills&
   for (const chart::Part& part : parts) sum += part.value;
   parts.push_back({"rest", "rest", std::max(0.0, 100 - sum)});
   return parts;
+}
+
+std::set<std::string> reasons_of(const TrialRow& row) {
+  std::set<std::string> reasons;
+  for (const RankRecord& rank : row.record.ranks) {
+    for (const auto& [reason, time] : rank.waits) {
+      if (time.count() != 0) reasons.insert(reason);
+    }
+  }
+  return reasons;
 }
 
 Figure stack_figure(const TrialRow& row, Fills& fills) {
@@ -151,23 +167,29 @@ Fills::Fills(const std::vector<Group>& groups) {
 
 std::string Fills::of(const std::string& reason) {
   const int place = places_.try_emplace(reason, int(places_.size())).first->second;
-  return kFills[place % kWaits].name;
+  return fmt::format("w{}", place % kWaits);
 }
 
-std::string Fills::legend(const std::vector<std::string>& reasons, bool with_rest) {
+std::string Fills::legend(const std::set<std::string>& reasons, bool with_rest) {
   std::string text = swatch("compute", "compute") + swatch("slow", "slowdown") + swatch("ops", "vector operations");
+  if (with_rest) text += swatch("rest", "rest");
+  return reasons.size() <= kMostInLegend ? text + waits_legend(reasons) : text;
+}
+
+std::string Fills::waits_legend(const std::set<std::string>& reasons) {
+  std::string text;
   for (const std::string& reason : reasons) text += swatch(of(reason), "waiting: " + reason);
-  return with_rest ? text + swatch("rest", "rest") : text;
+  return text;
 }
 
 std::string Fills::patterns() {
   std::string text = "<svg class=\"patterns\" width=\"0\" height=\"0\" aria-hidden=\"true\"><defs>\n";
-  for (const Fill& fill : kFills) {
+  for (const Fill& fill : all_fills()) {
     text += fmt::format(
         "<pattern id=\"fill-{}\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\"><rect width=\"6\" "
         "height=\"6\" "
         "class=\"c-{}\"/><path d=\"{}\" class=\"hatch\"/></pattern>\n",
-        fill.name, fill.colour, *fill.hatch == '\0' ? "M0 0" : hatch_path(fill.hatch));
+        fill.name, fill.colour, fill.hatch.empty() ? "M0 0" : hatch_path(fill.hatch));
   }
   return text + "</defs></svg>\n";
 }
@@ -185,18 +207,20 @@ void add_stacks(Page& page, const std::vector<Group>& groups, Fills& fills) {
       const auto ok = variant.ok();
       if (ok.empty() || ok.front()->record.time_s <= 0 || ok.front()->record.ranks.empty()) continue;
       rows.push_back(ok.front());
-      for (const RankRecord& rank : ok.front()->record.ranks) {
-        for (const auto& [reason, time] : rank.waits) reasons.insert(reason);
-      }
+      reasons.merge(reasons_of(*ok.front()));
     }
     page.heading(group.title);
     if (rows.empty()) {
       page.paragraph("no trial ended well");
       continue;
     }
-    page.raw("<p class=\"legend\">" + fills.legend({reasons.begin(), reasons.end()}, true) + "</p>\n");
+    page.raw("<p class=\"legend\">" + fills.legend(reasons, true) + "</p>\n");
     page.begin_figures();
-    for (const TrialRow* row : rows) page.figure(stack_figure(*row, fills));
+    for (const TrialRow* row : rows) {
+      Figure figure = stack_figure(*row, fills);
+      if (reasons.size() > Fills::kMostInLegend) figure.legend = fills.waits_legend(reasons_of(*row));
+      page.figure(figure);
+    }
     page.end_figures();
   }
 }

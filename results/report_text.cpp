@@ -100,15 +100,22 @@ void add_warnings(Page& page, const std::vector<Group>& groups) {
     }
   }
   const std::map<std::string, Marked> marks = marks_by_name(groups);
+  std::set<std::string> all_variants;
+  for (const Group& group : groups) {
+    for (const Variant& variant : group.variants) all_variants.insert(variant.name);
+  }
   if (failures.size() > 1) {
-    page.paragraph(fmt::format("{} trials did not end well.", failures.size() - 1), "bad");
+    const std::size_t n = failures.size() - 1;
+    page.paragraph(fmt::format("{} trial{} did not end well.", n, n == 1 ? "" : "s"), "bad");
     page.table(failures, "bad text");
   }
   if (!marks.empty()) {
     Rows rows{{"mark", "trials", "of", "what it means"}};
     for (const auto& [mark, marked] : marks) {
       const std::vector<std::string> variants(marked.variants.begin(), marked.variants.end());
-      rows.push_back({mark, fmt::format("{}", marked.trials), join(variants, ", "), mark_says(mark, marked)});
+      const bool everybody = variants.size() > 1 && variants.size() == all_variants.size();
+      rows.push_back({mark, fmt::format("{}", marked.trials), everybody ? "all variants" : join(variants, ", "),
+                      mark_says(mark, marked)});
     }
     page.table(rows, "text");
   }
@@ -121,7 +128,6 @@ void add_tables(Page& page, std::span<const TrialRow> rows, const std::string& r
   for (const Grid& grid : summarise(rows, reference)) {
     page.heading(grid.title);
     page.table(grid.rows, "summary");
-    std::string notes;
     for (const std::string& note : grid.notes) {
       if (said.insert(note).second) page.paragraph(note, "note");
     }

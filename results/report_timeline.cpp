@@ -159,7 +159,7 @@ Window window_of(Window window, const TrialRecord& record) {
   return window;
 }
 
-void add_timeline(Page& page, const Shown& shown, const Window& common, Fills& fills) {
+void add_timeline(Page& page, const Shown& shown, const Window& common, bool own_legend, Fills& fills) {
   const TrialRow& row = *shown.row;
   const Window window = window_of(common, row.record);
   const Lanes lanes = lanes_of(row);
@@ -174,6 +174,7 @@ void add_timeline(Page& page, const Shown& shown, const Window& common, Fills& f
   figure.svg = "<div class=\"timeline\">\n" + timeline_svg(row, digest, slices, window, lanes, fills) +
                "<script type=\"application/json\">" + timeline_json(digest, slices, window, lanes, fills) +
                "</script>\n</div>\n";
+  if (own_legend) figure.legend = fills.waits_legend({digest.reasons.begin(), digest.reasons.end()});
   figure.data = timeline_data(row, digest, slices, window, lanes, fills);
   if (slices.size() < shown.digest.slices.size()) {
     std::int64_t from = window.to, to = window.from;
@@ -195,6 +196,7 @@ void add_timelines(Page& page, const std::vector<Shown>& trials, Fills& fills) {
       "note");
   const std::map<const Group*, Window> windows = windows_of(trials);
   const Group* last = nullptr;
+  bool own_legends = false;
   for (const Shown& shown : trials) {
     if (shown.group != last) {
       std::set<std::string> reasons;
@@ -202,15 +204,14 @@ void add_timelines(Page& page, const std::vector<Shown>& trials, Fills& fills) {
         if (other.group == shown.group) reasons.insert(other.digest.reasons.begin(), other.digest.reasons.end());
       }
       page.heading(shown.group->title);
-      if (!reasons.empty()) {
-        page.raw("<p class=\"legend\">" + fills.legend({reasons.begin(), reasons.end()}, false) + "</p>\n");
-      }
+      page.raw("<p class=\"legend\">" + fills.legend(reasons, false) + "</p>\n");
+      own_legends = reasons.size() > Fills::kMostInLegend;
       last = shown.group;
     }
     if (!shown.digest.problem.empty()) {
       page.paragraph(shown.row->labels.variant + ": no event log: " + shown.digest.problem, "missing");
     } else {
-      add_timeline(page, shown, windows.at(shown.group), fills);
+      add_timeline(page, shown, windows.at(shown.group), own_legends, fills);
     }
   }
   if (trials.empty()) page.paragraph("no trial ended well");

@@ -239,7 +239,7 @@ TEST(Report, FailuresComeFirst) {
   const std::string page = page_of(rows);
   EXPECT_EQ(check_markup(page), "");
   const std::string first = page.substr(0, page.find("id=\"summary\""));
-  EXPECT_THAT(first, AllOf(HasSubstr("1 trials did not end well"), HasSubstr("s/m/one slow/hop/1/0"),
+  EXPECT_THAT(first, AllOf(HasSubstr("1 trial did not end well"), HasSubstr("s/m/one slow/hop/1/0"),
                            HasSubstr("rank 3: signal 9, in &lt;training&gt;"), HasSubstr("overpaced"),
                            HasSubstr("the pace is 4 x the step"), HasSubstr("untuned"), Not(HasSubstr(">none<"))));
   EXPECT_EQ(data_of(figure_of(page, "samples/s, all workers"))[2][1], "1");
