@@ -1,4 +1,4 @@
-// The flags of compare, why, trace, baseline and gate.
+// The flags of compare, why, trace, report, baseline and gate.
 #include "cli/parsed.h"
 
 #include <CLI/CLI.hpp>
@@ -71,6 +71,17 @@ void add_trace(CLI::App& app, Parsed& parsed) {
   trace.add_option("-o,--output", o.output, "file; - is standard output (default: trace.json in the folder)");
   name_environment(trace);
   trace.callback([&] { parsed.command = [&] { return command_trace(parsed.trace); }; });
+}
+
+void add_report(CLI::App& app, Parsed& parsed) {
+  ReportCommand& o = parsed.report;
+  CLI::App& report =
+      *app.add_subcommand("report", "a run as one HTML page: tables, figures with their data, timelines");
+  report.add_option("folder", o.folder, "of a run")->required();
+  report.add_option("-f,--filter", o.filter, "only trials whose id matches this regular expression");
+  report.add_option("-o,--output", o.output, "file; - is standard output (default: report.html in the folder)");
+  name_environment(report);
+  report.callback([&] { parsed.command = [&] { return command_report(parsed.report); }; });
 }
 
 void add_baseline(CLI::App& app, Parsed& parsed) {
@@ -152,6 +163,7 @@ void add_gate_commands(CLI::App& app, Parsed& parsed) {
   add_compare(app, parsed);
   add_why(app, parsed);
   add_trace(app, parsed);
+  add_report(app, parsed);
   add_baseline(app, parsed);
   add_gate(app, parsed);
 }

@@ -1,4 +1,4 @@
-// Commands over results that are there: compare, why, trace, baseline, gate.
+// Commands over results that are there: compare, why, trace, report, baseline, gate.
 #pragma once
 
 #include <optional>
@@ -34,6 +34,12 @@ struct TraceCommand {
 };
 /// Writes one trace of the trials that match. Error(kUsage) if none does or their event logs are missing.
 int command_trace(const TraceCommand& options);
+
+struct ReportCommand {
+  std::string folder, filter, output;  // of a run; regular expression on trial ids; "-": standard output
+};
+/// Writes one HTML page. Error(kUsage) if no trial matches.
+int command_report(const ReportCommand& options);
 
 struct BaselineCommand {
   std::string name, folder;  // folder of a run; empty: the newest in hopbench-results

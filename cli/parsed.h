@@ -30,6 +30,7 @@ struct Parsed {
   CompareCommand compare;
   WhyCommand why;
   TraceCommand trace;
+  ReportCommand report;
   BaselineCommand baseline;
   GateCommand gate;
   NewOptions scaffold;

@@ -85,19 +85,6 @@ std::string sources_note(const Group& group) {
   return parts.empty() ? "" : "rests on: " + join(parts, "; ");
 }
 
-std::string meaning_of(const std::string& mark) {
-  static const std::map<std::string, std::string> meanings{
-      {"oversubscribed", "more than 5 % of the iterations did not fit their pace: the machine set the speed"},
-      {"cpu-contended", "a rank waited for a core for more than 5 % of the trial"},
-      {"overpaced", "the pace is above 3 x the p99 of a step"},
-      {"not steady", "samples/s of the two halves of the window differ by more than 10 %"},
-      {"no steady window", "too short to leave a warm-up out: rates are over the whole trial"},
-      {"experimental", "a rule of this variant is recalled with medium or low confidence, not read in the paper"},
-  };
-  const auto found = meanings.find(mark);
-  return found == meanings.end() ? "" : found->second;
-}
-
 void add_marks(Grid& grid, const Group& group) {
   std::set<std::string> marks;
   std::vector<std::string> failures;
@@ -163,7 +150,20 @@ Group make_group(Trials trials, const std::string& reference) {
 
 }  // namespace
 
-std::vector<Grid> summarise(std::span<const TrialRow> rows, const std::string& reference) {
+std::string meaning_of(const std::string& mark) {
+  static const std::map<std::string, std::string> meanings{
+      {"oversubscribed", "more than 5 % of the iterations did not fit their pace: the machine set the speed"},
+      {"cpu-contended", "a rank waited for a core for more than 5 % of the trial"},
+      {"overpaced", "the pace is above 3 x the p99 of a step"},
+      {"not steady", "samples/s of the two halves of the window differ by more than 10 %"},
+      {"no steady window", "too short to leave a warm-up out: rates are over the whole trial"},
+      {"experimental", "a rule of this variant is recalled with medium or low confidence, not read in the paper"},
+  };
+  const auto found = meanings.find(mark);
+  return found == meanings.end() ? "" : found->second;
+}
+
+std::vector<Group> groups_of(std::span<const TrialRow> rows, const std::string& reference) {
   using Key = std::tuple<std::string, std::string, std::string, std::string>;
   std::map<Key, Trials> by_key;
   std::map<Key, int> first;
@@ -176,10 +176,15 @@ std::vector<Grid> summarise(std::span<const TrialRow> rows, const std::string& r
   std::vector<Key> keys;
   for (const auto& [key, trials] : by_key) keys.push_back(key);
   std::stable_sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) { return first.at(a) < first.at(b); });
+  std::vector<Group> groups;
+  for (const Key& key : keys) groups.push_back(make_group(by_key.at(key), reference));
+  return groups;
+}
+
+std::vector<Grid> summarise(std::span<const TrialRow> rows, const std::string& reference) {
   std::vector<Grid> grids;
-  for (const Key& key : keys) {
-    const Group group = make_group(by_key.at(key), reference);
-    grids.push_back(std::get<2>(key) == "convergence" ? convergence_grid(group) : rate_grid(group));
+  for (const Group& group : groups_of(rows, reference)) {
+    grids.push_back(group.is_convergence() ? convergence_grid(group) : rate_grid(group));
     add_common_notes(grids.back(), group);
   }
   return grids;

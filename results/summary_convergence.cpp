@@ -13,26 +13,15 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// A trial's way to the target: where it got there, or how far it went without.
-struct Reach {
-  std::optional<double> at;
-  double until = 0;
-};
-
-/// Median over all trials. One that did not reach the target counts as later than every other; if that makes the
-/// median unknown, "> T" bounds it from below.
 std::string reach_text(const std::vector<Reach>& trials) {
-  Values with_infinity, bounds, reached;
+  if (trials.empty()) return "-";
+  Values reached;
   for (const Reach& trial : trials) {
-    with_infinity.push_back(trial.at.value_or(std::numeric_limits<double>::infinity()));
-    bounds.push_back(trial.at.value_or(trial.until));
     if (trial.at) reached.push_back(*trial.at);
   }
-  if (trials.empty()) return "-";
   if (reached.size() == trials.size()) return median_text(reached);
-  const double middle = median(with_infinity);
-  const std::string text =
-      middle < std::numeric_limits<double>::infinity() ? number_text(middle) : "> " + number_text(median(bounds));
+  const Reach middle = median_reach(trials);
+  const std::string text = middle.at ? number_text(*middle.at) : "> " + number_text(middle.until);
   return fmt::format("{} ({} of {} reached)", text, reached.size(), trials.size());
 }
 
@@ -53,19 +42,10 @@ Reaches reaches_of(const std::vector<const TrialRow*>& trials) {
   return all;
 }
 
-/// Of the times to the target; none where a trial of a pair did not reach it (leaving that pair out would flatter).
 std::string speed_up_text(const Group& group, const Variant& variant) {
-  const Variant* reference = group.find(group.reference);
-  if (reference == nullptr) return "-";
-  Values own, theirs;
-  for (const auto& [a, b] : pairs_of(variant, *reference)) {
-    const auto time = target_reached(*a).time_s.fitted, reference_time = target_reached(*b).time_s.fitted;
-    if (!time || !reference_time || *time <= 0 || *reference_time <= 0) return "-";
-    own.push_back(*time);
-    theirs.push_back(*reference_time);
-  }
-  if (variant.name == group.reference && !own.empty()) return "1 (reference)";
-  return ratio_text(theirs, own);  // a shorter time is a greater speed
+  const SpeedUpPairs pairs = target_pairs(group, variant);
+  if (variant.name == group.reference && !pairs.above.empty()) return "1 (reference)";
+  return ratio_text(pairs.above, pairs.below);
 }
 
 /// "0.51 / 0.52 / 0.61": mean, median rank, worst rank, each the median over the trials.
@@ -105,6 +85,33 @@ void add_target_notes(Grid& grid, const Group& group, const TrialLabels& labels)
 }
 
 }  // namespace
+
+Reach median_reach(std::span<const Reach> trials) {
+  Values with_infinity, bounds;
+  for (const Reach& trial : trials) {
+    with_infinity.push_back(trial.at.value_or(std::numeric_limits<double>::infinity()));
+    bounds.push_back(trial.at.value_or(trial.until));
+  }
+  const double middle = median(with_infinity);
+  if (middle < std::numeric_limits<double>::infinity()) return {middle, middle};
+  return {std::nullopt, median(bounds)};
+}
+
+std::vector<Reach> times_to_target(const Variant& variant) { return reaches_of(variant.ok()).time; }
+
+// None where a trial of a pair did not reach it: leaving that pair out would flatter.
+SpeedUpPairs target_pairs(const Group& group, const Variant& variant) {
+  const Variant* reference = group.find(group.reference);
+  if (reference == nullptr) return {};
+  SpeedUpPairs pairs;
+  for (const auto& [a, b] : pairs_of(variant, *reference)) {
+    const auto time = target_reached(*a).time_s.fitted, reference_time = target_reached(*b).time_s.fitted;
+    if (!time || !reference_time || *time <= 0 || *reference_time <= 0) return {};
+    pairs.above.push_back(*reference_time);  // a shorter time is a greater speed
+    pairs.below.push_back(*time);
+  }
+  return pairs;
+}
 
 Grid convergence_grid(const Group& group) {
   const TrialLabels& labels = group.variants.front().trials.front()->labels;

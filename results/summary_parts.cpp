@@ -40,6 +40,8 @@ const Variant* Group::find(const std::string& name) const {
   return hit == variants.end() ? nullptr : &*hit;
 }
 
+bool Group::is_convergence() const { return variants.front().trials.front()->labels.what == "convergence"; }
+
 std::vector<Pair> pairs_of(const Variant& a, const Variant& b) {
   std::vector<Pair> pairs;
   for (const TrialRow* left : a.ok()) {

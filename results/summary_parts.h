@@ -1,6 +1,7 @@
 // What the summary's tables are made of: the trials of one measure and scenario, by variant, and numbers as text.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,7 +24,11 @@ struct Group {
   std::vector<Variant> variants;  // in the order of the suite
   std::vector<const TrialRow*> trials() const;
   const Variant* find(const std::string& name) const;
+  bool is_convergence() const;  // else of rates
 };
+
+/// One a suite, measure, kind and scenario, in the order of the run.
+std::vector<Group> groups_of(std::span<const TrialRow> rows, const std::string& reference);
 
 /// The grids without the notes that all grids have.
 Grid rate_grid(const Group& group);
@@ -34,6 +39,25 @@ struct Pair {
   const TrialRow *a, *b;
 };
 std::vector<Pair> pairs_of(const Variant& a, const Variant& b);
+
+/// What a speed-up is the ratio of: pair by pair the variant's (or for times the reference's) and the other's. Empty
+/// where none may be shown.
+struct SpeedUpPairs {
+  std::vector<double> above, below;
+};
+SpeedUpPairs rate_pairs(const Group& group, const Variant& variant);
+SpeedUpPairs target_pairs(const Group& group, const Variant& variant);
+
+/// A trial's way to the target: where it got there, or how far it went without.
+struct Reach {
+  std::optional<double> at;
+  double until = 0;
+};
+/// Median over all trials. One that did not reach the target counts as later than every other; if that makes the
+/// median unknown, `at` is empty and `until` bounds it from below.
+Reach median_reach(std::span<const Reach> trials);
+/// The times to the target (fitted) of the trials that ended well.
+std::vector<Reach> times_to_target(const Variant& variant);
 
 /// Digits that carry something: 1235, 12.35, 0.01235; "-" for NaN.
 std::string number_text(double value, int digits = 4);
@@ -47,6 +71,8 @@ std::string count_text(const Variant& variant);
 /// Status, warnings ("overpaced" of "overpaced: the pace is ...") and what else a reader must know before comparing.
 /// Whether a rate is steady is no matter to convergence.
 std::vector<std::string> marks_of(const TrialRow& row);
+/// What a mark stands for; empty for those that say it themselves.
+std::string meaning_of(const std::string& mark);
 /// "failed (1 of 3), overpaced": of a variant's trials.
 std::string marks_text(const Variant& variant);
 /// The last column, if any variant has marks. To be called when the rows are the head and the variants.

@@ -61,17 +61,9 @@ bool mostly_without_window(const Variant& variant) {
 }
 
 std::string speed_up_text(const Group& group, const Variant& variant) {
-  const Variant* reference = group.find(group.reference);
-  if (reference == nullptr) return "-";
-  // Rates over a whole trial, the start with it, beside rates over a steady window: no ratio says anything.
-  if (mostly_without_window(variant) != mostly_without_window(*reference)) return "-";
-  Values own, theirs;
-  for (const auto& [a, b] : pairs_of(variant, *reference)) {
-    if (a->record.samples_per_s <= 0 || b->record.samples_per_s <= 0) continue;  // nothing was done in that trial
-    own.push_back(a->record.samples_per_s);
-    theirs.push_back(b->record.samples_per_s);
-  }
-  return variant.name == group.reference && !own.empty() ? "1 (reference)" : ratio_text(own, theirs);
+  const SpeedUpPairs pairs = rate_pairs(group, variant);
+  return variant.name == group.reference && !pairs.above.empty() ? "1 (reference)"
+                                                                 : ratio_text(pairs.above, pairs.below);
 }
 
 bool hosts_differ(const Group& group) {
@@ -132,6 +124,20 @@ void add_bound_row(Grid& grid, const Group& group, const std::string& name, doub
 }
 
 }  // namespace
+
+SpeedUpPairs rate_pairs(const Group& group, const Variant& variant) {
+  const Variant* reference = group.find(group.reference);
+  if (reference == nullptr) return {};
+  // Rates over a whole trial, the start with it, beside rates over a steady window: no ratio says anything.
+  if (mostly_without_window(variant) != mostly_without_window(*reference)) return {};
+  SpeedUpPairs pairs;
+  for (const auto& [a, b] : pairs_of(variant, *reference)) {
+    if (a->record.samples_per_s <= 0 || b->record.samples_per_s <= 0) continue;  // nothing was done in that trial
+    pairs.above.push_back(a->record.samples_per_s);
+    pairs.below.push_back(b->record.samples_per_s);
+  }
+  return pairs;
+}
 
 Grid rate_grid(const Group& group) {
   const bool with_hosts = hosts_differ(group);

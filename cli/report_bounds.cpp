@@ -1,0 +1,27 @@
+#include "cli/report_bounds.h"
+
+#include "suites/plan.h"
+
+namespace hopbench {
+namespace {
+
+/// Of D-PSGD and Hop: what is averaged is of the iteration itself, or as old as `staleness` says; a jump averages the one
+/// before.
+std::optional<double> staleness_of(const TrialSpec& spec) {
+  if (spec.protocol == "dpsgd") return 0;
+  if (spec.protocol != "hop" || spec.knobs.integer("max_jump") > 1) return std::nullopt;
+  return spec.knobs.integer("staleness");
+}
+
+}  // namespace
+
+ReportBound bound_of(const TrialSpec& spec) {
+  const Plan plan = make_plan(spec);
+  ReportBound bound;
+  bound.staleness = staleness_of(spec);
+  if (plan.protocol->gap_bound == nullptr) return bound;
+  bound.gap = plan.protocol->gap_bound({spec.knobs, plan.graph, plan.workers, plan.host_of, 0});
+  return bound;
+}
+
+}  // namespace hopbench

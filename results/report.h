@@ -1,0 +1,30 @@
+// A run as one page of HTML: what went wrong, the tables, every figure with its numbers as CSV, and what it was made
+// with. The page needs nothing else: no network, no other file; without JavaScript only zooming is missing.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "results/run_folder.h"
+
+namespace hopbench {
+
+/// What theory says of a trial, where it says anything.
+struct ReportBound {
+  std::optional<double> gap;        // iterations that a worker may be ahead of the slowest
+  std::optional<double> staleness;  // iterations that what goes into an average may be behind it
+};
+
+struct ReportOptions {
+  std::string reference;                        // the variant that speed-ups refer to
+  std::function<bool(const TrialRow&)> wanted;  // empty: all trials
+  std::map<std::string, ReportBound> bounds;    // by trial id
+};
+
+/// The page. A trial whose event log is missing or damaged is told of in its place. Error(kUsage) if no trial is wanted
+/// or the folder lacks its context.
+std::string report_html(const RunFolder& run, const ReportOptions& options);
+
+}  // namespace hopbench

@@ -1,0 +1,111 @@
+// The parts of the report: each adds a section to the page.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "results/report.h"
+#include "results/summary_parts.h"
+
+namespace hopbench::report {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+/// A drawing with what belongs to it. `data`: the numbers drawn, the first row is the head.
+struct Figure {
+  std::string title, svg, legend;  // svg and legend are markup
+  std::vector<std::string> notes;
+  Rows data;
+  bool wide = false;
+};
+
+/// The page's body as it grows. Titles and texts are plain and get escaped; `raw` takes markup.
+class Page {
+ public:
+  void section(const std::string& id, const std::string& title);
+  void heading(const std::string& title);  // below a section
+  void paragraph(const std::string& text, std::string_view kind = "");
+  void table(const Rows& rows, std::string_view kind = "");  // the first row is the head
+  void begin_figures() { body_ += "<div class=\"figures\">\n"; }
+  void end_figures() { body_ += "</div>\n"; }
+  void figure(const Figure& figure);
+  void raw(std::string_view markup) { body_ += markup; }
+  std::string finish(const std::string& title, const std::string& below) const;
+
+ private:
+  std::string body_;
+  std::vector<std::pair<std::string, std::string>> sections_;
+  int figures_ = 0;
+};
+
+/// CSV text of a table, and a link that saves it without any server.
+std::string csv_text(const Rows& rows);
+std::string data_uri(const std::string& csv);
+
+/// Fills of what time goes into: the same reason has the same fill all over the page.
+class Fills {
+ public:
+  explicit Fills(const std::vector<Group>& groups);
+  std::string of(const std::string& reason);  // of waiting
+  /// Of a group of figures. More reasons than anybody keeps apart are left out: each figure then has a legend of its
+  /// own.
+  std::string legend(const std::set<std::string>& reasons, bool with_rest);
+  std::string waits_legend(const std::set<std::string>& reasons);
+  static constexpr std::size_t kMostInLegend = 8;
+  static std::string patterns();  // markup: what the fills are made of
+
+ private:
+  std::map<std::string, int> places_;
+};
+
+/// A stretch of a rank's time. kind: a reason of waiting by its place in the digest, or one of the two below.
+struct Slice {
+  static constexpr int kGradient = -1, kOperation = -2;
+  int rank = 0, kind = 0;
+  std::int64_t from = 0, to = 0, delay = 0;  // ns; delay: at the end, added by a slowdown
+};
+
+/// What the report needs of an event log.
+struct Digest {
+  std::string problem;                    // why there is none; empty: there is
+  std::vector<std::vector<double>> gaps;  // a worker's largest in each part of the trial's time; NaN: it had finished
+  double gap_most = 0;
+  std::map<std::int64_t, std::int64_t> staleness;  // how often
+  std::vector<Slice> slices;                       // by their ends
+  std::vector<std::string> reasons;
+};
+Digest digest_of(const RunFolder& run, const TrialRow& row);
+
+/// The first trial of a variant that ended well, with its log.
+struct Shown {
+  const Group* group;
+  const TrialRow* row;
+  Digest digest;
+  ReportBound bound;
+};
+
+inline constexpr std::size_t kMostRanks = 32;  // drawn of a trial: what a page can show
+
+std::string rank_name(const RankRecord& rank);  // "rank 0", "server 4"
+
+void add_warnings(Page& page, const std::vector<Group>& groups);
+void add_tables(Page& page, std::span<const TrialRow> rows, const std::string& reference);
+void add_bars(Page& page, const std::vector<Group>& groups);
+void add_curves(Page& page, const std::vector<Group>& groups);
+void add_stacks(Page& page, const std::vector<Group>& groups, Fills& fills);
+void add_gaps(Page& page, const std::vector<Shown>& trials);
+void add_timelines(Page& page, const std::vector<Shown>& trials, Fills& fills);
+void add_context(Page& page, const RunFolder& run, std::span<const TrialRow> rows);
+
+/// What context.json says, for the page's head: "2026-11-21T12:00:00Z", "0.1.0 (1d1d8fa)"; empty where it does not.
+struct Made {
+  std::string when, version;
+};
+Made made_of(const std::string& context_json);
+
+}  // namespace hopbench::report

@@ -1,0 +1,166 @@
+// The report's words and tables: what went wrong, the summary, what the run was made with.
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "backends/base/text.h"
+#include "results/json.h"
+#include "results/report_parts.h"
+
+namespace hopbench::report {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string plain_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_null()) return "-";
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// "machine.cpu" and so on, a row a value.
+void flatten(const Json& value, const std::string& name, Rows& rows) {
+  if (value.is_object()) {
+    for (const auto& [key, inner] : value.items()) flatten(inner, name.empty() ? key : name + "." + key, rows);
+  } else if (name != "command") {  // stands above, as it would be typed
+    rows.push_back({name, plain_text(value)});
+  }
+}
+
+std::string command_text(const Json& context) {
+  if (!context.is_object() || !context.contains("command") || !context.at("command").is_array()) return "";
+  std::vector<std::string> words;
+  for (const Json& word : context.at("command")) words.push_back(shell_word(plain_text(word)));
+  return join(words, " ");
+}
+
+/// Who has a mark, and what it says of itself beyond its name.
+struct Marked {
+  int trials = 0;
+  std::set<std::string> variants, details;
+};
+
+std::map<std::string, Marked> marks_by_name(const std::vector<Group>& groups) {
+  std::map<std::string, Marked> marks;
+  for (const Group& group : groups) {
+    for (const TrialRow* row : group.trials()) {
+      std::vector<std::string> of_trial = marks_of(*row);
+      if (!row->labels.tuned) of_trial.emplace_back("untuned");
+      for (const std::string& mark : of_trial) {
+        if (mark == "failed" || mark == "interrupted") continue;  // have a table of their own
+        Marked& marked = marks[mark];
+        ++marked.trials;
+        marked.variants.insert(row->labels.variant);
+        for (const std::string& warning : row->record.warnings) {
+          if (warning.size() > mark.size() && warning.starts_with(mark + ":")) {
+            marked.details.insert(warning.substr(mark.size() + 1));
+          }
+        }
+      }
+    }
+  }
+  return marks;
+}
+
+std::string mark_says(const std::string& mark, const Marked& marked) {
+  if (mark == "untuned") return "learning rates are the suite's: they were not tuned with one budget for every variant";
+  std::string text = meaning_of(mark);
+  if (!marked.details.empty()) text += (text.empty() ? "" : ";") + *marked.details.begin();
+  return text;
+}
+
+}  // namespace
+
+Made made_of(const std::string& context_json) {
+  const Json context = Json::parse(context_json, nullptr, false);
+  Made made;
+  if (!context.is_object()) return made;
+  if (context.contains("started")) made.when = plain_text(context.at("started"));
+  if (!context.contains("hopbench") || !context.at("hopbench").is_object()) return made;
+  const Json& program = context.at("hopbench");
+  if (!program.contains("version")) return made;
+  made.version = plain_text(program.at("version"));
+  if (!program.contains("commit")) return made;
+  const bool changed = program.contains("changed") && program.at("changed") == true;
+  made.version +=
+      fmt::format(" ({}{})", plain_text(program.at("commit")).substr(0, 12), changed ? ", with changes" : "");
+  return made;
+}
+
+void add_warnings(Page& page, const std::vector<Group>& groups) {
+  page.section("warnings", "Warnings");
+  Rows failures{{"trial", "how it ended", "why"}};
+  for (const Group& group : groups) {
+    for (const TrialRow* row : group.trials()) {
+      if (row->record.status == TrialStatus::kOk) continue;
+      failures.push_back({row->record.id, to_string(row->record.status),
+                          row->record.reason.empty() ? std::string("-") : row->record.reason});
+    }
+  }
+  const std::map<std::string, Marked> marks = marks_by_name(groups);
+  std::set<std::string> all_variants;
+  for (const Group& group : groups) {
+    for (const Variant& variant : group.variants) all_variants.insert(variant.name);
+  }
+  if (failures.size() > 1) {
+    const std::size_t n = failures.size() - 1;
+    page.paragraph(fmt::format("{} trial{} did not end well.", n, n == 1 ? "" : "s"), "bad");
+    page.table(failures, "bad text");
+  }
+  if (!marks.empty()) {
+    Rows rows{{"mark", "trials", "of", "what it means"}};
+    for (const auto& [mark, marked] : marks) {
+      const std::vector<std::string> variants(marked.variants.begin(), marked.variants.end());
+      const bool everybody = variants.size() > 1 && variants.size() == all_variants.size();
+      rows.push_back({mark, fmt::format("{}", marked.trials), everybody ? "all variants" : join(variants, ", "),
+                      mark_says(mark, marked)});
+    }
+    page.table(rows, "text");
+  }
+  if (failures.size() == 1 && marks.empty()) page.paragraph("none");
+}
+
+void add_tables(Page& page, std::span<const TrialRow> rows, const std::string& reference) {
+  page.section("summary", "Summary");
+  std::set<std::string> said;  // tables share most of their notes: each is said below the first that it belongs to
+  for (const Grid& grid : summarise(rows, reference)) {
+    page.heading(grid.title);
+    page.table(grid.rows, "summary");
+    for (const std::string& note : grid.notes) {
+      if (said.insert(note).second) page.paragraph(note, "note");
+    }
+  }
+}
+
+void add_context(Page& page, const RunFolder& run, std::span<const TrialRow> rows) {
+  page.section("context", "Context");
+  const std::string text = run.context_json();
+  const Json context = Json::parse(text, nullptr, false);
+  std::set<std::uint64_t> seeds;
+  std::set<std::uint32_t> repeats;
+  bool virtual_time = false;
+  for (const TrialRow& row : rows) {
+    seeds.insert(row.labels.seed);
+    repeats.insert(row.labels.repeat);
+    virtual_time = virtual_time || row.labels.clock == "virtual";
+  }
+  std::vector<std::string> seed_texts;
+  for (const std::uint64_t seed : seeds) seed_texts.push_back(fmt::format("{}", seed));
+  Rows again{{"to repeat it", ""}};
+  again.push_back({"command", command_text(context)});
+  again.push_back({"or", "hopbench run " + shell_word(run.path() + "/suite.toml")});
+  again.push_back({"seed", fmt::format("{}; repeats: {}", join(seed_texts, ", "), repeats.size())});
+  if (virtual_time) again.push_back({"virtual time", "the same program and seed give the same results, bit for bit"});
+  page.table(again, "text");
+  Rows all{{"name", "value"}};
+  if (context.is_discarded()) {
+    page.paragraph("context.json is damaged: it is no JSON", "bad");
+  } else {
+    flatten(context, "", all);
+  }
+  page.table(all, "text");
+}
+
+}  // namespace hopbench::report
