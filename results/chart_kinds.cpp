@@ -12,10 +12,11 @@ namespace {
 
 using Anchor = Svg::Anchor;
 
-constexpr int kColours = 8, kDashes = 5;
+constexpr int kLineColours = 8;
 
+/// Eight lines differ in colour and in dashes; those after them repeat neither together.
 std::string line_class(int style) {
-  return fmt::format("line l{} d{}", style % kColours, (style + style / (kColours * kDashes)) % kDashes);
+  return fmt::format("line l{} d{}", style % kLineColours, (style + style / kLineColours) % kLineColours);
 }
 
 /// How far bars and their whiskers go, arrows left out.

@@ -61,10 +61,10 @@
       drawAxis(moving, d, from, end);
       drawSlices(moving, d, from, end);
     }
-    // The length is kept at the ends; the window stays within the trial.
+    // The length is kept at the ends; the window stays within what is here of the trial.
     function show(newFrom, newEnd) {
-      var length = Math.min(Math.max(newEnd - newFrom, 100), d.last);
-      from = Math.min(Math.max(0, newFrom), d.last - length);
+      var length = Math.min(Math.max(newEnd - newFrom, 100), d.last - d.first);
+      from = Math.min(Math.max(d.first, newFrom), d.last - length);
       end = from + length;
       if (!waiting) window.requestAnimationFrame(draw);
       waiting = true;
@@ -84,7 +84,7 @@
     [["\u2190", "earlier", function () { move(-0.5); }], ["\u2192", "later", function () { move(0.5); }],
      ["+", "zoom in (Ctrl and the wheel)", function () { zoom(0.5, 0.5); }],
      ["\u2212", "zoom out", function () { zoom(2, 0.5); }],
-     ["all", "the whole trial", function () { show(0, d.last); }],
+     ["all", "all that is here of the trial", function () { show(d.first, d.last); }],
      ["back", "to the first window", function () { show(d.from, d.to); }]].forEach(function (button) {
       var node = document.createElement("button");
       node.type = "button";

@@ -99,10 +99,10 @@ std::string timeline_json(const Digest& digest, const std::vector<Slice>& slices
     what.push_back({wait.fill, wait.name});
   }
   nlohmann::json numbers = nlohmann::json::array();
-  std::int64_t last = window.to / 1000;
+  std::int64_t first = window.from / 1000, last = window.to / 1000;
   for (const Slice& slice : slices) {
     const std::int64_t from = slice.from / 1000, to = slice.to / 1000;
-    last = std::max(last, to);
+    first = std::min(first, from), last = std::max(last, to);
     for (const std::int64_t n : {std::int64_t(lanes.lane_of.at(slice.rank)), std::int64_t(slice.kind + 2), from,
                                  to - from, slice.delay / 1000}) {
       numbers.push_back(n);
@@ -115,6 +115,7 @@ std::string timeline_json(const Digest& digest, const std::vector<Slice>& slices
                            {"lanes", lanes.names.size()},
                            {"from", window.from / 1000},
                            {"to", window.to / 1000},
+                           {"first", first},
                            {"last", last},
                            {"what", what},
                            {"slices", numbers}};
