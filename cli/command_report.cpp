@@ -8,7 +8,11 @@
 #include "cli/report_bounds.h"
 #include "cli/run.h"
 #include "cli/tell.h"
+#include "results/cost.h"
+#include "results/latex.h"
+#include "results/paper_figure.h"
 #include "results/report.h"
+#include "results/table.h"
 
 namespace hopbench {
 namespace {
@@ -25,6 +29,35 @@ void add_suite(const RunFolder& run, ReportOptions& options) {
   }
 }
 
+std::vector<TrialRow> wanted_rows(const RunFolder& run, const ReportOptions& options) {
+  std::vector<TrialRow> rows;
+  for (const TrialRow& row : run.rows()) {
+    if (options.wanted(row)) rows.push_back(row);
+  }
+  if (rows.empty()) throw usage_error(run.path() + ": --filter leaves no trial");
+  return rows;
+}
+
+void write_figure(const ReportCommand& command, std::span<const TrialRow> rows, const std::string& reference) {
+  if (command.output.empty()) throw usage_error("--figure wants -o FILE.svg, FILE.png or FILE.pdf");
+  const PaperFigure figure = paper_figure(rows, reference, command.figure);
+  draw(figure, command.output);
+  fmt::print("{}\n", figure.caption);
+}
+
+void write_tables(const ReportCommand& command, std::span<const TrialRow> rows, const std::string& reference) {
+  std::vector<Grid> grids;
+  if (command.cost) {
+    grids = cost_grids(rows);
+    for (Grid& grid : who_pays_grids(rows)) grids.push_back(std::move(grid));
+  } else {
+    grids = summarise(rows, reference);
+  }
+  std::string text = command.latex ? to_latex(grids) : "";
+  for (std::size_t i = 0; i < grids.size() && !command.latex; ++i) text += (i > 0 ? "\n" : "") + to_text(grids[i], false);
+  put(command.output.empty() ? "-" : command.output, text);
+}
+
 }  // namespace
 
 int command_report(const ReportCommand& command) {
@@ -33,6 +66,12 @@ int command_report(const ReportCommand& command) {
   ReportOptions options;
   options.wanted = [&](const TrialRow& row) { return std::regex_search(row.record.id, wanted); };
   add_suite(run, options);
+  if (!command.figure.empty() || command.latex || command.cost) {
+    const std::vector<TrialRow> rows = wanted_rows(run, options);
+    command.figure.empty() ? write_tables(command, rows, options.reference)
+                           : write_figure(command, rows, options.reference);
+    return static_cast<int>(ExitCode::kOk);
+  }
   const std::string name = command.output.empty() ? command.folder + "/report.html" : command.output;
   put(name, report_html(run, options));
   if (name != "-") tell(fmt::format("{}: open it in a browser\n", name));

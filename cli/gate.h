@@ -37,8 +37,10 @@ int command_trace(const TraceCommand& options);
 
 struct ReportCommand {
   std::string folder, filter, output;  // of a run; regular expression on trial ids; "-": standard output
+  std::string figure;                  // one for a paper, by its id, and nothing else
+  bool latex = false, cost = false;    // the tables as LaTeX; tables of cost, and of who pays
 };
-/// Writes one HTML page. Error(kUsage) if no trial matches.
+/// Writes one HTML page, or what was asked for in place of it. Error(kUsage) if no trial matches.
 int command_report(const ReportCommand& options);
 
 struct BaselineCommand {

@@ -5,8 +5,8 @@
 namespace hopbench {
 namespace {
 
-/// Of D-PSGD and Hop: what is averaged is of the iteration itself, or as old as `staleness` says; a jump averages the one
-/// before.
+/// Of D-PSGD and Hop: what is averaged is of the iteration itself, or as old as `staleness` says; a jump averages the
+/// one before.
 std::optional<double> staleness_of(const TrialSpec& spec) {
   if (spec.protocol == "dpsgd") return 0;
   if (spec.protocol != "hop" || spec.knobs.integer("max_jump") > 1) return std::nullopt;

@@ -6,8 +6,8 @@
 
 namespace hopbench {
 
-/// Nothing where a protocol bounds nothing, or where its bound is no plain number (sgp, gossipgrad). Error(kUsage) for a
-/// trial that is not possible.
+/// Nothing where a protocol bounds nothing, or where its bound is no plain number (sgp, gossipgrad). Error(kUsage) for
+/// a trial that is not possible.
 ReportBound bound_of(const TrialSpec& spec);
 
 }  // namespace hopbench

@@ -11,13 +11,13 @@
 namespace hopbench {
 
 /// A grid a measure and scenario, a row a variant, medians over its repeats: host-seconds (hosts, servers' included,
-/// times the time to the target; of a rate: a million samples), bytes sent a sample, and of these the bytes from host to
-/// host, both ways, for the links that carry most.
+/// times the time to the target; of a rate: a million samples), bytes sent a sample, and of these the bytes from host
+/// to host, both ways, for the links that carry most.
 std::vector<Grid> cost_grids(std::span<const TrialRow> rows);
 
 /// A grid a measure and scenario, a row a variant and worker, medians over its repeats: its share of the samples that
-/// counted, gradients lost, mean age of what it averaged, and, where data are skewed, the final mean model's loss on its
-/// own samples (fairness: a protocol that drops the straggler's data must be seen to do so).
+/// counted, gradients lost, mean age of what it averaged, and, where data are skewed, the final mean model's loss on
+/// its own samples (fairness: a protocol that drops the straggler's data must be seen to do so).
 std::vector<Grid> who_pays_grids(std::span<const TrialRow> rows);
 
 }  // namespace hopbench

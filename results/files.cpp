@@ -15,6 +15,13 @@ std::optional<std::string> read_file(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw environment_error("cannot write " + path + ": is the folder there and writable, the disk not full?");
+}
+
 TemporaryFolder::TemporaryFolder() {
   const char* set = std::getenv("TMPDIR");
   const std::string parent = set != nullptr && *set != '\0' ? set : "/tmp";

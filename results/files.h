@@ -9,6 +9,9 @@ namespace hopbench {
 /// All of it; nothing if it cannot be opened.
 std::optional<std::string> read_file(const std::string& path);
 
+/// All of it, in place of what was there. Error(kEnvironment) if it cannot be written.
+void write_file(const std::string& path, const std::string& text);
+
 /// A fresh folder where temporary files go ($TMPDIR, or /tmp), which is gone with all that is in it when this is.
 class TemporaryFolder {
  public:

@@ -85,9 +85,9 @@ struct RankRecord {
   std::int64_t messages_sent = 0, bytes_sent = 0;
   int host = -1;                       // -1: not known
   std::vector<std::int64_t> bytes_to;  // of bytes_sent, by the receiver's host; empty where there are more than 64
-  std::int64_t slow_events = 0;  // iterations that met a slowdown
-  std::int64_t overruns = 0;     // paced iterations whose work did not fit (real processes)
-  double staleness_mean = 0;     // by how much what went into the own vector was behind it, own terms left out
+  std::int64_t slow_events = 0;        // iterations that met a slowdown
+  std::int64_t overruns = 0;           // paced iterations whose work did not fit (real processes)
+  double staleness_mean = 0;           // by how much what went into the own vector was behind it, own terms left out
   std::int64_t staleness_max = 0;
   double gap_mean = 0;  // own iteration minus the slowest live worker's, over its own entries
   std::int64_t gap_max = 0;

@@ -49,7 +49,7 @@ Bar median_bar(const Group& group, const Variant& variant, const Numbers& values
   return bar;
 }
 
-Figure rate_figure(const Group& group, const std::string& label, double TrialRecord::*rate) {
+Figure rate_figure(const Group& group, const char* id, const std::string& label, double TrialRecord::*rate) {
   BarChart chart{group.title + ": " + label, label, {}, std::nullopt};
   Rows data = bars_head();
   for (const Variant& variant : group.variants) {
@@ -58,7 +58,7 @@ Figure rate_figure(const Group& group, const std::string& label, double TrialRec
     chart.bars.push_back(median_bar(group, variant, values));
     data.push_back(bar_row(chart.bars.back(), values.size()));
   }
-  return {label, chart::bars_svg(chart), "", {}, std::move(data), false};
+  return {label, chart::bars_svg(chart), "", {}, std::move(data), false, id};
 }
 
 /// One that did not get there counts as later than every other, as in the table.
@@ -89,7 +89,7 @@ Figure reach_figure(const Group& group, double target) {
     chart.bars.push_back(reach_bar(group, variant));
     data.push_back(bar_row(chart.bars.back(), variant.ok().size()));
   }
-  return {"time to target, s", chart::bars_svg(chart), "", {}, std::move(data), false};
+  return {"time to target, s", chart::bars_svg(chart), "", {}, std::move(data), false, "time-to-target"};
 }
 
 Bar speed_up_bar(const Group& group, const Variant& variant) {
@@ -121,13 +121,13 @@ Figure speed_up_figure(const Group& group) {
     chart.bars.push_back(speed_up_bar(group, variant));
     data.push_back(bar_row(chart.bars.back(), n));
   }
-  return {title, chart::bars_svg(chart), "", {}, std::move(data), false};
+  return {title, chart::bars_svg(chart), "", {}, std::move(data), false, "speed-up"};
 }
 
 const TrialLabels& labels_of(const Group& group) { return group.variants.front().trials.front()->labels; }
 
 struct CurveKind {
-  const char *title, *x;
+  const char *id, *title, *x;
   double (*x_of)(const CurvePoint&);
 };
 
@@ -156,7 +156,7 @@ Figure curve_figure(const Group& group, const CurveKind& kind) {
     }
     ++style;
   }
-  return {kind.title, chart::lines_svg(chart), std::move(legend), {}, std::move(data), false};
+  return {kind.title, chart::lines_svg(chart), std::move(legend), {}, std::move(data), false, kind.id};
 }
 
 bool has_curve(const Group& group) {
@@ -166,6 +166,28 @@ bool has_curve(const Group& group) {
 
 }  // namespace
 
+std::vector<Figure> bar_figures(const Group& group) {
+  std::vector<Figure> figures;
+  const double target = labels_of(group).target_loss;
+  if (group.is_convergence() && target <= 0) return figures;
+  if (group.is_convergence()) {
+    figures.push_back(reach_figure(group, target));
+  } else {
+    figures.push_back(rate_figure(group, "rate", "samples/s, all workers", &TrialRecord::samples_per_s));
+    figures.push_back(rate_figure(group, "iterations", "iterations/s, mean of the workers", &TrialRecord::iters_per_s));
+  }
+  if (group.find(group.reference) != nullptr) figures.push_back(speed_up_figure(group));
+  return figures;
+}
+
+std::vector<Figure> curve_figures(const Group& group) {
+  if (!group.is_convergence() || !has_curve(group)) return {};
+  return {curve_figure(group, {"loss-time", "loss over time", "time, s",
+                               [](const CurvePoint& p) { return to_seconds(p.time); }}),
+          curve_figure(group, {"loss-iterations", "loss over iterations", "iteration, mean of the workers",
+                               [](const CurvePoint& p) { return p.iteration; }})};
+}
+
 void add_bars(Page& page, const std::vector<Group>& groups) {
   page.section("bars", "How fast");
   page.paragraph(
@@ -174,18 +196,12 @@ void add_bars(Page& page, const std::vector<Group>& groups) {
       "note");
   bool any = false;
   for (const Group& group : groups) {
-    const double target = labels_of(group).target_loss;
-    if (group.is_convergence() && target <= 0) continue;
+    const std::vector<Figure> figures = bar_figures(group);
+    if (figures.empty()) continue;
     any = true;
     page.heading(group.title);
     page.begin_figures();
-    if (group.is_convergence()) {
-      page.figure(reach_figure(group, target));
-    } else {
-      page.figure(rate_figure(group, "samples/s, all workers", &TrialRecord::samples_per_s));
-      page.figure(rate_figure(group, "iterations/s, mean of the workers", &TrialRecord::iters_per_s));
-    }
-    if (group.find(group.reference) != nullptr) page.figure(speed_up_figure(group));
+    for (const Figure& figure : figures) page.figure(figure);
     page.end_figures();
     if (group.find(group.reference) == nullptr) {
       page.paragraph("no speed-up: the reference '" + group.reference + "' has no trial here", "note");
@@ -199,14 +215,12 @@ void add_curves(Page& page, const std::vector<Group>& groups) {
   page.paragraph("Of the mean model. A variant's first repeat is a strong line, its others are thin.", "note");
   bool any = false;
   for (const Group& group : groups) {
-    if (!group.is_convergence() || !has_curve(group)) continue;
+    const std::vector<Figure> figures = curve_figures(group);
+    if (figures.empty()) continue;
     any = true;
     page.heading(group.title);
     page.begin_figures();
-    page.figure(
-        curve_figure(group, {"loss over time", "time, s", [](const CurvePoint& p) { return to_seconds(p.time); }}));
-    page.figure(curve_figure(group, {"loss over iterations", "iteration, mean of the workers",
-                                     [](const CurvePoint& p) { return p.iteration; }}));
+    for (const Figure& figure : figures) page.figure(figure);
     page.end_figures();
   }
   if (!any) page.paragraph("no trial here was evaluated more than once");

@@ -22,6 +22,7 @@ struct Figure {
   std::vector<std::string> notes;
   Rows data;
   bool wide = false;
+  std::string id = {};  // by which it is asked for alone: "rate"; empty: it is in pages only
 };
 
 /// The page's body as it grows. Titles and texts are plain and get escaped; `raw` takes markup.
@@ -88,6 +89,11 @@ struct Shown {
   Digest digest;
   ReportBound bound;
 };
+
+/// rate, iterations, speed-up, time-to-target: those that the group has. Columns: variant, n, value, low, high, shown.
+std::vector<Figure> bar_figures(const Group& group);
+/// loss-time, loss-iterations. Columns: variant, seed, repeat, x, loss.
+std::vector<Figure> curve_figures(const Group& group);
 
 inline constexpr std::size_t kMostRanks = 32;  // drawn of a trial: what a page can show
 

@@ -1,0 +1,153 @@
+#include "results/cost.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "results/curve.h"
+#include "results/summary_parts.h"
+
+namespace hopbench {
+namespace {
+
+constexpr std::size_t kLinksShown = 4;
+constexpr double kMillion = 1e6;
+
+using HostLink = std::pair<int, int>;
+
+int hosts_in(const TrialRecord& record) {
+  int most = -1;
+  for (const RankRecord& rank : record.ranks) most = std::max(most, rank.host);
+  return most + 1;
+}
+
+/// Seconds that its hosts were taken for: until the target, or for a million samples. NaN: not known, infinity: never
+/// got there.
+double host_seconds(const TrialRow& row) {
+  const TrialRecord& record = row.record;
+  const int hosts = hosts_in(record);
+  if (hosts == 0) return std::nan("");
+  if (row.labels.what == "convergence") {
+    if (row.labels.target_loss <= 0) return std::nan("");
+    return target_reached(row).time_s.fitted.value_or(std::numeric_limits<double>::infinity()) * hosts;
+  }
+  return record.samples_per_s > 0 ? kMillion / record.samples_per_s * hosts : std::nan("");
+}
+
+double samples_of(const TrialRecord& record) {
+  double sum = 0;
+  for (const RankRecord& rank : record.ranks) sum += double(rank.samples);
+  return sum;
+}
+
+/// Bytes a sample over each link between two hosts, both ways together.
+std::map<HostLink, double> links_of(const TrialRecord& record) {
+  std::map<HostLink, double> links;
+  const double samples = samples_of(record);
+  for (const RankRecord& rank : record.ranks) {
+    for (std::size_t to = 0; to < rank.bytes_to.size(); ++to) {
+      if (int(to) == rank.host || rank.bytes_to[to] == 0 || samples == 0) continue;
+      links[std::minmax(rank.host, int(to))] += double(rank.bytes_to[to]) / samples;
+    }
+  }
+  return links;
+}
+
+std::string links_text(const std::vector<const TrialRow*>& trials) {
+  std::map<HostLink, std::vector<double>> all;
+  for (const TrialRow* row : trials) {
+    for (const auto& [link, bytes] : links_of(row->record)) all[link].push_back(bytes);
+  }
+  std::vector<std::pair<double, HostLink>> by_bytes;
+  for (auto& [link, bytes] : all) {
+    bytes.resize(trials.size());  // nothing in the others
+    by_bytes.emplace_back(median(bytes), link);
+  }
+  std::stable_sort(by_bytes.begin(), by_bytes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(by_bytes.size(), kLinksShown); ++i) {
+    const auto& [bytes, link] = by_bytes[i];
+    text += fmt::format("{}{}-{}: {}", text.empty() ? "" : ", ", link.first, link.second, number_text(bytes));
+  }
+  if (by_bytes.size() > kLinksShown) text += fmt::format(", {} more", by_bytes.size() - kLinksShown);
+  return text.empty() ? "-" : text;
+}
+
+Grid cost_grid(const Group& group) {
+  Grid grid;
+  grid.title = group.title + ": cost";
+  const std::string seconds = group.is_convergence() ? "host-s to target" : "host-s a million samples";
+  grid.rows.push_back({"variant", "n", "hosts", seconds, "bytes a sample", "bytes a sample between hosts"});
+  for (const Variant& variant : group.variants) {
+    const auto trials = variant.ok();
+    if (trials.empty()) {
+      grid.rows.push_back({variant.name, count_text(variant), "-", "-", "-", "-"});
+      continue;
+    }
+    std::vector<double> cost, bytes;
+    for (const TrialRow* row : trials) {
+      double sent = 0;
+      for (const RankRecord& rank : row->record.ranks) sent += double(rank.bytes_sent);
+      cost.push_back(host_seconds(*row));
+      bytes.push_back(sent / samples_of(row->record));
+    }
+    const bool never = std::any_of(cost.begin(), cost.end(), [](double s) { return std::isinf(s); });
+    grid.rows.push_back({variant.name, count_text(variant), fmt::format("{}", hosts_in(trials[0]->record)),
+                         never ? "not reached" : median_text(cost), median_text(bytes), links_text(trials)});
+  }
+  grid.notes = {"hosts: those of workers and servers, each taken for the whole time; a link: both ways together"};
+  return grid;
+}
+
+/// Medians over the repeats of one worker.
+std::vector<std::string> payer_row(const Variant& variant, std::size_t worker) {
+  std::vector<double> share, lost, age, loss;
+  for (const TrialRow* row : variant.ok()) {
+    const RankRecord& rank = row->record.ranks[worker];
+    double all = 0;
+    const auto counted = [](const RankRecord& r) {
+      return r.gradients == 0 ? 0 : double(r.samples) * double(r.gradients - r.gradients_lost) / double(r.gradients);
+    };
+    for (const RankRecord& other : row->record.ranks) all += counted(other);
+    share.push_back(all > 0 ? counted(rank) / all : std::nan(""));
+    lost.push_back(double(rank.gradients_lost));
+    age.push_back(rank.staleness_mean);
+    const auto own = rank.figures.find("loss on its own samples");
+    if (own != rank.figures.end()) loss.push_back(own->second);
+  }
+  return {variant.name + ", worker " + std::to_string(worker), percent_text(median(share)), number_text(median(lost)),
+          number_text(median(age)), loss.empty() ? "-" : number_text(median(loss))};
+}
+
+}  // namespace
+
+std::vector<Grid> cost_grids(std::span<const TrialRow> rows) {
+  std::vector<Grid> grids;
+  for (const Group& group : groups_of(rows, "")) grids.push_back(cost_grid(group));
+  return grids;
+}
+
+std::vector<Grid> who_pays_grids(std::span<const TrialRow> rows) {
+  std::vector<Grid> grids;
+  for (const Group& group : groups_of(rows, "")) {
+    Grid grid;
+    grid.title = group.title + ": who pays";
+    grid.rows.push_back({"worker", "share of samples", "gradients lost", "mean age, iterations", "loss on its own"});
+    for (const Variant& variant : group.variants) {
+      const auto trials = variant.ok();
+      for (std::size_t w = 0; !trials.empty() && w < trials[0]->record.ranks.size(); ++w) {
+        if (!trials[0]->record.ranks[w].server) grid.rows.push_back(payer_row(variant, w));
+      }
+    }
+    grid.notes = {
+        "share: of the samples in gradients that were not lost; age: of what the worker averaged; loss: of the "
+        "final mean model, only where data are skewed and time is virtual"};
+    if (grid.rows.size() > 1) grids.push_back(std::move(grid));
+  }
+  return grids;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,200 @@
+#include "results/paper_figure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <set>
+
+#include "backends/base/error.h"
+#include "backends/base/text.h"
+#include "results/files.h"
+#include "results/report_parts.h"
+
+namespace hopbench {
+namespace {
+
+using report::Figure;
+
+constexpr std::size_t kMostPanels = 4;
+constexpr double kWidthInches = 3.33;  // a column of two
+
+/// As gnuplot takes it between single quotes, in enhanced mode.
+std::string gnuplot_text(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    if (std::string_view("\\{}_^@&~").find(c) != std::string_view::npos) safe += '\\';
+    if (c == '\'') safe += '\'';
+    safe += c == '\n' ? ' ' : c;
+  }
+  return '\'' + safe + '\'';
+}
+
+struct Panel {
+  std::string title;
+  Figure figure;
+  bool bars = false;
+  double target = 0;
+};
+
+std::vector<Panel> panels_of(std::span<const TrialRow> rows, const std::string& reference, const std::string& id) {
+  std::vector<Panel> panels;
+  for (const Group& group : groups_of(rows, reference)) {
+    for (const Figure& figure : report::bar_figures(group)) {
+      if (figure.id == id) panels.push_back({group.title, figure, true, 0});
+    }
+    const double target = group.variants.front().trials.front()->labels.target_loss;
+    for (const Figure& figure : report::curve_figures(group)) {
+      if (figure.id == id) panels.push_back({group.title, figure, false, target});
+    }
+  }
+  return panels;
+}
+
+/// Rows from below to above in the order of the suite, the first on top.
+std::string bars_script(const Panel& panel) {
+  std::string data, names, marks;
+  int place = int(panel.figure.data.size()) - 1, kind = 0;
+  for (std::size_t r = 1; r < panel.figure.data.size(); ++r, --place) {
+    const std::vector<std::string>& row = panel.figure.data[r];
+    names += fmt::format("{}{} {}", names.empty() ? "" : ", ", gnuplot_text(row[0]), place);
+    if (!row[2].empty()) {
+      data += fmt::format("{} {} {} {} {}\n", row[2], place, row[3].empty() ? row[2] : row[3],
+                          row[4].empty() ? row[2] : row[4], kind % 8 + 1);
+    }
+    marks += fmt::format("set label {} at graph 1.01, first {} left font ',6'\n", gnuplot_text(row[5]), place);
+    ++kind;
+  }
+  const std::size_t count = panel.figure.data.size() - 1;
+  return fmt::format(
+      "$bars << EOD\n{}EOD\nunset label\n{}set title {}\nset xlabel {}\nset ytics ({})\nset yrange [0.4:{}.6]\n"
+      "set xrange [0:*]\nunset ylabel\nunset key\nset rmargin 16\n{}"
+      "plot $bars using 1:2:(0):1:($2-0.32):($2+0.32):5 with boxxyerror fillstyle solid 0.55 border lc black lc "
+      "variable, "
+      "$bars using 1:2:3:4 with xerrorbars lc black lw 1 pt 0\n",
+      data, marks, gnuplot_text(panel.title), gnuplot_text(panel.figure.title), names, count,
+      panel.figure.id == "speed-up" ? "set arrow 1 from 1, graph 0 to 1, graph 1 nohead dt 2 lc black\n"
+                                    : "unset arrow\n");
+}
+
+/// The first repeat of each variant; the others thin, without points.
+std::string lines_script(const Panel& panel) {
+  std::string blocks, plots;
+  std::vector<std::string> variants;
+  std::set<std::string> shown;
+  int block = 0;
+  for (std::size_t r = 1; r < panel.figure.data.size();) {
+    const std::vector<std::string>& head = panel.figure.data[r];
+    const auto style = std::find(variants.begin(), variants.end(), head[0]) - variants.begin();
+    if (std::size_t(style) == variants.size()) variants.push_back(head[0]);
+    const bool first = shown.insert(head[0]).second;
+    blocks += fmt::format("$line{} << EOD\n", block);
+    for (; r < panel.figure.data.size(); ++r) {
+      const std::vector<std::string>& row = panel.figure.data[r];
+      if (row[0] != head[0] || row[1] != head[1] || row[2] != head[2]) break;
+      if (!row[4].empty() && row[4] != "inf") blocks += row[3] + " " + row[4] + "\n";
+    }
+    blocks += "EOD\n";
+    const long kind = style % 8 + 1;
+    plots += fmt::format("{}$line{} using 1:2 with {} lc {} dt {} {}", plots.empty() ? "" : ", \\\n  ", block++,
+                         first ? fmt::format("linespoints pt {} ps 0.45 pi {} lw 1.6", kind + 3, 3) : "lines lw 0.4",
+                         kind, style % 5 + 1, first ? "title " + gnuplot_text(head[0]) : std::string("notitle"));
+  }
+  if (panel.target > 0)
+    plots += fmt::format(", \\\n  {} with lines lc rgb '#777777' dt 3 lw 1 title 'target'", panel.target);
+  return fmt::format(
+      "{}unset label\nunset arrow\nset title {}\nset xlabel {}\nset ylabel 'loss'\nset ytics auto\nset xrange [0:*]\n"
+      "set yrange [*:*]\nset rmargin 2\nset key top right samplen 2.5 spacing 0.9 font ',6'\nplot {}\n",
+      blocks, gnuplot_text(panel.title), gnuplot_text(panel.figure.data[0][3]), plots);
+}
+
+/// What occurs of a label, in the order of the trials.
+template <class Get>
+std::string all_of_them(std::span<const TrialRow> rows, Get get) {
+  std::vector<std::string> seen;
+  for (const TrialRow& row : rows) {
+    const std::string value = get(row.labels);
+    if (!value.empty() && std::find(seen.begin(), seen.end(), value) == seen.end()) seen.push_back(value);
+  }
+  return join(seen, ", ");
+}
+
+std::string caption_of(std::span<const TrialRow> rows, const Panel& panel) {
+  std::set<std::pair<std::uint64_t, std::uint32_t>> repeats;
+  for (const TrialRow& row : rows) repeats.insert({row.labels.seed, row.labels.repeat});
+  const auto text = [&](std::string TrialLabels::*member) {
+    return all_of_them(rows, [&](const TrialLabels& labels) { return labels.*member; });
+  };
+  return fmt::format(
+      "{}. {} repeats, seeds {}; {} time over {}; {} on {}{}; learning rates {}; {}. Readings: {}.", panel.figure.title,
+      repeats.size(), all_of_them(rows, [](const TrialLabels& l) { return fmt::format("{}", l.seed); }),
+      text(&TrialLabels::clock), text(&TrialLabels::transport), text(&TrialLabels::model), text(&TrialLabels::dataset),
+      panel.bars ? "" : ", loss of the mean of the workers' models",
+      all_of_them(rows, [](const TrialLabels& l) { return std::string(l.tuned ? "tuned" : "untuned"); }),
+      panel.bars ? "bars are medians, whiskers the least and the most, from 6 repeats the 95 % interval of the median"
+                 : "the first repeat with points, the others thin",
+      text(&TrialLabels::reading));
+}
+
+}  // namespace
+
+std::span<const PaperFigureKind> paper_figures() {
+  static constexpr auto kinds = std::to_array<PaperFigureKind>({
+      {"rate", "samples/s of all workers"},
+      {"iterations", "iterations/s, mean of the workers"},
+      {"speed-up", "over the reference"},
+      {"time-to-target", "seconds to the target loss"},
+      {"loss-time", "loss over time"},
+      {"loss-iterations", "loss over iterations"},
+  });
+  return kinds;
+}
+
+PaperFigure paper_figure(std::span<const TrialRow> rows, const std::string& reference, const std::string& id) {
+  std::vector<std::string> known;
+  for (const PaperFigureKind& kind : paper_figures()) known.emplace_back(kind.id);
+  if (std::find(known.begin(), known.end(), id) == known.end())
+    throw usage_error("--figure " + id + ": known are " + join(known, ", ") + "." + did_you_mean(id, known));
+  const std::vector<Panel> panels = panels_of(rows, reference, id);
+  if (panels.empty()) throw usage_error("--figure " + id + ": no trial here has what it shows");
+  if (panels.size() > kMostPanels) {
+    throw usage_error(fmt::format("--figure {}: {} panels, one for each measure and scenario: --filter takes some", id,
+                                  panels.size()));
+  }
+  PaperFigure figure{id, "", caption_of(rows, panels.front()), int(panels.size())};
+  // Okabe and Ito, from dark to light and back so that neighbours differ in grey.
+  const char* colours[] = {"#0072B2", "#E69F00", "#000000", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#B8A800"};
+  for (int i = 0; i < 8; ++i) figure.script += fmt::format("set linetype {} lc rgb '{}'\n", i + 1, colours[i]);
+  figure.script +=
+      "set border 3\nset tics nomirror out scale 0.5\nset title font ',8' offset 0,-0.7\nset grid lw 0.4\n";
+  figure.script += fmt::format("set multiplot layout {},1\n", panels.size());
+  for (const Panel& panel : panels) figure.script += panel.bars ? bars_script(panel) : lines_script(panel);
+  figure.script += "unset multiplot\n";
+  return figure;
+}
+
+void draw(const PaperFigure& figure, const std::string& file) {
+  const double height = (figure.id.starts_with("loss") ? 2.2 : 1.9) * figure.panels;
+  std::string terminal;
+  if (file.ends_with(".svg")) {
+    terminal = fmt::format("svg size {:.0f},{:.0f} dynamic font 'DejaVu Sans,7'", kWidthInches * 96, height * 96);
+  } else if (file.ends_with(".png")) {
+    terminal = fmt::format("pngcairo size {:.0f},{:.0f} font 'DejaVu Sans,7' fontscale 3.1 linewidth 3 pointscale 3",
+                           kWidthInches * 300, height * 300);
+  } else if (file.ends_with(".pdf")) {
+    terminal = fmt::format("pdfcairo size {}in,{}in font 'DejaVu Sans,7'", kWidthInches, height);
+  } else {
+    throw usage_error("-o " + file + ": figures end in .svg, .png or .pdf");
+  }
+  if (std::system("gnuplot --version >/dev/null 2>&1") != 0)
+    throw environment_error("figures are drawn by gnuplot, which is not there: apt-get install gnuplot-nox");
+  const TemporaryFolder folder;
+  write_file(folder / "script",
+             "set terminal " + terminal + "\nset output '" + replaced(file, "'", "''") + "'\n" + figure.script);
+  const std::string command = "gnuplot " + shell_word(folder / "script") + " >" + shell_word(folder / "log") + " 2>&1";
+  if (std::system(command.c_str()) != 0)
+    throw environment_error("gnuplot failed: " + read_file(folder / "log").value_or("it said nothing"));
+}
+
+}  // namespace hopbench
