@@ -83,9 +83,12 @@ void add_report(CLI::App& app, Parsed& parsed) {
   report.add_option("-o,--output", o.output, "file; - is standard output (default: report.html in the folder)");
   std::string ids;
   for (const PaperFigureKind& kind : paper_figures()) ids += std::string(ids.empty() ? "" : ", ") + kind.id;
-  CLI::Option* figure = report.add_option("--figure", o.figure, "one figure for a paper, into -o FILE.svg, .png or .pdf: " + ids);
-  CLI::Option* latex = report.add_flag("--latex", o.latex, "the tables as LaTeX (booktabs), on standard output or into -o FILE");
-  report.add_flag("--cost", o.cost, "tables of cost: host-seconds, bytes between hosts, and who pays")->excludes(figure);
+  CLI::Option* figure =
+      report.add_option("--figure", o.figure, "one figure for a paper, into -o FILE.svg, .png or .pdf: " + ids);
+  CLI::Option* latex =
+      report.add_flag("--latex", o.latex, "the tables as LaTeX (booktabs), on standard output or into -o FILE");
+  report.add_flag("--cost", o.cost, "tables of cost: host-seconds, bytes between hosts, and who pays")
+      ->excludes(figure);
   figure->excludes(latex);
   name_environment(report);
   report.callback([&] { parsed.command = [&] { return command_report(parsed.report); }; });

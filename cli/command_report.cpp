@@ -54,7 +54,8 @@ void write_tables(const ReportCommand& command, std::span<const TrialRow> rows, 
     grids = summarise(rows, reference);
   }
   std::string text = command.latex ? to_latex(grids) : "";
-  for (std::size_t i = 0; i < grids.size() && !command.latex; ++i) text += (i > 0 ? "\n" : "") + to_text(grids[i], false);
+  for (std::size_t i = 0; i < grids.size() && !command.latex; ++i)
+    text += (i > 0 ? "\n" : "") + to_text(grids[i], false);
   put(command.output.empty() ? "-" : command.output, text);
 }
 

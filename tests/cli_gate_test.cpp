@@ -111,10 +111,16 @@ TEST_F(OverResults, TraceIsOneJsonDocumentWhoseArrowsMeet) {
     const std::string phase = event.at("ph");
     ++phases[phase];
     ++names[event.at("name").get<std::string>()];
-    if (phase != "M") EXPECT_GE(event.at("ts").get<double>(), 0);
-    if (phase == "X") EXPECT_GE(event.at("dur").get<double>(), 0);
+    if (phase != "M") {
+      EXPECT_GE(event.at("ts").get<double>(), 0);
+    }
+    if (phase == "X") {
+      EXPECT_GE(event.at("dur").get<double>(), 0);
+    }
     if (phase == "s") ++starts[event.at("id").dump()];
-    if (phase == "f") EXPECT_EQ(starts[event.at("id").dump()], 1) << "an arrow that never began";
+    if (phase == "f") {
+      EXPECT_EQ(starts[event.at("id").dump()], 1) << "an arrow that never began";
+    }
   }
   EXPECT_EQ(phases["M"], 5) << "one trial, four ranks";
   EXPECT_GT(phases["s"], 20);
