@@ -102,15 +102,18 @@ Grid cost_grid(const Group& group) {
   return grid;
 }
 
+/// Samples in gradients that were not lost.
+double counted(const RankRecord& rank) {
+  if (rank.gradients == 0) return 0;
+  return double(rank.samples) * double(rank.gradients - rank.gradients_lost) / double(rank.gradients);
+}
+
 /// Medians over the repeats of one worker.
 std::vector<std::string> payer_row(const Variant& variant, std::size_t worker) {
   std::vector<double> share, lost, age, loss;
   for (const TrialRow* row : variant.ok()) {
     const RankRecord& rank = row->record.ranks[worker];
     double all = 0;
-    const auto counted = [](const RankRecord& r) {
-      return r.gradients == 0 ? 0 : double(r.samples) * double(r.gradients - r.gradients_lost) / double(r.gradients);
-    };
     for (const RankRecord& other : row->record.ranks) all += counted(other);
     share.push_back(all > 0 ? counted(rank) / all : std::nan(""));
     lost.push_back(double(rank.gradients_lost));
@@ -120,6 +123,24 @@ std::vector<std::string> payer_row(const Variant& variant, std::size_t worker) {
   }
   return {variant.name + ", worker " + std::to_string(worker), percent_text(median(share)), number_text(median(lost)),
           number_text(median(age)), loss.empty() ? "-" : number_text(median(loss))};
+}
+
+bool is_skewed(const Group& group) {
+  const std::string& split = group.variants.front().trials.front()->labels.split;
+  return !split.empty() && split != "iid";
+}
+
+/// Some worker's part is not as large as another's.
+bool uneven(const std::vector<const TrialRow*>& trials) {
+  return std::any_of(trials.begin(), trials.end(), [](const TrialRow* row) {
+    double least = std::numeric_limits<double>::infinity(), most = 0;
+    for (const RankRecord& rank : row->record.ranks) {
+      if (rank.server) continue;
+      least = std::min(least, counted(rank));
+      most = std::max(most, counted(rank));
+    }
+    return least < 0.95 * most;
+  });
 }
 
 }  // namespace
@@ -138,16 +159,26 @@ std::vector<Grid> who_pays_grids(std::span<const TrialRow> rows) {
     grid.rows.push_back({"worker", "share of samples", "gradients lost", "mean age, iterations", "loss on its own"});
     for (const Variant& variant : group.variants) {
       const auto trials = variant.ok();
-      for (std::size_t w = 0; !trials.empty() && w < trials[0]->record.ranks.size(); ++w) {
+      const bool told = !trials.empty() && (is_skewed(group) || uneven(trials));
+      for (std::size_t w = 0; told && w < trials[0]->record.ranks.size(); ++w) {
         if (!trials[0]->record.ranks[w].server) grid.rows.push_back(payer_row(variant, w));
       }
     }
     grid.notes = {
+        "variants whose workers count alike are left out, unless data are skewed",
         "share: of the samples in gradients that were not lost; age: of what the worker averaged; loss: of the "
         "final mean model, only where data are skewed and time is virtual"};
     if (grid.rows.size() > 1) grids.push_back(std::move(grid));
   }
   return grids;
+}
+
+std::vector<Grid> skewed_who_pays(std::span<const TrialRow> rows) {
+  std::vector<TrialRow> skewed;
+  for (const TrialRow& row : rows) {
+    if (!row.labels.split.empty() && row.labels.split != "iid") skewed.push_back(row);
+  }
+  return who_pays_grids(skewed);
 }
 
 }  // namespace hopbench

@@ -9,6 +9,7 @@
 
 #include "backends/base/error.h"
 #include "backends/base/text.h"
+#include "results/chart.h"
 #include "results/files.h"
 #include "results/report_parts.h"
 
@@ -52,30 +53,44 @@ std::vector<Panel> panels_of(std::span<const TrialRow> rows, const std::string& 
   return panels;
 }
 
+/// From 0 to what the bars and whiskers reach, with few enough numbers below it for a column.
+std::string x_axis(const report::Rows& data) {
+  double most = 0;
+  for (std::size_t r = 1; r < data.size(); ++r) {
+    for (const std::string& cell : {data[r][2], data[r][4]}) {
+      if (!cell.empty() && cell != "inf") most = std::max(most, std::stod(cell));
+    }
+  }
+  const chart::Axis axis = chart::make_axis("", 0, most > 0 ? most : 1, 4);
+  std::string ticks;
+  for (const double tick : axis.ticks) ticks += fmt::format("{}{:g}", ticks.empty() ? "" : ", ", tick);
+  return fmt::format("set xrange [0:{:g}]\nset xtics ({})\n", axis.high, ticks);
+}
+
 /// Rows from below to above in the order of the suite, the first on top.
 std::string bars_script(const Panel& panel) {
+  const report::Rows& rows = panel.figure.data;
   std::string data, names, marks;
-  int place = int(panel.figure.data.size()) - 1, kind = 0;
-  for (std::size_t r = 1; r < panel.figure.data.size(); ++r, --place) {
-    const std::vector<std::string>& row = panel.figure.data[r];
+  int place = int(rows.size()) - 1;
+  std::size_t longest = 0;
+  for (std::size_t r = 1; r < rows.size(); ++r, --place) {
+    const std::vector<std::string>& row = rows[r];
     names += fmt::format("{}{} {}", names.empty() ? "" : ", ", gnuplot_text(row[0]), place);
-    if (!row[2].empty()) {
-      data += fmt::format("{} {} {} {} {}\n", row[2], place, row[3].empty() ? row[2] : row[3],
-                          row[4].empty() ? row[2] : row[4], kind % 8 + 1);
-    }
+    const auto or_value = [&](const std::string& cell) { return cell.empty() ? row[2] : cell; };
+    if (!row[2].empty())
+      data += fmt::format("{} {} {} {} {}\n", row[2], place, or_value(row[3]), or_value(row[4]), (r - 1) % 8 + 1);
     marks += fmt::format("set label {} at graph 1.01, first {} left font ',6'\n", gnuplot_text(row[5]), place);
-    ++kind;
+    longest = std::max(longest, row[5].size());
   }
-  const std::size_t count = panel.figure.data.size() - 1;
+  const bool ratio = panel.figure.id == "speed-up";
   return fmt::format(
-      "$bars << EOD\n{}EOD\nunset label\n{}set title {}\nset xlabel {}\nset ytics ({})\nset yrange [0.4:{}.6]\n"
-      "set xrange [0:*]\nunset ylabel\nunset key\nset rmargin 16\n{}"
-      "plot $bars using 1:2:(0):1:($2-0.32):($2+0.32):5 with boxxyerror fillstyle solid 0.55 border lc black lc "
-      "variable, "
-      "$bars using 1:2:3:4 with xerrorbars lc black lw 1 pt 0\n",
-      data, marks, gnuplot_text(panel.title), gnuplot_text(panel.figure.title), names, count,
-      panel.figure.id == "speed-up" ? "set arrow 1 from 1, graph 0 to 1, graph 1 nohead dt 2 lc black\n"
-                                    : "unset arrow\n");
+      "$bars << EOD\n{}EOD\nunset label\n{}set title {}\nset xlabel {}\nset ytics ({})\nset yrange [0.4:{}.6]\n{}"
+      "unset ylabel\nunset key\nset rmargin {}\n{}"
+      "plot $bars using 1:2:(0):1:($2-0.32):($2+0.32):5 with boxxyerror fillstyle solid 0.55 border lc black "
+      "lc variable, $bars using 1:2:3:4 with xerrorbars lc black lw 1 pt 0\n",
+      data, marks, gnuplot_text(panel.title), gnuplot_text(panel.figure.title), names, rows.size() - 1, x_axis(rows),
+      3 + longest * 9 / 10,
+      ratio ? "set arrow 1 from 1, graph 0 to 1, graph 1 nohead dt 2 lc black front\n" : "unset arrow\n");
 }
 
 /// The first repeat of each variant; the others thin, without points.
@@ -104,7 +119,8 @@ std::string lines_script(const Panel& panel) {
   if (panel.target > 0)
     plots += fmt::format(", \\\n  {} with lines lc rgb '#777777' dt 3 lw 1 title 'target'", panel.target);
   return fmt::format(
-      "{}unset label\nunset arrow\nset title {}\nset xlabel {}\nset ylabel 'loss'\nset ytics auto\nset xrange [0:*]\n"
+      "{}unset label\nunset arrow\nset title {}\nset xlabel {}\nset ylabel 'loss'\nset ytics auto\nset xtics auto\nset "
+      "xrange [0:*]\n"
       "set yrange [*:*]\nset rmargin 2\nset key top right samplen 2.5 spacing 0.9 font ',6'\nplot {}\n",
       blocks, gnuplot_text(panel.title), gnuplot_text(panel.figure.data[0][3]), plots);
 }
