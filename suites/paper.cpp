@@ -304,6 +304,15 @@ Paper load_paper(const std::string& folder) {
   return parse_paper(read_suite_file(file), file, folder);
 }
 
+std::string suite_name(const std::string& file) {
+  Mistakes mistakes;
+  const std::optional<Value> root = parse_document(read_suite_file(file), file, mistakes);
+  mistakes.throw_if_any();
+  const Entry* name = root->find("name");
+  return name != nullptr && name->value.is(Value::Type::kText) ? name->value.text
+                                                               : std::filesystem::path(file).stem().string();
+}
+
 void check_claims(const Paper& paper, const std::string& file, const std::string& profile, const Suite& suite) {
   Mistakes mistakes;
   for (std::size_t i = 0; i < paper.claims.size(); ++i) {

@@ -36,6 +36,8 @@ SuiteOptions options_of_profile(const std::string& profile);
 /// Throws SuiteError with every mistake.
 Paper parse_paper(const std::string& text, const std::string& file, const std::string& folder);
 Paper load_paper(const std::string& folder);
+/// The name that the runs of this file have; its data need not be there. Error(kUsage) if it cannot be read.
+std::string suite_name(const std::string& file);
 
 /// What the claims of this suite select there must be: SuiteError where a selection is nothing in it, or more than one.
 /// `suite` is the file as it is with this profile.
