@@ -48,11 +48,10 @@ std::vector<Paper> all_papers() {
 Paper paper_called(const std::string& name) {
   if (fs::exists(name + "/expected.toml"))
     return load_paper(name.ends_with('/') ? name.substr(0, name.size() - 1) : name);
-  std::vector<std::string> names;
   for (const std::string& folder : paper_folders()) {
-    names.push_back(fs::path(folder).filename().string());
-    if (names.back() == name) return load_paper(folder);
+    if (fs::path(folder).filename() == name) return load_paper(folder);
   }
+  const std::vector<std::string> names = paper_names();
   throw usage_error(fmt::format("there is no paper '{}': {}.{}", name,
                                 names.empty() ? "none are here" : "there are " + join(names, ", "),
                                 did_you_mean(name, names)));
@@ -153,7 +152,7 @@ void run_suite(Reproduction& to, const PaperSuite& suite, const std::string& nam
   to.judge_all(suite, outcomes_in(run.output, name), to.profile, minutes_since(start));
 }
 
-void run_all(Reproduction& to) {
+void reproduce_all(Reproduction& to) {
   const std::map<std::string, Suite> suites = suites_of(to, to.profile);
   for (const PaperSuite& suite : to.paper.suites) {
     const std::vector<const Claim*> claims = to.claims_of(suite.file);
@@ -202,12 +201,12 @@ void judge_results(Reproduction& to) {
                     to.options.from, to.paper.name));
 }
 
-int exit_code(const std::vector<JudgedClaim>& claims) {
+int exit_code_of(const std::vector<JudgedClaim>& claims, int of_runs) {
   const auto unexpected = [](const JudgedClaim& judged) { return !judged.expected(); };
   const auto not_run = [](const JudgedClaim& judged) { return !judged.finding; };
   if (std::any_of(claims.begin(), claims.end(), not_run)) return static_cast<int>(ExitCode::kEnvironment);
   if (std::any_of(claims.begin(), claims.end(), unexpected)) return static_cast<int>(ExitCode::kRegression);
-  return 0;
+  return of_runs;  // trials failed, and yet enough are left to judge
 }
 
 void print_summary(const std::vector<JudgedClaim>& claims) {
@@ -249,6 +248,12 @@ void finish(const ReproduceCommand& options, const std::vector<JudgedClaim>& cla
 
 }  // namespace
 
+std::vector<std::string> paper_names() {
+  std::vector<std::string> names;
+  for (const std::string& folder : paper_folders()) names.push_back(fs::path(folder).filename().string());
+  return names;
+}
+
 int command_reproduce(const ReproduceCommand& options) {
   check_command(options);
   const bool alone = options.json && *options.json == "-";  // on standard output
@@ -275,7 +280,7 @@ int command_reproduce(const ReproduceCommand& options) {
                     .paper = paper,
                     .profile = options.profile.empty() ? "smoke" : options.profile,
                     .folder = options.kick_the_tires ? base + "/" + paper.name : base};
-    options.from.empty() ? run_all(to) : judge_results(to);
+    options.from.empty() ? reproduce_all(to) : judge_results(to);
     if (!alone) put("-", judged_text(paper, to.judged) + "\n");
     all.insert(all.end(), to.judged.begin(), to.judged.end());
     worst = std::max(worst, to.worst);
@@ -286,10 +291,10 @@ int command_reproduce(const ReproduceCommand& options) {
     // What has no data here is no part of it.
     finish(options, all);
     std::erase_if(all, [](const JudgedClaim& judged) { return !judged.finding; });
-    return exit_code(all);
+    return exit_code_of(all, worst);
   }
   finish(options, all);
-  return exit_code(all);
+  return exit_code_of(all, worst);
 }
 
 }  // namespace hopbench

@@ -21,7 +21,7 @@ struct ReproduceCommand {
   std::string markdown;             // a file; empty: none
   std::vector<std::string> command_line;
 };
-/// 0: every verdict is the expected one; 1: one is not; 6: data is missing, and nothing is unexpected otherwise.
+/// 0: every verdict is the expected one; 1: one is not; 3: trials failed that no verdict shows; 6: data is missing.
 int command_reproduce(const ReproduceCommand& options);
 
 /// A claim and what came of it.
@@ -33,6 +33,9 @@ struct JudgedClaim {
   double minutes = 0;              // of its suite: measured, or as expected.toml has it where nothing ran
   bool expected() const;
 };
+
+/// Of ./suites/papers and of $HOPBENCH_ROOT/suites/papers.
+std::vector<std::string> paper_names();
 
 // paper_text.cpp
 std::string papers_text(const std::vector<Paper>& papers);

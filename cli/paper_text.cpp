@@ -21,6 +21,12 @@ std::string minutes_text(double minutes) {
   return minutes < 1 ? fmt::format("{:.0f} s", minutes * 60) : fmt::format("{:.1f} min", minutes);
 }
 
+bool is_here(const std::string& dataset) {
+  const DatasetEntry& entry = find_dataset(dataset);
+  std::error_code ignored;
+  return entry.default_path.empty() || std::filesystem::is_directory(entry.default_path, ignored);
+}
+
 std::string data_text(const PaperSuite& suite) { return suite.data.empty() ? "drawn" : join(suite.data, ", "); }
 
 /// What a verdict is beside what was expected.
@@ -28,6 +34,7 @@ std::string verdict_text(const JudgedClaim& judged) {
   if (!judged.finding) return "not run: " + judged.not_run;
   const std::string verdict = to_string(judged.finding->verdict);
   const ClaimVerdict expected = judged.claim.expects.at(judged.profile);
+  if (judged.finding->failed) return "differs: trials failed";
   if (!judged.expected()) return fmt::format("{}, but expected: {}", verdict, to_string(expected));
   return expected == ClaimVerdict::kHolds ? verdict : verdict + ", as expected";
 }
@@ -82,14 +89,14 @@ PaperJson judged_entry(const JudgedClaim& judged) {
 
 }  // namespace
 
-bool JudgedClaim::expected() const { return !finding || finding->verdict == claim.expects.at(profile); }
+bool JudgedClaim::expected() const {
+  return !finding || (finding->verdict == claim.expects.at(profile) && !finding->failed);
+}
 
 std::string missing_data(const PaperSuite& suite) {
   for (const std::string& name : suite.data) {
-    const DatasetEntry& entry = find_dataset(name);
-    std::error_code ignored;
-    if (std::filesystem::is_directory(entry.default_path, ignored)) continue;
-    return fmt::format("{} is not there: {}", name, callable(entry.get));
+    if (is_here(name)) continue;
+    return fmt::format("{} is not there: {}", name, callable(find_dataset(name).get));
   }
   return "";
 }
@@ -108,7 +115,9 @@ std::string papers_text(const std::vector<Paper>& papers) {
       smoke += suite.smoke_minutes;
       full += suite.full_minutes;
       for (const std::string& name : suite.data) {
-        if (std::find(data.begin(), data.end(), name) == data.end()) data.push_back(name);
+        const bool here = is_here(name);
+        const std::string told = here ? name : name + " (not here)";
+        if (std::find(data.begin(), data.end(), told) == data.end()) data.push_back(told);
       }
     }
     grid.rows.push_back({paper.name, paper.title + ", " + paper.venue, fmt::format("{}", paper.claims.size()),

@@ -216,9 +216,11 @@ std::string all_of(std::span<const Outcome> outcomes, const char* column) {
 Finding judge(const Claim& claim, std::span<const Outcome> outcomes) {
   std::vector<Sample> samples;
   std::string broken;
+  bool failed = false;
   for (const Selection& selection : claim.selections) {
     samples.push_back(sample_of(claim, selection, outcomes));
     const std::string what = amiss(samples.back(), claim.metric);
+    failed = failed || samples.back().ok() == 0;
     if (!what.empty()) broken += (broken.empty() ? "" : "; ") + what;
   }
   if (!broken.empty()) {
@@ -226,6 +228,7 @@ Finding judge(const Claim& claim, std::span<const Outcome> outcomes) {
     finding.verdict = ClaimVerdict::kDiffers;
     finding.text = "no number";
     finding.reason = broken;
+    finding.failed = failed;
     return finding;
   }
   Finding finding = claim.kind == Claim::Kind::kRatio   ? judge_ratio(claim, samples)

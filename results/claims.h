@@ -18,6 +18,7 @@ struct Finding {
   std::optional<double> number;
   std::optional<Interval> interval;  // from 3 pairs; of 3 to 5 values: smallest to largest
   int n = 0;                         // pairs or values
+  bool failed = false;               // a side has no trial that ended well: expected of no claim
   std::string text;                  // "1.84x [1.79, 1.90], n = 3"
   std::string reason;                // where the number alone does not say it: what failed, what was never reached
 };

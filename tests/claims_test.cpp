@@ -133,6 +133,8 @@ TEST(RatioClaim, DiffersWhereTheRowsSayNothing) {
   for (int i : {1, 2}) failed[std::size_t(i)].cells["status"] = "failed";
   EXPECT_EQ(judge(ratio(1.0), failed).verdict, ClaimVerdict::kDiffers);
   EXPECT_THAT(judge(ratio(1.0), failed).reason, HasSubstr("all trials failed"));
+  EXPECT_TRUE(judge(ratio(1.0), failed).failed);
+  EXPECT_FALSE(now_and_then.failed);
   EXPECT_THAT(judge(ratio(1.0), rows_of({0, 1, 1}, {1, 1, 1})).reason, HasSubstr("0 or below"));
 }
 
