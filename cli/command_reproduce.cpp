@@ -94,8 +94,13 @@ struct Reproduction {
       const std::size_t before = judged.size();
       add(*claim, with_profile, "", minutes);
       if (judged.size() == before) continue;
-      judged.back().finding = judge(*claim, outcomes);
       judged.back().caption = caption;
+      try {
+        judged.back().finding = judge(*claim, outcomes);
+      } catch (const Error& error) {
+        if (options.from.empty()) throw;
+        judged.back().not_run = error.what();  // of these results a part is not there
+      }
     }
   }
 };
@@ -133,6 +138,7 @@ std::map<std::string, Suite> suites_of(const Reproduction& to, const std::string
     if (to.claims_of(suite.file).empty() || !missing_data(suite).empty()) continue;
     Suite loaded = load_suite(to.paper.folder + "/" + suite.file, options_of_profile(profile));
     check_claims(to.paper, suite.file, profile, loaded);
+    check_free(to.folder + "/" + loaded.name);
     suites.emplace(suite.file, std::move(loaded));
   }
   return suites;

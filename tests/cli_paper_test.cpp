@@ -103,6 +103,7 @@ TEST_F(Reproduce, RunsAndJudges) {
                                HasSubstr("2 of 2 claims came out as expected")));
   EXPECT_THAT(ended.out, Not(HasSubstr("samples/s"))) << "no tables";
   EXPECT_TRUE(std::filesystem::exists(at("out/small/trials.csv")));
+  EXPECT_THAT(run({"reproduce", "tiny", "-o", "out"}).err, HasSubstr("out/small holds a run already"));
   const nlohmann::json claims = nlohmann::json::parse(text_of(at("a.json"))).at("claims");
   ASSERT_EQ(claims.size(), 2u);
   EXPECT_EQ(claims[0].at("verdict"), "holds");
@@ -132,6 +133,12 @@ TEST_F(Reproduce, JudgesResultsThatAreThere) {
     EXPECT_THAT(ended.err, IsEmpty());
   }
   std::filesystem::rename(at("small"), at("out"));
+  EXPECT_EQ(run({"run", "suites/papers/tiny/small.toml", "--filter", "homogeneous", "-o", "part"}).code, 0);
+  const Ended part = run({"reproduce", "tiny", "--from", "part"});
+  EXPECT_EQ(part.code, 6);
+  EXPECT_THAT(part.out, AllOf(HasSubstr("not run: claim sooner: 'random / allreduce' is nothing in these results"),
+                              HasSubstr("1 of 1 claims came out as expected; 1 not run")));
+  std::filesystem::remove_all(at("part"));
   EXPECT_EQ(contents(folder_.path()), before);
   EXPECT_EQ(run({"reproduce", "tiny", "--from", "nowhere"}).code, 2);
 }
