@@ -52,6 +52,7 @@ void build(CLI::App& app, Parsed& parsed) {
   add_run_commands(app, parsed);
   add_bench_commands(app, parsed);
   add_gate_commands(app, parsed);
+  add_paper_commands(app, parsed);
   add_small_commands(app, parsed);
 }
 
@@ -160,6 +161,7 @@ int run_command_line(int argc, char** argv) {
   }
   parsed.run.colour = parsed.tune.colour = parsed.compare.colour = wants_colour(parsed.colour);
   parsed.run.command_line.assign(argv, argv + argc);
+  parsed.reproduce.command_line = parsed.run.command_line;
   return run_guarded(parsed.command);
 }
 

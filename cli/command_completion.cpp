@@ -5,6 +5,7 @@
 #include <map>
 
 #include "cli/commands.h"
+#include "cli/paper.h"
 #include "models/dataset.h"
 #include "suites/keys.h"
 
@@ -105,6 +106,7 @@ bool takes_other_value(const std::string& flag) {
 Names arguments_of(const std::string& command) {
   if (command == "run" || command == "validate" || command == "tune" || command == "calibrate") return suite_files();
   if (command == "list") return listable();
+  if (command == "reproduce") return paper_names();
   if (command == "completion") return {"bash", "zsh", "fish"};
   if (command == "new") return {"protocol"};
   if (command == "bench") return {"sim"};

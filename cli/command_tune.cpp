@@ -99,14 +99,14 @@ Sensitivity blank(const Tuning& tuning) {
   return result;
 }
 
-struct Outcome {
+struct TuneOutcome {
   Sensitivity sensitivity;
   std::size_t failed = 0;
   bool interrupted = false;
 };
 
-Outcome run_all(const TuneOptions& options, const Tuning& tuning) {
-  Outcome outcome{blank(tuning)};
+TuneOutcome run_all(const TuneOptions& options, const Tuning& tuning) {
+  TuneOutcome outcome{blank(tuning)};
   const std::size_t each = tuning.variants.front().settings.size();
   Progress progress(tuning.trials.size(), isatty(STDERR_FILENO) != 0 && std::getenv("CI") == nullptr);
   for (const TuneTrial& trial : tuning.trials) {
@@ -156,7 +156,7 @@ std::vector<TrialSpec> specs_of(const Tuning& tuning) {
   return specs;
 }
 
-int conclude(const TuneOptions& options, const Tuning& tuning, const Outcome& outcome, const Files& files) {
+int conclude(const TuneOptions& options, const Tuning& tuning, const TuneOutcome& outcome, const Files& files) {
   fmt::print("{}", to_text(sensitivity_grid(outcome.sensitivity), options.colour));
   std::fflush(stdout);
   for (const std::string& warning : sensitivity_warnings(outcome.sensitivity)) tell("warning: " + warning + "\n");
@@ -189,7 +189,7 @@ int command_tune(const TuneOptions& options) {
   tell(context_text());
   tell(fmt::format("tuning {} variants, {} settings each, on '{}' in '{}'\n", tuning.variants.size(),
                    tuning.variants.front().settings.size(), tuning.measure, tuning.scenario));
-  const Outcome outcome = run_all(options, tuning);
+  const TuneOutcome outcome = run_all(options, tuning);
   if (outcome.interrupted) {
     tell("interrupted: nothing is written\n");
     return interrupted_exit_code() != 0 ? interrupted_exit_code() : static_cast<int>(ExitCode::kInterrupted);

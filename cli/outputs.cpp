@@ -117,7 +117,9 @@ void Outputs::add(const Suite& suite, const RunFolder& folder) {
   rows_.insert(rows_.end(), folder.rows().begin(), folder.rows().end());
   if (context_.empty()) context_ = folder.context_json();
   // A machine-readable form on standard output stands there alone.
-  if (to_stdout(options_.json) || to_stdout(options_.csv) || to_stdout(options_.markdown) || broken_) return;
+  if (!options_.tables || to_stdout(options_.json) || to_stdout(options_.csv) || to_stdout(options_.markdown) ||
+      broken_)
+    return;
   try {
     put("-", text);
   } catch (const Error& error) {

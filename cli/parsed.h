@@ -1,5 +1,5 @@
 // The command line as data: what every command's options parse into, and the functions that declare them, a file for
-// each kind of command (app_run, app_bench, app_gate, app_small).
+// each kind of command (app_run, app_bench, app_gate, app_paper, app_small).
 #pragma once
 
 #include <functional>
@@ -9,6 +9,7 @@
 #include "cli/bench.h"
 #include "cli/commands.h"
 #include "cli/gate.h"
+#include "cli/paper.h"
 #include "cli/run.h"
 #include "cli/scaffold.h"
 
@@ -33,6 +34,7 @@ struct Parsed {
   ReportCommand report;
   BaselineCommand baseline;
   GateCommand gate;
+  ReproduceCommand reproduce;
   NewOptions scaffold;
   ListOptions list;
   ValidateOptions validate;
@@ -50,6 +52,8 @@ void add_run_commands(CLI::App& app, Parsed& parsed);
 void add_bench_commands(CLI::App& app, Parsed& parsed);
 /// compare, why, trace, baseline ..., gate
 void add_gate_commands(CLI::App& app, Parsed& parsed);
+/// reproduce
+void add_paper_commands(CLI::App& app, Parsed& parsed);
 /// list, validate, env, version, cite, new, completion
 void add_small_commands(CLI::App& app, Parsed& parsed);
 

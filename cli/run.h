@@ -24,6 +24,7 @@ struct RunOptions {
   std::string junit;            // a file; empty: none
   bool github_summary = false;  // the tables are added to $GITHUB_STEP_SUMMARY
   bool colour = false;
+  bool tables = true;  // on standard output
   std::string strands = "fibers";
   std::uint64_t shuffle = 0;
   int threads = 0;                                               // of a simulation; 0: all cores

@@ -7,6 +7,7 @@
 
 #include "backends/base/text.h"
 #include "backends/base/time.h"
+#include "results/cost.h"
 #include "results/summary_parts.h"
 
 namespace hopbench {
@@ -187,6 +188,7 @@ std::vector<Grid> summarise(std::span<const TrialRow> rows, const std::string& r
     grids.push_back(group.is_convergence() ? convergence_grid(group) : rate_grid(group));
     add_common_notes(grids.back(), group);
   }
+  for (Grid& grid : skewed_who_pays(rows)) grids.push_back(std::move(grid));
   return grids;
 }
 

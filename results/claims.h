@@ -1,0 +1,36 @@
+// What came out of a paper's claim, from the rows of a run.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "results/claim.h"
+#include "results/outcome.h"
+#include "results/statistics.h"
+
+namespace hopbench {
+
+/// `number` is the ratio or the median; of an order it is not given. A side that never reaches its target is infinitely
+/// late: the ratio is infinite or 0.
+struct Finding {
+  ClaimVerdict verdict = ClaimVerdict::kUndecided;
+  std::optional<double> number;
+  std::optional<Interval> interval;  // from 3 pairs; of 3 to 5 values: smallest to largest
+  int n = 0;                         // pairs or values
+  bool failed = false;               // a side has no trial that ended well: expected of no claim
+  std::string text;                  // "1.84x [1.79, 1.90], n = 3"
+  std::string reason;                // where the number alone does not say it: what failed, what was never reached
+};
+
+/// Of the rows only those that the claim selects count. Error(kUsage) if one of its selections is not there, or there
+/// is no such metric.
+Finding judge(const Claim& claim, std::span<const Outcome> outcomes);
+
+/// What a reader must know of the rows: repeats, seeds, clock, model, tuned or not, readings.
+std::string caption_of(std::span<const Outcome> outcomes);
+
+/// Gives each row the largest value of every column of ranks.csv over its ranks: "ranks.gap_max".
+void add_largest_of_ranks(std::vector<Outcome>& outcomes, const std::string& ranks_csv);
+
+}  // namespace hopbench
