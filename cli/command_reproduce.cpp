@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 
@@ -11,6 +10,7 @@
 #include "cli/gate.h"
 #include "cli/outputs.h"
 #include "cli/paper.h"
+#include "cli/places.h"
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
@@ -22,13 +22,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Folders with an expected.toml, of ./suites/papers and of $HOPBENCH_ROOT/suites/papers.
+/// Folders with an expected.toml, of ./suites/papers and of those that come with the program.
 std::vector<std::string> paper_folders() {
   std::vector<std::string> roots{"suites/papers"}, folders;
   std::error_code none;
-  if (const char* root = std::getenv("HOPBENCH_ROOT"); root != nullptr) {
-    const std::string shipped = std::string(root) + "/suites/papers";
-    if (!fs::equivalent(shipped, roots[0], none)) roots.push_back(shipped);
+  for (const std::string& root : data_roots()) {
+    if (!fs::equivalent(root + "/suites/papers", roots[0], none)) roots.push_back(root + "/suites/papers");
   }
   for (const std::string& root : roots) {
     for (fs::directory_iterator at(root, none), end; at != end; at.increment(none)) {

@@ -42,6 +42,8 @@ inline RankRecord full_rank() {
   rank.gap_max = 27;
   rank.queue_max = 28;
   rank.figures = {{"prediction error", 0.6}};
+  rank.host = 4;
+  rank.bytes_to = {5, 6};
   rank.cpu_s = 0.3;
   rank.cpu_wait_s = 0.4;
   rank.contended_s = 0.5;
