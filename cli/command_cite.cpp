@@ -19,7 +19,7 @@ bool digits(const std::string& text) {
 }
 
 /// Protocols of one paper share an entry.
-struct Paper {
+struct CitedPaper {
   std::string text;  // "AUTHORS: TITLE, VENUE YEAR"
   std::vector<std::string> protocols;
 };
@@ -65,12 +65,12 @@ int command_cite(const CiteOptions& options) {
         std::filesystem::is_directory(what) ? protocols_of_run(what) : std::vector<std::string>{what};
     names.insert(names.end(), more.begin(), more.end());
   }
-  std::vector<Paper> papers;
+  std::vector<CitedPaper> papers;
   for (const std::string& name : names) {
     const std::string text(find_protocol(name).paper);
     const auto known =
-        std::find_if(papers.begin(), papers.end(), [&](const Paper& paper) { return paper.text == text; });
-    Paper& paper = known == papers.end() ? papers.emplace_back(Paper{text, {}}) : *known;
+        std::find_if(papers.begin(), papers.end(), [&](const CitedPaper& paper) { return paper.text == text; });
+    CitedPaper& paper = known == papers.end() ? papers.emplace_back(CitedPaper{text, {}}) : *known;
     if (std::find(paper.protocols.begin(), paper.protocols.end(), name) == paper.protocols.end()) {
       paper.protocols.push_back(name);
     }
@@ -80,7 +80,7 @@ int command_cite(const CiteOptions& options) {
       "protocols}},\n"
       "  version = {{{}}}\n}}\n",
       version_with_commit());
-  for (const Paper& paper : papers) {
+  for (const CitedPaper& paper : papers) {
     fmt::print("\n{}", bibtex_entry(paper.protocols.front(), paper.text,
                                     fmt::format("protocol {}", fmt::join(paper.protocols, ", "))));
   }

@@ -83,19 +83,8 @@ void ds_sync(Node& self, const KnobValues& knobs) {
 int servers(const Setting& setting) {
   if (setting.knobs.text("inner") == "allreduce") return 0;
   std::size_t most = 0;
-  for (const Division& groups : rounds_of(setting.knobs, setting.workers, setting)) {
-    most = std::max(most, groups.size());
-  }
+  for (const Division& rows : rounds_of(setting.knobs, setting.workers, setting)) most = std::max(most, rows.size());
   return static_cast<int>(most);
-}
-
-// As many iterations as there are rounds from one worker to all others: two on a complete grid. Elsewhere a short row
-// or column may have to be left by another one: four.
-std::optional<std::int64_t> gap_bound(const Setting& setting) {
-  const int n = setting.workers, size = setting.knobs.integer("group_size");
-  bool complete = size > 0 && n % size == 0;
-  for (int d = 2; d < n && size == 0; ++d) complete = complete || n % d == 0;
-  return complete && setting.knobs.text("division") == "grid" ? 2 : 4;
 }
 
 std::vector<Edge> links(const Setting& setting) {
@@ -150,7 +139,7 @@ const Protocol& ds_sync_protocol() {
       .extra_ranks = servers,
       .links = links,
       .refuse = refuse,
-      .gap_bound = gap_bound,
+      .gap_bound = rounds_to_all,
       .source = Source::kAbstractAndCode,
       .reading = "ds_sync/grid",
       .experimental = experimental};

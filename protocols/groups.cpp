@@ -102,6 +102,13 @@ std::vector<Edge> all_pairs(int ranks) {
   return edges;
 }
 
+std::optional<std::int64_t> rounds_to_all(const Setting& setting) {
+  const int n = setting.workers, size = setting.knobs.integer("group_size");
+  bool complete = size > 0 && n % size == 0;
+  for (int d = 2; d < n && size == 0; ++d) complete = complete || n % d == 0;
+  return complete && setting.knobs.text("division") == "grid" ? 2 : 4;
+}
+
 std::vector<Edge> ring_links(const Group& group) {
   std::vector<Edge> edges;
   for (std::size_t i = 0; i < group.size() && group.size() > 1; ++i) {

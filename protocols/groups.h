@@ -2,6 +2,7 @@
 // protocols/group_average.h.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "protocols/node.h"
@@ -35,6 +36,11 @@ std::vector<int> hosts_of(const Node& self);
 Division by_host(const std::vector<int>& host_of);
 Division by_host(const Setting& setting);
 Division by_host(const Node& self);
+
+/// In how many rounds, of rows and of columns in turns, every worker hears of every other, which none can be further
+/// ahead of: two on a complete grid. Elsewhere a short row or column may have to be left by another one: four. Reads
+/// the knobs group_size and division.
+std::optional<std::int64_t> rounds_to_all(const Setting& setting);
 
 // --- A group that somebody makes, and tells its members of
 

@@ -60,7 +60,7 @@ bool mostly_without_window(const Variant& variant) {
   return 2 * std::size_t(without) > ok.size();
 }
 
-std::string speed_up_text(const Group& group, const Variant& variant) {
+std::string rate_speed_up(const Group& group, const Variant& variant) {
   const SpeedUpPairs pairs = rate_pairs(group, variant);
   return variant.name == group.reference && !pairs.above.empty() ? "1 (reference)"
                                                                  : ratio_text(pairs.above, pairs.below);
@@ -81,7 +81,7 @@ std::vector<std::string> variant_row(const Group& group, const Variant& variant,
       count_text(variant),
       median_text(rates),
       number_text(median(values_of(ok, [](const TrialRecord& r) { return r.iters_per_s; }))),
-      speed_up_text(group, variant),
+      rate_speed_up(group, variant),
       ok.empty() ? "-" : percent_text(median(waits)),
       main_wait_text(ok),
       counter_text(ok, &RankRecord::gradients_lost, &RankRecord::gradients, false),
