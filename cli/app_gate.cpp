@@ -89,6 +89,11 @@ void add_report(CLI::App& app, Parsed& parsed) {
       report.add_flag("--latex", o.latex, "the tables as LaTeX (booktabs), on standard output or into -o FILE");
   report.add_flag("--cost", o.cost, "tables of cost: host-seconds, bytes between hosts, and who pays")
       ->excludes(figure);
+  report
+      .add_flag(
+          "--check", o.check,
+          "of a run of a paper's suite: what the paper claims, and whether it holds; --figure: one claim, by its id")
+      ->excludes(latex);
   figure->excludes(latex);
   name_environment(report);
   report.callback([&] { parsed.command = [&] { return command_report(parsed.report); }; });

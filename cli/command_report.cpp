@@ -5,6 +5,7 @@
 
 #include "cli/gate.h"
 #include "cli/outputs.h"
+#include "cli/paper.h"
 #include "cli/report_bounds.h"
 #include "cli/run.h"
 #include "cli/tell.h"
@@ -59,11 +60,26 @@ void write_tables(const ReportCommand& command, std::span<const TrialRow> rows, 
   put(command.output.empty() ? "-" : command.output, text);
 }
 
+/// Suites of a paper are named after it: hop_skipping.
+int check_claims(const ReportCommand& command, const RunFolder& run) {
+  const std::string suite = run.rows().empty() ? "" : run.rows().front().labels.suite;
+  ReproduceCommand options;
+  for (const std::string& paper : paper_names()) {
+    if (suite.starts_with(paper + "_") && paper.size() > options.paper.size()) options.paper = paper;
+  }
+  if (options.paper.empty())
+    throw usage_error(fmt::format("--check: suite '{}' is of no paper: hopbench reproduce lists them", suite));
+  options.from = command.folder;
+  if (!command.figure.empty()) options.claims = {command.figure};
+  return command_reproduce(options);
+}
+
 }  // namespace
 
 int command_report(const ReportCommand& command) {
   const std::regex wanted = regular_expression(command.filter, "--filter");
   const RunFolder run = RunFolder::open(command.folder);
+  if (command.check) return check_claims(command, run);
   ReportOptions options;
   options.wanted = [&](const TrialRow& row) { return std::regex_search(row.record.id, wanted); };
   add_suite(run, options);

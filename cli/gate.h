@@ -39,6 +39,7 @@ struct ReportCommand {
   std::string folder, filter, output;  // of a run; regular expression on trial ids; "-": standard output
   std::string figure;                  // one for a paper, by its id, and nothing else
   bool latex = false, cost = false;    // the tables as LaTeX; tables of cost, and of who pays
+  bool check = false;                  // judges what a paper claims; `figure`: of one claim
 };
 /// Writes one HTML page, or what was asked for in place of it. Error(kUsage) if no trial matches.
 int command_report(const ReportCommand& options);
@@ -63,7 +64,7 @@ struct GateCommand {
   bool record = false;       // T1: write it instead
   bool self_test = false;
   int recorded = 200, resampled = 300, full = 20;  // of the self-test: pairs, gates, gates that are really run
-  int pairs = 9, most = 30;
+  int pairs = 9, most = 60;
   double threshold = 5;  // percent
   bool strict = false, advisory = false;
   std::string junit, json, benchmark_json;  // files; empty: none

@@ -120,8 +120,8 @@ std::string papers_text(const std::vector<Paper>& papers) {
         if (std::find(data.begin(), data.end(), told) == data.end()) data.push_back(told);
       }
     }
-    grid.rows.push_back({paper.name, paper.venue, fmt::format("{}", paper.claims.size()),
-                         minutes_text(smoke), minutes_text(full), data.empty() ? "drawn" : join(data, ", ")});
+    grid.rows.push_back({paper.name, paper.venue, fmt::format("{}", paper.claims.size()), minutes_text(smoke),
+                         minutes_text(full), data.empty() ? "drawn" : join(data, ", ")});
   }
   return to_text(grid, false);
 }

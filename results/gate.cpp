@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "backends/base/text.h"
+#include "results/convergence_gate.h"
 #include "results/summary_parts.h"
 
 namespace hopbench {
@@ -121,6 +122,7 @@ GateResult exact_gate(const std::string& base_name, const RunFolder& base, const
     if (!exact.first_event.empty()) row.notes.push_back("first differing event: " + exact.first_event);
     result.rows.push_back(std::move(row));
   }
+  for (GateRow& row : convergence_rows(base, head, result.notes)) result.rows.push_back(std::move(row));
   const auto real = std::count_if(base.rows().begin(), base.rows().end(),
                                   [](const TrialRow& row) { return row.labels.clock != "virtual"; });
   if (real > 0) {

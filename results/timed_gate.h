@@ -16,7 +16,7 @@
 namespace hopbench {
 
 struct TimedRule {
-  int pairs = 9, most = 30;  // of a set; a set that decides nothing goes on to `most` once
+  int pairs = 9, most = 60;  // of a set; a set that decides nothing goes on to `most` once
   double threshold = 0.05;
 };
 

@@ -199,6 +199,18 @@ TEST(Sources, AreFoldersDocumentsTablesAndBaselines) {
   }
 }
 
+// Committed when the schema was new: what it says must stay readable, and comparable with itself.
+TEST(Sources, TheFirstPublishedTablesAreReadStill) {
+  const Results first = load_results(std::string(HB_SOURCE_DIR) + "/results/published/2026-11-21-cnn_hetero", "");
+  EXPECT_EQ(first.outcomes.size(), 84u);
+  EXPECT_EQ(first.outcomes.at(0).text("suite"), "cnn_hetero");
+  EXPECT_TRUE(first.outcomes.at(0).number("samples_per_s").has_value());
+  EXPECT_FALSE(first.outcomes.at(0).number("gap_bound").has_value()) << "a column that came later";
+  const std::vector<Comparison> rows = compare(first, first, {.threshold = 0.05, .any_context = true});
+  EXPECT_EQ(rows.size(), 28u);
+  for (const Comparison& row : rows) EXPECT_EQ(row.verdict, Verdict::kNoChange) << row.scenario << " " << row.variant;
+}
+
 TEST(Sources, SayWhatIsWrong) {
   const Folder folder;
   const auto error_of = [&](const std::string& name) {

@@ -298,8 +298,8 @@ TEST(TimedGate, GoesOnOnceWhereNothingIsDecided) {
     return std::vector<TimedPair>{{1, base_twice ? 1 : off * 1.03}};
   };
   const GateResult result = timed_gate({{"row", "time_s"}}, {}, measure);
-  EXPECT_EQ(both, 30);
-  EXPECT_EQ(result.rows.at(0).n, 30);
+  EXPECT_EQ(both, 60);
+  EXPECT_EQ(result.rows.at(0).n, 60);
 }
 
 TEST(TimedGate, WhatIsNotThereAgainIsNoRegression) {

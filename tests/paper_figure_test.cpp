@@ -1,0 +1,134 @@
+// Figures, tables and costs for papers: their numbers are the run's, and no name breaks out of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "backends/base/error.h"
+#include "results/cost.h"
+#include "results/files.h"
+#include "results/latex.h"
+#include "results/paper_figure.h"
+#include "tests/folder.h"
+#include "tests/results_samples.h"
+
+namespace hopbench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr const char* kHostile = "it's {^_x} @ \\n";
+
+TrialRow rated(const std::string& variant, double samples_per_s, const std::string& scenario = "one slow") {
+  TrialRow row = full_row(variant);
+  row.labels.scenario = scenario;
+  row.record.status = TrialStatus::kOk;
+  row.record.samples_per_s = samples_per_s;
+  row.record.iters_per_s = samples_per_s / 32;
+  return row;
+}
+
+std::string error_of(const std::vector<TrialRow>& rows, const std::string& id) {
+  try {
+    paper_figure(rows, "hop", id);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(PaperFigure, HoldsTheNumbersAndQuotesTheNames) {
+  const PaperFigure figure = paper_figure(std::vector{rated("hop", 100), rated(kHostile, 250)}, "hop", "rate");
+  EXPECT_EQ(figure.panels, 1);
+  EXPECT_THAT(figure.script, HasSubstr("\n100 2 100 100 1\n250 1 250 250 2\nEOD\n"));
+  EXPECT_THAT(figure.script, HasSubstr(R"('it''s \{\^\_x\} \@ \\n' 1)"));
+  EXPECT_THAT(figure.script, HasSubstr("set xrange [0:300]"));
+  EXPECT_THAT(figure.caption, HasSubstr("1 repeats, seeds 18446744073709551615; virtual time over sim; lenet on "));
+  EXPECT_THAT(figure.caption, HasSubstr("Readings: hop/H1-H14."));
+}
+
+TEST(PaperFigure, SaysWhatItCannotDraw) {
+  EXPECT_THAT(error_of({rated("hop", 1)}, "rates"), HasSubstr("Did you mean 'rate'?"));
+  EXPECT_THAT(error_of({rated("hop", 1)}, "loss-time"), HasSubstr("no trial here has what it shows"));
+  std::vector<TrialRow> many;
+  for (const char* scenario : {"a", "b", "c", "d", "e"}) many.push_back(rated("hop", 1, scenario));
+  EXPECT_THAT(error_of(many, "rate"), HasSubstr("5 panels"));
+}
+
+TEST(PaperFigure, IsDrawnIntoEveryKindOfFile) {
+  if (std::system("gnuplot --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "gnuplot is not there";
+  const Folder folder;
+  const PaperFigure figure = paper_figure(std::vector{rated("hop", 100), rated(kHostile, 250)}, "hop", "speed-up");
+  for (const char* ending : {"svg", "png", "pdf"}) {
+    const std::string file = folder / ("it's." + std::string(ending));
+    draw(figure, file);
+    const std::string head = read_file(file).value_or("").substr(0, 8);
+    EXPECT_THAT(head, StartsWith(ending == std::string("svg")   ? "<?xml"
+                                 : ending == std::string("png") ? "\x89PNG"
+                                                                : "%PDF"));
+  }
+  EXPECT_THROW(draw(figure, folder / "a.jpg"), Error);
+  EXPECT_THROW(draw(figure, folder / "nowhere/a.svg"), Error);
+}
+
+TEST(Latex, IsBooktabsAndEscapes) {
+  const Grid grid{"50 % of #1 & more", {"a_b"}, {{"variant", "n"}, {"x^2 ~ \\y", "<3"}}};
+  EXPECT_EQ(to_latex(std::vector{grid}),
+            "% \\usepackage{booktabs}\n\\begin{table}\n  \\centering\n  \\caption{50 \\% of \\#1 \\& more}\n"
+            "  \\begin{tabular}{lr}\n    \\toprule\n    variant & n \\\\\n    \\midrule\n"
+            "    x\\^{}2 \\~{} \\textbackslash{}y & $<$3 \\\\\n    \\bottomrule\n  \\end{tabular}\n"
+            "  \\par\\footnotesize a\\_b\n\\end{table}\n");
+}
+
+/// Two workers on two hosts; the second computed half as many samples.
+TrialRow placed() {
+  TrialRow row = rated("hop", 500);
+  RankRecord first = full_rank(), second = full_rank();
+  first.server = second.server = false;
+  first.rank = 0;
+  second.rank = 1;
+  first.host = 0;
+  second.host = 1;
+  first.samples = 200;
+  second.samples = 100;
+  for (RankRecord* rank : {&first, &second}) {
+    rank->gradients = 10;
+    rank->gradients_lost = 0;
+    rank->bytes_sent = 3000;
+    rank->staleness_mean = 0.5;
+  }
+  first.bytes_to = {1000, 2000};
+  second.bytes_to = {3000, 0};
+  row.record.ranks = {first, second};
+  return row;
+}
+
+TEST(Cost, IsOfHostsAndOfTheLinksBetweenThem) {
+  const std::vector<Grid> grids = cost_grids(std::vector{placed()});
+  ASSERT_EQ(grids.size(), 1u);
+  // 2 hosts for 2000 s; 6000 bytes for 300 samples, 5000 of them between the hosts.
+  EXPECT_THAT(grids[0].rows.at(1), ElementsAre("hop", "1", "2", "4000", "20.00", "0-1: 16.67"));
+}
+
+TEST(Cost, WhoPaysIsToldWhereWorkersCountUnlike) {
+  const std::vector<Grid> grids = who_pays_grids(std::vector{placed()});
+  ASSERT_EQ(grids.size(), 1u);
+  EXPECT_THAT(grids[0].rows.at(1), ElementsAre("hop, worker 0", "67 %", "0", "0.5000", "-"));
+  EXPECT_THAT(grids[0].rows.at(2), ElementsAre("hop, worker 1", "33 %", "0", "0.5000", "-"));
+  TrialRow even = placed();
+  even.record.ranks[1].samples = 200;
+  EXPECT_THAT(who_pays_grids(std::vector{even}), IsEmpty());
+  even.labels.split = "dirichlet 0.1";
+  even.record.ranks[1].figures["loss on its own samples"] = 1.25;
+  EXPECT_EQ(skewed_who_pays(std::vector{even}).at(0).rows.at(2).back(), "1.250");
+  EXPECT_THAT(skewed_who_pays(std::vector{placed()}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace hopbench
