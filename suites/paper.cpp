@@ -61,7 +61,7 @@ class Table {
     return std::nullopt;
   }
   std::string one_of(const std::string& key, const std::vector<std::string>& names) {
-    const std::string name = text(key);
+    std::string name = text(key);
     if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
       mistakes_.add(value_.find(key)->value.place, unknown(key, name, names));
     return name;
