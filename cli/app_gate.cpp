@@ -10,17 +10,17 @@ namespace {
 constexpr const char* kCompareExamples = R"(
 Examples:
   hopbench compare before after                   two folders of runs; the second against the first
-  hopbench compare main results/published/2026-11-21-cnn_hetero --any-context
+  hopbench compare all_protocols results/published/2026-11-21-cnn_hetero --any-context
   hopbench compare before.json after.json --csv=changes.csv)";
 
 constexpr const char* kWhyExamples = R"(
 Examples:
-  hopbench why hopbench-results/20260101T120000Z-1234 hop allreduce
+  hopbench why hopbench-results/20260101T120000Z-1234 'hop staleness' dpsgd
   hopbench why DIR 'hop tokens+backup' dpsgd --filter 'convergence/one 4x')";
 
 constexpr const char* kGateExamples = R"(
 Examples:
-  hopbench gate --baseline exact DIR              virtual time must be what it was (tier T0)
+  hopbench gate --baseline all_protocols DIR      virtual time must be what it was (tier T0)
   hopbench gate --base ./old/hopbench --head ./new/hopbench suites/gate_timed.toml
   hopbench gate --base hopbench --head 'env DNNL_MAX_CPU_ISA=AVX2 hopbench' suites/gate_timed.toml
   hopbench gate --self-test suites/gate_timed.toml

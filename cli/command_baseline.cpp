@@ -5,6 +5,7 @@
 
 #include "backends/base/text.h"
 #include "cli/gate.h"
+#include "cli/outputs.h"
 #include "cli/tell.h"
 #include "results/baseline.h"
 #include "results/table.h"
@@ -28,7 +29,7 @@ std::string newest_run() {
 }
 
 int command_baseline_save(const BaselineCommand& options) {
-  const RunFolder run = RunFolder::open(options.folder.empty() ? newest_run() : options.folder);
+  const RunFolder run = open_run(options.folder.empty() ? newest_run() : options.folder);
   save_baseline(options.baselines, options.name, run, options.reason);
   const Baseline saved = read_baseline(options.baselines, options.name);
   const std::size_t changed = saved.history.back().changed.size();

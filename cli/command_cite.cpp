@@ -7,6 +7,7 @@
 
 #include "backends/base/text.h"
 #include "cli/commands.h"
+#include "cli/outputs.h"
 #include "protocols/protocol.h"
 #include "results/context.h"
 #include "results/run_folder.h"
@@ -27,7 +28,7 @@ struct CitedPaper {
 /// All protocols that a run's variants use, in the order of its rows.
 std::vector<std::string> protocols_of_run(const std::string& folder) {
   std::vector<std::string> names;
-  const RunFolder run = RunFolder::open(folder);
+  const RunFolder run = open_run(folder);
   for (const TrialRow& row : run.rows()) {
     if (std::find(names.begin(), names.end(), row.labels.protocol) == names.end()) names.push_back(row.labels.protocol);
   }

@@ -23,7 +23,7 @@ std::optional<RunFolder> open_baseline(const GateCommand& options) {
 
 GateResult against_baseline(const GateCommand& options) {
   if (options.what.size() > 1) throw usage_error("gate --baseline holds one run against it: name one folder");
-  const RunFolder run = RunFolder::open(options.what.empty() ? newest_run() : options.what.front());
+  const RunFolder run = open_run(options.what.empty() ? newest_run() : options.what.front());
   const std::optional<RunFolder> baseline = open_baseline(options);
   if (baseline) return exact_gate(options.baseline, *baseline, run.path(), run);
   GateResult nothing{"exact", options.baseline, run.path(), {}, {}};

@@ -78,7 +78,7 @@ int check_claims(const ReportCommand& command, const RunFolder& run) {
 
 int command_report(const ReportCommand& command) {
   const std::regex wanted = regular_expression(command.filter, "--filter");
-  const RunFolder run = RunFolder::open(command.folder);
+  const RunFolder run = open_run(command.folder);
   if (command.check) return check_claims(command, run);
   ReportOptions options;
   options.wanted = [&](const TrialRow& row) { return std::regex_search(row.record.id, wanted); };

@@ -16,7 +16,7 @@ namespace hopbench {
 
 int command_trace(const TraceCommand& options) {
   const std::regex wanted = regular_expression(options.filter, "--filter");
-  const RunFolder run = RunFolder::open(options.folder);
+  const RunFolder run = open_run(options.folder);
   std::vector<const TrialRow*> rows;
   for (const TrialRow& row : run.rows()) {
     const bool matches = row.record.status == TrialStatus::kOk && std::regex_search(row.record.id, wanted);

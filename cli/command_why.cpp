@@ -12,7 +12,7 @@ namespace hopbench {
 
 int command_why(const WhyCommand& options) {
   const std::regex wanted = regular_expression(options.filter, "--filter");
-  const RunFolder run = RunFolder::open(options.folder);
+  const RunFolder run = open_run(options.folder);
   std::string text;
   for (const Why& each : why(run.rows(), options.a, options.b)) {
     if (!std::regex_search(each.measure + "/" + each.scenario, wanted)) continue;

@@ -7,6 +7,8 @@
 #include <filesystem>
 
 #include "backends/base/text.h"
+#include "cli/places.h"
+#include "cli/run.h"
 #include "cli/signals.h"
 #include "results/files.h"
 #include "results/json.h"
@@ -43,20 +45,43 @@ SideRun GateSides::run(const std::string& command, const std::vector<std::string
   if (count_interrupts().load() > 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)) {
     throw Error(ExitCode::kInterrupted, "interrupted: a gate that has not ended has no result");
   }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    throw usage_error(fmt::format("{}: there is no such program: {}", command, read_file(log).value_or("")));
   if (status != 0) {
     const std::string said = read_file(log).value_or("");
     throw trial_error(fmt::format("{} failed: {}", words, said.substr(said.size() > 600 ? said.size() - 600 : 0)));
   }
   SideRun result;
-  RunDocument document = run_from_json(read_file(at + ".json").value_or(""), at + ".json");
+  const std::optional<std::string> json = read_file(at + ".json");
+  if (!json)
+    throw usage_error(command + " wrote no results: is it hopbench? It is called with: run SUITE... --json=FILE");
+  RunDocument document = run_from_json(*json, at + ".json");
   result.context_json = std::move(document.context_json);
   for (const TrialRow& row : document.rows) add_row(row, result);
   std::filesystem::remove_all(at);
   return result;
 }
 
+// Before anything runs for minutes. A suite that this program cannot read is the sides' own affair.
+void GateSides::check_unpaced() const {
+  for (const std::string& file : options_.what) {
+    Suite suite;
+    try {
+      suite = load_suite(find_suite(file), {options_.sets, options_.profile, {}, {}});
+      keep_matching(options_.filter, suite.trials);
+    } catch (const SuiteError&) {
+      continue;
+    }
+    for (const TrialSpec& spec : suite.trials) {
+      if (spec.transport == "sim" || !spec.pace) continue;
+      throw usage_error(spec.id() + " is paced, in which a slowdown would hide: --set 'compute.pace=\"off\"'");
+    }
+  }
+}
+
 const std::vector<TimedRow>& GateSides::rows() {
   if (!rows_.empty()) return rows_;
+  check_unpaced();
   first_ = run(options_.base);
   for (const auto& [row, seconds] : first_.seconds) rows_.push_back({row.first, row.second});
   return rows_;

@@ -34,6 +34,8 @@ class GateSides {
   const SideRun& first() const { return first_; }
 
  private:
+  void check_unpaced() const;  // Error(kUsage) for a trial with a pace
+
   const GateCommand& options_;
   TemporaryFolder folder_;
   SideRun first_;

@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/tell.h"
 #include "results/csv.h"
 #include "results/json.h"
 #include "results/junit.h"
@@ -134,6 +135,17 @@ void Outputs::write() const {
   if (!options_.junit.empty()) put(options_.junit, run_junit(rows_));
   if (options_.github_summary) append_github_summary(markdown_);
   if (broken_) throw *broken_;
+}
+
+RunFolder open_run(const std::string& folder) {
+  RunFolder run = RunFolder::open(folder);
+  if (run.cut_off()) {
+    tell(
+        fmt::format("{}/trials.jsonl ends in the middle of a line: {} trials are left: was the run ended, or the file "
+                    "cut? hopbench run --resume {} runs what is missing\n",
+                    folder, run.rows().size(), folder));
+  }
+  return run;
 }
 
 void check_free(const std::string& folder) {

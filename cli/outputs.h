@@ -35,6 +35,9 @@ class Outputs {
   std::optional<Error> broken_;
 };
 
+/// To look at a run. On standard error it is told if its last line is torn, which leaves a trial out, at least.
+RunFolder open_run(const std::string& folder);
+
 /// Error(kUsage) if there is a run in it.
 void check_free(const std::string& folder);
 /// Version and commit that made a run, from its context.json.

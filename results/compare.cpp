@@ -17,7 +17,6 @@ namespace {
 using Outcomes = std::vector<const Outcome*>;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// What is compared of a row. Losses and times are better when they are smaller.
 struct Metric {
@@ -119,7 +118,8 @@ Verdict verdict_of(const Pairs& pairs, const Metric& metric, bool virtual_time, 
   if (pairs.gained > pairs.lost) return Verdict::kImprovement;
   const auto& [fast, slow] =
       metric.more_is_better ? std::tie(pairs.head, pairs.base) : std::tie(pairs.base, pairs.head);
-  if (virtual_time && !fast.empty()) {
+  // What takes how long repeats to the last bit there; where training gets to hangs on the draws there too.
+  if (virtual_time && !fast.empty() && (metric.more_is_better || fast == slow)) {
     std::vector<double> speed_ups;
     for (std::size_t i = 0; i < fast.size(); ++i) speed_ups.push_back(fast[i] / slow[i]);
     return virtual_verdict(speed_ups);
@@ -167,6 +167,7 @@ Comparison compare_row(const Row& row, const CompareOptions& options, const std:
     return result;
   }
   const Pairs pairs = pairs_of(row, metric);
+  result.note = join(differences, "; ");
   fill_numbers(result, pairs, metric);
   result.verdict = verdict_of(pairs, metric, virtual_time, options.threshold);
   if (const auto failure = failure_of(row)) {

@@ -23,7 +23,7 @@ constexpr std::size_t kShown = 6;  // differences of a trial; more say nothing m
 std::string in_words(const std::optional<std::string>& line) {
   if (!line) return "the log ends";
   const nlohmann::json event = nlohmann::json::parse(*line, nullptr, false);
-  if (!event.is_object() || !event.contains("t")) return *line;
+  if (!event.is_object() || !event.contains("t")) return "a damaged line (" + line->substr(0, 40) + ")";
   std::string text = fmt::format("at {} s rank {} in iteration {}: {}", event["t"].get<double>() / 1e9,
                                  event.value("rank", -1), event.value("iter", 0), event.value("what", ""));
   if (event.contains("text")) text += fmt::format(" '{}'", event["text"].get<std::string>());
@@ -70,7 +70,8 @@ std::vector<std::string> differences_of(const TrialRow& base, const TrialRow& he
     return found == fields.end() ? std::string("none") : found->second;
   };
   const auto look = [&](const std::string& name) {
-    if (at(a, name) != at(b, name)) differences.push_back(fmt::format("{}: {}, {}", name, at(a, name), at(b, name)));
+    if (at(a, name) != at(b, name))
+      differences.push_back(fmt::format("{}: base {}, head {}", name, at(a, name), at(b, name)));
   };
   for (const auto& [name, value] : before) look(name);
   for (const auto& [name, value] : after) {
@@ -84,12 +85,25 @@ std::vector<std::string> differences_of(const TrialRow& base, const TrialRow& he
   return differences;
 }
 
+/// ": optimizer: sgd, lr 0.05; sgd, lr 0.04" of what the tables name of settings.
+std::string changed_labels(const TrialRow& base, const TrialRow& head) {
+  static constexpr std::string TrialLabels::*kSettings[] = {
+      &TrialLabels::backend, &TrialLabels::transport, &TrialLabels::model,   &TrialLabels::dataset,
+      &TrialLabels::split,   &TrialLabels::topology,  &TrialLabels::network, &TrialLabels::optimizer};
+  std::string text;
+  for (const auto setting : kSettings) {
+    const std::string &a = base.labels.*setting, &b = head.labels.*setting;
+    if (a != b) text += fmt::format("{} base {}, head {}", text.empty() ? ":" : ";", a, b);
+  }
+  return text;
+}
+
 ExactRow compare_trial(const RunFolder& base_folder, const TrialRow& base, const RunFolder& head_folder,
                        const TrialRow& head) {
   ExactRow row{base.record.id, Verdict::kNoChange, base.record.time_s, head.record.time_s, {}, {}};
   if (base.record.hash != head.record.hash) {
     row.verdict = Verdict::kIncomparable;
-    row.differences = {"its settings are not those that it had in the baseline"};
+    row.differences = {"its settings are not those that it had in the baseline" + changed_labels(base, head)};
     return row;
   }
   if (head.record.status != TrialStatus::kOk && base.record.status == TrialStatus::kOk) {
@@ -100,6 +114,9 @@ ExactRow compare_trial(const RunFolder& base_folder, const TrialRow& base, const
   row.differences = differences_of(base, head);
   const std::string trial = base.record.id;
   row.first_event = first_difference(find_event_log(base_folder, trial), find_event_log(head_folder, trial));
+  if (!row.differences.empty() && row.first_event.empty()) {
+    row.differences.push_back("no first event: an event log is not there, or both are alike");
+  }
   if (!row.differences.empty() || !row.first_event.empty()) {
     row.verdict = row.head_s < row.base_s ? Verdict::kImprovement : Verdict::kRegression;
   }

@@ -44,7 +44,9 @@ std::string conclusion(const GateResult& result, bool strict) {
 }
 
 std::string numbers_of(const GateRow& row) {
-  if (std::isnan(row.speed_up)) return "";
+  const bool about_speed = row.verdict != Verdict::kFailed && row.verdict != Verdict::kIncomparable;
+  if (std::isnan(row.speed_up) || !about_speed || (row.metric == "exact" && std::abs(row.speed_up - 1) < 5e-4))
+    return "";
   std::string text = fmt::format("{}x", number_text(row.speed_up, 4));
   if (row.interval) {
     text += fmt::format(" [{}, {}]", number_text(row.interval->low, 4), number_text(row.interval->high, 4));
@@ -70,10 +72,11 @@ bool fails(const GateRow& row) {
 ExitCode gate_exit(const GateResult& result, bool strict) {
   const auto any = [&](auto wanted) { return std::any_of(result.rows.begin(), result.rows.end(), wanted); };
   if (any(fails)) return ExitCode::kRegression;
+  if (compared(result) == 0) return ExitCode::kNoBaseline;
   if (!strict) return ExitCode::kOk;
   if (any(undecided)) return ExitCode::kInconclusive;
   const bool unlike = any([](const GateRow& row) { return row.verdict == Verdict::kIncomparable; });
-  return unlike || compared(result) == 0 ? ExitCode::kNoBaseline : ExitCode::kOk;
+  return unlike ? ExitCode::kNoBaseline : ExitCode::kOk;
 }
 
 std::string gate_text(const GateResult& result, bool strict) {

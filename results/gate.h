@@ -38,8 +38,8 @@ int compared(const GateResult& result);
 /// A regression, or a row that is missing, failed, or (T0) not what it was.
 bool fails(const GateRow& row);
 
-/// kRegression if a row fails. Under `strict` kInconclusive if a row is inconclusive or insufficient, and kNoBaseline
-/// if one is incomparable or no row at all was compared. Else kOk.
+/// kRegression if a row fails, kNoBaseline if no row at all was compared. Under `strict` kInconclusive if a row is
+/// inconclusive or insufficient, and kNoBaseline if one is incomparable. Else kOk.
 ExitCode gate_exit(const GateResult& result, bool strict);
 
 /// "compared 68 of 70 rows: ...", the rows that need a look, and what the exit code says.

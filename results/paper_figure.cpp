@@ -79,18 +79,21 @@ std::string bars_script(const Panel& panel) {
     const auto or_value = [&](const std::string& cell) { return cell.empty() ? row[2] : cell; };
     if (!row[2].empty())
       data += fmt::format("{} {} {} {} {}\n", row[2], place, or_value(row[3]), or_value(row[4]), (r - 1) % 8 + 1);
-    marks += fmt::format("set label {} at graph 1.01, first {} left font ',6'\n", gnuplot_text(row[5]), place);
-    longest = std::max(longest, row[5].size());
+    const std::string shown = replaced(row[5], " reached)", ")");
+    const bool beyond = row[5].starts_with('>') && !row[2].empty();  // it goes on to where nobody looked
+    if (beyond) marks += fmt::format("set arrow from {0},{1} rto graph 0.12,0 filled lw 1.5 front\n", row[2], place);
+    marks += fmt::format("set label {} at graph 1.01, first {} left font ',6'\n", gnuplot_text(shown), place);
+    longest = std::max(longest, shown.size());
   }
   const bool ratio = panel.figure.id == "speed-up";
   return fmt::format(
-      "$bars << EOD\n{}EOD\nunset label\n{}set title {}\nset xlabel {}\nset ytics ({})\nset yrange [0.4:{}.6]\n{}"
+      "$bars << EOD\n{}EOD\nunset label\nunset arrow\n{}set title {}\nset xlabel {}\nset ytics ({})\nset yrange "
+      "[0.4:{}.6]\n{}"
       "unset ylabel\nunset key\nset rmargin {}\n{}"
       "plot $bars using 1:2:(0):1:($2-0.32):($2+0.32):5 with boxxyerror fillstyle solid 0.55 border lc black "
       "lc variable, $bars using 1:2:3:4 with xerrorbars lc black lw 1 pt 0\n",
       data, marks, gnuplot_text(panel.title), gnuplot_text(panel.figure.title), names, rows.size() - 1, x_axis(rows),
-      3 + longest * 9 / 10,
-      ratio ? "set arrow 1 from 1, graph 0 to 1, graph 1 nohead dt 2 lc black front\n" : "unset arrow\n");
+      3 + longest * 9 / 10, ratio ? "set arrow from 1, graph 0 to 1, graph 1 nohead dt 2 lc black front\n" : "");
 }
 
 /// The first repeat of each variant; the others thin, without points.
@@ -143,7 +146,7 @@ std::string caption_of(std::span<const TrialRow> rows, const Panel& panel) {
     return all_of_them(rows, [&](const TrialLabels& labels) { return labels.*member; });
   };
   return fmt::format(
-      "{}. {} repeats, seeds {}; {} time over {}; {} on {}{}; learning rates {}; {}. Readings: {}.", panel.figure.title,
+      "{}. n = {}, seeds {}; {} time over {}; {} on {}{}; learning rates {}; {}. Readings: {}.", panel.figure.title,
       repeats.size(), all_of_them(rows, [](const TrialLabels& l) { return fmt::format("{}", l.seed); }),
       text(&TrialLabels::clock), text(&TrialLabels::transport), text(&TrialLabels::model), text(&TrialLabels::dataset),
       panel.bars ? "" : ", loss of the mean of the workers' models",

@@ -159,6 +159,8 @@ RunFolder RunFolder::open(const std::string& path) {
   RunFolder folder(path);
   std::size_t whole = 0;
   folder.rows_ = read_trials(path + "/" + kTrials, whole);
+  std::error_code none;
+  folder.cut_off_ = fs::file_size(path + "/" + kTrials, none) > whole;
   return folder;
 }
 

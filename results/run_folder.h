@@ -56,6 +56,8 @@ class RunFolder {
   /// off. Error(kUsage) if another process is at it now.
   void claim();
   const std::string& path() const { return path_; }
+  /// The last line was torn when it was opened: a trial was being written, or the file was cut.
+  bool cut_off() const { return cut_off_; }
   std::string event_log(const std::string& trial_id) const;  // a file name that is safe for any id
   const std::vector<TrialRow>& rows() const { return rows_; }
   std::string suite_toml() const;
@@ -77,6 +79,7 @@ class RunFolder {
 
   std::string path_;
   std::vector<TrialRow> rows_;
+  bool cut_off_ = false;
   std::shared_ptr<void> claim_;  // the open folder that carries the lock
 };
 

@@ -180,6 +180,7 @@ std::vector<Why> why(std::span<const TrialRow> rows, const std::string& a, const
     if (row.labels.variant == b) side.b.push_back(&row), has_b = true;
   }
   for (const auto& [name, there] : {std::pair{a, has_a}, std::pair{b, has_b}}) {
+    if (rows.empty()) throw usage_error("there is no trial in this run that ended: nothing to tell");
     if (!there) throw usage_error(fmt::format("no variant '{}' in this run: there are {}", name, known_variants(rows)));
   }
   std::vector<Why> all;

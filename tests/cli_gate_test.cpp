@@ -42,7 +42,27 @@ TEST_F(OverResults, ACommonWayThroughAGate) {
   fine({"baseline", "rm", "main"});
   EXPECT_THAT(run({"gate", "--baseline", "main", "again"}, {"CI=1"}).out, HasSubstr("there is no baseline main"));
   EXPECT_EQ(run({"gate", "--baseline", "main", "again"}, {"CI=1"}).code, 5);
-  EXPECT_EQ(run({"gate", "--baseline", "main", "again"}).code, 0);
+  EXPECT_EQ(run({"gate", "--baseline", "main", "again", "--advisory"}).code, 5) << "nothing was compared";
+}
+
+TEST_F(OverResults, ATornRunIsSaid) {
+  fine({"run", "a.toml", "-o", "torn"});
+  const std::string rows = text_of(at("torn/trials.jsonl"));
+  folder_.write("torn/trials.jsonl", rows.substr(0, rows.size() - 20));
+  EXPECT_THAT(fine({"why", "torn", "hop", "allreduce"}).err, HasSubstr("ends in the middle of a line: 3 trials are"));
+}
+
+TEST_F(OverResults, ATimedGateRefusesBeforeItRuns) {
+  const Ended nowhere = run({"gate", "--base", "/nowhere/x", "--head", "/nowhere/y", "a.toml"});
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_THAT(nowhere.err, HasSubstr("/nowhere/x: there is no such program"));
+  const Ended other = run({"gate", "--base", "true", "--head", "true", "a.toml"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("true wrote no results: is it hopbench?"));
+  const Ended paced =
+      run({"gate", "--base", "true", "--head", "true", std::string(HB_SOURCE_DIR) + "/suites/cnn_hetero.toml"});
+  EXPECT_EQ(paced.code, 2);
+  EXPECT_THAT(paced.err, HasSubstr("is paced, in which a slowdown would hide"));
 }
 
 // Another schedule of the same trials: --shuffle is part of the settings, so here the rows of the baseline are changed.

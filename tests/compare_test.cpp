@@ -139,13 +139,22 @@ TrialRow learning(std::uint32_t repeat, double seconds, double last_loss) {
 }
 
 TEST(Compare, TimeToTargetIsBetterWhereItIsLess) {
-  const Results base = source_of({learning(0, 10, 0)}), head = source_of({learning(0, 8, 0)});
-  const Comparison row = only(base, head);
+  std::vector<TrialRow> base, head;
+  for (std::uint32_t repeat = 0; repeat < 3; ++repeat) {
+    base.push_back(learning(repeat, 10 + 0.01 * repeat, 0));
+    head.push_back(learning(repeat, 8, 0));
+  }
+  const Comparison row = only(source_of(base), source_of(head));
   EXPECT_EQ(row.metric, "time to target, s");
-  EXPECT_DOUBLE_EQ(row.base, 5);
+  EXPECT_NEAR(row.base, 5, 0.01);
   EXPECT_DOUBLE_EQ(row.head, 4);
-  EXPECT_DOUBLE_EQ(row.speed_up, 1.25);
+  EXPECT_NEAR(row.speed_up, 1.25, 0.01);
   EXPECT_EQ(row.verdict, Verdict::kImprovement);
+}
+
+TEST(Compare, OneSeedSaysNothingOfHowFastItLearns) {
+  EXPECT_EQ(only(source_of({learning(0, 10, 0)}), source_of({learning(0, 8, 0)})).verdict, Verdict::kInsufficient);
+  EXPECT_EQ(only(source_of({learning(0, 10, 0)}), source_of({learning(0, 10, 0)})).verdict, Verdict::kNoChange);
 }
 
 TEST(Compare, ATargetThatIsReachedNoMoreIsARegression) {

@@ -90,7 +90,7 @@ TEST(Exact, TellsTheDirectionAndThePlace) {
   EXPECT_EQ(only(virtual_row(), faster).verdict, Verdict::kImprovement);
   const ExactRow row = only(virtual_row(), slower);
   EXPECT_EQ(row.verdict, Verdict::kRegression);
-  EXPECT_THAT(row.differences, testing::Contains("ranks[0].messages_sent: 22, 23"));
+  EXPECT_THAT(row.differences, testing::Contains("ranks[0].messages_sent: base 22, head 23"));
 }
 
 TEST(Exact, ValuesCountOnTheReferenceBackendOnly) {

@@ -49,7 +49,7 @@ TEST(PaperFigure, HoldsTheNumbersAndQuotesTheNames) {
   EXPECT_THAT(figure.script, HasSubstr("\n100 2 100 100 1\n250 1 250 250 2\nEOD\n"));
   EXPECT_THAT(figure.script, HasSubstr(R"('it''s \{\^\_x\} \@ \\n' 1)"));
   EXPECT_THAT(figure.script, HasSubstr("set xrange [0:300]"));
-  EXPECT_THAT(figure.caption, HasSubstr("1 repeats, seeds 18446744073709551615; virtual time over sim; lenet on "));
+  EXPECT_THAT(figure.caption, HasSubstr("n = 1, seeds 18446744073709551615; virtual time over sim; lenet on "));
   EXPECT_THAT(figure.caption, HasSubstr("Readings: hop/H1-H14."));
 }
 
