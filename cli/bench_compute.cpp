@@ -81,7 +81,7 @@ Timings measure(const BenchWork& work, const F& f, const Keep& keep) {
 /// One step of a model, with all that it needs.
 class Stepper {
  public:
-  Stepper(const ModelEntry& entry, const BenchWork& work) : backend_(create_backend("onednn", work.threads)) {
+  Stepper(const ModelEntry& entry, const BenchWork& work) : backend_(create_backend("onednn", {.threads = work.threads})) {
     const std::optional<Inputs> known = inputs_of(entry.default_dataset, {});
     if (!known) find_dataset(entry.default_dataset).load({});  // says what is missing
     const Inputs inputs = known.value();

@@ -47,7 +47,7 @@ class SparseStepper {
  public:
   SparseStepper(const SparseDataset& data, int batch)
       : data_(data),
-        backend_(create_backend("reference", 1)),
+        backend_(create_backend("reference")),
         learner_(find_model("linear_svm")
                      .create(*backend_, {.model = "linear_svm", .batch = batch},
                              {1, 1, static_cast<int>(data.columns())}, 2, batch)),

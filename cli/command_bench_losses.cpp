@@ -164,7 +164,7 @@ int command_bench_losses(const BenchLossesOptions& options) {
   const DatasetPair data = load_data(dataset, options.path);
   const WorkloadSpec spec{
       .model = options.model, .dataset = dataset, .batch = options.batch, .statistics = Statistics::kPrecise};
-  const auto backend = create_backend(options.backend, options.threads);
+  const auto backend = create_backend(options.backend, {.threads = options.threads});
   const auto learner = model.create(*backend, spec, data.train->shape(), data.train->classes(), options.batch);
 
   const bool sparse = learner->sparse();

@@ -14,7 +14,7 @@ namespace {
 std::string backend_text(const BackendEntry& entry) {
   if (const std::string why = entry.unavailable(); !why.empty()) return "unavailable: " + why;
   try {
-    return entry.create(1)->version();
+    return entry.create({})->version();
   } catch (const Error& error) {
     return std::string("unavailable: ") + error.what();
   }

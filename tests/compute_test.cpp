@@ -13,8 +13,8 @@ class OneDnn : public ::testing::Test {
     for (const BackendEntry& entry : backends()) {
       if (entry.name == std::string("onednn") && !entry.unavailable().empty()) GTEST_SKIP() << entry.unavailable();
     }
-    backend_ = create_backend("onednn", 1);
-    reference_ = create_backend("reference", 1);
+    backend_ = create_backend("onednn");
+    reference_ = create_backend("reference");
   }
   std::unique_ptr<Backend> backend_, reference_;
 };
@@ -88,7 +88,7 @@ TEST_F(OneDnn, GivesTheSameBitsInEveryInstanceOnEveryThread) {
 }
 
 TEST_F(OneDnn, KeepsItsBitsBesideANetworkOfAnotherThreadCount) {
-  const auto two_threads = create_backend("onednn", 2);
+  const auto two_threads = create_backend("onednn", {.threads = 2});
   const Case c = networks().front();
   const Sample s(c, 6, 1);
   const auto one = backend_->compile(c.layers, c.input, 6), two = two_threads->compile(c.layers, c.input, 6);
@@ -126,7 +126,7 @@ class EveryBackend : public ::testing::Test {
   void for_each(const F& f) {
     for (const BackendEntry& entry : backends()) {
       SCOPED_TRACE(entry.name);
-      if (entry.unavailable().empty()) f(*entry.create(1));
+      if (entry.unavailable().empty()) f(*entry.create({}));
     }
   }
 };

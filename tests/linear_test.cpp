@@ -21,7 +21,7 @@ struct Rows {
 
 struct LinearProbe : Probe, Rows {
   explicit LinearProbe(const std::string& model) {
-    backend = create_backend("reference", 1);
+    backend = create_backend("reference");
     learner = find_model(model).create(*backend, {.model = model}, {1, 1, 40000}, 2, 2);
     x.assign(learner->size(), 0.0f);
     Random random({.seed = 5, .purpose = Purpose::kTest});

@@ -20,7 +20,7 @@ struct Bench : Probe {
   explicit Bench(const std::string& model, const std::string& backend_name = "reference", int batch_size = kBatch,
                  int largest_batch = kBatch)
       : entry(find_model(model)) {
-    backend = create_backend(backend_name, 1);
+    backend = create_backend(backend_name);
     const std::string own = entry.default_dataset;
     data = find_dataset(find_dataset(own).default_path.empty() ? own : "synthetic").load({}).train;
     learner = entry.create(*backend, {.model = model}, data->shape(), data->classes(), largest_batch);

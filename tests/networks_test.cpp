@@ -20,12 +20,12 @@ using Type = LayerSpec::Type;
 struct Net : Probe {
   Net(const std::string& model, const std::string& backend_name, const Shape& input, int samples,
       Statistics statistics = Statistics::kRunning) {
-    backend = create_backend(backend_name, 1);
+    backend = create_backend(backend_name);
     learner = find_model(model).create(*backend, {.model = model, .statistics = statistics}, input, 10, samples);
     draw(input, samples);
   }
   Net(std::vector<LayerSpec> layers, const Shape& input, int samples, Statistics statistics) {
-    backend = create_backend("reference", 1);
+    backend = create_backend("reference");
     learner = make_sequential(*backend, std::move(layers), input, samples, Initial::kHe, statistics);
     draw(input, samples);
   }
@@ -47,7 +47,7 @@ bool onednn_is_there() {
 constexpr Shape kCifar{3, 32, 32}, kSmall{3, 8, 8};
 
 TEST(Networks, RefuseDataWithoutLabels) {
-  const auto backend = create_backend("reference", 1);
+  const auto backend = create_backend("reference");
   for (const char* model : {"lenet", "mlp", "softmax", "alexnet_small", "vgg11", "resnet20"}) {
     try {
       find_model(model).create(*backend, {.model = model}, kCifar, 0, 1);

@@ -17,7 +17,7 @@ double projection(CompiledNetwork& network, const Floats& params, const Floats& 
 
 void expect_slopes(const Case& c, Sample s, int batch, float step) {
   SCOPED_TRACE(describe(c));
-  const auto network = create_backend("reference", 1)->compile(c.layers, c.input, batch);
+  const auto network = create_backend("reference")->compile(c.layers, c.input, batch);
   const Pass analytic = pass(*network, c, s, batch);
   const auto slopes = [&](Floats& varied) {
     Floats result(varied.size());
@@ -72,7 +72,7 @@ TEST(Reference, ComputesWhatIsComputedByHand) {
   const auto forward = [&](const LayerSpec& layer, const Floats& params) {
     const Case c{{layer}, {1, 3, 3}};
     Floats y = poison(output_of(c).size());
-    create_backend("reference", 1)->compile(c.layers, c.input, 1)->forward(params.data(), x.data(), y.data(), 1);
+    create_backend("reference")->compile(c.layers, c.input, 1)->forward(params.data(), x.data(), y.data(), 1);
     return y;
   };
   EXPECT_EQ(forward(conv(1, 2), {1, 10, 100, 1000, 0.5f}), (Floats{5421.5f, 6532.5f, 8754.5f, 9865.5f}));
@@ -84,7 +84,7 @@ TEST(Reference, ComputesWhatIsComputedByHand) {
 
 TEST(Reference, NormalisesByTheBatchOrByGivenStatistics) {
   const Case c{{batch_norm()}, {2, 1, 2}};
-  const auto network = create_backend("reference", 1)->compile(c.layers, c.input, 2);
+  const auto network = create_backend("reference")->compile(c.layers, c.input, 2);
   const Floats params = {2, 1, 0.5f, -1};  // scales, shifts
   const Floats x = {1, 3, 0, 0, 5, 7, 0, 4};
   Floats y = poison(8), statistics = poison(4);
@@ -104,7 +104,7 @@ TEST(Reference, AddsShortcutsOfOptionA) {
   const Case c{{avg_pool(1, 1), conv(3, 1, 2), add(0, 2)}, {1, 3, 4}};
   const Floats params(6, 0.0f), x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   Floats y = poison(12);
-  create_backend("reference", 1)->compile(c.layers, c.input, 1)->forward(params.data(), x.data(), y.data(), 1);
+  create_backend("reference")->compile(c.layers, c.input, 1)->forward(params.data(), x.data(), y.data(), 1);
   EXPECT_EQ(y, (Floats{0, 0, 0, 0, 1, 3, 9, 11, 0, 0, 0, 0}));
 }
 
@@ -113,7 +113,7 @@ TEST(Reference, AddsShortcutsOfOptionA) {
 TEST(Layers, ThatCannotBeAddedSayWhy) {
   const auto refused = [](const LayerSpec& layer, int outputs = 4) {
     const std::vector<LayerSpec> layers = {relu(), conv(outputs, 1, 2), layer};
-    return error_of([&] { create_backend("reference", 1)->compile(layers, {2, 6, 6}, 1); });
+    return error_of([&] { create_backend("reference")->compile(layers, {2, 6, 6}, 1); });
   };
   for (int from : {-1, 1, 2}) EXPECT_NE(refused(add(from, 2)).find("two before"), std::string::npos);
   EXPECT_NE(refused(add(0)).find("layer 2: add layer 0 (stride 1) cannot add 2x6x6 to 4x3x3"), std::string::npos);
@@ -147,22 +147,22 @@ TEST(Backends, AreListedAndCreatedByName) {
   std::vector<std::string> names;
   for (const BackendEntry& entry : backends()) names.emplace_back(entry.name);
   EXPECT_EQ(names, (std::vector<std::string>{"reference", "onednn", "cuda"}));
-  EXPECT_STREQ(create_backend("reference", 1)->name(), "reference");
-  EXPECT_EQ(&create_backend("reference", 1)->space(), &host_space());
+  EXPECT_STREQ(create_backend("reference")->name(), "reference");
+  EXPECT_EQ(&create_backend("reference")->space(), &host_space());
 }
 
 TEST(Backends, OfAnUnknownNameGetTheNearest) {
-  const std::string text = error_of([] { create_backend("onednm", 1); });
+  const std::string text = error_of([] { create_backend("onednm"); });
   EXPECT_NE(text.find("reference, onednn, cuda"), std::string::npos) << text;
   EXPECT_NE(text.find("Did you mean 'onednn'?"), std::string::npos) << text;
-  EXPECT_FALSE(error_of([] { create_backend("reference", 0); }).empty());
+  EXPECT_FALSE(error_of([] { create_backend("reference", {.threads = 0}); }).empty());
 }
 
 TEST(Backends, ThatAreUnavailableSayWhy) {
   for (const BackendEntry& entry : backends()) {
     const std::string why = entry.unavailable();
     if (why.empty()) continue;
-    EXPECT_NE(error_of([&] { create_backend(entry.name, 1); }, ExitCode::kEnvironment).find(why), std::string::npos);
+    EXPECT_NE(error_of([&] { create_backend(entry.name); }, ExitCode::kEnvironment).find(why), std::string::npos);
   }
 }
 

@@ -194,7 +194,8 @@ struct Arrow {
 const std::vector<Arrow>& arrows() {
   static const std::vector<Arrow> kArrows = {
       {"backends/base/", {}},
-      {"backends/compute/", {}},
+      {"backends/compute/", {"backends/cuda/backend.h"}},
+      {"backends/cuda/", {"backends/compute/backend.h", "backends/compute/host.h"}},
       // Of the other side runtime and transport see the seam only: what travels, and what carries it.
       {"backends/runtime/", {"results/record.h", "backends/transport/wire.h"}},
       {"backends/transport/", {"results/record.h", "backends/runtime/message.h"}},

@@ -104,16 +104,24 @@ class Backend {
                                                    int largest_batch) = 0;
 };
 
+struct BackendOptions {
+  int threads = 1;  // of one network, on the host
+  /// "fp32"; on cuda also "tf32" and "bf16": see cuda/gemm.h. Error(kUsage) where a backend lacks it.
+  std::string precision = "fp32";
+  /// The same bits each time; false: what is faster where a library has both (cuda).
+  bool deterministic = true;
+};
+
 struct BackendEntry {
   const char* name;
   const char* summary;
-  std::string (*unavailable)();                     // why this build or machine lacks it; empty: it is there
-  std::unique_ptr<Backend> (*create)(int threads);  // threads a network may use
+  std::string (*unavailable)();  // why this build or machine lacks it; empty: it is there
+  std::unique_ptr<Backend> (*create)(const BackendOptions& options);
 };
 
 /// reference, onednn, cuda: always listed, available or not.
 const std::vector<BackendEntry>& backends();
 /// Error(kUsage) with the known names; Error(kEnvironment) with the reason if it is unavailable.
-std::unique_ptr<Backend> create_backend(const std::string& name, int threads);
+std::unique_ptr<Backend> create_backend(const std::string& name, const BackendOptions& options = {});
 
 }  // namespace hopbench

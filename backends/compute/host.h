@@ -45,9 +45,9 @@ float population_variance(double variance, std::size_t count);
 float softmax_cross_entropy_on_host(const float* logits, const std::int32_t* labels, float* dlogits, int batch,
                                     std::size_t classes, int* correct);
 
-std::unique_ptr<Backend> create_reference_backend(int threads);
+std::unique_ptr<Backend> create_reference_backend(const BackendOptions& options);
 
 std::string onednn_unavailable();
-std::unique_ptr<Backend> create_onednn_backend(int threads);
+std::unique_ptr<Backend> create_onednn_backend(const BackendOptions& options);
 
 }  // namespace hopbench

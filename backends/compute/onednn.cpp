@@ -22,7 +22,7 @@ namespace hopbench {
 #ifndef HB_HAVE_ONEDNN
 
 std::string onednn_unavailable() { return "this build has no oneDNN (libdnnl-dev)"; }
-std::unique_ptr<Backend> create_onednn_backend(int) { throw environment_error(onednn_unavailable()); }
+std::unique_ptr<Backend> create_onednn_backend(const BackendOptions&) { throw environment_error(onednn_unavailable()); }
 
 #else
 
@@ -173,7 +173,9 @@ std::string onednn_unavailable() {
   return "this oneDNN was not built for OpenMP, so its threads cannot be set";
 }
 
-std::unique_ptr<Backend> create_onednn_backend(int threads) { return std::make_unique<OneDnnBackend>(threads); }
+std::unique_ptr<Backend> create_onednn_backend(const BackendOptions& options) {
+  return std::make_unique<OneDnnBackend>(options.threads);
+}
 
 #endif
 

@@ -1,14 +1,12 @@
 #include "backends/base/error.h"
 #include "backends/base/text.h"
 #include "backends/compute/host.h"
+#include "backends/cuda/backend.h"
 
 namespace hopbench {
 namespace {
 
 std::string always_there() { return ""; }
-
-std::string no_cuda() { return "this build has no CUDA backend"; }
-std::unique_ptr<Backend> create_no_cuda(int) { throw environment_error("cuda is not available: " + no_cuda()); }
 
 }  // namespace
 
@@ -16,14 +14,14 @@ const std::vector<BackendEntry>& backends() {
   static const std::vector<BackendEntry> entries = {
       {"reference", "naive loops that every other backend is held against", always_there, create_reference_backend},
       {"onednn", "oneDNN on the host's CPU", onednn_unavailable, create_onednn_backend},
-      {"cuda", "cuDNN and cuBLAS on an NVIDIA GPU", no_cuda, create_no_cuda},
+      {"cuda", "cuDNN and cuBLAS on an NVIDIA GPU", cuda::unavailable, cuda::create_backend},
   };
   return entries;
 }
 
-std::unique_ptr<Backend> create_backend(const std::string& name, int threads) {
-  if (threads < 1) {
-    throw usage_error("cannot create backend '" + name + "': threads = " + std::to_string(threads) +
+std::unique_ptr<Backend> create_backend(const std::string& name, const BackendOptions& options) {
+  if (options.threads < 1) {
+    throw usage_error("cannot create backend '" + name + "': threads = " + std::to_string(options.threads) +
                       ": give it at least 1");
   }
   std::vector<std::string> names;
@@ -35,7 +33,11 @@ std::unique_ptr<Backend> create_backend(const std::string& name, int threads) {
       throw environment_error("backend '" + name + "' is not available: " + why +
                               ": `hopbench list backends` shows those that are");
     }
-    return entry.create(threads);
+    if (entry.name != std::string("cuda") && options.precision != "fp32") {
+      throw usage_error("backend '" + name + "' computes in fp32, not in " + options.precision +
+                        ": compute.precision is for backend cuda");
+    }
+    return entry.create(options);
   }
   throw usage_error("unknown backend '" + name + "': known are " + join(names, ", ") + "." + did_you_mean(name, names));
 }

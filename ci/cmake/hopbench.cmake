@@ -14,13 +14,15 @@ if(CCACHE)
 endif()
 
 # No floating-point contraction: the same source gives the same bits with and without FMA (docs/architecture.md, determinism).
-add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror -ffp-contract=off)
+set(HB_WARNINGS -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror -ffp-contract=off)
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${HB_WARNINGS}>")
 add_compile_definitions($<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-Wno-restrict)  # false alarms on std::string operator+ in g++ 12 (GCC bug 105651)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)  # false alarms on std::string operator+ in g++ 12 (GCC bug 105651)
 endif()
 if(HOPBENCH_SANITIZE)
-  add_compile_options(-fsanitize=${HOPBENCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${HOPBENCH_SANITIZE}>
+                      $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer> $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>)
   add_link_options(-fsanitize=${HOPBENCH_SANITIZE})
 endif()
 
@@ -63,6 +65,7 @@ endif()
 hb_optional(ONEDNN DNNL::dnnl)
 hb_optional(GLOO gloo Gloo)
 hb_optional(FIBERS Boost::context Boost COMPONENTS context)
+include(cuda)
 
 # What runs outside a trial is optimised a little only, and the tests' own code not at all: that halves the time of a
 # first build.

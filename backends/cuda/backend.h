@@ -1,0 +1,23 @@
+// The compute backend `cuda`: networks on an NVIDIA GPU, with parameters and vectors in its memory.
+//
+//   device.h       the GPU, its streams, memory, graphs
+//   kernels.h      our kernels: vectors, everything of a layer but the sums of products
+//   gemm.h         matrix products (cuBLAS)        convolution.h  convolutions (cuDNN)
+//   space.cpp      Vec's operations on the GPU     network.cpp    a compiled network
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/compute/backend.h"
+
+namespace hopbench::cuda {
+
+/// Why this build or machine cannot compute with CUDA; empty: it can. Asks the driver, and loads cuBLAS and cuDNN.
+std::string unavailable();
+/// Error(kEnvironment) with unavailable()'s reason; Error(kUsage) for a precision that it does not know.
+std::unique_ptr<Backend> create_backend(const BackendOptions& options);
+/// The GPU's memory. Error(kEnvironment) as above.
+Space& space();
+
+}  // namespace hopbench::cuda

@@ -1,0 +1,59 @@
+// Convolutions, by cuDNN: activations NHWC, weights [output][kernel][kernel][input].
+//
+// Of the algorithms that cuDNN offers, only those are taken that give the same bits each time, the first of its own
+// ranking that fits the memory: measured choices would differ from process to process, and the bits with them. With
+// `deterministic` off, the fastest of a measurement is taken.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "backends/cuda/gemm.h"
+#include "backends/cuda/kernels.h"
+
+namespace hopbench::cuda {
+
+/// cuDNN, bound to one stream. Not thread-safe.
+class ConvolutionLibrary {
+ public:
+  explicit ConvolutionLibrary(Stream stream);
+  ~ConvolutionLibrary();
+  ConvolutionLibrary(const ConvolutionLibrary&) = delete;
+  ConvolutionLibrary& operator=(const ConvolutionLibrary&) = delete;
+
+ private:
+  friend class Convolution;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// One layer for one batch size. The library must outlive it. Error(kEnvironment) in cuDNN's words if it fails.
+class Convolution {
+ public:
+  struct Shape {
+    Cells in, out;
+    int kernel = 1, stride = 1, padding = 0;
+  };
+  /// `data_gradient`: backward_data is going to be called.
+  Convolution(ConvolutionLibrary& library, const Shape& shape, Precision precision, bool deterministic,
+              bool data_gradient);
+  ~Convolution();
+  Convolution(const Convolution&) = delete;
+  Convolution& operator=(const Convolution&) = delete;
+
+  /// Bytes of working memory that every call below wants at `work`.
+  std::size_t work_bytes() const;
+  /// For `hopbench bench compute`: what was chosen, "forward 1, data 1, weights 1".
+  std::string algorithms() const;
+
+  void forward(const void* x, const void* weights, void* y, void* work);
+  void backward_data(const void* dy, const void* weights, void* dx, void* work);
+  void backward_weights(const void* x, const void* dy, void* dweights, void* work);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hopbench::cuda

@@ -1,0 +1,147 @@
+// The GPU that this process uses, and what is made on it: memory, streams, events. CUDA's own headers stay in .cpp files.
+//
+// A process uses one device. It is chosen before the first use (choose), by the rank's place on its machine, and opened
+// by the first call of mine(). Until then nothing of CUDA is touched: a process may fork, and a run on the CPU loads
+// neither the driver nor cuBLAS or cuDNN.
+//
+// Two streams. Vectors (cuda_space) work on vectors(), all in one order, so that what a thread has been handed over may be
+// used by it without waiting. A network computes on a stream of its own, which begins behind what vectors() holds and is
+// empty again when the network's call returns. What copies to the host waits for what it copies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+struct CUstream_st;
+struct CUevent_st;
+
+namespace hopbench::cuda {
+
+using Stream = CUstream_st*;
+using Event = CUevent_st*;
+
+/// Why this build or machine cannot compute with CUDA; empty: it can. Asks the driver, and loads cuBLAS and cuDNN.
+std::string unavailable();
+
+/// Throws Error(kEnvironment) "cuda: WHAT: the runtime's words" (with what to do, where memory ran out) unless `error`
+/// (a cudaError_t) is success.
+void check(int error, const char* what);
+/// The same for what the last launch left.
+void check_launch(const char* kernel);
+
+class Device {
+ public:
+  /// Which GPU: local_rank modulo how many there are. Before the first mine(); later calls change nothing.
+  static void choose(int local_rank);
+  /// Error(kEnvironment) with unavailable()'s reason.
+  static Device& mine();
+
+  int ordinal() const { return ordinal_; }
+  const std::string& name() const { return name_; }        // "NVIDIA H100 80GB HBM3"
+  const std::string& versions() const { return versions_; }  // "CUDA 13.0, driver 580.159, cuBLAS 13.1, cuDNN 9.12, sm_90"
+  int multiprocessors() const { return multiprocessors_; }
+  std::size_t memory() const { return memory_; }
+  std::size_t free_memory() const;
+
+  Stream vectors() const { return vectors_; }
+  /// `stream` goes on only when everything now in vectors() is done.
+  void after_vectors(Stream stream) const;
+
+ private:
+  Device();
+  int ordinal_ = 0, multiprocessors_ = 0;
+  std::size_t memory_ = 0;
+  std::string name_, versions_;
+  Stream vectors_ = nullptr;
+};
+
+void wait_for(Stream stream);  // until it is empty
+
+class StreamOwner {
+ public:
+  StreamOwner();
+  ~StreamOwner();
+  StreamOwner(const StreamOwner&) = delete;
+  StreamOwner& operator=(const StreamOwner&) = delete;
+  operator Stream() const { return stream_; }
+
+ private:
+  Stream stream_ = nullptr;
+};
+
+class EventOwner {
+ public:
+  EventOwner();
+  ~EventOwner();
+  EventOwner(const EventOwner&) = delete;
+  EventOwner& operator=(const EventOwner&) = delete;
+  /// `in_graph`: the record is to be part of the graph that is being captured from this stream.
+  void record(Stream stream, bool in_graph = false);
+  void wait();  // the host's thread, until the last record has been passed
+
+ private:
+  Event event_ = nullptr;
+};
+
+/// Device memory, 256-byte aligned, contents undefined; freed when the device is done with it.
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t bytes);
+  ~Buffer();
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&& other) noexcept;
+
+  std::size_t bytes() const { return bytes_; }
+  void* data() const { return data_; }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// Host memory that the device copies to and from without a detour.
+class Pinned {
+ public:
+  Pinned() = default;
+  explicit Pinned(std::size_t bytes);
+  ~Pinned();
+  Pinned(Pinned&& other) noexcept;
+  Pinned& operator=(Pinned&& other) noexcept;
+
+  std::size_t bytes() const { return bytes_; }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// Any side to any other; returns at once unless one side is pageable host memory.
+void copy(Stream stream, void* to, const void* from, std::size_t bytes);
+
+/// What was launched onto a stream between begin and end, to be launched again as one.
+class Graph {
+ public:
+  explicit Graph(Stream stream);  // from here on `stream` records instead of computing
+  void finish();                  // to here
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  void launch();
+
+ private:
+  Stream stream_;
+  void* graph_ = nullptr;
+  bool recording_ = true;
+};
+
+}  // namespace hopbench::cuda

@@ -1,0 +1,82 @@
+// What the .cu files share: the launch, loops over a grid, sums over a block.
+//
+// tests/emulated_cuda/ compiles the same files for the host: there a block is one thread, a warp too, and HB_LAUNCH
+// runs the blocks one after the other. So a kernel may rely on no block size, and barriers stand where all threads come.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cuda/kernels.h"
+
+namespace hopbench::cuda {
+
+void check_launch(const char* kernel);  // of device.h
+
+#ifdef HB_EMULATED_CUDA
+#define HB_LAUNCH(kernel, blocks, threads, stream, ...) \
+  emulated_cuda::launch(static_cast<unsigned>(blocks), stream, [=] { kernel(__VA_ARGS__); })
+#else
+#define HB_LAUNCH(kernel, blocks, threads, stream, ...)                                                           \
+  do {                                                                                                            \
+    kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, stream>>>(__VA_ARGS__);            \
+    ::hopbench::cuda::check_launch(#kernel);                                                                      \
+  } while (false)
+#endif
+
+constexpr int kThreads = 256;
+
+/// Blocks for n pieces of work in a loop over the grid: enough to fill any GPU, no more than n needs.
+inline int blocks_for(std::size_t n, int threads = kThreads) {
+  const std::size_t wanted = (n + static_cast<std::size_t>(threads) - 1) / static_cast<std::size_t>(threads);
+  return static_cast<int>(std::clamp<std::size_t>(wanted, 1, 4096));
+}
+
+/// for (i : this thread's share of n, neighbours side by side)
+#define HB_GRID_LOOP(i, n)                                                                          \
+  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < (n);    \
+       i += static_cast<std::size_t>(blockDim.x) * gridDim.x)
+
+__device__ inline float as_float(float x) { return x; }
+__device__ inline float as_float(__nv_bfloat16 x) { return __bfloat162float(x); }
+template <class T>
+__device__ T as_number(float x);
+template <>
+__device__ inline float as_number<float>(float x) {
+  return x;
+}
+template <>
+__device__ inline __nv_bfloat16 as_number<__nv_bfloat16>(float x) {
+  return __float2bfloat16(x);
+}
+
+/// The sum over all threads of a block, in one fixed order; every thread gets it. All threads must come here.
+template <class T>
+__device__ T block_sum(T value) {
+  __shared__ T of_warp[32];
+  const unsigned lane = threadIdx.x % warpSize, warp = threadIdx.x / warpSize;
+  const unsigned warps = (blockDim.x + warpSize - 1) / warpSize;
+  for (int offset = warpSize / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
+  __syncthreads();  // of_warp may still be read from the sum before
+  if (lane == 0) of_warp[warp] = value;
+  __syncthreads();
+  T sum = of_warp[0];
+  for (unsigned w = 1; w < warps; ++w) sum += of_warp[w];
+  return sum;
+}
+
+/// f(float{}) or f(__nv_bfloat16{}): the kernel of the number that activations are kept in.
+template <class F>
+void with_number(Number number, const F& f) {
+  if (number == Number::kFloat) {
+    f(float{});
+  } else {
+    f(__nv_bfloat16{});
+  }
+}
+
+}  // namespace hopbench::cuda

@@ -1,0 +1,151 @@
+// The kernels: everything that runs on the GPU and is neither a convolution (cuDNN) nor a matrix product (cuBLAS).
+//
+// A call launches onto a stream and returns at once; pointers are into device memory and must stay valid until the
+// stream has passed. Errors of a launch are thrown as Error(kEnvironment). Every kernel is deterministic: reductions
+// add in an order that follows from the sizes alone, and nothing is added atomically.
+//
+// Inside a network activations are NHWC, of float or of bf16 (`Number`); at its border, and in parameters, they are
+// float and NCHW (see compute/backend.h). What is added up is added up in float, or where said in double.
+//
+// Kernels are written for any block size, one thread included: then the same source runs on the host, where
+// tests/emulated_cuda/ stands in for the GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+struct CUstream_st;
+
+namespace hopbench::cuda {
+
+using Stream = CUstream_st*;
+
+/// What activations are kept in.
+enum class Number { kFloat, kBf16 };
+inline std::size_t bytes_of(Number number) { return number == Number::kFloat ? 4 : 2; }
+
+/// Activations of one batch.
+struct Cells {
+  int batch = 0, channels = 0, height = 0, width = 0;
+  std::size_t rows() const { return std::size_t(batch) * std::size_t(height) * std::size_t(width); }  // of channels
+  std::size_t size() const { return rows() * std::size_t(channels); }
+};
+
+/// Where a pointer is read from when the kernel runs, not when it is launched: what a captured graph is given anew each
+/// time. `offset` floats are added to the pointer that lies at *at.
+struct Indirect {
+  const float* const* at = nullptr;
+  std::size_t offset = 0;
+};
+struct IndirectOut {
+  float* const* at = nullptr;
+  std::size_t offset = 0;
+};
+
+// ---- vectors (see base/space.h); n floats
+
+void fill(Stream stream, float* y, float value, std::size_t n);
+void axpy(Stream stream, float* y, float a, const float* x, std::size_t n);
+void scale(Stream stream, float* y, float a, std::size_t n);
+/// out may be one of in. In passes of up to 8 terms; the order of additions is that of Space::weighted_sum.
+void weighted_sum(Stream stream, float* out, std::span<const float* const> in, std::span<const float> weights,
+                  std::size_t n);
+/// *result (device memory) = the sum, in double. `partial`: kDotPartials doubles of device memory to work in.
+inline constexpr int kDotPartials = 1024;
+void dot(Stream stream, const float* x, const float* y, std::size_t n, double* partial, double* result);
+/// As Space::sgd; m is nullptr where momentum is 0.
+void sgd(Stream stream, float* x, float* m, const float* g, float lr, float momentum, float weight_decay, bool nesterov,
+         std::size_t n);
+
+// ---- between the border and the inside
+
+/// [n][c][hw] floats -> [n][hw][c] numbers: of activations, and of a convolution's weights (n: outputs, c: inputs).
+void to_channels_last(Stream stream, Number number, Indirect from, void* to, int n, int c, int hw);
+/// And back.
+void to_channels_first(Stream stream, Number number, const void* from, IndirectOut to, int n, int c, int hw);
+/// The same, where both sides are inside: a dense layer wants its inputs in the order of the parameters.
+void to_channels_first_inside(Stream stream, Number number, const void* from, void* to, int n, int c, int hw);
+void to_channels_last_inside(Stream stream, Number number, const void* from, void* to, int n, int c, int hw);
+/// n floats, as they are or rounded to bf16, and back.
+void to_inside(Stream stream, Number number, Indirect from, void* to, std::size_t n);
+void to_border(Stream stream, Number number, const void* from, IndirectOut to, std::size_t n);
+
+// ---- layers; x, y: activations, dx, dy: gradients at them, all of `number`
+
+/// y = y + bias (of each channel; nullptr: none), then ReLU if asked.
+void bias_relu(Stream stream, Number number, void* y, const float* bias, bool relu, std::size_t rows, int channels);
+/// ReLU's backward pass and the gradient of the bias, in one: where relu, dy is set to 0 where y <= 0 (in place); then
+/// dbias[c] = sum over rows of dy (nullptr: not wanted). `work`: column_work(rows, channels) floats.
+void bias_relu_backward(Stream stream, Number number, void* dy, const void* y, float* dbias, bool relu,
+                        std::size_t rows, int channels, float* work);
+/// How many floats of working memory the sums over rows need (for up to two sums at once).
+std::size_t column_work(std::size_t rows, int channels);
+
+/// y = relu(x) (x may be y); dx = dy where y > 0, else 0 (dx may be dy).
+void relu(Stream stream, Number number, const void* x, void* y, std::size_t n);
+void relu_backward(Stream stream, Number number, const void* dy, const void* y, void* dx, std::size_t n);
+
+/// Of the cells of a batch: mean and inverse deviation 1 / sqrt(variance + 1e-5) of each channel into saved[0, c) and
+/// saved[c, 2c); and means and population variances (divided by the count less one; see population_variance) into
+/// seen[0, c) and seen[c, 2c). `work`: column_work(rows, channels).
+void norm_statistics(Stream stream, Number number, const void* x, float* saved, float* seen, std::size_t rows,
+                     int channels, float* work);
+/// saved from given means and variances: statistics[0, c) and [c, 2c).
+void norm_from_statistics(Stream stream, const float* statistics, float* saved, int channels);
+/// y = scale * (x - mean) * inverse deviation + shift, then ReLU if asked. y is not x.
+void norm_forward(Stream stream, Number number, const void* x, void* y, const float* saved, const float* scale,
+                  const float* shift, bool relu, std::size_t rows, int channels);
+/// The backward pass of norm_statistics and norm_forward: dscale, dshift, and dx (may be dy). Where relu, dy counts only
+/// where y > 0.
+void norm_backward(Stream stream, Number number, const void* x, const void* y, const void* dy, void* dx,
+                   const float* saved, const float* scale, float* dscale, float* dshift, bool relu, std::size_t rows,
+                   int channels, float* work);
+
+/// Square windows; see LayerSpec. `at` (one byte for each cell of y) says which cell of its window was the largest,
+/// the first in row-major order of equal ones.
+struct Window {
+  int kernel = 1, stride = 1, padding = 0;
+};
+void max_pool(Stream stream, Number number, const void* x, void* y, std::uint8_t* at, Cells in, Cells out, Window);
+void max_pool_backward(Stream stream, Number number, const void* dy, const std::uint8_t* at, void* dx, Cells in,
+                       Cells out, Window);
+void avg_pool(Stream stream, Number number, const void* x, void* y, Cells in, Cells out, Window);
+void avg_pool_backward(Stream stream, Number number, const void* dy, void* dx, Cells in, Cells out, Window);
+
+/// y = x + the cells of `from` subsampled with stride, zeros for channels around them, then ReLU if asked (y may be
+/// x): LayerSpec's kAdd. `out` is the shape of x and y.
+void add_shortcut(Stream stream, Number number, const void* x, const void* from, void* y, Cells out, Cells of_from,
+                  int stride, bool relu);
+/// dfrom = the gradient that goes the short way; added to what is there if `accumulate`.
+void add_shortcut_backward(Stream stream, Number number, const void* dy, void* dfrom, Cells out, Cells of_from,
+                           int stride, bool accumulate);
+/// y += x.
+void add_to(Stream stream, Number number, void* y, const void* x, std::size_t n);
+
+// ---- loss
+
+/// What softmax_cross_entropy leaves on the device.
+struct Loss {
+  double sum = 0;      // over the batch, nats
+  int correct = 0;     // arg-maxes (ties: the lowest class) that equal their label
+  int foreign = 0;     // labels that are no class
+};
+/// logits[batch][classes] float; dlogits (nullptr: not wanted), of d(mean loss). In double, as on the host.
+void softmax_cross_entropy(Stream stream, const float* logits, const std::int32_t* labels, float* dlogits, Loss* loss,
+                           int batch, int classes);
+
+// ---- sparse rows (see base/sparse.h): entry i of row r lies at row_begin[r] + i
+
+struct SparseRows {
+  const std::uint32_t* columns = nullptr;
+  const float* values = nullptr;
+  const std::uint64_t* row_begin = nullptr;  // rows + 1
+  int rows = 0;
+};
+/// margins[r] = row r * x + x[bias_at].
+void margins(Stream stream, SparseRows rows, const float* x, std::size_t bias_at, float* margins);
+/// y[column of e] += a * value of e, for each entry; no column twice. See SparseEntry.
+void scatter_add(Stream stream, float* y, float a, const void* entries, std::size_t n);
+
+}  // namespace hopbench::cuda

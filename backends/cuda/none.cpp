@@ -1,0 +1,11 @@
+// In place of the backend where it was not built.
+#include "backends/base/error.h"
+#include "backends/cuda/backend.h"
+
+namespace hopbench::cuda {
+
+std::string unavailable() { return "this build has no CUDA: " HB_NO_CUDA; }
+std::unique_ptr<Backend> create_backend(const BackendOptions&) { throw environment_error(unavailable()); }
+Space& space() { throw environment_error(unavailable()); }
+
+}  // namespace hopbench::cuda
