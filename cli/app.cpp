@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -96,6 +97,25 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
 
 Error broken_stdout() { return environment_error("cannot write to standard output: is it closed, or the disk full?"); }
 
+void collect_variables(const CLI::App& app, std::vector<std::string>& known) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_envname().empty()) known.push_back(option->get_envname());
+  }
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) collect_variables(*sub, known);
+}
+
+// A mistyped one would be a run with other settings than its user believes.
+void refuse_unknown_variables(const CLI::App& app) {
+  std::vector<std::string> known{"HOPBENCH_ROOT", "HOPBENCH_COMMAND", "HOPBENCH_RANK", "HOPBENCH_WORLD_SIZE"};
+  collect_variables(app, known);
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string name = std::string(*variable).substr(0, std::strcspn(*variable, "="));
+    if (!name.starts_with("HOPBENCH_") || std::find(known.begin(), known.end(), name) != known.end()) continue;
+    throw usage_error(name + ", which is set in the environment, is no variable of hopbench: unset it." +
+                      did_you_mean(name, known));
+  }
+}
+
 int run_guarded(const std::function<int()>& command) {
   try {
     const int code = command();
@@ -162,7 +182,10 @@ int run_command_line(int argc, char** argv) {
   parsed.run.colour = parsed.tune.colour = parsed.compare.colour = wants_colour(parsed.colour);
   parsed.run.command_line.assign(argv, argv + argc);
   parsed.reproduce.command_line = parsed.run.command_line;
-  return run_guarded(parsed.command);
+  return run_guarded([&] {
+    refuse_unknown_variables(app);
+    return parsed.command();
+  });
 }
 
 }  // namespace hopbench

@@ -66,6 +66,7 @@ int command_baseline_show(const BaselineCommand& options) {
 
 int command_baseline_remove(const BaselineCommand& options) {
   remove_baseline(options.baselines, options.name);
+  tell(fmt::format("baseline {} is gone from {}\n", options.name, options.baselines));
   return 0;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "cli/gate.h"
@@ -51,7 +52,8 @@ void check_what(const GateCommand& options) {
 
 bool strict_gate(const GateCommand& options) {
   const char* ci = std::getenv("CI");
-  return !options.advisory && (options.strict || (ci != nullptr && *ci != '\0'));
+  return !options.advisory && (options.strict || (ci != nullptr && *ci != '\0' && std::strcmp(ci, "false") != 0 &&
+                                                  std::strcmp(ci, "0") != 0));
 }
 
 int command_gate(const GateCommand& options) {

@@ -31,6 +31,8 @@ void add_row(const TrialRow& row, SideRun& run) {
 
 }  // namespace
 
+GateSides::GateSides(const GateCommand& options) : options_(options) { count_interrupts(); }
+
 SideRun GateSides::run(const std::string& command, const std::vector<std::string>& more_sets) {
   const std::string at = folder_ / std::to_string(runs_++), log = at + ".log";
   std::string words = command + " run";
@@ -42,7 +44,8 @@ SideRun GateSides::run(const std::string& command, const std::vector<std::string
   if (!options_.profile.empty()) words += " --profile " + shell_word(options_.profile);
   words += fmt::format(" --no-events -o {0} --json={0}.json >{1} 2>&1", at, log);
   const int status = std::system(words.c_str());  // the command is the user's own, from the command line
-  if (count_interrupts().load() > 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)) {
+  if (count_interrupts().load() > 0 ||
+      (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM))) {
     throw Error(ExitCode::kInterrupted, "interrupted: a gate that has not ended has no result");
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)

@@ -20,7 +20,8 @@ struct SideRun {
 
 class GateSides {
  public:
-  explicit GateSides(const GateCommand& options) : options_(options) {}
+  /// From here on ^C and SIGTERM are counted, so that the folder of the runs is always taken away.
+  explicit GateSides(const GateCommand& options);
 
   /// Runs `command` on the suites: `CMD run SUITE... --json=... `. Error(kTrialsFailed) if it fails, if a trial is
   /// paced: a slowdown would hide in its pace.

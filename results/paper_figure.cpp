@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <fstream>
 #include <set>
 
 #include "backends/base/error.h"
@@ -208,6 +209,9 @@ void draw(const PaperFigure& figure, const std::string& file) {
   }
   if (std::system("gnuplot --version >/dev/null 2>&1") != 0)
     throw environment_error("figures are drawn by gnuplot, which is not there: apt-get install gnuplot-nox");
+  // gnuplot would say so in words of its own.
+  if (!std::ofstream(file, std::ios::app))
+    throw environment_error("cannot write " + file + ": is its folder there, and the disk not full?");
   const TemporaryFolder folder;
   write_file(folder / "script",
              "set terminal " + terminal + "\nset output '" + replaced(file, "'", "''") + "'\n" + figure.script);

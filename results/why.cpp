@@ -197,15 +197,16 @@ std::string why_sentence(const Why& why) {
     return why.target > 0 ? fmt::format("In no repeat do both {} and {} reach {}.", why.a, why.b, why.target)
                           : fmt::format("{} and {} have no repeat in common that ended well.", why.a, why.b);
   }
-  const bool sooner = why.speed_up.ratio >= 1;
-  const auto factor = [](double ratio) { return number_text(ratio >= 1 ? ratio : 1 / ratio, 3) + "x"; };
-  const std::string faster = fmt::format("{} {} a sample{}", factor(why.rate.ratio),
-                                         why.rate.ratio >= 1 ? "faster" : "slower", main_changes(why));
+  const auto factor = [](double ratio, const char* more, const char* less, const char* equal) {
+    const std::string text = number_text(ratio >= 1 ? ratio : 1 / ratio, 3);
+    return std::stod(text) == 1 ? equal : fmt::format("{}x {}", text, ratio >= 1 ? more : less);
+  };
+  const std::string faster = factor(why.rate.ratio, "faster", "slower", "as fast") + " a sample" + main_changes(why);
   if (why.target <= 0) return fmt::format("{} is {}, compared with {}.", why.a, faster, why.b);
   const double more = 1 / why.samples.ratio - 1;
-  return fmt::format("{} reaches {} {} {} than {}: {}, {} {} samples.", why.a, why.target, factor(why.speed_up.ratio),
-                     sooner ? "sooner" : "later", why.b, faster, percent_text(std::abs(more)),
-                     more >= 0 ? "more" : "fewer");
+  return fmt::format("{} reaches {} {} {}: {}, {} {} samples.", why.a, why.target,
+                     factor(why.speed_up.ratio, "sooner than", "later than", "as soon as"), why.b, faster,
+                     percent_text(std::abs(more)), more >= 0 ? "more" : "fewer");
 }
 
 std::string why_text(const Why& why) {

@@ -162,6 +162,9 @@ TEST_F(Mistakes, OfFlagsAreNamedWithWhatWasMeant) {
   refused({.words = {"run", "a.toml", "--json", "--csv"}, .says = {"only one fits", "--csv=FILE"}});
   refused({.words = {"run", "a.toml", "--seed", "9223372036854775806"}, .says = {"seed", "at most 9.2e+18"}});
   refused({.words = {"run", "a.toml"}, .says = {"--threads", "many"}, .variables = {"HOPBENCH_THREADS=many"}});
+  refused({.words = {"run", "a.toml"},
+           .says = {"HOPBENCH_PROFIL,", "Did you mean 'HOPBENCH_PROFILE'?"},
+           .variables = {"HOPBENCH_PROFIL=quick"}});
 }
 
 TEST_F(Mistakes, OfOverridesAreNamed) {
