@@ -168,18 +168,21 @@ Batch Sequential::in_space(const Batch& batch) {
 
 float Sequential::gradient(const float* x, const Batch& batch, float* g, const std::function<void(int)>& done) {
   const Batch here = in_space(batch);
+  const bool running = size() > parameters_;
+  const auto layer_done = [&](int layer) {
+    const int bucket = layer < 0 ? (running ? 0 : -1) : layers_[static_cast<std::size_t>(layer)].bucket;
+    if (bucket >= 0 && done) done(bucket);
+  };
+  const std::optional<float> at_once =
+      network_->train(x, here.inputs, here.labels, g, running ? g + parameters_ : nullptr, here.size, layer_done);
+  if (at_once) return *at_once;
   float* logits = logits_.mutable_data();
   float* dlogits = dlogits_.mutable_data();
   network_->forward(x, here.inputs, logits, here.size);
-  if (size() > parameters_) {
-    network_->statistics(g + parameters_);
-    if (done) done(0);
-  }
+  if (running) network_->statistics(g + parameters_);
+  layer_done(-1);
   const float loss = network_->softmax_cross_entropy(logits, here.labels, dlogits, here.size, nullptr);
-  network_->backward(x, here.inputs, dlogits, g, nullptr, here.size, [&](int layer) {
-    const int bucket = layers_[static_cast<std::size_t>(layer)].bucket;
-    if (bucket >= 0 && done) done(bucket);
-  });
+  network_->backward(x, here.inputs, dlogits, g, nullptr, here.size, layer_done);
   return loss;
 }
 

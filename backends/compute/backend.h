@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -80,6 +81,15 @@ class CompiledNetwork {
   /// first.
   virtual void backward(const float* params, const float* x, const float* dy, float* dparams, float* dx, int batch,
                         const std::function<void(int layer)>& layer_done) = 0;
+
+  /// What a step of training does, for backends that can launch it as one: forward, the loss and its gradient,
+  /// statistics unless that is nullptr, and backward without dx. Layers are told of as by backward, and before them -1:
+  /// the statistics are there. nullopt: this backend does not have it; nothing has been done.
+  virtual std::optional<float> train(const float* /*params*/, const float* /*x*/, const std::int32_t* /*labels*/,
+                                     float* /*dparams*/, float* /*statistics*/, int /*batch*/,
+                                     const std::function<void(int layer)>& /*layer_done*/) {
+    return std::nullopt;
+  }
 
   /// For benchmarks: from now on `done(layer, direction)` is called whenever that part of a pass has been computed, so
   /// that the time since the call before is its own. A layer computed together with the one before it is not told of;

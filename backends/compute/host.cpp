@@ -97,19 +97,24 @@ double logarithm(double x) {
 
 }  // namespace
 
+void check_labels(const std::int32_t* labels, int batch, std::size_t classes) {
+  for (int n = 0; n < batch; ++n) {
+    if (labels[n] >= 0 && std::size_t(labels[n]) < classes) continue;
+    throw usage_error(
+        fmt::format("cannot compute the loss: sample {} has label {}, but the network has {} outputs: "
+                    "take a data set that fits the model",
+                    n, labels[n], classes));
+  }
+}
+
 float softmax_cross_entropy_on_host(const float* logits, const std::int32_t* labels, float* dlogits, int batch,
                                     std::size_t classes, int* correct) {
+  check_labels(labels, batch, classes);
   double loss = 0;
   int right = 0;
   for (std::size_t n = 0; n < std::size_t(batch); ++n) {
     const float* row = logits + n * classes;
     const std::int32_t label = labels[n];
-    if (label < 0 || std::size_t(label) >= classes) {
-      throw usage_error(
-          fmt::format("cannot compute the loss: sample {} has label {}, but the network has {} outputs: "
-                      "take a data set that fits the model",
-                      n, label, classes));
-    }
     std::size_t best = 0;
     for (std::size_t c = 1; c < classes; ++c) {
       if (row[c] > row[best]) best = c;

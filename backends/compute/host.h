@@ -40,6 +40,9 @@ struct NetworkPlan {
 /// Variance of the population from that of `count` samples.
 float population_variance(double variance, std::size_t count);
 
+/// Error(kUsage) naming the first label that is no class.
+void check_labels(const std::int32_t* labels, int batch, std::size_t classes);
+
 /// CompiledNetwork::softmax_cross_entropy in host memory, in double and in one fixed order. Its exp and log are built
 /// from + and * alone, so its bits do not follow the C library's choice of instructions.
 float softmax_cross_entropy_on_host(const float* logits, const std::int32_t* labels, float* dlogits, int batch,

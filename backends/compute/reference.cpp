@@ -155,6 +155,8 @@ class ReferenceBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> create_reference_backend(const BackendOptions&) { return std::make_unique<ReferenceBackend>(); }
+std::unique_ptr<Backend> create_reference_backend(const BackendOptions&) {
+  return std::make_unique<ReferenceBackend>();
+}
 
 }  // namespace hopbench

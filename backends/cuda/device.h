@@ -1,12 +1,13 @@
-// The GPU that this process uses, and what is made on it: memory, streams, events. CUDA's own headers stay in .cpp files.
+// The GPU that this process uses, and what is made on it: memory, streams, events. CUDA's own headers stay in .cpp
+// files.
 //
 // A process uses one device. It is chosen before the first use (choose), by the rank's place on its machine, and opened
 // by the first call of mine(). Until then nothing of CUDA is touched: a process may fork, and a run on the CPU loads
 // neither the driver nor cuBLAS or cuDNN.
 //
-// Two streams. Vectors (cuda_space) work on vectors(), all in one order, so that what a thread has been handed over may be
-// used by it without waiting. A network computes on a stream of its own, which begins behind what vectors() holds and is
-// empty again when the network's call returns. What copies to the host waits for what it copies.
+// Two streams. Vectors (cuda_space) work on vectors(), all in one order, so that what a thread has been handed over may
+// be used by it without waiting. A network computes on a stream of its own, which begins behind what vectors() holds
+// and is empty again when the network's call returns. What copies to the host waits for what it copies.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +39,10 @@ class Device {
   static Device& mine();
 
   int ordinal() const { return ordinal_; }
-  const std::string& name() const { return name_; }        // "NVIDIA H100 80GB HBM3"
-  const std::string& versions() const { return versions_; }  // "CUDA 13.0, driver 580.159, cuBLAS 13.1, cuDNN 9.12, sm_90"
+  const std::string& name() const { return name_; }  // "NVIDIA H100 80GB HBM3"
+  const std::string& versions() const {
+    return versions_;
+  }  // "CUDA 13.0, driver 580.159, cuBLAS 13.1, cuDNN 9.12, sm_90"
   int multiprocessors() const { return multiprocessors_; }
   std::size_t memory() const { return memory_; }
   std::size_t free_memory() const;

@@ -1,7 +1,8 @@
 // What the .cu files share: the launch, loops over a grid, sums over a block.
 //
 // tests/emulated_cuda/ compiles the same files for the host: there a block is one thread, a warp too, and HB_LAUNCH
-// runs the blocks one after the other. So a kernel may rely on no block size, and barriers stand where all threads come.
+// runs the blocks one after the other. So a kernel may rely on no block size, and barriers stand where all threads
+// come.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -21,10 +22,10 @@ void check_launch(const char* kernel);  // of device.h
 #define HB_LAUNCH(kernel, blocks, threads, stream, ...) \
   emulated_cuda::launch(static_cast<unsigned>(blocks), stream, [=] { kernel(__VA_ARGS__); })
 #else
-#define HB_LAUNCH(kernel, blocks, threads, stream, ...)                                                           \
-  do {                                                                                                            \
-    kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, stream>>>(__VA_ARGS__);            \
-    ::hopbench::cuda::check_launch(#kernel);                                                                      \
+#define HB_LAUNCH(kernel, blocks, threads, stream, ...)                                                \
+  do {                                                                                                 \
+    kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, stream>>>(__VA_ARGS__); \
+    ::hopbench::cuda::check_launch(#kernel);                                                           \
   } while (false)
 #endif
 
@@ -37,8 +38,8 @@ inline int blocks_for(std::size_t n, int threads = kThreads) {
 }
 
 /// for (i : this thread's share of n, neighbours side by side)
-#define HB_GRID_LOOP(i, n)                                                                          \
-  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < (n);    \
+#define HB_GRID_LOOP(i, n)                                                                       \
+  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < (n); \
        i += static_cast<std::size_t>(blockDim.x) * gridDim.x)
 
 __device__ inline float as_float(float x) { return x; }

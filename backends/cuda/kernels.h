@@ -71,6 +71,20 @@ void to_channels_last_inside(Stream stream, Number number, const void* from, voi
 void to_inside(Stream stream, Number number, Indirect from, void* to, std::size_t n);
 void to_border(Stream stream, Number number, const void* from, IndirectOut to, std::size_t n);
 
+/// A run of parameters and where a network has its own copy, laid out as products want it: [n][c][hw] there, from
+/// parameter `at` on, is [n][hw][c] inside.
+struct Segment {
+  std::size_t at = 0;
+  void* inside = nullptr;    // the copy
+  void* gradient = nullptr;  // its gradient
+  int n = 1, c = 1, hw = 1;
+  Number number = Number::kFloat;
+};
+/// segments[first, first + count), in device memory: from the parameters to the copies; from the gradients of the
+/// copies to the gradient. One launch, however many.
+void load_segments(Stream stream, const Segment* segments, int first, int count, Indirect parameters);
+void store_segments(Stream stream, const Segment* segments, int first, int count, IndirectOut gradient);
+
 // ---- layers; x, y: activations, dx, dy: gradients at them, all of `number`
 
 /// y = y + bias (of each channel; nullptr: none), then ReLU if asked.
@@ -96,8 +110,8 @@ void norm_from_statistics(Stream stream, const float* statistics, float* saved, 
 /// y = scale * (x - mean) * inverse deviation + shift, then ReLU if asked. y is not x.
 void norm_forward(Stream stream, Number number, const void* x, void* y, const float* saved, const float* scale,
                   const float* shift, bool relu, std::size_t rows, int channels);
-/// The backward pass of norm_statistics and norm_forward: dscale, dshift, and dx (may be dy). Where relu, dy counts only
-/// where y > 0.
+/// The backward pass of norm_statistics and norm_forward: dscale, dshift, and dx (may be dy). Where relu, dy counts
+/// only where y > 0.
 void norm_backward(Stream stream, Number number, const void* x, const void* y, const void* dy, void* dx,
                    const float* saved, const float* scale, float* dscale, float* dshift, bool relu, std::size_t rows,
                    int channels, float* work);
@@ -127,9 +141,9 @@ void add_to(Stream stream, Number number, void* y, const void* x, std::size_t n)
 
 /// What softmax_cross_entropy leaves on the device.
 struct Loss {
-  double sum = 0;      // over the batch, nats
-  int correct = 0;     // arg-maxes (ties: the lowest class) that equal their label
-  int foreign = 0;     // labels that are no class
+  double sum = 0;   // over the batch, nats
+  int correct = 0;  // arg-maxes (ties: the lowest class) that equal their label
+  int foreign = 0;  // labels that are no class
 };
 /// logits[batch][classes] float; dlogits (nullptr: not wanted), of d(mean loss). In double, as on the host.
 void softmax_cross_entropy(Stream stream, const float* logits, const std::int32_t* labels, float* dlogits, Loss* loss,

@@ -1,0 +1,188 @@
+// The backend `cuda` and its compiled networks: the seam of compute/backend.h on one side, programs on the other.
+#include <map>
+#include <utility>
+
+#include "backends/base/error.h"
+#include "backends/cuda/backend.h"
+#include "backends/cuda/program.h"
+
+namespace hopbench::cuda {
+namespace {
+
+class CudaNetwork final : public CompiledNetwork {
+ public:
+  CudaNetwork(NetworkPlan plan, Precision precision, bool deterministic)
+      : shop_(std::move(plan), precision, deterministic), room_(sizeof(Room)) {}
+  ~CudaNetwork() override { wait_for(shop_.stream); }
+
+  void forward(const float* params, const float* x, float* y, int batch) override {
+    begin({.parameters = params, .x = x, .y = y});
+    Program& program = program_of(batch).program;
+    program.forward();
+    program.write_logits();
+    wait_for(shop_.stream);
+  }
+
+  void statistics(float* to) const override {
+    copy(shop_.stream, to, shop_.memory.seen, statistics_count() * sizeof(float));
+    wait_for(shop_.stream);
+  }
+
+  void infer(const float* params, const float* statistics, const float* x, float* y, int batch) override {
+    begin({.parameters = params, .x = x, .statistics = statistics, .y = y});
+    Program& program = program_of(batch).program;
+    program.infer();
+    program.write_logits();
+    wait_for(shop_.stream);
+  }
+
+  void backward(const float* params, const float* x, const float* dy, float* dparams, float* dx, int batch,
+                const std::function<void(int)>& layer_done) override {
+    begin({.parameters = params, .x = x, .dy = dy, .gradient = dparams, .dx = dx});
+    Program& program = program_of(batch).program;
+    program.take_dy();
+    program.backward(dx != nullptr, false);
+    program.tell(layer_done);
+    wait_for(shop_.stream);
+  }
+
+  float softmax_cross_entropy(const float* logits, const std::int32_t* labels, float* dlogits, int batch,
+                              int* correct) override {
+    Device::mine().after_vectors(shop_.stream);
+    const int classes = int(shop_.plan.output.size());
+    cuda::softmax_cross_entropy(shop_.stream, logits, labels, dlogits, shop_.memory.loss, batch, classes);
+    copy(shop_.stream, &room_.as<Room>()->loss, shop_.memory.loss, sizeof(Loss));
+    return loss_of(labels, batch, correct);
+  }
+
+  std::optional<float> train(const float* params, const float* x, const std::int32_t* labels, float* dparams,
+                             float* statistics, int batch, const std::function<void(int)>& layer_done) override {
+    begin({.parameters = params,
+           .x = x,
+           .labels = reinterpret_cast<const float*>(labels),
+           .gradient = dparams,
+           .seen = statistics});
+    Variant& variant = program_of(batch);
+    launch_step(variant, statistics != nullptr);
+    if (statistics != nullptr) {
+      variant.statistics_there.wait();
+      if (layer_done) layer_done(-1);
+    }
+    variant.program.tell(layer_done);
+    return loss_of(labels, batch, nullptr);
+  }
+
+  bool watch(std::function<void(int, Direction)> done) override {
+    shop_.watch = std::move(done);
+    return true;
+  }
+
+ private:
+  /// The program of one batch size, and its step of training as a graph.
+  struct Variant {
+    Variant(Workshop& shop, int batch) : program(shop, batch) {}
+    Program program;
+    EventOwner statistics_there;
+    int steps = 0;
+    std::unique_ptr<Graph> graph;
+    bool graph_has_statistics = false;
+  };
+  /// Pinned: what goes to the device and comes back in every step.
+  struct Room {
+    Pointers pointers;
+    Loss loss;
+  };
+
+  void begin(Pointers pointers) {
+    pointers.logits = shop_.memory.logits, pointers.dlogits = shop_.memory.dlogits;
+    Device::mine().after_vectors(shop_.stream);
+    room_.as<Room>()->pointers = pointers;
+    copy(shop_.stream, shop_.memory.pointers, &room_.as<Room>()->pointers, sizeof(Pointers));
+  }
+
+  Variant& program_of(int batch) {
+    HB_ASSERT(batch >= 1 && batch <= shop_.plan.largest_batch);
+    const void* const work = shop_.convolution_work.data();
+    std::unique_ptr<Variant>& variant = variants_[batch];
+    if (variant == nullptr) variant = std::make_unique<Variant>(shop_, batch);
+    if (shop_.convolution_work.data() != work) {  // graphs know where it was
+      for (auto& [size, other] : variants_) other->graph.reset();
+    }
+    return *variant;
+  }
+
+  void step(Variant& variant, bool statistics, bool in_graph) {
+    Program& program = variant.program;
+    program.take_labels();
+    program.forward();
+    if (statistics) {
+      program.write_statistics();
+      variant.statistics_there.record(shop_.stream, in_graph);
+    }
+    program.loss(true);
+    copy(shop_.stream, &room_.as<Room>()->loss, shop_.memory.loss, sizeof(Loss));
+    program.backward(false, in_graph);
+  }
+
+  /// The first step of a batch size is launched piece by piece, so that libraries are done with their preparations.
+  void launch_step(Variant& variant, bool statistics) {
+    if (shop_.watch || variant.steps++ == 0) return step(variant, statistics, false);
+    if (variant.graph == nullptr || variant.graph_has_statistics != statistics) {
+      variant.graph = std::make_unique<Graph>(shop_.stream);
+      step(variant, statistics, true);
+      variant.graph->finish();
+      variant.graph_has_statistics = statistics;
+    }
+    variant.graph->launch();
+  }
+
+  float loss_of(const std::int32_t* labels, int batch, int* correct) {
+    wait_for(shop_.stream);
+    const Loss& loss = room_.as<Room>()->loss;
+    if (loss.foreign > 0) {
+      std::vector<std::int32_t> seen(static_cast<std::size_t>(batch));
+      copy(shop_.stream, seen.data(), labels, seen.size() * sizeof(std::int32_t));
+      wait_for(shop_.stream);
+      check_labels(seen.data(), batch, shop_.plan.output.size());
+    }
+    if (correct != nullptr) *correct = loss.correct;
+    return static_cast<float>(loss.sum / batch);
+  }
+
+  std::size_t statistics_count() const {
+    std::size_t count = 0;
+    for (const NetworkPlan::Layer& layer : shop_.plan.layers) count += statistic_count(layer.spec, layer.input);
+    return count;
+  }
+
+  Workshop shop_;
+  Pinned room_;
+  std::map<int, std::unique_ptr<Variant>> variants_;  // by batch size
+};
+
+class CudaBackend final : public Backend {
+ public:
+  explicit CudaBackend(const BackendOptions& options)
+      : precision_(precision_of(options.precision)), deterministic_(options.deterministic) {
+    Device::mine();
+  }
+  const char* name() const override { return "cuda"; }
+  std::string version() const override { return Device::mine().name() + ", " + Device::mine().versions(); }
+  Space& space() override { return cuda::space(); }
+  std::unique_ptr<CompiledNetwork> compile(std::span<const LayerSpec> layers, const Shape& input,
+                                           int largest_batch) override {
+    return std::make_unique<CudaNetwork>(NetworkPlan(layers, input, largest_batch), precision_, deterministic_);
+  }
+
+ private:
+  const Precision precision_;
+  const bool deterministic_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> create_backend(const BackendOptions& options) {
+  return std::make_unique<CudaBackend>(options);
+}
+
+}  // namespace hopbench::cuda

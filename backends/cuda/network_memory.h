@@ -1,0 +1,61 @@
+// Where a network's numbers lie on the GPU. Laid out once, for the largest batch; the programs of all batch sizes take
+// turns in it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/compute/host.h"
+#include "backends/cuda/device.h"
+#include "backends/cuda/gemm.h"
+#include "backends/cuda/kernels.h"
+
+namespace hopbench::cuda {
+
+/// What callers give a pass, read by the kernels when they run: a captured graph outlives the pointers of one step.
+struct Pointers {
+  const float *parameters = nullptr, *x = nullptr, *dy = nullptr, *labels = nullptr, *statistics = nullptr;
+  float *y = nullptr, *gradient = nullptr, *dx = nullptr, *seen = nullptr;
+  float *logits = nullptr, *dlogits = nullptr;  // the network's own
+};
+
+/// Of one layer. in and din are the layer before's out and dout.
+struct LayerMemory {
+  void *in = nullptr, *out = nullptr, *din = nullptr, *dout = nullptr;
+  void* shortcut = nullptr;                // the gradient at `out` that comes from adds further behind
+  void *flat = nullptr, *dflat = nullptr;  // dense: its inputs in the order of the parameters, where that is another
+  void *weights = nullptr, *dweights = nullptr;
+  float *bias = nullptr, *dbias = nullptr;  // batch norm: weights is the scale, bias the shift
+  float *saved = nullptr, *seen = nullptr;  // batch norm
+  std::uint8_t* at = nullptr;               // max pool
+  bool relu = false;                        // the ReLU behind it is computed with it
+  bool folded = false;                      // it is a ReLU that the layer before computes: out is in
+  /// Add: an add further behind has written the shortcut's gradient before.
+  bool accumulate = false;
+};
+
+class NetworkMemory {
+ public:
+  /// Error(kEnvironment) with what it wants and what is free, if that is too little.
+  NetworkMemory(const NetworkPlan& plan, Precision precision, Stream stream);
+
+  std::vector<LayerMemory> layers;  // as the plan's
+  void *input = nullptr, *dinput = nullptr;
+  float *logits = nullptr, *dlogits = nullptr;
+  float *seen = nullptr, *given = nullptr;  // statistics of batch norms: of the last pass, and to infer with
+  std::int32_t* labels = nullptr;
+  float* work = nullptr;  // of column sums
+  Loss* loss = nullptr;
+  Pointers* pointers = nullptr;
+  Segment* segments = nullptr;
+  std::vector<Segment> parts;   // the same, on the host: layer by layer
+  std::vector<int> first_part;  // of each layer, and one past the last
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  class Layout;
+  std::vector<Buffer> buffers_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace hopbench::cuda
