@@ -61,6 +61,8 @@ TrialLabels labels_of(const TrialSpec& spec) {
   labels.protocol = spec.protocol;
   labels.variant = spec.label;
   labels.backend = spec.workload.backend;
+  if (spec.workload.precision != "fp32") labels.backend += " " + spec.workload.precision;
+  if (!spec.workload.deterministic) labels.backend += " nondeterministic";
   labels.transport = spec.emulate ? spec.transport + "+emulated" : spec.transport;
   labels.clock = spec.transport == "sim" ? "virtual" : "real";
   labels.model = spec.workload.model;

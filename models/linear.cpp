@@ -80,11 +80,12 @@ class ColumnSums {
 
 class Linear final : public Learner {
  public:
-  Linear(std::size_t columns, const Loss& loss) : columns_(columns), loss_(loss), sums_(columns) {}
+  Linear(Backend& backend, std::size_t columns, const Loss& loss)
+      : backend_(backend), columns_(columns), loss_(loss), sums_(columns) {}
 
   std::size_t size() const override { return columns_ + 1; }
-  Space& space() const override { return host_space(); }
-  Vec initial(std::uint64_t, std::uint32_t) const override { return Vec(size()); }
+  Space& space() const override { return backend_.space(); }
+  Vec initial(std::uint64_t, std::uint32_t) const override { return Vec(size(), space()); }
   const std::vector<Bucket>& buckets() const override { return buckets_; }
   double flops_per_sample() const override { return 0; }  // follows the sample
 
@@ -95,37 +96,36 @@ class Linear final : public Learner {
   Score score(const float* x, const Batch& batch) override;
 
  private:
-  float margin(const float* x, const SparseDataset::Row& row) const;
+  /// Of each row of the batch, in margins_.
+  void find_margins(const float* x, const Batch& batch);
   static double sign(const Batch& batch, std::size_t r) { return batch.labels[r] == 0 ? -1.0 : 1.0; }
 
+  Backend& backend_;
   std::size_t columns_;
   Loss loss_;
   ColumnSums sums_;
+  std::vector<Backend::SparseRow> rows_;
+  std::vector<float> margins_;
   std::vector<float> factors_;  // of each row of a batch
   std::vector<Bucket> buckets_{{.offset = 0, .size = columns_ + 1, .done_at = 1.0}};
 };
 
-/// Four sums: loads of weights that wait for memory overlap.
-float Linear::margin(const float* x, const SparseDataset::Row& row) const {
-  const std::uint32_t* const c = row.columns.data();
-  const float* const v = row.values.data();
-  const std::size_t n = row.columns.size();
-  float sums[4] = {};
-  std::size_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    for (std::size_t j = 0; j < 4; ++j) sums[j] += v[i + j] * x[c[i + j]];
-  }
-  for (; i < n; ++i) sums[0] += v[i] * x[c[i]];
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]) + x[columns_];
+void Linear::find_margins(const float* x, const Batch& batch) {
+  const auto rows = static_cast<std::size_t>(batch.size);
+  rows_.clear();
+  for (std::size_t r = 0; r < rows; ++r) rows_.push_back({batch.rows[r].columns, batch.rows[r].values});
+  margins_.resize(rows);
+  backend_.margins(x, columns_, rows_, margins_.data());
 }
 
 float Linear::sparse_gradient(const float* x, const Batch& batch, Vec& g) {
   const auto rows = static_cast<std::size_t>(batch.size);
   factors_.resize(rows);
+  find_margins(x, batch);
   double loss = 0, of_bias = 0;
   std::size_t most = 1;
   for (std::size_t r = 0; r < rows; ++r) {
-    const double y = sign(batch, r), ym = y * double(margin(x, batch.rows[r]));
+    const double y = sign(batch, r), ym = y * double(margins_[r]);
     loss += loss_.of(ym);
     factors_[r] = static_cast<float>(y * loss_.slope(ym) / batch.size);
     of_bias += factors_[r];
@@ -142,16 +142,17 @@ float Linear::sparse_gradient(const float* x, const Batch& batch, Vec& g) {
 float Linear::gradient(const float* x, const Batch& batch, float* g, const std::function<void(int)>& done) {
   Vec sparse;
   const float loss = sparse_gradient(x, batch, sparse);
-  std::fill(g, g + size(), 0.0f);
-  scatter_add(g, 1.0f, sparse.share().entries());
+  space().fill(g, 0.0f, size());
+  space().scatter_add(g, 1.0f, sparse.share().entries());
   if (done) done(0);
   return loss;
 }
 
 Learner::Score Linear::score(const float* x, const Batch& batch) {
   Score score;
+  find_margins(x, batch);
   for (std::size_t r = 0; r < static_cast<std::size_t>(batch.size); ++r) {
-    const float m = margin(x, batch.rows[r]);
+    const float m = margins_[r];
     score.loss_sum += loss_.of(sign(batch, r) * double(m));
     score.correct += (m > 0) == (batch.labels[r] != 0) ? 1 : 0;
   }
@@ -160,13 +161,10 @@ Learner::Score Linear::score(const float* x, const Batch& batch) {
 
 template <const Loss& loss>
 std::unique_ptr<Learner> create(Backend& backend, const WorkloadSpec& spec, const Shape& input, int classes, int) {
-  if (&backend.space() != &host_space())
-    throw usage_error(fmt::format("model {} does not run on backend {}: it computes in host memory: use backend onednn",
-                                  spec.model, backend.name()));
   if (classes != 2)
     throw usage_error(fmt::format("model {} tells two classes apart, and data set {} has {}: use model softmax",
                                   spec.model, spec.dataset, classes));
-  return std::make_unique<Linear>(input.size(), loss);
+  return std::make_unique<Linear>(backend, input.size(), loss);
 }
 
 }  // namespace

@@ -25,7 +25,10 @@ struct WorkloadSpec {
   SplitSpec split = {};
   Augment augment = Augment::kNone;
   std::string backend = "onednn";
-  int threads = 1;  // of one gradient
+  std::string precision = "fp32";  // see BackendOptions
+  bool deterministic = true;
+  int local_rank = 0;  // of this process, not of the trial: see BackendOptions
+  int threads = 1;     // of one gradient
   int workers = 1;
   std::uint64_t seed = 1;
   std::uint32_t repeat = 0;

@@ -90,6 +90,11 @@ void Optimizer::step_dense(Vec& x, const Payload& g, const Payload& trained, con
 
 void Optimizer::step_sparse(Vec& x, const Payload& g, const Space::SgdStep& step) {
   HB_ASSERT_MSG(trained_ == x.size(), "running statistics are dense");
+  if (&x.space() != &host_space()) {  // a device passes over all numbers sooner than a host remembers which are due
+    Vec dense(x.size(), x.space());
+    dense.axpy(1.0f, g);
+    return step_dense(x, dense.share(), dense.share(), step);
+  }
   if (step.momentum == 0 && step.weight_decay == 0) {
     node_->operate(2 * bytes_of(g), [&] { x.axpy(-step.lr, g); });
     return;

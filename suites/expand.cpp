@@ -57,6 +57,8 @@ WorkloadSpec workload_of(const Configuration& c) {
   workload.split.feature = int(c.at("model.split.feature").integer);
   workload.augment = c.at("model.augment").text == "none" ? Augment::kNone : Augment::kPadCropFlip;
   workload.backend = c.at("compute.backend").text;
+  workload.precision = c.at("compute.precision").text;
+  workload.deterministic = c.at("compute.deterministic").flag;
   workload.threads = int(c.at("compute.threads").integer);
   workload.workers = c.workers();
   workload.seed = std::uint64_t(c.at("run.seed").integer);

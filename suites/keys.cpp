@@ -29,6 +29,7 @@ Names names_of(const Entries& entries) {
 Names model_names() { return names_of(models()); }
 Names dataset_names() { return names_of(datasets()); }
 Names backend_names() { return names_of(backends()); }
+Names precision_names() { return {"fp32", "tf32", "bf16"}; }
 Names transport_names() {
   Names names = names_of(transports());
   names.emplace_back("sim");
@@ -133,6 +134,10 @@ const std::vector<SuiteKey> kKeys = {
      "gradients longer than this are scaled down to it, where a step is made; 0: never"},
 
     {"compute.backend", T::kName, "\"onednn\"", 0, 0, backend_names, "see `hopbench list backends`"},
+    {"compute.precision", T::kName, "\"fp32\"", 0, 0, precision_names,
+     "what products are computed in: fp32; on cuda also tf32, and bf16 with fp32 master weights"},
+    {"compute.deterministic", T::kBool, "true", 0, 0, nullptr,
+     "the same bits in every run; false: on cuda, whichever convolutions are measured fastest"},
     {"compute.threads", T::kInteger, "1", 1, 1024, nullptr, "of one gradient"},
     {"compute.pace", T::kPace, "\"auto\"", kTiny, kDays, nullptr,
      "how long a gradient takes on the trial's clock: a time; \"auto\": calibrated (real processes only); \"off\": as "

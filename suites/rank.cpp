@@ -47,7 +47,7 @@ void add_lateness(RankRecord& record, const std::vector<Duration>& lateness) {
 
 // Page faults, first touch and the compiled network are outside every clock: one gradient that nobody sees.
 void touch(Workload& workload, int worker) {
-  if (workload.space().name() != host_space().name()) return;
+  if (&workload.space() == &null_space()) return;
   Vec g = workload.sparse() ? Vec() : Vec::uninitialised(workload.size(), workload.space());
   workload.gradient(workload.initial().share(), worker, 0, workload.spec().batch, g, [](int) {});
 }
@@ -60,7 +60,9 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   RankSlot& slot = channel.board().slot(rank);
   const Transport& transport = find_transport(spec.transport);
   if (transport.prepare != nullptr) transport.prepare();
-  const std::unique_ptr<Workload> workload = make_workload(spec.workload);
+  WorkloadSpec of_rank = spec.workload;
+  of_rank.local_rank = rank;
+  const std::unique_ptr<Workload> workload = make_workload(of_rank);
   if (!server) touch(*workload, rank);
 
   slot.phase = Phase::kConnecting;

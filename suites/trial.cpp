@@ -106,6 +106,8 @@ void workload(Visit& visit, T& spec) {
   visit("split_feature", spec.split.feature);
   visit("augment", spec.augment);
   visit("backend", spec.backend);
+  visit("precision", spec.precision);
+  visit("deterministic", spec.deterministic);
   visit("threads", spec.threads);
   visit("workers", spec.workers);
   visit("workload_seed", spec.seed);

@@ -21,6 +21,7 @@ Error out_of_memory(std::size_t bytes) {
 
 // Freed blocks are kept by size, so that a training loop allocates from the system only in its first iterations.
 std::atomic<SharedMemory*> shared_memory{nullptr};
+std::atomic<DeviceSpace*> device{nullptr};
 
 class HostSpace final : public Space {
  public:
@@ -85,6 +86,13 @@ class HostSpace final : public Space {
   }
 
   double dot(const float* x, const float* y, std::size_t n) override { return dot_on_host(x, y, n); }
+  void scatter_add(float* y, float a, std::span<const SparseEntry> entries) override {
+    hopbench::scatter_add(y, a, entries);
+  }
+  bool lent(const float* data) override {
+    SharedMemory* const shared = shared_host_memory();
+    return shared != nullptr && shared->lent(data);
+  }
 
   void sgd(float* x, float* m, const float* g, const SgdStep& s, std::size_t n) override {
     if (m == nullptr) {
@@ -118,6 +126,7 @@ class NullSpace final : public Space {
   void scale(float*, float, std::size_t) override {}
   void weighted_sum(float*, std::span<const float* const>, std::span<const float>, std::size_t) override {}
   double dot(const float*, const float*, std::size_t) override { return 0; }
+  void scatter_add(float*, float, std::span<const SparseEntry>) override {}
   void sgd(float*, float*, const float*, const SgdStep&, std::size_t) override {}
 };
 
@@ -125,6 +134,9 @@ class NullSpace final : public Space {
 
 void share_host_memory(SharedMemory& memory) { shared_memory.store(&memory, std::memory_order_release); }
 SharedMemory* shared_host_memory() { return shared_memory.load(std::memory_order_acquire); }
+
+void live_on(DeviceSpace& space) { device.store(&space, std::memory_order_release); }
+DeviceSpace* device_space() { return device.load(std::memory_order_acquire); }
 
 Space& host_space() {
   static HostSpace space;

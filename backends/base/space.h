@@ -4,8 +4,13 @@
 // which only time and bytes matter). A device (CUDA) is a third one and brings its own kernels.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
+
+#include "backends/base/sparse.h"
 
 namespace hopbench {
 
@@ -30,6 +35,8 @@ class Space {
   virtual void weighted_sum(float* out, std::span<const float* const> in, std::span<const float> weights,
                             std::size_t n) = 0;
   virtual double dot(const float* x, const float* y, std::size_t n) = 0;
+  /// y[column] += a * value; the entries lie in host memory.
+  virtual void scatter_add(float* y, float a, std::span<const SparseEntry> entries) = 0;
   /// One pass of SGD: m = momentum*m + (g + weight_decay*x); x -= lr * (nesterov ? g + weight_decay*x + momentum*m :
   /// m). m may be nullptr when momentum is 0.
   struct SgdStep {
@@ -37,6 +44,9 @@ class Space {
     bool nesterov = false;
   };
   virtual void sgd(float* x, float* m, const float* g, const SgdStep& step, std::size_t n) = 0;
+
+  /// Whether another process may be reading what this points into.
+  virtual bool lent(const float* /*data*/) { return false; }
 };
 
 /// Host memory, pooled by size; safe to use from several threads.
@@ -59,6 +69,29 @@ void share_host_memory(SharedMemory& memory);
 /// nullptr: nobody has called share_host_memory.
 SharedMemory* shared_host_memory();
 inline constexpr std::size_t kSharedFloats = 1024;
+
+/// Memory of a device, which other processes on this machine may map if they use the same device. Any thread.
+class DeviceSpace : public Space {
+ public:
+  struct Loan {
+    std::array<char, 64> handle{};  // of the block, for other processes
+    std::uint64_t offset = 0;       // bytes, in the block
+    std::uint64_t address = 0;      // for this process itself
+    const void* counter = nullptr;  // in shared_host_memory(): who counts a reader there lends the block
+  };
+  /// What somebody needs who is to read there; all that was written is there when it returns. nullopt: this memory
+  /// cannot be mapped by others.
+  virtual std::optional<Loan> lend(const float* data) = 0;
+  /// The other side: where it is here. `own`: it is this process's. Error(kEnvironment) if it cannot be mapped.
+  virtual float* borrow(const Loan& loan, bool own) = 0;
+  /// Waits for all operations so far: what was borrowed has been read.
+  virtual void finish() noexcept = 0;
+};
+
+/// The device on which this process's models live: dense vectors that arrive from another process's device go there.
+void live_on(DeviceSpace& device);
+/// nullptr: nobody has called live_on.
+DeviceSpace* device_space();
 
 /// Sizes without numbers: allocate returns nullptr, every operation does nothing, dot returns 0.
 Space& null_space();

@@ -47,6 +47,20 @@ const float* Payload::data() const {
 
 Space& Payload::space() const { return storage_ ? storage_.get()->space() : host_space(); }
 
+Payload in_space(const Payload& x, Space& space) {
+  const bool numberless = &x.space() == &null_space() && &space != &host_space();
+  if (x.sparse() || x.empty() || &x.space() == &space || numberless || &space == &null_space()) return x;
+  Vec moved = Vec::uninitialised(x.size(), space);
+  if (&x.space() == &host_space()) {
+    space.write(moved.mutable_data(), x.data(), x.size());
+  } else if (&space == &host_space()) {
+    x.space().read(x.data(), moved.mutable_data(), x.size());
+  } else {
+    return in_space(in_space(x, host_space()), space);
+  }
+  return moved.share();
+}
+
 Vec::Vec(std::size_t n, Space& space) : Vec(uninitialised(n, space)) { space.fill(storage_.get()->data(), 0.0f, n); }
 
 Vec Vec::uninitialised(std::size_t n, Space& space) {
@@ -113,20 +127,20 @@ void Vec::scale(float a) {
 void Vec::axpy(float a, const Payload& x) {
   HB_ASSERT(x.size() == n_);
   if (x.sparse()) return add_entries(a, x);
-  space().axpy(mutable_data(), a, x.data(), n_);
+  space().axpy(mutable_data(), a, in_space(x, space()).data(), n_);
 }
 
 void Vec::assign(std::size_t offset, const Payload& part) {
   HB_ASSERT(offset <= n_ && part.size() <= n_ - offset);
   if (part.sparse()) return assign_entries(offset, part);
   float* to = mutable_data();
-  if (to != nullptr) space().copy(to + offset, part.data(), part.size());
+  if (to != nullptr) space().copy(to + offset, in_space(part, space()).data(), part.size());
 }
 
 double Vec::dot(const Payload& x) const {
   HB_ASSERT(x.size() == n_);
   if (sparse_ || x.sparse()) return sparse_dot(share(), x);
-  return space().dot(data(), x.data(), n_);
+  return space().dot(data(), in_space(x, space()).data(), n_);
 }
 
 double Vec::norm() const { return std::sqrt(squared_norm(share())); }
@@ -167,9 +181,7 @@ float* Vec::mutable_data() {
 
 /// Moves to storage of its own, if somebody else holds the old one, here or in another process.
 void Vec::own() {
-  SharedMemory* const shared = shared_host_memory();
-  if (!storage_.sole() || (shared != nullptr && shared->lent(storage_.get()->data())))
-    storage_ = copy_of(stored()).storage_;
+  if (!storage_.sole() || space().lent(storage_.get()->data())) storage_ = copy_of(stored()).storage_;
 }
 
 std::vector<float> Vec::to_host() const {
@@ -224,11 +236,14 @@ Vec weighted_sum(std::span<const Payload> terms, std::span<const float> weights)
   const auto is_sparse = [](const Payload& term) { return term.sparse(); };
   if (std::any_of(terms.begin(), terms.end(), is_sparse)) return sparse_weighted_sum(terms, weights);
   Vec out = Vec::uninitialised(terms[0].size(), terms[0].space());
+  std::vector<Payload> here;
   std::vector<const float*> data;
+  here.reserve(terms.size());
   data.reserve(terms.size());
   for (const Payload& term : terms) {
     HB_ASSERT(term.size() == out.size());
-    data.push_back(term.data());
+    here.push_back(in_space(term, out.space()));
+    data.push_back(here.back().data());
   }
   out.space().weighted_sum(out.mutable_data(), data, weights, out.size());
   return out;

@@ -208,6 +208,10 @@ class Vec {
 
 inline Payload share(const Vec& x) { return x.share(); }
 
+/// The same numbers there: x itself, where that is where it is, or where it is sparse. Operations do this with what
+/// they read, to where what they write is.
+Payload in_space(const Payload& x, Space& space);
+
 /// The sum of the squares, by Space::dot; of what a message carries, too.
 double squared_norm(const Payload& x);
 

@@ -76,7 +76,7 @@ void Vec::scale_entries(float a) {
 }
 
 void Vec::add_entries(float a, const Payload& x) {
-  if (!sparse_) return scatter_add(mutable_data(), a, x.entries());
+  if (!sparse_) return space().scatter_add(mutable_data(), a, x.entries());
   const Payload terms[] = {stored(), x};
   const float weights[] = {1.0f, a};
   *this = sparse_weighted_sum(terms, weights);
@@ -86,7 +86,7 @@ void Vec::assign_entries(std::size_t offset, const Payload& part) {
   if (!sparse_) {
     float* const to = mutable_data() + offset;
     space().fill(to, 0.0f, part.size());
-    return scatter_add(to, 1.0f, part.entries());
+    return space().scatter_add(to, 1.0f, part.entries());
   }
   const std::span<const SparseEntry> mine = stored().entries();
   const std::span<const SparseEntry> before = within(mine, 0, offset);
@@ -104,7 +104,7 @@ void Vec::assign_entries(std::size_t offset, const Payload& part) {
 
 double sparse_dot(const Payload& x, const Payload& y) {
   if (!x.sparse()) return sparse_dot(y, x);
-  return y.sparse() ? dot(x.entries(), y.entries()) : dot(x.entries(), y.data());
+  return y.sparse() ? dot(x.entries(), y.entries()) : dot(x.entries(), in_space(y, host_space()).data());
 }
 
 Vec sparse_weighted_sum(std::span<const Payload> terms, std::span<const float> weights) {
@@ -115,7 +115,8 @@ Vec sparse_weighted_sum(std::span<const Payload> terms, std::span<const float> w
     sum = Vec::copy_of(terms[0]);
     sum.scale(weights[0]);
   } else {
-    sum = Vec(terms[0].size());
+    const auto dense = std::find_if_not(terms.begin(), terms.end(), is_sparse);
+    sum = Vec(terms[0].size(), dense->space());
     sum.axpy(weights[0], terms[0]);
   }
   for (std::size_t i = 1; i < terms.size(); ++i) {

@@ -112,6 +112,14 @@ class Backend {
   /// Error(kUsage) "BACKEND does not support ..." for what it lacks. May be called on several threads at once.
   virtual std::unique_ptr<CompiledNetwork> compile(std::span<const LayerSpec> layers, const Shape& input,
                                                    int largest_batch) = 0;
+
+  /// A row of a sparse matrix: the values that are not 0, and their columns, ascending; in host memory.
+  struct SparseRow {
+    std::span<const std::uint32_t> columns;
+    std::span<const float> values;
+  };
+  /// to[r] (host memory) = the product of row r and x (in the backend's space), and x[bias_at] more. Any thread.
+  virtual void margins(const float* x, std::size_t bias_at, std::span<const SparseRow> rows, float* to);
 };
 
 struct BackendOptions {
@@ -120,6 +128,9 @@ struct BackendOptions {
   std::string precision = "fp32";
   /// The same bits each time; false: what is faster where a library has both (cuda).
   bool deterministic = true;
+  /// The place of this process among those on its machine, which says which of several devices is its own. That of the
+  /// first backend counts.
+  int local_rank = 0;
 };
 
 struct BackendEntry {

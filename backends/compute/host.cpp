@@ -63,6 +63,22 @@ bool NetworkPlan::normalises() const {
                      [](const Layer& layer) { return layer.spec.type == LayerSpec::Type::kBatchNorm; });
 }
 
+/// Four sums: loads of weights that wait for memory overlap.
+void Backend::margins(const float* x, std::size_t bias_at, std::span<const SparseRow> rows, float* to) {
+  for (const SparseRow& row : rows) {
+    const std::uint32_t* const c = row.columns.data();
+    const float* const v = row.values.data();
+    const std::size_t n = row.columns.size();
+    float sums[4] = {};
+    std::size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+      for (std::size_t j = 0; j < 4; ++j) sums[j] += v[i + j] * x[c[i + j]];
+    }
+    for (; i < n; ++i) sums[0] += v[i] * x[c[i]];
+    *to++ = (sums[0] + sums[1]) + (sums[2] + sums[3]) + x[bias_at];
+  }
+}
+
 float population_variance(double variance, std::size_t count) {
   return count > 1 ? float(variance * double(count) / double(count - 1)) : float(variance);
 }

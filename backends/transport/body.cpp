@@ -2,11 +2,16 @@
 
 namespace hopbench {
 
-Payload on_host(const Payload& body) {
-  if (body.empty() || &body.space() == &host_space()) return body;  // as all sparse ones
-  Vec staged = Vec::uninitialised(body.size());
-  body.space().read(body.data(), staged.mutable_data(), body.size());
-  return staged.share();
+Payload on_host(const Payload& body) { return in_space(body, host_space()); }
+
+bool on_device(const Payload& body) {
+  DeviceSpace* const device = device_space();
+  return device != nullptr && !body.empty() && &body.space() == device;
+}
+
+Payload arrived(const Payload& body, bool from_device) {
+  DeviceSpace* const device = device_space();
+  return from_device && device != nullptr ? in_space(body, *device) : body;
 }
 
 ArrivingBody::ArrivingBody(std::size_t floats, std::size_t numbers)

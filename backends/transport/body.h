@@ -10,6 +10,11 @@ namespace hopbench {
 /// The body as host memory: as it is, or a staged copy of what lies on a device.
 Payload on_host(const Payload& body);
 
+/// Whether it lies on a device, and is to lie on one where it arrives.
+bool on_device(const Payload& body);
+/// What arrived in host memory, where it is to lie: on this process's device, if it comes from one and there is one.
+Payload arrived(const Payload& body, bool from_device);
+
 /// What a body is received into: so many stored floats, of a sparse vector of `numbers` numbers if that is not 0.
 class ArrivingBody {
  public:

@@ -17,6 +17,7 @@ struct FrameHead {
   std::uint8_t words = 0;
   std::uint8_t bye = 0;
   std::uint8_t inside = 0;  // the body is
+  std::uint8_t device = 0;  // the body lay on one
 };
 
 }  // namespace
@@ -37,6 +38,7 @@ std::size_t write_frame(const Message& message, const Payload& body, bool bye, s
   head.words = static_cast<std::uint8_t>(words);
   head.bye = bye ? 1 : 0;
   head.inside = inside ? 1 : 0;
+  head.device = on_device(message.body) ? 1 : 0;
   char* at = frame.data();
   const auto put = [&](const void* data, std::size_t n) {
     if (n > 0) std::memcpy(at, data, n);
@@ -58,6 +60,7 @@ ReadFrame read_frame(std::span<const char> frame, int from) {
   read.whole = head.inside != 0;
   read.floats = head.floats;
   read.numbers = head.numbers;
+  read.device = head.device != 0;
   read.message = {.from = from, .kind = Kind{head.kind}, .iter = head.iter, .words = {}, .body = {}};
   read.message.bytes = head.bytes;
   for (int w = 0; w < head.words; ++w, at += sizeof(std::int64_t)) {

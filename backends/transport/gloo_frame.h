@@ -21,6 +21,7 @@ struct ReadFrame {
   bool bye = false;
   bool whole = true;                    // false: the body follows on its own,
   std::size_t floats = 0, numbers = 0;  // as many floats; of a sparse one, so many numbers
+  bool device = false;                  // the body comes from one: see arrived()
 };
 ReadFrame read_frame(std::span<const char> frame, int from);
 

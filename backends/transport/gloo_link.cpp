@@ -194,6 +194,7 @@ bool GlooLink::receive_frames() {
     if (got.bye) return true;
     post(frame);
     if (!got.whole && !receive_body(got.message, got.floats, got.numbers)) return false;
+    got.message.body = arrived(got.message.body, got.device);
     deliver(std::move(got.message));
   }
 }

@@ -15,6 +15,9 @@
 namespace hopbench {
 
 /// Of a message in the ring. The words follow, then the body unless it is lent.
+/// How the body travels: behind the words, in the sender's segment, or on the device, where a Loan follows the words.
+enum Lent : std::uint8_t { kInside, kInSegment, kOnDevice };
+
 struct ShmPeer::Head {
   std::int64_t iter = 0, bytes = 0;
   std::uint64_t floats = 0;         // that the body stores
@@ -22,7 +25,8 @@ struct ShmPeer::Head {
   std::uint64_t at = 0, block = 0;  // of a body that is lent: where in the sender's segment, and what to give back
   std::uint16_t kind = 0;
   std::uint8_t words = 0;
-  std::uint8_t lent = 0;
+  std::uint8_t lent = kInside;
+  std::uint8_t device = 0;  // the body lay on one
 };
 
 namespace {
@@ -87,16 +91,11 @@ std::string ShmPeer::connect(const std::string& address) {
 
 bool ShmPeer::try_send(const Message& message) {
   if (dead_ || out_->deaf.load(std::memory_order_acquire) != 0) return true;
-  Payload body = on_host(message.body);
-  const bool lend = body.stored() >= kSharedFloats;
-  Head head{.iter = message.iter, .bytes = message.bytes, .floats = body.stored()};
-  head.numbers = body.sparse() ? body.size() : 0;
-  head.kind = static_cast<std::uint16_t>(message.kind);
-  head.words = static_cast<std::uint8_t>(message.words.size());
-  head.lent = lend ? 1 : 0;
+  const bool lend = message.body.stored() >= kSharedFloats;
   const std::size_t words = message.words.size() * sizeof(std::int64_t);
-  const std::size_t inside = lend ? 0 : body.stored() * sizeof(float);
-  const std::uint64_t bytes = rounded(sizeof head + words + inside);
+  // Of what is lent a loan may follow.
+  const std::size_t most = lend ? sizeof(DeviceSpace::Loan) : message.body.stored() * sizeof(float);
+  const std::uint64_t bytes = rounded(sizeof(Head) + words + most);
 
   const auto room = [&] {
     return ShmChannel::kRing - (written_ - out_->read.load(std::memory_order_seq_cst)) >= bytes &&
@@ -109,15 +108,18 @@ bool ShmPeer::try_send(const Message& message) {
     if (!room()) return false;
     refused_ = false;
   }
+  Head head{.iter = message.iter, .bytes = message.bytes, .floats = message.body.stored()};
+  head.numbers = message.body.sparse() ? message.body.size() : 0;
+  head.kind = static_cast<std::uint16_t>(message.kind);
+  head.words = static_cast<std::uint8_t>(message.words.size());
+  head.device = on_device(message.body) ? 1 : 0;
+  if (words > 0) out_->put(written_ + sizeof head, message.words.begin(), words);
   if (lend) {
-    ShmSegment& segment = ShmSegment::mine();
-    if (!segment.contains(body.raw())) body = Vec::copy_of(body).share();  // older than the segment, or another's
-    head.at = segment.offset_of(body.raw());
-    head.block = segment.lend(body.raw());
+    lend_body(message.body, head, written_ + sizeof head + words);
+  } else if (most > 0) {
+    out_->put(written_ + sizeof head + words, on_host(message.body).raw(), most);
   }
   out_->put(written_, &head, sizeof head);
-  if (words > 0) out_->put(written_ + sizeof head, message.words.begin(), words);
-  if (inside > 0) out_->put(written_ + sizeof head + words, body.raw(), inside);
   written_ += bytes;
   out_->written.store(written_, std::memory_order_release);
   out_->messages.store(++sent_, std::memory_order_seq_cst);
@@ -125,9 +127,42 @@ bool ShmPeer::try_send(const Message& message) {
   return true;
 }
 
+void ShmPeer::lend_body(const Payload& body, Head& head, std::uint64_t place) {
+  ShmSegment& segment = ShmSegment::mine();
+  if (head.device != 0) {
+    if (const std::optional<DeviceSpace::Loan> loan = device_space()->lend(body.data())) {
+      head.lent = kOnDevice;
+      head.block = segment.lend(loan->counter);
+      out_->put(place, &*loan, sizeof *loan);
+      return;
+    }
+  }
+  Payload there = on_host(body);
+  if (!segment.contains(there.raw())) there = Vec::copy_of(there).share();  // older than the segment, or another's
+  head.lent = kInSegment;
+  head.at = segment.offset_of(there.raw());
+  head.block = segment.lend(there.raw());
+}
+
+Payload ShmPeer::borrowed(const Head& head, std::uint64_t place) const {
+  DeviceSpace::Loan loan;
+  in_->get(place, &loan, sizeof loan);
+  DeviceSpace* const device = device_space();
+  if (device == nullptr)
+    throw environment_error(
+        "a vector came from another rank's GPU, and this rank has none: give all ranks one backend");
+  float* const numbers = device->borrow(loan, view_->own());
+  const auto give_back = [view = view_, block = head.block, device] {
+    device->finish();
+    view->give_back(block);
+  };
+  return Payload(StorageRef(new Storage(*device, numbers, head.floats, give_back)), 0, head.floats);
+}
+
 Payload ShmPeer::body_of(const Head& head, std::uint64_t place) const {
   if (head.floats == 0 && head.numbers == 0) return {};
-  if (head.lent == 0) {
+  if (head.lent == kOnDevice) return borrowed(head, place);
+  if (head.lent == kInside) {
     ArrivingBody body(head.floats, head.numbers);
     in_->get(place, body.data(), body.bytes());
     return body.whole();
@@ -156,8 +191,8 @@ std::optional<Message> ShmPeer::take() {
     in_->get(place, &value, sizeof value);
     message.words.push_back(value);
   }
-  message.body = body_of(head, place);
-  if (head.lent == 0) place += head.floats * sizeof(float);
+  message.body = arrived(body_of(head, place), head.device != 0);
+  place += head.lent == kInside ? head.floats * sizeof(float) : sizeof(DeviceSpace::Loan);
   read_ += rounded(place - read_);
   in_->read.store(read_, std::memory_order_seq_cst);
   in_->taken.store(++taken_, std::memory_order_seq_cst);

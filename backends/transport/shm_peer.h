@@ -50,6 +50,9 @@ class ShmPeer {
     return dead_ || (in_ != nullptr && in_->state.load(std::memory_order_acquire) != ShmChannel::kOpen);
   }
   Payload body_of(const Head& head, std::uint64_t place) const;
+  // Of a body that is not copied: fills in where the peer finds it; what follows the words goes to `place`.
+  void lend_body(const Payload& body, Head& head, std::uint64_t place);
+  Payload borrowed(const Head& head, std::uint64_t place) const;
 
   const int rank_;
   ShmBell& bell_;

@@ -80,6 +80,8 @@ class ShmView {
   /// Ends a loan: `block` is what lend() returned there.
   void give_back(std::uint64_t block) const;
   int pid() const { return pid_; }
+  /// It is this process's.
+  bool own() const { return own_; }
 
  private:
   int pid_ = 0;
