@@ -1,12 +1,13 @@
-// The GPU that this process uses, and what is made on it: memory, streams, events. CUDA's own headers stay in .cpp files.
+// The GPU that this process uses, and what is made on it: memory, streams, events. CUDA's own headers stay in .cpp
+// files.
 //
 // A process uses one device. It is chosen before the first use (choose), by the rank's place on its machine, and opened
 // by the first call of mine(). Until then nothing of CUDA is touched: a process may fork, and a run on the CPU loads
 // neither the driver nor cuBLAS or cuDNN.
 //
-// Two streams. Vectors (cuda_space) work on vectors(), all in one order, so that what a thread has been handed over may be
-// used by it without waiting. A network computes on a stream of its own, which begins behind what vectors() holds and is
-// empty again when the network's call returns. What copies to the host waits for what it copies.
+// Two streams. Vectors (cuda_space) work on vectors(), all in one order, so that what a thread has been handed over may
+// be used by it without waiting. A network computes on a stream of its own, which begins behind what vectors() holds
+// and is empty again when the network's call returns. What copies to the host waits for what it copies.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +23,11 @@ using Stream = CUstream_st*;
 using Event = CUevent_st*;
 
 /// Why this build or machine cannot compute with CUDA; empty: it can. Asks the driver, and loads cuBLAS and cuDNN.
+/// Takes no memory of the GPU; but a process that has asked may not be forked, to compute in the child.
 std::string unavailable();
 
 /// Throws Error(kEnvironment) "cuda: WHAT: the runtime's words" (with what to do, where memory ran out) unless `error`
-/// (a cudaError_t) is success.
+/// (a cudaError_t) is success. After an error that the device does not get over, every later one tells of the first.
 void check(int error, const char* what);
 /// The same for what the last launch left.
 void check_launch(const char* kernel);
@@ -34,12 +36,14 @@ class Device {
  public:
   /// Which GPU: local_rank modulo how many there are. Before the first mine(); later calls change nothing.
   static void choose(int local_rank);
-  /// Error(kEnvironment) with unavailable()'s reason.
+  /// Opens it, if nobody has, and makes it the calling thread's. Error(kEnvironment) with unavailable()'s reason.
   static Device& mine();
 
   int ordinal() const { return ordinal_; }
-  const std::string& name() const { return name_; }        // "NVIDIA H100 80GB HBM3"
-  const std::string& versions() const { return versions_; }  // "CUDA 13.0, driver 580.159, cuBLAS 13.1, cuDNN 9.12, sm_90"
+  const std::string& name() const { return name_; }  // "NVIDIA H100 80GB HBM3"
+  const std::string& versions() const {
+    return versions_;
+  }  // "CUDA 13.0, driver 580.159, cuBLAS 13.1, cuDNN 9.12, sm_90"
   int multiprocessors() const { return multiprocessors_; }
   std::size_t memory() const { return memory_; }
   std::size_t free_memory() const;
@@ -78,11 +82,16 @@ class EventOwner {
   EventOwner& operator=(const EventOwner&) = delete;
   /// `in_graph`: the record is to be part of the graph that is being captured from this stream.
   void record(Stream stream, bool in_graph = false);
-  void wait();  // the host's thread, until the last record has been passed
+  void wait();               // the host's thread, until the last record has been passed
+  void hold(Stream stream);  // the same for what is launched onto `stream` from now on
 
  private:
   Event event_ = nullptr;
 };
+
+/// What a Buffer owns. release_memory waits until the device is done with it.
+void* allocate_memory(std::size_t bytes);
+void release_memory(void* memory) noexcept;
 
 /// Device memory, 256-byte aligned, contents undefined; freed when the device is done with it.
 class Buffer {
@@ -143,5 +152,8 @@ class Graph {
   void* graph_ = nullptr;
   bool recording_ = true;
 };
+
+/// Whether this program holds kernels for the device: a cudaError_t. In probe.cu.
+int find_kernels();
 
 }  // namespace hopbench::cuda
