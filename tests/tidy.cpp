@@ -297,8 +297,10 @@ std::vector<std::string> check_third_party(const Source& source) {
         include.name.find_first_of("./") != std::string::npos && !std::regex_match(include.name, kSystem);
     const bool testing =
         starts(source.path, "tests/") && (starts(include.name, "gtest/") || starts(include.name, "gmock/"));
-    // What the files of the oneDNN backend share, and nobody else needs.
-    const bool inside = source.path == "backends/compute/onednn_builder.h" && include.name == "dnnl.hpp";
+    // What the files of one backend share, and nobody else needs.
+    const bool inside =
+        (source.path == "backends/compute/onednn_builder.h" && include.name == "dnnl.hpp") ||
+        (source.path == "backends/cuda/libraries.h" && (include.name == "cublas_v2.h" || include.name == "cudnn.h"));
     if (include.angled && foreign && !testing && !inside) {
       complaints.push_back(at(source, include.line, "<" + include.name + "> belongs in a .cpp file"));
     }

@@ -1,8 +1,12 @@
 // Convolutions, by cuDNN: activations NHWC, weights [output][kernel][kernel][input].
 //
 // Of the algorithms that cuDNN offers, only those are taken that give the same bits each time, the first of its own
-// ranking that fits the memory: measured choices would differ from process to process, and the bits with them. With
-// `deterministic` off, the fastest of a measurement is taken.
+// ranking that computes this shape and wants no more working memory than a limit that follows from the GPU alone: what
+// is measured, or free, differs from process to process, and the bits would with it. With `deterministic` off, the
+// fastest of a measurement is taken. Either way each was run once when the constructor returns.
+//
+// With bf16 the gradient of the weights is written in bf16, too, as in PyTorch's automatic mixed precision; sums are
+// float.
 #pragma once
 
 #include <cstddef>

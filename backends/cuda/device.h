@@ -23,10 +23,11 @@ using Stream = CUstream_st*;
 using Event = CUevent_st*;
 
 /// Why this build or machine cannot compute with CUDA; empty: it can. Asks the driver, and loads cuBLAS and cuDNN.
+/// Takes no memory of the GPU; but a process that has asked may not be forked, to compute in the child.
 std::string unavailable();
 
 /// Throws Error(kEnvironment) "cuda: WHAT: the runtime's words" (with what to do, where memory ran out) unless `error`
-/// (a cudaError_t) is success.
+/// (a cudaError_t) is success. After an error that the device does not get over, every later one tells of the first.
 void check(int error, const char* what);
 /// The same for what the last launch left.
 void check_launch(const char* kernel);
@@ -35,7 +36,7 @@ class Device {
  public:
   /// Which GPU: local_rank modulo how many there are. Before the first mine(); later calls change nothing.
   static void choose(int local_rank);
-  /// Error(kEnvironment) with unavailable()'s reason.
+  /// Opens it, if nobody has, and makes it the calling thread's. Error(kEnvironment) with unavailable()'s reason.
   static Device& mine();
 
   int ordinal() const { return ordinal_; }
@@ -81,11 +82,16 @@ class EventOwner {
   EventOwner& operator=(const EventOwner&) = delete;
   /// `in_graph`: the record is to be part of the graph that is being captured from this stream.
   void record(Stream stream, bool in_graph = false);
-  void wait();  // the host's thread, until the last record has been passed
+  void wait();               // the host's thread, until the last record has been passed
+  void hold(Stream stream);  // the same for what is launched onto `stream` from now on
 
  private:
   Event event_ = nullptr;
 };
+
+/// What a Buffer owns. release_memory waits until the device is done with it.
+void* allocate_memory(std::size_t bytes);
+void release_memory(void* memory) noexcept;
 
 /// Device memory, 256-byte aligned, contents undefined; freed when the device is done with it.
 class Buffer {
@@ -146,5 +152,8 @@ class Graph {
   void* graph_ = nullptr;
   bool recording_ = true;
 };
+
+/// Whether this program holds kernels for the device: a cudaError_t. In probe.cu.
+int find_kernels();
 
 }  // namespace hopbench::cuda

@@ -1,8 +1,8 @@
 // In place of CUDA's header where the CUDA backend is compiled for the host, so that its tests run without a GPU.
 //
-// A "device" pointer is a host pointer, a block is one thread, a warp is one thread, and what is launched onto a stream is
-// done at once, or recorded while the stream is captured. So the arithmetic, the indices and the order of launches are
-// tested; races, alignment, limits of the hardware, and what cuBLAS and cuDNN really do, are not.
+// A "device" pointer is a host pointer, a block is one thread, a warp is one thread, and what is launched onto a stream
+// is done at once, or recorded while the stream is captured. So the arithmetic, the indices and the order of launches
+// are tested; races, alignment, limits of the hardware, and what cuBLAS and cuDNN really do, are not.
 #pragma once
 
 #include "tests/emulated_cuda/kernel_language.h"

@@ -1,7 +1,276 @@
 #include "tests/emulated_cuda/runtime_api.h"
 
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+struct CUstream_st {
+  bool capturing = false;
+  bool broken = false;  // something was done while it was captured that cannot be
+  std::vector<std::function<void()>> captured;
+};
+struct CUevent_st {
+  bool recorded = false;
+};
+struct CUgraph_st {
+  std::vector<std::function<void()>> work;
+};
+struct CUgraphExec_st {
+  std::vector<std::function<void()>> work;
+};
+
+namespace {
+
+constexpr std::size_t kMemory = std::size_t(1) << 30;
+constexpr std::size_t kAlign = 256;
+constexpr int kPoison = 0xff;
+
+thread_local cudaError_t last_error = cudaSuccess;
+thread_local std::vector<cudaStream_t> captures;  // begun by this thread
+
+cudaError_t give(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
+}
+
+/// A call that may wait, or be waited for, breaks what its thread captures.
+bool forbidden() {
+  for (cudaStream_t stream : captures) stream->broken = true;
+  return !captures.empty();
+}
+
+class Memory {
+ public:
+  void* allocate(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const std::size_t whole = (bytes + kAlign - 1) / kAlign * kAlign;
+    if (whole == 0 || whole < bytes || whole > kMemory - used_) return nullptr;
+    void* const memory = std::aligned_alloc(kAlign, whole);
+    if (memory == nullptr) return nullptr;
+    std::memset(memory, kPoison, whole);
+    used_ += whole;
+    sizes_[memory] = whole;
+    return memory;
+  }
+  bool release(void* memory) {
+    const std::lock_guard lock(mutex_);
+    const auto found = sizes_.find(memory);
+    if (found == sizes_.end()) return false;
+    std::memset(memory, kPoison, found->second);
+    used_ -= found->second;
+    sizes_.erase(found);
+    std::free(memory);
+    return true;
+  }
+  std::size_t free() {
+    const std::lock_guard lock(mutex_);
+    return kMemory - used_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::size_t used_ = 0;
+  std::map<void*, std::size_t> sizes_;
+};
+
+Memory& device_memory() {
+  static auto* const memory = new Memory;
+  return *memory;
+}
+Memory& host_memory() {
+  static auto* const memory = new Memory;
+  return *memory;
+}
+
+cudaError_t allocate(Memory& memory, void** at, std::size_t bytes) {
+  if (forbidden()) return give(cudaErrorStreamCaptureUnsupported);
+  *at = memory.allocate(bytes);
+  return give(*at != nullptr ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t release(Memory& memory, void* at) {
+  if (forbidden()) return give(cudaErrorStreamCaptureUnsupported);
+  return give(at == nullptr || memory.release(at) ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+}  // namespace
+
 namespace emulated_cuda {
 
-void enqueue(cudaStream_t, std::function<void()> work) { work(); }
+void enqueue(cudaStream_t stream, std::function<void()> work) {
+  if (stream != nullptr && stream->capturing) {
+    stream->captured.push_back(std::move(work));
+  } else {
+    work();
+  }
+}
 
 }  // namespace emulated_cuda
+
+// --- The device ------------------------------------------------------------------------------------------------------
+
+cudaError_t cudaDriverGetVersion(int* version) { return *version = 13000, cudaSuccess; }
+cudaError_t cudaRuntimeGetVersion(int* version) { return *version = 13000, cudaSuccess; }
+cudaError_t cudaGetDeviceCount(int* count) { return *count = 2, cudaSuccess; }
+cudaError_t cudaSetDevice(int device) {
+  return give(device == 0 || device == 1 ? cudaSuccess : cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (device != 0 && device != 1) return give(cudaErrorInvalidDevice);
+  *properties = {};
+  std::strcpy(properties->name, "Emulated GPU");
+  properties->totalGlobalMem = kMemory;
+  properties->major = 9;
+  properties->multiProcessorCount = 4;
+  return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  attributes->binaryVersion = 90;
+  return cudaSuccess;
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return "no error";
+    case cudaErrorInvalidValue:
+      return "invalid argument";
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorInvalidDevice:
+      return "invalid device ordinal";
+    case cudaErrorNoKernelImageForDevice:
+      return "no kernel image is available for execution on the device";
+    case cudaErrorIllegalAddress:
+      return "an illegal memory access was encountered";
+    case cudaErrorLaunchFailure:
+      return "unspecified launch failure";
+    case cudaErrorStreamCaptureUnsupported:
+      return "operation not permitted when stream is capturing";
+    case cudaErrorStreamCaptureInvalidated:
+      return "operation failed due to a previous error during capture";
+    case cudaErrorStreamCaptureIsolation:
+      return "dependency created on uncaptured work in another stream";
+    default:
+      return "another error";
+  }
+}
+
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+cudaError_t cudaPeekAtLastError() { return last_error; }
+
+// --- Memory ----------------------------------------------------------------------------------------------------------
+
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  *free = device_memory().free();
+  *total = kMemory;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) { return allocate(device_memory(), memory, bytes); }
+cudaError_t cudaFree(void* memory) { return release(device_memory(), memory); }
+cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) { return allocate(host_memory(), memory, bytes); }
+cudaError_t cudaFreeHost(void* memory) { return release(host_memory(), memory); }
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+  emulated_cuda::enqueue(stream, [=] { std::memmove(to, from, bytes); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  emulated_cuda::enqueue(stream, [=] { std::memset(to, value, bytes); });
+  return cudaSuccess;
+}
+
+// --- Streams and events: everything is done at once -----------------------------------------------------------------
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return *stream = new CUstream_st, cudaSuccess; }
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  std::erase(captures, stream);
+  delete stream;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (forbidden()) return give(cudaErrorStreamCaptureUnsupported);
+  if (stream == nullptr || !stream->capturing) return cudaSuccess;
+  stream->broken = true;
+  return give(cudaErrorStreamCaptureUnsupported);
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t, unsigned) {
+  if (stream == nullptr || !stream->capturing) return cudaSuccess;
+  stream->broken = true;
+  return give(cudaErrorStreamCaptureIsolation);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return *event = new CUevent_st, cudaSuccess; }
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+  if (stream == nullptr || !stream->capturing) {
+    event->recorded = true;
+  } else if (flags == cudaEventRecordExternal) {
+    emulated_cuda::enqueue(stream, [=] { event->recorded = true; });
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t) {
+  return forbidden() ? give(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
+}
+
+// --- Graphs ----------------------------------------------------------------------------------------------------------
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  if (stream == nullptr || stream->capturing) return give(cudaErrorStreamCaptureUnsupported);
+  stream->capturing = true;
+  stream->broken = false;
+  captures.push_back(stream);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  *graph = nullptr;
+  if (std::erase(captures, stream) == 0) return give(cudaErrorInvalidValue);
+  stream->capturing = false;
+  std::vector<std::function<void()>> work = std::exchange(stream->captured, {});
+  if (stream->broken) return give(cudaErrorStreamCaptureInvalidated);
+  *graph = new CUgraph_st{std::move(work)};
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+  *exec = new CUgraphExec_st{graph->work};
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  delete exec;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  emulated_cuda::enqueue(stream, [work = exec->work] {
+    for (const auto& piece : work) piece();
+  });
+  return cudaSuccess;
+}

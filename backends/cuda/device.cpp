@@ -1,0 +1,343 @@
+#include "backends/cuda/device.h"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cctype>
+#include <fstream>
+#include <mutex>
+#include <utility>
+
+#include "backends/base/error.h"
+#include "backends/cuda/libraries.h"
+
+namespace hopbench::cuda {
+namespace {
+
+std::atomic<int> chosen_rank{0};
+std::atomic<int> opened{-1};  // the device of this process, from when it is open
+
+/// The current device is each thread's own, and the first by default, which would then be opened beside ours.
+void make_current() noexcept {
+  thread_local bool current = false;
+  if (current || opened.load(std::memory_order_acquire) < 0) return;
+  current = cudaSetDevice(opened.load(std::memory_order_acquire)) == cudaSuccess;
+}
+
+std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+std::string amount(std::size_t bytes) {
+  constexpr double kMebi = 1 << 20, kGibi = 1 << 30;
+  if (double(bytes) >= kGibi) return fmt::format("{:.1f} GiB", double(bytes) / kGibi);
+  if (double(bytes) >= kMebi) return fmt::format("{:.1f} MiB", double(bytes) / kMebi);
+  return fmt::format("{} bytes", bytes);
+}
+
+std::string how_full() {
+  std::size_t free = 0, total = 0;
+  if (cudaMemGetInfo(&free, &total) != cudaSuccess) return "";
+  return amount(free) + " of " + amount(total) + " free: ";
+}
+
+constexpr const char* kLess = "use a smaller model or batch, or fewer ranks on this GPU";
+
+/// After these the device does nothing more for this process.
+bool is_lasting(cudaError_t error) {
+  switch (error) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorAssert:
+    case cudaErrorECCUncorrectable:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string advice(cudaError_t error) {
+  if (error == cudaErrorNoKernelImageForDevice) {
+    return ": this build has no kernels for this GPU: configure it with CMAKE_CUDA_ARCHITECTURES for its compute "
+           "capability (nvidia-smi --query-gpu=compute_cap --format=csv)";
+  }
+  if (error == cudaErrorDevicesUnavailable) return ": nvidia-smi shows who holds the GPU, and its compute mode";
+  if (error == cudaErrorECCUncorrectable) return ": the GPU's memory is damaged: take another";
+  return "";
+}
+
+std::string no_gpu() {
+  int driver = 0, runtime = 0, count = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  cudaGetLastError();
+  if (error == cudaErrorInsufficientDriver && driver == 0) {
+    return "no NVIDIA driver was found (libcuda.so.1): install one, or start the container with its GPUs";
+  }
+  if (error == cudaErrorInsufficientDriver) {
+    return fmt::format("the NVIDIA driver is too old: it knows CUDA {}, this build is of {}: update the driver",
+                       version_text(driver), version_text(runtime));
+  }
+  if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
+    return "no NVIDIA GPU is visible: nvidia-smi -L lists them, CUDA_VISIBLE_DEVICES may hide them";
+  }
+  if (error != cudaSuccess) {
+    return fmt::format("the NVIDIA driver (CUDA {}) answers: {}: nvidia-smi may say more", version_text(driver),
+                       cudaGetErrorString(error));
+  }
+  const int ordinal = chosen_rank % count;
+  cudaDeviceProp gpu{};
+  if (cudaGetDeviceProperties(&gpu, ordinal) == cudaSuccess && gpu.major < 8) {
+    return fmt::format("GPU {} ({}) is too old: its compute capability is {}.{}, at least 8.0 is needed: take another",
+                       ordinal, gpu.name, gpu.major, gpu.minor);
+  }
+  return "";
+}
+
+/// "580.159.03": of the kernel's module.
+std::string driver_release() {
+  for (const char* path : {"/sys/module/nvidia/version", "/proc/driver/nvidia/version"}) {
+    std::ifstream file(path);
+    for (std::string word; file >> word;) {
+      if (std::isdigit(static_cast<unsigned char>(word[0])) != 0 && word.find('.') != std::string::npos) return word;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string unavailable() {
+  static const std::string reason = [] {
+    std::string why = no_gpu();
+    if (!why.empty()) return why;
+    try {
+      library_versions();
+    } catch (const Error& error) {
+      why = error.what();
+    }
+    return why;
+  }();
+  return reason;
+}
+
+void check(int code, const char* what) {
+  const auto error = static_cast<cudaError_t>(code);
+  if (error == cudaSuccess) return;
+  cudaGetLastError();  // so that the next launch is not blamed
+  if (error == cudaErrorMemoryAllocation) {
+    throw environment_error(fmt::format("cuda: {}: out of memory: {}{}", what, how_full(), kLess));
+  }
+  const std::string message = fmt::format("cuda: {}: {}{}", what, cudaGetErrorString(error), advice(error));
+  if (!is_lasting(error)) throw environment_error(message);
+  static std::mutex mutex;
+  static std::string first;
+  const std::lock_guard lock(mutex);
+  if (first.empty()) first = message;
+  throw environment_error(first);
+}
+
+void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
+
+// --- Device ----------------------------------------------------------------------------------------------------------
+
+void Device::choose(int local_rank) {
+  HB_ASSERT(local_rank >= 0);
+  chosen_rank = local_rank;
+}
+
+Device& Device::mine() {
+  static Device* const device = new Device;  // never closed: at the process's end others may still have memory of it
+  make_current();
+  return *device;
+}
+
+Device::Device() {
+  if (const std::string why = unavailable(); !why.empty()) throw environment_error("cuda: " + why);
+  int count = 0, runtime = 0, driver = 0;
+  check(cudaGetDeviceCount(&count), "counting the GPUs");
+  check(cudaRuntimeGetVersion(&runtime), "asking for the version");
+  check(cudaDriverGetVersion(&driver), "asking for the driver's version");
+  ordinal_ = chosen_rank % count;
+  check(cudaSetDevice(ordinal_), "opening the GPU");
+  check(find_kernels(), "opening the GPU");
+  cudaDeviceProp gpu{};
+  check(cudaGetDeviceProperties(&gpu, ordinal_), "asking for the GPU's properties");
+  name_ = gpu.name;
+  multiprocessors_ = gpu.multiProcessorCount;
+  memory_ = gpu.totalGlobalMem;
+  const std::string release = driver_release();
+  versions_ = fmt::format("CUDA {}, driver {}, {}, sm_{}{}", version_text(runtime),
+                          release.empty() ? "of CUDA " + version_text(driver) : release, library_versions(), gpu.major,
+                          gpu.minor);
+  check(cudaStreamCreateWithFlags(&vectors_, cudaStreamNonBlocking), "making a stream");
+  opened.store(ordinal_, std::memory_order_release);
+}
+
+std::size_t Device::free_memory() const {
+  make_current();
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for the free memory");
+  return free;
+}
+
+void Device::after_vectors(Stream stream) const {
+  make_current();
+  static std::mutex mutex;
+  static auto* const event = new EventOwner;  // as long-lived as the device
+  const std::lock_guard lock(mutex);
+  event->record(vectors_);
+  event->hold(stream);
+}
+
+void wait_for(Stream stream) {
+  make_current();
+  check(cudaStreamSynchronize(stream), "computing");
+}
+
+// --- What is made on it ----------------------------------------------------------------------------------------------
+
+StreamOwner::StreamOwner() {
+  Device::mine();
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+}
+
+StreamOwner::~StreamOwner() {
+  make_current();
+  cudaStreamDestroy(stream_);
+}
+
+EventOwner::EventOwner() {
+  Device::mine();
+  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event");
+}
+
+EventOwner::~EventOwner() {
+  make_current();
+  cudaEventDestroy(event_);
+}
+
+void EventOwner::record(Stream stream, bool in_graph) {
+  make_current();
+  check(cudaEventRecordWithFlags(event_, stream, in_graph ? cudaEventRecordExternal : cudaEventRecordDefault),
+        "recording an event");
+}
+
+void EventOwner::wait() {
+  make_current();
+  check(cudaEventSynchronize(event_), "computing");
+}
+
+void EventOwner::hold(Stream stream) {
+  make_current();
+  check(cudaStreamWaitEvent(stream, event_, 0), "ordering two streams");
+}
+
+void* allocate_memory(std::size_t bytes) {
+  Device::mine();
+  void* memory = nullptr;
+  const cudaError_t error = cudaMalloc(&memory, bytes);
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw environment_error(fmt::format("cuda: out of memory: {} wanted, {}{}", amount(bytes), how_full(), kLess));
+  }
+  check(error, "allocating memory");
+  return memory;
+}
+
+void release_memory(void* memory) noexcept {
+  if (memory == nullptr) return;
+  make_current();
+  cudaFree(memory);
+}
+
+Buffer::Buffer(std::size_t bytes) : data_(bytes == 0 ? nullptr : allocate_memory(bytes)), bytes_(bytes) {}
+Buffer::~Buffer() { release_memory(data_); }
+Buffer::Buffer(Buffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Pinned::Pinned(std::size_t bytes) : bytes_(bytes) {
+  if (bytes == 0) return;
+  Device::mine();
+  const cudaError_t error = cudaHostAlloc(&data_, bytes, cudaHostAllocDefault);
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw environment_error(fmt::format(
+        "cuda: out of memory: {} of the host's memory were wanted for copies: use fewer ranks here, or raise the limit "
+        "on locked memory (ulimit -l)",
+        amount(bytes)));
+  }
+  check(error, "allocating host memory");
+}
+
+Pinned::~Pinned() {
+  if (data_ == nullptr) return;
+  make_current();
+  cudaFreeHost(data_);
+}
+
+Pinned::Pinned(Pinned&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Pinned& Pinned::operator=(Pinned&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+void copy(Stream stream, void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  make_current();
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "copying");
+}
+
+// --- Graph -----------------------------------------------------------------------------------------------------------
+
+// Thread-local: what other threads of the process do meanwhile is neither recorded nor forbidden.
+Graph::Graph(Stream stream) : stream_(stream) {
+  make_current();
+  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "recording a graph");
+}
+
+void Graph::finish() {
+  HB_ASSERT(recording_);
+  recording_ = false;
+  cudaGraph_t recorded = nullptr;
+  check(cudaStreamEndCapture(stream_, &recorded), "recording a graph");
+  cudaGraphExec_t graph = nullptr;
+  const cudaError_t error = cudaGraphInstantiateWithFlags(&graph, recorded, 0);
+  cudaGraphDestroy(recorded);
+  check(error, "making a graph");
+  graph_ = graph;
+}
+
+Graph::~Graph() {
+  make_current();
+  if (recording_) {  // an error passes through: the stream must compute again
+    cudaGraph_t recorded = nullptr;
+    cudaStreamEndCapture(stream_, &recorded);
+    if (recorded != nullptr) cudaGraphDestroy(recorded);
+    cudaGetLastError();
+  }
+  if (graph_ != nullptr) cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph_));
+}
+
+void Graph::launch() {
+  HB_ASSERT(graph_ != nullptr);
+  make_current();
+  check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph_), stream_), "launching a graph");
+}
+
+}  // namespace hopbench::cuda

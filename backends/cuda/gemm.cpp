@@ -1,0 +1,71 @@
+#include "backends/cuda/gemm.h"
+
+#include <fmt/format.h>
+
+#include "backends/base/error.h"
+#include "backends/base/text.h"
+#include "backends/cuda/device.h"
+#include "backends/cuda/libraries.h"
+
+namespace hopbench::cuda {
+namespace {
+
+// cuBLAS's own memory is shared by what runs on one handle, and algorithms are chosen by how much there is: with memory
+// of a fixed size that is this stream's alone, the choice is the same each time, in a graph and out of it.
+constexpr std::size_t kWorkspace = std::size_t(32) << 20;
+
+cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
+cudaDataType type_of(Number number) { return number == Number::kBf16 ? CUDA_R_16BF : CUDA_R_32F; }
+
+}  // namespace
+
+Precision precision_of(const std::string& name) {
+  if (name == "fp32") return Precision::kFp32;
+  if (name == "tf32") return Precision::kTf32;
+  if (name == "bf16") return Precision::kBf16;
+  const std::vector<std::string> known = {"fp32", "tf32", "bf16"};
+  throw usage_error(
+      fmt::format("unknown precision '{}': known are {}.{}", name, join(known, ", "), did_you_mean(name, known)));
+}
+
+struct Gemm::State {
+  Precision precision = Precision::kFp32;
+  Buffer workspace;
+  cublasHandle_t handle = nullptr;
+
+  ~State() {
+    if (handle != nullptr) blas().cublasDestroy_v2(handle);
+  }
+};
+
+Gemm::Gemm(Stream stream, Precision precision) : state_(std::make_unique<State>()) {
+  Device::mine();
+  state_->precision = precision;
+  state_->workspace = Buffer(kWorkspace);
+  check_blas(blas().cublasCreate_v2(&state_->handle), "opening cuBLAS");
+  check_blas(blas().cublasSetStream_v2(state_->handle, stream), "setting a stream");
+  // After the stream, which would undo it.
+  check_blas(blas().cublasSetWorkspace_v2(state_->handle, state_->workspace.data(), kWorkspace), "setting a workspace");
+  // By default parts of a sum of bf16 products may be added up in bf16.
+  const auto mode = static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
+  check_blas(blas().cublasSetMathMode(state_->handle, mode), "setting the arithmetic");
+}
+
+Gemm::~Gemm() = default;
+
+// cuBLAS counts columns first, where a row-major matrix is its own transpose: it is asked for c^T = op(b)^T op(a)^T.
+void Gemm::run(bool transpose_a, bool transpose_b, int m, int n, int k, const void* a, const void* b, void* c,
+               Number out) {
+  HB_ASSERT(m > 0 && n > 0 && k > 0);
+  Device::mine();
+  const float one = 1, zero = 0;
+  const cudaDataType in = type_of(number_of(state_->precision));
+  const cublasComputeType_t compute =
+      state_->precision == Precision::kTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  check_blas(blas().cublasGemmEx_64(state_->handle, operation(transpose_b), operation(transpose_a), n, m, k, &one, b,
+                                    in, transpose_b ? k : n, a, in, transpose_a ? m : k, &zero, c, type_of(out), n,
+                                    compute, CUBLAS_GEMM_DEFAULT),
+             "a matrix product");
+}
+
+}  // namespace hopbench::cuda

@@ -1,0 +1,188 @@
+// The GPU's memory as a Space: all operations in the order of one stream, which is why a block that was released may be
+// used anew at once, whatever still runs on it.
+#include "backends/base/space.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "backends/base/error.h"
+#include "backends/cuda/backend.h"
+#include "backends/cuda/device.h"
+#include "backends/cuda/kernels.h"
+
+namespace hopbench::cuda {
+namespace {
+
+/// What a copy between the GPU and pageable memory goes through, in two halves: while one is copied by the GPU, the
+/// other is by the host. And what a dot product works in.
+struct Staging {
+  static constexpr std::size_t kFloats = std::size_t(1) << 20;  // of one half: 4 MiB
+  Pinned half[2] = {Pinned(kFloats * sizeof(float)), Pinned(kFloats * sizeof(float))};
+  EventOwner passed[2];  // the stream has done what it was last to do with the half
+  Buffer sums{(kDotPartials + 1) * sizeof(double)};
+};
+
+class CudaSpace final : public Space {
+ public:
+  const char* name() const override { return "cuda"; }
+
+  float* allocate(std::size_t n) override {
+    if (n == 0) return nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto kept = kept_.find(n);
+      if (kept != kept_.end() && !kept->second.empty()) {
+        float* const block = kept->second.back();
+        kept->second.pop_back();
+        kept_floats_ -= n;
+        return block;
+      }
+    }
+    try {
+      return static_cast<float*>(allocate_memory(n * sizeof(float)));
+    } catch (const Error&) {
+      if (!give_back()) throw;
+    }
+    return static_cast<float*>(allocate_memory(n * sizeof(float)));
+  }
+
+  void release(float* data, std::size_t n) noexcept override {
+    if (data == nullptr) return;
+    {
+      const std::lock_guard lock(mutex_);
+      if ((kept_floats_ + n) * sizeof(float) <= largest_kept_) {
+        kept_[n].push_back(data);
+        kept_floats_ += n;
+        return;
+      }
+    }
+    release_memory(data);
+  }
+
+  void fill(float* y, float value, std::size_t n) override {
+    if (n > 0) cuda::fill(stream(), y, value, n);
+  }
+  void copy(float* to, const float* from, std::size_t n) override { cuda::copy(stream(), to, from, n * sizeof(float)); }
+  void axpy(float* y, float a, const float* x, std::size_t n) override {
+    if (n > 0) cuda::axpy(stream(), y, a, x, n);
+  }
+  void scale(float* y, float a, std::size_t n) override {
+    if (n > 0) cuda::scale(stream(), y, a, n);
+  }
+  void weighted_sum(float* out, std::span<const float* const> in, std::span<const float> weights,
+                    std::size_t n) override {
+    if (n > 0) cuda::weighted_sum(stream(), out, in, weights, n);
+  }
+  void sgd(float* x, float* m, const float* g, const SgdStep& s, std::size_t n) override {
+    if (n > 0) cuda::sgd(stream(), x, m, g, s.lr, s.momentum, s.weight_decay, s.nesterov, n);
+  }
+
+  void read(const float* from, float* host, std::size_t n) override {
+    if (n == 0) return;
+    const Stream vectors = stream();
+    Borrowed staging(*this);
+    const std::size_t pieces = (n + Staging::kFloats - 1) / Staging::kFloats;
+    const auto floats_of = [&](std::size_t piece) { return std::min(n - piece * Staging::kFloats, Staging::kFloats); };
+    const auto send = [&](std::size_t piece) {
+      cuda::copy(vectors, staging->half[piece % 2].as<float>(), from + piece * Staging::kFloats,
+                 floats_of(piece) * sizeof(float));
+      staging->passed[piece % 2].record(vectors);
+    };
+    send(0);
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      if (piece + 1 < pieces) send(piece + 1);
+      staging->passed[piece % 2].wait();
+      std::memcpy(host + piece * Staging::kFloats, staging->half[piece % 2].as<float>(),
+                  floats_of(piece) * sizeof(float));
+    }
+  }
+
+  void write(float* to, const float* host, std::size_t n) override {
+    if (n == 0) return;
+    const Stream vectors = stream();
+    Borrowed staging(*this);
+    for (std::size_t at = 0, half = 0; at < n; at += Staging::kFloats, half = 1 - half) {
+      const std::size_t now = std::min(n - at, Staging::kFloats);
+      staging->passed[half].wait();  // somebody's last copy may still be on its way from there
+      std::memcpy(staging->half[half].as<float>(), host + at, now * sizeof(float));
+      cuda::copy(vectors, to + at, staging->half[half].as<float>(), now * sizeof(float));
+      staging->passed[half].record(vectors);
+    }
+  }
+
+  double dot(const float* x, const float* y, std::size_t n) override {
+    if (n == 0) return 0;
+    const Stream vectors = stream();
+    Borrowed staging(*this);
+    auto* const result = staging->sums.as<double>() + kDotPartials;
+    cuda::dot(vectors, x, y, n, staging->sums.as<double>(), result);
+    cuda::copy(vectors, staging->half[0].as<double>(), result, sizeof(double));
+    staging->passed[0].record(vectors);
+    staging->passed[0].wait();
+    return *staging->half[0].as<double>();
+  }
+
+ private:
+  static Stream stream() { return Device::mine().vectors(); }
+
+  /// A Staging for one call; several threads may be in one at a time.
+  class Borrowed {
+   public:
+    explicit Borrowed(CudaSpace& space) : space_(space) {
+      const std::lock_guard lock(space_.mutex_);
+      if (!space_.stagings_.empty()) {
+        staging_ = std::move(space_.stagings_.back());
+        space_.stagings_.pop_back();
+      } else {
+        staging_ = std::make_unique<Staging>();
+      }
+    }
+    ~Borrowed() {
+      const std::lock_guard lock(space_.mutex_);
+      space_.stagings_.push_back(std::move(staging_));
+    }
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+    Staging* operator->() const { return staging_.get(); }
+
+   private:
+    CudaSpace& space_;
+    std::unique_ptr<Staging> staging_;
+  };
+
+  /// What is kept for later, to whoever wants memory. False: nothing was.
+  bool give_back() {
+    std::map<std::size_t, std::vector<float*>> kept;
+    {
+      const std::lock_guard lock(mutex_);
+      kept.swap(kept_);
+      if (std::exchange(kept_floats_, 0) == 0) return false;
+    }
+    for (const auto& [n, blocks] : kept) {
+      for (float* block : blocks) release_memory(block);
+    }
+    return true;
+  }
+
+  // Freed blocks are kept by size, so that a training loop asks the driver for memory in its first iterations only: it
+  // would wait for all that runs.
+  std::mutex mutex_;
+  std::map<std::size_t, std::vector<float*>> kept_;
+  std::size_t kept_floats_ = 0;
+  const std::size_t largest_kept_ = Device::mine().memory() / 16;  // bytes
+  std::vector<std::unique_ptr<Staging>> stagings_;
+};
+
+}  // namespace
+
+Space& space() {
+  static auto* const space = new CudaSpace;  // never gone: vectors may be released at the process's very end
+  return *space;
+}
+
+}  // namespace hopbench::cuda
