@@ -27,6 +27,7 @@ struct WorkloadSpec {
   std::string backend = "onednn";
   std::string precision = "fp32";  // see BackendOptions
   bool deterministic = true;
+  bool lend = true;
   int local_rank = 0;  // of this process, not of the trial: see BackendOptions
   int threads = 1;     // of one gradient
   int workers = 1;

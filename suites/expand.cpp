@@ -59,6 +59,7 @@ WorkloadSpec workload_of(const Configuration& c) {
   workload.backend = c.at("compute.backend").text;
   workload.precision = c.at("compute.precision").text;
   workload.deterministic = c.at("compute.deterministic").flag;
+  workload.lend = c.at("compute.ipc").flag;
   workload.threads = int(c.at("compute.threads").integer);
   workload.workers = c.workers();
   workload.seed = std::uint64_t(c.at("run.seed").integer);

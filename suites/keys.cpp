@@ -138,6 +138,8 @@ const std::vector<SuiteKey> kKeys = {
      "what products are computed in: fp32; on cuda also tf32, and bf16 with fp32 master weights"},
     {"compute.deterministic", T::kBool, "true", 0, 0, nullptr,
      "the same bits in every run; false: on cuda, whichever convolutions are measured fastest"},
+    {"compute.ipc", T::kBool, "true", 0, 0, nullptr,
+     "cuda over shm: ranks read each other's vectors on the GPU; false: they are copied through host memory"},
     {"compute.threads", T::kInteger, "1", 1, 1024, nullptr, "of one gradient"},
     {"compute.pace", T::kPace, "\"auto\"", kTiny, kDays, nullptr,
      "how long a gradient takes on the trial's clock: a time; \"auto\": calibrated (real processes only); \"off\": as "

@@ -108,6 +108,7 @@ void workload(Visit& visit, T& spec) {
   visit("backend", spec.backend);
   visit("precision", spec.precision);
   visit("deterministic", spec.deterministic);
+  visit("lend", spec.lend);
   visit("threads", spec.threads);
   visit("workers", spec.workers);
   visit("workload_seed", spec.seed);

@@ -79,6 +79,8 @@ class DeviceSpace : public Space {
     std::uint64_t address = 0;      // for this process itself
     const void* counter = nullptr;  // in shared_host_memory(): who counts a reader there lends the block
   };
+  /// Until this is called, lend returns nothing.
+  virtual void allow_loans() = 0;
   /// What somebody needs who is to read there; all that was written is there when it returns. nullopt: this memory
   /// cannot be mapped by others.
   virtual std::optional<Loan> lend(const float* data) = 0;

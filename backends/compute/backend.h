@@ -131,6 +131,8 @@ struct BackendOptions {
   /// The place of this process among those on its machine, which says which of several devices is its own. That of the
   /// first backend counts.
   int local_rank = 0;
+  /// Other processes may read its memory in place (cuda: CUDA IPC). Once allowed, it stays so.
+  bool lend = true;
 };
 
 struct BackendEntry {

@@ -18,6 +18,6 @@ std::string unavailable();
 /// Error(kEnvironment) with unavailable()'s reason; Error(kUsage) for a precision that it does not know.
 std::unique_ptr<Backend> create_backend(const BackendOptions& options);
 /// The GPU's memory. Error(kEnvironment) as above.
-Space& space();
+DeviceSpace& space();
 
 }  // namespace hopbench::cuda

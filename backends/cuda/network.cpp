@@ -164,7 +164,9 @@ class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(const BackendOptions& options)
       : precision_(precision_of(options.precision)), deterministic_(options.deterministic) {
-    Device::mine();
+    Device::choose(options.local_rank);
+    live_on(cuda::space());
+    if (options.lend) cuda::space().allow_loans();
   }
   const char* name() const override { return "cuda"; }
   std::string version() const override { return Device::mine().name() + ", " + Device::mine().versions(); }

@@ -3,6 +3,7 @@
 #include "backends/base/space.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "backends/cuda/backend.h"
 #include "backends/cuda/device.h"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/loans.h"
 
 namespace hopbench::cuda {
 namespace {
@@ -25,9 +27,10 @@ struct Staging {
   Pinned half[2] = {Pinned(kFloats * sizeof(float)), Pinned(kFloats * sizeof(float))};
   EventOwner passed[2];  // the stream has done what it was last to do with the half
   Buffer sums{(kDotPartials + 1) * sizeof(double)};
+  Buffer entries{kFloats * sizeof(float)};
 };
 
-class CudaSpace final : public Space {
+class CudaSpace final : public DeviceSpace {
  public:
   const char* name() const override { return "cuda"; }
 
@@ -35,6 +38,7 @@ class CudaSpace final : public Space {
     if (n == 0) return nullptr;
     {
       const std::lock_guard lock(mutex_);
+      take_back();
       const auto kept = kept_.find(n);
       if (kept != kept_.end() && !kept->second.empty()) {
         float* const block = kept->second.back();
@@ -44,24 +48,43 @@ class CudaSpace final : public Space {
       }
     }
     try {
-      return static_cast<float*>(allocate_memory(n * sizeof(float)));
+      return new_block(n);
     } catch (const Error&) {
       if (!give_back()) throw;
     }
-    return static_cast<float*>(allocate_memory(n * sizeof(float)));
+    return new_block(n);
   }
 
   void release(float* data, std::size_t n) noexcept override {
     if (data == nullptr) return;
     {
       const std::lock_guard lock(mutex_);
-      if ((kept_floats_ + n) * sizeof(float) <= largest_kept_) {
+      if (loans_.lent(data)) {
+        waiting_.emplace_back(data, n);
+        return;
+      }
+      if ((kept_floats_ + n) * sizeof(float) <= largest_kept_ || loans_.ever_lent(data)) {
         kept_[n].push_back(data);
         kept_floats_ += n;
         return;
       }
     }
-    release_memory(data);
+    free_block(data);
+  }
+
+  void allow_loans() override { may_lend_ = true; }
+  std::optional<Loan> lend(const float* data) override {
+    if (!may_lend_) return std::nullopt;
+    finish();
+    return loans_.lend(data);
+  }
+  float* borrow(const Loan& loan, bool own) override { return loans_.borrow(loan, own); }
+  bool lent(const float* data) override { return loans_.lent(data); }
+  void finish() noexcept override {
+    try {
+      wait_for(stream());
+    } catch (const Error&) {  // the next operation tells of it
+    }
   }
 
   void fill(float* y, float value, std::size_t n) override {
@@ -80,6 +103,19 @@ class CudaSpace final : public Space {
   }
   void sgd(float* x, float* m, const float* g, const SgdStep& s, std::size_t n) override {
     if (n > 0) cuda::sgd(stream(), x, m, g, s.lr, s.momentum, s.weight_decay, s.nesterov, n);
+  }
+
+  void scatter_add(float* y, float a, std::span<const SparseEntry> entries) override {
+    Borrowed staging(*this);
+    constexpr std::size_t kEntries = Staging::kFloats / kEntryFloats;
+    for (std::size_t at = 0; at < entries.size(); at += kEntries) {
+      const std::size_t now = std::min(entries.size() - at, kEntries);
+      staging->passed[0].wait();
+      std::memcpy(staging->half[0].as<SparseEntry>(), entries.data() + at, now * sizeof(SparseEntry));
+      cuda::copy(stream(), staging->entries.data(), staging->half[0].as<SparseEntry>(), now * sizeof(SparseEntry));
+      cuda::scatter_add(stream(), y, a, staging->entries.data(), now);
+      staging->passed[0].record(stream());
+    }
   }
 
   void read(const float* from, float* host, std::size_t n) override {
@@ -155,6 +191,26 @@ class CudaSpace final : public Space {
     std::unique_ptr<Staging> staging_;
   };
 
+  float* new_block(std::size_t n) {
+    auto* const block = static_cast<float*>(allocate_memory(n * sizeof(float)));
+    loans_.add(block, n);
+    return block;
+  }
+  void free_block(float* block) noexcept {
+    loans_.remove(block);
+    release_memory(block);
+  }
+
+  /// Of what was released while somebody read it, what nobody reads any more.
+  void take_back() {
+    std::erase_if(waiting_, [&](const std::pair<float*, std::size_t>& block) {
+      if (loans_.lent(block.first)) return false;
+      kept_[block.second].push_back(block.first);
+      kept_floats_ += block.second;
+      return true;
+    });
+  }
+
   /// What is kept for later, to whoever wants memory. False: nothing was.
   bool give_back() {
     std::map<std::size_t, std::vector<float*>> kept;
@@ -164,7 +220,7 @@ class CudaSpace final : public Space {
       if (std::exchange(kept_floats_, 0) == 0) return false;
     }
     for (const auto& [n, blocks] : kept) {
-      for (float* block : blocks) release_memory(block);
+      for (float* block : blocks) loans_.ever_lent(block) ? release(block, n) : free_block(block);
     }
     return true;
   }
@@ -174,13 +230,16 @@ class CudaSpace final : public Space {
   std::mutex mutex_;
   std::map<std::size_t, std::vector<float*>> kept_;
   std::size_t kept_floats_ = 0;
+  std::vector<std::pair<float*, std::size_t>> waiting_;  // released, but read by other processes
+  Loans loans_;
+  std::atomic<bool> may_lend_{false};
   const std::size_t largest_kept_ = Device::mine().memory() / 16;  // bytes
   std::vector<std::unique_ptr<Staging>> stagings_;
 };
 
 }  // namespace
 
-Space& space() {
+DeviceSpace& space() {
   static auto* const space = new CudaSpace;  // never gone: vectors may be released at the process's very end
   return *space;
 }
