@@ -120,7 +120,8 @@ Training::Training(WorkloadSpec spec, DatasetPair data)
       backend_(create_backend(spec_.backend, {.threads = spec_.threads,
                                               .precision = spec_.precision,
                                               .deterministic = spec_.deterministic,
-                                              .local_rank = spec_.local_rank})),
+                                              .local_rank = spec_.local_rank,
+                                              .lend = spec_.lend})),
       lanes_(static_cast<std::size_t>(spec_.workers) + 1) {
   check_augment(spec_.augment, *data_.train);
   auto parts = split(*data_.train, spec_.split, spec_.workers, spec_.seed, spec_.repeat);

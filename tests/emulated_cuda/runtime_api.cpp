@@ -1,9 +1,15 @@
 #include "tests/emulated_cuda/runtime_api.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,6 +32,7 @@ namespace {
 
 constexpr std::size_t kMemory = std::size_t(1) << 30;
 constexpr std::size_t kAlign = 256;
+constexpr std::size_t kFile = 4096;  // and larger: other processes may map it
 constexpr int kPoison = 0xff;
 
 thread_local cudaError_t last_error = cudaSuccess;
@@ -44,26 +51,45 @@ bool forbidden() {
 
 class Memory {
  public:
+  static void* map(int file, std::size_t bytes) {
+    if (ftruncate(file, off_t(bytes)) != 0) return nullptr;
+    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    return memory == MAP_FAILED ? nullptr : memory;
+  }
   void* allocate(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const std::size_t whole = (bytes + kAlign - 1) / kAlign * kAlign;
     if (whole == 0 || whole < bytes || whole > kMemory - used_) return nullptr;
-    void* const memory = std::aligned_alloc(kAlign, whole);
+    const int file = whole >= kFile ? memfd_create("emulated GPU", MFD_CLOEXEC) : -1;
+    void* const memory = file >= 0 ? map(file, whole) : std::aligned_alloc(kAlign, whole);
     if (memory == nullptr) return nullptr;
     std::memset(memory, kPoison, whole);
     used_ += whole;
-    sizes_[memory] = whole;
+    blocks_[memory] = {whole, file};
     return memory;
   }
   bool release(void* memory) {
     const std::lock_guard lock(mutex_);
-    const auto found = sizes_.find(memory);
-    if (found == sizes_.end()) return false;
-    std::memset(memory, kPoison, found->second);
-    used_ -= found->second;
-    sizes_.erase(found);
-    std::free(memory);
+    const auto found = blocks_.find(memory);
+    if (found == blocks_.end()) return false;
+    const auto [bytes, file] = found->second;
+    std::memset(memory, kPoison, bytes);
+    used_ -= bytes;
+    blocks_.erase(found);
+    if (file < 0) {
+      std::free(memory);
+    } else {
+      munmap(memory, bytes);
+      close(file);
+    }
     return true;
+  }
+  /// Where another process finds it; empty: nowhere.
+  std::string address(void* memory) {
+    const std::lock_guard lock(mutex_);
+    const auto found = blocks_.find(memory);
+    if (found == blocks_.end() || found->second.file < 0) return "";
+    return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(found->second.file);
   }
   std::size_t free() {
     const std::lock_guard lock(mutex_);
@@ -73,7 +99,11 @@ class Memory {
  private:
   std::mutex mutex_;
   std::size_t used_ = 0;
-  std::map<void*, std::size_t> sizes_;
+  struct Block {
+    std::size_t bytes;
+    int file;  // -1: it is none
+  };
+  std::map<void*, Block> blocks_;
 };
 
 Memory& device_memory() {
@@ -272,5 +302,26 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   emulated_cuda::enqueue(stream, [work = exec->work] {
     for (const auto& piece : work) piece();
   });
+  return cudaSuccess;
+}
+
+// --- Between processes -----------------------------------------------------------------------------------------------
+
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* memory) {
+  const std::string address = device_memory().address(memory);
+  if (address.empty() || address.size() >= sizeof handle->reserved) return give(cudaErrorInvalidValue);
+  std::memset(handle->reserved, 0, sizeof handle->reserved);
+  address.copy(handle->reserved, address.size());
+  return cudaSuccess;
+}
+
+cudaError_t cudaIpcOpenMemHandle(void** memory, cudaIpcMemHandle_t handle, unsigned) {
+  const int file = open(handle.reserved, O_RDWR | O_CLOEXEC);
+  struct stat of_file {};
+  if (file < 0 || fstat(file, &of_file) != 0) return give(cudaErrorInvalidValue);
+  void* const at = mmap(nullptr, std::size_t(of_file.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  if (at == MAP_FAILED) return give(cudaErrorInvalidValue);
+  *memory = at;
   return cudaSuccess;
 }
