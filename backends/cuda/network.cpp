@@ -5,6 +5,7 @@
 #include "backends/base/error.h"
 #include "backends/cuda/backend.h"
 #include "backends/cuda/program.h"
+#include "backends/cuda/row_products.h"
 
 namespace hopbench::cuda {
 namespace {
@@ -175,10 +176,14 @@ class CudaBackend final : public Backend {
                                            int largest_batch) override {
     return std::make_unique<CudaNetwork>(NetworkPlan(layers, input, largest_batch), precision_, deterministic_);
   }
+  void margins(const float* x, std::size_t bias_at, std::span<const SparseRow> rows, float* to) override {
+    products_.run(x, bias_at, rows, to);
+  }
 
  private:
   const Precision precision_;
   const bool deterministic_;
+  RowProducts products_;
 };
 
 }  // namespace
