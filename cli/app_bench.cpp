@@ -85,6 +85,9 @@ void add_bench_commands(CLI::App& app, Parsed& parsed) {
       *bench.add_subcommand("compute", "gradients and vector operations beside what this machine could do");
   compute.add_option("-m,--model", o.models, "models to measure (default: all); none, alone: no model");
   compute.add_option("-b,--batch", o.batch, "samples in a gradient")->check(CLI::Range(1, 65536));
+  compute.add_option("--backend", o.backend, "onednn, or cuda: on the GPU")->check(CLI::IsMember({"onednn", "cuda"}));
+  compute.add_option("--precision", o.precision, "of products on a GPU: fp32, tf32 or bf16")
+      ->check(CLI::IsMember({"fp32", "tf32", "bf16"}));
   compute.add_option("-t,--threads", o.threads, "threads of a gradient, at most one a core")
       ->check(CLI::Range(1, 1024));
   compute.add_option("-r,--repeats", o.repeats, "steps that are timed")->check(CLI::Range(1, 10000));

@@ -37,6 +37,7 @@ struct BenchComputeOptions {
   std::vector<std::string> models;  // empty: all
   int batch = 32, threads = 1, repeats = 15;
   bool layers = false, vectors = true, json = false;
+  std::string backend = "onednn", precision = "fp32";
   std::string isa;  // avx2: as on a machine without AVX-512; "": what there is
 };
 int command_bench_compute(const BenchComputeOptions& options);

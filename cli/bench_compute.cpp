@@ -9,6 +9,7 @@
 #include "backends/base/error.h"
 #include "backends/base/random.h"
 #include "backends/compute/peak.h"
+#include "backends/cuda/backend.h"
 #include "backends/runtime/run_delay.h"
 #include "models/fit.h"
 #include "results/statistics.h"
@@ -32,6 +33,7 @@ double status_mib(const std::string& name) {
 }
 
 double peak_now(const BenchWork& work) {
+  if (work.device()) return cuda::matrix_rate(work.precision);
   // OpenMP's threads spin for a while after a step.
   if (work.threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return fma_peak(work.threads, work.width, kBurst);
@@ -44,8 +46,13 @@ struct Repeat {
 };
 
 template <class F>
-Repeat time_once(int threads, const F& f) {
-  if (threads == 1) {
+Repeat time_once(const BenchWork& work, const F& f) {
+  if (work.device()) {
+    const double begin = wall_seconds();
+    f();
+    return {wall_seconds() - begin, false};
+  }
+  if (work.threads == 1) {
     const double begin = thread_cpu_seconds();
     f();
     return {thread_cpu_seconds() - begin, false};
@@ -65,7 +72,7 @@ Timings measure(const BenchWork& work, const F& f, const Keep& keep) {
   int spare = 2 * work.repeats;
   double before = peak_now(work);
   while (int(timings.seconds.size()) < work.repeats) {
-    const Repeat repeat = time_once(work.threads, f);
+    const Repeat repeat = time_once(work, f);
     const double after = peak_now(work);
     const double peak = (before + after) / 2;
     before = after;
@@ -81,7 +88,8 @@ Timings measure(const BenchWork& work, const F& f, const Keep& keep) {
 /// One step of a model, with all that it needs.
 class Stepper {
  public:
-  Stepper(const ModelEntry& entry, const BenchWork& work) : backend_(create_backend("onednn", {.threads = work.threads})) {
+  Stepper(const ModelEntry& entry, const BenchWork& work)
+      : backend_(create_backend(work.backend, {.threads = work.threads, .precision = work.precision})) {
     const std::optional<Inputs> known = inputs_of(entry.default_dataset, {});
     if (!known) find_dataset(entry.default_dataset).load({});  // says what is missing
     const Inputs inputs = known.value();
@@ -91,23 +99,36 @@ class Stepper {
     spec.threads = work.threads;
     learner_ = entry.create(*backend_, spec, inputs.shape, inputs.classes, work.batch);
     x_ = learner_->initial(1, 0);
-    g_ = Vec(x_.size());
+    g_ = Vec(x_.size(), x_.space());
     Random random({.seed = 1, .purpose = Purpose::kSynthetic});
     features_.resize(inputs.shape.size() * std::size_t(work.batch));
     for (float& feature : features_) feature = float(2 * random.uniform() - 1);
     for (int i = 0; i < work.batch; ++i) labels_.push_back(inputs.classes == 0 ? 0 : i % inputs.classes);
+    if (!work.device()) return;
+    inputs_there_ = Vec::from_host(features_, x_.space());
+    labels_there_ = Vec::from_host({reinterpret_cast<const float*>(labels_.data()), labels_.size()}, x_.space());
   }
 
   Learner& learner() { return *learner_; }
   void step() {
+    if (inputs_there_.size() > 0) return step_there();
     const Batch batch{int(labels_.size()), features_.data(), labels_.data()};
     learner_->gradient(x_.data(), batch, g_.mutable_data(), {});
   }
 
  private:
+  void step_there() {
+    CompiledNetwork* const network = learner_->anatomy().network;
+    const bool running = x_.size() > learner_->trainable();
+    float* const g = g_.mutable_data();
+    const auto* const labels = reinterpret_cast<const std::int32_t*>(labels_there_.data());
+    network->train(x_.data(), inputs_there_.data(), labels, g, running ? g + learner_->trainable() : nullptr,
+                   int(labels_.size()), {});
+  }
+
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Learner> learner_;
-  Vec x_, g_;
+  Vec x_, g_, inputs_there_, labels_there_;
   std::vector<float> features_;
   std::vector<std::int32_t> labels_;
 };
@@ -124,7 +145,7 @@ std::vector<LayerBench> bench_layers(Stepper& stepper, const BenchWork& work) {
   using Key = std::pair<int, int>;  // direction, layer: in the order of a step
   std::map<Key, double> spent;
   std::map<Key, LayerBench> rows;
-  const auto clock = [&] { return work.threads == 1 ? thread_cpu_seconds() : wall_seconds(); };
+  const auto clock = [&] { return work.threads == 1 && !work.device() ? thread_cpu_seconds() : wall_seconds(); };
   double last = 0;
   const bool tells = anatomy.network != nullptr && anatomy.network->watch([&](int layer, Direction direction) {
     const double now = clock();

@@ -48,6 +48,10 @@ struct BenchWork {
   int batch = 32, threads = 1, repeats = 15;
   int width = 16;  // floats of the FMA whose peak counts
   bool layers = false;
+  std::string backend = "onednn", precision = "fp32";
+  /// On a device times are wall times, from device memory to device memory, and the peak is that of its matrix
+  /// products.
+  bool device() const { return backend == "cuda"; }
 };
 /// Gradients of that model on drawn data of its data set's shape. To be called in a process of its own.
 ModelBench bench_model(const std::string& model, const BenchWork& work);
@@ -64,5 +68,7 @@ struct BandwidthBench {
   std::vector<VectorBench> operations;
 };
 BandwidthBench bench_vectors(int repeats);
+/// The same on a device, with vectors as long as VGG-11; each beside the device's copy.
+BandwidthBench bench_device_vectors(const BenchWork& work);
 
 }  // namespace hopbench

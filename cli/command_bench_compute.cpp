@@ -107,9 +107,11 @@ void print_fma(const FmaBench& fma, int threads) {
   fmt::print("{}\n", line);
 }
 
-void print_vectors(const BandwidthBench& bench) {
-  fmt::print("bandwidth  {:.0f} MiB vectors, one thread: read {}, copy {}, triad {} GB/s\n\n", bench.mib,
-             spread(bench.read, 1e9, "{:.1f}"), spread(bench.copy, 1e9, "{:.1f}"), spread(bench.triad, 1e9, "{:.1f}"));
+void print_vectors(const BandwidthBench& bench, const std::string& where) {
+  const auto rate = [](const std::vector<double>& rates) { return spread(rates, 1e9, "{:.1f}"); };
+  fmt::print("bandwidth  {:.0f} MiB vectors, {}: ", bench.mib, where);
+  if (!bench.read.empty()) fmt::print("read {}, triad {}, ", rate(bench.read), rate(bench.triad));
+  fmt::print("copy {} GB/s\n\n", rate(bench.copy));
   Grid grid{.title = "vector operations", .notes = {}, .rows = {{"operation", "GB/s", "share", "of"}}};
   for (const VectorBench& row : bench.operations) {
     grid.rows.push_back({row.operation, spread(row.rates, 1e9, "{:.1f}"), percent(median(row.shares)), row.against});
@@ -118,8 +120,10 @@ void print_vectors(const BandwidthBench& bench) {
 }
 
 void print_models(const std::vector<ModelBench>& models, const BenchComputeOptions& options) {
-  Grid grid{.title = fmt::format("a step (gradient): batch {}, {} thread{}", options.batch, options.threads,
-                                 options.threads == 1 ? "" : "s"),
+  const std::string with = options.backend == "cuda"
+                               ? "cuda, " + options.precision
+                               : fmt::format("{} thread{}", options.threads, options.threads == 1 ? "" : "s");
+  Grid grid{.title = fmt::format("a step (gradient): batch {}, {}", options.batch, with),
             .notes = {},
             .rows = {{"model", "parameters", "MFLOP", "ms", "GFLOP/s", "share of peak", "samples/s", "set-up ms",
                       "first ms", "peak MiB", "idle MiB"}}};
@@ -221,18 +225,23 @@ int command_bench_compute(const BenchComputeOptions& options) {
   // Read by oneDNN when it is first used, which is in a process of its own.
   if (options.isa == "avx2") setenv("DNNL_MAX_CPU_ISA", "AVX2", 1);
   const int width = fma_width(options.isa == "avx2" ? 8 : 16);
-  const FmaBench fma = bench_fma(options, width);
-  BandwidthBench vectors;
-  if (options.vectors) vectors = in_child([&] { return json(bench_vectors(options.repeats)); });
-  std::vector<ModelBench> benches;
-  std::vector<SparseBench> sparse;
   const BenchWork work{.batch = options.batch,
                        .threads = options.threads,
                        .repeats = options.repeats,
                        .width = width,
-                       .layers = options.layers};
+                       .layers = options.layers,
+                       .backend = options.backend,
+                       .precision = options.precision};
+  const bool device = work.device();
+  const FmaBench fma = device ? FmaBench{} : bench_fma(options, width);
+  BandwidthBench vectors;
+  if (options.vectors)
+    vectors = in_child([&] { return json(device ? bench_device_vectors(work) : bench_vectors(options.repeats)); });
+  std::vector<ModelBench> benches;
+  std::vector<SparseBench> sparse;
   for (const std::string& name : names) {
     if (find_model(name).sparse_rows) {
+      if (device) continue;           // a step of theirs is one pass over all weights
       if (!sparse.empty()) continue;  // all of them are alike
       tell("measuring linear models on sparse rows\n");
       sparse = in_child([&] {
@@ -254,8 +263,8 @@ int command_bench_compute(const BenchComputeOptions& options) {
     fmt::print("{}\n", all.dump(1));
     return exit_code;
   }
-  print_fma(fma, options.threads);
-  if (options.vectors) print_vectors(vectors);
+  if (!device) print_fma(fma, options.threads);
+  if (options.vectors) print_vectors(vectors, device ? options.backend : "one thread");
   if (!benches.empty()) print_models(benches, options);
   for (const ModelBench& bench : benches) print_layers(bench);
   if (!sparse.empty()) print_sparse(sparse, options.batch);

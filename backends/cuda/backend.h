@@ -17,6 +17,9 @@ namespace hopbench::cuda {
 std::string unavailable();
 /// Error(kEnvironment) with unavailable()'s reason; Error(kUsage) for a precision that it does not know.
 std::unique_ptr<Backend> create_backend(const BackendOptions& options);
+/// Floating-point operations a second of a large matrix product in that precision: what a network's share of the peak
+/// is of. Error as create_backend.
+double matrix_rate(const std::string& precision);
 /// The GPU's memory. Error(kEnvironment) as above.
 DeviceSpace& space();
 
