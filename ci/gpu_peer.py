@@ -1,20 +1,24 @@
 """PyTorch's side of ci/gpu, in turns with hopbench: times as JSON lines, one a round, which ci/gpu_tables.py makes tables of.
 
-gpu_peer.py [--hopbench PROGRAM] [--rounds N] [--steps N] [--seconds S] [--models LIST] [--batches LIST] [--precisions LIST]
-            [--deterministic] [--check-on-cpu]
+gpu_peer.py [--hopbench PROGRAM [--libraries PATH]] [--rounds N] [--steps N] [--seconds S]
+            [--models LIST] [--batches LIST] [--precisions LIST] [--deterministic] [--check-on-cpu]
 
 A gradient is forward pass, softmax cross-entropy and backward pass on drawn inputs that lie in the GPU's memory; a step is
 a gradient and SGD with momentum 0.9. `event_ms` are times between CUDA events around each of many steps in flight;
 `wall_ms` is wall time of steps that are waited for one by one. PyTorch may choose convolutions by measuring
 (cudnn.benchmark), unless --deterministic.
 
---seconds: no round begins later. --check-on-cpu: the same code with small sizes on the CPU, and whether it is right; no
-figure of it means anything. Exit code 6: there is nothing to measure with, and the last line on stderr says what.
+--libraries: hopbench's LD_LIBRARY_PATH; PyTorch keeps its own cuBLAS and cuDNN. --seconds: no round begins later.
+--check-on-cpu: the same code with small sizes on the CPU, and whether it is right; no figure of it means anything.
+
+Exit code 1: hopbench was to be measured, and never was. 6: there is nothing to measure with. The last line on stderr
+says why.
 """
 import argparse
 import contextlib
 import gc
 import json
+import os
 import subprocess
 import sys
 import time
@@ -207,12 +211,13 @@ def make_variants(machine, models, batch, precision):
     return variants
 
 
-def hopbench_turn(program, models, batch, precision, steps):
+def hopbench_turn(program, libraries, models, batch, precision, steps):
     """One run of `hopbench bench compute`: its JSON. The one place that knows how it is called."""
     command = [program, "bench", "compute", "--json", "--backend", "cuda", "--precision", precision, "--batch", str(batch),
                "--repeats", str(steps)]
     command += (["--no-vectors"] if models else []) + (models or ["none"])
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "LD_LIBRARY_PATH": libraries} if libraries else None
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if run.returncode != 0:
         words = [line for line in run.stderr.splitlines() if line.strip()]
         raise RuntimeError(f"hopbench: exit code {run.returncode}: {words[-1] if words else 'no word'}")
@@ -222,16 +227,17 @@ def hopbench_turn(program, models, batch, precision, steps):
 class Hopbench:
     """Its turns; what it cannot do is told once."""
 
-    def __init__(self, program):
-        self.program, self.failed = program, set()
+    def __init__(self, program, libraries):
+        self.program, self.libraries, self.failed, self.turns = program, libraries, {}, 0
 
     def turn(self, models, batch, precision, steps, handle):
         if self.program is None or (batch, precision) in self.failed:
             return
         try:
-            handle(hopbench_turn(self.program, models, batch, precision, steps))
+            handle(hopbench_turn(self.program, self.libraries, models, batch, precision, steps))
+            self.turns += 1
         except (RuntimeError, OSError, ValueError, KeyError) as error:
-            self.failed.add((batch, precision))
+            self.failed[batch, precision] = in_words(error)
             tell("skipped", part="hopbench", batch=batch, precision=precision, reason=in_words(error))
 
     def steps(self, models, batch, precision, steps, number):
@@ -394,6 +400,7 @@ def main():
     parser = argparse.ArgumentParser(prog="ci/gpu_peer.py")
     words = lambda text: text.split(",")
     parser.add_argument("--hopbench")
+    parser.add_argument("--libraries")
     parser.add_argument("--models", type=words, default=list(MODELS))
     parser.add_argument("--batches", type=lambda text: [int(part) for part in text.split(",")], default=[128, 1024])
     parser.add_argument("--precisions", type=words, default=["fp32", "tf32", "bf16"])
@@ -419,13 +426,15 @@ def main():
          deterministic=options.deterministic, cpu=machine.cpu)
     if machine.cpu:
         check_on_cpu(machine)
-    hopbench = Hopbench(options.hopbench)
+    hopbench = Hopbench(options.hopbench, options.libraries)
     ipc = measure_ipc(machine, options)
     measure_memory(machine, options, hopbench, end)
     measure_steps(machine, options, hopbench, end)
     if machine.cpu:
         assert ipc["works"], ipc
         print("gpu_peer.py: the checks on the CPU passed", file=sys.stderr)
+    if hopbench.failed and hopbench.turns == 0:
+        sys.exit(f"hopbench was never measured: {next(iter(hopbench.failed.values()))}")
 
 
 if __name__ == "__main__":
