@@ -1,0 +1,136 @@
+// ci/gpu where there is no GPU, or not all that it needs: what it says, and with which exit code. Nothing is built.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "tests/folder.h"
+
+namespace hopbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Said {
+  int code;
+  std::string text;  // stdout and stderr
+};
+
+class GpuScript : public testing::Test {
+ protected:
+  /// A program that the script finds; of the machine's own it finds only the usual ones, so no nvidia-smi.
+  void put(const std::string& name, const std::string& script) {
+    folder_.write("bin/" + name, "#!/bin/bash\n" + script + "\n");
+    fs::permissions(folder_ / ("bin/" + name), fs::perms::owner_all);
+  }
+  Said gpu(const std::string& arguments, const std::string& variables = "") {
+    folder_.write("bin/none", "");
+    for (const char* tool : {"awk", "bash", "cat", "dirname", "env", "find", "git", "grep", "ls", "mktemp", "realpath",
+                             "rm", "sed", "sort", "stat", "tr", "wc", "xargs"}) {
+      const fs::path link = folder_ / (std::string("bin/") + tool);
+      if (!fs::exists(link)) fs::create_symlink(fs::path("/usr/bin") / tool, link);
+    }
+    FILE* const pipe = popen(("PATH='" + (folder_ / "bin") + "' " + variables + " /usr/bin/env bash '" +
+                              HB_SOURCE_DIR "/ci/gpu' " + arguments + " 2>&1")
+                                 .c_str(),
+                             "r");
+    std::string text;
+    char piece[4096];
+    for (std::size_t got; (got = fread(piece, 1, sizeof piece, pipe)) > 0;) text.append(piece, got);
+    const int status = pclose(pipe);
+    return {WEXITSTATUS(status), text};
+  }
+  /// Exit code 6 and one line with these words; nothing is written.
+  void expect_lacking(const Said& said, const std::string& words) {
+    EXPECT_EQ(said.code, 6) << said.text;
+    EXPECT_EQ(said.text.find("ci/gpu: "), 0u) << said.text;
+    EXPECT_EQ(said.text.find('\n'), said.text.size() - 1) << said.text;
+    EXPECT_NE(said.text.find(words), std::string::npos) << said.text;
+    EXPECT_FALSE(fs::exists(folder_ / "out"));
+  }
+  std::string measure() { return "-o '" + (folder_ / "out") + "'"; }
+
+  Folder folder_;
+};
+
+constexpr const char* kGpu = "echo 'NVIDIA H100 80GB HBM3, 9.0'";
+
+TEST_F(GpuScript, TellsWhatWouldTravel) {
+  const Said said = gpu("--dry-run");
+  EXPECT_EQ(said.code, 0) << said.text;
+  EXPECT_NE(said.text.find("\nthis checkout "), std::string::npos) << said.text;
+  EXPECT_NE(said.text.find(" of 64.0 MiB\n"), std::string::npos) << said.text;
+}
+
+TEST_F(GpuScript, NeedsADriver) { expect_lacking(gpu(measure()), "no NVIDIA GPU: there is no nvidia-smi"); }
+
+TEST_F(GpuScript, NeedsADriverThatAnswers) {
+  put("nvidia-smi", "echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18");
+  expect_lacking(gpu(measure()), "nvidia-smi says 'Failed to initialize NVML: Driver/library version mismatch'");
+}
+
+TEST_F(GpuScript, NeedsACapability) {
+  put("nvidia-smi", "echo 'Some GPU, [N/A]'");
+  expect_lacking(gpu(measure()), "does not tell the GPU's compute capability");
+}
+
+TEST_F(GpuScript, NeedsANvccThatKnowsTheGpu) {
+  put("nvidia-smi", kGpu);
+  put("nvcc", "echo compute_75");
+  expect_lacking(gpu(measure(), "CUDACXX='" + (folder_ / "bin/nvcc") + "'"), "knows no compute_90");
+}
+
+TEST_F(GpuScript, NeedsACompiler) {
+  put("nvidia-smi", kGpu);
+  put("nvcc", "echo compute_90");
+  expect_lacking(gpu(measure(), "CUDACXX='" + (folder_ / "bin/nvcc") + "'"), "no cmake");
+}
+
+TEST_F(GpuScript, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(gpu("--qick").code, 2);
+  EXPECT_NE(gpu("--qick").text.find("unknown option --qick"), std::string::npos);
+  EXPECT_EQ(gpu("pack a b").code, 2);
+}
+
+TEST_F(GpuScript, NeverPacksOverAFolderOfOthers) {
+  put("dpkg-query", "exit 1");
+  folder_.write("mine/thesis.tex", "");
+  const Said said = gpu("pack '" + (folder_ / "mine") + "'");
+  EXPECT_EQ(said.code, 2) << said.text;
+  EXPECT_TRUE(fs::exists(folder_ / "mine/thesis.tex"));
+}
+
+TEST_F(GpuScript, PacksOnlyWhatIsThere) {
+  put("dpkg-query", "exit 1");
+  const Said said = gpu("pack '" + (folder_ / "out") + "'");
+  expect_lacking(said, "these packages are not installed, so they cannot be packed:");
+}
+
+// --- ci/gpu_tables.py
+// ---------------------------------------------------------------------------------------------------
+
+TEST(GpuTables, AreMediansOfRoundsAndRatiosWithinRounds) {
+  if (std::system("python3 -c '' 2>/dev/null") != 0) GTEST_SKIP() << "there is no python3";
+  const Folder folder;
+  std::string lines;
+  for (int round = 0; round < 3; ++round) {
+    const std::string end = R"("model": "vgg11", "batch": 128, "precision": "fp32", "work": "gradient", "round": )" +
+                            std::to_string(round) + "}\n";
+    const std::string ours = std::to_string(1 + round), theirs = std::to_string(2 + 2 * round);
+    lines += R"({"what": "hopbench", "wall_ms": [100, )" + ours + ", " + ours + "], " + end;
+    lines +=
+        R"({"what": "PyTorch", "layout": "NCHW", "graph": false, "event_ms": [1], "wall_ms": [)" + theirs + "], " + end;
+  }
+  folder.write("bench.jsonl", lines + R"({"what": "memory", "oper)");  // ended by its time limit
+  ASSERT_EQ(std::system(("python3 '" HB_SOURCE_DIR "/ci/gpu_tables.py' '" + folder.path() + "'").c_str()), 0);
+  const std::string table = text_of(folder / "bench.md");
+  EXPECT_NE(table.find("| vgg11 | 128 | fp32 | 2 (1.5 .. 2.5) | 4 (3 .. 5) | 2 (2 .. 2) |"), std::string::npos)
+      << table;
+  EXPECT_NE(text_of(folder / "steps.csv").find("vgg11,128,fp32,hopbench,gradient,,,wall,3,2,1.5,2.5"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace hopbench
