@@ -215,7 +215,7 @@ def hopbench_turn(program, libraries, models, batch, precision, steps):
     """One run of `hopbench bench compute`: its JSON. The one place that knows how it is called."""
     command = [program, "bench", "compute", "--json", "--backend", "cuda", "--precision", precision, "--batch", str(batch),
                "--repeats", str(steps)]
-    command += (["--no-vectors"] if models else []) + (models or ["none"])
+    command += (["--no-vectors"] if models else []) + [word for model in models or ["none"] for word in ("--model", model)]
     environment = {**os.environ, "LD_LIBRARY_PATH": libraries} if libraries else None
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if run.returncode != 0:
