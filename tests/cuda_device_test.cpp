@@ -1,4 +1,5 @@
 // The GPU's memory, streams, graphs and vectors; and what is said when something fails.
+#include <cstdlib>
 #include <numeric>
 #include <thread>
 
@@ -37,6 +38,17 @@ TEST(CudaDevice, IsThereAndSaysWhatItIs) {
   EXPECT_GT(device.multiprocessors(), 0);
   EXPECT_LE(device.free_memory(), device.memory());
   EXPECT_EQ(&Device::mine(), &device);
+}
+
+TEST(CudaDevice, IsChosenByTheRanksPlace) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a new process, where none is chosen yet
+  const auto chosen = [] {
+    Device::choose(3);
+    const int ordinal = Device::mine().ordinal();
+    Device::choose(0);
+    return Device::mine().ordinal() == ordinal && (Device::mine().name() != "Emulated GPU" || ordinal == 1);
+  };
+  EXPECT_EXIT(std::exit(chosen() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 TEST(CudaErrors, SayWhatFailedAndWhatToDo) {

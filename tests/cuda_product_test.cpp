@@ -182,6 +182,18 @@ TEST(CudaConvolution, AgreesWithLoopsByMeasuredAlgorithms) {
   }
 }
 
+TEST(CudaConvolution, TakesNeitherWhatIsRefusedNorWhatDiffersFromRunToRun) {
+  if (Device::mine().name() != "Emulated GPU") GTEST_SKIP() << "what a real cuDNN proposes is not known beforehand";
+  const StreamOwner stream;
+  ConvolutionLibrary library(stream);
+  for (Precision precision : kPrecisions) {
+    const Convolution::Shape shape = kLayers[0].shape();
+    EXPECT_EQ(Convolution(library, shape, precision, true, true).algorithms(), "forward 1, data 1, weights 1");
+    EXPECT_EQ(Convolution(library, shape, precision, false, true).algorithms(), "forward 1, data 0, weights 0");
+    EXPECT_EQ(Convolution(library, shape, precision, true, false).algorithms(), "forward 1, weights 1");
+  }
+}
+
 TEST(CudaConvolution, GivesTheSameBitsInEveryInstanceAndInAGraph) {
   const Layer layer = kLayers[6];
   const Convolution::Shape shape = layer.shape();
