@@ -19,7 +19,8 @@ enum class Precision {
 Precision precision_of(const std::string& name);
 inline Number number_of(Precision precision) { return precision == Precision::kBf16 ? Number::kBf16 : Number::kFloat; }
 
-/// Not thread-safe; bound to one stream.
+/// Not thread-safe; bound to one stream. The same bits each time, in a graph, too; before it is captured each product
+/// is to have been run once, so that cuBLAS has loaded what it needs.
 class Gemm {
  public:
   Gemm(Stream stream, Precision precision);
