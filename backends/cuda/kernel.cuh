@@ -1,7 +1,8 @@
 // What the .cu files share: the launch, loops over a grid, sums over a block.
 //
 // tests/emulated_cuda/ compiles the same files for the host: there a block is one thread, a warp too, and HB_LAUNCH
-// runs the blocks one after the other. So a kernel may rely on no block size, and barriers stand where all threads come.
+// runs the blocks one after the other. So a kernel may rely on no block size, and barriers stand where all threads
+// come.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -21,11 +22,18 @@ void check_launch(const char* kernel);  // of device.h
 #define HB_LAUNCH(kernel, blocks, threads, stream, ...) \
   emulated_cuda::launch(static_cast<unsigned>(blocks), stream, [=] { kernel(__VA_ARGS__); })
 #else
-#define HB_LAUNCH(kernel, blocks, threads, stream, ...)                                                           \
-  do {                                                                                                            \
-    kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, stream>>>(__VA_ARGS__);            \
-    ::hopbench::cuda::check_launch(#kernel);                                                                      \
+#define HB_LAUNCH(kernel, blocks, threads, stream, ...)                                                \
+  do {                                                                                                 \
+    kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, stream>>>(__VA_ARGS__); \
+    ::hopbench::cuda::check_launch(#kernel);                                                           \
   } while (false)
+#endif
+
+/// Before a loop whose count is known at compile time: its values are to live in registers.
+#ifdef HB_EMULATED_CUDA
+#define HB_UNROLL
+#else
+#define HB_UNROLL _Pragma("unroll")
 #endif
 
 constexpr int kThreads = 256;
@@ -37,8 +45,8 @@ inline int blocks_for(std::size_t n, int threads = kThreads) {
 }
 
 /// for (i : this thread's share of n, neighbours side by side)
-#define HB_GRID_LOOP(i, n)                                                                          \
-  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < (n);    \
+#define HB_GRID_LOOP(i, n)                                                                       \
+  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < (n); \
        i += static_cast<std::size_t>(blockDim.x) * gridDim.x)
 
 __device__ inline float as_float(float x) { return x; }
@@ -54,22 +62,48 @@ __device__ inline __nv_bfloat16 as_number<__nv_bfloat16>(float x) {
   return __float2bfloat16(x);
 }
 
+/// The lanes of this thread's warp: the last warp of a block may have fewer than warpSize.
+struct Warp {
+  unsigned lane, lanes, mask;
+};
+__device__ inline Warp my_warp() {
+  const unsigned size = static_cast<unsigned>(warpSize), lane = threadIdx.x % size;
+  const unsigned lanes = min(size, blockDim.x - (threadIdx.x - lane));
+  return {lane, lanes, lanes == 32 ? 0xffffffffu : (1u << lanes) - 1};
+}
+__device__ inline unsigned warps_of_block() {
+  return (blockDim.x + static_cast<unsigned>(warpSize) - 1) / static_cast<unsigned>(warpSize);
+}
+
+/// merge(...) of the lanes' values, in one fixed order; every lane gets it. All lanes of the warp must come here.
+template <class T, class F>
+__device__ T warp_reduce(const Warp& warp, T value, const F& merge) {
+  for (unsigned offset = static_cast<unsigned>(warpSize) / 2; offset > 0; offset /= 2) {
+    const T other = __shfl_down_sync(warp.mask, value, offset);
+    if (warp.lane + offset < warp.lanes) value = merge(value, other);
+  }
+  return __shfl_sync(warp.mask, value, 0);
+}
+template <class T>
+__device__ T warp_sum(const Warp& warp, T value) {
+  return warp_reduce(warp, value, [](T a, T b) { return a + b; });
+}
+
 /// The sum over all threads of a block, in one fixed order; every thread gets it. All threads must come here.
 template <class T>
 __device__ T block_sum(T value) {
   __shared__ T of_warp[32];
-  const unsigned lane = threadIdx.x % warpSize, warp = threadIdx.x / warpSize;
-  const unsigned warps = (blockDim.x + warpSize - 1) / warpSize;
-  for (int offset = warpSize / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
+  const Warp warp = my_warp();
+  value = warp_sum(warp, value);
   __syncthreads();  // of_warp may still be read from the sum before
-  if (lane == 0) of_warp[warp] = value;
+  if (warp.lane == 0) of_warp[threadIdx.x / static_cast<unsigned>(warpSize)] = value;
   __syncthreads();
   T sum = of_warp[0];
-  for (unsigned w = 1; w < warps; ++w) sum += of_warp[w];
+  for (unsigned w = 1; w < warps_of_block(); ++w) sum += of_warp[w];
   return sum;
 }
 
-/// f(float{}) or f(__nv_bfloat16{}): the kernel of the number that activations are kept in.
+/// f(float{}) or f(__nv_bfloat16{}), for f = [&]<class T>(T) {...}: the kernel of what activations are kept in.
 template <class F>
 void with_number(Number number, const F& f) {
   if (number == Number::kFloat) {
