@@ -4,7 +4,7 @@
 // Neighbouring threads take neighbouring channels, so that loads coalesce; a block's threads that are not needed for
 // channels share the rows. What is added up comes as an `Op`, a struct of pointers and plain values:
 //
-//   static constexpr int kLanes, kInFlight, kSide   as in each.cuh; kSide: the most packs of channels of one block
+//   static constexpr int kLanes, kInFlight, kSide   as in each.cuh; kSide: the most channels of one block
 //   Total                      of one channel; merge(other) adds what another thread found
 //   Running<L>(op, c)          of one thread, for channels [c, c + L); add(op, at, loaded); total(op, c, l)
 //   load<L>(row, at)
@@ -67,7 +67,7 @@ template <int L, class Op>
 __device__ void add_columns(const Op& op, std::size_t rows, int channels, Chunks chunks) {
   __shared__ typename Op::Total parts[L][kThreads];
   const unsigned packs = static_cast<unsigned>(channels / L), threads = min(blockDim.x, unsigned{kThreads});
-  const unsigned most = min(min(packs, unsigned{Op::kSide}), threads), tiles = (packs + most - 1) / most;
+  const unsigned most = min(min(packs, unsigned{Op::kSide / L}), threads), tiles = (packs + most - 1) / most;
   const unsigned side = (packs + tiles - 1) / tiles, groups = threads / side;
   const unsigned group = threadIdx.x / side;
   for (std::size_t job = blockIdx.x; job < static_cast<std::size_t>(tiles) * chunks.count; job += gridDim.x) {
@@ -114,8 +114,7 @@ __global__ void __launch_bounds__(kThreads) columns_kernel(const Op op, std::siz
 template <class Op>
 void launch_columns(Stream stream, const Op& op, std::size_t rows, int channels, Chunks chunks) {
   if (channels == 0) return;
-  const int packs = channels % Op::kLanes == 0 ? channels / Op::kLanes : channels;
-  const std::size_t tiles = static_cast<std::size_t>((packs + Op::kSide - 1) / Op::kSide);
+  const std::size_t tiles = static_cast<std::size_t>((channels + Op::kSide - 1) / Op::kSide);
   HB_LAUNCH((columns_kernel<Op>), std::min<std::size_t>(tiles * chunks.count, 65536), kThreads, stream, op, rows,
             channels, chunks);
 }
