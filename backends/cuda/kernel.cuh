@@ -29,6 +29,16 @@ void check_launch(const char* kernel);  // of device.h
   } while (false)
 #endif
 
+/// Before a loop whose count is known at compile time: its values are to live in registers. By 4: before another one,
+/// so that several loads are on their way at once.
+#ifdef HB_EMULATED_CUDA
+#define HB_UNROLL
+#define HB_UNROLL_BY_4
+#else
+#define HB_UNROLL _Pragma("unroll")
+#define HB_UNROLL_BY_4 _Pragma("unroll 4")
+#endif
+
 constexpr int kThreads = 256;
 
 /// Blocks for n pieces of work in a loop over the grid: enough to fill any GPU, no more than n needs.
@@ -55,22 +65,48 @@ __device__ inline __nv_bfloat16 as_number<__nv_bfloat16>(float x) {
   return __float2bfloat16(x);
 }
 
+/// The lanes of this thread's warp: the last warp of a block may have fewer than warpSize.
+struct Warp {
+  unsigned lane, lanes, mask;
+};
+__device__ inline Warp my_warp() {
+  const unsigned size = static_cast<unsigned>(warpSize), lane = threadIdx.x % size;
+  const unsigned lanes = min(size, blockDim.x - (threadIdx.x - lane));
+  return {lane, lanes, lanes == 32 ? 0xffffffffu : (1u << lanes) - 1};
+}
+__device__ inline unsigned warps_of_block() {
+  return (blockDim.x + static_cast<unsigned>(warpSize) - 1) / static_cast<unsigned>(warpSize);
+}
+
+/// merge(...) of the lanes' values, in one fixed order; every lane gets it. All lanes of the warp must come here.
+template <class T, class F>
+__device__ T warp_reduce(const Warp& warp, T value, const F& merge) {
+  for (unsigned offset = static_cast<unsigned>(warpSize) / 2; offset > 0; offset /= 2) {
+    const T other = __shfl_down_sync(warp.mask, value, offset);
+    if (warp.lane + offset < warp.lanes) value = merge(value, other);
+  }
+  return __shfl_sync(warp.mask, value, 0);
+}
+template <class T>
+__device__ T warp_sum(const Warp& warp, T value) {
+  return warp_reduce(warp, value, [](T a, T b) { return a + b; });
+}
+
 /// The sum over all threads of a block, in one fixed order; every thread gets it. All threads must come here.
 template <class T>
 __device__ T block_sum(T value) {
   __shared__ T of_warp[32];
-  const unsigned lane = threadIdx.x % warpSize, warp = threadIdx.x / warpSize;
-  const unsigned warps = (blockDim.x + warpSize - 1) / warpSize;
-  for (int offset = warpSize / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
+  const Warp warp = my_warp();
+  value = warp_sum(warp, value);
   __syncthreads();  // of_warp may still be read from the sum before
-  if (lane == 0) of_warp[warp] = value;
+  if (warp.lane == 0) of_warp[threadIdx.x / static_cast<unsigned>(warpSize)] = value;
   __syncthreads();
   T sum = of_warp[0];
-  for (unsigned w = 1; w < warps; ++w) sum += of_warp[w];
+  for (unsigned w = 1; w < warps_of_block(); ++w) sum += of_warp[w];
   return sum;
 }
 
-/// f(float{}) or f(__nv_bfloat16{}): the kernel of the number that activations are kept in.
+/// f(float{}) or f(__nv_bfloat16{}), for f = [&]<class T>(T) {...}: the kernel of what activations are kept in.
 template <class F>
 void with_number(Number number, const F& f) {
   if (number == Number::kFloat) {

@@ -48,7 +48,9 @@ struct IndirectOut {
 void fill(Stream stream, float* y, float value, std::size_t n);
 void axpy(Stream stream, float* y, float a, const float* x, std::size_t n);
 void scale(Stream stream, float* y, float a, std::size_t n);
-/// out may be one of in. In passes of up to 8 terms; the order of additions is that of Space::weighted_sum.
+/// out may be one of in; the order of additions is that of Space::weighted_sum. Of more than kMostTerms terms, several
+/// passes; then memory for n floats is borrowed where out is one of the later terms.
+inline constexpr std::size_t kMostTerms = 256;
 void weighted_sum(Stream stream, float* out, std::span<const float* const> in, std::span<const float> weights,
                   std::size_t n);
 /// *result (device memory) = the sum, in double. `partial`: kDotPartials doubles of device memory to work in.
@@ -117,7 +119,7 @@ void norm_backward(Stream stream, Number number, const void* x, const void* y, c
                    int channels, float* work);
 
 /// Square windows; see LayerSpec. `at` (one byte for each cell of y) says which cell of its window was the largest,
-/// the first in row-major order of equal ones.
+/// the first in row-major order of equal ones; so max_pool's kernel is at most 16.
 struct Window {
   int kernel = 1, stride = 1, padding = 0;
 };
@@ -143,7 +145,14 @@ void add_to(Stream stream, Number number, void* y, const void* x, std::size_t n)
 struct Loss {
   double sum = 0;   // over the batch, nats
   int correct = 0;  // arg-maxes (ties: the lowest class) that equal their label
-  int foreign = 0;  // labels that are no class
+  int foreign = 0;  // labels that are no class: they add nothing to sum and correct
+
+  struct Part {
+    double sum = 0;
+    int correct = 0, foreign = 0;
+  };
+  static constexpr int kParts = 128;
+  Part parts[kParts];  // of each block: the kernels' working memory
 };
 /// logits[batch][classes] float; dlogits (nullptr: not wanted), of d(mean loss). In double, as on the host.
 void softmax_cross_entropy(Stream stream, const float* logits, const std::int32_t* labels, float* dlogits, Loss* loss,

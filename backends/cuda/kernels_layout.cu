@@ -1,0 +1,136 @@
+// Between the border of a network (float, NCHW) and its inside (NHWC, of float or bf16): transposes and conversions.
+#include "backends/cuda/each.cuh"
+
+namespace hopbench::cuda {
+namespace {
+
+/// Where a kernel finds its numbers, when it runs.
+template <class T>
+__device__ __forceinline__ T* found(T* at) {
+  return at;
+}
+__device__ __forceinline__ const float* found(const Indirect& from) { return *from.at + from.offset; }
+__device__ __forceinline__ float* found(const IndirectOut& to) { return *to.at + to.offset; }
+
+template <class From, class To>
+struct Convert {
+  static constexpr int kLanes = 4, kInFlight = 4;
+  const From* from;
+  To* to;
+
+  __device__ bool aligned() const { return fits<kLanes>(from) && fits<kLanes>(to); }
+  template <int L>
+  __device__ Pack<From, L> load(std::size_t at) const {
+    return read<L>(from + at);
+  }
+  template <int L>
+  __device__ void finish(std::size_t at, const Pack<From, L>& in) const {
+    write<L>(to + at, make_pack<To, L>([&](int l) { return as_float(in.of[l]); }));
+  }
+};
+
+template <class From, class To>
+__device__ void convert(const From* from, To* to, std::size_t n) {
+  each(Convert<From, To>{from, to}, n);
+}
+template <class From, class To>
+__global__ void __launch_bounds__(kThreads) convert_kernel(From from, To to, std::size_t n) {
+  convert(found(from), found(to), n);
+}
+template <class From, class To>
+void launch_convert(Stream stream, From from, To to, std::size_t n) {
+  if (n == 0) return;
+  HB_LAUNCH((convert_kernel<From, To>), blocks_for((n + 3) / 4), kThreads, stream, from, to, n);
+}
+
+/// A tile of a transpose: `rows` by `columns` numbers in shared memory, each row padded to an odd length, so that
+/// neither rows nor columns meet in one bank.
+constexpr int kTile = 1024, kTileRoom = kTile + kTile / 2;
+struct Tile {
+  int rows, columns;
+};
+/// Long ways are read and written in pieces of at least 32 where the matrix has as many.
+inline Tile tile_of(int rows, int columns) {
+  constexpr int kSide = 32;
+  const auto part = [](int extent, int other) {
+    const int most = kTile / other;
+    return extent <= most ? extent : most / kSide * kSide;
+  };
+  if (rows <= kSide) return {rows, part(columns, rows)};
+  if (columns <= kSide) return {part(rows, columns), columns};
+  return {kSide, kSide};
+}
+
+/// [n][rows][columns] -> [n][columns][rows]
+template <class From, class To>
+__device__ void transpose(const From* from, To* to, int n, int rows, int columns, Tile tile) {
+  __shared__ From room[kTileRoom];
+  const int pitch = tile.columns | 1, step = static_cast<int>(blockDim.x);
+  const auto down = static_cast<std::size_t>((rows + tile.rows - 1) / tile.rows);
+  const auto across = static_cast<std::size_t>((columns + tile.columns - 1) / tile.columns);
+  for (std::size_t job = blockIdx.x; job < static_cast<std::size_t>(n) * down * across; job += gridDim.x) {
+    const int row = static_cast<int>(job / across % down) * tile.rows;
+    const int column = static_cast<int>(job % across) * tile.columns;
+    const int height = min(tile.rows, rows - row), width = min(tile.columns, columns - column);
+    const std::size_t matrix = job / across / down * static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+    const From* const source = from + matrix + static_cast<std::size_t>(row) * static_cast<std::size_t>(columns) +
+                               static_cast<std::size_t>(column);
+    To* const target =
+        to + matrix + static_cast<std::size_t>(column) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(row);
+    __syncthreads();  // the room may still be read
+    for (int i = static_cast<int>(threadIdx.x); i < height * width; i += step) {
+      const int y = i / width, x = i % width;
+      room[y * pitch + x] =
+          source[static_cast<std::size_t>(y) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(x)];
+    }
+    __syncthreads();
+    for (int i = static_cast<int>(threadIdx.x); i < height * width; i += step) {
+      const int x = i / height, y = i % height;
+      target[static_cast<std::size_t>(x) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(y)] =
+          as_number<To>(as_float(room[y * pitch + x]));
+    }
+  }
+}
+template <class From, class To>
+__global__ void __launch_bounds__(kThreads)
+    transpose_kernel(From from, To to, int n, int rows, int columns, Tile tile) {
+  transpose(found(from), found(to), n, rows, columns, tile);
+}
+template <class From, class To>
+void launch_transpose(Stream stream, From from, To to, int n, int rows, int columns) {
+  if (n == 0 || rows == 0 || columns == 0) return;
+  const auto matrix = static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+  if (rows == 1 || columns == 1) return launch_convert(stream, from, to, static_cast<std::size_t>(n) * matrix);
+  const Tile tile = tile_of(rows, columns);
+  const std::size_t down = static_cast<std::size_t>((rows + tile.rows - 1) / tile.rows);
+  const std::size_t across = static_cast<std::size_t>((columns + tile.columns - 1) / tile.columns);
+  HB_LAUNCH((transpose_kernel<From, To>), std::min<std::size_t>(static_cast<std::size_t>(n) * down * across, 16384),
+            kThreads, stream, from, to, n, rows, columns, tile);
+}
+
+}  // namespace
+
+void to_channels_last(Stream stream, Number number, Indirect from, void* to, int n, int c, int hw) {
+  with_number(number, [&]<class T>(T) { launch_transpose(stream, from, static_cast<T*>(to), n, c, hw); });
+}
+void to_channels_first(Stream stream, Number number, const void* from, IndirectOut to, int n, int c, int hw) {
+  with_number(number, [&]<class T>(T) { launch_transpose(stream, static_cast<const T*>(from), to, n, hw, c); });
+}
+void to_channels_first_inside(Stream stream, Number number, const void* from, void* to, int n, int c, int hw) {
+  with_number(number, [&]<class T>(T) {
+    launch_transpose(stream, static_cast<const T*>(from), static_cast<T*>(to), n, hw, c);
+  });
+}
+void to_channels_last_inside(Stream stream, Number number, const void* from, void* to, int n, int c, int hw) {
+  with_number(number, [&]<class T>(T) {
+    launch_transpose(stream, static_cast<const T*>(from), static_cast<T*>(to), n, c, hw);
+  });
+}
+void to_inside(Stream stream, Number number, Indirect from, void* to, std::size_t n) {
+  with_number(number, [&]<class T>(T) { launch_convert(stream, from, static_cast<T*>(to), n); });
+}
+void to_border(Stream stream, Number number, const void* from, IndirectOut to, std::size_t n) {
+  with_number(number, [&]<class T>(T) { launch_convert(stream, static_cast<const T*>(from), to, n); });
+}
+
+}  // namespace hopbench::cuda

@@ -1,0 +1,90 @@
+// The loss. A warp takes a row of logits at a time; what blocks found is added up by a second kernel.
+#include <climits>
+
+#include "backends/cuda/kernel.cuh"
+
+namespace hopbench::cuda {
+namespace {
+
+/// The class of the largest logit of a row, the lowest of equals; 0 where the first one is not a number. Others that
+/// are none are never the largest. As a loop with `>` from the first class on finds it.
+__device__ int largest_class(const Warp& warp, const float* row, int classes) {
+  float best = -INFINITY;
+  int at = INT_MAX;
+  for (int c = static_cast<int>(warp.lane); c < classes; c += static_cast<int>(warp.lanes)) {
+    float value = row[c];
+    if (value != value) value = c == 0 ? INFINITY : -INFINITY;
+    if (at != INT_MAX && !(value > best)) continue;
+    best = value;
+    at = c;
+  }
+  const float largest = warp_reduce(warp, best, [](float a, float b) { return b > a ? b : a; });
+  return warp_reduce(warp, best == largest ? at : INT_MAX, [](int a, int b) { return b < a ? b : a; });
+}
+
+/// One row of logits; what it adds to `found` is the first lane's to keep.
+__device__ void loss_of_row(const Warp& warp, const float* row, int label, float* dlogits, int batch, int classes,
+                            Loss::Part& found) {
+  const int first = static_cast<int>(warp.lane), step = static_cast<int>(warp.lanes);
+  const bool known = label >= 0 && label < classes;
+  const int best = largest_class(warp, row, classes);
+  const double largest = static_cast<double>(row[best]);
+  double sum = 0;
+  for (int c = first; c < classes; c += step) sum += exp(static_cast<double>(row[c]) - largest);
+  sum = warp_sum(warp, sum);
+  if (known) {
+    found.sum += log(sum) - (static_cast<double>(row[label]) - largest);
+    found.correct += best == label ? 1 : 0;
+  } else {
+    found.foreign += 1;
+  }
+  if (dlogits == nullptr) return;
+  for (int c = first; c < classes; c += step) {
+    const double probability = exp(static_cast<double>(row[c]) - largest) / sum;
+    dlogits[c] = static_cast<float>((probability - (c == label ? 1.0 : 0.0)) / batch);
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    loss_kernel(const float* logits, const std::int32_t* labels, float* dlogits, Loss* loss, int batch, int classes) {
+  const Warp warp = my_warp();
+  const int warps = static_cast<int>(warps_of_block() * gridDim.x);
+  const auto wide = static_cast<std::size_t>(classes);
+  Loss::Part found{};
+  for (int n = static_cast<int>(blockIdx.x * warps_of_block() + threadIdx.x / static_cast<unsigned>(warpSize));
+       n < batch; n += warps) {
+    const std::size_t at = static_cast<std::size_t>(n) * wide;
+    loss_of_row(warp, logits + at, labels[n], dlogits == nullptr ? nullptr : dlogits + at, batch, classes, found);
+  }
+  if (warp.lane != 0) found = {0, 0, 0};
+  const double sum = block_sum(found.sum);
+  const int correct = block_sum(found.correct), foreign = block_sum(found.foreign);
+  if (threadIdx.x == 0) loss->parts[blockIdx.x] = {sum, correct, foreign};
+}
+
+__global__ void __launch_bounds__(kThreads) add_losses(Loss* loss, unsigned parts) {
+  Loss::Part found{};
+  for (unsigned i = threadIdx.x; i < parts; i += blockDim.x) {
+    found.sum += loss->parts[i].sum;
+    found.correct += loss->parts[i].correct;
+    found.foreign += loss->parts[i].foreign;
+  }
+  const double sum = block_sum(found.sum);
+  const int correct = block_sum(found.correct), foreign = block_sum(found.foreign);
+  if (threadIdx.x > 0 || blockIdx.x > 0) return;
+  loss->sum = sum;
+  loss->correct = correct;
+  loss->foreign = foreign;
+}
+
+}  // namespace
+
+void softmax_cross_entropy(Stream stream, const float* logits, const std::int32_t* labels, float* dlogits, Loss* loss,
+                           int batch, int classes) {
+  constexpr int kRows = kThreads / 32;  // of a block at a time
+  const int blocks = std::clamp((batch + kRows - 1) / kRows, 1, int{Loss::kParts});
+  HB_LAUNCH(loss_kernel, blocks, kThreads, stream, logits, labels, dlogits, loss, batch, classes);
+  HB_LAUNCH(add_losses, 1, kThreads, stream, loss, static_cast<unsigned>(blocks));
+}
+
+}  // namespace hopbench::cuda

@@ -1,0 +1,251 @@
+// Vectors. Each number is multiplied and added, and rounded, as on the host: the same bits come out.
+#include <algorithm>
+#include <vector>
+
+#include "backends/cuda/device.h"
+#include "backends/cuda/each.cuh"
+
+namespace hopbench::cuda {
+namespace {
+
+/// y + a * x, rounded twice: no fused multiply-add.
+__device__ __forceinline__ float plus(float y, float a, float x) { return __fadd_rn(y, __fmul_rn(a, x)); }
+
+struct Fill {
+  static constexpr int kLanes = 4, kInFlight = 1;
+  float* y;
+  float value;
+
+  struct Nothing {};
+  __device__ bool aligned() const { return fits<kLanes>(y); }
+  template <int L>
+  __device__ Nothing load(std::size_t) const {
+    return {};
+  }
+  template <int L>
+  __device__ void finish(std::size_t at, Nothing) const {
+    write<L>(y + at, make_pack<float, L>([&](int) { return value; }));
+  }
+};
+
+struct Axpy {
+  static constexpr int kLanes = 4, kInFlight = 2;
+  float* y;
+  float a;
+  const float* x;
+
+  template <int L>
+  struct Loaded {
+    Pack<float, L> x, y;
+  };
+  __device__ bool aligned() const { return fits<kLanes>(y) && fits<kLanes>(x); }
+  template <int L>
+  __device__ Loaded<L> load(std::size_t at) const {
+    return {read<L>(x + at), read<L>(y + at)};
+  }
+  template <int L>
+  __device__ void finish(std::size_t at, const Loaded<L>& in) const {
+    write<L>(y + at, make_pack<float, L>([&](int l) { return plus(in.y.of[l], a, in.x.of[l]); }));
+  }
+};
+
+struct Scale {
+  static constexpr int kLanes = 4, kInFlight = 4;
+  float* y;
+  float a;
+
+  __device__ bool aligned() const { return fits<kLanes>(y); }
+  template <int L>
+  __device__ Pack<float, L> load(std::size_t at) const {
+    return read<L>(y + at);
+  }
+  template <int L>
+  __device__ void finish(std::size_t at, const Pack<float, L>& in) const {
+    write<L>(y + at, make_pack<float, L>([&](int l) { return __fmul_rn(in.of[l], a); }));
+  }
+};
+
+/// All terms of a number are added up before it is written: out may be any of them.
+template <int kRoom>
+struct WeightedSum {
+  static constexpr int kLanes = 4, kInFlight = 1, kTogether = 8;  // terms on their way at once
+  float* out;
+  int count;
+  bool go_on;  // out holds the sum of the terms before these
+  bool fitting;
+  float weights[kRoom];
+  const float* in[kRoom];
+
+  __device__ bool aligned() const { return fitting; }
+  template <int L>
+  __device__ __forceinline__ void add_terms(int begin, std::size_t at, Pack<float, L>& sum) const {
+    Pack<float, L> terms[kTogether] = {};
+    HB_UNROLL
+    for (int t = 0; t < kTogether; ++t)
+      if (begin + t < count) terms[t] = read<L>(in[begin + t] + at);
+    HB_UNROLL
+    for (int t = 0; t < kTogether; ++t) {
+      if (begin + t >= count) return;
+      HB_UNROLL
+      for (int l = 0; l < L; ++l) {
+        const float term = __fmul_rn(weights[begin + t], terms[t].of[l]);
+        sum.of[l] = begin + t == 0 && !go_on ? term : __fadd_rn(sum.of[l], term);
+      }
+    }
+  }
+  template <int L>
+  __device__ Pack<float, L> load(std::size_t at) const {
+    Pack<float, L> sum = go_on ? read<L>(out + at) : Pack<float, L>{};
+    if constexpr (kRoom == kTogether) {
+      add_terms(0, at, sum);
+    } else {
+      for (int begin = 0; begin < count; begin += kTogether) add_terms(begin, at, sum);
+    }
+    return sum;
+  }
+  template <int L>
+  __device__ void finish(std::size_t at, const Pack<float, L>& sum) const {
+    write<L>(out + at, sum);
+  }
+};
+
+template <int kRoom>
+void launch_sum(Stream stream, float* out, const float* const* in, const float* weights, std::size_t count, bool go_on,
+                std::size_t n) {
+  WeightedSum<kRoom> sum{};
+  sum.out = out;
+  sum.count = static_cast<int>(count);
+  sum.go_on = go_on;
+  std::copy_n(weights, count, sum.weights);
+  std::copy_n(in, count, sum.in);
+  sum.fitting = fits<4>(out) && std::all_of(in, in + count, [](const float* x) { return fits<4>(x); });
+  launch_each(stream, sum, n);
+}
+
+struct Sgd {
+  static constexpr int kLanes = 4, kInFlight = 2;
+  float* x;
+  const float* g;
+  float lr, weight_decay;
+
+  template <int L>
+  struct Loaded {
+    Pack<float, L> x, g;
+  };
+  __device__ bool aligned() const { return fits<kLanes>(x) && fits<kLanes>(g); }
+  template <int L>
+  __device__ Loaded<L> load(std::size_t at) const {
+    return {read<L>(x + at), read<L>(g + at)};
+  }
+  template <int L>
+  __device__ void finish(std::size_t at, const Loaded<L>& in) const {
+    write<L>(x + at, make_pack<float, L>([&](int l) {
+               return __fsub_rn(in.x.of[l], __fmul_rn(lr, plus(in.g.of[l], weight_decay, in.x.of[l])));
+             }));
+  }
+};
+
+struct MomentumSgd {
+  static constexpr int kLanes = 4, kInFlight = 2;
+  float* x;
+  float* m;
+  const float* g;
+  float lr, momentum, weight_decay;
+  bool nesterov;
+
+  template <int L>
+  struct Loaded {
+    Pack<float, L> x, m, g;
+  };
+  __device__ bool aligned() const { return fits<kLanes>(x) && fits<kLanes>(m) && fits<kLanes>(g); }
+  template <int L>
+  __device__ Loaded<L> load(std::size_t at) const {
+    return {read<L>(x + at), read<L>(m + at), read<L>(g + at)};
+  }
+  template <int L>
+  __device__ void finish(std::size_t at, const Loaded<L>& in) const {
+    Pack<float, L> to_x, to_m;
+    HB_UNROLL
+    for (int l = 0; l < L; ++l) {
+      const float slope = plus(in.g.of[l], weight_decay, in.x.of[l]);
+      const float moved = __fadd_rn(__fmul_rn(momentum, in.m.of[l]), slope);
+      to_m.of[l] = moved;
+      to_x.of[l] = __fsub_rn(in.x.of[l], __fmul_rn(lr, nesterov ? plus(slope, momentum, moved) : moved));
+    }
+    write<L>(m + at, to_m);
+    write<L>(x + at, to_x);
+  }
+};
+
+/// A thread's share: packs of four, wherever they lie, so that the order of additions follows from n alone.
+__global__ void __launch_bounds__(kThreads)
+    dot_kernel(const float* x, const float* y, std::size_t n, bool aligned, double* partial) {
+  const std::size_t step = thread_count() * 4, packed = n - n % 4;
+  double sums[4] = {};
+  const auto add = [&](const Pack<float, 4>& a, const Pack<float, 4>& b) {
+    HB_UNROLL
+    for (int l = 0; l < 4; ++l) sums[l] += static_cast<double>(a.of[l]) * static_cast<double>(b.of[l]);
+  };
+  std::size_t at = thread_index() * 4;
+  for (; at + step < packed; at += 2 * step) {
+    const auto a = read<4>(x + at, aligned), b = read<4>(y + at, aligned);
+    const auto c = read<4>(x + at + step, aligned), d = read<4>(y + at + step, aligned);
+    add(a, b);
+    add(c, d);
+  }
+  for (; at < packed; at += step) add(read<4>(x + at, aligned), read<4>(y + at, aligned));
+  for (std::size_t i = packed + thread_index(); i < n; i += thread_count())
+    sums[0] += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+  const double sum = block_sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+__global__ void __launch_bounds__(kThreads) add_partials(const double* partial, unsigned count, double* result) {
+  double sum = 0;
+  for (unsigned i = threadIdx.x; i < count; i += blockDim.x) sum += partial[i];
+  sum = block_sum(sum);
+  if (threadIdx.x == 0 && blockIdx.x == 0) *result = sum;
+}
+
+}  // namespace
+
+void fill(Stream stream, float* y, float value, std::size_t n) { launch_each(stream, Fill{y, value}, n); }
+void axpy(Stream stream, float* y, float a, const float* x, std::size_t n) { launch_each(stream, Axpy{y, a, x}, n); }
+void scale(Stream stream, float* y, float a, std::size_t n) { launch_each(stream, Scale{y, a}, n); }
+
+void weighted_sum(Stream stream, float* out, std::span<const float* const> in, std::span<const float> weights,
+                  std::size_t n) {
+  if (n == 0 || in.empty()) return;
+  if (in.size() <= 8) return launch_sum<8>(stream, out, in.data(), weights.data(), in.size(), false, n);
+  // The first pass overwrites out: what later passes want of it is set aside.
+  std::vector<const float*> terms(in.begin(), in.end());
+  const auto later = terms.begin() + static_cast<std::ptrdiff_t>(std::min(terms.size(), kMostTerms));
+  Buffer kept;
+  if (std::find(later, terms.end(), out) != terms.end()) {
+    kept = Buffer(n * sizeof(float));
+    copy(stream, kept.data(), out, n * sizeof(float));
+    std::replace(later, terms.end(), static_cast<const float*>(out), static_cast<const float*>(kept.data()));
+  }
+  for (std::size_t t = 0; t < terms.size(); t += kMostTerms) {
+    const std::size_t count = std::min(kMostTerms, terms.size() - t);
+    launch_sum<kMostTerms>(stream, out, terms.data() + t, weights.data() + t, count, t > 0, n);
+  }
+}
+
+void dot(Stream stream, const float* x, const float* y, std::size_t n, double* partial, double* result) {
+  const int blocks = std::min(blocks_for((n + 3) / 4), kDotPartials);
+  const bool aligned = fits<4>(x) && fits<4>(y);
+  HB_LAUNCH(dot_kernel, blocks, kThreads, stream, x, y, n, aligned, partial);
+  HB_LAUNCH(add_partials, 1, kThreads, stream, partial, static_cast<unsigned>(blocks), result);
+}
+
+void sgd(Stream stream, float* x, float* m, const float* g, float lr, float momentum, float weight_decay, bool nesterov,
+         std::size_t n) {
+  if (m == nullptr) {
+    launch_each(stream, Sgd{x, g, lr, weight_decay}, n);
+  } else {
+    launch_each(stream, MomentumSgd{x, m, g, lr, momentum, weight_decay, nesterov}, n);
+  }
+}
+
+}  // namespace hopbench::cuda
