@@ -125,7 +125,8 @@ Results by_loops(const Layer& layer, const Floats& x, const Floats& w, const Flo
       const std::size_t to = place(s.out, n, oy, ox) + std::size_t(o);
       for (int i = 0; i < s.in.channels; ++i) {
         const std::size_t from = place(s.in, n, iy, ix) + std::size_t(i);
-        const auto weight = std::size_t(((o * s.kernel + ky) * s.kernel + kx) * s.in.channels + i);
+        const std::size_t weight =
+            place({s.out.channels, s.in.channels, s.kernel, s.kernel}, o, ky, kx) + std::size_t(i);
         y[to] += double(x[from]) * double(w[weight]);
         dx[from] += double(dy[to]) * double(w[weight]);
         dw[weight] += double(dy[to]) * double(x[from]);

@@ -27,7 +27,7 @@ using Event = CUevent_st*;
 std::string unavailable();
 
 /// Throws Error(kEnvironment) "cuda: WHAT: the runtime's words" (with what to do, where memory ran out) unless `error`
-/// (a cudaError_t) is success. After an error that the device does not get over, every later one tells of the first.
+/// (a cudaError_t) is success. Of errors that the device does not get over, the first is told each time.
 void check(int error, const char* what);
 /// The same for what the last launch left.
 void check_launch(const char* kernel);
@@ -41,9 +41,8 @@ class Device {
 
   int ordinal() const { return ordinal_; }
   const std::string& name() const { return name_; }  // "NVIDIA H100 80GB HBM3"
-  const std::string& versions() const {
-    return versions_;
-  }  // "CUDA 13.0, driver 580.159, cuBLAS 13.1, cuDNN 9.12, sm_90"
+  /// "CUDA 13.0, driver 580.159.03, cuBLAS 13.1.0, cuDNN 9.12.0, sm_90".
+  const std::string& versions() const { return versions_; }
   int multiprocessors() const { return multiprocessors_; }
   std::size_t memory() const { return memory_; }
   std::size_t free_memory() const;

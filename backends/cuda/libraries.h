@@ -49,7 +49,7 @@ namespace hopbench::cuda {
   F(cudnnSetStream)                                 \
   F(cudnnSetTensor4dDescriptor)
 
-#define HB_MEMBER(function) decltype(&::function) function = nullptr;
+#define HB_MEMBER(function) decltype(&::function) function = nullptr;  // NOLINT(bugprone-macro-parentheses)
 struct Blas {
   HB_CUBLAS_FUNCTIONS(HB_MEMBER)
 };
