@@ -10,25 +10,26 @@ namespace hopbench {
 namespace {
 
 constexpr std::size_t kNumbers = 9'225'610;  // of VGG-11: 36.9 MB
-constexpr int kBurst = 50;  // operations that are timed together: one takes about as long as its launch
+constexpr int kTogether = 50;  // operations that are timed together: one takes about as long as its launch
 
 double seconds_each(DeviceSpace& space, const std::function<void()>& operation) {
   using Clock = std::chrono::steady_clock;
   operation();
   space.finish();
   const Clock::time_point begin = Clock::now();
-  for (int i = 0; i < kBurst; ++i) operation();
+  for (int i = 0; i < kTogether; ++i) operation();
   space.finish();
-  return std::chrono::duration<double>(Clock::now() - begin).count() / kBurst;
+  return std::chrono::duration<double>(Clock::now() - begin).count() / kTogether;
 }
 
-struct Operation {
+struct VectorOperation {
   const char* name;
   double passes;
   std::function<void()> run;
 };
 
-std::vector<Operation> operations(Space& space, std::vector<Vec>& vectors, const std::vector<float>& weights) {
+std::vector<VectorOperation> vector_operations(Space& space, std::vector<Vec>& vectors,
+                                               const std::vector<float>& weights) {
   constexpr std::size_t n = kNumbers;
   float* const y = vectors[4].mutable_data();
   float* const m = vectors[3].mutable_data();
@@ -58,11 +59,11 @@ BandwidthBench bench_device_vectors(const BenchWork& work) {
     vectors.back().fill(1.0f / float(i + 1));
   }
   const std::vector<float> weights(4, 0.25f);
-  const std::vector<Operation> all = operations(space, vectors, weights);
+  const std::vector<VectorOperation> all = vector_operations(space, vectors, weights);
   const double bytes = double(kNumbers) * sizeof(float);
   BandwidthBench bench;
   bench.mib = bytes / (1 << 20);
-  for (const Operation& o : all) bench.operations.push_back({o.name, "copy", o.passes * bytes, {}, {}});
+  for (const VectorOperation& o : all) bench.operations.push_back({o.name, "copy", o.passes * bytes, {}, {}});
   for (int repeat = 0; repeat < work.repeats; ++repeat) {
     float* const to = vectors[4].mutable_data();
     const float* const from = vectors[0].data();
