@@ -5,7 +5,7 @@
 
 #include "backends/base/space.h"
 #include "backends/base/sparse.h"
-#include "tests/cuda_memory.h"
+#include "tests/cuda_arrays.h"
 
 namespace hopbench::cuda {
 namespace {
