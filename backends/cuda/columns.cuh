@@ -6,7 +6,7 @@
 //
 //   static constexpr int kLanes, kInFlight, kSide   as in each.cuh; kSide: the most channels of one block
 //   Total                      of one channel; merge(other) adds what another thread found
-//   Running<L>(op, c)          of one thread, for channels [c, c + L); add(op, at, loaded); total(op, c, l)
+//   Running<L>(op, c)          of one thread, for channels [c, c + L); add(op, at, loaded), finish(op), total(op, c, l)
 //   load<L>(row, at)
 //   store(chunk, c, total)
 #pragma once
@@ -80,6 +80,7 @@ __device__ void add_columns(const Op& op, std::size_t rows, int channels, Chunks
       typename Op::template Running<L> running(op, c);
       const std::size_t begin = chunk * chunks.rows, end = min(rows, begin + chunks.rows);
       add_rows<L>(op, running, channels, c, begin + group, end, groups);
+      running.finish(op);
       HB_UNROLL
       for (int l = 0; l < L; ++l) parts[l][threadIdx.x] = totals[l] = running.total(op, c, l);
     }
@@ -141,6 +142,7 @@ struct AddChunks {
     Total sums{};
     __device__ Running(const AddChunks&, int) {}
     __device__ void add(const AddChunks&, std::size_t, const Total& chunk) { sums.merge(chunk); }
+    __device__ void finish(const AddChunks&) {}
     __device__ Total total(const AddChunks&, int, int) const { return sums; }
   };
   template <int L>

@@ -106,6 +106,7 @@ struct BiasBackward {
       }
       if (op.relu) write<L>(op.dy + at, slopes, op.aligned);
     }
+    __device__ void finish(const BiasBackward&) {}
     __device__ Total total(const BiasBackward&, int, int l) const { return {{sums[l]}}; }
   };
   __device__ void store(unsigned chunk, int c, const Total& sums) const { to.first[to.at(chunk, c)] = sums.of[0]; }

@@ -20,11 +20,13 @@ struct Moments {
   }
 };
 
-/// The first stage. A thread adds up distances from its own first number, and means are kept as distances from the
-/// channel's first number: so large means take nothing from the precision of small deviations.
+/// The first stage. A thread adds up distances of a few rows from a number near them: from the very first one, later
+/// from the mean so far. So neither a large mean nor a long sum takes much from the precision, and an outlier in the
+/// first row little. Means are kept as distances from the channel's first number.
 template <class T>
 struct ChunkMoments {
-  static constexpr int kLanes = kLanesOf<T>, kInFlight = 4, kSide = 128;
+  static constexpr int kLanes = kLanesOf<T>, kInFlight = sizeof(T) == 4 ? 4 : 2, kSide = 128;
+  static constexpr int kFirst = 8, kTogether = 64;  // rows
   const T* x;
   bool aligned;
   Partials to;  // means, squares
@@ -36,25 +38,43 @@ struct ChunkMoments {
   }
   template <int L>
   struct Running {
-    float first[L] = {}, sums[L] = {}, squares[L] = {};
-    unsigned count = 0;
-    __device__ Running(const ChunkMoments&, int) {}
-    __device__ void add(const ChunkMoments&, std::size_t, const Pack<T, L>& in) {
+    int channel;
+    float near[L] = {}, sums[L] = {}, squares[L] = {};  // of the last `count` rows
+    float before = 0, mean[L] = {}, left[L] = {};       // the rows before these, and their moments
+    int count = 0;
+
+    __device__ Running(const ChunkMoments&, int c) : channel(c) {}
+    __device__ void add(const ChunkMoments& op, std::size_t, const Pack<T, L>& in) {
+      if (count == (before == 0 ? kFirst : kTogether)) fold(op);
       HB_UNROLL
       for (int l = 0; l < L; ++l) {
-        if (count == 0) first[l] = as_float(in.of[l]);
-        const float apart = as_float(in.of[l]) - first[l];
+        if (before == 0 && count == 0) near[l] = as_float(in.of[l]);
+        const float apart = as_float(in.of[l]) - near[l];
         sums[l] += apart;
         squares[l] += apart * apart;
       }
       ++count;
     }
-    __device__ Total total(const ChunkMoments& op, int c, int l) const {
-      if (count == 0) return {0, 0, 0};
-      const float n = static_cast<float>(count), mean = sums[l] / n;
-      const float left = squares[l] - sums[l] * mean;
-      return {n, (first[l] - as_float(op.x[c + l])) + mean, left < 0 ? 0 : left};
+    /// As Moments::merge, of all lanes at once.
+    __device__ void fold(const ChunkMoments& op) {
+      const float n = static_cast<float>(count), share = n / (before + n);
+      HB_UNROLL
+      for (int l = 0; l < L; ++l) {
+        const float origin = as_float(op.x[channel + l]), mine = sums[l] / n;
+        const float apart = (near[l] - origin) + mine - mean[l];
+        const float own = squares[l] - sums[l] * mine;
+        mean[l] += apart * share;
+        left[l] += (own < 0 ? 0 : own) + apart * apart * before * share;
+        sums[l] = squares[l] = 0;
+        near[l] = origin + mean[l];
+      }
+      before += n;
+      count = 0;
     }
+    __device__ void finish(const ChunkMoments& op) {
+      if (count > 0) fold(op);
+    }
+    __device__ Total total(const ChunkMoments&, int, int l) const { return {before, mean[l], left[l]}; }
   };
   __device__ void store(unsigned chunk, int c, const Total& moments) const {
     to.first[to.at(chunk, c)] = moments.mean;
@@ -79,6 +99,7 @@ struct AllMoments {
     Total moments{};
     __device__ Running(const AllMoments&, int) {}
     __device__ void add(const AllMoments&, std::size_t, const Total& chunk) { moments.merge(chunk); }
+    __device__ void finish(const AllMoments&) {}
     __device__ Total total(const AllMoments&, int, int) const { return moments; }
   };
   template <int L>
@@ -194,6 +215,7 @@ struct NormSums {
         of_one[l] += slope;
       }
     }
+    __device__ void finish(const NormSums&) {}
     __device__ Total total(const NormSums& op, int c, int l) const {
       return {{of_x[l] * op.saved[op.to.channels + c + l], of_one[l]}};
     }
