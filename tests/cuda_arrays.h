@@ -15,16 +15,9 @@
 #include "backends/base/random.h"
 #include "backends/cuda/device.h"
 #include "backends/cuda/kernels.h"
+#include "tests/on_gpu.h"
 
 namespace hopbench::cuda {
-
-/// Skips where there is no GPU.
-class OnGpu : public testing::Test {
- protected:
-  void SetUp() override {
-    if (const std::string reason = unavailable(); !reason.empty()) GTEST_SKIP() << reason;
-  }
-};
 
 inline Stream stream() { return Device::mine().vectors(); }
 

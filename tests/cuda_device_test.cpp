@@ -6,6 +6,7 @@
 #include "backends/base/vec.h"
 #include "backends/cuda/backend.h"
 #include "tests/cuda_memory.h"
+#include "tests/on_gpu.h"
 
 namespace hopbench::cuda {
 namespace {
@@ -28,7 +29,15 @@ bool holds(const std::string& text, const std::string& part) { return text.find(
 
 constexpr const char* kLess = " free: use a smaller model or batch, or fewer ranks on this GPU";
 
-TEST(CudaDevice, IsThereAndSaysWhatItIs) {
+using CudaDevice = cuda::OnGpu;
+using CudaErrors = cuda::OnGpu;
+using CudaBuffer = cuda::OnGpu;
+using CudaCopy = cuda::OnGpu;
+using CudaStream = cuda::OnGpu;
+using CudaGraph = cuda::OnGpu;
+using CudaSpace = cuda::OnGpu;
+
+TEST_F(CudaDevice, IsThereAndSaysWhatItIs) {
   ASSERT_EQ(unavailable(), "");
   const Device& device = Device::mine();
   EXPECT_FALSE(device.name().empty());
@@ -40,7 +49,7 @@ TEST(CudaDevice, IsThereAndSaysWhatItIs) {
   EXPECT_EQ(&Device::mine(), &device);
 }
 
-TEST(CudaDevice, IsChosenByTheRanksPlace) {
+TEST_F(CudaDevice, IsChosenByTheRanksPlace) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a new process, where none is chosen yet
   const auto chosen = [] {
     Device::choose(3);
@@ -51,7 +60,7 @@ TEST(CudaDevice, IsChosenByTheRanksPlace) {
   EXPECT_EXIT(std::exit(chosen() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
-TEST(CudaErrors, SayWhatFailedAndWhatToDo) {
+TEST_F(CudaErrors, SayWhatFailedAndWhatToDo) {
   EXPECT_EQ(error_of([] { check(0, "copying"); }), "nothing was thrown");
   EXPECT_EQ(error_of([] { check(kInvalidValue, "copying"); }), "cuda: copying: invalid argument");
   const std::string full = error_of([] { check(kMemoryAllocation, "making a graph"); });
@@ -60,14 +69,14 @@ TEST(CudaErrors, SayWhatFailedAndWhatToDo) {
   EXPECT_TRUE(holds(error_of([] { check(kNoKernelImage, "fill"); }), "configure it with CMAKE_CUDA_ARCHITECTURES"));
 }
 
-TEST(CudaErrors, OfADeadDeviceKeepTheirFirstWords) {
+TEST_F(CudaErrors, OfADeadDeviceKeepTheirFirstWords) {
   const std::string first = error_of([] { check(kIllegalAddress, "the first"); });
   EXPECT_EQ(first, "cuda: the first: an illegal memory access was encountered");
   EXPECT_EQ(error_of([] { check(kLaunchFailure, "the second"); }), first);
   EXPECT_EQ(error_of([] { check(kInvalidValue, "the third"); }), "cuda: the third: invalid argument");
 }
 
-TEST(CudaErrors, TellHowMuchMemoryWasWanted) {
+TEST_F(CudaErrors, TellHowMuchMemoryWasWanted) {
   const std::string full = error_of([] { Buffer(std::size_t(1) << 40); });
   EXPECT_EQ(full.rfind("cuda: out of memory: 1024.0 GiB wanted, ", 0), 0u) << full;
   EXPECT_TRUE(full.ends_with(kLess)) << full;
@@ -76,7 +85,7 @@ TEST(CudaErrors, TellHowMuchMemoryWasWanted) {
   EXPECT_EQ(error_of([] { check_launch("nothing"); }), "nothing was thrown");
 }
 
-TEST(CudaBuffer, IsAlignedAndMoves) {
+TEST_F(CudaBuffer, IsAlignedAndMoves) {
   Buffer a(1000), none(0);
   void* const data = a.data();
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % 256, 0u);
@@ -90,7 +99,7 @@ TEST(CudaBuffer, IsAlignedAndMoves) {
   EXPECT_EQ(q.bytes(), 64u);
 }
 
-TEST(CudaCopy, GoesBetweenAllSides) {
+TEST_F(CudaCopy, GoesBetweenAllSides) {
   const StreamOwner stream;
   const Floats values = normals(5000, 1);
   const Buffer first(20000), second(20000);
@@ -102,7 +111,7 @@ TEST(CudaCopy, GoesBetweenAllSides) {
   EXPECT_EQ(Floats(pinned.as<float>(), pinned.as<float>() + 5000), values);
 }
 
-TEST(CudaStream, IsUsedFromAnyThread) {
+TEST_F(CudaStream, IsUsedFromAnyThread) {
   const Floats values = normals(300, 1);
   Floats got;
   std::thread([&] {
@@ -114,7 +123,7 @@ TEST(CudaStream, IsUsedFromAnyThread) {
   EXPECT_EQ(got, values);
 }
 
-TEST(CudaStream, GoesOnBehindTheVectors) {
+TEST_F(CudaStream, GoesOnBehindTheVectors) {
   const std::size_t n = std::size_t(1) << 22;
   float* const x = space().allocate(n);
   const StreamOwner stream;
@@ -129,7 +138,7 @@ TEST(CudaStream, GoesOnBehindTheVectors) {
   space().release(x, n);
 }
 
-TEST(CudaGraph, ComputesAgainWithWhatThenLiesBehindThePointers) {
+TEST_F(CudaGraph, ComputesAgainWithWhatThenLiesBehindThePointers) {
   const StreamOwner stream;
   Gemm gemm(stream, Precision::kFp32);
   const Buffer a = to_device({1, 2, 3, 4}), b = to_device({1, 0, 0, 1}), c = poisoned(4);
@@ -148,7 +157,7 @@ TEST(CudaGraph, ComputesAgainWithWhatThenLiesBehindThePointers) {
   EXPECT_EQ(from_device(stream, c), other);
 }
 
-TEST(CudaGraph, RecordsEventsThatTheHostWaitsFor) {
+TEST_F(CudaGraph, RecordsEventsThatTheHostWaitsFor) {
   const StreamOwner stream;
   const std::size_t bytes = std::size_t(32) << 20;
   const Buffer from(bytes), to(bytes);
@@ -171,7 +180,7 @@ TEST(CudaGraph, RecordsEventsThatTheHostWaitsFor) {
   }
 }
 
-TEST(CudaGraph, ThatIsGivenUpLeavesTheStreamUsable) {
+TEST_F(CudaGraph, ThatIsGivenUpLeavesTheStreamUsable) {
   const StreamOwner stream;
   const Buffer x = to_device({1, 2});
   {
@@ -209,7 +218,7 @@ class Twin {
 /// The last does not fit into the memory that copies go through.
 const std::vector<std::size_t> kSizes = {1, 7, 1000, 65537, (std::size_t(3) << 20) + 5};
 
-TEST(CudaSpace, CopiesWholeVectors) {
+TEST_F(CudaSpace, CopiesWholeVectors) {
   for (std::size_t n : kSizes) {
     Floats values(n);
     std::iota(values.begin(), values.end(), 1.0f);
@@ -226,7 +235,7 @@ TEST(CudaSpace, CopiesWholeVectors) {
   EXPECT_STREQ(space().name(), "cuda");
 }
 
-TEST(CudaSpace, ComputesAsHostSpaceDoes) {
+TEST_F(CudaSpace, ComputesAsHostSpaceDoes) {
   for (std::size_t n : kSizes) {
     Twin x(normals(n, 1)), y(normals(n, 2));
     space().axpy(y.data(), 0.3f, x.data(), n);
@@ -243,7 +252,7 @@ TEST(CudaSpace, ComputesAsHostSpaceDoes) {
   EXPECT_EQ(space().dot(nullptr, nullptr, 0), 0);
 }
 
-TEST(CudaSpace, SumsWithWeightsAsHostSpaceDoes) {
+TEST_F(CudaSpace, SumsWithWeightsAsHostSpaceDoes) {
   constexpr std::size_t kEach = 3001;
   for (std::size_t terms : {1, 2, 8, 9, 20}) {
     std::vector<std::unique_ptr<Twin>> twins;
@@ -266,7 +275,7 @@ TEST(CudaSpace, SumsWithWeightsAsHostSpaceDoes) {
   }
 }
 
-TEST(CudaSpace, DescendsAsHostSpaceDoes) {
+TEST_F(CudaSpace, DescendsAsHostSpaceDoes) {
   for (std::size_t n : kSizes) {
     for (const Space::SgdStep& step : {Space::SgdStep{0.1f, 0, 0, false}, Space::SgdStep{0.1f, 0, 0.01f, false},
                                        Space::SgdStep{0.1f, 0.9f, 0.01f, false}, Space::SgdStep{0.1f, 0.9f, 0, true}}) {
@@ -281,7 +290,7 @@ TEST(CudaSpace, DescendsAsHostSpaceDoes) {
   }
 }
 
-TEST(CudaSpace, UsesReleasedMemoryAnew) {
+TEST_F(CudaSpace, UsesReleasedMemoryAnew) {
   float* const first = space().allocate(12345);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 64, 0u);
   space().release(first, 12345);
@@ -290,7 +299,7 @@ TEST(CudaSpace, UsesReleasedMemoryAnew) {
   EXPECT_EQ(space().allocate(0), nullptr);
 }
 
-TEST(CudaSpace, IsSafeOnSeveralThreads) {
+TEST_F(CudaSpace, IsSafeOnSeveralThreads) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([t] {

@@ -1,6 +1,7 @@
 // Networks on the GPU (emulated, or a real one: see tests/CMakeLists.txt) against the reference.
 #include <thread>
 
+#include "backends/base/vec.h"
 #include "backends/cuda/backend.h"
 #include "tests/compute_cases.h"
 

@@ -1,6 +1,7 @@
 // Matrix products and convolutions on the GPU against plain loops.
 #include "backends/cuda/convolution.h"
 #include "tests/cuda_memory.h"
+#include "tests/on_gpu.h"
 
 namespace hopbench::cuda {
 namespace {
@@ -13,7 +14,11 @@ double tolerance(Precision precision, Number out) {
   return out == Number::kBf16 ? 6e-3 : 2e-5;
 }
 
-TEST(CudaPrecision, IsNamed) {
+using CudaPrecision = cuda::OnGpu;
+using CudaGemm = cuda::OnGpu;
+using CudaConvolution = cuda::OnGpu;
+
+TEST_F(CudaPrecision, IsNamed) {
   EXPECT_EQ(precision_of("fp32"), Precision::kFp32);
   EXPECT_EQ(precision_of("tf32"), Precision::kTf32);
   EXPECT_EQ(precision_of("bf16"), Precision::kBf16);
@@ -61,7 +66,7 @@ void expect_product(Precision precision, const Product& p, Number out) {
   EXPECT_EQ(from_device(stream, at_a, in), a);
 }
 
-TEST(CudaGemm, AgreesWithLoopsInEveryTransposeAndPrecision) {
+TEST_F(CudaGemm, AgreesWithLoopsInEveryTransposeAndPrecision) {
   for (Precision precision : kPrecisions) {
     for (bool transpose_a : {false, true}) {
       for (bool transpose_b : {false, true}) {
@@ -75,7 +80,7 @@ TEST(CudaGemm, AgreesWithLoopsInEveryTransposeAndPrecision) {
   }
 }
 
-TEST(CudaGemm, GivesTheSameBitsInAGraph) {
+TEST_F(CudaGemm, GivesTheSameBitsInAGraph) {
   const Product p{false, true, 48, 40, 1000};
   for (Precision precision : kPrecisions) {
     const StreamOwner stream;
@@ -171,19 +176,19 @@ const std::vector<Layer> kLayers = {{2, 3, 9, 8, 4, 3, 1, 1},   {3, 4, 8, 8, 8, 
                                     {1, 2, 11, 11, 3, 5, 1, 0}, {2, 4, 12, 10, 8, 5, 2, 2}, {2, 8, 6, 6, 8, 1, 2, 0},
                                     {4, 16, 8, 8, 32, 3, 1, 1}, {1, 1, 5, 5, 1, 5, 1, 0}};
 
-TEST(CudaConvolution, AgreesWithLoopsInEveryPrecision) {
+TEST_F(CudaConvolution, AgreesWithLoopsInEveryPrecision) {
   for (Precision precision : kPrecisions) {
     for (const Layer& layer : kLayers) expect_convolution(layer, precision, true);
   }
 }
 
-TEST(CudaConvolution, AgreesWithLoopsByMeasuredAlgorithms) {
+TEST_F(CudaConvolution, AgreesWithLoopsByMeasuredAlgorithms) {
   for (Precision precision : kPrecisions) {
     for (std::size_t i : {std::size_t(0), std::size_t(6)}) expect_convolution(kLayers[i], precision, false);
   }
 }
 
-TEST(CudaConvolution, TakesNeitherWhatIsRefusedNorWhatDiffersFromRunToRun) {
+TEST_F(CudaConvolution, TakesNeitherWhatIsRefusedNorWhatDiffersFromRunToRun) {
   if (Device::mine().name() != "Emulated GPU") GTEST_SKIP() << "what a real cuDNN proposes is not known beforehand";
   const StreamOwner stream;
   ConvolutionLibrary library(stream);
@@ -195,7 +200,7 @@ TEST(CudaConvolution, TakesNeitherWhatIsRefusedNorWhatDiffersFromRunToRun) {
   }
 }
 
-TEST(CudaConvolution, GivesTheSameBitsInEveryInstanceAndInAGraph) {
+TEST_F(CudaConvolution, GivesTheSameBitsInEveryInstanceAndInAGraph) {
   const Layer layer = kLayers[6];
   const Convolution::Shape shape = layer.shape();
   const StreamOwner stream;

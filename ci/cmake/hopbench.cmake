@@ -100,10 +100,13 @@ target_link_libraries(hb_test_head PRIVATE GTest::gtest)
 target_precompile_headers(hb_test_head PRIVATE
   <gtest/gtest.h> <algorithm> <functional> <map> <memory> <optional> <set> <string> <variant> <vector>)
 
-# hb_test(name SOURCES ... LINK ... [TIMEOUT s]): one GoogleTest binary; every test in it is a ctest.
+# hb_test(name SOURCES ... LINK ... [TIMEOUT s] [LABEL other than its name]): one GoogleTest binary; every test in it is a ctest.
 function(hb_test name)
   # BY_HAND: not one of ctest's. ALONE: it compares times, so nothing runs beside it.
-  cmake_parse_arguments(arg "BY_HAND;ALONE" "TIMEOUT" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "BY_HAND;ALONE" "TIMEOUT;LABEL" "SOURCES;LINK" ${ARGN})
+  if(NOT arg_LABEL)
+    set(arg_LABEL ${name})
+  endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -117,6 +120,6 @@ function(hb_test name)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   else()
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${name} RUN_SERIAL ${arg_ALONE})
+      PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${arg_LABEL} RUN_SERIAL ${arg_ALONE})
   endif()
 endfunction()

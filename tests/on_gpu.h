@@ -1,0 +1,20 @@
+// What all tests that want a GPU begin with.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "backends/cuda/device.h"
+
+namespace hopbench::cuda {
+
+/// Skips where there is no GPU.
+class OnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string reason = unavailable(); !reason.empty()) GTEST_SKIP() << reason;
+  }
+};
+
+}  // namespace hopbench::cuda
