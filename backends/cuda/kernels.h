@@ -98,8 +98,8 @@ void norm_from_statistics(Stream stream, const float* statistics, float* saved, 
 /// y = scale * (x - mean) * inverse deviation + shift, then ReLU if asked. y is not x.
 void norm_forward(Stream stream, Number number, const void* x, void* y, const float* saved, const float* scale,
                   const float* shift, bool relu, std::size_t rows, int channels);
-/// The backward pass of norm_statistics and norm_forward: dscale, dshift, and dx (may be dy). Where relu, dy counts only
-/// where y > 0.
+/// The backward pass of norm_statistics and norm_forward: dscale, dshift, and dx (may be dy). Where relu, dy counts
+/// only where y > 0.
 void norm_backward(Stream stream, Number number, const void* x, const void* y, const void* dy, void* dx,
                    const float* saved, const float* scale, float* dscale, float* dshift, bool relu, std::size_t rows,
                    int channels, float* work);
@@ -129,9 +129,9 @@ void add_to(Stream stream, Number number, void* y, const void* x, std::size_t n)
 
 /// What softmax_cross_entropy leaves on the device.
 struct Loss {
-  double sum = 0;      // over the batch, nats
-  int correct = 0;     // arg-maxes (ties: the lowest class) that equal their label
-  int foreign = 0;     // labels that are no class: they add nothing to sum and correct
+  double sum = 0;   // over the batch, nats
+  int correct = 0;  // arg-maxes (ties: the lowest class) that equal their label
+  int foreign = 0;  // labels that are no class: they add nothing to sum and correct
 
   struct Part {
     double sum = 0;
