@@ -39,7 +39,7 @@ TEST_F(CudaTraining, FollowsTheCpuForFiftySteps) {
     SCOPED_TRACE(describe(c));
     const auto got = losses_of(*cuda, c, 50, Statistics::kRunning);
     const auto expected = losses_of(*reference, c, 50, Statistics::kRunning);
-    EXPECT_LT(expected.back(), 0.7 * expected.front()) << "it did not train";
+    EXPECT_LT(expected.back(), 0.8 * expected.front()) << "it did not train";
     for (std::size_t k = 0; k < got.size(); ++k) EXPECT_NEAR(got[k], expected[k], 1e-3) << "step " << k;
   }
 }

@@ -15,15 +15,14 @@ using testing::HasSubstr;
 
 constexpr const char* kSuite = R"(schema = 1
 name = "gpu"
-measure = "rate"
 [run]
-world_size = 3
+world_size = 4
 iterations = 6
 repeats = 1
 warmup_time = "0s"
 evaluation_samples = 64
 [model]
-name = "mlp"
+name = "softmax"
 batch = 4
 [model.dataset]
 name = "synthetic"
@@ -40,7 +39,7 @@ name = "dpsgd"
 [[protocol]]
 name = "hop"
 [[protocol]]
-name = "ps"
+name = "ps_bsp"
 )";
 
 class CudaTrials : public testing::Test {
@@ -54,7 +53,8 @@ class CudaTrials : public testing::Test {
     const Ended ended = hopbench(folder_.path(), words);
     EXPECT_EQ(ended.code, 0) << ended.err;
     std::map<std::string, std::string> all;
-    for (const TrialRow& row : RunFolder::open(folder_ / name).rows()) {
+    const RunFolder run = RunFolder::open(folder_ / name);
+    for (const TrialRow& row : run.rows()) {
       EXPECT_EQ(row.record.status, TrialStatus::kOk) << row.record.reason;
       all[row.labels.variant] = row.record.params_hash;
     }
@@ -84,7 +84,8 @@ TEST_F(CudaTrials, OfOtherPrecisionsAreToldApart) {
   const auto fp32 = hashes("fp32", {"--filter", "allreduce"});
   const auto bf16 = hashes("bf16", {"--filter", "allreduce", "--set", "compute.precision=\"bf16\""});
   EXPECT_NE(fp32, bf16);
-  EXPECT_EQ(RunFolder::open(folder_ / "bf16").rows().front().labels.backend, "cuda bf16");
+  const RunFolder run = RunFolder::open(folder_ / "bf16");
+  EXPECT_EQ(run.rows().front().labels.backend, "cuda bf16");
   EXPECT_THAT(text_of(folder_ / "bf16/trials.csv"), HasSubstr("cuda bf16"));
   const Ended refused = hopbench(folder_.path(), {"run", "a.toml", "--set", "compute.backend=\"reference\"", "--set",
                                                   "compute.precision=\"bf16\""});

@@ -10,6 +10,8 @@
 namespace hopbench::cuda {
 namespace {
 
+constexpr int kLargestMaxPool = 16;  // where in its window a largest cell lies is one byte
+
 class CudaNetwork final : public CompiledNetwork {
  public:
   CudaNetwork(NetworkPlan plan, Precision precision, bool deterministic)
@@ -174,7 +176,12 @@ class CudaBackend final : public Backend {
   Space& space() override { return cuda::space(); }
   std::unique_ptr<CompiledNetwork> compile(std::span<const LayerSpec> layers, const Shape& input,
                                            int largest_batch) override {
-    return std::make_unique<CudaNetwork>(NetworkPlan(layers, input, largest_batch), precision_, deterministic_);
+    NetworkPlan plan(layers, input, largest_batch);
+    for (const NetworkPlan::Layer& layer : plan.layers) {
+      if (layer.spec.type == LayerSpec::Type::kMaxPool && layer.spec.kernel > kLargestMaxPool)
+        throw usage_error("cuda does not support " + to_string(layer.spec) + ": its windows are at most 16x16");
+    }
+    return std::make_unique<CudaNetwork>(std::move(plan), precision_, deterministic_);
   }
   void margins(const float* x, std::size_t bias_at, std::span<const SparseRow> rows, float* to) override {
     products_.run(x, bias_at, rows, to);
