@@ -57,6 +57,8 @@ void add_bench_transport(CLI::App& bench, Parsed& parsed) {
       .add_option("--neighbours", o.neighbours, "of an average: ranks that each one hears (default: 2, or all others)")
       ->check(CLI::Range(1, 63));
   transport.add_option("--interface", o.interface, "network interface (default: loopback)");
+  transport.add_option("--backend", o.backend, "cuda: vectors lie on the GPU, and so does the limit")
+      ->check(CLI::IsMember({"cuda"}));
   transport.add_option("--mpi-peer", o.mpi_peer, "the same over MPI: ci/transport makes and names this program")
       ->check(CLI::ExistingFile);
   transport.add_flag("--json", o.json, "as JSON");

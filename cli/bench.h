@@ -28,6 +28,7 @@ struct BenchTransportOptions {
   int iterations = 0, warmup = 5, rounds = 5;  // iterations 0: as many as make 64 MiB, from 20 to 1000
   std::string mpi_peer;                        // a program (ci/mpi_peer.cpp); empty: none
   std::string interface;                       // empty: loopback
+  std::string backend;                         // cuda: vectors lie on the GPU
   bool json = false;
 };
 /// 3 if a result was wrong.

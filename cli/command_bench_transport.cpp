@@ -53,6 +53,7 @@ WayBench bench_of(const BenchTransportOptions& options, Operation operation, std
   bench.exchange.floats = std::size_t(bytes) / sizeof(float);
   bench.exchange.neighbours = options.neighbours > 0 ? options.neighbours : std::min(2, options.ranks - 1);
   bench.exchange.interface = options.interface;
+  bench.exchange.device = options.backend == "cuda";
   bench.mpi_peer = options.mpi_peer;
   if (bench.iterations == 0) bench.iterations = int(std::clamp<std::int64_t>((64 << 20) / bytes, 20, 1000));
   return bench;
@@ -60,7 +61,7 @@ WayBench bench_of(const BenchTransportOptions& options, Operation operation, std
 
 /// The ways that were asked for: of a transport that is left out its bare peers are too.
 std::vector<std::string> ways_asked(const BenchTransportOptions& options, Operation operation) {
-  std::vector<std::string> ways = ways_of(operation);
+  std::vector<std::string> ways = ways_of(operation, options.backend == "cuda");
   if (!options.mpi_peer.empty()) ways.emplace_back("open mpi");
   if (options.transports.empty()) return ways;
   std::erase_if(ways, [&](const std::string& way) {
@@ -127,7 +128,8 @@ std::string spread(const std::vector<double>& values, double unit, const char* f
 }
 
 Grid grid_of(const std::vector<Row>& rows, const BenchTransportOptions& options) {
-  Grid grid{.title = fmt::format("{}, {} ranks", rows[0].operation, options.ranks),
+  Grid grid{.title = fmt::format("{}, {} ranks{}", rows[0].operation, options.ranks,
+                                 options.backend == "cuda" ? ", vectors on the GPU" : ""),
             .notes = {},
             .rows = {{"bytes", "count", "type", "way", "time_us", "algbw", "busbw", "wrong", "p50_us", "p99_us",
                       "speed", "of"}}};
@@ -165,6 +167,8 @@ void check(const BenchTransportOptions& options) {
     const std::string why = find_transport(name).unavailable();
     if (!why.empty()) throw environment_error("transport " + name + " is not there: " + why);
   }
+  if (options.backend == "cuda" && !options.mpi_peer.empty())
+    throw usage_error("--mpi-peer compares vectors in host memory: leave out --backend cuda");
   if (options.begin > options.end)
     throw usage_error(fmt::format("-b {} is more than -e {}: begin with the smaller size", options.begin, options.end));
   if (options.neighbours >= options.ranks)

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "backends/base/text.h"
+#include "backends/cuda/backend.h"
 #include "cli/at_once.h"
 #include "cli/labels.h"
 #include "cli/outputs.h"
@@ -78,15 +79,22 @@ struct Job {
   std::set<std::string> ids;  // of all its trials, also those that --filter leaves out
 };
 
+/// What its trials compute on, where that is a GPU.
+std::vector<std::string> gpus_of(const Suite& suite) {
+  const bool any = std::any_of(suite.trials.begin(), suite.trials.end(),
+                               [](const TrialSpec& spec) { return spec.workload.backend == "cuda"; });
+  return any ? cuda::gpus() : std::vector<std::string>{};
+}
+
 // One suite's run.
 class Run {
  public:
   Run(const RunOptions& options, Job job)
       : options_(options),
         job_(std::move(job)),
-        folder_(options.resume.empty()
-                    ? RunFolder::create(job_.folder, job_.suite.resolved, context_json(options.command_line))
-                    : RunFolder::open(job_.folder)) {
+        folder_(options.resume.empty() ? RunFolder::create(job_.folder, job_.suite.resolved,
+                                                           context_json(options.command_line, gpus_of(job_.suite)))
+                                       : RunFolder::open(job_.folder)) {
     folder_.claim();
   }
 

@@ -191,7 +191,8 @@ std::string shown(const nlohmann::json* value) {
 
 /// Virtual machines of one kind differ by some pages.
 bool alike(const std::string& key, const nlohmann::json* a, const nlohmann::json* b) {
-  if (a == nullptr || b == nullptr) return a == b;
+  const auto none = [](const nlohmann::json* value) { return value == nullptr || value->is_null(); };
+  if (none(a) || none(b)) return none(a) && none(b);
   if (key != "memory_bytes" || !a->is_number() || !b->is_number()) return *a == *b;
   return std::abs(a->get<double>() - b->get<double>()) <= 0.05 * std::max(a->get<double>(), b->get<double>());
 }
@@ -220,8 +221,8 @@ std::vector<std::string> context_differences(const std::string& base, const std:
     if (!alike(key, left, right)) differences.push_back(fmt::format("{}: {}; {}", key, shown(left), shown(right)));
   };
   for (const char* key : {"compiler", "build_type", "flags", "sanitize", "libraries"}) look("hopbench", key);
-  for (const char* key :
-       {"cpu", "isa", "cores", "usable_cores", "governor", "cpu_quota_cores", "memory_bytes", "kernel", "gpu_driver"}) {
+  for (const char* key : {"cpu", "isa", "cores", "usable_cores", "governor", "cpu_quota_cores", "memory_bytes",
+                          "kernel", "gpu_driver", "gpus"}) {
     look("machine", key);
   }
   std::set<std::string> variables;

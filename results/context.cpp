@@ -86,7 +86,7 @@ Json build_json() {
               {"libraries", std::move(libraries_json)}};
 }
 
-Json machine_json() {
+Json machine_json(const std::vector<std::string>& gpus) {
   const auto quota = cpu_quota("");
   return Json{{"host", host_name()},
               {"kernel", kernel()},
@@ -98,7 +98,8 @@ Json machine_json() {
               {"load", load_average("")},
               {"cpu_quota_cores", quota ? Json(*quota) : Json(nullptr)},
               {"memory_bytes", memory_bytes("")},
-              {"gpu_driver", gpu_driver("")}};
+              {"gpu_driver", gpu_driver("")},
+              {"gpus", gpus.empty() ? Json(nullptr) : Json(gpus)}};
 }
 
 Json variables_json() {
@@ -119,10 +120,10 @@ std::string version_with_commit() {
                      HB_COMMIT_CHANGED ? ", with changes" : "");
 }
 
-std::string context_json(const std::vector<std::string>& command_line) {
+std::string context_json(const std::vector<std::string>& command_line, const std::vector<std::string>& gpus) {
   const Json context{{"schema_version", kSchemaVersion}, {"started", utc_now()},
                      {"command", command_line},          {"hopbench", build_json()},
-                     {"machine", machine_json()},        {"environment", variables_json()}};
+                     {"machine", machine_json(gpus)},    {"environment", variables_json()}};
   return context.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -27,30 +27,38 @@ constexpr const char* kOurReason = "the bench";
 // As protocols do it: over a Node.
 class OurExchange : public Exchange {
  public:
-  OurExchange(Node& node, const ExchangeSpec& spec)
+  OurExchange(Node& node, const ExchangeSpec& spec, Space& space)
       : node_(node),
         spec_(spec),
+        space_(space),
         heard_(heard_by(spec)),
-        x_(spec.floats),
-        mean_(spec.operation == Operation::kAllReduce ? spec.floats : 0) {}
+        x_(spec.floats, space),
+        mean_(spec.operation == Operation::kAllReduce ? spec.floats : 0, space) {}
 
   void once() override {
+    operate();
+    if (spec_.device) device_space()->finish();
+  }
+
+  std::span<const float> checked() override {
+    seen_.resize(spec_.floats);
+    for (std::size_t i = 0; i < seen_.size(); ++i) seen_[i] = pattern(spec_.rank, i);
+    x_ = Vec::from_host(seen_, space_);
+    once();
+    const bool echo = spec_.operation == Operation::kPingPong && spec_.rank == 0;
+    const Payload result = echo ? echo_ : spec_.operation == Operation::kAllReduce ? mean_.share() : x_.share();
+    result.space().read(result.data(), seen_.data(), seen_.size());
+    return seen_;
+  }
+
+ private:
+  void operate() {
     ++k_;
     if (spec_.operation == Operation::kPingPong) return ping_pong();
     if (spec_.operation == Operation::kAverage) return average();
     ring_mean(node_, node_.workers(), k_, x_.share(), mean_, 0, kOurReason);
   }
 
-  std::span<const float> checked() override {
-    float* const x = x_.mutable_data();
-    for (std::size_t i = 0; i < x_.size(); ++i) x[i] = pattern(spec_.rank, i);
-    once();
-    if (spec_.operation == Operation::kPingPong && spec_.rank == 0) return {echo_.data(), echo_.size()};
-    const Vec& result = spec_.operation == Operation::kAllReduce ? mean_ : x_;
-    return {result.data(), result.size()};
-  }
-
- private:
   void ping_pong() {
     const int peer = 1 - spec_.rank;
     if (spec_.rank == 0) node_.send(peer, kParams, k_, x_.share());
@@ -73,10 +81,48 @@ class OurExchange : public Exchange {
 
   Node& node_;
   const ExchangeSpec& spec_;
+  Space& space_;
   const std::vector<int> heard_;
   Vec x_, mean_;
+  std::vector<float> seen_;
   Payload echo_;
   Iter k_ = -1;
+};
+
+/// The limit of an average on a device: vectors of this process alone, averaged in place.
+class DeviceAverage : public Exchange {
+ public:
+  explicit DeviceAverage(const ExchangeSpec& spec)
+      : spec_(spec),
+        backend_(create_backend("cuda", {.local_rank = spec.rank})),
+        weights_(heard_by(spec).size() + 1, 1.0f / float(heard_by(spec).size() + 1)) {
+    for (std::size_t i = 0; i < weights_.size(); ++i) vectors_.emplace_back(spec.floats, backend_->space());
+  }
+  void once() override {
+    std::vector<const float*> terms;
+    for (const Vec& vector : vectors_) terms.push_back(vector.data());
+    backend_->space().weighted_sum(vectors_.back().mutable_data(), terms, weights_, spec_.floats);
+    device_space()->finish();
+  }
+  std::span<const float> checked() override {
+    std::vector<int> ranks = heard_by(spec_);
+    ranks.push_back(spec_.rank);
+    seen_.resize(spec_.floats);
+    for (std::size_t v = 0; v < ranks.size(); ++v) {
+      for (std::size_t i = 0; i < seen_.size(); ++i) seen_[i] = pattern(ranks[v], i);
+      vectors_[v] = Vec::from_host(seen_, backend_->space());
+    }
+    once();
+    seen_ = vectors_.back().to_host();
+    return seen_;
+  }
+
+ private:
+  const ExchangeSpec spec_;
+  const std::unique_ptr<Backend> backend_;
+  const std::vector<float> weights_;
+  std::vector<Vec> vectors_;
+  std::vector<float> seen_;
 };
 
 void add_rank(WayTimes& times, const std::vector<double>& single) {
@@ -174,6 +220,8 @@ Timed time_ours(ChildChannel& channel, const WayBench& bench) {
   const ExchangeSpec& exchange = bench.exchange;
   const Transport& transport = find_transport(bench.way);
   if (transport.prepare != nullptr) transport.prepare();
+  std::unique_ptr<Backend> device;
+  if (exchange.device) device = create_backend("cuda", {.local_rank = exchange.rank});
   const WireOptions wire_options{.rank = exchange.rank,
                                  .size = exchange.size,
                                  .peers = peers_of(exchange),
@@ -193,7 +241,7 @@ Timed time_ours(ChildChannel& channel, const WayBench& bench) {
   Timed timed;
   try {
     runtime.run([&] {
-      OurExchange ours(node, exchange);
+      OurExchange ours(node, exchange, device ? device->space() : host_space());
       timed = time_it(ours, bench, channel);
     });
   } catch (const std::exception& error) {
@@ -213,6 +261,7 @@ void leave_together(ChildChannel& channel) {
 }
 
 std::unique_ptr<Exchange> make_bare(const WayBench& bench, Meeting& meeting) {
+  if (bench.way == "in place" && bench.exchange.device) return std::make_unique<DeviceAverage>(bench.exchange);
   if (bench.way == "in place") return local_average(bench.exchange);
   if (bench.way == "bare shm") return bare_shm(bench.exchange, meeting);
   constexpr std::string_view kGloo = "bare gloo";
@@ -222,7 +271,7 @@ std::unique_ptr<Exchange> make_bare(const WayBench& bench, Meeting& meeting) {
 
 }  // namespace
 
-std::vector<std::string> ways_of(Operation operation) {
+std::vector<std::string> ways_of(Operation operation, bool device) {
   std::vector<std::string> ways;
   bool gloo = false;
   for (const Transport& transport : transports()) {
@@ -230,8 +279,9 @@ std::vector<std::string> ways_of(Operation operation) {
     ways.emplace_back(transport.name);
     gloo = gloo || ways.back() == "gloo";
   }
-  if (operation != Operation::kAllReduce) ways.emplace_back("bare shm");
   if (operation == Operation::kAverage) ways.emplace_back("in place");
+  if (device) return ways;
+  if (operation != Operation::kAllReduce) ways.emplace_back("bare shm");
   if (!gloo) return ways;
   if (operation != Operation::kAllReduce) {
     ways.emplace_back("bare gloo");
@@ -244,14 +294,9 @@ std::vector<std::string> ways_of(Operation operation) {
 
 std::string to_text(const WayBench& bench) {
   const ExchangeSpec& e = bench.exchange;
-  return json{{"way", bench.way},
-              {"operation", int(e.operation)},
-              {"size", e.size},
-              {"floats", e.floats},
-              {"neighbours", e.neighbours},
-              {"interface", e.interface},
-              {"iterations", bench.iterations},
-              {"warmup", bench.warmup}}
+  return json{{"way", bench.way},         {"operation", int(e.operation)},  {"size", e.size},
+              {"floats", e.floats},       {"neighbours", e.neighbours},     {"device", e.device},
+              {"interface", e.interface}, {"iterations", bench.iterations}, {"warmup", bench.warmup}}
       .dump();
 }
 
@@ -262,6 +307,7 @@ WayBench way_bench_from_text(const std::string& text) {
   bench.exchange.size = j.at("size");
   bench.exchange.floats = j.at("floats");
   bench.exchange.neighbours = j.at("neighbours");
+  bench.exchange.device = j.at("device");
   bench.exchange.interface = j.at("interface");
   return bench;
 }

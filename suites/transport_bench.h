@@ -33,7 +33,8 @@ struct WayTimes {
 };
 
 /// Ways to do it on this build, ours first.
-std::vector<std::string> ways_of(Operation operation);
+/// `device`: with vectors on the GPU.
+std::vector<std::string> ways_of(Operation operation, bool device);
 
 /// Throws Error naming the rank if one fails.
 WayTimes bench_way(const WayBench& bench, const std::atomic<int>* interrupts);

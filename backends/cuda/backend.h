@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backends/compute/backend.h"
 
@@ -20,6 +21,9 @@ std::unique_ptr<Backend> create_backend(const BackendOptions& options);
 /// Floating-point operations a second of a large matrix product in that precision: what a network's share of the peak
 /// is of. Error as create_backend.
 double matrix_rate(const std::string& precision);
+/// Those of this machine and the libraries that compute on them, a line each: "NVIDIA H100 80GB HBM3, 79.2 GiB, sm_90,
+/// cuBLAS 13.1, cuDNN 9.12". Of local ranks r the one at r modulo their number is used. Opens none of them.
+std::vector<std::string> gpus();
 /// The GPU's memory. Error(kEnvironment) as above.
 DeviceSpace& space();
 

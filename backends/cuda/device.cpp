@@ -158,6 +158,19 @@ Device& Device::mine() {
   return *device;
 }
 
+std::vector<std::string> gpus() {
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "counting the GPUs");
+  std::vector<std::string> all;
+  for (int i = 0; i < count; ++i) {
+    cudaDeviceProp gpu{};
+    check(cudaGetDeviceProperties(&gpu, i), "asking for the GPU's properties");
+    all.push_back(fmt::format("{}, {:.1f} GiB, sm_{}{}, {}", gpu.name, double(gpu.totalGlobalMem) / (1 << 30),
+                              gpu.major, gpu.minor, library_versions()));
+  }
+  return all;
+}
+
 Device::Device() {
   if (const std::string why = unavailable(); !why.empty()) throw environment_error("cuda: " + why);
   int count = 0, runtime = 0, driver = 0;

@@ -6,6 +6,7 @@ namespace hopbench::cuda {
 
 std::string unavailable() { return "this build has no CUDA: " HB_NO_CUDA; }
 std::unique_ptr<Backend> create_backend(const BackendOptions&) { throw environment_error(unavailable()); }
+std::vector<std::string> gpus() { return {}; }
 double matrix_rate(const std::string&) { throw environment_error(unavailable()); }
 DeviceSpace& space() { throw environment_error(unavailable()); }
 

@@ -27,6 +27,7 @@ struct ExchangeSpec {
   Operation operation = Operation::kPingPong;
   int rank = 0, size = 2;
   std::size_t floats = 2;
+  bool device = false;         // vectors lie on the GPU
   int neighbours = 1;          // of an average; at most size - 1
   std::string interface = {};  // network interface; empty: loopback
   Duration timeout{std::chrono::seconds(30)};
