@@ -182,10 +182,10 @@ TEST_F(CudaGraph, RecordsEventsThatTheHostWaitsFor) {
 
 TEST_F(CudaGraph, ThatIsGivenUpLeavesTheStreamUsable) {
   const StreamOwner stream;
-  const Buffer x = to_device({1, 2});
+  const Buffer x = to_device({1, 2}), y = to_device({3, 4});
   {
     const Graph graph(stream);
-    copy(stream, x.data(), Floats{3, 4}.data(), 8);
+    copy(stream, x.data(), y.data(), 8);
   }
   EXPECT_EQ(from_device(stream, x), (Floats{1, 2}));
 }

@@ -8,8 +8,10 @@
 #include <fstream>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "backends/base/error.h"
+#include "backends/cuda/backend.h"
 #include "backends/cuda/libraries.h"
 
 namespace hopbench::cuda {

@@ -27,6 +27,7 @@ class CudaNetwork final : public CompiledNetwork {
   }
 
   void statistics(float* to) const override {
+    Device::mine().after_vectors(shop_.stream);
     copy(shop_.stream, to, shop_.memory.seen, statistics_count() * sizeof(float));
     wait_for(shop_.stream);
   }

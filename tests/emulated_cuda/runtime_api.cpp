@@ -13,21 +13,6 @@
 #include <utility>
 #include <vector>
 
-struct CUstream_st {
-  bool capturing = false;
-  bool broken = false;  // something was done while it was captured that cannot be
-  std::vector<std::function<void()>> captured;
-};
-struct CUevent_st {
-  bool recorded = false;
-};
-struct CUgraph_st {
-  std::vector<std::function<void()>> work;
-};
-struct CUgraphExec_st {
-  std::vector<std::function<void()>> work;
-};
-
 namespace {
 
 constexpr std::size_t kMemory = std::size_t(1) << 30;
@@ -35,19 +20,10 @@ constexpr std::size_t kAlign = 256;
 constexpr std::size_t kFile = 4096;  // and larger: other processes may map it
 constexpr int kPoison = 0xff;
 
+using emulated_cuda::forbidden;
+using emulated_cuda::give;
+
 thread_local cudaError_t last_error = cudaSuccess;
-thread_local std::vector<cudaStream_t> captures;  // begun by this thread
-
-cudaError_t give(cudaError_t error) {
-  if (error != cudaSuccess) last_error = error;
-  return error;
-}
-
-/// A call that may wait, or be waited for, breaks what its thread captures.
-bool forbidden() {
-  for (cudaStream_t stream : captures) stream->broken = true;
-  return !captures.empty();
-}
 
 class Memory {
  public:
@@ -83,6 +59,18 @@ class Memory {
       close(file);
     }
     return true;
+  }
+  bool holds(const void* at) {
+    const std::lock_guard lock(mutex_);
+    auto after = blocks_.upper_bound(const_cast<void*>(at));
+    if (after == blocks_.begin()) return false;
+    --after;
+    return at < static_cast<char*>(after->first) + after->second.bytes;
+  }
+  /// Another process's, mapped here.
+  void add(void* memory, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    blocks_[memory] = {bytes, -1};
   }
   /// Where another process finds it; empty: nowhere.
   std::string address(void* memory) {
@@ -123,22 +111,16 @@ cudaError_t allocate(Memory& memory, void** at, std::size_t bytes) {
 
 cudaError_t release(Memory& memory, void* at) {
   if (forbidden()) return give(cudaErrorStreamCaptureUnsupported);
+  emulated_cuda::finish_all();
   return give(at == nullptr || memory.release(at) ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 }  // namespace
 
-namespace emulated_cuda {
-
-void enqueue(cudaStream_t stream, std::function<void()> work) {
-  if (stream != nullptr && stream->capturing) {
-    stream->captured.push_back(std::move(work));
-  } else {
-    work();
-  }
+cudaError_t emulated_cuda::give(cudaError_t error) {
+  if (error != cudaSuccess) last_error = error;
+  return error;
 }
-
-}  // namespace emulated_cuda
 
 // --- The device ------------------------------------------------------------------------------------------------------
 
@@ -209,99 +191,12 @@ cudaError_t cudaFreeHost(void* memory) { return release(host_memory(), memory); 
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
   emulated_cuda::enqueue(stream, [=] { std::memmove(to, from, bytes); });
-  return cudaSuccess;
+  const auto pageable = [](const void* at) { return !device_memory().holds(at) && !host_memory().holds(at); };
+  return pageable(to) || pageable(from) ? cudaStreamSynchronize(stream) : cudaSuccess;
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
   emulated_cuda::enqueue(stream, [=] { std::memset(to, value, bytes); });
-  return cudaSuccess;
-}
-
-// --- Streams and events: everything is done at once -----------------------------------------------------------------
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return *stream = new CUstream_st, cudaSuccess; }
-
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  std::erase(captures, stream);
-  delete stream;
-  return cudaSuccess;
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  if (forbidden()) return give(cudaErrorStreamCaptureUnsupported);
-  if (stream == nullptr || !stream->capturing) return cudaSuccess;
-  stream->broken = true;
-  return give(cudaErrorStreamCaptureUnsupported);
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t, unsigned) {
-  if (stream == nullptr || !stream->capturing) return cudaSuccess;
-  stream->broken = true;
-  return give(cudaErrorStreamCaptureIsolation);
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return *event = new CUevent_st, cudaSuccess; }
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  delete event;
-  return cudaSuccess;
-}
-
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
-  if (stream == nullptr || !stream->capturing) {
-    event->recorded = true;
-  } else if (flags == cudaEventRecordExternal) {
-    emulated_cuda::enqueue(stream, [=] { event->recorded = true; });
-  }
-  return cudaSuccess;
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  return cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault);
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t) {
-  return forbidden() ? give(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
-}
-
-// --- Graphs ----------------------------------------------------------------------------------------------------------
-
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  if (stream == nullptr || stream->capturing) return give(cudaErrorStreamCaptureUnsupported);
-  stream->capturing = true;
-  stream->broken = false;
-  captures.push_back(stream);
-  return cudaSuccess;
-}
-
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  *graph = nullptr;
-  if (std::erase(captures, stream) == 0) return give(cudaErrorInvalidValue);
-  stream->capturing = false;
-  std::vector<std::function<void()>> work = std::exchange(stream->captured, {});
-  if (stream->broken) return give(cudaErrorStreamCaptureInvalidated);
-  *graph = new CUgraph_st{std::move(work)};
-  return cudaSuccess;
-}
-
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
-  *exec = new CUgraphExec_st{graph->work};
-  return cudaSuccess;
-}
-
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  delete graph;
-  return cudaSuccess;
-}
-
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
-  delete exec;
-  return cudaSuccess;
-}
-
-cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
-  emulated_cuda::enqueue(stream, [work = exec->work] {
-    for (const auto& piece : work) piece();
-  });
   return cudaSuccess;
 }
 
@@ -322,6 +217,7 @@ cudaError_t cudaIpcOpenMemHandle(void** memory, cudaIpcMemHandle_t handle, unsig
   void* const at = mmap(nullptr, std::size_t(of_file.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
   if (at == MAP_FAILED) return give(cudaErrorInvalidValue);
+  device_memory().add(at, std::size_t(of_file.st_size));
   *memory = at;
   return cudaSuccess;
 }

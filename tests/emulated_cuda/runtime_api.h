@@ -103,7 +103,13 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 
 namespace emulated_cuda {
 
-/// Does the work at once, or keeps it for the graph that is being captured from this stream.
+/// Behind what the stream holds, or into the graph that is being captured from it. What a stream holds is done as late
+/// as it may be: when somebody waits for it. So work that is not waited for is seen to be missing.
 void enqueue(cudaStream_t stream, std::function<void()> work);
+void finish_all();  // of all streams
+
+cudaError_t give(cudaError_t error);  // to the caller, and to cudaGetLastError
+/// A call that may wait, or be waited for, breaks what its thread captures.
+bool forbidden();
 
 }  // namespace emulated_cuda
