@@ -44,6 +44,35 @@ TEST_F(CudaTraining, FollowsTheCpuForFiftySteps) {
   }
 }
 
+// The emulated GPU takes too long for the large ones.
+TEST_F(CudaTraining, EveryModelHasTheGradientOfTheReference) {
+  const bool real = cuda::Device::mine().name() != "Emulated GPU";
+  for (const auto& [model, dataset, small] : {std::tuple{"lenet", "synthetic", true},
+                                              {"mlp", "synthetic", true},
+                                              {"softmax", "synthetic", true},
+                                              {"alexnet_small", "synthetic_cifar", true},
+                                              {"resnet20", "synthetic_cifar", true},
+                                              {"resnet32", "synthetic_cifar", false},
+                                              {"resnet56", "synthetic_cifar", false},
+                                              {"vgg11", "synthetic_cifar", false}}) {
+    if (!small && !real) continue;
+    SCOPED_TRACE(model);
+    WorkloadSpec spec{.model = model, .dataset = dataset, .batch = 2, .backend = "reference"};
+    spec.evaluation_samples = 0;
+    std::vector<Floats> gradients;
+    std::vector<float> losses;
+    for (const char* backend : {"reference", "cuda"}) {
+      spec.backend = backend;
+      const auto workload = make_workload(spec);
+      Vec g = Vec::uninitialised(workload->size(), workload->space());
+      losses.push_back(workload->gradient(workload->initial().share(), 0, 0, 2, g, {}));
+      gradients.push_back(g.to_host());
+    }
+    EXPECT_NEAR(losses[1], losses[0], 1e-4 * losses[0]);
+    EXPECT_LT(distance(gradients[1], gradients[0]), 1e-3);
+  }
+}
+
 TEST_F(CudaTraining, GivesTheSameLossesTwice) {
   const auto cuda = cuda::create_backend({});
   const Case c{kSmallResnet, {3, 8, 8}};
