@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "backends/base/error.h"
@@ -173,8 +174,8 @@ float Sequential::gradient(const float* x, const Batch& batch, float* g, const s
     const int bucket = layer < 0 ? (running ? 0 : -1) : layers_[static_cast<std::size_t>(layer)].bucket;
     if (bucket >= 0 && done) done(bucket);
   };
-  const std::optional<float> at_once =
-      network_->train(x, here.inputs, here.labels, g, running ? g + parameters_ : nullptr, here.size, layer_done);
+  const std::optional<float> at_once = network_->train(
+      x, here.inputs, here.labels, g, running ? g + parameters_ : nullptr, here.size, std::ref(layer_done));
   if (at_once) return *at_once;
   float* logits = logits_.mutable_data();
   float* dlogits = dlogits_.mutable_data();
@@ -182,7 +183,8 @@ float Sequential::gradient(const float* x, const Batch& batch, float* g, const s
   if (running) network_->statistics(g + parameters_);
   layer_done(-1);
   const float loss = network_->softmax_cross_entropy(logits, here.labels, dlogits, here.size, nullptr);
-  network_->backward(x, here.inputs, dlogits, g, nullptr, here.size, layer_done);
+  network_->backward(x, here.inputs, dlogits, g, nullptr, here.size,
+                     std::ref(layer_done));  // by reference: nothing is allocated
   return loss;
 }
 
