@@ -1,6 +1,7 @@
 // Who sends to whom among the workers: a directed graph without self loops, and its mixing weights.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>

@@ -217,5 +217,15 @@ TEST(BenchSim, ShowsRatesAndMemoryAsTextAndAsJson) {
   EXPECT_TRUE(rows.at(2).contains("bytes_a_rank"));
 }
 
+// They are hundreds of megabytes, and many machines lack them: a run on the CPU never loads them.
+TEST(Program, NeedsNoLibraryOfAGpu) {
+  const Folder folder;
+  const std::string command = std::string("ldd '") + HB_HOPBENCH + "' >'" + (folder / "needs") + "'";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const std::string needs = text_of(folder / "needs");
+  EXPECT_THAT(needs, HasSubstr("libc.so"));
+  for (const char* library : {"libcuda", "libcublas", "libcudnn"}) EXPECT_THAT(needs, Not(HasSubstr(library)));
+}
+
 }  // namespace
 }  // namespace hopbench

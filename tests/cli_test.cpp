@@ -167,16 +167,6 @@ TEST_F(Mistakes, OfFlagsAreNamedWithWhatWasMeant) {
            .variables = {"HOPBENCH_PROFIL=quick"}});
 }
 
-// They are hundreds of megabytes, and many machines lack them: a run on the CPU never loads them.
-TEST(Program, NeedsNoLibraryOfAGpu) {
-  const Folder folder;
-  const std::string command = std::string("ldd '") + HB_HOPBENCH + "' >'" + (folder / "needs") + "'";
-  ASSERT_EQ(std::system(command.c_str()), 0);
-  const std::string needs = text_of(folder / "needs");
-  EXPECT_THAT(needs, HasSubstr("libc.so"));
-  for (const char* library : {"libcuda", "libcublas", "libcudnn"}) EXPECT_THAT(needs, Not(HasSubstr(library)));
-}
-
 TEST_F(Mistakes, OfOverridesAreNamed) {
   refused({.words = {"run", "a.toml", "--set"}, .says = {"--set", "missing"}});
   refused({.words = {"run", "a.toml", "--set", "batch"}, .says = {"--set batch", "'='"}});

@@ -1,4 +1,5 @@
 // Networks on the GPU (emulated, or a real one: see tests/CMakeLists.txt) against the reference.
+#include <cstdlib>
 #include <thread>
 
 #include "backends/base/vec.h"
@@ -80,7 +81,10 @@ Step step_of_reference(CompiledNetwork& network, const Case& c, const Sample& s,
 class CudaNetworks : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string why = cuda::unavailable(); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = cuda::unavailable(); !why.empty()) {
+      if (std::getenv("HB_GPU_REQUIRED") != nullptr) FAIL() << why;
+      GTEST_SKIP() << why;
+    }
     backend_ = cuda::create_backend({});
     reference_ = create_backend("reference");
   }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "backends/cuda/device.h"
@@ -13,7 +14,10 @@ namespace hopbench::cuda {
 class OnGpu : public testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string reason = unavailable(); !reason.empty()) GTEST_SKIP() << reason;
+    if (const std::string reason = unavailable(); !reason.empty()) {
+      if (std::getenv("HB_GPU_REQUIRED") != nullptr) FAIL() << reason;
+      GTEST_SKIP() << reason;
+    }
   }
 };
 

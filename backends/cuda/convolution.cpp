@@ -49,6 +49,7 @@ struct ConvolutionLibrary::State {
   cudnnHandle_t handle = nullptr;
 
   ~State() {
+    const std::shared_lock hold(recording());
     if (handle != nullptr) dnn().cudnnDestroy(handle);
   }
 };
@@ -56,6 +57,7 @@ struct ConvolutionLibrary::State {
 ConvolutionLibrary::ConvolutionLibrary(Stream stream) : state_(std::make_unique<State>()) {
   Device::mine();
   state_->stream = stream;
+  const std::shared_lock hold(recording());
   check_dnn(dnn().cudnnCreate(&state_->handle), "opening cuDNN");
   check_dnn(dnn().cudnnSetStream(state_->handle, stream), "setting a stream");
 }
@@ -141,10 +143,16 @@ void Convolution::State::choose(Way& way, const char* what, const Rank& rank, co
     check_dnn(rank(int(list.size()), &found, list.data()), what);
   } else {
     const Buffer work(std::min(largest_work(), Device::mine().free_memory() / 4));
+    const std::shared_lock hold(recording());
     check_dnn(measure(int(list.size()), &found, list.data(), work.data(), work.bytes()), what);
   }
+  // Of each direction algorithm 1 is the one for tensor cores that repeats its bits; a ranking may put a plain one
+  // first.
+  const auto proposed = std::span(list).first(std::size_t(found));
+  if (deterministic)
+    std::stable_partition(proposed.begin(), proposed.end(), [](const Perf& perf) { return int(perf.algo) == 1; });
   std::string why = "nothing was proposed";
-  for (const Perf& perf : std::span(list).first(std::size_t(found))) {
+  for (const Perf& perf : proposed) {
     if (perf.status != CUDNN_STATUS_SUCCESS) continue;
     if (deterministic && perf.determinism != CUDNN_DETERMINISTIC) continue;
     // fp32 stays without tensor cores whatever is proposed; else algorithm and arithmetic are proposed together.

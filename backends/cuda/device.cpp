@@ -7,6 +7,7 @@
 #include <cctype>
 #include <fstream>
 #include <mutex>
+#include <shared_mutex>
 #include <utility>
 #include <vector>
 
@@ -225,6 +226,7 @@ StreamOwner::StreamOwner() {
 
 StreamOwner::~StreamOwner() {
   make_current();
+  const std::shared_lock hold(recording());
   cudaStreamDestroy(stream_);
 }
 
@@ -257,7 +259,10 @@ void EventOwner::hold(Stream stream) {
 void* allocate_memory(std::size_t bytes) {
   Device::mine();
   void* memory = nullptr;
-  const cudaError_t error = cudaMalloc(&memory, bytes);
+  const cudaError_t error = [&] {
+    const std::shared_lock hold(recording());
+    return cudaMalloc(&memory, bytes);
+  }();
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     throw environment_error(fmt::format("cuda: out of memory: {} wanted, {}{}", amount(bytes), how_full(), kLess));
@@ -269,6 +274,7 @@ void* allocate_memory(std::size_t bytes) {
 void release_memory(void* memory) noexcept {
   if (memory == nullptr) return;
   make_current();
+  const std::shared_lock hold(recording());
   cudaFree(memory);
 }
 
@@ -286,7 +292,10 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 Pinned::Pinned(std::size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
   Device::mine();
-  const cudaError_t error = cudaHostAlloc(&data_, bytes, cudaHostAllocDefault);
+  const cudaError_t error = [&] {
+    const std::shared_lock hold(recording());
+    return cudaHostAlloc(&data_, bytes, cudaHostAllocDefault);
+  }();
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     throw environment_error(fmt::format(
@@ -300,6 +309,7 @@ Pinned::Pinned(std::size_t bytes) : bytes_(bytes) {
 Pinned::~Pinned() {
   if (data_ == nullptr) return;
   make_current();
+  const std::shared_lock hold(recording());
   cudaFreeHost(data_);
 }
 
@@ -321,7 +331,12 @@ void copy(Stream stream, void* to, const void* from, std::size_t bytes) {
 // --- Graph -----------------------------------------------------------------------------------------------------------
 
 // Thread-local: what other threads of the process do meanwhile is neither recorded nor forbidden.
-Graph::Graph(Stream stream) : stream_(stream) {
+std::shared_mutex& recording() {
+  static auto* const mutex = new std::shared_mutex;
+  return *mutex;
+}
+
+Graph::Graph(Stream stream) : stream_(stream), alone_(recording()) {
   make_current();
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "recording a graph");
 }
@@ -330,7 +345,9 @@ void Graph::finish() {
   HB_ASSERT(recording_);
   recording_ = false;
   cudaGraph_t recorded = nullptr;
-  check(cudaStreamEndCapture(stream_, &recorded), "recording a graph");
+  const cudaError_t ended = cudaStreamEndCapture(stream_, &recorded);
+  alone_.unlock();
+  check(ended, "recording a graph");
   cudaGraphExec_t graph = nullptr;
   const cudaError_t error = cudaGraphInstantiateWithFlags(&graph, recorded, 0);
   cudaGraphDestroy(recorded);

@@ -12,6 +12,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <shared_mutex>
 #include <string>
 
 struct CUstream_st;
@@ -136,6 +138,10 @@ class Pinned {
 /// Any side to any other; returns at once unless one side is pageable host memory.
 void copy(Stream stream, void* to, const void* from, std::size_t bytes);
 
+/// Held while a graph is recorded, alone; and shared by who makes or unmakes what may wait for the whole device:
+/// memory, streams, handles of libraries. Such a wait would break every recording of the process.
+std::shared_mutex& recording();
+
 /// What was launched onto a stream between begin and end, to be launched again as one.
 class Graph {
  public:
@@ -149,6 +155,7 @@ class Graph {
  private:
   Stream stream_;
   void* graph_ = nullptr;
+  std::unique_lock<std::shared_mutex> alone_;
   bool recording_ = true;
 };
 

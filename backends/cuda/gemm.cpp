@@ -34,6 +34,7 @@ struct Gemm::State {
   cublasHandle_t handle = nullptr;
 
   ~State() {
+    const std::shared_lock hold(recording());
     if (handle != nullptr) blas().cublasDestroy_v2(handle);
   }
 };
@@ -42,6 +43,7 @@ Gemm::Gemm(Stream stream, Precision precision) : state_(std::make_unique<State>(
   Device::mine();
   state_->precision = precision;
   state_->workspace = Buffer(kWorkspace);
+  const std::shared_lock hold(recording());
   check_blas(blas().cublasCreate_v2(&state_->handle), "opening cuBLAS");
   check_blas(blas().cublasSetStream_v2(state_->handle, stream), "setting a stream");
   // After the stream, which would undo it.

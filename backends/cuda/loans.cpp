@@ -62,6 +62,7 @@ float* Loans::borrow(const DeviceSpace::Loan& loan, bool own) {
     cudaIpcMemHandle_t handle;
     std::memcpy(&handle, loan.handle.data(), sizeof handle);
     void* at = nullptr;
+    const std::shared_lock hold(recording());
     const cudaError_t error = cudaIpcOpenMemHandle(&at, handle, cudaIpcMemLazyEnablePeerAccess);
     if (error != cudaSuccess) {
       cudaGetLastError();

@@ -1,4 +1,5 @@
 // The backend `cuda` and its compiled networks: the seam of compute/backend.h on one side, programs on the other.
+#include <cstddef>
 #include <map>
 #include <utility>
 
@@ -10,13 +11,19 @@
 namespace hopbench::cuda {
 namespace {
 
+constexpr int kMostBroken = 3;
 constexpr int kLargestMaxPool = 16;  // where in its window a largest cell lies is one byte
 
 class CudaNetwork final : public CompiledNetwork {
  public:
   CudaNetwork(NetworkPlan plan, Precision precision, bool deterministic)
       : shop_(std::move(plan), precision, deterministic), room_(sizeof(Room)) {}
-  ~CudaNetwork() override { wait_for(shop_.stream); }
+  ~CudaNetwork() override {
+    try {
+      wait_for(shop_.stream);
+    } catch (const Error&) {  // was told where it happened
+    }
+  }
 
   void forward(const float* params, const float* x, float* y, int batch) override {
     begin({.parameters = params, .x = x, .y = y});
@@ -55,7 +62,7 @@ class CudaNetwork final : public CompiledNetwork {
     Device::mine().after_vectors(shop_.stream);
     const int classes = int(shop_.plan.output.size());
     cuda::softmax_cross_entropy(shop_.stream, logits, labels, dlogits, shop_.memory.loss, batch, classes);
-    copy(shop_.stream, &room_.as<Room>()->loss, shop_.memory.loss, sizeof(Loss));
+    fetch_loss();
     return loss_of(labels, batch, correct);
   }
 
@@ -90,6 +97,7 @@ class CudaNetwork final : public CompiledNetwork {
     int steps = 0;
     std::unique_ptr<Graph> graph;
     bool graph_has_statistics = false;
+    int broken = 0;  // recordings
   };
   /// Pinned: what goes to the device and comes back in every step.
   struct Room {
@@ -124,21 +132,36 @@ class CudaNetwork final : public CompiledNetwork {
       variant.statistics_there.record(shop_.stream, in_graph);
     }
     program.loss(true);
-    copy(shop_.stream, &room_.as<Room>()->loss, shop_.memory.loss, sizeof(Loss));
     program.backward(false, in_graph);
+    fetch_loss();
   }
 
   /// The first step of a batch size is launched piece by piece, so that libraries are done with their preparations.
   void launch_step(Variant& variant, bool statistics) {
     if (shop_.watch || variant.steps++ == 0) return step(variant, statistics, false);
     if (variant.graph == nullptr || variant.graph_has_statistics != statistics) {
-      variant.graph = std::make_unique<Graph>(shop_.stream);
-      step(variant, statistics, true);
-      variant.graph->finish();
-      variant.graph_has_statistics = statistics;
+      variant.graph.reset();
+      if (!record(variant, statistics)) return step(variant, statistics, false);
     }
     variant.graph->launch();
   }
+
+  /// False: something else in the process broke the recording, so this step goes without.
+  bool record(Variant& variant, bool statistics) {
+    try {
+      auto graph = std::make_unique<Graph>(shop_.stream);
+      step(variant, statistics, true);
+      graph->finish();
+      variant.graph = std::move(graph);
+      variant.graph_has_statistics = statistics;
+      return true;
+    } catch (const Error&) {
+      if (++variant.broken > kMostBroken) throw;
+      return false;
+    }
+  }
+
+  void fetch_loss() { copy(shop_.stream, &room_.as<Room>()->loss, shop_.memory.loss, offsetof(Loss, parts)); }
 
   float loss_of(const std::int32_t* labels, int batch, int* correct) {
     wait_for(shop_.stream);

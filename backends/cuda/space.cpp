@@ -192,7 +192,11 @@ class CudaSpace final : public DeviceSpace {
   };
 
   float* new_block(std::size_t n) {
-    auto* const block = static_cast<float*>(allocate_memory(n * sizeof(float)));
+    // What is lent is a block of its own: CUDA shares memory with other processes in pieces of 2 MiB.
+    constexpr std::size_t kPiece = std::size_t(2) << 20;
+    std::size_t bytes = n * sizeof(float);
+    if (may_lend_ && n >= kSharedFloats) bytes = (bytes + kPiece - 1) / kPiece * kPiece;
+    auto* const block = static_cast<float*>(allocate_memory(bytes));
     loans_.add(block, n);
     return block;
   }

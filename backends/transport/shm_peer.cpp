@@ -191,7 +191,15 @@ std::optional<Message> ShmPeer::take() {
     in_->get(place, &value, sizeof value);
     message.words.push_back(value);
   }
-  message.body = arrived(body_of(head, place), head.device != 0);
+  try {
+    message.body = arrived(body_of(head, place), head.device != 0);
+  } catch (const Error&) {
+    // A vector on a device goes with its owner, unlike those in the segment: nothing from here on can be had.
+    if (head.lent != kOnDevice || !ended()) throw;
+    read_ = in_->written.load(std::memory_order_acquire);
+    told_ = true;
+    return Message{.from = rank_, .kind = kGone, .words = {}, .body = {}};
+  }
   place += head.lent == kInside ? head.floats * sizeof(float) : sizeof(DeviceSpace::Loan);
   read_ += rounded(place - read_);
   in_->read.store(read_, std::memory_order_seq_cst);
