@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 
 #include "backends/base/error.h"
@@ -40,6 +41,13 @@ struct Way {
   cudnnConvolutionDescriptor_t how = nullptr;
   int algorithm = -1;  // none chosen
   std::size_t bytes = 0;
+  cudnnMathType_t arithmetic = CUDNN_DEFAULT_MATH;
+};
+/// What was chosen for layers of one shape: batch, channels, height, width, outputs, kernel, stride, padding,
+/// precision, deterministic.
+using Key = std::array<int, 10>;
+struct Chosen {
+  Way forward, data, weights;
 };
 
 }  // namespace
@@ -47,6 +55,7 @@ struct Way {
 struct ConvolutionLibrary::State {
   Stream stream = nullptr;
   cudnnHandle_t handle = nullptr;
+  std::map<Key, Chosen> known;
 
   ~State() {
     const std::shared_lock hold(recording());
@@ -84,6 +93,10 @@ struct Convolution::State {
   }
 
   void describe();
+  void take(Way& way, const Way& chosen) const {
+    way.algorithm = chosen.algorithm, way.bytes = chosen.bytes, way.arithmetic = chosen.arithmetic;
+    check_dnn(dnn().cudnnSetConvolutionMathType(way.how, way.arithmetic), "setting the arithmetic");
+  }
   void describe_tensor(cudnnTensorDescriptor_t& tensor, const Cells& cells) const;
 
   template <class Perf, class Rank, class Measure, class Bytes, class Run>
@@ -167,6 +180,7 @@ void Convolution::State::choose(Way& way, const char* what, const Rank& rank, co
       wait_for(stream);
       way.algorithm = int(perf.algo);
       way.bytes = wanted;
+      way.arithmetic = precision != Precision::kFp32 ? perf.mathType : arithmetic_of(precision);
       return;
     }
     why = dnn().cudnnGetErrorString(status);
@@ -243,6 +257,15 @@ Convolution::Convolution(ConvolutionLibrary& library, const Shape& shape, Precis
   s.precision = precision;
   s.deterministic = deterministic;
   s.describe();
+  const Key key = {shape.in.batch, shape.in.channels, shape.in.height, shape.in.width, shape.out.channels,
+                   shape.kernel,   shape.stride,      shape.padding,   int(precision), int(deterministic)};
+  if (const auto known = library.state_->known.find(key);
+      known != library.state_->known.end() && (!data_gradient || known->second.data.algorithm >= 0)) {
+    s.take(s.forward, known->second.forward);
+    s.take(s.weights, known->second.weights);
+    if (data_gradient) s.take(s.data, known->second.data);
+    return;
+  }
   // Something to run on, for the choice's sake.
   const std::size_t each = bytes_of(number_of(precision));
   const std::size_t weights = std::size_t(shape.out.channels) * std::size_t(shape.in.channels) *
@@ -251,6 +274,7 @@ Convolution::Convolution(ConvolutionLibrary& library, const Shape& shape, Precis
   s.choose_forward(x.data(), w.data(), y.data());
   s.choose_weights(x.data(), w.data(), y.data());
   if (data_gradient) s.choose_data(x.data(), w.data(), y.data());
+  library.state_->known[key] = {s.forward, s.data, s.weights};
 }
 
 Convolution::~Convolution() = default;

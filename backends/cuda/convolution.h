@@ -18,7 +18,7 @@
 
 namespace hopbench::cuda {
 
-/// cuDNN, bound to one stream. Not thread-safe.
+/// cuDNN, bound to one stream; layers of one shape are computed alike. Not thread-safe.
 class ConvolutionLibrary {
  public:
   explicit ConvolutionLibrary(Stream stream);

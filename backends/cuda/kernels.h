@@ -73,13 +73,16 @@ void to_channels_last_inside(Stream stream, Number number, const void* from, voi
 void to_inside(Stream stream, Number number, Indirect from, void* to, std::size_t n);
 void to_border(Stream stream, Number number, const void* from, IndirectOut to, std::size_t n);
 
-/// A run of parameters and where a network has its own copy, laid out as products want it: [n][c][hw] there, from
-/// parameter `at` on, is [n][hw][c] inside.
+/// A piece of the parameters and where a network has its own copy, laid out as products want it. A convolution's
+/// weights are [output][channel][hw] at the border and [output][hw][channel] inside: of one output a piece has
+/// `channels` neighbouring channels, of `stride` that there are. What keeps its order has hw 1. At most kSegment
+/// numbers.
+inline constexpr int kSegment = 4608;
 struct Segment {
-  std::size_t at = 0;
-  void* inside = nullptr;    // the copy
-  void* gradient = nullptr;  // its gradient
-  int n = 1, c = 1, hw = 1;
+  std::size_t at = 0;        // the first of its parameters
+  void* inside = nullptr;    // the copy, from its first number on
+  void* gradient = nullptr;  // the copy's gradient
+  int channels = 1, stride = 1, hw = 1;
   Number number = Number::kFloat;
 };
 /// segments[first, first + count), in device memory: from the parameters to the copies; from the gradients of the

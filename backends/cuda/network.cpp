@@ -12,6 +12,8 @@ namespace hopbench::cuda {
 namespace {
 
 constexpr int kMostBroken = 3;
+constexpr int kLargestKernel = 64;
+static_assert(kLargestKernel * kLargestKernel <= kSegment);
 constexpr int kLargestMaxPool = 16;  // where in its window a largest cell lies is one byte
 
 class CudaNetwork final : public CompiledNetwork {
@@ -204,6 +206,8 @@ class CudaBackend final : public Backend {
     for (const NetworkPlan::Layer& layer : plan.layers) {
       if (layer.spec.type == LayerSpec::Type::kMaxPool && layer.spec.kernel > kLargestMaxPool)
         throw usage_error("cuda does not support " + to_string(layer.spec) + ": its windows are at most 16x16");
+      if (layer.spec.type == LayerSpec::Type::kConv && layer.spec.kernel > kLargestKernel)
+        throw usage_error("cuda does not support " + to_string(layer.spec) + ": its kernels are at most 64x64");
     }
     return std::make_unique<CudaNetwork>(std::move(plan), precision_, deterministic_);
   }

@@ -151,12 +151,23 @@ void NetworkMemory::Layout::backward_of(std::size_t i) {
   (i == 0 ? memory_.dinput : memory_.layers[i - 1].dout) = here.din;
 }
 
+/// [n][c][hw] at the border, [n][hw][c] inside, cut into segments.
 void NetworkMemory::Layout::add_part(std::size_t at, void* inside, void* gradient, int n, int c, int hw,
                                      Number number) {
-  Segment part;
-  part.at = at, part.inside = inside, part.gradient = gradient;
-  part.n = n, part.c = c, part.hw = hw, part.number = number;
-  memory_.parts.push_back(part);
+  const int most = std::max(1, kSegment / hw);  // channels
+  for (int row = 0; row < n; ++row) {
+    for (int channel = 0; channel < c; channel += most) {
+      const std::size_t outer = std::size_t(row) * std::size_t(c) * std::size_t(hw);
+      const std::size_t there = (outer + std::size_t(channel)) * bytes_of(number);
+      Segment part;
+      part.at = at + outer + std::size_t(channel) * std::size_t(hw);
+      if (real_) part.inside = static_cast<char*>(inside) + there;
+      if (real_) part.gradient = static_cast<char*>(gradient) + there;
+      part.channels = std::min(most, c - channel), part.stride = c, part.hw = hw;
+      part.number = number;
+      memory_.parts.push_back(part);
+    }
+  }
 }
 
 void NetworkMemory::Layout::parameters_of(std::size_t i) {

@@ -48,7 +48,7 @@ class NetworkMemory {
   Loss* loss = nullptr;
   Pointers* pointers = nullptr;
   Segment* segments = nullptr;
-  std::vector<Segment> parts;   // the same, on the host: layer by layer
+  std::vector<Segment> parts;   // the same, on the host, layer by layer
   std::vector<int> first_part;  // of each layer, and one past the last
   std::size_t bytes() const { return bytes_; }
 
