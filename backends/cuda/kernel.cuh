@@ -48,9 +48,11 @@ inline int blocks_for(std::size_t n, int threads = kThreads) {
 }
 
 /// for (i : this thread's share of n, neighbours side by side)
+// NOLINTBEGIN(bugprone-macro-parentheses): i is declared here
 #define HB_GRID_LOOP(i, n)                                                                       \
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < (n); \
        i += static_cast<std::size_t>(blockDim.x) * gridDim.x)
+// NOLINTEND(bugprone-macro-parentheses)
 
 __device__ inline float as_float(float x) { return x; }
 __device__ inline float as_float(__nv_bfloat16 x) { return __bfloat162float(x); }

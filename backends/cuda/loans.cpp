@@ -2,6 +2,7 @@
 
 #include <cuda_runtime.h>
 
+#include <bit>
 #include <cstring>
 
 #include "backends/base/error.h"
@@ -54,7 +55,7 @@ std::optional<DeviceSpace::Loan> Loans::lend(const float* data) {
 }
 
 float* Loans::borrow(const DeviceSpace::Loan& loan, bool own) {
-  if (own) return reinterpret_cast<float*>(loan.address);
+  if (own) return std::bit_cast<float*>(loan.address);
   const std::lock_guard lock(mutex_);
   char*& opened = opened_[loan.handle];
   if (opened == nullptr) {
