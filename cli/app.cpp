@@ -31,7 +31,7 @@ Examples:
 
 Exit codes: 0 ok, 2 usage, suite or data file, 3 some trials failed, 6 environment or backend missing, 130/143
 interrupted. Every flag of run but --set can also be set in the environment: HOPBENCH_PROFILE=quick is
---profile quick.)";
+--profile quick. A variable HOPBENCH_... that hopbench does not know is a mistake.)";
 
 bool wants_colour(const std::string& mode) {
   if (mode != "auto") return mode == "always";

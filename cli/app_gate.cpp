@@ -79,21 +79,27 @@ void add_report(CLI::App& app, Parsed& parsed) {
   CLI::App& report =
       *app.add_subcommand("report", "a run as one HTML page: tables, figures with their data, timelines");
   report.add_option("folder", o.folder, "of a run")->required();
-  report.add_option("-f,--filter", o.filter, "only trials whose id matches this regular expression");
-  report.add_option("-o,--output", o.output, "file; - is standard output (default: report.html in the folder)");
+  CLI::Option* filter =
+      report.add_option("-f,--filter", o.filter, "only trials whose id matches this regular expression");
+  CLI::Option* output =
+      report.add_option("-o,--output", o.output, "file; - is standard output (default: report.html in the folder)");
   std::string ids;
   for (const PaperFigureKind& kind : paper_figures()) ids += std::string(ids.empty() ? "" : ", ") + kind.id;
   CLI::Option* figure =
       report.add_option("--figure", o.figure, "one figure for a paper, into -o FILE.svg, .png or .pdf: " + ids);
   CLI::Option* latex =
       report.add_flag("--latex", o.latex, "the tables as LaTeX (booktabs), on standard output or into -o FILE");
-  report.add_flag("--cost", o.cost, "tables of cost: host-seconds, bytes between hosts, and who pays")
-      ->excludes(figure);
+  CLI::Option* cost =
+      report.add_flag("--cost", o.cost, "tables of cost: host-seconds, bytes between hosts, and who pays")
+          ->excludes(figure);
   report
       .add_flag(
           "--check", o.check,
           "of a run of a paper's suite: what the paper claims, and whether it holds; --figure: one claim, by its id")
-      ->excludes(latex);
+      ->excludes(latex)
+      ->excludes(cost)
+      ->excludes(output)
+      ->excludes(filter);
   figure->excludes(latex);
   name_environment(report);
   report.callback([&] { parsed.command = [&] { return command_report(parsed.report); }; });

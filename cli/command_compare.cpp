@@ -31,14 +31,20 @@ Error nothing_compared(const std::string& base, const std::vector<Compared>& hea
   return usage_error(base + " and what it is compared with have no trial in common that ended well");
 }
 
+Results load(const std::string& what, const CompareCommand& options) {
+  Results results = load_results(what, options.baselines);
+  if (results.cut_off) tell_cut_off(results.folder, results.outcomes.size());
+  return results;
+}
+
 }  // namespace
 
 int command_compare(const CompareCommand& options) {
-  const Results base = load_results(options.results.front(), options.baselines);
+  const Results base = load(options.results.front(), options);
   const CompareOptions how{options.threshold / 100, options.any_context};
   std::vector<Compared> heads;
   for (std::size_t i = 1; i < options.results.size(); ++i) {
-    heads.push_back({options.results[i], compare(base, load_results(options.results[i], options.baselines), how)});
+    heads.push_back({options.results[i], compare(base, load(options.results[i], options), how)});
   }
   if (!compared_at_all(heads)) throw nothing_compared(base.name, heads);
   std::string text, markdown;

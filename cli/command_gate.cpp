@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 #include "cli/gate.h"
@@ -50,11 +49,7 @@ void check_what(const GateCommand& options) {
 
 }  // namespace
 
-bool strict_gate(const GateCommand& options) {
-  const char* ci = std::getenv("CI");
-  return !options.advisory && (options.strict || (ci != nullptr && *ci != '\0' && std::strcmp(ci, "false") != 0 &&
-                                                  std::strcmp(ci, "0") != 0));
-}
+bool strict_gate(const GateCommand& options) { return !options.advisory && (options.strict || under_ci()); }
 
 int command_gate(const GateCommand& options) {
   check_what(options);

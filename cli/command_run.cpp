@@ -170,7 +170,7 @@ class Run {
       tell(fmt::format("{} of {} trials are done already\n", job_.suite.trials.size() - left.size(),
                        job_.suite.trials.size()));
     }
-    Progress progress(left.size(), isatty(STDERR_FILENO) != 0 && std::getenv("CI") == nullptr);
+    Progress progress(left.size(), isatty(STDERR_FILENO) != 0 && !under_ci());
     run_in_order(left, progress);
   }
 

@@ -108,7 +108,7 @@ struct TuneOutcome {
 TuneOutcome run_all(const TuneOptions& options, const Tuning& tuning) {
   TuneOutcome outcome{blank(tuning)};
   const std::size_t each = tuning.variants.front().settings.size();
-  Progress progress(tuning.trials.size(), isatty(STDERR_FILENO) != 0 && std::getenv("CI") == nullptr);
+  Progress progress(tuning.trials.size(), isatty(STDERR_FILENO) != 0 && !under_ci());
   for (const TuneTrial& trial : tuning.trials) {
     TrialSpec spec = trial.spec;
     spec.sim_threads = options.threads;

@@ -23,8 +23,8 @@ class GateSides {
   /// From here on ^C and SIGTERM are counted, so that the folder of the runs is always taken away.
   explicit GateSides(const GateCommand& options);
 
-  /// Runs `command` on the suites: `CMD run SUITE... --json=... `. Error(kTrialsFailed) if it fails, if a trial is
-  /// paced: a slowdown would hide in its pace.
+  /// Runs `command` on the suites: `CMD run SUITE... --json=... `. Error(kTrialsFailed) if it fails; kUsage if it is
+  /// no hopbench, or a trial is paced: a slowdown would hide in its pace.
   SideRun run(const std::string& command, const std::vector<std::string>& more_sets = {});
 
   /// The rows of a first run of base: what every pair has.

@@ -137,14 +137,16 @@ void Outputs::write() const {
   if (broken_) throw *broken_;
 }
 
+void tell_cut_off(const std::string& folder, std::size_t trials) {
+  tell(
+      fmt::format("{}/trials.jsonl ends in the middle of a line: {} trials are left: was the run ended, or the file "
+                  "cut? hopbench run --resume {} runs what is missing\n",
+                  folder, trials, folder));
+}
+
 RunFolder open_run(const std::string& folder) {
   RunFolder run = RunFolder::open(folder);
-  if (run.cut_off()) {
-    tell(
-        fmt::format("{}/trials.jsonl ends in the middle of a line: {} trials are left: was the run ended, or the file "
-                    "cut? hopbench run --resume {} runs what is missing\n",
-                    folder, run.rows().size(), folder));
-  }
+  if (run.cut_off()) tell_cut_off(folder, run.rows().size());
   return run;
 }
 

@@ -37,6 +37,7 @@ class Outputs {
 
 /// To look at a run. On standard error it is told if its last line is torn, which leaves a trial out, at least.
 RunFolder open_run(const std::string& folder);
+void tell_cut_off(const std::string& folder, std::size_t trials);
 
 /// Error(kUsage) if there is a run in it.
 void check_free(const std::string& folder);

@@ -23,7 +23,7 @@ std::string content(const std::string& path) {
 
 /// Of a folder that holds published tables only: there is no trials.jsonl.
 Results tables_of(const std::string& folder) {
-  Results source{folder, outcomes_from_csv(content(folder + "/trials.csv"), folder + "/trials.csv"), "", folder};
+  Results source{folder, outcomes_from_csv(content(folder + "/trials.csv"), folder + "/trials.csv"), "", folder, false};
   if (fs::exists(folder + "/context.json")) source.context = content(folder + "/context.json");
   return source;
 }
@@ -31,14 +31,14 @@ Results tables_of(const std::string& folder) {
 Results folder_source(const std::string& folder) {
   if (!fs::exists(folder + "/trials.jsonl") && fs::exists(folder + "/trials.csv")) return tables_of(folder);
   const RunFolder run = RunFolder::open(folder);
-  return {folder, outcomes_of(run.rows()), run.context_json(), folder};
+  return {folder, outcomes_of(run.rows()), run.context_json(), folder, run.cut_off()};
 }
 
 Results file_source(const std::string& file) {
   const std::string text = content(file);
-  if (file.ends_with(".csv")) return {file, outcomes_from_csv(text, file), "", ""};
+  if (file.ends_with(".csv")) return {file, outcomes_from_csv(text, file), "", "", false};
   RunDocument run = run_from_json(text, file);
-  return {file, outcomes_of(run.rows), std::move(run.context_json), ""};
+  return {file, outcomes_of(run.rows), std::move(run.context_json), "", false};
 }
 
 }  // namespace

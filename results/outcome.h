@@ -35,6 +35,7 @@ struct Results {
   std::vector<Outcome> outcomes;  // in the order of the run
   std::string context;            // JSON; empty: not known
   std::string folder;             // with event logs, perhaps; empty: none
+  bool cut_off = false;           // see RunFolder::cut_off
 };
 
 /// `what` is the folder of a run (or of its published tables), the file of `run --json`, a trials.csv, or the name of a

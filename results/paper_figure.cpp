@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
+#include <filesystem>
 #include <set>
 
 #include "backends/base/error.h"
@@ -209,15 +209,16 @@ void draw(const PaperFigure& figure, const std::string& file) {
   }
   if (std::system("gnuplot --version >/dev/null 2>&1") != 0)
     throw environment_error("figures are drawn by gnuplot, which is not there: apt-get install gnuplot-nox");
-  // gnuplot would say so in words of its own.
-  if (!std::ofstream(file, std::ios::app))
-    throw environment_error("cannot write " + file + ": is its folder there, and the disk not full?");
   const TemporaryFolder folder;
+  const std::string drawn = folder / "figure";
   write_file(folder / "script",
-             "set terminal " + terminal + "\nset output '" + replaced(file, "'", "''") + "'\n" + figure.script);
+             "set terminal " + terminal + "\nset output '" + replaced(drawn, "'", "''") + "'\n" + figure.script);
   const std::string command = "gnuplot " + shell_word(folder / "script") + " >" + shell_word(folder / "log") + " 2>&1";
   if (std::system(command.c_str()) != 0)
     throw environment_error("gnuplot failed: " + read_file(folder / "log").value_or("it said nothing"));
+  std::error_code why;
+  std::filesystem::copy_file(drawn, file, std::filesystem::copy_options::overwrite_existing, why);
+  if (why) throw environment_error("cannot write " + file + ": " + why.message());
 }
 
 }  // namespace hopbench

@@ -128,6 +128,12 @@ double t_tail(double t, int freedom) {
   return t >= 0 ? (1 - inside) / 2 : (1 + inside) / 2;
 }
 
+double p_above_zero(std::span<const double> values) {
+  const double spread = deviation(values), mean = mean_of(values);
+  if (spread == 0) return mean > 0 ? 0 : 1;
+  return t_tail(mean / (spread / std::sqrt(double(values.size()))), int(values.size()) - 1);
+}
+
 std::optional<Interval> median_interval(std::span<const double> values) {
   const auto n = static_cast<int>(values.size());
   if (n < 6) return std::nullopt;

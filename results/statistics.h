@@ -15,6 +15,8 @@ double deviation(std::span<const double> values);  // sample standard deviation;
 double t_quantile(double p, int freedom);
 /// How likely such a t is at or above this value.
 double t_tail(double t, int freedom);
+/// One-sided t-test: how likely a mean so far above 0 is by chance. 0 or 1 where all values are one.
+double p_above_zero(std::span<const double> values);
 
 struct Interval {
   double low = 0, high = 0;

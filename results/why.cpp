@@ -179,8 +179,8 @@ std::vector<Why> why(std::span<const TrialRow> rows, const std::string& a, const
     if (row.labels.variant == a) side.a.push_back(&row), has_a = true;
     if (row.labels.variant == b) side.b.push_back(&row), has_b = true;
   }
+  if (rows.empty()) throw usage_error("there is no trial in this run that ended: nothing to tell");
   for (const auto& [name, there] : {std::pair{a, has_a}, std::pair{b, has_b}}) {
-    if (rows.empty()) throw usage_error("there is no trial in this run that ended: nothing to tell");
     if (!there) throw usage_error(fmt::format("no variant '{}' in this run: there are {}", name, known_variants(rows)));
   }
   std::vector<Why> all;
@@ -204,9 +204,10 @@ std::string why_sentence(const Why& why) {
   const std::string faster = factor(why.rate.ratio, "faster", "slower", "as fast") + " a sample" + main_changes(why);
   if (why.target <= 0) return fmt::format("{} is {}, compared with {}.", why.a, faster, why.b);
   const double more = 1 / why.samples.ratio - 1;
-  return fmt::format("{} reaches {} {} {}: {}, {} {} samples.", why.a, why.target,
-                     factor(why.speed_up.ratio, "sooner than", "later than", "as soon as"), why.b, faster,
-                     percent_text(std::abs(more)), more >= 0 ? "more" : "fewer");
+  const std::string samples =
+      std::abs(more) < 5e-4 ? "as many" : percent_text(std::abs(more)) + (more > 0 ? " more" : " fewer");
+  return fmt::format("{} reaches {} {} {}: {}, {} samples.", why.a, why.target,
+                     factor(why.speed_up.ratio, "sooner than", "later than", "as soon as"), why.b, faster, samples);
 }
 
 std::string why_text(const Why& why) {

@@ -49,7 +49,39 @@ TEST_F(OverResults, ATornRunIsSaid) {
   fine({"run", "a.toml", "-o", "torn"});
   const std::string rows = text_of(at("torn/trials.jsonl"));
   folder_.write("torn/trials.jsonl", rows.substr(0, rows.size() - 20));
-  EXPECT_THAT(fine({"why", "torn", "hop", "allreduce"}).err, HasSubstr("ends in the middle of a line: 3 trials are"));
+  const char* const told = "torn/trials.jsonl ends in the middle of a line: 3 trials are left";
+  EXPECT_THAT(fine({"why", "torn", "hop", "allreduce"}).err, HasSubstr(told));
+  EXPECT_THAT(fine({"compare", "run", "torn"}).err, HasSubstr(told));
+  EXPECT_THAT(fine({"compare", "run", "run"}).err, Not(HasSubstr("in the middle")));
+}
+
+TEST_F(OverResults, WhoSaysCiIsFalseIsNotHeldToIt) {
+  fine({"baseline", "save", "main", "run"});
+  const char* const lenient = "what could not be compared does not count";
+  EXPECT_THAT(run({"gate", "--baseline", "main", "run"}, {"CI=1"}).out, Not(HasSubstr(lenient)));
+  for (const char* ci : {"CI=false", "CI=0", "CI="})
+    EXPECT_THAT(run({"gate", "--baseline", "main", "run"}, {ci}).out, HasSubstr(lenient)) << ci;
+}
+
+// A side that is no hopbench, and takes its time.
+TEST_F(OverResults, ATimedGateThatIsEndedLeavesNothing) {
+  folder_.write("tmp/x", "");
+  std::filesystem::remove(at("tmp/x"));
+  Running gate(folder_.path(), {"gate", "--base", "sh -c 'sleep 60'", "--head", "true", "a.toml"},
+               {"TMPDIR=" + at("tmp")});
+  EXPECT_TRUE(soon([&] { return contents(at("tmp")).find(".log") != std::string::npos; }));
+  ::kill(-gate.pid(), SIGTERM);  // as a terminal or a scheduler does: to all of them
+  EXPECT_EQ(gate.wait().code, 128 + SIGTERM);
+  EXPECT_EQ(contents(at("tmp")), "");
+}
+
+TEST_F(OverResults, AReportsChecksTakeNothingThatWouldNotCount) {
+  for (const char* flag : {"-o", "--filter"}) {
+    const Ended refused = run({"report", "run", "--check", flag, "x"});
+    EXPECT_EQ(refused.code, 2) << flag;
+    EXPECT_THAT(refused.err, HasSubstr("--check")) << flag;
+  }
+  EXPECT_EQ(run({"report", "run", "--check", "--cost"}).code, 2);
 }
 
 TEST_F(OverResults, ATimedGateRefusesBeforeItRuns) {

@@ -89,7 +89,8 @@ TEST(List, SaysWhatModelsReadAndHowDataAreFetched) {
   const Variable nowhere("XDG_DATA_HOME", "/nowhere");  // what a list says of data sets that are not here
   EXPECT_THAT(list("models", true).out,
               AllOf(HasSubstr("reads no data\n    data set: none\n"), HasSubstr("data set: cifar10\n")));
-  if (std::filesystem::exists(find_dataset("mnist").default_path)) GTEST_SKIP() << "another test asked before";
+  if (std::filesystem::exists(find_dataset("mnist").default_path))
+    GTEST_SKIP() << "mnist was fetched, and another test asked where before";
   EXPECT_THAT(list("datasets").out, HasSubstr(callable(find_dataset("mnist").get)));
 }
 

@@ -18,6 +18,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 using Values = std::vector<double>;
+constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 TEST(Statistics, MedianAndQuantilesInterpolateBetweenOrderStatistics) {
   EXPECT_DOUBLE_EQ(median(Values{3, 1, 2}), 2);
@@ -28,10 +29,9 @@ TEST(Statistics, MedianAndQuantilesInterpolateBetweenOrderStatistics) {
 }
 
 TEST(Statistics, MedianOfInfiniteValuesIsInfiniteAndNotANumber) {
-  EXPECT_EQ(median(Values{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()}),
-            std::numeric_limits<double>::infinity());
-  EXPECT_EQ(median(Values{1, std::numeric_limits<double>::infinity()}), std::numeric_limits<double>::infinity());
-  EXPECT_EQ(median(Values{1, 2, std::numeric_limits<double>::infinity()}), 2);
+  EXPECT_EQ(median(Values{kEndless, kEndless}), kEndless);
+  EXPECT_EQ(median(Values{1, kEndless}), kEndless);
+  EXPECT_EQ(median(Values{1, 2, kEndless}), 2);
 }
 
 TEST(Statistics, DeviationDividesByOneLessThanTheCount) {
@@ -107,6 +107,13 @@ TEST(Statistics, OneSidedBoundsAreNarrowerThanTheInterval) {
   EXPECT_FALSE(ratio_interval(Values{1, 2}, Values{1, 1}, 0.05));
 }
 
+TEST(Statistics, AMeanAboveZeroIsTestedOneSided) {
+  EXPECT_NEAR(p_above_zero(Values{1, 2, 3}), 0.0370899502, 1e-9);  // t = 3.4641016 with 2 degrees of freedom
+  EXPECT_NEAR(p_above_zero(Values{-1, -2, -3}), 1 - 0.0370899502, 1e-9);
+  EXPECT_EQ(p_above_zero(Values{2, 2}), 0);
+  EXPECT_EQ(p_above_zero(Values{0, 0}), 1);
+}
+
 TEST(Statistics, UTestCountsTheWaysToDrawTheRanks) {
   EXPECT_DOUBLE_EQ(u_test(Values{1, 2, 3}, Values{4, 5, 6}), 2.0 / 20);
   EXPECT_DOUBLE_EQ(u_test(Values{1, 2, 4}, Values{3, 5, 6}), 4.0 / 20);  // sums 6 and 7 of ranks, and 14 and 15
@@ -115,8 +122,7 @@ TEST(Statistics, UTestCountsTheWaysToDrawTheRanks) {
   EXPECT_DOUBLE_EQ(u_test(Values{7, 7}, Values{7, 7, 7}), 1);
   EXPECT_DOUBLE_EQ(u_test(Values{1, 1}, Values{1, 2}),
                    1);  // sums 4, 4, 4 (twice each, of 3: mean 5) and 6: all one off
-  EXPECT_DOUBLE_EQ(u_test(Values{1, std::numeric_limits<double>::infinity()}, Values{0.5, 2}),
-                   u_test(Values{2, 4}, Values{1, 3}));
+  EXPECT_DOUBLE_EQ(u_test(Values{1, kEndless}, Values{0.5, 2}), u_test(Values{2, 4}, Values{1, 3}));
   EXPECT_TRUE(std::isnan(u_test(Values{}, Values{1})));
 }
 

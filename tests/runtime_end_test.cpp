@@ -100,7 +100,7 @@ TEST_P(SimulationEnd, ReportsADeadlock) {
 
 TEST_P(SimulationEnd, ReportsARunThatOnlyPolls) {
   if (GetParam() == StrandKind::kThreads)
-    GTEST_SKIP() << "a million switches of threads take half a minute, where fibers take moments";
+    GTEST_SKIP() << "a million switches of threads take over a minute, where fibers take moments";
   make(1);
   sim_->start(0, [&] {
     for (;;) sleep(0, milliseconds(1));

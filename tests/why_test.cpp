@@ -84,6 +84,12 @@ TEST(Why, SpeedUpIsSamplesTimesTimeASample) {
   EXPECT_THAT(why_text(answer), HasSubstr("n = 1"));
 }
 
+TEST(Why, HasWordsForWhatIsEqual) {
+  const auto equal = std::vector{learning("hop", 1000, 500), learning("allreduce", 1000, 500)};
+  EXPECT_EQ(why_sentence(why(equal, "hop", "allreduce").at(0)),
+            "hop reaches 0.5 as soon as allreduce: as fast a sample, as many samples.");
+}
+
 TEST(Why, LeavesOutWhereTheTargetIsNotReached) {
   TrialRow never = learning("hop", 1000, 500);
   never.record.curve[1].loss = 0.9;

@@ -276,9 +276,12 @@ class Stranger {
   std::vector<int> sockets_;
 };
 
-TEST_P(WireTest, SurvivesAStrangerWhoConnectsFirst) {
-  if (std::string(transport_of(GetParam()).name) != "gloo")
-    GTEST_SKIP() << "about listening sockets, of which only Gloo has any";
+/// Of those only who listens on sockets.
+class ListeningWireTest : public WireTest {};
+INSTANTIATE_TEST_SUITE_P(Over, ListeningWireTest, testing::Values("gloo", "emulated_gloo"),
+                         [](const auto& test) { return test.param; });
+
+TEST_P(ListeningWireTest, SurvivesAStrangerWhoConnectsFirst) {
   Stranger stranger;
   room.seen = [&](int from, int to, const std::string& blob) {
     if (from != 2) stranger.meet(from, to, blob);  // the pair of ranks 0 and 1 and their sides of others
