@@ -106,7 +106,8 @@ void collect_variables(const CLI::App& app, std::vector<std::string>& known) {
 
 // A mistyped one would be a run with other settings than its user believes.
 void refuse_unknown_variables(const CLI::App& app) {
-  std::vector<std::string> known{"HOPBENCH_ROOT", "HOPBENCH_COMMAND", "HOPBENCH_RANK", "HOPBENCH_WORLD_SIZE"};
+  std::vector<std::string> known{"HOPBENCH_ROOT", "HOPBENCH_COMMAND", "HOPBENCH_RANK", "HOPBENCH_WORLD_SIZE",
+                                 "HOPBENCH_JOB",  "HOPBENCH_TOKEN",   "HOPBENCH_HOST"};
   collect_variables(app, known);
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string name = std::string(*variable).substr(0, std::strcspn(*variable, "="));

@@ -13,7 +13,9 @@ Examples:
   hopbench run suites/cnn_hetero.toml
   hopbench run suites/cnn_hetero.toml --filter 'hop|allreduce' -r 5
   hopbench run suites/quadratic.toml --json > results.json
-  hopbench run --resume hopbench-results/20260101T120000Z-1234)";
+  hopbench run --resume hopbench-results/20260101T120000Z-1234
+  mpirun -np 4 hopbench run suites/cnn_hetero.toml --set run.world_size=4
+  hopbench run suites/cnn_hetero.toml --hosts machines.txt)";
 
 constexpr const char* kTuneExamples = R"(
 Examples:
@@ -65,6 +67,12 @@ void add_run(CLI::App& app, Parsed& parsed) {
   run.add_option("--rendezvous-timeout", o.rendezvous_timeout, "wait this long for all ranks to meet (default 30s)");
   run.add_option("--stall-timeout", o.stall_timeout,
                  "end a trial in which nothing happens for this long (default 60s)");
+  run.add_option("--hosts", o.hosts, "file: machines to run on, by ssh; a line each: HOST [slots=N]");
+  run.add_option("--ssh", o.ssh, "with --hosts: the program that reaches them")->capture_default_str();
+  run.add_option("--rendezvous", o.rendezvous,
+                 "where the processes that mpirun, srun or a Kubernetes Job started meet: a shared folder, "
+                 "redis://host:port/prefix or tcp://host:port");
+  run.add_option("--iface", o.interface, "network interface by which the machines reach each other");
   name_environment(run);
   run.callback([&] { parsed.command = [&] { return command_run(parsed.run); }; });
 }

@@ -27,13 +27,13 @@ void apply(const Calibrated& calibrated, TrialSpec& spec) {
 }
 
 // Without a cost no trial can run, so a mishap is given a second chance.
-Calibration calibrate_twice(const TrialSpec& spec) {
+Calibration calibrate_twice(const TrialSpec& spec, Fleet* fleet) {
   try {
-    return calibrate(spec, &count_interrupts());
+    return calibrate(spec, &count_interrupts(), fleet);
   } catch (const Error& error) {
-    if (error.code() == ExitCode::kInterrupted) throw;
+    if (error.code() == ExitCode::kInterrupted || error.code() == ExitCode::kUsage) throw;
     std::fprintf(stderr, "  %s: once more\n", error.what());
-    return calibrate(spec, &count_interrupts());
+    return calibrate(spec, &count_interrupts(), fleet);
   }
 }
 
@@ -65,14 +65,14 @@ bool needs_calibration(const TrialSpec& spec) {
   return spec.transport != "sim" && spec.pace && spec.costs.gradient.count() == 0;
 }
 
-void calibrate_trials(std::vector<TrialSpec>& trials, std::vector<Calibrated>& known) {
+void calibrate_trials(std::vector<TrialSpec>& trials, std::vector<Calibrated>& known, Fleet* fleet) {
   for (TrialSpec& spec : trials) {
     if (!needs_calibration(spec)) continue;
     const std::string key = calibration_key(spec);
     auto found = std::find_if(known.begin(), known.end(), [&](const Calibrated& c) { return c.key == key; });
     if (found == known.end()) {
       std::fprintf(stderr, "calibrating %s\n", key.c_str());
-      const Calibration c = calibrate_twice(spec);
+      const Calibration c = calibrate_twice(spec, fleet);
       std::fprintf(stderr,
                    "  a step takes %s (median), %s (99 %%) with all ranks stepping: every trial is paced to %s\n",
                    text(c.step_median).c_str(), text(c.step_p99).c_str(), text(c.cost).c_str());

@@ -13,6 +13,7 @@
 #include "backends/base/text.h"
 #include "backends/cuda/backend.h"
 #include "cli/at_once.h"
+#include "cli/join.h"
 #include "cli/labels.h"
 #include "cli/outputs.h"
 #include "cli/places.h"
@@ -89,11 +90,13 @@ std::vector<std::string> gpus_of(const Suite& suite) {
 // One suite's run.
 class Run {
  public:
-  Run(const RunOptions& options, Job job)
+  Run(const RunOptions& options, Job job, const Gathering& gathering)
       : options_(options),
         job_(std::move(job)),
+        fleet_(gathering.fleet()),
         folder_(options.resume.empty() ? RunFolder::create(job_.folder, job_.suite.resolved,
-                                                           context_json(options.command_line, gpus_of(job_.suite)))
+                                                           context_json(options.command_line, gpus_of(job_.suite),
+                                                                        gathering.processes_json()))
                                        : RunFolder::open(job_.folder)) {
     folder_.claim();
   }
@@ -116,7 +119,7 @@ class Run {
   bool calibrate() {
     std::vector<Calibrated> known = read_calibrations(folder_);
     try {
-      calibrate_trials(job_.suite.trials, known);
+      calibrate_trials(job_.suite.trials, known, fleet_);
     } catch (const Error& error) {
       if (error.code() == ExitCode::kInterrupted) return false;
       throw;
@@ -216,6 +219,7 @@ class Run {
     ExecuteOptions execute_with;
     execute_with.interrupts = &count_interrupts();
     execute_with.progress = [&](const Board& board, const TrialSpec& running) { progress.tick(board, running); };
+    execute_with.fleet = fleet_;
     if (options_.events != "none") execute_with.event_log = folder_.event_log(spec.id());
     TrialRow row{labels_of(spec), execute_trial(spec, execute_with)};
     row.labels.tuned = job_.suite.tuned;
@@ -252,6 +256,7 @@ class Run {
 
   const RunOptions& options_;
   Job job_;
+  Fleet* const fleet_;  // nullptr: this machine alone
   RunFolder folder_;
 };
 
@@ -354,6 +359,7 @@ void keep_matching(const std::string& filter, std::vector<TrialSpec>& trials) {
 
 int command_run(const RunOptions& options) {
   count_interrupts();
+  if (const std::optional<int> served = serve(options)) return *served;
   if (options.resume.empty() && options.suites.empty()) {
     throw usage_error(
         "run needs a suite: hopbench run suites/cnn_hetero.toml (hopbench list suites shows those there are)");
@@ -364,10 +370,11 @@ int command_run(const RunOptions& options) {
     return static_cast<int>(ExitCode::kOk);
   }
   check_jobs(options, jobs);
+  const Gathering gathering(options);
   int worst = 0;
   Outputs outputs(options);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    worst = std::max(worst, Run(options, std::move(jobs[j])).execute(outputs));
+    worst = std::max(worst, Run(options, std::move(jobs[j]), gathering).execute(outputs));
     if (interrupted_exit_code() == 0) continue;
     for (std::size_t left = j + 1; left < jobs.size(); ++left) {
       tell(fmt::format("not begun: suite '{}': run it anew\n", jobs[left].suite.name));
@@ -375,6 +382,7 @@ int command_run(const RunOptions& options) {
     break;
   }
   outputs.write();
+  if (gathering.fleet() != nullptr) gathering.fleet()->set_exit_code(worst);
   return worst;
 }
 

@@ -10,6 +10,8 @@
 
 namespace hopbench {
 
+class Fleet;
+
 struct RunOptions {
   std::vector<std::string> suites;  // paths; "-": standard input
   SuiteOptions suite;
@@ -31,6 +33,8 @@ struct RunOptions {
   int jobs = 0;                                                  // trials of virtual time at once; 0: as many as cores
   std::string events = "brief";                                  // none | brief | all: of the event logs
   std::string trial_timeout, rendezvous_timeout, stall_timeout;  // empty: as in TrialSpec
+  std::string rendezvous, interface;                             // where several processes meet, and on what network
+  std::string hosts, ssh = "ssh";                                // a host file; how to reach its hosts
   std::vector<std::string> command_line;                         // for the context
 };
 
@@ -66,7 +70,7 @@ struct Calibrated {
   Duration cost{}, step_p99{};
   double vector_bytes_per_s = 0;
 };
-void calibrate_trials(std::vector<TrialSpec>& trials, std::vector<Calibrated>& known);
+void calibrate_trials(std::vector<TrialSpec>& trials, std::vector<Calibrated>& known, Fleet* fleet = nullptr);
 bool needs_calibration(const TrialSpec& spec);
 
 }  // namespace hopbench

@@ -36,6 +36,11 @@ const std::atomic<int>& count_interrupts() {
   return interrupts;
 }
 
+void count_interrupt_from_elsewhere() {
+  int none = 0;
+  if (interrupts.compare_exchange_strong(none, 1)) last_signal.store(SIGTERM);
+}
+
 int interrupted_exit_code() { return last_signal.load() == 0 ? 0 : 128 + last_signal.load(); }
 
 }  // namespace hopbench

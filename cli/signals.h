@@ -8,6 +8,8 @@ namespace hopbench {
 
 /// Installs the handlers (once) and returns the counter that they raise.
 const std::atomic<int>& count_interrupts();
+/// Another process of the run was told to end: counts as a first ^C, unless there was one here.
+void count_interrupt_from_elsewhere();
 /// 128 + the signal that interrupted: 130 for ^C, 143 for SIGTERM; 0 if none did.
 int interrupted_exit_code();
 

@@ -136,6 +136,7 @@ constexpr auto kColumns = std::to_array<Column>({
      "of emulated links: by how much a message that the rank waited for was handed over after it was due; `all`: of "
      "the rank with the largest"},
     {"host.csv", "link_late_p99_s", "s", "the 99th percentile of that"},
+    {"host.csv", "machine", "", "that the rank ran on, where a run is of several processes (docs/clusters.md)"},
 });
 
 }  // namespace

@@ -111,6 +111,13 @@ Json variables_json() {
   return all;
 }
 
+/// redis://:password@host without what is between.
+std::string without_password(const std::string& text) {
+  const std::size_t begin = text.find("redis://"), end = text.rfind('@');
+  if (begin == std::string::npos || end == std::string::npos || end < begin + 8) return text;
+  return text.substr(0, begin + 8) + "***" + text.substr(end);
+}
+
 }  // namespace
 
 std::string version_text() { return HB_VERSION; }
@@ -120,10 +127,12 @@ std::string version_with_commit() {
                      HB_COMMIT_CHANGED ? ", with changes" : "");
 }
 
-std::string context_json(const std::vector<std::string>& command_line, const std::vector<std::string>& gpus) {
-  const Json context{{"schema_version", kSchemaVersion}, {"started", utc_now()},
-                     {"command", command_line},          {"hopbench", build_json()},
-                     {"machine", machine_json(gpus)},    {"environment", variables_json()}};
+std::string context_json(const std::vector<std::string>& command_line, const std::vector<std::string>& gpus,
+                         const std::string& processes) {
+  Json context{{"schema_version", kSchemaVersion}, {"started", utc_now()},          {"command", command_line},
+               {"hopbench", build_json()},         {"machine", machine_json(gpus)}, {"environment", variables_json()}};
+  for (Json& word : context["command"]) word = without_password(word.get<std::string>());
+  if (!processes.empty()) context["processes"] = Json::parse(processes, nullptr, false);
   return context.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -156,8 +165,9 @@ std::vector<std::string> recorded_variables(const char* const* environment) {
     const std::string_view name = entry.substr(0, entry.find('='));
     const auto begins = [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; };
     const bool named_so = name == "LC_ALL" || name == "CI";
+    if (name == "HOPBENCH_TOKEN") continue;  // a secret
     if (named_so || begins("OMP_") || begins("HOPBENCH_") || begins("DNNL_") || begins("GLOO_")) {
-      found.emplace_back(entry);
+      found.push_back(without_password(std::string(entry)));
     }
   }
   std::sort(found.begin(), found.end());

@@ -316,6 +316,7 @@ std::string host_csv(std::span<const TrialRow> rows) {
     table.cell("max_rss_bytes", host.max_rss_bytes);
     table.cell("link_late_median_s", host.link_late_median_s);
     table.cell("link_late_p99_s", host.link_late_p99_s);
+    table.cell("machine", host.machine);
     table.end_row();
   };
   for (const TrialRow* row : in_order(rows)) {

@@ -93,7 +93,8 @@ struct RankRecord {
   std::int64_t gap_max = 0;
   std::int64_t queue_max = 0;             // most messages in the mailbox
   std::map<std::string, double> figures;  // of the protocol's own, by name
-  // Real processes only; these measure the host, not the protocol.
+  // Real processes only; these are of the host, not the protocol.
+  std::string machine;  // that it ran on, where a run has several processes (docs/clusters.md)
   double cpu_s = 0, cpu_wait_s = 0,
          contended_s = 0;  // contended: run delay outside compute slots or past their deadline
   std::int64_t max_rss_bytes = 0;

@@ -19,6 +19,7 @@
 #include "results/statistics.h"
 #include "suites/execute.h"
 #include "suites/job.h"
+#include "suites/place.h"
 
 namespace hopbench {
 namespace {
@@ -52,6 +53,7 @@ class Circle {
                               .size = size_,
                               .peers = {peers.begin(), peers.end()},
                               .interface = spec.interface,
+                              .address = channel.address(),
                               .connect_timeout = spec.rendezvous_timeout};
     wire_ = find_transport(spec.transport).connect(options, channel);
   }
@@ -278,7 +280,7 @@ double round_time(const std::vector<json>& ranks, std::size_t kind) {
 std::string calibrate_rank(ChildChannel& channel, const TrialSpec& spec) {
   if (const Transport& transport = find_transport(spec.transport); transport.prepare != nullptr) transport.prepare();
   WorkloadSpec of_rank = spec.workload;
-  of_rank.local_rank = channel.rank();
+  of_rank.local_rank = channel.local_rank();
   const std::unique_ptr<Workload> workload = make_workload(of_rank);
   RankSlot& slot = channel.board().slot(channel.rank());
   Stepper stepper(*workload, channel.rank(), slot);
@@ -296,7 +298,7 @@ std::string calibrate_rank(ChildChannel& channel, const TrialSpec& spec) {
       .dump();
 }
 
-Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts) {
+Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts, Fleet* fleet) {
   LaunchOptions options;
   options.command = {"", "rank"};
   options.ranks = spec.workers();
@@ -305,6 +307,7 @@ Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts)
   options.stall_timeout = spec.stall_timeout;
   options.trial_timeout = spec.trial_timeout;
   options.interrupts = interrupts;
+  place(options, spec, make_plan(spec), fleet);
   const LaunchResult launched = launch(options);
   if (!launched.ok) {
     throw Error(launched.interrupted ? ExitCode::kInterrupted : ExitCode::kTrialsFailed,

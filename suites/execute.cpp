@@ -11,6 +11,7 @@
 #include "results/json.h"
 #include "suites/evaluation.h"
 #include "suites/job.h"
+#include "suites/place.h"
 
 namespace hopbench {
 namespace {
@@ -56,6 +57,7 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
   std::optional<LinkEmulator> links;
   if (spec.emulate) links.emplace(network_of(spec, plan), plan.ranks(), spec.seed, spec.repeat);
   launch_with.links = links ? &*links : nullptr;
+  place(launch_with, spec, plan, options.fleet);
   const LaunchResult launched = launch(launch_with);
 
   TrialRecord record;
@@ -69,6 +71,7 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
   for (const RankOutcome& outcome : launched.ranks) results.push_back(rank_result_from_text(outcome.result));
   for (const RankResult& result : results) {
     record.ranks.push_back(result.record);
+    record.ranks.back().machine = machine_of(launch_with, static_cast<int>(record.ranks.size()) - 1, options.fleet);
     record.cpu_s += result.record.cpu_s;
     record.max_rss_bytes = std::max(record.max_rss_bytes, result.record.max_rss_bytes);
   }

@@ -18,10 +18,13 @@
 
 namespace hopbench {
 
+class Fleet;
+
 struct ExecuteOptions {
   const std::atomic<int>* interrupts = nullptr;  // rises with every ^C
   std::function<void(const Board&, const TrialSpec&)> progress;
-  std::string event_log;  // file for the JSON lines; empty: none
+  std::string event_log;   // file for the JSON lines; empty: none
+  Fleet* fleet = nullptr;  // of machines that ranks run on; nullptr: this one
 };
 
 /// In a child process of its own (virtual time) or in one child a rank (real processes), supervised. Never throws for
@@ -45,6 +48,6 @@ struct Calibration {
   int processors = 1;             // this machine's
 };
 /// Real processes, all workers of the spec. Throws Error naming the rank if one fails.
-Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts);
+Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts, Fleet* fleet = nullptr);
 
 }  // namespace hopbench

@@ -64,7 +64,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   const Transport& transport = find_transport(spec.transport);
   if (transport.prepare != nullptr) transport.prepare();
   WorkloadSpec of_rank = spec.workload;
-  of_rank.local_rank = rank;
+  of_rank.local_rank = channel.local_rank();
   const std::unique_ptr<Workload> workload = make_workload(of_rank);
   if (!server) touch(*workload, rank);
 
@@ -73,6 +73,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
                                  .size = plan.ranks(),
                                  .peers = plan.peers[std::size_t(rank)],
                                  .interface = spec.interface,
+                                 .address = channel.address(),
                                  .connect_timeout = spec.rendezvous_timeout};
   std::unique_ptr<Wire> wire = transport.connect(wire_options, channel);
   if (spec.emulate) wire = std::make_unique<EmulatedWire>(std::move(wire), wire_options.peers, kLinksFd);

@@ -119,7 +119,11 @@ TEST(Launch, LetsSurvivorsGoOnIfAsked) {
 TEST(Launch, NamesTheRankThatIsStoppedThoughOthersGoOn) {
   LaunchOptions options = launch_of(3, "stop 1");
   options.stall_timeout = milliseconds(700);
-  EXPECT_EQ(run(options).reason, "rank 1 has been stopped for 700ms while computing iteration 3");
+  EXPECT_EQ(run(options).reason,
+            "rank 1 has been stopped for 700ms while computing iteration 3\n"
+            "  rank 0: ready\n"
+            "  rank 1: stopped, computing iteration 3\n"
+            "  rank 2: ready");
 }
 
 TEST(Launch, NamesTheRankThatHangs) {
@@ -127,7 +131,10 @@ TEST(Launch, NamesTheRankThatHangs) {
   options.stall_timeout = milliseconds(500);
   EXPECT_EQ(run(options).reason,
             "stalled: nothing happened for 500ms: rank 2 hangs while computing iteration 4: raise --stall-timeout if a "
-            "step may take longer");
+            "step may take longer\n"
+            "  rank 0: waiting in iteration 3: parameters\n"
+            "  rank 1: waiting in iteration 3: parameters\n"
+            "  rank 2: computing iteration 4");
 }
 
 TEST(Launch, NamesTheRankThatDoesNotExit) {
@@ -136,7 +143,9 @@ TEST(Launch, NamesTheRankThatDoesNotExit) {
   const LaunchResult result = run(options);
   EXPECT_EQ(result.reason,
             "stalled: nothing happened for 500ms: rank 1 hangs while done in iteration 9: raise --stall-timeout if a "
-            "step may take longer");
+            "step may take longer\n"
+            "  rank 0: has ended, done\n"
+            "  rank 1: done in iteration 9");
   EXPECT_EQ(result.ranks[1].result, "done");
 }
 

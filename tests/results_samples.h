@@ -50,6 +50,7 @@ inline RankRecord full_rank() {
   rank.max_rss_bytes = 29;
   rank.link_late_median_s = 0.1;
   rank.link_late_p99_s = 0.2;
+  rank.machine = "a";
   return rank;
 }
 

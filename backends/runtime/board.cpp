@@ -63,6 +63,12 @@ std::unique_ptr<Board> Board::create(int ranks, std::int64_t credits) {
   return board;
 }
 
+std::unique_ptr<Board> Board::create_elsewhere(int ranks, std::int64_t credits) {
+  std::unique_ptr<Board> board = create(ranks, 0);
+  new (board->memory_) Credits(credits, Credits::FromElsewhere{});
+  return board;
+}
+
 std::unique_ptr<Board> Board::attach(int fd, int ranks) {
   std::unique_ptr<Board> board(new Board(fd, ranks));
   struct stat file {};

@@ -30,13 +30,17 @@ struct RankSlot {
   std::atomic<std::int64_t> iteration{-1};
   std::atomic<std::int64_t> beats{0};  // rises with everything the rank does
   std::atomic<float> loss{0};
-  char waiting_for[64] = {};  // the last reason; may be torn, for people only
+  std::atomic<std::int64_t> since{0};  // CLOCK_MONOTONIC in ns: when it began to wait, or to do what `phase` says
+  std::atomic<bool> stopped{false};    // by SIGSTOP; the launcher or agent looks
+  char waiting_for[64] = {};           // the last reason; may be torn, for people only
 };
 
 class Board {
  public:
   /// Creates a board (launcher) and keeps the descriptor open for children to inherit.
   static std::unique_ptr<Board> create(int ranks, std::int64_t credits);
+  /// The same for an agent, which is given credits bit by bit.
+  static std::unique_ptr<Board> create_elsewhere(int ranks, std::int64_t credits);
   /// Maps the one behind an inherited descriptor (rank), and owns the descriptor from then on.
   static std::unique_ptr<Board> attach(int fd, int ranks);
   ~Board();

@@ -1,22 +1,55 @@
 // How much work a trial does. Work is counted in samples (fairness section 1).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 
 namespace hopbench {
 
 /// One shared counter of iteration credits: each rank takes one before an iteration, so a faster rank does more. It
 /// lies in memory shared by the launcher and all ranks (real processes) or in the simulation (virtual time, exact).
+///
+/// Ranks on another machine share a counter there, which its agent fills from the launcher's before it is empty. Then a
+/// rank that finds none left waits (well under an iteration, with its turn) until there are more or the agent says that
+/// none will come.
 class Credits {
  public:
   explicit Credits(std::int64_t n) : total_(n), left_(n) {}
+  /// For an agent: none yet of `total`.
+  struct FromElsewhere {};
+  Credits(std::int64_t total, FromElsewhere) : total_(total), left_(0), open_(true) {}
+
   std::int64_t total() const { return total_; }
-  bool take() { return left_.fetch_sub(1, std::memory_order_relaxed) > 0; }
+  /// One; false: there are no more.
+  bool take() {
+    while (true) {
+      const bool more_may_come = open_.load(std::memory_order_acquire);  // before `left_`: what came last is not missed
+      if (take_up_to(1) == 1) return true;
+      if (!more_may_come) return false;
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  }
+  /// As many as there are, at most n, at once.
+  std::int64_t take_up_to(std::int64_t n) {
+    std::int64_t left = left_.load(std::memory_order_relaxed);
+    while (left > 0 && !left_.compare_exchange_weak(left, left - std::min(left, n), std::memory_order_relaxed)) {
+    }
+    return left > 0 ? std::min(left, n) : 0;
+  }
+  std::int64_t left() const { return left_.load(std::memory_order_relaxed); }
+
+  // Of those from elsewhere.
+  bool more_may_come() const { return open_.load(std::memory_order_relaxed); }
+  void add(std::int64_t n) { left_.fetch_add(n, std::memory_order_relaxed); }
+  void no_more() { open_.store(false, std::memory_order_release); }
 
  private:
   const std::int64_t total_;
   std::atomic<std::int64_t> left_;
+  std::atomic<bool> open_{false};
 };
 
 }  // namespace hopbench

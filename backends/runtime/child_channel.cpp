@@ -39,7 +39,10 @@ void prepare_process() {
 class LaunchedChannel : public ChildChannel {
  public:
   LaunchedChannel() : channel_(kControlFd) {
-    ControlMessage job = first_message();
+    const ControlMessage place = next_message(ControlType::kPlace);
+    local_rank_ = place.peer;
+    address_ = place.text;
+    ControlMessage job = next_message(ControlType::kJob);
     rank_ = job.peer;
     size_ = static_cast<int>(job.value);
     job_ = std::move(job.text);
@@ -56,6 +59,8 @@ class LaunchedChannel : public ChildChannel {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   const std::string& job() const override { return job_; }
+  int local_rank() const override { return local_rank_; }
+  const std::string& address() const override { return address_; }
   Board& board() override { return *board_; }
 
   std::vector<std::string> exchange(const std::vector<int>& peers, const std::vector<std::string>& blobs) override {
@@ -103,11 +108,11 @@ class LaunchedChannel : public ChildChannel {
   }
 
  private:
-  ControlMessage first_message() {
+  ControlMessage next_message(ControlType expected) {
     while (true) {
       if (auto message = channel_.take()) {
         if (message->type == ControlType::kEnd) _exit(static_cast<int>(ExitCode::kInterrupted));
-        HB_ASSERT(message->type == ControlType::kJob);
+        HB_ASSERT(message->type == expected);
         return std::move(*message);
       }
       wait_for_bytes();
@@ -158,8 +163,8 @@ class LaunchedChannel : public ChildChannel {
   }
 
   ControlChannel channel_;
-  int rank_ = 0, size_ = 0;
-  std::string job_;
+  int rank_ = 0, size_ = 0, local_rank_ = 0;
+  std::string job_, address_;
   std::unique_ptr<Board> board_;
   std::atomic<bool> closing_{false};
 

@@ -17,14 +17,23 @@ struct Header {
   std::uint64_t bytes = 0;
 };
 
-std::string encoded(const ControlMessage& message) {
+}  // namespace
+
+std::string to_bytes(const ControlMessage& message) {
   const Header header{static_cast<std::uint32_t>(message.type), message.peer, message.value, message.text.size()};
   std::string bytes(sizeof header, '\0');
   std::memcpy(bytes.data(), &header, sizeof header);
   return bytes + message.text;
 }
 
-}  // namespace
+bool from_bytes(const std::string& bytes, ControlMessage& message) {
+  Header header;
+  if (bytes.size() < sizeof header) return false;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (bytes.size() - sizeof header != header.bytes) return false;
+  message = {static_cast<ControlType>(header.type), header.peer, header.value, bytes.substr(sizeof header)};
+  return true;
+}
 
 ControlChannel::~ControlChannel() { close(); }
 
@@ -34,7 +43,7 @@ void ControlChannel::close() {
 }
 
 void ControlChannel::put(const ControlMessage& message) {
-  outgoing_ += encoded(message);
+  outgoing_ += to_bytes(message);
   flush();
 }
 
@@ -53,7 +62,9 @@ bool ControlChannel::flush() {
 
 bool ControlChannel::fill() {
   char chunk[64 * 1024];
-  while (open()) {
+  while (open() && !broken_) {
+    if (too_long()) break;
+    if (limit_ != kNoLimit && incoming_.size() - taken_ > limit_ + sizeof(Header)) return true;  // enough for a message
     const ssize_t n = recv(fd_, chunk, sizeof chunk, MSG_DONTWAIT);
     if (n > 0) {
       incoming_.append(chunk, static_cast<std::size_t>(n));
@@ -66,8 +77,17 @@ bool ControlChannel::fill() {
   return false;
 }
 
+bool ControlChannel::too_long() {
+  Header header;
+  if (limit_ == kNoLimit || incoming_.size() - taken_ < sizeof header) return false;
+  std::memcpy(&header, incoming_.data() + taken_, sizeof header);
+  broken_ = header.bytes > limit_;
+  return broken_;
+}
+
 std::optional<ControlMessage> ControlChannel::take() {
   Header header;
+  if (too_long()) return std::nullopt;
   if (incoming_.size() - taken_ < sizeof header) return std::nullopt;
   std::memcpy(&header, incoming_.data() + taken_, sizeof header);
   if (incoming_.size() - taken_ - sizeof header < header.bytes) return std::nullopt;
@@ -82,7 +102,7 @@ std::optional<ControlMessage> ControlChannel::take() {
 }
 
 bool write_control(int fd, const ControlMessage& message) {
-  const std::string bytes = encoded(message);
+  const std::string bytes = to_bytes(message);
   for (std::size_t sent = 0; sent < bytes.size();) {
     const ssize_t n = send(fd, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
     if (n < 0 && errno != EINTR) return false;

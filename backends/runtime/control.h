@@ -14,6 +14,7 @@ inline constexpr int kBoardFd = 4;
 
 enum class ControlType : std::uint32_t {
   // launcher -> rank
+  kPlace,  // peer = its number on its machine, text = the address to listen on, empty: loopback; before the job
   kJob,    // peer = the rank's number, value = number of ranks, text = the job
   kStart,  // value = the trial's start on CLOCK_MONOTONIC
   kEnd,    // please end
@@ -23,6 +24,22 @@ enum class ControlType : std::uint32_t {
   kReady,
   kFinish,  // text = the result
   kFail,    // text = the error, value = when it was told, on CLOCK_MONOTONIC
+  // launcher <-> agent (backends/fleet): what they say of and for a crew's ranks
+  kHello,      // agent: peer = its process, value = of so many, text = an Introduction
+  kWelcome,    // launcher: it belongs to the run
+  kRefused,    // launcher: text = why not
+  kPing,       // launcher asks, agent answers with value = its CLOCK_MONOTONIC
+  kLaunch,     // launcher: text = a CrewJob; value = credits to begin with
+  kToRank,     // launcher: peer = the rank, text = a message for it
+  kFromRank,   // agent: peer = the rank, text = a message of it
+  kSlots,      // agent: text = what its ranks are doing
+  kEnded,      // agent: peer = the rank, value = its wait status
+  kCredits,    // agent: wants value more; launcher: gives value; 0: there are no more
+  kKill,       // launcher: all ranks
+  kDismiss,    // launcher: the trial is over; agent: nobody of it is left
+  kTrouble,    // agent: text = why it cannot start the trial's ranks
+  kInterrupt,  // agent: it was told to end (SIGTERM)
+  kOver,       // launcher: the run is over, value = its exit code
 };
 
 struct ControlMessage {
@@ -32,10 +49,16 @@ struct ControlMessage {
   std::string text;
 };
 
-/// One end of a channel over a stream socket; owns the descriptor. Not for several threads at once.
+/// A message as it travels, and back; false: these bytes are none, whole and alone.
+std::string to_bytes(const ControlMessage& message);
+bool from_bytes(const std::string& bytes, ControlMessage& message);
+
+/// One end of a channel over a stream socket; owns the descriptor. Not for several threads at once. `limit`: the
+/// longest text that is taken; the channel is broken by a longer one, as if the other end had hung up.
 class ControlChannel {
  public:
-  explicit ControlChannel(int fd) : fd_(fd) {}
+  static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+  explicit ControlChannel(int fd, std::uint64_t limit = kNoLimit) : fd_(fd), limit_(limit) {}
   ~ControlChannel();
   ControlChannel(const ControlChannel&) = delete;
   ControlChannel& operator=(const ControlChannel&) = delete;
@@ -43,6 +66,7 @@ class ControlChannel {
   int fd() const { return fd_; }
   bool open() const { return fd_ >= 0; }
   void close();
+  void set_limit(std::uint64_t limit) { limit_ = limit; }
 
   /// Queues a message and writes what the socket takes now.
   void put(const ControlMessage& message);
@@ -54,7 +78,11 @@ class ControlChannel {
   std::optional<ControlMessage> take();
 
  private:
+  bool too_long();
+
   int fd_;
+  std::uint64_t limit_;
+  bool broken_ = false;
   std::string incoming_, outgoing_;
   std::size_t taken_ = 0, sent_ = 0;
 };

@@ -1,20 +1,18 @@
 #include "backends/runtime/launch.h"
 
 #include <poll.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "backends/base/error.h"
 #include "backends/base/text.h"
-#include "backends/runtime/control.h"
+#include "backends/runtime/crew.h"
 #include "backends/runtime/spawn.h"
 
 namespace hopbench {
@@ -29,7 +27,7 @@ constexpr milliseconds kLookEvery(100);  // progress and stalls
 constexpr milliseconds kCheckStoppedEvery(500);
 constexpr milliseconds kAfterKill = std::chrono::seconds(10);  // for the kernel to bury the dead
 
-std::string name_of(int rank) { return "rank " + std::to_string(rank); }
+std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
 std::string seconds_text(Duration d) { return duration_text(d.count()); }
 
@@ -44,11 +42,11 @@ std::string how_it_ended(int status) {
   return "was killed by signal " + std::to_string(signal) + (name != nullptr ? std::string(" (SIG") + name + ")" : "");
 }
 
-/// "while computing iteration 12", "while waiting in iteration 17: a token from a slower neighbour".
-std::string what_it_did(const RankSlot& slot) {
+/// "computing iteration 12", "waiting in iteration 17: a token from a slower neighbour".
+std::string doing(const RankSlot& slot) {
   const Phase phase = slot.phase;
   const std::int64_t iteration = slot.iteration;
-  std::string text = std::string("while ") + to_string(phase);
+  std::string text = to_string(phase);
   if (iteration >= 0)
     text += (phase == Phase::kComputing ? " iteration " : " in iteration ") + std::to_string(iteration);
   if (phase == Phase::kWaiting) {
@@ -58,10 +56,11 @@ std::string what_it_did(const RankSlot& slot) {
   return text;
 }
 
+std::string what_it_did(const RankSlot& slot) { return "while " + doing(slot); }
+
 struct Child {
-  pid_t pid = -1;
-  std::unique_ptr<ControlChannel> channel;
-  bool reaped = false, hung_up = false;
+  Crew* crew = nullptr;
+  bool ended = false;
   bool arrived = false, is_ready = false;  // at the meeting, at the start
   int blobs_awaited = 0;
   bool finished = false, failed = false;  // it said so
@@ -69,22 +68,22 @@ struct Child {
   RankOutcome outcome;
 };
 
-class Supervisor {
+class Supervisor : private CrewEvents {
  public:
   explicit Supervisor(const LaunchOptions& options)
-      : options_(options), board_(Board::create(options.ranks, options.credits)), children_(options.ranks) {}
+      : options_(options), board_(Board::create(options.ranks, options.credits)), children_(options.ranks) {
+    if (options.placement.crews.empty()) own_ = std::make_unique<LocalCrew>();
+    crews_ = own_ != nullptr ? std::vector<Crew*>{own_.get()} : options.placement.crews;
+  }
 
-  ~Supervisor() {  // an exception on the way: leave nobody behind
-    kill_all();
-    for (Child& child : children_) {
-      if (child.pid > 0 && !child.reaped) waitpid(child.pid, nullptr, 0);
-    }
+  ~Supervisor() override {  // nobody is left behind, whatever the way out
+    for (Crew* crew : crews_) crew->dismiss();
   }
 
   LaunchResult run() {
-    for (int r = 0; r < options_.ranks; ++r) start(r);
+    start();
     last_progress_ = Clock::now();
-    while (!all_reaped()) {
+    while (!all_ended()) {
       step();
       const auto now = Clock::now();
       check_interrupts();
@@ -96,47 +95,65 @@ class Supervisor {
   }
 
  private:
-  void start(int r) {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-      throw environment_error(std::string("cannot open a channel to a rank: ") + std::strerror(errno) +
-                              ": raise the limit on open files (ulimit -n)");
+  void start() {
+    const Placement& placement = options_.placement;
+    std::vector<CrewJob> jobs(crews_.size());
+    for (CrewJob& job : jobs) {
+      job.command = options_.command;
+      job.job = options_.job;
+      job.ranks = options_.ranks;
+      job.check_every = std::min<Duration>(kCheckStoppedEvery, options_.stall_timeout / 4);
+      job.links = options_.links;
     }
-    Child& child = children_[r];
-    child.channel = std::make_unique<ControlChannel>(ends[0]);
-    const ControlChannel theirs(ends[1]);
-    const ControlChannel links(options_.links != nullptr ? options_.links->take_end(r) : -1);
-    child.pid = spawn_rank(options_.command, {theirs.fd(), board_->fd(), links.fd()});
-    child.channel->put({ControlType::kJob, r, options_.ranks, options_.job});
+    for (int r = 0; r < options_.ranks; ++r) {
+      const auto at = static_cast<std::size_t>(r);
+      const auto crew = static_cast<std::size_t>(own_ != nullptr ? 0 : placement.crew_of.at(at));
+      children_[at].crew = crews_.at(crew);
+      jobs[crew].members.push_back({r, own_ != nullptr ? r : placement.local_rank.at(at)});
+    }
+    for (std::size_t i = 0; i < crews_.size(); ++i) {
+      if (!jobs[i].members.empty()) crews_[i]->start(jobs[i], *board_, *this);
+    }
   }
 
-  bool all_reaped() const {
-    return std::all_of(children_.begin(), children_.end(), [](const Child& c) { return c.reaped; });
+  /// "rank 3", and where it is, if that is elsewhere.
+  std::string name_of(int r) const {
+    const Crew* crew = children_[r].crew;
+    return rank_name(r) + (crew == nullptr || crew->host().empty() ? "" : " (" + crew->host() + ")");
   }
 
-  /// Waits for messages, room to write, or the next tick; deals with what came and buries the dead.
+  bool all_ended() const {
+    return std::all_of(children_.begin(), children_.end(), [](const Child& c) { return c.ended; });
+  }
+
+  /// Waits for messages, room to write, or the next tick; crews deal with what came.
   void step() {
     std::vector<pollfd> wanted;
+    std::vector<std::size_t> begins;
     bool burial_ahead = killed_;
-    for (const Child& child : children_) {
-      const short events = child.channel->pending() ? POLLIN | POLLOUT : POLLIN;
-      wanted.push_back({child.hung_up ? -1 : child.channel->fd(), events, 0});
-      burial_ahead = burial_ahead || (child.hung_up && !child.reaped && !child.stopped_since);
+    for (const Crew* crew : crews_) {
+      begins.push_back(wanted.size());
+      crew->watch(wanted);
+      burial_ahead = burial_ahead || crew->burial_ahead();
     }
+    begins.push_back(wanted.size());
     poll(wanted.data(), wanted.size(), static_cast<int>((burial_ahead ? kReapTick : kTick).count()));
-    for (int r = 0; r < options_.ranks; ++r) {
-      if (wanted[r].revents != 0) read(r);
-      reap(r);
-    }
+    for (std::size_t i = 0; i < crews_.size(); ++i)
+      crews_[i]->step(std::span(wanted).subspan(begins[i], begins[i + 1] - begins[i]));
   }
 
-  void read(int r) {
-    Child& child = children_[r];
-    child.channel->flush();
-    if (!child.channel->fill()) child.hung_up = true;
-    while (auto message = child.channel->take()) {
-      ++heard_;
-      hear(r, std::move(*message));
+  void heard(int r, ControlMessage message) override {
+    ++heard_;
+    hear(r, std::move(message));
+  }
+
+  void lost(const std::vector<int>& ranks, const std::string& why) override {
+    for (const int r : ranks) {
+      Child& child = children_[r];
+      child.ended = true;
+      if (child.failed) continue;
+      child.outcome.error = "was lost: " + why + ", " + what_it_did(board_->slot(r));
+      note_death(name_of(r) + " " + child.outcome.error);
     }
   }
 
@@ -171,7 +188,7 @@ class Supervisor {
     for (auto& [from, blob] : blobs_) {
       Child& to = children_[blob.peer];
       --to.blobs_awaited;
-      to.channel->put({ControlType::kBlob, from, 0, std::move(blob.text)});
+      to.crew->put(blob.peer, {ControlType::kBlob, from, 0, std::move(blob.text)});
     }
     blobs_.clear();
   }
@@ -184,26 +201,12 @@ class Supervisor {
     const auto when = Clock::now() + milliseconds(20) + milliseconds(2) * options_.ranks;
     const std::int64_t start = Duration(when.time_since_epoch()).count();
     if (options_.links != nullptr) options_.links->start(start);
-    for (Child& child : children_) child.channel->put({ControlType::kStart, -1, start, ""});
+    for (int r = 0; r < options_.ranks; ++r) children_[r].crew->put(r, {ControlType::kStart, -1, start, ""});
   }
 
-  void reap(int r) {
+  void ended(int r, int status) override {
     Child& child = children_[r];
-    if (child.reaped) return;
-    siginfo_t info{};
-    if (waitid(P_PID, static_cast<id_t>(child.pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
-      return;
-    read(r);                    // its last words
-    kill(-child.pid, SIGKILL);  // its group, as long as its number cannot be anybody else's
-    int status = 0;
-    waitpid(child.pid, &status, 0);
-    child.reaped = child.hung_up = true;
-    child.channel->close();
-    bury(r, status);
-  }
-
-  void bury(int r, int status) {
-    Child& child = children_[r];
+    child.ended = true;
     const bool clean = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     // Told to end, a rank exits so; what else it does is its own.
     const bool obeyed = WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(ExitCode::kInterrupted);
@@ -212,8 +215,10 @@ class Supervisor {
     if (child.outcome.ok || child.failed) return;
     const std::string doing = what_it_did(board_->slot(r));
     child.outcome.error = by_us ? "ended by the launcher " + doing : how_it_ended(status) + " " + doing;
-    if (by_us) return;
-    const std::string death = name_of(r) + " " + child.outcome.error;
+    if (!by_us) note_death(name_of(r) + " " + child.outcome.error);
+  }
+
+  void note_death(const std::string& death) {
     if (death_.empty()) death_ = death;
     if (!(options_.survivors_go_on && started_)) end(death);
   }
@@ -233,18 +238,14 @@ class Supervisor {
     if (std::exchange(ending_, true)) return;
     reason_ = reason;
     kill_at_ = Clock::now() + options_.grace;
-    for (Child& child : children_) {
-      if (!child.reaped) child.channel->put({ControlType::kEnd, -1, 0, ""});
+    for (int r = 0; r < options_.ranks; ++r) {
+      if (!children_[r].ended) children_[r].crew->put(r, {ControlType::kEnd, -1, 0, ""});
     }
   }
 
   void kill_all() {
     if (!std::exchange(killed_, true)) kill_at_ = Clock::now();
-    for (const Child& child : children_) {
-      if (child.pid <= 0 || child.reaped) continue;
-      kill(-child.pid, SIGKILL);
-      kill(child.pid, SIGKILL);
-    }
+    for (Crew* crew : crews_) crew->kill_all();
   }
 
   void check_interrupts() {
@@ -260,39 +261,51 @@ class Supervisor {
     last_look_ = now;
     if (options_.progress) options_.progress(*board_);
     if (ending_) return;
-    const Duration check_every = std::min<Duration>(kCheckStoppedEvery, options_.stall_timeout / 4);
-    if (now - last_check_ >= check_every) check_stopped(now);
-    if (ending_) return;
+    if (check_stopped(now); ending_) return;
     if (!started_ && now - begun_ >= options_.rendezvous_timeout) return end(missing_ranks());
     if (now - begun_ >= options_.trial_timeout) {
       return end("the trial took longer than its limit of " + seconds_text(options_.trial_timeout) +
                  ": raise --trial-timeout if it needs more (" + laggard() + ")");
     }
     std::int64_t progress = heard_;
-    for (int r = 0; r < options_.ranks; ++r) progress += board_->slot(r).beats + (children_[r].reaped ? 1 : 0);
+    for (int r = 0; r < options_.ranks; ++r) progress += board_->slot(r).beats + (children_[r].ended ? 1 : 0);
     if (std::exchange(progress_, progress) != progress) last_progress_ = now;
     if (started_ && now - last_progress_ >= options_.stall_timeout) {
       end("stalled: nothing happened for " + seconds_text(options_.stall_timeout) + ": " + laggard() +
-          ": raise --stall-timeout if a step may take longer");
+          ": raise --stall-timeout if a step may take longer" + everybody());
     }
   }
 
   void check_stopped(Clock::time_point now) {
-    last_check_ = now;
     for (int r = 0; r < options_.ranks; ++r) {
       Child& child = children_[r];
-      if (child.reaped) continue;
-      const char state = process_state(child.pid);
-      if (state != 'T' && state != 't') {
+      if (child.ended) continue;
+      if (!board_->slot(r).stopped) {
         child.stopped_since.reset();
         continue;
       }
       if (!child.stopped_since) child.stopped_since = now;
       if (now - *child.stopped_since >= options_.stall_timeout) {
         return end(name_of(r) + " has been stopped for " + seconds_text(options_.stall_timeout) + " " +
-                   what_it_did(board_->slot(r)));
+                   what_it_did(board_->slot(r)) + everybody());
       }
     }
+  }
+
+  /// A line a rank: what it does and since when, as virtual time's reports of deadlocks.
+  std::string everybody() const {
+    std::string text;
+    const std::int64_t now = link_clock_ns();
+    for (int r = 0; r < options_.ranks; ++r) {
+      const RankSlot& slot = board_->slot(r);
+      const std::int64_t since = slot.since;
+      text += "\n  " + name_of(r) + ": " +
+              (children_[r].ended           ? "has ended, "
+               : children_[r].stopped_since ? "stopped, "
+                                            : "") +
+              doing(slot) + (since > 0 ? ", for " + duration_text(now - since) : "");
+    }
+    return text;
   }
 
   /// Those who keep the others waiting before the start: neither ready nor waiting for somebody's address themselves.
@@ -312,7 +325,7 @@ class Supervisor {
     int worst = -1;
     std::tuple<int, std::int64_t> worst_key;
     for (int r = 0; r < options_.ranks; ++r) {
-      if (children_[r].reaped) continue;
+      if (children_[r].ended) continue;
       const RankSlot& slot = board_->slot(r);
       const int order = children_[r].stopped_since ? 0 : slot.phase != Phase::kWaiting ? 1 : 2;
       const std::tuple key(order, slot.iteration.load());
@@ -346,6 +359,8 @@ class Supervisor {
   const Clock::time_point begun_ = Clock::now();
   std::unique_ptr<Board> board_;
   std::vector<Child> children_;
+  std::unique_ptr<LocalCrew> own_;
+  std::vector<Crew*> crews_;
   std::vector<std::pair<int, ControlMessage>> blobs_;  // from whom; held until everybody is at the meeting
 
   bool started_ = false, ending_ = false, killed_ = false, interrupted_ = false;
@@ -353,7 +368,7 @@ class Supervisor {
   bool complaint_ = false;  // it is what a rank said of itself
   std::int64_t complained_ = 0;
   std::string death_;  // of the first rank that ended without a word
-  Clock::time_point kill_at_{}, last_look_{}, last_check_{}, last_progress_{};
+  Clock::time_point kill_at_{}, last_look_{}, last_progress_{};
   std::int64_t heard_ = 0, progress_ = 0;
 };
 

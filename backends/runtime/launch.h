@@ -1,5 +1,6 @@
-// Starts the ranks of a real trial as processes (fork + exec of this same binary), supervises them, and collects what
-// they say. It knows nothing of protocols or suites: a job is opaque bytes, and so is a result.
+// Starts the ranks of a real trial as processes (fork + exec of this same binary), here or where its crews are
+// (crew.h), supervises them, and collects what they say. It knows nothing of protocols or suites: a job is opaque
+// bytes, and so is a result.
 //
 // What it promises: it returns within the limits below whatever the ranks do; when it returns no process of the trial
 // is left and nothing lies in /dev/shm or /tmp; a failure names the rank, how it ended (exit code, signal, stopped,
@@ -21,6 +22,15 @@
 
 namespace hopbench {
 
+class Crew;
+
+/// Who lives where. Default: all in one crew of this process.
+struct Placement {
+  std::vector<Crew*> crews;
+  std::vector<int> crew_of;     // rank -> index into crews
+  std::vector<int> local_rank;  // rank -> its number on its machine
+};
+
 struct LaunchOptions {
   std::vector<std::string> command;  // argv of a rank; the launcher adds nothing. Empty command[0]: /proc/self/exe
   int ranks = 1;
@@ -33,6 +43,7 @@ struct LaunchOptions {
   /// A rank that dies after the start (by a signal, or by exiting without result and error) does not end the trial: for
   /// protocols that go on without it. A rank that fails still does.
   bool survivors_go_on = false;
+  Placement placement = {};  // default: all ranks are processes of this one
   /// Emulated links: ranks find their end at descriptor kLinksFd (emulated_wire.h). nullptr: none.
   LinkEmulator* links = nullptr;
   const std::atomic<int>* interrupts = nullptr;  // rises with every ^C: 1 end the trial, 2 kill at once
@@ -67,6 +78,8 @@ class ChildChannel : public Meeting {
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual const std::string& job() const = 0;
+  virtual int local_rank() const = 0;              // among the trial's ranks on its machine
+  virtual const std::string& address() const = 0;  // where its transport is to listen; empty: loopback
   virtual Board& board() = 0;
   /// Blocks until every rank is ready; returns the trial's start on CLOCK_MONOTONIC (slightly in the future), the same
   /// for all.

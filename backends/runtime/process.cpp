@@ -333,7 +333,8 @@ void Impl::show(Phase phase, const char* why) {
   if (slot == nullptr) return;
   if (computing_ > 0) phase = Phase::kComputing;
   if (body_returned_) phase = Phase::kFinished;
-  slot->phase.store(phase, std::memory_order_relaxed);
+  if (slot->phase.exchange(phase, std::memory_order_relaxed) != phase)
+    slot->since.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   if (phase == Phase::kWaiting) std::strncpy(slot->waiting_for, why, sizeof slot->waiting_for - 1);
 }
 

@@ -22,21 +22,22 @@
 
 namespace hopbench {
 
-std::shared_ptr<gloo::transport::Device> open_gloo_device(const std::string& interface) {
+std::shared_ptr<gloo::transport::Device> open_gloo_device(const std::string& interface, const std::string& address) {
   if (!interface.empty() && if_nametoindex(interface.c_str()) == 0) {
     throw environment_error("there is no network interface '" + interface + "': name one that `ip link` lists");
   }
   gloo::transport::tcp::attr attr;
   if (interface.empty()) {
-    attr.hostname = "127.0.0.1";
+    attr.hostname = address.empty() ? "127.0.0.1" : address;
   } else {
     attr.iface = interface;
   }
   try {
     return gloo::transport::tcp::CreateDevice(attr);
   } catch (const std::exception& e) {
-    throw environment_error("cannot use network interface '" + (interface.empty() ? "lo" : interface) +
-                            "' with Gloo: " + e.what() + ": name one that has an address (`ip address`)");
+    const std::string where = interface.empty() ? attr.hostname : "network interface '" + interface + "'";
+    throw environment_error("cannot use " + where + " with Gloo: " + e.what() +
+                            ": name one that has an address (`ip address`)");
   }
 }
 
@@ -44,7 +45,7 @@ namespace {
 
 using Links = std::map<int, std::unique_ptr<GlooLink>>;
 
-constexpr int kAttempts = 4;  // to form a mesh of which a stranger takes a connection
+constexpr int kAttempts = 5;  // to form a mesh of which a stranger takes a connection
 
 /// Connects all of `links` at once, each to its blob; returns what went wrong for each (empty: nothing).
 std::vector<std::string> connect_all(const std::vector<std::unique_ptr<GlooLink>>& links,
@@ -97,7 +98,7 @@ class GlooWire : public Wire {
  public:
   GlooWire(const WireOptions& options, Meeting& meeting)
       : rank_(options.rank),
-        device_(open_gloo_device(options.interface)),
+        device_(open_gloo_device(options.interface, options.address)),
         links_(form_mesh(options, meeting, device_)) {
     for (auto& [peer, link] : links_) link->start(inbox_);
     watching_ = std::thread([this] { watch(); });

@@ -34,8 +34,9 @@ class UnboundBuffer;
 
 namespace hopbench {
 
-/// On a network interface; empty: loopback. Throws Error saying what is wrong with it.
-std::shared_ptr<gloo::transport::Device> open_gloo_device(const std::string& interface);
+/// On a network interface or, without one, an address; both empty: loopback. Throws Error saying what is wrong with it.
+std::shared_ptr<gloo::transport::Device> open_gloo_device(const std::string& interface,
+                                                          const std::string& address = "");
 
 /// What all links of a wire deliver into, and what its user waits on.
 struct GlooInbox {

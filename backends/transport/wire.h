@@ -56,8 +56,9 @@ class Meeting {
 
 struct WireOptions {
   int rank = 0, size = 1;
-  std::vector<int> peers;  // ascending, without rank
-  std::string interface;   // network interface, empty: loopback
+  std::vector<int> peers;    // ascending, without rank
+  std::string interface;     // network interface to listen on; empty: as `address` says
+  std::string address = {};  // to listen on; empty: loopback
   Duration connect_timeout{std::chrono::seconds(30)};
 };
 

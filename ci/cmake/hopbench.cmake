@@ -68,6 +68,8 @@ if(DNNL_INCLUDE AND DNNL_LIBRARY)
 endif()
 hb_optional(ONEDNN DNNL::dnnl)
 hb_optional(GLOO gloo Gloo)
+find_path(HIREDIS_INCLUDE hiredis/hiredis.h)
+find_library(HIREDIS_LIBRARY hiredis)
 hb_optional(FIBERS Boost::context Boost COMPONENTS context)
 include(cuda)
 

@@ -1,0 +1,84 @@
+#include "backends/fleet/crew_text.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace hopbench {
+namespace {
+
+constexpr int kMostRanks = 1 << 20;
+
+/// As it travels: machines of one run have one byte order, since they run one program.
+struct SlotImage {
+  std::int32_t rank = 0;
+  Phase phase = Phase::kStarting;
+  std::int64_t iteration = -1, beats = 0, since = 0;
+  float loss = 0;
+  std::int32_t stopped = 0;
+  char waiting_for[sizeof RankSlot::waiting_for] = {};
+};
+
+}  // namespace
+
+std::string to_text(const RemoteJob& remote) {
+  const CrewJob& job = remote.job;
+  nlohmann::json members = nlohmann::json::array();
+  for (const CrewMember& member : job.members) members.push_back({member.rank, member.local_rank});
+  const nlohmann::json head{{"ranks", job.ranks},
+                            {"members", members},
+                            {"check_every", job.check_every.count()},
+                            {"credits", remote.credits}};
+  return head.dump() + "\n" + job.job;
+}
+
+bool from_text(const std::string& text, RemoteJob& remote) {
+  const std::size_t line = text.find('\n');
+  if (line == std::string::npos) return false;
+  try {
+    const nlohmann::json head = nlohmann::json::parse(text.substr(0, line));
+    CrewJob& job = remote.job;
+    job.ranks = head.at("ranks").get<int>();
+    job.check_every = Duration{head.at("check_every").get<std::int64_t>()};
+    remote.credits = head.at("credits").get<std::int64_t>();
+    for (const nlohmann::json& member : head.at("members"))
+      job.members.push_back({member.at(0).get<int>(), member.at(1).get<int>()});
+    job.job = text.substr(line + 1);
+    return job.ranks >= 1 && job.ranks <= kMostRanks &&
+           std::all_of(job.members.begin(), job.members.end(),
+                       [&](const CrewMember& member) { return member.rank >= 0 && member.rank < job.ranks; });
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
+std::string slots_text(const Board& board, const std::vector<CrewMember>& members) {
+  std::string text;
+  for (const CrewMember& member : members) {
+    const RankSlot& slot = board.slot(member.rank);
+    SlotImage image{member.rank, slot.phase, slot.iteration, slot.beats, slot.since, slot.loss, slot.stopped, {}};
+    std::memcpy(image.waiting_for, slot.waiting_for, sizeof image.waiting_for);
+    text.append(reinterpret_cast<const char*>(&image), sizeof image);
+  }
+  return text;
+}
+
+bool show_slots(const std::string& text, std::int64_t shift_ns, Board& board) {
+  if (text.size() % sizeof(SlotImage) != 0) return false;
+  for (std::size_t at = 0; at < text.size(); at += sizeof(SlotImage)) {
+    SlotImage image;
+    std::memcpy(&image, text.data() + at, sizeof image);
+    if (image.rank < 0 || image.rank >= board.ranks()) return false;
+    RankSlot& slot = board.slot(image.rank);
+    slot.phase = image.phase;
+    slot.iteration = image.iteration;
+    slot.beats = image.beats;
+    slot.since = image.since == 0 ? 0 : image.since + shift_ns;
+    slot.loss = image.loss;
+    slot.stopped = image.stopped != 0;
+    std::memcpy(slot.waiting_for, image.waiting_for, sizeof image.waiting_for - 1);
+  }
+  return true;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,65 @@
+// The machines of a run, as its launcher has them: a crew for each process that mpirun, srun, a Kubernetes Job or ssh
+// started (backends/fleet/agent.h), process 0 among them.
+//
+// A run, walked through: mpirun starts four processes. Process 0 listens, leaves an invitation at the meeting point and
+// waits; 1, 2 and 3 find it, connect, say the token and who they are. When all are there process 0 stops listening,
+// measures how far their clocks are from its own, and runs the suite: for each trial, launch() starts rank 2 by the
+// crew of process 2, whose agent forks it there. Rank 2's transport learns through the same connection where rank 0
+// listens.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/base/time.h"
+#include "backends/fleet/agent.h"
+#include "backends/fleet/meeting_point.h"
+#include "backends/fleet/placing.h"
+
+namespace hopbench {
+
+class Crew;
+
+struct FleetOptions {
+  int size = 1;                                  // processes, this one among them
+  Introduction about = {};                       // of this process, without token
+  std::vector<int> slots = {};                   // see Places
+  bool one_machine = false;                      // all of them are here: listens on loopback
+  std::string interface = {};                    // whose address to listen on and to tell; empty: all
+  Duration timeout{std::chrono::seconds(30)};    // for all to come
+  std::function<void()> interrupted = {};        // an agent was told to end
+  const std::atomic<int>* interrupts = nullptr;  // here; ends the waiting
+};
+
+/// A process of the run.
+struct FleetMember {
+  std::string machine, address;  // its name, and where its ranks listen; empty: loopback
+  int host = 0;                  // machines are numbered in the order of their first processes
+  std::int64_t clock_offset_ns = 0,
+               clock_error_ns = 0;  // its CLOCK_MONOTONIC minus that of process 0; at most so wrong
+  std::string context;              // JSON
+};
+
+class Fleet {
+ public:
+  /// Waits until all are there. Error(kEnvironment) naming the processes that are missing, or whom it cannot take and
+  /// why; Error(kInterrupted).
+  static std::unique_ptr<Fleet> gather(const FleetOptions& options, MeetingPoint& meeting);
+  /// Tells the agents that the run is over.
+  virtual ~Fleet() = default;
+
+  virtual const std::vector<FleetMember>& members() const = 0;
+  virtual Crew& crew(int number) = 0;
+  /// The exit code that the agents are to end with.
+  virtual void set_exit_code(int code) = 0;
+
+  int size() const { return static_cast<int>(members().size()); }
+  virtual Places places() const = 0;
+  /// Machines.
+  int hosts() const;
+};
+
+}  // namespace hopbench

@@ -1,0 +1,193 @@
+#include "backends/fleet/host_file.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <istream>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+#include "backends/base/error.h"
+
+namespace hopbench {
+namespace {
+
+constexpr int kMostSlots = 10'000;
+
+/// What ssh takes for a host and never for an option.
+bool is_host(const std::string& name) {
+  return !name.empty() && name.size() <= 255 && name.front() != '-' &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("._-@:[]", c) != nullptr;
+         });
+}
+
+HostLine parse_line(const std::string& line, const std::string& where) {
+  std::istringstream words(line);
+  HostLine host;
+  words >> host.host;
+  if (!is_host(host.host)) throw usage_error(where + ": '" + host.host + "' is no name of a host");
+  for (std::string word; words >> word;) {
+    const char* const end = word.data() + word.size();
+    const bool slots = word.starts_with("slots=");
+    const auto parsed = slots ? std::from_chars(word.data() + 6, end, host.slots) : std::from_chars_result{};
+    if (!slots || parsed.ec != std::errc() || parsed.ptr != end || host.slots < 1 || host.slots > kMostSlots)
+      throw usage_error(where + ": '" + word + "' is not understood: a line is HOST or HOST slots=N, N from 1");
+  }
+  return host;
+}
+
+/// In the child: what ssh needs, and nothing else of this process.
+[[noreturn]] void become_ssh(const std::vector<char*>& argv, int input, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(127);
+  signal(SIGINT, SIG_IGN);  // the launcher decides
+  dup2(input, STDIN_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  close_range(3, ~0U, 0);
+  execvp(argv[0], argv.data());
+  _exit(127);
+}
+
+std::string shell_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+class SshPoint : public MeetingPoint {
+ public:
+  SshPoint(std::string ssh, std::vector<std::string> hosts, std::string program)
+      : ssh_(std::move(ssh)), hosts_(std::move(hosts)), program_(std::move(program)) {}
+  ~SshPoint() override {
+    for (const pid_t pid : started_) {
+      if (pid > 0) wait_or_kill(pid);
+    }
+  }
+
+  void leave(const Invitation& invitation) override {
+    for (std::size_t i = 0; i < hosts_.size(); ++i) started_.push_back(start(hosts_[i], i + 1, invitation));
+  }
+  std::optional<Invitation> look() override { return std::nullopt; }
+  void clear() override {}
+  std::string name() const override { return "this machine by " + ssh_; }
+
+  std::string trouble() override {
+    for (std::size_t i = 0; i < started_.size(); ++i) {
+      int status = 0;
+      if (started_[i] <= 0 || waitpid(started_[i], &status, WNOHANG) != started_[i]) continue;
+      started_[i] = -1;
+      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      return "`" + ssh_ + " " + hosts_[i] + "` ended with " + std::to_string(code) +
+             (code == 127 ? ": is " + program_ + " on that machine too?"
+                          : ": what it said above is the cause; it must log in there without a password");
+    }
+    return "";
+  }
+
+ private:
+  pid_t start(const std::string& host, std::size_t number, const Invitation& invitation) const {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw environment_error(std::string("cannot start ssh: ") + std::strerror(errno));
+    const std::string command = "exec " + shell_quoted(program_) + " agent";
+    std::vector<std::string> words{ssh_, "-T", "-o", "BatchMode=yes", "--", host, command};
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const pid_t parent = getpid(), pid = fork();
+    if (pid == 0) become_ssh(argv, ends[0], parent);
+    close(ends[0]);
+    const std::string text =
+        std::to_string(number) + " " + std::to_string(hosts_.size() + 1) + "\n" + to_text(invitation);
+    const bool written = pid > 0 && write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    close(ends[1]);
+    if (!written) throw environment_error("cannot start " + ssh_ + " for " + host + ": " + std::strerror(errno));
+    return pid;
+  }
+
+  /// Its agent has been told good-bye; if it does not hear, ssh is not waited for.
+  static void wait_or_kill(pid_t pid) {
+    for (int i = 0; i < 100; ++i) {
+      if (waitpid(pid, nullptr, WNOHANG) != 0) return;
+      usleep(20'000);
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+  }
+
+  const std::string ssh_;
+  const std::vector<std::string> hosts_;
+  const std::string program_;
+  std::vector<pid_t> started_;  // -1: has ended
+};
+
+/// What an agent was handed when it was started.
+class HandedPoint : public MeetingPoint {
+ public:
+  explicit HandedPoint(Invitation invitation) : invitation_(std::move(invitation)) {
+    // The launcher's machine as this one was reached from it: the address that surely works.
+    if (const char* connection = std::getenv("SSH_CONNECTION"); connection != nullptr) {
+      std::string from;
+      std::istringstream(connection) >> from;
+      if (!from.empty()) invitation_.addresses.insert(invitation_.addresses.begin(), from);
+    }
+  }
+  void leave(const Invitation&) override {}
+  std::optional<Invitation> look() override { return invitation_; }
+  void clear() override {}
+  std::string name() const override { return "the address that ssh brought"; }
+
+ private:
+  Invitation invitation_;
+};
+
+}  // namespace
+
+std::vector<HostLine> read_host_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw usage_error("--hosts " + path + ": " + std::strerror(errno) + ": give a file of a host a line");
+  std::vector<HostLine> hosts;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    line = line.substr(0, line.find('#'));
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const std::string where = path + ":" + std::to_string(number);
+    HostLine host = parse_line(line, where);
+    if (std::any_of(hosts.begin(), hosts.end(), [&](const HostLine& other) { return other.host == host.host; }))
+      throw usage_error(where + ": " + host.host + " is there twice: give it one line with slots=N");
+    hosts.push_back(std::move(host));
+  }
+  if (hosts.empty()) throw usage_error("--hosts " + path + ": names no host: one a line, `node1 slots=4`");
+  return hosts;
+}
+
+std::unique_ptr<MeetingPoint> open_ssh_point(const std::string& ssh, const std::vector<std::string>& hosts,
+                                             const std::string& program) {
+  return std::make_unique<SshPoint>(ssh, hosts, program);
+}
+
+Summons read_summons(std::istream& in) {
+  Summons summons;
+  std::string line;
+  std::getline(in, line);
+  std::istringstream(line) >> summons.number >> summons.size;
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::optional<Invitation> invitation = invitation_from_text(text);
+  if (!invitation || summons.number < 1 || summons.number >= summons.size)
+    throw usage_error("this command is for processes that `hopbench run --hosts` starts by ssh");
+  summons.meeting = std::make_unique<HandedPoint>(*invitation);
+  return summons;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,39 @@
+// The machines of `hopbench run --hosts FILE`, and how they are asked by ssh to join.
+//
+//   # name        options
+//   localhost     slots=2        this machine, no ssh
+//   node1         slots=4
+//   user@node2                   without slots= on any line ranks are spread evenly
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/fleet/meeting_point.h"
+
+namespace hopbench {
+
+struct HostLine {
+  std::string host;
+  int slots = -1;  // not said
+};
+
+/// Error(kUsage) with file and line: no such file, nothing in it, a name that is none, a host twice.
+std::vector<HostLine> read_host_file(const std::string& path);
+
+/// For process 0: starts an agent on each host by `ssh`, as processes 1, 2, ... in this order, and hands it the
+/// invitation by its standard input: nothing of the host file or the invitation is ever part of a command line that a
+/// shell reads. `program` is where hopbench lies there. The ssh processes end with this object.
+std::unique_ptr<MeetingPoint> open_ssh_point(const std::string& ssh, const std::vector<std::string>& hosts,
+                                             const std::string& program);
+
+/// For such an agent: the invitation from standard input, and which process it is.
+struct Summons {
+  std::unique_ptr<MeetingPoint> meeting;
+  int number = 0, size = 0;
+};
+/// Error(kUsage) if that is no invitation.
+Summons read_summons(std::istream& in);
+
+}  // namespace hopbench

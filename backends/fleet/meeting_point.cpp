@@ -1,0 +1,138 @@
+#include "backends/fleet/meeting_point.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "backends/base/error.h"
+#include "backends/fleet/redis_point.h"
+
+namespace hopbench {
+namespace {
+
+constexpr std::size_t kLongest = 64 * 1024;  // of an invitation
+
+std::string file_name(const std::string& run) {
+  std::string name = "hopbench-" + (run.empty() ? "run" : run);
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '.' && c != '_') c = '_';
+  }
+  return name;
+}
+
+class FolderPoint : public MeetingPoint {
+ public:
+  FolderPoint(std::string folder, const std::string& run)
+      : folder_(std::move(folder)), file_(folder_ + "/" + file_name(run)) {}
+
+  void leave(const Invitation& invitation) override {
+    // Beside it, then in its place: nobody reads half of it.
+    const std::string fresh = file_ + "." + std::to_string(getpid());
+    const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) throw unusable(std::strerror(errno));
+    const std::string text = to_text(invitation);
+    const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    const int why = errno;
+    close(fd);
+    if (!written || std::rename(fresh.c_str(), file_.c_str()) != 0) {
+      unlink(fresh.c_str());
+      throw unusable(std::strerror(written ? errno : why));
+    }
+  }
+
+  std::optional<Invitation> look() override {
+    if (!std::filesystem::is_directory(folder_)) throw unusable("there is no such folder");
+    std::ifstream file(file_);
+    std::string text(kLongest, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    return invitation_from_text(text);
+  }
+
+  void clear() override { unlink(file_.c_str()); }
+  std::string name() const override { return folder_; }
+
+ private:
+  Error unusable(const std::string& why) const {
+    return environment_error("cannot meet in " + folder_ + ": " + why +
+                             ": --rendezvous wants a folder that all machines share and this user may write");
+  }
+
+  const std::string folder_, file_;
+};
+
+class AddressPoint : public MeetingPoint {
+ public:
+  explicit AddressPoint(const std::string& address) : address_(address) {
+    const std::size_t colon = address.rfind(':');
+    const std::string digits = colon == std::string::npos ? "" : address.substr(colon + 1);
+    const bool number = !digits.empty() && digits.size() <= 5 &&
+                        std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const int port = number ? std::stoi(digits) : 0;
+    if (port < 1 || port > 65535) {
+      throw usage_error("tcp://" + address + " is no place to meet: it wants a host and a port, tcp://host:29500");
+    }
+    std::string host = address.substr(0, colon);
+    if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+    const char* token = std::getenv("HOPBENCH_TOKEN");
+    invitation_ = {{host}, port, token != nullptr ? token : ""};
+  }
+
+  void leave(const Invitation&) override {}
+  std::optional<Invitation> look() override { return invitation_; }
+  void clear() override {}
+  std::string name() const override { return "tcp://" + address_; }
+  int port() const override { return invitation_.port; }
+
+ private:
+  const std::string address_;
+  Invitation invitation_;
+};
+
+}  // namespace
+
+std::string to_text(const Invitation& invitation) {
+  std::string text = "hopbench 1\n" + std::to_string(invitation.port) + "\n" + invitation.token + "\n";
+  for (const std::string& address : invitation.addresses) text += address + "\n";
+  return text + "end\n";
+}
+
+std::optional<Invitation> invitation_from_text(const std::string& text) {
+  std::istringstream lines(text);
+  std::string head, line;
+  Invitation invitation;
+  if (!std::getline(lines, head) || head != "hopbench 1" || !std::getline(lines, line)) return std::nullopt;
+  invitation.port = std::atoi(line.c_str());
+  if (invitation.port < 1 || invitation.port > 65535 || !std::getline(lines, invitation.token)) return std::nullopt;
+  while (std::getline(lines, line)) {
+    if (line == "end") return invitation;
+    invitation.addresses.push_back(line);
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<MeetingPoint> open_meeting_point(const std::string& where, const std::string& run) {
+  const auto after = [&](const char* scheme) -> std::optional<std::string> {
+    return where.starts_with(scheme) ? std::optional(where.substr(std::strlen(scheme))) : std::nullopt;
+  };
+  if (const auto rest = after("redis://")) return open_redis_point(*rest, run);
+  if (const auto rest = after("tcp://")) return std::make_unique<AddressPoint>(*rest);
+  const std::string folder = after("file://").value_or(where);
+  if (folder.empty() || folder.find("://") != std::string::npos) {
+    throw usage_error("'" + where +
+                      "' is no place to meet: a folder that all machines share, redis://host:port/prefix or "
+                      "tcp://host:port");
+  }
+  return std::make_unique<FolderPoint>(folder, run);
+}
+
+}  // namespace hopbench

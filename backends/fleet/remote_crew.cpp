@@ -1,0 +1,163 @@
+#include "backends/fleet/remote_crew.h"
+
+#include <algorithm>
+#include <csignal>
+#include <limits>
+#include <utility>
+
+#include "backends/base/error.h"
+#include "backends/fleet/crew_text.h"
+
+namespace hopbench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// An agent with a trial says what its ranks do ten times a second.
+constexpr auto kSilence = std::chrono::seconds(10);
+constexpr int kPings = 16;
+
+std::int64_t clock_ns() { return Duration(Clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+RemoteCrew::RemoteCrew(std::unique_ptr<ControlChannel> channel, std::string host, bool here,
+                       std::function<void()> interrupted)
+    : channel_(std::move(channel)), host_(std::move(host)), here_(here), interrupted_(std::move(interrupted)) {}
+
+/// The quickest answer says most: the agent read its clock somewhere between question and answer.
+void RemoteCrew::synchronise() {
+  std::int64_t best = std::numeric_limits<std::int64_t>::max();
+  for (int i = 0; i < kPings; ++i) {
+    const std::int64_t asked = clock_ns();
+    channel_->put({ControlType::kPing, -1, 0, ""});
+    ControlMessage answer;
+    if (!await(ControlType::kPing, answer)) throw environment_error(host_ + " was lost: " + lost_);
+    const std::int64_t took = clock_ns() - asked;
+    if (took >= best) continue;
+    best = took;
+    offset_ns_ = answer.value - (asked + took / 2);
+    error_ns_ = (took + 1) / 2;
+  }
+}
+
+void RemoteCrew::say_bye(int exit_code) {
+  channel_->put({ControlType::kOver, -1, exit_code, ""});
+  for (int i = 0; i < 100 && !channel_->flush(); ++i) {
+    pollfd wanted{channel_->fd(), POLLOUT, 0};
+    poll(&wanted, 1, 10);
+  }
+}
+
+void RemoteCrew::start(const CrewJob& job, Board& board, CrewEvents& events) {
+  HB_ASSERT(job.links == nullptr && !busy_);
+  if (lost_.empty()) synchronise();
+  if (!lost_.empty()) throw environment_error(host_ + " was lost before this trial: " + lost_);
+  board_ = &board;
+  events_ = &events;
+  busy_ = true;
+  heard_ = Clock::now();
+  for (const CrewMember& member : job.members) alive_.push_back(member.rank);
+  channel_->put({ControlType::kLaunch, -1, 0, to_text(RemoteJob{job, board.credits().total()})});
+}
+
+void RemoteCrew::put(int rank, const ControlMessage& message) {
+  ControlMessage there = message;
+  if (there.type == ControlType::kStart) there.value += offset_ns_;
+  channel_->put({ControlType::kToRank, rank, 0, to_bytes(there)});
+}
+
+void RemoteCrew::kill_all() {
+  if (busy_ && lost_.empty()) channel_->put({ControlType::kKill, -1, 0, ""});
+}
+
+void RemoteCrew::watch(std::vector<pollfd>& wanted) const {
+  const short events = channel_->pending() ? POLLIN | POLLOUT : POLLIN;
+  wanted.push_back({lost_.empty() ? channel_->fd() : -1, events, 0});
+}
+
+void RemoteCrew::step(std::span<const pollfd> polled) {
+  if (!lost_.empty()) return;
+  bool there = true;
+  if (polled.front().revents != 0) {
+    channel_->flush();
+    there = channel_->fill();
+  }
+  while (const auto message = channel_->take()) hear(*message);
+  if (!there) return lose("its connection has ended: its hopbench or its machine is gone");
+  if (busy_ && Clock::now() - heard_ > kSilence) lose("nothing was heard of it for 10 s");
+}
+
+void RemoteCrew::hear(const ControlMessage& message) {
+  heard_ = Clock::now();
+  switch (message.type) {
+    case ControlType::kInterrupt:
+      return interrupted_();
+    case ControlType::kCredits:
+      return give_credits(message.value);
+    case ControlType::kFromRank:
+      return pass_on(message);
+    case ControlType::kSlots:
+      if (busy_) show_slots(message.text, -offset_ns_, *board_);
+      return;
+    case ControlType::kEnded:
+      if (std::erase(alive_, message.peer) > 0) events_->ended(message.peer, static_cast<int>(message.value));
+      return;
+    case ControlType::kTrouble:
+      if (busy_) events_->lost(std::exchange(alive_, {}), message.text);
+      return;
+    default:
+      return;
+  }
+}
+
+void RemoteCrew::give_credits(std::int64_t wanted) {
+  if (busy_) channel_->put({ControlType::kCredits, -1, board_->credits().take_up_to(wanted), ""});
+}
+
+void RemoteCrew::pass_on(const ControlMessage& message) {
+  ControlMessage said;
+  if (!busy_ || std::find(alive_.begin(), alive_.end(), message.peer) == alive_.end()) return;
+  if (!from_bytes(message.text, said)) return;
+  if (said.type == ControlType::kFail) said.value -= offset_ns_;
+  events_->heard(message.peer, std::move(said));
+}
+
+void RemoteCrew::lose(const std::string& why) {
+  lost_ = why;
+  channel_->close();
+  if (busy_ && !alive_.empty()) events_->lost(std::exchange(alive_, {}), why);
+}
+
+/// False, and lost, if no such message comes for a while.
+bool RemoteCrew::await(ControlType type, ControlMessage& message) {
+  const auto until = Clock::now() + kSilence;
+  while (lost_.empty()) {
+    while (auto said = channel_->take()) {
+      if (said->type == type) return message = std::move(*said), true;
+      if (said->type == ControlType::kInterrupt) interrupted_();
+    }
+    pollfd wanted{channel_->fd(), static_cast<short>(channel_->pending() ? POLLIN | POLLOUT : POLLIN), 0};
+    poll(&wanted, 1, 100);
+    channel_->flush();
+    if (!channel_->fill()) {
+      lose("its connection has ended: its hopbench or its machine is gone");
+    } else if (Clock::now() > until) {
+      lose("it did not answer for 10 s");
+    }
+  }
+  return false;
+}
+
+void RemoteCrew::dismiss() {
+  if (!std::exchange(busy_, false)) return;
+  alive_.clear();
+  board_ = nullptr;
+  events_ = nullptr;
+  if (!lost_.empty()) return;
+  channel_->put({ControlType::kDismiss, -1, 0, ""});
+  ControlMessage answer;
+  await(ControlType::kDismiss, answer);
+}
+
+}  // namespace hopbench

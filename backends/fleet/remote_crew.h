@@ -1,0 +1,59 @@
+// The crew behind an agent's connection. Inside of backends/fleet.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/runtime/crew.h"
+
+namespace hopbench {
+
+class RemoteCrew : public Crew {
+ public:
+  /// `host`: its name for people. `here`: it is on this machine. `interrupted` is called when the agent was told to
+  /// end.
+  RemoteCrew(std::unique_ptr<ControlChannel> channel, std::string host, bool here, std::function<void()> interrupted);
+
+  /// Measures how far the agent's clock is from this one's. Error(kEnvironment) if it does not answer.
+  void synchronise();
+  std::int64_t clock_offset_ns() const { return offset_ns_; }
+  std::int64_t clock_error_ns() const { return error_ns_; }
+  void say_bye(int exit_code);
+
+  const std::string& host() const override { return host_; }
+  bool here() const override { return here_; }
+  void start(const CrewJob& job, Board& board, CrewEvents& events) override;
+  void put(int rank, const ControlMessage& message) override;
+  void kill_all() override;
+  void watch(std::vector<pollfd>& wanted) const override;
+  bool burial_ahead() const override { return false; }
+  void step(std::span<const pollfd> polled) override;
+  bool all_ended() const override { return alive_.empty(); }
+  void dismiss() override;
+
+ private:
+  void hear(const ControlMessage& message);
+  void give_credits(std::int64_t wanted);
+  void pass_on(const ControlMessage& message);
+  void lose(const std::string& why);
+  bool await(ControlType type, ControlMessage& message);
+
+  const std::unique_ptr<ControlChannel> channel_;
+  const std::string host_;
+  const bool here_;
+  const std::function<void()> interrupted_;
+  std::string lost_;  // why; empty: it is there
+  std::int64_t offset_ns_ = 0, error_ns_ = 0;
+
+  // Of the trial.
+  bool busy_ = false;
+  std::vector<int> alive_;
+  Board* board_ = nullptr;
+  CrewEvents* events_ = nullptr;
+  std::chrono::steady_clock::time_point heard_{};
+};
+
+}  // namespace hopbench

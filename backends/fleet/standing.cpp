@@ -1,0 +1,117 @@
+#include "backends/fleet/standing.h"
+
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "backends/base/error.h"
+
+namespace hopbench {
+namespace {
+
+/// What a launcher calls its things; nullptr or empty: it has no such thing.
+struct Family {
+  const char* number;
+  std::vector<const char*> size;
+  const char* local_size = nullptr;
+  std::vector<const char*> run = {};  // joined
+  const char* needs = nullptr;        // without this variable it is not ours
+};
+
+const std::vector<Family>& families() {
+  static const std::vector<Family> known{
+      {"HOPBENCH_RANK", {"HOPBENCH_WORLD_SIZE"}, nullptr, {"HOPBENCH_JOB"}},
+      {"RANK", {"WORLD_SIZE"}, "LOCAL_WORLD_SIZE", {"TORCHELASTIC_RUN_ID"}},
+      {"OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE"}, "OMPI_COMM_WORLD_LOCAL_SIZE", {"PMIX_NAMESPACE"}},
+      {"PMI_RANK", {"PMI_SIZE"}, "MPI_LOCALNRANKS"},
+      {"MV2_COMM_WORLD_RANK", {"MV2_COMM_WORLD_SIZE"}, "MV2_COMM_WORLD_LOCAL_SIZE"},
+      // A batch script has SLURM_PROCID too, but only what srun starts has a step.
+      {"SLURM_PROCID",
+       {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
+       nullptr,
+       {"SLURM_JOB_ID", "SLURM_STEP_ID"},
+       "SLURM_STEP_ID"},
+      {"JOB_COMPLETION_INDEX", {"HOPBENCH_WORLD_SIZE"}},
+  };
+  return known;
+}
+
+class Reader {
+ public:
+  explicit Reader(const Environment& environment) : environment_(environment) {}
+
+  bool has(const char* name) const { return name != nullptr && !text(name).empty(); }
+  std::string text(const char* name) const {
+    const char* value = environment_(name);
+    return value == nullptr ? "" : value;
+  }
+  int number(const char* name, int least) const {
+    const std::string value = text(name);
+    int result = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
+    if (error != std::errc() || end != value.data() + value.size() || result < least) {
+      throw usage_error(std::string(name) + "=" + value + " in the environment is no number of " +
+                        std::to_string(least) + " or more: unset it, or have the launcher set it");
+    }
+    return result;
+  }
+
+ private:
+  const Environment& environment_;
+};
+
+const Family* family_of(const Reader& reader) {
+  for (const Family& family : families()) {
+    if (reader.has(family.number) && (family.needs == nullptr || reader.has(family.needs))) return &family;
+  }
+  for (const char* size : {"HOPBENCH_WORLD_SIZE", "WORLD_SIZE"}) {
+    if (!reader.has(size) || reader.number(size, 1) == 1) continue;
+    const char* number = size[0] == 'H' ? "HOPBENCH_RANK" : "RANK";
+    throw usage_error(std::string(size) + "=" + reader.text(size) + " says that there are several processes, but " +
+                      number + " is not set: set it in each to its number, from 0, or unset " + size);
+  }
+  return nullptr;
+}
+
+int size_of(const Reader& reader, const Family& family) {
+  for (const char* size : family.size) {
+    if (reader.has(size)) return reader.number(size, 1);
+  }
+  throw usage_error(std::string(family.number) + "=" + reader.text(family.number) + " is set, but not " +
+                    family.size.front() + ": set it to the number of processes (1: this one alone)");
+}
+
+}  // namespace
+
+Standing standing_of(const Environment& environment) {
+  const Reader reader(environment);
+  Standing standing;
+  const Family* const family = family_of(reader);
+  if (family == nullptr) return standing;
+  standing.by = family->number;
+  standing.number = reader.number(family->number, 0);
+  standing.size = size_of(reader, *family);
+  if (standing.number >= standing.size) {
+    throw usage_error(standing.by + "=" + std::to_string(standing.number) + ", but there are " +
+                      std::to_string(standing.size) +
+                      " processes, numbered from 0: these variables contradict each "
+                      "other");
+  }
+  if (reader.has(family->local_size)) standing.local_size = reader.number(family->local_size, 1);
+  if (reader.has("SLURM_STEP_NUM_NODES") && standing.by == "SLURM_PROCID" &&
+      reader.number("SLURM_STEP_NUM_NODES", 1) == 1) {
+    standing.local_size = standing.size;
+  }
+  for (const char* name : family->run) {
+    if (reader.has(name)) standing.run += (standing.run.empty() ? "" : ".") + reader.text(name);
+  }
+  // Where torchrun says that its own store is at that port, it is not free.
+  const bool taken = reader.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
+  if (reader.has("MASTER_ADDR") && reader.has("MASTER_PORT") && !taken) {
+    standing.address = reader.text("MASTER_ADDR") + ":" + std::to_string(reader.number("MASTER_PORT", 1));
+  }
+  return standing;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,117 @@
+// The ranks of a trial that live in one place, as their launcher sees them: processes of its own (LocalCrew), or those
+// that an agent on another machine started for it (backends/fleet).
+//
+// A death, walked through: rank 3 of an agent's crew is killed. There the LocalCrew buries it and tells the agent,
+// which sends the rank's last slot and the wait status; the launcher's crew puts the slot on the launcher's board and
+// calls `ended`; from there on it is the same for all ranks, wherever they were.
+#pragma once
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/base/time.h"
+#include "backends/runtime/board.h"
+#include "backends/runtime/control.h"
+#include "backends/runtime/link_emulator.h"
+
+namespace hopbench {
+
+struct CrewMember {
+  int rank = 0;
+  int local_rank = 0;  // among the trial's ranks on its machine
+};
+
+struct CrewJob {
+  std::vector<std::string> command;                      // argv of a rank. Empty command[0]: this very binary
+  std::string job;                                       // handed to every rank
+  int ranks = 1;                                         // of the trial, all crews together
+  std::vector<CrewMember> members;                       // this crew's
+  Duration check_every{std::chrono::milliseconds(500)};  // whether somebody has been stopped (SIGSTOP)
+  LinkEmulator* links = nullptr;                         // emulated links; nullptr: none
+};
+
+/// Who is told what happens to a crew, from within `start`, `step` and `put`.
+class CrewEvents {
+ public:
+  virtual ~CrewEvents() = default;
+  virtual void heard(int rank, ControlMessage message) = 0;
+  /// Its process is dead and buried, after its last words; `status` as waitpid has it.
+  virtual void ended(int rank, int status) = 0;
+  /// The whole crew is out of reach, and with it these ranks, which had not ended.
+  virtual void lost(const std::vector<int>& ranks, const std::string& why) = 0;
+};
+
+class Crew {
+ public:
+  virtual ~Crew() = default;
+  /// Where it is, as people know it; empty: here.
+  virtual const std::string& host() const = 0;
+  /// Whether its ranks can share memory, and a link emulator, with this process.
+  virtual bool here() const = 0;
+
+  /// Starts its members. The slots of their ranks on `board` show what they do, and their credits come from it. Board
+  /// and events must outlive the trial. Error where no process can be made.
+  virtual void start(const CrewJob& job, Board& board, CrewEvents& events) = 0;
+  /// A message for a rank; times in it are on this process's CLOCK_MONOTONIC.
+  virtual void put(int rank, const ControlMessage& message) = 0;
+  virtual void kill_all() = 0;
+
+  /// Adds what is to be polled for.
+  virtual void watch(std::vector<pollfd>& wanted) const = 0;
+  /// Somebody is about to end whose death no descriptor tells: look again soon.
+  virtual bool burial_ahead() const = 0;
+  /// Deals with what came; `polled` is what `watch` added.
+  virtual void step(std::span<const pollfd> polled) = 0;
+  virtual bool all_ended() const = 0;
+
+  /// The trial is over: kills and buries whoever is left. Then `start` may be called again.
+  virtual void dismiss() = 0;
+};
+
+/// Processes of this one, in groups of their own; they die with the thread that started them. `address`: where their
+/// transport may listen, empty: loopback.
+class LocalCrew : public Crew {
+ public:
+  explicit LocalCrew(std::string address = "");
+  ~LocalCrew() override;
+
+  const std::string& host() const override { return host_; }
+  bool here() const override { return true; }
+  void start(const CrewJob& job, Board& board, CrewEvents& events) override;
+  void put(int rank, const ControlMessage& message) override;
+  void kill_all() override;
+  void watch(std::vector<pollfd>& wanted) const override;
+  bool burial_ahead() const override;
+  void step(std::span<const pollfd> polled) override;
+  bool all_ended() const override;
+  void dismiss() override;
+
+ private:
+  struct Member {
+    int rank = 0;
+    pid_t pid = -1;
+    std::unique_ptr<ControlChannel> channel;
+    bool reaped = false, hung_up = false;
+  };
+  Member start_one(const CrewMember& member, const CrewJob& job);
+  void read(Member& member);
+  void reap(Member& member);
+  void check_stopped();
+
+  const std::string host_;
+  const std::string address_;
+  std::vector<Member> members_;
+  Board* board_ = nullptr;
+  CrewEvents* events_ = nullptr;
+  bool killed_ = false;
+  Duration check_every_{};
+  std::chrono::steady_clock::time_point checked_{};
+};
+
+}  // namespace hopbench

@@ -1,0 +1,248 @@
+// What a run of several processes is made of: who it is by its environment, where it meets, its host file, who goes
+// where.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <sstream>
+
+#include "backends/base/error.h"
+#include "backends/fleet/crew_text.h"
+#include "backends/fleet/host_file.h"
+#include "backends/fleet/meeting_point.h"
+#include "backends/fleet/placing.h"
+#include "backends/fleet/standing.h"
+#include "tests/folder.h"
+
+namespace hopbench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Variables = std::map<std::string, std::string>;
+
+Standing standing(const Variables& variables) {
+  return standing_of([&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+template <class Action>
+std::string mistake(const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Standing, IsAloneWithoutALauncher) {
+  const Standing alone = standing({});
+  EXPECT_EQ(alone.size, 1);
+  EXPECT_EQ(alone.number, 0);
+  EXPECT_EQ(alone.by, "");
+}
+
+TEST(Standing, IsReadFromEachLauncher) {
+  const Standing mpi = standing({{"OMPI_COMM_WORLD_RANK", "2"},
+                                 {"OMPI_COMM_WORLD_SIZE", "4"},
+                                 {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
+                                 {"OMPI_UNIVERSE_SIZE", "99"},
+                                 {"PMIX_NAMESPACE", "77"}});
+  EXPECT_EQ(mpi.number, 2);
+  EXPECT_EQ(mpi.size, 4);
+  EXPECT_EQ(mpi.local_size, 4);
+  EXPECT_EQ(mpi.run, "77");
+  const Standing slurm = standing({{"SLURM_PROCID", "1"},
+                                   {"SLURM_NTASKS", "8"},
+                                   {"SLURM_STEP_NUM_TASKS", "3"},
+                                   {"SLURM_STEP_NUM_NODES", "1"},
+                                   {"SLURM_JOB_ID", "12"},
+                                   {"SLURM_STEP_ID", "0"}});
+  EXPECT_EQ(slurm.size, 3);
+  EXPECT_EQ(slurm.local_size, 3);
+  EXPECT_EQ(slurm.run, "12.0");
+  EXPECT_EQ(standing({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}).number, 1);
+  EXPECT_EQ(standing({{"MV2_COMM_WORLD_RANK", "1"}, {"MV2_COMM_WORLD_SIZE", "2"}}).number, 1);
+  EXPECT_EQ(standing({{"JOB_COMPLETION_INDEX", "5"}, {"HOPBENCH_WORLD_SIZE", "6"}}).number, 5);
+  const Standing torch = standing({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "29500"}});
+  EXPECT_EQ(torch.address, "a:29500");
+}
+
+TEST(Standing, TheNearestLauncherCounts) {
+  const Standing inner = standing(
+      {{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}, {"SLURM_STEP_ID", "0"}});
+  EXPECT_EQ(inner.number, 3);
+  EXPECT_EQ(inner.by, "RANK");
+}
+
+TEST(Standing, ABatchScriptIsNoStep) {
+  EXPECT_EQ(standing({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "16"}, {"SLURM_JOB_ID", "3"}}).size, 1);
+}
+
+TEST(Standing, ThePortThatTorchrunsStoreHasIsNotOurs) {
+  EXPECT_EQ(standing({{"RANK", "0"},
+                      {"WORLD_SIZE", "2"},
+                      {"MASTER_ADDR", "a"},
+                      {"MASTER_PORT", "29500"},
+                      {"TORCHELASTIC_USE_AGENT_STORE", "True"}})
+                .address,
+            "");
+}
+
+TEST(Standing, GapsAndContradictionsAreNamed) {
+  EXPECT_THAT(mistake([] { standing({{"RANK", "1"}}); }), HasSubstr("RANK=1 is set, but not WORLD_SIZE"));
+  EXPECT_THAT(mistake([] { standing({{"WORLD_SIZE", "4"}}); }), HasSubstr("RANK is not set"));
+  EXPECT_THAT(mistake([] { standing({{"JOB_COMPLETION_INDEX", "0"}}); }), HasSubstr("not HOPBENCH_WORLD_SIZE"));
+  EXPECT_THAT(mistake([] { standing({{"RANK", "4"}, {"WORLD_SIZE", "4"}}); }), HasSubstr("contradict"));
+  EXPECT_THAT(mistake([] { standing({{"RANK", "one"}, {"WORLD_SIZE", "4"}}); }), HasSubstr("RANK=one"));
+  EXPECT_THAT(mistake([] { standing({{"RANK", "-1"}, {"WORLD_SIZE", "4"}}); }), HasSubstr("RANK=-1"));
+}
+
+TEST(MeetingPoint, AFolderKeepsTheLastInvitation) {
+  const Folder folder;
+  const auto one = open_meeting_point(folder.path(), "job/7"),
+             other = open_meeting_point("file://" + folder.path(), "8");
+  EXPECT_FALSE(one->look());
+  one->leave({{"10.0.0.1"}, 1, "old"});
+  one->leave({{"10.0.0.1", "::1"}, 65535, "token"});
+  ASSERT_TRUE(one->look());
+  EXPECT_THAT(one->look()->addresses, ElementsAre("10.0.0.1", "::1"));
+  EXPECT_EQ(one->look()->port, 65535);
+  EXPECT_EQ(one->look()->token, "token");
+  EXPECT_FALSE(other->look()) << "runs do not meet each other";
+  one->clear();
+  EXPECT_FALSE(one->look());
+}
+
+TEST(MeetingPoint, HalfAnInvitationIsNone) {
+  const std::string whole = to_text(Invitation{{"a"}, 1, "t"});
+  ASSERT_TRUE(invitation_from_text(whole));
+  for (std::size_t n = 0; n + 1 < whole.size(); ++n) EXPECT_FALSE(invitation_from_text(whole.substr(0, n))) << n;
+}
+
+TEST(MeetingPoint, WhatIsNoPlaceIsRefused) {
+  for (const char* where : {"", "ftp://a", "tcp://a", "tcp://a:0", "tcp://a:70000", "redis://", "redis://h:x/p"})
+    EXPECT_NE(mistake([&] { open_meeting_point(where, ""); }), "none") << where;
+  EXPECT_THROW(open_meeting_point("/nowhere/at/all", "")->leave({{"a"}, 1, ""}), Error);
+  EXPECT_THROW(open_meeting_point("/nowhere/at/all", "")->look(), Error);
+}
+
+TEST(HostFile, IsReadLineByLine) {
+  const Folder folder;
+  const std::string file = folder / "hosts";
+  std::ofstream(file) << "# machines\nlocalhost slots=2\n\n user@node-1.example  # fast\n[fe80::1]\n";
+  const auto hosts = read_host_file(file);
+  ASSERT_EQ(hosts.size(), 3u);
+  EXPECT_EQ(hosts[0].slots, 2);
+  EXPECT_EQ(hosts[1].host, "user@node-1.example");
+  EXPECT_EQ(hosts[1].slots, -1);
+}
+
+TEST(HostFile, MistakesAreNamedWithTheirLine) {
+  const Folder folder;
+  const std::string file = folder / "hosts";
+  const auto said = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    return mistake([&] { read_host_file(file); });
+  };
+  EXPECT_THAT(said(""), HasSubstr("names no host"));
+  EXPECT_THAT(said("a\n-oProxyCommand=x\n"), HasSubstr("hosts:2: '-oProxyCommand=x' is no name"));
+  EXPECT_THAT(said("a;reboot\n"), HasSubstr("no name of a host"));
+  EXPECT_THAT(said("a slots=0\n"), HasSubstr("slots=N"));
+  EXPECT_THAT(said("a slots=two\n"), HasSubstr("'slots=two'"));
+  EXPECT_THAT(said("a cpus=2\n"), HasSubstr("'cpus=2'"));
+  EXPECT_THAT(said("a\na\n"), HasSubstr("hosts:2: a is there twice"));
+  EXPECT_THAT(mistake([] { read_host_file("/nowhere"); }), HasSubstr("/nowhere"));
+}
+
+TEST(Summons, AreReadFromStandardInput) {
+  std::istringstream good("2 3\n" + to_text(Invitation{{"a"}, 7, "t"})), bad("hello"), alone("0 1\n");
+  const Summons summons = read_summons(good);
+  EXPECT_EQ(summons.number, 2);
+  EXPECT_EQ(summons.size, 3);
+  EXPECT_EQ(summons.meeting->look()->token, "t");
+  EXPECT_NE(mistake([&] { read_summons(bad); }), "none");
+  EXPECT_NE(mistake([&] { read_summons(alone); }), "none");
+}
+
+TEST(Placing, OneWorkerAProcess) {
+  EXPECT_THAT(place_ranks({{0, 0, 1, 1}, {}}, {4, 1, {}, "t"}), ElementsAre(0, 1, 2, 3, 0));
+  EXPECT_THAT(place_ranks({{0, 0, 1, 1}, {}}, {3, 3, {}, "t"}), ElementsAre(0, 1, 2, 0, 1, 2)) << "servers beside";
+}
+
+TEST(Placing, AProcessAMachineTakesABlock) {
+  EXPECT_THAT(place_ranks({{0, 1, 2}, {}}, {8, 0, {}, "t"}), ElementsAre(0, 0, 0, 1, 1, 1, 2, 2));
+}
+
+TEST(Placing, TooFewProcessesOnAMachineAreAContradiction) {
+  EXPECT_THAT(mistake([] {
+                place_ranks({{0, 0, 0, 0}, {}}, {8, 0, {}, "rate/a"});
+              }),
+              HasSubstr("rate/a has 8 workers, but 4 processes were started: --set run.world_size=4"));
+}
+
+TEST(Placing, SlotsAreFilledInOrder) {
+  EXPECT_THAT(place_ranks({{0, 1, 2}, {0, 2, 3}}, {4, 1, {}, "t"}), ElementsAre(1, 1, 2, 2, 1));
+  EXPECT_THAT(place_ranks({{0, 1, 2}, {0, kAnyNumber, kAnyNumber}}, {4, 0, {}, "t"}), ElementsAre(1, 1, 2, 2));
+  EXPECT_THAT(mistake([] { place_ranks({{0, 1}, {1, 2}}, {4, 0, {}, "t"}); }), HasSubstr("has 3 slots"));
+}
+
+TEST(Placing, FollowsTheHostsOfTheSuite) {
+  const std::vector<int> drawn{0, 0, 0, 1, 1, 1, 2, 2};
+  EXPECT_THAT(place_ranks({{0, 1, 2}, {}}, {8, 0, drawn, "t"}), ElementsAre(0, 0, 0, 1, 1, 1, 2, 2));
+  EXPECT_THAT(place_ranks({{0, 1, 0, 1}, {}}, {4, 1, {0, 0, 1, 1, 2}, "t"}), ElementsAre(0, 2, 1, 3, 0))
+      << "a server on a host of its own, which is not there";
+  EXPECT_THAT(mistake([&] {
+                place_ranks({{0, 1}, {}}, {8, 0, drawn, "t"});
+              }),
+              HasSubstr("puts ranks on host 2, but this run has 2 machines"));
+}
+
+TEST(Placing, NumbersTheRanksOfEachMachine) {
+  EXPECT_THAT(local_ranks({{0, 0, 1}, {}}, {0, 1, 2, 2, 0}), ElementsAre(0, 1, 0, 1, 2));
+}
+
+TEST(CrewText, AJobComesBackAsItWas) {
+  RemoteJob job;
+  job.job.job = std::string("text\nand \0 bytes", 15);
+  job.job.ranks = 4;
+  job.job.members = {{1, 0}, {3, 1}};
+  job.credits = 77;
+  RemoteJob back;
+  ASSERT_TRUE(from_text(to_text(job), back));
+  EXPECT_EQ(back.job.job, job.job.job);
+  EXPECT_EQ(back.job.members[1].rank, 3);
+  EXPECT_EQ(back.credits, 77);
+  RemoteJob none;
+  for (const char* text :
+       {"", "{}", "{}\n", "[]\nx", "{\"ranks\":1,\"members\":[[1,0]],\"check_every\":1,\"credits\":0}\n"})
+    EXPECT_FALSE(from_text(text, none)) << text;
+}
+
+TEST(CrewText, SlotsComeBackAsTheyWere) {
+  const auto there = Board::create(3, 0), here = Board::create(3, 0);
+  RankSlot& slot = there->slot(2);
+  slot.phase = Phase::kWaiting;
+  slot.iteration = 12;
+  slot.beats = 5;
+  slot.since = 1000;
+  slot.stopped = true;
+  std::strncpy(slot.waiting_for, "a token", sizeof slot.waiting_for - 1);
+  ASSERT_TRUE(show_slots(slots_text(*there, {{2, 0}}), -400, *here));
+  EXPECT_EQ(here->slot(2).iteration, 12);
+  EXPECT_EQ(here->slot(2).since, 600);
+  EXPECT_TRUE(here->slot(2).stopped);
+  EXPECT_STREQ(here->slot(2).waiting_for, "a token");
+  EXPECT_EQ(here->slot(1).phase, Phase::kStarting) << "nobody else's";
+  EXPECT_FALSE(show_slots("half", 0, *here));
+  const auto larger = Board::create(9, 0);
+  EXPECT_FALSE(show_slots(slots_text(*larger, {{8, 0}}), 0, *here)) << "no such rank here";
+}
+
+}  // namespace
+}  // namespace hopbench
