@@ -30,6 +30,8 @@ struct RankSlot {
   std::atomic<std::int64_t> iteration{-1};
   std::atomic<std::int64_t> beats{0};  // rises with everything the rank does
   std::atomic<float> loss{0};
+  /// On the trial's clock, when the rank kills itself since its scenario says so; -1: it does not.
+  std::atomic<std::int64_t> crashed_ns{-1};
   char waiting_for[64] = {};  // the last reason; may be torn, for people only
 };
 
