@@ -61,13 +61,13 @@ void add_lateness(RankRecord& record, const std::vector<Duration>& lateness) {
 /// Does that at times of the trial's clock, whatever the rank is doing then; until it is gone.
 class CrashTimer {
  public:
-  CrashTimer(const std::vector<Fault>& faults, RankSlot& slot, std::int64_t start_ns) {
+  CrashTimer(const std::vector<Fault>& faults, RankSlot& slot, Time now) {
     Time when = kNever;
     for (const Fault& fault : faults) {
       if (fault.what == Fault::What::kCrash) when = std::min(when, fault.at);
     }
     if (when == kNever) return;
-    const std::chrono::steady_clock::time_point until(Duration(start_ns) + when.time_since_epoch());
+    const auto until = std::chrono::steady_clock::now() + (when - now);
     thread_ = std::jthread([&slot, when, until](const std::stop_token& done) {
       std::mutex mutex;
       std::condition_variable_any never;
@@ -115,12 +115,11 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
 
   EventLog events(spec.events);
   RankResult result;
-  const std::int64_t start_ns = channel.ready();
   const ProcessOptions process_options{.rank = rank,
                                        .size = plan.ranks(),
                                        .peers = wire_options.peers,
                                        .pace = spec.pace,
-                                       .start_monotonic_ns = start_ns,
+                                       .start_monotonic_ns = channel.ready(),
                                        .slot = &slot,
                                        .observer = spec.events == EventDetail::kNone ? nullptr : &events};
   ProcessRuntime runtime(process_options, *wire);
@@ -135,7 +134,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   try {
     runtime.run(
         [&] {
-          const CrashTimer timer(spec.scenario.faults_of(rank), slot, start_ns);
+          const CrashTimer timer(spec.scenario.faults_of(rank), slot, runtime.now());
           node.live([&] { plan.protocol->body(node, spec.knobs); });
         },
         !server);

@@ -41,8 +41,8 @@ constexpr const char* kTop = R"(schema = 1
 world_size = 4
 iterations = 30
 repeats = 1
-warmup = 0
 warmup_time = "0s"
+evaluations = 0
 remeasure = 0
 [model]
 name = "quadratic"
@@ -61,7 +61,8 @@ bandwidth = 0
 
 TrialSpec trial_with(const std::string& faults, const std::string& protocol = "sturdy") {
   const std::string text = kTop + std::string("emulate = true\n[[protocol]]\nname = \"") + protocol +
-                           "\"\nperiod = 1\n[[scenario]]\nname = \"x\"\nfaults = [" + faults + "]\n";
+                           "\"\nperiod = 1\n[[scenario]]\nname = \"x\"\nfaults = [" + faults +
+                           "]\n[[measure]]\nwhat = \"convergence\"\n";
   TrialSpec spec = parse_suite(text, "faults.toml", {}).trials.at(0);
   spec.emulate = false;
   spec.transport = "sim";
