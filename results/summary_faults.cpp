@@ -54,18 +54,22 @@ void add_fault_columns(Grid& grid, const Group& group, std::span<const TrialRow>
   const Rows all = group.trials();
   if (std::none_of(all.begin(), all.end(), [](const TrialRow* row) { return row->labels.faults; })) return;
   grid.rows[0].insert(grid.rows[0].end(), {"ranks lost", "against no faults"});
-  bool compared = false;
+  bool compared = false, any_ok = false;
   for (std::size_t v = 0; v < group.variants.size(); ++v) {
     const Rows ok = group.variants[v].ok();
     const std::string cost = cost_text(ok, rows, group.is_convergence());
     compared = compared || cost != "-";
+    any_ok = any_ok || !ok.empty();
     std::vector<std::string>& row = grid.rows[v + 1];
     row.resize(grid.rows[0].size() - 2);
     row.insert(row.end(), {lost_text(ok), cost});
   }
   grid.notes.push_back("ranks lost: crashed or left before the end; rates and losses are of the others");
-  grid.notes.push_back(compared ? "against no faults: over the same variant's trials without the scenario's faults"
-                                : "against no faults: the suite has no scenario that is the same but for its faults");
+  if (compared) {
+    grid.notes.push_back("against no faults: over the same variant's trials without the scenario's faults");
+  } else if (any_ok) {
+    grid.notes.push_back("against no faults: no trial ended well that is the same but for its scenario's faults");
+  }
 }
 
 }  // namespace hopbench

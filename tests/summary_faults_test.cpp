@@ -78,7 +78,7 @@ TEST(FaultColumns, SayWhereThereIsNothingToCompareWith) {
   const Grid grid = summarise(std::vector{row_of("hop", 0, 2, 80, 1.5)}, "hop")[0];
   EXPECT_EQ(cell_of(grid, 1, "ranks lost"), "2");
   EXPECT_EQ(cell_of(grid, 1, "against no faults"), "-");
-  const std::string note = "against no faults: the suite has no scenario that is the same but for its faults";
+  const std::string note = "against no faults: no trial ended well that is the same but for its scenario's faults";
   EXPECT_NE(std::find(grid.notes.begin(), grid.notes.end(), note), grid.notes.end());
 }
 
