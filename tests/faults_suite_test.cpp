@@ -37,7 +37,7 @@ faults = [
 ]
 )";
 
-Suite read(const std::string& text) { return parse_suite(kTop + text, "faults.toml", {}); }
+Suite read(const std::string& text) { return parse_suite(kTop + text, "x.toml", {}); }
 
 Time at_s(int seconds) { return Time{} + std::chrono::seconds(seconds); }
 
@@ -133,7 +133,7 @@ TEST(FaultsSuite, RefusesWhatAKindDoesNotHave) {
             "3: 'ranks' means nothing to a cut: it has at, a, b, lasts\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"cut\", at = \"1s\", lasts = \"1s\""), "3: a cut needs 'a'\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"cut\", a = 0, iteration = 3, lasts = \"1s\""),
-            "3: 'iteration' means nothing to a cut: it has at, a, b, lasts\n3: a cut needs a moment: give 'at'\n");
+            "3: a cut needs a moment: give 'at'\n3: 'iteration' means nothing to a cut: it has at, a, b, lasts\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"cut\", a = 1, b = 1, at = \"1s\", lasts = \"1s\""),
             "3: 'a' and 'b' are one host: leave out 'b' to mean its NIC\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"hang\", ranks = [1], at = \"1s\", lasts = \"0s\"").substr(0, 26),

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Of repeat `repeat`; `lost` < 0: in a scenario without faults.
-TrialRow row_of(const std::string& variant, std::uint32_t repeat, int lost, double rate, double loss) {
+TrialRow faulty_row(const std::string& variant, std::uint32_t repeat, int lost, double rate, double loss) {
   TrialRow row;
   row.labels.suite = "s";
   row.labels.measure = row.labels.what = "rate";
@@ -43,7 +43,7 @@ std::string cell_of(const Grid& grid, std::size_t row, const std::string& column
 }
 
 TEST(FaultColumns, AreNotThereWithoutFaults) {
-  const Grid grid = summarise(std::vector{row_of("hop", 0, -1, 100, 1)}, "hop")[0];
+  const Grid grid = summarise(std::vector{faulty_row("hop", 0, -1, 100, 1)}, "hop")[0];
   EXPECT_EQ(cell_of(grid, 1, "ranks lost"), "no column");
 }
 
@@ -51,11 +51,11 @@ TEST(FaultColumns, TellTheCostAgainstTheSameTrialsWithoutFaults) {
   std::vector<TrialRow> rows;
   for (const std::uint32_t repeat : {0, 1}) {
     const double machine = 1 + repeat;
-    rows.push_back(row_of("hop", repeat, -1, 100 * machine, 0.5));
-    rows.push_back(row_of("allreduce", repeat, -1, 1000, 9));
-    rows.push_back(row_of("hop", repeat, 1, 75 * machine, 1.0));
+    rows.push_back(faulty_row("hop", repeat, -1, 100 * machine, 0.5));
+    rows.push_back(faulty_row("allreduce", repeat, -1, 1000, 9));
+    rows.push_back(faulty_row("hop", repeat, 1, 75 * machine, 1.0));
   }
-  rows.push_back(row_of("allreduce", 0, 0, 0, 0));
+  rows.push_back(faulty_row("allreduce", 0, 0, 0, 0));
   rows.back().record.status = TrialStatus::kFailed;
   const std::vector<Grid> grids = summarise(rows, "hop");
   ASSERT_EQ(grids.size(), 2u);
@@ -69,13 +69,13 @@ TEST(FaultColumns, TellTheCostAgainstTheSameTrialsWithoutFaults) {
 }
 
 TEST(FaultColumns, TellTheTimeOfAMeasureOfConvergence) {
-  std::vector<TrialRow> rows = {row_of("hop", 0, -1, 100, 1), row_of("hop", 0, 1, 80, 1.5)};
+  std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 1, 80, 1.5)};
   for (TrialRow& row : rows) row.labels.what = "convergence";
   EXPECT_EQ(cell_of(summarise(rows, "hop")[1], 1, "against no faults"), "time 1.25x, loss 1.50x");
 }
 
 TEST(FaultColumns, SayWhereThereIsNothingToCompareWith) {
-  const Grid grid = summarise(std::vector{row_of("hop", 0, 2, 80, 1.5)}, "hop")[0];
+  const Grid grid = summarise(std::vector{faulty_row("hop", 0, 2, 80, 1.5)}, "hop")[0];
   EXPECT_EQ(cell_of(grid, 1, "ranks lost"), "2");
   EXPECT_EQ(cell_of(grid, 1, "against no faults"), "-");
   const std::string note = "against no faults: no trial ended well that is the same but for its scenario's faults";
@@ -105,7 +105,7 @@ TEST(Lost, AreNotInRatesAndGaps) {
 }
 
 TEST(Lost, AreToldInTheTables) {
-  TrialRow row = row_of("hop", 0, 1, 80, 1.5);
+  TrialRow row = faulty_row("hop", 0, 1, 80, 1.5);
   row.record.ranks[0].lost = "crash";
   const std::vector<std::vector<std::string>> trials = read_csv(trials_csv(std::vector{row}), "t"),
                                               ranks = read_csv(ranks_csv(std::vector{row}), "r");
@@ -116,7 +116,7 @@ TEST(Lost, AreToldInTheTables) {
   EXPECT_EQ(cell(trials, "ranks_lost"), "1");
   EXPECT_EQ(cell(trials, "first_lost_s"), "0.5");
   EXPECT_EQ(cell(ranks, "lost"), "crash");
-  const auto whole = read_csv(trials_csv(std::vector{row_of("hop", 0, -1, 80, 1.5)}), "t");
+  const auto whole = read_csv(trials_csv(std::vector{faulty_row("hop", 0, -1, 80, 1.5)}), "t");
   EXPECT_EQ(cell(whole, "ranks_lost"), "0");
   EXPECT_EQ(cell(whole, "first_lost_s"), "");
 }
