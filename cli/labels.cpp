@@ -48,6 +48,13 @@ std::string optimizer_text(const OptimizerSpec& o) {
   return text + (o.per_sample ? " (step per sample)" : " (step as written)");
 }
 
+// Trials of one suite that differ in nothing but faults have the same.
+std::string hash_without_faults(TrialSpec spec) {
+  spec.scenario.faults.clear();
+  spec.scenario.name = spec.scenario_name = "";
+  return spec.hash();
+}
+
 }  // namespace
 
 TrialLabels labels_of(const TrialSpec& spec) {
@@ -86,6 +93,8 @@ TrialLabels labels_of(const TrialSpec& spec) {
   labels.experimental = is_experimental(protocol, spec.knobs);
   labels.source = to_string(protocol.source);
   labels.reading = protocol.reading;
+  labels.faults = !spec.scenario.faults.empty();
+  labels.unharmed = hash_without_faults(spec);
   return labels;
 }
 

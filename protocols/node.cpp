@@ -45,7 +45,8 @@ Node::Node(Runtime& runtime, Workload& workload, NodeOptions options)
       runtime_(runtime),
       workload_(workload),
       options_(std::move(options)),
-      servers_(count_from(options_.workers, options_.servers)) {
+      servers_(count_from(options_.workers, options_.servers)),
+      faults_(options_.scenario.faults_of(rank)) {
   HB_ASSERT(rank >= 0 && rank < size);
   HB_ASSERT(options_.graph != nullptr && options_.graph->size() == options_.workers);
   record_.rank = rank;
@@ -60,7 +61,8 @@ Node::Node(Runtime& runtime, Workload& workload, NodeOptions options)
 int Node::host(int r) const { return options_.host_of == nullptr ? r : options_.host_of->at(std::size_t(r)); }
 
 bool Node::running(Iter k) {
-  const bool more = options_.stop.credits != nullptr ? options_.stop.credits->take() : k < options_.stop.iterations;
+  const bool more =
+      !leaves(k) && (options_.stop.credits != nullptr ? options_.stop.credits->take() : k < options_.stop.iterations);
   const Vec* const reported = std::exchange(reported_, nullptr);
   if (!more) close_last_iteration();
   if (!more && reported != nullptr) options_.final_model(reported->watch());
@@ -288,6 +290,7 @@ void Node::report(Iter k, const Vec& x) {
 void Node::retire() {
   close_last_iteration();
   background_ = true;
+  leave_body();
 }
 
 void Node::finish() {

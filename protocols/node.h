@@ -79,7 +79,12 @@ struct NodeOptions {
   /// What was reported last, once the rank's iterations are over. To share a model costs a copy at its next change, so
   /// this is told no other. May be empty.
   std::function<void(const Payload& x)> final_model;
+  /// Ends this rank without a word, where the scenario says so at an iteration; does not return.
+  std::function<void()> crash = {};
 };
+
+/// "as the scenario says: allreduce stops when a worker is lost": the end of the reason why such a trial failed.
+std::string why_stopped(const Protocol& protocol);
 
 /// SGD with momentum, weight decay, clipping and a schedule, over a vector that the protocol owns. Its state is local
 /// and never exchanged.
@@ -223,8 +228,12 @@ class Node {
   void report(Iter k, const Vec& x);
 
   /// The body's own iterations are over and it stays only to answer others: leaves out what it waits from here on, and
-  /// closes the last iteration where running() has not.
+  /// closes the last iteration where running() has not. Of a worker that leaves the body ends here.
   void retire();
+
+  /// The body's life as the scenario has it, from the moment at which it joins; then finish(). Of a worker that is to
+  /// leave running() says no before the end, or throws Error where the protocol stops over that.
+  void live(const std::function<void()>& body);
 
   /// Counters so far; final after finish(), which is called once the body has returned (a server's that was ended by
   /// Stop: never).
@@ -246,6 +255,11 @@ class Node {
   Duration operated(Work work);
   Payload for_gradient(const Vec& x, std::int64_t first, int count, bool shared);
   Work vector_work(double bytes, const std::function<void()>& arithmetic) const;
+  bool leaves(Iter k);
+  void leave_body() const;
+  void meet_faults(Iter k);
+  void hang(Duration lasts);
+  void emit_fault(Fault::What what, Time since) const;
   void close_iteration(Iter next);
   void close_last_iteration();
 
@@ -263,6 +277,7 @@ class Node {
   std::vector<std::uint32_t> columns_;
   const Vec* reported_ = nullptr;  // not yet handed on
   bool over_ = false;              // running() has said no
+  std::vector<Fault> faults_;      // of this rank, that are ahead
   double staleness_sum_ = 0;
   std::int64_t staleness_terms_ = 0;
 };

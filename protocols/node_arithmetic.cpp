@@ -10,6 +10,7 @@ Vec Node::initial() { return workload_.initial(); }
 
 Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady& bucket_ready) {
   HB_ASSERT(!is_server());
+  if (!faults_.empty()) meet_faults(k);
   const int batch = workload_.spec().batch;
   const int count = samples.count > 0 ? samples.count : batch;
   const std::int64_t first = samples.first >= 0 ? samples.first : k * batch;

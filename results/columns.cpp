@@ -40,7 +40,11 @@ constexpr auto kColumns = std::to_array<Column>({
     {"trials.csv", "status", "", "`ok`, `failed`, `interrupted`. Only `ok` trials are in the summary's numbers"},
     {"trials.csv", "reason", "", "of a failure: rank, signal or error, phase, iteration"},
     {"trials.csv", "warnings", "", "marks, separated by `; `: see below"},
-    {"trials.csv", "time_s", "s", "when the last worker finished"},
+    {"trials.csv", "time_s", "s", "when the last worker finished that was not lost"},
+    {"trials.csv", "ranks_lost", "",
+     "workers that the scenario took before the end: crashed or left. Rates, losses and `params_hash` are of the "
+     "others"},
+    {"trials.csv", "first_lost_s", "s", "when the first of them was; empty: none was"},
     {"trials.csv", "iters_total", "iterations", "of all workers, jumped ones not counted"},
     {"trials.csv", "iters_jumped", "iterations", "skipped by a jump"},
     {"trials.csv", "iters_min_rank", "iterations", "of the worker with the fewest"},
@@ -87,6 +91,9 @@ constexpr auto kColumns = std::to_array<Column>({
      "a figure of the protocol's own, mean over its ranks; a column for each that occurs in the run"},
     {"ranks.csv", "rank", "", "from 0; servers last"},
     {"ranks.csv", "role", "", "`worker` or `server`"},
+    {"ranks.csv", "lost", "",
+     "`crash`, `leave`: the scenario took it before the end. Of a crash there is only when it was: what the rank had "
+     "counted died with it"},
     {"ranks.csv", "finished_s", "s",
      "when its body returned; 0: a server that was ended when nobody needed it any more"},
     {"ranks.csv", "compute_s", "s", "in gradients, as paced, slowdown included"},

@@ -109,10 +109,11 @@ void setting_cells(Table& table, const TrialLabels& labels) {
 
 void work_cells(Table& table, const TrialRecord& record) {
   RankRecord sum;
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kNobody = std::numeric_limits<std::int64_t>::max();
+  std::int64_t least = kNobody;
   for (const RankRecord& rank : record.ranks) {
+    if (!rank.server && rank.lost.empty()) least = std::min(least, rank.iters);
     if (!rank.server) {
-      least = std::min(least, rank.iters);
       sum.iters += rank.iters;
       sum.iters_jumped += rank.iters_jumped;
     }
@@ -123,9 +124,11 @@ void work_cells(Table& table, const TrialRecord& record) {
     sum.messages_sent += rank.messages_sent;
   }
   table.cell("time_s", record.time_s);
+  table.cell("ranks_lost", record.ranks_lost);
+  table.cell("first_lost_s", record.ranks_lost > 0 ? std::optional(record.first_lost_s) : std::nullopt);
   table.cell("iters_total", sum.iters);
   table.cell("iters_jumped", sum.iters_jumped);
-  table.cell("iters_min_rank", record.ranks.empty() ? std::int64_t{0} : least);
+  table.cell("iters_min_rank", least == kNobody ? std::int64_t{0} : least);
   table.cell("gradients", sum.gradients);
   table.cell("gradients_lost", sum.gradients_lost);
   table.cell("samples", sum.samples);
@@ -206,6 +209,7 @@ void rank_cells(Table& table, const RankRecord& rank) {
   for (const auto& [reason, time] : rank.waits) waited += time;
   table.cell("rank", rank.rank);
   table.cell("role", rank.server ? "server" : "worker");
+  table.cell("lost", rank.lost);
   table.cell("finished_s", seconds(rank.finished));
   table.cell("compute_s", seconds(rank.compute));
   table.cell("wait_s", seconds(waited));

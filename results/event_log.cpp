@@ -101,6 +101,8 @@ const char* to_string(EventKind kind) {
       return "finished";
     case EventKind::kGone:
       return "gone";
+    case EventKind::kFault:
+      return "fault";
   }
   return "unknown";
 }

@@ -17,7 +17,7 @@ namespace {
 EventKind kind_of(const std::string& what) {
   static const std::map<std::string, EventKind> kinds = [] {
     std::map<std::string, EventKind> all;
-    for (int k = 0; k <= static_cast<int>(EventKind::kGone); ++k) {
+    for (int k = 0; k <= static_cast<int>(EventKind::kFault); ++k) {
       all[to_string(static_cast<EventKind>(k))] = static_cast<EventKind>(k);
     }
     return all;

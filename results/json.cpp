@@ -102,6 +102,7 @@ void fields_of_rank(Record& r, Visit visit) {
   visit("rank", r.rank);
   visit("server", r.server);
   visit("finished", r.finished);
+  visit("lost", r.lost);
   visit("compute", r.compute);
   visit("injected_delay", r.injected_delay);
   visit("vector_ops", r.vector_ops);
@@ -151,6 +152,8 @@ void fields_of_trial(Record& r, Visit visit) {
   visit("reason", r.reason);
   visit("warnings", r.warnings);
   visit("time_s", r.time_s);
+  visit("ranks_lost", r.ranks_lost);
+  visit("first_lost_s", r.first_lost_s);
   visit("params_hash", r.params_hash);
   visit("window_start_s", r.window_start_s);
   visit("window_end_s", r.window_end_s);
@@ -204,6 +207,8 @@ void fields_of_labels(Labels& r, Visit visit) {
   visit("experimental", r.experimental);
   visit("source", r.source);
   visit("reading", r.reading);
+  visit("faults", r.faults);
+  visit("unharmed", r.unharmed);
 }
 
 struct Write {

@@ -32,6 +32,7 @@ enum class EventKind : std::uint8_t {
   kReport,   // rank reported a snapshot after iteration iter
   kFinished,  // rank's body returned
   kGone,      // peer is known dead to rank
+  kFault,     // the scenario has done something to rank: text = "crash", "leave", "join", "hang" (begun at `since`)
 };
 
 struct Event {
@@ -79,6 +80,8 @@ struct RankRecord {
   bool server = false;
   std::vector<IterationMark> marks;
   Time finished{};
+  std::string lost;  // "crash" or "leave": the scenario took it before the end, when it `finished`; of a crash all else
+                     // is as if it had done nothing
   Duration compute{}, injected_delay{}, vector_ops{};
   std::map<std::string, Duration> waits;  // by reason
   std::int64_t iters = 0, iters_jumped = 0, gradients = 0, gradients_lost = 0, samples = 0;
@@ -120,6 +123,8 @@ struct TrialRecord {
   std::vector<std::string> warnings;  // oversubscribed, cpu-contended, overpaced, not steady
   // The trial's clock (real or virtual)
   double time_s = 0;
+  int ranks_lost = 0;        // workers; rates, losses, `time_s` and `params_hash` are of the others
+  double first_lost_s = -1;  // -1: none was
   std::vector<RankRecord> ranks;
   std::vector<CurvePoint> curve;
   std::string params_hash;

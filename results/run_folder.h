@@ -36,6 +36,8 @@ struct TrialLabels {
   int target_hold = 3;
   bool experimental = false;
   std::string source, reading;
+  bool faults = false;   // its scenario has some
+  std::string unharmed;  // the hash of this trial without them and without names: what its cost is told by
 };
 
 struct TrialRow {

@@ -17,10 +17,11 @@ constexpr double kHalvesDiffer = 0.10;  // fairness section 5, as are the follow
 constexpr double kOverrunsShown = 0.05;
 constexpr double kContentionShown = 0.05;
 
+/// Those that were there to the end.
 std::vector<const RankRecord*> workers_of(const TrialRecord& record, int workers) {
   std::vector<const RankRecord*> list;
   for (const RankRecord& rank : record.ranks) {
-    if (rank.rank < workers && !rank.server) list.push_back(&rank);
+    if (rank.rank < workers && !rank.server && rank.lost.empty()) list.push_back(&rank);
   }
   return list;
 }

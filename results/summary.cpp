@@ -186,6 +186,7 @@ std::vector<Grid> summarise(std::span<const TrialRow> rows, const std::string& r
   std::vector<Grid> grids;
   for (const Group& group : groups_of(rows, reference)) {
     grids.push_back(group.is_convergence() ? convergence_grid(group) : rate_grid(group));
+    add_fault_columns(grids.back(), group, rows);
     add_common_notes(grids.back(), group);
   }
   for (Grid& grid : skewed_who_pays(rows)) grids.push_back(std::move(grid));

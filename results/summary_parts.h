@@ -34,6 +34,10 @@ std::vector<Group> groups_of(std::span<const TrialRow> rows, const std::string& 
 Grid rate_grid(const Group& group);
 Grid convergence_grid(const Group& group);
 
+/// Where the scenario has faults: how many ranks were lost, and what that cost against the same trials of the run
+/// without them. The grid's first rows are the head and the variants.
+void add_fault_columns(Grid& grid, const Group& group, std::span<const TrialRow> rows);
+
 /// Trials of a and b of the same seed and repeat, both ok.
 struct Pair {
   const TrialRow *a, *b;

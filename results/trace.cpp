@@ -57,6 +57,9 @@ class TraceWriter::Trial {
         return instant("lost gradient: " + logged.text, e);
       case EventKind::kGone:
         return instant(fmt::format("rank {} died", e.peer), e);
+      case EventKind::kFault:
+        if (e.since != Time{} && e.since < e.time) return slice(logged.text, e, "");
+        return instant(logged.text, e);
       default:
         return message(logged);
     }

@@ -150,10 +150,10 @@ std::map<std::string, double> time_parts(const TrialRow& row) {
   const TrialRecord& record = row.record;
   for (const auto& [name, time] : record.path) parts[name] += to_seconds(time);
   if (!parts.empty()) return parts;
-  int workers = 0;
-  for (const RankRecord& rank : record.ranks) workers += rank.server ? 0 : 1;
+  const auto stayed = [](const RankRecord& rank) { return !rank.server && rank.lost.empty(); };
+  const auto workers = double(std::count_if(record.ranks.begin(), record.ranks.end(), stayed));
   for (const RankRecord& rank : record.ranks) {
-    if (rank.server) continue;
+    if (!stayed(rank)) continue;
     const auto add = [&](const std::string& name, Duration time) {
       if (time.count() != 0) parts[name] += to_seconds(time) / workers;
     };

@@ -139,6 +139,10 @@ void read_scenario(Draft& draft, const Value& block, Mistakes& mistakes) {
     scenario.links = links->second.items;
     check_links(scenario.links, mistakes);
   }
+  if (const auto faults = layer.find("scenario.faults"); faults != layer.end()) {
+    scenario.faults = faults->second.items;
+    check_faults(scenario.faults, mistakes);
+  }
   const Entry* name = block.find("name");
   refuse_duplicate(draft.scenarios, scenario.name, "scenario", name != nullptr ? name->place : block.place,
                    "give each a name of its own", mistakes);

@@ -251,18 +251,6 @@ void check_instant(const Configuration& c, Mistakes& mistakes) {
   mistakes.add(instant.place, "'instant' and 'emulate' exclude each other: real processes' messages take their time");
 }
 
-// Links that change where nobody would notice.
-void check_obeyed(const ScenarioDraft& scenario, const Configuration& c, Mistakes& mistakes) {
-  if (scenario.links.empty()) return;
-  const bool instant = simulated(c) && c.at("network.instant").flag;
-  if (!instant && (simulated(c) || c.at("network.emulate").flag)) return;
-  mistakes.add(scenario.links.front().place,
-               fmt::format("scenario '{}' changes links, but measure '{}' {}", scenario.name, c.name,
-                           instant ? "has none: leave out network.instant or choose its scenarios"
-                                   : "has the machine's own: set network.emulate = true, measure in virtual time "
-                                     "(sim) or choose its scenarios"));
-}
-
 void check_scenarios(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
   std::vector<std::string> known;
   for (const ScenarioDraft& scenario : draft.scenarios) known.push_back(scenario.name);
@@ -273,11 +261,15 @@ void check_scenarios(const Draft& draft, const Configuration& c, Mistakes& mista
   const auto chosen = scenarios_of(draft, *c.measure);
   for (const ScenarioDraft* scenario : chosen) {
     check_rules_with(*scenario, c.workers(), mistakes);
+    check_faults_with(*scenario, c.workers(), mistakes);
     check_obeyed(*scenario, c, mistakes);
   }
   // Where the names chosen are wrong, any scenario may have been meant.
   if (!chosen.empty()) return;
-  for (const ScenarioDraft& scenario : draft.scenarios) check_rules_with(scenario, c.workers(), mistakes);
+  for (const ScenarioDraft& scenario : draft.scenarios) {
+    check_rules_with(scenario, c.workers(), mistakes);
+    check_faults_with(scenario, c.workers(), mistakes);
+  }
 }
 
 ComputeRule rule_of(const Value& table, int workers) {
@@ -376,6 +368,7 @@ Scenario scenario_of(const ScenarioDraft& draft, int workers) {
   scenario.name = draft.name;
   for (const Value& rule : draft.rules) scenario.compute.push_back(rule_of(rule, workers));
   for (const Value& link : draft.links) scenario.links.push_back(link_of(link));
+  for (const Value& fault : draft.faults) scenario.faults.push_back(fault_of(fault));
   return scenario;
 }
 

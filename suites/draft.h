@@ -25,9 +25,9 @@ struct VariantDraft {
 struct ScenarioDraft {
   Place place;
   std::string name;
-  std::vector<Value> rules, links;
+  std::vector<Value> rules, links, faults;
 
-  bool homogeneous() const { return rules.empty() && links.empty(); }
+  bool homogeneous() const { return rules.empty() && links.empty() && faults.empty(); }
 };
 
 struct MeasureDraft {
@@ -152,6 +152,13 @@ NetworkSpec::Link link_of(const Value& table);
 Scenario scenario_of(const ScenarioDraft& draft, int workers);
 std::vector<const ScenarioDraft*> scenarios_of(const Draft& draft, const MeasureDraft& measure);
 std::vector<const VariantDraft*> variants_of(const Draft& draft, const MeasureDraft& measure);
+
+// faults.cpp
+Fault fault_of(const Value& table);
+/// Each by itself; with the number of workers; and, with links that change, where nobody would notice.
+void check_faults(const std::vector<Value>& faults, Mistakes& mistakes);
+void check_faults_with(const ScenarioDraft& scenario, int workers, Mistakes& mistakes);
+void check_obeyed(const ScenarioDraft& scenario, const Configuration& c, Mistakes& mistakes);
 
 // resolve.cpp
 std::string resolved_toml(const Draft& draft);

@@ -54,7 +54,7 @@ bool numberless(const Payload& x) { return x.empty() || x.data() == nullptr; }
 }  // namespace
 
 CurveRecorder::CurveRecorder(int workers, int points, std::int64_t samples, const Payload& initial)
-    : latest_(std::size_t(workers), Snapshot{0, 0, initial}) {
+    : latest_(std::size_t(workers), Snapshot{0, 0, initial, false}) {
   if (points > 0) {
     interval_ = std::max<std::int64_t>(1, samples / points);
     next_ = interval_;
@@ -64,8 +64,17 @@ CurveRecorder::CurveRecorder(int workers, int points, std::int64_t samples, cons
 
 // Workers in lock step report at one instant: a point is kept when that is over, so that all of them are in it.
 void CurveRecorder::keep() {
-  points_.push_back({last_, latest_});
+  points_.push_back({last_, total_, latest_});
+  std::erase_if(points_.back().ranks, [](const Snapshot& snapshot) { return snapshot.lost; });
   due_ = false;
+}
+
+void CurveRecorder::lose(int rank, Time when, std::int64_t samples) {
+  if (due_ && when > last_) keep();
+  Snapshot& mine = latest_[std::size_t(rank)];
+  total_ += samples - mine.samples;
+  mine.samples = samples;
+  mine.lost = true;
 }
 
 void CurveRecorder::report(int rank, Iter k, Time when, std::int64_t samples, const Payload& x) {
@@ -82,6 +91,9 @@ void CurveRecorder::report(int rank, Iter k, Time when, std::int64_t samples, co
 
 std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads,
                                                 const std::function<void()>& one_done) {
+  const auto present = [](const Snapshot& snapshot) { return !snapshot.lost; };
+  const auto left = std::size_t(std::count_if(latest_.begin(), latest_.end(), present));
+  if (!points_.empty() && points_.back().time == last_ && points_.back().ranks.size() > left) points_.pop_back();
   if (points_.empty() || points_.back().time != last_) keep();
   // Replicas are often the same bits (all-reduce) and snapshots of slow ranks stay: each distinct vector is evaluated
   // once.
@@ -119,14 +131,12 @@ std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads,
     CurvePoint point{.model = {},
                      .time = points_[p].time,
                      .iteration = 0,
-                     .samples = 0,
+                     .samples = points_[p].samples,
                      .loss = 0,
                      .accuracy = 0,
                      .consensus_distance = distances[p]};
-    for (const Snapshot& snapshot : points_[p].ranks) {
-      point.iteration += double(snapshot.iter) / double(latest_.size());
-      point.samples += snapshot.samples;
-    }
+    for (const Snapshot& snapshot : points_[p].ranks)
+      point.iteration += double(snapshot.iter) / double(points_[p].ranks.size());
     std::vector<std::size_t> by_loss = of_ranks[p];
     std::stable_sort(by_loss.begin(), by_loss.end(),
                      [&](std::size_t a, std::size_t b) { return scores[a].loss < scores[b].loss; });

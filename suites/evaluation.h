@@ -22,6 +22,9 @@ class CurveRecorder {
 
   void report(int rank, Iter k, Time when, std::int64_t samples, const Payload& x);
 
+  /// From now on the worker is in no point; the samples that it has done stay counted.
+  void lose(int rank, Time when, std::int64_t samples);
+
   /// Worker `rank`'s last snapshot.
   const Payload& latest(int rank) const { return latest_[std::size_t(rank)].x; }
 
@@ -34,10 +37,12 @@ class CurveRecorder {
     Iter iter = 0;
     std::int64_t samples = 0;
     Payload x;
+    bool lost = false;
   };
   struct Point {
     Time time{};
-    std::vector<Snapshot> ranks;
+    std::int64_t samples = 0;     // of all
+    std::vector<Snapshot> ranks;  // that were there
   };
   void keep();
 

@@ -29,21 +29,62 @@ LaunchOptions launch_options(const TrialSpec& spec, const ExecuteOptions& option
   return launch;
 }
 
+/// Workers that the scenario kills.
+std::vector<int> doomed(const Scenario& scenario) {
+  std::vector<int> ranks;
+  for (const Fault& fault : scenario.faults) {
+    if (fault.what == Fault::What::kCrash) ranks.insert(ranks.end(), fault.ranks.begin(), fault.ranks.end());
+  }
+  return ranks;
+}
+
+/// Of a trial that did not end well: whose death it was, if the scenario wanted it.
+std::string reason_of(const LaunchResult& launched, const Plan& plan) {
+  for (std::size_t r = 0; r < launched.ranks.size(); ++r) {
+    const bool killed = launched.ranks[r].crashed_ns >= 0;
+    if (killed && launched.reason.starts_with("rank " + std::to_string(r) + " was killed"))
+      return launched.reason + ", " + why_stopped(*plan.protocol);
+  }
+  return launched.reason;
+}
+
+/// What the ranks sent, and what is left of those that the scenario killed.
+std::vector<RankResult> results_of(const LaunchResult& launched, const TrialSpec& spec, const Plan& plan) {
+  std::vector<RankResult> results;
+  for (std::size_t r = 0; r < launched.ranks.size(); ++r) {
+    const RankOutcome& outcome = launched.ranks[r];
+    if (outcome.ok) {
+      results.push_back(rank_result_from_text(outcome.result));
+      continue;
+    }
+    const Time when{Duration(outcome.crashed_ns)};
+    EventLog log(spec.events);
+    log.on(crash_event(static_cast<int>(r), outcome.iteration, when));
+    results.push_back({crashed_record(static_cast<int>(r), plan.host_of[r], when), std::move(log.lines()), {}});
+  }
+  return results;
+}
+
 // Final losses of a real trial, evaluated here after its processes have ended: off its clock, on nobody's core.
 void evaluate_end(TrialRecord& record, const TrialSpec& spec, const Plan& plan,
                   const std::vector<RankResult>& results) {
   std::vector<Payload> finals;
   for (int r = 0; r < plan.workers; ++r) {
-    finals.push_back(Vec::from_host(results[std::size_t(r)].parameters).share());
+    if (record.ranks[std::size_t(r)].lost.empty())
+      finals.push_back(Vec::from_host(results[std::size_t(r)].parameters).share());
   }
   record.params_hash = params_hash(finals);
   if (spec.workload.evaluation_samples == 0) return;
   const std::unique_ptr<Workload> workload = make_workload(spec.workload);
   CurveRecorder curve(plan.workers, 0, 0, workload->initial().share());
-  for (int r = 0; r < plan.workers; ++r) {
+  for (int r = 0, there = 0; r < plan.workers; ++r) {
     const RankRecord& rank = record.ranks[std::size_t(r)];
+    if (!rank.lost.empty()) {
+      curve.lose(r, rank.finished, rank.samples);
+      continue;
+    }
     const Iter last = rank.marks.empty() ? 0 : rank.marks.back().iter + 1;
-    curve.report(r, last, rank.finished, rank.samples, finals[std::size_t(r)]);
+    curve.report(r, last, rank.finished, rank.samples, finals[std::size_t(there++)]);
   }
   record.curve = curve.evaluate(*workload, 1);
 }
@@ -53,6 +94,8 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
   LaunchOptions launch_with = launch_options(spec, options);
   launch_with.ranks = plan.ranks();
   launch_with.credits = plan.credits;
+  launch_with.may_crash = doomed(spec.scenario);
+  launch_with.survivors_go_on = plan.goes_on && !launch_with.may_crash.empty();
   launch_with.job = to_text(Job{Job::Role::kRank, spec, ""});
   std::optional<LinkEmulator> links;
   if (spec.emulate) links.emplace(network_of(spec, plan), plan.ranks(), spec.seed, spec.repeat);
@@ -64,11 +107,10 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
   record.wall_s = launched.wall_s;
   if (!launched.ok) {
     record.status = launched.interrupted ? TrialStatus::kInterrupted : TrialStatus::kFailed;
-    record.reason = launched.reason;
+    record.reason = reason_of(launched, plan);
     return record;
   }
-  std::vector<RankResult> results;
-  for (const RankOutcome& outcome : launched.ranks) results.push_back(rank_result_from_text(outcome.result));
+  std::vector<RankResult> results = results_of(launched, spec, plan);
   for (const RankResult& result : results) {
     record.ranks.push_back(result.record);
     record.ranks.back().machine = machine_of(launch_with, static_cast<int>(record.ranks.size()) - 1, options.fleet);
@@ -99,8 +141,9 @@ TrialRecord execute_simulated(const TrialSpec& spec, const ExecuteOptions& optio
   if (launched.ok) {
     record = record_from_json(launched.ranks[0].result);
   } else {
+    const std::string& error = launched.ranks[0].error;  // of the one process, which stands for all ranks
     record.status = launched.interrupted ? TrialStatus::kInterrupted : TrialStatus::kFailed;
-    record.reason = launched.reason;
+    record.reason = launched.reason == "rank 0 failed: " + error ? error : launched.reason;
   }
   record.wall_s = launched.wall_s;
   return record;

@@ -97,15 +97,40 @@ std::int64_t gap_bound_of(const TrialSpec& spec, const Plan& plan) {
 
 }  // namespace
 
+RankRecord crashed_record(int rank, int host, Time when) {
+  RankRecord record;
+  record.rank = rank;
+  record.host = host;
+  record.finished = when;
+  record.lost = to_string(Fault::What::kCrash);
+  return record;
+}
+
+Event crash_event(int rank, Iter k, Time when) {
+  Event event;
+  event.time = event.since = when;
+  event.rank = rank;
+  event.what = EventKind::kFault;
+  event.iter = k;
+  event.text = to_string(Fault::What::kCrash);
+  return event;
+}
+
 void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& plan) {
   record.id = spec.id();
   record.hash = spec.hash();
-  Time end{};
+  Time end{}, first_lost = kNever;
+  std::vector<int> lost;
   for (const RankRecord& rank : record.ranks) {
-    if (!rank.server) end = std::max(end, rank.finished);
+    if (!rank.server && rank.lost.empty()) end = std::max(end, rank.finished);
+    if (rank.lost.empty()) continue;
+    lost.push_back(rank.rank);
+    first_lost = std::min(first_lost, rank.finished);
   }
   record.time_s = to_seconds(end);
-  const Bounds bounds = rate_bounds(spec, plan);
+  record.ranks_lost = static_cast<int>(lost.size());
+  if (!lost.empty()) record.first_lost_s = to_seconds(first_lost);
+  const Bounds bounds = rate_bounds(spec, plan, lost);
   record.ideal_samples_per_s = bounds.ideal;
   record.slowest_rank_samples_per_s = bounds.slowest;
   record.without_slowest_samples_per_s = bounds.without_slowest;

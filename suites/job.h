@@ -34,6 +34,11 @@ struct RankResult {
 std::string to_text(const RankResult& result);
 RankResult rank_result_from_text(const std::string& text);
 
+/// What is left of a worker that the scenario has killed, with real processes and in virtual time: when that was. What
+/// it had counted died with it.
+RankRecord crashed_record(int rank, int host, Time when);
+Event crash_event(int rank, Iter k, Time when);
+
 /// Fills in what follows from the ranks' records: names, hash, time, rates, gaps, bounds, warnings.
 void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& plan);
 

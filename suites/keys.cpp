@@ -53,6 +53,7 @@ Names statistics_kinds() { return {"running", "precise"}; }
 Names optimizer_names() { return {"sgd"}; }
 Names step_rules() { return {"per_sample", "as_written"}; }
 Names rule_kinds() { return {"constant", "bernoulli", "exponential", "log_normal", "pareto"}; }
+Names fault_kinds() { return {"crash", "leave", "join", "hang", "cut"}; }
 Names draw_units() { return {"iteration", "time"}; }
 Names draw_groups() { return {"rank", "host", "all"}; }
 Names measure_kinds() { return {"rate", "convergence"}; }
@@ -222,6 +223,17 @@ const std::vector<SuiteKey> kKeys = {
     {"scenario.links.one_way", T::kBool, "false", 0, 0, nullptr, "from a to b only; of a NIC: outward only"},
     {"scenario.links.from", T::kDuration, "\"0s\"", 0, kDays, nullptr, "the rule holds from here"},
     {"scenario.links.until", T::kDuration, "", 0, kDays, nullptr, "to here; to the end if not set"},
+    {"scenario.faults", T::kTables, "[]", 0, 0, nullptr,
+     "what happens once: ranks that crash, leave, join late or hang, and links that are cut"},
+    {"scenario.faults.kind", T::kName, nullptr, 0, 0, fault_kinds, "what happens"},
+    {"scenario.faults.ranks", T::kRanks, "", 0, 100000, nullptr, "the workers to which; of all kinds but cut"},
+    {"scenario.faults.at", T::kDuration, "", 0, kDays, nullptr, "when, on the trial's clock; or"},
+    {"scenario.faults.iteration", T::kInteger, "", 0, 1e12, nullptr,
+     "crash, leave, hang: before the rank's gradient of this iteration"},
+    {"scenario.faults.lasts", T::kDuration, "", kTiny, kDays, nullptr, "hang, cut: for how long"},
+    {"scenario.faults.a", T::kInteger, "", 0, 100000, nullptr, "cut: host"},
+    {"scenario.faults.b", T::kInteger, "", -1, 100000, nullptr,
+     "cut: the other host; a's own NIC if it is -1 or not set"},
     {"measure.what", T::kName, "\"rate\"", 0, 0, measure_kinds, "what is measured"},
     {"measure.name", T::kText, "", 0, 0, nullptr, "its name in tables; `what` if it is not set"},
     {"measure.scenarios", T::kNames, "", 0, 0, nullptr, "only these scenarios; all if not set"},

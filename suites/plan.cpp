@@ -61,6 +61,7 @@ Topology graph_of(const TrialSpec& spec) {
 Plan make_plan(const TrialSpec& spec) {
   Plan plan(graph_of(spec));
   plan.protocol = &find_protocol(spec.protocol);
+  plan.goes_on = plan.protocol->on_loss == OnLoss::kContinues;
   plan.workers = spec.workers();
   const Setting setting{spec.knobs, plan.graph, plan.workers, hosts_of(spec, plan.workers, 0)};
   if (plan.protocol->refuse != nullptr) {
@@ -86,6 +87,11 @@ NetworkSpec network_of(const TrialSpec& spec, const Plan& plan) {
   NetworkSpec network = spec.network;
   network.host_of = plan.host_of;
   network.links.insert(network.links.end(), spec.scenario.links.begin(), spec.scenario.links.end());
+  for (const Fault& fault : spec.scenario.faults) {
+    if (fault.what != Fault::What::kCut) continue;
+    network.links.push_back(
+        {.a = fault.a, .b = fault.b, .from = fault.at, .until = fault.at + fault.lasts, .cut = true});
+  }
   return network;
 }
 
@@ -108,7 +114,7 @@ NodeOptions node_options(const TrialSpec& spec, const Plan& plan, int rank, Cred
 }
 
 // What the rates would be if nobody ever waited: the schedule alone, measured as the trial is.
-Bounds rate_bounds(const TrialSpec& spec, const Plan& plan) {
+Bounds rate_bounds(const TrialSpec& spec, const Plan& plan, const std::vector<int>& lost) {
   Bounds bounds;
   if (spec.costs.gradient.count() <= 0) return bounds;
   const Iter iterations =
@@ -117,6 +123,7 @@ Bounds rate_bounds(const TrialSpec& spec, const Plan& plan) {
   TrialRecord schedule;
   std::vector<double> rates;
   for (int r = 0; r < plan.workers; ++r) {
+    if (std::find(lost.begin(), lost.end(), r) != lost.end()) continue;
     const Scenario::Where where{spec.seed, spec.repeat, r, plan.host_of[std::size_t(r)]};
     RankRecord rank;
     rank.rank = r;
@@ -134,8 +141,9 @@ Bounds rate_bounds(const TrialSpec& spec, const Plan& plan) {
   fill_rates(schedule, spec.warmup, spec.warmup_time, plan.workers);
   bounds.ideal = schedule.samples_per_s;
   std::sort(rates.begin(), rates.end());
-  bounds.slowest = rates[0] * plan.workers;
-  if (plan.workers > 1) bounds.without_slowest = rates[1] * (plan.workers - 1);
+  if (rates.empty()) return bounds;
+  bounds.slowest = rates[0] * double(rates.size());
+  if (rates.size() > 1) bounds.without_slowest = rates[1] * double(rates.size() - 1);
   return bounds;
 }
 

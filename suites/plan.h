@@ -24,6 +24,7 @@ struct Plan {
   Iter run_in = 0;      // iterations a rank before those that `iterations` asks for: its warm-up at full speed
   Iter iterations = 0;  // a rank; 0: credits decide
   std::int64_t credits = 0;
+  bool goes_on = false;  // the protocol does when a worker is lost
 
   int ranks() const { return workers + servers; }
 };
@@ -42,10 +43,10 @@ NodeOptions node_options(const TrialSpec& spec, const Plan& plan, int rank, Cred
 
 /// The bound rows of every table, samples/s over all workers, from the trial's cost and its (paired) slowdowns: `ideal`
 /// if nobody ever waited, `slowest` if everybody went at the pace of the slowest worker, `without_slowest` if that one
-/// were left out and the others went at the pace of the slowest of them.
+/// were left out and the others went at the pace of the slowest of them. Of all workers but those in `lost`.
 struct Bounds {
   double ideal = 0, slowest = 0, without_slowest = 0;
 };
-Bounds rate_bounds(const TrialSpec& spec, const Plan& plan);
+Bounds rate_bounds(const TrialSpec& spec, const Plan& plan, const std::vector<int>& lost = {});
 
 }  // namespace hopbench

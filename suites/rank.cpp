@@ -1,10 +1,16 @@
 // A child process of a trial: a rank over a Wire, or a whole simulation, or a rank that is calibrated
 // or takes part in a bench.
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -44,6 +50,36 @@ void add_lateness(RankRecord& record, const std::vector<Duration>& lateness) {
   record.link_late_median_s = quantile(late_s, 0.5);
   record.link_late_p99_s = quantile(late_s, 0.99);
 }
+
+/// Kills this process, as its scenario says, with a last word on the board only.
+[[noreturn]] void crash(RankSlot& slot, Time now) {
+  slot.crashed_ns = now.time_since_epoch().count();
+  kill(getpid(), SIGKILL);
+  while (true) pause();
+}
+
+/// Does that at times of the trial's clock, whatever the rank is doing then; until it is gone.
+class CrashTimer {
+ public:
+  CrashTimer(const std::vector<Fault>& faults, RankSlot& slot, Time now) {
+    Time when = kNever;
+    for (const Fault& fault : faults) {
+      if (fault.what == Fault::What::kCrash) when = std::min(when, fault.at);
+    }
+    if (when == kNever) return;
+    const auto until = std::chrono::steady_clock::now() + (when - now);
+    thread_ = std::jthread([&slot, when, until](const std::stop_token& done) {
+      std::mutex mutex;
+      std::condition_variable_any never;
+      std::unique_lock lock(mutex);
+      never.wait_until(lock, done, until, [] { return false; });
+      if (!done.stop_requested()) crash(slot, when);
+    });
+  }
+
+ private:
+  std::jthread thread_;
+};
 
 // Page faults, first touch and the compiled network are outside every clock: one gradient that nobody sees.
 void touch(Workload& workload, int worker) {
@@ -94,12 +130,13 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
     slot.iteration.store(k, std::memory_order_relaxed);
   };
   options.final_model = [&](const Payload& x) { last = x; };
+  options.crash = [&] { crash(slot, runtime.now()); };
   Node node(runtime, *workload, std::move(options));
   try {
     runtime.run(
         [&] {
-          plan.protocol->body(node, spec.knobs);
-          node.finish();
+          const CrashTimer timer(spec.scenario.faults_of(rank), slot, runtime.now());
+          node.live([&] { plan.protocol->body(node, spec.knobs); });
         },
         !server);
   } catch (const std::exception& error) {

@@ -72,7 +72,8 @@ std::string scenario_text(const ScenarioDraft& scenario) {
   };
   return "\n[[scenario]]\n" + line("name", toml_text(scenario.name)) +
          line("compute", list(scenario.rules, "scenario.compute")) +
-         line("links", list(scenario.links, "scenario.links"));
+         line("links", list(scenario.links, "scenario.links")) +
+         (scenario.faults.empty() ? "" : line("faults", list(scenario.faults, "scenario.faults")));
 }
 
 std::string measure_text(const Draft& draft, const MeasureDraft& measure, const Layer& sections) {

@@ -54,7 +54,8 @@ class Trial {
         workload_(make_workload(spec.workload)),
         credits_(plan_.credits),
         watch_(observer, board, plan_.ranks()),
-        simulation_(simulation_options(spec, plan_, spec.events == EventDetail::kNone ? observer : &watch_)),
+        seen_by_(spec.events == EventDetail::kNone ? observer : &watch_),
+        simulation_(simulation_options(spec, plan_, seen_by_)),
         curve_(plan_.workers, spec.evaluations, total_samples(), workload_->initial().share()),
         board_(board) {
     simulation_.use(spec.instant_network
@@ -66,6 +67,12 @@ class Trial {
       }
     }
     for (int r = 0; r < plan_.ranks(); ++r) add_rank(r);
+    for (int r = 0; r < plan_.workers; ++r) {
+      for (const Fault& fault : spec_.scenario.faults_of(r)) {
+        if (fault.what == Fault::What::kCrash && fault.at != kNever) simulation_.kill(r, fault.at);
+      }
+    }
+    simulation_.before_kill([this](int r) { crash(r); });
     simulation_.describe_with([this](int r) {
       return "iteration " + std::to_string(nodes_[std::size_t(r)]->iteration()) + ", " +
              std::to_string(simulation_.rank(r).mailbox.size()) + " messages in its mailbox";
@@ -77,8 +84,9 @@ class Trial {
     TrialRecord record;
     std::vector<Payload> finals;
     for (int r = 0; r < plan_.ranks(); ++r) {
-      record.ranks.push_back(nodes_[std::size_t(r)]->record());
-      if (r < plan_.workers) finals.push_back(curve_.latest(r));
+      const RankRecord& rank = nodes_[std::size_t(r)]->record();
+      record.ranks.push_back(rank);
+      if (r < plan_.workers && rank.lost.empty()) finals.push_back(curve_.latest(r));
     }
     if (spec_.events != EventDetail::kNone) record.path = critical_path(record);
     record.params_hash = params_hash(finals);
@@ -99,6 +107,7 @@ class Trial {
     const Payload x = average.watch();
     const int batch = spec_.workload.batch;
     for (int w = 0; w < plan_.workers; ++w) {
+      if (!record.ranks[std::size_t(w)].lost.empty()) continue;
       const auto own = std::min<std::int64_t>(spec_.workload.evaluation_samples, std::int64_t(workload_->part_size(w)));
       const std::int64_t batches = std::max<std::int64_t>(1, own / batch);
       Vec gradient(average.size());
@@ -114,7 +123,7 @@ class Trial {
   std::map<std::string, Duration> critical_path(const TrialRecord& record) const {
     const auto workers_end = record.ranks.begin() + plan_.workers;
     const auto last = std::max_element(record.ranks.begin(), workers_end, [](const RankRecord& a, const RankRecord& b) {
-      return a.finished < b.finished;
+      return std::pair(a.lost.empty(), a.finished) < std::pair(b.lost.empty(), b.finished);
     });
     return watch_.path().to(last->rank, last->finished);
   }
@@ -130,15 +139,31 @@ class Trial {
       if (r < plan_.workers) curve_.report(r, k, when, samples, x.watch());
       if (board_ != nullptr) show(r, k);
     };
+    options.crash = [this, r] {
+      simulation_.kill(r, simulation_.now());
+      simulation_.rank(r).await([] { return false; }, kNever, "its end");
+    };
     if (spec_.instant_network) options.costs.vector_bytes_per_s = 0;
     nodes_.push_back(std::make_unique<Node>(simulation_.rank(r), *workload_, std::move(options)));
     simulation_.start(
         r,
-        [this, node = nodes_.back().get()] {
-          plan_.protocol->body(*node, spec_.knobs);
-          node->finish();
+        [this, r, node = nodes_.back().get()] {
+          node->live([&] { plan_.protocol->body(*node, spec_.knobs); });
+          if (!node->record().lost.empty()) curve_.lose(r, simulation_.now(), node->record().samples);
         },
         r < plan_.workers);
+  }
+
+  /// The rank is about to be killed.
+  void crash(int r) {
+    Node& node = *nodes_[std::size_t(r)];
+    if (!plan_.goes_on) {
+      throw trial_error("rank " + std::to_string(r) + " was killed in iteration " + std::to_string(node.iteration()) +
+                        ", " + why_stopped(*plan_.protocol));
+    }
+    curve_.lose(r, simulation_.now(), node.record().samples);
+    node.record() = crashed_record(r, plan_.host_of[std::size_t(r)], simulation_.now());
+    if (seen_by_ != nullptr) seen_by_->on(crash_event(r, node.iteration(), simulation_.now()));
   }
 
   // The board has one slot: this process stands for all ranks.
@@ -156,6 +181,7 @@ class Trial {
   std::unique_ptr<Workload> workload_;
   Credits credits_;
   Watch watch_;
+  Observer* const seen_by_;
   Simulation simulation_;
   std::vector<std::unique_ptr<Node>> nodes_;
   CurveRecorder curve_;

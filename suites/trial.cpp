@@ -141,6 +141,7 @@ void link_fields(Visit& visit, T& link) {
   visit.unless(Time{}, "from", link.from);
   visit.unless(kNever, "until", link.until);
   visit.unless(false, "one_way", link.one_way);
+  visit.unless(false, "cut", link.cut);
 }
 
 template <class Visit, class T>
@@ -161,6 +162,17 @@ void scenario(Visit& visit, T& spec) {
   });
   if (std::is_same_v<Visit, In> || !spec.links.empty())
     visit.list("scenario_links", spec.links, [](auto& inner, auto& link) { link_fields(inner, link); });
+  if (std::is_same_v<Visit, In> || !spec.faults.empty()) {
+    visit.list("scenario_faults", spec.faults, [](auto& inner, auto& fault) {
+      inner("what", fault.what);
+      inner("ranks", fault.ranks);
+      inner("at", fault.at);
+      inner("iteration", fault.iteration);
+      inner("lasts", fault.lasts);
+      inner("a", fault.a);
+      inner("b", fault.b);
+    });
+  }
 }
 
 template <class Visit, class T>

@@ -141,8 +141,11 @@ int play_on(Play& play, std::int64_t start) {
   if (what == "late_exit" && play.me) return play.deliver("all of it"), 5;
   if (what == "abort" && play.me) be(play.slot, Phase::kWaiting, 5, "a token"), raise(SIGABRT);
   if (what == "kill" && play.me) be(play.slot, Phase::kWaiting, 5, "a token"), raise(SIGKILL);
-  if (what == "survive" && play.me) raise(SIGKILL);
-  if (what == "survive") return std::this_thread::sleep_for(milliseconds(100)), play.deliver("went on");
+  if (what == "fail_by_name" && play.me) return play.channel.fail("rank 1 left in iteration 3"), 3;
+  if (what == "crash" && play.me) play.slot.crashed_ns = 77;
+  if ((what == "survive" || what == "crash") && play.me) raise(SIGKILL);
+  if (what == "survive" || what == "crash")
+    return std::this_thread::sleep_for(milliseconds(100)), play.deliver("went on");
   if (what == "stop" && play.me) be(play.slot, Phase::kComputing, 3), raise(SIGSTOP);
   if (what == "hang" && play.me) be(play.slot, Phase::kComputing, 4), sleep_for_ever();
   if (what == "hang") be(play.slot, Phase::kWaiting, 3, "parameters"), sleep_for_ever();

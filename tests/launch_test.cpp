@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "backends/base/error.h"
@@ -114,6 +115,24 @@ TEST(Launch, LetsSurvivorsGoOnIfAsked) {
   EXPECT_FALSE(result.ranks[1].ok);
   EXPECT_EQ(result.ranks[2].result, "went on");
   EXPECT_EQ(result.reason.substr(0, 39), "rank 1 was killed by signal 9 (SIGKILL)");
+}
+
+TEST(Launch, LetsOnlyThoseDieThatMayAndSaySo) {
+  for (const auto& [job, may_crash, ok] :
+       {std::tuple("crash 1", 1, true), std::tuple("crash 1", 2, false), std::tuple("survive 1", 1, false)}) {
+    LaunchOptions options = launch_of(3, job);
+    options.survivors_go_on = true;
+    options.may_crash = {may_crash};
+    const LaunchResult result = run(options);
+    EXPECT_EQ(result.ok, ok) << job << " where " << may_crash << " may";
+    EXPECT_EQ(result.reason.substr(0, 39), "rank 1 was killed by signal 9 (SIGKILL)");
+    EXPECT_EQ(result.ranks[1].crashed_ns, job[0] == 'c' ? 77 : -1);
+    EXPECT_EQ(result.ranks[0].crashed_ns, -1);
+  }
+}
+
+TEST(Launch, SaysARanksErrorAloneThatNamesIt) {
+  EXPECT_EQ(run(launch_of(3, "fail_by_name 1")).reason, "rank 1 left in iteration 3");
 }
 
 TEST(Launch, NamesTheRankThatIsStoppedThoughOthersGoOn) {

@@ -264,6 +264,44 @@ TEST(Network, ReplacesFieldByFieldWhereSeveralRulesHold) {
   expect_near(play_network(spec, {{0, 1, 1'000'000}, {0, 1, 1'000'000, 6.0}}), {1.25, 7.5});
 }
 
+// --- Links that are cut
+
+TEST(Network, KeepsBytesStandingWhileALinkIsCut) {
+  NetworkSpec spec = plain();
+  spec.links = {{.a = 0, .from = after_ms(400), .until = after_ms(900), .cut = true}};
+  // 400 kB before and 600 kB after; the flow out of 1 has 2's NIC to itself meanwhile.
+  expect_near(play_network(spec, {{0, 1, 1'000'000}}), {1.5});
+  expect_near(play_network(spec, {{0, 2, 400'000}, {1, 2, 700'000}}), {1.1, 0.9});
+  // Into it, begun before the cut, in it, and when it is over; on others' ways nothing is cut.
+  expect_near(play_network(spec, {{1, 0, 500'000}, {2, 0, 100'000, 0.5}, {3, 0, 100'000, 2.0}, {1, 2, 100'000, 0.5}}),
+              {1.1, 1.1, 2.1, 0.6});
+}
+
+TEST(Network, CutsALinkThatIsElseUnlimited) {
+  NetworkSpec spec = plain();
+  spec.bandwidth = 0;
+  spec.host_of = {0, 0, 1, 2};
+  spec.links = {{.a = 1, .b = 0, .from = after_ms(400), .until = after_ms(900), .cut = true}};
+  const std::vector<TimedFlow> flows = {{0, 2, 1'000'000, 0.1},
+                                        {0, 2, 1'000'000, 0.5},
+                                        {2, 1, 1'000'000, 0.6},
+                                        {0, 3, 1'000'000, 0.5},
+                                        {0, 1, 1'000'000, 0.5}};
+  expect_near(play_network(spec, flows), {0.1, 0.9, 0.9, 0.5, 0.5});
+}
+
+// A latency runs meanwhile; nothing is there while the link is cut, and a pair keeps its order.
+TEST(Network, HoldsSmallMessagesWhileALinkIsCut) {
+  NetworkSpec spec = plain();
+  spec.packet_bytes = 1500;
+  spec.latency = milliseconds(100);
+  spec.links = {{.a = 0, .from = after_ms(400), .until = after_ms(900), .cut = true},
+                {.a = 0, .b = 1, .from = after_ms(850), .until = after_ms(1200), .cut = true}};
+  const std::vector<TimedFlow> flows = {{0, 2, 1000, 0.2},  {0, 2, 1000, 0.3}, {0, 2, 1000, 0.2995}, {0, 2, 1000, 0.85},
+                                        {0, 2, 1000, 0.95}, {0, 1, 1000, 0.5}, {0, 1, 10'000, 0.6},  {2, 1, 1000, 0.5}};
+  expect_near(play_network(spec, flows), {0.301, 0.9015, 0.9005, 0.951, 1.051, 1.201, 1.211, 0.601});
+}
+
 // Whatever changes: what a NIC carried is what its bandwidth allowed, to the byte, and pairs keep their order.
 TEST(Network, ConservesBytesAndOrderWhileLinksChange) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {

@@ -103,7 +103,7 @@ TEST(Csv, TablesAreStableByteForByte) {
             "3,,0.3,0.4,0.5,25,29,0.1,0.2,a\n");
   const auto ranks = lines_of(ranks_csv(rows));
   EXPECT_THAT(ranks[0], HasSubstr(",\"wait_s: a \"\"token\"\"\",wait_s: parameters"));
-  EXPECT_THAT(ranks[1], HasSubstr(",server,9.87654321,1.1e-08,3.1e-08,1.3e-08,1.4e-08,17,18,19,20,21,"));
+  EXPECT_THAT(ranks[1], HasSubstr(",server,leave,9.87654321,1.1e-08,3.1e-08,1.3e-08,1.4e-08,17,18,19,20,21,"));
 }
 
 TEST(Csv, TrialsHaveTheColumnsOfTheInterface) {

@@ -23,6 +23,7 @@ inline RankRecord full_rank() {
   rank.marks = {{Time(Duration(1234567890123)), 0, 32, Duration(40000001), 0.1f},
                 {Time(Duration(1234567890124)), 1, 0, Duration(0), std::numeric_limits<float>::quiet_NaN()}};
   rank.finished = Time(Duration(9876543210));
+  rank.lost = "leave";
   rank.compute = Duration(11);
   rank.injected_delay = Duration(13);
   rank.vector_ops = Duration(14);
@@ -86,6 +87,8 @@ inline TrialLabels full_labels(const std::string& variant, int order) {
   labels.experimental = true;
   labels.source = "memory";
   labels.reading = "hop/H1-H14";
+  labels.faults = true;
+  labels.unharmed = "fedcba9876543210";
   return labels;
 }
 
@@ -99,6 +102,8 @@ inline TrialRow full_row(const std::string& variant = "hop backup=1", int order 
   record.reason = "line\nbreak";
   record.warnings = {"not steady", "oversubscribed"};
   record.time_s = 0.1 + 0.2;
+  record.ranks_lost = 1;
+  record.first_lost_s = 0.25;
   record.ranks = {full_rank()};
   record.curve = {{"mean", Time(Duration(0)), 0, 0, 1.0, 0, 0},
                   {"mean", Time(Duration(2000000000)), 10, 640, 0, 0.5, 1}};

@@ -22,7 +22,7 @@ NetworkSpec sample_network() {
           .processors = 3,
           .jitter = 0.5,
           .host_of = {0, 0, 1},
-          .links = {{0, 2, 5, Duration(4), Time(Duration(1)), Time(Duration(2)), true}}};
+          .links = {{0, 2, 5, Duration(4), Time(Duration(1)), Time(Duration(2)), true, true}}};
 }
 
 TrialSpec sample() {
@@ -61,6 +61,7 @@ TrialSpec sample() {
   rule.correlated = ComputeRule::Correlated::kAll;
   rule.from = Time(std::chrono::seconds(1));
   spec.scenario = {"random", {rule, {}}, {{1, -1, 7, Duration(8), Time(Duration(9))}}};
+  spec.scenario.faults = {{Fault::What::kHang, {1}, Time(Duration(5)), 3, Duration(6), 2, 4}};
   spec.transport = "sim";
   spec.network = sample_network();
   spec.instant_network = true;
@@ -100,6 +101,11 @@ TEST(Trial, ComesBackWholeFromItsJson) {
   ASSERT_EQ(again.scenario.links.size(), 1u);
   EXPECT_EQ(again.scenario.links[0].from, Time(Duration(9)));
   EXPECT_EQ(again.scenario.links[0].until, kNever);
+  ASSERT_EQ(again.scenario.faults.size(), 1u);
+  EXPECT_EQ(again.scenario.faults[0].what, Fault::What::kHang);
+  EXPECT_EQ(again.scenario.faults[0].lasts, Duration(6));
+  EXPECT_EQ(again.scenario.faults[0].b, 4);
+  EXPECT_TRUE(again.network.links[0].cut);
   EXPECT_TRUE(again.emulate);
   EXPECT_EQ(again.knobs.text("form"), "serial");
   EXPECT_EQ(again.strands, StrandKind::kThreads);
@@ -141,6 +147,10 @@ TEST(TrialHash, ChangesWithAnythingThatMakesTheTrialAnother) {
       [](TrialSpec& t) { t.network.links[0].one_way = false; },
       [](TrialSpec& t) { t.scenario.links[0].until = Time(Duration(99)); },
       [](TrialSpec& t) { t.scenario.links.clear(); },
+      [](TrialSpec& t) { t.scenario.faults[0].ranks = {2}; },
+      [](TrialSpec& t) { t.scenario.faults[0].iteration = 4; },
+      [](TrialSpec& t) { t.scenario.faults.clear(); },
+      [](TrialSpec& t) { t.network.links[0].cut = false; },
       [](TrialSpec& t) { t.emulate = false; },
       [](TrialSpec& t) { t.stop.amount = 1; },
       [](TrialSpec& t) { t.costs.gradient = Duration(1); },

@@ -32,7 +32,9 @@ struct RankSlot {
   std::atomic<float> loss{0};
   std::atomic<std::int64_t> since{0};  // CLOCK_MONOTONIC in ns: when it began to wait, or to do what `phase` says
   std::atomic<bool> stopped{false};    // by SIGSTOP; the launcher or agent looks
-  char waiting_for[64] = {};           // the last reason; may be torn, for people only
+  /// On the trial's clock, when the rank kills itself since its scenario says so; -1: it does not.
+  std::atomic<std::int64_t> crashed_ns{-1};
+  char waiting_for[64] = {};  // the last reason; may be torn, for people only
 };
 
 class Board {

@@ -29,6 +29,11 @@ constexpr milliseconds kAfterKill = std::chrono::seconds(10);  // for the kernel
 
 std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
+/// An error that begins with its rank says all.
+std::string failure_of(int rank, const std::string& name, const std::string& error) {
+  return error.starts_with(rank_name(rank) + " ") ? error : name + " failed: " + error;
+}
+
 std::string seconds_text(Duration d) { return duration_text(d.count()); }
 
 std::string how_it_ended(int status) {
@@ -153,7 +158,7 @@ class Supervisor : private CrewEvents {
       child.ended = true;
       if (child.failed) continue;
       child.outcome.error = "was lost: " + why + ", " + what_it_did(board_->slot(r));
-      note_death(name_of(r) + " " + child.outcome.error);
+      note_death(r, name_of(r) + " " + child.outcome.error);
     }
   }
 
@@ -176,7 +181,7 @@ class Supervisor : private CrewEvents {
       case ControlType::kFail:
         if (std::exchange(child.failed, true)) return;
         child.outcome.error = std::move(message.text);
-        return complain(name_of(r) + " failed: " + child.outcome.error, message.value);
+        return complain(failure_of(r, name_of(r), child.outcome.error), message.value);
       default:
         return;
     }
@@ -215,12 +220,19 @@ class Supervisor : private CrewEvents {
     if (child.outcome.ok || child.failed) return;
     const std::string doing = what_it_did(board_->slot(r));
     child.outcome.error = by_us ? "ended by the launcher " + doing : how_it_ended(status) + " " + doing;
-    if (!by_us) note_death(name_of(r) + " " + child.outcome.error);
+    if (!by_us) note_death(r, name_of(r) + " " + child.outcome.error);
   }
 
-  void note_death(const std::string& death) {
+  void note_death(int r, const std::string& death) {
     if (death_.empty()) death_ = death;
-    if (!(options_.survivors_go_on && started_)) end(death);
+    if (!may_die(r)) end(death);
+  }
+
+  bool may_die(int r) const {
+    if (!options_.survivors_go_on || !started_) return false;
+    const std::vector<int>& crash = options_.may_crash;
+    const bool named = std::find(crash.begin(), crash.end(), r) != crash.end();
+    return crash.empty() || (named && board_->slot(r).crashed_ns >= 0);
   }
 
   /// Several ranks may fail over one cause; who said so first is nearest to it.
@@ -342,10 +354,13 @@ class Supervisor : private CrewEvents {
   LaunchResult result() {
     LaunchResult result;
     bool lost = false, delivered = false;
-    for (Child& child : children_) {
-      lost = lost || !child.outcome.ok;
-      delivered = delivered || child.outcome.ok;
-      result.ranks.push_back(std::move(child.outcome));
+    for (int r = 0; r < options_.ranks; ++r) {
+      RankOutcome& outcome = children_[r].outcome;
+      lost = lost || !outcome.ok;
+      delivered = delivered || outcome.ok;
+      outcome.crashed_ns = board_->slot(r).crashed_ns;
+      outcome.iteration = board_->slot(r).iteration;
+      result.ranks.push_back(std::move(outcome));
     }
     result.interrupted = interrupted_;
     result.ok = !ending_ && delivered && (!lost || options_.survivors_go_on);

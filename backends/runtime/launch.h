@@ -43,6 +43,8 @@ struct LaunchOptions {
   /// A rank that dies after the start (by a signal, or by exiting without result and error) does not end the trial: for
   /// protocols that go on without it. A rank that fails still does.
   bool survivors_go_on = false;
+  /// Not empty: only the death of one of these does not end it, after its slot has told of it (RankSlot::crashed_ns).
+  std::vector<int> may_crash = {};
   Placement placement = {};  // default: all ranks are processes of this one
   /// Emulated links: ranks find their end at descriptor kLinksFd (emulated_wire.h). nullptr: none.
   LinkEmulator* links = nullptr;
@@ -54,6 +56,7 @@ struct RankOutcome {
   bool ok = false;
   std::string result;  // what the rank sent with ChildChannel::finish; may be there although it died later
   std::string error;   // of the rank itself, or "killed by signal 9 while computing iteration 12"
+  std::int64_t crashed_ns = -1, iteration = -1;  // as its slot says
 };
 
 struct LaunchResult {

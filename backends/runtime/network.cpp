@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kLongestTransfer_s = 1e9;  // keeps int64 nanoseconds from overflowing when a rate is next to nothing
 constexpr double kAsIfUnlimited = 1e18;     // bytes/s, of what is limited at other times
+constexpr double kAsIfCut = 1e-6;           // bytes/s, of what is cut: not a byte in a week
 
 Duration time_for(double bytes, double bytes_per_s) {
   return bytes_per_s > 0 ? seconds_to_duration(std::min(bytes / bytes_per_s, kLongestTransfer_s)) : Duration{};
@@ -24,6 +25,7 @@ Duration time_for(double bytes, double bytes_per_s) {
 
 /// What a flow between two ranks meets.
 struct Route {
+  int from = 0, to = 0;  // hosts
   Duration latency{};
   double narrowest = 0;  // bytes/s; 0: unlimited
   std::array<int, FairShare::kMaxPath> resources{};
@@ -39,7 +41,9 @@ class Routes {
     for (const NetworkSpec::Link& link : spec.links) {
       if (link.from > Time{}) changes_.push_back(link.from);
       if (link.until != kNever) changes_.push_back(link.until);
+      if (link.cut) cuts_.push_back(link);
     }
+    std::sort(cuts_.begin(), cuts_.end(), [](const auto& a, const auto& b) { return a.from < b.from; });
     std::sort(changes_.begin(), changes_.end(), std::greater<>{});
     move_to(Time{});
   }
@@ -62,12 +66,12 @@ class Routes {
         if (!link.one_way) obey(link, holds, in_[static_cast<std::size_t>(link.a)]);
       }
     }
-    for (const auto& [place, resource] : resources_) transfers_.set_capacity(resource, bandwidth_of(place));
+    for (const auto& [place, resource] : resources_) transfers_.set_capacity(resource, capacity_of(place));
   }
 
   Route between(int from, int to) {
     const int a = host(from), b = host(to);
-    Route route;
+    Route route{.from = a, .to = b};
     if (a == b) {
       route.latency = spec_.local_latency;
       add(route, {Part::kMemory, a, a});
@@ -84,27 +88,56 @@ class Routes {
     return route;
   }
 
+  /// When a message is through that begins then and takes so long on its own: while its way is cut it stands still.
+  Time through(const Route& route, Time start, Duration length) const {
+    for (const NetworkSpec::Link& cut : cuts_) {
+      if (!concerns(cut, route) || cut.until <= start) continue;
+      if (start < cut.from && start + length <= cut.from) continue;
+      length -= std::max(cut.from - start, Duration{});
+      start = cut.until;
+    }
+    return start + length;
+  }
+
  private:
+  static bool concerns(const NetworkSpec::Link& link, const Route& route) {
+    if (route.from == route.to) return false;
+    const bool there = link.a == route.from && (link.b == route.to || link.b < 0);
+    const bool back = link.a == route.to && (link.b == route.from || link.b < 0);
+    return there || (back && !link.one_way);
+  }
+
   enum class Part { kMemory, kOut, kIn, kLink };
   using Place = std::tuple<Part, int, int>;  // hosts: twice the same one but for a link
   struct Way {
     double bandwidth = 0;  // 0: always unlimited
     Duration latency{-1};
+    bool cut = false;
   };
 
   static void obey(const NetworkSpec::Link& link, bool holds, Way& way) {
     if (holds && link.latency >= Duration{}) way.latency = link.latency;
     if (holds && link.bandwidth > 0) way.bandwidth = link.bandwidth;
-    if (way.bandwidth <= 0 && link.bandwidth > 0) way.bandwidth = kAsIfUnlimited;
+    if (way.bandwidth <= 0 && (link.bandwidth > 0 || link.cut)) way.bandwidth = kAsIfUnlimited;
+    way.cut = way.cut || (holds && link.cut);
   }
 
   int host(int rank) const { return spec_.host_of.empty() ? rank : spec_.host_of[static_cast<std::size_t>(rank)]; }
 
   double bandwidth_of(const Place& place) const {
+    if (std::get<Part>(place) == Part::kMemory) return spec_.local_bandwidth;
+    return way_of(place).bandwidth;
+  }
+
+  double capacity_of(const Place& place) const {
+    const bool cut = std::get<Part>(place) != Part::kMemory && way_of(place).cut;
+    return cut ? kAsIfCut : bandwidth_of(place);
+  }
+
+  const Way& way_of(const Place& place) const {
     const auto [part, a, b] = place;
-    if (part == Part::kMemory) return spec_.local_bandwidth;
-    if (part == Part::kLink) return links_.at({a, b}).bandwidth;
-    return (part == Part::kOut ? out_ : in_)[static_cast<std::size_t>(a)].bandwidth;
+    if (part == Part::kLink) return links_.at({a, b});
+    return (part == Part::kOut ? out_ : in_)[static_cast<std::size_t>(a)];
   }
 
   void add(Route& route, const Place& place) {
@@ -112,7 +145,7 @@ class Routes {
     if (bandwidth <= 0) return;
     route.narrowest = route.narrowest > 0 ? std::min(route.narrowest, bandwidth) : bandwidth;
     const auto [at, fresh] = resources_.try_emplace(place, 0);
-    if (fresh) at->second = transfers_.add_resource(bandwidth);
+    if (fresh) at->second = transfers_.add_resource(capacity_of(place));
     route.resources[route.hops++] = at->second;
   }
 
@@ -120,6 +153,7 @@ class Routes {
   int hosts_ = 0;
   Transfers& transfers_;
   std::vector<Time> changes_;  // that are ahead, the next one last
+  std::vector<NetworkSpec::Link> cuts_;
   std::vector<Way> out_, in_;  // NICs by host, as they are now
   std::map<std::pair<int, int>, Way> links_;
   std::map<Place, int> resources_;
@@ -277,7 +311,7 @@ std::function<void()> FairNetwork::handled_at(int rank, double bytes, Pair& pair
 void FairNetwork::launch(Pair& pair, Waiting waiting) {
   const Time start = std::max(waiting.ready, pair.free_at);
   if (!waiting.shared) {
-    pair.free_at = start + time_for(waiting.bytes, pair.route.narrowest);
+    pair.free_at = routes_.through(pair.route, start, time_for(waiting.bytes, pair.route.narrowest));
     timeline_.at(pair.free_at, std::move(waiting.arrived));
     return;
   }

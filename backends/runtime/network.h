@@ -17,7 +17,8 @@
 // the work of ranks is not slowed by them.
 //
 // Links may change in time: at that instant the flows under way share what there is then. A message has the latency
-// that holds when it is sent, and a small one also the bandwidth.
+// that holds when it is sent, and a small one also the bandwidth. While a link is cut its bytes stand still; latencies
+// run meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +51,7 @@ struct NetworkSpec {
     Time from{};  // it holds within [from, until)
     Time until = kNever;
     bool one_way = false;  // from a to b only, or out of that NIC only
+    bool cut = false;      // nothing gets through while it holds: what is under way goes on afterwards
   };
   std::vector<Link> links{};  // where several hold, the last one that says something counts
 };

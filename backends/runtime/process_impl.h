@@ -68,8 +68,9 @@ class ProcessRuntime::Impl {
 
   void strand_main(const std::function<void()>& strand);  // without the baton
   void join_strands();                                    // without the baton
-  void sleep_until(Time when) const;                      // without the baton; ends early when the run does
+  void sleep_until(Time when) const;                      // ends early when the run does
   Occupied occupy_in_turn(const Work& work);
+  void hang_until(Time when);
 
   void beat();
   void show(Phase phase, const char* why = "");

@@ -128,8 +128,18 @@ Occupied Impl::occupy(const Work& work) {
   return occupied;
 }
 
+/// With the baton. It counts as getting on, or a long hang would be taken for a stall.
+void Impl::hang_until(Time when) {
+  constexpr Duration kBeat = std::chrono::milliseconds(100);
+  while (now() < when && !stopping_ && !asked_to_end_) {
+    beat();
+    sleep_until(std::min(when, now() + kBeat));
+  }
+}
+
 Occupied Impl::occupy_in_turn(const Work& work) {
   const Time start = now();
+  if (work.hang) hang_until(start + work.cost);
   const auto reached = [](int) {};
   if (work.job) work.job(reached);
   for (const Work::Milestone& milestone : work.milestones) {

@@ -43,6 +43,8 @@ struct Work {
   /// False: the strand keeps its turn and only the clock moves on (vector operations: mean, optimizer step). Then `job`
   /// runs at once, and what the strand does next happens `cost` later.
   bool yields = true;
+  /// With !yields and no job: real processes sleep for `cost` with the turn in hand, so nothing of this rank runs.
+  bool hang = false;
   /// Duration this work takes without the scenario's slowdown; for the record of what was injected.
   Duration nominal{};
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "backends/base/random.h"
 
@@ -42,6 +43,29 @@ double drawn_factor(const ComputeRule& rule, Random random) {
 }
 
 }  // namespace
+
+const char* to_string(Fault::What what) {
+  switch (what) {
+    case Fault::What::kCrash:
+      return "crash";
+    case Fault::What::kLeave:
+      return "leave";
+    case Fault::What::kJoin:
+      return "join";
+    case Fault::What::kHang:
+      return "hang";
+    case Fault::What::kCut:
+      return "cut";
+  }
+  return "";
+}
+
+std::vector<Fault> Scenario::faults_of(int rank) const {
+  std::vector<Fault> of_rank;
+  std::copy_if(faults.begin(), faults.end(), std::back_inserter(of_rank),
+               [rank](const Fault& fault) { return fault.is_of(rank); });
+  return of_rank;
+}
 
 double Scenario::slowdown(const Where& where, Iter k, Time now) const {
   double factor = 1.0;

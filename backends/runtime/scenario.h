@@ -1,10 +1,11 @@
-// What the world does to a trial: slow ranks and links, as plain data, obeyed alike in virtual time and by real
-// processes (links by those whose links are emulated).
+// What the world does to a trial: slow ranks and links, ranks that crash, leave, join late or hang, and links that are
+// cut, as plain data, obeyed alike in virtual time and by real processes (links by those whose links are emulated).
 //
 // Every draw is keyed by (seed, repeat, kSlowdown, rank or host, iteration or time slot), never by trial or variant:
 // all variants of a repeat meet the same slowdowns.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,10 +36,33 @@ struct ComputeRule {
   Time until = kNever;
 };
 
+/// What happens once, to each of `ranks` or to a link.
+struct Fault {
+  enum class What {
+    kCrash,  // the rank is gone without a word: peers find kGone
+    kLeave,  // its body ends where it would have begun an iteration: peers find kBye
+    kJoin,   // its body begins no earlier; messages to it wait
+    kHang,   // for `lasts` nothing of the rank runs; a gradient that is being computed is, to its end
+    kCut,    // for `lasts` nothing gets through between hosts a and b, or through the NIC of a where b is -1
+  };
+  What what = What::kCrash;
+  std::vector<int> ranks{};  // workers
+  Time at = kNever;          // kNever: at an iteration
+  Iter iteration = -1;       // before its gradient; where a rank jumps over it, before the next one
+  Duration lasts{};
+  int a = -1, b = -1;
+
+  bool is_of(int rank) const { return std::find(ranks.begin(), ranks.end(), rank) != ranks.end(); }
+  bool is_due(Iter k, Time now) const { return at != kNever ? now >= at : k >= iteration; }
+};
+/// "crash", "leave": as suites, records and event logs call it.
+const char* to_string(Fault::What what);
+
 struct Scenario {
   std::string name = "homogeneous";
   std::vector<ComputeRule> compute;
   std::vector<NetworkSpec::Link> links{};  // beside the network's own, and before them
+  std::vector<Fault> faults{};
 
   /// By how much the compute of `rank` (a worker, on `host`) in iteration k that starts at `now` is slowed: the product
   /// of the rules that apply; 1 = not at all. A pure function of its arguments.
@@ -48,6 +72,8 @@ struct Scenario {
     int rank = 0, host = 0;
   };
   double slowdown(const Where& where, Iter k, Time now) const;
+
+  std::vector<Fault> faults_of(int rank) const;
 };
 
 }  // namespace hopbench

@@ -238,7 +238,8 @@ void Simulation::Impl::fail(int rank, std::exception_ptr error) {
   try {
     std::rethrow_exception(error);
   } catch (const Error& e) {
-    failure_ = std::make_exception_ptr(e.in(who));
+    const bool says_who = std::string_view(e.what()).starts_with(who + " ");
+    failure_ = std::make_exception_ptr(says_who ? e : e.in(who));
   } catch (const std::exception& e) {
     failure_ = std::make_exception_ptr(trial_error(who + ": " + e.what()));
   } catch (...) {
@@ -282,12 +283,12 @@ void Simulation::Impl::stop_everything() {
 }
 
 void Simulation::Impl::kill(SimRank& rank) {
-  if (rank.dead_) return;
-  const bool said_bye = rank.body_returned_;
+  if (rank.dead_ || rank.body_returned_) return;
+  if (before_kill_) before_kill_(rank.rank_);
   rank.dead_ = true;
   while (!rank.strands_.empty()) stop(*rank.strands_.front());
   touched_ = true;
-  if (!said_bye) say_to_peers(rank, kGone);
+  say_to_peers(rank, kGone);
 }
 
 std::string Simulation::Impl::deadlock_report() const {
@@ -317,6 +318,7 @@ void Simulation::run() { impl_->run(); }
 void Simulation::kill(int r, Time when) {
   impl_->push({.time = std::max(when, now()), .what = SimEvent::What::kKill, .index = static_cast<std::uint32_t>(r)});
 }
+void Simulation::before_kill(std::function<void(int)> tell) { impl_->before_kill_ = std::move(tell); }
 void Simulation::describe_with(std::function<std::string(int)> describe) { impl_->describe_ = std::move(describe); }
 Time Simulation::now() const { return impl_->now_; }
 void Simulation::at(Time when, std::function<void()> action) {

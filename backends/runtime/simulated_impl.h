@@ -84,6 +84,7 @@ class Simulation::Impl {
   std::unique_ptr<Network> network_;
   std::vector<std::unique_ptr<SimRank>> ranks_;
   std::function<std::string(int)> describe_;
+  std::function<void(int)> before_kill_;
   JobPool pool_;
   SimStrand* running_ = nullptr;
   bool stopping_ = false;

@@ -1,0 +1,87 @@
+// Node: what the scenario does to this rank (Fault). A crash at a time, which needs no turn, is the runtime's affair.
+#include <limits>
+
+#include "protocols/node.h"
+
+namespace hopbench {
+namespace {
+
+/// Thrown out of the body of a worker that leaves while it stays to answer others. Only Node::live catches it.
+struct Leaves {};
+
+constexpr int kNoMessage = std::numeric_limits<int>::max();  // wakes a rank that waits for a time only
+
+}  // namespace
+
+std::string why_stopped(const Protocol& protocol) {
+  return "as the scenario says: " + std::string(protocol.name) + " stops when a worker is lost";
+}
+
+void Node::live(const std::function<void()>& body) {
+  for (const Fault& fault : faults_) {
+    if (fault.what != Fault::What::kHang || fault.at == kNever) continue;
+    runtime_.spawn([this, fault] {
+      runtime_.await([] { return false; }, fault.at, "the time at which it hangs", kNoMessage);
+      hang(fault.lasts);
+    });
+  }
+  for (const Fault& fault : faults_) {
+    if (fault.what != Fault::What::kJoin) continue;
+    wait([] { return false; }, fault.at, "its time to join", kNoMessage);
+    emit_fault(Fault::What::kJoin, now());
+  }
+  try {
+    body();
+  } catch (const Leaves&) {
+  }
+  finish();
+}
+
+/// Whether it leaves instead of beginning iteration k.
+bool Node::leaves(Iter k) {
+  if (options_.stop.credits == nullptr && k >= options_.stop.iterations) return false;
+  const bool due = std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
+    return fault.what == Fault::What::kLeave && fault.is_due(k, now());
+  });
+  if (!due) return false;
+  if (options_.protocol != nullptr && options_.protocol->on_loss == OnLoss::kStops)
+    throw trial_error("rank " + std::to_string(rank) + " left in iteration " + std::to_string(k) + ", " +
+                      why_stopped(*options_.protocol));
+  record_.lost = to_string(Fault::What::kLeave);
+  emit_fault(Fault::What::kLeave, now());
+  return true;
+}
+
+/// Those that come at an iteration, before its gradient.
+void Node::meet_faults(Iter k) {
+  const auto due = [&](const Fault& fault) {
+    const bool here = fault.what == Fault::What::kHang || fault.what == Fault::What::kCrash;
+    return here && fault.at == kNever && fault.is_due(k, now());
+  };
+  for (auto at = faults_.begin(); (at = std::find_if(faults_.begin(), faults_.end(), due)) != faults_.end();) {
+    const Fault fault = *at;
+    faults_.erase(at);  // before the turn is given away
+    if (fault.what == Fault::What::kCrash) options_.crash();
+    hang(fault.lasts);
+  }
+}
+
+void Node::hang(Duration lasts) {
+  const Time since = now();
+  Work work;
+  work.cost = work.nominal = lasts;
+  work.yields = false;
+  work.hang = true;
+  occupy(std::move(work));
+  emit_fault(Fault::What::kHang, since);
+}
+
+void Node::emit_fault(Fault::What what, Time since) const {
+  emit({.what = EventKind::kFault, .iter = entered_, .since = since, .text = to_string(what)});
+}
+
+void Node::leave_body() const {
+  if (!record_.lost.empty()) throw Leaves{};
+}
+
+}  // namespace hopbench

@@ -1,0 +1,132 @@
+// Faults of a scenario: what each kind needs and knows, and whether somebody would notice.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "backends/base/text.h"
+#include "suites/draft.h"
+
+namespace hopbench {
+namespace {
+
+using FaultKind = Fault::What;
+
+constexpr FaultKind kFaultKinds[] = {FaultKind::kCrash, FaultKind::kLeave, FaultKind::kJoin, FaultKind::kHang,
+                                     FaultKind::kCut};
+
+FaultKind fault_kind(const Value& table) {
+  const std::string& kind = table.find("kind")->value.text;
+  return *std::find_if(std::begin(kFaultKinds), std::end(kFaultKinds),
+                       [&](FaultKind what) { return kind == to_string(what); });
+}
+
+/// What a kind has beside `at`.
+std::vector<std::string> keys_of_kind(FaultKind what) {
+  switch (what) {
+    case FaultKind::kCrash:
+    case FaultKind::kLeave:
+      return {"ranks", "iteration"};
+    case FaultKind::kJoin:
+      return {"ranks"};
+    case FaultKind::kHang:
+      return {"ranks", "iteration", "lasts"};
+    case FaultKind::kCut:
+      return {"a", "b", "lasts"};
+  }
+  return {};
+}
+
+bool can_be_left_out(const std::string& key) { return key == "iteration" || key == "b"; }
+
+void check_fault(const Value& table, Mistakes& mistakes) {
+  const FaultKind what = fault_kind(table);
+  const std::vector<std::string> own = keys_of_kind(what);
+  const auto has = [&](const std::string& key) { return std::find(own.begin(), own.end(), key) != own.end(); };
+  for (const std::string& key : own) {
+    if (!can_be_left_out(key) && table.find(key) == nullptr)
+      mistakes.add(table.place, fmt::format("a {} needs '{}'", to_string(what), key));
+  }
+  for (const char* key : {"ranks", "iteration", "lasts", "a", "b"}) {
+    if (const Entry* entry = table.find(key); entry != nullptr && !has(key))
+      mistakes.add(entry->place,
+                   fmt::format("'{}' means nothing to a {}: it has at, {}", key, to_string(what), join(own, ", ")));
+  }
+  const Entry *at = table.find("at"), *iteration = has("iteration") ? table.find("iteration") : nullptr;
+  if (at != nullptr && iteration != nullptr)
+    mistakes.add(iteration->place, "'at' and 'iteration' are two moments: give one");
+  if (at == nullptr && iteration == nullptr)
+    mistakes.add(table.place, fmt::format("a {} needs a moment: give 'at'{}", to_string(what),
+                                          has("iteration") ? " or 'iteration'" : ""));
+  const Entry *a = table.find("a"), *b = table.find("b");
+  if (what == FaultKind::kCut && a != nullptr && b != nullptr && a->value.integer == b->value.integer)
+    mistakes.add(b->value.place, "'a' and 'b' are one host: leave out 'b' to mean its NIC");
+}
+
+// Who is lost twice, or everybody: nobody would be left to measure.
+void check_losses(const ScenarioDraft& scenario, int workers, Mistakes& mistakes) {
+  std::set<std::int64_t> lost;
+  for (const Value& table : scenario.faults) {
+    const FaultKind what = fault_kind(table);
+    const Entry* ranks = table.find("ranks");
+    if ((what != FaultKind::kCrash && what != FaultKind::kLeave) || ranks == nullptr) continue;
+    for (const Value& rank : ranks->value.items) {
+      if (!lost.insert(rank.integer).second)
+        mistakes.add(rank.place,
+                     fmt::format("scenario '{}' loses rank {} twice: once is enough", scenario.name, rank.integer));
+    }
+  }
+  if (int(lost.size()) >= workers)
+    mistakes.add(scenario.faults.front().place,
+                 fmt::format("scenario '{}' loses all {} workers: leave one to be measured", scenario.name, workers));
+}
+
+}  // namespace
+
+Fault fault_of(const Value& table) {
+  Fault fault;
+  fault.what = fault_kind(table);
+  if (const Entry* ranks = table.find("ranks"))
+    for (const Value& rank : ranks->value.items) fault.ranks.push_back(int(rank.integer));
+  if (const Entry* at = table.find("at")) fault.at = Time(Duration(duration_of(at->value)));
+  if (const Entry* iteration = table.find("iteration")) fault.iteration = iteration->value.integer;
+  if (const Entry* lasts = table.find("lasts")) fault.lasts = Duration(duration_of(lasts->value));
+  if (const Entry* a = table.find("a")) fault.a = int(a->value.integer);
+  if (const Entry* b = table.find("b")) fault.b = int(b->value.integer);
+  return fault;
+}
+
+void check_faults(const std::vector<Value>& faults, Mistakes& mistakes) {
+  for (const Value& table : faults) check_fault(table, mistakes);
+}
+
+void check_faults_with(const ScenarioDraft& scenario, int workers, Mistakes& mistakes) {
+  for (const Value& table : scenario.faults) {
+    const Entry* ranks = table.find("ranks");
+    if (ranks == nullptr) continue;
+    for (const Value& rank : ranks->value.items) {
+      if (rank.integer >= workers)
+        mistakes.add(rank.place, fmt::format("scenario '{}' names rank {}, but the workers are 0 to {}", scenario.name,
+                                             rank.integer, workers - 1));
+    }
+  }
+  if (!scenario.faults.empty()) check_losses(scenario, workers, mistakes);
+}
+
+void check_obeyed(const ScenarioDraft& scenario, const Configuration& c, Mistakes& mistakes) {
+  const auto cut = std::find_if(scenario.faults.begin(), scenario.faults.end(),
+                                [](const Value& table) { return fault_kind(table) == FaultKind::kCut; });
+  const bool cuts = cut != scenario.faults.end();
+  if (scenario.links.empty() && !cuts) return;
+  const bool simulated = c.at("transport.name").text == "sim";
+  const bool instant = simulated && c.at("network.instant").flag;
+  if (!instant && (simulated || c.at("network.emulate").flag)) return;
+  mistakes.add(scenario.links.empty() ? cut->place : scenario.links.front().place,
+               fmt::format("scenario '{}' {} links, but measure '{}' {}", scenario.name,
+                           scenario.links.empty() ? "cuts" : "changes", c.name,
+                           instant ? "has none: leave out network.instant or choose its scenarios"
+                                   : "has the machine's own: set network.emulate = true, measure in virtual time "
+                                     "(sim) or choose its scenarios"));
+}
+
+}  // namespace hopbench

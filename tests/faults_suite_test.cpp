@@ -1,0 +1,168 @@
+// What a suite says of faults: read, written out, hashed and refused.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "suites/plan.h"
+#include "suites/suite.h"
+
+namespace hopbench {
+namespace {
+
+constexpr const char* kTop = R"(schema = 1
+[run]
+world_size = 4
+repeats = 1
+[model]
+name = "quadratic"
+[compute]
+pace = "10ms"
+[transport]
+name = "sim"
+[[protocol]]
+name = "allreduce"
+)";
+
+constexpr const char* kAll = R"([[scenario]]
+name = "x"
+faults = [
+  { kind = "crash", ranks = [3], at = "2s" },
+  { kind = "leave", ranks = [1, 2], iteration = 20 },
+  { kind = "join", ranks = [0], at = "1s" },
+  { kind = "hang", ranks = [0], at = "3s", lasts = "500ms" },
+  { kind = "cut", a = 2, at = "4s", lasts = "1s" },
+  { kind = "cut", a = 0, b = 1, at = "5s", lasts = "1s" },
+]
+)";
+
+Suite read(const std::string& text) { return parse_suite(kTop + text, "x.toml", {}); }
+
+Time at_s(int seconds) { return Time{} + std::chrono::seconds(seconds); }
+
+/// The mistakes of a suite, each with its line counted from the text's own first.
+std::string mistakes_of(const std::string& text) {
+  try {
+    read(text);
+  } catch (const SuiteError& error) {
+    std::string all;
+    for (const Mistake& m : error.mistakes()) all += std::to_string(m.line - 12) + ": " + m.message + "\n";
+    return all;
+  }
+  return "";
+}
+
+std::string mistakes_of_fault(const std::string& fault) {
+  return mistakes_of("[[scenario]]\nname = \"x\"\nfaults = [{ " + fault + " }]\n");
+}
+
+TEST(FaultsSuite, AreRead) {
+  const std::vector<Fault> faults = read(kAll).trials.at(0).scenario.faults;
+  ASSERT_EQ(faults.size(), 6u);
+  EXPECT_EQ(faults[0].what, Fault::What::kCrash);
+  EXPECT_EQ(faults[0].at, at_s(2));
+  EXPECT_EQ(faults[0].iteration, -1);
+  EXPECT_TRUE(faults[0].is_of(3));
+  EXPECT_FALSE(faults[0].is_of(0));
+  EXPECT_EQ(faults[1].what, Fault::What::kLeave);
+  EXPECT_EQ(faults[1].ranks, (std::vector<int>{1, 2}));
+  EXPECT_EQ(faults[1].at, kNever);
+  EXPECT_EQ(faults[1].iteration, 20);
+  EXPECT_EQ(faults[2].what, Fault::What::kJoin);
+  EXPECT_EQ(faults[3].what, Fault::What::kHang);
+  EXPECT_EQ(faults[3].lasts, std::chrono::milliseconds(500));
+  EXPECT_EQ(faults[4].what, Fault::What::kCut);
+  EXPECT_EQ(faults[4].a, 2);
+  EXPECT_EQ(faults[4].b, -1);
+  EXPECT_EQ(faults[5].b, 1);
+}
+
+TEST(FaultsSuite, ACutIsALinkThatCarriesNothing) {
+  const TrialSpec trial = read(kAll).trials.at(0);
+  const NetworkSpec network = network_of(trial, make_plan(trial));
+  ASSERT_EQ(network.links.size(), 2u);
+  EXPECT_TRUE(network.links[0].cut);
+  EXPECT_EQ(network.links[0].a, 2);
+  EXPECT_EQ(network.links[0].b, -1);
+  EXPECT_EQ(network.links[1].from, at_s(5));
+  EXPECT_EQ(network.links[1].until, at_s(6));
+}
+
+TEST(FaultsSuite, AreInWhatTheSuiteIsResolvedTo) {
+  const Suite suite = read(kAll);
+  const Suite again = parse_suite(suite.resolved, "resolved.toml", {});
+  EXPECT_EQ(again.trials.at(0).hash(), suite.trials.at(0).hash());
+  EXPECT_EQ(again.resolved, suite.resolved);
+}
+
+// Baselines from before there were any still hold.
+TEST(FaultsSuite, AreNoWordWhereThereAreNone) {
+  const Suite suite = read("[[scenario]]\nname = \"x\"\nfaults = []\n");
+  EXPECT_EQ(to_json(suite.trials.at(0)).find("fault"), std::string::npos);
+  EXPECT_EQ(to_json(suite.trials.at(0)).find("cut"), std::string::npos);
+  EXPECT_EQ(suite.resolved.find("fault"), std::string::npos);
+  EXPECT_EQ(suite.trials.at(0).hash(), read("[[scenario]]\nname = \"x\"\n").trials.at(0).hash());
+}
+
+TEST(FaultsSuite, IsNoControl) {
+  const std::vector<std::string> notes = read(kAll).notes;
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(),
+                          [](const std::string& note) { return note.starts_with("no homogeneous control"); }));
+}
+
+TEST(FaultsSuite, TellsOfACutOfHostsThatAreNotThere) {
+  const auto notes =
+      read("[[scenario]]\nname = \"x\"\nfaults = [{ kind = \"cut\", a = 9, at = \"1s\", lasts = \"1s\" }]\n").notes;
+  EXPECT_NE(std::find(notes.begin(), notes.end(), "a link of host 9 is nobody's: the hosts are 0 to 3"), notes.end());
+}
+
+TEST(FaultsSuite, RefusesWhatAKindDoesNotHave) {
+  EXPECT_EQ(mistakes_of_fault("kind = \"crash\", at = \"1s\""), "3: a crash needs 'ranks'\n");
+  EXPECT_EQ(mistakes_of_fault("kind = \"crash\", ranks = [1]"),
+            "3: a crash needs a moment: give 'at' or 'iteration'\n");
+  EXPECT_EQ(mistakes_of_fault("kind = \"leave\", ranks = [1], at = \"1s\", iteration = 3"),
+            "3: 'at' and 'iteration' are two moments: give one\n");
+  EXPECT_EQ(mistakes_of_fault("kind = \"leave\", ranks = [1], at = \"1s\", lasts = \"1s\""),
+            "3: 'lasts' means nothing to a leave: it has at, ranks, iteration\n");
+  EXPECT_EQ(mistakes_of_fault("kind = \"join\", ranks = [1]"), "3: a join needs a moment: give 'at'\n");
+  EXPECT_EQ(mistakes_of_fault("kind = \"join\", ranks = [1], at = \"1s\", iteration = 3"),
+            "3: 'iteration' means nothing to a join: it has at, ranks\n");
+  EXPECT_EQ(mistakes_of_fault("kind = \"hang\", ranks = [1], at = \"1s\""), "3: a hang needs 'lasts'\n");
+  EXPECT_EQ(mistakes_of_fault("kind = \"cut\", ranks = [1], a = 0, at = \"1s\", lasts = \"1s\""),
+            "3: 'ranks' means nothing to a cut: it has at, a, b, lasts\n");
+  EXPECT_EQ(mistakes_of_fault("kind = \"cut\", at = \"1s\", lasts = \"1s\""), "3: a cut needs 'a'\n");
+  EXPECT_EQ(mistakes_of_fault("kind = \"cut\", a = 0, iteration = 3, lasts = \"1s\""),
+            "3: a cut needs a moment: give 'at'\n3: 'iteration' means nothing to a cut: it has at, a, b, lasts\n");
+  EXPECT_EQ(mistakes_of_fault("kind = \"cut\", a = 1, b = 1, at = \"1s\", lasts = \"1s\""),
+            "3: 'a' and 'b' are one host: leave out 'b' to mean its NIC\n");
+  EXPECT_EQ(mistakes_of_fault("kind = \"hang\", ranks = [1], at = \"1s\", lasts = \"0s\"").substr(0, 26),
+            "3: 'lasts' is 0s, out of r");
+  EXPECT_EQ(mistakes_of_fault("kind = \"explode\", ranks = [1], at = \"1s\"").substr(0, 27),
+            "3: unknown kind 'explode': ");
+}
+
+TEST(FaultsSuite, RefusesRanksThatAreNotThereAndScenariosThatLoseAll) {
+  EXPECT_EQ(mistakes_of_fault("kind = \"hang\", ranks = [4], at = \"1s\", lasts = \"1s\""),
+            "3: scenario 'x' names rank 4, but the workers are 0 to 3\n");
+  EXPECT_EQ(mistakes_of_fault("kind = \"crash\", ranks = [0, 1, 2, 3], at = \"1s\""),
+            "3: scenario 'x' loses all 4 workers: leave one to be measured\n");
+  EXPECT_EQ(mistakes_of_fault("kind = \"crash\", ranks = [0, 0], at = \"1s\""),
+            "3: scenario 'x' loses rank 0 twice: once is enough\n");
+}
+
+TEST(FaultsSuite, RefusesACutThatNobodyWouldNotice) {
+  const std::string cut =
+      "[[scenario]]\nname = \"x\"\nfaults = [{ kind = \"cut\", a = 1, at = \"1s\", lasts = \"1s\" }]\n";
+  const std::string real = cut + "[[measure]]\ntransport.name = \"gloo\"\n";
+  EXPECT_EQ(mistakes_of(real),
+            "3: scenario 'x' cuts links, but measure 'rate' has the machine's own: set network.emulate = true, measure "
+            "in virtual time (sim) or choose its scenarios\n");
+  EXPECT_EQ(mistakes_of(real + "emulate = true\n"), "");
+  EXPECT_EQ(mistakes_of(cut + "[[measure]]\nnetwork.instant = true\n"),
+            "3: scenario 'x' cuts links, but measure 'rate' has none: leave out network.instant or choose its "
+            "scenarios\n");
+}
+
+}  // namespace
+}  // namespace hopbench

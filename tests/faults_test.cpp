@@ -1,0 +1,292 @@
+// What a scenario does to ranks and links once: at exact times in virtual time, and alike to real processes. The test
+// binary is its own rank.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "backends/transport/wire.h"
+#include "protocols/extra.h"
+#include "protocols/protocol.h"
+#include "suites/execute.h"
+#include "suites/suite.h"
+#include "tests/folder.h"
+
+namespace hopbench {
+
+const Protocol& periodic_average_protocol();
+
+/// In place of the library's: the example, once as a protocol that goes on without who is lost and once as one that
+/// does not.
+std::vector<const Protocol*> extra_protocols() {
+  static const auto like_the_example = [](const char* name, OnLoss on_loss) {
+    Protocol protocol = periodic_average_protocol();
+    protocol.name = name;
+    protocol.on_loss = on_loss;
+    return protocol;
+  };
+  static const Protocol sturdy = like_the_example("sturdy", OnLoss::kContinues);
+  static const Protocol fragile = like_the_example("fragile", OnLoss::kStops);
+  return {&sturdy, &fragile};
+}
+
+namespace {
+
+// Four workers, 30 iterations of 10 ms, averaging with everybody in each; nothing else takes time.
+constexpr const char* kTop = R"(schema = 1
+[run]
+world_size = 4
+iterations = 30
+repeats = 1
+warmup_time = "0s"
+evaluations = 0
+remeasure = 0
+[model]
+name = "quadratic"
+size = 64
+batch = 4
+[compute]
+backend = "reference"
+pace = "10ms"
+vector_rate = 0
+[topology]
+name = "complete"
+[network]
+latency = "0us"
+bandwidth = 0
+)";
+
+TrialSpec trial_with(const std::string& faults, const std::string& protocol = "sturdy") {
+  const std::string text = kTop + std::string("emulate = true\n[[protocol]]\nname = \"") + protocol +
+                           "\"\nperiod = 1\n[[scenario]]\nname = \"x\"\nfaults = [" + faults +
+                           "]\n[[measure]]\nwhat = \"convergence\"\n";
+  TrialSpec spec = parse_suite(text, "faults.toml", {}).trials.at(0);
+  spec.emulate = false;
+  spec.transport = "sim";
+  return spec;
+}
+
+TrialRecord simulated(const std::string& faults) { return simulate_trial(trial_with(faults)); }
+
+Time at_ms(std::int64_t ms) { return Time{} + std::chrono::milliseconds(ms); }
+
+std::string simulated_failure(const std::string& faults) {
+  try {
+    simulate_trial(trial_with(faults, "fragile"));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void expect_lost(const TrialRecord& record, const std::string& how, std::int64_t ms) {
+  EXPECT_EQ(record.ranks_lost, 1);
+  EXPECT_DOUBLE_EQ(record.first_lost_s, double(ms) / 1e3);
+  EXPECT_EQ(record.ranks[3].lost, how);
+  EXPECT_EQ(record.ranks[3].finished, at_ms(ms));
+  for (int r = 0; r < 3; ++r) EXPECT_EQ(record.ranks[std::size_t(r)].lost, "");
+}
+
+TEST(Faults, AreNoneWithoutAny) {
+  const TrialRecord record = simulated("");
+  EXPECT_EQ(record.ranks_lost, 0);
+  EXPECT_EQ(record.first_lost_s, -1);
+  EXPECT_DOUBLE_EQ(record.time_s, 0.3);
+}
+
+TEST(Faults, ACrashAtATimeIsAtThatTime) {
+  const TrialRecord record = simulated(R"({ kind = "crash", ranks = [3], at = "255ms" })");
+  expect_lost(record, "crash", 255);
+  EXPECT_DOUBLE_EQ(record.time_s, 0.3) << "nobody waits for the dead";
+  EXPECT_EQ(record.ranks[0].iters, 30);
+}
+
+TEST(Faults, ACrashAtAnIterationIsBeforeItsGradient) {
+  const TrialRecord record = simulated(R"({ kind = "crash", ranks = [3], iteration = 20 })");
+  expect_lost(record, "crash", 200);
+  EXPECT_DOUBLE_EQ(record.time_s, 0.3);
+}
+
+// With real processes all else has died with it.
+TEST(Faults, OfACrashTheRecordKeepsWhenItWas) {
+  const RankRecord& dead = simulated(R"({ kind = "crash", ranks = [3], at = "255ms" })").ranks[3];
+  EXPECT_EQ(dead.rank, 3);
+  EXPECT_EQ(dead.host, 3);
+  EXPECT_EQ(dead.iters + dead.gradients + dead.samples + dead.messages_sent, 0);
+  EXPECT_TRUE(dead.marks.empty());
+}
+
+TEST(Faults, ACrashAfterTheEndIsNone) {
+  EXPECT_EQ(simulated(R"({ kind = "crash", ranks = [3], at = "301ms" })").ranks_lost, 0);
+  EXPECT_EQ(simulated(R"({ kind = "crash", ranks = [3], iteration = 30 })").ranks_lost, 0);
+  EXPECT_EQ(simulated(R"({ kind = "leave", ranks = [3], iteration = 30 })").ranks_lost, 0);
+}
+
+TEST(Faults, AWorkerLeavesWhereItWouldBeginAnIteration) {
+  for (const char* fault :
+       {R"({ kind = "leave", ranks = [3], iteration = 20 })", R"({ kind = "leave", ranks = [3], at = "195ms" })"}) {
+    const TrialRecord record = simulated(fault);
+    expect_lost(record, "leave", 200);
+    EXPECT_EQ(record.ranks[3].iters, 20);
+    EXPECT_DOUBLE_EQ(record.time_s, 0.3);
+  }
+}
+
+TEST(Faults, RatesLossesAndBoundsAreOfThoseWhoStay) {
+  const TrialRecord record = simulated(R"({ kind = "leave", ranks = [3], iteration = 2 })");
+  EXPECT_NEAR(record.samples_per_s, 3 * 4 / 0.01, 1e-6);
+  EXPECT_NEAR(record.ideal_samples_per_s, 3 * 4 / 0.01, 1e-6);
+  const CurvePoint& end = record.curve.at(0);
+  EXPECT_EQ(end.model, "mean");
+  EXPECT_EQ(end.consensus_distance, 0) << "the leaver's old model is not in the mean";
+  EXPECT_EQ(end.iteration, 30);
+  EXPECT_EQ(end.samples, (3 * 30 + 2) * 4) << "what it has learnt counts";
+  EXPECT_EQ(record.params_hash, simulated(R"({ kind = "crash", ranks = [3], iteration = 2 })").params_hash);
+  EXPECT_NE(record.params_hash, simulated("").params_hash);
+}
+
+TEST(Faults, WhoJoinsLateIsWaitedFor) {
+  const TrialRecord record = simulated(R"({ kind = "join", ranks = [3], at = "55ms" })");
+  EXPECT_DOUBLE_EQ(record.time_s, 0.355);
+  EXPECT_EQ(record.ranks_lost, 0);
+  EXPECT_EQ(record.ranks[3].iters, 30);
+  EXPECT_EQ(record.params_hash, simulated("").params_hash);
+}
+
+// Its gradient goes on meanwhile.
+TEST(Faults, WhoHangsDoesNothing) {
+  const TrialRecord at = simulated(R"({ kind = "hang", ranks = [3], at = "55ms", lasts = "70ms" })");
+  EXPECT_DOUBLE_EQ(at.time_s, 0.365);
+  EXPECT_DOUBLE_EQ(simulated(R"({ kind = "hang", ranks = [3], iteration = 5, lasts = "70ms" })").time_s, 0.37);
+  EXPECT_EQ(at.params_hash, simulated("").params_hash);
+}
+
+TEST(Faults, WhatIsCutWaits) {
+  for (const char* place : {"a = 0, b = 1", "a = 3", "a = 3, b = -1"}) {
+    const TrialRecord record =
+        simulated(R"({ kind = "cut", )" + std::string(place) + R"(, at = "55ms", lasts = "100ms" })");
+    EXPECT_DOUBLE_EQ(record.time_s, 0.395) << place;
+    EXPECT_EQ(record.params_hash, simulated("").params_hash);
+  }
+}
+
+TEST(Faults, StopAProtocolThatDoesNotGoOn) {
+  const std::string end = ", as the scenario says: fragile stops when a worker is lost";
+  EXPECT_EQ(simulated_failure(R"({ kind = "crash", ranks = [3], iteration = 20 })"),
+            "rank 3 was killed in iteration 20" + end);
+  EXPECT_EQ(simulated_failure(R"({ kind = "crash", ranks = [3], at = "255ms" })"),
+            "rank 3 was killed in iteration 25" + end);
+  EXPECT_EQ(simulated_failure(R"({ kind = "leave", ranks = [3], iteration = 20 })"),
+            "rank 3 left in iteration 20" + end);
+  EXPECT_EQ(simulated_failure(R"({ kind = "hang", ranks = [3], iteration = 20, lasts = "5ms" })"), "");
+  EXPECT_EQ(simulated_failure(R"({ kind = "join", ranks = [3], at = "5ms" })"), "");
+}
+
+// --- Real processes
+
+class RealFaults : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const std::string why = find_transport(GetParam()).unavailable();
+    if (!why.empty()) GTEST_SKIP() << why;
+  }
+  static TrialRecord real(const std::string& faults, const std::string& protocol = "sturdy", bool emulate = false,
+                          const std::string& log = "") {
+    TrialSpec spec = trial_with(faults, protocol);
+    spec.transport = GetParam();
+    spec.emulate = emulate;
+    spec.trial_timeout = std::chrono::seconds(20);
+    return execute_trial(spec, {nullptr, {}, log});
+  }
+  /// What virtual time promises of these faults comes true, this late at most.
+  static void expect_as_simulated(const std::string& faults, bool emulate = false) {
+    const TrialRecord promised = simulated(faults), record = real(faults, "sturdy", emulate);
+    ASSERT_EQ(record.status, TrialStatus::kOk) << record.reason;
+    EXPECT_EQ(record.params_hash, promised.params_hash);
+    EXPECT_EQ(record.ranks_lost, promised.ranks_lost);
+    EXPECT_GE(record.time_s, promised.time_s - 0.001);
+    EXPECT_LE(record.time_s, promised.time_s + 3) << "of a busy machine";
+    for (std::size_t r = 0; r < 4; ++r) {
+      EXPECT_EQ(record.ranks[r].lost, promised.ranks[r].lost);
+      EXPECT_EQ(record.ranks[r].iters, promised.ranks[r].iters);
+      EXPECT_EQ(record.ranks[r].samples, promised.ranks[r].samples);
+      EXPECT_GE(record.ranks[r].finished + std::chrono::milliseconds(1), promised.ranks[r].finished);
+    }
+    EXPECT_EQ(record.curve.at(0).loss, promised.curve.at(0).loss);
+  }
+};
+
+TEST_P(RealFaults, ComeTrueAsInVirtualTime) {
+  expect_as_simulated(R"({ kind = "crash", ranks = [3], iteration = 20 })");
+  expect_as_simulated(R"({ kind = "leave", ranks = [3, 1], iteration = 20 })");
+  expect_as_simulated(R"({ kind = "join", ranks = [3], at = "155ms" })");
+  expect_as_simulated(R"({ kind = "hang", ranks = [3], at = "55ms", lasts = "200ms" })");
+  expect_as_simulated(R"({ kind = "hang", ranks = [3], iteration = 5, lasts = "200ms" })");
+  expect_as_simulated(R"({ kind = "cut", a = 3, at = "55ms", lasts = "200ms" })", true);
+}
+
+TEST_P(RealFaults, ACrashAtATimeIsAtThatTime) {
+  const TrialRecord record = real(R"({ kind = "crash", ranks = [3], at = "155ms" })");
+  ASSERT_EQ(record.status, TrialStatus::kOk) << record.reason;
+  expect_lost(record, "crash", 155);
+  EXPECT_EQ(record.ranks[0].iters, 30);
+}
+
+TEST_P(RealFaults, StopAProtocolThatDoesNotGoOn) {
+  const std::string end = ", as the scenario says: fragile stops when a worker is lost";
+  const TrialRecord left = real(R"({ kind = "leave", ranks = [3], iteration = 20 })", "fragile");
+  EXPECT_EQ(left.status, TrialStatus::kFailed);
+  EXPECT_EQ(left.reason, "rank 3 left in iteration 20" + end);
+  const TrialRecord crashed = real(R"({ kind = "crash", ranks = [3], iteration = 20 })", "fragile");
+  EXPECT_EQ(crashed.status, TrialStatus::kFailed);
+  EXPECT_TRUE(crashed.reason.starts_with("rank 3 was killed by signal 9 (SIGKILL) while ")) << crashed.reason;
+  EXPECT_TRUE(crashed.reason.ends_with("in iteration 20" + end)) << crashed.reason;
+}
+
+/// The lines about faults and deaths of the ranks.
+std::vector<std::string> faults_in(const std::string& log) {
+  std::ifstream file(log);
+  std::vector<std::string> found;
+  for (std::string line; std::getline(file, line);) {
+    const bool fault = line.find(R"("what":"fault")") != std::string::npos;
+    if (fault || line.find(R"("what":"gone")") != std::string::npos)
+      found.push_back(line.substr(line.find(R"("rank")")));
+  }
+  return found;
+}
+
+TEST_P(RealFaults, AreInTheEventLogAsInVirtualTime) {
+  const Folder folder;
+  const std::string faults =
+      R"({ kind = "crash", ranks = [3], iteration = 20 }, { kind = "leave", ranks = [2], iteration = 10 })";
+  ASSERT_EQ(real(faults, "sturdy", false, folder.path() + "/real").status, TrialStatus::kOk);
+  ASSERT_EQ(execute_trial(trial_with(faults), {nullptr, {}, folder.path() + "/sim"}).status, TrialStatus::kOk);
+  for (const char* log : {"/real", "/sim"}) {
+    const std::vector<std::string> found = faults_in(folder.path() + log);
+    ASSERT_EQ(found.size(), 4u) << log << ": of two survivors each sees the dead, and two are lost";
+    EXPECT_TRUE(found[0].starts_with(R"("rank":2,"what":"fault","iter":9,)")) << found[0];
+    EXPECT_NE(found[0].find(R"("text":"leave")"), std::string::npos) << found[0];
+    EXPECT_TRUE(found[1].starts_with(R"("rank":3,"what":"fault","iter":20,)")) << found[1];
+    EXPECT_NE(found[1].find(R"("text":"crash")"), std::string::npos) << found[1];
+  }
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const Transport& transport : transports()) all.emplace_back(transport.name);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, RealFaults, testing::ValuesIn(names()), [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace hopbench
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "rank") == 0) return hopbench::rank_main();
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

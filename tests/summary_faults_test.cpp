@@ -1,0 +1,125 @@
+// What tables and rates say of workers that were lost.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "results/csv.h"
+#include "results/steady.h"
+#include "results/summary_parts.h"
+#include "results/table.h"
+
+namespace hopbench {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Of repeat `repeat`; `lost` < 0: in a scenario without faults.
+TrialRow faulty_row(const std::string& variant, std::uint32_t repeat, int lost, double rate, double loss) {
+  TrialRow row;
+  row.labels.suite = "s";
+  row.labels.measure = row.labels.what = "rate";
+  row.labels.scenario = lost < 0 ? "no faults" : "crash";
+  row.labels.variant = variant;
+  row.labels.repeat = repeat;
+  row.labels.order = lost < 0 ? 0 : 1;
+  row.labels.place = variant == "allreduce" ? 0 : 1;
+  row.labels.faults = lost >= 0;
+  row.labels.unharmed = variant + std::to_string(repeat);
+  row.record.ranks_lost = std::max(0, lost);
+  row.record.first_lost_s = lost > 0 ? 0.5 : -1;
+  row.record.samples_per_s = rate;
+  row.record.time_s = 1000 / rate;
+  row.record.curve = {{"mean", Time(milliseconds(1000)), 1, 1, loss, 0, 0}};
+  row.record.ranks = {{}};
+  return row;
+}
+
+std::string cell_of(const Grid& grid, std::size_t row, const std::string& column) {
+  const auto at = std::find(grid.rows[0].begin(), grid.rows[0].end(), column);
+  if (at == grid.rows[0].end()) return "no column";
+  return grid.rows[row].at(std::size_t(at - grid.rows[0].begin()));
+}
+
+TEST(FaultColumns, AreNotThereWithoutFaults) {
+  const Grid grid = summarise(std::vector{faulty_row("hop", 0, -1, 100, 1)}, "hop")[0];
+  EXPECT_EQ(cell_of(grid, 1, "ranks lost"), "no column");
+}
+
+TEST(FaultColumns, TellTheCostAgainstTheSameTrialsWithoutFaults) {
+  std::vector<TrialRow> rows;
+  for (const std::uint32_t repeat : {0, 1}) {
+    const double machine = 1 + repeat;
+    rows.push_back(faulty_row("hop", repeat, -1, 100 * machine, 0.5));
+    rows.push_back(faulty_row("allreduce", repeat, -1, 1000, 9));
+    rows.push_back(faulty_row("hop", repeat, 1, 75 * machine, 1.0));
+  }
+  rows.push_back(faulty_row("allreduce", 0, 0, 0, 0));
+  rows.back().record.status = TrialStatus::kFailed;
+  const std::vector<Grid> grids = summarise(rows, "hop");
+  ASSERT_EQ(grids.size(), 2u);
+  EXPECT_EQ(cell_of(grids[0], 1, "ranks lost"), "no column");
+  EXPECT_EQ(grids[1].rows[1][0], "allreduce");
+  EXPECT_EQ(cell_of(grids[1], 1, "ranks lost"), "-");
+  EXPECT_EQ(cell_of(grids[1], 1, "against no faults"), "-");
+  EXPECT_EQ(grids[1].rows[2][0], "hop");
+  EXPECT_EQ(cell_of(grids[1], 2, "ranks lost"), "1");
+  EXPECT_EQ(cell_of(grids[1], 2, "against no faults"), "rate 0.750x (0.750 .. 0.750), loss 2.00x (2.00 .. 2.00)");
+}
+
+TEST(FaultColumns, TellTheTimeOfAMeasureOfConvergence) {
+  std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 1, 80, 1.5)};
+  for (TrialRow& row : rows) row.labels.what = "convergence";
+  EXPECT_EQ(cell_of(summarise(rows, "hop")[1], 1, "against no faults"), "time 1.25x, loss 1.50x");
+}
+
+TEST(FaultColumns, SayWhereThereIsNothingToCompareWith) {
+  const Grid grid = summarise(std::vector{faulty_row("hop", 0, 2, 80, 1.5)}, "hop")[0];
+  EXPECT_EQ(cell_of(grid, 1, "ranks lost"), "2");
+  EXPECT_EQ(cell_of(grid, 1, "against no faults"), "-");
+  const std::string note = "against no faults: no trial ended well that is the same but for its scenario's faults";
+  EXPECT_NE(std::find(grid.notes.begin(), grid.notes.end(), note), grid.notes.end());
+}
+
+// Two workers of 10 ms an iteration, and a third that was lost.
+TEST(Lost, AreNotInRatesAndGaps) {
+  TrialRecord record;
+  for (int r = 0; r < 3; ++r) {
+    RankRecord& rank = record.ranks.emplace_back();
+    rank.rank = r;
+    const int iterations = r == 2 ? 3 : 40;
+    for (int k = 0; k < iterations; ++k)
+      rank.marks.push_back({.end = Time(milliseconds(10 * (k + 1))), .iter = k, .samples = 8});
+    rank.finished = rank.marks.back().end;
+    rank.waits["x"] = r == 2 ? milliseconds(30) : milliseconds(40);
+  }
+  record.ranks[2].lost = "leave";
+  record.time_s = 0.4;
+  fill_gaps(record, 3);
+  fill_rates(record, 5, Duration{}, 3);
+  EXPECT_NEAR(record.samples_per_s, 1600, 1e-6);
+  EXPECT_NEAR(record.iters_per_s, 100, 1e-6);
+  EXPECT_NEAR(record.wait_share, 0.1, 1e-9);
+  EXPECT_EQ(record.ranks[0].gap_max, 0);
+}
+
+TEST(Lost, AreToldInTheTables) {
+  TrialRow row = faulty_row("hop", 0, 1, 80, 1.5);
+  row.record.ranks[0].lost = "crash";
+  const std::vector<std::vector<std::string>> trials = read_csv(trials_csv(std::vector{row}), "t"),
+                                              ranks = read_csv(ranks_csv(std::vector{row}), "r");
+  const auto cell = [](const std::vector<std::vector<std::string>>& table, const std::string& column) {
+    const auto at = std::find(table[0].begin(), table[0].end(), column);
+    return at == table[0].end() ? "no column" : table[1][std::size_t(at - table[0].begin())];
+  };
+  EXPECT_EQ(cell(trials, "ranks_lost"), "1");
+  EXPECT_EQ(cell(trials, "first_lost_s"), "0.5");
+  EXPECT_EQ(cell(ranks, "lost"), "crash");
+  const auto whole = read_csv(trials_csv(std::vector{faulty_row("hop", 0, -1, 80, 1.5)}), "t");
+  EXPECT_EQ(cell(whole, "ranks_lost"), "0");
+  EXPECT_EQ(cell(whole, "first_lost_s"), "");
+}
+
+}  // namespace
+}  // namespace hopbench
