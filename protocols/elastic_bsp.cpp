@@ -76,6 +76,9 @@ void elastic_bsp(Node& self, const KnobValues& knobs) {
         worker.answered = self.now();
       }
     }
+    for (const int w : self.workers()) {
+      if (!self.present(w)) workers[static_cast<std::size_t>(w)].held.reset();  // it died there: not to be planned for
+    }
     if (!all_at_barrier(self, workers)) continue;
     const std::vector<Iter> iterations =
         plans ? plan(workers, knobs.integer("r")) : std::vector<Iter>(workers.size(), 0);
@@ -104,6 +107,7 @@ const Protocol& elastic_bsp_protocol() {
       .extra_ranks = server_count,
       .links = server_links,
       .control = always<Control::kSchedule>,
+      .on_loss = always<OnLoss::kContinues>,
       .step_factor = StepFactor::kOverN,
       .free_run = most_to_a_barrier,
       .source = Source::kFullText,

@@ -37,8 +37,12 @@ class GroupGenerator {
   void request(int w, Random random);
   /// Worker w does no further step: it is drawn no more, but wants the groups it has been drawn into, one by one.
   void leave(int w);
-  /// Worker w is done with the group it was given last.
+  /// Worker w is done with the group it was given last. Of one that was lost: nothing.
   void release(int w);
+  /// Worker w has died: it leaves at once, and the groups that have not begun to run are without it. One that runs goes
+  /// on: its members may have been told of w, and all must speak of the same group.
+  void lose(int w);
+  bool has_left(int w) const { return workers_[static_cast<std::size_t>(w)].left; }
 
   /// Who wanted a group and has one that runs. A group of nobody: the worker has left and was in no further one.
   struct Answer {
@@ -63,6 +67,7 @@ class GroupGenerator {
   void make_random_groups(std::vector<int> members, Random& random);
   void make_group(std::vector<int> members);
   void run_groups();
+  void given(Iter number);
 
   std::vector<Worker> workers_;
   DivisionRule rule_;
@@ -70,7 +75,7 @@ class GroupGenerator {
   struct Made {
     std::vector<int> members;
     bool runs = false;
-    std::size_t given = 0;  // to so many members
+    std::size_t given = 0;  // to so many members, or they have died
   };
   std::map<Iter, Made> groups_;  // that not all members have been given
 };

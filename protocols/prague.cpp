@@ -9,7 +9,8 @@
 //   - static: the groups are a function of the iteration; nobody is asked.
 //
 // The generator is a rank of its own, a server: all workers reach it alike, and no worker's turn is needed to answer.
-// A worker that has done its last iteration takes part in the groups it has been drawn into, then leaves.
+// A worker that has done its last iteration takes part in the groups it has been drawn into, then leaves. One that has
+// died is drawn no more, and its groups do without it.
 #include <algorithm>
 
 #include "protocols/group_average.h"
@@ -27,11 +28,17 @@ void generate(Node& self, const KnobValues& knobs) {
   GroupGenerator generator(hosts_of(self), {.group_size = knobs.integer("group_size"),
                                             .inter_intra = knobs.flag("inter_intra"),
                                             .slow_threshold = knobs.integer("slow_threshold")});
+  const auto is_lost = [&](int w) { return !self.present(w) && !generator.has_left(w); };
+  const auto lost = [&] { return std::find_if(self.workers().begin(), self.workers().end(), is_lost); };
   for (Iter requests = 0;;) {
-    self.until([&] { return self.has(is(kRequest)) || self.has(is(kAck)); }, "a request for a group");
+    self.until([&] { return self.has(is(kRequest)) || self.has(is(kAck)) || lost() != self.workers().end(); },
+               "a request for a group");
+    for (auto w = lost(); w != self.workers().end(); w = lost()) generator.lose(*w);
     while (const auto done = self.take(is(kAck))) generator.release(done->from);
     if (const auto request = self.take(is(kRequest))) {
-      if (request->words[0] != 0) {
+      if (!self.present(request->from)) {
+        continue;  // it asked and died
+      } else if (request->words[0] != 0) {
         generator.leave(request->from);
       } else {
         generator.request(request->from, self.random(Purpose::kPeer, requests++));
@@ -128,6 +135,7 @@ const Protocol& prague_protocol() {
       .links = links,
       .refuse = refuse,
       .control = control,
+      .on_loss = always<OnLoss::kContinues>,
       .free_run = free_run,
       .source = Source::kMemory,
       .reading = "prague/one-sided filter"};

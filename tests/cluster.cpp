@@ -74,6 +74,7 @@ class Watch : public Observer {
     note(event);
     if (event.what == EventKind::kEnter && event.rank < cluster_.nodes) entered(event);
     if (event.what == EventKind::kFinished && event.rank < cluster_.nodes) live_[std::size_t(event.rank)] = 0;
+    if (event.what == EventKind::kGone && event.rank == event.peer) died(event);
     if (cluster_.keep_events) cluster_.events.push_back(event);
     ++cluster_.events_seen;
     cluster_.events_hash = hash_.value();
@@ -93,6 +94,15 @@ class Watch : public Observer {
       hash_.add(std::uint64_t(event.tags[i]));
       hash_.add(double(event.weights[i]));
     }
+  }
+
+  /// To the checkers the dead are as those who have finished: who is not there any more bounds nobody.
+  void died(Event event) {
+    cluster_.dead.insert(event.rank);
+    if (event.rank >= cluster_.nodes) return;
+    live_[std::size_t(event.rank)] = 0;
+    event.what = EventKind::kFinished;
+    checks_.on(event);
   }
 
   void entered(const Event& event) {
@@ -178,6 +188,12 @@ class Run {
         [this](int r) { return "iteration " + std::to_string(nodes_[std::size_t(r)]->iteration()); });
   }
 
+  Iter iterations_of(int r) const {
+    if (cluster_.credits > 0) return 0;
+    const auto early = cluster_.leaves.find(r);
+    return early == cluster_.leaves.end() ? cluster_.iterations : std::min(early->second, cluster_.iterations);
+  }
+
   void add_rank(int r) {
     NodeOptions options{.rank = r,
                         .workers = cluster_.nodes,
@@ -186,8 +202,7 @@ class Run {
                         .protocol = &protocol_,
                         .knobs = knobs_,
                         .optimizer = cluster_.optimizer,
-                        .stop = {.iterations = cluster_.credits > 0 ? 0 : cluster_.iterations,
-                                 .credits = cluster_.credits > 0 ? &credits_ : nullptr},
+                        .stop = {.iterations = iterations_of(r), .credits = cluster_.credits > 0 ? &credits_ : nullptr},
                         .costs = cluster_.costs,
                         .scenario = scenario_of(cluster_),
                         .host_of = cluster_.network.host_of.empty() ? nullptr : &cluster_.network.host_of,
@@ -245,6 +260,7 @@ checkers::CheckedRun checked_run(const Cluster& cluster, const Protocol& protoco
     for (int b : graph.out(a)) run.edges.emplace_back(a, b);
   }
   run.iterations = cluster.credits > 0 ? 0 : cluster.iterations;
+  for (const auto& [rank, iterations] : cluster.leaves) run.leave_early.insert(rank);
   return run;
 }
 
@@ -258,6 +274,7 @@ void Cluster::run(const Protocol& protocol, const Knobs& knobs) {
   records.clear();
   events.clear();
   lead.clear();
+  dead.clear();
   events_hash = 0;
   events_seen = 0;
   Run(*this, protocol, knobs).go();
@@ -272,6 +289,14 @@ Iter Cluster::lead_max() const {
 Iter Cluster::lead_over(int ahead, int behind) const {
   const auto found = lead.find({ahead, behind});
   return found == lead.end() ? 0 : found->second;
+}
+
+std::vector<int> Cluster::survivors() const {
+  std::vector<int> all;
+  for (int w = 0; w < nodes; ++w) {
+    if (dead.count(w) == 0) all.push_back(w);
+  }
+  return all;
 }
 
 const Payload& Cluster::params(int worker) const {

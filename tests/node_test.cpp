@@ -106,7 +106,7 @@ TEST_F(NodeTest, AWaitFailsWhenARankDies) {
 }
 
 TEST_F(NodeTest, AProtocolThatContinuesGoesOnWithoutTheDead) {
-  protocol.on_loss = OnLoss::kContinues;
+  protocol.on_loss = always<OnLoss::kContinues>;
   runtime.arrives(1, 3, kGone, 0);
   for (int from : {1, 2, 4}) runtime.arrives(2, from, kParams, 0);
   EXPECT_EQ(node().gather(kFour, 4, is(kParams, 0), "parameters").size(), 3u);

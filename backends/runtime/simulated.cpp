@@ -285,6 +285,13 @@ void Simulation::Impl::kill(SimRank& rank) {
   if (rank.dead_) return;
   const bool said_bye = rank.body_returned_;
   rank.dead_ = true;
+  if (!said_bye && options_.observer != nullptr) {
+    Event death;
+    death.time = now_;
+    death.rank = death.peer = rank.rank_;
+    death.what = EventKind::kGone;
+    options_.observer->on(death);
+  }
   while (!rank.strands_.empty()) stop(*rank.strands_.front());
   touched_ = true;
   if (!said_bye) say_to_peers(rank, kGone);

@@ -59,7 +59,7 @@ class Simulation : public Timeline {
   void run();
 
   /// Kills a rank at a time: its strands end, its peers find kGone after what it had posted by then. A rank whose body
-  /// has returned has said kBye and leaves no kGone.
+  /// has returned has said kBye and leaves no kGone. The observer sees the death as a kGone of the rank itself.
   void kill(int r, Time when);
   /// The reports of a deadlock call this for a line about a rank ("iteration 12, 3 messages in its mailbox").
   void describe_with(std::function<std::string(int rank)> describe);
