@@ -28,13 +28,13 @@ void GroupGenerator::lose(int w) {
   Worker& dead = worker(w);
   for (Iter number : dead.buffer) {
     const auto group = groups_.find(number);
-    if (group->second.runs) {
+    if (group->second.given > 0) {
       given(number);
     } else if (std::erase(group->second.members, w); group->second.members.empty()) {
       groups_.erase(group);
     }
   }
-  dead = {.host = dead.host, .asked = dead.asked, .left = true};
+  dead = {.host = dead.host, .asked = dead.asked, .left = true, .lost = true};
 }
 
 void GroupGenerator::given(Iter number) {

@@ -39,10 +39,10 @@ class GroupGenerator {
   void leave(int w);
   /// Worker w is done with the group it was given last. Of one that was lost: nothing.
   void release(int w);
-  /// Worker w has died: it leaves at once, and the groups that have not begun to run are without it. One that runs goes
-  /// on: its members may have been told of w, and all must speak of the same group.
+  /// Worker w is not there any more, and groups that nobody has been given yet are without it. Where somebody has, w
+  /// stays a member, as all must speak of the same group; they do without it (protocols/group_average.h).
   void lose(int w);
-  bool has_left(int w) const { return workers_[static_cast<std::size_t>(w)].left; }
+  bool has_lost(int w) const { return workers_[static_cast<std::size_t>(w)].lost; }
 
   /// Who wanted a group and has one that runs. A group of nobody: the worker has left and was in no further one.
   struct Answer {
@@ -55,7 +55,7 @@ class GroupGenerator {
   struct Worker {
     int host = 0;
     Iter asked = 0;  // its requests: the progress counter
-    bool wants = false, left = false;
+    bool wants = false, left = false, lost = false;
     std::deque<Iter> buffer{};  // numbers of groups it was drawn into and has not been given
     Iter lock = kFree;          // the running group it is in
   };

@@ -126,8 +126,8 @@ std::vector<Message> Node::gather(std::span<const int> senders, int at_least, co
       theirs.from = r;
       if (has(theirs)) {
         ++here;
-      } else if (present(r)) {
-        ++to_come;
+      } else if (present(r) || (died(r) && !bears_the_death_of(r))) {
+        ++to_come;  // of the dead it never comes: the wait fails
       }
     }
     return here >= at_least || to_come == 0;

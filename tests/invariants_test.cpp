@@ -153,7 +153,9 @@ void draw_losses(const std::string& protocol, Random& random, Draw& drawn) {
     const auto later = std::chrono::nanoseconds(random.chance(0.5) ? random.below(2) : random.below(20'000'000));
     drawn.cluster.killed[victim] = times[random.below(times.size())] + later;
   }
-  if (random.chance(0.3)) drawn.cluster.leaves[someone()] = Iter(random.below(std::uint64_t(whole.iterations)));
+  const bool bears = continues(find_protocol(protocol), values_of(protocol, drawn));
+  if (bears && random.chance(0.3))
+    drawn.cluster.leaves[someone()] = Iter(random.below(std::uint64_t(whole.iterations)));
 }
 
 /// Hop may stop: where a worker that was not killed has lost more in-neighbours than its backups bear.
@@ -171,13 +173,12 @@ std::string trouble_of(const std::string& protocol, Draw& drawn) {
   const KnobValues values = values_of(protocol, drawn);
   try {
     drawn.cluster.run(protocol, drawn.knobs);
-    return drawn.cluster.broken();
+    return continues(find_protocol(protocol), values) ? drawn.cluster.broken() : "";
   } catch (const Error& error) {
     const std::string what = error.what();
     const auto says = [&](const char* text) { return what.find(text) != std::string::npos; };
     if (protocol == "hop" && hop_may_stop(drawn, values) && says("in-neighbours")) return "";
-    const bool named = says("died") || says("which has left");
-    return !continues(find_protocol(protocol), values) && named ? "" : what;
+    return !continues(find_protocol(protocol), values) && says(" died while ") ? "" : what;
   }
 }
 

@@ -47,6 +47,13 @@ inline constexpr std::uint16_t kParamsKind = 1, kTokenKind = 2, kAckKind = 3, kP
                                kWeightsKind = 6, kReduceScatterKind = 7, kClockKind = 10, kSkipKind = 11,
                                kRequestKind = 12, kReplyKind = 13;
 
+/// Whether a worker begins to average with the group whose number is the event's iteration: it takes the controller's
+/// answer, or sends its slices. These go to nobody where all the others are known to be dead.
+inline bool names_group(const Event& event) {
+  return (event.what == EventKind::kSend && event.kind == kReduceScatterKind) ||
+         (event.what == EventKind::kTake && event.kind == kReplyKind);
+}
+
 /// The workers' graph. Distances are recomputed without the workers that have finished: nobody waits for those.
 class Graph {
  public:

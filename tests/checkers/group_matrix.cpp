@@ -19,8 +19,7 @@ class GroupMatrix : public Checker {
   void on(const Event& event) override {
     if (event.rank >= workers_) return;
     if (is_death(event)) dead_.insert(event.rank);
-    if (event.what == EventKind::kSend && event.kind == kReduceScatterKind)
-      number_[std::size_t(event.rank)] = event.iter;
+    if (names_group(event)) number_[std::size_t(event.rank)] = event.iter;
     if (event.what != EventKind::kReduced) return;
     // Under a static schedule several groups have the same number.
     Rows& rows = groups_[{number_[std::size_t(event.rank)], event.senders}];

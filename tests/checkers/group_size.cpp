@@ -20,8 +20,7 @@ class GroupSize : public Checker {
     if (event.rank >= workers_ && event.what == EventKind::kSend && event.kind == kReplyKind && event.iter >= 0)
       told_[event.iter].insert(event.peer);
     if (is_death(event)) dead_.insert(event.rank);
-    if (event.rank < workers_ && event.what == EventKind::kSend && event.kind == kReduceScatterKind)
-      number_[std::size_t(event.rank)] = event.iter;
+    if (event.rank < workers_ && names_group(event)) number_[std::size_t(event.rank)] = event.iter;
     if (event.rank >= workers_ || event.what != EventKind::kReduced) return;
     look();
     std::set<int> members(event.senders.begin(), event.senders.end());

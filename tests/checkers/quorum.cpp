@@ -2,7 +2,8 @@
 // all tagged k. Right after a jump to k it uses the others' updates of k-1 instead: no own update has that tag, unless
 // skip_keep_self adds the last own model as one more, or there is nothing else to average.
 //
-// An update that never comes is not waited for: its sender has finished, or jumped over that tag.
+// An update that never comes is not waited for: its sender has finished, or jumped over that tag. Those of the dead
+// never come either, but may not be more than `backup`.
 #include <algorithm>
 #include <set>
 
@@ -17,6 +18,7 @@ class Quorum : public OnReduce {
       : OnReduce("quorum", run), backup_(run.integer("backup")), keeps_self_(run.flag("skip_keep_self")) {}
 
   void on(const Event& event) override {
+    if (is_death(event)) dead_.insert(event.rank);
     if (event.what == EventKind::kSend && event.kind == kParamsKind) sent_.insert({event.rank, event.peer, event.iter});
     OnReduce::on(event);
   }
@@ -24,6 +26,11 @@ class Quorum : public OnReduce {
  private:
   bool never_comes(int sender, int receiver, Iter tag) const {
     return sent_.count({sender, receiver, tag}) == 0 && (state(sender).finished || state(sender).at > tag);
+  }
+
+  /// The dead are among the `backup` that may be missing, but after a jump, whose other absences are not ours to count.
+  bool is_excused(int sender, int receiver, Iter tag, const Worker& worker) const {
+    return never_comes(sender, receiver, tag) && (worker.jumped || dead_.count(sender) == 0);
   }
 
   void reduced(const Event& event, const Worker& worker) override {
@@ -62,7 +69,7 @@ class Quorum : public OnReduce {
     // In |N_in| the worker counts itself; after a jump it is one of the absent.
     std::int64_t least = std::int64_t(graph().in(event.rank).size()) + (worker.jumped ? 1 : 0) - backup_;
     std::int64_t missing = 0;
-    for (int sender : graph().in(event.rank)) missing += never_comes(sender, event.rank, tag) ? 1 : 0;
+    for (int sender : graph().in(event.rank)) missing += is_excused(sender, event.rank, tag, worker) ? 1 : 0;
     least = std::min(least, std::int64_t(graph().in(event.rank).size()) - missing);
     if (others < least) {
       fail(event.time, event.rank,
@@ -78,6 +85,7 @@ class Quorum : public OnReduce {
   std::int64_t backup_;
   bool keeps_self_;
   std::set<Sent> sent_;
+  std::set<int> dead_;
 };
 
 }  // namespace

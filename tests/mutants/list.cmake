@@ -305,3 +305,16 @@ mutant(partner_weighs_less "gossipgrad" ".value = share(x)});" ".value = share(x
 # GossipGraD: a partner is sent the same model twice.
 mutant(sent_twice "gossipgrad" "      self.send((self.rank + ahead) % n, kParams, k, share(x));"
        "      for (int i = 0; i < (k == 3 ? 2 : 1); ++i) self.send((self.rank + ahead) % n, kParams, k, share(x));")
+
+# SSP: the server goes on waiting for a slowest worker that has died.
+mutant(dead_slowest_awaited "shard;ps_clock;parameter_server" "if (self_.present(worker)) least"
+       "if (self_.present(worker) || self_.died(worker)) least")
+
+# Prague: the dead stay in the groups that they were drawn into.
+mutant(dead_left_in_groups "group_generator;prague" "if (group->second.given > 0) {" "if (group->second.given >= 0) {")
+
+# Partial Reduce: who signalled and died is grouped all the same.
+mutant(dead_still_ready "ready_queue;partial_reduce" "std::erase(queue_, worker);" "")
+
+# AD-PSGD: a dead one is answered, and so half of its model taken that nobody misses.
+mutant(dead_answered "adpsgd" "if (!self.present(request.from)) continue;" "")
