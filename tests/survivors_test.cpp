@@ -122,7 +122,7 @@ std::vector<std::size_t> sizes_of_updates(const Cluster& cluster) {
 }
 
 TEST(Survivors, TakeTheDeadForBackupWorkersAsLongAsThereAreSome) {
-  Cluster cluster{.nodes = 5, .iterations = 20};
+  Cluster cluster{.nodes = 5, .topology = "ring", .iterations = 20};
   cluster.keep_events = true;
   cluster.killed[3] = at_ms(65);
   cluster.run("ps_backup", {{"backup", 1}});
@@ -136,13 +136,13 @@ TEST(Survivors, TakeTheDeadForBackupWorkersAsLongAsThereAreSome) {
 }
 
 TEST(Survivors, OfBackupWorkersWithoutBackupsStop) {
-  Cluster cluster{.nodes = 5, .iterations = 20};
+  Cluster cluster{.nodes = 5, .topology = "ring", .iterations = 20};
   cluster.killed[3] = at_ms(65);
   EXPECT_THAT(error_of(cluster, "ps_backup", {{"backup", 0}}), HasSubstr("rank 3 died while rank "));
 }
 
 TEST(Survivors, AreAllThatDbwCounts) {
-  Cluster cluster{.nodes = 5, .iterations = 20};
+  Cluster cluster{.nodes = 5, .topology = "ring", .iterations = 20};
   cluster.keep_events = true;
   cluster.killed[3] = at_ms(65);
   cluster.run("dbw", {{"window", 1000}});  // estimates nothing: waits for all
