@@ -26,9 +26,9 @@ std::vector<Term> Updates::receive(Iter k, int absent) {
   if (staleness_ > 0) return receive_newest(k);
   const int quorum = static_cast<int>(senders_.size()) - absent;
   const auto updates = self_.gather(senders_, quorum, is(kParams, k), "parameters of this iteration");
-  if (static_cast<int>(updates.size()) < quorum) check_enough_live(absent);
   self_.ignore(is_before(kParams, k + 1));  // here or still to come: too late
   self_.ignore(is_before(kSkip, k + 2));    // of use only to who has jumped to the same iteration
+  if (static_cast<int>(updates.size()) < quorum) check_enough_live(absent);
   return terms_of(updates);
 }
 
