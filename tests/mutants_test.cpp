@@ -157,10 +157,17 @@ Cluster in_samples() {
 // One is so slow that it pays not to wait for it.
 Cluster with_a_straggler() { return {.nodes = 6, .slow = {{2, 8.0}}, .topology = "ring", .iterations = 40}; }
 
-// The slow one, and one that others have to do with at that time.
+// Half of them, the slow one too, and one while it waits for a group.
 Cluster with_deaths() {
   Cluster cluster = uneven();
-  cluster.killed = {{2, Time(std::chrono::milliseconds(101))}, {3, Time(std::chrono::milliseconds(150))}};
+  for (const auto& [rank, when] : {std::pair{1, 97}, {2, 116}, {3, 166}, {5, 186}})
+    cluster.killed[rank] = Time(std::chrono::milliseconds(when));
+  return cluster;
+}
+
+Cluster with_deaths_on_two_hosts() {
+  Cluster cluster = with_deaths();
+  cluster.network.host_of = on_two_hosts().network.host_of;
   return cluster;
 }
 
@@ -294,7 +301,7 @@ const std::vector<Case> kCases = {
     {"partner_weighs_less", partner_weighs_less::gossipgrad_protocol, {}, {"diffusion"}},
     {"sent_twice", sent_twice::gossipgrad_protocol, {}, {"diffusion"}},
     {"dead_slowest_awaited", dead_slowest_awaited::ps_ssp_protocol, {}, {"deadlock"}, with_deaths},
-    {"dead_left_in_groups", dead_left_in_groups::prague_protocol, {}, {"division"}, with_deaths},
+    {"dead_left_in_groups", dead_left_in_groups::prague_protocol, {}, {"deadlock"}, with_deaths_on_two_hosts},
     {"dead_still_ready", dead_still_ready::partial_reduce_protocol, kUnbridged, {"group_size"}, with_deaths},
     {"dead_answered", dead_answered::adpsgd_protocol, {}, {"pair_sum"}, with_slow_averages},
 };

@@ -317,7 +317,10 @@ mutant(dead_slowest_awaited "shard;ps_clock;parameter_server" "if (self_.present
        "if (self_.present(worker) || self_.died(worker)) least")
 
 # Prague: the dead stay in the groups that they were drawn into.
-mutant(dead_left_in_groups "group_generator;prague" "if (group->second.given > 0) {" "if (!group->second.members.empty()) {")
+mutant(dead_left_in_groups "group_generator;prague" "  Worker& dead = worker(w);" [==[
+  worker(w).left = worker(w).lost = true;
+  if (w >= 0) return;
+  Worker& dead = worker(w);]==])
 
 # Partial Reduce: who signalled and died is grouped all the same.
 mutant(dead_still_ready "ready_queue;partial_reduce" "std::erase(queue_, worker);" "")
