@@ -76,9 +76,6 @@ void elastic_bsp(Node& self, const KnobValues& knobs) {
         worker.answered = self.now();
       }
     }
-    for (const int w : self.workers()) {
-      if (!self.present(w)) workers[static_cast<std::size_t>(w)].held.reset();  // it died there: not to be planned for
-    }
     if (!all_at_barrier(self, workers)) continue;
     const std::vector<Iter> iterations =
         plans ? plan(workers, knobs.integer("r")) : std::vector<Iter>(workers.size(), 0);
