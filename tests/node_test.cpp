@@ -106,8 +106,8 @@ TEST_F(NodeTest, AWaitFailsWhenARankDies) {
 }
 
 TEST_F(NodeTest, AWaitForTheDeadAloneFailsToo) {
-  runtime.arrives(1, 3, kGone, 0);
-  for (int from : {1, 2, 4}) runtime.arrives(2, from, kParams, 0);
+  for (int from : {1, 2, 4}) runtime.arrives(1, from, kParams, 0);
+  runtime.arrives(2, 3, kGone, 0);
   EXPECT_THROW(node().gather(kFour, 4, is(kParams, 0), "parameters"), Error);
 }
 
@@ -115,7 +115,12 @@ TEST_F(NodeTest, AServersDeathStopsAProtocolThatContinuesToo) {
   protocol.on_loss = always<OnLoss::kContinues>;
   options.servers = 1;
   runtime.arrives(1, 5, kGone, 0);
-  EXPECT_THROW(node().recv(is_from(kWeights, 5), "weights"), Error);
+  try {
+    node().recv(is_from(kWeights, 5), "weights");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "rank 5 died while rank 0 waited for weights");
+  }
 }
 
 TEST_F(NodeTest, WhatTheDeadHadSentIsReceivedAndThenNothing) {
