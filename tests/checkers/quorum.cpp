@@ -28,11 +28,6 @@ class Quorum : public OnReduce {
     return sent_.count({sender, receiver, tag}) == 0 && (state(sender).finished || state(sender).at > tag);
   }
 
-  /// The dead are among the `backup` that may be missing, but after a jump, whose other absences are not ours to count.
-  bool is_excused(int sender, int receiver, Iter tag, const Worker& worker) const {
-    return never_comes(sender, receiver, tag) && (worker.jumped || dead_.count(sender) == 0);
-  }
-
   void reduced(const Event& event, const Worker& worker) override {
     const Iter tag = worker.jumped ? worker.at - 1 : worker.at;
     std::set<int> others;
@@ -58,6 +53,15 @@ class Quorum : public OnReduce {
       }
     }
     count(event, worker, tag, std::int64_t(others.size()), own);
+    if (!worker.jumped) count_dead(event, tag);
+  }
+
+  void count_dead(const Event& event, Iter tag) {
+    const auto lost = [&](int sender) { return dead_.count(sender) != 0 && never_comes(sender, event.rank, tag); };
+    const std::vector<int>& in = graph().in(event.rank);
+    const std::int64_t dead = std::count_if(in.begin(), in.end(), lost);
+    if (dead > backup_)
+      fail(event.time, event.rank, "averaged although " + std::to_string(dead) + " of its in-neighbours are dead");
   }
 
   void count(const Event& event, const Worker& worker, Iter tag, std::int64_t others, int own) {
@@ -69,7 +73,7 @@ class Quorum : public OnReduce {
     // In |N_in| the worker counts itself; after a jump it is one of the absent.
     std::int64_t least = std::int64_t(graph().in(event.rank).size()) + (worker.jumped ? 1 : 0) - backup_;
     std::int64_t missing = 0;
-    for (int sender : graph().in(event.rank)) missing += is_excused(sender, event.rank, tag, worker) ? 1 : 0;
+    for (int sender : graph().in(event.rank)) missing += never_comes(sender, event.rank, tag) ? 1 : 0;
     least = std::min(least, std::int64_t(graph().in(event.rank).size()) - missing);
     if (others < least) {
       fail(event.time, event.rank,
