@@ -39,7 +39,7 @@ class GroupGenerator {
   void leave(int w);
   /// Worker w is done with the group it was given last. Of one that was lost: nothing.
   void release(int w);
-  /// Worker w is not there any more, and groups that nobody has been given yet are without it. Where somebody has, w
+  /// Worker w has died, and groups that nobody has been given yet are without it. Where somebody has, w
   /// stays a member, as all must speak of the same group; they do without it (protocols/group_average.h).
   void lose(int w);
   bool has_lost(int w) const { return workers_[static_cast<std::size_t>(w)].lost; }

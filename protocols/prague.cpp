@@ -28,7 +28,7 @@ void generate(Node& self, const KnobValues& knobs) {
   GroupGenerator generator(hosts_of(self), {.group_size = knobs.integer("group_size"),
                                             .inter_intra = knobs.flag("inter_intra"),
                                             .slow_threshold = knobs.integer("slow_threshold")});
-  const auto is_lost = [&](int w) { return !self.present(w) && !generator.has_lost(w); };
+  const auto is_lost = [&](int w) { return self.died(w) && !generator.has_lost(w); };
   const auto lost = [&] { return std::find_if(self.workers().begin(), self.workers().end(), is_lost); };
   for (Iter requests = 0;;) {
     self.until([&] { return self.has(is(kRequest)) || self.has(is(kAck)) || lost() != self.workers().end(); },
