@@ -6,7 +6,8 @@
 //   - a worker computes the gradient of its model as it read it and applies it to the model as it is by then;
 //   - once an iteration x_i, x_j <- (x_i + x_j) / 2, atomically, with a random neighbour j: x_i + x_j is kept;
 //   - the graph is bipartite: active workers (even ranks) ask, passive ones (odd ranks) answer at any time, even after
-//     their own last iteration, and wait for nobody: so there is no deadlock.
+//     their own last iteration, and wait for nobody: so there is no deadlock;
+//   - only live neighbours are asked. An exchange whose answer dies with j is void: i keeps its model.
 //
 // Why an exchange is atomic: i sends x_i and does not touch it until the answer is here. j answers with x_j and
 // averages in the same turn: that is the instant of the exchange. i averages the same two vectors, whatever j does to
@@ -29,6 +30,12 @@ std::vector<int> partners_of(const Topology& graph, int rank) {
   return partners;
 }
 
+/// One of those that are present, drawn; kAnyone: there is none.
+int one_of(Node& self, std::vector<int> partners, Iter k) {
+  std::erase_if(partners, [&](int peer) { return !self.present(peer); });
+  return partners.empty() ? kAnyone : partners[self.random(Purpose::kPeer, k).below(partners.size())];
+}
+
 Vec averaged(Node& self, const Vec& x, const Message& other) {
   return average(self, self.iteration(),
                  {{.sender = self.rank, .tag = self.iteration(), .value = share(x)},
@@ -38,6 +45,7 @@ Vec averaged(Node& self, const Vec& x, const Message& other) {
 void answer_forever(Node& self, Vec& x) {
   for (;;) {
     const Message request = self.recv(is(kRequest), "a request to average");
+    if (!self.present(request.from)) continue;  // it died: nobody would take the other half of the sum
     self.send(request.from, kReply, self.iteration(), share(x));
     x = averaged(self, x, request);
   }
@@ -46,7 +54,6 @@ void answer_forever(Node& self, Vec& x) {
 void adpsgd(Node& self, const KnobValues& knobs) {
   const bool parallel = knobs.text("form") == "parallel";
   const std::vector<int> partners = partners_of(self.graph(), self.rank);
-  const bool asks = is_active(self.rank) && !partners.empty();
   const auto model = std::make_shared<Vec>(self.initial());  // shared with the strand, which outlives this body
   Vec& x = *model;
   Optimizer optimizer = self.optimizer(x.size());
@@ -55,11 +62,18 @@ void adpsgd(Node& self, const KnobValues& knobs) {
   Iter k = 0;
   for (; self.running(k); ++k) {
     self.enter(k);
-    const int partner = asks ? partners[self.random(Purpose::kPeer, k).below(partners.size())] : kAnyone;
-    if (asks && parallel) self.send(partner, kRequest, k, share(x));
+    int partner = kAnyone;  // none
+    const auto ask = [&] {
+      partner = one_of(self, partners, k);
+      if (partner != kAnyone) self.send(partner, kRequest, k, share(x));
+    };
+    if (is_active(self.rank) && parallel) ask();
     const Gradient g = self.gradient(x, k);  // of x as it is read now: a passive worker's changes while it computes
-    if (asks && !parallel) self.send(partner, kRequest, k, share(x));
-    if (asks) x = averaged(self, x, self.recv(is_from(kReply, partner), "the partner's model"));
+    if (is_active(self.rank) && !parallel) ask();
+    if (partner != kAnyone) {
+      const auto answer = self.recv_unless_left(is_from(kReply, partner), "the partner's model");
+      if (answer) x = averaged(self, x, *answer);
+    }
     optimizer.step(x, share(g.values), k);
     self.applied(self.rank, k);
     self.report(k + 1, x);
@@ -118,6 +132,7 @@ const Protocol& adpsgd_protocol() {
       .refuse = refuse,
       .note = note,
       .control = always<Control::kSchedule>,
+      .on_loss = always<OnLoss::kContinues>,
       .source = Source::kAbstractAndCode,
       .reading = "adpsgd/even-active"};
   return protocol;

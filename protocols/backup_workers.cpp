@@ -53,9 +53,12 @@ void follow(Node& self, Shard& shard) {
       shard.answer(from, decision.iter);
       continue;
     }
-    in.push_back(self.recv(is_from(kPush, from, decision.iter), "a gradient of this update"));
+    // A worker that died between two pushes is in the update at the first server only.
+    auto next = self.recv_unless_left(is_from(kPush, from, decision.iter), "a gradient of this update");
+    if (next) in.push_back(std::move(*next));
     if (decision.words[1] > 0) continue;
-    shard.apply_mean(update++, in);
+    if (!in.empty()) shard.apply_mean(update, in);
+    ++update;
     for (const Message& push : in) shard.answer(push.from, push.iter);
     in.clear();
   }
@@ -79,6 +82,8 @@ Control control(const KnobValues& knobs) {
   return knobs.integer("backup") > 0 ? Control::kSchedule : Control::kLockstep;
 }
 
+OnLoss on_loss(const KnobValues& knobs) { return knobs.integer("backup") > 0 ? OnLoss::kContinues : OnLoss::kStops; }
+
 }  // namespace
 
 const Protocol& ps_backup_protocol() {
@@ -93,6 +98,7 @@ const Protocol& ps_backup_protocol() {
       .links = server_links,
       .refuse = refuse,
       .control = control,
+      .on_loss = on_loss,
       .source = Source::kMemory,
       .reading = "ps_backup/B1-B4"};
   return protocol;

@@ -110,6 +110,7 @@ const Protocol& dbw_protocol() {
       .extra_ranks = always<1>,
       .links = links,
       .control = always<Control::kValues>,
+      .on_loss = always<OnLoss::kContinues>,
       .source = Source::kMemory,
       .reading = "dbw/push and wait",
       .experimental = always<true>};  // the estimates are recalled with medium confidence

@@ -82,6 +82,7 @@ const Protocol& dssp_protocol() {
       .extra_ranks = server_count,
       .links = server_links,
       .control = always<Control::kSchedule>,
+      .on_loss = always<OnLoss::kContinues>,
       .step_factor = StepFactor::kOverN,
       .free_run = free_run,
       .gap_bound = gap_bound,

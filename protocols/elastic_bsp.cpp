@@ -104,6 +104,7 @@ const Protocol& elastic_bsp_protocol() {
       .extra_ranks = server_count,
       .links = server_links,
       .control = always<Control::kSchedule>,
+      .on_loss = always<OnLoss::kContinues>,
       .step_factor = StepFactor::kOverN,
       .free_run = most_to_a_barrier,
       .source = Source::kFullText,

@@ -63,8 +63,8 @@ Iter group_average(Node& self, const Assignment& group, Iter tag, Vec& x, double
   for (int other : others) self.send(other, kReduceScatter, group.number, part(other), {tag});
   std::vector<Term> terms = {{.sender = self.rank, .tag = tag, .value = part(self.rank)}};
   for (int other : others) {
-    const Message theirs = self.recv(is_from(kReduceScatter, other, group.number), kWhy);
-    terms.push_back({.sender = other, .tag = theirs.words[0], .value = theirs.body});
+    const auto theirs = self.recv_unless_left(is_from(kReduceScatter, other, group.number), kWhy);
+    if (theirs) terms.push_back({.sender = other, .tag = theirs->words[0], .value = theirs->body});
   }
   const Iter newest = weigh(terms, decay);
   const Vec own = average(self, tag, std::move(terms));
@@ -75,7 +75,10 @@ Iter group_average(Node& self, const Assignment& group, Iter tag, Vec& x, double
     self.operate(bytes_of(2 * sum.size()), [&] { result.assign(slice(member).offset, sum); });
   };
   write(self.rank, share(own));
-  for (int other : others) write(other, self.recv(is_from(kAllGather, other, group.number), kWhy).body);
+  for (int other : others) {
+    const auto theirs = self.recv_unless_left(is_from(kAllGather, other, group.number), kWhy);
+    write(other, theirs ? theirs->body : part(other));
+  }
   x = std::move(result);
   return newest;
 }

@@ -22,6 +22,9 @@ bool serve_group_mean(Node& self, const Group& group, Iter round);
 ///
 /// Member i of n sums the i-th slices of all, by ascending rank, and sends the sum to all: 2 (n - 1) messages a member,
 /// of 1/n of the vector each, as around a ring, but in two steps.
+///
+/// Of members that die meanwhile nothing is awaited: a slice is the average of those whose slices came; the slice that
+/// a dead one was to sum stays as it is on each of the others.
 Iter group_average(Node& self, const Assignment& group, Iter tag, Vec& x, double decay = 1.0);
 
 /// What comes before or after the average: one step of SGD on the worker's own model, the gradient at x over its

@@ -20,8 +20,26 @@ void GroupGenerator::request(int w, Random random) {
 void GroupGenerator::leave(int w) { worker(w).wants = worker(w).left = true; }
 
 void GroupGenerator::release(int w) {
-  HB_ASSERT(worker(w).lock != kFree);
+  HB_ASSERT(worker(w).lock != kFree || worker(w).left);
   worker(w).lock = kFree;
+}
+
+void GroupGenerator::lose(int w) {
+  Worker& dead = worker(w);
+  for (Iter number : dead.buffer) {
+    const auto group = groups_.find(number);
+    if (group->second.given > 0) {
+      given(number);
+    } else if (std::erase(group->second.members, w); group->second.members.empty()) {
+      groups_.erase(group);
+    }
+  }
+  dead = {.host = dead.host, .asked = dead.asked, .left = true, .lost = true};
+}
+
+void GroupGenerator::given(Iter number) {
+  const auto group = groups_.find(number);
+  if (++group->second.given == group->second.members.size()) groups_.erase(group);
 }
 
 void GroupGenerator::divide(int asking, Random& random) {
@@ -94,7 +112,7 @@ std::vector<GroupGenerator::Answer> GroupGenerator::answers() {
     const auto group = groups_.find(waiting.buffer.front());
     answers.back().group = {group->first, group->second.members};
     waiting.buffer.pop_front();
-    if (++group->second.given == group->second.members.size()) groups_.erase(group);
+    given(group->first);
   }
   return answers;
 }

@@ -37,8 +37,12 @@ class GroupGenerator {
   void request(int w, Random random);
   /// Worker w does no further step: it is drawn no more, but wants the groups it has been drawn into, one by one.
   void leave(int w);
-  /// Worker w is done with the group it was given last.
+  /// Worker w is done with the group it was given last. Of one that was lost: nothing.
   void release(int w);
+  /// Worker w has died, and groups that nobody has been given yet are without it. Where somebody has, w
+  /// stays a member, as all must speak of the same group; they do without it (protocols/group_average.h).
+  void lose(int w);
+  bool has_lost(int w) const { return workers_[static_cast<std::size_t>(w)].lost; }
 
   /// Who wanted a group and has one that runs. A group of nobody: the worker has left and was in no further one.
   struct Answer {
@@ -51,7 +55,7 @@ class GroupGenerator {
   struct Worker {
     int host = 0;
     Iter asked = 0;  // its requests: the progress counter
-    bool wants = false, left = false;
+    bool wants = false, left = false, lost = false;
     std::deque<Iter> buffer{};  // numbers of groups it was drawn into and has not been given
     Iter lock = kFree;          // the running group it is in
   };
@@ -63,6 +67,7 @@ class GroupGenerator {
   void make_random_groups(std::vector<int> members, Random& random);
   void make_group(std::vector<int> members);
   void run_groups();
+  void given(Iter number);
 
   std::vector<Worker> workers_;
   DivisionRule rule_;
@@ -70,7 +75,7 @@ class GroupGenerator {
   struct Made {
     std::vector<int> members;
     bool runs = false;
-    std::size_t given = 0;  // to so many members
+    std::size_t given = 0;  // to so many members, or they have died
   };
   std::map<Iter, Made> groups_;  // that not all members have been given
 };

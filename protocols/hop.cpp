@@ -7,7 +7,9 @@
 //   - it enters an iteration only after spending a token of each out-neighbour, who grants one whenever it enters its
 //     own: so it is never more than `max_ig` iterations ahead of one (protocols/tokens.h);
 //   - behind all of them by `skip_trigger` or more, it jumps, at most to the slowest one's iteration, and goes on with
-//     its neighbours' average.
+//     its neighbours' average;
+//   - with `backup` the survivors of a worker that dies go on, as long as each lacks no more than `backup` of its
+//     in-neighbours for good. The dead owe no tokens: the bound is over the survivors' graph.
 // What can be set, and what is impossible, is in protocols/hop_settings.h.
 #include <algorithm>
 
@@ -92,6 +94,8 @@ Control control(const KnobValues& knobs) {
   return HopSettings(knobs).skips() ? Control::kSchedule : Control::kLockstep;
 }
 
+OnLoss on_loss(const KnobValues& knobs) { return HopSettings(knobs).backup > 0 ? OnLoss::kContinues : OnLoss::kStops; }
+
 bool follows_times(const KnobValues& knobs) {
   const HopSettings set(knobs);
   return set.backup > 0 || set.staleness > 0 || set.skips();
@@ -116,6 +120,7 @@ const Protocol& hop_protocol() {
       .refuse = hop_refuses,
       .control = control,
       .follows_times = follows_times,
+      .on_loss = on_loss,
       .free_run = free_run,
       .gap_bound = hop_gap_bound,
       .source = Source::kMemory,

@@ -104,25 +104,32 @@ void Node::send(int to, Kind kind, Iter k, Payload body, Words words) {
 Message Node::recv(const Match& match, const char* why) {
   std::optional<Message> message;
   while (!message) {
-    wait([&] { return has(match) || (match.from != kAnyone && !present(match.from)); }, why);
-    message = take(match);
-    if (!message) check_somebody_can(match, why);
+    message = recv_unless_left(match, why);
+    if (message || match.from == kAnyone || present(match.from)) continue;
+    if (!gone_.empty()) throw death(gone_, rank, why);
+    throw trial_error("rank " + std::to_string(rank) + " waits for " + why + " from rank " +
+                      std::to_string(match.from) + (died(match.from) ? ", which has died" : ", which has left"));
   }
   return std::move(*message);
+}
+
+std::optional<Message> Node::recv_unless_left(const Match& match, const char* why) {
+  wait([&] { return has(match) || (match.from != kAnyone && !present(match.from)); }, why);
+  return take(match);
 }
 
 std::vector<Message> Node::gather(std::span<const int> senders, int at_least, const Match& match, const char* why) {
   HB_ASSERT(match.from == kAnyone && at_least <= static_cast<int>(senders.size()));
   const auto enough = [&] {
-    if (left_.empty() && runtime_.mailbox.count(match) < static_cast<std::size_t>(at_least)) return false;
+    if (partings_.empty() && runtime_.mailbox.count(match) < static_cast<std::size_t>(at_least)) return false;
     int here = 0, to_come = 0;
     for (int r : senders) {
       Match theirs = match;
       theirs.from = r;
       if (has(theirs)) {
         ++here;
-      } else if (present(r)) {
-        ++to_come;
+      } else if (present(r) || (died(r) && !bears_the_death_of(r))) {
+        ++to_come;  // of the dead it never comes: the wait fails
       }
     }
     return here >= at_least || to_come == 0;
@@ -130,7 +137,7 @@ std::vector<Message> Node::gather(std::span<const int> senders, int at_least, co
   note_departures();
   const auto here = static_cast<int>(std::min<std::size_t>(runtime_.mailbox.count(match), senders.size()));
   // Once somebody has left, fewer than `at_least` may be enough: the next message may be the last there is.
-  wait(enough, why, left_.empty() ? std::max(1, at_least - here) : 1);
+  wait(enough, why, partings_.empty() ? std::max(1, at_least - here) : 1);
   record_.queue_max = std::max(record_.queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
   std::vector<Message> messages = runtime_.mailbox.take_all(match);
   for (const Message& message : messages) emit(about(EventKind::kTake, message, rank, message.from));
@@ -198,28 +205,24 @@ void Node::spawn(std::function<void()> strand) {
 
 bool Node::departure_here() const { return has(is(kBye)) || has(is(kGone)); }
 
-void Node::note_left(int r) {
-  left_.resize(static_cast<std::size_t>(size), false);
-  left_[static_cast<std::size_t>(r)] = true;
+void Node::note_parting(int r, Parting how) {
+  partings_.resize(static_cast<std::size_t>(size), Parting::kNone);
+  partings_[static_cast<std::size_t>(r)] = how;
+}
+
+bool Node::bears_the_death_of(int r) const {
+  return options_.protocol != nullptr && r < options_.workers && continues(*options_.protocol, options_.knobs);
 }
 
 void Node::note_departures() {
   while (const std::optional<Message> bye = runtime_.mailbox.take(is(kBye))) {
-    note_left(bye->from);
+    note_parting(bye->from, Parting::kLeft);
   }
   while (const std::optional<Message> gone = runtime_.mailbox.take(is(kGone))) {
-    note_left(gone->from);
+    note_parting(gone->from, Parting::kDied);
     emit(about(EventKind::kGone, *gone, rank, gone->from));
-    if (options_.protocol != nullptr && options_.protocol->on_loss == OnLoss::kContinues) continue;
-    if (gone_.empty()) gone_ = "rank " + std::to_string(gone->from) + " died";
+    if (!bears_the_death_of(gone->from) && gone_.empty()) gone_ = "rank " + std::to_string(gone->from) + " died";
   }
-}
-
-void Node::check_somebody_can(const Match& match, const char* why) const {
-  if (match.from == kAnyone || present(match.from)) return;
-  if (!gone_.empty()) throw death(gone_, rank, why);
-  throw trial_error("rank " + std::to_string(rank) + " waits for " + why + " from rank " + std::to_string(match.from) +
-                    ", which has left");
 }
 
 // --- What checkers see

@@ -156,7 +156,9 @@ class Node {
   int host(int r) const;
   /// False once r has left: it finished (its body returned and its last message is here), or died and the protocol goes
   /// on. Looked at afresh in every wait, so a `ready` may ask it.
-  bool present(int r) const { return left_.empty() || !left_[std::size_t(r)]; }
+  bool present(int r) const { return parting(r) == Parting::kNone; }
+  /// Of one who is not present: that it died, and may have been in the middle of something.
+  bool died(int r) const { return parting(r) == Parting::kDied; }
 
   Time now() const { return runtime_.now(); }
   /// The run's stop rule: to be asked exactly once for each iteration, before it. False closes the last one: rates take
@@ -173,6 +175,8 @@ class Node {
   void send(int to, Kind kind, Iter k, Payload body = {}, Words words = {});
   /// Blocks for the oldest message that matches. Error if it is to come from a rank that has left.
   Message recv(const Match& match, const char* why);
+  /// The same of one sender, but nothing if it has left without sending it.
+  std::optional<Message> recv_unless_left(const Match& match, const char* why);
   /// Blocks until `at_least` of `senders` have a matching message here; returns all matching messages that are, by
   /// ascending sender (of one sender: oldest first). A sender that has left is not waited for: when all that are still
   /// present have one, what is here is enough.
@@ -249,8 +253,10 @@ class Node {
   void wait(const Ready& ready, const char* why, int messages = 1) { wait(ready, kNever, why, messages); }
   bool departure_here() const;
   void note_departures();
-  void note_left(int r);
-  void check_somebody_can(const Match& match, const char* why) const;
+  enum class Parting : char { kNone, kLeft, kDied };
+  Parting parting(int r) const { return partings_.empty() ? Parting::kNone : partings_[std::size_t(r)]; }
+  void note_parting(int r, Parting how);
+  bool bears_the_death_of(int r) const;
   Occupied occupy(Work work);
   Duration operated(Work work);
   Payload for_gradient(const Vec& x, std::int64_t first, int count, bool shared);
@@ -267,9 +273,9 @@ class Node {
   Workload& workload_;
   NodeOptions options_;
   std::vector<int> servers_;
-  std::vector<bool> left_;   // by rank; empty: nobody has
-  std::string gone_;         // why a wait must fail: "rank 3 died"
-  bool background_ = false;  // the strand that runs now was spawned by the body
+  std::vector<Parting> partings_;  // by rank; empty: everybody is here
+  std::string gone_;               // why a wait must fail: "rank 3 died"
+  bool background_ = false;        // the strand that runs now was spawned by the body
   Iter entered_ = -1;
   IterationMark open_;  // of the iteration entered last
   RankRecord record_;

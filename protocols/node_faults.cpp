@@ -44,7 +44,7 @@ bool Node::leaves(Iter k) {
     return fault.what == Fault::What::kLeave && fault.is_due(k, now());
   });
   if (!due) return false;
-  if (options_.protocol != nullptr && options_.protocol->on_loss == OnLoss::kStops)
+  if (options_.protocol != nullptr && !continues(*options_.protocol, options_.knobs))
     throw trial_error("rank " + std::to_string(rank) + " left in iteration " + std::to_string(k) + ", " +
                       why_stopped(*options_.protocol));
   record_.lost = to_string(Fault::What::kLeave);

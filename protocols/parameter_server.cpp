@@ -64,6 +64,7 @@ const Protocol& ps_asp_protocol() {
       .extra_ranks = server_count,
       .links = server_links,
       .control = always<Control::kSchedule>,
+      .on_loss = always<OnLoss::kContinues>,
       .step_factor = StepFactor::kOverN,
       .source = Source::kFullText,
       .reading = "ps/as stated in DSSP"};
@@ -80,6 +81,7 @@ const Protocol& ps_ssp_protocol() {
       .extra_ranks = server_count,
       .links = server_links,
       .control = always<Control::kSchedule>,
+      .on_loss = always<OnLoss::kContinues>,
       .step_factor = StepFactor::kOverN,
       .free_run = staleness_of,
       .gap_bound = staleness_bound,

@@ -9,6 +9,7 @@
 //
 // The controller is a rank of its own, a server: it answers in the order in which signals arrive, and no worker is
 // nearer to it than another. Once fewer than P workers are left in the run, those go on alone: a group has P members.
+// Who has died is grouped no more; a group that it was in already goes on without it.
 #include <algorithm>
 
 #include "protocols/group_average.h"
@@ -34,7 +35,8 @@ void control_groups(Node& self, const KnobValues& knobs) {
     for (int w : self.workers()) {
       if (!here(w)) queue.left(w);
     }
-    if (const auto request = self.take(is(kRequest))) queue.ready(request->from);
+    const auto request = self.take(is(kRequest));
+    if (request && here(request->from)) queue.ready(request->from);
     while (const auto group = queue.next_group()) {
       for (int member : *group) self.send(member, kReply, number, {}, words_of(*group));
       ++number;
@@ -103,6 +105,7 @@ const Protocol& partial_reduce_protocol() {
       .links = links,
       .refuse = refuse,
       .control = always<Control::kSchedule>,
+      .on_loss = always<OnLoss::kContinues>,
       .source = Source::kMemory,
       .reading = "partial_reduce/window looked at ahead",
       .experimental = always<true>};  // weights and the avoidance are recalled with medium confidence

@@ -9,7 +9,8 @@
 //   - static: the groups are a function of the iteration; nobody is asked.
 //
 // The generator is a rank of its own, a server: all workers reach it alike, and no worker's turn is needed to answer.
-// A worker that has done its last iteration takes part in the groups it has been drawn into, then leaves.
+// A worker that has done its last iteration takes part in the groups it has been drawn into, then leaves. One that has
+// died is drawn no more, and its groups do without it.
 #include <algorithm>
 
 #include "protocols/group_average.h"
@@ -27,10 +28,15 @@ void generate(Node& self, const KnobValues& knobs) {
   GroupGenerator generator(hosts_of(self), {.group_size = knobs.integer("group_size"),
                                             .inter_intra = knobs.flag("inter_intra"),
                                             .slow_threshold = knobs.integer("slow_threshold")});
+  const auto is_lost = [&](int w) { return self.died(w) && !generator.has_lost(w); };
+  const auto lost = [&] { return std::find_if(self.workers().begin(), self.workers().end(), is_lost); };
   for (Iter requests = 0;;) {
-    self.until([&] { return self.has(is(kRequest)) || self.has(is(kAck)); }, "a request for a group");
+    self.until([&] { return self.has(is(kRequest)) || self.has(is(kAck)) || lost() != self.workers().end(); },
+               "a request for a group");
+    for (auto w = lost(); w != self.workers().end(); w = lost()) generator.lose(*w);
     while (const auto done = self.take(is(kAck))) generator.release(done->from);
-    if (const auto request = self.take(is(kRequest))) {
+    const auto request = self.take(is(kRequest));
+    if (request && self.present(request->from)) {  // who is not has asked and died
       if (request->words[0] != 0) {
         generator.leave(request->from);
       } else {
@@ -102,6 +108,9 @@ std::string refuse(const Setting& setting) {
 
 Control control(const KnobValues& knobs) { return is_static(knobs) ? Control::kLockstep : Control::kSchedule; }
 
+/// A schedule goes on without the dead, but a dead head would cut its host off from the others for good.
+OnLoss on_loss(const KnobValues& knobs) { return is_static(knobs) ? OnLoss::kStops : OnLoss::kContinues; }
+
 int free_run(const KnobValues& knobs) { return is_static(knobs) ? 4 : knobs.integer("slow_threshold"); }
 
 std::vector<Knob> all_knobs() {
@@ -128,6 +137,7 @@ const Protocol& prague_protocol() {
       .links = links,
       .refuse = refuse,
       .control = control,
+      .on_loss = on_loss,
       .free_run = free_run,
       .source = Source::kMemory,
       .reading = "prague/one-sided filter"};

@@ -23,7 +23,7 @@ enum class Control {
   kValues,            // ranks may do different amounts of work (credits), and when follows float values
   kLockstepByValues,  // every rank does every iteration, but how long one takes follows float values
 };
-enum class OnLoss { kStops, kContinues };      // what it does when a peer dies
+enum class OnLoss { kStops, kContinues };      // what it does when a worker dies; a server's death stops all
 enum class StepFactor { kUnchanged, kOverN };  // of the learning rate under optimizer.step = "per_sample"
 enum class Source { kFullText, kAbstractAndCode, kMemory };
 
@@ -48,7 +48,7 @@ struct Protocol {
   std::string (*note)(const Setting&) = nullptr;  // what a user should know of this setting; empty or nullptr: nothing
   Control (*control)(const KnobValues&) = nullptr;     // nullptr: kLockstep
   bool (*follows_times)(const KnobValues&) = nullptr;  // parameters depend on who is faster; nullptr: off lock step
-  OnLoss on_loss = OnLoss::kStops;
+  OnLoss (*on_loss)(const KnobValues&) = nullptr;      // nullptr: kStops
   StepFactor step_factor = StepFactor::kUnchanged;
   int (*free_run)(const KnobValues&) = nullptr;  // iterations a rank may run ahead at the start (for the warm-up)
   /// The most iterations by which one worker may be ahead of another that is still at work; nothing: any number.
@@ -72,6 +72,8 @@ inline std::optional<std::int64_t> one_ahead(const Setting&) { return 1; }
 bool in_lockstep(const Protocol& protocol, const KnobValues& knobs);
 /// Whether it ends with the same parameters, bit for bit, on every transport and whoever is slow.
 bool same_everywhere(const Protocol& protocol, const KnobValues& knobs);
+/// Whether the survivors of a worker that dies go on.
+bool continues(const Protocol& protocol, const KnobValues& knobs);
 /// As lists and labels write it.
 const char* to_string(Source source);
 /// Whether these settings are marked as experimental in lists and tables.

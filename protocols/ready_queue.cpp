@@ -53,7 +53,10 @@ ReadyQueue::ReadyQueue(int workers, int group_size, int window)
 
 void ReadyQueue::ready(int worker) { queue_.push_back(worker); }
 
-void ReadyQueue::left(int worker) { here_[static_cast<std::size_t>(worker)] = 0; }
+void ReadyQueue::left(int worker) {
+  here_[static_cast<std::size_t>(worker)] = 0;
+  std::erase(queue_, worker);
+}
 
 int ReadyQueue::workers_left() const { return static_cast<int>(std::count(here_.begin(), here_.end(), 1)); }
 

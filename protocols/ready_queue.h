@@ -23,7 +23,7 @@ class ReadyQueue {
   ReadyQueue(int workers, int group_size, int window);
 
   void ready(int worker);
-  /// The worker is not part of the run any more. May be said again.
+  /// The worker is not part of the run any more, nor ready. May be said again.
   void left(int worker);
   /// Of `group_size` members, ascending; they are ready no more. Nothing: it takes more ready ones.
   std::optional<std::vector<int>> next_group();

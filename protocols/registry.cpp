@@ -78,6 +78,10 @@ bool same_everywhere(const Protocol& protocol, const KnobValues& knobs) {
   return protocol.follows_times != nullptr ? !protocol.follows_times(knobs) : in_lockstep(protocol, knobs);
 }
 
+bool continues(const Protocol& protocol, const KnobValues& knobs) {
+  return protocol.on_loss != nullptr && protocol.on_loss(knobs) == OnLoss::kContinues;
+}
+
 const char* to_string(Source source) {
   switch (source) {
     case Source::kFullText:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/base/text.h"
 #include "protocols/collectives.h"
 
 namespace hopbench {
@@ -27,7 +28,21 @@ std::vector<Term> Updates::receive(Iter k, int absent) {
   const auto updates = self_.gather(senders_, quorum, is(kParams, k), "parameters of this iteration");
   self_.ignore(is_before(kParams, k + 1));  // here or still to come: too late
   self_.ignore(is_before(kSkip, k + 2));    // of use only to who has jumped to the same iteration
+  if (static_cast<int>(updates.size()) < quorum) check_enough_live(absent);
   return terms_of(updates);
+}
+
+/// Those who have finished may all be missing, as nothing of them is left to come: `absent` is for the others.
+void Updates::check_enough_live(int absent) const {
+  std::vector<std::string> dead;
+  for (int r : senders_) {
+    if (self_.died(r)) dead.push_back(std::to_string(r));
+  }
+  if (static_cast<int>(dead.size()) <= absent) return;
+  throw trial_error("rank " + std::to_string(self_.rank) + " cannot go on: of its " + std::to_string(senders_.size()) +
+                    " in-neighbours rank " + join(dead, ", ") + " died, and backup = " + std::to_string(absent) +
+                    " bears the loss of no more than " + std::to_string(absent) +
+                    ": set backup higher, or take a graph with more neighbours");
 }
 
 std::vector<Term> Updates::receive_after_jump(Iter k, int absent) {

@@ -16,7 +16,8 @@ class Updates {
   Updates(Node& self, int staleness);
 
   /// Blocks for the in-neighbours' terms of iteration k's average, up to `absent` of them missing: those tagged k, or
-  /// with staleness s each one's newest, tagged k - s or later, and then none may be missing. Who has left may.
+  /// with staleness s each one's newest, tagged k - s or later, and then none may be missing. Who has finished may. Who
+  /// has died is one of the `absent`: Error where these are more.
   std::vector<Term> receive(Iter k, int absent);
 
   /// The same after a jump to k + 1, when an in-neighbour of a directed graph may itself have jumped over k: then its
@@ -31,6 +32,7 @@ class Updates {
 
  private:
   std::vector<Term> receive_newest(Iter k);
+  void check_enough_live(int absent) const;
   bool jumped_over(int sender, Iter k) const;
   float weight(Iter k, Iter tag) const;
 

@@ -61,7 +61,7 @@ Topology graph_of(const TrialSpec& spec) {
 Plan make_plan(const TrialSpec& spec) {
   Plan plan(graph_of(spec));
   plan.protocol = &find_protocol(spec.protocol);
-  plan.goes_on = plan.protocol->on_loss == OnLoss::kContinues;
+  plan.goes_on = continues(*plan.protocol, spec.knobs);
   plan.workers = spec.workers();
   const Setting setting{spec.knobs, plan.graph, plan.workers, hosts_of(spec, plan.workers, 0)};
   if (plan.protocol->refuse != nullptr) {

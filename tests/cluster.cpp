@@ -80,6 +80,18 @@ class Watch : public Observer {
   }
   void settled(Time now) override { checks_.settled(now); }
 
+  /// To the checkers the dead are as those who have finished: who is not there any more bounds nobody.
+  void died(int rank, Time when) {
+    cluster_.dead.insert(rank);
+    if (rank >= cluster_.nodes) return;
+    live_[std::size_t(rank)] = 0;
+    Event end;
+    end.time = when;
+    end.rank = rank;
+    end.what = EventKind::kFinished;
+    checks_.on(end);
+  }
+
  private:
   void note(const Event& event) {
     for (std::int64_t v :
@@ -174,8 +186,15 @@ class Run {
     for (const auto& [a, b] : links) simulation_->connect(a, b);
     for (int r = 0; r < ranks; ++r) add_rank(r);
     for (const auto& [rank, when] : cluster_.killed) simulation_->kill(rank, when);
+    simulation_->before_kill([this](int r) { watch_->died(r, simulation_->now()); });
     simulation_->describe_with(
         [this](int r) { return "iteration " + std::to_string(nodes_[std::size_t(r)]->iteration()); });
+  }
+
+  Iter iterations_of(int r) const {
+    if (cluster_.credits > 0) return 0;
+    const auto early = cluster_.leaves.find(r);
+    return early == cluster_.leaves.end() ? cluster_.iterations : std::min(early->second, cluster_.iterations);
   }
 
   void add_rank(int r) {
@@ -186,8 +205,7 @@ class Run {
                         .protocol = &protocol_,
                         .knobs = knobs_,
                         .optimizer = cluster_.optimizer,
-                        .stop = {.iterations = cluster_.credits > 0 ? 0 : cluster_.iterations,
-                                 .credits = cluster_.credits > 0 ? &credits_ : nullptr},
+                        .stop = {.iterations = iterations_of(r), .credits = cluster_.credits > 0 ? &credits_ : nullptr},
                         .costs = cluster_.costs,
                         .scenario = scenario_of(cluster_),
                         .host_of = cluster_.network.host_of.empty() ? nullptr : &cluster_.network.host_of,
@@ -245,6 +263,7 @@ checkers::CheckedRun checked_run(const Cluster& cluster, const Protocol& protoco
     for (int b : graph.out(a)) run.edges.emplace_back(a, b);
   }
   run.iterations = cluster.credits > 0 ? 0 : cluster.iterations;
+  for (const auto& [rank, iterations] : cluster.leaves) run.leave_early.insert(rank);
   return run;
 }
 
@@ -258,6 +277,7 @@ void Cluster::run(const Protocol& protocol, const Knobs& knobs) {
   records.clear();
   events.clear();
   lead.clear();
+  dead.clear();
   events_hash = 0;
   events_seen = 0;
   Run(*this, protocol, knobs).go();
@@ -272,6 +292,14 @@ Iter Cluster::lead_max() const {
 Iter Cluster::lead_over(int ahead, int behind) const {
   const auto found = lead.find({ahead, behind});
   return found == lead.end() ? 0 : found->second;
+}
+
+std::vector<int> Cluster::survivors() const {
+  std::vector<int> all;
+  for (int w = 0; w < nodes; ++w) {
+    if (dead.count(w) == 0) all.push_back(w);
+  }
+  return all;
 }
 
 const Payload& Cluster::params(int worker) const {

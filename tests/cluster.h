@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,7 @@ struct Cluster {
   OptimizerSpec optimizer{};
   WorkloadSpec workload{.model = "quadratic", .dataset = "", .batch = 4, .backend = "reference", .size = 8};
   std::map<int, Time> killed{};  // rank -> when it dies
+  std::map<int, Iter> leaves{};  // rank -> it does no more than so many iterations, and ends in order
   bool keep_events = false;
   bool dense_form = false;  // of a workload with sparse gradients: hands them on as dense ones
 
@@ -70,6 +72,7 @@ struct Cluster {
   std::vector<Event> events{};                   // with keep_events
   std::uint64_t events_hash = 0;                 // of every event, in order
   std::int64_t events_seen = 0;
+  std::set<int> dead{};                        // who was killed before it had finished
   std::map<std::pair<int, int>, Iter> lead{};  // (i, j): most that Iter(i) was ahead of Iter(j), both live
   Time end{};
   std::shared_ptr<checkers::Checkers> checks{};
@@ -83,6 +86,8 @@ struct Cluster {
   /// Most that any worker was ahead of another live one.
   Iter lead_max() const;
   Iter lead_over(int ahead, int behind) const;
+  /// The workers that were not killed before they had finished.
+  std::vector<int> survivors() const;
   /// The last report of a worker: its model when it finished.
   const Payload& params(int worker) const;
   /// All workers' final vectors in rank order.

@@ -22,14 +22,14 @@ const Protocol& periodic_average_protocol();
 /// In place of the library's: the example, once as a protocol that goes on without who is lost and once as one that
 /// does not.
 std::vector<const Protocol*> extra_protocols() {
-  static const auto like_the_example = [](const char* name, OnLoss on_loss) {
+  static const auto like_the_example = [](const char* name, OnLoss (*on_loss)(const KnobValues&)) {
     Protocol protocol = periodic_average_protocol();
     protocol.name = name;
     protocol.on_loss = on_loss;
     return protocol;
   };
-  static const Protocol sturdy = like_the_example("sturdy", OnLoss::kContinues);
-  static const Protocol fragile = like_the_example("fragile", OnLoss::kStops);
+  static const Protocol sturdy = like_the_example("sturdy", always<OnLoss::kContinues>);
+  static const Protocol fragile = like_the_example("fragile", nullptr);
   return {&sturdy, &fragile};
 }
 

@@ -80,6 +80,14 @@ void draw_overhead_rate(Random& random, Cluster& cluster) {
   cluster.network.processors = int(random.below(4));
 }
 
+/// The knobs that a draw stands for.
+KnobValues values_of(const std::string& protocol, const Draw& drawn) {
+  const Protocol& found = find_protocol(protocol);
+  KnobValues values(found.knobs);
+  for (const auto& [name, value] : drawn.knobs) values.set(found.knobs, name, value);
+  return values;
+}
+
 Draw draw(const std::string& protocol, std::uint64_t seed) {
   Random random({.seed = seed, .purpose = Purpose::kTest});
   Draw drawn;
@@ -92,8 +100,7 @@ Draw draw(const std::string& protocol, std::uint64_t seed) {
   draw_overhead_rate(of_links, drawn.cluster);
   drawn.knobs = draw_knobs(protocol, random, drawn.cluster);
   const Protocol& found = find_protocol(protocol);
-  KnobValues values(found.knobs);
-  for (const auto& [name, value] : drawn.knobs) values.set(found.knobs, name, value);
+  const KnobValues values = values_of(protocol, drawn);
   if (found.refuse != nullptr && !found.refuse({values, drawn.cluster.graph(), drawn.cluster.nodes}).empty()) {
     drawn.cluster.edges.clear();
     drawn.cluster.topology = random.chance(0.5) ? "ring" : "complete";
@@ -130,6 +137,51 @@ std::vector<std::string> free_names() {
   return all;
 }
 
+/// One or two workers die, at the very time of an event of theirs or a moment later: before their first iteration, in
+/// the middle of an exchange, near the end. Sometimes a third one ends early, in order.
+void draw_losses(const std::string& protocol, Random& random, Draw& drawn) {
+  Cluster whole = drawn.cluster;
+  whole.keep_events = true;
+  whole.run(protocol, drawn.knobs);
+  const auto someone = [&] { return int(random.below(std::uint64_t(whole.nodes))); };
+  for (std::uint64_t n = random.below(2); n < 2; ++n) {
+    const int victim = someone();
+    std::vector<Time> times = {Time{}};
+    for (const Event& event : whole.events) {
+      if (event.rank == victim) times.push_back(event.time);
+    }
+    const auto later = std::chrono::nanoseconds(random.chance(0.5) ? random.below(2) : random.below(20'000'000));
+    drawn.cluster.killed[victim] = times[random.below(times.size())] + later;
+  }
+  const bool bears = continues(find_protocol(protocol), values_of(protocol, drawn));
+  if (bears && random.chance(0.3))
+    drawn.cluster.leaves[someone()] = Iter(random.below(std::uint64_t(whole.iterations)));
+}
+
+/// Hop may stop: where a worker that was not killed has lost more in-neighbours than its backups bear.
+bool hop_may_stop(const Draw& drawn, const KnobValues& values) {
+  const Topology graph = drawn.cluster.graph();
+  const auto killed = [&](int r) { return drawn.cluster.killed.count(r) != 0; };
+  for (int r = 0; r < graph.size(); ++r) {
+    if (std::count_if(graph.in(r).begin(), graph.in(r).end(), killed) > values.integer("backup")) return true;
+  }
+  return false;
+}
+
+/// What is wrong with a run that loses workers; empty: nothing.
+std::string trouble_of(const std::string& protocol, Draw& drawn) {
+  const KnobValues values = values_of(protocol, drawn);
+  try {
+    drawn.cluster.run(protocol, drawn.knobs);
+    return continues(find_protocol(protocol), values) ? drawn.cluster.broken() : "";
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    const auto says = [&](const char* text) { return what.find(text) != std::string::npos; };
+    if (protocol == "hop" && hop_may_stop(drawn, values) && says("in-neighbours")) return "";
+    return !continues(find_protocol(protocol), values) && says(" died while ") ? "" : what;
+  }
+}
+
 class Invariants : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Registered, Invariants, testing::ValuesIn(names()),
                          [](const auto& param) { return param.param; });
@@ -163,6 +215,35 @@ TEST_P(Invariants, HoldInEveryDrawnCluster) {
   if (GetParam() == "hop") {
     EXPECT_EQ(looked.size(), 12u);
     EXPECT_GT(jumped, 100);
+  }
+}
+
+// Workers die and leave. Protocols that continue do, and every checker holds over the survivors; the others say who
+// died.
+TEST_P(Invariants, HoldOverTheSurvivors) {
+  const std::uint64_t only = variable("HB_SEED", 0);
+  const Protocol& protocol = find_protocol(GetParam());
+  const std::uint64_t enough = protocol.on_loss != nullptr ? 100 : 20;
+  const std::uint64_t first = only != 0 ? only : 1, last = only != 0 ? only : variable("HB_SEEDS", enough);
+  std::int64_t died = 0;
+  for (std::uint64_t seed = first; seed <= last; ++seed) {
+    Draw drawn = draw(GetParam(), seed);
+    Random random({.seed = seed, .purpose = Purpose::kTest, .rank = 2});
+    draw_losses(GetParam(), random, drawn);
+    const std::string trouble = trouble_of(GetParam(), drawn);
+    died += std::int64_t(drawn.cluster.dead.size());
+    std::string lost;
+    for (const auto& [rank, when] : drawn.cluster.killed)
+      lost += ", " + std::to_string(rank) + " dies at " + std::to_string(to_seconds(when));
+    for (const auto& [rank, iterations] : drawn.cluster.leaves)
+      lost += ", " + std::to_string(rank) + " leaves after " + std::to_string(iterations);
+    ASSERT_EQ(trouble, "") << GetParam() << " with seed " << seed << " (" << text(drawn) << lost
+                           << ")\nrepeat: HB_SEED=" << seed
+                           << " tests/invariants_test --gtest_filter=Registered/Invariants.HoldOverTheSurvivors/"
+                           << GetParam();
+  }
+  if (last - first >= 10) {
+    EXPECT_GT(died, std::int64_t(last - first) / 2);
   }
 }
 

@@ -98,6 +98,10 @@ HB_MUTANT(slice_weighed_wrongly, flexrr)
 HB_MUTANT(partner_kept, gossipgrad)
 HB_MUTANT(partner_weighs_less, gossipgrad)
 HB_MUTANT(sent_twice, gossipgrad)
+HB_MUTANT(dead_slowest_awaited, ps_ssp)
+HB_MUTANT(dead_left_in_groups, prague)
+HB_MUTANT(dead_still_ready, partial_reduce)
+HB_MUTANT(dead_answered, adpsgd)
 
 namespace {
 
@@ -152,6 +156,28 @@ Cluster in_samples() {
 
 // One is so slow that it pays not to wait for it.
 Cluster with_a_straggler() { return {.nodes = 6, .slow = {{2, 8.0}}, .topology = "ring", .iterations = 40}; }
+
+// Half of them, the slow one too, and one while it waits for a group.
+Cluster with_deaths() {
+  Cluster cluster = uneven();
+  for (const auto& [rank, when] : {std::pair{1, 97}, {2, 116}, {3, 166}, {5, 186}})
+    cluster.killed[rank] = Time(std::chrono::milliseconds(when));
+  return cluster;
+}
+
+Cluster with_deaths_on_two_hosts() {
+  Cluster cluster = with_deaths();
+  cluster.network.host_of = on_two_hosts().network.host_of;
+  return cluster;
+}
+
+// An average takes so long that a request and the death of who made it are there when it is over.
+Cluster with_slow_averages() {
+  Cluster cluster = uneven();
+  cluster.costs.vector_bytes_per_s = 2e3;
+  cluster.killed[4] = Time(std::chrono::milliseconds(400));
+  return cluster;
+}
 
 struct Case {
   const char* name;
@@ -274,6 +300,10 @@ const std::vector<Case> kCases = {
     {"partner_kept", partner_kept::gossipgrad_protocol, {}, {"diffusion"}},
     {"partner_weighs_less", partner_weighs_less::gossipgrad_protocol, {}, {"diffusion"}},
     {"sent_twice", sent_twice::gossipgrad_protocol, {}, {"diffusion"}},
+    {"dead_slowest_awaited", dead_slowest_awaited::ps_ssp_protocol, {}, {"deadlock"}, with_deaths},
+    {"dead_left_in_groups", dead_left_in_groups::prague_protocol, {}, {"deadlock"}, with_deaths_on_two_hosts},
+    {"dead_still_ready", dead_still_ready::partial_reduce_protocol, kUnbridged, {"group_size"}, with_deaths},
+    {"dead_answered", dead_answered::adpsgd_protocol, {}, {"pair_sum"}, with_slow_averages},
 };
 
 class Mutants : public testing::TestWithParam<Case> {};

@@ -12,7 +12,7 @@ namespace {
 
 class NodeFaultsTest : public NodeTest {
  protected:
-  NodeFaultsTest() { protocol.on_loss = OnLoss::kContinues; }
+  NodeFaultsTest() { protocol.on_loss = always<OnLoss::kContinues>; }
 
   void has(const Fault& fault) { options.scenario.faults.push_back(fault); }
   /// A body that computes gradients as long as it may.
@@ -101,7 +101,7 @@ TEST_F(NodeFaultsTest, StaysForNobodyWhenItLeaves) {
 }
 
 TEST_F(NodeFaultsTest, FailsWhereTheProtocolStops) {
-  protocol.on_loss = OnLoss::kStops;
+  protocol.on_loss = nullptr;
   has({.what = Fault::What::kLeave, .ranks = {0}, .iteration = 2});
   try {
     node().live([&] { body(); });

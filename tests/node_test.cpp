@@ -105,8 +105,35 @@ TEST_F(NodeTest, AWaitFailsWhenARankDies) {
   EXPECT_EQ(seen.of(EventKind::kGone)[0].peer, 3);
 }
 
+TEST_F(NodeTest, AWaitForTheDeadAloneFailsToo) {
+  for (int from : {1, 2, 4}) runtime.arrives(1, from, kParams, 0);
+  runtime.arrives(2, 3, kGone, 0);
+  EXPECT_THROW(node().gather(kFour, 4, is(kParams, 0), "parameters"), Error);
+}
+
+TEST_F(NodeTest, AServersDeathStopsAProtocolThatContinuesToo) {
+  protocol.on_loss = always<OnLoss::kContinues>;
+  options.servers = 1;
+  runtime.arrives(1, 5, kGone, 0);
+  try {
+    node().recv(is_from(kWeights, 5), "weights");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "rank 5 died while rank 0 waited for weights");
+  }
+}
+
+TEST_F(NodeTest, WhatTheDeadHadSentIsReceivedAndThenNothing) {
+  protocol.on_loss = always<OnLoss::kContinues>;
+  runtime.arrives(1, 3, kParams, 0);
+  runtime.arrives(1, 3, kGone, 0);
+  node().until([&] { return node().died(3); }, "the death");
+  EXPECT_TRUE(node().recv_unless_left(is_from(kParams, 3), "parameters"));
+  EXPECT_FALSE(node().recv_unless_left(is_from(kParams, 3), "parameters"));
+}
+
 TEST_F(NodeTest, AProtocolThatContinuesGoesOnWithoutTheDead) {
-  protocol.on_loss = OnLoss::kContinues;
+  protocol.on_loss = always<OnLoss::kContinues>;
   runtime.arrives(1, 3, kGone, 0);
   for (int from : {1, 2, 4}) runtime.arrives(2, from, kParams, 0);
   EXPECT_EQ(node().gather(kFour, 4, is(kParams, 0), "parameters").size(), 3u);

@@ -1,6 +1,7 @@
 // Backup workers: an update of a server is made of exactly n - b gradients, of a worker each, all computed with that
 // server's newest weights; no weights leave while it is only partly applied; and a gradient is left out only if it was
-// computed with older weights than those that answer it. Once workers have finished, as many as are left will do.
+// computed with older weights than those that answer it. Once workers have finished or died, as many as are left will
+// do; those that a server knows to be dead it does not answer.
 #include <algorithm>
 #include <set>
 
@@ -26,13 +27,19 @@ class BackupRound : public Checker {
       return;
     }
     Server& server = servers_[std::size_t(event.rank - workers_)];
+    if (event.what == EventKind::kGone) {
+      server.gone.insert(event.peer);
+      server.in.erase(event.peer);
+    }
+    if (event.what == EventKind::kReduced && nobody_to_answer(server)) complete(event, server);
     if (event.what == EventKind::kApplied) applied(event, server);
     if (event.what == EventKind::kSend && event.kind == kWeightsKind) answered(event, server);
   }
 
   void finish() override {
     for (std::size_t s = 0; s < servers_.size(); ++s) {
-      if (!servers_[s].open.empty()) fail(Time{}, workers_ + int(s), "its last update is incomplete");
+      if (!servers_[s].open.empty() && !nobody_to_answer(servers_[s]))
+        fail(Time{}, workers_ + int(s), "its last update is incomplete");
     }
   }
 
@@ -40,8 +47,15 @@ class BackupRound : public Checker {
   struct Server {
     std::int64_t updates = 0;
     std::vector<std::int64_t> answered_at;  // by worker: how many updates are in the weights it has
+    std::set<int> gone;                     // known to be dead
     std::set<int> open, in;                 // applied to the update under way; to the last one, not answered yet
   };
+
+  /// The update under way is complete, although no answer shows it: all whose gradients are in it have died.
+  static bool nobody_to_answer(const Server& server) {
+    return !server.open.empty() &&
+           std::includes(server.gone.begin(), server.gone.end(), server.open.begin(), server.open.end());
+  }
 
   void applied(const Event& event, Server& server) {
     look();
@@ -74,6 +88,7 @@ class BackupRound : public Checker {
     }
     ++server.updates;
     server.in.swap(server.open);
+    for (const int dead : server.gone) server.in.erase(dead);
     server.open.clear();
   }
 

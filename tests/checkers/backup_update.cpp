@@ -69,7 +69,10 @@ class BackupUpdate : public Checker {
     }
     open_ = std::set<int>(event.senders.begin(), event.senders.end());
     if (open_.size() != event.senders.size()) fail(event.time, event.rank, name + " has a worker's gradient twice");
-    const std::int64_t due = announced_[event.iter], made_of = std::int64_t(event.senders.size());
+    const auto announced = announced_.find(event.iter);
+    if (announced == announced_.end())
+      return void(++updates_);  // all whom the last one was to be announced to are dead
+    const std::int64_t due = announced->second, made_of = std::int64_t(event.senders.size());
     const std::string number = name + " is made of " + std::to_string(made_of) + " gradients, ";
     if (made_of > due) fail(event.time, event.rank, number + std::to_string(due) + " were announced");
     for (int worker = 0; worker < workers_ && made_of < due; ++worker) {

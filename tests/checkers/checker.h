@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -15,6 +16,10 @@ namespace hopbench::checkers {
 
 using Setting = std::variant<bool, std::int64_t, double, std::string>;
 
+/// A rank that is killed is told of twice: by a kGone of the rank itself, and, of a worker, by a kFinished. So to
+/// checkers that look no closer it is one that has finished.
+inline bool is_death(const Event& event) { return event.what == EventKind::kGone && event.rank == event.peer; }
+
 /// What a checker must know of a trial, as plain data: it asks neither the protocol nor its topology class.
 struct CheckedRun {
   std::string protocol{};
@@ -24,6 +29,7 @@ struct CheckedRun {
   std::vector<int> hosts{};                  // of each worker; empty: every one on its own
   std::vector<std::pair<int, int>> edges{};  // a -> b: a sends to b; both ways listed where undirected
   Iter iterations = 0;                       // of the stop rule; 0: credits decide
+  std::set<int> leave_early{};               // workers that end before those iterations
   /// False for the merged events of real processes: nobody calls settled() there, so the checkers that need it are left
   /// out.
   bool virtual_time = true;
@@ -40,6 +46,13 @@ struct CheckedRun {
 inline constexpr std::uint16_t kParamsKind = 1, kTokenKind = 2, kAckKind = 3, kPushKind = 4, kPullKind = 5,
                                kWeightsKind = 6, kReduceScatterKind = 7, kClockKind = 10, kSkipKind = 11,
                                kRequestKind = 12, kReplyKind = 13;
+
+/// Whether a worker begins to average with the group whose number is the event's iteration: it takes the controller's
+/// answer, or sends its slices. These go to nobody where all the others are known to be dead.
+inline bool names_group(const Event& event) {
+  return (event.what == EventKind::kSend && event.kind == kReduceScatterKind) ||
+         (event.what == EventKind::kTake && event.kind == kReplyKind);
+}
 
 /// The workers' graph. Distances are recomputed without the workers that have finished: nobody waits for those.
 class Graph {

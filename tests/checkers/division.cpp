@@ -7,9 +7,12 @@
 // its host are idle. Less than 1e-9 is no accident.
 //
 // Groups are numbered as they are made, but told one by one, later. So the divisions are played along at the end, when
-// it is known who was in which group.
+// it is known who was in which group. Of one that is told once the generator knows of a death it is not known: it may
+// have had the dead in it. From the first division on that made such a group nothing is asked, but that the dead are in
+// none that is told after the generator has heard of it, unless it was told to others before.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "tests/checkers/checkers.h"
@@ -31,11 +34,20 @@ class Division : public Checker {
 
   void on(const Event& event) override {
     if (event.rank != generator_) return;
-    const bool asks = event.what == EventKind::kTake && event.kind == kRequestKind;
+    if (event.what == EventKind::kGone) return dies(event);
+    const bool asks = event.what == EventKind::kTake && event.kind == kRequestKind && dead_.count(event.peer) == 0;
     const bool tells = event.what == EventKind::kSend && event.kind == kReplyKind && event.iter >= 0;
     if (!asks && !tells) return;
     log_.push_back({event.time, event.peer, asks, asks && event.count != 0});
-    if (tells) groups_[event.iter].insert(event.peer);
+    if (!tells) return;
+    const bool fresh = groups_[event.iter].empty();
+    groups_[event.iter].insert(event.peer);
+    named_[event.iter] = std::uint64_t(event.count);
+    if (dead_.empty()) return;
+    unknown_ = std::min(unknown_, event.iter);
+    for (const int w : dead_) {
+      if (fresh && names(event.iter, w)) fail(event.time, w, "is dead and in group " + std::to_string(event.iter));
+    }
   }
 
   void finish() override {
@@ -47,7 +59,8 @@ class Division : public Checker {
       ++worker.asked;
       if (worker.waiting == 0 && !divide(said)) return;
     }
-    if (next_ != Iter(groups_.size())) fail(Time{}, generator_, "made groups that no division is to make");
+    if (dead_.empty() && next_ != Iter(groups_.size()))
+      fail(Time{}, generator_, "made groups that no division is to make");
     for (std::size_t w = 0; w < workers_.size(); ++w) {
       if (!workers_[w].headed && workers_[w].log_chance < std::log(1e-9))
         fail(Time{}, int(w), "is never the head of its host");
@@ -56,6 +69,7 @@ class Division : public Checker {
 
  private:
   using Members = std::set<int>;
+  static constexpr int kInFirstWord = 64;  // workers that an event names
   struct Said {
     Time time;
     int worker;
@@ -68,6 +82,17 @@ class Division : public Checker {
     bool left = false, headed = false;
     double log_chance = 0;  // that it was never a head
   };
+
+  bool names(Iter group, int w) const { return w < kInFirstWord && (named_.at(group) >> w & 1) != 0; }
+
+  /// To the divisions it is as one that leaves; of the groups that it was in it may not have been told.
+  void dies(const Event& gone) {
+    dead_.insert(gone.peer);
+    log_.push_back({gone.time, gone.peer, true, true});
+    for (auto& [group, members] : groups_) {
+      if (names(group, gone.peer)) members.insert(gone.peer);
+    }
+  }
 
   bool slow(int w, Iter than) const { return threshold_ > 0 && workers_[std::size_t(w)].asked < than - threshold_; }
 
@@ -135,6 +160,7 @@ class Division : public Checker {
   }
 
   bool wrong(const Said& said, const Members& of) {
+    if (!dead_.empty() && (next_ >= unknown_ || groups_[next_].empty())) return false;
     std::string who;
     for (const int w : groups_[next_]) who += " " + std::to_string(w);
     std::string should;
@@ -149,8 +175,11 @@ class Division : public Checker {
   bool two_levels_;
   std::vector<Worker> workers_;
   std::vector<Said> log_;
-  std::map<Iter, Members> groups_;  // who was told of each
-  Iter next_ = 0;                   // to be made
+  std::map<Iter, Members> groups_;                   // who was told of each
+  std::map<Iter, std::uint64_t> named_;              // whom its members were told of, the first 64 workers
+  Iter next_ = 0;                                    // to be made
+  Members dead_;                                     // that the generator knows of
+  Iter unknown_ = std::numeric_limits<Iter>::max();  // the first group that may have had others in it when it was made
 };
 
 }  // namespace

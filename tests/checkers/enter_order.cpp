@@ -1,6 +1,6 @@
 // A worker enters its iterations from 0 on, one by one; a jump is at most max_jump long and only where skipping is on.
-// Under a stop rule by iterations everybody enters all, and nobody a later one than the end; under credits some may
-// have got none.
+// Under a stop rule by iterations everybody enters all who neither dies nor leaves early, and nobody a later one than
+// the end; under credits some may have got none.
 #include "tests/checkers/checkers.h"
 
 namespace hopbench::checkers {
@@ -14,6 +14,7 @@ class EnterOrder : public Checker {
         end_(run.iterations),
         longest_(std::max<Iter>(1, run.integer("max_jump"))),
         at_(std::size_t(run.workers), -1),
+        early_(run.leave_early),
         when_(std::size_t(run.workers + run.servers)) {}
 
   void on(const Event& event) override {
@@ -21,6 +22,7 @@ class EnterOrder : public Checker {
     Time& last = when_[std::size_t(event.rank)];
     if (event.time < last) fail(event.time, event.rank, "its clock went back");
     last = event.time;
+    if (is_death(event)) early_.insert(event.rank);
     if (event.what != EventKind::kEnter || event.rank >= workers_) return;
     look();
     Iter& at = at_[std::size_t(event.rank)];
@@ -37,7 +39,7 @@ class EnterOrder : public Checker {
 
   void finish() override {
     for (std::size_t i = 0; i < at_.size(); ++i) {
-      if (end_ == 0 || at_[i] + 1 >= end_) continue;
+      if (end_ == 0 || at_[i] + 1 >= end_ || early_.count(int(i)) != 0) continue;
       fail(Time{}, int(i),
            at_[i] < 0 ? std::string("never entered iteration 0") : "ended in iteration " + std::to_string(at_[i]));
     }
@@ -47,6 +49,7 @@ class EnterOrder : public Checker {
   int workers_;
   Iter end_, longest_;
   std::vector<Iter> at_;
+  std::set<int> early_;  // are lost before the end
   std::vector<Time> when_;
 };
 

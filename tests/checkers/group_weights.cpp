@@ -18,8 +18,7 @@ class GroupWeights : public Checker {
 
   void on(const Event& event) override {
     if (event.rank >= workers_) return;
-    if (event.what == EventKind::kSend && event.kind == kReduceScatterKind)
-      number_[std::size_t(event.rank)] = event.iter;
+    if (names_group(event)) number_[std::size_t(event.rank)] = event.iter;
     if (event.what != EventKind::kReduced) return;
     look();
     const Iter newest = *std::max_element(event.tags.begin(), event.tags.end());

@@ -1,7 +1,7 @@
 // Groups are serialised. A group starts when its first member is told of it; from then on it has a lock on every
 // member, told or not, until that member has been told and is done: it says so (an acknowledgement) or asks for its
 // next group. A group starts only when none of its members is locked, a worker is told only of groups it is in, each of
-// a higher number than the last, and every request is answered, once.
+// a higher number than the last, and every request of a worker that lives is answered, once.
 //
 // Who is in a group is read from what the members are told: a bit for each worker. The events have the first 64 of
 // them; that a further one is in the group is known when it is told, and then looked back at.
@@ -19,6 +19,7 @@ class OneGroup : public Checker {
   explicit OneGroup(const CheckedRun& run) : Checker("one_group"), workers_(std::size_t(run.workers)) {}
 
   void on(const Event& event) override {
+    if (is_death(event) && event.rank < int(workers_.size())) workers_[std::size_t(event.rank)].dead = true;
     if (event.rank < int(workers_.size())) return;
     if (event.what == EventKind::kDeliver && (event.kind == kRequestKind || event.kind == kAckKind)) {
       Worker& worker = workers_[std::size_t(event.peer)];
@@ -33,7 +34,7 @@ class OneGroup : public Checker {
 
   void finish() override {
     for (std::size_t w = 0; w < workers_.size(); ++w) {
-      if (workers_[w].requests != 0)
+      if (workers_[w].requests != 0 && !workers_[w].dead)
         fail(Time{}, int(w), "has " + std::to_string(workers_[w].requests) + " requests that nobody answered");
     }
   }
@@ -42,7 +43,8 @@ class OneGroup : public Checker {
   static constexpr Iter kFree = -1;
   static constexpr int kInFirstWord = 64;
   struct Worker {
-    int requests = 0;        // not answered
+    int requests = 0;  // not answered
+    bool dead = false;
     Iter told = kFree;       // of which group last
     Iter lock = kFree;       // the started group that it is not done with
     std::int64_t freed = 0;  // when it was last done with one

@@ -2,7 +2,8 @@
 // all tagged k. Right after a jump to k it uses the others' updates of k-1 instead: no own update has that tag, unless
 // skip_keep_self adds the last own model as one more, or there is nothing else to average.
 //
-// An update that never comes is not waited for: its sender has finished, or jumped over that tag.
+// An update that never comes is not waited for: its sender has finished, or jumped over that tag. Those of the dead
+// never come either, but may not be more than `backup`.
 #include <algorithm>
 #include <set>
 
@@ -17,6 +18,7 @@ class Quorum : public OnReduce {
       : OnReduce("quorum", run), backup_(run.integer("backup")), keeps_self_(run.flag("skip_keep_self")) {}
 
   void on(const Event& event) override {
+    if (is_death(event)) dead_.insert(event.rank);
     if (event.what == EventKind::kSend && event.kind == kParamsKind) sent_.insert({event.rank, event.peer, event.iter});
     OnReduce::on(event);
   }
@@ -51,6 +53,15 @@ class Quorum : public OnReduce {
       }
     }
     count(event, worker, tag, std::int64_t(others.size()), own);
+    if (!worker.jumped) count_dead(event, tag);
+  }
+
+  void count_dead(const Event& event, Iter tag) {
+    const auto lost = [&](int sender) { return dead_.count(sender) != 0 && never_comes(sender, event.rank, tag); };
+    const std::vector<int>& in = graph().in(event.rank);
+    const std::int64_t dead = std::count_if(in.begin(), in.end(), lost);
+    if (dead > backup_)
+      fail(event.time, event.rank, "averaged although " + std::to_string(dead) + " of its in-neighbours are dead");
   }
 
   void count(const Event& event, const Worker& worker, Iter tag, std::int64_t others, int own) {
@@ -78,6 +89,7 @@ class Quorum : public OnReduce {
   std::int64_t backup_;
   bool keeps_self_;
   std::set<Sent> sent_;
+  std::set<int> dead_;
 };
 
 }  // namespace

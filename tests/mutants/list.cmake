@@ -162,12 +162,18 @@ mutant(answered_with_the_average "adpsgd" [==[
 
 # AD-PSGD: an active worker applies its gradient to the model that it has sent away to be averaged.
 mutant(stepped_in_an_exchange "adpsgd" [==[
-    if (asks) x = averaged(self, x, self.recv(is_from(kReply, partner), "the partner's model"));
+    if (partner != kAnyone) {
+      const auto answer = self.recv_unless_left(is_from(kReply, partner), "the partner's model");
+      if (answer) x = averaged(self, x, *answer);
+    }
     optimizer.step(x, share(g.values), k);
     self.applied(self.rank, k);]==] [==[
     optimizer.step(x, share(g.values), k);
     self.applied(self.rank, k);
-    if (asks) x = averaged(self, x, self.recv(is_from(kReply, partner), "the partner's model"));]==])
+    if (partner != kAnyone) {
+      const auto answer = self.recv_unless_left(is_from(kReply, partner), "the partner's model");
+      if (answer) x = averaged(self, x, *answer);
+    }]==])
 
 # SGP: the own share is forgotten when the others are counted.
 mutant(share_too_large "sgp" "static_cast<float>(to.size() + 1)" "static_cast<float>(to.size())")
@@ -261,7 +267,7 @@ mutant(first_is_head "group_generator;prague" "heads.push_back(members[random.be
 
 # Prague: the first member that is done opens the locks of its whole group.
 mutant(lock_opened_early "group_generator;prague" [==[
-  HB_ASSERT(worker(w).lock != kFree);
+  HB_ASSERT(worker(w).lock != kFree || worker(w).left);
   worker(w).lock = kFree;]==] [==[
   const Iter done = worker(w).lock;
   for (Worker& each : workers_) each.lock = done != kFree && each.lock == done ? kFree : each.lock;]==])
@@ -305,3 +311,19 @@ mutant(partner_weighs_less "gossipgrad" ".value = share(x)});" ".value = share(x
 # GossipGraD: a partner is sent the same model twice.
 mutant(sent_twice "gossipgrad" "      self.send((self.rank + ahead) % n, kParams, k, share(x));"
        "      for (int i = 0; i < (k == 3 ? 2 : 1); ++i) self.send((self.rank + ahead) % n, kParams, k, share(x));")
+
+# SSP: the server goes on waiting for a slowest worker that has died.
+mutant(dead_slowest_awaited "shard;ps_clock;parameter_server" "if (self_.present(worker)) least"
+       "if (self_.present(worker) || self_.died(worker)) least")
+
+# Prague: the dead stay in the groups that they were drawn into.
+mutant(dead_left_in_groups "group_generator;prague" "  Worker& dead = worker(w);" [==[
+  worker(w).left = worker(w).lost = true;
+  if (w >= 0) return;
+  Worker& dead = worker(w);]==])
+
+# Partial Reduce: who signalled and died is grouped all the same.
+mutant(dead_still_ready "ready_queue;partial_reduce" "std::erase(queue_, worker);" "")
+
+# AD-PSGD: a dead one is answered, and so half of its model taken that nobody misses.
+mutant(dead_answered "adpsgd" "if (!self.present(request.from)) continue;" "")
