@@ -30,9 +30,10 @@ constexpr const char* kEvents = "events";
 
 Error cannot(const std::string& what, const std::string& path, int error) {
   const bool full = error == ENOSPC || error == EDQUOT, few = error == EMFILE || error == ENFILE;
-  const char* advice = few    ? "allow more of them (ulimit -n 1024)"
-                       : full ? "free space or choose another folder with -o"
-                              : "choose another folder with -o";
+  const char* advice = few              ? "allow more of them (ulimit -n 1024)"
+                       : full           ? "free space or choose another folder with -o"
+                       : error == EFBIG ? "allow larger files (ulimit -f)"
+                                        : "choose another folder with -o";
   return environment_error(fmt::format("cannot {} {}: {}: {}", what, path, std::strerror(error), advice));
 }
 

@@ -50,11 +50,12 @@ constexpr int kAttempts = 4;  // to form a mesh of which a stranger takes a conn
 std::vector<std::string> connect_all(const std::vector<std::unique_ptr<GlooLink>>& links,
                                      const std::vector<std::string>& blobs) {
   std::vector<std::string> wrong(links.size());
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    threads.emplace_back([&, i] { wrong[i] = links[i]->connect(blobs[i]); });
+  {
+    std::vector<std::jthread> threads;  // joined, too, if one of them cannot be started
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      threads.emplace_back([&, i] { wrong[i] = links[i]->connect(blobs[i]); });
+    }
   }
-  for (std::thread& thread : threads) thread.join();
   return wrong;
 }
 
