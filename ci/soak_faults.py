@@ -10,8 +10,8 @@ import time
 from soak_run import Run, lines, processes
 
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
-ANY = {"virtual": 14, "gloo": 3, "shm": 3, "emulated": 1}
-RANKS = {"virtual": 10, "gloo": 4, "shm": 3, "emulated": 1, "auto": 1}
+ANY = {"virtual": 24, "gloo": 2, "shm": 2, "emulated": 1}
+RANKS = {"virtual": 16, "gloo": 3, "shm": 3, "emulated": 1, "auto": 1}
 SERVERS = {"servers": 1}
 STALL = 1.5  # seconds
 
@@ -28,11 +28,12 @@ class Kind:
     may_resume: bool = True
     names_resume: bool = False  # an exit code 6 tells how to go on
     tells: bool = True  # an interrupt does
+    at_once: bool = False  # acts as soon as the run has begun
 
     def strike(self, case, hurry):
         if self.act is None:
             return True
-        return case.sleep_until_moment(hurry) and self.act(case) is not False
+        return (self.at_once or case.sleep_until_moment(hurry)) and self.act(case) is not False
 
 
 def missing(kind, namespace):
@@ -226,11 +227,20 @@ def second_run(case):
     return True
 
 
+def twin(case):
+    """Two that begin the same folder at the same instant: one of them gets it."""
+    other = Run(case.shop, [case.shop.suite, *case.flags, "-o", case.folder])
+    codes = {other.finish(60), case.run.finish(60)}
+    if codes != {0, 2}:
+        case.breach(f"the two ended with {codes}: {other.said()[-300:]} {case.run.said()[-300:]}")
+
+
 def read_only(case):
     case.act()
 
     def mount(mode):
-        return lambda: subprocess.run(["mount", "-o", "remount," + mode, case.shop.disk], capture_output=True, check=False)
+        command = ["mount", "-o", "remount," + mode, case.shop.disk]
+        return lambda: subprocess.run(command, capture_output=True, check=False)
     case.undo.append(mount("rw"))
     return case.wait_until(lambda: mount("ro")().returncode == 0 or case.run.ended(), 3) and not case.run.ended()
 
@@ -301,11 +311,12 @@ KINDS = {
                         act=hit_rank(STOP, "stopped", STALL)),
     "pause": Kind("SIGSTOP of a rank, SIGCONT before the limit", (0,), clocks=RANKS, act=pause),
     "ignored": Kind("SIGTERM to a rank", (0,), clocks=RANKS, act=hit_rank(TERM, "")),
-    "hold": Kind("SIGSTOP of hopbench, then SIGCONT", (0,), act=hold),
+    "hold": Kind("SIGSTOP of hopbench, then SIGCONT", (0,), prepare=(stall,), act=hold),
     "interrupt": Kind("^C", INTERRUPTED, clocks=RANKS, act=hit_launcher(INT), limit=4),
     "interrupt2": Kind("^C twice", INTERRUPTED, clocks=RANKS, act=hit_launcher(INT, INT), limit=4),
     "interrupt3": Kind("^C three times", INTERRUPTED, act=hit_launcher(INT, INT, INT), limit=4, tells=False),
-    "terminal": Kind("^C to the process group, as a terminal does", INTERRUPTED, act=hit_launcher(INT, group=True), limit=4),
+    "terminal": Kind("^C to the process group, as a terminal does", INTERRUPTED, act=hit_launcher(INT, group=True),
+                     limit=4),
     "terminate": Kind("SIGTERM", TERMINATED, clocks=RANKS, act=hit_launcher(TERM), limit=4),
     "terminate2": Kind("SIGTERM twice", TERMINATED, act=hit_launcher(TERM, TERM), limit=4),
     "hangup": Kind("SIGHUP: the terminal is closed", (-signal.SIGHUP, 0), act=hit_launcher(signal.SIGHUP), limit=4),
@@ -313,8 +324,8 @@ KINDS = {
     "torn": Kind("kill -9 of hopbench, and the last line cut or zeroed", (-KILL,), act=tear, limit=4),
     "disk": Kind("disk full", (0, 3, 6), "No space left|disk full", act=fill(lambda case: case.shop.disk, 150000),
                  names_resume=True),
-    "file-size": Kind("files may not grow (ulimit -f)", (0, 3, 6), "File too large|disk full|ulimit -f", names_resume=True,
-                      prepare=(limit((resource.RLIMIT_FSIZE, 1000, 60000, 1)),)),
+    "file-size": Kind("files may not grow (ulimit -f)", (0, 3, 6), "File too large|disk full|ulimit -f",
+                      names_resume=True, prepare=(limit((resource.RLIMIT_FSIZE, 1000, 60000, 1)),)),
     "full-shm": Kind("/dev/shm full", (0,), act=full_shm),
     "files": Kind("few open files (ulimit -n)", (0, 3, 6), "ulimit -n", names_resume=True,
                   prepare=(limit((resource.RLIMIT_NOFILE, 4, 24, 1)),)),
@@ -326,6 +337,7 @@ KINDS = {
                       prepare=(limit((resource.RLIMIT_NPROC, 1, 24, 1)), other_user)),
     "clock": Kind("the wall clock stepped by up to three years", (0,), prepare=(fake_clock,), act=step_clock),
     "second": Kind("a second run on the same folder", (0,), act=second_run),
+    "twins": Kind("two runs that begin one folder at once", (0, 2), act=twin, may_resume=False, at_once=True),
     "readonly": Kind("the disk turns read-only", (0, 3, 6), "Read-only|event log", act=read_only, names_resume=True),
     "deleted": Kind("the folder deleted", (0, 2, 3, 6), "No such file|event log", act=delete),
     "moved": Kind("the folder renamed, and back afterwards", (0, 2, 3, 6), "No such file|event log", act=move),

@@ -48,7 +48,7 @@ what = "rate"
 REAL = ["--set", "transport.name=gloo", "--filter", "allreduce|ps_bsp"]
 # Flags that a resumed run must be told again come with --filter, all others are in its folder.
 CLOCKS = {
-    "virtual": [],
+    "virtual": ["--filter", "homogeneous|allreduce"],
     "gloo": REAL,
     "shm": ["--set", "transport.name=shm", "--filter", "allreduce|ps_bsp"],
     "emulated": REAL + ["--set", "network.emulate=true", "--set", "network.latency=2ms"],
@@ -215,13 +215,14 @@ class Case:
         if self.code is not None and self.code not in self.kind.ends:
             self.breach(f"exit code {self.code}: {' | '.join(said.splitlines()[-2:])}")
         self.outcome = self.outcome or f"{len(lines(self.row_file()))} rows"
-        if self.code in (130, 143) and self.kind.tells and os.path.exists(self.row_file()) and f"run --resume {self.folder}" not in said:
+        how = f"run --resume {self.folder}"
+        if self.code in (130, 143) and self.kind.tells and os.path.exists(self.row_file()) and how not in said:
             self.breach("no word of how to go on")
         if self.code == 6:
             self.outcome = said.splitlines()[-1] if said else ""
             if not re.search(self.words, self.outcome):
                 self.breach("exit code 6 over something else")
-            if self.kind.names_resume and self.begun_anew() and f"run --resume {self.folder}" not in said:
+            if self.kind.names_resume and self.begun_anew() and how not in said:
                 self.breach("no word of how to go on")
         if os.path.exists(self.row_file()):
             self.judge_rows()
@@ -274,7 +275,7 @@ class Case:
 
 
 class Workshop:
-    """A folder for one fault after the other: the suite, the undisturbed runs, and a small disk where there may be one."""
+    """A folder for one fault after the other: the suite, undisturbed runs, and a small disk where there may be one."""
 
     def __init__(self, folder, hopbench):
         self.folder, self.hopbench, self.references, self.traces_before = folder, hopbench, {}, set()
@@ -300,8 +301,7 @@ class Workshop:
             subprocess.run(["umount", "-l", self.disk], check=False)
 
     def traces(self):
-        ours = {"/dev/shm/" + name for name in os.listdir("/dev/shm")} | {self.tmp + "/" + n for n in os.listdir(self.tmp)}
-        return ours
+        return {f"{place}/{name}" for place in ("/dev/shm", self.tmp) for name in os.listdir(place)}
 
     def reference(self, clock):
         if clock not in self.references:
@@ -313,14 +313,15 @@ class Workshop:
             if code != 0 or not rows:
                 raise SystemExit(f"ci/soak: an undisturbed run ended with {code}: {run.said()}")
             ranks = {row["id"]: len(row["ranks"]) for row in rows}
-            self.references[clock] = {"folder": folder, "seconds": seconds, "ids": [r["id"] for r in rows], "ranks": ranks,
-                                      "virtual": clock == "virtual"}
+            self.references[clock] = {"folder": folder, "seconds": seconds, "ids": [row["id"] for row in rows],
+                                      "ranks": ranks, "virtual": clock == "virtual"}
         return self.references[clock]
 
-    def fault(self, kind, draw):
+    def fault(self, kind, draw, allowed):
         """Until one has hit: a run may be over before its moment."""
+        clocks = {clock: weight for clock, weight in kind.clocks.items() if clock in allowed}
         for hurry in (1, 2, 4, 1000):
-            case = Case(self, kind, draw, draw.choices(*zip(*kind.clocks.items()))[0])
+            case = Case(self, kind, draw, draw.choices(list(clocks), list(clocks.values()))[0])
             case.begin()
             case.hit = kind.strike(case, hurry)
             case.end()
@@ -337,8 +338,8 @@ class Workshop:
 
     @staticmethod
     def differences(reference, folder):
-        """Between an undisturbed run and this one: in virtual time to the byte but for HOST and host.csv, in real time of which
-        trials there are, and that all are ok."""
+        """Between an undisturbed run and this one: in virtual time to the byte but for HOST and host.csv, in real time
+        of which trials there are, and that all are ok."""
         def rows(path):
             return {row["record"]["id"]: row for row in map(json.loads, lines(path + "/trials.jsonl"))}
         then, now = rows(reference["folder"]), rows(folder)
