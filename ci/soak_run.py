@@ -252,7 +252,7 @@ class Case:
         for undo in reversed(self.undo):
             undo()
         there = os.path.exists(self.row_file())
-        kept = [line for line in self.before if there and b'"status":"ok"' in line]
+        kept = [line for line in lines(self.row_file()) if b'"status":"ok"' in line]
         if not there:
             shutil.rmtree(self.folder, ignore_errors=True)
         arguments = (["--resume", self.folder, "--retry-failed", *self.filter] if there
@@ -270,7 +270,8 @@ class Case:
             self.breach("resumed: not as undisturbed: " + difference)
 
     def result(self):
-        return {"clock": self.clock, "resumed": self.resumed, "at": self.at, "code": self.code, "took": self.took,
+        code = 128 - self.code if self.code is not None and self.code < 0 else self.code  # as a shell tells a signal
+        return {"clock": self.clock, "resumed": self.resumed, "at": self.at, "code": code, "took": self.took,
                 "outcome": self.outcome, "breaches": self.breaches, "leftovers": self.leftovers, "lost": self.lost}
 
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/base/ran_out.h"
 #include "backends/transport/wire.h"
 
 #ifdef HB_HAVE_GLOO
@@ -35,6 +36,7 @@ std::shared_ptr<gloo::transport::Device> open_gloo_device(const std::string& int
   try {
     return gloo::transport::tcp::CreateDevice(attr);
   } catch (const std::exception& e) {
+    if (ran_out(e)) throw;  // the device starts a thread: no fault of the interface
     throw environment_error("cannot use network interface '" + (interface.empty() ? "lo" : interface) +
                             "' with Gloo: " + e.what() + ": name one that has an address (`ip address`)");
   }
