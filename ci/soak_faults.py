@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from soak_run import Run, lines, processes
+from soak_run import Run, lines
 
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
 ANY = {"virtual": 24, "gloo": 2, "shm": 2, "emulated": 1}
@@ -55,8 +55,6 @@ def victim(case):
             time.sleep(0.001)
             continue
         case.act()
-        said = case.run.said()
-        case.calibrating = "calibrating" in said and "[1/" not in said
         done = {line.split(b'"id":"')[1].split(b'"')[0].decode() for line in case.before}
         left = [name for name in case.reference["ids"] if name not in done]
         if case.reference["virtual"]:

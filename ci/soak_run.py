@@ -45,12 +45,12 @@ compute = [{ kind = "bernoulli", probability = "1/n", factor = 3.0 }]
 [[measure]]
 what = "rate"
 """
-REAL = ["--set", "transport.name=gloo", "--filter", "allreduce|ps_bsp"]
-# Flags that a resumed run must be told again come with --filter, all others are in its folder.
+REAL = ["--filter", "allreduce|ps_bsp", "--set", "transport.name=gloo"]
+# A resumed run must be told --filter again; all else is in its folder.
 CLOCKS = {
     "virtual": ["--filter", "homogeneous|allreduce"],
     "gloo": REAL,
-    "shm": ["--set", "transport.name=shm", "--filter", "allreduce|ps_bsp"],
+    "shm": ["--filter", "allreduce|ps_bsp", "--set", "transport.name=shm"],
     "emulated": REAL + ["--set", "network.emulate=true", "--set", "network.latency=2ms"],
     "auto": ["--set", "transport.name=gloo", "--set", "compute.pace=auto", "--filter", "homogeneous/ps_bsp"],
     "servers": ["--set", "transport.name=gloo", "--filter", "ps_"],
@@ -137,7 +137,7 @@ class Case:
     def __init__(self, shop, kind, draw, clock):
         self.shop, self.kind, self.draw, self.clock = shop, kind, draw, clock
         self.flags = CLOCKS[clock]
-        self.filter = [flag for i, flag in enumerate(self.flags) if "--filter" in self.flags[max(0, i - 1):i + 1]]
+        self.filter = self.flags[self.flags.index("--filter"):][:2]
         self.reference = shop.reference(clock)
         self.folder = shop.disk + "/run"
         self.resumed = kind.may_resume and draw.random() < 0.5
@@ -208,7 +208,7 @@ class Case:
         new = self.shop.traces() - self.shop.traces_before
         if new:
             self.leftovers += len(new)
-            self.breach("left in /dev/shm or /tmp: " + " ".join(sorted(new)))
+            self.breach("left in /dev/shm or $TMPDIR: " + " ".join(sorted(new)))
 
     def judge_end(self):
         said = self.run.said()
@@ -222,12 +222,12 @@ class Case:
             self.outcome = said.splitlines()[-1] if said else ""
             if not re.search(self.words, self.outcome):
                 self.breach("exit code 6 over something else")
-            if self.kind.names_resume and self.begun_anew() and how not in said:
+            if self.kind.names_resume and self.in_its_folder() and how not in said:
                 self.breach("no word of how to go on")
         if os.path.exists(self.row_file()):
             self.judge_rows()
 
-    def begun_anew(self):
+    def in_its_folder(self):
         """It had come to its folder: before that, the same command goes on."""
         return os.path.exists(self.row_file()) and "is not available" not in self.outcome
 
@@ -235,7 +235,7 @@ class Case:
         now = lines(self.row_file())
         missing = len([line for line in self.before if line not in now])
         self.lost += missing
-        if missing or now[:len(self.before)] != self.before and not self.resumed:
+        if now[:len(self.before)] != self.before:
             self.breach(f"rows that were finished have changed, {missing} are lost")
         failed = [row["reason"] for row in self.rows() if row["status"] == "failed"]
         if self.code in (0, 3) and (self.code == 3) != bool(failed):
@@ -330,11 +330,11 @@ class Workshop:
                 break
             for undo in reversed(case.undo):
                 undo()
+        if case.hit:
+            case.judge_end()
+            case.repair()
         else:
             case.outcome = "missed: the run was over each time"
-        case.judge_end()
-        if case.hit:
-            case.repair()
         return case.result()
 
     @staticmethod

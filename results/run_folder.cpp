@@ -173,6 +173,8 @@ void RunFolder::claim() {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     throw usage_error(path_ + ": another hopbench is at work in this folder: wait until it has ended");
   }
+  std::error_code said_by_logs;  // somebody may have taken the logs away meanwhile, to save space
+  fs::create_directories(fs::path(path_) / kEvents, said_by_logs);
   const std::string trials = path_ + "/" + kTrials;
   std::size_t whole = 0;
   rows_ = read_trials(trials, whole);

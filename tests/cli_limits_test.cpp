@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <filesystem>
+#include <iterator>
+
 #include "tests/cli.h"
 
 namespace hopbench {
@@ -63,6 +66,23 @@ TEST(Limits, OfFilesAreSaidAndHowToGoOn) {
   const std::string after = text_of(folder / "out/trials.jsonl");
   EXPECT_EQ(count_lines(after), 4u);
   EXPECT_EQ(after.substr(0, before.size()), before);
+}
+
+TEST(Limits, EventLogsThatCannotBeWrittenAreSaidAndTheirFolderIsMadeAnew) {
+  const Folder folder;
+  folder.write("a.toml", small_suite());
+  const Args resume{"run", "--resume", "out", "--retry-failed"};
+  ASSERT_EQ(hopbench(folder.path(), {"run", "a.toml", "-o", "out", "-f", "allreduce"}).code, 0);
+  std::filesystem::remove_all(folder / "out/events");
+  folder.write("out/events", "");
+  const Ended blocked = hopbench(folder.path(), resume);
+  EXPECT_EQ(blocked.code, 3);
+  EXPECT_THAT(blocked.err, AllOf(HasSubstr("cannot write the event log out/events/"), HasSubstr("Not a directory")));
+  std::filesystem::remove(folder / "out/events");
+  const Ended again = hopbench(folder.path(), resume);
+  EXPECT_EQ(again.code, 0) << again.err;
+  const std::filesystem::directory_iterator logs(folder / "out/events");
+  EXPECT_EQ(std::distance(begin(logs), end(logs)), 2) << "of the trials that ran now";
 }
 
 }  // namespace
