@@ -10,11 +10,14 @@
 #include <exception>
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 #include "backends/base/error.h"
+#include "backends/base/ran_out.h"
 #include "backends/base/text.h"
 #include "cli/commands.h"
 #include "cli/parsed.h"
+#include "cli/preflight.h"
 #include "cli/signals.h"
 
 namespace hopbench {
@@ -129,13 +132,14 @@ int run_guarded(const std::function<int()>& command) {
     if (error.code() == ExitCode::kInterrupted && interrupted_exit_code() != 0) return interrupted_exit_code();
     std::fprintf(stderr, "hopbench: %s\n", error.what());
     return static_cast<int>(error.code());
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "hopbench: out of memory: use a smaller model or batch, or fewer ranks\n");
-    return static_cast<int>(ExitCode::kEnvironment);
   } catch (const std::filesystem::filesystem_error& error) {
     std::fprintf(stderr, "hopbench: cannot use %s: %s\n", error.path1().c_str(), error.code().message().c_str());
     return static_cast<int>(ExitCode::kEnvironment);
   } catch (const std::exception& error) {
+    if (const std::optional<std::string> what = ran_out(error)) {
+      std::fprintf(stderr, "hopbench: %s\n", what->c_str());
+      return static_cast<int>(ExitCode::kEnvironment);
+    }
     if (std::ferror(stdout) != 0) {  // fmt::print says so in its own words
       std::fprintf(stderr, "hopbench: %s\n", broken_stdout().what());
       return static_cast<int>(ExitCode::kEnvironment);
@@ -184,6 +188,7 @@ int run_command_line(int argc, char** argv) {
   parsed.run.command_line.assign(argv, argv + argc);
   parsed.reproduce.command_line = parsed.run.command_line;
   return run_guarded([&] {
+    check_stack();
     refuse_unknown_variables(app);
     return parsed.command();
   });

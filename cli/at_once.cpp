@@ -76,10 +76,8 @@ void at_once(std::size_t n, int threads, const std::function<void(std::size_t)>&
   }
   Pieces pieces(n, work, over);
   std::vector<std::thread> team;
-  for (std::size_t t = 0; t < std::min(n, static_cast<std::size_t>(threads)); ++t) {
-    team.emplace_back([&] { pieces.run(); });
-  }
   try {
+    while (team.size() < std::min(n, static_cast<std::size_t>(threads))) team.emplace_back([&] { pieces.run(); });
     for (std::size_t i = 0; i < n && pieces.wait(i, team.size()); ++i) use(i);
   } catch (...) {
     pieces.fail(std::current_exception());

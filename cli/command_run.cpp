@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <filesystem>
 #include <map>
 #include <regex>
 #include <set>
 #include <thread>
 
+#include "backends/base/ran_out.h"
 #include "backends/base/text.h"
 #include "backends/cuda/backend.h"
 #include "cli/at_once.h"
@@ -260,6 +263,21 @@ class Run {
   RunFolder folder_;
 };
 
+// What ended for want of something (disk, memory, open files) has left a folder to go on with, once that is there.
+int run_job(const RunOptions& options, Job job, const Gathering& gathering, Outputs& outputs) {
+  const std::string folder = job.folder;
+  try {
+    return Run(options, std::move(job), gathering).execute(outputs);
+  } catch (const std::exception& error) {
+    const auto* ours = dynamic_cast<const Error*>(&error);
+    const bool wanting = ours == nullptr ? ran_out(error).has_value() : ours->code() == ExitCode::kEnvironment;
+    std::error_code unreadable;
+    if (!wanting || !std::filesystem::exists(folder + "/trials.jsonl", unreadable)) throw;
+    throw environment_error(fmt::format("{}; then go on with: {} --retry-failed", ran_out(error).value_or(error.what()),
+                                        resume_command(folder, options)));
+  }
+}
+
 void print_ids(const Suite& suite) {
   for (const TrialSpec& spec : suite.trials) fmt::print("{}\n", spec.id());
 }
@@ -374,7 +392,7 @@ int command_run(const RunOptions& options) {
   int worst = 0;
   Outputs outputs(options);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    worst = std::max(worst, Run(options, std::move(jobs[j]), gathering).execute(outputs));
+    worst = std::max(worst, run_job(options, std::move(jobs[j]), gathering, outputs));
     if (interrupted_exit_code() == 0) continue;
     for (std::size_t left = j + 1; left < jobs.size(); ++left) {
       tell(fmt::format("not begun: suite '{}': run it anew\n", jobs[left].suite.name));

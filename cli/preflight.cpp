@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,6 +36,14 @@ void check_backend(const std::string& name) {
 }
 
 }  // namespace
+
+void check_stack() {
+  constexpr rlim_t kLeast = 1 << 20;  // ten times what a small trial was seen to need
+  rlimit stack{};
+  if (getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= kLeast) return;
+  throw environment_error(fmt::format("a stack may have {} KiB only: allow at least {} (ulimit -s 8192)",
+                                      stack.rlim_cur / 1024, kLeast / 1024));
+}
 
 void check_interface(const std::string& asked) {
   const std::string name = asked.empty() ? "lo" : asked;

@@ -12,6 +12,9 @@ namespace hopbench {
 /// cannot be read.
 void check_available(const std::vector<TrialSpec>& trials);
 
+/// Error(kEnvironment) if threads would have stacks too small for what runs on them: a fault there has no words.
+void check_stack();
+
 /// Error(kEnvironment) if it is not there or down. Empty: the loopback interface.
 void check_interface(const std::string& asked);
 

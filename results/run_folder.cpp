@@ -30,9 +30,10 @@ constexpr const char* kEvents = "events";
 
 Error cannot(const std::string& what, const std::string& path, int error) {
   const bool full = error == ENOSPC || error == EDQUOT, few = error == EMFILE || error == ENFILE;
-  const char* advice = few    ? "allow more of them (ulimit -n 1024)"
-                       : full ? "free space or choose another folder with -o"
-                              : "choose another folder with -o";
+  const char* advice = few              ? "allow more of them (ulimit -n 1024)"
+                       : full           ? "free space or choose another folder with -o"
+                       : error == EFBIG ? "allow larger files (ulimit -f)"
+                                        : "choose another folder with -o";
   return environment_error(fmt::format("cannot {} {}: {}: {}", what, path, std::strerror(error), advice));
 }
 
@@ -138,6 +139,18 @@ std::string safe_name(const std::string& id) {
   return fmt::format("{}~{:016x}", name.substr(0, kLongest), hash);
 }
 
+/// The open folder, which no other process has until it is closed.
+std::shared_ptr<void> lock(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) throw cannot("open", path, errno);
+  std::shared_ptr<void> held(nullptr, [fd](void*) { ::close(fd); });
+  // Any other error: a file system without locks, over which nothing can be said.
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw usage_error(path + ": another hopbench is at work in this folder: wait until it has ended");
+  }
+  return held;
+}
+
 }  // namespace
 
 RunFolder RunFolder::create(const std::string& path, const std::string& suite_toml, const std::string& context_json) {
@@ -145,6 +158,7 @@ RunFolder RunFolder::create(const std::string& path, const std::string& suite_to
   fs::create_directories(fs::path(path) / kEvents, error);
   if (error) throw cannot("make", path, error.value());
   RunFolder folder(path);
+  folder.claim_ = lock(path);  // before a look at what is there: two that begin at once must not both find nothing
   const std::string trials = path + "/" + kTrials;
   if (fs::exists(trials)) {
     throw usage_error(path + " holds a run already: go on with it by --resume " + path + " or choose another with -o");
@@ -165,13 +179,9 @@ RunFolder RunFolder::open(const std::string& path) {
 }
 
 void RunFolder::claim() {
-  const int fd = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) throw cannot("open", path_, errno);
-  claim_ = std::shared_ptr<void>(nullptr, [fd](void*) { ::close(fd); });
-  // Any other error: a file system without locks, over which nothing can be said.
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    throw usage_error(path_ + ": another hopbench is at work in this folder: wait until it has ended");
-  }
+  if (claim_.use_count() == 0) claim_ = lock(path_);
+  std::error_code said_by_logs;  // somebody may have taken the logs away meanwhile, to save space
+  fs::create_directories(fs::path(path_) / kEvents, said_by_logs);
   const std::string trials = path_ + "/" + kTrials;
   std::size_t whole = 0;
   rows_ = read_trials(trials, whole);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "backends/base/ran_out.h"
 #include "backends/runtime/launch.h"
 #include "results/json.h"
 #include "suites/evaluation.h"
@@ -157,7 +158,7 @@ TrialRecord execute_trial(const TrialSpec& spec, const ExecuteOptions& options) 
     record = spec.transport == "sim" ? execute_simulated(spec, options) : execute_real(spec, options);
   } catch (const std::exception& error) {  // Error, or what a library throws over a child's answer
     record.status = TrialStatus::kFailed;
-    record.reason = error.what();
+    record.reason = ran_out(error).value_or(error.what());
   }
   record.id = spec.id();
   record.hash = spec.hash();

@@ -1,6 +1,7 @@
 #include "suites/job.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -161,11 +162,14 @@ void EventLog::on(const Event& event) {
 
 void write_event_log(const std::string& path, const std::string& trial_id, std::vector<EventLine> lines) {
   std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+  errno = 0;
   std::ofstream file(path, std::ios::binary);
   file << event_log_head(trial_id);
   for (const EventLine& line : lines) file << line.text;
   file.close();
-  if (!file) throw environment_error("cannot write the event log " + path + ": is the disk full?");
+  if (!file)
+    throw environment_error("cannot write the event log " + path + ": " + std::strerror(errno) +
+                            ": is its folder there and the disk not full? --no-events goes without");
 }
 
 }  // namespace hopbench

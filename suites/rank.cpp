@@ -9,11 +9,11 @@
 #include <cstdio>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "backends/base/ran_out.h"
 #include "backends/runtime/emulated_wire.h"
 #include "backends/runtime/launch.h"
 #include "backends/runtime/process.h"
@@ -29,10 +29,7 @@
 namespace hopbench {
 namespace {
 
-std::string failure_text(const std::exception& error) {
-  const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
-  return memory ? "out of memory: use a smaller model or batch, or fewer workers (see ulimit -v)" : error.what();
-}
+std::string failure_text(const std::exception& error) { return ran_out(error).value_or(error.what()); }
 
 void add_host_figures(RankRecord& record, Duration contended) {
   rusage usage{};

@@ -1,12 +1,17 @@
 #include "cli/at_once.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <fstream>
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 namespace hopbench {
@@ -92,6 +97,29 @@ TEST(AtOnce, ThrowsWhatWasThrownAndBeginsNothingMore) {
                      5, threads, [](std::size_t) {}, failing_use, never),
                  std::logic_error);
   }
+}
+
+// Not the end of the process, as it is where threads that have begun are not joined.
+TEST(AtOnce, ThrowsIfThreadsCannotBeStarted) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  std::ifstream statm("/proc/self/statm");
+  rlim_t pages = 0;
+  statm >> pages;
+  // A thread's stack takes 8 MiB of it, if it is not one that an earlier thread has left.
+  const rlimit little{pages * 4096 + (20 << 20), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &little), 0);
+  std::atomic<int> done = 0;
+  EXPECT_THROW(at_once(
+                   200, 200,
+                   [&](std::size_t) {
+                     ++done;
+                     std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                   },
+                   [](std::size_t) {}, never),
+               std::system_error);
+  EXPECT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_LT(done, 200);
 }
 
 }  // namespace

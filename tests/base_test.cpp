@@ -2,10 +2,14 @@
 
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <set>
+#include <stdexcept>
+#include <system_error>
 #include <thread>
 
 #include "backends/base/error.h"
+#include "backends/base/ran_out.h"
 #include "backends/base/random.h"
 #include "backends/base/text.h"
 #include "backends/base/time.h"
@@ -18,6 +22,16 @@ Vec counting(std::size_t n) {
   std::vector<float> values(n);
   for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<float>(i);
   return Vec::from_host(values);
+}
+
+TEST(RanOut, SaysOfWhatAndWhatToDo) {
+  EXPECT_EQ(ran_out(std::bad_alloc()).value_or("").rfind("out of memory: use a smaller model", 0), 0u);
+  const std::system_error thread(std::make_error_code(std::errc::resource_unavailable_try_again));
+  const std::string said = ran_out(thread).value_or("");
+  EXPECT_EQ(said.rfind("cannot start a thread: ", 0), 0u) << said;
+  EXPECT_NE(said.find("(ulimit -u, ulimit -v)"), std::string::npos) << said;
+  EXPECT_FALSE(ran_out(std::system_error(std::make_error_code(std::errc::no_space_on_device))));
+  EXPECT_FALSE(ran_out(std::runtime_error("out of memory")));
 }
 
 TEST(Vec, SharedNumbersNeverChange) {

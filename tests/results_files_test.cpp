@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <sstream>
 #include <string>
 
@@ -245,14 +246,13 @@ TEST(RunFolderTest, RowsThatAreToRunAgainAreDropped) {
 TEST(RunFolderTest, IsClaimedByOneAtATime) {
   const Folder temp;
   const std::string path = temp / "run";
-  RunFolder late = RunFolder::create(path, "", "{}");
-  {
-    RunFolder first = RunFolder::open(path);
-    first.claim();
-    first.add(full_row());
-    EXPECT_THROW(late.claim(), Error);
-    EXPECT_EQ(late.rows().size(), 0u);
-  }
+  std::optional<RunFolder> first = RunFolder::create(path, "", "{}");
+  RunFolder late = RunFolder::open(path);
+  EXPECT_THROW(late.claim(), Error) << "who makes a folder has it";
+  first->claim();
+  first->add(full_row());
+  EXPECT_EQ(late.rows().size(), 0u);
+  first.reset();
   late.claim();
   EXPECT_EQ(late.rows().size(), 1u) << "what the first one added";
 }

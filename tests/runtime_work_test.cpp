@@ -1,11 +1,14 @@
 // Virtual time: work that yields and work that does not.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "backends/base/error.h"
 #include "tests/simulation_fixture.h"
 
 namespace hopbench {
@@ -55,6 +58,29 @@ TEST_P(SimulatedWork, RunsMilestonesAtTheirTimesWithTheJobDone) {
     sim_->run();
     EXPECT_EQ(at, (std::vector<std::int64_t>{5, 10, 20}));
   }
+}
+
+// It must not wait for the job that no thread will ever do.
+TEST_P(SimulatedWork, FailsIfThePoolsThreadsCannotBeStarted) {
+  make(1, nullptr, 200);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  sim_->start(0, [&] {
+    std::ifstream statm("/proc/self/statm");
+    rlim_t pages = 0;
+    statm >> pages;
+    const rlimit little{pages * 4096 + (20 << 20), before.rlim_max};  // room for the stacks of two threads
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &little), 0);
+    rank(0).occupy({.cost = milliseconds(1), .job = [](const auto&) {}});
+  });
+  std::string said;
+  try {
+    sim_->run();
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  EXPECT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_NE(said.find("rank 0: cannot start a thread: "), std::string::npos) << said;
 }
 
 TEST_P(SimulatedWork, LetsAnExceptionOfTheJobComeOutOfOccupyWhenItsTimeIsOver) {

@@ -23,7 +23,7 @@ std::size_t board_bytes(int ranks) { return kStride * (static_cast<std::size_t>(
 
 Error board_error(const char* what) {
   return environment_error(std::string("cannot share a page between launcher and ranks: ") + what + ": " +
-                           std::strerror(errno));
+                           std::strerror(errno) + (errno == EMFILE ? ": allow more open files (ulimit -n)" : ""));
 }
 
 }  // namespace

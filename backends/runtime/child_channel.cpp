@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "backends/base/error.h"
+#include "backends/base/ran_out.h"
 #include "backends/runtime/control.h"
 #include "backends/runtime/launch.h"
 
@@ -47,7 +48,12 @@ class LaunchedChannel : public ChildChannel {
     size_ = static_cast<int>(job.value);
     job_ = std::move(job.text);
     board_ = Board::attach(kBoardFd, size_);
-    reader_ = std::thread([this] { read_all(); });
+    try {
+      reader_ = std::thread([this] { read_all(); });
+    } catch (const std::exception& error) {  // there is no channel yet for others to say so
+      LaunchedChannel::fail(ran_out(error).value_or(error.what()));
+      throw;
+    }
   }
 
   ~LaunchedChannel() override {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backends/base/ran_out.h"
 #include "backends/runtime/simulated_impl.h"
 
 namespace hopbench {
@@ -241,7 +242,7 @@ void Simulation::Impl::fail(int rank, std::exception_ptr error) {
     const bool says_who = std::string_view(e.what()).starts_with(who + " ");
     failure_ = std::make_exception_ptr(says_who ? e : e.in(who));
   } catch (const std::exception& e) {
-    failure_ = std::make_exception_ptr(trial_error(who + ": " + e.what()));
+    failure_ = std::make_exception_ptr(trial_error(who + ": " + ran_out(e).value_or(e.what())));
   } catch (...) {
     failure_ = std::make_exception_ptr(trial_error(who + " threw something that is no exception"));
   }

@@ -15,10 +15,8 @@ class Arithmetic {
   ~Arithmetic() {
     if (started_) pool_.wait(job_);
   }
-  Job& started() {
-    started_ = true;
-    return job_;
-  }
+  Job& job() { return job_; }
+  void started() { started_ = true; }
   /// Throws what the job threw.
   void join() {
     if (std::exchange(started_, false)) pool_.join(job_);
@@ -67,7 +65,10 @@ Occupied SimRank::occupy(Work work) {
   SimStrand& self = running();
   const Time start = simulation_.now_;
   Arithmetic arithmetic(simulation_.pool_, work);
-  if (work.job) start_job(self, arithmetic.started(), work.yields);
+  if (work.job) {
+    start_job(self, arithmetic.job(), work.yields);  // throws if the pool's threads cannot be started
+    arithmetic.started();
+  }
   if (!work.yields) {
     arithmetic.join();
     hold_turn(self, start + work.cost);

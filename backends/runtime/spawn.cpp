@@ -71,7 +71,7 @@ pid_t spawn_rank(const std::vector<std::string>& command, const Inherited& inher
   const pid_t pid = fork();
   if (pid < 0) {
     throw environment_error(std::string("cannot start a process for a rank: ") + std::strerror(errno) +
-                            ": use fewer ranks or raise the limit on processes");
+                            ": use fewer ranks or allow more processes (ulimit -u)");
   }
   if (pid == 0) become_rank(path.c_str(), argv.data(), envp.data(), inherited, launcher);
   setpgid(pid, pid);  // here too: whoever is first

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/base/ran_out.h"
 #include "backends/transport/wire.h"
 
 #ifdef HB_HAVE_GLOO
@@ -35,6 +36,7 @@ std::shared_ptr<gloo::transport::Device> open_gloo_device(const std::string& int
   try {
     return gloo::transport::tcp::CreateDevice(attr);
   } catch (const std::exception& e) {
+    if (ran_out(e)) throw;  // the device starts a thread: no fault of the interface
     const std::string where = interface.empty() ? attr.hostname : "network interface '" + interface + "'";
     throw environment_error("cannot use " + where + " with Gloo: " + e.what() +
                             ": name one that has an address (`ip address`)");
@@ -51,11 +53,12 @@ constexpr int kAttempts = 5;  // to form a mesh of which a stranger takes a conn
 std::vector<std::string> connect_all(const std::vector<std::unique_ptr<GlooLink>>& links,
                                      const std::vector<std::string>& blobs) {
   std::vector<std::string> wrong(links.size());
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    threads.emplace_back([&, i] { wrong[i] = links[i]->connect(blobs[i]); });
+  {
+    std::vector<std::jthread> threads;  // joined, too, if one of them cannot be started
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      threads.emplace_back([&, i] { wrong[i] = links[i]->connect(blobs[i]); });
+    }
   }
-  for (std::thread& thread : threads) thread.join();
   return wrong;
 }
 

@@ -1,0 +1,21 @@
+#include "backends/base/ran_out.h"
+
+#include <new>
+#include <system_error>
+
+namespace hopbench {
+
+std::optional<std::string> ran_out(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    return "out of memory: use a smaller model or batch, or fewer workers (see ulimit -v)";
+  }
+  // Of all that throws it only std::thread meets this code.
+  const auto* system = dynamic_cast<const std::system_error*>(&error);
+  if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
+    return std::string("cannot start a thread: ") + error.what() +
+           ": allow more processes or more memory (ulimit -u, ulimit -v)";
+  }
+  return std::nullopt;
+}
+
+}  // namespace hopbench
