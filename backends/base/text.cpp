@@ -40,6 +40,8 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
   std::string found;
   for (const std::string& candidate : candidates) {
+    // So many letters more or less are as many slips: what is long is not looked at letter by letter.
+    if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) >= best) continue;
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best) {
       best = distance;
@@ -120,6 +122,7 @@ bool parse_rate(std::string_view text, double& bytes_per_s) {
   if (!split_number(text, number, unit) || number < 0) return false;
   for (const auto& [name, factor] : kUnits) {
     if (unit == name) {
+      if (!std::isfinite(number * factor)) return false;
       bytes_per_s = number * factor;
       return true;
     }
