@@ -344,7 +344,7 @@ std::string run_to_json(std::span<const TrialRow> rows, const std::string& conte
 
 RunDocument run_from_json(const std::string& text, const std::string& name) {
   return parse<RunDocument>(text, ("a result of run --json (" + name + ")").c_str(),
-                            [](const Json& j, RunDocument& run) {
+                            [&](const Json& j, RunDocument& run) {
                               check_schema(j, name + ": records");
                               run.context_json = dump(j.at("context"), 1);
                               for (const Json& trial : j.at("trials")) {
