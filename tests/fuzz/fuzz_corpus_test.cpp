@@ -46,7 +46,7 @@ TEST_P(FuzzCorpus, IsReadOrRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FuzzCorpus, testing::ValuesIn(kTargets),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace
 }  // namespace hopbench
