@@ -361,14 +361,6 @@ void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
 
 }  // namespace
 
-std::regex regular_expression(const std::string& text, const char* flag) {
-  try {
-    return std::regex(text);
-  } catch (const std::regex_error& error) {
-    throw usage_error(fmt::format("{}: '{}' is no regular expression: {}", flag, text, error.what()));
-  }
-}
-
 void keep_matching(const std::string& filter, std::vector<TrialSpec>& trials) {
   if (filter.empty()) return;
   const std::regex matching = regular_expression(filter, "--filter");

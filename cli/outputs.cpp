@@ -161,7 +161,12 @@ std::string maker_of(const std::string& context_json) {
   const nlohmann::json context = nlohmann::json::parse(context_json, nullptr, false);
   if (!context.is_object() || !context.contains("hopbench")) return "unknown";
   const nlohmann::json& hopbench = context.at("hopbench");
-  return hopbench.value("version", "") + " " + hopbench.value("commit", "").substr(0, 12);
+  const auto text = [&](const char* name) {
+    return hopbench.is_object() && hopbench.contains(name) && hopbench[name].is_string()
+               ? hopbench[name].get<std::string>()
+               : std::string();
+  };
+  return text("version") + " " + text("commit").substr(0, 12);
 }
 
 std::string new_folder_name() {
@@ -175,9 +180,14 @@ std::vector<Calibrated> read_calibrations(const RunFolder& folder) {
   std::vector<Calibrated> all;
   const nlohmann::json list = nlohmann::json::parse(file, nullptr, false);
   if (!list.is_array()) return {};
-  for (const nlohmann::json& c : list) {
-    all.push_back({c.value("key", ""), Duration{c.value("cost_ns", std::int64_t{0})},
-                   Duration{c.value("step_p99_ns", std::int64_t{0})}, c.value("vector_bytes_per_s", 0.0)});
+  try {
+    for (const nlohmann::json& c : list) {
+      all.push_back({c.value("key", ""), Duration{c.value("cost_ns", std::int64_t{0})},
+                     Duration{c.value("step_p99_ns", std::int64_t{0})}, c.value("vector_bytes_per_s", 0.0)});
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw usage_error(fmt::format("{}/{} is damaged: {}: remove it, and the run calibrates again", folder.path(),
+                                  kCalibrations, error.what()));
   }
   return all;
 }

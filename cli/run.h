@@ -2,10 +2,10 @@
 #pragma once
 
 #include <optional>
-#include <regex>
 #include <string>
 #include <vector>
 
+#include "cli/filter.h"
 #include "suites/suite.h"
 
 namespace hopbench {
@@ -58,8 +58,6 @@ struct CalibrateOptions {
 };
 int command_calibrate(const CalibrateOptions& options);
 
-/// Error(kUsage) naming the flag if it is none.
-std::regex regular_expression(const std::string& text, const char* flag);
 /// Of these trials those whose id the regular expression finds; all if it is empty.
 void keep_matching(const std::string& filter, std::vector<TrialSpec>& trials);
 

@@ -84,6 +84,16 @@ void add_ring_based(std::vector<Edge>& edges, int first, int n) {
   for (int i = 0; i < n / 2; ++i) both_ways(edges, first + i, first + i + n / 2);
 }
 
+// 2000 workers: with more, the graph alone would take the machine's memory before anything is said.
+constexpr std::int64_t kMostEdges = 4'000'000;
+
+void check_complete(int n) {
+  const std::int64_t edges = std::int64_t{n} * (n - 1);
+  if (edges <= kMostEdges) return;
+  throw usage_error("topology 'complete' of " + std::to_string(n) + " workers has " + std::to_string(edges) +
+                    " edges, more than " + std::to_string(kMostEdges) + ": take fewer workers, or 'ring'");
+}
+
 Error not_defined(const std::string& name, int n, const char* for_which) {
   return usage_error("topology '" + name + "' is not defined for " + std::to_string(n) + " workers: it needs " +
                      for_which + ": change the number of workers, or take 'ring' or 'complete'");
@@ -193,6 +203,7 @@ Topology make_topology(const std::string& name, int n) {
     add_ring_based(edges, n / 2, n / 2);
     for (int i = 0; i < n / 2; ++i) both_ways(edges, i, i + n / 2);
   } else if (name == "complete") {
+    check_complete(n);
     for (int i = 0; i < n; ++i) {
       for (int j = 0; j < i; ++j) both_ways(edges, i, j);
     }

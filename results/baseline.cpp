@@ -125,7 +125,12 @@ Baseline read_baseline(const std::string& folders, const std::string& name) {
         fmt::format("{} is no baseline: there is no {} in it: name another (hopbench baseline list)", folder, kHead));
   }
   Baseline baseline{name, "", 0, {}};
-  for (const nlohmann::json& save : head["history"]) baseline.history.push_back(save_from_json(save));
+  try {
+    for (const nlohmann::json& save : head["history"]) baseline.history.push_back(save_from_json(save));
+  } catch (const nlohmann::json::exception& error) {
+    throw usage_error(
+        fmt::format("{}/{} is damaged: {}: remove the baseline and save it again", folder, kHead, error.what()));
+  }
   const RunFolder rows = RunFolder::open(folder);
   baseline.trials = rows.rows().size();
   if (!rows.rows().empty()) baseline.suite = rows.rows().front().labels.suite;

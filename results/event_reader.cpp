@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -25,10 +26,17 @@ EventKind kind_of(const std::string& what) {
   return kinds.at(what);
 }
 
+/// Whatever is reckoned with two of them stays a number.
+Duration time_of(const nlohmann::json& j) {
+  const auto ns = j.get<std::int64_t>();
+  if (std::abs(double(ns)) > 4e18) throw usage_error("a time of more than a hundred years");
+  return Duration{ns};
+}
+
 LoggedEvent event_of(const nlohmann::json& j) {
   LoggedEvent logged{{}, j.value("text", "")};
   Event& event = logged.event;
-  event.time = Time{Duration{j.at("t").get<std::int64_t>()}};
+  event.time = Time{time_of(j.at("t"))};
   event.rank = j.at("rank");
   event.what = kind_of(j.at("what"));
   event.iter = j.value("iter", Iter{0});
@@ -36,8 +44,8 @@ LoggedEvent event_of(const nlohmann::json& j) {
   event.kind = j.value("kind", std::uint16_t{0});
   event.count = j.value("count", std::int64_t{0});
   if (j.contains("value") && j["value"].is_number()) event.value = j["value"];
-  event.since = Time{Duration{j.value("since", std::int64_t{0})}};
-  event.delay = Duration{j.value("delay", std::int64_t{0})};
+  if (j.contains("since")) event.since = Time{time_of(j["since"])};
+  if (j.contains("delay")) event.delay = time_of(j["delay"]);
   event.senders = j.value("senders", std::vector<int>{});
   event.tags = j.value("tags", std::vector<Iter>{});
   event.weights = j.value("weights", std::vector<float>{});
@@ -47,13 +55,14 @@ LoggedEvent event_of(const nlohmann::json& j) {
 }  // namespace
 
 struct EventLines::File {
+  std::string path;
   gzFile file = nullptr;
   ~File() {
     if (file != nullptr) gzclose(file);
   }
 };
 
-EventLines::EventLines(const std::string& path) : file_(new File{gzopen(path.c_str(), "rb")}) {}
+EventLines::EventLines(const std::string& path) : file_(new File{path, gzopen(path.c_str(), "rb")}) {}
 EventLines::~EventLines() = default;
 
 bool EventLines::there() const { return file_->file != nullptr; }
@@ -63,10 +72,13 @@ std::optional<std::string> EventLines::next() {
   std::array<char, 4096> part{};
   while (gzgets(file_->file, part.data(), int(part.size())) != nullptr) {
     line += part.data();
-    if (line.back() != '\n') continue;
+    if (line.empty() || line.back() != '\n') continue;  // empty: it begins with a zero
     line.pop_back();
     return line;
   }
+  int code = Z_OK;
+  const std::string why = gzerror(file_->file, &code);  // "PATH: why"
+  if (code != Z_OK && code != Z_STREAM_END) throw usage_error(why + ": the log is damaged: run the trial again");
   return line.empty() ? std::nullopt : std::optional(line);
 }
 

@@ -16,6 +16,7 @@ class EventLines {
   explicit EventLines(const std::string& path);
   ~EventLines();
   bool there() const;  // the file could be opened
+  /// Error(kUsage) naming the file where its gzip data are damaged or end early.
   std::optional<std::string> next();
 
  private:

@@ -20,19 +20,25 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 constexpr std::size_t kShown = 6;  // differences of a trial; more say nothing more
 
 /// "at 0.0125 s rank 2 in iteration 3: wait for 'parameters' since 0.01 s".
-std::string in_words(const std::optional<std::string>& line) {
-  if (!line) return "the log ends";
-  const nlohmann::json event = nlohmann::json::parse(*line, nullptr, false);
-  if (!event.is_object() || !event.contains("t")) return "a damaged line (" + line->substr(0, 40) + ")";
-  std::string text = fmt::format("at {} s rank {} in iteration {}: {}", event["t"].get<double>() / 1e9,
+std::string in_words(const nlohmann::json& event) {
+  std::string text = fmt::format("at {} s rank {} in iteration {}: {}", event.at("t").get<double>() / 1e9,
                                  event.value("rank", -1), event.value("iter", 0), event.value("what", ""));
-  if (event.contains("text")) text += fmt::format(" '{}'", event["text"].get<std::string>());
+  if (event.contains("text")) text += fmt::format(" '{}'", event.at("text").get<std::string>());
   for (const auto& [name, value] : event.items()) {
     if (name == "t" || name == "rank" || name == "iter" || name == "what" || name == "text") continue;
     text += name == "since" ? fmt::format(" since {} s", value.get<double>() / 1e9)
                             : fmt::format(" {} {}", name, value.dump());
   }
   return text;
+}
+
+std::string in_words(const std::optional<std::string>& line) {
+  if (!line) return "the log ends";
+  try {
+    if (!too_deep(*line)) return in_words(nlohmann::json::parse(*line));
+  } catch (const nlohmann::json::exception&) {  // no JSON, or not that of an event
+  }
+  return "a damaged line (" + line->substr(0, 40) + ")";
 }
 
 bool of_the_host(const std::string& name) {

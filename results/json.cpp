@@ -260,6 +260,7 @@ template <class Record, class Decode>
 Record parse(const std::string& text, const char* what, Decode decode_into) {
   try {
     Record record;
+    if (too_deep(text)) throw usage_error(std::string("not ") + what + ": lists in lists without end");
     const Json j = Json::parse(text);
     if (!j.is_object()) throw usage_error(std::string("not ") + what + ": the text is no JSON object");
     decode_into(j, record);
@@ -269,16 +270,35 @@ Record parse(const std::string& text, const char* what, Decode decode_into) {
   }
 }
 
-void check_schema(const Json& j) {
+void check_schema(const Json& j, const std::string& of = "records") {
   const auto version = j.at("schema_version").get<std::string>();
   const std::string known = kSchemaVersion;
   if (version.substr(0, version.find('.')) != known.substr(0, known.find('.'))) {
-    throw usage_error("records of schema " + version + " cannot be read: this hopbench knows " + known +
+    throw usage_error(of + " of schema " + version + " cannot be read: this hopbench knows " + known +
                       ": use the version that wrote them");
   }
 }
 
 }  // namespace
+
+bool too_deep(std::string_view json) {
+  constexpr int kDeepest = 100;
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (quoted && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (c == '[' || c == '{')) {
+      if (++depth > kDeepest) return true;
+    } else if (!quoted && (c == ']' || c == '}')) {
+      --depth;
+    }
+  }
+  return false;
+}
 
 const char* to_string(TrialStatus status) {
   switch (status) {
@@ -329,8 +349,8 @@ std::string run_to_json(std::span<const TrialRow> rows, const std::string& conte
 
 RunDocument run_from_json(const std::string& text, const std::string& name) {
   return parse<RunDocument>(text, ("a result of run --json (" + name + ")").c_str(),
-                            [](const Json& j, RunDocument& run) {
-                              check_schema(j);
+                            [&](const Json& j, RunDocument& run) {
+                              check_schema(j, name + ": records");
                               run.context_json = dump(j.at("context"), 1);
                               for (const Json& trial : j.at("trials")) {
                                 TrialRow& row = run.rows.emplace_back();

@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/record.h"
@@ -34,6 +35,10 @@ struct RunDocument {
   std::string context_json;
 };
 RunDocument run_from_json(const std::string& text, const std::string& name);
+
+/// Whether lists and objects stand in each other deeper than anything that hopbench writes: what walks through them
+/// would run out of its stack. Of text that is no JSON it says nothing.
+bool too_deep(std::string_view json);
 
 /// First line of an event log, and a line an event, line break included. Fields that say nothing are left out.
 std::string event_log_head(const std::string& trial_id);

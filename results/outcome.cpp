@@ -25,6 +25,7 @@ std::string content(const std::string& path) {
 Results tables_of(const std::string& folder) {
   Results source{folder, outcomes_from_csv(content(folder + "/trials.csv"), folder + "/trials.csv"), "", folder, false};
   if (fs::exists(folder + "/context.json")) source.context = content(folder + "/context.json");
+  if (too_deep(source.context)) throw usage_error(folder + "/context.json is damaged: take it from the run again");
   return source;
 }
 

@@ -193,7 +193,12 @@ std::string RunFolder::event_log(const std::string& trial_id) const {
 }
 
 std::string RunFolder::suite_toml() const { return must_read(path_ + "/" + kSuite); }
-std::string RunFolder::context_json() const { return must_read(path_ + "/" + kContext); }
+std::string RunFolder::context_json() const {
+  const std::string path = path_ + "/" + kContext;
+  std::string text = must_read(path);
+  if (too_deep(text)) throw usage_error(path + " is damaged: it is no context of a run: put the run's own there");
+  return text;
+}
 
 void RunFolder::add(TrialRow row) {
   const File file(path_ + "/" + kTrials, O_WRONLY | O_APPEND);

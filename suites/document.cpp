@@ -1,6 +1,7 @@
 #include "suites/document.h"
 
 #include <algorithm>
+#include <cctype>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -8,6 +9,23 @@
 
 namespace hopbench {
 namespace {
+
+// The library bounds how deep values stand in each other, but not dotted keys, and who goes down them is out of stack
+// in the end. The dots of numbers do not count: lists have many.
+constexpr int kMostDots = 2000;
+
+bool too_many_dots(const std::string& text) {
+  const auto digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
+  const auto part_of_key = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; };
+  int dots = 0;
+  for (std::size_t at = text.find('.'); at != std::string::npos; at = text.find('.', at + 1)) {
+    std::size_t begin = at;
+    while (begin > 0 && part_of_key(text[begin - 1])) --begin;
+    const bool second = begin > 0 && text[begin - 1] == '.';
+    if ((second || at == 0 || !digit(at - 1) || !digit(at + 1)) && ++dots > kMostDots) return true;
+  }
+  return false;
+}
 
 Place place_of(const toml::source_region& region, const std::string& file) {
   return {file, int(region.begin.line), int(region.begin.column)};
@@ -117,6 +135,10 @@ const char* type_name(Value::Type type) {
 }
 
 std::optional<Value> parse_document(const std::string& text, const std::string& file, Mistakes& mistakes) {
+  if (too_many_dots(text)) {
+    mistakes.add({file, 1, 1}, fmt::format("more than {} dots: no suite has such keys", kMostDots));
+    return std::nullopt;
+  }
   try {
     return value_of(toml::parse(text), file);
   } catch (const toml::parse_error& error) {
@@ -137,7 +159,10 @@ std::optional<Value> parse_value(const std::string& text, const Place& place, Mi
     return value;
   }
   const bool meant_as_toml = text.empty() || std::string("[{\"'").find(text[0]) != std::string::npos;
-  if (!meant_as_toml && text.find('\n') == std::string::npos) return text_value(text, place);
+  // What is no UTF-8 could not be written out again.
+  const bool one_line = text.find('\n') == std::string::npos;
+  if (!meant_as_toml && one_line && parse_document("v = " + toml_text(text), place.file, own))
+    return text_value(text, place);
   mistakes.add(place, fmt::format("'{}' is no TOML value", text));
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -29,6 +30,22 @@ bool of_a_message(EventKind what) {
   }
 }
 
+/// Reads what another process of this same binary wrote; if it is none of that, that process went wrong.
+template <class Read>
+auto reading(const char* what, const Read& read) {
+  try {
+    return read();
+  } catch (const json::exception& error) {
+    throw trial_error(std::string(what) + " cannot be read: " + error.what() + ": run the trial again");
+  }
+}
+
+[[noreturn]] void refuse(const char* what, const char* why) {
+  throw trial_error(std::string(what) + " cannot be read: " + why + ": run the trial again");
+}
+
+constexpr const char* kJob = "a rank's job";
+constexpr const char* kResult = "a rank's result";
 constexpr const char* kRoles[] = {"rank", "simulate", "calibrate", "calibrate_links", "bench"};
 
 }  // namespace
@@ -42,16 +59,18 @@ std::string to_text(const Job& job) {
 }
 
 Job job_from_text(const std::string& text) {
-  const json j = json::parse(text);
-  Job job;
-  const std::string role = j.at("role");
-  const auto* found = std::find(std::begin(kRoles), std::end(kRoles), role);
-  HB_ASSERT(found != std::end(kRoles));
-  job.role = static_cast<Job::Role>(found - std::begin(kRoles));
-  job.spec = trial_from_json(j.at("spec"));
-  job.event_log = j.at("event_log");
-  job.bench = j.at("bench");
-  return job;
+  return reading(kJob, [&] {
+    const json j = json::parse(text);
+    Job job;
+    const std::string role = j.at("role");
+    const auto* found = std::find(std::begin(kRoles), std::end(kRoles), role);
+    if (found == std::end(kRoles)) refuse(kJob, "it has no such role");
+    job.role = static_cast<Job::Role>(found - std::begin(kRoles));
+    job.spec = trial_from_json(j.at("spec"));
+    job.event_log = j.at("event_log");
+    job.bench = j.at("bench");
+    return job;
+  });
 }
 
 // "<length of the JSON>\n<JSON><float32 parameters, this machine's order>": both ends are this same binary.
@@ -70,20 +89,23 @@ std::string to_text(const RankResult& result) {
 }
 
 RankResult rank_result_from_text(const std::string& text) {
-  const std::size_t line = text.find('\n');
-  HB_ASSERT(line != std::string::npos);
-  const std::size_t head = std::stoul(text.substr(0, line)), begin = line + 1 + head;
-  HB_ASSERT(begin <= text.size());
-  const json j = json::parse(text.substr(line + 1, head));
+  std::size_t head = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), head);
+  const std::size_t begin = static_cast<std::size_t>(end - text.data()) + 1;  // of the JSON
+  if (error != std::errc() || begin > text.size() || *end != '\n' || head > text.size() - begin)
+    refuse(kResult, "it is cut off");
   RankResult result;
-  result.record = rank_from_json(j.at("record"));
-  const json &times = j.at("times"), &lines = j.at("lines");
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    result.events.push_back({Time{Duration{times[i].get<std::int64_t>()}}, lines[i]});
-  }
-  result.parameters.resize((text.size() - begin) / sizeof(float));
+  reading(kResult, [&] {
+    const json j = json::parse(text.substr(begin, head));
+    result.record = rank_from_json(j.at("record"));
+    const auto times = j.at("times").get<std::vector<std::int64_t>>();
+    const auto lines = j.at("lines").get<std::vector<std::string>>();
+    if (times.size() != lines.size()) refuse(kResult, "its events do not fit together");
+    for (std::size_t i = 0; i < lines.size(); ++i) result.events.push_back({Time{Duration{times[i]}}, lines[i]});
+  });
+  result.parameters.resize((text.size() - begin - head) / sizeof(float));
   if (!result.parameters.empty()) {
-    std::memcpy(result.parameters.data(), text.data() + begin, result.parameters.size() * sizeof(float));
+    std::memcpy(result.parameters.data(), text.data() + begin + head, result.parameters.size() * sizeof(float));
   }
   return result;
 }

@@ -17,6 +17,7 @@ struct Job {
   std::string bench = {};  // bench: what to measure (transport_bench.h)
 };
 std::string to_text(const Job& job);
+/// The readers throw Error (trial) for what is none of these.
 Job job_from_text(const std::string& text);
 
 /// An event as the event log has it.

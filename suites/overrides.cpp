@@ -9,8 +9,9 @@
 namespace hopbench {
 namespace {
 
-// A run is limited by patience, not by this; it keeps a slip in [matrix] from eating the memory.
-constexpr double kMostPoints = 10000;
+// Measures x points. A run is limited by patience, not by this; it keeps a slip in [matrix] from eating the memory, of
+// which each takes some 50 kB.
+constexpr double kMostConfigurations = 2000;
 
 using Parts = std::vector<std::string>;
 using T = Value::Type;
@@ -228,9 +229,14 @@ void apply_overrides(Draft& draft, const Value& root, const SuiteOptions& option
   if (options.repeats) apply_set(draft, fmt::format("run.repeats={}", *options.repeats), mistakes);
   double points = 1;
   for (const Axis& axis : draft.axes) points *= double(axis.values.size());
-  if (points <= kMostPoints) return;
-  mistakes.add(draft.axes.front().place, fmt::format("the matrix has {} points, more than {}", points, kMostPoints));
+  if (points * double(std::max<std::size_t>(1, draft.measures.size())) <= kMostConfigurations) return;
+  mistakes.add(
+      draft.axes.empty() ? draft.place : draft.axes.front().place,
+      fmt::format("{} measures at {} points of the matrix are more than {} settings: fewer values in [matrix], "
+                  "or several suites",
+                  draft.measures.size(), points, kMostConfigurations));
   draft.axes.clear();
+  draft.measures.resize(1);
 }
 
 }  // namespace hopbench

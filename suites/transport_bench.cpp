@@ -301,15 +301,19 @@ std::string to_text(const WayBench& bench) {
 }
 
 WayBench way_bench_from_text(const std::string& text) {
-  const json j = json::parse(text);
-  WayBench bench{.way = j.at("way"), .exchange = {}, .iterations = j.at("iterations"), .warmup = j.at("warmup")};
-  bench.exchange.operation = static_cast<Operation>(j.at("operation").get<int>());
-  bench.exchange.size = j.at("size");
-  bench.exchange.floats = j.at("floats");
-  bench.exchange.neighbours = j.at("neighbours");
-  bench.exchange.device = j.at("device");
-  bench.exchange.interface = j.at("interface");
-  return bench;
+  try {
+    const json j = json::parse(text);
+    WayBench bench{.way = j.at("way"), .exchange = {}, .iterations = j.at("iterations"), .warmup = j.at("warmup")};
+    bench.exchange.operation = static_cast<Operation>(j.at("operation").get<int>());
+    bench.exchange.size = j.at("size");
+    bench.exchange.floats = j.at("floats");
+    bench.exchange.neighbours = j.at("neighbours");
+    bench.exchange.device = j.at("device");
+    bench.exchange.interface = j.at("interface");
+    return bench;
+  } catch (const json::exception& error) {
+    throw trial_error(fmt::format("what to measure cannot be read: {}: run the bench again", error.what()));
+  }
 }
 
 std::string bench_rank(ChildChannel& channel, const WayBench& bench) {

@@ -40,6 +40,7 @@ std::vector<std::string> ways_of(Operation operation, bool device);
 WayTimes bench_way(const WayBench& bench, const std::atomic<int>* interrupts);
 
 std::string to_text(const WayBench& bench);
+/// Error (trial) if it is none.
 WayBench way_bench_from_text(const std::string& text);
 
 /// The rank's side; returns what the launcher reads.

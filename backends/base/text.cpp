@@ -40,6 +40,8 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
   std::string found;
   for (const std::string& candidate : candidates) {
+    // So many letters more or less are as many slips: what is long is not looked at letter by letter.
+    if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) >= best) continue;
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best) {
       best = distance;
@@ -105,7 +107,9 @@ std::string duration_text(long long nanoseconds) {
         (factor < 1000 || nanoseconds % (factor / 1000) == 0)) {
       char digits[32];
       const auto [end, error] = std::to_chars(digits, digits + sizeof digits, double(nanoseconds) / double(factor));
-      return (error == std::errc() ? std::string(digits, end) : std::to_string(nanoseconds)) + std::string(name);
+      const std::string text = std::string(digits, error == std::errc() ? end : digits) + std::string(name);
+      // Beyond 104 days a double does not hold every nanosecond.
+      if (long long again = 0; parse_duration(text, again) && again == nanoseconds) return text;
     }
   }
   return std::to_string(nanoseconds) + "ns";
@@ -120,6 +124,7 @@ bool parse_rate(std::string_view text, double& bytes_per_s) {
   if (!split_number(text, number, unit) || number < 0) return false;
   for (const auto& [name, factor] : kUnits) {
     if (unit == name) {
+      if (!std::isfinite(number * factor)) return false;
       bytes_per_s = number * factor;
       return true;
     }

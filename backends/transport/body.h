@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "backends/base/vec.h"
 
@@ -14,6 +15,9 @@ Payload on_host(const Payload& body);
 bool on_device(const Payload& body);
 /// What arrived in host memory, where it is to lie: on this process's device, if it comes from one and there is one.
 Payload arrived(const Payload& body, bool from_device);
+
+/// Whether a body can store so many floats, of so many numbers if it is sparse (0: it is not).
+bool body_is_possible(std::uint64_t floats, std::uint64_t numbers);
 
 /// What a body is received into: so many stored floats, of a sparse vector of `numbers` numbers if that is not 0.
 class ArrivingBody {

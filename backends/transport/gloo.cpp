@@ -125,6 +125,7 @@ class GlooWire : public Wire {
 
   std::optional<Message> poll() override {
     const std::lock_guard lock(inbox_.mutex);
+    if (!inbox_.damage.empty()) throw trial_error(inbox_.damage);
     if (inbox_.arrived.empty()) return std::nullopt;
     Message message = std::move(inbox_.arrived.front());
     inbox_.arrived.pop_front();

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 #include "backends/base/error.h"
 #include "backends/transport/body.h"
@@ -19,6 +20,17 @@ struct FrameHead {
   std::uint8_t inside = 0;  // the body is
   std::uint8_t device = 0;  // the body lay on one
 };
+
+/// Whether a frame of this length can have this head.
+bool fits(const FrameHead& head, std::size_t bytes) {
+  if (head.words > Words::kMax || bytes < frame_bytes(head.words, 0)) return false;
+  const std::size_t room = bytes - frame_bytes(head.words, 0);
+  return body_is_possible(head.floats, head.numbers) && (head.inside == 0 || head.floats <= room / sizeof(float));
+}
+
+[[noreturn]] void refuse(int from) {
+  throw trial_error("what came from rank " + std::to_string(from) + " over Gloo is no message: run the trial again");
+}
 
 }  // namespace
 
@@ -52,9 +64,11 @@ std::size_t write_frame(const Message& message, const Payload& body, bool bye, s
 
 ReadFrame read_frame(std::span<const char> frame, int from) {
   FrameHead head;
+  if (frame.size() < sizeof head) refuse(from);
   const char* at = frame.data();
   std::memcpy(&head, at, sizeof head);
   at += sizeof head;
+  if (!fits(head, frame.size())) refuse(from);
   ReadFrame read;
   read.bye = head.bye != 0;
   read.whole = head.inside != 0;
@@ -70,7 +84,7 @@ ReadFrame read_frame(std::span<const char> frame, int from) {
   }
   if (read.whole && (head.floats > 0 || head.numbers > 0)) {
     ArrivingBody body(head.floats, head.numbers);
-    std::memcpy(body.data(), at, body.bytes());
+    if (body.bytes() > 0) std::memcpy(body.data(), at, body.bytes());
     read.message.body = body.whole();
   }
   return read;

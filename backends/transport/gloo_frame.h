@@ -23,6 +23,7 @@ struct ReadFrame {
   std::size_t floats = 0, numbers = 0;  // as many floats; of a sparse one, so many numbers
   bool device = false;                  // the body comes from one: see arrived()
 };
+/// Throws Error (trial) naming the peer where that is no frame.
 ReadFrame read_frame(std::span<const char> frame, int from);
 
 }  // namespace hopbench

@@ -178,7 +178,13 @@ void GlooLink::abandon(std::unique_ptr<Buffer> buffer, Payload body) {
 // --- Receiving
 
 void GlooLink::receive_all() {
-  const bool parted = receive_frames() && part();
+  bool parted = false;
+  try {
+    parted = receive_frames() && part();
+  } catch (const std::exception& error) {  // a damaged frame, or a body that no memory can hold
+    const std::lock_guard lock(inbox_->mutex);
+    inbox_->damage = error.what();
+  }
   // A death after the last word is no loss.
   if (!parted && !bye_delivered_) deliver({.from = peer_, .kind = kGone, .words = {}, .body = {}});
   finished_ = true;

@@ -45,6 +45,7 @@ struct GlooInbox {
   std::deque<Message> arrived;
   std::size_t wanted = 1;  // so many must have arrived before whoever waits is woken for them
   bool woken = false;      // by somebody, or by the end of a peer
+  std::string damage;      // what came is no message: the next poll says so
   bool room = false;       // a link that had refused a message has room again
 
   bool enough() const { return arrived.size() >= wanted; }

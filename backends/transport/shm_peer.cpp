@@ -39,6 +39,13 @@ ShmChannel* new_channel() {
 
 std::uint64_t rounded(std::uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
+/// What its address says is there, if it can be: else Error.
+template <class T>
+T* there(const ShmView& view, std::uint64_t offset) {
+  if (offset % alignof(T) != 0) throw trial_error("its address is malformed");
+  return reinterpret_cast<T*>(view.at(offset, sizeof(T)));
+}
+
 }  // namespace
 
 ShmPeer::ShmPeer(int rank, ShmBell& bell) : rank_(rank), bell_(bell), out_(new_channel()) {}
@@ -48,7 +55,10 @@ ShmPeer::~ShmPeer() {
   out_->state.compare_exchange_strong(open, ShmChannel::kLeft);
   if (view_ != nullptr) {
     told_ = true;
-    while (take()) {  // gives back what they hold
+    try {
+      while (take()) {  // gives back what they hold
+      }
+    } catch (const Error&) {  // what is no message holds nothing that could be given back
     }
     in_->deaf.store(1, std::memory_order_seq_cst);
     their_bell_->ring(true);
@@ -75,8 +85,9 @@ std::string ShmPeer::connect(const std::string& address) {
     return "its address is malformed";
   try {
     auto view = std::make_shared<ShmView>(segment[0] + ' ' + segment[1] + ' ' + segment[2]);
-    in_ = reinterpret_cast<ShmChannel*>(view->at(channel, sizeof(ShmChannel)));
-    their_bell_ = reinterpret_cast<ShmBell*>(view->at(bell, sizeof(ShmBell)));
+    in_ = there<ShmChannel>(*view, channel);
+    their_bell_ = there<ShmBell>(*view, bell);
+    for (const std::uint64_t block : {in_block_, bell_block_}) there<std::atomic<std::uint32_t>>(*view, block);
     if (view->pid() != getpid()) {
       process_ = int(syscall(SYS_pidfd_open, view->pid(), 0));
       if (process_ < 0 && errno != ESRCH) return std::string("its process cannot be watched: ") + std::strerror(errno);
@@ -174,15 +185,34 @@ Payload ShmPeer::body_of(const Head& head, std::uint64_t place) const {
                           : Payload(std::move(storage), 0, head.floats);
 }
 
+/// The other side is this same program, but if it went wrong it must not take this one along.
+void ShmPeer::check(const Head& head, std::uint64_t bytes) const {
+  const bool inside = head.lent == kInside, in_segment = head.lent == kInSegment;
+  bool good = head.words <= Words::kMax && head.lent <= kOnDevice && body_is_possible(head.floats, head.numbers);
+  good = good && (!inside || head.floats <= ShmChannel::kRing / sizeof(float));
+  const std::uint64_t body = inside ? head.floats * sizeof(float) : sizeof(DeviceSpace::Loan);
+  good = good && rounded(sizeof head + head.words * sizeof(std::int64_t) + body) <= bytes;
+  good = good && (!in_segment || head.at % alignof(float) == 0) && (inside || head.block % alignof(std::uint32_t) == 0);
+  if (!good) refuse();
+  if (!inside) view_->at(head.block, sizeof(std::uint32_t));
+}
+
+void ShmPeer::refuse() const {
+  throw trial_error("what rank " + std::to_string(rank_) + " left in shared memory is no message: run the trial again");
+}
+
 std::optional<Message> ShmPeer::take() {
   const bool end = ended();  // before looking for the last message
-  if (in_->written.load(std::memory_order_acquire) == read_) {
+  const std::uint64_t there_are = in_->written.load(std::memory_order_acquire) - read_;
+  if (there_are == 0) {
     if (!end || told_.exchange(true)) return std::nullopt;
     const bool said = in_->state.load(std::memory_order_acquire) == ShmChannel::kAllSaid;
     return Message{.from = rank_, .kind = said ? kBye : kGone, .words = {}, .body = {}};
   }
   Head head;
+  if (there_are < sizeof head || there_are > ShmChannel::kRing) refuse();
   in_->get(read_, &head, sizeof head);
+  check(head, there_are);
   Message message{.from = rank_, .kind = Kind{head.kind}, .iter = head.iter, .words = {}, .body = {}};
   message.bytes = head.bytes;
   std::uint64_t place = read_ + sizeof head;

@@ -49,6 +49,9 @@ class ShmPeer {
   bool ended() const {
     return dead_ || (in_ != nullptr && in_->state.load(std::memory_order_acquire) != ShmChannel::kOpen);
   }
+  // Throws Error where there can be no such message in so many bytes.
+  void check(const Head& head, std::uint64_t bytes) const;
+  [[noreturn]] void refuse() const;
   Payload body_of(const Head& head, std::uint64_t place) const;
   // Of a body that is not copied: fills in where the peer finds it; what follows the words goes to `place`.
   void lend_body(const Payload& body, Head& head, std::uint64_t place);

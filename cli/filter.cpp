@@ -1,0 +1,44 @@
+#include "cli/filter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "backends/base/error.h"
+
+namespace hopbench {
+namespace {
+
+// The library goes down a level of its stack for each bracket and each state, and makes a state of each repetition.
+constexpr std::size_t kMost = 500;      // bytes
+constexpr double kMostRepeated = 1000;  // all counts in braces together
+
+// Otherwise (a*)*b takes a time that doubles with each a. It knows no back-references.
+constexpr auto kSyntax = std::regex::ECMAScript | std::regex_constants::__polynomial;
+
+/// The product of all numbers in braces: of those that stand in each other, so often is the innermost repeated.
+double repeated(const std::string& text) {
+  double all = 1;
+  for (std::size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {
+    double low = 0, high = 0;
+    std::sscanf(text.c_str() + at, "{%lf,%lf", &low, &high);
+    all *= std::max({1.0, low, high});
+  }
+  return all;
+}
+
+}  // namespace
+
+std::regex regular_expression(const std::string& text, const char* flag) {
+  if (text.size() > kMost || repeated(text) > kMostRepeated)
+    throw usage_error(fmt::format("{}: a regular expression that is too large: at most {} bytes and {} repetitions",
+                                  flag, kMost, kMostRepeated));
+  try {
+    return std::regex(text, kSyntax);
+  } catch (const std::regex_error& error) {
+    throw usage_error(fmt::format("{}: '{}' is no regular expression: {}", flag, text, error.what()));
+  }
+}
+
+}  // namespace hopbench
