@@ -4,6 +4,7 @@
 
 #include "backends/base/text.h"
 #include "backends/compute/backend.h"
+#include "backends/fleet/standing.h"
 #include "backends/transport/wire.h"
 #include "cli/commands.h"
 #include "results/context.h"
@@ -23,6 +24,18 @@ std::string backend_text(const BackendEntry& entry) {
 std::string transport_text(const Transport& transport) {
   const std::string why = transport.unavailable();
   return why.empty() ? "available" : "unavailable: " + why;
+}
+
+// What `hopbench run` would be.
+std::string standing_text() {
+  try {
+    const Standing standing = standing_of([](const char* name) -> const char* { return std::getenv(name); });
+    if (standing.by.empty()) return "A run that is started here is alone: it starts all its ranks on this machine.";
+    return fmt::format("A run that is started here is process {} of {}, by {}.", standing.number, standing.size,
+                       standing.by);
+  } catch (const Error& error) {
+    return std::string("A run that is started here fails: ") + error.what();
+  }
 }
 
 void print_line(const std::string& name, const std::string& text) { fmt::print("{:<12} {}\n", name, text); }
@@ -71,7 +84,7 @@ int command_env(const EnvOptions&) {
     }
     print_line("  " + value.quantity, text);
   }
-  fmt::print("  This version starts all ranks itself, on this machine: none of these changes a run.\n");
+  fmt::print("  {}\n", standing_text());
   return static_cast<int>(ExitCode::kOk);
 }
 

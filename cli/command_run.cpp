@@ -73,6 +73,7 @@ std::string resume_command(const std::string& folder, const RunOptions& options)
   std::string command = fmt::format("{} run --resume {}", called != nullptr ? called : "hopbench", shell_word(folder));
   if (!options.filter.empty()) command += " --filter " + shell_word(options.filter);
   if (!options.exclude.empty()) command += " --exclude " + shell_word(options.exclude);
+  if (!options.hosts.empty()) command += " --hosts " + shell_word(options.hosts) + " --ssh " + shell_word(options.ssh);
   return command;
 }
 
