@@ -122,7 +122,7 @@ void compare(std::vector<Row>& rows) {
   }
 }
 
-std::string spread(const std::vector<double>& values, double unit, const char* format) {
+std::string spread_text(const std::vector<double>& values, double unit, const char* format) {
   const auto text = [&](double v) { return fmt::format(fmt::runtime(format), v / unit); };
   return text(median(values)) + " (" + text(quantile(values, 0)) + " .. " + text(quantile(values, 1)) + ")";
 }
@@ -135,11 +135,11 @@ Grid grid_of(const std::vector<Row>& rows, const BenchTransportOptions& options)
                       "speed", "of"}}};
   for (const Row& row : rows) {
     grid.rows.push_back({fmt::format("{}", row.bytes), fmt::format("{}", row.bytes / std::int64_t(sizeof(float))),
-                         "float", row.way, spread(row.times, 1e-6, "{:.1f}"), fmt::format("{:.3f}", row.algbw() / 1e9),
+                         "float", row.way, spread_text(row.times, 1e-6, "{:.1f}"), fmt::format("{:.3f}", row.algbw() / 1e9),
                          fmt::format("{:.3f}", row.bus_factor * row.algbw() / 1e9), fmt::format("{}", row.wrong),
                          fmt::format("{:.1f}", 1e6 * median(row.singles)),
                          fmt::format("{:.1f}", 1e6 * quantile(row.singles, 0.99)),
-                         row.against.empty() ? "" : spread(row.shares, 0.01, "{:.0f}") + " %", row.against});
+                         row.against.empty() ? "" : spread_text(row.shares, 0.01, "{:.0f}") + " %", row.against});
   }
   return grid;
 }

@@ -53,8 +53,8 @@ class Circle {
                               .size = size_,
                               .peers = {peers.begin(), peers.end()},
                               .interface = spec.interface,
-                              .address = channel.address(),
-                              .connect_timeout = spec.rendezvous_timeout};
+                              .connect_timeout = spec.rendezvous_timeout,
+                              .address = channel.address()};
     wire_ = find_transport(spec.transport).connect(options, channel);
   }
 

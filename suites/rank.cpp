@@ -106,8 +106,8 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
                                  .size = plan.ranks(),
                                  .peers = plan.peers[std::size_t(rank)],
                                  .interface = spec.interface,
-                                 .address = channel.address(),
-                                 .connect_timeout = spec.rendezvous_timeout};
+                                 .connect_timeout = spec.rendezvous_timeout,
+                                 .address = channel.address()};
   std::unique_ptr<Wire> wire = transport.connect(wire_options, channel);
   if (spec.emulate) wire = std::make_unique<EmulatedWire>(std::move(wire), wire_options.peers, kLinksFd);
 

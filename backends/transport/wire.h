@@ -58,8 +58,8 @@ struct WireOptions {
   int rank = 0, size = 1;
   std::vector<int> peers;    // ascending, without rank
   std::string interface;     // network interface to listen on; empty: as `address` says
-  std::string address = {};  // to listen on; empty: loopback
   Duration connect_timeout{std::chrono::seconds(30)};
+  std::string address = {};  // to listen on; empty: loopback
 };
 
 /// A transport as the registry lists it. `unavailable` says why this build or machine lacks it; empty: it is there.
