@@ -134,12 +134,12 @@ Grid grid_of(const std::vector<Row>& rows, const BenchTransportOptions& options)
             .rows = {{"bytes", "count", "type", "way", "time_us", "algbw", "busbw", "wrong", "p50_us", "p99_us",
                       "speed", "of"}}};
   for (const Row& row : rows) {
-    grid.rows.push_back({fmt::format("{}", row.bytes), fmt::format("{}", row.bytes / std::int64_t(sizeof(float))),
-                         "float", row.way, spread_text(row.times, 1e-6, "{:.1f}"), fmt::format("{:.3f}", row.algbw() / 1e9),
-                         fmt::format("{:.3f}", row.bus_factor * row.algbw() / 1e9), fmt::format("{}", row.wrong),
-                         fmt::format("{:.1f}", 1e6 * median(row.singles)),
-                         fmt::format("{:.1f}", 1e6 * quantile(row.singles, 0.99)),
-                         row.against.empty() ? "" : spread_text(row.shares, 0.01, "{:.0f}") + " %", row.against});
+    grid.rows.push_back(
+        {fmt::format("{}", row.bytes), fmt::format("{}", row.bytes / std::int64_t(sizeof(float))), "float", row.way,
+         spread_text(row.times, 1e-6, "{:.1f}"), fmt::format("{:.3f}", row.algbw() / 1e9),
+         fmt::format("{:.3f}", row.bus_factor * row.algbw() / 1e9), fmt::format("{}", row.wrong),
+         fmt::format("{:.1f}", 1e6 * median(row.singles)), fmt::format("{:.1f}", 1e6 * quantile(row.singles, 0.99)),
+         row.against.empty() ? "" : spread_text(row.shares, 0.01, "{:.0f}") + " %", row.against});
   }
   return grid;
 }

@@ -130,6 +130,7 @@ void fields_of_rank(Record& r, Visit visit) {
   visit("max_rss_bytes", r.max_rss_bytes);
   visit("link_late_median_s", r.link_late_median_s);
   visit("link_late_p99_s", r.link_late_p99_s);
+  visit("machine", r.machine);
   visit("marks", r.marks);
 }
 

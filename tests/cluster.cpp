@@ -80,16 +80,19 @@ class Watch : public Observer {
   }
   void settled(Time now) override { checks_.settled(now); }
 
-  /// To the checkers the dead are as those who have finished: who is not there any more bounds nobody.
+  /// A death shows as a kGone of the rank itself. To the checkers the dead are as those who have finished: who is not
+  /// there any more bounds nobody.
   void died(int rank, Time when) {
+    Event death;
+    death.time = when;
+    death.rank = death.peer = rank;
+    death.what = EventKind::kGone;
+    on(death);
     cluster_.dead.insert(rank);
     if (rank >= cluster_.nodes) return;
     live_[std::size_t(rank)] = 0;
-    Event end;
-    end.time = when;
-    end.rank = rank;
-    end.what = EventKind::kFinished;
-    checks_.on(end);
+    death.what = EventKind::kFinished;
+    checks_.on(death);
   }
 
  private:

@@ -199,6 +199,7 @@ const std::vector<Arrow>& arrows() {
       // Of the other side runtime and transport see the seam only: what travels, and what carries it.
       {"backends/runtime/", {"results/record.h", "backends/transport/wire.h"}},
       {"backends/transport/", {"results/record.h", "backends/runtime/message.h"}},
+      {"backends/fleet/", {"backends/runtime/"}},
       {"ci/", {"backends/transport/exchange.h"}},
       {"results/record.h", {}},
       {"results/", {}},

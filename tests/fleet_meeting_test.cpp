@@ -1,0 +1,126 @@
+// How the processes of a run find each other, and whom they keep out.
+#include "tests/fleet_fixture.h"
+
+namespace hopbench {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+TEST_F(FleetTest, NamesThoseWhoDoNotCome) {
+  agents_.push_back(std::make_unique<AgentProcess>(folder_.path(), 2, 4));
+  const auto meeting = open_meeting_point(folder_.path(), "test");
+  FleetOptions with = options(4);
+  with.timeout = milliseconds(600);
+  try {
+    Fleet::gather(with, *meeting);
+    FAIL() << "two are missing";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kEnvironment);
+    EXPECT_THAT(error.what(), HasSubstr("processes 1, 3 of 4 did not come to " + folder_.path() + " within 600ms"));
+  }
+  EXPECT_EQ(agents_[0]->wait(), static_cast<int>(ExitCode::kEnvironment)) << "who came is not left waiting";
+}
+
+TEST_F(FleetTest, AnInvitationOfAnEarlierRunDoesNoHarm) {
+  const int listener = listen_on("127.0.0.1", 0);  // somebody else, who has its port now
+  const auto meeting = open_meeting_point(folder_.path(), "test");
+  meeting->leave({{"127.0.0.1"}, port_of(listener), "0123"});
+  agents_.push_back(std::make_unique<AgentProcess>(folder_.path(), 1, 2));
+  const int stranger = accept_by(listener, std::chrono::steady_clock::now() + seconds(5));
+  ASSERT_GE(stranger, 0);
+  close(stranger);
+  close(listener);  // and from now on there is nobody
+  fleet_ = Fleet::gather(options(2), *meeting);
+  EXPECT_TRUE(run(trial("start")).ok);
+}
+
+/// Says `bytes` to the door of a run that waits, as somebody who found its port; false if it is not let in.
+void knock(const std::string& folder, const std::string& bytes, std::vector<int>& open) {
+  const auto meeting = open_meeting_point(folder, "test");
+  std::optional<Invitation> invitation;
+  ASSERT_TRUE(eventually([&] { return (invitation = meeting->look()).has_value(); }));
+  std::string why;
+  const int fd = connect_by("127.0.0.1", invitation->port, std::chrono::steady_clock::now() + seconds(2), why);
+  ASSERT_GE(fd, 0) << why;
+  send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  open.push_back(fd);
+}
+
+TEST_F(FleetTest, StrangersCostNothing) {
+  Introduction old = agent_options(1, 2, "").about;
+  old.token = "0123456789abcdef0123456789abcdef";
+  const std::vector<std::string> said{
+      "",                                                                // silence
+      "GET / HTTP/1.1\r\n\r\n" + std::string(200, 'x'),                  // garbage
+      std::string(8, '\x01') + std::string(16, '\x7f'),                  // a huge length
+      std::string(23, '\0'),                                             // half a head
+      to_bytes({ControlType::kHello, 1, 2, "{}"}),                       // not an introduction
+      to_bytes({ControlType::kHello, 1, 2, to_text(old)}),               // an old token
+      to_bytes({ControlType::kLaunch, 1, 2, to_text(old)}),              // no greeting
+      to_bytes({ControlType::kHello, 1, 2, std::string(900'000, '[')}),  // deeply nested
+  };
+  std::thread strangers([&] {
+    std::vector<int> open;
+    for (const std::string& bytes : said) knock(folder_.path(), bytes, open);
+    agents_.push_back(std::make_unique<AgentProcess>(folder_.path(), 1, 2));
+    std::this_thread::sleep_for(milliseconds(300));
+    for (const int fd : open) close(fd);
+  });
+  meeting_ = open_meeting_point(folder_.path(), "test");
+  fleet_ = Fleet::gather(options(2), *meeting_);
+  strangers.join();
+  EXPECT_EQ(fleet_->members()[1].machine, "machine1");
+  EXPECT_TRUE(run(trial("start")).ok);
+}
+
+TEST_F(FleetTest, NobodyListensOnceAllAreThere) {
+  const auto listening = [] {
+    std::set<std::string> found;
+    for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+      std::ifstream file(table);
+      for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::string slot, local, remote, state;
+        words >> slot >> local >> remote >> state;
+        if (state == "0A") found.insert(local);
+      }
+    }
+    return found;
+  };
+  const auto before = listening();
+  gather(3);
+  std::vector<std::string> fresh;
+  for (const std::string& socket : listening()) {
+    if (!before.contains(socket)) fresh.push_back(socket);
+  }
+  EXPECT_THAT(fresh, testing::IsEmpty());
+  EXPECT_FALSE(meeting_->look().has_value()) << "nothing is left at the meeting point";
+}
+
+TEST_F(FleetTest, RefusesAnotherProgramAndSaysSoOnBothSides) {
+  agents_.push_back(std::make_unique<AgentProcess>(folder_.path(), 1, 2));
+  meeting_ = open_meeting_point(folder_.path(), "test");
+  FleetOptions with = options(2);
+  with.about.program = "hopbench of yesterday";
+  try {
+    Fleet::gather(with, *meeting_);
+    FAIL() << "they are different";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("process 1 on machine1: it runs hopbench hopbench, process 0 runs"));
+  }
+  EXPECT_EQ(agents_[0]->wait(), static_cast<int>(ExitCode::kUsage));
+}
+
+TEST_F(FleetTest, RefusesASizeOfAnotherRunAndANumberTwice) {
+  agents_.push_back(std::make_unique<AgentProcess>(folder_.path(), 1, 3));
+  meeting_ = open_meeting_point(folder_.path(), "test");
+  EXPECT_THROW(Fleet::gather(options(2), *meeting_), Error);
+  agents_.clear();
+  for (int i = 0; i < 2; ++i) agents_.push_back(std::make_unique<AgentProcess>(folder_.path(), 1, 3));
+  EXPECT_THROW(Fleet::gather(options(3), *meeting_), Error);
+}
+
+}  // namespace
+}  // namespace hopbench
