@@ -216,10 +216,9 @@ TEST(Survivors, OfHopGoOnWhileTheirBackupsLast) {
 TEST(Survivors, OfHopStopWhenTheyLackMoreThanTheirBackups) {
   Cluster cluster{.nodes = 5, .topology = "ring", .iterations = 20};
   cluster.killed = {{1, at_ms(65)}, {3, at_ms(95)}};
-  EXPECT_EQ(
-      error_of(cluster, "hop", {{"backup", 1}}),
-      "rank 2: rank 2 cannot go on: of its 2 in-neighbours rank 1, 3 died, and backup = 1 bears the loss of no more "
-      "than 1: set backup higher, or take a graph with more neighbours");
+  EXPECT_EQ(error_of(cluster, "hop", {{"backup", 1}}),
+            "rank 2 cannot go on: of its 2 in-neighbours rank 1, 3 died, and backup = 1 bears the loss of no more "
+            "than 1: set backup higher, or take a graph with more neighbours");
 }
 
 TEST(Survivors, OfHopWithoutBackupsStop) {
