@@ -56,8 +56,8 @@ class Meeting {
 
 struct WireOptions {
   int rank = 0, size = 1;
-  std::vector<int> peers;    // ascending, without rank
-  std::string interface;     // network interface to listen on; empty: as `address` says
+  std::vector<int> peers;  // ascending, without rank
+  std::string interface;   // network interface to listen on; empty: as `address` says
   Duration connect_timeout{std::chrono::seconds(30)};
   std::string address = {};  // to listen on; empty: loopback
 };
