@@ -50,8 +50,7 @@ Introduction introduction(const std::string& interface, const std::vector<std::s
 
 /// Of this user alone: who could write there could bring the processes to another place.
 std::string folder_of_machine() {
-  const std::string folder =
-      (std::filesystem::temp_directory_path() / ("hopbench-" + std::to_string(geteuid()))).string();
+  std::string folder = (std::filesystem::temp_directory_path() / ("hopbench-" + std::to_string(geteuid()))).string();
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
     throw environment_error("cannot make " + folder + ": " + std::strerror(errno) +
                             ": --rendezvous names another place");

@@ -42,10 +42,19 @@ std::string in_words(const std::optional<std::string>& line) {
 }
 
 bool of_the_host(const std::string& name) {
-  static const char* const kHost[] = {
-      "wall_s",   "cpu_s",         "max_rss_bytes",      "cpu_wait_s",      "contended_s",
-      "overruns", "overrun_share", "link_late_median_s", "link_late_p99_s", "marks",
-      "id",       "hash",          "machine"};
+  static const char* const kHost[] = {"wall_s",
+                                      "cpu_s",
+                                      "max_rss_bytes",
+                                      "cpu_wait_s",
+                                      "contended_s",
+                                      "overruns",
+                                      "overrun_share",
+                                      "link_late_median_s",
+                                      "link_late_p99_s",
+                                      "marks",
+                                      "id",
+                                      "hash",
+                                      "machine"};
   return std::any_of(std::begin(kHost), std::end(kHost), [&](const char* host) { return name == host; });
 }
 

@@ -107,7 +107,7 @@ std::string duration_text(long long nanoseconds) {
         (factor < 1000 || nanoseconds % (factor / 1000) == 0)) {
       char digits[32];
       const auto [end, error] = std::to_chars(digits, digits + sizeof digits, double(nanoseconds) / double(factor));
-      const std::string text = std::string(digits, error == std::errc() ? end : digits) + std::string(name);
+      std::string text = std::string(digits, error == std::errc() ? end : digits) + std::string(name);
       // Beyond 104 days a double does not hold every nanosecond.
       if (long long again = 0; parse_duration(text, again) && again == nanoseconds) return text;
     }

@@ -203,7 +203,7 @@ class Gathered : public Fleet {
   static std::string own_end(const FleetOptions& options, const std::map<int, Arrival>& arrivals) {
     if (!options.about.address.empty()) return options.about.address;
     for (const auto& [number, arrival] : arrivals) {
-      const std::string address = own_address(arrival.channel->fd());
+      std::string address = own_address(arrival.channel->fd());
       if (!is_loopback(address)) return address;
     }
     return "";
