@@ -24,7 +24,6 @@ import sys
 import time
 
 
-
 def tell(what, **values):
     print(json.dumps({"what": what, **values}), flush=True)
 
@@ -39,52 +38,14 @@ try:
     import torch
     from torch import nn
     from torch.nn import functional
+
+    from peer_models import resnet32, vgg11
 except ImportError as missing:
     give_up(f"there is no PyTorch ({missing}): install it, or name a python3 that has it in PYTHON")
 
 HOPBENCH_WORK = "gradient"  # what hopbench's step is: the same of PyTorch stands beside it
 FLOATS = 9_225_610  # of VGG-11: a vector of 36.9 MB
 WARM_UP = 5
-
-
-def vgg11():
-    layers, channels = [], 3
-    for outputs in (64, 0, 128, 0, 256, 256, 0, 512, 512, 0, 512, 512, 0):
-        if outputs == 0:
-            layers.append(nn.MaxPool2d(2))
-            continue
-        layers += [nn.Conv2d(channels, outputs, 3, padding=1), nn.ReLU()]
-        channels = outputs
-    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(512, 10))
-
-
-class Residual(nn.Module):
-    """Two convolutions and a shortcut without parameters: option A of He, Zhang, Ren, Sun (2016)."""
-
-    def __init__(self, inputs, outputs):
-        super().__init__()
-        self.stride = 1 if inputs == outputs else 2
-        self.zeros = (outputs - inputs) // 2
-        self.first = nn.Conv2d(inputs, outputs, 3, stride=self.stride, padding=1, bias=False)
-        self.second = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
-        self.norms = nn.ModuleList([nn.BatchNorm2d(outputs), nn.BatchNorm2d(outputs)])
-
-    def forward(self, x):
-        y = functional.relu(self.norms[0](self.first(x)))
-        y = self.norms[1](self.second(y))
-        if self.stride > 1:
-            x = functional.pad(x[:, :, ::2, ::2], (0, 0, 0, 0, self.zeros, self.zeros))
-        return functional.relu(x + y)
-
-
-def resnet32():
-    layers = [nn.Conv2d(3, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU()]
-    channels = 16
-    for outputs in (16, 32, 64):
-        for _ in range(5):
-            layers.append(Residual(channels, outputs))
-            channels = outputs
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
 
 
 MODELS = {"vgg11": (vgg11, FLOATS), "resnet32": (resnet32, 464_154)}
