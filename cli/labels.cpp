@@ -68,6 +68,8 @@ TrialLabels labels_of(const TrialSpec& spec) {
   labels.protocol = spec.protocol;
   labels.variant = spec.label;
   labels.backend = spec.workload.backend;
+  for (const OtherBackend& other : spec.workload.others)
+    labels.backend += fmt::format(", {} of {} on {}", other.ranks.size(), spec.workers(), other.backend);
   if (spec.workload.precision != "fp32") labels.backend += " " + spec.workload.precision;
   if (!spec.workload.deterministic) labels.backend += " nondeterministic";
   labels.transport = spec.emulate ? spec.transport + "+emulated" : spec.transport;

@@ -69,6 +69,8 @@ void check_available(const std::vector<TrialSpec>& trials) {
     transports.insert(spec.transport);
     if (spec.transport == "gloo") interfaces.insert(spec.interface);
     backends.insert(spec.workload.backend);
+    if (spec.transport != "sim")
+      for (const OtherBackend& other : spec.workload.others) backends.insert(other.backend);
     const WorkloadSpec& w = spec.workload;
     if (w.dataset.empty()) continue;
     const std::string set = fmt::format("{} {} {}", w.dataset, w.dataset_path, w.size);

@@ -305,4 +305,15 @@ std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec) {
   return make_workload(resolved, find_dataset(resolved.dataset).load(request));
 }
 
+WorkloadSpec WorkloadSpec::on(int rank, int where) const {
+  WorkloadSpec one = *this;
+  one.local_rank = where;
+  for (const OtherBackend& other : others) {
+    if (std::find(other.ranks.begin(), other.ranks.end(), rank) != other.ranks.end()) one.backend = other.backend;
+  }
+  one.lend = lend && others.empty();  // who has no GPU cannot read what lies on another's
+  one.others.clear();
+  return one;
+}
+
 }  // namespace hopbench

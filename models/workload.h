@@ -17,6 +17,12 @@
 
 namespace hopbench {
 
+/// Ranks that compute on another backend than the rest of their trial: a GPU beside CPUs.
+struct OtherBackend {
+  std::string backend;
+  std::vector<int> ranks;
+};
+
 struct WorkloadSpec {
   std::string model = "lenet";
   std::string dataset = "";       // "": the model's own
@@ -25,7 +31,8 @@ struct WorkloadSpec {
   SplitSpec split = {};
   Augment augment = Augment::kNone;
   std::string backend = "onednn";
-  std::string precision = "fp32";  // see BackendOptions
+  std::vector<OtherBackend> others = {};  // real processes only
+  std::string precision = "fp32";         // see BackendOptions
   bool deterministic = true;
   bool lend = true;
   int local_rank = 0;  // of this process, not of the trial: see BackendOptions
@@ -36,6 +43,9 @@ struct WorkloadSpec {
   std::size_t size = 0;                          // timing_only and quadratic: parameters (quadratic: 64 if 0)
   Statistics statistics = Statistics::kRunning;  // of batch norms
   int evaluation_samples = 512;  // the first so many of the test set: the named subset of every curve; 0: no evaluation
+
+  /// As `rank` computes it, the local_rank-th on its machine: all on one backend.
+  WorkloadSpec on(int rank, int local_rank) const;
 };
 
 /// Which samples a gradient uses.

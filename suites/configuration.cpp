@@ -9,6 +9,7 @@
 
 #include "backends/base/text.h"
 #include "models/fit.h"
+#include "suites/check_workers.h"
 #include "suites/draft.h"
 
 namespace hopbench {
@@ -57,17 +58,6 @@ void check_pace(const Draft& draft, const Configuration& c, Mistakes& mistakes) 
                  "measure '{}' runs in virtual time (sim), where pace = \"{}\" is refused since its "
                  "results must repeat: give a time, such as pace = \"40ms\", or cost = \"40ms\" for virtual time alone",
                  c.name, pace.text));
-}
-
-void check_hosts(const Configuration& c, Mistakes& mistakes) {
-  const Value* hosts = c.find("network.hosts");
-  if (hosts != nullptr && hosts->is(T::kArray) && int(hosts->items.size()) != c.workers())
-    mistakes.add(hosts->place,
-                 fmt::format("'hosts' lists {} workers, but world_size is {}", hosts->items.size(), c.workers()));
-  if (hosts != nullptr && hosts->is(T::kInteger) && hosts->integer > c.workers())
-    mistakes.add(hosts->place,
-                 fmt::format("{} hosts are more than there are workers ({})", hosts->integer, c.workers()));
-  check_links(c.at("network.links").items, mistakes);
 }
 
 void check_model(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
@@ -384,6 +374,7 @@ void check_configuration(const Draft& draft, const Configuration& c, Mistakes& m
   }
   check_batch(draft, c, mistakes);
   check_hosts(c, mistakes);
+  check_others(c, mistakes);
   check_instant(c, mistakes);
   check_scenarios(draft, c, mistakes);
   check_variants(draft, c, mistakes);

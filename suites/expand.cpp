@@ -57,6 +57,11 @@ WorkloadSpec workload_of(const Configuration& c) {
   workload.split.feature = int(c.at("model.split.feature").integer);
   workload.augment = c.at("model.augment").text == "none" ? Augment::kNone : Augment::kPadCropFlip;
   workload.backend = c.at("compute.backend").text;
+  for (const Value& other : c.at("compute.others").items) {
+    OtherBackend& added = workload.others.emplace_back();
+    added.backend = other.find("backend")->value.text;
+    for (const Value& rank : other.find("ranks")->value.items) added.ranks.push_back(int(rank.integer));
+  }
   workload.precision = c.at("compute.precision").text;
   workload.deterministic = c.at("compute.deterministic").flag;
   workload.lend = c.at("compute.ipc").flag;

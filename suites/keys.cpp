@@ -135,6 +135,9 @@ const std::vector<SuiteKey> kKeys = {
      "gradients longer than this are scaled down to it, where a step is made; 0: never"},
 
     {"compute.backend", T::kName, "\"onednn\"", 0, 0, backend_names, "see `hopbench list backends`"},
+    {"compute.others", T::kTables, "[]", 0, 0, nullptr, "ranks on another backend; with real processes only"},
+    {"compute.others.backend", T::kName, nullptr, 0, 0, backend_names, "theirs"},
+    {"compute.others.ranks", T::kRanks, nullptr, 0, 100000, nullptr, "the workers"},
     {"compute.precision", T::kName, "\"fp32\"", 0, 0, precision_names,
      "what products are computed in: fp32; on cuda also tf32, and bf16 with fp32 master weights"},
     {"compute.deterministic", T::kBool, "true", 0, 0, nullptr,

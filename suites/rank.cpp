@@ -88,12 +88,6 @@ void touch(Workload& workload, int worker) {
   }
 }
 
-/// Of the workload's process-wide settings those that depend on where the rank is.
-WorkloadSpec placed(WorkloadSpec spec, const ChildChannel& channel) {
-  spec.local_rank = channel.local_rank();
-  return spec;
-}
-
 std::string run_rank(ChildChannel& channel, const Job& job) {
   const TrialSpec& spec = job.spec;
   const int rank = channel.rank();
@@ -102,7 +96,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   RankSlot& slot = channel.board().slot(rank);
   const Transport& transport = find_transport(spec.transport);
   if (transport.prepare != nullptr) transport.prepare();
-  const std::unique_ptr<Workload> workload = make_workload(placed(spec.workload, channel));
+  const std::unique_ptr<Workload> workload = make_workload(spec.workload.on(rank, channel.local_rank()));
   if (!server) touch(*workload, rank);
 
   slot.phase = Phase::kConnecting;

@@ -106,6 +106,12 @@ void workload(Visit& visit, T& spec) {
   visit("split_feature", spec.split.feature);
   visit("augment", spec.augment);
   visit("backend", spec.backend);
+  if (std::is_same_v<Visit, In> || !spec.others.empty()) {
+    visit.list("others", spec.others, [](auto& inner, auto& other) {
+      inner("backend", other.backend);
+      inner("ranks", other.ranks);
+    });
+  }
   visit("precision", spec.precision);
   visit("deterministic", spec.deterministic);
   visit("lend", spec.lend);

@@ -93,6 +93,22 @@ TEST_F(CudaTrials, OfOtherPrecisionsAreToldApart) {
   EXPECT_THAT(refused.err, HasSubstr("compute.precision"));
 }
 
+TEST_F(CudaTrials, MixWithRanksOnTheCpu) {
+  const Args mixed{"--set", "compute.others=[{ranks=[0,2],backend=\"reference\"}]"};
+  std::map<std::string, std::string> expected;
+  for (const char* transport : {"shm", "gloo"}) {
+    Args words = mixed;
+    words.insert(words.end(), {"--set", std::string("transport.name=\"") + transport + "\""});
+    const auto ended = hashes(transport, words);
+    EXPECT_EQ(ended.size(), 4u);
+    if (expected.empty()) expected = ended;
+    EXPECT_EQ(ended, expected) << "the same mix, the same bits";
+  }
+  const RunFolder run = RunFolder::open(folder_ / "shm");
+  EXPECT_EQ(run.rows().front().labels.backend, "cuda, 2 of 4 on reference");
+  EXPECT_NE(hashes("cuda", {"--set", "transport.name=\"shm\""}), expected) << "nobody computed on the CPU";
+}
+
 TEST_F(CudaTrials, OfALinearModelEndAlikeOnEveryTransport) {
   const Args linear = {"--set", "model.name=\"linear_svm\"", "--set", "model.dataset.name=\"synthetic_sparse\"",
                        "--set", "optimizer.momentum=0.9"};
