@@ -15,6 +15,7 @@
 #include "backends/base/ran_out.h"
 #include "backends/base/text.h"
 #include "backends/cuda/backend.h"
+#include "cli/adjust.h"
 #include "cli/at_once.h"
 #include "cli/join.h"
 #include "cli/labels.h"
@@ -34,38 +35,6 @@
 
 namespace hopbench {
 namespace {
-
-void set_duration(const std::string& text, const char* flag, Duration& to) {
-  if (text.empty()) return;
-  long long ns = 0;
-  if (!parse_duration(text, ns) || ns <= 0) {
-    throw usage_error(fmt::format("{} is a time such as 30s or 500ms, not '{}'", flag, text));
-  }
-  to = Duration{ns};
-}
-
-EventDetail detail_of(const std::string& events) {
-  if (events == "none") return EventDetail::kNone;
-  return events == "all" ? EventDetail::kAll : EventDetail::kBrief;
-}
-
-// What the command line says about trials without being part of them.
-void adjust(const RunOptions& options, std::vector<TrialSpec>& trials) {
-  keep_matching(options.filter, trials);
-  if (!options.exclude.empty()) {
-    const std::regex exclude = regular_expression(options.exclude, "--exclude");
-    std::erase_if(trials, [&](const TrialSpec& spec) { return std::regex_search(spec.id(), exclude); });
-  }
-  for (TrialSpec& spec : trials) {
-    set_duration(options.trial_timeout, "--trial-timeout", spec.trial_timeout);
-    set_duration(options.rendezvous_timeout, "--rendezvous-timeout", spec.rendezvous_timeout);
-    set_duration(options.stall_timeout, "--stall-timeout", spec.stall_timeout);
-    spec.strands = options.strands == "threads" ? StrandKind::kThreads : StrandKind::kFibers;
-    spec.shuffle = options.shuffle;
-    spec.sim_threads = options.threads;
-    spec.events = detail_of(options.events);
-  }
-}
 
 // It means the same trials again. ci/hopbench says by the environment how it was called.
 std::string resume_command(const std::string& folder, const RunOptions& options) {
@@ -97,6 +66,7 @@ class Run {
   Run(const RunOptions& options, Job job, const Gathering& gathering)
       : options_(options),
         job_(std::move(job)),
+        gathering_(gathering),
         fleet_(gathering.fleet()),
         folder_(options.resume.empty() ? RunFolder::create(job_.folder, job_.suite.resolved,
                                                            context_json(options.command_line, gpus_of(job_.suite),
@@ -240,8 +210,8 @@ class Run {
       const auto kept = std::count_if(folder_.rows().begin(), folder_.rows().end(), [&](const TrialRow& row) {
         return row.record.status != TrialStatus::kInterrupted && asked.contains(row.record.id);
       });
-      tell(fmt::format("interrupted: {} of {} trials are recorded. Go on with:\n  {}\n", kept, asked.size(),
-                       resume_command(folder_.path(), options_)));
+      tell(fmt::format("interrupted: {} of {} trials are recorded. {}\n  {}\n", kept, asked.size(),
+                       gathering_.to_resume(), resume_command(folder_.path(), options_)));
       return code;
     }
     tell(fmt::format("results: {}\n", folder_.path()));
@@ -260,6 +230,7 @@ class Run {
 
   const RunOptions& options_;
   Job job_;
+  const Gathering& gathering_;
   Fleet* const fleet_;  // nullptr: this machine alone
   RunFolder folder_;
 };
@@ -277,6 +248,23 @@ int run_job(const RunOptions& options, Job job, const Gathering& gathering, Outp
     throw environment_error(fmt::format("{}; then go on with: {} --retry-failed", ran_out(error).value_or(error.what()),
                                         resume_command(folder, options)));
   }
+}
+
+int run_jobs(const RunOptions& options, std::vector<Job> jobs, const Gathering& gathering) {
+  for (const Job& job : jobs) gathering.check(job.suite.trials);
+  if (!options.resume.empty() && !options.force) gathering.check_same(RunFolder::open(options.resume).context_json());
+  int worst = 0;
+  Outputs outputs(options);
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    worst = std::max(worst, run_job(options, std::move(jobs[j]), gathering, outputs));
+    if (interrupted_exit_code() == 0) continue;
+    for (std::size_t left = j + 1; left < jobs.size(); ++left) {
+      tell(fmt::format("not begun: suite '{}': run it anew\n", jobs[left].suite.name));
+    }
+    break;
+  }
+  outputs.write();
+  return worst;
 }
 
 void print_ids(const Suite& suite) {
@@ -382,19 +370,15 @@ int command_run(const RunOptions& options) {
   }
   check_jobs(options, jobs);
   const Gathering gathering(options);
-  int worst = 0;
-  Outputs outputs(options);
-  for (std::size_t j = 0; j < jobs.size(); ++j) {
-    worst = std::max(worst, run_job(options, std::move(jobs[j]), gathering, outputs));
-    if (interrupted_exit_code() == 0) continue;
-    for (std::size_t left = j + 1; left < jobs.size(); ++left) {
-      tell(fmt::format("not begun: suite '{}': run it anew\n", jobs[left].suite.name));
-    }
-    break;
+  if (gathering.fleet() == nullptr) return run_jobs(options, std::move(jobs), gathering);
+  try {
+    const int code = run_jobs(options, std::move(jobs), gathering);
+    gathering.fleet()->set_exit_code(code);
+    return code;
+  } catch (const Error& error) {
+    gathering.fleet()->set_exit_code(static_cast<int>(error.code()));
+    throw;
   }
-  outputs.write();
-  if (gathering.fleet() != nullptr) gathering.fleet()->set_exit_code(worst);
-  return worst;
 }
 
 }  // namespace hopbench

@@ -20,6 +20,7 @@
 #include "cli/signals.h"
 #include "cli/tell.h"
 #include "results/context.h"
+#include "suites/place.h"
 
 namespace hopbench {
 namespace {
@@ -34,8 +35,11 @@ std::string interface_of(const RunOptions& options) {
 }
 
 Duration timeout_of(const RunOptions& options) {
+  if (options.rendezvous_timeout.empty()) return kTimeout;
   long long ns = 0;
-  return parse_duration(options.rendezvous_timeout, ns) && ns > 0 ? Duration{ns} : kTimeout;
+  if (!parse_duration(options.rendezvous_timeout, ns) || ns <= 0)
+    throw usage_error("--rendezvous-timeout is a time such as 30s or 500ms, not '" + options.rendezvous_timeout + "'");
+  return Duration{ns};
 }
 
 Introduction introduction(const std::string& interface, const std::vector<std::string>& command_line) {
@@ -121,6 +125,11 @@ std::optional<int> serve(const RunOptions& options) {
 
 Gathering::Gathering(const RunOptions& options) {
   const Standing standing = standing_of(variable);
+  if (options.hosts.empty() && standing.by.empty() && !options.rendezvous.empty()) {
+    throw usage_error(
+        "--rendezvous is for a run of several processes, but no launcher says which one this is: set "
+        "HOPBENCH_RANK and HOPBENCH_WORLD_SIZE in each, or leave it out");
+  }
   if (options.hosts.empty() && standing.size == 1) return;
   FleetOptions fleet{.size = standing.size,
                      .interface = interface_of(options),
@@ -139,8 +148,8 @@ Gathering::Gathering(const RunOptions& options) {
     meeting_ = open_ssh_point(options.ssh, company.by_ssh, own_program());
   }
   fleet_ = Fleet::gather(fleet, *meeting_);
-  tell(std::to_string(fleet_->size()) + " processes on " + std::to_string(fleet_->hosts()) + " machine" +
-       (fleet_->hosts() == 1 ? "\n" : "s\n"));
+  tell(std::to_string(fleet_->size()) + (fleet_->size() == 1 ? " process on " : " processes on ") +
+       std::to_string(fleet_->hosts()) + (fleet_->hosts() == 1 ? " machine\n" : " machines\n"));
 }
 
 std::string Gathering::processes_json() const {
@@ -159,6 +168,27 @@ std::string Gathering::processes_json() const {
   return all.dump();
 }
 
+void Gathering::check(const std::vector<TrialSpec>& trials) const {
+  if (fleet_ == nullptr) return;
+  for (const TrialSpec& spec : trials) check_place(spec, *fleet_);
+}
+
+void Gathering::check_same(const std::string& context_json) const {
+  const nlohmann::json context = nlohmann::json::parse(context_json, nullptr, false);
+  const auto processes = context.is_object() ? context.find("processes") : context.end();
+  const std::size_t then = processes == context.end() || !processes->is_array() ? 1 : processes->size();
+  const std::size_t now = fleet_ == nullptr ? 1 : std::size_t(fleet_->size());
+  if (then == now) return;
+  throw usage_error("this run was begun by " + std::to_string(then) + (then == 1 ? " process" : " processes") +
+                    " and is to be resumed by " + std::to_string(now) +
+                    ": start it again in the same way, or --force to have trials of both in one table");
+}
+
+std::string Gathering::to_resume() const {
+  if (fleet_ == nullptr) return "Go on with:";
+  return "Start its " + std::to_string(fleet_->size()) + " processes again in the same way, with:";
+}
+
 int agent_main() {
   try {
     const Summons summons = read_summons(std::cin);
@@ -167,9 +197,10 @@ int agent_main() {
                              .about = introduction("", {"hopbench", "agent"}),
                              .interrupts = &count_interrupts()};
     return run_agent(agent, *summons.meeting);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     std::fprintf(stderr, "hopbench agent on %s: %s\n", machine_name().c_str(), error.what());
-    return static_cast<int>(error.code());
+    const auto* ours = dynamic_cast<const Error*>(&error);
+    return static_cast<int>(ours != nullptr ? ours->code() : ExitCode::kEnvironment);
   }
 }
 

@@ -21,6 +21,12 @@ class Gathering {
   Fleet* fleet() const { return fleet_.get(); }
   /// Of all its processes, with their machines and clocks, for the context; empty: alone.
   std::string processes_json() const;
+  /// Error(kUsage) for a trial that these processes cannot run.
+  void check(const std::vector<TrialSpec>& trials) const;
+  /// Error(kUsage) if a run that is resumed was one of other processes: its context.
+  void check_same(const std::string& context_json) const;
+  /// What stands before the command that resumes a run.
+  std::string to_resume() const;
 
  private:
   std::unique_ptr<MeetingPoint> meeting_;

@@ -111,13 +111,6 @@ Json variables_json() {
   return all;
 }
 
-/// redis://:password@host without what is between.
-std::string without_password(const std::string& text) {
-  const std::size_t begin = text.find("redis://"), end = text.rfind('@');
-  if (begin == std::string::npos || end == std::string::npos || end < begin + 8) return text;
-  return text.substr(0, begin + 8) + "***" + text.substr(end);
-}
-
 }  // namespace
 
 std::string version_text() { return HB_VERSION; }

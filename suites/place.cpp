@@ -38,6 +38,14 @@ void place(LaunchOptions& launch, const TrialSpec& spec, const Plan& plan, Fleet
   check_reach(launch, spec, *fleet);
 }
 
+void check_place(const TrialSpec& spec, Fleet& fleet) {
+  if (spec.transport == "sim") return;
+  const Plan plan = make_plan(spec);
+  LaunchOptions launch;
+  launch.ranks = plan.ranks();
+  place(launch, spec, plan, &fleet);
+}
+
 std::string machine_of(const LaunchOptions& launch, int rank, const Fleet* fleet) {
   if (fleet == nullptr) return "";
   return fleet->members()[std::size_t(launch.placement.crew_of[std::size_t(rank)])].machine;

@@ -1,4 +1,10 @@
 // How the processes of a run find each other, and whom they keep out.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
 #include "tests/fleet_fixture.h"
 
 namespace hopbench {
@@ -26,7 +32,7 @@ TEST_F(FleetTest, NamesThoseWhoDoNotCome) {
 TEST_F(FleetTest, AnInvitationOfAnEarlierRunDoesNoHarm) {
   const int listener = listen_on("127.0.0.1", 0);  // somebody else, who has its port now
   const auto meeting = open_meeting_point(folder_.path(), "test");
-  meeting->leave({{"127.0.0.1"}, port_of(listener), "0123"});
+  meeting->leave({{"127.0.0.1"}, port_of(listener), "0123", "4567"});
   agents_.push_back(std::make_unique<AgentProcess>(folder_.path(), 1, 2));
   const int stranger = accept_by(listener, std::chrono::steady_clock::now() + seconds(5));
   ASSERT_GE(stranger, 0);
@@ -120,6 +126,76 @@ TEST_F(FleetTest, RefusesASizeOfAnotherRunAndANumberTwice) {
   agents_.clear();
   for (int i = 0; i < 2; ++i) agents_.push_back(std::make_unique<AgentProcess>(folder_.path(), 1, 3));
   EXPECT_THROW(Fleet::gather(options(3), *meeting_), Error);
+}
+
+TEST_F(FleetTest, FollowsNobodyWhoDoesNotKnowTheAnswer) {
+  const int listener = listen_on("127.0.0.1", 0);
+  const auto meeting = open_meeting_point(folder_.path(), "test");
+  meeting->leave({{"127.0.0.1"}, port_of(listener), "token", "answer"});
+  agents_.push_back(std::make_unique<AgentProcess>(folder_.path(), 1, 2));
+  ControlChannel agent(accept_by(listener, std::chrono::steady_clock::now() + seconds(5)));
+  agent.put({ControlType::kWelcome, -1, 0, "token"});
+  agent.put({ControlType::kOver, -1, 77, ""});
+  close(listener);
+  EXPECT_EQ(agents_[0]->wait(), static_cast<int>(ExitCode::kEnvironment));
+}
+
+TEST_F(FleetTest, AnInvitationThatOthersCouldHaveWrittenIsNotFollowed) {
+  const auto meeting = open_meeting_point(folder_.path(), "test");
+  meeting->leave({{"127.0.0.1"}, 1, "token", "answer"});
+  const std::string file = folder_ / "hopbench-test";
+  ASSERT_TRUE(meeting->look());
+  std::filesystem::permissions(file, std::filesystem::perms::others_write, std::filesystem::perm_options::add);
+  EXPECT_THROW(meeting->look(), Error);
+  std::filesystem::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_THROW(meeting->look(), Error) << "and it is not waited for";
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink("/etc/hostname", file);
+  EXPECT_FALSE(meeting->look());
+}
+
+TEST_F(FleetTest, TooFewDescriptorsEndTheWaiting) {
+  const pid_t launcher = fork();
+  if (launcher == 0) {
+    const rlimit few{static_cast<rlim_t>(open_descriptors() + 8), 40};
+    setrlimit(RLIMIT_NOFILE, &few);
+    try {
+      const auto meeting = open_meeting_point(folder_.path(), "test");
+      Fleet::gather(options(30), *meeting);
+    } catch (const Error& error) {
+      _exit(std::string(error.what()).find("ulimit -n") != std::string::npos ? 0 : 1);
+    }
+    _exit(2);
+  }
+  const auto meeting = open_meeting_point(folder_.path(), "test");
+  std::optional<Invitation> invitation;
+  ASSERT_TRUE(eventually([&] { return (invitation = meeting->look()).has_value(); }));
+  std::vector<int> open;
+  std::string why;
+  for (int i = 0; i < 20; ++i)
+    open.push_back(
+        connect_by("127.0.0.1", invitation->port, std::chrono::steady_clock::now() + milliseconds(200), why));
+  int status = -1;
+  EXPECT_TRUE(eventually([&] { return waitpid(launcher, &status, WNOHANG) == launcher; }));
+  EXPECT_EQ(status, 0);
+  for (const int fd : open) {
+    if (fd >= 0) close(fd);
+  }
+}
+
+TEST_F(FleetTest, WhoDiesAtTheDoorMayBeReplaced) {
+  agents_.push_back(std::make_unique<AgentProcess>(folder_.path(), 1, 3));
+  meeting_ = open_meeting_point(folder_.path(), "test");
+  std::thread later([&] {
+    std::this_thread::sleep_for(milliseconds(500));
+    agents_.clear();
+    std::this_thread::sleep_for(milliseconds(300));
+    for (int i = 1; i < 3; ++i) agents_.push_back(std::make_unique<AgentProcess>(folder_.path(), i, 3));
+  });
+  fleet_ = Fleet::gather(options(3), *meeting_);
+  later.join();
+  EXPECT_TRUE(run(trial("start")).ok);
 }
 
 }  // namespace

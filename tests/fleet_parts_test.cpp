@@ -80,6 +80,19 @@ TEST(Standing, TheNearestLauncherCounts) {
   EXPECT_EQ(inner.by, "RANK");
 }
 
+TEST(Standing, ItsRunHasTheNameThatTheUserOrTheLauncherGaveIt) {
+  EXPECT_EQ(standing({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "none"}}).run, "");
+  EXPECT_EQ(standing({{"JOB_COMPLETION_INDEX", "0"}, {"HOPBENCH_WORLD_SIZE", "2"}, {"HOPBENCH_JOB", "mine"}}).run,
+            "mine");
+  const Standing pmi = standing({{"PMI_RANK", "0"},
+                                 {"PMI_SIZE", "2"},
+                                 {"SLURM_JOB_ID", "5"},
+                                 {"SLURM_STEP_ID", "1"},
+                                 {"SLURM_STEP_NUM_NODES", "1"}});
+  EXPECT_EQ(pmi.run, "5.1");
+  EXPECT_EQ(pmi.local_size, 2);
+}
+
 TEST(Standing, ABatchScriptIsNoStep) {
   EXPECT_EQ(standing({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "16"}, {"SLURM_JOB_ID", "3"}}).size, 1);
 }
@@ -108,19 +121,21 @@ TEST(MeetingPoint, AFolderKeepsTheLastInvitation) {
   const auto one = open_meeting_point(folder.path(), "job/7"),
              other = open_meeting_point("file://" + folder.path(), "8");
   EXPECT_FALSE(one->look());
-  one->leave({{"10.0.0.1"}, 1, "old"});
-  one->leave({{"10.0.0.1", "::1"}, 65535, "token"});
+  one->leave({{"10.0.0.1"}, 1, "old", ""});
+  one->leave({{"10.0.0.1", "::1"}, 65535, "token", "answer"});
   ASSERT_TRUE(one->look());
   EXPECT_THAT(one->look()->addresses, ElementsAre("10.0.0.1", "::1"));
   EXPECT_EQ(one->look()->port, 65535);
   EXPECT_EQ(one->look()->token, "token");
   EXPECT_FALSE(other->look()) << "runs do not meet each other";
-  one->clear();
+  one->clear(Invitation{{}, 0, "another", ""});
+  EXPECT_TRUE(one->look()) << "of another run";
+  one->clear(*one->look());
   EXPECT_FALSE(one->look());
 }
 
 TEST(MeetingPoint, HalfAnInvitationIsNone) {
-  const std::string whole = to_text(Invitation{{"a"}, 1, "t"});
+  const std::string whole = to_text(Invitation{{"a"}, 1, "t", "u"});
   ASSERT_TRUE(invitation_from_text(whole));
   for (std::size_t n = 0; n + 1 < whole.size(); ++n) EXPECT_FALSE(invitation_from_text(whole.substr(0, n))) << n;
 }
@@ -128,7 +143,7 @@ TEST(MeetingPoint, HalfAnInvitationIsNone) {
 TEST(MeetingPoint, WhatIsNoPlaceIsRefused) {
   for (const char* where : {"", "ftp://a", "tcp://a", "tcp://a:0", "tcp://a:70000", "redis://", "redis://h:x/p"})
     EXPECT_NE(mistake([&] { open_meeting_point(where, ""); }), "none") << where;
-  EXPECT_THROW(open_meeting_point("/nowhere/at/all", "")->leave({{"a"}, 1, ""}), Error);
+  EXPECT_THROW(open_meeting_point("/nowhere/at/all", "")->leave({{"a"}, 1, "", ""}), Error);
   EXPECT_THROW(open_meeting_point("/nowhere/at/all", "")->look(), Error);
 }
 
@@ -161,7 +176,7 @@ TEST(HostFile, MistakesAreNamedWithTheirLine) {
 }
 
 TEST(Summons, AreReadFromStandardInput) {
-  std::istringstream good("2 3\n" + to_text(Invitation{{"a"}, 7, "t"})), bad("hello"), alone("0 1\n");
+  std::istringstream good("2 3\n" + to_text(Invitation{{"a"}, 7, "t", "u"})), bad("hello"), alone("0 1\n");
   const Summons summons = read_summons(good);
   EXPECT_EQ(summons.number, 2);
   EXPECT_EQ(summons.size, 3);

@@ -132,4 +132,10 @@ bool parse_rate(std::string_view text, double& bytes_per_s) {
   return false;
 }
 
+std::string without_password(const std::string& text) {
+  const std::size_t scheme = text.find("://"), end = text.rfind('@');
+  if (scheme == std::string::npos || end == std::string::npos || end < scheme + 3) return text;
+  return text.substr(0, scheme + 3) + "***" + text.substr(end);
+}
+
 }  // namespace hopbench

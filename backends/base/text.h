@@ -29,4 +29,7 @@ std::string duration_text(long long nanoseconds);
 /// "125MB/s" and plain numbers: "1Gbit/s", "100Mbit/s", "4.5GB/s", "125e6" -> bytes/s; false for anything else.
 bool parse_rate(std::string_view text, double& bytes_per_s);
 
+/// scheme://user:password@host without what is between; other text as it is.
+std::string without_password(const std::string& text);
+
 }  // namespace hopbench

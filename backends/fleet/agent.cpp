@@ -25,7 +25,7 @@ constexpr std::uint64_t kVerdictBytes = 64 * 1024;
 class Agent : private CrewEvents {
  public:
   Agent(std::unique_ptr<ControlChannel> launcher, const AgentOptions& options)
-      : launcher_(std::move(launcher)), options_(options), crew_(address()) {}
+      : launcher_(std::move(launcher)), options_(options), crew_(address(), true) {}
 
   int serve() {
     hear_all();  // what came with the welcome
@@ -140,6 +140,7 @@ class Agent : private CrewEvents {
 
   void pass_on_interrupt() {
     if (options_.interrupts == nullptr || options_.interrupts->load() == 0) return;
+    if (options_.interrupts->load() > 1) throw Error(ExitCode::kInterrupted, "interrupted");
     if (!std::exchange(interrupted_, true)) launcher_->put({ControlType::kInterrupt, -1, 0, ""});
   }
 
@@ -176,7 +177,7 @@ Attempt introduce(int fd, const AgentOptions& options, const Invitation& invitat
     const auto verdict = channel->take();
     if (!verdict) continue;
     if (verdict->type == ControlType::kRefused) return {nullptr, verdict->text, true};
-    if (verdict->type != ControlType::kWelcome) break;
+    if (verdict->type != ControlType::kWelcome || verdict->text != invitation.answer) break;
     channel->set_limit(ControlChannel::kNoLimit);
     attempt.channel = std::move(channel);
     return attempt;

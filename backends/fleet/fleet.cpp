@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <utility>
@@ -21,16 +20,6 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kToIntroduce = std::chrono::seconds(5);  // for who has connected
 constexpr std::uint64_t kIntroductionBytes = 1024 * 1024;
 constexpr std::size_t kStrangers = 256;  // that may be at the door at once
-
-std::string fresh_token() {
-  unsigned char bytes[16] = {};
-  std::ifstream("/dev/urandom", std::ios::binary).read(reinterpret_cast<char*>(bytes), sizeof bytes);
-  std::string token;
-  for (const unsigned char byte : bytes) {
-    for (const int digit : {byte >> 4, byte & 15}) token += "0123456789abcdef"[digit];
-  }
-  return token;
-}
 
 /// Takes the same time wherever they differ.
 bool same_token(const std::string& a, const std::string& b) {
@@ -52,13 +41,15 @@ class Door {
  public:
   Door(const FleetOptions& options, MeetingPoint& meeting)
       : options_(options), meeting_(meeting), listener_(listen_on(listening_address(), meeting.port())) {
-    invitation_ = {addresses(), port_of(listener_), fresh_token()};
-    if (meeting.port() != 0) invitation_.token = meeting.look()->token;  // whoever knows the address knows that one
+    invitation_ = {addresses(), port_of(listener_), fresh_secret(), fresh_secret()};
+    if (meeting.port() == 0) return;
+    invitation_.token = meeting.look()->token;  // whoever knows the address knows that one
+    invitation_.answer = "";
   }
   ~Door() {
     close(listener_);  // nobody listens any more
     try {
-      meeting_.clear();
+      meeting_.clear(invitation_);
     } catch (const Error&) {
     }
   }
@@ -71,6 +62,7 @@ class Door {
     while (static_cast<int>(arrived_.size()) + 1 < options_.size) {
       wait();
       drop_silent();
+      std::erase_if(arrived_, [](const auto& arrival) { return !arrival.second.channel->fill(); });  // gone again
       if (options_.interrupts != nullptr && options_.interrupts->load() > 0)
         throw Error(ExitCode::kInterrupted, "interrupted");
       if (const std::string trouble = meeting_.trouble(); !trouble.empty()) throw environment_error(trouble);
@@ -87,10 +79,17 @@ class Door {
 
   std::string listening_address() const {
     if (options_.one_machine) return "127.0.0.1";
+    if (meeting_.port() != 0) {
+      if (const std::string host = meeting_.look()->addresses.front(); is_loopback(host)) return host;
+    }
     return options_.interface.empty() ? "" : machine_addresses(options_.interface).front();
   }
   std::vector<std::string> addresses() const {
-    return options_.one_machine ? std::vector<std::string>{"127.0.0.1"} : machine_addresses(options_.interface);
+    if (options_.one_machine) return {"127.0.0.1"};
+    std::vector<std::string> all = machine_addresses(options_.interface);
+    // At its own loopback another machine would find somebody else.
+    if (!is_loopback(all.front())) std::erase_if(all, is_loopback);
+    return all;
   }
 
   void wait() {
@@ -124,7 +123,7 @@ class Door {
       stranger.channel->put({ControlType::kRefused, -1, 0, why});
       throw environment_error("process " + std::to_string(hello->peer) + " on " + about.machine + ": " + why);
     }
-    stranger.channel->put({ControlType::kWelcome, -1, 0, ""});
+    stranger.channel->put({ControlType::kWelcome, -1, 0, invitation_.answer});
     stranger.channel->set_limit(ControlChannel::kNoLimit);
     arrived_[hello->peer] = {std::move(stranger.channel), about};
     return false;
@@ -151,7 +150,9 @@ class Door {
     return std::string(one ? "process " : "processes ") + join(numbers, ", ") + " of " + std::to_string(options_.size) +
            " did not come to " + meeting_.name() + " within " + duration_text(Duration(options_.timeout).count()) +
            ": look at what " + (one ? "it" : "they") +
-           " said, whether the machines reach each other (--iface), or raise --rendezvous-timeout";
+           " said, whether the machines reach each other (--iface), whether another run meets there (HOPBENCH_JOB "
+           "tells "
+           "them apart), or raise --rendezvous-timeout";
   }
 
   const FleetOptions& options_;

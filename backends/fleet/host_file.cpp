@@ -71,8 +71,12 @@ class SshPoint : public MeetingPoint {
   SshPoint(std::string ssh, std::vector<std::string> hosts, std::string program)
       : ssh_(std::move(ssh)), hosts_(std::move(hosts)), program_(std::move(program)) {}
   ~SshPoint() override {
+    // Their agents have been told good-bye; who does not hear is not waited for.
+    for (int i = 0; i < 100 && !all_ended(); ++i) usleep(20'000);
     for (const pid_t pid : started_) {
-      if (pid > 0) wait_or_kill(pid);
+      if (pid <= 0) continue;
+      kill(pid, SIGKILL);
+      waitpid(pid, nullptr, 0);
     }
   }
 
@@ -80,7 +84,7 @@ class SshPoint : public MeetingPoint {
     for (std::size_t i = 0; i < hosts_.size(); ++i) started_.push_back(start(hosts_[i], i + 1, invitation));
   }
   std::optional<Invitation> look() override { return std::nullopt; }
-  void clear() override {}
+  void clear(const Invitation&) override {}
   std::string name() const override { return "this machine by " + ssh_; }
 
   std::string trouble() override {
@@ -90,7 +94,7 @@ class SshPoint : public MeetingPoint {
       started_[i] = -1;
       const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       return "`" + ssh_ + " " + hosts_[i] + "` ended with " + std::to_string(code) +
-             (code == 127 ? ": is " + program_ + " on that machine too?"
+             (code == 127 ? ": is " + ssh_ + " here, and " + program_ + " on that machine?"
                           : ": what it said above is the cause; it must log in there without a password");
     }
     return "";
@@ -116,14 +120,11 @@ class SshPoint : public MeetingPoint {
     return pid;
   }
 
-  /// Its agent has been told good-bye; if it does not hear, ssh is not waited for.
-  static void wait_or_kill(pid_t pid) {
-    for (int i = 0; i < 100; ++i) {
-      if (waitpid(pid, nullptr, WNOHANG) != 0) return;
-      usleep(20'000);
+  bool all_ended() {
+    for (pid_t& pid : started_) {
+      if (pid > 0 && waitpid(pid, nullptr, WNOHANG) != 0) pid = -1;
     }
-    kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
+    return std::all_of(started_.begin(), started_.end(), [](pid_t pid) { return pid <= 0; });
   }
 
   const std::string ssh_;
@@ -145,7 +146,7 @@ class HandedPoint : public MeetingPoint {
   }
   void leave(const Invitation&) override {}
   std::optional<Invitation> look() override { return invitation_; }
-  void clear() override {}
+  void clear(const Invitation&) override {}
   std::string name() const override { return "the address that ssh brought"; }
 
  private:

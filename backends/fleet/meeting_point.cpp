@@ -1,6 +1,8 @@
 #include "backends/fleet/meeting_point.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,11 +11,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
 #include "backends/base/error.h"
+#include "backends/base/text.h"
 #include "backends/fleet/redis_point.h"
 
 namespace hopbench {
@@ -36,8 +38,8 @@ class FolderPoint : public MeetingPoint {
 
   void leave(const Invitation& invitation) override {
     // Beside it, then in its place: nobody reads half of it.
-    const std::string fresh = file_ + "." + std::to_string(getpid());
-    const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const std::string fresh = file_ + "." + fresh_secret();
+    const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) throw unusable(std::strerror(errno));
     const std::string text = to_text(invitation);
     const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
@@ -51,14 +53,24 @@ class FolderPoint : public MeetingPoint {
 
   std::optional<Invitation> look() override {
     if (!std::filesystem::is_directory(folder_)) throw unusable("there is no such folder");
-    std::ifstream file(file_);
+    const int fd = open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return std::nullopt;
+    struct stat found {};
+    // What somebody else left there would bring this process to a launcher of theirs.
+    const bool ours =
+        fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == geteuid() && (found.st_mode & 077) == 0;
     std::string text(kLongest, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
+    const ssize_t n = ours ? read(fd, text.data(), text.size()) : 0;
+    close(fd);
+    if (!ours) throw unusable(file_ + " is not a file that only this user can read and write");
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
     return invitation_from_text(text);
   }
 
-  void clear() override { unlink(file_.c_str()); }
+  void clear(const Invitation& invitation) override {
+    const std::optional<Invitation> there = look();
+    if (there && there->token == invitation.token) unlink(file_.c_str());
+  }
   std::string name() const override { return folder_; }
 
  private:
@@ -84,12 +96,12 @@ class AddressPoint : public MeetingPoint {
     std::string host = address.substr(0, colon);
     if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
     const char* token = std::getenv("HOPBENCH_TOKEN");
-    invitation_ = {{host}, port, token != nullptr ? token : ""};
+    invitation_ = {{host}, port, token != nullptr ? token : "", ""};
   }
 
   void leave(const Invitation&) override {}
   std::optional<Invitation> look() override { return invitation_; }
-  void clear() override {}
+  void clear(const Invitation&) override {}
   std::string name() const override { return "tcp://" + address_; }
   int port() const override { return invitation_.port; }
 
@@ -100,8 +112,20 @@ class AddressPoint : public MeetingPoint {
 
 }  // namespace
 
+std::string fresh_secret() {
+  unsigned char bytes[16] = {};
+  if (getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes))
+    throw environment_error(std::string("this system gives no random numbers: ") + std::strerror(errno));
+  std::string secret;
+  for (const unsigned char byte : bytes) {
+    for (const int digit : {byte >> 4, byte & 15}) secret += "0123456789abcdef"[digit];
+  }
+  return secret;
+}
+
 std::string to_text(const Invitation& invitation) {
-  std::string text = "hopbench 1\n" + std::to_string(invitation.port) + "\n" + invitation.token + "\n";
+  std::string text =
+      "hopbench 1\n" + std::to_string(invitation.port) + "\n" + invitation.token + "\n" + invitation.answer + "\n";
   for (const std::string& address : invitation.addresses) text += address + "\n";
   return text + "end\n";
 }
@@ -112,7 +136,9 @@ std::optional<Invitation> invitation_from_text(const std::string& text) {
   Invitation invitation;
   if (!std::getline(lines, head) || head != "hopbench 1" || !std::getline(lines, line)) return std::nullopt;
   invitation.port = std::atoi(line.c_str());
-  if (invitation.port < 1 || invitation.port > 65535 || !std::getline(lines, invitation.token)) return std::nullopt;
+  if (invitation.port < 1 || invitation.port > 65535 || !std::getline(lines, invitation.token) ||
+      !std::getline(lines, invitation.answer))
+    return std::nullopt;
   while (std::getline(lines, line)) {
     if (line == "end") return invitation;
     invitation.addresses.push_back(line);
@@ -128,7 +154,7 @@ std::unique_ptr<MeetingPoint> open_meeting_point(const std::string& where, const
   if (const auto rest = after("tcp://")) return std::make_unique<AddressPoint>(*rest);
   const std::string folder = after("file://").value_or(where);
   if (folder.empty() || folder.find("://") != std::string::npos) {
-    throw usage_error("'" + where +
+    throw usage_error("'" + without_password(where) +
                       "' is no place to meet: a folder that all machines share, redis://host:port/prefix or "
                       "tcp://host:port");
   }

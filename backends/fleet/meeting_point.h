@@ -1,6 +1,6 @@
 // How the processes of a run find the first of them: it leaves an invitation where all of them look.
 //
-//   /shared/folder or file:///shared/folder      a file of mode 0600 in a folder that all machines see
+//   /shared/folder or file:///shared/folder      a file of this user's, mode 0600, in a folder that all machines see
 //   redis://[:password@]host:port/prefix         a key that lives for an hour
 //   tcp://host:port                              nothing is left anywhere: process 0 listens at that address
 //
@@ -17,8 +17,11 @@ namespace hopbench {
 struct Invitation {
   std::vector<std::string> addresses;  // of process 0, to be tried in this order
   int port = 0;
-  std::string token;  // to be said by whoever comes
+  std::string token;   // to be said by whoever comes
+  std::string answer;  // by which process 0 is known; empty: it is not, where there is but an address
 };
+/// 128 random bits, in hexadecimal digits.
+std::string fresh_secret();
 std::string to_text(const Invitation& invitation);
 std::optional<Invitation> invitation_from_text(const std::string& text);
 
@@ -29,7 +32,8 @@ class MeetingPoint {
   virtual void leave(const Invitation& invitation) = 0;
   /// What is there now; nothing: not yet. Error(kEnvironment) if the place cannot be used at all.
   virtual std::optional<Invitation> look() = 0;
-  virtual void clear() = 0;
+  /// Takes it away, if it is still there.
+  virtual void clear(const Invitation& invitation) = 0;
   /// As people know it.
   virtual std::string name() const = 0;
   /// On which process 0 is to listen; 0: any.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/base/error.h"
+#include "backends/base/text.h"
 
 #ifdef HB_HAVE_HIREDIS
 
@@ -34,16 +35,17 @@ class RedisPoint : public MeetingPoint {
       server.resize(colon);
     }
     if (server.empty() || port_ < 1 || port_ > 65535)
-      throw usage_error("redis://" + where + " is no Redis server: redis://host:port/prefix");
+      throw usage_error(without_password("redis://" + where) + " is no Redis server: redis://host:port/prefix");
     host_ = server;
     key_ = (prefix.empty() ? "hopbench" : prefix) + "/" + (run.empty() ? "run" : run);
   }
 
   void leave(const Invitation& invitation) override { ask({"SET", key_, to_text(invitation), "EX", kLifetime}); }
   std::optional<Invitation> look() override { return invitation_from_text(ask({"GET", key_})); }
-  void clear() override {
+  void clear(const Invitation& invitation) override {
     try {
-      ask({"DEL", key_});
+      const std::optional<Invitation> there = look();
+      if (there && there->token == invitation.token) ask({"DEL", key_});
     } catch (const Error&) {  // it goes by itself in an hour
     }
   }

@@ -42,6 +42,7 @@ void RemoteCrew::synchronise() {
 }
 
 void RemoteCrew::say_bye(int exit_code) {
+  if (!lost_.empty()) return;
   channel_->put({ControlType::kOver, -1, exit_code, ""});
   for (int i = 0; i < 100 && !channel_->flush(); ++i) {
     pollfd wanted{channel_->fd(), POLLOUT, 0};

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -90,7 +91,26 @@ std::string first_line(const std::string& path) {
 
 }  // namespace
 
+/// On every address, of both versions; -1 where there is no version 6.
+int listen_everywhere(int port) {
+  const int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  const int on = 1, off = 0;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in6 any{};
+  any.sin6_family = AF_INET6;
+  any.sin6_port = htons(static_cast<std::uint16_t>(port));
+  if (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) == 0 &&
+      bind(fd, reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0 && listen(fd, SOMAXCONN) == 0)
+    return fd;
+  close(fd);
+  return -1;
+}
+
 int listen_on(const std::string& address, int port) {
+  if (address.empty()) {
+    if (const int fd = listen_everywhere(port); fd >= 0) return fd;
+  }
   std::string why;
   const Addresses all = resolve(address, port, AI_PASSIVE, why);
   for (const addrinfo* each = all.get(); each != nullptr; each = each->ai_next) {
@@ -120,6 +140,11 @@ int accept_by(int listener, Deadline deadline) {
     pollfd wanted{listener, POLLIN, 0};
     if (poll(&wanted, 1, milliseconds_to(deadline)) <= 0 && std::chrono::steady_clock::now() >= deadline) return -1;
     const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+      throw environment_error(std::string("cannot take another connection: ") + std::strerror(errno) +
+                              ": raise the limit on open files (ulimit -n)");
+    }
+    if (fd < 0 && std::chrono::steady_clock::now() >= deadline) return -1;
     if (fd < 0) continue;
     fcntl(fd, F_SETFL, 0);
     prepare(fd);

@@ -15,16 +15,16 @@ struct Family {
   const char* number;
   std::vector<const char*> size;
   const char* local_size = nullptr;
-  std::vector<const char*> run = {};  // joined
+  std::vector<const char*> run = {};  // joined; HOPBENCH_JOB before all of them
   const char* needs = nullptr;        // without this variable it is not ours
 };
 
 const std::vector<Family>& families() {
   static const std::vector<Family> known{
-      {"HOPBENCH_RANK", {"HOPBENCH_WORLD_SIZE"}, nullptr, {"HOPBENCH_JOB"}},
+      {"HOPBENCH_RANK", {"HOPBENCH_WORLD_SIZE"}},
       {"RANK", {"WORLD_SIZE"}, "LOCAL_WORLD_SIZE", {"TORCHELASTIC_RUN_ID"}},
       {"OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE"}, "OMPI_COMM_WORLD_LOCAL_SIZE", {"PMIX_NAMESPACE"}},
-      {"PMI_RANK", {"PMI_SIZE"}, "MPI_LOCALNRANKS"},
+      {"PMI_RANK", {"PMI_SIZE"}, "MPI_LOCALNRANKS", {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
       {"MV2_COMM_WORLD_RANK", {"MV2_COMM_WORLD_SIZE"}, "MV2_COMM_WORLD_LOCAL_SIZE"},
       // A batch script has SLURM_PROCID too, but only what srun starts has a step.
       {"SLURM_PROCID",
@@ -82,6 +82,18 @@ int size_of(const Reader& reader, const Family& family) {
                     family.size.front() + ": set it to the number of processes (1: this one alone)");
 }
 
+/// torchrun calls a run that nobody named "none".
+void name_run(const Reader& reader, const Family& family, Standing& standing) {
+  if (reader.has("HOPBENCH_JOB")) {
+    standing.run = reader.text("HOPBENCH_JOB");
+    return;
+  }
+  for (const char* name : family.run) {
+    if (reader.has(name) && reader.text(name) != "none")
+      standing.run += (standing.run.empty() ? "" : ".") + reader.text(name);
+  }
+}
+
 }  // namespace
 
 Standing standing_of(const Environment& environment) {
@@ -99,13 +111,11 @@ Standing standing_of(const Environment& environment) {
                       "other");
   }
   if (reader.has(family->local_size)) standing.local_size = reader.number(family->local_size, 1);
-  if (reader.has("SLURM_STEP_NUM_NODES") && standing.by == "SLURM_PROCID" &&
-      reader.number("SLURM_STEP_NUM_NODES", 1) == 1) {
+  const bool by_srun = standing.by == "SLURM_PROCID" || (standing.by == "PMI_RANK" && standing.local_size == 0);
+  if (by_srun && reader.has("SLURM_STEP_NUM_NODES") && reader.number("SLURM_STEP_NUM_NODES", 1) == 1) {
     standing.local_size = standing.size;
   }
-  for (const char* name : family->run) {
-    if (reader.has(name)) standing.run += (standing.run.empty() ? "" : ".") + reader.text(name);
-  }
+  name_run(reader, *family, standing);
   // Where torchrun says that its own store is at that port, it is not free.
   const bool taken = reader.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
   if (reader.has("MASTER_ADDR") && reader.has("MASTER_PORT") && !taken) {

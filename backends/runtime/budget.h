@@ -34,6 +34,7 @@ class Credits {
   }
   /// As many as there are, at most n, at once.
   std::int64_t take_up_to(std::int64_t n) {
+    n = std::max<std::int64_t>(n, 0);
     std::int64_t left = left_.load(std::memory_order_relaxed);
     while (left > 0 && !left_.compare_exchange_weak(left, left - std::min(left, n), std::memory_order_relaxed)) {
     }

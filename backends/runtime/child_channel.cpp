@@ -42,6 +42,7 @@ class LaunchedChannel : public ChildChannel {
   LaunchedChannel() : channel_(kControlFd) {
     const ControlMessage place = next_message(ControlType::kPlace);
     local_rank_ = place.peer;
+    lent_ = place.value != 0;
     address_ = place.text;
     ControlMessage job = next_message(ControlType::kJob);
     rank_ = job.peer;
@@ -66,6 +67,7 @@ class LaunchedChannel : public ChildChannel {
   int size() const override { return size_; }
   const std::string& job() const override { return job_; }
   int local_rank() const override { return local_rank_; }
+  bool lent() const override { return lent_; }
   const std::string& address() const override { return address_; }
   Board& board() override { return *board_; }
 
@@ -170,6 +172,7 @@ class LaunchedChannel : public ChildChannel {
 
   ControlChannel channel_;
   int rank_ = 0, size_ = 0, local_rank_ = 0;
+  bool lent_ = false;
   std::string job_, address_;
   std::unique_ptr<Board> board_;
   std::atomic<bool> closing_{false};

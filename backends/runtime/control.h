@@ -14,7 +14,8 @@ inline constexpr int kBoardFd = 4;
 
 enum class ControlType : std::uint32_t {
   // launcher -> rank
-  kPlace,  // peer = its number on its machine, text = the address to listen on, empty: loopback; before the job
+  kPlace,  // peer = its number on its machine, value = 1: started by an agent, text = the address to listen on, empty:
+           // loopback; before the job
   kJob,    // peer = the rank's number, value = number of ranks, text = the job
   kStart,  // value = the trial's start on CLOCK_MONOTONIC
   kEnd,    // please end

@@ -75,10 +75,10 @@ class Crew {
 };
 
 /// Processes of this one, in groups of their own; they die with the thread that started them. `address`: where their
-/// transport may listen, empty: loopback.
+/// transport may listen, empty: loopback. `lent`: for a launcher on another machine, which is not to write files here.
 class LocalCrew : public Crew {
  public:
-  explicit LocalCrew(std::string address = "");
+  explicit LocalCrew(std::string address = "", bool lent = false);
   ~LocalCrew() override;
 
   const std::string& host() const override { return host_; }
@@ -106,6 +106,7 @@ class LocalCrew : public Crew {
 
   const std::string host_;
   const std::string address_;
+  const bool lent_;
   std::vector<Member> members_;
   Board* board_ = nullptr;
   CrewEvents* events_ = nullptr;

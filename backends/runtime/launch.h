@@ -81,7 +81,8 @@ class ChildChannel : public Meeting {
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual const std::string& job() const = 0;
-  virtual int local_rank() const = 0;              // among the trial's ranks on its machine
+  virtual int local_rank() const = 0;  // among the trial's ranks on its machine
+  virtual bool lent() const = 0;       // started by an agent, for a launcher that has nothing to write on this machine
   virtual const std::string& address() const = 0;  // where its transport is to listen; empty: loopback
   virtual Board& board() = 0;
   /// Blocks until every rank is ready; returns the trial's start on CLOCK_MONOTONIC (slightly in the future), the same

@@ -13,7 +13,7 @@
 
 namespace hopbench {
 
-LocalCrew::LocalCrew(std::string address) : address_(std::move(address)) {}
+LocalCrew::LocalCrew(std::string address, bool lent) : address_(std::move(address)), lent_(lent) {}
 
 LocalCrew::~LocalCrew() { dismiss(); }
 
@@ -38,7 +38,7 @@ LocalCrew::Member LocalCrew::start_one(const CrewMember& member, const CrewJob& 
   const ControlChannel theirs(ends[1]);
   const ControlChannel links(job.links != nullptr ? job.links->take_end(member.rank) : -1);
   made.pid = spawn_rank(job.command, {theirs.fd(), board_->fd(), links.fd()});
-  made.channel->put({ControlType::kPlace, member.local_rank, 0, address_});
+  made.channel->put({ControlType::kPlace, member.local_rank, lent_ ? 1 : 0, address_});
   made.channel->put({ControlType::kJob, member.rank, job.ranks, job.job});
   return made;
 }

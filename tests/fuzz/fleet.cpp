@@ -33,7 +33,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read_messages(text);
   if (const auto invitation = invitation_from_text(text)) {
     const auto again = invitation_from_text(to_text(*invitation));
-    HB_ASSERT(again && again->token == invitation->token && again->addresses == invitation->addresses);
+    HB_ASSERT(again && again->token == invitation->token && again->answer == invitation->answer &&
+              again->addresses == invitation->addresses);
   }
   fuzz::accepts([&] {
     std::istringstream in(text);
