@@ -80,7 +80,7 @@ class Door {
   std::string listening_address() const {
     if (options_.one_machine) return "127.0.0.1";
     if (meeting_.port() != 0) {
-      if (const std::string host = meeting_.look()->addresses.front(); is_loopback(host)) return host;
+      if (std::string host = meeting_.look()->addresses.front(); is_loopback(host)) return host;
     }
     return options_.interface.empty() ? "" : machine_addresses(options_.interface).front();
   }
