@@ -218,7 +218,7 @@ const std::vector<Arrow>& arrows() {
 
 // Written into the build folder when configuring or building.
 bool generated(const std::string& name) {
-  return name == "build.h" || name == "commit.h" || name == "report_files.h" || name == "example_protocol.h";
+  return name == "build.h" || name == "no_cuda.h" || name == "commit.h" || name == "report_files.h" || name == "example_protocol.h";
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }

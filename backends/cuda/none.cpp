@@ -1,6 +1,7 @@
 // In place of the backend where it was not built.
 #include "backends/base/error.h"
 #include "backends/cuda/backend.h"
+#include "no_cuda.h"  // HB_NO_CUDA: why, as ci/cmake/cuda.cmake found
 
 namespace hopbench::cuda {
 
