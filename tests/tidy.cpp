@@ -219,7 +219,9 @@ const std::vector<Arrow>& arrows() {
 
 // Written into the build folder when configuring or building.
 bool generated(const std::string& name) {
-  return name == "build.h" || name == "no_cuda.h" || name == "commit.h" || name == "report_files.h" || name == "example_protocol.h";
+  static const std::set<std::string> kAll = {"build.h", "commit.h", "example_protocol.h", "no_cuda.h",
+                                             "report_files.h"};
+  return kAll.count(name) > 0;
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
