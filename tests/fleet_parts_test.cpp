@@ -248,11 +248,13 @@ TEST(CrewText, SlotsComeBackAsTheyWere) {
   slot.since = 1000;
   slot.stopped = true;
   std::strncpy(slot.waiting_for, "a token", sizeof slot.waiting_for - 1);
+  std::strncpy(slot.silent, "0, 1", sizeof slot.silent - 1);
   ASSERT_TRUE(show_slots(slots_text(*there, {{2, 0}}), -400, *here));
   EXPECT_EQ(here->slot(2).iteration, 12);
   EXPECT_EQ(here->slot(2).since, 600);
   EXPECT_TRUE(here->slot(2).stopped);
   EXPECT_STREQ(here->slot(2).waiting_for, "a token");
+  EXPECT_STREQ(here->slot(2).silent, "0, 1");
   EXPECT_EQ(here->slot(1).phase, Phase::kStarting) << "nobody else's";
   EXPECT_FALSE(show_slots("half", 0, *here));
   const auto larger = Board::create(9, 0);

@@ -148,7 +148,10 @@ int play_on(Play& play, std::int64_t start) {
     return std::this_thread::sleep_for(milliseconds(100)), play.deliver("went on");
   if (what == "stop" && play.me) be(play.slot, Phase::kComputing, 3), raise(SIGSTOP);
   if (what == "hang" && play.me) be(play.slot, Phase::kComputing, 4), sleep_for_ever();
-  if (what == "hang") be(play.slot, Phase::kWaiting, 3, "parameters"), sleep_for_ever();
+  if (what == "hang") {
+    std::strncpy(play.slot.silent, "2", sizeof play.slot.silent - 1);
+    be(play.slot, Phase::kWaiting, 3, "parameters"), sleep_for_ever();
+  }
   if (what == "linger" && play.me) play.deliver("done"), be(play.slot, Phase::kDone, 9), sleep_for_ever();
   if (what == "linger") return play.deliver("done");
   if (what == "deaf") play.channel.on_end([] {});

@@ -151,8 +151,8 @@ TEST(Launch, NamesTheRankThatHangs) {
   EXPECT_EQ(run(options).reason,
             "stalled: nothing happened for 500ms: rank 2 hangs while computing iteration 4: raise --stall-timeout if a "
             "step may take longer\n"
-            "  rank 0: waiting in iteration 3: parameters\n"
-            "  rank 1: waiting in iteration 3: parameters\n"
+            "  rank 0: waiting in iteration 3: parameters; nothing since then from 2\n"
+            "  rank 1: waiting in iteration 3: parameters; nothing since then from 2\n"
             "  rank 2: computing iteration 4");
 }
 

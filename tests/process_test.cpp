@@ -296,6 +296,32 @@ TEST(ProcessRuntime, ShowsOnTheBoardWhatItDoes) {
   EXPECT_EQ(slot.phase, Phase::kFinished);
 }
 
+TEST(ProcessRuntime, ShowsOnTheBoardWhoIsSilentWhileItWaits) {
+  LoopbackHub hub;
+  RankSlot slot;
+  ProcessOptions options = rank_of(30, 0);
+  options.slot = &slot;
+  Rank self(hub, options);
+  const auto say = [&](int peer, Kind kind) { LoopbackWire(hub, peer).try_send(0, message_of(kind, 0)); };
+  const auto shows = [&](const std::string& silent) {
+    return self.runtime.await([&] { return slot.silent == silent; }, self.runtime.now() + std::chrono::seconds(20),
+                              "a token");
+  };
+  self.runtime.run([&] {
+    say(7, kData);
+    self.runtime.await([] { return false; }, self.runtime.now() + milliseconds(1), "who was heard before");
+    EXPECT_STREQ(slot.silent, "");
+    self.runtime.spawn([&] { self.runtime.await([] { return false; }, kNever, "requests"); });
+    say(29, kGone);
+    for (int peer : {1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12}) say(peer, kData);
+    EXPECT_TRUE(shows("7, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, ...")) << slot.silent;
+    EXPECT_STREQ(slot.waiting_for, "a token") << "not what a responder waits for";
+    for (int peer = 13; peer < 29; ++peer) say(peer, kBye);
+    EXPECT_TRUE(shows("1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12")) << slot.silent << ": who left is not awaited";
+    for (int peer = 1; peer < 13; ++peer) say(peer, kBye);
+  });
+}
+
 TEST(ProcessRuntime, TellsTheObserverOfMessages) {
   struct Log : Observer {
     void on(const Event& event) override { events.push_back(event); }

@@ -17,6 +17,7 @@ struct SlotImage {
   float loss = 0;
   std::int32_t stopped = 0;
   char waiting_for[sizeof RankSlot::waiting_for] = {};
+  char silent[sizeof RankSlot::silent] = {};
 };
 
 }  // namespace
@@ -57,8 +58,9 @@ std::string slots_text(const Board& board, const std::vector<CrewMember>& member
   for (const CrewMember& member : members) {
     const RankSlot& slot = board.slot(member.rank);
     SlotImage image{member.rank,     slot.phase, slot.iteration, slot.beats, slot.since,
-                    slot.crashed_ns, slot.loss,  slot.stopped,   {}};
+                    slot.crashed_ns, slot.loss,  slot.stopped,   {},         {}};
     std::memcpy(image.waiting_for, slot.waiting_for, sizeof image.waiting_for);
+    std::memcpy(image.silent, slot.silent, sizeof image.silent);
     text.append(reinterpret_cast<const char*>(&image), sizeof image);
   }
   return text;
@@ -79,6 +81,7 @@ bool show_slots(const std::string& text, std::int64_t shift_ns, Board& board) {
     slot.loss = image.loss;
     slot.stopped = image.stopped != 0;
     std::memcpy(slot.waiting_for, image.waiting_for, sizeof image.waiting_for - 1);
+    std::memcpy(slot.silent, image.silent, sizeof image.silent - 1);
   }
   return true;
 }

@@ -35,6 +35,7 @@ struct RankSlot {
   /// On the trial's clock, when the rank kills itself since its scenario says so; -1: it does not.
   std::atomic<std::int64_t> crashed_ns{-1};
   char waiting_for[64] = {};  // the last reason; may be torn, for people only
+  char silent[64] = {};       // who has not sent anything since that wait began, once it has lasted a second; likewise
 };
 
 class Board {

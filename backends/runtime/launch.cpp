@@ -61,6 +61,14 @@ std::string doing(const RankSlot& slot) {
   return text;
 }
 
+/// For how long, and from whom a rank that waits has heard nothing since: those it waits for are among them.
+std::string since(const RankSlot& slot, std::int64_t now) {
+  const std::int64_t ms = slot.since > 0 ? (now - slot.since) / 1'000'000 : 0;
+  const std::size_t n = slot.phase == Phase::kWaiting ? strnlen(slot.silent, sizeof slot.silent) : 0;
+  return (ms > 0 ? ", for " + duration_text(ms * 1'000'000) : "") +
+         (n > 0 ? "; nothing since then from " + std::string(slot.silent, n) : "");
+}
+
 std::string what_it_did(const RankSlot& slot) { return "while " + doing(slot); }
 
 struct Child {
@@ -310,12 +318,8 @@ class Supervisor : private CrewEvents {
     const std::int64_t now = link_clock_ns();
     for (int r = 0; r < options_.ranks; ++r) {
       const RankSlot& slot = board_->slot(r);
-      const std::int64_t since = slot.since;
-      text += "\n  " + name_of(r) + ": " +
-              (children_[r].ended           ? "has ended, "
-               : children_[r].stopped_since ? "stopped, "
-                                            : "") +
-              doing(slot) + (since > 0 ? ", for " + duration_text(now - since) : "");
+      const char* const how = children_[r].ended ? "has ended, " : children_[r].stopped_since ? "stopped, " : "";
+      text += "\n  " + name_of(r) + ": " + how + doing(slot) + since(slot, now);
     }
     return text;
   }

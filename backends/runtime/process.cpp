@@ -15,7 +15,7 @@
 namespace hopbench {
 namespace {
 
-constexpr Duration kLongWait = std::chrono::hours(1);
+constexpr Duration kLongWait = std::chrono::seconds(1);    // then who is silent is looked at again
 constexpr Duration kNap = std::chrono::milliseconds(100);  // the longest sleep in which an early end goes unnoticed
 
 std::int64_t monotonic_ns() {
@@ -51,6 +51,8 @@ Impl::Impl(const ProcessOptions& options, Wire& wire, Runtime& runtime)
       runtime_(runtime),
       tap_(options.slot, options.observer) {
   if (options.slot != nullptr || options.observer != nullptr) runtime_.observer = &tap_;
+  const int last = options.peers.empty() ? 0 : options.peers.back();
+  heard_.resize(static_cast<std::size_t>(std::max(last, options.rank)) + 1);
 }
 
 Time Impl::now() const { return Time(Duration(monotonic_ns() - start_ns_)); }
@@ -63,6 +65,7 @@ void Impl::run(const std::function<void()>& body, bool must_finish) {
   {
     const std::lock_guard turn(baton_);
     strands_ = 1;
+    body_ = std::this_thread::get_id();
     must_finish_ = must_finish;
     show(Phase::kRunning);
     try {
@@ -162,7 +165,7 @@ bool Impl::await(const Ready& ready, Time deadline, const char* why, int message
       impl.show(Phase::kRunning);
     }
   };
-  Waiter me{ready, arrived_ + messages, true, {}};
+  Waiter me{ready, arrived_ + messages, now(), arrived_, std::this_thread::get_id() == body_};
   Place place{*this, me};
   beat();
   while (true) {
@@ -173,7 +176,7 @@ bool Impl::await(const Ready& ready, Time deadline, const char* why, int message
     if (deadline != kNever && now() >= deadline) return false;
     if (!std::exchange(place.taken, true)) waiters_.push_back(&me);
     let_others_look();
-    show(Phase::kWaiting, why);
+    show_wait(me, why);
     me.called = false;
     if (over()) {
       stop();
@@ -189,7 +192,8 @@ bool Impl::await(const Ready& ready, Time deadline, const char* why, int message
 void Impl::block(Waiter& me, Time deadline, std::unique_lock<std::mutex>& turn) {
   if (poller_ == nullptr && !somebody_will_look()) {
     poller_ = &me;
-    const Duration left = deadline == kNever ? kLongWait : deadline - now();
+    const Time here = now();
+    const Duration left = std::min(here + kLongWait, deadline) - here;
     const int messages = polling_for_ = missing();
     turn.unlock();
     wire_.wait(std::max(Duration{}, left), messages);
@@ -198,9 +202,8 @@ void Impl::block(Waiter& me, Time deadline, std::unique_lock<std::mutex>& turn) 
     return;
   }
   if (poller_ != nullptr && missing() < polling_for_) call(*poller_);  // it asks for more than this strand needs
-  const auto until = std::chrono::steady_clock::time_point(
-      Duration(start_ns_) +
-      (deadline == kNever ? (now() + kLongWait).time_since_epoch() : deadline.time_since_epoch()));
+  const auto until = std::chrono::steady_clock::time_point(Duration(start_ns_) +
+                                                           std::min(now() + kLongWait, deadline).time_since_epoch());
   me.changed.wait_until(turn, until, [&] { return me.called; });
 }
 
@@ -287,7 +290,7 @@ void Impl::drain() {
 
 void Impl::arrive(Message message) {
   beat();
-  ++arrived_;
+  heard_.at(static_cast<std::size_t>(message.from)) = ++arrived_;
   if (message.kind == kServing) {
     serving_.insert(message.from);
     return;
@@ -336,6 +339,28 @@ void Impl::show(Phase phase, const char* why) {
   if (slot->phase.exchange(phase, std::memory_order_relaxed) != phase)
     slot->since.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   if (phase == Phase::kWaiting) std::strncpy(slot->waiting_for, why, sizeof slot->waiting_for - 1);
+}
+
+/// What the rank's own strand waits for says more than what its responders do.
+void Impl::show_wait(const Waiter& me, const char* why) {
+  if (options_.slot == nullptr) return;
+  if (!me.body && std::any_of(waiters_.begin(), waiters_.end(), [](const Waiter* w) { return w->body; })) return;
+  show(Phase::kWaiting, why);
+  const std::string silent = now() - me.since < kLongWait ? "" : silent_since(me);
+  std::strncpy(options_.slot->silent, silent.c_str(), sizeof options_.slot->silent - 1);
+}
+
+/// The peers from which nothing has come since that wait began, as many as there is room for: "2, 5, ...".
+std::string Impl::silent_since(const Waiter& me) const {
+  constexpr std::size_t kRoom = sizeof RankSlot::silent - std::string_view(", ...").size() - 1;
+  std::string silent;
+  for (int peer : options_.peers) {
+    if (left_.count(peer) > 0 || heard_[static_cast<std::size_t>(peer)] > me.before) continue;
+    const std::string next = (silent.empty() ? "" : ", ") + std::to_string(peer);
+    if (silent.size() + next.size() > kRoom) return silent + ", ...";
+    silent += next;
+  }
+  return silent;
 }
 
 // --- Sleeping

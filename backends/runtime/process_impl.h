@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -33,8 +34,11 @@ class ProcessRuntime::Impl {
   struct Waiter {
     const Ready& ready;
     std::int64_t wanted = 0;  // messages that must have arrived in all before `ready` can hold
-    bool called = false;      // to look again; false only while it is blocked
-    std::condition_variable changed;
+    Time since{};             // and what had arrived by then,
+    std::int64_t before = 0;
+    bool body = false;   // the rank's own strand, not one that it spawned
+    bool called = true;  // to look again; false only while it is blocked
+    std::condition_variable changed{};
   };
   class Slot;
   /// Sees the node's events on their way to the observer, for the board.
@@ -74,6 +78,8 @@ class ProcessRuntime::Impl {
 
   void beat();
   void show(Phase phase, const char* why = "");
+  void show_wait(const Waiter& me, const char* why);
+  std::string silent_since(const Waiter& me) const;
 
   const ProcessOptions options_;
   const std::int64_t start_ns_;
@@ -81,11 +87,13 @@ class ProcessRuntime::Impl {
   Runtime& runtime_;
   Tap tap_;
 
-  std::mutex baton_;              // of what follows
-  std::vector<Waiter*> waiters_;  // oldest first
-  Waiter* poller_ = nullptr;      // the one that waits on the wire
-  std::int64_t arrived_ = 0;      // messages so far
-  int polling_for_ = 1;           // of which the wire is asked for so many more
+  std::mutex baton_;                 // of what follows
+  std::vector<Waiter*> waiters_;     // oldest first
+  Waiter* poller_ = nullptr;         // the one that waits on the wire
+  std::int64_t arrived_ = 0;         // messages so far
+  std::vector<std::int64_t> heard_;  // by rank: the number of its last message
+  std::thread::id body_{};
+  int polling_for_ = 1;  // of which the wire is asked for so many more
   std::vector<std::thread> threads_;
   int strands_ = 0, computing_ = 0;
   std::map<int, std::deque<Message>> outbox_;  // what the wire had no room for

@@ -1,0 +1,101 @@
+// What a process that an agent started does for a launcher on another machine: ranks, and nothing that writes here.
+// The test binary is its own rank.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/runtime/crew.h"
+#include "suites/execute.h"
+#include "suites/job.h"
+#include "suites/suite.h"
+#include "tests/folder.h"
+
+namespace hopbench {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kSuite = R"(schema = 1
+[run]
+world_size = 2
+iterations = 3
+repeats = 1
+[model]
+name = "quadratic"
+size = 4
+batch = 1
+[compute]
+backend = "reference"
+pace = "1ms"
+[transport]
+name = "sim"
+[[protocol]]
+name = "dpsgd"
+[[measure]]
+what = "rate"
+)";
+
+/// Its last words, and how it ended.
+struct Words : CrewEvents {
+  void heard(int, ControlMessage message) override {
+    if (message.type == ControlType::kFinish || message.type == ControlType::kFail) last = message;
+  }
+  void ended(int, int how) override { status = how; }
+  void lost(const std::vector<int>&, const std::string&) override {}
+  ControlMessage last;
+  int status = -1;
+};
+
+class LentRank : public testing::Test {
+ protected:
+  /// What a single rank makes of a job of that role.
+  void start(Job::Role role, bool lent) {
+    Job job{.role = role, .spec = parse_suite(kSuite, "lent.toml", {}).trials.at(0), .event_log = log_};
+    const auto board = Board::create(1, 10);
+    LocalCrew crew("", lent);
+    crew.start({.command = {"", "rank"}, .job = to_text(job), .ranks = 1, .members = {{0, 0}}}, *board, words_);
+    crew.put(0, {ControlType::kStart, -1, 1, ""});
+    while (!crew.all_ended()) {
+      std::vector<pollfd> wanted;
+      crew.watch(wanted);
+      poll(wanted.data(), wanted.size(), 20);
+      crew.step(wanted);
+    }
+  }
+
+  Folder folder_;
+  const std::string log_ = folder_ / "events.jsonl";
+  Words words_;
+};
+
+TEST_F(LentRank, RefusesWhatIsNoRanksJob) {
+  using Role = Job::Role;
+  for (const Role role : {Role::kSimulate, Role::kCalibrateLinks, Role::kBench}) {
+    start(role, true);
+    EXPECT_EQ(words_.last.type, ControlType::kFail);
+    EXPECT_THAT(words_.last.text, HasSubstr("wants more than a rank")) << static_cast<int>(role);
+    EXPECT_NE(words_.status, 0);
+    EXPECT_FALSE(std::filesystem::exists(log_));
+  }
+}
+
+TEST_F(LentRank, OneOfItsOwnLauncherDoesIt) {
+  start(Job::Role::kSimulate, false);
+  EXPECT_EQ(words_.last.type, ControlType::kFinish) << words_.last.text;
+  EXPECT_EQ(words_.status, 0);
+  EXPECT_TRUE(std::filesystem::exists(log_));
+}
+
+}  // namespace
+}  // namespace hopbench
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "rank") == 0) return hopbench::rank_main();
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
