@@ -66,12 +66,13 @@ std::string slots_text(const Board& board, const std::vector<CrewMember>& member
   return text;
 }
 
-bool show_slots(const std::string& text, std::int64_t shift_ns, Board& board) {
+bool show_slots(const std::string& text, std::int64_t shift_ns, const std::vector<int>& ranks, Board& board) {
   if (text.size() % sizeof(SlotImage) != 0) return false;
   for (std::size_t at = 0; at < text.size(); at += sizeof(SlotImage)) {
     SlotImage image;
     std::memcpy(&image, text.data() + at, sizeof image);
     if (image.rank < 0 || image.rank >= board.ranks()) return false;
+    if (std::find(ranks.begin(), ranks.end(), image.rank) == ranks.end()) continue;
     RankSlot& slot = board.slot(image.rank);
     slot.phase = image.phase;
     slot.iteration = image.iteration;

@@ -99,7 +99,7 @@ void RemoteCrew::hear(const ControlMessage& message) {
     case ControlType::kFromRank:
       return pass_on(message);
     case ControlType::kSlots:
-      if (busy_) show_slots(message.text, -offset_ns_, *board_);
+      if (busy_) show_slots(message.text, -offset_ns_, alive_, *board_);
       return;
     case ControlType::kEnded:
       if (std::erase(alive_, message.peer) > 0) events_->ended(message.peer, static_cast<int>(message.value));

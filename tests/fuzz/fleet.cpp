@@ -22,7 +22,7 @@ void read_messages(const std::string& text) {
     HB_ASSERT(from_text(to_text(job), again) && to_text(again) == to_text(job));
   }
   const auto board = Board::create(4, 0);
-  show_slots(text, -1, *board);
+  show_slots(text, -1, {0, 1, 2}, *board);
 }
 
 }  // namespace
