@@ -7,12 +7,14 @@ import signal
 import subprocess
 import time
 
+from soak_fleet import connect, hit_agent, kill_rank_of_agent, lose_redis, meet_in_redis, no_redis
 from soak_run import Run, lines
 
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
 ANY = {"virtual": 24, "gloo": 2, "shm": 2, "emulated": 1}
 RANKS = {"virtual": 16, "gloo": 3, "shm": 3, "emulated": 1, "auto": 1}
 SERVERS = {"servers": 1}
+FLEET = {"fleet": 1}
 STALL = 1.5  # seconds
 
 
@@ -44,7 +46,7 @@ def missing(kind, namespace):
         return "needs root, to be another user"
     if kind == "clock" and not os.path.exists(FAKETIME):
         return "needs Debian's package libfaketime"
-    return ""
+    return no_redis() if kind == "redis" else ""
 
 
 def victim(case):
@@ -299,6 +301,7 @@ def close_stderr(case):
 
 
 KILL, STOP, TERM, INT = signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM, signal.SIGINT
+LOST = "was lost|did not come"
 INTERRUPTED, TERMINATED = (130, 0, -INT), (143, 0, -TERM)  # 0: it was through; by the signal: it had hardly begun
 KINDS = {
     "kill": Kind("kill -9 of a rank", (3, 0), clocks=RANKS, act=hit_rank(KILL, r"killed by signal 9")),
@@ -341,5 +344,16 @@ KINDS = {
     "moved": Kind("the folder renamed, and back afterwards", (0, 2, 3, 6), "No such file|event log", act=move),
     "events": Kind("the event logs' folder gone", (0, 3), "event log", act=block_events),
     "stdout": Kind("standard output full or closed", (6,), "standard output", prepare=(full_stdout,)),
+    "agent": Kind("kill -9 of an agent", (0, 3, 6), LOST, clocks=FLEET, act=hit_agent(KILL), limit=30),
+    "agent-stop": Kind("SIGSTOP of an agent, SIGCONT after the run", (0, 3, 6), LOST + "|not ready", clocks=FLEET, act=hit_agent(STOP), limit=60),
+    "agent-term": Kind("SIGTERM to an agent", (0, 143, 6), LOST, clocks=FLEET, act=hit_agent(TERM), tells=False),
+    "agent-rank": Kind("kill -9 of an agent's rank", (0, 3), clocks=FLEET, act=kill_rank_of_agent),
+    "fleet-murder": Kind("kill -9 of process 0 of several", (-KILL,), clocks=FLEET, act=hit_launcher(KILL)),
+    "fleet-interrupt": Kind("^C of process 0 of several", INTERRUPTED, clocks=FLEET, act=hit_launcher(INT), limit=10),
+    "fleet-hold": Kind("SIGSTOP of process 0 of several, then SIGCONT", (0,), clocks=FLEET, act=hold),
+    "redis": Kind("Redis gone", (0, 6), "cannot meet at redis|did not come", clocks=FLEET, prepare=(meet_in_redis,), act=lose_redis,
+                  limit=30),
+    "strangers": Kind("somebody connects to whoever listens", (0,), clocks={"gloo": 2, "fleet": 1}, act=connect,
+                      at_once=True, limit=60),
     "stderr": Kind("standard error closed", (0,), prepare=(close_stderr,)),
 }

@@ -54,7 +54,9 @@ CLOCKS = {
     "emulated": REAL + ["--set", "network.emulate=true", "--set", "network.latency=2ms"],
     "auto": ["--set", "transport.name=gloo", "--set", "compute.pace=auto", "--filter", "homogeneous/ps_bsp"],
     "servers": ["--set", "transport.name=gloo", "--filter", "ps_"],
+    "fleet": REAL,
 }
+FLEET = 3  # processes of a run on that clock: a worker each
 HOST = ("wall_s", "cpu_s", "max_rss_bytes")  # of a row in virtual time: all that measures the machine
 TABLES = ("trials.csv", "ranks.csv", "curve.csv", "summary.md")  # in virtual time the same bytes each time
 
@@ -87,12 +89,22 @@ def lines(path):
 class Run:
     """hopbench in a session of its own, so that everything it starts can be found."""
 
-    def __init__(self, shop, arguments, prepare=None, environment=None, **streams):
+    def __init__(self, shop, arguments, prepare=None, environment=None, fleet=False, **streams):
         self.begun = time.monotonic()
-        streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **streams}
-        self.process = subprocess.Popen([shop.hopbench, "run", *arguments], stdin=subprocess.DEVNULL, cwd=shop.folder,
-                                        env={**shop.environment, **(environment or {})}, start_new_session=True,
-                                        preexec_fn=prepare, **streams)
+        command, environment = [shop.hopbench, "run", *arguments], {**shop.environment, **(environment or {})}
+        if fleet:
+            command += ["--rendezvous-timeout", "6s"]
+            environment = {"HOPBENCH_RENDEZVOUS": shop.meeting, "HOPBENCH_WORLD_SIZE": str(FLEET), "HOPBENCH_JOB": "soak",
+                           **environment}
+
+        def start(number, prepare, **streams):
+            own = {"HOPBENCH_RANK": str(number)} if fleet else {}
+            return subprocess.Popen(command, stdin=subprocess.DEVNULL, cwd=shop.folder, env={**environment, **own},
+                                    start_new_session=True, preexec_fn=prepare, **streams)
+        self.process = start(0, prepare, **{"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **streams})
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.agents = [start(number, None, **silent) for number in range(1, FLEET)] if fleet else []
+        self.agent_codes = []
         self.err = b""
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
@@ -117,8 +129,12 @@ class Run:
         own = [(start, pid) for pid, parent, _, start, _ in processes() if parent == self.process.pid]
         return [pid for _, pid in sorted(own)]
 
+    def sessions(self):
+        return {process.pid for process in (self.process, *self.agents)}
+
     def left_over(self):
-        return [pid for pid, _, session, _, _ in processes() if session == self.process.pid]
+        sessions = self.sessions()
+        return [pid for pid, _, session, _, _ in processes() if session in sessions]
 
     def finish(self, limit):
         """Exit code; None: it had to be killed."""
@@ -128,6 +144,14 @@ class Run:
             code = None
             self.process.kill()
             self.process.wait()
+        for agent in self.agents:
+            agent.send_signal(signal.SIGCONT)  # one that was stopped finds that the run is over
+            try:
+                self.agent_codes.append(agent.wait(8))
+            except subprocess.TimeoutExpired:
+                agent.kill()
+                agent.wait()
+                self.agent_codes.append(None)
         return code
 
 
@@ -144,7 +168,7 @@ class Case:
         self.breaches, self.outcome, self.lost, self.leftovers = [], "", 0, 0
         self.before, self.run, self.hit, self.code, self.acted, self.took, self.at = [], None, False, None, None, 0, ""
         self.prepare, self.environment, self.streams, self.options, self.undo = None, {}, {}, [], []
-        self.words = kind.words
+        self.words, self.fleet, self.victim = kind.words, clock == "fleet", 0
 
     def breach(self, text):
         self.breaches.append("BROKEN: " + text)
@@ -171,7 +195,7 @@ class Case:
         self.shop.traces_before = self.shop.traces()
         for prepare in self.kind.prepare:
             prepare(self)
-        self.run = Run(self.shop, arguments + self.options, self.prepare, self.environment, **self.streams)
+        self.run = Run(self.shop, arguments + self.options, self.prepare, self.environment, self.fleet, **self.streams)
 
     def wait_until(self, condition, limit):
         end = time.monotonic() + limit
@@ -198,6 +222,9 @@ class Case:
         self.took = time.monotonic() - (self.acted or self.run.begun)
         if self.code is None:
             self.breach(f"still running after {limit:.0f} s")
+        for number, code in enumerate(self.run.agent_codes, 1):
+            if number != self.victim and code not in (self.code, 6, 143) or code is None:
+                self.breach(f"process {number} ended with {code}")
         if not self.wait_until(lambda: not self.run.left_over(), 3):
             left = self.run.left_over()
             self.leftovers += len(left)
@@ -221,7 +248,7 @@ class Case:
         if self.code == 6:
             self.outcome = said.splitlines()[-1] if said else ""
             if not re.search(self.words, self.outcome):
-                self.breach("exit code 6 over something else")
+                self.breach("exit code 6 over something else: " + self.outcome)
             if self.kind.names_resume and self.in_its_folder() and how not in said:
                 self.breach("no word of how to go on")
         if os.path.exists(self.row_file()):
@@ -238,6 +265,9 @@ class Case:
         if now[:len(self.before)] != self.before:
             self.breach(f"rows that were finished have changed, {missing} are lost")
         failed = [row["reason"] for row in self.rows() if row["status"] == "failed"]
+        for row in self.rows():
+            if row["status"] == "ok" and row["params_hash"] != self.reference["hashes"].get(row["id"], row["params_hash"]):
+                self.breach("other parameters: " + row["id"])
         if self.code in (0, 3) and (self.code == 3) != bool(failed):
             self.breach(f"exit code {self.code} with {len(failed)} failed trials")
         if self.code in (0, 3) and len(now) != len(self.reference["ids"]):
@@ -257,7 +287,7 @@ class Case:
             shutil.rmtree(self.folder, ignore_errors=True)
         arguments = (["--resume", self.folder, "--retry-failed", *self.filter] if there
                      else [self.shop.suite, *self.flags, "-o", self.folder])
-        again = Run(self.shop, arguments)
+        again = Run(self.shop, arguments, fleet=self.fleet)
         code = again.finish(20 + 5 * self.reference["seconds"])
         if code != 0:
             self.breach(f"resumed: exit code {code}: {' | '.join(again.said().splitlines()[-2:])}")
@@ -281,13 +311,14 @@ class Workshop:
     def __init__(self, folder, hopbench):
         self.folder, self.hopbench, self.references, self.traces_before = folder, hopbench, {}, set()
         self.suite, self.disk, self.tmp = folder + "/soak.toml", folder + "/disk", folder + "/tmp"
+        self.meeting = folder + "/meeting"
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("SOAK_")}
         self.environment["TMPDIR"] = self.tmp
 
     def __enter__(self):
         with open(self.suite, "w", encoding="utf-8") as file:
             file.write(SUITE)
-        for made in (self.disk, self.tmp):
+        for made in (self.disk, self.tmp, self.meeting):
             os.mkdir(made)
         os.chmod(self.tmp, 0o777)
         os.chmod(self.folder, 0o711)
@@ -307,15 +338,16 @@ class Workshop:
     def reference(self, clock):
         if clock not in self.references:
             folder = f"{self.folder}/{clock}"
-            run = Run(self, [self.suite, *CLOCKS[clock], "-o", folder])
+            run = Run(self, [self.suite, *CLOCKS[clock], "-o", folder], fleet=clock == "fleet")
             code = run.finish(300)
             seconds = time.monotonic() - run.begun
             rows = [json.loads(line)["record"] for line in lines(folder + "/trials.jsonl")]
             if code != 0 or not rows:
                 raise SystemExit(f"ci/soak: an undisturbed run ended with {code}: {run.said()}")
             ranks = {row["id"]: len(row["ranks"]) for row in rows}
+            hashes = {row["id"]: row["params_hash"] for row in rows if "ps_ssp" not in row["id"]}  # the others are lock-step
             self.references[clock] = {"folder": folder, "seconds": seconds, "ids": [row["id"] for row in rows],
-                                      "ranks": ranks, "virtual": clock == "virtual"}
+                                      "ranks": ranks, "hashes": hashes, "virtual": clock == "virtual"}
         return self.references[clock]
 
     def fault(self, kind, draw, allowed):
@@ -347,6 +379,9 @@ class Workshop:
         if set(then) != set(now):
             yield "trials"
         yield from (name for name, row in now.items() if row["record"]["status"] != "ok")
+        hashes = reference["hashes"]
+        yield from ("the parameters of " + name for name, row in now.items()
+                    if row["record"]["params_hash"] != hashes.get(name, row["record"]["params_hash"]))
         if not reference["virtual"]:
             return
         for name, row in now.items():
