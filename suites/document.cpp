@@ -13,6 +13,7 @@ namespace {
 // The library bounds how deep values stand in each other, but not dotted keys, and who goes down them is out of stack
 // in the end. The dots of numbers do not count: lists have many.
 constexpr int kMostDots = 2000;
+constexpr int kMostLevels = 100;  // of values in values: what is read can be printed, and read again, by the library
 
 bool too_many_dots(const std::string& text) {
   const auto digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
@@ -25,6 +26,15 @@ bool too_many_dots(const std::string& text) {
     if ((second || at == 0 || !digit(at - 1) || !digit(at + 1)) && ++dots > kMostDots) return true;
   }
   return false;
+}
+
+bool deeper_than(int levels, const toml::node& node) {
+  const auto too_deep = [levels](const auto& inner) { return deeper_than(levels - 1, inner); };
+  if (levels < 0) return true;
+  if (const auto* array = node.as_array()) return std::any_of(array->begin(), array->end(), too_deep);
+  const auto* table = node.as_table();
+  return table != nullptr &&
+         std::any_of(table->begin(), table->end(), [&](const auto& e) { return too_deep(e.second); });
 }
 
 Place place_of(const toml::source_region& region, const std::string& file) {
@@ -140,7 +150,9 @@ std::optional<Value> parse_document(const std::string& text, const std::string& 
     return std::nullopt;
   }
   try {
-    return value_of(toml::parse(text), file);
+    const toml::table table = toml::parse(text);
+    if (!deeper_than(kMostLevels, table)) return value_of(table, file);
+    mistakes.add({file, 1, 1}, fmt::format("values stand more than {} levels deep in each other", kMostLevels));
   } catch (const toml::parse_error& error) {
     mistakes.add(place_of(error.source(), file), fmt::format("not TOML: {}", error.description()));
   } catch (const std::exception& error) {
