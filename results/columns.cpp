@@ -72,7 +72,8 @@ constexpr auto kColumns = std::to_array<Column>({
     {"trials.csv", "gap_max", "iterations",
      "by how many a worker was ahead of the slowest that had not finished, at most"},
     {"trials.csv", "gap_bound", "iterations",
-     "how large it can get, by the protocol ([protocols.md](protocols.md)); empty: without bound, or none is known"},
+     "how large it can get, by the protocol ([protocols.md](protocols.md)); empty: without bound, none is known, or "
+     "workers were lost"},
     {"trials.csv", "staleness_max", "iterations", "the largest of `ranks.csv`"},
     {"trials.csv", "target_loss", "nats, or the objective's", "the suite's target; empty: none"},
     {"trials.csv", "time_to_target_s", "s", "where the fitted curve reaches it; empty: not reached"},

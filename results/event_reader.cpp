@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
@@ -33,7 +34,18 @@ Duration time_of(const nlohmann::json& j) {
   return Duration{ns};
 }
 
+/// The library converts a fraction to an integer unseen, also one that no integer holds.
+void refuse_fractions(const nlohmann::json& j) {
+  const auto whole = [](const nlohmann::json& number) { return number.is_number_integer(); };
+  for (const char* name : {"t", "rank", "iter", "peer", "kind", "count", "since", "delay"})
+    if (j.contains(name) && !whole(j[name])) throw usage_error(std::string("'") + name + "' is no integer");
+  for (const char* name : {"senders", "tags"})
+    if (j.contains(name) && !std::all_of(j[name].begin(), j[name].end(), whole))
+      throw usage_error(std::string("'") + name + "' is no list of integers");
+}
+
 LoggedEvent event_of(const nlohmann::json& j) {
+  refuse_fractions(j);
   LoggedEvent logged{{}, j.value("text", "")};
   Event& event = logged.event;
   event.time = Time{time_of(j.at("t"))};

@@ -41,6 +41,7 @@ std::vector<int> doomed(const Scenario& scenario) {
 
 /// Of a trial that did not end well: whose death it was, if the scenario wanted it.
 std::string reason_of(const LaunchResult& launched, const Plan& plan) {
+  if (plan.goes_on) return launched.reason;
   for (std::size_t r = 0; r < launched.ranks.size(); ++r) {
     const bool killed = launched.ranks[r].crashed_ns >= 0;
     if (killed && launched.reason.starts_with("rank " + std::to_string(r) + " was killed"))

@@ -158,7 +158,7 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   record.slowest_rank_samples_per_s = bounds.slowest;
   record.without_slowest_samples_per_s = bounds.without_slowest;
   fill_gaps(record, plan.workers);
-  record.gap_bound = gap_bound_of(spec, plan);
+  record.gap_bound = lost.empty() ? gap_bound_of(spec, plan) : -1;  // else it changed on the way
   fill_rates(record, spec.warmup, spec.warmup_time, plan.workers);
   if (spec.pace && spec.step_p99.count() > 0 && spec.costs.gradient > 3 * spec.step_p99) {
     record.warnings.push_back("overpaced: the pace is above 3 times the 99th percentile of a step");

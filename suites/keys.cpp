@@ -230,9 +230,11 @@ const std::vector<SuiteKey> kKeys = {
      "what happens once: ranks that crash, leave, join late or hang, and links that are cut"},
     {"scenario.faults.kind", T::kName, nullptr, 0, 0, fault_kinds, "what happens"},
     {"scenario.faults.ranks", T::kRanks, "", 0, 100000, nullptr, "the workers to which; of all kinds but cut"},
-    {"scenario.faults.at", T::kDuration, "", 0, kDays, nullptr, "when, on the trial's clock; or"},
+    {"scenario.faults.at", T::kDuration, "", 0, kDays, nullptr,
+     "when, on the trial's clock, which starts before a warm-up; or"},
     {"scenario.faults.iteration", T::kInteger, "", 0, 1e12, nullptr,
-     "crash, leave, hang: before the rank's gradient of this iteration"},
+     "crash, leave, hang: before the rank's gradient of this iteration (0 is the first, of the warm-up where there is "
+     "one)"},
     {"scenario.faults.lasts", T::kDuration, "", kTiny, kDays, nullptr, "hang, cut: for how long"},
     {"scenario.faults.a", T::kInteger, "", 0, 100000, nullptr, "cut: host"},
     {"scenario.faults.b", T::kInteger, "", -1, 100000, nullptr,

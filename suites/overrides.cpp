@@ -29,7 +29,16 @@ std::vector<std::string> names_in(const Drafts& drafts, Name Drafts::value_type:
   return names;
 }
 
-// protocol.LABEL.KNOB, scenario.NAME.compute or .links, measure.NAME.KEY
+void set_scenario(ScenarioDraft& scenario, const Parts& rest, const Entry& entry, Mistakes& mistakes) {
+  const std::string name = join(rest, ".");
+  if (name != "compute" && name != "links" && name != "faults")
+    return mistakes.add(entry.place, unknown("key", name, {"compute", "links", "faults"}, "of a scenario"));
+  if (!check_value(*find_key("scenario." + name), entry.value, mistakes)) return;
+  (name == "compute" ? check_rules : name == "links" ? check_links : check_faults)(entry.value.items, mistakes);
+  (name == "compute" ? scenario.rules : name == "links" ? scenario.links : scenario.faults) = entry.value.items;
+}
+
+// protocol.LABEL.KNOB, scenario.NAME.compute, .links or .faults, measure.NAME.KEY
 void override_block(Draft& draft, const Parts& parts, const Entry& entry, Mistakes& mistakes) {
   const Parts rest(parts.begin() + 2, parts.end());
   if (parts[0] == "protocol") {
@@ -41,12 +50,7 @@ void override_block(Draft& draft, const Parts& parts, const Entry& entry, Mistak
     ScenarioDraft* scenario = named(draft.scenarios, parts[1], &ScenarioDraft::name);
     if (scenario == nullptr)
       return mistakes.add(entry.place, unknown("scenario", parts[1], names_in(draft.scenarios, &ScenarioDraft::name)));
-    const bool links = rest == Parts{"links"};
-    if (!links && rest != Parts{"compute"})
-      return mistakes.add(entry.place, unknown("key", join(rest, "."), {"compute", "links"}, "of a scenario"));
-    if (!check_value(*find_key("scenario." + rest[0]), entry.value, mistakes)) return;
-    (links ? check_links : check_rules)(entry.value.items, mistakes);
-    (links ? scenario->links : scenario->rules) = entry.value.items;
+    set_scenario(*scenario, rest, entry, mistakes);
   } else {
     MeasureDraft* measure = named(draft.measures, parts[1], &MeasureDraft::name);
     if (measure == nullptr)

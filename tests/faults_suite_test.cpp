@@ -57,6 +57,19 @@ std::string mistakes_of_fault(const std::string& fault) {
   return mistakes_of("[[scenario]]\nname = \"x\"\nfaults = [{ " + fault + " }]\n");
 }
 
+TEST(FaultsSuite, AreOverriddenByTheScenariosName) {
+  const auto with = [](const std::string& set) {
+    SuiteOptions overrides;
+    overrides.sets = {set};
+    return parse_suite(std::string(kTop) + kAll, "x.toml", overrides);
+  };
+  EXPECT_TRUE(with("scenario.x.faults=[]").trials.at(0).scenario.faults.empty());
+  const Suite other = with(R"(scenario.x.faults=[{ kind = "crash", ranks = [1], at = "7s" }])");
+  ASSERT_EQ(other.trials.at(0).scenario.faults.size(), 1u);
+  EXPECT_EQ(other.trials.at(0).scenario.faults[0].at, at_s(7));
+  EXPECT_THROW(with(R"(scenario.x.faults=[{ kind = "crash", ranks = [9], at = "7s" }])"), SuiteError);
+}
+
 TEST(FaultsSuite, AreRead) {
   const std::vector<Fault> faults = read(kAll).trials.at(0).scenario.faults;
   ASSERT_EQ(faults.size(), 6u);

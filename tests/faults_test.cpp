@@ -119,6 +119,18 @@ TEST(Faults, OfACrashTheRecordKeepsWhenItWas) {
   EXPECT_TRUE(dead.marks.empty());
 }
 
+TEST(Faults, LeaveNoBoundOfTheWholeGraph) {
+  const auto bound = [](const std::string& faults) {
+    const std::string text =
+        kTop + std::string("[transport]\nname = \"sim\"\n[[protocol]]\nname = \"hop\"\nbackup = 1\n[[scenario]]\n") +
+        "name = \"x\"\nfaults = [" + faults + "]\n[[measure]]\nwhat = \"convergence\"\n";
+    return simulate_trial(parse_suite(text, "faults.toml", {}).trials.at(0)).gap_bound;
+  };
+  EXPECT_GT(bound(""), 0);
+  EXPECT_EQ(bound(R"({ kind = "crash", ranks = [3], iteration = 20 })"), -1);
+  EXPECT_EQ(bound(R"({ kind = "leave", ranks = [3], iteration = 20 })"), -1);
+}
+
 TEST(Faults, ACrashAfterTheEndIsNone) {
   EXPECT_EQ(simulated(R"({ kind = "crash", ranks = [3], at = "301ms" })").ranks_lost, 0);
   EXPECT_EQ(simulated(R"({ kind = "crash", ranks = [3], iteration = 30 })").ranks_lost, 0);

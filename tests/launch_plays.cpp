@@ -146,6 +146,11 @@ int play_on(Play& play, std::int64_t start) {
   if ((what == "survive" || what == "crash") && play.me) raise(SIGKILL);
   if (what == "survive" || what == "crash")
     return std::this_thread::sleep_for(milliseconds(100)), play.deliver("went on");
+  if (what == "outlive" && play.me) play.slot.crashed_ns = 77, raise(SIGKILL);
+  if (what == "outlive") {
+    std::this_thread::sleep_for(milliseconds(100));
+    return play.channel.fail("rank 0 cannot go on without that one"), 3;
+  }
   if (what == "stop" && play.me) be(play.slot, Phase::kComputing, 3), raise(SIGSTOP);
   if (what == "hang" && play.me) be(play.slot, Phase::kComputing, 4), sleep_for_ever();
   if (what == "hang") {

@@ -131,6 +131,13 @@ TEST(Launch, LetsOnlyThoseDieThatMayAndSaySo) {
   }
 }
 
+TEST(Launch, DoesNotBlameADeathThatWasSurvived) {
+  LaunchOptions options = launch_of(3, "outlive 1");
+  options.survivors_go_on = true;
+  options.may_crash = {1};
+  EXPECT_EQ(run(options).reason, "rank 0 cannot go on without that one");
+}
+
 TEST(Launch, SaysARanksErrorAloneThatNamesIt) {
   EXPECT_EQ(run(launch_of(3, "fail_by_name 1")).reason, "rank 1 left in iteration 3");
 }

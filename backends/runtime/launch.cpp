@@ -232,8 +232,10 @@ class Supervisor : private CrewEvents {
   }
 
   void note_death(int r, const std::string& death) {
-    if (death_.empty()) death_ = death;
-    if (!may_die(r)) end(death);
+    const bool others_go_on = may_die(r);
+    std::string& first = others_go_on ? survived_ : death_;
+    if (first.empty()) first = death;
+    if (!others_go_on) end(death);
   }
 
   bool may_die(int r) const {
@@ -369,7 +371,7 @@ class Supervisor : private CrewEvents {
     result.interrupted = interrupted_;
     result.ok = !ending_ && delivered && (!lost || options_.survivors_go_on);
     // Survivors may complain of a death before it is known here: then the death is the cause.
-    result.reason = !death_.empty() && (complaint_ || !ending_) ? death_ : reason_;
+    result.reason = result.ok ? survived_ : !death_.empty() && (complaint_ || !ending_) ? death_ : reason_;
     result.wall_s = std::chrono::duration<double>(Clock::now() - begun_).count();
     return result;
   }
@@ -386,7 +388,7 @@ class Supervisor : private CrewEvents {
   std::string reason_;      // why it is ending
   bool complaint_ = false;  // it is what a rank said of itself
   std::int64_t complained_ = 0;
-  std::string death_;  // of the first rank that ended without a word
+  std::string death_, survived_;  // of the first rank that ended without a word; and without which others may go on
   Clock::time_point kill_at_{}, last_look_{}, last_progress_{};
   std::int64_t heard_ = 0, progress_ = 0;
 };
