@@ -177,17 +177,14 @@ bool Node::wait(const Ready& ready, Time deadline, const char* why, int messages
     holds = ready();
     if (holds) break;
   }
-  const Time until = now();
-  if (!at_once && !background && until > since) {
-    record_.waits[why] += until - since;
-    Event event;
-    event.what = EventKind::kWait;
-    event.iter = entered_;
-    event.since = since;
-    event.text = why;
-    emit(event);
-  }
+  if (!at_once && !background) waited(since, why);
   return holds;
+}
+
+void Node::waited(Time since, Time until, const char* why) {
+  if (until <= since) return;
+  record_.waits[why] += until - since;
+  emit_at(until, {.what = EventKind::kWait, .iter = entered_, .since = since, .text = why});
 }
 
 void Node::until(const Ready& ready, const char* why) { until(ready, kNever, why); }
@@ -227,9 +224,11 @@ void Node::note_departures() {
 
 // --- What checkers see
 
-void Node::emit(Event event) const {
+void Node::emit(Event event) const { emit_at(now(), std::move(event)); }
+
+void Node::emit_at(Time time, Event event) const {
   if (runtime_.observer == nullptr) return;
-  event.time = now();
+  event.time = time;
   event.rank = rank;
   runtime_.observer->on(event);
 }

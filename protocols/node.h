@@ -248,16 +248,24 @@ class Node {
  private:
   friend class Optimizer;
   void emit(Event event) const;
+  void emit_at(Time time, Event event) const;
   /// `messages`: so many more must come before `ready` can hold.
   bool wait(const Ready& ready, Time deadline, const char* why, int messages);
   void wait(const Ready& ready, const char* why, int messages = 1) { wait(ready, kNever, why, messages); }
+  void waited(Time since, Time until, const char* why);
+  void waited(Time since, const char* why);
   bool departure_here() const;
   void note_departures();
   enum class Parting : char { kNone, kLeft, kDied };
   Parting parting(int r) const { return partings_.empty() ? Parting::kNone : partings_[std::size_t(r)]; }
   void note_parting(int r, Parting how);
   bool bears_the_death_of(int r) const;
-  Occupied occupy(Work work);
+  /// A piece of work and when it was over. If the rank hung from then on, that is no part of what it took.
+  struct Done {
+    Occupied occupied;
+    Time end;
+  };
+  Done occupy(Work work);
   Duration operated(Work work);
   Payload for_gradient(const Vec& x, std::int64_t first, int count, bool shared);
   Work vector_work(double bytes, const std::function<void()>& arithmetic) const;
@@ -265,6 +273,7 @@ class Node {
   void leave_body() const;
   void meet_faults(Iter k);
   void hang(Duration lasts);
+  Duration hung_since(Time over, bool background);
   void emit_fault(Fault::What what, Time since) const;
   void close_iteration(Iter next);
   void close_last_iteration();
@@ -284,6 +293,10 @@ class Node {
   const Vec* reported_ = nullptr;  // not yet handed on
   bool over_ = false;              // running() has said no
   std::vector<Fault> faults_;      // of this rank, that are ahead
+  struct Hang {
+    Time since, until;
+  };
+  std::vector<Hang> hangs_;  // over by now, one after the other
   double staleness_sum_ = 0;
   std::int64_t staleness_terms_ = 0;
 };

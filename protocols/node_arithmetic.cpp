@@ -37,7 +37,7 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
       work.milestones.push_back({bucket.done_at, [&, gradient] { bucket_ready(bucket, gradient->values); }});
     }
   }
-  const Occupied occupied = occupy(std::move(work));
+  const auto [occupied, end] = occupy(std::move(work));
   gradient->took = occupied.took;
   last_gradient_ = occupied;
 
@@ -51,13 +51,13 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   open_.samples += count;
   open_.compute += occupied.took;
   open_.loss = gradient->loss;
-  emit({.what = EventKind::kGradient,
-        .iter = k,
-        .count = count,
-        .first = first,
-        .value = gradient->loss,
-        .since = now() - occupied.took,
-        .delay = delay});
+  emit_at(end, {.what = EventKind::kGradient,
+                .iter = k,
+                .count = count,
+                .first = first,
+                .value = gradient->loss,
+                .since = end - occupied.took,
+                .delay = delay});
   return std::move(*gradient);
 }
 
@@ -77,11 +77,14 @@ Load Node::load() const {
   return {.cpu = 1 - own / slowdown, .memory = last_gradient_.memory};
 }
 
-Occupied Node::occupy(Work work) {
+Node::Done Node::occupy(Work work) {
   const bool background = background_;
-  const Occupied occupied = runtime_.occupy(std::move(work));
+  const Time began = now();
+  Occupied occupied = runtime_.occupy(std::move(work));
   background_ = background;
-  return occupied;
+  const Duration hung = hung_since(began + occupied.took - occupied.late, background);
+  occupied.took -= std::min(occupied.late, hung);
+  return {occupied, now() - hung};
 }
 
 Work Node::vector_work(double bytes, const std::function<void()>& arithmetic) const {
@@ -103,8 +106,9 @@ void Node::operate_beside(double bytes, const std::function<void()>& arithmetic)
 }
 
 Duration Node::operated(Work work) {
-  const Duration took = occupy(std::move(work)).took;
-  if (took > Duration{}) emit({.what = EventKind::kOperated, .iter = entered_, .since = now() - took});
+  const auto [occupied, end] = occupy(std::move(work));
+  const Duration took = occupied.took;
+  if (took > Duration{}) emit_at(end, {.what = EventKind::kOperated, .iter = entered_, .since = end - took});
   return took;
 }
 

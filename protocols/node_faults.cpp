@@ -10,6 +10,7 @@ namespace {
 struct Leaves {};
 
 constexpr int kNoMessage = std::numeric_limits<int>::max();  // wakes a rank that waits for a time only
+constexpr const char* kEndOfHang = "the end of its hang";
 
 }  // namespace
 
@@ -62,7 +63,9 @@ void Node::meet_faults(Iter k) {
     const Fault fault = *at;
     faults_.erase(at);  // before the turn is given away
     if (fault.what == Fault::What::kCrash) options_.crash();
+    const Time since = now();
     hang(fault.lasts);
+    if (!background_) waited(since, kEndOfHang);
   }
 }
 
@@ -73,7 +76,31 @@ void Node::hang(Duration lasts) {
   work.yields = false;
   work.hang = true;
   occupy(std::move(work));
+  hangs_.push_back({since, now()});
   emit_fault(Fault::What::kHang, since);
+}
+
+/// The body has waited from `since` until now: for `why`, but where the rank hung meanwhile, for the end of that.
+void Node::waited(Time since, const char* why) {
+  for (const Hang& hang : hangs_) {
+    if (hang.until <= since) continue;
+    waited(since, hang.since, why);
+    waited(std::max(since, hang.since), hang.until, kEndOfHang);
+    since = hang.until;
+  }
+  waited(since, now(), why);
+}
+
+/// For how long the rank hung after a piece of work was over, until now; of the body that is a wait.
+Duration Node::hung_since(Time over, bool background) {
+  Duration hung{};
+  for (const Hang& hang : hangs_) {
+    const Time since = std::max(over, hang.since);
+    if (hang.until <= since) continue;
+    hung += hang.until - since;
+    if (!background) waited(since, hang.until, kEndOfHang);
+  }
+  return hung;
 }
 
 void Node::emit_fault(Fault::What what, Time since) const {

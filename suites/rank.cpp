@@ -78,6 +78,47 @@ class CrashTimer {
   std::jthread thread_;
 };
 
+/// While the scenario keeps this rank from its work (before it joins, or while its host's link is cut) this thread
+/// counts for what the rank would do: quiet that was asked for is no stall. A hang does so itself (process_occupy.cpp).
+class SignsOfLife {
+ public:
+  SignsOfLife(const Scenario& scenario, int rank, int host, RankSlot& slot, Time now) {
+    for (const Fault& fault : scenario.faults) {
+      if (fault.what == Fault::What::kJoin && fault.is_of(rank)) quiet_.push_back({Time{}, fault.at});
+      if (fault.what == Fault::What::kCut && (fault.a == host || fault.b == host))
+        quiet_.push_back({fault.at, fault.at + fault.lasts});
+    }
+    if (quiet_.empty()) return;
+    const auto start = std::chrono::steady_clock::now() - now.time_since_epoch();
+    thread_ = std::jthread([this, &slot, start](const std::stop_token& done) { watch(slot, start, done); });
+  }
+
+ private:
+  struct Span {
+    Time from, until;
+  };
+
+  void watch(RankSlot& slot, std::chrono::steady_clock::time_point start, const std::stop_token& done) const {
+    constexpr auto kBeat = std::chrono::milliseconds(100);
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    while (!done.stop_requested()) {
+      const Time now{std::chrono::steady_clock::now() - start};
+      Time next = kNever;  // when it is quiet
+      for (const Span& span : quiet_) {
+        if (now < span.until) next = std::min(next, std::max(now, span.from));
+      }
+      if (next == kNever) return;
+      if (next == now) slot.beats.fetch_add(1, std::memory_order_relaxed);
+      never.wait_until(lock, done, start + (std::max(next, now + kBeat)).time_since_epoch(), [] { return false; });
+    }
+  }
+
+  std::vector<Span> quiet_;
+  std::jthread thread_;
+};
+
 // Page faults, first touch and the compiled network are outside every clock: one gradient that nobody sees.
 void touch(Workload& workload, int worker) {
   if (&workload.space() == &null_space()) return;
@@ -127,6 +168,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   options.final_model = [&](const Payload& x) { last = x; };
   options.crash = [&] { crash(slot, runtime.now()); };
   Node node(runtime, *workload, std::move(options));
+  const SignsOfLife alive(spec.scenario, rank, plan.host_of[std::size_t(rank)], slot, runtime.now());
   try {
     runtime.run(
         [&] {

@@ -61,7 +61,8 @@ bandwidth = 0
 
 TrialSpec trial_with(const std::string& faults, const std::string& protocol = "sturdy") {
   const std::string text = kTop + std::string("emulate = true\n[[protocol]]\nname = \"") + protocol +
-                           "\"\nperiod = 1\n[[scenario]]\nname = \"x\"\nfaults = [" + faults +
+                           (protocol == "sturdy" || protocol == "fragile" ? "\"\nperiod = 1" : "\"") +
+                           "\n[[scenario]]\nname = \"x\"\nfaults = [" + faults +
                            "]\n[[measure]]\nwhat = \"convergence\"\n";
   TrialSpec spec = parse_suite(text, "faults.toml", {}).trials.at(0);
   spec.emulate = false;
@@ -69,7 +70,14 @@ TrialSpec trial_with(const std::string& faults, const std::string& protocol = "s
   return spec;
 }
 
-TrialRecord simulated(const std::string& faults) { return simulate_trial(trial_with(faults)); }
+TrialRecord simulated(const std::string& faults, const std::string& protocol = "sturdy") {
+  return simulate_trial(trial_with(faults, protocol));
+}
+
+Duration hung(const RankRecord& record) {
+  const auto wait = record.waits.find("the end of its hang");
+  return wait == record.waits.end() ? Duration{} : wait->second;
+}
 
 Time at_ms(std::int64_t ms) { return Time{} + std::chrono::milliseconds(ms); }
 
@@ -176,6 +184,29 @@ TEST(Faults, WhoHangsDoesNothing) {
   EXPECT_EQ(at.params_hash, simulated("").params_hash);
 }
 
+TEST(Faults, AHangIsWaitingNotComputing) {
+  for (const char* protocol : {"sturdy", "allreduce"}) {
+    const TrialRecord at = simulated(R"({ kind = "hang", ranks = [3], at = "205ms", lasts = "100ms" })", protocol);
+    EXPECT_EQ(at.ranks[3].compute, std::chrono::milliseconds(300)) << protocol;
+    EXPECT_EQ(hung(at.ranks[3]), std::chrono::milliseconds(95)) << protocol << ": its gradient is over at 210 ms";
+    const TrialRecord in = simulated(R"({ kind = "hang", ranks = [3], iteration = 20, lasts = "100ms" })", protocol);
+    EXPECT_EQ(in.ranks[3].compute, std::chrono::milliseconds(300)) << protocol;
+    EXPECT_EQ(hung(in.ranks[3]), std::chrono::milliseconds(100)) << protocol;
+    EXPECT_EQ(hung(in.ranks[0]), Duration{}) << protocol << ": the others wait for its message";
+  }
+}
+
+// A rank that hung is not slow: its batches stay as large as they were.
+TEST(Faults, AHangDoesNotLookLikeASlowRank) {
+  for (const char* protocol : {"lb_bsp", "dynamic_batching"}) {
+    const std::int64_t samples = simulated("", protocol).ranks[3].samples;
+    for (const char* when : {R"(at = "55ms")", "iteration = 5"}) {
+      const std::string fault = R"({ kind = "hang", ranks = [3], lasts = "100ms", )" + std::string(when) + " }";
+      EXPECT_EQ(simulated(fault, protocol).ranks[3].samples, samples) << protocol << " " << when;
+    }
+  }
+}
+
 TEST(Faults, WhatIsCutWaits) {
   for (const char* place : {"a = 0, b = 1", "a = 3", "a = 3, b = -1"}) {
     const TrialRecord record =
@@ -240,6 +271,34 @@ TEST_P(RealFaults, ComeTrueAsInVirtualTime) {
   expect_as_simulated(R"({ kind = "cut", a = 3, at = "55ms", lasts = "200ms" })", true);
 }
 
+TEST_P(RealFaults, AHangIsWaitingNotComputing) {
+  for (const char* protocol : {"sturdy", "allreduce"}) {
+    for (const char* when : {R"(at = "55ms")", "iteration = 5"}) {
+      const std::string fault = R"({ kind = "hang", ranks = [3], lasts = "500ms", )" + std::string(when) + " }";
+      const TrialRecord record = real(fault, protocol);
+      ASSERT_EQ(record.status, TrialStatus::kOk) << record.reason;
+      EXPECT_LT(record.ranks[3].compute, std::chrono::milliseconds(700)) << protocol << " " << when;
+      EXPECT_GT(hung(record.ranks[3]), std::chrono::milliseconds(400)) << protocol << " " << when;
+    }
+  }
+}
+
+// Quiet that the scenario asks for is no stall, however long.
+TEST_P(RealFaults, AreNoStall) {
+  for (const char* fault :
+       {R"({ kind = "join", ranks = [3], at = "1500ms" })", R"({ kind = "cut", a = 3, at = "55ms", lasts = "1500ms" })",
+        R"({ kind = "hang", ranks = [3], at = "55ms", lasts = "1500ms" })"}) {
+    TrialSpec spec = trial_with(fault);
+    spec.transport = GetParam();
+    spec.emulate = true;
+    spec.stall_timeout = std::chrono::milliseconds(500);
+    spec.trial_timeout = std::chrono::seconds(20);
+    const TrialRecord record = execute_trial(spec, {nullptr, {}, ""});
+    EXPECT_EQ(record.status, TrialStatus::kOk) << fault << record.reason;
+    EXPECT_GT(record.time_s, 1.4) << fault;
+  }
+}
+
 TEST_P(RealFaults, ACrashAtATimeIsAtThatTime) {
   const TrialRecord record = real(R"({ kind = "crash", ranks = [3], at = "155ms" })");
   ASSERT_EQ(record.status, TrialStatus::kOk) << record.reason;
@@ -284,6 +343,16 @@ TEST_P(RealFaults, AreInTheEventLogAsInVirtualTime) {
     EXPECT_TRUE(found[1].starts_with(R"("rank":3,"what":"fault","iter":20,)")) << found[1];
     EXPECT_NE(found[1].find(R"("text":"crash")"), std::string::npos) << found[1];
   }
+}
+
+TEST(Faults, AGradientEndsWithItsCostWhateverHangs) {
+  const Folder folder;
+  const std::string fault = R"({ kind = "hang", ranks = [3], at = "205ms", lasts = "100ms" })";
+  ASSERT_EQ(execute_trial(trial_with(fault), {nullptr, {}, folder.path() + "/log"}).status, TrialStatus::kOk);
+  std::ifstream file(folder.path() + "/log");
+  const std::string log{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(log.find(R"({"t":210000000,"rank":3,"what":"gradient","iter":20,)"), std::string::npos);
+  EXPECT_EQ(log.find(R"({"t":305000000,"rank":3,"what":"gradient")"), std::string::npos);
 }
 
 std::vector<std::string> names() {

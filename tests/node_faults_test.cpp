@@ -1,8 +1,10 @@
 // What a node does where its scenario says that its rank joins, hangs, leaves or crashes.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/node_fixture.h"
@@ -31,6 +33,7 @@ class NodeFaultsTest : public NodeTest {
   Iter k = 0;
 };
 
+using Waits = std::map<std::string, Duration>;
 using Names = std::vector<std::string>;
 
 TEST_F(NodeFaultsTest, ConcernTheRanksThatTheyName) {
@@ -123,6 +126,8 @@ TEST_F(NodeFaultsTest, HangsBeforeAGradientOnce) {
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].since, at_ms(20));
   EXPECT_EQ(events[0].time, at_ms(53));
+  EXPECT_EQ(node().record().compute, milliseconds(40));
+  EXPECT_EQ(node().record().waits, (Waits{{"the end of its hang", milliseconds(33)}}));
 }
 
 TEST_F(NodeFaultsTest, HangsAtATimeWhateverItsBodyDoes) {
@@ -133,6 +138,65 @@ TEST_F(NodeFaultsTest, HangsAtATimeWhateverItsBodyDoes) {
   EXPECT_EQ(runtime.now(), at_ms(53));
   EXPECT_EQ(faults(), Names{"hang"});
   EXPECT_TRUE(node().record().waits.empty());
+}
+
+// Its own time is over when its cost is; what follows is a wait, as a hang at an iteration is.
+TEST_F(NodeFaultsTest, AHangInTheMiddleOfAGradientIsNoPartOfIt) {
+  options.stop.iterations = 4;
+  has({.what = Fault::What::kHang, .ranks = {0}, .at = at_ms(24), .lasts = milliseconds(33)});
+  runtime.before_job = [&] {
+    if (runtime.now() == at_ms(20)) runtime.spawned.at(0)();
+  };
+  Duration took{};
+  node().live([&] {
+    Vec x = node().initial();
+    for (; node().running(k); ++k) {
+      node().enter(k);
+      took = std::max(took, node().gradient(x, k).took);
+    }
+  });
+  EXPECT_EQ(runtime.now(), at_ms(67));
+  EXPECT_EQ(took, milliseconds(10));
+  EXPECT_EQ(node().record().compute, milliseconds(40));
+  EXPECT_EQ(node().record().waits, (Waits{{"the end of its hang", milliseconds(27)}}));
+  const Event gradient = seen.of(EventKind::kGradient).at(2);
+  EXPECT_EQ(gradient.since, at_ms(20));
+  EXPECT_EQ(gradient.time, at_ms(30));
+  const Event wait = seen.of(EventKind::kWait).at(0);
+  EXPECT_EQ(wait.since, at_ms(30));
+  EXPECT_EQ(wait.time, at_ms(57));
+}
+
+TEST_F(NodeFaultsTest, AHangThatEndsWithinAGradientCostsNothing) {
+  options.stop.iterations = 4;
+  has({.what = Fault::What::kHang, .ranks = {0}, .at = at_ms(22), .lasts = milliseconds(5)});
+  runtime.before_job = [&] {
+    if (runtime.now() == at_ms(20)) runtime.spawned.at(0)();
+  };
+  node().live([&] { body(); });
+  EXPECT_EQ(runtime.now(), at_ms(40));
+  EXPECT_EQ(node().record().compute, milliseconds(40));
+  EXPECT_TRUE(node().record().waits.empty());
+}
+
+TEST_F(NodeFaultsTest, AHangInTheMiddleOfAWaitIsNotWhatItWaitsFor) {
+  options.stop.iterations = 1;
+  has({.what = Fault::What::kHang, .ranks = {0}, .at = at_ms(20), .lasts = milliseconds(30)});
+  runtime.arrives(60, 1, kParams, 0);
+  node().live([&] {
+    bool hung = false;
+    node().until(
+        [&] {
+          if (!std::exchange(hung, true)) return false;
+          if (runtime.now() < at_ms(20)) runtime.spawned.at(0)();
+          return node().has(is(kParams));
+        },
+        "parameters");
+  });
+  EXPECT_EQ(runtime.now(), at_ms(60));
+  EXPECT_EQ(node().record().waits,
+            (Waits{{"parameters", milliseconds(30)}, {"the end of its hang", milliseconds(30)}}));
+  EXPECT_EQ(seen.of(EventKind::kWait).size(), 3u);
 }
 
 // Iterations that it jumps over count.

@@ -48,7 +48,8 @@ class ScriptedRuntime : public Runtime {
     }
     pass_to(start + work.cost);
     works.push_back(std::move(work));
-    return {.took = works.back().cost, .overran = overran};
+    const Duration took = now_ - start;
+    return {.took = took, .late = took - works.back().cost, .overran = overran};
   }
   void spawn(std::function<void()> strand) override { spawned.push_back(std::move(strand)); }
 

@@ -42,7 +42,7 @@ class Impl::Slot {
     const Duration delay_before = run_delay();
     if (impl_.options_.pace) impl_.sleep_until(start_ + scaled(work_.cost, kHeadStart));
     if (work_.job) work_.job([this](int i) { reached(i); });
-    const Time done = impl_.now();
+    const Time done = impl_.now() - blocked_;
     delay_ = run_delay() - delay_before;
     computed_ = static_cast<int>(work_.milestones.size());
     if (impl_.options_.pace) {
@@ -53,7 +53,12 @@ class Impl::Slot {
       drag();
       pass_milestones(false);
     }
-    return {.took = impl_.now() - start_, .overran = overrun_.count() > 0, .stolen = delay_, .memory = memory_in_use()};
+    const Duration took = impl_.now() - start_;
+    return {.took = took,
+            .late = std::min(blocked_, std::max(Duration{}, impl_.options_.pace ? took - work_.cost : took)),
+            .overran = overrun_.count() > 0,
+            .stolen = delay_,
+            .memory = memory_in_use()};
   }
 
   /// The run delay that the pace made harmless: all of it, but for what pushed the work past its deadline.
@@ -75,8 +80,12 @@ class Impl::Slot {
         if (impl_.now() < due && !may_sleep) return;
         impl_.sleep_until(due);
       }
+      const Time asked = impl_.now();
       const std::lock_guard turn(impl_.baton_);
       if (impl_.stopping_) return;
+      const Duration blocked = impl_.now() - asked;
+      blocked_ += blocked;
+      dragged_to_ += blocked;  // no arithmetic, so nothing of it is slowed
       if (milestone.then) milestone.then();
       impl_.drain();
       impl_.let_others_look();
@@ -97,6 +106,7 @@ class Impl::Slot {
   Time dragged_to_ = start_;
   int computed_ = 0, passed_ = 0;  // milestones whose results are complete; which have been run
   Duration delay_{}, overrun_{};
+  Duration blocked_{};  // its milestones, while another strand had the turn
 };
 
 Occupied Impl::occupy(const Work& work) {

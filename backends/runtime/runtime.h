@@ -49,10 +49,11 @@ struct Work {
   Duration nominal{};
 };
 
-/// How long the work took on the trial's clock. The rest is known of real processes only: whether its arithmetic
-/// outlasted its slot, how long its thread was ready to run and had no core, the share of the host's memory in use.
+/// How long the work took on the trial's clock, and what of that came after its own end, while another strand had the
+/// turn that it waited for. The rest is known of real processes only: whether its arithmetic outlasted its slot, how
+/// long its thread was ready to run and had no core, the share of the host's memory in use.
 struct Occupied {
-  Duration took{};
+  Duration took{}, late{};
   bool overran = false;
   Duration stolen{};
   double memory = 0;

@@ -81,7 +81,8 @@ Occupied SimRank::occupy(Work work) {
   }
   if (work.milestones.empty() || simulation_.now_ < start + work.cost) yield_until(self, start + work.cost);
   arithmetic.join();
-  return {.took = simulation_.now_ - start};
+  const Duration took = simulation_.now_ - start;
+  return {.took = took, .late = took - work.cost};
 }
 
 void SimRank::start_job(SimStrand& self, Job& job, bool may_run_elsewhere) {
