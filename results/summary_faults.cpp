@@ -159,9 +159,8 @@ void add_window_notes(Grid& grid, const Group& group) {
       for (const RankRecord& rank : record.ranks) {
         const double at = double(rank.finished.time_since_epoch().count()) / 1e9;
         if (rank.lost.empty() || (at > record.window_start_s && at < record.window_end_s)) continue;
-        of_this.push_back(fmt::format("the fault of rank {} at {} s is outside of the measured {} .. {} s", rank.rank,
-                                      number_text(at), number_text(record.window_start_s),
-                                      number_text(record.window_end_s)));
+        of_this.push_back(fmt::format("the fault of rank {} at {:.4g} s is outside of the measured {:.4g} .. {:.4g} s",
+                                      rank.rank, at, record.window_start_s, record.window_end_s));
       }
       if (of_this.empty()) continue;
       ++outside;

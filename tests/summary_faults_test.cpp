@@ -90,10 +90,10 @@ TEST(FaultColumns, TellOfRatesThatSawNothingOfTheFault) {
                                 faulty_row("hop", 0, 2, 50, 1), faulty_row("hop", 1, 1, 75, 1)};
   lose(rows[2].record.ranks[1], "leave", milliseconds(205));
   EXPECT_TRUE(has_note(summarise(rows, "hop")[1],
-                       "hop: the fault of rank 1 at 0.2050 s is outside of the measured 0.4000 .. 0.9000 s (1 of 2 "));
+                       "hop: the fault of rank 1 at 0.205 s is outside of the measured 0.4 .. 0.9 s (1 of 2 "));
   EXPECT_TRUE(has_note(summarise(rows, "hop")[1], "(2 of 4, 3 of 4 workers)"));
   lose(rows[2].record.ranks[1], "leave", milliseconds(950));
-  EXPECT_TRUE(has_note(summarise(rows, "hop")[1], "the fault of rank 1 at 0.9500 s is outside"));
+  EXPECT_TRUE(has_note(summarise(rows, "hop")[1], "the fault of rank 1 at 0.95 s is outside"));
 }
 
 TEST(FaultColumns, TellOfNoSurvivorsWhereAllAre) {
