@@ -215,16 +215,25 @@ class Run {
       return code;
     }
     tell(fmt::format("results: {}\n", folder_.path()));
-    std::size_t failed = 0;
-    for (const TrialRow& row : folder_.rows()) failed += row.record.status == TrialStatus::kOk ? 0 : 1;
+    const std::vector<TrialRow>& rows = folder_.rows();
+    const auto failed = std::count_if(rows.begin(), rows.end(),
+                                      [](const TrialRow& row) { return row.record.status != TrialStatus::kOk; });
     if (failed == 0) {
       if (!options_.save_baseline.empty()) {
         save_baseline(options_.baselines, options_.save_baseline, folder_, options_.reason);
       }
       return static_cast<int>(ExitCode::kOk);
     }
-    tell(fmt::format("{} of {} trials failed; run them again with: {} --retry-failed\n", failed, folder_.rows().size(),
-                     resume_command(folder_.path(), options_)));
+    const auto wanted = std::count_if(rows.begin(), rows.end(),
+                                      [](const TrialRow& row) { return as_its_scenario_says(row.record.reason); });
+    if (wanted > 0) {
+      tell(fmt::format("{} of {} trials ended as their scenario says: these protocols stop when a worker is lost\n",
+                       wanted, rows.size()));
+    }
+    if (failed > wanted) {
+      tell(fmt::format("{} of {} trials failed; run them again with: {} --retry-failed\n", failed - wanted, rows.size(),
+                       resume_command(folder_.path(), options_)));
+    }
     return static_cast<int>(ExitCode::kTrialsFailed);
   }
 

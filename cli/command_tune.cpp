@@ -127,16 +127,27 @@ TuneOutcome run_all(const TuneOptions& options, const Tuning& tuning) {
   return outcome;
 }
 
+Error none_good(const Tuning& tuning, const Sensitivity& sensitivity, const std::string& variant) {
+  const std::string why = sensitivity.why_failed(variant);
+  if (why.empty())
+    return trial_error(
+        fmt::format("{}: every setting of '{}' diverged or failed, so nothing is written: give [tune] "
+                    "lr = [LOW, HIGH] with smaller learning rates",
+                    tuning.suite.file, variant));
+  const char* advice = as_its_scenario_says(why)
+                           ? "tune in another scenario, [tune] scenario = \"NAME\", or give the measure the protocols "
+                             "that go on there, protocols = [\"NAME\", ...]"
+                           : "mend that first";
+  return trial_error(fmt::format("{}: every trial of '{}' failed in '{}', so nothing is written ({}): {}",
+                                 tuning.suite.file, variant, tuning.scenario, why, advice));
+}
+
 std::vector<TuneChoice> choices_of(const Tuning& tuning, const Sensitivity& sensitivity) {
   std::vector<TuneChoice> choices;
   const std::size_t each = tuning.variants.front().settings.size();
   for (std::size_t v = 0; v < tuning.variants.size(); ++v) {
     const int best = sensitivity.best(tuning.variants[v].label);
-    if (best < 0)
-      throw trial_error(
-          fmt::format("{}: every setting of '{}' diverged or failed, so nothing is written: give [tune] "
-                      "lr = [LOW, HIGH] with smaller learning rates",
-                      tuning.suite.file, tuning.variants[v].label));
+    if (best < 0) throw none_good(tuning, sensitivity, tuning.variants[v].label);
     const Tried& tried = sensitivity.tried[std::size_t(best)];
     choices.push_back({std::size_t(best) - v * each, tried.median_samples(), tried.median_loss(),
                        sensitivity.on_edge(std::size_t(best))});

@@ -64,6 +64,12 @@ void check_complete(const RunFolder& run) {
   if (run.rows().empty()) throw usage_error(run.path() + " has no trials: nothing ended there yet");
   for (const TrialRow& row : run.rows()) {
     if (row.record.status == TrialStatus::kOk) continue;
+    if (as_its_scenario_says(row.record.reason)) {
+      throw usage_error(
+          fmt::format("{} of {} did not end well ({}), and never does: a baseline is of trials that do: "
+                      "run the others alone (run SUITE --filter REGEX)",
+                      row.record.id, run.path(), short_reason(row.record.reason)));
+    }
     throw usage_error(fmt::format("{} of {} did not end well ({}): run it again (run --resume {} --retry-failed)",
                                   row.record.id, run.path(), row.record.reason, run.path()));
   }

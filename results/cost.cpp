@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "results/curve.h"
 #include "results/summary_parts.h"
@@ -108,11 +109,14 @@ double counted(const RankRecord& rank) {
   return double(rank.samples) * double(rank.gradients - rank.gradients_lost) / double(rank.gradients);
 }
 
+bool crashed(const RankRecord& rank) { return rank.lost == "crash"; }
+
 /// Medians over the repeats of one worker.
 std::vector<std::string> payer_row(const Variant& variant, std::size_t worker) {
   std::vector<double> share, lost, age, loss;
   for (const TrialRow* row : variant.ok()) {
     const RankRecord& rank = row->record.ranks[worker];
+    if (crashed(rank)) continue;  // not known, which is not 0
     double all = 0;
     for (const RankRecord& other : row->record.ranks) all += counted(other);
     share.push_back(all > 0 ? counted(rank) / all : std::nan(""));
@@ -121,8 +125,21 @@ std::vector<std::string> payer_row(const Variant& variant, std::size_t worker) {
     const auto own = rank.figures.find("loss on its own samples");
     if (own != rank.figures.end()) loss.push_back(own->second);
   }
-  return {variant.name + ", worker " + std::to_string(worker), percent_text(median(share)), number_text(median(lost)),
-          number_text(median(age)), loss.empty() ? "-" : number_text(median(loss))};
+  return {variant.name + ", worker " + std::to_string(worker), share.empty() ? "-" : percent_text(median(share)),
+          number_text(median(lost)), number_text(median(age)), number_text(median(loss))};
+}
+
+/// "what rank 3 had done died with it", of all ranks that crashed in one of these.
+std::string crash_note(const Group& group) {
+  std::set<int> ranks;
+  for (const TrialRow* row : group.trials()) {
+    for (const RankRecord& rank : row->record.ranks) {
+      if (crashed(rank) && row->record.status == TrialStatus::kOk) ranks.insert(rank.rank);
+    }
+  }
+  if (ranks.empty()) return "";
+  return fmt::format("what rank {} had done died with {}: shares are of what the others did", fmt::join(ranks, ", "),
+                     ranks.size() == 1 ? "it" : "them");
 }
 
 bool is_skewed(const Group& group) {
@@ -168,6 +185,7 @@ std::vector<Grid> who_pays_grids(std::span<const TrialRow> rows) {
         "variants whose workers count alike are left out, unless data are skewed",
         "share: of the samples in gradients that were not lost; age: of what the worker averaged; loss: of the "
         "final mean model, only where data are skewed and time is virtual"};
+    if (const std::string note = crash_note(group); !note.empty()) grid.notes.push_back(note);
     if (grid.rows.size() > 1) grids.push_back(std::move(grid));
   }
   return grids;

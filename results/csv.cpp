@@ -125,7 +125,8 @@ void work_cells(Table& table, const TrialRecord& record) {
   }
   table.cell("time_s", record.time_s);
   table.cell("ranks_lost", record.ranks_lost);
-  table.cell("first_lost_s", record.ranks_lost > 0 ? std::optional(record.first_lost_s) : std::nullopt);
+  table.cell("first_lost_s",
+             record.ranks_lost > 0 ? std::optional(seconds(seconds_to_duration(record.first_lost_s))) : std::nullopt);
   table.cell("iters_total", sum.iters);
   table.cell("iters_jumped", sum.iters_jumped);
   table.cell("iters_min_rank", least == kNobody ? std::int64_t{0} : least);

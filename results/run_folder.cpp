@@ -153,6 +153,12 @@ std::shared_ptr<void> lock(const std::string& path) {
 
 }  // namespace
 
+std::string short_reason(const std::string& reason) { return reason.substr(0, reason.find('\n')); }
+
+bool as_its_scenario_says(const std::string& reason) {
+  return short_reason(reason).find("as the scenario says: ") != std::string::npos;
+}
+
 RunFolder RunFolder::create(const std::string& path, const std::string& suite_toml, const std::string& context_json) {
   std::error_code error;
   fs::create_directories(fs::path(path) / kEvents, error);

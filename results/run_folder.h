@@ -45,6 +45,12 @@ struct TrialRow {
   TrialRecord record;
 };
 
+/// A failure that its scenario asks for (node_faults.h: the protocol stops when a worker is lost), by the record's
+/// `reason`: to run the trial again changes nothing.
+bool as_its_scenario_says(const std::string& reason);
+/// Of a reason, what happened; who did what follows in further lines.
+std::string short_reason(const std::string& reason);
+
 class RunFolder {
  public:
   /// Creates the folder with suite and context. Error(kEnvironment) if it cannot be written,

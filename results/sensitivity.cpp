@@ -30,6 +30,7 @@ std::vector<std::string> variants_of(const Sensitivity& sensitivity) {
 }
 
 std::string cell(const Sensitivity& sensitivity, const Tried& tried) {
+  if (tried.failed > 0 && tried.failed == tried.loss.size()) return "failed";
   if (tried.diverged()) return "diverged";
   if (sensitivity.target_loss <= 0) return number_text(tried.median_loss());
   if (tried.median_samples() == kNoNumber) return fmt::format("> {:.0f}", tried.end);
@@ -51,6 +52,10 @@ void Tried::add(const TrialRow& row) {
   const bool good = row.record.status == TrialStatus::kOk && last != nullptr && finite_throughout(row.record);
   loss.push_back(good ? last->loss : kNoNumber);
   samples.push_back(good ? target_reached(row).samples.fitted.value_or(kNoNumber) : kNoNumber);
+  if (row.record.status != TrialStatus::kOk) {
+    if (failed == 0) reason = row.record.reason.empty() ? "no reason is known" : short_reason(row.record.reason);
+    ++failed;
+  }
   if (!good) return;
   end = curve_end(row.record).samples;
   interval = evaluation_interval(row.record);
@@ -74,6 +79,16 @@ int Sensitivity::best(const std::string& variant) const {
     if (found < 0 || better(tried[i], tried[std::size_t(found)])) found = int(i);
   }
   return found;
+}
+
+std::string Sensitivity::why_failed(const std::string& variant) const {
+  std::string first;
+  for (const Tried& one : tried) {
+    if (one.variant != variant) continue;
+    if (one.failed < one.loss.size()) return "";
+    if (first.empty()) first = one.reason;
+  }
+  return first;
 }
 
 bool Sensitivity::on_edge(std::size_t index) const {
@@ -115,7 +130,9 @@ std::vector<std::string> sensitivity_warnings(const Sensitivity& sensitivity) {
   for (const std::string& variant : variants_of(sensitivity)) {
     const int found = sensitivity.best(variant);
     if (found < 0) {
-      warnings.push_back(variant + ": every setting diverged or failed");
+      const std::string why = sensitivity.why_failed(variant);
+      warnings.push_back(variant +
+                         (why.empty() ? ": every setting diverged or failed" : ": every trial failed: " + why));
       continue;
     }
     const Tried& best = sensitivity.tried[std::size_t(found)];

@@ -95,7 +95,7 @@ void add_marks(Grid& grid, const Group& group) {
       const bool interrupted = row->record.status == TrialStatus::kInterrupted;
       const std::string how =
           row->record.reason.empty() ? (interrupted ? "interrupted" : "failed") : row->record.reason;
-      failures.push_back(row->record.id + ": " + how.substr(0, how.find('\n')));  // who did what stands in trials.csv
+      failures.push_back(row->record.id + ": " + short_reason(how));  // who did what stands in trials.csv
     }
   }
   for (const std::string& mark : marks) {

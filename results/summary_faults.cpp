@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "backends/base/text.h"
 #include "results/curve.h"
@@ -13,6 +14,8 @@ namespace {
 using Values = std::vector<double>;
 using Rows = std::vector<const TrialRow*>;
 
+constexpr double kWorkDiffers = 0.01;
+
 /// The same trial without faults: nullptr if there is none, or it did not end well.
 const TrialRow* unharmed(const TrialRow& row, std::span<const TrialRow> rows) {
   const auto hit = std::find_if(rows.begin(), rows.end(), [&](const TrialRow& other) {
@@ -22,30 +25,169 @@ const TrialRow* unharmed(const TrialRow& row, std::span<const TrialRow> rows) {
   return hit == rows.end() ? nullptr : &*hit;
 }
 
+/// Trials with faults, and the same without.
+std::vector<Pair> pairs_without_faults(const Rows& trials, std::span<const TrialRow> rows) {
+  std::vector<Pair> pairs;
+  for (const TrialRow* row : trials) {
+    if (const TrialRow* other = unharmed(*row, rows); other != nullptr) pairs.push_back({row, other});
+  }
+  return pairs;
+}
+
 std::string lost_text(const Rows& trials) {
   Values lost;
   for (const TrialRow* row : trials) lost.push_back(row->record.ranks_lost);
   return lost.empty() ? "-" : fmt::format("{:g}", median(lost));
 }
 
-/// "rate 0.74x, loss 1.02x"; of a measure of convergence the time.
-std::string cost_text(const Rows& trials, std::span<const TrialRow> rows, bool convergence) {
-  Values figure, figure_without, loss, loss_without;
-  for (const TrialRow* row : trials) {
-    const TrialRow* other = unharmed(*row, rows);
-    if (other == nullptr) continue;
-    const double a = convergence ? row->record.time_s : row->record.samples_per_s;
-    const double b = convergence ? other->record.time_s : other->record.samples_per_s;
-    if (a > 0 && b > 0) figure.push_back(a), figure_without.push_back(b);
-    const CurvePoint *end = final_point(row->record, "mean"), *end_without = final_point(other->record, "mean");
-    if (end == nullptr || end_without == nullptr || end->loss <= 0 || end_without->loss <= 0) continue;
-    loss.push_back(end->loss);
-    loss_without.push_back(end_without->loss);
+int workers_of(const TrialRecord& record) {
+  return int(std::count_if(record.ranks.begin(), record.ranks.end(), [](const RankRecord& r) { return !r.server; }));
+}
+
+int survivors_of(const TrialRecord& record) { return workers_of(record) - record.ranks_lost; }
+
+/// What `get` makes of both trials of each pair, as a ratio; pairs where one is not above 0 are left out.
+template <class Get>
+std::string ratio_of(const std::vector<Pair>& pairs, Get get) {
+  Values with, without;
+  for (const auto& [a, b] : pairs) {
+    const double above = get(*a), below = get(*b);
+    if (above > 0 && below > 0) with.push_back(above), without.push_back(below);
   }
-  std::vector<std::string> parts;
-  if (!figure.empty()) parts.push_back((convergence ? "time " : "rate ") + ratio_text(figure, figure_without));
-  if (!loss.empty()) parts.push_back("loss " + ratio_text(loss, loss_without));
+  return ratio_text(with, without);
+}
+
+/// "rate 0.875x, a survivor 1.00x": of all that are there, and where some are not, of each that is.
+std::string rate_cost(const std::vector<Pair>& pairs) {
+  const std::string rate = ratio_of(pairs, [](const TrialRow& row) { return row.record.samples_per_s; });
+  if (rate == "-") return "";
+  const bool all_there =
+      std::all_of(pairs.begin(), pairs.end(), [](const Pair& pair) { return pair.a->record.ranks_lost == 0; });
+  if (all_there) return "rate " + rate;
+  const std::string each = ratio_of(pairs, [](const TrialRow& row) {
+    const int there = survivors_of(row.record);
+    return there > 0 ? row.record.samples_per_s / there : 0;
+  });
+  return "rate " + rate + (each == "-" ? "" : ", a survivor " + each);
+}
+
+std::optional<double> reached_at(const TrialRow& row) { return target_reached(row).time_s.fitted; }
+
+/// To leave out pairs that did not reach it would flatter: then it is of none.
+bool all_reached(const std::vector<Pair>& pairs) {
+  return std::all_of(pairs.begin(), pairs.end(),
+                     [](const Pair& pair) { return reached_at(*pair.a) && reached_at(*pair.b); });
+}
+
+std::string time_cost(const std::vector<Pair>& pairs) {
+  const bool to_target = all_reached(pairs);
+  const std::string time =
+      ratio_of(pairs, [&](const TrialRow& row) { return to_target ? reached_at(row).value_or(0) : row.record.time_s; });
+  return time == "-" ? "" : (to_target ? "time to target " : "time of the trial ") + time;
+}
+
+/// "+0.012", "+0.012 (-0.001 .. +0.02)", "+0.012 [-0.001, +0.02]": as median_text, with signs.
+std::string difference_text(const Values& differences) {
+  const auto text = [](double value) { return (value > 0 ? "+" : "") + number_text(value, 3); };
+  const std::string middle = text(median(differences));
+  if (differences.size() < 2) return middle;
+  if (const auto interval = median_interval(differences)) {
+    return fmt::format("{} [{}, {}]", middle, text(interval->low), text(interval->high));
+  }
+  const auto [least, most] = std::minmax_element(differences.begin(), differences.end());
+  if (text(*least) == text(*most)) return middle;
+  return fmt::format("{} ({} .. {})", middle, text(*least), text(*most));
+}
+
+/// By how much the final loss is higher. No ratio: a loss that nothing falls below would hide what there is.
+std::string loss_cost(const std::vector<Pair>& pairs) {
+  Values differences;
+  for (const auto& [a, b] : pairs) {
+    const CurvePoint *end = final_point(a->record, "mean"), *end_without = final_point(b->record, "mean");
+    if (end == nullptr || end_without == nullptr) continue;
+    const double difference = end->loss - end_without->loss;
+    if (!std::isnan(difference)) differences.push_back(difference);
+  }
+  return differences.empty() ? "" : "loss " + difference_text(differences);
+}
+
+std::string cost_text(const std::vector<Pair>& pairs, bool convergence) {
+  std::vector<std::string> parts{convergence ? time_cost(pairs) : rate_cost(pairs), loss_cost(pairs)};
+  std::erase(parts, "");
   return parts.empty() ? "-" : join(parts, ", ");
+}
+
+/// Where times of whole trials are compared that did not do as much: "hop 0.881x".
+void add_work_note(Grid& grid, const Group& group, std::span<const TrialRow> rows) {
+  std::vector<std::string> unequal;
+  for (const Variant& variant : group.variants) {
+    const std::vector<Pair> pairs = pairs_without_faults(variant.ok(), rows);
+    if (all_reached(pairs)) continue;
+    const auto differs = [](const Pair& pair) {
+      const double a = curve_end(pair.a->record).samples, b = curve_end(pair.b->record).samples;
+      return std::abs(a - b) > kWorkDiffers * b;
+    };
+    if (std::none_of(pairs.begin(), pairs.end(), differs)) continue;
+    unequal.push_back(variant.name + " " +
+                      ratio_of(pairs, [](const TrialRow& row) { return curve_end(row.record).samples; }));
+  }
+  if (unequal.empty()) return;
+  grid.notes.push_back("time of the trial: not of equal work: samples done against no faults: " + join(unequal, ", "));
+}
+
+/// "7 of 8 workers", of all trials that lost some.
+std::string survivors_text(const Group& group) {
+  std::vector<std::string> seen;
+  for (const Variant& variant : group.variants) {
+    for (const TrialRow* row : variant.ok()) {
+      if (row->record.ranks_lost == 0) continue;
+      std::string text = fmt::format("{} of {}", survivors_of(row->record), workers_of(row->record));
+      if (std::find(seen.begin(), seen.end(), text) == seen.end()) seen.push_back(std::move(text));
+    }
+  }
+  return join(seen, ", ");
+}
+
+/// Ranks that were lost before or after what the rates are of.
+void add_window_notes(Grid& grid, const Group& group) {
+  for (const Variant& variant : group.variants) {
+    std::vector<std::string> first;
+    std::size_t outside = 0;
+    for (const TrialRow* row : variant.ok()) {
+      const TrialRecord& record = row->record;
+      std::vector<std::string> of_this;
+      for (const RankRecord& rank : record.ranks) {
+        const double at = double(rank.finished.time_since_epoch().count()) / 1e9;
+        if (rank.lost.empty() || (at > record.window_start_s && at < record.window_end_s)) continue;
+        of_this.push_back(fmt::format("the fault of rank {} at {:.4g} s is outside of the measured {:.4g} .. {:.4g} s",
+                                      rank.rank, at, record.window_start_s, record.window_end_s));
+      }
+      if (of_this.empty()) continue;
+      ++outside;
+      if (first.empty()) first = of_this;
+    }
+    const std::size_t all = variant.ok().size();
+    for (const std::string& note : first) {
+      grid.notes.push_back(variant.name + ": " + note +
+                           (all > 1 ? fmt::format(" ({} of {} trials)", outside, all) : std::string()));
+    }
+  }
+}
+
+void add_notes(Grid& grid, const Group& group, std::span<const TrialRow> rows) {
+  const std::string survivors = survivors_text(group);
+  if (group.is_convergence()) {
+    grid.notes.push_back("against no faults: paired with the same variant's trials without the scenario's faults");
+    add_work_note(grid, group, rows);
+  } else {
+    grid.notes.push_back("against no faults: over the same variant's trials without the scenario's faults");
+    if (!survivors.empty()) {
+      grid.notes.push_back("rate: of the survivors (" + survivors +
+                           " workers) over that of all, before the fault too: it does not tell when the fault was; a "
+                           "survivor: the same for each worker");
+    }
+  }
+  grid.notes.push_back("loss: by how much it is higher at the end");
 }
 
 }  // namespace
@@ -57,7 +199,7 @@ void add_fault_columns(Grid& grid, const Group& group, std::span<const TrialRow>
   bool compared = false, any_ok = false;
   for (std::size_t v = 0; v < group.variants.size(); ++v) {
     const Rows ok = group.variants[v].ok();
-    const std::string cost = cost_text(ok, rows, group.is_convergence());
+    const std::string cost = cost_text(pairs_without_faults(ok, rows), group.is_convergence());
     compared = compared || cost != "-";
     any_ok = any_ok || !ok.empty();
     std::vector<std::string>& row = grid.rows[v + 1];
@@ -66,10 +208,11 @@ void add_fault_columns(Grid& grid, const Group& group, std::span<const TrialRow>
   }
   grid.notes.push_back("ranks lost: crashed or left before the end; rates and losses are of the others");
   if (compared) {
-    grid.notes.push_back("against no faults: over the same variant's trials without the scenario's faults");
+    add_notes(grid, group, rows);
   } else if (any_ok) {
     grid.notes.push_back("against no faults: no trial ended well that is the same but for its scenario's faults");
   }
+  if (!group.is_convergence()) add_window_notes(grid, group);
 }
 
 }  // namespace hopbench

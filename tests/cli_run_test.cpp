@@ -231,6 +231,22 @@ TEST_F(Runs, FailedTrialsNameTheRankAndAreRetriedOnRequestOnly) {
   EXPECT_THAT(text_of(at("part/trials.csv")), Not(HasSubstr("failed")));
 }
 
+TEST_F(Runs, ThatEndAsTheirScenarioSaysAreNotAdvisedToRunAgain) {
+  folder_.write("a.toml", with(small_suite(), "[[scenario]]\nname = \"random\"",
+                               "[[scenario]]\nname = \"leave\"\nfaults = [{ kind = \"leave\", ranks = [3], iteration = "
+                               "5 }]\n[[scenario]]\nname = \"random\""));
+  const Ended ended = run({"run", "a.toml", "-o", "out", "-f", "/leave/allreduce"});
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  EXPECT_THAT(
+      ended.err,
+      AllOf(HasSubstr("1 of 1 trials ended as their scenario says: these protocols stop when a worker is lost\n"),
+            Not(HasSubstr("--retry-failed"))));
+  const Ended saved = run({"baseline", "save", "b", "out", "--baselines", "baselines"});
+  EXPECT_EQ(saved.code, 2) << saved.err;
+  EXPECT_THAT(saved.err, AllOf(HasSubstr("as the scenario says"), HasSubstr("run the others alone"),
+                               Not(HasSubstr("--retry-failed"))));
+}
+
 TEST_F(Runs, LimitsEndATrialAndNameARank) {
   folder_.write("a.toml", with(real_suite(), "iterations = 15", "iterations = 100000"));
   const Ended ended = run({"run", "a.toml", "-f", "random/hop", "--trial-timeout", "300ms"});

@@ -129,6 +129,18 @@ TEST_F(Tunes, WhatDivergesCountsAsWorstAndIsNoFailure) {
   EXPECT_EQ(contents(folder_.path()), before);
 }
 
+TEST_F(Tunes, WhatTheScenarioStopsIsNotBlamedOnTheLearningRate) {
+  folder_.write("a.toml",
+                equal_workers() +
+                    "[[scenario]]\nname = \"leave\"\nfaults = [{ kind = \"leave\", ranks = [3], iteration = 5 "
+                    "}]\n");
+  const Ended all = run({"tune", "a.toml", "--set", "tune.trials=3", "--set", "samples=800"});
+  EXPECT_EQ(all.code, 3) << all.err;
+  EXPECT_THAT(all.err, AllOf(HasSubstr("every trial of 'ps_bsp' failed in 'leave', so nothing is written (rank 3 left"),
+                             HasSubstr("ps_bsp stops when a worker is lost): tune in another scenario"),
+                             Not(HasSubstr("smaller learning rates"))));
+}
+
 TEST_F(Tunes, InterruptedWriteNothing) {
   const std::string before = contents(folder_.path());
   Running running(folder_.path(), {"tune", "a.toml", "--set", "samples=100000000"});

@@ -135,5 +135,18 @@ TEST(Cost, WhoPaysIsToldWhereWorkersCountUnlike) {
   EXPECT_THAT(skewed_who_pays(std::vector{placed()}), IsEmpty());
 }
 
+TEST(Cost, WhatACrashedWorkerHadDoneIsNotKnown) {
+  TrialRow row = placed();
+  RankRecord crashed;
+  crashed.rank = 1;
+  crashed.lost = "crash";
+  row.record.ranks[1] = crashed;
+  const Grid grid = who_pays_grids(std::vector{row}).at(0);
+  EXPECT_THAT(grid.rows.at(1), ElementsAre("hop, worker 0", "100 %", "0", "0.5000", "-"));
+  EXPECT_THAT(grid.rows.at(2), ElementsAre("hop, worker 1", "-", "-", "-", "-"));
+  EXPECT_EQ(grid.notes.back(), "what rank 1 had done died with it: shares are of what the others did");
+  EXPECT_THAT(who_pays_grids(std::vector{placed()}).at(0).notes.back(), testing::HasSubstr("share: of the samples"));
+}
+
 }  // namespace
 }  // namespace hopbench

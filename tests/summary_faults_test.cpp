@@ -15,7 +15,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Of repeat `repeat`; `lost` < 0: in a scenario without faults.
+void lose(RankRecord& rank, const std::string& how, milliseconds at) {
+  rank.lost = how;
+  rank.finished = Time(at);
+}
+
+/// Of repeat `repeat`, with four workers; `lost` < 0: in a scenario without faults.
 TrialRow faulty_row(const std::string& variant, std::uint32_t repeat, int lost, double rate, double loss) {
   TrialRow row;
   row.labels.suite = "s";
@@ -31,8 +36,12 @@ TrialRow faulty_row(const std::string& variant, std::uint32_t repeat, int lost, 
   row.record.first_lost_s = lost > 0 ? 0.5 : -1;
   row.record.samples_per_s = rate;
   row.record.time_s = 1000 / rate;
-  row.record.curve = {{"mean", Time(milliseconds(1000)), 1, 1, loss, 0, 0}};
-  row.record.ranks = {{}};
+  row.record.curve = {{"mean", Time(milliseconds(1000)), 1, 1000, loss, 0, 0}};
+  row.record.window_start_s = 0.4;
+  row.record.window_end_s = 0.9;
+  row.record.ranks.resize(4);
+  for (int r = 0; r < 4; ++r) row.record.ranks[std::size_t(r)].rank = r;
+  for (int r = 0; r < lost; ++r) lose(row.record.ranks[std::size_t(r)], "crash", milliseconds(500));
   return row;
 }
 
@@ -40,6 +49,11 @@ std::string cell_of(const Grid& grid, std::size_t row, const std::string& column
   const auto at = std::find(grid.rows[0].begin(), grid.rows[0].end(), column);
   if (at == grid.rows[0].end()) return "no column";
   return grid.rows[row].at(std::size_t(at - grid.rows[0].begin()));
+}
+
+bool has_note(const Grid& grid, const std::string& part) {
+  return std::any_of(grid.notes.begin(), grid.notes.end(),
+                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
 }
 
 TEST(FaultColumns, AreNotThereWithoutFaults) {
@@ -65,13 +79,56 @@ TEST(FaultColumns, TellTheCostAgainstTheSameTrialsWithoutFaults) {
   EXPECT_EQ(cell_of(grids[1], 1, "against no faults"), "-");
   EXPECT_EQ(grids[1].rows[2][0], "hop");
   EXPECT_EQ(cell_of(grids[1], 2, "ranks lost"), "1");
-  EXPECT_EQ(cell_of(grids[1], 2, "against no faults"), "rate 0.750x (0.750 .. 0.750), loss 2.00x (2.00 .. 2.00)");
+  EXPECT_EQ(cell_of(grids[1], 2, "against no faults"),
+            "rate 0.750x (0.750 .. 0.750), a survivor 1.00x (1.00 .. 1.00), loss +0.500");
+  EXPECT_TRUE(has_note(grids[1], "rate: of the survivors (3 of 4 workers) over that of all"));
+  EXPECT_FALSE(has_note(grids[1], "outside of the measured"));
+}
+
+TEST(FaultColumns, TellOfRatesThatSawNothingOfTheFault) {
+  std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 1, -1, 100, 1),
+                                faulty_row("hop", 0, 2, 50, 1), faulty_row("hop", 1, 1, 75, 1)};
+  lose(rows[2].record.ranks[1], "leave", milliseconds(205));
+  EXPECT_TRUE(has_note(summarise(rows, "hop")[1],
+                       "hop: the fault of rank 1 at 0.205 s is outside of the measured 0.4 .. 0.9 s (1 of 2 "));
+  EXPECT_TRUE(has_note(summarise(rows, "hop")[1], "(2 of 4, 3 of 4 workers)"));
+  lose(rows[2].record.ranks[1], "leave", milliseconds(950));
+  EXPECT_TRUE(has_note(summarise(rows, "hop")[1], "the fault of rank 1 at 0.95 s is outside"));
+}
+
+TEST(FaultColumns, TellOfNoSurvivorsWhereAllAre) {
+  const std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 0, 90, 0.75)};
+  const Grid grid = summarise(rows, "hop")[1];
+  EXPECT_EQ(cell_of(grid, 1, "against no faults"), "rate 0.900x, loss -0.250");
+  EXPECT_FALSE(has_note(grid, "survivors"));
 }
 
 TEST(FaultColumns, TellTheTimeOfAMeasureOfConvergence) {
   std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 1, 80, 1.5)};
   for (TrialRow& row : rows) row.labels.what = "convergence";
-  EXPECT_EQ(cell_of(summarise(rows, "hop")[1], 1, "against no faults"), "time 1.25x, loss 1.50x");
+  const Grid grid = summarise(rows, "hop")[1];
+  EXPECT_EQ(cell_of(grid, 1, "against no faults"), "time of the trial 1.25x, loss +0.500");
+  EXPECT_FALSE(has_note(grid, "not of equal work"));
+  rows[1].record.curve[0].samples = 880;
+  EXPECT_TRUE(has_note(summarise(rows, "hop")[1], "samples done against no faults: hop 0.880x"));
+}
+
+TEST(FaultColumns, TellTheTimeToTheTargetWhereAllReachedIt) {
+  std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 1, 80, 1.5)};
+  for (TrialRow& row : rows) {
+    row.labels.what = "convergence";
+    row.labels.target_loss = 2;
+    row.labels.target_hold = 1;
+    row.record.curve.insert(row.record.curve.begin(), {"mean", Time(milliseconds(0)), 0, 0, 3, 0, 0});
+  }
+  rows[1].record.curve[1].samples = 500;
+  const Grid grid = summarise(rows, "hop")[1];  // reached after 1/2 and 2/3 of the second
+  EXPECT_EQ(cell_of(grid, 1, "against no faults"), "time to target 1.33x, loss +0.500");
+  EXPECT_FALSE(has_note(grid, "not of equal work"));
+  rows[1].record.curve[1].loss = 2.5;
+  const Grid never = summarise(rows, "hop")[1];
+  EXPECT_EQ(cell_of(never, 1, "against no faults"), "time of the trial 1.25x, loss +1.50");
+  EXPECT_TRUE(has_note(never, "samples done against no faults: hop 0.500x"));
 }
 
 TEST(FaultColumns, SayWhereThereIsNothingToCompareWith) {
@@ -106,7 +163,7 @@ TEST(Lost, AreNotInRatesAndGaps) {
 
 TEST(Lost, AreToldInTheTables) {
   TrialRow row = faulty_row("hop", 0, 1, 80, 1.5);
-  row.record.ranks[0].lost = "crash";
+  row.record.first_lost_s = to_seconds(milliseconds(205));  // 0.20500000000000002
   const std::vector<std::vector<std::string>> trials = read_csv(trials_csv(std::vector{row}), "t"),
                                               ranks = read_csv(ranks_csv(std::vector{row}), "r");
   const auto cell = [](const std::vector<std::vector<std::string>>& table, const std::string& column) {
@@ -114,7 +171,7 @@ TEST(Lost, AreToldInTheTables) {
     return at == table[0].end() ? "no column" : table[1][std::size_t(at - table[0].begin())];
   };
   EXPECT_EQ(cell(trials, "ranks_lost"), "1");
-  EXPECT_EQ(cell(trials, "first_lost_s"), "0.5");
+  EXPECT_EQ(cell(trials, "first_lost_s"), "0.205");
   EXPECT_EQ(cell(ranks, "lost"), "crash");
   const auto whole = read_csv(trials_csv(std::vector{faulty_row("hop", 0, -1, 80, 1.5)}), "t");
   EXPECT_EQ(cell(whole, "ranks_lost"), "0");
