@@ -89,7 +89,7 @@ std::string time_cost(const std::vector<Pair>& pairs) {
 /// "+0.012", "+0.012 (-0.001 .. +0.02)", "+0.012 [-0.001, +0.02]": as median_text, with signs.
 std::string difference_text(const Values& differences) {
   const auto text = [](double value) { return (value > 0 ? "+" : "") + number_text(value, 3); };
-  const std::string middle = text(median(differences));
+  std::string middle = text(median(differences));
   if (differences.size() < 2) return middle;
   if (const auto interval = median_interval(differences)) {
     return fmt::format("{} [{}, {}]", middle, text(interval->low), text(interval->high));
