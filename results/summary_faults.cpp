@@ -86,18 +86,8 @@ std::string time_cost(const std::vector<Pair>& pairs) {
   return time == "-" ? "" : (to_target ? "time to target " : "time of the trial ") + time;
 }
 
-/// "+0.012", "+0.012 (-0.001 .. +0.02)", "+0.012 [-0.001, +0.02]": as median_text, with signs.
-std::string difference_text(const Values& differences) {
-  const auto text = [](double value) { return (value > 0 ? "+" : "") + number_text(value, 3); };
-  std::string middle = text(median(differences));
-  if (differences.size() < 2) return middle;
-  if (const auto interval = median_interval(differences)) {
-    return fmt::format("{} [{}, {}]", middle, text(interval->low), text(interval->high));
-  }
-  const auto [least, most] = std::minmax_element(differences.begin(), differences.end());
-  if (text(*least) == text(*most)) return middle;
-  return fmt::format("{} ({} .. {})", middle, text(*least), text(*most));
-}
+/// With its sign.
+std::string difference_text(double value) { return (value > 0 ? "+" : "") + number_text(value, 3); }
 
 /// By how much the final loss is higher. No ratio: a loss that nothing falls below would hide what there is.
 std::string loss_cost(const std::vector<Pair>& pairs) {
@@ -108,7 +98,7 @@ std::string loss_cost(const std::vector<Pair>& pairs) {
     const double difference = end->loss - end_without->loss;
     if (!std::isnan(difference)) differences.push_back(difference);
   }
-  return differences.empty() ? "" : "loss " + difference_text(differences);
+  return differences.empty() ? "" : "loss " + median_text(differences, difference_text);
 }
 
 std::string cost_text(const std::vector<Pair>& pairs, bool convergence) {

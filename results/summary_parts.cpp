@@ -70,15 +70,15 @@ std::string percent_text(double share) {
   return fmt::format("{:.{}f} %", percent, percent < 9.95 && percent > 0 ? 1 : 0);
 }
 
-std::string median_text(std::span<const double> values) {
-  std::string middle = number_text(median(values));
+std::string median_text(std::span<const double> values, std::string (*text)(double)) {
+  if (text == nullptr) text = [](double value) { return number_text(value); };
+  std::string middle = text(median(values));
   if (values.size() < 2) return middle;
-  if (const auto interval = median_interval(values)) {
-    return fmt::format("{} [{}, {}]", middle, number_text(interval->low), number_text(interval->high));
-  }
+  if (const auto interval = median_interval(values))
+    return fmt::format("{} [{}, {}]", middle, text(interval->low), text(interval->high));
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  if (number_text(*least) == number_text(*most)) return middle;
-  return fmt::format("{} ({} .. {})", middle, number_text(*least), number_text(*most));
+  if (text(*least) == text(*most)) return middle;
+  return fmt::format("{} ({} .. {})", middle, text(*least), text(*most));
 }
 
 std::string ratio_text(std::span<const double> a, std::span<const double> b) {

@@ -67,7 +67,8 @@ std::vector<Reach> times_to_target(const Variant& variant);
 std::string number_text(double value, int digits = 4);
 std::string percent_text(double share);
 /// Median and spread: "812 (790 .. 830)" smallest and largest, "812 [800, 820]" 95 % interval of the median from 6.
-std::string median_text(std::span<const double> values);
+/// `text`: how each number is written; number_text.
+std::string median_text(std::span<const double> values, std::string (*text)(double) = nullptr);
 /// "1.43x [1.38, 1.49]" from 3 pairs, "1.43x (1.40 .. 1.46)" of two, "1.43x" of one, "-" of none.
 std::string ratio_text(std::span<const double> a, std::span<const double> b);
 /// "3", or "2 of 3" where trials failed.

@@ -93,9 +93,3 @@ TEST_F(LentRank, OneOfItsOwnLauncherDoesIt) {
 
 }  // namespace
 }  // namespace hopbench
-
-int main(int argc, char** argv) {
-  if (argc == 2 && std::strcmp(argv[1], "rank") == 0) return hopbench::rank_main();
-  testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
-}

@@ -7,9 +7,8 @@
 
 namespace hopbench::fuzz {
 
-// In memory where the machine has such a place: a target writes thousands of files in a second.
-Folder::Folder()
-    : path_(access("/dev/shm", W_OK) == 0 ? "/dev/shm/hopbench-fuzz-XXXXXX" : "/tmp/hopbench-fuzz-XXXXXX") {
+// ci/fuzz gives it one in memory, which goes however the target ends.
+Folder::Folder() : path_(std::filesystem::temp_directory_path() / "hopbench-fuzz-XXXXXX") {
   HB_ASSERT(mkdtemp(path_.data()) != nullptr);
 }
 

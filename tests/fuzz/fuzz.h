@@ -47,7 +47,7 @@ inline std::vector<std::string> parts_of(const std::string& text, std::size_t co
   return parts;
 }
 
-/// A folder of this process's, for readers that want files. It is gone with the process unless that crashes.
+/// A folder of this process's in $TMPDIR, for readers that want files. Gone with the process unless that is killed.
 class Folder {
  public:
   Folder();
