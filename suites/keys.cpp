@@ -288,10 +288,17 @@ const SuiteKey* find_key(const std::string& path) {
 std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
 bool is_section_key(const SuiteKey& key) {
-  const std::string path = key.path;
-  const std::string top = path.substr(0, path.find('.'));
-  return top != path && std::find(kNoSections.begin(), kNoSections.end(), top) == kNoSections.end() &&
-         !inside_list(path);
+  static const std::set<std::string> paths = [] {
+    std::set<std::string> found;
+    for (const SuiteKey& one : kKeys) {
+      const std::string path = one.path;
+      const std::string top = path.substr(0, path.find('.'));
+      const bool listed = std::find(kNoSections.begin(), kNoSections.end(), top) != kNoSections.end();
+      if (top != path && !listed && !inside_list(path)) found.insert(path);
+    }
+    return found;
+  }();
+  return paths.contains(key.path);
 }
 
 bool is_group(const std::string& prefix) {
@@ -337,16 +344,19 @@ std::string resolve_key(const std::vector<std::string>& parts) {
   return found.size() == 1 ? *found.begin() : "";
 }
 
-std::vector<std::string> override_names() {
-  Names names;
-  for (const SuiteKey& key : kKeys) {
-    if (!is_section_key(key)) continue;
-    names.emplace_back(key.path);
-    const std::string last = last_part(key.path);
-    if (resolve_key({last}) == key.path) names.push_back(last);
-    const std::string group = std::string(key.path).substr(0, std::string(key.path).rfind('.'));
-    if (shorthand(group) == key.path) names.push_back(last_part(group));
-  }
+const std::vector<std::string>& override_names() {
+  static const Names names = [] {
+    Names found;
+    for (const SuiteKey& key : kKeys) {
+      if (!is_section_key(key)) continue;
+      found.emplace_back(key.path);
+      const std::string last = last_part(key.path);
+      if (resolve_key({last}) == key.path) found.push_back(last);
+      const std::string group = std::string(key.path).substr(0, std::string(key.path).rfind('.'));
+      if (shorthand(group) == key.path) found.push_back(last_part(group));
+    }
+    return found;
+  }();
   return names;
 }
 

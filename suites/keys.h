@@ -66,7 +66,7 @@ std::string shorthand(const std::string& group);
 /// (samples, pace, dataset.path). "" if there is none.
 std::string resolve_key(const std::vector<std::string>& parts);
 /// All that resolve_key would take, for suggestions and completion.
-std::vector<std::string> override_names();
+const std::vector<std::string>& override_names();
 
 /// Whether the value is one that the key can have; adds what is wrong with it.
 bool check_value(const SuiteKey& key, const Value& value, Mistakes& mistakes);
