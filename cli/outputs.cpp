@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "backends/base/json_value.h"
 #include "cli/tell.h"
 #include "results/csv.h"
 #include "results/json.h"
@@ -182,10 +183,10 @@ std::vector<Calibrated> read_calibrations(const RunFolder& folder) {
   if (!list.is_array()) return {};
   try {
     for (const nlohmann::json& c : list) {
-      all.push_back({c.value("key", ""), Duration{c.value("cost_ns", std::int64_t{0})},
-                     Duration{c.value("step_p99_ns", std::int64_t{0})}, c.value("vector_bytes_per_s", 0.0)});
+      all.push_back({c.at("key"), Duration{integer_of<std::int64_t>(c.at("cost_ns"))},
+                     Duration{integer_of<std::int64_t>(c.at("step_p99_ns"))}, c.at("vector_bytes_per_s")});
     }
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const std::exception& error) {
     throw usage_error(fmt::format("{}/{} is damaged: {}: remove it, and the run calibrates again", folder.path(),
                                   kCalibrations, error.what()));
   }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/base/error.h"
+#include "backends/base/json_value.h"
 #include "results/json.h"
 
 namespace hopbench {
@@ -29,38 +29,38 @@ EventKind kind_of(const std::string& what) {
 
 /// Whatever is reckoned with two of them stays a number.
 Duration time_of(const nlohmann::json& j) {
-  const auto ns = j.get<std::int64_t>();
+  const auto ns = integer_of<std::int64_t>(j);
   if (std::abs(double(ns)) > 4e18) throw usage_error("a time of more than a hundred years");
   return Duration{ns};
 }
 
-/// The library converts a fraction to an integer unseen, also one that no integer holds.
-void refuse_fractions(const nlohmann::json& j) {
-  const auto whole = [](const nlohmann::json& number) { return number.is_number_integer(); };
-  for (const char* name : {"t", "rank", "iter", "peer", "kind", "count", "since", "delay"})
-    if (j.contains(name) && !whole(j[name])) throw usage_error(std::string("'") + name + "' is no integer");
-  for (const char* name : {"senders", "tags"})
-    if (j.contains(name) && !std::all_of(j[name].begin(), j[name].end(), whole))
-      throw usage_error(std::string("'") + name + "' is no list of integers");
+/// Where it is not there, `value` keeps what it has.
+template <class T>
+void read_if_there(const nlohmann::json& j, const char* name, T& value) {
+  if (!j.contains(name)) return;
+  try {
+    read_value(j[name], value);
+  } catch (const std::exception& error) {
+    throw usage_error(fmt::format("'{}': {}", name, error.what()));
+  }
 }
 
 LoggedEvent event_of(const nlohmann::json& j) {
-  refuse_fractions(j);
   LoggedEvent logged{{}, j.value("text", "")};
   Event& event = logged.event;
   event.time = Time{time_of(j.at("t"))};
-  event.rank = j.at("rank");
+  event.rank = integer_of<int>(j.at("rank"));
   event.what = kind_of(j.at("what"));
-  event.iter = j.value("iter", Iter{0});
-  event.peer = j.value("peer", -1);
-  event.kind = j.value("kind", std::uint16_t{0});
-  event.count = j.value("count", std::int64_t{0});
+  read_if_there(j, "iter", event.iter);
+  read_if_there(j, "peer", event.peer);
+  read_if_there(j, "kind", event.kind);
+  read_if_there(j, "count", event.count);
   if (j.contains("value") && j["value"].is_number()) event.value = j["value"];
   if (j.contains("since")) event.since = Time{time_of(j["since"])};
   if (j.contains("delay")) event.delay = time_of(j["delay"]);
-  event.senders = j.value("senders", std::vector<int>{});
-  event.tags = j.value("tags", std::vector<Iter>{});
-  event.weights = j.value("weights", std::vector<float>{});
+  read_if_there(j, "senders", event.senders);
+  read_if_there(j, "tags", event.tags);
+  read_if_there(j, "weights", event.weights);
   return logged;
 }
 

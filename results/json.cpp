@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/base/error.h"
+#include "backends/base/json_value.h"
 
 namespace hopbench {
 namespace {
@@ -62,15 +63,15 @@ void decode(const Json& j, float& v) {
   decode(j, wide);
   v = static_cast<float>(wide);
 }
-void decode(const Json& j, Duration& v) { v = Duration(j.get<Duration::rep>()); }
-void decode(const Json& j, Time& v) { v = Time(Duration(j.get<Duration::rep>())); }
+void decode(const Json& j, Duration& v) { v = Duration(integer_of<Duration::rep>(j)); }
+void decode(const Json& j, Time& v) { v = Time(Duration(integer_of<Duration::rep>(j))); }
 void decode(const Json& j, TrialStatus& v) {
   const auto text = j.get<std::string>();
   v = text == "ok" ? TrialStatus::kOk : text == "interrupted" ? TrialStatus::kInterrupted : TrialStatus::kFailed;
 }
 template <class T>
 void decode(const Json& j, T& v) {
-  v = j.get<T>();
+  read_value(j, v);
 }
 void decode(const Json& j, IterationMark& v) {
   decode(j.at(0), v.end);

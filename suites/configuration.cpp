@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "backends/base/text.h"
 #include "models/fit.h"
+#include "suites/check_graph.h"
 #include "suites/check_workers.h"
 #include "suites/draft.h"
 
@@ -146,44 +146,6 @@ void check_batch(const Draft& draft, const Configuration& c, Mistakes& mistakes)
   }
 }
 
-std::vector<Edge> edges_of(const Configuration& c) {
-  std::vector<Edge> edges;
-  if (const Value* list = c.find("topology.edges")) {
-    for (const Value& edge : list->items) edges.emplace_back(int(edge.items[0].integer), int(edge.items[1].integer));
-  }
-  return edges;
-}
-
-std::unique_ptr<Topology> topology_of(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
-  if (draft.bad.count("topology.name") + draft.bad.count("topology.edges") > 0) return nullptr;
-  const std::string name = c.at("topology.name").text;
-  const Value* edges = c.find("topology.edges");
-  const Value& said = edges != nullptr ? *edges : c.at("topology.name");
-  const Place& place = said.place.file == "(default)" ? c.at("run.world_size").place : said.place;
-  if (name != "edges" && edges != nullptr)
-    mistakes.add(edges->place,
-                 fmt::format("'edges' and the topology '{}' exclude each other: write name = \"edges\" or "
-                             "leave one out",
-                             name));
-  if (name == "edges" && edges == nullptr) mistakes.add(place, "topology 'edges' needs a list of edges");
-  if ((name == "edges") != (edges != nullptr)) return nullptr;
-  try {
-    auto graph = std::make_unique<Topology>(name == "edges" ? Topology(name, c.workers(), edges_of(c))
-                                                            : make_topology(name, c.workers()));
-    if (graph->strongly_connected()) return graph;
-    for (int rank = 1; rank < c.workers(); ++rank) {
-      const bool there = graph->distance(0, rank) < 0;
-      if (!there && graph->distance(rank, 0) >= 0) continue;
-      mistakes.add(place, fmt::format("the topology is not connected: no path leads from rank {} to rank {}",
-                                      there ? 0 : rank, there ? rank : 0));
-      break;
-    }
-  } catch (const Error& error) {
-    mistakes.add(place, fmt::format("topology: {}", error.what()));
-  }
-  return nullptr;
-}
-
 /// Of the model, where the suite sets it; 0 elsewhere: other models have far more than there can be servers.
 std::int64_t parameters_of(const Configuration& c) {
   const std::string& name = c.at("model.name").text;
@@ -201,14 +163,14 @@ void check_schedule(const Draft& draft, const Configuration& c, const VariantDra
                            cosine.integer, warmup.integer));
 }
 
-void check_variants(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
+void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, Mistakes& mistakes) {
   std::vector<std::string> known;
   for (const VariantDraft& variant : draft.variants) known.push_back(variant.written_label);
   for (const Value& name : c.measure->protocols) {
     if (std::find(known.begin(), known.end(), name.text) == known.end())
       mistakes.add(name.place, unknown("label", name.text, known));
   }
-  const std::unique_ptr<Topology> graph = topology_of(draft, c, mistakes);
+  const Topology* graph = graphs.of(draft, c, mistakes);
   if (graph == nullptr) return;
   for (const VariantDraft* variant : variants_of(draft, *c.measure)) {
     if (variant->protocol == nullptr) continue;
@@ -362,7 +324,7 @@ Scenario scenario_of(const ScenarioDraft& draft, int workers) {
   return scenario;
 }
 
-void check_configuration(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
+void check_configuration(const Draft& draft, const Configuration& c, Graphs& graphs, Mistakes& mistakes) {
   check_stop(c, mistakes);
   check_pace(draft, c, mistakes);
   check_model(draft, c, mistakes);
@@ -377,7 +339,7 @@ void check_configuration(const Draft& draft, const Configuration& c, Mistakes& m
   check_others(c, mistakes);
   check_instant(c, mistakes);
   check_scenarios(draft, c, mistakes);
-  check_variants(draft, c, mistakes);
+  check_variants(draft, c, graphs, mistakes);
 }
 
 }  // namespace hopbench

@@ -13,6 +13,8 @@
 
 namespace hopbench {
 
+class Graphs;
+
 struct VariantDraft {
   Place place;
   std::string label;
@@ -137,7 +139,7 @@ struct Configuration {
   std::vector<int> host_of() const;
 };
 /// What is impossible only in combination.
-void check_configuration(const Draft& draft, const Configuration& configuration, Mistakes& mistakes);
+void check_configuration(const Draft& draft, const Configuration& configuration, Graphs& graphs, Mistakes& mistakes);
 /// Samples in the training set, which is read for this. Error where it can't be.
 std::size_t training_set_size(const Configuration& configuration);
 /// "": the model reads none.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "backends/base/random.h"
+#include "suites/check_graph.h"
 #include "suites/draft.h"
 
 namespace hopbench {
@@ -255,7 +256,8 @@ bool optimizer_key_is_forced(const Draft& draft, const std::string& path) {
 std::vector<TrialSpec> expand(const Draft& draft, Mistakes& mistakes) {
   const std::vector<Configuration> configurations = configurations_of(draft);
   if (too_many(draft, configurations, mistakes)) return {};
-  for (const Configuration& c : configurations) check_configuration(draft, c, mistakes);
+  Graphs graphs;
+  for (const Configuration& c : configurations) check_configuration(draft, c, graphs, mistakes);
   if (!mistakes.empty()) return {};
   const std::string order = effective(draft, nullptr, {}).at("run.order").text;
   std::vector<TrialSpec> trials =

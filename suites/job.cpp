@@ -7,6 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "backends/base/error.h"
+#include "backends/base/json_value.h"
 #include "results/json.h"
 #include "results/steady.h"
 
@@ -30,18 +32,21 @@ bool of_a_message(EventKind what) {
   }
 }
 
-/// Reads what another process of this same binary wrote; if it is none of that, that process went wrong.
+/// What another process of this same binary wrote is none of that: that process went wrong.
+[[noreturn]] void refuse(const char* what, const char* why) {
+  throw trial_error(std::string(what) + " cannot be read: " + why + ": run the trial again");
+}
+
 template <class Read>
 auto reading(const char* what, const Read& read) {
   try {
     return read();
   } catch (const json::exception& error) {
-    throw trial_error(std::string(what) + " cannot be read: " + error.what() + ": run the trial again");
+    refuse(what, error.what());
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kUsage) throw;
+    refuse(what, error.what());
   }
-}
-
-[[noreturn]] void refuse(const char* what, const char* why) {
-  throw trial_error(std::string(what) + " cannot be read: " + why + ": run the trial again");
 }
 
 constexpr const char* kJob = "a rank's job";
@@ -98,7 +103,8 @@ RankResult rank_result_from_text(const std::string& text) {
   reading(kResult, [&] {
     const json j = json::parse(text.substr(begin, head));
     result.record = rank_from_json(j.at("record"));
-    const auto times = j.at("times").get<std::vector<std::int64_t>>();
+    std::vector<std::int64_t> times;
+    read_value(j.at("times"), times);
     const auto lines = j.at("lines").get<std::vector<std::string>>();
     if (times.size() != lines.size()) refuse(kResult, "its events do not fit together");
     for (std::size_t i = 0; i < lines.size(); ++i) result.events.push_back({Time{Duration{times[i]}}, lines[i]});

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "backends/base/error.h"
+#include "backends/base/json_value.h"
 #include "backends/runtime/process.h"
 #include "backends/transport/wire.h"
 #include "protocols/collectives.h"
@@ -303,15 +304,17 @@ std::string to_text(const WayBench& bench) {
 WayBench way_bench_from_text(const std::string& text) {
   try {
     const json j = json::parse(text);
-    WayBench bench{.way = j.at("way"), .exchange = {}, .iterations = j.at("iterations"), .warmup = j.at("warmup")};
-    bench.exchange.operation = static_cast<Operation>(j.at("operation").get<int>());
-    bench.exchange.size = j.at("size");
-    bench.exchange.floats = j.at("floats");
-    bench.exchange.neighbours = j.at("neighbours");
+    WayBench bench{.way = j.at("way"), .exchange = {}};
+    read_value(j.at("iterations"), bench.iterations);
+    read_value(j.at("warmup"), bench.warmup);
+    bench.exchange.operation = static_cast<Operation>(integer_of<int>(j.at("operation")));
+    read_value(j.at("size"), bench.exchange.size);
+    read_value(j.at("floats"), bench.exchange.floats);
+    read_value(j.at("neighbours"), bench.exchange.neighbours);
     bench.exchange.device = j.at("device");
     bench.exchange.interface = j.at("interface");
     return bench;
-  } catch (const json::exception& error) {
+  } catch (const std::exception& error) {
     throw trial_error(fmt::format("what to measure cannot be read: {}: run the bench again", error.what()));
   }
 }
@@ -348,7 +351,7 @@ WayTimes bench_way(const WayBench& bench, const std::atomic<int>* interrupts) {
   WayTimes times;
   for (std::size_t rank = 0; rank < launched.ranks.size(); ++rank) {
     const json j = json::parse(launched.ranks[rank].result);
-    times.wrong += j.at("wrong").get<std::int64_t>();
+    times.wrong += integer_of<std::int64_t>(j.at("wrong"));
     if (bench.exchange.operation == Operation::kPingPong && rank > 0) continue;
     add_rank(times, j.at("single").get<std::vector<double>>());
   }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "backends/base/error.h"
+#include "backends/base/json_value.h"
 #include "protocols/protocol.h"
 
 #define XXH_INLINE_ALL
@@ -57,19 +58,13 @@ class In {
   template <class T>
   void operator()(const char* name, T& value) {
     if constexpr (std::is_enum_v<T>) {
-      value = static_cast<T>(whole(name).template get<int>());
-    } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      whole(name).get_to(value);
+      value = static_cast<T>(read<int>(name));
     } else {
-      from_.at(name).get_to(value);
+      value = read<T>(name);
     }
   }
-  void operator()(const char* name, std::vector<int>& value) {
-    for (const json& number : from_.at(name)) refuse_fraction(name, number);
-    from_.at(name).get_to(value);
-  }
-  void operator()(const char* name, Duration& value) { value = Duration(whole(name).get<Duration::rep>()); }
-  void operator()(const char* name, Time& value) { value = Time(Duration(whole(name).get<Duration::rep>())); }
+  void operator()(const char* name, Duration& value) { value = Duration(read<Duration::rep>(name)); }
+  void operator()(const char* name, Time& value) { value = Time(Duration(read<Duration::rep>(name))); }
   template <class T>
   void unless(const T& fallback, const char* name, T& value) {
     value = fallback;
@@ -86,13 +81,15 @@ class In {
   }
 
  private:
-  /// The library converts a fraction to an integer unseen, also one that no integer holds.
-  static void refuse_fraction(const char* name, const json& number) {
-    if (!number.is_number_integer()) throw usage_error(fmt::format("a trial whose '{}' is no integer", name));
-  }
-  const json& whole(const char* name) const {
-    refuse_fraction(name, from_.at(name));
-    return from_.at(name);
+  template <class T>
+  T read(const char* name) const {
+    T value{};
+    try {
+      read_value(from_.at(name), value);
+    } catch (const Error& error) {
+      throw usage_error(fmt::format("a trial whose '{}' is none: {}", name, error.what()));
+    }
+    return value;
   }
   const json& from_;
 };

@@ -11,6 +11,7 @@
 
 #include "backends/base/error.h"
 #include "results/csv.h"
+#include "results/event_reader.h"
 #include "results/json.h"
 #include "results/run_folder.h"
 #include "tests/results_samples.h"
@@ -19,6 +20,7 @@ namespace hopbench {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -308,6 +310,35 @@ TEST(RunFolderTest, EventLogsHaveNamesOfTheirOwn) {
   EXPECT_NE(name(long_id + "b"), name(long_id + "c"));
   std::ofstream(run.event_log("s/ä/\n")) << "x";
   EXPECT_TRUE(fs::exists(run.event_log("s/ä/\n")));
+}
+
+// --- Event logs
+
+/// What reading a log of this one event says; "": it was read.
+std::string said_of(const std::string& event) {
+  const Folder temp;
+  std::ofstream(temp / "log.jsonl") << "{}\n" << event << "\n";
+  try {
+    EventReader(temp / "log.jsonl").next();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+    return error.what();
+  }
+  return "";
+}
+
+// The JSON library would take 1e30 as some integer, and 70000 as one of its lower 16 bits.
+TEST(EventReaderTest, RefusesNumbersThatItsFieldsCannotHold) {
+  const std::string begin = R"({"t":1,"rank":0,"what":"send")";
+  EXPECT_EQ(said_of(begin + R"(,"kind":3,"iter":4,"tags":[5,6]})"), "");
+  for (const char* wrong :
+       {R"("kind":70000)", R"("iter":1e30)", R"("peer":0.5)", R"("count":"many")", R"("tags":[1,1e30])"}) {
+    const std::string name = std::string(wrong).substr(1, std::string(wrong).find(':') - 2);
+    EXPECT_THAT(said_of(begin + "," + wrong + "}"), AllOf(HasSubstr("log.jsonl:2: damaged: '" + name + "': "),
+                                                          HasSubstr("stands where an integer belongs")));
+  }
+  EXPECT_THAT(said_of(R"({"t":1e30,"rank":0,"what":"send"})"), HasSubstr("1e+30 stands where an integer belongs"));
+  EXPECT_THAT(said_of(R"({"t":1,"rank":4294967296,"what":"send"})"), HasSubstr("4294967296 stands where"));
 }
 
 }  // namespace

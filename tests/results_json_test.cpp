@@ -65,6 +65,14 @@ TEST(Json, SaysWhatIsNoRecord) {
   EXPECT_THROW(rank_from_json("{\"rank\": "), Error);
   EXPECT_THROW(rank_from_json("[1]"), Error);
   EXPECT_THROW(rank_from_json(R"({"rank": "three"})"), Error);
+  for (const char* wrong : {R"({"rank": 1e30})", R"({"rank": 4294967296})", R"({"waits": {"updates": 1e44}})"}) {
+    try {
+      rank_from_json(wrong);
+      ADD_FAILURE() << wrong;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("stands where an integer belongs"));
+    }
+  }
   EXPECT_THROW(row_from_json("{}"), Error);
   try {
     row_from_json(R"({"schema_version": "2.0", "labels": {}, "record": {}})");

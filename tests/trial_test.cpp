@@ -192,5 +192,30 @@ TEST(Trial, IsNotReadFromWhatIsNoTrial) {
   }
 }
 
+// The JSON library would take 1e30 as some integer, and 2^40 as one of its lower bits.
+TEST(Trial, IsNotReadFromNumbersThatItsFieldsCannotHold) {
+  const std::string good = to_json(sample());
+  const std::pair<const char*, const char*> changes[] = {{R"("batch":3)", R"("batch":1e30)"},
+                                                         {R"("batch":3)", R"("batch":3.5)"},
+                                                         {R"("batch":3)", R"("batch":1099511627776)"},
+                                                         {R"("edges":[[0,1])", R"("edges":[[0,1e30])"},
+                                                         {R"("host_of":[0,0,1])", R"("host_of":[0,0,1e30])"},
+                                                         {R"("lasts":6)", R"("lasts":1e30)"}};
+  for (const auto& [old, wrong] : changes) {
+    std::string text = good;
+    const std::size_t at = text.find(old);
+    ASSERT_NE(at, std::string::npos) << old << " in " << text;
+    text.replace(at, std::string(old).size(), wrong);
+    try {
+      trial_from_json(text);
+      ADD_FAILURE() << wrong;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kUsage);
+      const std::string field = std::string(old).substr(1, std::string(old).find(':') - 2);
+      EXPECT_NE(std::string(error.what()).find("'" + field + "' is none: "), std::string::npos) << error.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hopbench

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "backends/base/json_value.h"
+
 namespace hopbench {
 namespace {
 
@@ -39,16 +41,16 @@ bool from_text(const std::string& text, RemoteJob& remote) {
   try {
     const nlohmann::json head = nlohmann::json::parse(text.substr(0, line));
     CrewJob& job = remote.job;
-    job.ranks = head.at("ranks").get<int>();
-    job.check_every = Duration{head.at("check_every").get<std::int64_t>()};
-    remote.credits = head.at("credits").get<std::int64_t>();
+    job.ranks = integer_of<int>(head.at("ranks"));
+    job.check_every = Duration{integer_of<std::int64_t>(head.at("check_every"))};
+    remote.credits = integer_of<std::int64_t>(head.at("credits"));
     for (const nlohmann::json& member : head.at("members"))
-      job.members.push_back({member.at(0).get<int>(), member.at(1).get<int>()});
+      job.members.push_back({integer_of<int>(member.at(0)), integer_of<int>(member.at(1))});
     job.job = text.substr(line + 1);
     return job.ranks >= 1 && job.ranks <= kMostRanks &&
            std::all_of(job.members.begin(), job.members.end(),
                        [&](const CrewMember& member) { return member.rank >= 0 && member.rank < job.ranks; });
-  } catch (const nlohmann::json::exception&) {
+  } catch (const std::exception&) {
     return false;
   }
 }

@@ -1,0 +1,47 @@
+// Integers out of JSON. nlohmann's library converts a fraction unseen where an integer is asked for, also one that no
+// integer holds, which is undefined; and of an integer that is too large it keeps the lower bits.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "backends/base/error.h"
+
+namespace hopbench {
+
+/// Error(kUsage) for what is no integer, or none that an Integer holds.
+template <class Integer, class Json>
+Integer integer_of(const Json& j) {
+  const bool fits = j.is_number_unsigned()  ? std::in_range<Integer>(j.template get<std::uint64_t>())
+                    : j.is_number_integer() ? std::in_range<Integer>(j.template get<std::int64_t>())
+                                            : false;
+  if (!fits)
+    throw usage_error(fmt::format("{} stands where an integer belongs", j.is_number() ? j.dump() : j.type_name()));
+  return j.template get<Integer>();
+}
+
+/// As j.get_to(value), but for the integers in it.
+template <class T, class Json>
+void read_value(const Json& j, T& value) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    value = integer_of<T>(j);
+  } else {
+    j.get_to(value);
+  }
+}
+template <class A, class B, class Json>
+void read_value(const Json& j, std::pair<A, B>& value) {
+  read_value(j.at(0), value.first);
+  read_value(j.at(1), value.second);
+}
+template <class T, class Json>
+void read_value(const Json& j, std::vector<T>& value) {
+  value.clear();
+  for (const Json& item : j) read_value(item, value.emplace_back());
+}
+
+}  // namespace hopbench
