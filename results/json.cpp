@@ -258,27 +258,35 @@ void decode(const Json& j, TrialLabels& v) { fields_of_labels(v, Read{j}); }
 /// Text from outside (a suite, an error message) need not be UTF-8; the file has to be.
 std::string dump(const Json& j, int indent = -1) { return j.dump(indent, ' ', false, Json::error_handler_t::replace); }
 
-template <class Record, class Decode>
-Record parse(const std::string& text, const char* what, Decode decode_into) {
-  try {
-    Record record;
-    if (too_deep(text)) throw usage_error(std::string("not ") + what + ": lists in lists without end");
-    const Json j = Json::parse(text);
-    if (!j.is_object()) throw usage_error(std::string("not ") + what + ": the text is no JSON object");
-    decode_into(j, record);
-    return record;
-  } catch (const Json::exception& e) {
-    throw usage_error(std::string("not ") + what + ": " + e.what());
-  }
-}
-
-void check_schema(const Json& j, const std::string& of = "records") {
+void check_schema(const Json& j, const std::string& of) {
   const auto version = j.at("schema_version").get<std::string>();
   const std::string known = kSchemaVersion;
   if (version.substr(0, version.find('.')) != known.substr(0, known.find('.'))) {
     throw usage_error(of + " of schema " + version + " cannot be read: this hopbench knows " + known +
                       ": use the version that wrote them");
   }
+}
+
+/// `records`: how its schema is to be called; "": it has none.
+template <class Record, class Decode>
+Record parse(const std::string& text, const std::string& what, const std::string& records, Decode decode_into) {
+  const auto none = [&](const std::string& why) { return usage_error("not " + what + ": " + why); };
+  if (too_deep(text)) throw none("lists in lists without end");
+  Record record;
+  Json j;
+  try {
+    j = Json::parse(text);
+    if (!j.is_object()) throw none("the text is no JSON object");
+    if (!records.empty()) check_schema(j, records);
+  } catch (const Json::exception& e) {
+    throw none(e.what());
+  }
+  try {
+    decode_into(j, record);
+  } catch (const std::exception& e) {
+    throw none(e.what());
+  }
+  return record;
 }
 
 }  // namespace
@@ -321,16 +329,15 @@ std::string to_json(const TrialRow& row) {
 }
 
 RankRecord rank_from_json(const std::string& text) {
-  return parse<RankRecord>(text, "a rank's record", [](const Json& j, RankRecord& r) { decode(j, r); });
+  return parse<RankRecord>(text, "a rank's record", "", [](const Json& j, RankRecord& r) { decode(j, r); });
 }
 
 TrialRecord record_from_json(const std::string& text) {
-  return parse<TrialRecord>(text, "a trial's record", [](const Json& j, TrialRecord& r) { decode(j, r); });
+  return parse<TrialRecord>(text, "a trial's record", "", [](const Json& j, TrialRecord& r) { decode(j, r); });
 }
 
 TrialRow row_from_json(const std::string& text) {
-  return parse<TrialRow>(text, "a finished trial", [](const Json& j, TrialRow& row) {
-    check_schema(j);
+  return parse<TrialRow>(text, "a finished trial", "records", [](const Json& j, TrialRow& row) {
     decode(j.at("labels"), row.labels);
     decode(j.at("record"), row.record);
   });
@@ -350,9 +357,8 @@ std::string run_to_json(std::span<const TrialRow> rows, const std::string& conte
 }
 
 RunDocument run_from_json(const std::string& text, const std::string& name) {
-  return parse<RunDocument>(text, ("a result of run --json (" + name + ")").c_str(),
+  return parse<RunDocument>(text, "a result of run --json (" + name + ")", name + ": records",
                             [&](const Json& j, RunDocument& run) {
-                              check_schema(j, name + ": records");
                               run.context_json = dump(j.at("context"), 1);
                               for (const Json& trial : j.at("trials")) {
                                 TrialRow& row = run.rows.emplace_back();
