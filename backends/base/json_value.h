@@ -2,9 +2,8 @@
 // integer holds, which is undefined; and of an integer that is too large it keeps the lower bits.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -19,8 +18,10 @@ Integer integer_of(const Json& j) {
   const bool fits = j.is_number_unsigned()  ? std::in_range<Integer>(j.template get<std::uint64_t>())
                     : j.is_number_integer() ? std::in_range<Integer>(j.template get<std::int64_t>())
                                             : false;
-  if (!fits)
-    throw usage_error(fmt::format("{} stands where an integer belongs", j.is_number() ? j.dump() : j.type_name()));
+  if (!fits) {
+    const std::string found = j.is_number() ? j.dump() : j.type_name();
+    throw usage_error(found + " stands where an integer belongs");
+  }
   return j.template get<Integer>();
 }
 
