@@ -82,7 +82,7 @@ if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(HB_NOT_AT_ALL -O0)
 endif()
 
-# Where CMAKE_UNITY_BUILD is on (presets release, asan, tsan) six files are compiled at once, which saves a third again;
+# Where CMAKE_UNITY_BUILD is on (presets release, asan, tsan, tidy) six files are compiled at once, which saves a third again;
 # protocols, models and the vectors' arithmetic always one by one.
 # Folders have precompiled headers. Either may hide that a file lacks an include: preset clang has neither.
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
