@@ -42,12 +42,8 @@ std::vector<int> doomed(const Scenario& scenario) {
 /// Of a trial that did not end well: whose death it was, if the scenario wanted it.
 std::string reason_of(const LaunchResult& launched, const Plan& plan) {
   if (plan.goes_on) return launched.reason;
-  for (std::size_t r = 0; r < launched.ranks.size(); ++r) {
-    const bool killed = launched.ranks[r].crashed_ns >= 0;
-    if (killed && launched.reason.starts_with("rank " + std::to_string(r) + " was killed"))
-      return launched.reason + ", " + why_stopped(*plan.protocol);
-  }
-  return launched.reason;
+  const bool wanted = launched.died >= 0 && launched.ranks[std::size_t(launched.died)].crashed_ns >= 0;
+  return wanted ? launched.reason + ", " + why_stopped(*plan.protocol) : launched.reason;
 }
 
 /// What the ranks sent, and what is left of those that the scenario killed.

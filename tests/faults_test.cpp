@@ -5,9 +5,13 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "backends/fleet/agent.h"
+#include "backends/fleet/fleet.h"
 #include "backends/transport/wire.h"
 #include "protocols/extra.h"
 #include "protocols/protocol.h"
@@ -315,6 +319,32 @@ TEST_P(RealFaults, StopAProtocolThatDoesNotGoOn) {
   EXPECT_EQ(crashed.status, TrialStatus::kFailed);
   EXPECT_TRUE(crashed.reason.starts_with("rank 3 was killed by signal 9 (SIGKILL) while ")) << crashed.reason;
   EXPECT_TRUE(crashed.reason.ends_with("in iteration 20" + end)) << crashed.reason;
+}
+
+/// A process a rank, of which three are agents: here threads of this one.
+TEST(Faults, StopItAmongSeveralProcessesToo) {
+  const Folder folder;
+  const auto introduction = [](int number) -> Introduction {
+    return {"", "machine" + std::to_string(number), "boot", "", "hopbench", "{}"};
+  };
+  std::vector<std::thread> agents;
+  for (int number = 1; number < 4; ++number) {
+    agents.emplace_back([&, number] {
+      const AgentOptions options{.number = number, .size = 4, .about = introduction(number)};
+      EXPECT_EQ(run_agent(options, *open_meeting_point(folder.path(), "test")), 0);
+    });
+  }
+  const auto meeting = open_meeting_point(folder.path(), "test");
+  std::unique_ptr<Fleet> fleet =
+      Fleet::gather({.size = 4, .about = introduction(0), .one_machine = true, .interrupted = [] {}}, *meeting);
+  TrialSpec spec = trial_with(R"({ kind = "crash", ranks = [3], iteration = 20 })", "fragile");
+  spec.transport = "gloo";
+  const TrialRecord record = execute_trial(spec, {nullptr, {}, "", fleet.get()});
+  fleet->set_exit_code(0);
+  fleet.reset();
+  for (std::thread& agent : agents) agent.join();
+  EXPECT_TRUE(record.reason.starts_with("rank 3 (machine3) was killed by signal 9 (SIGKILL) while ")) << record.reason;
+  EXPECT_TRUE(record.reason.ends_with(", as the scenario says: fragile stops when a worker is lost")) << record.reason;
 }
 
 /// The lines about faults and deaths of the ranks.

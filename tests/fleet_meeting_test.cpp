@@ -29,6 +29,31 @@ TEST_F(FleetTest, NamesThoseWhoDoNotCome) {
   EXPECT_EQ(agents_[0]->wait(), static_cast<int>(ExitCode::kEnvironment)) << "who came is not left waiting";
 }
 
+TEST_F(FleetTest, SaysThatThereIsAnotherProcessZero) {
+  const auto reason = [&](const std::string& where, bool replace) -> std::string {
+    const auto meeting = open_meeting_point(where, "test"), other = open_meeting_point(where, "test");
+    const std::jthread second([&] {
+      if (replace && eventually([&] { return other->look().has_value(); })) other->leave({{"127.0.0.1"}, 1, "t", "u"});
+    });
+    FleetOptions with = options(2);
+    with.timeout = milliseconds(500);
+    try {
+      Fleet::gather(with, *meeting);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const int listener = listen_on("127.0.0.1", 0);
+  const std::string free_port = std::to_string(port_of(listener));
+  close(listener);
+  EXPECT_THAT(reason(folder_.path(), true), HasSubstr("another process 0 has invited to the same place"));
+  EXPECT_THAT(reason(folder_.path(), false), HasSubstr("whether another run meets there (HOPBENCH_JOB"));
+  const std::string alone = reason("tcp://127.0.0.1:" + free_port, false);
+  EXPECT_THAT(alone, HasSubstr("process 1 of 2 did not come to tcp://"));
+  EXPECT_THAT(alone, testing::Not(HasSubstr("HOPBENCH_JOB")));
+}
+
 TEST_F(FleetTest, AnInvitationOfAnEarlierRunDoesNoHarm) {
   const int listener = listen_on("127.0.0.1", 0);  // somebody else, who has its port now
   const auto meeting = open_meeting_point(folder_.path(), "test");

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -13,7 +16,9 @@
 #include "backends/fleet/meeting_point.h"
 #include "backends/fleet/placing.h"
 #include "backends/fleet/standing.h"
+#include "backends/runtime/spawn.h"
 #include "tests/folder.h"
+#include "tests/launched.h"
 
 namespace hopbench {
 namespace {
@@ -128,6 +133,7 @@ TEST(MeetingPoint, AFolderKeepsTheLastInvitation) {
   EXPECT_EQ(one->look()->port, 65535);
   EXPECT_EQ(one->look()->token, "token");
   EXPECT_FALSE(other->look()) << "runs do not meet each other";
+  EXPECT_FALSE(open_meeting_point(folder.path(), "job_7")->look()) << "however much alike their names";
   one->clear(Invitation{{}, 0, "another", ""});
   EXPECT_TRUE(one->look()) << "of another run";
   one->clear(*one->look());
@@ -168,11 +174,30 @@ TEST(HostFile, MistakesAreNamedWithTheirLine) {
   EXPECT_THAT(said(""), HasSubstr("names no host"));
   EXPECT_THAT(said("a\n-oProxyCommand=x\n"), HasSubstr("hosts:2: '-oProxyCommand=x' is no name"));
   EXPECT_THAT(said("a;reboot\n"), HasSubstr("no name of a host"));
+  EXPECT_THAT(said("user@\n"), HasSubstr("'user@' is no name of a host"));
+  EXPECT_THAT(said(std::string(1 << 20, '\1') + "\n"), HasSubstr("hosts:1: '" + std::string(60, '?') + "...' is no"));
   EXPECT_THAT(said("a slots=0\n"), HasSubstr("slots=N"));
   EXPECT_THAT(said("a slots=two\n"), HasSubstr("'slots=two'"));
   EXPECT_THAT(said("a cpus=2\n"), HasSubstr("'cpus=2'"));
   EXPECT_THAT(said("a\na\n"), HasSubstr("hosts:2: a is there twice"));
   EXPECT_THAT(mistake([] { read_host_file("/nowhere"); }), HasSubstr("/nowhere"));
+}
+
+TEST(SshPoint, WhatAWrapperStartedEndsWithIt) {
+  const Folder folder;
+  const std::string script = folder / "ssh", child = folder / "child";
+  std::ofstream(script) << "#!/bin/sh\nsleep 1000 &\necho $! >" << child << ".new\nmv " << child << ".new " << child
+                        << "\nwait\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  pid_t pid = 0;
+  {
+    const auto point = open_ssh_point(script, {"node1"}, "hopbench");
+    EXPECT_EQ(point->process(1), "node1");
+    point->leave({{"127.0.0.1"}, 1, "t", "u"});
+    ASSERT_TRUE(eventually([&] { return static_cast<bool>(std::ifstream(child) >> pid); }));
+    EXPECT_EQ(kill(pid, 0), 0);
+  }
+  EXPECT_TRUE(eventually([&] { return process_state(pid) == 0 || process_state(pid) == 'Z'; }));
 }
 
 TEST(Summons, AreReadFromStandardInput) {

@@ -296,6 +296,37 @@ TEST(ProcessRuntime, ShowsOnTheBoardWhatItDoes) {
   EXPECT_EQ(slot.phase, Phase::kFinished);
 }
 
+TEST(ProcessRuntime, ShowsOnTheBoardSinceWhenItWaitsWhateverItsRespondersDo) {
+  LoopbackHub hub;
+  RankSlot slot;
+  ProcessOptions options = alone();
+  options.slot = &slot;
+  Rank self(hub, options);
+  self.runtime.run([&] {
+    const auto nap = [&](int ms, const Ready& look) {
+      self.runtime.await(look, self.runtime.now() + milliseconds(ms), "requests");
+    };
+    const auto never = [] { return false; };
+    self.runtime.spawn([&] {
+      nap(20, never);
+      nap(200, never);
+    });
+    self.runtime.spawn([&] {
+      Phase phase{};
+      std::int64_t since = 0;
+      nap(60, [&] {
+        phase = slot.phase;
+        since = slot.since;
+        return false;
+      });
+      EXPECT_EQ(phase, Phase::kWaiting) << "the other responder waits again";
+      const std::int64_t now = Duration(std::chrono::steady_clock::now().time_since_epoch()).count();
+      EXPECT_GE(now - since, 60'000'000) << "no wait has begun anew";
+    });
+    self.runtime.await(never, self.runtime.now() + milliseconds(100), "a token");
+  });
+}
+
 TEST(ProcessRuntime, ShowsOnTheBoardWhoIsSilentWhileItWaits) {
   LoopbackHub hub;
   RankSlot slot;

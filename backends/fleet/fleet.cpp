@@ -134,7 +134,8 @@ class Door {
       return "it takes the run for one of " + std::to_string(hello.value) + " processes, process 0 for one of " +
              std::to_string(options_.size) + ": start all with the same launcher";
     if (hello.peer < 1 || hello.peer >= options_.size || arrived_.contains(hello.peer))
-      return "there are two of this number, or there can be none: does each have a number of its own?";
+      return "there are two of this number, or there can be none: does each have a number of its own" +
+             std::string(meeting_.is_shared() ? ", and each run that meets there a HOPBENCH_JOB of its own?" : "?");
     if (about.program != options_.about.program)
       return "it runs hopbench " + about.program + ", process 0 runs " + options_.about.program +
              ": install the same on all machines";
@@ -144,15 +145,25 @@ class Door {
   std::string missing() const {
     std::vector<std::string> numbers;
     for (int i = 1; i < options_.size; ++i) {
-      if (!arrived_.contains(i)) numbers.push_back(std::to_string(i));
+      if (!arrived_.contains(i)) numbers.push_back(meeting_.process(i));
     }
     const bool one = numbers.size() == 1;
-    return std::string(one ? "process " : "processes ") + join(numbers, ", ") + " of " + std::to_string(options_.size) +
-           " did not come to " + meeting_.name() + " within " + duration_text(Duration(options_.timeout).count()) +
-           ": look at what " + (one ? "it" : "they") +
-           " said, whether the machines reach each other (--iface), whether another run meets there (HOPBENCH_JOB "
-           "tells "
-           "them apart), or raise --rendezvous-timeout";
+    const std::string who = std::string(one ? "process " : "processes ") + join(numbers, ", ") + " of " +
+                            std::to_string(options_.size) + " did not come to " + meeting_.name() + " within " +
+                            duration_text(Duration(options_.timeout).count());
+    if (is_replaced())
+      return who +
+             ": another process 0 has invited to the same place: does each process have a number of its own, and "
+             "each run that meets there a HOPBENCH_JOB of its own?";
+    return who + ": look at what " + (one ? "it" : "they") + " said, whether the machines reach each other (--iface)" +
+           (meeting_.is_shared() ? ", whether another run meets there (HOPBENCH_JOB tells them apart)" : "") +
+           ", or raise --rendezvous-timeout";
+  }
+
+  bool is_replaced() const {
+    if (!meeting_.is_shared()) return false;
+    const std::optional<Invitation> there = meeting_.look();
+    return !there || there->token != invitation_.token;
   }
 
   const FleetOptions& options_;
@@ -176,7 +187,8 @@ class Gathered : public Fleet {
       if (host == hosts.end()) host = hosts.insert(host, key);
       const std::string address = about.address.empty() ? other_address(arrival.channel->fd()) : about.address;
       const bool here = host == hosts.begin();
-      auto crew = std::make_unique<RemoteCrew>(std::move(arrival.channel), about.machine, here, options.interrupted);
+      auto crew =
+          std::make_unique<RemoteCrew>(std::move(arrival.channel), number, about.machine, here, options.interrupted);
       crew->synchronise();
       members_.push_back({about.machine, is_loopback(address) ? "" : address, static_cast<int>(host - hosts.begin()),
                           crew->clock_offset_ns(), crew->clock_error_ns(), about.context});

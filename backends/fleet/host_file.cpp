@@ -27,29 +27,38 @@ constexpr int kMostSlots = 10'000;
 
 /// What ssh takes for a host and never for an option.
 bool is_host(const std::string& name) {
-  return !name.empty() && name.size() <= 255 && name.front() != '-' &&
+  return !name.empty() && name.size() <= 255 && name.front() != '-' && name.back() != '@' &&
          std::all_of(name.begin(), name.end(), [](char c) {
            return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("._-@:[]", c) != nullptr;
          });
+}
+
+/// As an error shows it, whatever it is.
+std::string excerpt(const std::string& word) {
+  constexpr std::size_t kShown = 60;
+  std::string shown = word.substr(0, kShown) + (word.size() > kShown ? "..." : "");
+  for (char& c : shown) c = std::isprint(static_cast<unsigned char>(c)) != 0 ? c : '?';
+  return "'" + shown + "'";
 }
 
 HostLine parse_line(const std::string& line, const std::string& where) {
   std::istringstream words(line);
   HostLine host;
   words >> host.host;
-  if (!is_host(host.host)) throw usage_error(where + ": '" + host.host + "' is no name of a host");
+  if (!is_host(host.host)) throw usage_error(where + ": " + excerpt(host.host) + " is no name of a host");
   for (std::string word; words >> word;) {
     const char* const end = word.data() + word.size();
     const bool slots = word.starts_with("slots=");
     const auto parsed = slots ? std::from_chars(word.data() + 6, end, host.slots) : std::from_chars_result{};
     if (!slots || parsed.ec != std::errc() || parsed.ptr != end || host.slots < 1 || host.slots > kMostSlots)
-      throw usage_error(where + ": '" + word + "' is not understood: a line is HOST or HOST slots=N, N from 1");
+      throw usage_error(where + ": " + excerpt(word) + " is not understood: a line is HOST or HOST slots=N, N from 1");
   }
   return host;
 }
 
 /// In the child: what ssh needs, and nothing else of this process.
 [[noreturn]] void become_ssh(const std::vector<char*>& argv, int input, pid_t parent) {
+  setpgid(0, 0);  // what it starts ends with it
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(127);
   signal(SIGINT, SIG_IGN);  // the launcher decides
@@ -75,6 +84,7 @@ class SshPoint : public MeetingPoint {
     for (int i = 0; i < 100 && !all_ended(); ++i) usleep(20'000);
     for (const pid_t pid : started_) {
       if (pid <= 0) continue;
+      kill(-pid, SIGKILL);
       kill(pid, SIGKILL);
       waitpid(pid, nullptr, 0);
     }
@@ -86,6 +96,7 @@ class SshPoint : public MeetingPoint {
   std::optional<Invitation> look() override { return std::nullopt; }
   void clear(const Invitation&) override {}
   std::string name() const override { return "this machine by " + ssh_; }
+  std::string process(int number) const override { return hosts_.at(static_cast<std::size_t>(number) - 1); }
 
   std::string trouble() override {
     for (std::size_t i = 0; i < started_.size(); ++i) {

@@ -23,10 +23,13 @@ namespace {
 
 constexpr std::size_t kLongest = 64 * 1024;  // of an invitation
 
+/// Another for each run: what a file's name had better not hold becomes %2f.
 std::string file_name(const std::string& run) {
-  std::string name = "hopbench-" + (run.empty() ? "run" : run);
-  for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '.' && c != '_') c = '_';
+  std::string name = "hopbench-";
+  for (const char c : run.empty() ? "run" : run) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_';
+    name += plain ? std::string(1, c) : std::string{'%', "0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
   }
   return name;
 }
@@ -72,6 +75,7 @@ class FolderPoint : public MeetingPoint {
     if (there && there->token == invitation.token) unlink(file_.c_str());
   }
   std::string name() const override { return folder_; }
+  bool is_shared() const override { return true; }
 
  private:
   Error unusable(const std::string& why) const {

@@ -36,6 +36,10 @@ class MeetingPoint {
   virtual void clear(const Invitation& invitation) = 0;
   /// As people know it.
   virtual std::string name() const = 0;
+  /// Whether several runs may meet there, told apart by their names.
+  virtual bool is_shared() const { return false; }
+  /// One of those that are to come, 1 or more, as people know it.
+  virtual std::string process(int number) const { return std::to_string(number); }
   /// On which process 0 is to listen; 0: any.
   virtual int port() const { return 0; }
   /// Why somebody who was to come will not; empty: nothing is known of that.

@@ -49,6 +49,7 @@ class RedisPoint : public MeetingPoint {
     } catch (const Error&) {  // it goes by itself in an hour
     }
   }
+  bool is_shared() const override { return true; }
   std::string name() const override { return "redis://" + host_ + ":" + std::to_string(port_) + " as " + key_; }
 
  private:

@@ -21,9 +21,15 @@ std::int64_t clock_ns() { return Duration(Clock::now().time_since_epoch()).count
 
 }  // namespace
 
-RemoteCrew::RemoteCrew(std::unique_ptr<ControlChannel> channel, std::string host, bool here,
+RemoteCrew::RemoteCrew(std::unique_ptr<ControlChannel> channel, int number, std::string host, bool here,
                        std::function<void()> interrupted)
-    : channel_(std::move(channel)), host_(std::move(host)), here_(here), interrupted_(std::move(interrupted)) {}
+    : channel_(std::move(channel)),
+      number_(number),
+      host_(std::move(host)),
+      here_(here),
+      interrupted_(std::move(interrupted)) {}
+
+std::string RemoteCrew::who() const { return "process " + std::to_string(number_) + " (" + host_ + ")"; }
 
 /// The quickest answer says most: the agent read its clock somewhere between question and answer.
 void RemoteCrew::synchronise() {
@@ -32,7 +38,7 @@ void RemoteCrew::synchronise() {
     const std::int64_t asked = clock_ns();
     channel_->put({ControlType::kPing, -1, 0, ""});
     ControlMessage answer;
-    if (!await(ControlType::kPing, answer)) throw environment_error(host_ + " was lost: " + lost_);
+    if (!await(ControlType::kPing, answer)) throw environment_error(who() + " was lost: " + lost_);
     const std::int64_t took = clock_ns() - asked;
     if (took >= best) continue;
     best = took;
@@ -53,7 +59,7 @@ void RemoteCrew::say_bye(int exit_code) {
 void RemoteCrew::start(const CrewJob& job, Board& board, CrewEvents& events) {
   HB_ASSERT(job.links == nullptr && !busy_);
   if (lost_.empty()) synchronise();
-  if (!lost_.empty()) throw environment_error(host_ + " was lost before this trial: " + lost_);
+  if (!lost_.empty()) throw environment_error(who() + " was lost before this trial: " + lost_);
   board_ = &board;
   events_ = &events;
   busy_ = true;

@@ -13,9 +13,10 @@ namespace hopbench {
 
 class RemoteCrew : public Crew {
  public:
-  /// `host`: its name for people. `here`: it is on this machine. `interrupted` is called when the agent was told to
-  /// end.
-  RemoteCrew(std::unique_ptr<ControlChannel> channel, std::string host, bool here, std::function<void()> interrupted);
+  /// `number` of the process among the run's; `host`: its name for people. `here`: it is on this machine.
+  /// `interrupted` is called when the agent was told to end.
+  RemoteCrew(std::unique_ptr<ControlChannel> channel, int number, std::string host, bool here,
+             std::function<void()> interrupted);
 
   /// Measures how far the agent's clock is from this one's. Error(kEnvironment) if it does not answer.
   void synchronise();
@@ -39,9 +40,11 @@ class RemoteCrew : public Crew {
   void give_credits(std::int64_t wanted);
   void pass_on(const ControlMessage& message);
   void lose(const std::string& why);
+  std::string who() const;  // "process 2 (node7)"
   bool await(ControlType type, ControlMessage& message);
 
   const std::unique_ptr<ControlChannel> channel_;
+  const int number_;
   const std::string host_;
   const bool here_;
   const std::function<void()> interrupted_;

@@ -13,6 +13,7 @@
 #include "backends/base/error.h"
 #include "backends/base/text.h"
 #include "backends/runtime/crew.h"
+#include "backends/runtime/launch_text.h"
 #include "backends/runtime/spawn.h"
 
 namespace hopbench {
@@ -27,50 +28,6 @@ constexpr milliseconds kLookEvery(100);  // progress and stalls
 constexpr milliseconds kCheckStoppedEvery(500);
 constexpr milliseconds kAfterKill = std::chrono::seconds(10);  // for the kernel to bury the dead
 
-std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
-
-/// An error that begins with its rank says all.
-std::string failure_of(int rank, const std::string& name, const std::string& error) {
-  return error.starts_with(rank_name(rank) + " ") ? error : name + " failed: " + error;
-}
-
-std::string seconds_text(Duration d) { return duration_text(d.count()); }
-
-std::string how_it_ended(int status) {
-  if (!WIFSIGNALED(status)) {
-    const int code = WEXITSTATUS(status);
-    return code == kCannotExecute ? "could not be started (see ulimit -n and ulimit -u: open files and processes)"
-                                  : "exited with code " + std::to_string(code);
-  }
-  const int signal = WTERMSIG(status);
-  const char* name = sigabbrev_np(signal);
-  return "was killed by signal " + std::to_string(signal) + (name != nullptr ? std::string(" (SIG") + name + ")" : "");
-}
-
-/// "computing iteration 12", "waiting in iteration 17: a token from a slower neighbour".
-std::string doing(const RankSlot& slot) {
-  const Phase phase = slot.phase;
-  const std::int64_t iteration = slot.iteration;
-  std::string text = to_string(phase);
-  if (iteration >= 0)
-    text += (phase == Phase::kComputing ? " iteration " : " in iteration ") + std::to_string(iteration);
-  if (phase == Phase::kWaiting) {
-    const std::size_t n = strnlen(slot.waiting_for, sizeof slot.waiting_for);
-    if (n > 0) text += ": " + std::string(slot.waiting_for, n);
-  }
-  return text;
-}
-
-/// For how long, and from whom a rank that waits has heard nothing since: those it waits for are among them.
-std::string since(const RankSlot& slot, std::int64_t now) {
-  const std::int64_t ms = slot.since > 0 ? (now - slot.since) / 1'000'000 : 0;
-  const std::size_t n = slot.phase == Phase::kWaiting ? strnlen(slot.silent, sizeof slot.silent) : 0;
-  return (ms > 0 ? ", for " + duration_text(ms * 1'000'000) : "") +
-         (n > 0 ? "; nothing since then from " + std::string(slot.silent, n) : "");
-}
-
-std::string what_it_did(const RankSlot& slot) { return "while " + doing(slot); }
-
 struct Child {
   Crew* crew = nullptr;
   bool ended = false;
@@ -79,6 +36,11 @@ struct Child {
   bool finished = false, failed = false;  // it said so
   std::optional<Clock::time_point> stopped_since;
   RankOutcome outcome;
+};
+
+struct Death {
+  int rank = -1;
+  std::string text;
 };
 
 class Supervisor : private CrewEvents {
@@ -233,8 +195,8 @@ class Supervisor : private CrewEvents {
 
   void note_death(int r, const std::string& death) {
     const bool others_go_on = may_die(r);
-    std::string& first = others_go_on ? survived_ : death_;
-    if (first.empty()) first = death;
+    Death& first = others_go_on ? survived_ : death_;
+    if (first.rank < 0) first = {r, death};
     if (!others_go_on) end(death);
   }
 
@@ -293,8 +255,10 @@ class Supervisor : private CrewEvents {
     for (int r = 0; r < options_.ranks; ++r) progress += board_->slot(r).beats + (children_[r].ended ? 1 : 0);
     if (std::exchange(progress_, progress) != progress) last_progress_ = now;
     if (started_ && now - last_progress_ >= options_.stall_timeout) {
+      const bool stopped = std::any_of(children_.begin(), children_.end(),
+                                       [](const Child& child) { return !child.ended && child.stopped_since; });
       end("stalled: nothing happened for " + seconds_text(options_.stall_timeout) + ": " + laggard() +
-          ": raise --stall-timeout if a step may take longer" + everybody());
+          (stopped ? "" : ": raise --stall-timeout if a step may take longer") + everybody());
     }
   }
 
@@ -320,7 +284,9 @@ class Supervisor : private CrewEvents {
     const std::int64_t now = link_clock_ns();
     for (int r = 0; r < options_.ranks; ++r) {
       const RankSlot& slot = board_->slot(r);
-      const char* const how = children_[r].ended ? "has ended, " : children_[r].stopped_since ? "stopped, " : "";
+      const char* const how = !children_[r].ended   ? (children_[r].stopped_since ? "stopped, " : "")
+                              : slot.crashed_ns < 0 ? "has ended, "
+                                                    : "was killed by the scenario, ";
       text += "\n  " + name_of(r) + ": " + how + doing(slot) + since(slot, now);
     }
     return text;
@@ -371,7 +337,9 @@ class Supervisor : private CrewEvents {
     result.interrupted = interrupted_;
     result.ok = !ending_ && delivered && (!lost || options_.survivors_go_on);
     // Survivors may complain of a death before it is known here: then the death is the cause.
-    result.reason = result.ok ? survived_ : !death_.empty() && (complaint_ || !ending_) ? death_ : reason_;
+    const bool died = death_.rank >= 0 && (complaint_ || reason_ == death_.text);
+    result.reason = result.ok ? survived_.text : died ? death_.text : reason_;
+    result.died = !result.ok && died ? death_.rank : -1;
     result.wall_s = std::chrono::duration<double>(Clock::now() - begun_).count();
     return result;
   }
@@ -388,7 +356,7 @@ class Supervisor : private CrewEvents {
   std::string reason_;      // why it is ending
   bool complaint_ = false;  // it is what a rank said of itself
   std::int64_t complained_ = 0;
-  std::string death_, survived_;  // of the first rank that ended without a word; and without which others may go on
+  Death death_, survived_;  // of the first rank that ended without a word; and without which others may go on
   Clock::time_point kill_at_{}, last_look_{}, last_progress_{};
   std::int64_t heard_ = 0, progress_ = 0;
 };

@@ -64,6 +64,7 @@ struct LaunchResult {
   bool interrupted = false;
   std::string reason;  // one line, the cause first: "rank 3 was killed by signal 9 (SIGKILL) while waiting in iteration
                        // 17: ..."
+  int died = -1;       // the rank whose death that is; -1: it is something else
   std::vector<RankOutcome> ranks;
   double wall_s = 0;
 };

@@ -165,7 +165,7 @@ bool Impl::await(const Ready& ready, Time deadline, const char* why, int message
       impl.show(Phase::kRunning);
     }
   };
-  Waiter me{ready, arrived_ + messages, now(), arrived_, std::this_thread::get_id() == body_};
+  Waiter me{ready, why, arrived_ + messages, now(), arrived_, std::this_thread::get_id() == body_};
   Place place{*this, me};
   beat();
   while (true) {
@@ -176,7 +176,7 @@ bool Impl::await(const Ready& ready, Time deadline, const char* why, int message
     if (deadline != kNever && now() >= deadline) return false;
     if (!std::exchange(place.taken, true)) waiters_.push_back(&me);
     let_others_look();
-    show_wait(me, why);
+    show_wait(me);
     me.called = false;
     if (over()) {
       stop();
@@ -341,13 +341,17 @@ void Impl::show(Phase phase, const char* why) {
   if (phase == Phase::kWaiting) std::strncpy(slot->waiting_for, why, sizeof slot->waiting_for - 1);
 }
 
-/// What the rank's own strand waits for says more than what its responders do.
-void Impl::show_wait(const Waiter& me, const char* why) {
-  if (options_.slot == nullptr) return;
-  if (!me.body && std::any_of(waiters_.begin(), waiters_.end(), [](const Waiter* w) { return w->body; })) return;
-  show(Phase::kWaiting, why);
-  const std::string silent = now() - me.since < kLongWait ? "" : silent_since(me);
-  std::strncpy(options_.slot->silent, silent.c_str(), sizeof options_.slot->silent - 1);
+/// What the rank's own strand waits for says more than what its responders do, and it waits on while they answer.
+void Impl::show_wait(const Waiter& me) {
+  RankSlot* const slot = options_.slot;
+  if (slot == nullptr) return;
+  const auto body = std::find_if(waiters_.begin(), waiters_.end(), [](const Waiter* w) { return w->body; });
+  const Waiter& shown = body != waiters_.end() ? **body : me;
+  show(Phase::kWaiting, shown.why);
+  if (slot->phase == Phase::kWaiting)
+    slot->since.store(start_ns_ + shown.since.time_since_epoch().count(), std::memory_order_relaxed);
+  const std::string silent = now() - shown.since < kLongWait ? "" : silent_since(shown);
+  std::strncpy(slot->silent, silent.c_str(), sizeof slot->silent - 1);
 }
 
 /// The peers from which nothing has come since that wait began, as many as there is room for: "2, 5, ...".

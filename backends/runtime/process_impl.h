@@ -33,6 +33,7 @@ class ProcessRuntime::Impl {
  private:
   struct Waiter {
     const Ready& ready;
+    const char* why = "";
     std::int64_t wanted = 0;  // messages that must have arrived in all before `ready` can hold
     Time since{};             // and what had arrived by then,
     std::int64_t before = 0;
@@ -78,7 +79,7 @@ class ProcessRuntime::Impl {
 
   void beat();
   void show(Phase phase, const char* why = "");
-  void show_wait(const Waiter& me, const char* why);
+  void show_wait(const Waiter& me);
   std::string silent_since(const Waiter& me) const;
 
   const ProcessOptions options_;

@@ -72,7 +72,8 @@ Links form_mesh(const WireOptions& options, Meeting& meeting, std::shared_ptr<gl
     std::vector<std::unique_ptr<GlooLink>> fresh;
     std::vector<std::string> blobs;
     for (int peer : missing) {
-      const Duration limit = options.connect_timeout / kAttempts;
+      const Duration limit =
+          options.connect_timeout / (kAttempts + 1);  // over before others lose patience with this rank
       fresh.push_back(std::make_unique<GlooLink>(peer, device, limit));
       blobs.push_back(fresh.back()->blob());
     }
