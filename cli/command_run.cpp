@@ -227,8 +227,10 @@ class Run {
     const auto wanted = std::count_if(rows.begin(), rows.end(),
                                       [](const TrialRow& row) { return as_its_scenario_says(row.record.reason); });
     if (wanted > 0) {
-      tell(fmt::format("{} of {} trials ended as their scenario says: these protocols stop when a worker is lost\n",
-                       wanted, rows.size()));
+      tell(fmt::format(
+          "{} of {} trials ended as their scenario says: these protocols stop when a worker is lost, or too "
+          "many are\n",
+          wanted, rows.size()));
     }
     if (failed > wanted) {
       tell(fmt::format("{} of {} trials failed; run them again with: {} --retry-failed\n", failed - wanted, rows.size(),

@@ -239,7 +239,8 @@ TEST_F(Runs, ThatEndAsTheirScenarioSaysAreNotAdvisedToRunAgain) {
   EXPECT_EQ(ended.code, 3) << ended.err;
   EXPECT_THAT(
       ended.err,
-      AllOf(HasSubstr("1 of 1 trials ended as their scenario says: these protocols stop when a worker is lost\n"),
+      AllOf(HasSubstr("1 of 1 trials ended as their scenario says: these protocols stop when a worker is lost, or "
+                      "too many are\n"),
             Not(HasSubstr("--retry-failed"))));
   const Ended saved = run({"baseline", "save", "b", "out", "--baselines", "baselines"});
   EXPECT_EQ(saved.code, 2) << saved.err;

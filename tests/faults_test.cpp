@@ -62,8 +62,8 @@ bandwidth = 0
 TrialSpec trial_with(const std::string& faults, const std::string& protocol = "sturdy") {
   const std::string text = kTop + std::string("emulate = true\n[[protocol]]\nname = \"") + protocol +
                            (protocol == "sturdy" || protocol == "fragile" ? "\"\nperiod = 1" : "\"") +
-                           "\n[[scenario]]\nname = \"x\"\nfaults = [" + faults +
-                           "]\n[[measure]]\nwhat = \"convergence\"\n";
+                           (protocol == "hop" ? "\nbackup = 1" : "") + "\n[[scenario]]\nname = \"x\"\nfaults = [" +
+                           faults + "]\n[[measure]]\nwhat = \"convergence\"\n";
   TrialSpec spec = parse_suite(text, "faults.toml", {}).trials.at(0);
   spec.emulate = false;
   spec.transport = "sim";
@@ -81,9 +81,9 @@ Duration hung(const RankRecord& record) {
 
 Time at_ms(std::int64_t ms) { return Time{} + std::chrono::milliseconds(ms); }
 
-std::string simulated_failure(const std::string& faults) {
+std::string simulated_failure(const std::string& faults, const std::string& protocol = "fragile") {
   try {
-    simulate_trial(trial_with(faults, "fragile"));
+    simulate_trial(trial_with(faults, protocol));
   } catch (const Error& error) {
     return error.what();
   }
@@ -216,6 +216,9 @@ TEST(Faults, WhatIsCutWaits) {
   }
 }
 
+constexpr const char* kTwoCrashes = R"({ kind = "crash", ranks = [1, 2], at = "105ms" })";
+constexpr const char* kTwoDead = " cannot go on, as the scenario says: of its 3 in-neighbours rank 1, 2 died, and ";
+
 TEST(Faults, StopAProtocolThatDoesNotGoOn) {
   const std::string end = ", as the scenario says: fragile stops when a worker is lost";
   EXPECT_EQ(simulated_failure(R"({ kind = "crash", ranks = [3], iteration = 20 })"),
@@ -226,6 +229,7 @@ TEST(Faults, StopAProtocolThatDoesNotGoOn) {
             "rank 3 left in iteration 20" + end);
   EXPECT_EQ(simulated_failure(R"({ kind = "hang", ranks = [3], iteration = 20, lasts = "5ms" })"), "");
   EXPECT_EQ(simulated_failure(R"({ kind = "join", ranks = [3], at = "5ms" })"), "");
+  EXPECT_NE(simulated_failure(kTwoCrashes, "hop").find(kTwoDead), std::string::npos);
 }
 
 // --- Real processes
@@ -315,6 +319,7 @@ TEST_P(RealFaults, StopAProtocolThatDoesNotGoOn) {
   EXPECT_EQ(crashed.status, TrialStatus::kFailed);
   EXPECT_TRUE(crashed.reason.starts_with("rank 3 was killed by signal 9 (SIGKILL) while ")) << crashed.reason;
   EXPECT_TRUE(crashed.reason.ends_with("in iteration 20" + end)) << crashed.reason;
+  EXPECT_NE(real(kTwoCrashes, "hop").reason.find(kTwoDead), std::string::npos);
 }
 
 /// The lines about faults and deaths of the ranks.
