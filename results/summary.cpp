@@ -102,9 +102,9 @@ void add_marks(Grid& grid, const Group& group) {
     const std::string meaning = meaning_of(mark);
     if (!meaning.empty()) grid.notes.push_back(mark + ": " + meaning);
   }
-  for (std::size_t i = 0; i < std::min(failures.size(), kReasonsShown); ++i) grid.notes.push_back(failures[i]);
+  for (std::size_t i = 0; i < std::min(failures.size(), kReasonsShown); ++i) grid.facts.push_back(failures[i]);
   if (failures.size() > kReasonsShown) {
-    grid.notes.push_back(
+    grid.facts.push_back(
         fmt::format("and {} more that did not finish: see trials.csv", failures.size() - kReasonsShown));
   }
 }

@@ -158,7 +158,7 @@ void add_window_notes(Grid& grid, const Group& group) {
     }
     const std::size_t all = variant.ok().size();
     for (const std::string& note : first) {
-      grid.notes.push_back(variant.name + ": " + note +
+      grid.facts.push_back(variant.name + ": " + note +
                            (all > 1 ? fmt::format(" ({} of {} trials)", outside, all) : std::string()));
     }
   }

@@ -52,7 +52,8 @@ std::string cell_of(const Grid& grid, std::size_t row, const std::string& column
 }
 
 bool has_note(const Grid& grid, const std::string& part) {
-  return std::any_of(grid.notes.begin(), grid.notes.end(),
+  const std::vector<std::string> notes = notes_below(grid);
+  return std::any_of(notes.begin(), notes.end(),
                      [&](const std::string& note) { return note.find(part) != std::string::npos; });
 }
 
