@@ -111,7 +111,17 @@ TEST(FaultColumns, TellTheTimeOfAMeasureOfConvergence) {
   EXPECT_EQ(cell_of(grid, 1, "against no faults"), "time of the trial 1.25x, loss +0.500");
   EXPECT_FALSE(has_note(grid, "not of equal work"));
   rows[1].record.curve[0].samples = 880;
-  EXPECT_TRUE(has_note(summarise(rows, "hop")[1], "samples done against no faults: hop 0.880x"));
+  EXPECT_TRUE(has_note(summarise(rows, "hop")[1],
+                       "time of the trial, loss: not of equal work: samples done against no faults: hop 0.880x"));
+}
+
+TEST(FaultColumns, TellOfLossesThatAreNotOfEqualWork) {
+  std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 1, 80, 1.5)};
+  EXPECT_FALSE(has_note(summarise(rows, "hop")[1], "not of equal work"));
+  rows[1].record.curve[0].samples = 750;
+  const Grid grid = summarise(rows, "hop")[1];
+  EXPECT_EQ(grid.facts,
+            std::vector<std::string>{"loss: not of equal work: samples done against no faults: hop 0.750x"});
 }
 
 TEST(FaultColumns, TellTheTimeToTheTargetWhereAllReachedIt) {
@@ -125,7 +135,8 @@ TEST(FaultColumns, TellTheTimeToTheTargetWhereAllReachedIt) {
   rows[1].record.curve[1].samples = 500;
   const Grid grid = summarise(rows, "hop")[1];  // reached after 1/2 and 2/3 of the second
   EXPECT_EQ(cell_of(grid, 1, "against no faults"), "time to target 1.33x, loss +0.500");
-  EXPECT_FALSE(has_note(grid, "not of equal work"));
+  EXPECT_EQ(grid.facts,
+            std::vector<std::string>{"loss: not of equal work: samples done against no faults: hop 0.500x"});
   rows[1].record.curve[1].loss = 2.5;
   const Grid never = summarise(rows, "hop")[1];
   EXPECT_EQ(cell_of(never, 1, "against no faults"), "time of the trial 1.25x, loss +1.50");
