@@ -2,6 +2,7 @@
 // binary is its own rank.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -232,6 +233,30 @@ TEST(Faults, StopAProtocolThatDoesNotGoOn) {
   EXPECT_NE(simulated_failure(kTwoCrashes, "hop").find(kTwoDead), std::string::npos);
 }
 
+/// Of faults that never came: empty if all did.
+std::string told(const TrialRecord& record) {
+  const auto& all = record.warnings;
+  const auto at = std::find_if(all.begin(), all.end(), [](const auto& text) { return text.starts_with("fault"); });
+  return at == all.end() ? "" : *at;
+}
+
+constexpr const char* kLate = R"({ kind = "crash", ranks = [3, 1], at = "100s" },
+    { kind = "leave", ranks = [2], iteration = 30 }, { kind = "hang", ranks = [2], iteration = 30, lasts = "5ms" },
+    { kind = "hang", ranks = [0], at = "90s", lasts = "5ms" }, { kind = "cut", a = 0, at = "80s", lasts = "5ms" })";
+constexpr const char* kLateTold =
+    "fault never came: crash of rank 1, 3 at 100s, leave of rank 2 in iteration 30, hang of rank 2 in iteration 30, "
+    "hang of rank 0 at 90s, cut of host 0 at 80s: the trial was over before";
+
+TEST(Faults, AreToldIfTheyNeverCome) {
+  EXPECT_EQ(told(simulated(kLate)), kLateTold);
+  const TrialRecord came = simulated(R"({ kind = "crash", ranks = [3], iteration = 29 },
+      { kind = "join", ranks = [2], at = "5ms" }, { kind = "leave", ranks = [2], at = "20ms" },
+      { kind = "hang", ranks = [1], iteration = 29, lasts = "5ms" },
+      { kind = "hang", ranks = [0], at = "295ms", lasts = "5ms" },
+      { kind = "cut", a = 2, at = "285ms", lasts = "5ms" })");
+  EXPECT_EQ(told(came), "");
+}
+
 // --- Real processes
 
 class RealFaults : public testing::TestWithParam<std::string> {
@@ -321,6 +346,8 @@ TEST_P(RealFaults, StopAProtocolThatDoesNotGoOn) {
   EXPECT_TRUE(crashed.reason.ends_with("in iteration 20" + end)) << crashed.reason;
   EXPECT_NE(real(kTwoCrashes, "hop").reason.find(kTwoDead), std::string::npos);
 }
+
+TEST_P(RealFaults, AreToldIfTheyNeverCome) { EXPECT_EQ(told(real(kLate, "sturdy", true)), kLateTold); }
 
 /// The lines about faults and deaths of the ranks.
 std::vector<std::string> faults_in(const std::string& log) {

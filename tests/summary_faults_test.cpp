@@ -151,6 +151,19 @@ TEST(FaultColumns, SayWhereThereIsNothingToCompareWith) {
   EXPECT_NE(std::find(grid.notes.begin(), grid.notes.end(), note), grid.notes.end());
 }
 
+TEST(FaultColumns, TellWhichFaultsNeverCame) {
+  const std::string never = "fault never came: crash of rank 2 at 100s: the trial was over before";
+  std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 0, 100, 1),
+                                faulty_row("hop", 1, 0, 100, 1)};
+  for (TrialRow& row : rows) {
+    if (row.labels.faults) row.record.warnings = {never};
+  }
+  const std::vector<Grid> grids = summarise(rows, "hop");
+  EXPECT_FALSE(has_note(grids[0], "never came"));
+  EXPECT_EQ(cell_of(grids[1], 1, "marks"), "fault never came");
+  EXPECT_EQ(grids[1].facts, std::vector<std::string>{never});
+}
+
 // Two workers of 10 ms an iteration, and a third that was lost.
 TEST(Lost, AreNotInRatesAndGaps) {
   TrialRecord record;
