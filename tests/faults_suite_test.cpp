@@ -164,6 +164,32 @@ TEST(FaultsSuite, RefusesRanksThatAreNotThereAndScenariosThatLoseAll) {
             "3: scenario 'x' loses rank 0 twice: once is enough\n");
 }
 
+TEST(FaultsSuite, RefusesASecondJoinAndALossBeforeTheJoin) {
+  const std::string join = "kind = \"join\", ranks = [1, 2], at = \"2s\" }, { ";
+  EXPECT_EQ(mistakes_of_fault(join + "kind = \"join\", ranks = [2], at = \"3s\""),
+            "3: scenario 'x' has rank 2 join twice: once is enough\n");
+  EXPECT_EQ(mistakes_of_fault(join + "kind = \"crash\", ranks = [2], at = \"1500ms\""),
+            "3: scenario 'x' loses rank 2 at 1.5s, but it joins at 2s: set a later 'at', or leave out its join\n");
+  EXPECT_EQ(mistakes_of_fault(join + "kind = \"leave\", ranks = [1], at = \"2s\""),
+            "3: scenario 'x' loses rank 1 at 2s, but it joins at 2s: set a later 'at', or leave out its join\n");
+  EXPECT_EQ(mistakes_of_fault(join + "kind = \"crash\", ranks = [2], at = \"2500ms\""), "");
+  EXPECT_EQ(mistakes_of_fault(join + "kind = \"crash\", ranks = [3], at = \"1s\""), "");
+  EXPECT_EQ(mistakes_of_fault(join + "kind = \"crash\", ranks = [2], iteration = 0"), "");
+}
+
+TEST(FaultsSuite, RefusesHangsThatOverlap) {
+  const auto hangs = [](const std::string& first, const std::string& second) {
+    return mistakes_of_fault("kind = \"hang\", ranks = [2], lasts = \"2s\", " + first +
+                             " }, { kind = \"hang\", ranks = [1, 2], lasts = \"2s\", " + second);
+  };
+  EXPECT_EQ(hangs("at = \"200ms\"", "at = \"1s\""),
+            "3: scenario 'x' hangs rank 2 at 1s, during its hang from 200ms to 2.2s: make it one hang\n");
+  EXPECT_EQ(hangs("at = \"1s\"", "at = \"1s\""),
+            "3: scenario 'x' hangs rank 2 at 1s, during its hang from 1s to 3s: make it one hang\n");
+  EXPECT_EQ(hangs("at = \"2200ms\"", "at = \"200ms\""), "");
+  EXPECT_EQ(hangs("at = \"1s\"", "iteration = 3"), "") << "when that is nobody knows";
+}
+
 TEST(FaultsSuite, RefusesACutThatNobodyWouldNotice) {
   const std::string cut =
       "[[scenario]]\nname = \"x\"\nfaults = [{ kind = \"cut\", a = 1, at = \"1s\", lasts = \"1s\" }]\n";
