@@ -160,6 +160,8 @@ Fault fault_of(const Value& table);
 /// Each by itself; with the others and the number of workers; and, with links that change, where nobody would notice.
 void check_faults(const std::vector<Value>& faults, Mistakes& mistakes);
 void check_faults_with(const ScenarioDraft& scenario, int workers, Mistakes& mistakes);
+/// `hosts`: the most that a variant has.
+void check_cuts(const ScenarioDraft& scenario, int hosts, Mistakes& mistakes);
 void check_obeyed(const ScenarioDraft& scenario, const Configuration& c, Mistakes& mistakes);
 
 // resolve.cpp

@@ -177,6 +177,17 @@ void check_faults_with(const ScenarioDraft& scenario, int workers, Mistakes& mis
   check_hangs(scenario, mistakes);
 }
 
+void check_cuts(const ScenarioDraft& scenario, int hosts, Mistakes& mistakes) {
+  for (const Value& table : scenario.faults) {
+    for (const char* key : {"a", "b"}) {
+      const Entry* host = fault_kind(table) == FaultKind::kCut ? table.find(key) : nullptr;
+      if (host != nullptr && host->value.integer >= hosts)
+        mistakes.add(host->value.place, fmt::format("scenario '{}' cuts host {}, but the hosts are 0 to {}",
+                                                    scenario.name, host->value.integer, hosts - 1));
+    }
+  }
+}
+
 void check_obeyed(const ScenarioDraft& scenario, const Configuration& c, Mistakes& mistakes) {
   const auto cut = std::find_if(scenario.faults.begin(), scenario.faults.end(),
                                 [](const Value& table) { return fault_kind(table) == FaultKind::kCut; });

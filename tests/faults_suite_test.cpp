@@ -124,12 +124,6 @@ TEST(FaultsSuite, IsNoControl) {
                           [](const std::string& note) { return note.starts_with("no homogeneous control"); }));
 }
 
-TEST(FaultsSuite, TellsOfACutOfHostsThatAreNotThere) {
-  const auto notes =
-      read("[[scenario]]\nname = \"x\"\nfaults = [{ kind = \"cut\", a = 9, at = \"1s\", lasts = \"1s\" }]\n").notes;
-  EXPECT_NE(std::find(notes.begin(), notes.end(), "a link of host 9 is nobody's: the hosts are 0 to 3"), notes.end());
-}
-
 TEST(FaultsSuite, RefusesWhatAKindDoesNotHave) {
   EXPECT_EQ(mistakes_of_fault("kind = \"crash\", at = \"1s\""), "3: a crash needs 'ranks'\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"crash\", ranks = [1]"),
@@ -162,6 +156,16 @@ TEST(FaultsSuite, RefusesRanksThatAreNotThereAndScenariosThatLoseAll) {
             "3: scenario 'x' loses all 4 workers: leave one to be measured\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"crash\", ranks = [0, 0], at = \"1s\""),
             "3: scenario 'x' loses rank 0 twice: once is enough\n");
+}
+
+TEST(FaultsSuite, RefusesACutOfHostsThatAreNotThere) {
+  const std::string cut = "kind = \"cut\", at = \"1s\", lasts = \"1s\", ";
+  EXPECT_EQ(mistakes_of_fault(cut + "a = 3"), "");
+  EXPECT_EQ(mistakes_of_fault(cut + "a = 4"), "3: scenario 'x' cuts host 4, but the hosts are 0 to 3\n");
+  EXPECT_EQ(mistakes_of_fault(cut + "a = 0, b = 9"), "3: scenario 'x' cuts host 9, but the hosts are 0 to 3\n");
+  const std::string fourth = "[[scenario]]\nname = \"x\"\nfaults = [{ " + cut + "a = 4 }]\n";
+  EXPECT_EQ(mistakes_of("[[protocol]]\nname = \"dbw\"\n" + fourth), "") << "its server's";
+  EXPECT_EQ(mistakes_of("[network]\nhosts = 2\n" + fourth), "5: scenario 'x' cuts host 4, but the hosts are 0 to 1\n");
 }
 
 TEST(FaultsSuite, RefusesASecondJoinAndALossBeforeTheJoin) {
