@@ -194,6 +194,15 @@ TEST(FaultsSuite, RefusesHangsThatOverlap) {
   EXPECT_EQ(hangs("at = \"1s\"", "iteration = 3"), "") << "when that is nobody knows";
 }
 
+TEST(FaultsSuite, TellsAllMistakesOfAListAtOnce) {
+  EXPECT_EQ(mistakes_of("[[scenario]]\nname = \"x\"\nfaults = [{ kind = \"crash\", ranks = [7], at = \"1s\" },\n"
+                        "{ kind = \"hang\", ranks = [1], at = \"1s\" },\n{ kind = \"boom\" },\n"
+                        "{ kind = \"crash\", ranks = [9], at = \"5\" }]\n"),
+            "3: scenario 'x' names rank 7, but the workers are 0 to 3\n4: a hang needs 'lasts'\n"
+            "5: unknown kind 'boom': known are crash, leave, join, hang, cut\n"
+            "6: 'at' must be a time such as \"40ms\", \"1.5s\" or \"2min\", not \"5\"\n");
+}
+
 TEST(FaultsSuite, RefusesACutThatNobodyWouldNotice) {
   const std::string cut =
       "[[scenario]]\nname = \"x\"\nfaults = [{ kind = \"cut\", a = 1, at = \"1s\", lasts = \"1s\" }]\n";
