@@ -201,6 +201,14 @@ TEST(FaultsSuite, TellsAllMistakesOfAListAtOnce) {
             "3: scenario 'x' names rank 7, but the workers are 0 to 3\n4: a hang needs 'lasts'\n"
             "5: unknown kind 'boom': known are crash, leave, join, hang, cut\n"
             "6: 'at' must be a time such as \"40ms\", \"1.5s\" or \"2min\", not \"5\"\n");
+  SuiteOptions overrides;
+  overrides.sets = {R"(scenario.x.faults=[{ kind = "boom" }, { kind = "crash", ranks = [7], at = "1s" }])"};
+  try {
+    parse_suite(std::string(kTop) + kAll, "x.toml", overrides);
+    FAIL();
+  } catch (const SuiteError& error) {
+    EXPECT_EQ(error.mistakes().size(), 2u) << error.what();
+  }
 }
 
 TEST(FaultsSuite, RefusesACutThatNobodyWouldNotice) {
