@@ -207,10 +207,12 @@ class Run {
     if (const int code = interrupted_exit_code(); code != 0) {
       std::set<std::string> asked;
       for (const TrialSpec& spec : job_.suite.trials) asked.insert(spec.id());
-      const auto kept = std::count_if(folder_.rows().begin(), folder_.rows().end(), [&](const TrialRow& row) {
-        return row.record.status != TrialStatus::kInterrupted && asked.contains(row.record.id);
-      });
-      tell(fmt::format("interrupted: {} of {} trials are recorded. {}\n  {}\n", kept, asked.size(),
+      std::size_t done = 0, cut_short = 0;
+      for (const TrialRow& row : folder_.rows()) {
+        if (asked.contains(row.record.id)) ++(row.record.status == TrialStatus::kInterrupted ? cut_short : done);
+      }
+      const std::string besides = cut_short > 0 ? fmt::format(", {} recorded as interrupted", cut_short) : "";
+      tell(fmt::format("interrupted: {} of {} trials are done{}. {}\n  {}\n", done, asked.size(), besides,
                        gathering_.to_resume(), resume_command(folder_.path(), options_)));
       return code;
     }
@@ -227,8 +229,10 @@ class Run {
     const auto wanted = std::count_if(rows.begin(), rows.end(),
                                       [](const TrialRow& row) { return as_its_scenario_says(row.record.reason); });
     if (wanted > 0) {
-      tell(fmt::format("{} of {} trials ended as their scenario says: these protocols stop when a worker is lost\n",
-                       wanted, rows.size()));
+      tell(fmt::format(
+          "{} of {} trials ended as their scenario says: these protocols stop when a worker is lost, or too "
+          "many are\n",
+          wanted, rows.size()));
     }
     if (failed > wanted) {
       tell(fmt::format("{} of {} trials failed; run them again with: {} --retry-failed\n", failed - wanted, rows.size(),

@@ -159,6 +159,9 @@ class Node {
   bool present(int r) const { return parting(r) == Parting::kNone; }
   /// Of one who is not present: that it died, and may have been in the middle of something.
   bool died(int r) const { return parting(r) == Parting::kDied; }
+  /// Fails the trial, as this worker cannot go on without `dead`: "rank 2 cannot go on: <why>", and that it is as the
+  /// scenario says where the scenario crashes all of them.
+  [[noreturn]] void give_up(std::span<const int> dead, const std::string& why) const;
 
   Time now() const { return runtime_.now(); }
   /// The run's stop rule: to be asked exactly once for each iteration, before it. False closes the last one: rates take

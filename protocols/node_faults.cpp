@@ -18,6 +18,16 @@ std::string why_stopped(const Protocol& protocol) {
   return "as the scenario says: " + std::string(protocol.name) + " stops when a worker is lost";
 }
 
+void Node::give_up(std::span<const int> dead, const std::string& why) const {
+  const auto crashes = [&](int r) {
+    return std::any_of(options_.scenario.faults.begin(), options_.scenario.faults.end(),
+                       [r](const Fault& fault) { return fault.what == Fault::What::kCrash && fault.is_of(r); });
+  };
+  const bool wanted = std::all_of(dead.begin(), dead.end(), crashes);
+  throw trial_error("rank " + std::to_string(rank) + " cannot go on" + (wanted ? ", as the scenario says: " : ": ") +
+                    why);
+}
+
 void Node::live(const std::function<void()>& body) {
   for (const Fault& fault : faults_) {
     if (fault.what != Fault::What::kHang || fault.at == kNever) continue;

@@ -34,15 +34,17 @@ std::vector<Term> Updates::receive(Iter k, int absent) {
 
 /// Those who have finished may all be missing, as nothing of them is left to come: `absent` is for the others.
 void Updates::check_enough_live(int absent) const {
-  std::vector<std::string> dead;
+  std::vector<int> dead;
+  std::vector<std::string> names;
   for (int r : senders_) {
-    if (self_.died(r)) dead.push_back(std::to_string(r));
+    if (!self_.died(r)) continue;
+    dead.push_back(r);
+    names.push_back(std::to_string(r));
   }
   if (static_cast<int>(dead.size()) <= absent) return;
-  throw trial_error("rank " + std::to_string(self_.rank) + " cannot go on: of its " + std::to_string(senders_.size()) +
-                    " in-neighbours rank " + join(dead, ", ") + " died, and backup = " + std::to_string(absent) +
-                    " bears the loss of no more than " + std::to_string(absent) +
-                    ": set backup higher, or take a graph with more neighbours");
+  self_.give_up(dead, "of its " + std::to_string(senders_.size()) + " in-neighbours rank " + join(names, ", ") +
+                          " died, and backup = " + std::to_string(absent) + " bears the loss of no more than " +
+                          std::to_string(absent) + ": set backup higher, or take a graph with more neighbours");
 }
 
 std::vector<Term> Updates::receive_after_jump(Iter k, int absent) {

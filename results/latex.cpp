@@ -42,7 +42,7 @@ std::string to_latex(std::span<const Grid> grids) {
     text += latex_row(grid.rows[0]) + "    \\midrule\n";
     for (std::size_t r = 1; r < grid.rows.size(); ++r) text += latex_row(grid.rows[r]);
     text += "    \\bottomrule\n  \\end{tabular}\n";
-    for (const std::string& note : grid.notes) text += "  \\par\\footnotesize " + latex_text(note) + "\n";
+    for (const std::string& note : notes_below(grid)) text += "  \\par\\footnotesize " + latex_text(note) + "\n";
     text += "\\end{table}\n";
   }
   return text;

@@ -131,6 +131,7 @@ void add_tables(Page& page, std::span<const TrialRow> rows, const std::string& r
     for (const std::string& note : grid.notes) {
       if (said.insert(note).second) page.paragraph(note, "note");
     }
+    for (const std::string& fact : grid.facts) page.paragraph(fact, "note");
   }
 }
 

@@ -86,6 +86,17 @@ std::string sources_note(const Group& group) {
   return parts.empty() ? "" : "rests on: " + join(parts, "; ");
 }
 
+/// Which they are stands behind the mark.
+std::set<std::string> faults_that_never_came(const Group& group) {
+  std::set<std::string> said;
+  for (const TrialRow* row : group.trials()) {
+    for (const std::string& warning : row->record.warnings) {
+      if (warning.starts_with("fault never came: ")) said.insert(warning);
+    }
+  }
+  return said;
+}
+
 void add_marks(Grid& grid, const Group& group) {
   std::set<std::string> marks;
   std::vector<std::string> failures;
@@ -98,13 +109,14 @@ void add_marks(Grid& grid, const Group& group) {
       failures.push_back(row->record.id + ": " + short_reason(how));  // who did what stands in trials.csv
     }
   }
+  for (const std::string& fault : faults_that_never_came(group)) grid.facts.push_back(fault);
   for (const std::string& mark : marks) {
     const std::string meaning = meaning_of(mark);
     if (!meaning.empty()) grid.notes.push_back(mark + ": " + meaning);
   }
-  for (std::size_t i = 0; i < std::min(failures.size(), kReasonsShown); ++i) grid.notes.push_back(failures[i]);
+  for (std::size_t i = 0; i < std::min(failures.size(), kReasonsShown); ++i) grid.facts.push_back(failures[i]);
   if (failures.size() > kReasonsShown) {
-    grid.notes.push_back(
+    grid.facts.push_back(
         fmt::format("and {} more that did not finish: see trials.csv", failures.size() - kReasonsShown));
   }
 }

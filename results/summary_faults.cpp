@@ -107,22 +107,24 @@ std::string cost_text(const std::vector<Pair>& pairs, bool convergence) {
   return parts.empty() ? "-" : join(parts, ", ");
 }
 
-/// Where times of whole trials are compared that did not do as much: "hop 0.881x".
+/// Where losses, or times of whole trials, are compared that did not do as much: "hop 0.881x".
 void add_work_note(Grid& grid, const Group& group, std::span<const TrialRow> rows) {
   std::vector<std::string> unequal;
+  bool of_times = false;
   for (const Variant& variant : group.variants) {
     const std::vector<Pair> pairs = pairs_without_faults(variant.ok(), rows);
-    if (all_reached(pairs)) continue;
     const auto differs = [](const Pair& pair) {
       const double a = curve_end(pair.a->record).samples, b = curve_end(pair.b->record).samples;
       return std::abs(a - b) > kWorkDiffers * b;
     };
     if (std::none_of(pairs.begin(), pairs.end(), differs)) continue;
+    of_times = of_times || (group.is_convergence() && !all_reached(pairs));
     unequal.push_back(variant.name + " " +
                       ratio_of(pairs, [](const TrialRow& row) { return curve_end(row.record).samples; }));
   }
   if (unequal.empty()) return;
-  grid.notes.push_back("time of the trial: not of equal work: samples done against no faults: " + join(unequal, ", "));
+  grid.facts.push_back(std::string(of_times ? "time of the trial, loss" : "loss") +
+                       ": not of equal work: samples done against no faults: " + join(unequal, ", "));
 }
 
 /// "7 of 8 workers", of all trials that lost some.
@@ -158,7 +160,7 @@ void add_window_notes(Grid& grid, const Group& group) {
     }
     const std::size_t all = variant.ok().size();
     for (const std::string& note : first) {
-      grid.notes.push_back(variant.name + ": " + note +
+      grid.facts.push_back(variant.name + ": " + note +
                            (all > 1 ? fmt::format(" ({} of {} trials)", outside, all) : std::string()));
     }
   }
@@ -168,7 +170,6 @@ void add_notes(Grid& grid, const Group& group, std::span<const TrialRow> rows) {
   const std::string survivors = survivors_text(group);
   if (group.is_convergence()) {
     grid.notes.push_back("against no faults: paired with the same variant's trials without the scenario's faults");
-    add_work_note(grid, group, rows);
   } else {
     grid.notes.push_back("against no faults: over the same variant's trials without the scenario's faults");
     if (!survivors.empty()) {
@@ -178,6 +179,7 @@ void add_notes(Grid& grid, const Group& group, std::span<const TrialRow> rows) {
     }
   }
   grid.notes.push_back("loss: by how much it is higher at the end");
+  add_work_note(grid, group, rows);
 }
 
 }  // namespace

@@ -86,6 +86,12 @@ std::string markdown_row(const std::vector<std::string>& row, std::size_t column
 
 }  // namespace
 
+std::vector<std::string> notes_below(const Grid& grid) {
+  std::vector<std::string> all = grid.notes;
+  all.insert(all.end(), grid.facts.begin(), grid.facts.end());
+  return all;
+}
+
 std::string to_text(const Grid& grid, bool colour) {
   std::string text;
   if (!grid.title.empty()) text += styled(printable(grid.title), kBold, colour) + "\n";
@@ -103,7 +109,7 @@ std::string to_text(const Grid& grid, bool colour) {
       text += styled(std::string(total, '-'), kFaint, colour) + "\n";
     }
   }
-  for (const std::string& note : grid.notes) {
+  for (const std::string& note : notes_below(grid)) {
     for (const std::string& line : wrapped(printable(note))) text += styled(line, kFaint, colour) + "\n";
   }
   return text;
@@ -120,8 +126,9 @@ std::string to_markdown(const Grid& grid) {
     for (std::size_t c = 0; c < columns; ++c) text += c == 0 ? " :-- |" : " --: |";
     text += "\n";
   }
-  if (!grid.notes.empty()) text += "\n";
-  for (const std::string& note : grid.notes) text += "* " + markdown_cell(note) + "\n";
+  const std::vector<std::string> notes = notes_below(grid);
+  if (!notes.empty()) text += "\n";
+  for (const std::string& note : notes) text += "* " + markdown_cell(note) + "\n";
   return text;
 }
 

@@ -12,9 +12,12 @@ namespace hopbench {
 /// A grid of text: the first row is the head; the first column is left-aligned, the others right.
 struct Grid {
   std::string title;
-  std::vector<std::string> notes;  // below
+  std::vector<std::string> notes;  // below; who writes several tables may say each below the first that has it
   std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> facts{};  // below the notes: of this table, so never left out as said before
 };
+/// Notes and facts.
+std::vector<std::string> notes_below(const Grid& grid);
 std::string to_text(const Grid& grid, bool colour);
 std::string to_markdown(const Grid& grid);
 

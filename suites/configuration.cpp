@@ -11,6 +11,7 @@
 #include "suites/check_graph.h"
 #include "suites/check_workers.h"
 #include "suites/draft.h"
+#include "suites/plan.h"
 
 namespace hopbench {
 namespace {
@@ -172,12 +173,21 @@ void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, 
   }
   const Topology* graph = graphs.of(draft, c, mistakes);
   if (graph == nullptr) return;
+  int hosts = 0;
+  bool all_possible = true;
   for (const VariantDraft* variant : variants_of(draft, *c.measure)) {
+    all_possible = all_possible && variant->protocol != nullptr;
     if (variant->protocol == nullptr) continue;
     check_schedule(draft, c, *variant, mistakes);
-    const std::string why =
-        why_impossible(*variant->protocol, {variant->knobs, *graph, c.workers(), c.host_of(), parameters_of(c)});
+    const Setting setting{variant->knobs, *graph, c.workers(), c.host_of(), parameters_of(c)};
+    const std::string why = why_impossible(*variant->protocol, setting);
     if (!why.empty()) mistakes.add(variant->place, fmt::format("'{}' is impossible: {}", variant->label, why));
+    all_possible = all_possible && why.empty();
+    if (why.empty()) hosts = std::max(hosts, host_count(*variant->protocol, setting));
+  }
+  if (!all_possible) return;  // nobody knows how many servers that one was meant to have
+  for (const ScenarioDraft* scenario : scenarios_of(draft, *c.measure)) {
+    if (hosts > 0) check_cuts(*scenario, hosts, mistakes);
   }
 }
 

@@ -157,9 +157,11 @@ std::vector<const VariantDraft*> variants_of(const Draft& draft, const MeasureDr
 
 // faults.cpp
 Fault fault_of(const Value& table);
-/// Each by itself; with the number of workers; and, with links that change, where nobody would notice.
+/// Each by itself; with the others and the number of workers; and, with links that change, where nobody would notice.
 void check_faults(const std::vector<Value>& faults, Mistakes& mistakes);
 void check_faults_with(const ScenarioDraft& scenario, int workers, Mistakes& mistakes);
+/// `hosts`: the most that a variant has.
+void check_cuts(const ScenarioDraft& scenario, int hosts, Mistakes& mistakes);
 void check_obeyed(const ScenarioDraft& scenario, const Configuration& c, Mistakes& mistakes);
 
 // resolve.cpp

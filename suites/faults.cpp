@@ -1,5 +1,6 @@
 // Faults of a scenario: what each kind needs and knows, and whether somebody would notice.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -81,6 +82,67 @@ void check_losses(const ScenarioDraft& scenario, int workers, Mistakes& mistakes
                  fmt::format("scenario '{}' loses all {} workers: leave one to be measured", scenario.name, workers));
 }
 
+/// A fault of one rank, at a time.
+struct Moment {
+  const Value* place;
+  Time at;
+  Duration lasts{};
+};
+
+std::string time_text(Time at) { return duration_text(at.time_since_epoch().count()); }
+
+// Of each rank the faults of that kind which come at a time, in the order of the text.
+std::map<std::int64_t, std::vector<Moment>> moments_of(const ScenarioDraft& scenario, FaultKind what) {
+  std::map<std::int64_t, std::vector<Moment>> moments;
+  for (const Value& table : scenario.faults) {
+    const Entry *ranks = table.find("ranks"), *at = table.find("at"), *lasts = table.find("lasts");
+    if (fault_kind(table) != what || ranks == nullptr || at == nullptr) continue;
+    for (const Value& rank : ranks->value.items) {
+      moments[rank.integer].push_back(
+          {&rank, Time(Duration(duration_of(at->value))), Duration(lasts == nullptr ? 0 : duration_of(lasts->value))});
+    }
+  }
+  return moments;
+}
+
+// A rank joins once, and is there before it is lost.
+void check_joins(const ScenarioDraft& scenario, Mistakes& mistakes) {
+  const auto joining = moments_of(scenario, FaultKind::kJoin);
+  for (const auto& [rank, joins] : joining) {
+    for (std::size_t i = 1; i < joins.size(); ++i)
+      mistakes.add(joins[i].place->place,
+                   fmt::format("scenario '{}' has rank {} join twice: once is enough", scenario.name, rank));
+  }
+  for (const FaultKind what : {FaultKind::kCrash, FaultKind::kLeave}) {
+    const auto losses = moments_of(scenario, what);
+    for (const auto& [rank, joins] : joining) {
+      const auto own = losses.find(rank);
+      if (own == losses.end() || own->second[0].at > joins[0].at) continue;
+      mistakes.add(own->second[0].place->place,
+                   fmt::format("scenario '{}' loses rank {} at {}, but it joins at {}: set a later 'at', or leave out "
+                               "its join",
+                               scenario.name, rank, time_text(own->second[0].at), time_text(joins[0].at)));
+    }
+  }
+}
+
+// One that came during another would begin after it, which nobody means.
+void check_hangs(const ScenarioDraft& scenario, Mistakes& mistakes) {
+  for (auto& [rank, hangs] : moments_of(scenario, FaultKind::kHang)) {
+    std::stable_sort(hangs.begin(), hangs.end(), [](const Moment& a, const Moment& b) { return a.at < b.at; });
+    Moment last = hangs.front();  // of those before, the one that ends last
+    for (std::size_t i = 1; i < hangs.size(); ++i) {
+      const Moment& next = hangs[i];
+      const Time end = last.at + last.lasts;
+      if (next.at < end)
+        mistakes.add(next.place->place,
+                     fmt::format("scenario '{}' hangs rank {} at {}, during its hang from {} to {}: make it one hang",
+                                 scenario.name, rank, time_text(next.at), time_text(last.at), time_text(end)));
+      if (next.at + next.lasts > end) last = next;
+    }
+  }
+}
+
 }  // namespace
 
 Fault fault_of(const Value& table) {
@@ -111,6 +173,19 @@ void check_faults_with(const ScenarioDraft& scenario, int workers, Mistakes& mis
     }
   }
   if (!scenario.faults.empty()) check_losses(scenario, workers, mistakes);
+  check_joins(scenario, mistakes);
+  check_hangs(scenario, mistakes);
+}
+
+void check_cuts(const ScenarioDraft& scenario, int hosts, Mistakes& mistakes) {
+  for (const Value& table : scenario.faults) {
+    for (const char* key : {"a", "b"}) {
+      const Entry* host = fault_kind(table) == FaultKind::kCut ? table.find(key) : nullptr;
+      if (host != nullptr && host->value.integer >= hosts)
+        mistakes.add(host->value.place, fmt::format("scenario '{}' cuts host {}, but the hosts are 0 to {}",
+                                                    scenario.name, host->value.integer, hosts - 1));
+    }
+  }
 }
 
 void check_obeyed(const ScenarioDraft& scenario, const Configuration& c, Mistakes& mistakes) {

@@ -9,6 +9,7 @@
 
 #include "backends/base/error.h"
 #include "backends/base/json_value.h"
+#include "backends/base/text.h"
 #include "results/json.h"
 #include "results/steady.h"
 
@@ -124,6 +125,35 @@ std::int64_t gap_bound_of(const TrialSpec& spec, const Plan& plan) {
   return plan.protocol->gap_bound(setting).value_or(-1);
 }
 
+/// Of a rank that was not lost.
+bool came(const Fault& fault, const RankRecord& rank) {
+  if (fault.what == Fault::What::kCrash || fault.what == Fault::What::kLeave) return false;
+  if (fault.what == Fault::What::kJoin) return rank.iters > 0;
+  if (fault.at != kNever) return fault.at < rank.finished;
+  return std::any_of(rank.marks.begin(), rank.marks.end(),
+                     [&](const IterationMark& mark) { return mark.iter >= fault.iteration && mark.samples > 0; });
+}
+
+/// "crash of rank 1, 2 at 100s", "leave of rank 3 in iteration 100", "cut of host 1 at 100s": what the trial was over
+/// before.
+std::vector<std::string> never_came(const TrialRecord& record, const std::vector<Fault>& faults) {
+  std::vector<std::string> missing;
+  for (const Fault& fault : faults) {
+    std::vector<std::string> whom;
+    if (fault.what == Fault::What::kCut && to_seconds(fault.at) >= record.time_s)
+      whom.push_back(std::to_string(fault.a));
+    for (const RankRecord& rank : record.ranks) {
+      if (fault.is_of(rank.rank) && rank.lost.empty() && !came(fault, rank)) whom.push_back(std::to_string(rank.rank));
+    }
+    if (whom.empty()) continue;
+    const char* of = fault.what == Fault::What::kCut ? " of host " : " of rank ";
+    const std::string when = fault.at == kNever ? " in iteration " + std::to_string(fault.iteration)
+                                                : " at " + duration_text(fault.at.time_since_epoch().count());
+    missing.push_back(to_string(fault.what) + (of + join(whom, ", ")) + when);
+  }
+  return missing;
+}
+
 }  // namespace
 
 RankRecord crashed_record(int rank, int host, Time when) {
@@ -169,6 +199,8 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   if (spec.pace && spec.step_p99.count() > 0 && spec.costs.gradient > 3 * spec.step_p99) {
     record.warnings.push_back("overpaced: the pace is above 3 times the 99th percentile of a step");
   }
+  if (const auto missing = never_came(record, spec.scenario.faults); !missing.empty())
+    record.warnings.push_back("fault never came: " + join(missing, ", ") + ": the trial was over before");
   constexpr double kLateShown = 0.05;  // of an iteration
   const auto worst = std::max_element(record.ranks.begin(), record.ranks.end(), [](const auto& a, const auto& b) {
     return a.link_late_median_s < b.link_late_median_s;

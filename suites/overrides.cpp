@@ -1,5 +1,6 @@
 // What changes a suite from outside its sections: the matrix, profiles, and the command line.
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -33,9 +34,13 @@ void set_scenario(ScenarioDraft& scenario, const Parts& rest, const Entry& entry
   const std::string name = join(rest, ".");
   if (name != "compute" && name != "links" && name != "faults")
     return mistakes.add(entry.place, unknown("key", name, {"compute", "links", "faults"}, "of a scenario"));
-  if (!check_value(*find_key("scenario." + name), entry.value, mistakes)) return;
-  (name == "compute" ? check_rules : name == "links" ? check_links : check_faults)(entry.value.items, mistakes);
-  (name == "compute" ? scenario.rules : name == "links" ? scenario.links : scenario.faults) = entry.value.items;
+  Layer layer;
+  std::set<std::string> bad;
+  read_key(entry, "scenario." + name, "", layer, bad, mistakes);
+  if (layer.empty()) return;
+  const std::vector<Value>& items = layer.begin()->second.items;
+  (name == "compute" ? check_rules : name == "links" ? check_links : check_faults)(items, mistakes);
+  (name == "compute" ? scenario.rules : name == "links" ? scenario.links : scenario.faults) = items;
 }
 
 // protocol.LABEL.KNOB, scenario.NAME.compute, .links or .faults, measure.NAME.KEY

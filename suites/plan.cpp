@@ -29,9 +29,8 @@ std::vector<std::vector<int>> peers_of(const Plan& plan, const Setting& setting)
   return peers;
 }
 
-// One server a worker sits beside its worker; fewer (or more) have hosts of their own.
-std::vector<int> hosts_of(const TrialSpec& spec, int workers, int servers) {
-  std::vector<int> host_of = spec.network.host_of;
+// One server a worker sits beside its worker; fewer (or more) have hosts of their own. `host_of`: of the workers.
+std::vector<int> hosts_of(std::vector<int> host_of, int workers, int servers) {
   if (host_of.empty()) {
     for (int r = 0; r < workers; ++r) host_of.push_back(r);
   }
@@ -53,6 +52,12 @@ std::int64_t divided_up(std::int64_t amount, std::int64_t by) { return (amount +
 
 }  // namespace
 
+int host_count(const Protocol& protocol, const Setting& setting) {
+  const int servers = protocol.extra_ranks != nullptr ? protocol.extra_ranks(setting) : 0;
+  const std::vector<int> host_of = hosts_of(setting.host_of, setting.workers, servers);
+  return *std::max_element(host_of.begin(), host_of.end()) + 1;
+}
+
 Topology graph_of(const TrialSpec& spec) {
   if (spec.topology == "edges") return Topology("edges", spec.workers(), spec.edges);
   return make_topology(spec.topology, spec.workers());
@@ -63,14 +68,14 @@ Plan make_plan(const TrialSpec& spec) {
   plan.protocol = &find_protocol(spec.protocol);
   plan.goes_on = continues(*plan.protocol, spec.knobs);
   plan.workers = spec.workers();
-  const Setting setting{spec.knobs, plan.graph, plan.workers, hosts_of(spec, plan.workers, 0)};
+  const Setting setting{spec.knobs, plan.graph, plan.workers, hosts_of(spec.network.host_of, plan.workers, 0)};
   if (plan.protocol->refuse != nullptr) {
     if (const std::string why = plan.protocol->refuse(setting); !why.empty())
       throw usage_error(spec.label + ": " + why);
   }
   if (plan.protocol->extra_ranks != nullptr) plan.servers = plan.protocol->extra_ranks(setting);
   plan.peers = peers_of(plan, setting);
-  plan.host_of = hosts_of(spec, plan.workers, plan.servers);
+  plan.host_of = hosts_of(spec.network.host_of, plan.workers, plan.servers);
   plan.run_in = run_in_of(spec);
   const int batch = spec.workload.batch;
   if (spec.stop.kind == StopSpec::Kind::kIterations) {

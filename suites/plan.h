@@ -29,6 +29,9 @@ struct Plan {
   int ranks() const { return workers + servers; }
 };
 
+/// Up to the last one that has a worker or a server.
+int host_count(const Protocol& protocol, const Setting& setting);
+
 /// Of the workers.
 Topology graph_of(const TrialSpec& spec);
 

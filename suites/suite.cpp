@@ -124,9 +124,7 @@ void add_protocol_notes(const std::vector<TrialSpec>& trials, std::vector<std::s
 void add_link_notes(const std::vector<TrialSpec>& trials, std::vector<std::string>& notes) {
   std::map<int, int> hosts;  // that a link names: the most hosts of a trial that obeys it
   for (const TrialSpec& trial : trials) {
-    const bool cuts = std::any_of(trial.scenario.faults.begin(), trial.scenario.faults.end(),
-                                  [](const Fault& fault) { return fault.what == Fault::What::kCut; });
-    if (trial.network.links.empty() && trial.scenario.links.empty() && !cuts) continue;
+    if (trial.network.links.empty() && trial.scenario.links.empty()) continue;
     const Plan plan = make_plan(trial);
     const int there = *std::max_element(plan.host_of.begin(), plan.host_of.end()) + 1;
     for (const NetworkSpec::Link& link : network_of(trial, plan).links) {

@@ -188,6 +188,17 @@ bool check_tables(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   return bad.empty();
 }
 
+// Of a list of tables those that are right: what they mean is looked at although others are wrong.
+Value right_tables(const SuiteKey& key, Value list) {
+  std::erase_if(list.items, [&](const Value& item) {
+    Value alone = list;
+    alone.items = {item};
+    Mistakes told_before;
+    return !check_tables(key, alone, told_before);
+  });
+  return list;
+}
+
 bool check_text(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   if (!value.is(T::kText)) return wrong(key, value, "a text in quotes", mistakes);
   // Names are parts of trial ids, of lines in logs and of cells in tables.
@@ -267,6 +278,7 @@ void read_key(const Entry& entry, const std::string& path, const std::string& wh
       layer[path] = entry.value;
     } else {
       bad.insert(path);
+      if (key->type == KeyType::kTables && entry.value.is(T::kArray)) layer[path] = right_tables(*key, entry.value);
     }
   } else if (is_group(path) && entry.value.is(T::kTable)) {
     read_keys(entry.value, path, layer, bad, mistakes);

@@ -30,5 +30,24 @@ TEST(CliReport, IsOnePageWithBoundsAndTheReference) {
   EXPECT_EQ(code({"report", "run", "-o", "no/such/folder.html"}), 6);
 }
 
+// Of two tables the second leaves out what the first has said of both, but nothing that is said of itself alone.
+TEST(CliReport, EachTableTellsOfTheFailedTrialsThatItDoesNotName) {
+  const Folder folder;
+  const std::string faults = "faults = [{ kind = \"leave\", ranks = [3], iteration = 5 }]\n";
+  folder.write("a.toml", with(small_suite(), "compute = [",
+                              faults + "[[scenario]]\nname = \"again\"\n" + faults + "compute = ["));
+  const Ended ended = hopbench(folder.path(), {"run", "a.toml", "-o", "run", "-f", "/(random|again)/all", "-r", "6"});
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  const auto twice = [](const std::string& text) {
+    const std::string more = "and 1 more that did not finish: see trials.csv";
+    const std::size_t first = text.find(more);
+    return first != std::string::npos && text.find(more, first + 1) != std::string::npos;
+  };
+  EXPECT_TRUE(twice(ended.out)) << ended.out;
+  EXPECT_TRUE(twice(text_of(folder / "run/summary.md")));
+  ASSERT_EQ(hopbench(folder.path(), {"report", "run"}).code, 0);
+  EXPECT_TRUE(twice(text_of(folder / "run/report.html")));
+}
+
 }  // namespace
 }  // namespace hopbench

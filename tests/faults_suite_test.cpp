@@ -124,12 +124,6 @@ TEST(FaultsSuite, IsNoControl) {
                           [](const std::string& note) { return note.starts_with("no homogeneous control"); }));
 }
 
-TEST(FaultsSuite, TellsOfACutOfHostsThatAreNotThere) {
-  const auto notes =
-      read("[[scenario]]\nname = \"x\"\nfaults = [{ kind = \"cut\", a = 9, at = \"1s\", lasts = \"1s\" }]\n").notes;
-  EXPECT_NE(std::find(notes.begin(), notes.end(), "a link of host 9 is nobody's: the hosts are 0 to 3"), notes.end());
-}
-
 TEST(FaultsSuite, RefusesWhatAKindDoesNotHave) {
   EXPECT_EQ(mistakes_of_fault("kind = \"crash\", at = \"1s\""), "3: a crash needs 'ranks'\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"crash\", ranks = [1]"),
@@ -162,6 +156,59 @@ TEST(FaultsSuite, RefusesRanksThatAreNotThereAndScenariosThatLoseAll) {
             "3: scenario 'x' loses all 4 workers: leave one to be measured\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"crash\", ranks = [0, 0], at = \"1s\""),
             "3: scenario 'x' loses rank 0 twice: once is enough\n");
+}
+
+TEST(FaultsSuite, RefusesACutOfHostsThatAreNotThere) {
+  const std::string cut = "kind = \"cut\", at = \"1s\", lasts = \"1s\", ";
+  EXPECT_EQ(mistakes_of_fault(cut + "a = 3"), "");
+  EXPECT_EQ(mistakes_of_fault(cut + "a = 4"), "3: scenario 'x' cuts host 4, but the hosts are 0 to 3\n");
+  EXPECT_EQ(mistakes_of_fault(cut + "a = 0, b = 9"), "3: scenario 'x' cuts host 9, but the hosts are 0 to 3\n");
+  const std::string fourth = "[[scenario]]\nname = \"x\"\nfaults = [{ " + cut + "a = 4 }]\n";
+  EXPECT_EQ(mistakes_of("[[protocol]]\nname = \"dbw\"\n" + fourth), "") << "its server's";
+  EXPECT_EQ(mistakes_of("[network]\nhosts = 2\n" + fourth), "5: scenario 'x' cuts host 4, but the hosts are 0 to 1\n");
+}
+
+TEST(FaultsSuite, RefusesASecondJoinAndALossBeforeTheJoin) {
+  const std::string join = "kind = \"join\", ranks = [1, 2], at = \"2s\" }, { ";
+  EXPECT_EQ(mistakes_of_fault(join + "kind = \"join\", ranks = [2], at = \"3s\""),
+            "3: scenario 'x' has rank 2 join twice: once is enough\n");
+  EXPECT_EQ(mistakes_of_fault(join + "kind = \"crash\", ranks = [2], at = \"1500ms\""),
+            "3: scenario 'x' loses rank 2 at 1.5s, but it joins at 2s: set a later 'at', or leave out its join\n");
+  EXPECT_EQ(mistakes_of_fault(join + "kind = \"leave\", ranks = [1], at = \"2s\""),
+            "3: scenario 'x' loses rank 1 at 2s, but it joins at 2s: set a later 'at', or leave out its join\n");
+  EXPECT_EQ(mistakes_of_fault(join + "kind = \"crash\", ranks = [2], at = \"2500ms\""), "");
+  EXPECT_EQ(mistakes_of_fault(join + "kind = \"crash\", ranks = [3], at = \"1s\""), "");
+  EXPECT_EQ(mistakes_of_fault(join + "kind = \"crash\", ranks = [2], iteration = 0"), "");
+}
+
+TEST(FaultsSuite, RefusesHangsThatOverlap) {
+  const auto hangs = [](const std::string& first, const std::string& second) {
+    return mistakes_of_fault("kind = \"hang\", ranks = [2], lasts = \"2s\", " + first +
+                             " }, { kind = \"hang\", ranks = [1, 2], lasts = \"2s\", " + second);
+  };
+  EXPECT_EQ(hangs("at = \"200ms\"", "at = \"1s\""),
+            "3: scenario 'x' hangs rank 2 at 1s, during its hang from 200ms to 2.2s: make it one hang\n");
+  EXPECT_EQ(hangs("at = \"1s\"", "at = \"1s\""),
+            "3: scenario 'x' hangs rank 2 at 1s, during its hang from 1s to 3s: make it one hang\n");
+  EXPECT_EQ(hangs("at = \"2200ms\"", "at = \"200ms\""), "");
+  EXPECT_EQ(hangs("at = \"1s\"", "iteration = 3"), "") << "when that is nobody knows";
+}
+
+TEST(FaultsSuite, TellsAllMistakesOfAListAtOnce) {
+  EXPECT_EQ(mistakes_of("[[scenario]]\nname = \"x\"\nfaults = [{ kind = \"crash\", ranks = [7], at = \"1s\" },\n"
+                        "{ kind = \"hang\", ranks = [1], at = \"1s\" },\n{ kind = \"boom\" },\n"
+                        "{ kind = \"crash\", ranks = [9], at = \"5\" }]\n"),
+            "3: scenario 'x' names rank 7, but the workers are 0 to 3\n4: a hang needs 'lasts'\n"
+            "5: unknown kind 'boom': known are crash, leave, join, hang, cut\n"
+            "6: 'at' must be a time such as \"40ms\", \"1.5s\" or \"2min\", not \"5\"\n");
+  SuiteOptions overrides;
+  overrides.sets = {R"(scenario.x.faults=[{ kind = "boom" }, { kind = "crash", ranks = [7], at = "1s" }])"};
+  try {
+    parse_suite(std::string(kTop) + kAll, "x.toml", overrides);
+    FAIL();
+  } catch (const SuiteError& error) {
+    EXPECT_EQ(error.mistakes().size(), 2u) << error.what();
+  }
 }
 
 TEST(FaultsSuite, RefusesACutThatNobodyWouldNotice) {

@@ -2,16 +2,13 @@
 // binary is its own rank.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "backends/fleet/agent.h"
-#include "backends/fleet/fleet.h"
 #include "backends/transport/wire.h"
 #include "protocols/extra.h"
 #include "protocols/protocol.h"
@@ -66,8 +63,8 @@ bandwidth = 0
 TrialSpec trial_with(const std::string& faults, const std::string& protocol = "sturdy") {
   const std::string text = kTop + std::string("emulate = true\n[[protocol]]\nname = \"") + protocol +
                            (protocol == "sturdy" || protocol == "fragile" ? "\"\nperiod = 1" : "\"") +
-                           "\n[[scenario]]\nname = \"x\"\nfaults = [" + faults +
-                           "]\n[[measure]]\nwhat = \"convergence\"\n";
+                           (protocol == "hop" ? "\nbackup = 1" : "") + "\n[[scenario]]\nname = \"x\"\nfaults = [" +
+                           faults + "]\n[[measure]]\nwhat = \"convergence\"\n";
   TrialSpec spec = parse_suite(text, "faults.toml", {}).trials.at(0);
   spec.emulate = false;
   spec.transport = "sim";
@@ -85,9 +82,9 @@ Duration hung(const RankRecord& record) {
 
 Time at_ms(std::int64_t ms) { return Time{} + std::chrono::milliseconds(ms); }
 
-std::string simulated_failure(const std::string& faults) {
+std::string simulated_failure(const std::string& faults, const std::string& protocol = "fragile") {
   try {
-    simulate_trial(trial_with(faults, "fragile"));
+    simulate_trial(trial_with(faults, protocol));
   } catch (const Error& error) {
     return error.what();
   }
@@ -220,6 +217,9 @@ TEST(Faults, WhatIsCutWaits) {
   }
 }
 
+constexpr const char* kTwoCrashes = R"({ kind = "crash", ranks = [1, 2], at = "105ms" })";
+constexpr const char* kTwoDead = " cannot go on, as the scenario says: of its 3 in-neighbours rank 1, 2 died, and ";
+
 TEST(Faults, StopAProtocolThatDoesNotGoOn) {
   const std::string end = ", as the scenario says: fragile stops when a worker is lost";
   EXPECT_EQ(simulated_failure(R"({ kind = "crash", ranks = [3], iteration = 20 })"),
@@ -230,6 +230,31 @@ TEST(Faults, StopAProtocolThatDoesNotGoOn) {
             "rank 3 left in iteration 20" + end);
   EXPECT_EQ(simulated_failure(R"({ kind = "hang", ranks = [3], iteration = 20, lasts = "5ms" })"), "");
   EXPECT_EQ(simulated_failure(R"({ kind = "join", ranks = [3], at = "5ms" })"), "");
+  EXPECT_NE(simulated_failure(kTwoCrashes, "hop").find(kTwoDead), std::string::npos);
+}
+
+/// Of faults that never came: empty if all did.
+std::string told(const TrialRecord& record) {
+  const auto& all = record.warnings;
+  const auto at = std::find_if(all.begin(), all.end(), [](const auto& text) { return text.starts_with("fault"); });
+  return at == all.end() ? "" : *at;
+}
+
+constexpr const char* kLate = R"({ kind = "crash", ranks = [3, 1], at = "100s" },
+    { kind = "leave", ranks = [2], iteration = 30 }, { kind = "hang", ranks = [2], iteration = 30, lasts = "5ms" },
+    { kind = "hang", ranks = [0], at = "90s", lasts = "5ms" }, { kind = "cut", a = 0, at = "80s", lasts = "5ms" })";
+constexpr const char* kLateTold =
+    "fault never came: crash of rank 1, 3 at 100s, leave of rank 2 in iteration 30, hang of rank 2 in iteration 30, "
+    "hang of rank 0 at 90s, cut of host 0 at 80s: the trial was over before";
+
+TEST(Faults, AreToldIfTheyNeverCome) {
+  EXPECT_EQ(told(simulated(kLate)), kLateTold);
+  const TrialRecord came = simulated(R"({ kind = "crash", ranks = [3], iteration = 29 },
+      { kind = "join", ranks = [2], at = "5ms" }, { kind = "leave", ranks = [2], at = "20ms" },
+      { kind = "hang", ranks = [1], iteration = 29, lasts = "5ms" },
+      { kind = "hang", ranks = [0], at = "295ms", lasts = "5ms" },
+      { kind = "cut", a = 2, at = "285ms", lasts = "5ms" })");
+  EXPECT_EQ(told(came), "");
 }
 
 // --- Real processes
@@ -319,33 +344,10 @@ TEST_P(RealFaults, StopAProtocolThatDoesNotGoOn) {
   EXPECT_EQ(crashed.status, TrialStatus::kFailed);
   EXPECT_TRUE(crashed.reason.starts_with("rank 3 was killed by signal 9 (SIGKILL) while ")) << crashed.reason;
   EXPECT_TRUE(crashed.reason.ends_with("in iteration 20" + end)) << crashed.reason;
+  EXPECT_NE(real(kTwoCrashes, "hop").reason.find(kTwoDead), std::string::npos);
 }
 
-/// A process a rank, of which three are agents: here threads of this one.
-TEST(Faults, StopItAmongSeveralProcessesToo) {
-  const Folder folder;
-  const auto introduction = [](int number) -> Introduction {
-    return {"", "machine" + std::to_string(number), "boot", "", "hopbench", "{}"};
-  };
-  std::vector<std::thread> agents;
-  for (int number = 1; number < 4; ++number) {
-    agents.emplace_back([&, number] {
-      const AgentOptions options{.number = number, .size = 4, .about = introduction(number)};
-      EXPECT_EQ(run_agent(options, *open_meeting_point(folder.path(), "test")), 0);
-    });
-  }
-  const auto meeting = open_meeting_point(folder.path(), "test");
-  std::unique_ptr<Fleet> fleet =
-      Fleet::gather({.size = 4, .about = introduction(0), .one_machine = true, .interrupted = [] {}}, *meeting);
-  TrialSpec spec = trial_with(R"({ kind = "crash", ranks = [3], iteration = 20 })", "fragile");
-  spec.transport = "gloo";
-  const TrialRecord record = execute_trial(spec, {nullptr, {}, "", fleet.get()});
-  fleet->set_exit_code(0);
-  fleet.reset();
-  for (std::thread& agent : agents) agent.join();
-  EXPECT_TRUE(record.reason.starts_with("rank 3 (machine3) was killed by signal 9 (SIGKILL) while ")) << record.reason;
-  EXPECT_TRUE(record.reason.ends_with(", as the scenario says: fragile stops when a worker is lost")) << record.reason;
-}
+TEST_P(RealFaults, AreToldIfTheyNeverCome) { EXPECT_EQ(told(real(kLate, "sturdy", true)), kLateTold); }
 
 /// The lines about faults and deaths of the ranks.
 std::vector<std::string> faults_in(const std::string& log) {

@@ -182,8 +182,19 @@ TEST(RateTable, AFailedTrialIsCountedAndNamed) {
   EXPECT_EQ(cell(grid, "hop", "speed-up"), "2.00x");
   EXPECT_EQ(cell(grid, "hop", "marks"), "failed (1 of 2)");
   // What every rank did at that time fills a screen: trials.jsonl has it.
-  EXPECT_THAT(grid.notes,
+  EXPECT_THAT(grid.facts,
               Contains(AllOf(HasSubstr(rows[1].record.id), HasSubstr("signal 9"), Not(HasSubstr("rank 0 waits")))));
+}
+
+TEST(RateTable, OfManyFailedTrialsTheFirstAreNamedAndTheOthersCounted) {
+  std::vector<TrialRow> rows;
+  for (std::uint32_t repeat = 0; repeat < 7; ++repeat) rows.push_back(rate_row("hop", repeat, 100));
+  for (TrialRow& row : rows) row.record.status = TrialStatus::kFailed;
+  const Grid grid = summarise(rows, "hop")[0];
+  ASSERT_EQ(grid.facts.size(), 6u);
+  EXPECT_EQ(grid.facts.back(), "and 2 more that did not finish: see trials.csv");
+  EXPECT_THAT(to_text(grid, false), HasSubstr("\n  and 2 more that did not finish: see trials.csv\n"));
+  EXPECT_THAT(to_markdown(grid), HasSubstr("\n* and 2 more that did not finish: see trials.csv\n"));
 }
 
 TEST(RateTable, AVariantOfWhichEveryTrialFailedStillHasItsRow) {

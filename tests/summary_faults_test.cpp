@@ -52,7 +52,8 @@ std::string cell_of(const Grid& grid, std::size_t row, const std::string& column
 }
 
 bool has_note(const Grid& grid, const std::string& part) {
-  return std::any_of(grid.notes.begin(), grid.notes.end(),
+  const std::vector<std::string> notes = notes_below(grid);
+  return std::any_of(notes.begin(), notes.end(),
                      [&](const std::string& note) { return note.find(part) != std::string::npos; });
 }
 
@@ -110,7 +111,17 @@ TEST(FaultColumns, TellTheTimeOfAMeasureOfConvergence) {
   EXPECT_EQ(cell_of(grid, 1, "against no faults"), "time of the trial 1.25x, loss +0.500");
   EXPECT_FALSE(has_note(grid, "not of equal work"));
   rows[1].record.curve[0].samples = 880;
-  EXPECT_TRUE(has_note(summarise(rows, "hop")[1], "samples done against no faults: hop 0.880x"));
+  EXPECT_TRUE(has_note(summarise(rows, "hop")[1],
+                       "time of the trial, loss: not of equal work: samples done against no faults: hop 0.880x"));
+}
+
+TEST(FaultColumns, TellOfLossesThatAreNotOfEqualWork) {
+  std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 1, 80, 1.5)};
+  EXPECT_FALSE(has_note(summarise(rows, "hop")[1], "not of equal work"));
+  rows[1].record.curve[0].samples = 750;
+  const Grid grid = summarise(rows, "hop")[1];
+  EXPECT_EQ(grid.facts,
+            std::vector<std::string>{"loss: not of equal work: samples done against no faults: hop 0.750x"});
 }
 
 TEST(FaultColumns, TellTheTimeToTheTargetWhereAllReachedIt) {
@@ -124,7 +135,8 @@ TEST(FaultColumns, TellTheTimeToTheTargetWhereAllReachedIt) {
   rows[1].record.curve[1].samples = 500;
   const Grid grid = summarise(rows, "hop")[1];  // reached after 1/2 and 2/3 of the second
   EXPECT_EQ(cell_of(grid, 1, "against no faults"), "time to target 1.33x, loss +0.500");
-  EXPECT_FALSE(has_note(grid, "not of equal work"));
+  EXPECT_EQ(grid.facts,
+            std::vector<std::string>{"loss: not of equal work: samples done against no faults: hop 0.500x"});
   rows[1].record.curve[1].loss = 2.5;
   const Grid never = summarise(rows, "hop")[1];
   EXPECT_EQ(cell_of(never, 1, "against no faults"), "time of the trial 1.25x, loss +1.50");
@@ -137,6 +149,19 @@ TEST(FaultColumns, SayWhereThereIsNothingToCompareWith) {
   EXPECT_EQ(cell_of(grid, 1, "against no faults"), "-");
   const std::string note = "against no faults: no trial ended well that is the same but for its scenario's faults";
   EXPECT_NE(std::find(grid.notes.begin(), grid.notes.end(), note), grid.notes.end());
+}
+
+TEST(FaultColumns, TellWhichFaultsNeverCame) {
+  const std::string never = "fault never came: crash of rank 2 at 100s: the trial was over before";
+  std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 0, 100, 1),
+                                faulty_row("hop", 1, 0, 100, 1)};
+  for (TrialRow& row : rows) {
+    if (row.labels.faults) row.record.warnings = {never};
+  }
+  const std::vector<Grid> grids = summarise(rows, "hop");
+  EXPECT_FALSE(has_note(grids[0], "never came"));
+  EXPECT_EQ(cell_of(grids[1], 1, "marks"), "fault never came");
+  EXPECT_EQ(grids[1].facts, std::vector<std::string>{never});
 }
 
 // Two workers of 10 ms an iteration, and a third that was lost.
