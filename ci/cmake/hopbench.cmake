@@ -81,6 +81,12 @@ if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(HB_LIGHTLY -O1)
   set(HB_NOT_AT_ALL -O0)
 endif()
+# Tables and the tests' checkers are not at all where an address sanitizer looks on, whose work on optimised code takes the
+# compiler thrice as long.
+set(HB_SELDOM ${HB_LIGHTLY})
+if(HOPBENCH_SANITIZE MATCHES "address")
+  set(HB_SELDOM ${HB_NOT_AT_ALL})
+endif()
 
 # Where CMAKE_UNITY_BUILD is on (presets release, asan, tsan, tidy) six files are compiled at once, which saves a third again;
 # protocols, models and the vectors' arithmetic always one by one.
