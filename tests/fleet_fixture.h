@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #include <csignal>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -100,11 +99,8 @@ class FleetTest : public testing::Test {
   }
   static std::size_t ranks_alive() {
     std::size_t n = 0;
-    for (const pid_t pid : processes_with(test_mark())) {
-      std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
-      const std::string line{std::istreambuf_iterator<char>(file), {}};
-      n += line.find("--rank") != std::string::npos ? 1 : 0;
-    }
+    for (const pid_t pid : processes_with(test_mark()))
+      n += command_line_of(pid).find("--rank") != std::string::npos ? 1 : 0;
     return n;
   }
 

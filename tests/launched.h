@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <thread>
@@ -30,6 +29,15 @@ inline LaunchOptions launch_of(int ranks, const std::string& job) {
   return options;
 }
 
+/// With zeros between the words; of a process that has just ended, nothing.
+inline std::string command_line_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline");
+  std::string line(4096, '\0');
+  file.read(line.data(), static_cast<std::streamsize>(line.size()));
+  line.resize(static_cast<std::size_t>(file.gcount()));
+  return line;
+}
+
 /// Processes with `mark` in their command line, but for this one.
 inline std::set<pid_t> processes_with(const std::string& mark) {
   std::set<pid_t> found;
@@ -37,9 +45,7 @@ inline std::set<pid_t> processes_with(const std::string& mark) {
   while (const dirent* entry = readdir(proc)) {
     const pid_t pid = static_cast<pid_t>(std::atoi(entry->d_name));
     if (pid <= 0 || pid == getpid()) continue;
-    std::ifstream file("/proc/" + std::string(entry->d_name) + "/cmdline");
-    const std::string line{std::istreambuf_iterator<char>(file), {}};
-    if (line.find(mark) != std::string::npos) found.insert(pid);
+    if (command_line_of(pid).find(mark) != std::string::npos) found.insert(pid);
   }
   closedir(proc);
   return found;
