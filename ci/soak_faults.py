@@ -331,7 +331,7 @@ KINDS = {
     "files": Kind("few open files (ulimit -n)", (0, 3, 6), "ulimit -n", names_resume=True,
                   prepare=(limit((resource.RLIMIT_NOFILE, 4, 24, 1)),)),
     "memory": Kind("little memory (ulimit -v)", (0, 3, 6), "memory|ulimit", names_resume=True,
-                   prepare=(limit((resource.RLIMIT_AS, 55, 400, 1 << 20)),)),
+                   prepare=(limit((resource.RLIMIT_AS, 64, 400, 1 << 20)),)),
     "stack": Kind("a small stack (ulimit -s)", (0, 6), "ulimit -s",
                   prepare=(limit((resource.RLIMIT_STACK, 24, 2048, 1024)),)),
     "processes": Kind("few processes (ulimit -u)", (0, 3, 6), "ulimit -u", names_resume=True,
