@@ -242,13 +242,6 @@ class Run {
 }  // namespace
 
 StrandKind usual_strands() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return StrandKind::kThreads;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  return StrandKind::kThreads;
-#endif
-#endif
   return strand_kind_available(StrandKind::kFibers) ? StrandKind::kFibers : StrandKind::kThreads;
 }
 

@@ -29,7 +29,7 @@
 
 namespace hopbench {
 
-/// Fibers, but threads where fibers are missing or the build has a sanitizer that loses its way on fibers.
+/// Fibers, but threads where this build has none.
 StrandKind usual_strands();
 
 using Knobs = std::map<std::string, KnobValue>;

@@ -107,26 +107,16 @@ TEST_F(FleetTest, StrangersCostNothing) {
 }
 
 TEST_F(FleetTest, NobodyListensOnceAllAreThere) {
-  const auto listening = [] {
-    std::set<std::string> found;
-    for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
-      std::ifstream file(table);
-      for (std::string line; std::getline(file, line);) {
-        std::istringstream words(line);
-        std::string slot, local, remote, state;
-        words >> slot >> local >> remote >> state;
-        if (state == "0A") found.insert(local);
-      }
-    }
+  const auto listening = [&] {
+    std::set<std::string> found = listening_sockets_of(getpid());
+    for (const auto& agent : agents_) found.merge(listening_sockets_of(agent->pid()));
     return found;
   };
-  const auto before = listening();
+  const int listener = listen_on("127.0.0.1", 0);
+  EXPECT_THAT(listening(), testing::SizeIs(1)) << "one is seen where there is one";
+  close(listener);
   gather(3);
-  std::vector<std::string> fresh;
-  for (const std::string& socket : listening()) {
-    if (!before.contains(socket)) fresh.push_back(socket);
-  }
-  EXPECT_THAT(fresh, testing::IsEmpty());
+  EXPECT_THAT(listening(), testing::IsEmpty());
   EXPECT_FALSE(meeting_->look().has_value()) << "nothing is left at the meeting point";
 }
 

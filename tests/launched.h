@@ -8,9 +8,12 @@
 
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "backends/runtime/launch.h"
@@ -57,6 +60,24 @@ inline int open_descriptors() {
   while (readdir(fds) != nullptr) ++n;
   closedir(fds);
   return n;
+}
+
+/// The addresses that a process listens at (TCP, hexadecimal as Linux has them).
+inline std::set<std::string> listening_sockets_of(pid_t pid) {
+  std::set<std::string> own, found;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", gone))
+    own.insert(std::filesystem::read_symlink(entry, gone).string());
+  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::ifstream file(table);
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream words(line);
+      std::string slot, local, remote, state, queues, timer, retries, user, timeout, inode;
+      words >> slot >> local >> remote >> state >> queues >> timer >> retries >> user >> timeout >> inode;
+      if (state == "0A" && own.contains("socket:[" + inode + "]")) found.insert(local);
+    }
+  }
+  return found;
 }
 
 /// Whether `condition` comes true within some seconds.

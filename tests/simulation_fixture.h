@@ -29,7 +29,8 @@ inline NetworkSpec lan(Duration latency = milliseconds(1), double bandwidth = 1e
 class SimulationTest : public testing::TestWithParam<StrandKind> {
  protected:
   void SetUp() override {
-    if (!strand_kind_available(GetParam())) GTEST_SKIP() << "not in this build";
+    if (!strand_kind_available(GetParam()))
+      GTEST_SKIP() << "no fibers in this build: Boost.Context is missing or TSan is on";
   }
   void make(int ranks, Observer* observer = nullptr, int threads = 1) {
     sim_ = std::make_unique<Simulation>(

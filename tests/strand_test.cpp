@@ -16,7 +16,8 @@ namespace {
 class StrandTest : public testing::TestWithParam<StrandKind> {
  protected:
   void SetUp() override {
-    if (!strand_kind_available(GetParam())) GTEST_SKIP() << "not in this build";
+    if (!strand_kind_available(GetParam()))
+      GTEST_SKIP() << "no fibers in this build: Boost.Context is missing or TSan is on";
   }
   std::unique_ptr<Strand> make(std::function<void()> body) { return make_strand(GetParam(), std::move(body)); }
 };
