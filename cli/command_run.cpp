@@ -4,15 +4,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <map>
 #include <regex>
 #include <set>
 #include <thread>
 
-#include "backends/base/ran_out.h"
 #include "backends/base/text.h"
 #include "backends/cuda/backend.h"
 #include "cli/adjust.h"
@@ -23,6 +20,7 @@
 #include "cli/places.h"
 #include "cli/preflight.h"
 #include "cli/progress.h"
+#include "cli/resume.h"
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
@@ -35,16 +33,6 @@
 
 namespace hopbench {
 namespace {
-
-// It means the same trials again. ci/hopbench says by the environment how it was called.
-std::string resume_command(const std::string& folder, const RunOptions& options) {
-  const char* called = std::getenv("HOPBENCH_COMMAND");
-  std::string command = fmt::format("{} run --resume {}", called != nullptr ? called : "hopbench", shell_word(folder));
-  if (!options.filter.empty()) command += " --filter " + shell_word(options.filter);
-  if (!options.exclude.empty()) command += " --exclude " + shell_word(options.exclude);
-  if (!options.hosts.empty()) command += " --hosts " + shell_word(options.hosts) + " --ssh " + shell_word(options.ssh);
-  return command;
-}
 
 // A suite that is to run, and where its results go.
 struct Job {
@@ -248,19 +236,11 @@ class Run {
   RunFolder folder_;
 };
 
-// What ended for want of something (disk, memory, open files) has left a folder to go on with, once that is there.
 int run_job(const RunOptions& options, Job job, const Gathering& gathering, Outputs& outputs) {
   const std::string folder = job.folder;
-  try {
-    return Run(options, std::move(job), gathering).execute(outputs);
-  } catch (const std::exception& error) {
-    const auto* ours = dynamic_cast<const Error*>(&error);
-    const bool wanting = ours == nullptr ? ran_out(error).has_value() : ours->code() == ExitCode::kEnvironment;
-    std::error_code unreadable;
-    if (!wanting || !std::filesystem::exists(folder + "/trials.jsonl", unreadable)) throw;
-    throw environment_error(fmt::format("{}; then go on with: {} --retry-failed", ran_out(error).value_or(error.what()),
-                                        resume_command(folder, options)));
-  }
+  int code = 0;
+  telling_how_to_go_on(folder, options, [&] { code = Run(options, std::move(job), gathering).execute(outputs); });
+  return code;
 }
 
 int run_jobs(const RunOptions& options, std::vector<Job> jobs, const Gathering& gathering) {
@@ -376,20 +356,25 @@ int command_run(const RunOptions& options) {
     throw usage_error(
         "run needs a suite: hopbench run suites/cnn_hetero.toml (hopbench list suites shows those there are)");
   }
-  std::vector<Job> jobs = jobs_of(options);
-  if (options.list || options.dry_run) {
+  std::vector<Job> jobs;
+  std::optional<Gathering> gathering;
+  telling_how_to_go_on(options.resume, options, [&] {
+    jobs = jobs_of(options);
+    if (options.list || options.dry_run) return;
+    check_jobs(options, jobs);
+    gathering.emplace(options);
+  });
+  if (!gathering) {
     for (const Job& job : jobs) options.list ? print_ids(job.suite) : print_dry(job.suite);
     return static_cast<int>(ExitCode::kOk);
   }
-  check_jobs(options, jobs);
-  const Gathering gathering(options);
-  if (gathering.fleet() == nullptr) return run_jobs(options, std::move(jobs), gathering);
+  if (gathering->fleet() == nullptr) return run_jobs(options, std::move(jobs), *gathering);
   try {
-    const int code = run_jobs(options, std::move(jobs), gathering);
-    gathering.fleet()->set_exit_code(code);
+    const int code = run_jobs(options, std::move(jobs), *gathering);
+    gathering->fleet()->set_exit_code(code);
     return code;
   } catch (const Error& error) {
-    gathering.fleet()->set_exit_code(static_cast<int>(error.code()));
+    gathering->fleet()->set_exit_code(static_cast<int>(error.code()));
     throw;
   }
 }

@@ -68,6 +68,28 @@ TEST(Limits, OfFilesAreSaidAndHowToGoOn) {
   EXPECT_EQ(after.substr(0, before.size()), before);
 }
 
+TEST(Limits, AResumedRunThatDoesNotGetToItsFolderSaysHowToGoOn) {
+  const Folder folder;
+  folder.write("a.toml", small_suite());
+  ASSERT_EQ(hopbench(folder.path(), {"run", "a.toml", "-o", "out", "-f", "allreduce"}).code, 0);
+  std::filesystem::create_directory(folder / "meet");
+  const Args first_of_two{"HOPBENCH_RANK=0", "HOPBENCH_WORLD_SIZE=2"};
+  const auto resume = [](const std::string& patience) {
+    return Args{"run", "--resume", "out", "--rendezvous", "meet", "--rendezvous-timeout", patience};
+  };
+  const Ended alone = hopbench(folder.path(), resume("100ms"), first_of_two);
+  EXPECT_EQ(alone.code, 6);
+  EXPECT_THAT(alone.err, AllOf(HasSubstr("process 1 of 2 did not come to meet"),
+                               EndsWith("; then go on with: hopbench run --resume out --retry-failed\n")));
+  Running waiting(folder.path(), resume("60s"), first_of_two);
+  EXPECT_TRUE(
+      soon([&] { return std::filesystem::exists(folder / "meet") && !std::filesystem::is_empty(folder / "meet"); }));
+  waiting.send(SIGINT);
+  const Ended interrupted = waiting.wait();
+  EXPECT_EQ(interrupted.code, 130);
+  EXPECT_THAT(interrupted.err, EndsWith("interrupted. Go on with:\n  hopbench run --resume out\n"));
+}
+
 TEST(Limits, EventLogsThatCannotBeWrittenAreSaidAndTheirFolderIsMadeAnew) {
   const Folder folder;
   folder.write("a.toml", small_suite());
