@@ -54,7 +54,6 @@ class Run {
   Run(const RunOptions& options, Job job, const Gathering& gathering)
       : options_(options),
         job_(std::move(job)),
-        gathering_(gathering),
         fleet_(gathering.fleet()),
         folder_(options.resume.empty() ? RunFolder::create(job_.folder, job_.suite.resolved,
                                                            context_json(options.command_line, gpus_of(job_.suite),
@@ -200,8 +199,8 @@ class Run {
         if (asked.contains(row.record.id)) ++(row.record.status == TrialStatus::kInterrupted ? cut_short : done);
       }
       const std::string besides = cut_short > 0 ? fmt::format(", {} recorded as interrupted", cut_short) : "";
-      tell(fmt::format("interrupted: {} of {} trials are done{}. {}\n  {}\n", done, asked.size(), besides,
-                       gathering_.to_resume(), resume_command(folder_.path(), options_)));
+      tell(fmt::format("interrupted: {} of {} trials are done{}; {}\n", done, asked.size(), besides,
+                       how_to_resume("go on with", folder_.path(), options_, options_.retry_failed)));
       return code;
     }
     tell(fmt::format("results: {}\n", folder_.path()));
@@ -223,15 +222,14 @@ class Run {
           wanted, rows.size()));
     }
     if (failed > wanted) {
-      tell(fmt::format("{} of {} trials failed; run them again with: {} --retry-failed\n", failed - wanted, rows.size(),
-                       resume_command(folder_.path(), options_)));
+      tell(fmt::format("{} of {} trials failed; {}\n", failed - wanted, rows.size(),
+                       how_to_resume("run them again with", folder_.path(), options_, true)));
     }
     return static_cast<int>(ExitCode::kTrialsFailed);
   }
 
   const RunOptions& options_;
   Job job_;
-  const Gathering& gathering_;
   Fleet* const fleet_;  // nullptr: this machine alone
   RunFolder folder_;
 };

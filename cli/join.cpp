@@ -184,11 +184,6 @@ void Gathering::check_same(const std::string& context_json) const {
                     ": start it again in the same way, or --force to have trials of both in one table");
 }
 
-std::string Gathering::to_resume() const {
-  if (fleet_ == nullptr) return "Go on with:";
-  return "Start its " + std::to_string(fleet_->size()) + " processes again in the same way, with:";
-}
-
 int agent_main() {
   try {
     const Summons summons = read_summons(std::cin);

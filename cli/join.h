@@ -25,8 +25,6 @@ class Gathering {
   void check(const std::vector<TrialSpec>& trials) const;
   /// Error(kUsage) if a run that is resumed was one of other processes: its context.
   void check_same(const std::string& context_json) const;
-  /// What stands before the command that resumes a run.
-  std::string to_resume() const;
 
  private:
   std::unique_ptr<MeetingPoint> meeting_;

@@ -8,8 +8,10 @@
 
 namespace hopbench {
 
-/// `hopbench run --resume` for the same trials, as hopbench was called.
-std::string resume_command(const std::string& folder, const RunOptions& options);
+/// The first words and the command that goes on with the run in `folder`: "go on with: hopbench run --resume out".
+/// `alone` is what comes first; where a launcher started several processes, it is how those are started again.
+std::string how_to_resume(const std::string& alone, const std::string& folder, const RunOptions& options,
+                          bool retry_failed);
 
 /// Calls `body`. What it lacks (disk, memory, open files, another process) ends with the command to go on by, and so
 /// does an interruption, if there is a run in `folder`; empty: none yet. Throws what `body` throws.

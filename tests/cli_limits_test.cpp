@@ -79,15 +79,21 @@ TEST(Limits, AResumedRunThatDoesNotGetToItsFolderSaysHowToGoOn) {
   };
   const Ended alone = hopbench(folder.path(), resume("100ms"), first_of_two);
   EXPECT_EQ(alone.code, 6);
-  EXPECT_THAT(alone.err, AllOf(HasSubstr("process 1 of 2 did not come to meet"),
-                               EndsWith("; then go on with: hopbench run --resume out --retry-failed\n")));
-  Running waiting(folder.path(), resume("60s"), first_of_two);
+  EXPECT_THAT(alone.err,
+              AllOf(HasSubstr("process 1 of 2 did not come to meet"),
+                    EndsWith("; then start its 2 processes again in the same way, with: hopbench run --resume out "
+                             "--retry-failed\n")));
+  Args again = resume("60s");
+  for (const char* word : {"--retry-failed", "--force"}) again.push_back(word);
+  Running waiting(folder.path(), again, first_of_two);
   EXPECT_TRUE(
       soon([&] { return std::filesystem::exists(folder / "meet") && !std::filesystem::is_empty(folder / "meet"); }));
   waiting.send(SIGINT);
   const Ended interrupted = waiting.wait();
   EXPECT_EQ(interrupted.code, 130);
-  EXPECT_THAT(interrupted.err, EndsWith("interrupted. Go on with:\n  hopbench run --resume out\n"));
+  EXPECT_THAT(interrupted.err,
+              EndsWith("interrupted; start its 2 processes again in the same way, with: hopbench run --resume out "
+                       "--force --retry-failed\n"));
 }
 
 TEST(Limits, EventLogsThatCannotBeWrittenAreSaidAndTheirFolderIsMadeAnew) {

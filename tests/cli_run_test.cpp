@@ -143,7 +143,7 @@ std::string says_interrupted(const std::string& rows) {
   for (std::size_t i = 0; (i = rows.find("\"status\":\"interrupted\"", i)) != std::string::npos; ++i) ++cut_short;
   return "interrupted: " + std::to_string(count_lines(rows) - cut_short) + " of 8 trials are done" +
          (cut_short > 0 ? ", " + std::to_string(cut_short) + " recorded as interrupted" : "") +
-         ". Go on with:\n  hopbench run --resume part\n";
+         "; go on with: hopbench run --resume part\n";
 }
 
 /// One in virtual time whose trials take long enough to be interrupted.
@@ -300,7 +300,7 @@ TEST_F(Runs, SayHowToGoOnInWordsThatAShellTakes) {
   Running interrupted(folder_.path(), {"run", "a.toml", "-o", "it's mine"}, {"HOPBENCH_COMMAND=ci/hopbench"});
   ASSERT_TRUE(soon([&] { return rows("it's mine") >= 1; }));
   interrupted.send(SIGINT);
-  EXPECT_THAT(interrupted.wait().err, HasSubstr("\n  ci/hopbench run --resume 'it'\\''s mine'\n"));
+  EXPECT_THAT(interrupted.wait().err, HasSubstr("; go on with: ci/hopbench run --resume 'it'\\''s mine'\n"));
 }
 
 TEST_F(Runs, ThatTheMachineDisturbedAreMeasuredAgainAndSaySo) {

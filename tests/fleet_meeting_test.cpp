@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <functional>
 
 #include "tests/fleet_fixture.h"
 
@@ -29,14 +30,14 @@ TEST_F(FleetTest, NamesThoseWhoDoNotCome) {
   EXPECT_EQ(agents_[0]->wait(), static_cast<int>(ExitCode::kEnvironment)) << "who came is not left waiting";
 }
 
-TEST_F(FleetTest, SaysThatThereIsAnotherProcessZero) {
-  const auto reason = [&](const std::string& where, bool replace) -> std::string {
+TEST_F(FleetTest, SaysWhatBecameOfItsInvitation) {
+  const auto reason = [&](const std::string& where, const std::function<void(MeetingPoint&)>& meddle) -> std::string {
     const auto meeting = open_meeting_point(where, "test"), other = open_meeting_point(where, "test");
     const std::jthread second([&] {
-      if (replace && eventually([&] { return other->look().has_value(); })) other->leave({{"127.0.0.1"}, 1, "t", "u"});
+      if (eventually([&] { return other->look().has_value(); })) meddle(*other);
     });
     FleetOptions with = options(2);
-    with.timeout = milliseconds(500);
+    with.timeout = seconds(1);
     try {
       Fleet::gather(with, *meeting);
     } catch (const Error& error) {
@@ -47,9 +48,18 @@ TEST_F(FleetTest, SaysThatThereIsAnotherProcessZero) {
   const int listener = listen_on("127.0.0.1", 0);
   const std::string free_port = std::to_string(port_of(listener));
   close(listener);
-  EXPECT_THAT(reason(folder_.path(), true), HasSubstr("another process 0 has invited to the same place"));
-  EXPECT_THAT(reason(folder_.path(), false), HasSubstr("whether another run meets there (HOPBENCH_JOB"));
-  const std::string alone = reason("tcp://127.0.0.1:" + free_port, false);
+  const auto replace = [](MeetingPoint& there) { there.leave({{"127.0.0.1"}, 1, "t", "u"}); };
+  const auto remove = [](MeetingPoint& there) { there.clear(*there.look()); };
+  const auto remove_all = [&](MeetingPoint&) { std::filesystem::remove_all(folder_ / "sub"); };
+  const auto nothing = [](MeetingPoint&) {};
+  EXPECT_THAT(reason(folder_.path(), replace), HasSubstr("another process 0 has invited to the same place"));
+  EXPECT_THAT(reason(folder_.path(), remove), HasSubstr("process 1 of 2 did not come to " + folder_.path() +
+                                                        " within 1s: the invitation that was left there is gone"));
+  std::filesystem::create_directory(folder_ / "sub");
+  EXPECT_THAT(reason(folder_ / "sub", remove_all),
+              testing::AllOf(HasSubstr("process 1 of 2 did not come to "), HasSubstr("there is no such folder")));
+  EXPECT_THAT(reason(folder_.path(), nothing), HasSubstr("whether another run meets there (HOPBENCH_JOB"));
+  const std::string alone = reason("tcp://127.0.0.1:" + free_port, nothing);
   EXPECT_THAT(alone, HasSubstr("process 1 of 2 did not come to tcp://"));
   EXPECT_THAT(alone, testing::Not(HasSubstr("HOPBENCH_JOB")));
 }

@@ -140,6 +140,13 @@ TEST(MeetingPoint, AFolderKeepsTheLastInvitation) {
   EXPECT_FALSE(one->look());
 }
 
+TEST(MeetingPoint, ARunOfTooLongANameIsRefused) {
+  const Folder folder;
+  EXPECT_THAT(mistake([&] { open_meeting_point(folder.path(), std::string(90, '/')); }),
+              HasSubstr("shorter HOPBENCH_JOB"));
+  open_meeting_point(folder.path(), std::string(150, 'j'))->leave({{"a"}, 1, "", ""});
+}
+
 TEST(MeetingPoint, HalfAnInvitationIsNone) {
   const std::string whole = to_text(Invitation{{"a"}, 1, "t", "u"});
   ASSERT_TRUE(invitation_from_text(whole));
@@ -183,11 +190,13 @@ TEST(HostFile, MistakesAreNamedWithTheirLine) {
   EXPECT_THAT(mistake([] { read_host_file("/nowhere"); }), HasSubstr("/nowhere"));
 }
 
-TEST(SshPoint, WhatAWrapperStartedEndsWithIt) {
+/// How a wrapper in place of ssh ends: by `way`, after it has started a process; with the point, or before.
+void expect_nothing_left_by(const std::string& way, bool by_itself) {
   const Folder folder;
   const std::string script = folder / "ssh", child = folder / "child";
   std::ofstream(script) << "#!/bin/sh\nsleep 1000 &\necho $! >" << child << ".new\nmv " << child << ".new " << child
-                        << "\nwait\n";
+                        << "\n"
+                        << way << "\n";
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   pid_t pid = 0;
   {
@@ -195,9 +204,19 @@ TEST(SshPoint, WhatAWrapperStartedEndsWithIt) {
     EXPECT_EQ(point->process(1), "node1");
     point->leave({{"127.0.0.1"}, 1, "t", "u"});
     ASSERT_TRUE(eventually([&] { return static_cast<bool>(std::ifstream(child) >> pid); }));
-    EXPECT_EQ(kill(pid, 0), 0);
+    if (by_itself) {
+      EXPECT_TRUE(eventually([&] { return point->trouble().find("` ended with 7") != std::string::npos; }));
+    } else {
+      EXPECT_EQ(kill(pid, 0), 0);
+    }
   }
   EXPECT_TRUE(eventually([&] { return process_state(pid) == 0 || process_state(pid) == 'Z'; }));
+  if (pid > 0) kill(pid, SIGKILL);
+}
+
+TEST(SshPoint, WhatAWrapperStartedEndsWithIt) {
+  expect_nothing_left_by("wait", false);
+  expect_nothing_left_by("exit 7", true);
 }
 
 TEST(Summons, AreReadFromStandardInput) {

@@ -151,19 +151,24 @@ class Door {
     const std::string who = std::string(one ? "process " : "processes ") + join(numbers, ", ") + " of " +
                             std::to_string(options_.size) + " did not come to " + meeting_.name() + " within " +
                             duration_text(Duration(options_.timeout).count());
-    if (is_replaced())
-      return who +
-             ": another process 0 has invited to the same place: does each process have a number of its own, and "
-             "each run that meets there a HOPBENCH_JOB of its own?";
+    if (const std::string why = what_became_of_the_invitation(); !why.empty()) return who + ": " + why;
     return who + ": look at what " + (one ? "it" : "they") + " said, whether the machines reach each other (--iface)" +
            (meeting_.is_shared() ? ", whether another run meets there (HOPBENCH_JOB tells them apart)" : "") +
            ", or raise --rendezvous-timeout";
   }
 
-  bool is_replaced() const {
-    if (!meeting_.is_shared()) return false;
-    const std::optional<Invitation> there = meeting_.look();
-    return !there || there->token != invitation_.token;
+  /// Empty: it is where it was left.
+  std::string what_became_of_the_invitation() const {
+    if (!meeting_.is_shared()) return "";
+    try {
+      const std::optional<Invitation> there = meeting_.look();
+      if (!there) return "the invitation that was left there is gone: was it removed, or the place emptied?";
+      if (there->token == invitation_.token) return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "another process 0 has invited to the same place: does each process have a number of its own, and each run "
+           "that meets there a HOPBENCH_JOB of its own?";
   }
 
   const FleetOptions& options_;

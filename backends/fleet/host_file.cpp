@@ -69,6 +69,17 @@ HostLine parse_line(const std::string& line, const std::string& where) {
   _exit(127);
 }
 
+/// Whether it has, just now; then what it has left running ends too, and `pid` is -1.
+bool has_ended(pid_t& pid, int& status) {
+  siginfo_t ended{};
+  if (pid <= 0 || waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) != 0) return false;
+  if (ended.si_pid != pid) return false;
+  kill(-pid, SIGKILL);  // as long as nobody else can have its number
+  waitpid(pid, &status, 0);
+  pid = -1;
+  return true;
+}
+
 std::string shell_quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -85,7 +96,7 @@ class SshPoint : public MeetingPoint {
     for (const pid_t pid : started_) {
       if (pid <= 0) continue;
       kill(-pid, SIGKILL);
-      kill(pid, SIGKILL);
+      kill(pid, SIGKILL);  // it may not have come to its group yet
       waitpid(pid, nullptr, 0);
     }
   }
@@ -101,8 +112,7 @@ class SshPoint : public MeetingPoint {
   std::string trouble() override {
     for (std::size_t i = 0; i < started_.size(); ++i) {
       int status = 0;
-      if (started_[i] <= 0 || waitpid(started_[i], &status, WNOHANG) != started_[i]) continue;
-      started_[i] = -1;
+      if (!has_ended(started_[i], status)) continue;
       const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       return "`" + ssh_ + " " + hosts_[i] + "` ended with " + std::to_string(code) +
              (code == 127 ? ": is " + ssh_ + " here, and " + program_ + " on that machine?"
@@ -132,9 +142,8 @@ class SshPoint : public MeetingPoint {
   }
 
   bool all_ended() {
-    for (pid_t& pid : started_) {
-      if (pid > 0 && waitpid(pid, nullptr, WNOHANG) != 0) pid = -1;
-    }
+    int status = 0;
+    for (pid_t& pid : started_) has_ended(pid, status);
     return std::all_of(started_.begin(), started_.end(), [](pid_t pid) { return pid <= 0; });
   }
 

@@ -22,14 +22,20 @@ namespace hopbench {
 namespace {
 
 constexpr std::size_t kLongest = 64 * 1024;  // of an invitation
+constexpr std::size_t kLongestName = 200;    // of its file, beside which one of a longer name is written first
 
-/// Another for each run: what a file's name had better not hold becomes %2f.
+/// Another for each run: what a file's name had better not hold becomes %2f. Error(kUsage) for a run of too long a
+/// name.
 std::string file_name(const std::string& run) {
   std::string name = "hopbench-";
   for (const char c : run.empty() ? "run" : run) {
     const auto byte = static_cast<unsigned char>(c);
     const bool plain = std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_';
     name += plain ? std::string(1, c) : std::string{'%', "0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
+  }
+  if (name.size() > kLongestName) {
+    throw usage_error("the name of the run, '" + run.substr(0, 40) +
+                      "...', is too long for a file's: give it a shorter HOPBENCH_JOB");
   }
   return name;
 }
