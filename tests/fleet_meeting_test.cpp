@@ -19,13 +19,13 @@ TEST_F(FleetTest, NamesThoseWhoDoNotCome) {
   agents_.push_back(std::make_unique<AgentProcess>(folder_.path(), 2, 4));
   const auto meeting = open_meeting_point(folder_.path(), "test");
   FleetOptions with = options(4);
-  with.timeout = milliseconds(600);
+  with.timeout = seconds(2);
   try {
     Fleet::gather(with, *meeting);
     FAIL() << "two are missing";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kEnvironment);
-    EXPECT_THAT(error.what(), HasSubstr("processes 1, 3 of 4 did not come to " + folder_.path() + " within 600ms"));
+    EXPECT_THAT(error.what(), HasSubstr("processes 1, 3 of 4 did not come to " + folder_.path() + " within 2s"));
   }
   EXPECT_EQ(agents_[0]->wait(), static_cast<int>(ExitCode::kEnvironment)) << "who came is not left waiting";
 }
