@@ -288,6 +288,7 @@ class RealFaults : public testing::TestWithParam<std::string> {
       EXPECT_GE(record.ranks[r].finished + std::chrono::milliseconds(1), promised.ranks[r].finished);
     }
     EXPECT_EQ(record.curve.at(0).loss, promised.curve.at(0).loss);
+    EXPECT_EQ(record.curve.at(0).samples, promised.curve.at(0).samples);
   }
 };
 
