@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
@@ -181,6 +182,23 @@ TEST(LinksSuite, IsRefusedWhereItMeansNothing) {
     EXPECT_EQ(told.substr(0, 2), "5:") << bad << told;
     EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << bad << told;
   }
+}
+
+/// Seconds of this process's CPU time.
+double time_to_read(const std::string& text) {
+  const std::clock_t begun = std::clock();
+  mistakes_of(text);
+  return double(std::clock() - begun) / CLOCKS_PER_SEC;
+}
+
+// 60 times as long where each rule was copied for each other one.
+TEST(LinksSuite, AMistakeInTheLastOfManyRulesIsNoMoreWork) {
+  std::string rules = "[network]\nemulate = true\n[[scenario]]\nname = \"x\"\nlinks = [";
+  for (int i = 0; i < 3000; ++i) rules += "{ a = 1, latency = \"1ms\", until = \"1s\" },\n";
+  const std::string wrong = rules + "{ a = 1, latency = \"1ms\", until = 7 }]\n";
+  EXPECT_EQ(mistakes_of(wrong),
+            "3005: 'until' must be a time such as \"40ms\", \"1.5s\" or \"2min\", not an integer\n");
+  EXPECT_LT(time_to_read(wrong), 4 * time_to_read(rules + "]\n"));
 }
 
 }  // namespace
