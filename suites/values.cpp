@@ -292,6 +292,7 @@ void read_key(const Entry& entry, const std::string& path, const std::string& wh
     const std::size_t dot = path.rfind('.');
     const std::vector<std::string> known = children(dot == std::string::npos ? "" : path.substr(0, dot));
     mistakes.add(entry.place, unknown("key", last_part(path), known, where));
+    bad.insert(path);
   }
 }
 

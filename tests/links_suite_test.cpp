@@ -172,6 +172,12 @@ TEST(LinksSuite, IsRefusedWhereItMeansNothing) {
             "5: 'a' and 'b' are one host: leave out 'b' to mean its NIC\n");
   EXPECT_EQ(mistakes_of("[network]\nemulate = true\nlinks = [{ a = 1 }]\n"),
             "3: this link is as it was: give it a 'bandwidth' or a 'latency'\n");
+  for (const char* value : {"7", "\"0s\""}) {
+    const std::string told = mistakes_of(
+        std::string("[network]\nemulate = true\nlinks = [{ a = 1, bandwidth = 1e6, until = ") + value + " }]\n");
+    EXPECT_NE(told.find("unknown key 'until' in [network.links]"), std::string::npos) << told;
+    EXPECT_EQ(told.find("later than"), std::string::npos) << "what a scenario's would mean: " << told;
+  }
   EXPECT_EQ(mistakes_of(emulated + "links = [{ a = 1, bandwidth = 1e6, from = \"2s\", until = \"2s\" }]\n"),
             "5: 'until' must be later than 'from'\n");
   for (const char* bad :
