@@ -63,8 +63,9 @@ std::vector<RankResult> results_of(const LaunchResult& launched, const TrialSpec
   return results;
 }
 
-// Final losses of a real trial, evaluated here after its processes have ended: off its clock, on nobody's core.
-void evaluate_end(TrialRecord& record, const TrialSpec& spec, const Plan& plan,
+// Final losses of a real trial, evaluated here after its processes have ended: off its clock, on nobody's core. What a
+// crashed rank had computed counts, as in virtual time: its slot tells.
+void evaluate_end(TrialRecord& record, const TrialSpec& spec, const Plan& plan, const LaunchResult& launched,
                   const std::vector<RankResult>& results) {
   std::vector<Payload> finals;
   for (int r = 0; r < plan.workers; ++r) {
@@ -78,7 +79,8 @@ void evaluate_end(TrialRecord& record, const TrialSpec& spec, const Plan& plan,
   for (int r = 0, there = 0; r < plan.workers; ++r) {
     const RankRecord& rank = record.ranks[std::size_t(r)];
     if (!rank.lost.empty()) {
-      curve.lose(r, rank.finished, rank.samples);
+      const RankOutcome& outcome = launched.ranks[std::size_t(r)];
+      curve.lose(r, rank.finished, outcome.ok ? rank.samples : outcome.samples);
       continue;
     }
     const Iter last = rank.marks.empty() ? 0 : rank.marks.back().iter + 1;
@@ -115,7 +117,7 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
     record.cpu_s += result.record.cpu_s;
     record.max_rss_bytes = std::max(record.max_rss_bytes, result.record.max_rss_bytes);
   }
-  evaluate_end(record, spec, plan, results);
+  evaluate_end(record, spec, plan, launched, results);
   if (spec.events != EventDetail::kNone && !options.event_log.empty()) {
     std::vector<EventLine> lines;
     for (RankResult& result : results) {

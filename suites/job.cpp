@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "backends/base/error.h"
@@ -125,7 +126,9 @@ std::int64_t gap_bound_of(const TrialSpec& spec, const Plan& plan) {
   return plan.protocol->gap_bound(setting).value_or(-1);
 }
 
-/// Of a rank that was not lost.
+constexpr const char* kTrialOver = "the trial was over before";
+
+/// Of a rank that was not lost, or of a leaver before it left.
 bool came(const Fault& fault, const RankRecord& rank) {
   if (fault.what == Fault::What::kCrash || fault.what == Fault::What::kLeave) return false;
   if (fault.what == Fault::What::kJoin) return rank.iters > 0;
@@ -134,24 +137,47 @@ bool came(const Fault& fault, const RankRecord& rank) {
                      [&](const IterationMark& mark) { return mark.iter >= fault.iteration && mark.samples > 0; });
 }
 
-/// "crash of rank 1, 2 at 100s", "leave of rank 3 in iteration 100", "cut of host 1 at 100s": what the trial was over
-/// before.
-std::vector<std::string> never_came(const TrialRecord& record, const std::vector<Fault>& faults) {
-  std::vector<std::string> missing;
-  for (const Fault& fault : faults) {
-    std::vector<std::string> whom;
-    if (fault.what == Fault::What::kCut && to_seconds(fault.at) >= record.time_s)
-      whom.push_back(std::to_string(fault.a));
-    for (const RankRecord& rank : record.ranks) {
-      if (fault.is_of(rank.rank) && rank.lost.empty() && !came(fault, rank)) whom.push_back(std::to_string(rank.rank));
-    }
-    if (whom.empty()) continue;
-    const char* of = fault.what == Fault::What::kCut ? " of host " : " of rank ";
-    const std::string when = fault.at == kNever ? " in iteration " + std::to_string(fault.iteration)
-                                                : " at " + duration_text(fault.at.time_since_epoch().count());
-    missing.push_back(to_string(fault.what) + (of + join(whom, ", ")) + when);
+/// Why a fault never came to a worker; empty: it came, or it is not known, as what a crashed rank had begun is not.
+std::string why_never(const Fault& fault, const RankRecord& rank, Time end) {
+  if (!rank.lost.empty()) {
+    const bool known = fault.at != kNever || rank.lost == to_string(Fault::What::kLeave);
+    return fault.what == Fault::What::kHang && known && !came(fault, rank) ? "the rank was lost before" : "";
   }
-  return missing;
+  if (came(fault, rank)) return "";
+  if (fault.what == Fault::What::kJoin) return "nothing was left to do";
+  if (fault.at != kNever && fault.at >= end) return kTrialOver;
+  const bool there = fault.at != kNever && fault.at < rank.finished;  // a leave is looked for before an iteration
+  return fault.what == Fault::What::kLeave && there ? "the rank began no iteration after that"
+                                                    : "the rank was done before";
+}
+
+/// "crash of rank 1, 2 at 100s", "leave of rank 3 in iteration 100", "cut of host 1 at 100s".
+std::string text_of(const Fault& fault, const std::vector<std::string>& whom) {
+  const char* of = fault.what == Fault::What::kCut ? " of host " : " of rank ";
+  const std::string when = fault.at == kNever ? " in iteration " + std::to_string(fault.iteration)
+                                              : " at " + duration_text(fault.at.time_since_epoch().count());
+  return to_string(fault.what) + (of + join(whom, ", ")) + when;
+}
+
+/// Each reason with the faults that never came for it: "crash of rank 2 at 100s: the trial was over before".
+std::vector<std::string> never_came(const TrialRecord& record, const std::vector<Fault>& faults) {
+  Time end{};  // of those too that were lost after the others had finished
+  for (const RankRecord& rank : record.ranks) {
+    if (!rank.server) end = std::max(end, rank.finished);
+  }
+  std::map<std::string, std::vector<std::string>> missing;
+  for (const Fault& fault : faults) {
+    std::map<std::string, std::vector<std::string>> whom;
+    if (fault.what == Fault::What::kCut && fault.at >= end) whom[kTrialOver].push_back(std::to_string(fault.a));
+    for (const RankRecord& rank : record.ranks) {
+      const std::string why = fault.is_of(rank.rank) ? why_never(fault, rank, end) : "";
+      if (!why.empty()) whom[why].push_back(std::to_string(rank.rank));
+    }
+    for (const auto& [why, those] : whom) missing[why].push_back(text_of(fault, those));
+  }
+  std::vector<std::string> told;
+  for (const auto& [why, what] : missing) told.push_back(join(what, ", ") + ": " + why);
+  return told;
 }
 
 }  // namespace
@@ -200,7 +226,7 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
     record.warnings.push_back("overpaced: the pace is above 3 times the 99th percentile of a step");
   }
   if (const auto missing = never_came(record, spec.scenario.faults); !missing.empty())
-    record.warnings.push_back("fault never came: " + join(missing, ", ") + ": the trial was over before");
+    record.warnings.push_back("fault never came: " + join(missing, "; "));
   constexpr double kLateShown = 0.05;  // of an iteration
   const auto worst = std::max_element(record.ranks.begin(), record.ranks.end(), [](const auto& a, const auto& b) {
     return a.link_late_median_s < b.link_late_median_s;

@@ -36,7 +36,7 @@ std::string to_text(const RankResult& result);
 RankResult rank_result_from_text(const std::string& text);
 
 /// What is left of a worker that the scenario has killed, with real processes and in virtual time: when that was. What
-/// it had counted died with it.
+/// it had counted died with it (its slot's samples, which a curve's last point needs, are not of the record).
 RankRecord crashed_record(int rank, int host, Time when);
 Event crash_event(int rank, Iter k, Time when);
 

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -190,13 +191,14 @@ bool check_tables(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
 
 // Of a list of tables those that are right: what they mean is looked at although others are wrong.
 Value right_tables(const SuiteKey& key, Value list) {
-  std::erase_if(list.items, [&](const Value& item) {
-    Value alone = list;
+  const std::vector<Value> items = std::exchange(list.items, {});
+  Value alone = list, right = list;
+  for (const Value& item : items) {
     alone.items = {item};
     Mistakes told_before;
-    return !check_tables(key, alone, told_before);
-  });
-  return list;
+    if (check_tables(key, alone, told_before)) right.items.push_back(item);
+  }
+  return right;
 }
 
 bool check_text(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
@@ -290,6 +292,7 @@ void read_key(const Entry& entry, const std::string& path, const std::string& wh
     const std::size_t dot = path.rfind('.');
     const std::vector<std::string> known = children(dot == std::string::npos ? "" : path.substr(0, dot));
     mistakes.add(entry.place, unknown("key", last_part(path), known, where));
+    bad.insert(path);
   }
 }
 

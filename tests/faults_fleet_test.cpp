@@ -2,6 +2,7 @@
 // one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <thread>
@@ -65,10 +66,12 @@ class FaultsOfAFleet : public testing::Test {
   }
 
   std::string reason_of(const std::string& protocol) const {
-    for (const TrialSpec& spec : parse_suite(kSuite, "faults.toml", {}).trials) {
-      if (spec.label == protocol) return execute_trial(spec, {nullptr, {}, "", fleet_.get()}).reason;
-    }
-    return "no such trial";
+    return execute_trial(trial_of(protocol), {nullptr, {}, "", fleet_.get()}).reason;
+  }
+
+  static TrialSpec trial_of(const std::string& protocol) {
+    const std::vector<TrialSpec> all = parse_suite(kSuite, "faults.toml", {}).trials;
+    return *std::find_if(all.begin(), all.end(), [&](const TrialSpec& spec) { return spec.label == protocol; });
   }
 
   Folder folder_;
@@ -87,6 +90,16 @@ TEST_F(FaultsOfAFleet, StopSurvivorsThatTooFewAreLeftFor) {
   EXPECT_NE(reason_of("hop").find("cannot go on, as the scenario says: of its 3 in-neighbours rank 2, 3 died"),
             std::string::npos)
       << reason_of("hop");
+}
+
+TEST_F(FaultsOfAFleet, LoseNoSamplesOfACrashedRankElsewhere) {
+  TrialSpec spec = trial_of("hop");
+  spec.scenario.faults.resize(1);
+  const TrialRecord record = execute_trial(spec, {nullptr, {}, "", fleet_.get()});
+  ASSERT_EQ(record.status, TrialStatus::kOk) << record.reason;
+  EXPECT_EQ(record.ranks[3].lost, "crash");
+  ASSERT_FALSE(record.curve.empty());
+  EXPECT_EQ(record.curve.back().samples, (3 * 40 + 20) * 4) << "10 iterations are warm-up";
 }
 
 }  // namespace

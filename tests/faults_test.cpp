@@ -244,8 +244,8 @@ constexpr const char* kLate = R"({ kind = "crash", ranks = [3, 1], at = "100s" }
     { kind = "leave", ranks = [2], iteration = 30 }, { kind = "hang", ranks = [2], iteration = 30, lasts = "5ms" },
     { kind = "hang", ranks = [0], at = "90s", lasts = "5ms" }, { kind = "cut", a = 0, at = "80s", lasts = "5ms" })";
 constexpr const char* kLateTold =
-    "fault never came: crash of rank 1, 3 at 100s, leave of rank 2 in iteration 30, hang of rank 2 in iteration 30, "
-    "hang of rank 0 at 90s, cut of host 0 at 80s: the trial was over before";
+    "fault never came: leave of rank 2 in iteration 30, hang of rank 2 in iteration 30: the rank was done before; "
+    "crash of rank 1, 3 at 100s, hang of rank 0 at 90s, cut of host 0 at 80s: the trial was over before";
 
 TEST(Faults, AreToldIfTheyNeverCome) {
   EXPECT_EQ(told(simulated(kLate)), kLateTold);
@@ -288,6 +288,7 @@ class RealFaults : public testing::TestWithParam<std::string> {
       EXPECT_GE(record.ranks[r].finished + std::chrono::milliseconds(1), promised.ranks[r].finished);
     }
     EXPECT_EQ(record.curve.at(0).loss, promised.curve.at(0).loss);
+    EXPECT_EQ(record.curve.at(0).samples, promised.curve.at(0).samples);
   }
 };
 

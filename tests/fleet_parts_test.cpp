@@ -290,12 +290,14 @@ TEST(CrewText, SlotsComeBackAsTheyWere) {
   slot.phase = Phase::kWaiting;
   slot.iteration = 12;
   slot.beats = 5;
+  slot.samples = 48;
   slot.since = 1000;
   slot.stopped = true;
   std::strncpy(slot.waiting_for, "a token", sizeof slot.waiting_for - 1);
   std::strncpy(slot.silent, "0, 1", sizeof slot.silent - 1);
   ASSERT_TRUE(show_slots(slots_text(*there, {{1, 0}, {2, 0}}), -400, {2}, *here));
   EXPECT_EQ(here->slot(2).iteration, 12);
+  EXPECT_EQ(here->slot(2).samples, 48);
   EXPECT_EQ(here->slot(2).since, 600);
   EXPECT_TRUE(here->slot(2).stopped);
   EXPECT_STREQ(here->slot(2).waiting_for, "a token");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
@@ -171,6 +172,12 @@ TEST(LinksSuite, IsRefusedWhereItMeansNothing) {
             "5: 'a' and 'b' are one host: leave out 'b' to mean its NIC\n");
   EXPECT_EQ(mistakes_of("[network]\nemulate = true\nlinks = [{ a = 1 }]\n"),
             "3: this link is as it was: give it a 'bandwidth' or a 'latency'\n");
+  for (const char* value : {"7", "\"0s\""}) {
+    const std::string told = mistakes_of(
+        std::string("[network]\nemulate = true\nlinks = [{ a = 1, bandwidth = 1e6, until = ") + value + " }]\n");
+    EXPECT_NE(told.find("unknown key 'until' in [network.links]"), std::string::npos) << told;
+    EXPECT_EQ(told.find("later than"), std::string::npos) << "what a scenario's would mean: " << told;
+  }
   EXPECT_EQ(mistakes_of(emulated + "links = [{ a = 1, bandwidth = 1e6, from = \"2s\", until = \"2s\" }]\n"),
             "5: 'until' must be later than 'from'\n");
   for (const char* bad :
@@ -181,6 +188,23 @@ TEST(LinksSuite, IsRefusedWhereItMeansNothing) {
     EXPECT_EQ(told.substr(0, 2), "5:") << bad << told;
     EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << bad << told;
   }
+}
+
+/// Seconds of this process's CPU time.
+double time_to_read(const std::string& text) {
+  const std::clock_t begun = std::clock();
+  mistakes_of(text);
+  return double(std::clock() - begun) / CLOCKS_PER_SEC;
+}
+
+// 60 times as long where each rule was copied for each other one.
+TEST(LinksSuite, AMistakeInTheLastOfManyRulesIsNoMoreWork) {
+  std::string rules = "[network]\nemulate = true\n[[scenario]]\nname = \"x\"\nlinks = [";
+  for (int i = 0; i < 3000; ++i) rules += "{ a = 1, latency = \"1ms\", until = \"1s\" },\n";
+  const std::string wrong = rules + "{ a = 1, latency = \"1ms\", until = 7 }]\n";
+  EXPECT_EQ(mistakes_of(wrong),
+            "3005: 'until' must be a time such as \"40ms\", \"1.5s\" or \"2min\", not an integer\n");
+  EXPECT_LT(time_to_read(wrong), 4 * time_to_read(rules + "]\n"));
 }
 
 }  // namespace

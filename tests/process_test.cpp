@@ -282,6 +282,13 @@ TEST(ProcessRuntime, ShowsOnTheBoardWhatItDoes) {
     entered.iter = 12;
     self.runtime.observer->on(entered);
     EXPECT_EQ(slot.iteration, 12);
+    Event gradient;
+    gradient.what = EventKind::kGradient;
+    for (const int samples : {4, 7}) {
+      gradient.count = samples;
+      self.runtime.observer->on(gradient);
+    }
+    EXPECT_EQ(slot.samples, 11);
     const std::int64_t beats = slot.beats;
     self.runtime.occupy({.cost = milliseconds(1),
                          .job = [&](const auto&) { EXPECT_EQ(slot.phase, Phase::kComputing); },

@@ -15,7 +15,7 @@ constexpr int kMostRanks = 1 << 20;
 struct SlotImage {
   std::int32_t rank = 0;
   Phase phase = Phase::kStarting;
-  std::int64_t iteration = -1, beats = 0, since = 0, crashed = -1;
+  std::int64_t iteration = -1, beats = 0, since = 0, crashed = -1, samples = 0;
   float loss = 0;
   std::int32_t stopped = 0;
   char waiting_for[sizeof RankSlot::waiting_for] = {};
@@ -59,8 +59,8 @@ std::string slots_text(const Board& board, const std::vector<CrewMember>& member
   std::string text;
   for (const CrewMember& member : members) {
     const RankSlot& slot = board.slot(member.rank);
-    SlotImage image{member.rank,     slot.phase, slot.iteration, slot.beats, slot.since,
-                    slot.crashed_ns, slot.loss,  slot.stopped,   {},         {}};
+    SlotImage image{member.rank,  slot.phase, slot.iteration, slot.beats, slot.since, slot.crashed_ns,
+                    slot.samples, slot.loss,  slot.stopped,   {},         {}};
     std::memcpy(image.waiting_for, slot.waiting_for, sizeof image.waiting_for);
     std::memcpy(image.silent, slot.silent, sizeof image.silent);
     text.append(reinterpret_cast<const char*>(&image), sizeof image);
@@ -81,6 +81,7 @@ bool show_slots(const std::string& text, std::int64_t shift_ns, const std::vecto
     slot.beats = image.beats;
     slot.since = image.since == 0 ? 0 : image.since + shift_ns;
     slot.crashed_ns = image.crashed;
+    slot.samples = image.samples;
     slot.loss = image.loss;
     slot.stopped = image.stopped != 0;
     std::memcpy(slot.waiting_for, image.waiting_for, sizeof image.waiting_for - 1);

@@ -30,8 +30,9 @@ struct RankSlot {
   std::atomic<std::int64_t> iteration{-1};
   std::atomic<std::int64_t> beats{0};  // rises with everything the rank does
   std::atomic<float> loss{0};
-  std::atomic<std::int64_t> since{0};  // CLOCK_MONOTONIC in ns: when it began to wait, or to do what `phase` says
-  std::atomic<bool> stopped{false};    // by SIGSTOP; the launcher or agent looks
+  std::atomic<std::int64_t> samples{0};  // of the gradients that it has computed
+  std::atomic<std::int64_t> since{0};    // CLOCK_MONOTONIC in ns: when it began to wait, or to do what `phase` says
+  std::atomic<bool> stopped{false};      // by SIGSTOP; the launcher or agent looks
   /// On the trial's clock, when the rank kills itself since its scenario says so; -1: it does not.
   std::atomic<std::int64_t> crashed_ns{-1};
   char waiting_for[64] = {};  // the last reason; may be torn, for people only

@@ -332,6 +332,7 @@ class Supervisor : private CrewEvents {
       delivered = delivered || outcome.ok;
       outcome.crashed_ns = board_->slot(r).crashed_ns;
       outcome.iteration = board_->slot(r).iteration;
+      outcome.samples = board_->slot(r).samples;
       result.ranks.push_back(std::move(outcome));
     }
     result.interrupted = interrupted_;

@@ -56,7 +56,7 @@ struct RankOutcome {
   bool ok = false;
   std::string result;  // what the rank sent with ChildChannel::finish; may be there although it died later
   std::string error;   // of the rank itself, or "killed by signal 9 while computing iteration 12"
-  std::int64_t crashed_ns = -1, iteration = -1;  // as its slot says
+  std::int64_t crashed_ns = -1, iteration = -1, samples = 0;  // as its slot says
 };
 
 struct LaunchResult {

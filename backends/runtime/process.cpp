@@ -323,7 +323,10 @@ void Impl::announce(EventKind what, int peer, const Message& message) {
 
 void Impl::Tap::on(const Event& event) {
   if (slot_ != nullptr && event.what == EventKind::kEnter) slot_->iteration = event.iter;
-  if (slot_ != nullptr && event.what == EventKind::kGradient) slot_->loss = static_cast<float>(event.value);
+  if (slot_ != nullptr && event.what == EventKind::kGradient) {
+    slot_->loss = static_cast<float>(event.value);
+    slot_->samples.fetch_add(event.count, std::memory_order_relaxed);
+  }
   if (observer_ != nullptr) observer_->on(event);
 }
 
