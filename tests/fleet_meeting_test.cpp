@@ -33,6 +33,7 @@ TEST_F(FleetTest, NamesThoseWhoDoNotCome) {
 TEST_F(FleetTest, SaysWhatBecameOfItsInvitation) {
   const auto reason = [&](const std::string& where, const std::function<void(MeetingPoint&)>& meddle) -> std::string {
     const auto meeting = open_meeting_point(where, "test"), other = open_meeting_point(where, "test");
+    if (const auto earlier = other->look()) other->clear(*earlier);
     const std::jthread second([&] {
       if (eventually([&] { return other->look().has_value(); })) meddle(*other);
     });
