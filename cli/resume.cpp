@@ -18,13 +18,24 @@ namespace hopbench {
 
 namespace {
 
-// It means the same trials again. ci/hopbench says by the environment how it was called.
+// It means the same trials again, under the same limits, and the same place to meet unless that has a password.
+// ci/hopbench says by the environment how it was called.
 std::string resume_command(const std::string& folder, const RunOptions& options) {
   const char* called = std::getenv("HOPBENCH_COMMAND");
   std::string command = fmt::format("{} run --resume {}", called != nullptr ? called : "hopbench", shell_word(folder));
-  if (!options.filter.empty()) command += " --filter " + shell_word(options.filter);
-  if (!options.exclude.empty()) command += " --exclude " + shell_word(options.exclude);
-  if (!options.hosts.empty()) command += " --hosts " + shell_word(options.hosts) + " --ssh " + shell_word(options.ssh);
+  const auto give = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) command += std::string(" ") + flag + " " + shell_word(value);
+  };
+  give("--filter", options.filter);
+  give("--exclude", options.exclude);
+  give("--trial-timeout", options.trial_timeout);
+  give("--stall-timeout", options.stall_timeout);
+  if (options.events != RunOptions().events) give("--events", options.events);
+  if (without_password(options.rendezvous) == options.rendezvous) give("--rendezvous", options.rendezvous);
+  give("--rendezvous-timeout", options.rendezvous_timeout);
+  give("--iface", options.interface);
+  give("--hosts", options.hosts);
+  if (!options.hosts.empty()) give("--ssh", options.ssh);
   if (options.force) command += " --force";
   return command;
 }

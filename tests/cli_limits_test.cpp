@@ -55,7 +55,7 @@ TEST(Limits, OfFilesAreSaidAndHowToGoOn) {
     EXPECT_THAT(ended.err,
                 AllOf(HasSubstr("cannot write out/trials.jsonl: File too large: allow larger files (ulimit -f)"),
                       EndsWith("; then go on with: hopbench run --resume out --filter 'allreduce|hop' "
-                               "--retry-failed\n")));
+                               "--events none --retry-failed\n")));
   }
   const std::string before = text_of(folder / "out/trials.jsonl");
   EXPECT_GE(count_lines(before), 1u);
@@ -82,9 +82,10 @@ TEST(Limits, AResumedRunThatDoesNotGetToItsFolderSaysHowToGoOn) {
   EXPECT_THAT(alone.err,
               AllOf(HasSubstr("process 1 of 2 did not come to meet"),
                     EndsWith("; then start its 2 processes again in the same way, with: hopbench run --resume out "
-                             "--retry-failed\n")));
+                             "--rendezvous meet --rendezvous-timeout 100ms --retry-failed\n")));
   Args again = resume("60s");
-  for (const char* word : {"--retry-failed", "--force"}) again.push_back(word);
+  for (const char* word : {"--retry-failed", "--force", "--trial-timeout", "5min", "--stall-timeout", "50s"})
+    again.push_back(word);
   Running waiting(folder.path(), again, first_of_two);
   EXPECT_TRUE(
       soon([&] { return std::filesystem::exists(folder / "meet") && !std::filesystem::is_empty(folder / "meet"); }));
@@ -93,7 +94,8 @@ TEST(Limits, AResumedRunThatDoesNotGetToItsFolderSaysHowToGoOn) {
   EXPECT_EQ(interrupted.code, 130);
   EXPECT_THAT(interrupted.err,
               EndsWith("interrupted; start its 2 processes again in the same way, with: hopbench run --resume out "
-                       "--force --retry-failed\n"));
+                       "--trial-timeout 5min --stall-timeout 50s --rendezvous meet "
+                       "--rendezvous-timeout 60s --force --retry-failed\n"));
 }
 
 TEST(Limits, EventLogsThatCannotBeWrittenAreSaidAndTheirFolderIsMadeAnew) {
