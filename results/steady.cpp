@@ -31,16 +31,6 @@ Time last_mark(const RankRecord& rank) { return rank.marks.empty() ? rank.finish
 /// A rank of a failed trial may not have got to its end.
 Time finish_of(const RankRecord& rank) { return std::max(rank.finished, last_mark(rank)); }
 
-struct Window {
-  Time from{}, until{};
-};
-
-double share_inside(Time begin, Time end, const Window& window) {
-  if (end <= begin) return end > window.from && end <= window.until ? 1.0 : 0.0;
-  const Duration inside = std::min(end, window.until) - std::max(begin, window.from);
-  return inside > Duration{} ? to_seconds(inside) / to_seconds(end - begin) : 0.0;
-}
-
 struct Work {
   double samples = 0, iterations = 0;
 };
@@ -118,19 +108,19 @@ double median_iteration(const std::vector<const RankRecord*>& workers, const Win
 }
 
 void fill_waits(TrialRecord& record, const std::vector<const RankRecord*>& workers) {
-  std::map<std::string, Duration> by_reason;
-  Duration waited{}, lived{};
+  std::map<std::string, double> by_reason;  // nanoseconds: a sum over ranks may exceed the range of Duration
+  double waited = 0, lived = 0;
   for (const RankRecord* rank : workers) {
     for (const auto& [reason, time] : rank->waits) {
-      by_reason[reason] += time;
-      waited += time;
+      by_reason[reason] += static_cast<double>(time.count());
+      waited += static_cast<double>(time.count());
     }
-    lived += finish_of(*rank).time_since_epoch();
+    lived += static_cast<double>(finish_of(*rank).time_since_epoch().count());
   }
-  record.wait_share = lived > Duration{} ? to_seconds(waited) / to_seconds(lived) : 0;
+  record.wait_share = lived > 0 ? (waited * 1e-9) / (lived * 1e-9) : 0;
   const auto most = std::max_element(by_reason.begin(), by_reason.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  record.main_wait = most == by_reason.end() || most->second <= Duration{} ? "" : most->first;
+  record.main_wait = most == by_reason.end() || most->second <= 0 ? "" : most->first;
 }
 
 void warn(TrialRecord& record, const std::string& warning) {
@@ -200,13 +190,19 @@ class Slowest {
 
 }  // namespace
 
+double share_inside(Time begin, Time end, const Window& window) {
+  if (end <= begin) return end > window.from && end <= window.until ? 1.0 : 0.0;
+  const Duration inside = std::min(end, window.until) - std::max(begin, window.from);
+  return inside > Duration{} ? to_seconds(inside) / to_seconds(end - begin) : 0.0;
+}
+
 bool disturbed(const TrialRecord& record) {
   return record.status == TrialStatus::kOk &&
          std::any_of(record.warnings.begin(), record.warnings.end(),
                      [](const std::string& warning) { return warning == kOversubscribed || warning == kContended; });
 }
 
-void fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int workers) {
+Window fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int workers) {
   const std::vector<const RankRecord*> list = workers_of(record, workers);
   const Window whole = whole_trial(record, list);
   const std::optional<Window> steady = steady_window(list, warmup, warmup_time);
@@ -228,6 +224,7 @@ void fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int work
   record.median_iteration_s = median_iteration(list, window);
   fill_waits(record, list);
   fill_host_warnings(record, list, to_seconds(whole.until));
+  return window;
 }
 
 void fill_gaps(TrialRecord& record, int workers) {

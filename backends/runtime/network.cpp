@@ -15,12 +15,11 @@
 namespace hopbench {
 namespace {
 
-constexpr double kLongestTransfer_s = 1e9;  // keeps int64 nanoseconds from overflowing when a rate is next to nothing
-constexpr double kAsIfUnlimited = 1e18;     // bytes/s, of what is limited at other times
-constexpr double kAsIfCut = 1e-6;           // bytes/s, of what is cut: not a byte in a week
+constexpr double kAsIfUnlimited = 1e18;  // bytes/s, of what is limited at other times
+constexpr double kAsIfCut = 1e-6;        // bytes/s, of what is cut: not a byte in a week
 
 Duration time_for(double bytes, double bytes_per_s) {
-  return bytes_per_s > 0 ? seconds_to_duration(std::min(bytes / bytes_per_s, kLongestTransfer_s)) : Duration{};
+  return bytes_per_s > 0 ? seconds_to_duration(bytes / bytes_per_s) : Duration{};
 }
 
 /// What a flow between two ranks meets.
@@ -92,11 +91,11 @@ class Routes {
   Time through(const Route& route, Time start, Duration length) const {
     for (const NetworkSpec::Link& cut : cuts_) {
       if (!concerns(cut, route) || cut.until <= start) continue;
-      if (start < cut.from && start + length <= cut.from) continue;
-      length -= std::max(cut.from - start, Duration{});
+      if (start < cut.from && after(start, length) <= cut.from) continue;
+      length -= std::clamp(cut.from - start, Duration{}, length);
       start = cut.until;
     }
-    return start + length;
+    return after(start, length);
   }
 
  private:
@@ -177,7 +176,7 @@ class Processors {
   Time handle(int rank, double bytes, Time now) {
     if (!any()) return now;
     Time& free_at = shared_ ? *std::min_element(free_at_.begin(), free_at_.end()) : free_at_[host(rank)];
-    free_at = std::max(free_at, now) + overhead_ + time_for(bytes, rate_);
+    free_at = after(after(std::max(free_at, now), overhead_), time_for(bytes, rate_));
     return free_at;
   }
 
@@ -210,7 +209,7 @@ class FairNetwork final : public Network {
     Pair& pair = pair_of(flow);
     const auto bytes = static_cast<double>(flow.bytes);
     if (processors_.any()) arrived = handled_at(flow.to, bytes, pair, std::move(arrived));
-    Waiting waiting{.ready = processors_.handle(flow.from, bytes, timeline_.now()) + latency(flow, pair),
+    Waiting waiting{.ready = after(processors_.handle(flow.from, bytes, timeline_.now()), latency(flow, pair)),
                     .bytes = bytes,
                     .shared = flow.bytes > packet_bytes_ && pair.route.hops > 0,
                     .arrived = std::move(arrived)};

@@ -136,6 +136,7 @@ void Simulation::Impl::loop() {
     const SimEvent event = queue_.pop();
     if (event.what != SimEvent::What::kDeadline && event.what != SimEvent::What::kKill) --live_;
     if (stale(event)) continue;
+    if (event.time > kClockEnd) throw trial_error(clock_end_report());
     now_ = event.time;
     ++events_run_;
     touched_ = false;
@@ -293,7 +294,19 @@ void Simulation::Impl::kill(SimRank& rank) {
 }
 
 std::string Simulation::Impl::deadlock_report() const {
-  std::string report = fmt::format("deadlock at t={}", seconds_text(last_turn_.time_since_epoch().count()));
+  return fmt::format("deadlock at t={}", seconds_text(last_turn_.time_since_epoch().count())) + waiting_strands();
+}
+
+std::string Simulation::Impl::clock_end_report() const {
+  return fmt::format(
+             "virtual time would go past the end of its clock, {:.0f} years, after t={}: something in the suite takes "
+             "too long: look at its slowdowns, pace, bandwidths and latencies",
+             to_seconds(kClockEnd) / (365 * 24 * 3600.0), seconds_text(last_turn_.time_since_epoch().count())) +
+         waiting_strands();
+}
+
+std::string Simulation::Impl::waiting_strands() const {
+  std::string report;
   for (const auto& rank : ranks_) {
     for (const SimStrand* strand : rank->strands_) {
       report += fmt::format("\n  rank {} waits for {}, for {}", rank->rank_, strand->why,

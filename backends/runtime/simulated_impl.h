@@ -122,6 +122,9 @@ class Simulation::Impl {
   void arrived_shuffled(std::uint32_t envelope);
   void deliver(std::uint32_t envelope);
   std::string deadlock_report() const;
+  std::string clock_end_report() const;
+  /// Returns a line for each strand that waits: rank, reason, since when, and what describe_ says.
+  std::string waiting_strands() const;
 
   Simulation& self_;
   EventQueue queue_;

@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace hopbench {
-namespace {
-
-constexpr double kLongestTransfer_s = 1e9;  // keeps int64 nanoseconds from overflowing when a rate is next to nothing
-
-}  // namespace
-
 int Transfers::add_resource(double bytes_per_s) {
   lines_.emplace_back();
   return share_.add_resource(bytes_per_s);
@@ -49,8 +43,7 @@ void Transfers::settle(Time now) {
 
 Time Transfers::end_of(const Line& line, const Place& place) const {
   const double left = std::max(place.at - line.given, 0.0);
-  const double seconds = line.rate > 0 ? std::min(left / line.rate, kLongestTransfer_s) : kLongestTransfer_s;
-  return line.since + seconds_to_duration(seconds);
+  return after(line.since, line.rate > 0 ? seconds_to_duration(left / line.rate) : kLongestDuration);
 }
 
 const Transfers::Place* Transfers::first(Line& line) {
