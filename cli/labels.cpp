@@ -6,6 +6,7 @@
 #include <set>
 
 #include "backends/base/text.h"
+#include "suites/bounds.h"
 
 namespace hopbench {
 namespace {
@@ -102,7 +103,7 @@ TrialLabels labels_of(const TrialSpec& spec) {
 
 double estimated_seconds(const TrialSpec& spec, const Plan& plan) {
   if (spec.transport == "sim" || spec.costs.gradient.count() == 0) return 0;
-  const Bounds bounds = rate_bounds(spec, plan);
+  const ScheduleBounds bounds = schedule_bounds(spec, plan);
   const double samples = plan.iterations > 0 ? double(plan.iterations) * spec.workload.batch * plan.workers
                                              : double(plan.credits) * spec.workload.batch;
   return bounds.slowest > 0 ? samples / bounds.slowest : 0;

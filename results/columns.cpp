@@ -63,8 +63,9 @@ constexpr auto kColumns = std::to_array<Column>({
     {"trials.csv", "median_iteration_s", "s", "of the workers' iterations that lie wholly in the window"},
     {"trials.csv", "wait_share", "0 to 1", "the workers' waiting / their time until each finished; of the whole trial"},
     {"trials.csv", "main_wait", "text", "the reason that the workers waited longest for"},
-    {"trials.csv", "ideal_samples_per_s", "samples/s",
-     "bound: gradients only, with this trial's slowdowns, nobody ever waits. 0: no cost is known"},
+    {"trials.csv", "window_ideal_samples_per_s", "samples/s",
+     "bound: the rate if no worker's device had idled in this trial's window. Empty: no cost is known, or a row of "
+     "schema 1.0"},
     {"trials.csv", "slowest_rank_samples_per_s", "samples/s", "bound: all workers at the rate of the slowest"},
     {"trials.csv", "without_slowest_samples_per_s", "samples/s",
      "bound: without the slowest worker, the others at the rate of the slowest of them"},

@@ -145,7 +145,8 @@ void rate_cells(Table& table, const TrialRecord& record) {
   table.cell("median_iteration_s", record.median_iteration_s);
   table.cell("wait_share", record.wait_share);
   table.cell("main_wait", record.main_wait);
-  table.cell("ideal_samples_per_s", record.ideal_samples_per_s);
+  table.cell("window_ideal_samples_per_s",
+             record.window_ideal_samples_per_s >= 0 ? std::optional(record.window_ideal_samples_per_s) : std::nullopt);
   table.cell("slowest_rank_samples_per_s", record.slowest_rank_samples_per_s);
   table.cell("without_slowest_samples_per_s", record.without_slowest_samples_per_s);
   table.cell("overrun_share", record.overrun_share);

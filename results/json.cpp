@@ -165,7 +165,7 @@ void fields_of_trial(Record& r, Visit visit) {
   visit("median_iteration_s", r.median_iteration_s);
   visit("main_wait", r.main_wait);
   visit("path", r.path);
-  visit("ideal_samples_per_s", r.ideal_samples_per_s);
+  visit("window_ideal_samples_per_s", r.window_ideal_samples_per_s);
   visit("slowest_rank_samples_per_s", r.slowest_rank_samples_per_s);
   visit("without_slowest_samples_per_s", r.without_slowest_samples_per_s);
   visit("gap_bound", r.gap_bound);

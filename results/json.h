@@ -16,7 +16,7 @@
 namespace hopbench {
 
 /// Of everything hopbench writes as JSON: major.minor, major only when an old reader would misread.
-inline constexpr const char* kSchemaVersion = "1.0";
+inline constexpr const char* kSchemaVersion = "1.1";
 
 /// One line each, without its line break. The readers throw Error(kUsage) for what is not such a record.
 std::string to_json(const RankRecord& record);

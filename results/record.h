@@ -136,7 +136,8 @@ struct TrialRecord {
   std::map<std::string, Duration> path;
   // Bound rows, from the paired draws and the cost
   std::int64_t gap_bound = -1;  // of `gap_max` of any worker, by the protocol; -1: none
-  double ideal_samples_per_s = 0, slowest_rank_samples_per_s = 0, without_slowest_samples_per_s = 0;
+  double slowest_rank_samples_per_s = 0, without_slowest_samples_per_s = 0;
+  double window_ideal_samples_per_s = -1;  // suites/bounds.h; -1: not known, as in rows of schema 1.0
   double overrun_share = 0;
   // The host (host.csv)
   double wall_s = 0, cpu_s = 0;

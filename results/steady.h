@@ -6,7 +6,16 @@
 
 namespace hopbench {
 
-/// Fills the rates of the record, overrun_share, main_wait, and adds warnings.
+/// A part of the trial's clock.
+struct Window {
+  Time from{}, until{};
+};
+
+/// Returns the share of [begin, end] that lies inside the window, 0 to 1. An empty interval counts as 1 if `end` lies
+/// in (from, until].
+double share_inside(Time begin, Time end, const Window& window);
+
+/// Fills the rates of the record, overrun_share, main_wait, and adds warnings. Returns the window of the rates.
 ///
 /// The warm-up of a worker (ranks below `workers`) ends at its first mark with at least `warmup` iterations done
 /// (jumped ones do not count) and at least `warmup_time` on the trial's clock. The common window begins at the latest
@@ -20,7 +29,7 @@ namespace hopbench {
 /// Warnings: "not steady" (halves of the window differ by more than 10 % in samples/s); "no steady window" (it is
 /// empty, or its fastest worker has fewer than 5 iterations in it: rates are over the whole trial); "oversubscribed"
 /// (overruns above 5 %); "cpu-contended" (of a worker, contended_s above 5 % of the trial).
-void fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int workers);
+Window fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int workers);
 
 /// Whether the machine had its part in what came out: it ended well, but oversubscribed or cpu-contended.
 bool disturbed(const TrialRecord& record);

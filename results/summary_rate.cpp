@@ -95,20 +95,21 @@ std::vector<std::string> variant_row(const Group& group, const Variant& variant,
   return row;
 }
 
-/// A bound of the scenario, from one trial of each repeat (their draws are the same): the reference's where it is ok.
-void add_bound_row(Grid& grid, const Group& group, const std::string& name, double TrialRecord::*bound) {
+/// Which variant of a repeat gives the bound: the reference (the draws are the same), or the one with the largest.
+enum class BoundOf { kReference, kLargest };
+
+void add_bound_row(Grid& grid, const Group& group, const std::string& name, double TrialRecord::*bound, BoundOf of) {
   using Key = std::pair<std::uint64_t, std::uint32_t>;
   std::map<Key, double> by_repeat, reference_rates;
   for (const Variant& variant : group.variants) {
     for (const TrialRow* row : variant.ok()) {
       const Key key{row->labels.seed, row->labels.repeat};
       if (row->record.*bound <= 0) continue;
-      if (variant.name == group.reference) {
-        by_repeat[key] = row->record.*bound;
-        reference_rates[key] = row->record.samples_per_s;
-      } else {
-        by_repeat.try_emplace(key, row->record.*bound);
-      }
+      const bool reference = variant.name == group.reference;
+      if (reference) reference_rates[key] = row->record.samples_per_s;
+      double& value = by_repeat[key];
+      const bool better = of == BoundOf::kLargest ? row->record.*bound > value : reference;
+      if (value == 0 || better) value = row->record.*bound;
     }
   }
   if (by_repeat.empty()) return;
@@ -148,16 +149,16 @@ Grid rate_grid(const Group& group) {
   if (with_hosts) grid.rows[0].insert(grid.rows[0].end(), {"hosts", "samples/s a host"});
   for (const Variant& variant : group.variants) grid.rows.push_back(variant_row(group, variant, with_hosts));
   add_marks_column(grid, group);
-  add_bound_row(grid, group, "ideal", &TrialRecord::ideal_samples_per_s);
-  add_bound_row(grid, group, "slowest rank", &TrialRecord::slowest_rank_samples_per_s);
-  add_bound_row(grid, group, "slowest left out", &TrialRecord::without_slowest_samples_per_s);
+  add_bound_row(grid, group, "ideal", &TrialRecord::window_ideal_samples_per_s, BoundOf::kLargest);
+  add_bound_row(grid, group, "slowest rank", &TrialRecord::slowest_rank_samples_per_s, BoundOf::kReference);
+  add_bound_row(grid, group, "slowest left out", &TrialRecord::without_slowest_samples_per_s, BoundOf::kReference);
   grid.notes.push_back(
       "samples/s: all workers, after the warm-up and before the first worker ends; iterations/s: mean of the workers");
   grid.notes.push_back("a jumped iteration is no iteration: rates count the samples of gradients that were computed");
   grid.notes.push_back(
-      "ideal: nobody ever waits; slowest rank: everybody as slow as the slowest, which lock step tends to; slowest "
-      "left "
-      "out: the others alone, as slow as the slowest of them (same draws)");
+      "ideal: the rate if no device had idled, the largest over the variants' windows; slowest rank: every worker as "
+      "slow as the slowest, which lock step tends to; slowest left out: the others alone, as slow as the slowest of "
+      "them (same draws)");
   return grid;
 }
 

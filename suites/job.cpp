@@ -1,5 +1,7 @@
 #include "suites/job.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -13,6 +15,7 @@
 #include "backends/base/text.h"
 #include "results/json.h"
 #include "results/steady.h"
+#include "suites/bounds.h"
 
 namespace hopbench {
 namespace {
@@ -201,6 +204,20 @@ Event crash_event(int rank, Iter k, Time when) {
   return event;
 }
 
+void check_ideal(TrialRecord& record, bool virtual_time) {
+  const double ideal = record.window_ideal_samples_per_s, rate = record.samples_per_s;
+  constexpr double kRounding = 1e-6, kMeasured = 0.01;
+  if (ideal < 0 || rate <= (1 + (virtual_time ? kRounding : kMeasured)) * ideal) return;
+  const std::string what =
+      fmt::format("{:.6g} samples/s exceed the {:.6g} that its devices could compute", rate, ideal);
+  if (!virtual_time) {
+    record.warnings.push_back("above ideal: " + what);
+    return;
+  }
+  record.status = TrialStatus::kFailed;
+  record.reason = what + ": a gradient was counted that took no time: this is a defect: report it with the suite";
+}
+
 void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& plan) {
   record.id = spec.id();
   record.hash = spec.hash();
@@ -215,13 +232,14 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   record.time_s = to_seconds(end);
   record.ranks_lost = static_cast<int>(lost.size());
   if (!lost.empty()) record.first_lost_s = to_seconds(first_lost);
-  const Bounds bounds = rate_bounds(spec, plan, lost);
-  record.ideal_samples_per_s = bounds.ideal;
+  const ScheduleBounds bounds = schedule_bounds(spec, plan, lost);
   record.slowest_rank_samples_per_s = bounds.slowest;
   record.without_slowest_samples_per_s = bounds.without_slowest;
   fill_gaps(record, plan.workers);
   record.gap_bound = lost.empty() ? gap_bound_of(spec, plan) : -1;  // else it changed on the way
-  fill_rates(record, spec.warmup, spec.warmup_time, plan.workers);
+  const Window window = fill_rates(record, spec.warmup, spec.warmup_time, plan.workers);
+  record.window_ideal_samples_per_s = window_ideal(record, spec, plan, window);
+  check_ideal(record, spec.transport == "sim");
   if (spec.pace && spec.step_p99.count() > 0 && spec.costs.gradient > 3 * spec.step_p99) {
     record.warnings.push_back("overpaced: the pace is above 3 times the 99th percentile of a step");
   }

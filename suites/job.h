@@ -43,6 +43,11 @@ Event crash_event(int rank, Iter k, Time when);
 /// Fills in what follows from the ranks' records: names, hash, time, rates, gaps, bounds, warnings.
 void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& plan);
 
+/// Holds the record's rate against window_ideal_samples_per_s, if that is known. In virtual time a larger rate fails
+/// the trial, since some device computed more than it could. In real processes, whose times are measured, a rate
+/// above 1.01 of it adds a warning.
+void check_ideal(TrialRecord& record, bool virtual_time);
+
 /// Collects what the event log shows: iterations, gradients, averages, losses, waits, departures; with kAll every
 /// event.
 class EventLog : public Observer {

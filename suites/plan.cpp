@@ -4,8 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "results/steady.h"
-
 namespace hopbench {
 namespace {
 
@@ -116,40 +114,6 @@ NodeOptions node_options(const TrialSpec& spec, const Plan& plan, int rank, Cred
           .repeat = spec.repeat,
           .snapshot = {},
           .final_model = {}};
-}
-
-// What the rates would be if nobody ever waited: the schedule alone, measured as the trial is.
-Bounds rate_bounds(const TrialSpec& spec, const Plan& plan, const std::vector<int>& lost) {
-  Bounds bounds;
-  if (spec.costs.gradient.count() <= 0) return bounds;
-  const Iter iterations =
-      plan.iterations > 0 ? plan.iterations : std::max<Iter>(1, divided_up(plan.credits, plan.workers));
-  const Iter first = std::min(plan.run_in, iterations - 1);
-  TrialRecord schedule;
-  std::vector<double> rates;
-  for (int r = 0; r < plan.workers; ++r) {
-    if (std::find(lost.begin(), lost.end(), r) != lost.end()) continue;
-    const Scenario::Where where{spec.seed, spec.repeat, r, plan.host_of[std::size_t(r)]};
-    RankRecord rank;
-    rank.rank = r;
-    Time now{}, measured_from{};
-    for (Iter k = 0; k < iterations; ++k) {
-      if (k == first) measured_from = now;
-      const Duration compute = scaled(spec.costs.gradient, spec.scenario.slowdown(where, k, now));
-      now += compute;
-      rank.marks.push_back({.end = now, .iter = k, .samples = spec.workload.batch, .compute = compute});
-    }
-    rank.finished = now;
-    rates.push_back(double(iterations - first) * spec.workload.batch / to_seconds(now - measured_from));
-    schedule.ranks.push_back(std::move(rank));
-  }
-  fill_rates(schedule, spec.warmup, spec.warmup_time, plan.workers);
-  bounds.ideal = schedule.samples_per_s;
-  std::sort(rates.begin(), rates.end());
-  if (rates.empty()) return bounds;
-  bounds.slowest = rates[0] * double(rates.size());
-  if (rates.size() > 1) bounds.without_slowest = rates[1] * double(rates.size() - 1);
-  return bounds;
 }
 
 }  // namespace hopbench

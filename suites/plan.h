@@ -44,12 +44,4 @@ NetworkSpec network_of(const TrialSpec& spec, const Plan& plan);
 /// `graph` and `host_of` of the result refer to the plan, which must outlive the node.
 NodeOptions node_options(const TrialSpec& spec, const Plan& plan, int rank, Credits* credits);
 
-/// The bound rows of every table, samples/s over all workers, from the trial's cost and its (paired) slowdowns: `ideal`
-/// if nobody ever waited, `slowest` if everybody went at the pace of the slowest worker, `without_slowest` if that one
-/// were left out and the others went at the pace of the slowest of them. Of all workers but those in `lost`.
-struct Bounds {
-  double ideal = 0, slowest = 0, without_slowest = 0;
-};
-Bounds rate_bounds(const TrialSpec& spec, const Plan& plan, const std::vector<int>& lost = {});
-
 }  // namespace hopbench

@@ -1,10 +1,18 @@
 // The bound rows of a table against a protocol that reaches them.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <vector>
 
+#include "results/statistics.h"
+#include "results/steady.h"
+#include "suites/bounds.h"
 #include "suites/execute.h"
+#include "suites/job.h"
+#include "suites/plan.h"
 #include "suites/suite.h"
 
 namespace hopbench {
@@ -32,14 +40,112 @@ name = "random"
 compute = [{ kind = "bernoulli", probability = "1/n", factor = 6.0 }]
 )";
 
-// ASP over an instant network waits for nobody: what it does is the schedule itself, in the same window.
-TEST(Bounds, IdealIsTheRateOfWhoNeverWaits) {
-  const Suite suite = parse_suite(kTwoVariants, "bounds.toml", {});
-  EXPECT_EQ(suite.trials.size(), 20u);
-  for (const TrialSpec& spec : suite.trials) {
-    const TrialRecord record = simulate_trial(spec);
-    EXPECT_NEAR(record.samples_per_s / record.ideal_samples_per_s, 1.0, 1e-6) << spec.id();
+/// One of each kind of slowdown, by iteration and by time.
+const char* const kSlowdowns[] = {
+    R"({ kind = "bernoulli", probability = "1/n", factor = 6.0 })",
+    R"({ kind = "bernoulli", probability = 0.3, factor = 6.0, per = "time", slot = "40ms" })",
+    R"({ kind = "constant", ranks = [0], factor = 4.0 })",
+    R"({ kind = "constant", ranks = [0], factor = 4.0, from = "100ms", until = "300ms" })",
+    R"({ kind = "exponential", scale = 1.0 })",
+    R"({ kind = "log_normal", shape = 1.0 })",
+    R"({ kind = "pareto", shape = 1.5 })",
+};
+
+std::string with_slowdown(const std::string& protocol, const std::string& rule) {
+  std::string text = kTwoVariants;
+  text.replace(text.find("ps_asp"), 6, protocol);
+  return text.substr(0, text.find("[[scenario]]")) + "[[scenario]]\nname = \"slow\"\ncompute = [" + rule + "]\n";
+}
+
+// ASP over an instant network never idles, so its own window holds nothing more. Without a steady window a rate is over
+// the whole trial, in which workers that have finished do idle.
+TEST(Bounds, IdealIsTheRateOfAWorkerThatNeverWaits) {
+  int steady = 0;
+  for (const char* rule : kSlowdowns) {
+    for (const TrialSpec& spec : parse_suite(with_slowdown("ps_asp", rule), "bounds.toml", {}).trials) {
+      const TrialRecord record = simulate_trial(spec);
+      ASSERT_EQ(record.status, TrialStatus::kOk) << record.reason;
+      if (record.warnings == std::vector<std::string>{"no steady window"}) continue;
+      ++steady;
+      EXPECT_NEAR(record.samples_per_s / record.window_ideal_samples_per_s, 1.0, 1e-6) << rule << spec.id();
+    }
   }
+  EXPECT_GE(steady, 130);  // of 140
+}
+
+double median_ideal(const std::string& protocol, const std::string& rule) {
+  std::vector<double> ideals;
+  const std::vector<std::string> longer{"run.iterations=600", "run.repeats=5"};  // more draws: their mean decides
+  for (const TrialSpec& spec : parse_suite(with_slowdown(protocol, rule), "bounds.toml",
+                                           {.sets = longer, .profile = "", .seed = {}, .repeats = {}})
+                                   .trials) {
+    ideals.push_back(simulate_trial(spec).window_ideal_samples_per_s);
+  }
+  return median(ideals);
+}
+
+// The idle time of others is filled with what ASP's workers do there.
+TEST(Bounds, IdealOfWaitingProtocolsIsTheRateOfAsp) {
+  for (const char* rule : kSlowdowns) {
+    const double asp = median_ideal("ps_asp", rule);
+    for (const char* protocol : {"allreduce", "dpsgd"})
+      EXPECT_NEAR(median_ideal(protocol, rule) / asp, 1.0, 0.02) << rule;
+  }
+}
+
+// Protocols that move samples off a slow worker, or jump, passed the bound of fixed batches by up to 7.9 times.
+TEST(Bounds, NoProtocolIsFasterThanIdeal) {
+  const std::string file = std::string(HB_SOURCE_DIR) + "/suites/all_protocols.toml";
+  int reached = 0;
+  for (const char* iterations : {"run.iterations=5", "run.iterations=40"}) {
+    for (const TrialSpec& spec :
+         load_suite(file, {.sets = {iterations}, .profile = "", .seed = {}, .repeats = {}}).trials) {
+      const TrialRecord record = simulate_trial(spec);
+      ASSERT_EQ(record.status, TrialStatus::kOk) << spec.id() << record.reason;
+      ASSERT_GT(record.window_ideal_samples_per_s, 0);
+      EXPECT_LE(record.samples_per_s, record.window_ideal_samples_per_s * (1 + 1e-6)) << spec.id();
+      reached += record.samples_per_s > 0.9 * record.window_ideal_samples_per_s ? 1 : 0;
+    }
+  }
+  EXPECT_GE(reached, 20);
+}
+
+/// A finished ASP trial, its record changed by `change`, held against its bound again.
+TrialRecord checked_again(const std::function<void(TrialRecord&)>& change, bool virtual_time) {
+  const TrialSpec spec =
+      parse_suite(with_slowdown("ps_asp", R"({ kind = "constant", factor = 2.0 })"), "bounds.toml", {}).trials.front();
+  TrialRecord record = simulate_trial(spec);
+  change(record);
+  const Plan plan = make_plan(spec);
+  const Window window = fill_rates(record, spec.warmup, spec.warmup_time, plan.workers);
+  record.window_ideal_samples_per_s = window_ideal(record, spec, plan, window);
+  check_ideal(record, virtual_time);
+  return record;
+}
+
+void count_twice(TrialRecord& record) {
+  for (IterationMark& mark : record.ranks[1].marks) mark.samples *= 2;
+}
+
+TEST(Bounds, AGradientThatTookNoTimeFailsATrialOfVirtualTime) {
+  const TrialRecord record = checked_again(count_twice, true);
+  EXPECT_EQ(record.status, TrialStatus::kFailed);
+  EXPECT_THAT(record.reason, testing::HasSubstr("that its devices could compute"));
+  EXPECT_EQ(checked_again([](TrialRecord&) {}, true).status, TrialStatus::kOk);
+}
+
+TEST(Bounds, AGradientThatTookNoTimeIsAMarkOfARealTrial) {
+  const TrialRecord record = checked_again(count_twice, false);
+  EXPECT_EQ(record.status, TrialStatus::kOk);
+  ASSERT_EQ(record.warnings.size(), 1u);
+  EXPECT_THAT(record.warnings[0], testing::StartsWith("above ideal: "));
+}
+
+TEST(Bounds, TwoGradientsAtOnceAreMoreThanADeviceCan) {
+  const auto overlapping = [](TrialRecord& record) {
+    for (IterationMark& mark : record.ranks[2].marks) mark.compute *= 2;
+  };
+  EXPECT_EQ(checked_again(overlapping, true).status, TrialStatus::kFailed);
 }
 
 // Of four workers, one twice and one three times slower: 1, 1, 1/2 and 1/3 of 32 samples in 5 ms.

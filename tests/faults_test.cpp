@@ -159,7 +159,7 @@ TEST(Faults, AWorkerLeavesWhereItWouldBeginAnIteration) {
 TEST(Faults, RatesLossesAndBoundsAreOfThoseWhoStay) {
   const TrialRecord record = simulated(R"({ kind = "leave", ranks = [3], iteration = 2 })");
   EXPECT_NEAR(record.samples_per_s, 3 * 4 / 0.01, 1e-6);
-  EXPECT_NEAR(record.ideal_samples_per_s, 3 * 4 / 0.01, 1e-6);
+  EXPECT_NEAR(record.window_ideal_samples_per_s, 3 * 4 / 0.01, 1e-6);
   const CurvePoint& end = record.curve.at(0);
   EXPECT_EQ(end.model, "mean");
   EXPECT_EQ(end.consensus_distance, 0) << "the leaver's old model is not in the mean";

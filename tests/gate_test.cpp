@@ -135,6 +135,20 @@ TEST(Exact, FirstDifferingEventIsToldInWords) {
       "kind 1 peer 2");
   EXPECT_THAT(first_difference(folder / "a", folder / "c"), HasSubstr("head the log ends"));
   EXPECT_EQ(first_difference(folder / "a", folder / "nowhere"), "");
+  folder.write("old", "{\"schema_version\":\"1.0\",\"trial\":\"x\"}\n" + same + "\n");
+  folder.write("new", "{\"schema_version\":\"1.1\",\"trial\":\"x\"}\n" + same + "\n");
+  EXPECT_EQ(first_difference(folder / "old", folder / "new"), "") << "schemas are no event";
+}
+
+TEST(Exact, RowsOfSchema10AreNotComparedOnTheIdealThatTheyDoNotHave) {
+  TrialRow old = virtual_row(), today = virtual_row();
+  old.record.window_ideal_samples_per_s = -1;
+  today.record.window_ideal_samples_per_s = 400;
+  EXPECT_EQ(only(old, today).verdict, Verdict::kNoChange);
+  EXPECT_EQ(only(today, old).verdict, Verdict::kRegression);
+  TrialRow other = today;
+  other.record.window_ideal_samples_per_s = 399;
+  EXPECT_EQ(only(today, other).verdict, Verdict::kRegression);
 }
 
 // --- Baselines

@@ -185,7 +185,7 @@ TEST(RunFolderTest, HoldsWhatARunNeedsToGoOn) {
 TEST(RunFolderTest, ATornLastLineIsCutOff) {
   const Folder temp;
   for (const std::string& torn :
-       {std::string("{\"schema_version\":\"1.0\",\"lab"), to_json(full_row("b", 1)), std::string(10, '\0') + "\n"}) {
+       {std::string("{\"schema_version\":\"1.1\",\"lab"), to_json(full_row("b", 1)), std::string(10, '\0') + "\n"}) {
     const std::string path = temp / std::to_string(torn.size());
     RunFolder::create(path, "", "{}").add(full_row("a", 0));
     const std::string whole = text_of(path + "/trials.jsonl");

@@ -113,7 +113,7 @@ TEST(EventLog, IsALineOfJsonAnEvent) {
       lines,
       {.what = EventKind::kWait, .peer = 0, .kind = 3, .count = 4, .since = Time(Duration(9)), .text = "a \"b\"\n"});
   EXPECT_EQ(lines,
-            "{\"schema_version\":\"1.0\",\"trial\":\"s/\\\"x\\\"\"}\n"
+            "{\"schema_version\":\"1.1\",\"trial\":\"s/\\\"x\\\"\"}\n"
             "{\"t\":5,\"rank\":2,\"what\":\"enter\",\"iter\":7}\n"
             "{\"t\":6,\"rank\":0,\"what\":\"reduced\",\"iter\":1,\"value\":\"nan\",\"senders\":[0,1],\"tags\":[1,0],"
             "\"weights\":[0.5,0.1]}\n"

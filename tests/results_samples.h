@@ -116,7 +116,7 @@ inline TrialRow full_row(const std::string& variant = "hop backup=1", int order 
   record.median_iteration_s = 0.04;
   record.main_wait = "parameters";
   record.path = {{"compute", Duration(30)}, {"messages, \"x\"", Duration(31)}};
-  record.ideal_samples_per_s = 123456789.123;
+  record.window_ideal_samples_per_s = 123456789.123;
   record.slowest_rank_samples_per_s = 4;
   record.without_slowest_samples_per_s = 4.5;
   record.overrun_share = 0.05;

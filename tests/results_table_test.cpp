@@ -41,7 +41,7 @@ TrialRow rate_row(const std::string& variant, std::uint32_t repeat, double sampl
   row.record.iters_per_s = samples_per_s / 10;
   row.record.wait_share = 0.25;
   row.record.main_wait = "parameters";
-  row.record.ideal_samples_per_s = 200;
+  row.record.window_ideal_samples_per_s = 200;
   row.record.slowest_rank_samples_per_s = 50;
   row.record.without_slowest_samples_per_s = 75;
   RankRecord rank;
@@ -152,7 +152,7 @@ TEST(RateTable, HasNoSpeedUpOfRatesOverTheWholeTrialAgainstSteadyOnes) {
 
 TEST(RateTable, EndsWithTheBounds) {
   std::vector<TrialRow> rows{rate_row("hop", 0, 150), rate_row("allreduce", 0, 100), rate_row("hop", 1, 150)};
-  rows[2].record.ideal_samples_per_s = 300;
+  rows[2].record.window_ideal_samples_per_s = 300;
   const Grid grid = summarise(rows, "allreduce")[0];
   EXPECT_EQ(grid.rows[grid.rows.size() - 3][0], "ideal");
   EXPECT_EQ(grid.rows[grid.rows.size() - 2][0], "slowest rank");
@@ -167,7 +167,7 @@ TEST(RateTable, EndsWithTheBounds) {
 TEST(RateTable, HasNoBoundRowsWhereThereIsNoBound) {
   std::vector<TrialRow> rows{rate_row("hop", 0, 150)};
   TrialRecord& record = rows[0].record;
-  record.ideal_samples_per_s = record.slowest_rank_samples_per_s = record.without_slowest_samples_per_s = 0;
+  record.window_ideal_samples_per_s = record.slowest_rank_samples_per_s = record.without_slowest_samples_per_s = 0;
   EXPECT_EQ(summarise(rows, "hop")[0].rows.size(), 2u);
 }
 
