@@ -49,6 +49,8 @@ std::vector<Pair> pairs_of(const Variant& a, const Variant& b);
 struct SpeedUpPairs {
   std::vector<double> above, below;
 };
+/// Rates of most of its trials are over the whole trial, since there is no steady window.
+bool mostly_without_window(const Variant& variant);
 SpeedUpPairs rate_pairs(const Group& group, const Variant& variant);
 SpeedUpPairs target_pairs(const Group& group, const Variant& variant);
 
