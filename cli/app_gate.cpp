@@ -11,7 +11,11 @@ constexpr const char* kCompareExamples = R"(
 Examples:
   hopbench compare before after                   two folders of runs; the second against the first
   hopbench compare all_protocols results/published/2026-11-21-cnn_hetero --any-context
-  hopbench compare before.json after.json --csv=changes.csv)";
+  hopbench compare before.json after.json --csv=changes.csv
+  hopbench compare main DIR --fail-above 5        exit code 1 if a row is slower by more than 5 %
+
+Exit codes: 0 compared, 1 a row is slower by more than --fail-above, failed or is missing, 2 nothing could be
+compared.)";
 
 constexpr const char* kWhyExamples = R"(
 Examples:
@@ -41,7 +45,12 @@ void add_compare(CLI::App& app, Parsed& parsed) {
                   "folders of runs, files of run --json, trials.csv, or baselines; first the base")
       ->required()
       ->expected(2, 64);
-  compare.add_option("--threshold", o.threshold, "percent: a smaller change of a real time is none")
+  compare.add_option("--threshold", o.threshold, "percent: a smaller change is no regression and no improvement")
+      ->check(CLI::Range(0.0, 1000.0))
+      ->capture_default_str();
+  compare
+      .add_option("--fail-above", o.fail_above,
+                  "percent: exit with 1 if a row is slower by more than this; faster never fails")
       ->check(CLI::Range(0.0, 1000.0));
   compare.add_flag("--any-context", o.any_context, "compare although settings or machines differ");
   add_baselines_option(compare, o.baselines);

@@ -14,12 +14,14 @@ inline constexpr const char* kBaselines = "results/baselines";  // from the fold
 struct CompareCommand {
   std::vector<std::string> results;  // the first is what the others are compared with
   std::string baselines = kBaselines;
-  double threshold = 5;  // percent
+  double threshold = 5;              // percent
+  std::optional<double> fail_above;  // percent
   bool any_context = false;
   std::optional<std::string> csv, markdown;  // absent, "-" (standard output), or a file
   bool colour = false;
 };
-/// Prints a row a scenario and variant. Exit code 0; Error(kUsage) if nothing could be compared.
+/// Prints a row a scenario and variant. Exit code 0, or 1 if `fail_above` is set and a row is slower by more than that.
+/// Error(kUsage) if nothing could be compared.
 int command_compare(const CompareCommand& options);
 
 struct WhyCommand {

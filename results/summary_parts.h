@@ -30,6 +30,9 @@ struct Group {
 /// One a suite, measure, kind and scenario, in the order of the run.
 std::vector<Group> groups_of(std::span<const TrialRow> rows, const std::string& reference);
 
+/// All of them in the order of the tables: by group, by the variant's place in its suite, by seed and repeat.
+std::vector<const TrialRow*> in_table_order(std::span<const TrialRow> rows);
+
 /// The grids without the notes that all grids have.
 Grid rate_grid(const Group& group);
 Grid convergence_grid(const Group& group);
