@@ -67,9 +67,10 @@ struct GateCommand {
   bool self_test = false;
   int recorded = 200, resampled = 300, full = 20;  // of the self-test: pairs, gates, gates that are really run
   int pairs = 9, most = 60;
-  double threshold = 5;  // percent
+  std::optional<double> threshold;          // percent, of times that are measured; 5
+  std::optional<double> virtual_threshold;  // percent, of virtual time; absent: exact
   bool strict = false, advisory = false;
-  std::string junit, json, benchmark_json;  // files; empty: none
+  std::string junit, json, benchmark_json, markdown;  // files; empty: none
   bool github_summary = false;
 };
 /// Exit code 0 passed, 1 regression, 4 inconclusive, 5 nothing to compare with (see results/gate.h).
