@@ -11,7 +11,11 @@ constexpr const char* kCompareExamples = R"(
 Examples:
   hopbench compare before after                   two folders of runs; the second against the first
   hopbench compare all_protocols results/published/2026-11-21-cnn_hetero --any-context
-  hopbench compare before.json after.json --csv=changes.csv)";
+  hopbench compare before.json after.json --csv=changes.csv
+  hopbench compare main DIR --fail-above 5        exit code 1 if a row is slower by more than 5 %
+
+Exit codes: 0 compared, 1 a row is slower by more than --fail-above, failed or is missing, 2 nothing could be
+compared.)";
 
 constexpr const char* kWhyExamples = R"(
 Examples:
@@ -21,12 +25,14 @@ Examples:
 constexpr const char* kGateExamples = R"(
 Examples:
   hopbench gate --baseline all_protocols DIR      virtual time must be what it was (tier T0)
+  hopbench gate --baseline all_protocols DIR --virtual-threshold 5       no row may be slower by more than 5 %
   hopbench gate --base ./old/hopbench --head ./new/hopbench suites/gate_timed.toml
   hopbench gate --base hopbench --head 'env DNNL_MAX_CPU_ISA=AVX2 hopbench' suites/gate_timed.toml
   hopbench gate --self-test suites/gate_timed.toml
 
 Exit codes: 0 passed, 1 regression (a row that is missing, that failed, or that changed in virtual time), and with
---strict (the default where CI is set) 4 inconclusive, 5 no comparable baseline. --advisory turns that off.)";
+--strict (the default where CI is set) 4 inconclusive, 5 a row could not be compared. --advisory turns that off.
+5 in any case if nothing was compared. 6 passed, but an output could not be written.)";
 
 void add_baselines_option(CLI::App& command, std::string& to) {
   command.add_option("--baselines", to, "folder of the baselines")->capture_default_str();
@@ -41,7 +47,12 @@ void add_compare(CLI::App& app, Parsed& parsed) {
                   "folders of runs, files of run --json, trials.csv, or baselines; first the base")
       ->required()
       ->expected(2, 64);
-  compare.add_option("--threshold", o.threshold, "percent: a smaller change of a real time is none")
+  compare.add_option("--threshold", o.threshold, "percent: a smaller change is no regression and no improvement")
+      ->check(CLI::Range(0.0, 1000.0))
+      ->capture_default_str();
+  compare
+      .add_option("--fail-above", o.fail_above,
+                  "percent: exit with 1 if a row is slower by more than this; faster never fails")
       ->check(CLI::Range(0.0, 1000.0));
   compare.add_flag("--any-context", o.any_context, "compare although settings or machines differ");
   add_baselines_option(compare, o.baselines);
@@ -155,8 +166,11 @@ void add_gate(CLI::App& app, Parsed& parsed) {
   gate.add_option("--most", o.most, "timed: pairs of a set that decides nothing")
       ->check(CLI::Range(3, 1000))
       ->capture_default_str();
-  gate.add_option("--threshold", o.threshold, "timed: percent; a smaller change is none")
+  gate.add_option("--threshold", o.threshold, "timed: percent; a smaller change is none (default: 5)")
       ->check(CLI::Range(0.1, 1000.0));
+  gate.add_option("--virtual-threshold", o.virtual_threshold,
+                  "percent: a row of virtual time may be slower by this (default: no change at all)")
+      ->check(CLI::Range(0.0, 1000.0));
   CLI::Option* strict =
       gate.add_flag("--strict", o.strict, "what could not be compared fails (default where CI is set)");
   gate.add_flag("--advisory", o.advisory, "only what became worse fails")->excludes(strict);
@@ -172,6 +186,7 @@ void add_gate(CLI::App& app, Parsed& parsed) {
   gate.add_option("--junit", o.junit, "file: JUnit XML");
   gate.add_option("--json", o.json, "file: gate.json");
   gate.add_option("--benchmark-json", o.benchmark_json, "file: as google-benchmark writes it");
+  gate.add_option("--markdown", o.markdown, "file: what was found as Markdown, for a comment on a pull request");
   gate.add_flag("--github-summary", o.github_summary, "add a summary to $GITHUB_STEP_SUMMARY");
   add_baselines_option(gate, o.baselines);
   name_environment(gate);

@@ -30,9 +30,8 @@ std::string newest_run() {
 
 int command_baseline_save(const BaselineCommand& options) {
   const RunFolder run = open_run(options.folder.empty() ? newest_run() : options.folder);
-  save_baseline(options.baselines, options.name, run, options.reason);
+  const std::size_t changed = save_baseline(options.baselines, options.name, run, options.reason).size();
   const Baseline saved = read_baseline(options.baselines, options.name);
-  const std::size_t changed = saved.history.back().changed.size();
   tell(fmt::format("baseline {}: {} trials of {}{}\n", saved.name, saved.trials, run.path(),
                    changed > 0 ? fmt::format(", {} of virtual time are not what they were", changed) : ""));
   return 0;

@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/gate.h"
 #include "cli/outputs.h"
+#include "cli/tell.h"
 #include "results/compare.h"
+#include "results/summary_parts.h"
 
 namespace hopbench {
 namespace {
@@ -31,6 +34,24 @@ Error nothing_compared(const std::string& base, const std::vector<Compared>& hea
   return usage_error(base + " and what it is compared with have no trial in common that ended well");
 }
 
+/// The rows that are slower by more than --fail-above; empty without it.
+std::string too_slow(const std::vector<Compared>& heads, const CompareCommand& options) {
+  std::string text;
+  if (!options.fail_above) return text;
+  for (const Compared& head : heads) {
+    for (const Comparison& row : head.rows) {
+      if (!slower_than(row, *options.fail_above / 100)) continue;
+      const std::string by = std::isnan(row.speed_up) || row.verdict == Verdict::kFailed
+                                 ? to_string(row.verdict)
+                                 : fmt::format("slower by {} %", number_text(100 * slower_by(row), 3));
+      const std::string lost = row.lost > row.gained ? ", no longer reaches its target" : "";
+      text += fmt::format("  {}: {} / {} / {} / {}: {}{}\n", head.name, row.suite, row.measure, row.scenario,
+                          row.variant, by, lost);
+    }
+  }
+  return text.empty() ? text : fmt::format("above --fail-above {}:\n{}", *options.fail_above, text);
+}
+
 Results load(const std::string& what, const CompareCommand& options) {
   Results results = load_results(what, options.baselines);
   if (results.cut_off) tell_cut_off(results.folder, results.outcomes.size());
@@ -41,7 +62,7 @@ Results load(const std::string& what, const CompareCommand& options) {
 
 int command_compare(const CompareCommand& options) {
   const Results base = load(options.results.front(), options);
-  const CompareOptions how{options.threshold / 100, options.any_context};
+  const CompareOptions how{options.threshold / 100, options.any_context, false};
   std::vector<Compared> heads;
   for (std::size_t i = 1; i < options.results.size(); ++i) {
     heads.push_back({options.results[i], compare(base, load(options.results[i], options), how)});
@@ -52,14 +73,21 @@ int command_compare(const CompareCommand& options) {
     text += to_text(grid, options.colour) + "\n";
     markdown += to_markdown(grid) + "\n";
   }
+  const std::string slow = too_slow(heads, options), end = coverage_text(heads) + slow;
+  text += end;
+  markdown += "```\n" + end + "```\n";
   const auto taken = [](const std::optional<std::string>& where) { return where && *where == "-"; };
   if (taken(options.csv) && taken(options.markdown)) {
     throw usage_error("of --csv and --markdown only one fits standard output: give the other a file, --csv=FILE");
   }
-  if (!taken(options.csv) && !taken(options.markdown)) put("-", text);
+  if (!taken(options.csv) && !taken(options.markdown)) {
+    put("-", text);
+  } else {
+    tell(slow);
+  }
   put(options.csv, comparison_csv(heads));
   put(options.markdown, markdown);
-  return static_cast<int>(ExitCode::kOk);
+  return static_cast<int>(slow.empty() ? ExitCode::kOk : ExitCode::kRegression);
 }
 
 }  // namespace hopbench

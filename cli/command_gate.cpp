@@ -8,6 +8,7 @@
 #include "cli/outputs.h"
 #include "cli/tell.h"
 #include "results/context.h"
+#include "results/virtual_gate.h"
 
 namespace hopbench {
 namespace {
@@ -25,6 +26,8 @@ GateResult against_baseline(const GateCommand& options) {
   if (options.what.size() > 1) throw usage_error("gate --baseline holds one run against it: name one folder");
   const RunFolder run = open_run(options.what.empty() ? newest_run() : options.what.front());
   const std::optional<RunFolder> baseline = open_baseline(options);
+  const std::optional<double> percent = options.virtual_threshold;
+  if (baseline && percent) return tolerant_gate(options.baseline, *baseline, run.path(), run, *percent / 100);
   if (baseline) return exact_gate(options.baseline, *baseline, run.path(), run);
   GateResult nothing{"exact", options.baseline, run.path(), {}, {}};
   nothing.notes.push_back(fmt::format("there is no baseline {} in {}: hopbench baseline save {} {}", options.baseline,
@@ -39,12 +42,46 @@ GateResult found(const GateCommand& options) {
 
 void check_what(const GateCommand& options) {
   const bool timed = !options.base.empty() || options.self_test;
+  if (options.threshold && !timed) {
+    throw usage_error("--threshold has no effect here: it is of times that are measured (--base CMD --head CMD). " +
+                      std::string(options.instructions.empty() ? "Virtual time has --virtual-threshold PERCENT"
+                                                               : "Counts of instructions have a fixed 2 %"));
+  }
+  if (options.virtual_threshold && options.baseline.empty() && options.base.empty()) {
+    throw usage_error("--virtual-threshold has no effect here: it is of virtual time (--baseline NAME, or --base CMD)");
+  }
   if (!options.instructions.empty()) return;
   if (options.baseline.empty() && !timed) {
     throw usage_error("gate wants --baseline NAME, or --base CMD --head CMD and suites: see hopbench gate --help");
   }
   if (timed && options.what.empty()) throw usage_error("gate wants the suites that both programs are to run");
   if (options.most < options.pairs) throw usage_error("--most is no less than --pairs: it is what a set may grow to");
+}
+
+std::optional<std::string> file(const std::string& name) { return name.empty() ? std::nullopt : std::optional(name); }
+
+/// The files that a gate writes, by their flags.
+std::vector<Output> files_of(const GateCommand& o) {
+  return {{"--junit", o.junit}, {"--json", o.json}, {"--benchmark-json", o.benchmark_json}, {"--markdown", o.markdown}};
+}
+
+/// Writes what was asked for. Every output is tried, and the first failure is returned: it must not swallow the others.
+std::optional<Error> write_outputs(const GateCommand& options, const GateResult& result, bool strict) {
+  std::optional<Error> broken;
+  const auto attempt = [&](const auto& write) {
+    try {
+      write();
+    } catch (const Error& error) {
+      if (!broken) broken = error;
+    }
+  };
+  attempt([&] { put("-", gate_text(result, strict)); });
+  attempt([&] { put(file(options.junit), gate_junit(result, strict)); });
+  attempt([&] { put(file(options.json), gate_json(result, strict)); });
+  attempt([&] { put(file(options.benchmark_json), gate_benchmark_json(result, context_json({}))); });
+  attempt([&] { put(file(options.markdown), gate_markdown(result, strict)); });
+  if (options.github_summary) attempt([&] { append_github_summary(gate_markdown(result, strict)); });
+  return broken;
 }
 
 }  // namespace
@@ -63,14 +100,14 @@ int command_gate(const GateCommand& options) {
     return static_cast<int>(ExitCode::kOk);
   }
   const bool strict = strict_gate(options);
+  check_writable(files_of(options), options.github_summary);
   const GateResult result = found(options);
-  const auto file = [](const std::string& name) { return name.empty() ? std::nullopt : std::optional(name); };
-  put(file(options.junit), gate_junit(result, strict));
-  put(file(options.json), gate_json(result, strict));
-  put(file(options.benchmark_json), gate_benchmark_json(result, context_json({})));
-  if (options.github_summary) append_github_summary(gate_markdown(result, strict));
-  put("-", gate_text(result, strict));
-  return static_cast<int>(gate_exit(result, strict));
+  const ExitCode verdict = gate_exit(result, strict);
+  if (const std::optional<Error> broken = write_outputs(options, result, strict)) {
+    if (verdict == ExitCode::kOk) throw *broken;
+    tell(fmt::format("hopbench: {}\n", broken->what()));
+  }
+  return static_cast<int>(verdict);
 }
 
 }  // namespace hopbench

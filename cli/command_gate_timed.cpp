@@ -12,11 +12,22 @@
 #include "cli/tell.h"
 #include "results/statistics.h"
 #include "results/summary_parts.h"
+#include "results/virtual_gate.h"
 
 namespace hopbench {
 namespace {
 
-TimedRule rule_of(const GateCommand& options) { return {options.pairs, options.most, options.threshold / 100}; }
+TimedRule rule_of(const GateCommand& options) {
+  return {options.pairs, options.most, options.threshold.value_or(5) / 100};
+}
+
+/// Virtual time comes first: a head that is slower there fails, however fast its simulator is.
+void add_virtual_rows(const GateCommand& options, const SideRun& base, const SideRun& head, GateResult& result) {
+  const std::optional<double> percent = options.virtual_threshold;
+  const std::optional<double> tolerance = percent ? std::optional(*percent / 100) : std::nullopt;
+  const std::vector<GateRow> rows = virtual_rows(base.rows, head.rows, tolerance);
+  result.rows.insert(result.rows.begin(), rows.begin(), rows.end());
+}
 
 std::vector<std::string> differences(const std::string& base, const std::string& head) {
   std::vector<std::string> all;
@@ -90,6 +101,7 @@ GateResult run_timed_gate(const GateCommand& options) {
   }
   result.base = options.base;
   result.head = options.head;
+  if (!head.rows.empty()) add_virtual_rows(options, sides.first(), head, result);
   if (!head.context_json.empty()) {
     for (const std::string& difference : differences(sides.first().context_json, head.context_json)) {
       result.notes.push_back("the sides differ in " + difference);

@@ -14,12 +14,14 @@ inline constexpr const char* kBaselines = "results/baselines";  // from the fold
 struct CompareCommand {
   std::vector<std::string> results;  // the first is what the others are compared with
   std::string baselines = kBaselines;
-  double threshold = 5;  // percent
+  double threshold = 5;              // percent
+  std::optional<double> fail_above;  // percent
   bool any_context = false;
   std::optional<std::string> csv, markdown;  // absent, "-" (standard output), or a file
   bool colour = false;
 };
-/// Prints a row a scenario and variant. Exit code 0; Error(kUsage) if nothing could be compared.
+/// Prints a row a scenario and variant. Exit code 0, or 1 if `fail_above` is set and a row is slower by more than that.
+/// Error(kUsage) if nothing could be compared.
 int command_compare(const CompareCommand& options);
 
 struct WhyCommand {
@@ -65,9 +67,10 @@ struct GateCommand {
   bool self_test = false;
   int recorded = 200, resampled = 300, full = 20;  // of the self-test: pairs, gates, gates that are really run
   int pairs = 9, most = 60;
-  double threshold = 5;  // percent
+  std::optional<double> threshold;          // percent, of times that are measured; 5
+  std::optional<double> virtual_threshold;  // percent, of virtual time; absent: exact
   bool strict = false, advisory = false;
-  std::string junit, json, benchmark_json;  // files; empty: none
+  std::string junit, json, benchmark_json, markdown;  // files; empty: none
   bool github_summary = false;
 };
 /// Exit code 0 passed, 1 regression, 4 inconclusive, 5 nothing to compare with (see results/gate.h).

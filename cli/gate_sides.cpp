@@ -24,8 +24,8 @@ void add_row(const TrialRow& row, SideRun& run) {
     throw usage_error(fmt::format("{} is paced to {} s, in which a slowdown would hide: --set 'compute.pace=\"off\"'",
                                   name, labels.cost_s));
   }
-  run.seconds[{name, real ? "time_s" : "wall_s"}] += real ? row.record.time_s : row.record.wall_s;
-  run.seconds[{name, "cpu_s"}] += row.record.cpu_s;
+  run.seconds[{name, real ? "time_s" : "simulator wall_s"}] += real ? row.record.time_s : row.record.wall_s;
+  run.seconds[{name, real ? "cpu_s" : "simulator cpu_s"}] += row.record.cpu_s;
   if (run.iterations == 0 && !row.record.ranks.empty()) run.iterations = double(row.record.ranks[0].iters);
 }
 
@@ -61,30 +61,37 @@ SideRun GateSides::run(const std::string& command, const std::vector<std::string
   RunDocument document = run_from_json(*json, at + ".json");
   result.context_json = std::move(document.context_json);
   for (const TrialRow& row : document.rows) add_row(row, result);
+  result.rows = std::move(document.rows);
   std::filesystem::remove_all(at);
   return result;
 }
 
 // Before anything runs for minutes. A suite that this program cannot read is the sides' own affair.
-void GateSides::check_unpaced() const {
+void GateSides::check_suites() const {
+  bool may_be_virtual = false;
   for (const std::string& file : options_.what) {
     Suite suite;
     try {
       suite = load_suite(find_suite(file), {options_.sets, options_.profile, {}, {}});
       keep_matching(options_.filter, suite.trials);
     } catch (const SuiteError&) {
+      may_be_virtual = true;
       continue;
     }
     for (const TrialSpec& spec : suite.trials) {
+      may_be_virtual = may_be_virtual || spec.transport == "sim";
       if (spec.transport == "sim" || !spec.pace) continue;
       throw usage_error(spec.id() + " is paced, in which a slowdown would hide: --set 'compute.pace=\"off\"'");
     }
+  }
+  if (options_.virtual_threshold && !may_be_virtual) {
+    throw usage_error("--virtual-threshold has no effect: no trial of these suites is of virtual time: leave it out");
   }
 }
 
 const std::vector<TimedRow>& GateSides::rows() {
   if (!rows_.empty()) return rows_;
-  check_unpaced();
+  check_suites();
   first_ = run(options_.base);
   for (const auto& [row, seconds] : first_.seconds) rows_.push_back({row.first, row.second});
   return rows_;

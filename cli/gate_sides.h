@@ -11,9 +11,10 @@
 
 namespace hopbench {
 
-/// What one run of one side took: seconds by row and metric, and what it was made with.
+/// What one run of one side took: seconds by row and metric, its results, and what it was made with.
 struct SideRun {
   std::map<std::pair<std::string, std::string>, double> seconds;
+  std::vector<TrialRow> rows;
   std::string context_json;
   double iterations = 0;  // of the first trial's rank 0
 };
@@ -35,7 +36,8 @@ class GateSides {
   const SideRun& first() const { return first_; }
 
  private:
-  void check_unpaced() const;  // Error(kUsage) for a trial with a pace
+  /// Error(kUsage) for a real trial with a pace, and for --virtual-threshold where no trial is of virtual time.
+  void check_suites() const;
 
   const GateCommand& options_;
   TemporaryFolder folder_;

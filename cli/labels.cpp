@@ -49,6 +49,13 @@ std::string optimizer_text(const OptimizerSpec& o) {
   return text + (o.per_sample ? " (step per sample)" : " (step as written)");
 }
 
+/// "backup=1, staleness=4", all of them; "none".
+std::string knobs_text(const KnobValues& knobs) {
+  std::vector<std::string> values;
+  for (const auto& [name, value] : knobs.all()) values.push_back(name + "=" + to_string(value));
+  return values.empty() ? "none" : join(values, ", ");
+}
+
 // Trials of one suite that differ in nothing but faults have the same.
 std::string hash_without_faults(TrialSpec spec) {
   spec.scenario.faults.clear();
@@ -68,6 +75,7 @@ TrialLabels labels_of(const TrialSpec& spec) {
   labels.scenario = spec.scenario_name;
   labels.protocol = spec.protocol;
   labels.variant = spec.label;
+  labels.knobs = knobs_text(spec.knobs);
   labels.backend = spec.workload.backend;
   for (const OtherBackend& other : spec.workload.others)
     labels.backend += fmt::format(", {} of {} on {}", other.ranks.size(), spec.workers(), other.backend);

@@ -50,6 +50,14 @@ std::string run_junit(const std::vector<TrialRow>& rows) {
   return junit_xml("hopbench run", cases);
 }
 
+std::string github_summary_path() {
+  const char* path = std::getenv("GITHUB_STEP_SUMMARY");
+  if (path == nullptr || *path == '\0') {
+    throw usage_error("--github-summary: $GITHUB_STEP_SUMMARY is not set: it is where GitHub Actions reads summaries");
+  }
+  return path;
+}
+
 bool to_stdout(const std::optional<std::string>& where) { return where && *where == "-"; }
 
 }  // namespace
@@ -68,15 +76,30 @@ void put(const std::optional<std::string>& where, const std::string& text) {
   if (!file) throw environment_error("cannot write " + *where + ": is the folder there and the disk not full?");
 }
 
-void append_github_summary(const std::string& text) {
-  const char* path = std::getenv("GITHUB_STEP_SUMMARY");
-  if (path == nullptr || *path == '\0') {
-    throw usage_error("--github-summary: $GITHUB_STEP_SUMMARY is not set: it is where GitHub Actions reads summaries");
+void check_writable(const std::vector<Output>& outputs, bool github_summary) {
+  const auto check = [](const std::string& flag, const std::filesystem::path& path) {
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+    if (!std::filesystem::is_directory(folder)) {
+      throw usage_error(
+          fmt::format("{} {}: there is no folder {}: make it first", flag, path.string(), folder.string()));
+    }
+    const bool there = std::filesystem::exists(path);
+    if (std::filesystem::is_directory(path) || access((there ? path : folder).c_str(), W_OK) != 0) {
+      throw usage_error(fmt::format("{} {}: cannot be written: name another file", flag, path.string()));
+    }
+  };
+  for (const Output& output : outputs) {
+    if (!output.path.empty()) check(output.flag, output.path);
   }
+  if (github_summary) check("--github-summary, $GITHUB_STEP_SUMMARY:", github_summary_path());
+}
+
+void append_github_summary(const std::string& text) {
+  const std::string path = github_summary_path();
   std::ofstream file(path, std::ios::app | std::ios::binary);
   file << text;
   file.close();
-  if (!file) throw environment_error(std::string("cannot write ") + path + ": $GITHUB_STEP_SUMMARY names it");
+  if (!file) throw environment_error("cannot write " + path + ": $GITHUB_STEP_SUMMARY names it");
 }
 
 void check_outputs(const RunOptions& options) {

@@ -16,6 +16,15 @@ void put(const std::optional<std::string>& where, const std::string& text);
 /// Adds to the file that $GITHUB_STEP_SUMMARY names. Error(kUsage) if the variable is not set.
 void append_github_summary(const std::string& text);
 
+/// A file that a command is to write, by the flag that names it; an empty path: none.
+struct Output {
+  const char* flag;
+  std::string path;
+};
+/// Error(kUsage) if one of them cannot be written, or --github-summary is asked for and $GITHUB_STEP_SUMMARY is not set
+/// or cannot be written. Writes nothing: to be called before anything is measured.
+void check_writable(const std::vector<Output>& outputs, bool github_summary);
+
 /// Error(kUsage) if a file of --json, --csv or --markdown cannot be written. Writes nothing.
 void check_outputs(const RunOptions& options);
 

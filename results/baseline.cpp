@@ -52,12 +52,21 @@ void write_rows(const RunFolder& run, const std::string& folder) {
   copy.write_text("trials.csv", read_file(run.path() + "/trials.csv").value_or(""));
 }
 
-std::vector<std::string> changed_rows(const RunFolder& base, const RunFolder& head) {
-  std::vector<std::string> changed;
-  for (const ExactRow& row : compare_exact(base, head)) {
-    if (row.verdict != Verdict::kNoChange && row.verdict != Verdict::kNew) changed.push_back(row.trial);
+struct Changes {
+  std::vector<std::string> changed;  // trials of virtual time that came out otherwise
+  bool none = false;                 // all rows are of virtual time, and the same
+};
+
+Changes changes_of(const RunFolder& base, const RunFolder& head) {
+  Changes changes;
+  const std::vector<ExactRow> rows = compare_exact(base, head);
+  for (const ExactRow& row : rows) {
+    if (row.verdict != Verdict::kNoChange && row.verdict != Verdict::kNew) changes.changed.push_back(row.trial);
   }
-  return changed;
+  const auto same =
+      std::count_if(rows.begin(), rows.end(), [](const ExactRow& row) { return row.verdict == Verdict::kNoChange; });
+  changes.none = std::size_t(same) == head.rows().size() && rows.size() == head.rows().size();
+  return changes;
 }
 
 void check_complete(const RunFolder& run) {
@@ -87,17 +96,20 @@ void check_baseline_name(const std::string& name) {
   }
 }
 
-void save_baseline(const std::string& folders, const std::string& name, const RunFolder& run,
-                   const std::string& reason) {
+std::vector<std::string> save_baseline(const std::string& folders, const std::string& name, const RunFolder& run,
+                                       const std::string& reason) {
   check_baseline_name(name);
   check_complete(run);
   const std::string folder = folders + "/" + name, fresh = fmt::format("{}/.{}.new-{}", folders, name, getpid());
   nlohmann::json history = nlohmann::json::array();
   BaselineSave save{
       fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))), version_with_commit(), reason, {}};
+  bool same = false;
   if (fs::exists(folder)) {
     for (const BaselineSave& old : read_baseline(folders, name).history) history.push_back(to_json(old));
-    save.changed = changed_rows(RunFolder::open(folder), run);
+    Changes changes = changes_of(RunFolder::open(folder), run);
+    save.changed = std::move(changes.changed);
+    same = changes.none && reason.empty();
     if (!save.changed.empty() && reason.empty()) {
       throw usage_error(
           fmt::format("baseline {} would change in {} trials of virtual time, {} first: say why with "
@@ -105,7 +117,7 @@ void save_baseline(const std::string& folders, const std::string& name, const Ru
                       name, save.changed.size(), save.changed.front(), name, run.path()));
     }
   }
-  history.push_back(to_json(save));
+  if (!same) history.push_back(to_json(save));
   fs::remove_all(fresh);
   try {
     write_rows(run, fresh);
@@ -120,6 +132,7 @@ void save_baseline(const std::string& folders, const std::string& name, const Ru
     fs::remove_all(fresh, ignored);
     throw;
   }
+  return save.changed;
 }
 
 Baseline read_baseline(const std::string& folders, const std::string& name) {

@@ -12,7 +12,8 @@
 
 namespace hopbench {
 
-/// An entry of a baseline's history, the first when it was first saved.
+/// An entry of a baseline's history, the first when it was first saved. A save without a reason that changes no trial
+/// has none.
 struct BaselineSave {
   std::string time, version;         // UTC; "0.1.0 (1d1d8fa)"
   std::string reason;                // empty where no exact row changed
@@ -28,10 +29,11 @@ struct Baseline {
 /// Letters, digits, '_', '-' and '.', not '.' first: what a baseline may be called. Error(kUsage) for anything else.
 void check_baseline_name(const std::string& name);
 
-/// Writes `folders`/NAME, whole or not at all. Error(kUsage) if a trial of virtual time would change (compare_exact)
-/// and `reason` is empty, or if some trial of the run did not end well.
-void save_baseline(const std::string& folders, const std::string& name, const RunFolder& run,
-                   const std::string& reason);
+/// Writes `folders`/NAME, whole or not at all, and returns the trials of virtual time that changed. Error(kUsage) if a
+/// trial of virtual time would change (compare_exact) and `reason` is empty, or if some trial of the run did not end
+/// well.
+std::vector<std::string> save_baseline(const std::string& folders, const std::string& name, const RunFolder& run,
+                                       const std::string& reason);
 
 /// In the order of their names. Error(kUsage) if one is damaged.
 std::vector<Baseline> list_baselines(const std::string& folders);

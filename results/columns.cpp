@@ -19,6 +19,7 @@ constexpr auto kColumns = std::to_array<Column>({
     {"trials.csv", "measure", "", "its name in the suite"},
     {"trials.csv", "what", "", "`rate` or `convergence`"},
     {"trials.csv", "protocol", "", "as registered; the variant is this with its knobs"},
+    {"trials.csv", "knobs", "", "all knobs of the protocol: `backup=1, staleness=4`; `none`; empty: not recorded"},
     {"trials.csv", "backend", "", "of the arithmetic"},
     {"trials.csv", "transport", "", "of the messages (`sim`: virtual time; `gloo+emulated`: over emulated links)"},
     {"trials.csv", "clock", "", "`virtual` or `real`"},

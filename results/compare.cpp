@@ -49,18 +49,21 @@ std::vector<Row> rows_of(const Results& base, const Results& head) {
   return rows;
 }
 
-Metric metric_of(const Row& row) {
+Metric metric_of(const Row& row, bool speed_only) {
   const Outcome& first = *row.base.front();
-  if (first.text("what") != "convergence") return {"samples/s", "samples_per_s", true};
-  if (first.number("target_loss")) return {"time to target, s", "time_to_target_s"};
+  const bool learns = first.text("what") == "convergence", has_target = first.number("target_loss").has_value();
+  if (!learns || (speed_only && !has_target)) return {"samples/s", "samples_per_s", true};
+  if (has_target) return {"time to target, s", "time_to_target_s"};
   return {"final loss", "final_loss"};
 }
 
-/// Settings in which the two sides differ: "batch: 32, 64".
+/// Settings in which the two sides differ: "batch: 32; 64".
 std::vector<std::string> setting_differences(const Row& row) {
-  static const char* const kSettings[] = {"what",    "protocol",  "backend", "transport", "clock",      "world",
-                                          "hosts",   "batch",     "model",   "dataset",   "split",      "topology",
-                                          "network", "optimizer", "tuned",   "cost_s",    "target_loss"};
+  static const char* const kSettings[] = {"what",     "protocol", "knobs",     "backend", "transport", "clock",
+                                          "world",    "hosts",    "batch",     "model",   "dataset",   "split",
+                                          "topology", "network",  "optimizer", "tuned",   "cost_s",    "target_loss"};
+  // Tables of older versions do not say which knobs a variant had.
+  const auto unknown = [](const std::vector<std::string>& values) { return values == std::vector<std::string>{""}; };
   std::vector<std::string> differences;
   for (const char* setting : kSettings) {
     const auto values = [&](const Outcomes& side) {
@@ -69,6 +72,7 @@ std::vector<std::string> setting_differences(const Row& row) {
       return std::vector<std::string>(all.begin(), all.end());
     };
     const std::vector<std::string> base = values(row.base), head = values(row.head);
+    if (setting == std::string_view("knobs") && (unknown(base) || unknown(head))) continue;
     if (base != head) differences.push_back(fmt::format("{}: {}; {}", setting, join(base, "|"), join(head, "|")));
   }
   return differences;
@@ -98,11 +102,15 @@ Pairs pairs_of(const Row& row, const Metric& metric) {
   return pairs;
 }
 
-Verdict virtual_verdict(std::span<const double> speed_ups) {
-  const auto [least, most] = std::minmax_element(speed_ups.begin(), speed_ups.end());
-  if (*least == 1 && *most == 1) return Verdict::kNoChange;
-  if (*most <= 1) return Verdict::kRegression;
-  return *least >= 1 ? Verdict::kImprovement : Verdict::kInconclusive;
+bool contains_1(const std::optional<Interval>& interval) {
+  return interval && interval->low <= 1 && interval->high >= 1;
+}
+
+Verdict virtual_verdict(const Comparison& row, double threshold) {
+  if (row.least == 1 && row.most == 1) return Verdict::kNoChange;
+  if (row.speed_up > 1 / (1 + threshold) && row.speed_up < 1 + threshold) return Verdict::kChanged;
+  if (contains_1(row.interval) || (row.least < 1 && row.most > 1 && !row.interval)) return Verdict::kInconclusive;
+  return row.speed_up < 1 ? Verdict::kRegression : Verdict::kImprovement;
 }
 
 /// Bounds are one-sided 95 %: a change must be beyond chance and beyond the threshold; none, safely within it.
@@ -113,16 +121,14 @@ Verdict real_verdict(double speed_up, const Interval& bounds, double threshold) 
   return bounds.low > 1 / most && bounds.high < most ? Verdict::kNoChange : Verdict::kInconclusive;
 }
 
-Verdict verdict_of(const Pairs& pairs, const Metric& metric, bool virtual_time, double threshold) {
+Verdict verdict_of(const Comparison& row, const Pairs& pairs, const Metric& metric, double threshold) {
   if (pairs.lost > pairs.gained) return Verdict::kRegression;
   if (pairs.gained > pairs.lost) return Verdict::kImprovement;
   const auto& [fast, slow] =
       metric.more_is_better ? std::tie(pairs.head, pairs.base) : std::tie(pairs.base, pairs.head);
   // What takes how long repeats to the last bit there; where training gets to hangs on the draws there too.
-  if (virtual_time && !fast.empty() && (metric.more_is_better || fast == slow)) {
-    std::vector<double> speed_ups;
-    for (std::size_t i = 0; i < fast.size(); ++i) speed_ups.push_back(fast[i] / slow[i]);
-    return virtual_verdict(speed_ups);
+  if (row.virtual_time && !fast.empty() && (metric.more_is_better || fast == slow)) {
+    return virtual_verdict(row, threshold);
   }
   const std::optional<Interval> bounds = ratio_interval(fast, slow, 0.05);
   return bounds ? real_verdict(paired_ratio(fast, slow).ratio, *bounds, threshold) : Verdict::kInsufficient;
@@ -130,10 +136,20 @@ Verdict verdict_of(const Pairs& pairs, const Metric& metric, bool virtual_time, 
 
 void fill_numbers(Comparison& result, const Pairs& pairs, const Metric& metric) {
   result.n = static_cast<int>(pairs.base.size());
+  result.lost = pairs.lost;
+  result.gained = pairs.gained;
   result.base = median(pairs.base);
   result.head = median(pairs.head);
-  const PairedRatio ratio =
-      metric.more_is_better ? paired_ratio(pairs.head, pairs.base) : paired_ratio(pairs.base, pairs.head);
+  const auto& [fast, slow] =
+      metric.more_is_better ? std::tie(pairs.head, pairs.base) : std::tie(pairs.base, pairs.head);
+  const PairedRatio ratio = paired_ratio(fast, slow);
+  std::vector<double> speed_ups;
+  for (std::size_t i = 0; i < fast.size(); ++i) speed_ups.push_back(fast[i] / slow[i]);
+  if (!speed_ups.empty()) {
+    const auto [least, most] = std::minmax_element(speed_ups.begin(), speed_ups.end());
+    result.least = *least;
+    result.most = *most;
+  }
   result.speed_up = ratio.ratio;
   result.interval = ratio.interval;
   if (pairs.lost + pairs.gained > 0) {
@@ -151,16 +167,21 @@ std::optional<std::string> failure_of(const Row& row) {
 }
 
 Comparison compare_row(const Row& row, const CompareOptions& options, const std::vector<std::string>& contexts) {
-  Comparison result{row.key[0], row.key[1], row.key[2], row.key[3], {}, {}, 0, kNone, kNone, kNone, {}, {}};
+  Comparison result;
+  result.suite = row.key[0];
+  result.measure = row.key[1];
+  result.scenario = row.key[2];
+  result.variant = row.key[3];
+  result.base = result.head = result.speed_up = result.least = result.most = kNone;
+  result.virtual_time = (row.base.empty() ? row.head : row.base).front()->virtual_time();
   if (row.base.empty() || row.head.empty()) {
     result.verdict = row.base.empty() ? Verdict::kNew : Verdict::kMissing;
     return result;
   }
-  const Metric metric = metric_of(row);
+  const Metric metric = metric_of(row, options.speed_only);
   result.metric = metric.name;
-  const bool virtual_time = row.base.front()->virtual_time();
   std::vector<std::string> differences = setting_differences(row);
-  if (!virtual_time) differences.insert(differences.end(), contexts.begin(), contexts.end());
+  if (!result.virtual_time) differences.insert(differences.end(), contexts.begin(), contexts.end());
   if (!differences.empty() && !options.any_context) {
     result.verdict = Verdict::kIncomparable;
     result.note = join(differences, "; ");
@@ -169,7 +190,7 @@ Comparison compare_row(const Row& row, const CompareOptions& options, const std:
   const Pairs pairs = pairs_of(row, metric);
   result.note = join(differences, "; ");
   fill_numbers(result, pairs, metric);
-  result.verdict = verdict_of(pairs, metric, virtual_time, options.threshold);
+  result.verdict = verdict_of(result, pairs, metric, options.threshold);
   if (const auto failure = failure_of(row)) {
     result.verdict = Verdict::kFailed;
     result.note = *failure;
@@ -200,8 +221,8 @@ bool alike(const std::string& key, const nlohmann::json* a, const nlohmann::json
 }  // namespace
 
 const char* to_string(Verdict verdict) {
-  static constexpr const char* kWords[] = {"regression",   "improvement", "no-change", "inconclusive", "insufficient",
-                                           "incomparable", "failed",      "missing",   "new"};
+  static constexpr const char* kWords[] = {"regression",   "improvement",  "no-change", "changed", "inconclusive",
+                                           "insufficient", "incomparable", "failed",    "missing", "new"};
   return kWords[static_cast<int>(verdict)];
 }
 
@@ -210,6 +231,22 @@ std::vector<Comparison> compare(const Results& base, const Results& head, const 
   std::vector<Comparison> all;
   for (const Row& row : rows_of(base, head)) all.push_back(compare_row(row, options, contexts));
   return all;
+}
+
+double slower_by(const Comparison& row) {
+  return std::isnan(row.speed_up) ? kNone : std::max(0.0, 1 / row.speed_up - 1);
+}
+
+bool slower_than(const Comparison& row, double limit) {
+  if (row.verdict == Verdict::kIncomparable || row.verdict == Verdict::kNew) return false;
+  if (row.verdict == Verdict::kFailed || row.verdict == Verdict::kMissing || row.lost > row.gained) return true;
+  const bool sure = row.virtual_time || (row.interval && !contains_1(row.interval));
+  return sure && slower_by(row) > limit;
+}
+
+bool compared(const Comparison& row) {
+  return row.verdict != Verdict::kIncomparable && row.verdict != Verdict::kMissing && row.verdict != Verdict::kNew &&
+         (row.n > 0 || row.lost + row.gained > 0 || row.verdict == Verdict::kFailed);
 }
 
 std::vector<std::string> context_differences(const std::string& base, const std::string& head) {

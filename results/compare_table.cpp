@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <tuple>
 
+#include "backends/base/text.h"
 #include "results/compare.h"
 #include "results/csv.h"
 #include "results/summary_parts.h"
@@ -55,7 +57,44 @@ void add_notes(Grid& grid, const std::string& head, const Comparison& row) {
   if (std::find(grid.notes.begin(), grid.notes.end(), note) == grid.notes.end()) grid.notes.push_back(note);
 }
 
+std::string why_not_compared(const Compared& head, const Comparison& row) {
+  if (row.verdict == Verdict::kMissing) return "missing in " + head.name;
+  if (row.verdict == Verdict::kNew) return "only in " + head.name;
+  return row.verdict == Verdict::kIncomparable ? row.note : "no pair of trials that both have a number";
+}
+
 }  // namespace
+
+std::string not_compared_text(std::span<const NotCompared> rows) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> reasons;
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const NotCompared& each : rows) {
+    if (by_reason[each.why].empty()) reasons.push_back(each.why);
+    by_reason[each.why].push_back(each.row);
+  }
+  std::string text;
+  for (const std::string& why : reasons) {
+    const std::vector<std::string>& all = by_reason[why];
+    const std::size_t named = std::min(all.size(), kNamed);
+    text += fmt::format("{} {} not compared, {}: {}{}\n", all.size(), all.size() == 1 ? "row" : "rows", why,
+                        join(std::span(all).first(named), ", "),
+                        all.size() > named ? fmt::format(" and {} more", all.size() - named) : "");
+  }
+  return text;
+}
+
+std::string coverage_text(std::span<const Compared> heads) {
+  std::vector<NotCompared> not_compared;
+  std::size_t rows = 0;
+  for (const Compared& head : heads) {
+    rows += head.rows.size();
+    for (const Comparison& row : head.rows) {
+      if (!compared(row)) not_compared.push_back({title_of(row) + " / " + row.variant, why_not_compared(head, row)});
+    }
+  }
+  return fmt::format("compared {} of {} rows\n", rows - not_compared.size(), rows) + not_compared_text(not_compared);
+}
 
 std::vector<Grid> comparison_grids(const std::string& base, std::span<const Compared> heads) {
   std::vector<Grid> grids;

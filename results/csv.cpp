@@ -87,6 +87,7 @@ void setting_cells(Table& table, const TrialLabels& labels) {
   table.cell("measure", labels.measure);
   table.cell("what", labels.what);
   table.cell("protocol", labels.protocol);
+  table.cell("knobs", labels.knobs);
   table.cell("backend", labels.backend);
   table.cell("transport", labels.transport);
   table.cell("clock", labels.clock);

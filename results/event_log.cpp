@@ -107,6 +107,20 @@ const char* to_string(EventKind kind) {
   return "unknown";
 }
 
+bool of_a_message(EventKind kind) {
+  switch (kind) {
+    case EventKind::kSend:
+    case EventKind::kDeliver:
+    case EventKind::kDrop:
+    case EventKind::kTake:
+    case EventKind::kSpend:
+    case EventKind::kReport:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string event_log_head(const std::string& trial_id) {
   std::string text;
   Line line(text);

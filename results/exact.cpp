@@ -11,6 +11,7 @@
 #include "backends/base/text.h"
 #include "results/event_reader.h"
 #include "results/json.h"
+#include "results/summary_parts.h"
 
 namespace hopbench {
 namespace {
@@ -118,6 +119,34 @@ std::string changed_labels(const TrialRow& base, const TrialRow& head) {
   return text;
 }
 
+bool shows_a_message(const std::string& line) {
+  for (int k = 0; k <= static_cast<int>(EventKind::kFault); ++k) {
+    const auto kind = static_cast<EventKind>(k);
+    if (of_a_message(kind) && line.find(fmt::format(R"("what":"{}")", to_string(kind))) != std::string::npos)
+      return true;
+  }
+  return false;
+}
+
+/// What --events was, as far as the results show it: "none", "all", "brief"; empty where the log is not kept.
+std::string events_of(const RunFolder& folder, const TrialRow& row) {
+  if (row.record.path.empty()) return "none";
+  EventLines log(find_event_log(folder, row.record.id));
+  if (!log.there()) return "";
+  while (const std::optional<std::string> line = log.next()) {
+    if (shows_a_message(*line)) return "all";
+  }
+  return "brief";
+}
+
+/// "made with --events brief, the baseline with --events all"; empty if they are alike.
+std::string other_events(const RunFolder& base_folder, const TrialRow& base, const RunFolder& head_folder,
+                         const TrialRow& head) {
+  const std::string before = events_of(base_folder, base), after = events_of(head_folder, head);
+  if (before == after || before.empty() || after.empty()) return "";
+  return fmt::format("made with --events {}, the baseline with --events {}: run it with that again", after, before);
+}
+
 ExactRow compare_trial(const RunFolder& base_folder, const TrialRow& base, const RunFolder& head_folder,
                        const TrialRow& head) {
   ExactRow row{base.record.id, Verdict::kNoChange, base.record.time_s, head.record.time_s, {}, {}};
@@ -134,12 +163,17 @@ ExactRow compare_trial(const RunFolder& base_folder, const TrialRow& base, const
   row.differences = differences_of(base, head);
   const std::string trial = base.record.id;
   row.first_event = first_difference(find_event_log(base_folder, trial), find_event_log(head_folder, trial));
-  if (!row.differences.empty() && row.first_event.empty()) {
+  if (row.differences.empty() && row.first_event.empty()) return row;
+  if (const std::string events = other_events(base_folder, base, head_folder, head); !events.empty()) {
+    row.verdict = Verdict::kIncomparable;
+    row.differences = {events};
+    row.first_event.clear();
+    return row;
+  }
+  if (row.first_event.empty()) {
     row.differences.push_back("no first event: an event log is not there, or both are alike");
   }
-  if (!row.differences.empty() || !row.first_event.empty()) {
-    row.verdict = row.head_s < row.base_s ? Verdict::kImprovement : Verdict::kRegression;
-  }
+  row.verdict = row.head_s < row.base_s ? Verdict::kImprovement : Verdict::kRegression;
   return row;
 }
 
@@ -170,18 +204,18 @@ std::vector<ExactRow> compare_exact(const RunFolder& base, const RunFolder& head
   };
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   std::vector<ExactRow> rows;
-  for (const TrialRow& row : base.rows()) {
-    if (row.labels.clock != "virtual") continue;
-    const TrialRow* other = find(head, row.record.id);
+  for (const TrialRow* row : in_table_order(base.rows())) {
+    if (row->labels.clock != "virtual") continue;
+    const TrialRow* other = find(head, row->record.id);
     if (other != nullptr) {
-      rows.push_back(compare_trial(base, row, head, *other));
+      rows.push_back(compare_trial(base, *row, head, *other));
     } else {
-      rows.push_back({row.record.id, Verdict::kMissing, row.record.time_s, kNaN, {}, {}});
+      rows.push_back({row->record.id, Verdict::kMissing, row->record.time_s, kNaN, {}, {}});
     }
   }
-  for (const TrialRow& row : head.rows()) {
-    const bool known = row.labels.clock != "virtual" || find(base, row.record.id) != nullptr;
-    if (!known) rows.push_back({row.record.id, Verdict::kNew, kNaN, row.record.time_s, {}, {}});
+  for (const TrialRow* row : in_table_order(head.rows())) {
+    const bool known = row->labels.clock != "virtual" || find(base, row->record.id) != nullptr;
+    if (!known) rows.push_back({row->record.id, Verdict::kNew, kNaN, row->record.time_s, {}, {}});
   }
   return rows;
 }

@@ -19,12 +19,13 @@ struct ExactRow {
   std::string first_event;               // where the event logs part; empty: they do not, or there are none
 };
 
-/// A row for each trial of virtual time, in base's order, those of head alone last. What is compared is the whole
-/// record but for what measures the host. Losses and parameters only count with the `reference` backend: others may
-/// round differently on another machine.
+/// A row for each trial of virtual time, in the order of base's tables, those of head alone last. What is compared is
+/// the whole record but for what measures the host. Losses and parameters only count with the `reference` backend:
+/// others may round differently on another machine.
 ///
 /// kNoChange: equal. kRegression or kImprovement: by the time it took; a difference that takes no time is a regression
-/// until somebody says it is not. kIncomparable: the settings are not those of base. kFailed, kMissing, kNew.
+/// until somebody says it is not. kIncomparable: the settings are not those of base, or the two were made
+/// with another --events, so that their logs and critical paths differ in any case. kFailed, kMissing, kNew.
 std::vector<ExactRow> compare_exact(const RunFolder& base, const RunFolder& head);
 
 /// Every number of the record by its place ("ranks[2].waits.parameters" -> "1200000"), but for what measures the host,

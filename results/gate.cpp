@@ -16,6 +16,12 @@ bool undecided(const GateRow& row) {
   return row.verdict == Verdict::kInconclusive || row.verdict == Verdict::kInsufficient;
 }
 
+/// About speed; the others could not be compared.
+bool has_verdict(const GateRow& row) {
+  return row.verdict == Verdict::kNoChange || row.verdict == Verdict::kImprovement ||
+         row.verdict == Verdict::kRegression || row.verdict == Verdict::kInconclusive;
+}
+
 std::string headline(const GateResult& result) {
   std::string text = fmt::format("compared {} of {} rows of {} with {}", compared(result), result.rows.size(),
                                  result.head, result.base);
@@ -29,7 +35,20 @@ std::string headline(const GateResult& result) {
   return text;
 }
 
+/// What has no verdict about speed, and why: the row's own notes, or where it is missing.
+std::string not_compared(const GateResult& result) {
+  std::vector<NotCompared> rows;
+  for (const GateRow& row : result.rows) {
+    std::string why = join(row.notes, "; ");
+    if (row.verdict == Verdict::kMissing) why = "missing in " + result.head;
+    if (row.verdict == Verdict::kNew) why = "only in " + result.head;
+    if (!has_verdict(row)) rows.push_back({row.name, why.empty() ? to_string(row.verdict) : why});
+  }
+  return not_compared_text(rows);
+}
+
 std::string conclusion(const GateResult& result, bool strict) {
+  const std::size_t of = result.rows.size(), open = of - std::size_t(compared(result));
   switch (gate_exit(result, strict)) {
     case ExitCode::kRegression:
       return result.tier == "exact" ? "the gate fails: if the change is meant, save the baseline again, with --reason"
@@ -37,9 +56,11 @@ std::string conclusion(const GateResult& result, bool strict) {
     case ExitCode::kInconclusive:
       return "the gate is inconclusive: more repeats or a quieter machine may tell";
     case ExitCode::kNoBaseline:
-      return "the gate has nothing to go by: no comparable baseline";
+      return open < of ? fmt::format("the gate does not pass: {} of {} rows could not be compared (--strict)", open, of)
+                       : "the gate does not pass: nothing was compared";
     default:
-      return strict ? "the gate passes" : "the gate passes (advisory: what could not be compared does not count)";
+      return strict ? "the gate passes"
+                    : "the gate passes (not strict: inconclusive and incomparable rows do not count)";
   }
 }
 
@@ -54,13 +75,15 @@ std::string numbers_of(const GateRow& row) {
   return text;
 }
 
+/// Rows of exact virtual time that are equal say nothing one by one. Timed ones say what they could have seen.
+bool shown(const GateRow& row) { return row.verdict != Verdict::kNoChange || !row.notes.empty() || row.threshold; }
+
+std::string threshold_text(const GateRow& row) { return row.threshold ? percent_text(*row.threshold) : "-"; }
+
 }  // namespace
 
 int compared(const GateResult& result) {
-  return static_cast<int>(std::count_if(result.rows.begin(), result.rows.end(), [](const GateRow& row) {
-    return row.verdict == Verdict::kNoChange || row.verdict == Verdict::kImprovement ||
-           row.verdict == Verdict::kRegression || row.verdict == Verdict::kInconclusive;
-  }));
+  return static_cast<int>(std::count_if(result.rows.begin(), result.rows.end(), has_verdict));
 }
 
 bool fails(const GateRow& row) {
@@ -82,31 +105,42 @@ ExitCode gate_exit(const GateResult& result, bool strict) {
 std::string gate_text(const GateResult& result, bool strict) {
   std::string text;
   for (const GateRow& row : result.rows) {
-    if (row.verdict == Verdict::kNoChange && row.notes.empty()) continue;
+    if (!shown(row)) continue;
     const std::string numbers = numbers_of(row);
-    text += fmt::format("{:<12} {}{}{}{}\n", to_string(row.verdict), row.name,
-                        row.metric == "exact" ? "" : ", " + row.metric, numbers.empty() ? "" : ", speed-up ", numbers);
+    text += fmt::format("{:<12} {}{}{}{}{}\n", to_string(row.verdict), row.name,
+                        row.metric == "exact" ? "" : ", " + row.metric, numbers.empty() ? "" : ", speed-up ", numbers,
+                        row.threshold ? ", threshold " + threshold_text(row) : "");
     for (const std::string& note : row.notes) text += fmt::format("             {}\n", note);
   }
   for (const std::string& note : result.notes) text += note + "\n";
-  return text + headline(result) + "\n" + conclusion(result, strict) + "\n";
+  return text + headline(result) + "\n" + not_compared(result) + conclusion(result, strict) + "\n";
 }
 
 std::string gate_markdown(const GateResult& result, bool strict) {
   std::string text =
       fmt::format("### hopbench gate ({}): {}\n\n{}\n\n", result.tier, conclusion(result, strict), headline(result));
-  const auto shown = [](const GateRow& row) { return row.verdict != Verdict::kNoChange || !row.notes.empty(); };
   if (std::any_of(result.rows.begin(), result.rows.end(), shown)) {
-    text += "| verdict | row | metric | speed-up | n | notes |\n|---|---|---|---|---|---|\n";
+    text += "| verdict | row | metric | speed-up | threshold | n | notes |\n|---|---|---|---|---|---|---|\n";
     for (const GateRow& row : result.rows) {
       if (!shown(row)) continue;
-      text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", to_string(row.verdict), row.name, row.metric,
-                          numbers_of(row), row.n, join(row.notes, "<br>"));
+      text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", to_string(row.verdict), row.name, row.metric,
+                          numbers_of(row), threshold_text(row), row.n, join(row.notes, "<br>"));
     }
     text += "\n";
   }
   for (const std::string& note : result.notes) text += "- " + note + "\n";
-  return text;
+  const std::string open = not_compared(result);
+  return open.empty() ? text : text + "\n```\n" + open + "```\n";
+}
+
+void add_real_time_note(std::span<const TrialRow> base, GateResult& result) {
+  const auto real =
+      std::count_if(base.begin(), base.end(), [](const TrialRow& row) { return row.labels.clock != "virtual"; });
+  if (real == 0) return;
+  result.notes.push_back(
+      fmt::format("{} trials of real time are not gated by a baseline, which would see the machine's "
+                  "mood: hopbench gate --base CMD --head CMD runs both in turns",
+                  real));
 }
 
 GateResult exact_gate(const std::string& base_name, const RunFolder& base, const std::string& head_name,
@@ -126,14 +160,7 @@ GateResult exact_gate(const std::string& base_name, const RunFolder& base, const
     result.rows.push_back(std::move(row));
   }
   for (GateRow& row : convergence_rows(base, head, result.notes)) result.rows.push_back(std::move(row));
-  const auto real = std::count_if(base.rows().begin(), base.rows().end(),
-                                  [](const TrialRow& row) { return row.labels.clock != "virtual"; });
-  if (real > 0) {
-    result.notes.push_back(
-        fmt::format("{} trials of real time are not gated by a baseline, which would see the machine's "
-                    "mood: hopbench gate --base CMD --head CMD runs both in turns",
-                    real));
-  }
+  add_real_time_note(base.rows(), result);
   return result;
 }
 

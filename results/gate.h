@@ -1,11 +1,13 @@
 // What a regression gate found, whatever tier it is of, and how it is told: exit code, text, JUnit, JSON, Markdown.
 //
 //   exact    T0: virtual time against a baseline; equal or not                                    (exact.h)
+//   virtual  T0: virtual time against a baseline, with a tolerance                                (virtual_gate.h)
 //   counts   T1: instructions, messages and bytes; within 2 %                                     (ci/gate)
 //   timed    T2: two programs in turns on this machine; beyond chance, noise and threshold        (timed_gate.h)
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,17 +19,18 @@ namespace hopbench {
 
 struct GateRow {
   std::string name;    // a trial, or a scenario and variant
-  std::string metric;  // "exact", "time_s", "cpu_s", "instructions"
+  std::string metric;  // "exact", "virtual samples/s", "time_s", "cpu_s", "simulator cpu_s", "instructions"
   Verdict verdict = Verdict::kNoChange;
   int n = 0;  // pairs; 1 where nothing is left to chance
   double base = 0, head = 0;
-  double speed_up = 1;               // NaN: not in both
-  std::optional<Interval> interval;  // 95 %
-  std::vector<std::string> notes;    // what differs, or why there is no verdict
+  double speed_up = 1;                // NaN: not in both
+  std::optional<Interval> interval;   // 95 %
+  std::vector<std::string> notes;     // what differs, or why there is no verdict
+  std::optional<double> threshold{};  // of timed and virtual rows: a smaller change is none, as a share
 };
 
 struct GateResult {
-  std::string tier;        // "exact", "counts", "timed"
+  std::string tier;        // "exact", "virtual", "counts", "timed"
   std::string base, head;  // what was held against what
   std::vector<GateRow> rows;
   std::vector<std::string> notes;  // about the whole: the noise that was found, what the sides differ in
@@ -42,7 +45,11 @@ bool fails(const GateRow& row);
 /// inconclusive or insufficient, and kNoBaseline if one is incomparable. Else kOk.
 ExitCode gate_exit(const GateResult& result, bool strict);
 
-/// "compared 68 of 70 rows: ...", the rows that need a look, and what the exit code says.
+/// Adds that the baseline's trials of real time are not gated, if there are some.
+void add_real_time_note(std::span<const TrialRow> base, GateResult& result);
+
+/// "compared 68 of 70 rows: ...", the rows that need a look, and what the exit code says. Rows that have a threshold
+/// are all shown, with it.
 std::string gate_text(const GateResult& result, bool strict);
 std::string gate_markdown(const GateResult& result, bool strict);
 /// {"schema_version", "tier", "base", "head", "compared", "of", "exit", "notes", "rows"}

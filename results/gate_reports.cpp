@@ -38,6 +38,7 @@ std::string gate_json(const GateResult& result, bool strict) {
                      {"head", number(row.head)},
                      {"speed_up", number(row.speed_up)},
                      {"notes", row.notes}};
+    j["threshold"] = row.threshold ? nlohmann::json(*row.threshold) : nlohmann::json(nullptr);
     j["interval"] = row.interval ? nlohmann::json{row.interval->low, row.interval->high} : nlohmann::json(nullptr);
     rows.push_back(std::move(j));
   }

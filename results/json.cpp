@@ -185,6 +185,7 @@ void fields_of_labels(Labels& r, Visit visit) {
   visit("scenario", r.scenario);
   visit("protocol", r.protocol);
   visit("variant", r.variant);
+  visit("knobs", r.knobs);
   visit("backend", r.backend);
   visit("transport", r.transport);
   visit("clock", r.clock);

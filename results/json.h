@@ -44,6 +44,8 @@ bool too_deep(std::string_view json);
 std::string event_log_head(const std::string& trial_id);
 void append_event(std::string& lines, const Event& event);
 const char* to_string(EventKind kind);
+/// Events that most of a full log consists of: only --events all has them.
+bool of_a_message(EventKind kind);
 const char* to_string(TrialStatus status);
 
 }  // namespace hopbench

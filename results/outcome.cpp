@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -9,6 +10,7 @@
 #include "results/csv.h"
 #include "results/files.h"
 #include "results/json.h"
+#include "results/summary_parts.h"
 
 namespace hopbench {
 namespace {
@@ -78,7 +80,13 @@ std::vector<Outcome> outcomes_from_csv(const std::string& text, const std::strin
 }
 
 std::vector<Outcome> outcomes_of(std::span<const TrialRow> rows) {
-  return outcomes_from_csv(trials_csv(rows), "trials.csv");
+  std::map<std::string, std::size_t> places;
+  for (const TrialRow* row : in_table_order(rows)) places.try_emplace(row->record.id, places.size());
+  std::vector<Outcome> outcomes = outcomes_from_csv(trials_csv(rows), "trials.csv");
+  std::stable_sort(outcomes.begin(), outcomes.end(), [&](const Outcome& a, const Outcome& b) {
+    return places[a.text("trial")] < places[b.text("trial")];
+  });
+  return outcomes;
 }
 
 Results load_results(const std::string& what, const std::string& baselines) {

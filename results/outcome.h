@@ -27,12 +27,13 @@ struct Outcome {
 /// The rows of trials.csv, whatever columns it has. Error(kUsage) naming `name` and the line if the text is no CSV or
 /// lacks what identifies a trial.
 std::vector<Outcome> outcomes_from_csv(const std::string& text, const std::string& name);
+/// In the order of the tables (in_table_order).
 std::vector<Outcome> outcomes_of(std::span<const TrialRow> rows);
 
 /// What of a result can be compared.
 struct Results {
   std::string name;               // as it was typed
-  std::vector<Outcome> outcomes;  // in the order of the run
+  std::vector<Outcome> outcomes;  // in the order of the tables; of a trials.csv, in the order of the run
   std::string context;            // JSON; empty: not known
   std::string folder;             // with event logs, perhaps; empty: none
   bool cut_off = false;           // see RunFolder::cut_off

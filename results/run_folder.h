@@ -24,6 +24,7 @@ struct TrialLabels {
   std::string suite, measure, what;  // what: "rate" | "convergence"
   std::string scenario, protocol, variant, backend, transport, clock, model, dataset, topology, status_mark;
   std::string split, optimizer, network;  // a phrase each, for the notes: "iid", "sgd, lr 0.05", "100us, 1Gbit/s"
+  std::string knobs;                      // "backup=1, staleness=4", "none"; empty: not recorded, in old runs
   int world = 0, batch = 0;               // world: workers and servers; batch: of one worker
   int hosts = 0;                          // how many host groups the ranks are on; 0: not said
   int place = 0;                          // of the variant in its suite: the order of a table's rows

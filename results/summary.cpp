@@ -194,6 +194,14 @@ std::vector<Group> groups_of(std::span<const TrialRow> rows, const std::string& 
   return groups;
 }
 
+Trials in_table_order(std::span<const TrialRow> rows) {
+  Trials ordered;
+  for (const Group& group : groups_of(rows, "")) {
+    for (const TrialRow* row : group.trials()) ordered.push_back(row);
+  }
+  return ordered;
+}
+
 std::vector<Grid> summarise(std::span<const TrialRow> rows, const std::string& reference) {
   std::vector<Grid> grids;
   for (const Group& group : groups_of(rows, reference)) {

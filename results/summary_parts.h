@@ -30,6 +30,9 @@ struct Group {
 /// One a suite, measure, kind and scenario, in the order of the run.
 std::vector<Group> groups_of(std::span<const TrialRow> rows, const std::string& reference);
 
+/// All of them in the order of the tables: by group, by the variant's place in its suite, by seed and repeat.
+std::vector<const TrialRow*> in_table_order(std::span<const TrialRow> rows);
+
 /// The grids without the notes that all grids have.
 Grid rate_grid(const Group& group);
 Grid convergence_grid(const Group& group);
@@ -49,6 +52,8 @@ std::vector<Pair> pairs_of(const Variant& a, const Variant& b);
 struct SpeedUpPairs {
   std::vector<double> above, below;
 };
+/// Rates of most of its trials are over the whole trial, since there is no steady window.
+bool mostly_without_window(const Variant& variant);
 SpeedUpPairs rate_pairs(const Group& group, const Variant& variant);
 SpeedUpPairs target_pairs(const Group& group, const Variant& variant);
 

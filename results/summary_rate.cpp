@@ -51,15 +51,6 @@ std::string main_wait_text(const std::vector<const TrialRow*>& trials) {
       ->first;
 }
 
-bool mostly_without_window(const Variant& variant) {
-  const auto ok = variant.ok();
-  const auto without = std::count_if(ok.begin(), ok.end(), [](const TrialRow* row) {
-    const auto& warnings = row->record.warnings;
-    return std::find(warnings.begin(), warnings.end(), "no steady window") != warnings.end();
-  });
-  return 2 * std::size_t(without) > ok.size();
-}
-
 std::string rate_speed_up(const Group& group, const Variant& variant) {
   const SpeedUpPairs pairs = rate_pairs(group, variant);
   return variant.name == group.reference && !pairs.above.empty() ? "1 (reference)"
@@ -125,6 +116,15 @@ void add_bound_row(Grid& grid, const Group& group, const std::string& name, doub
 }
 
 }  // namespace
+
+bool mostly_without_window(const Variant& variant) {
+  const auto ok = variant.ok();
+  const auto without = std::count_if(ok.begin(), ok.end(), [](const TrialRow* row) {
+    const auto& warnings = row->record.warnings;
+    return std::find(warnings.begin(), warnings.end(), "no steady window") != warnings.end();
+  });
+  return 2 * std::size_t(without) > ok.size();
+}
 
 SpeedUpPairs rate_pairs(const Group& group, const Variant& variant) {
   const Variant* reference = group.find(group.reference);

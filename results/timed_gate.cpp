@@ -38,7 +38,11 @@ class Gate {
   GateResult run() {
     Set same(rows_.size()), both(rows_.size());
     add(same, rule_.pairs, true);
-    for (const auto& pairs : same) bounds_.push_back(std::max(std::log1p(rule_.threshold), noise_floor(pairs)));
+    set_bounds(same);
+    if (std::any_of(bounds_.begin(), bounds_.end(), [&](double bound) { return too_loud(bound); })) {
+      add(same, rule_.most - rule_.pairs, true);
+      set_bounds(same);
+    }
     add(both, rule_.pairs, false);
     std::vector<Verdict> verdicts = judge(both);
     if (has(verdicts, Verdict::kInconclusive)) {
@@ -47,6 +51,9 @@ class Gate {
     }
     std::vector<bool> unconfirmed(rows_.size());
     if (has(verdicts, Verdict::kRegression)) confirm(static_cast<int>(both.front().size()), verdicts, unconfirmed);
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+      if (verdicts[row] == Verdict::kNoChange && too_loud(bounds_[row])) verdicts[row] = Verdict::kInconclusive;
+    }
     return result(same, both, verdicts, unconfirmed);
   }
 
@@ -54,6 +61,13 @@ class Gate {
   static bool has(const std::vector<Verdict>& verdicts, Verdict wanted) {
     return std::find(verdicts.begin(), verdicts.end(), wanted) != verdicts.end();
   }
+
+  void set_bounds(const Set& same) {
+    bounds_.clear();
+    for (const auto& pairs : same) bounds_.push_back(std::max(std::log1p(rule_.threshold), noise_floor(pairs)));
+  }
+
+  bool too_loud(double bound) const { return std::expm1(bound) > kLoudest * rule_.threshold; }
 
   void add(Set& set, int pairs, bool base_twice) {
     for (int i = 0; i < pairs; ++i) {
@@ -114,12 +128,11 @@ class Gate {
       }
       const PairedRatio ratio = paired_ratio(base, head);
       GateRow row{rows_[i].name, rows_[i].metric, verdicts[i],    ratio.n, median(base),
-                  median(head),  ratio.ratio,     ratio.interval, {}};
+                  median(head),  ratio.ratio,     ratio.interval, {},      std::expm1(bounds_[i])};
       if (unconfirmed[i]) row.notes.emplace_back("seemed slower, but not again in a fresh set of pairs");
-      if (verdicts[i] != Verdict::kNoChange) {
-        row.notes.push_back(
-            fmt::format("a change below {} is none here: the threshold, or what base differs from itself by",
-                        percent_text(std::expm1(bounds_[i]))));
+      if (verdicts[i] == Verdict::kInconclusive && too_loud(bounds_[i])) {
+        row.notes.push_back(fmt::format("the machine is too loud: only a change above {} would show, asked for is {}",
+                                        percent_text(std::expm1(bounds_[i])), percent_text(rule_.threshold)));
       }
       all.rows.push_back(std::move(row));
       noise.push_back(pair_noise(same[i]));

@@ -20,6 +20,9 @@ struct TimedRule {
   double threshold = 0.05;
 };
 
+/// A row cannot pass on a machine so loud that only a change of more than this many thresholds would show.
+constexpr double kLoudest = 3;
+
 /// Of one row: what base took and what head took when each had its turn, in seconds.
 struct TimedPair {
   double base = 0, head = 0;
@@ -33,8 +36,9 @@ struct TimedRow {
   std::string name, metric;
 };
 
-/// Measures and judges: a set of base twice, a set of both, more pairs if some row is undecided, and a fresh set if
-/// some row seems slower.
+/// Measures and judges: a set of base twice (with more pairs if the machine is loud), a set of both, more pairs if some
+/// row is undecided, and a fresh set if some row seems slower. Each row says its effective threshold: the rule's, or
+/// what base differs from itself by. Above kLoudest times the rule's, a row without a change is kInconclusive.
 GateResult timed_gate(const std::vector<TimedRow>& rows, const TimedRule& rule, const MeasurePair& measure);
 
 /// What base twice differs by: the end farther from 0 of the 95 % interval of log(second / first).

@@ -15,28 +15,47 @@
 namespace hopbench {
 namespace {
 
-/// How long a trial took to do what is asked: to the target, or all of it.
-struct WorkToTarget {
+/// A part that is a tenth of all changes explains something.
+constexpr double kMatters = 0.1;
+constexpr const char* kSlowdown = "slowdown, rank ";  // a part for each rank: "slowdown, rank 3"
+
+/// How long some work of a trial took.
+struct Work {
   double time_s = 0, samples = 0;
 };
 
-std::optional<WorkToTarget> work_of(const TrialRow& row) {
-  if (row.record.status != TrialStatus::kOk) return std::nullopt;
-  if (row.labels.what == "convergence" && row.labels.target_loss > 0) {
-    const TargetReached reached = target_reached(row);
-    if (!reached.time_s.fitted || !reached.samples.fitted || *reached.time_s.fitted <= 0) return std::nullopt;
-    return WorkToTarget{*reached.time_s.fitted, *reached.samples.fitted};
-  }
+std::optional<Work> whole_work(const TrialRow& row) {
   std::int64_t samples = 0;
   for (const RankRecord& rank : row.record.ranks) samples += rank.samples;
   if (samples == 0 || row.record.time_s <= 0) return std::nullopt;
-  return WorkToTarget{row.record.time_s, double(samples)};
+  return Work{row.record.time_s, double(samples)};
+}
+
+/// Nothing if the trial did not do what is asked.
+std::optional<Work> work_of(const TrialRow& row, Why::Time time) {
+  if (row.record.status != TrialStatus::kOk) return std::nullopt;
+  if (time == Why::Time::kWhole) return whole_work(row);
+  if (time == Why::Time::kWindow) {
+    const double length = row.record.window_end_s - row.record.window_start_s;
+    if (row.record.samples_per_s <= 0 || length <= 0) return std::nullopt;
+    return Work{length, row.record.samples_per_s * length};
+  }
+  const TargetReached reached = target_reached(row);
+  if (!reached.time_s.fitted || !reached.samples.fitted || *reached.time_s.fitted <= 0) return std::nullopt;
+  return Work{*reached.time_s.fitted, *reached.samples.fitted};
 }
 
 /// Trials of one measure and scenario, by variant.
 struct Side {
   std::vector<const TrialRow*> a, b;
 };
+
+Why::Time time_of(const Side& side) {
+  const TrialLabels& labels = side.a.front()->labels;
+  if (labels.what == "convergence") return labels.target_loss > 0 ? Why::Time::kTarget : Why::Time::kWhole;
+  const bool alike = mostly_without_window({labels.variant, side.a}) == mostly_without_window({"", side.b});
+  return alike ? Why::Time::kWindow : Why::Time::kWhole;
+}
 
 std::string known_variants(std::span<const TrialRow> rows) {
   std::set<std::string> names;
@@ -45,14 +64,40 @@ std::string known_variants(std::span<const TrialRow> rows) {
 }
 
 /// a's parts for b's samples, and b's own, added to the sums.
-void add_parts(const TrialRow& row, const WorkToTarget& work, double samples, double WhyPart::*side,
+void add_parts(const TrialRow& row, const Work& work, double samples, double WhyPart::*side,
                std::map<std::string, WhyPart>& sums) {
-  const double scale = work.time_s / row.record.time_s * samples / work.samples;
-  for (const auto& [name, seconds] : time_parts(row)) {
+  const double seconds = work.time_s * samples / work.samples;
+  for (const auto& [name, share] : time_shares(row)) {
     WhyPart& part = sums[name];
     part.name = name;
-    part.*side += seconds * scale;
+    part.*side += seconds * share;
   }
+}
+
+double change_of(const WhyPart& part) { return std::abs(part.a - part.b); }
+
+double all_changes(const std::vector<WhyPart>& parts) {
+  double all = 0;
+  for (const WhyPart& part : parts) all += change_of(part);
+  return all;
+}
+
+/// Makes one row of the slow ranks that explain nothing each, if they are several.
+void collapse_ranks(std::vector<WhyPart>& parts) {
+  const double shown = kMatters * all_changes(parts);
+  const auto small = [&](const WhyPart& part) { return part.name.starts_with(kSlowdown) && change_of(part) <= shown; };
+  const auto ranks = std::count_if(parts.begin(), parts.end(), small);
+  if (ranks < 2) return;
+  const auto all =
+      std::count_if(parts.begin(), parts.end(), [](const WhyPart& part) { return part.name.starts_with(kSlowdown); });
+  WhyPart together{fmt::format("slowdown, {} {}ranks", ranks, ranks < all ? "other " : "")};
+  for (const WhyPart& part : parts) {
+    if (!small(part)) continue;
+    together.a += part.a;
+    together.b += part.b;
+  }
+  std::erase_if(parts, small);
+  parts.push_back(together);
 }
 
 void fill_parts(Why& why, const std::map<std::string, WhyPart>& sums) {
@@ -62,39 +107,49 @@ void fill_parts(Why& why, const std::map<std::string, WhyPart>& sums) {
     why.b_s += part.b;
     why.parts.push_back(part);
   }
+  collapse_ranks(why.parts);
   std::stable_sort(why.parts.begin(), why.parts.end(),
-                   [](const WhyPart& x, const WhyPart& y) { return std::abs(x.a - x.b) > std::abs(y.a - y.b); });
+                   [](const WhyPart& x, const WhyPart& y) { return change_of(x) > change_of(y); });
 }
+
+/// Ratios over the whole trials, of the pairs that are compared.
+class WholeTrials {
+ public:
+  void add(const TrialRow& a, const TrialRow& b) {
+    const std::optional<Work> x = whole_work(a), y = whole_work(b);
+    if (!x || !y) return;
+    a_.push_back(x->time_s / x->samples);
+    b_.push_back(y->time_s / y->samples);
+  }
+  PairedRatio ratio() const { return paired_ratio(b_, a_); }
+
+ private:
+  std::vector<double> a_, b_;
+};
 
 Why compare_sides(const Side& side) {
   const TrialLabels& labels = side.a.front()->labels;
-  Why why{labels.measure,
-          labels.scenario,
-          labels.variant,
-          side.b.front()->labels.variant,
-          0,
-          0,
-          0,
-          {},
-          {},
-          {},
-          {},
-          {},
-          0,
-          0};
-  why.target = labels.what == "convergence" ? labels.target_loss : 0;
+  Why why;
+  why.measure = labels.measure;
+  why.scenario = labels.scenario;
+  why.a = labels.variant;
+  why.b = side.b.front()->labels.variant;
+  why.time = time_of(side);
+  why.target = why.time == Why::Time::kTarget ? labels.target_loss : 0;
   why.critical_path = !side.a.front()->record.path.empty();
   std::vector<double> a_time, b_time, a_samples, b_samples, a_each, b_each;
   std::map<std::string, WhyPart> sums;
+  WholeTrials whole;
   for (const TrialRow* a : side.a) {
     for (const TrialRow* b : side.b) {
       if (a->labels.seed != b->labels.seed || a->labels.repeat != b->labels.repeat) continue;
-      const std::optional<WorkToTarget> x = work_of(*a), y = work_of(*b);
+      const std::optional<Work> x = work_of(*a, why.time), y = work_of(*b, why.time);
       if (!x || !y) {
         ++why.lost;
         continue;
       }
       ++why.n;
+      whole.add(*a, *b);
       a_time.push_back(x->time_s), b_time.push_back(y->time_s);
       a_samples.push_back(x->samples), b_samples.push_back(y->samples);
       a_each.push_back(x->time_s / x->samples), b_each.push_back(y->time_s / y->samples);
@@ -105,6 +160,7 @@ Why compare_sides(const Side& side) {
   why.speed_up = paired_ratio(b_time, a_time);
   why.samples = paired_ratio(b_samples, a_samples);
   why.rate = paired_ratio(b_each, a_each);
+  why.whole = whole.ratio();
   if (why.n > 0) fill_parts(why, sums);
   return why;
 }
@@ -117,15 +173,28 @@ std::string with_interval(const PairedRatio& ratio) {
 
 /// What explains most of a difference: parts that are a tenth of all changes, three at most.
 std::string main_changes(const Why& why) {
-  double all = 0;
-  for (const WhyPart& part : why.parts) all += std::abs(part.a - part.b);
+  const double all = all_changes(why.parts);
   std::vector<std::string> changes;
   for (const WhyPart& part : why.parts) {
     const double change = part.a - part.b;
-    if (changes.size() == 3 || std::abs(change) < 0.1 * all || change == 0) break;
+    if (changes.size() == 3 || std::abs(change) < kMatters * all || change == 0) break;
     changes.push_back(fmt::format("{}{} s {}", change > 0 ? "+" : "-", number_text(std::abs(change), 2), part.name));
   }
   return changes.empty() ? "" : " (" + join(changes, "; ") + ")";
+}
+
+std::string parts_title(const Why& why) {
+  if (!why.critical_path) return "shares of the mean worker's time until its last iteration";
+  return why.time == Why::Time::kWindow ? "along the critical path in the window" : "along the critical path";
+}
+
+/// Until the rank's last iteration ended: some answer others afterwards. Until its body ended, if what it computed and
+/// waited does not fit before that.
+double lived_s(const RankRecord& rank, const TrialRecord& record) {
+  Duration told = rank.compute;
+  for (const auto& [reason, time] : rank.waits) told += time;
+  if (!rank.marks.empty() && told <= rank.marks.back().end.time_since_epoch()) return to_seconds(rank.marks.back().end);
+  return rank.finished > Time{} ? to_seconds(rank.finished) : record.time_s;
 }
 
 constexpr int kWidth = 60;
@@ -145,27 +214,30 @@ std::string bar(const Why& why, double WhyPart::*side) {
 
 }  // namespace
 
-std::map<std::string, double> time_parts(const TrialRow& row) {
-  std::map<std::string, double> parts;
+std::map<std::string, double> time_shares(const TrialRow& row) {
+  std::map<std::string, double> shares;
   const TrialRecord& record = row.record;
-  for (const auto& [name, time] : record.path) parts[name] += to_seconds(time);
-  if (!parts.empty()) return parts;
+  Duration path{};
+  for (const auto& [name, time] : record.path) path += time;
+  for (const auto& [name, time] : record.path) shares[name] = to_seconds(time) / to_seconds(path);
+  if (!shares.empty()) return shares;
   const auto stayed = [](const RankRecord& rank) { return !rank.server && rank.lost.empty(); };
   const auto workers = double(std::count_if(record.ranks.begin(), record.ranks.end(), stayed));
   for (const RankRecord& rank : record.ranks) {
     if (!stayed(rank)) continue;
+    const double lived = lived_s(rank, record);
+    double rest = 1;
     const auto add = [&](const std::string& name, Duration time) {
-      if (time.count() != 0) parts[name] += to_seconds(time) / workers;
+      if (time.count() == 0) return;
+      shares[name] += to_seconds(time) / lived / workers;
+      rest -= to_seconds(time) / lived;
     };
     add("compute", rank.compute - rank.injected_delay);
-    add("slowdown, rank " + std::to_string(rank.rank), rank.injected_delay);
-    add("vector operations", rank.vector_ops);
+    add(kSlowdown + std::to_string(rank.rank), rank.injected_delay);
     for (const auto& [reason, time] : rank.waits) add("waiting, " + reason, time);
+    shares["vector operations, other"] += rest / workers;
   }
-  double sum = 0;
-  for (const auto& [name, seconds] : parts) sum += seconds;
-  parts["other"] += record.time_s - sum;
-  return parts;
+  return shares;
 }
 
 std::vector<Why> why(std::span<const TrialRow> rows, const std::string& a, const std::string& b) {
@@ -199,7 +271,7 @@ std::string why_sentence(const Why& why) {
   }
   const auto factor = [](double ratio, const char* more, const char* less, const char* equal) {
     const std::string text = number_text(ratio >= 1 ? ratio : 1 / ratio, 3);
-    return std::stod(text) == 1 ? equal : fmt::format("{}x {}", text, ratio >= 1 ? more : less);
+    return text == number_text(1, 3) ? equal : fmt::format("{}x {}", text, ratio >= 1 ? more : less);
   };
   const std::string faster = factor(why.rate.ratio, "faster", "slower", "as fast") + " a sample" + main_changes(why);
   if (why.target <= 0) return fmt::format("{} is {}, compared with {}.", why.a, faster, why.b);
@@ -217,14 +289,23 @@ std::string why_text(const Why& why) {
                         why.lost + why.n);
   }
   if (why.n == 0) return text;
-  if (why.target > 0) {
-    text += fmt::format("speed-up {} = samples {} x time a sample {}, n = {}\n", with_interval(why.speed_up),
-                        with_interval(why.samples), with_interval(why.rate), why.n);
-  } else {
-    text += fmt::format("time a sample {}, n = {}\n", with_interval(why.rate), why.n);
+  switch (why.time) {
+    case Why::Time::kTarget:
+      text += fmt::format("speed-up {} = samples {} x time a sample {}, n = {}\n", with_interval(why.speed_up),
+                          with_interval(why.samples), with_interval(why.rate), why.n);
+      break;
+    case Why::Time::kWhole:
+      text += fmt::format("time a sample {} over the whole trial, n = {}: the table shows no speed-up here\n",
+                          with_interval(why.rate), why.n);
+      break;
+    case Why::Time::kWindow:
+      text += fmt::format("time a sample {} in the window of samples/s, as in the table, n = {}\n",
+                          with_interval(why.rate), why.n);
+      if (with_interval(why.whole) != with_interval(why.rate)) {
+        text += fmt::format("over the whole trial, warm-up and last workers included: {}\n", with_interval(why.whole));
+      }
   }
-  text += fmt::format("{}, for the samples of {}:\n",
-                      why.critical_path ? "along the critical path" : "of the mean worker", why.b);
+  text += fmt::format("{}, for the samples of {}:\n", parts_title(why), why.b);
   const std::size_t names = std::max(why.a.size(), why.b.size());
   text += fmt::format("  {:<{}}  {:<{}}  {} s\n", why.a, names, bar(why, &WhyPart::a), kWidth, number_text(why.a_s));
   text += fmt::format("  {:<{}}  {:<{}}  {} s\n", why.b, names, bar(why, &WhyPart::b), kWidth, number_text(why.b_s));

@@ -1,9 +1,9 @@
 // Why one variant is faster than another: log(speed-up) = log(samples ratio) + log(time a sample's ratio), and the time
 // a sample split by what it went into.
 //
-// In virtual time the parts are those of the critical path to the end of the trial (suites/critical_path.h), scaled to
-// the time to the target where there is one; they sum up to it. With real processes they are what the mean worker did
-// and waited for.
+// A rate is explained in the window of the table's samples/s, so that both give the same ratio; a target, up to where
+// it was reached. In virtual time the parts are those of the critical path (suites/critical_path.h). With real
+// processes, and without event logs, they are the shares of the mean worker's time until its last iteration.
 #pragma once
 
 #include <map>
@@ -22,13 +22,22 @@ struct WhyPart {
 };
 
 struct Why {
+  /// What the time is taken of.
+  enum class Time {
+    kWindow,  // the window of samples/s, as in the table
+    kTarget,  // until the target was reached
+    kWhole,   // the whole trial, since one of the two has no steady window: the table has no speed-up then
+  };
+
   std::string measure, scenario, a, b;
-  double target = 0;     // loss; 0: none: the whole trial
+  Time time = Time::kWindow;
+  double target = 0;     // loss; 0: none
   int n = 0;             // pairs of repeats in which both got there
   int lost = 0;          // repeats in which only b did, or neither
   PairedRatio speed_up;  // time of b / time of a
   PairedRatio samples;   // samples of b / samples of a: above 1, a needs fewer
   PairedRatio rate;      // time a sample of b / of a
+  PairedRatio whole;     // the same over the whole trial
   bool critical_path = false;
   std::vector<WhyPart> parts;  // means over the pairs, by how much they differ; they sum up to a_s and b_s
   double a_s = 0, b_s = 0;     // time a sample x the samples that b needed
@@ -42,7 +51,9 @@ std::string why_sentence(const Why& why);
 /// The sentence, two stacked bars and what they are made of.
 std::string why_text(const Why& why);
 
-/// What a trial's time went into, in seconds; the sum is time_s.
-std::map<std::string, double> time_parts(const TrialRow& row);
+/// Returns what a trial's time went into, as shares from 0 to 1 that sum up to 1. "vector operations, other" is the
+/// time of the mean worker in which it neither computed nor waited. Operations of a strand beside the body are not
+/// counted: the body computes or waits at the same time.
+std::map<std::string, double> time_shares(const TrialRow& row);
 
 }  // namespace hopbench

@@ -26,12 +26,13 @@ void CriticalPath::on(const Event& event) {
 // so that it ends even where messages take no time.
 class CriticalPath::Walk {
  public:
-  Walk(const std::vector<Rank>& ranks, int rank, Time end) : ranks_(ranks), rank_(rank), time_(end) {
+  Walk(const std::vector<Rank>& ranks, int rank, Time end, Time from)
+      : ranks_(ranks), rank_(rank), time_(end), from_(from) {
     for (const Rank& each : ranks) left_.push_back({each.works.size(), each.waits.size(), each.deliveries.size()});
   }
 
   std::map<std::string, Duration> run() && {
-    while (time_ > Time{}) step();
+    while (time_ > from_) step();
     return std::move(parts_);
   }
 
@@ -95,6 +96,7 @@ class CriticalPath::Walk {
   }
 
   void spend(const std::string& part, Time since) {
+    since = std::max(since, from_);
     if (time_ > since) parts_[part] += time_ - since;
     time_ = std::min(time_, since);
   }
@@ -104,11 +106,13 @@ class CriticalPath::Walk {
 
   const std::vector<Rank>& ranks_;
   int rank_;
-  Time time_;
+  Time time_, from_;
   std::vector<Left> left_;
   std::map<std::string, Duration> parts_;
 };
 
-std::map<std::string, Duration> CriticalPath::to(int rank, Time end) const { return Walk(ranks_, rank, end).run(); }
+std::map<std::string, Duration> CriticalPath::to(int rank, Time end, Time from) const {
+  return Walk(ranks_, rank, end, from).run();
+}
 
 }  // namespace hopbench

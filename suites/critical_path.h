@@ -1,5 +1,5 @@
-// What made a trial of virtual time take as long as it did: the chain of arithmetic, messages and waiting that led to
-// its end, found by walking back from there.
+// The critical path of a trial of virtual time: the chain of arithmetic, messages and waits that led to a moment, found
+// by walking back from there.
 //
 // A rank that waited until a message came went on because of it: the path goes on at its sender, when it was sent. A
 // strand beside the body is seen by what it does: an operation that ends, or a message that comes, while the body
@@ -20,10 +20,10 @@ class CriticalPath : public Observer {
   explicit CriticalPath(int ranks) : ranks_(std::size_t(ranks)) {}
   void on(const Event& event) override;
 
-  /// From the start to `end`, when `rank` finished: "compute", "slowdown, rank 3", "vector operations",
+  /// Walks from `rank` at `end` back to `from`. Returns "compute", "slowdown, rank 3", "vector operations",
   /// "messages, parameters" (under way, to a rank that waited for this reason), "waiting, parameters" (which neither a
-  /// message nor an operation ended) and "other". They sum up to `end` exactly.
-  std::map<std::string, Duration> to(int rank, Time end) const;
+  /// message nor an operation ended) and "other". They sum up to `end` - `from` exactly.
+  std::map<std::string, Duration> to(int rank, Time end, Time from = {}) const;
 
  private:
   struct Work {  // a gradient or a vector operation

@@ -22,21 +22,6 @@ namespace {
 
 using nlohmann::json;
 
-/// Events that most of a full log consists of.
-bool of_a_message(EventKind what) {
-  switch (what) {
-    case EventKind::kSend:
-    case EventKind::kDeliver:
-    case EventKind::kDrop:
-    case EventKind::kTake:
-    case EventKind::kSpend:
-    case EventKind::kReport:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// What another process of this same binary wrote is none of that: that process went wrong.
 [[noreturn]] void refuse(const char* what, const char* why) {
   throw trial_error(std::string(what) + " cannot be read: " + why + ": run the trial again");

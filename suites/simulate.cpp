@@ -88,7 +88,6 @@ class Trial {
       record.ranks.push_back(rank);
       if (r < plan_.workers && rank.lost.empty()) finals.push_back(curve_.latest(r));
     }
-    if (spec_.events != EventDetail::kNone) record.path = critical_path(record);
     record.params_hash = params_hash(finals);
     const int threads = simulation_options(spec_, plan_, nullptr).threads;
     if (spec_.workload.evaluation_samples > 0) {
@@ -99,6 +98,24 @@ class Trial {
   }
 
   const Plan& plan() const { return plan_; }
+
+  /// Returns what the time went into that the table's number rests on. A rate counts in its window, which ends with the
+  /// first worker's last iteration. All else counts until the last worker ends.
+  std::map<std::string, Duration> critical_path(const TrialRecord& record) const {
+    if (spec_.events == EventDetail::kNone) return {};
+    const auto workers_end = record.ranks.begin() + plan_.workers;
+    const Time from{seconds_to_duration(record.window_start_s)}, until{seconds_to_duration(record.window_end_s)};
+    const auto first = std::find_if(record.ranks.begin(), workers_end, [&](const RankRecord& rank) {
+      return rank.lost.empty() && !rank.marks.empty() && rank.marks.back().end == until;
+    });
+    if (spec_.what == What::kRate && from > Time{} && first != workers_end) {
+      return watch_.path().to(first->rank, until, from);
+    }
+    const auto last = std::max_element(record.ranks.begin(), workers_end, [](const RankRecord& a, const RankRecord& b) {
+      return std::pair(a.lost.empty(), a.finished) < std::pair(b.lost.empty(), b.finished);
+    });
+    return watch_.path().to(last->rank, last->finished);
+  }
 
  private:
   /// Who pays where data are skewed: the mean model's loss on samples of each worker's own.
@@ -118,14 +135,6 @@ class Trial {
       }
       record.ranks[std::size_t(w)].figures["loss on its own samples"] = loss;
     }
-  }
-
-  std::map<std::string, Duration> critical_path(const TrialRecord& record) const {
-    const auto workers_end = record.ranks.begin() + plan_.workers;
-    const auto last = std::max_element(record.ranks.begin(), workers_end, [](const RankRecord& a, const RankRecord& b) {
-      return std::pair(a.lost.empty(), a.finished) < std::pair(b.lost.empty(), b.finished);
-    });
-    return watch_.path().to(last->rank, last->finished);
   }
 
   std::int64_t total_samples() const {
@@ -194,6 +203,7 @@ TrialRecord simulate_trial(const TrialSpec& spec, Observer* observer, Board* boa
   Trial trial(spec, observer, board);
   TrialRecord record = trial.run();
   complete_record(record, spec, trial.plan());
+  record.path = trial.critical_path(record);
   return record;
 }
 

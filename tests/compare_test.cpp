@@ -82,8 +82,80 @@ TEST(Compare, VirtualTimeIsEqualOrNot) {
     return only(source_of({row_of("hop", 0, base, true)}), source_of({row_of("hop", 0, head, true)})).verdict;
   };
   EXPECT_EQ(verdict(100, 100), Verdict::kNoChange);
-  EXPECT_EQ(verdict(100, 99.9999), Verdict::kRegression);
-  EXPECT_EQ(verdict(100, 100.0001), Verdict::kImprovement);
+  EXPECT_EQ(verdict(100, 99.9999), Verdict::kChanged);
+  EXPECT_EQ(verdict(100, 98.1), Verdict::kChanged) << "1.9 % is below the threshold";
+  EXPECT_EQ(verdict(100, 100.0001), Verdict::kChanged);
+  EXPECT_EQ(verdict(100, 90), Verdict::kRegression);
+  EXPECT_EQ(verdict(100, 110), Verdict::kImprovement);
+}
+
+TEST(Compare, AnIntervalWithOneInItIsNoRegression) {
+  const auto row = [](const std::vector<double>& head) {
+    std::vector<TrialRow> before, after;
+    for (const double rate : head) {
+      before.push_back(row_of("hop", std::uint32_t(before.size()), 100, true));
+      after.push_back(row_of("hop", std::uint32_t(after.size()), rate, true));
+    }
+    return only(source_of(before), source_of(after));
+  };
+  EXPECT_EQ(row({100, 100, 70}).verdict, Verdict::kInconclusive);
+  EXPECT_EQ(row({80, 130}).verdict, Verdict::kChanged);
+  EXPECT_EQ(row({60, 130}).verdict, Verdict::kInconclusive);
+  EXPECT_EQ(row({90, 91, 89}).verdict, Verdict::kRegression);
+}
+
+TEST(Compare, SlowerThanALimitWantsNoChanceInRealTimeOnly) {
+  const auto row = [](bool virtual_time, const std::vector<double>& head) {
+    std::vector<TrialRow> before, after;
+    for (const double rate : head) {
+      before.push_back(row_of("hop", std::uint32_t(before.size()), 100, virtual_time));
+      after.push_back(row_of("hop", std::uint32_t(after.size()), rate, virtual_time));
+    }
+    return only(source_of(before), source_of(after));
+  };
+  EXPECT_NEAR(slower_by(row(true, {80})), 0.25, 1e-12);
+  EXPECT_EQ(slower_by(row(true, {120})), 0);
+  EXPECT_TRUE(slower_than(row(true, {100, 100, 70}), 0.05));
+  EXPECT_FALSE(slower_than(row(false, {100, 100, 70}), 0.05)) << "chance";
+  EXPECT_FALSE(slower_than(row(false, {70, 70}), 0.05)) << "two pairs";
+  EXPECT_TRUE(slower_than(row(false, {70, 71, 70}), 0.05));
+  EXPECT_FALSE(slower_than(row(true, {96}), 0.05));
+  EXPECT_FALSE(slower_than(row(true, {150}), 0));
+}
+
+TEST(Compare, RowsStandInTheOrderOfTheTables) {
+  std::vector<TrialRow> rows;
+  for (const char* variant : {"third", "first", "second"}) {  // as they ran
+    rows.push_back(row_of(variant, 0, 100, true));
+    rows.back().labels.order = int(rows.size());
+    rows.back().labels.place = *variant == 't' ? 3 : *variant == 'f' ? 1 : 2;
+  }
+  std::vector<std::string> variants;
+  for (const Comparison& row : compare(source_of(rows), source_of(rows), {})) variants.push_back(row.variant);
+  EXPECT_THAT(variants, ElementsAre("first", "second", "third"));
+}
+
+TEST(Compare, RefusesOtherKnobsWhereBothAreRecorded) {
+  const auto with_knobs = [](const char* knobs) {
+    TrialRow row = row_of("mine", 0, 100, true);
+    row.labels.knobs = knobs;
+    return source_of({row});
+  };
+  const Comparison refused = only(with_knobs("period=3"), with_knobs("period=4"));
+  EXPECT_EQ(refused.verdict, Verdict::kIncomparable);
+  EXPECT_EQ(refused.note, "knobs: period=3; period=4");
+  EXPECT_EQ(only(with_knobs(""), with_knobs("period=4")).verdict, Verdict::kNoChange) << "an old table";
+}
+
+TEST(Compare, SaysHowManyRowsAndWhyNotTheOthers) {
+  TrialRow other = row_of("dpsgd", 0, 100, true), base = other;
+  other.labels.batch = 64;
+  const TrialRow same = row_of("hop", 0, 100, true), gone = row_of("adpsgd", 0, 100, true);
+  const std::vector<Compared> heads{{"head", compare(source_of({same, base, gone}), source_of({same, other}), {})}};
+  EXPECT_EQ(coverage_text(heads),
+            "compared 1 of 3 rows\n"
+            "1 row not compared, batch: 32; 64: s / rate / one slow / dpsgd\n"
+            "1 row not compared, missing in head: s / rate / one slow / adpsgd\n");
 }
 
 TEST(Compare, VirtualTimeDoesNotDependOnTheMachine) {

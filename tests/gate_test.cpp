@@ -183,9 +183,9 @@ TEST(Baselines, ChangedExactRowsWantAReason) {
   EXPECT_EQ(RunFolder::open(folder / "baselines/main").rows()[0].record.ranks[0].messages_sent, 22);
   save_baseline(folder / "baselines", "main", after, "one message more");
   const Baseline kept = read_baseline(folder / "baselines", "main");
-  ASSERT_EQ(kept.history.size(), 3u);
-  EXPECT_EQ(kept.history[2].reason, "one message more");
-  EXPECT_THAT(kept.history[2].changed, ElementsAre(changed.record.id));
+  ASSERT_EQ(kept.history.size(), 2u) << "a save that changes nothing is no history";
+  EXPECT_EQ(kept.history[1].reason, "one message more");
+  EXPECT_THAT(kept.history[1].changed, ElementsAre(changed.record.id));
 }
 
 TEST(Baselines, RefuseWhatIsNone) {
@@ -239,7 +239,7 @@ TEST(GateReports, TellTheSameInEveryForm) {
       "timed", "old", "new", {gate_row(Verdict::kRegression), gate_row(Verdict::kIncomparable)}, {"a note"}};
   EXPECT_THAT(gate_text(result, true), HasSubstr("compared 1 of 2 rows"));
   EXPECT_THAT(gate_markdown(result, true),
-              HasSubstr("| regression | a <trial> | time_s | 0.5000x [0.4000, 0.6000] | 9 |"));
+              HasSubstr("| regression | a <trial> | time_s | 0.5000x [0.4000, 0.6000] | - | 9 |"));
   const nlohmann::json json = nlohmann::json::parse(gate_json(result, true));
   EXPECT_EQ(json["exit"], 1);
   EXPECT_EQ(json["compared"], 1);
@@ -314,6 +314,43 @@ TEST(TimedGate, GoesOnOnceWhereNothingIsDecided) {
   const GateResult result = timed_gate({{"row", "time_s"}}, {}, measure);
   EXPECT_EQ(both, 60);
   EXPECT_EQ(result.rows.at(0).n, 60);
+}
+
+TEST(TimedGate, EveryRowTellsWhatItCouldHaveSeen) {
+  std::mt19937_64 random(5);
+  const GateResult quiet = timed_gate({{"row", "time_s"}}, {}, machine(0.001, 1, random));
+  EXPECT_EQ(quiet.rows.at(0).verdict, Verdict::kNoChange);
+  EXPECT_NEAR(quiet.rows.at(0).threshold.value(), 0.05, 1e-12);
+  EXPECT_THAT(gate_text(quiet, true), HasSubstr("no-change    row, time_s, speed-up 1.000x"));
+  EXPECT_THAT(gate_text(quiet, true), HasSubstr("threshold 5.0 %"));
+  const GateResult louder = timed_gate({{"row", "time_s"}}, {}, machine(0.1, 1, random));
+  EXPECT_GT(louder.rows.at(0).threshold.value(), 0.05);
+}
+
+// Base differs from itself by a factor of `off`, one way and the other; head does not differ from base.
+MeasurePair loud_machine(double off, int& same) {
+  return [off, &same](bool base_twice) {
+    if (!base_twice) return std::vector<TimedPair>{{1, 1}};
+    return std::vector<TimedPair>{{1, ++same % 2 == 0 ? off : 1 / off}};
+  };
+}
+
+TEST(TimedGate, PassesNothingThatItCouldNotHaveSeen) {
+  int same = 0;
+  const GateResult result = timed_gate({{"row", "time_s"}}, {}, loud_machine(3, same));
+  EXPECT_EQ(same, 60) << "more pairs may still make it quiet enough";
+  EXPECT_GT(result.rows.at(0).threshold.value(), 0.15);
+  EXPECT_EQ(result.rows.at(0).verdict, Verdict::kInconclusive);
+  EXPECT_THAT(result.rows.at(0).notes, ElementsAre(HasSubstr("the machine is too loud")));
+  EXPECT_EQ(gate_exit(result, true), ExitCode::kInconclusive);
+}
+
+TEST(TimedGate, ALouderMachineTakesMorePairsOfBase) {
+  int same = 0;
+  const GateResult result = timed_gate({{"row", "time_s"}}, {}, loud_machine(1.25, same));
+  EXPECT_EQ(same, 60);
+  EXPECT_LT(result.rows.at(0).threshold.value(), 0.15);
+  EXPECT_EQ(result.rows.at(0).verdict, Verdict::kNoChange);
 }
 
 TEST(TimedGate, WhatIsNotThereAgainIsNoRegression) {

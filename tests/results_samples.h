@@ -63,6 +63,7 @@ inline TrialLabels full_labels(const std::string& variant, int order) {
   labels.scenario = "one, \"slow\"";
   labels.protocol = "hop";
   labels.variant = variant;
+  labels.knobs = "backup=1";
   labels.backend = "reference";
   labels.transport = "sim";
   labels.clock = "virtual";

@@ -12,6 +12,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::HasSubstr;
+using testing::Not;
+using testing::UnorderedElementsAre;
 
 TrialRow row_of(const std::string& variant, std::uint32_t repeat, int ms, std::int64_t samples,
                 std::map<std::string, Duration> path) {
@@ -21,7 +23,8 @@ TrialRow row_of(const std::string& variant, std::uint32_t repeat, int ms, std::i
   row.labels.scenario = "one slow";
   row.labels.variant = variant;
   row.labels.repeat = repeat;
-  row.record.time_s = ms / 1e3;
+  row.record.time_s = row.record.window_end_s = ms / 1e3;
+  row.record.samples_per_s = double(samples) / row.record.time_s;
   row.record.path = std::move(path);
   RankRecord rank;
   rank.samples = samples;
@@ -58,11 +61,60 @@ TEST(Why, SplitsTheTimeOfASample) {
 TEST(Why, ScalesToTheSamplesOfTheOther) {
   std::vector<TrialRow> rows = two_variants();
   for (TrialRow& row : rows) {
-    if (row.labels.variant == "hop") row.record.ranks[0].samples = 100;  // half the work in the same time
+    if (row.labels.variant == "hop") row.record.samples_per_s /= 2;  // half the work in the same time
   }
   const Why answer = why(rows, "hop", "allreduce").at(0);
   EXPECT_NEAR(answer.rate.ratio, 1, 1e-12);
   EXPECT_NEAR(answer.a_s, 4, 1e-9) << "what hop would take for allreduce's 200 samples";
+}
+
+// The table's rate counts a window. What its ends add, a warm-up and slow workers that finish alone, is told apart.
+TEST(Why, CountsTheWindowOfTheTable) {
+  std::vector<TrialRow> rows = two_variants();
+  for (TrialRow& row : rows) {
+    if (row.labels.variant != "hop") continue;
+    row.record.time_s = 8;  // the last worker ends long after the window, in which hop is twice as fast
+    row.record.window_start_s = 0.5;
+    row.record.window_end_s = 2.5;
+  }
+  const Why answer = why(rows, "hop", "allreduce").at(0);
+  EXPECT_NEAR(answer.rate.ratio, 2, 1e-12);
+  EXPECT_NEAR(answer.whole.ratio, 0.5, 1e-12);
+  EXPECT_NEAR(answer.a_s, 2, 1e-9);
+  EXPECT_THAT(why_text(answer), HasSubstr("time a sample 2.00x [2.00, 2.00] in the window of samples/s"));
+  EXPECT_THAT(why_text(answer), HasSubstr("over the whole trial, warm-up and last workers included: 0.500x"));
+  EXPECT_THAT(why_text(why(two_variants(), "hop", "allreduce").at(0)), Not(HasSubstr("over the whole trial")));
+}
+
+// A rate over a whole trial stands beside one over a window: the table shows no ratio of the two.
+TEST(Why, FallsBackToTheWholeTrialWhereOnlyOneHasAWindow) {
+  std::vector<TrialRow> rows = two_variants();
+  for (TrialRow& row : rows) {
+    if (row.labels.variant == "hop") row.record.warnings = {"no steady window"};
+    row.record.samples_per_s *= 3;  // of the window: not looked at
+  }
+  const Why answer = why(rows, "hop", "allreduce").at(0);
+  EXPECT_EQ(answer.time, Why::Time::kWhole);
+  EXPECT_NEAR(answer.rate.ratio, 2, 1e-12);
+  EXPECT_THAT(why_text(answer), HasSubstr("over the whole trial, n = 3: the table shows no speed-up here"));
+}
+
+TEST(Why, SlowRanksThatExplainNothingAreOneRow) {
+  std::vector<TrialRow> rows = two_variants();
+  for (TrialRow& row : rows) {
+    for (const char* rank : {"4", "5", "6"}) {
+      row.record.path[std::string("slowdown, rank ") + rank] = milliseconds(row.labels.variant == "hop" ? 100 : 120);
+    }
+  }
+  const Why answer = why(rows, "hop", "allreduce").at(0);
+  std::vector<std::string> names;
+  for (const WhyPart& part : answer.parts) names.push_back(part.name);
+  EXPECT_THAT(names,
+              UnorderedElementsAre("compute", "messages, models", "slowdown, rank 3", "slowdown, 3 other ranks"));
+  double a = 0, b = 0;
+  for (const WhyPart& part : answer.parts) a += part.a, b += part.b;
+  EXPECT_NEAR(a, answer.a_s, 1e-9);
+  EXPECT_NEAR(b, answer.b_s, 1e-9);
 }
 
 TrialRow learning(const std::string& variant, int ms, std::int64_t samples) {
@@ -99,23 +151,45 @@ TEST(Why, LeavesOutWhereTheTargetIsNotReached) {
   EXPECT_EQ(why_sentence(answer), "In no repeat do both hop and allreduce reach 0.5.");
 }
 
-TEST(Why, RealTimeIsTheMeanWorkersAndTheRestIsNamed) {
+RankRecord worker(int rank, int finished_ms, int compute_ms) {
+  RankRecord record;
+  record.rank = rank;
+  record.finished = Time{} + milliseconds(finished_ms);
+  record.compute = milliseconds(compute_ms);
+  return record;
+}
+
+TEST(Why, RealTimeIsTheMeanWorkersUntilItsEndAndTheRestIsNamed) {
   TrialRow row = row_of("hop", 0, 1000, 10, {});
-  RankRecord a, b, server;
-  a.compute = milliseconds(800);
+  RankRecord a = worker(0, 1000, 800), b = worker(1, 500, 250), server = worker(2, 0, 0);
   a.injected_delay = milliseconds(300);
-  b.rank = 1;
-  b.compute = milliseconds(500);
-  b.waits = {{"models", milliseconds(400)}};
+  b.waits = {{"models", milliseconds(200)}};
   server.server = true;
   server.waits = {{"work", milliseconds(999)}};
   row.record.ranks = {a, b, server};
-  const std::map<std::string, double> parts = time_parts(row);
-  EXPECT_NEAR(parts.at("compute"), 0.5, 1e-12);
-  EXPECT_NEAR(parts.at("slowdown, rank 0"), 0.15, 1e-12);
-  EXPECT_NEAR(parts.at("waiting, models"), 0.2, 1e-12);
-  EXPECT_NEAR(parts.at("other"), 0.15, 1e-12);
-  EXPECT_FALSE(parts.contains("waiting, work"));
+  const std::map<std::string, double> shares = time_shares(row);
+  EXPECT_NEAR(shares.at("compute"), 0.5, 1e-12);
+  EXPECT_NEAR(shares.at("slowdown, rank 0"), 0.15, 1e-12);
+  EXPECT_NEAR(shares.at("waiting, models"), 0.2, 1e-12);
+  EXPECT_NEAR(shares.at("vector operations, other"), 0.15, 1e-12);
+  EXPECT_FALSE(shares.contains("waiting, work"));
+}
+
+// All-reduce adds up chunks on a strand beside the body, which computes or waits at the same time.
+TEST(Why, OperationsBesideTheBodyTakeNoneOfItsTime) {
+  TrialRow row = row_of("allreduce", 0, 1000, 10, {});
+  RankRecord rank = worker(0, 1000, 700);
+  rank.waits = {{"chunks", milliseconds(250)}};
+  rank.vector_ops = milliseconds(400);  // of which the body's own are 50
+  row.record.ranks = {rank};
+  const std::map<std::string, double> shares = time_shares(row);
+  double sum = 0;
+  for (const auto& [name, share] : shares) {
+    EXPECT_GE(share, 0) << name;
+    sum += share;
+  }
+  EXPECT_NEAR(sum, 1, 1e-12);
+  EXPECT_NEAR(shares.at("vector operations, other"), 0.05, 1e-12);
 }
 
 TEST(Why, NamesTheVariantsThereAre) {
