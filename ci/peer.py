@@ -65,7 +65,7 @@ def compare(name, batch, threads, options):
         ours.append(1e3 * statistics.median(bench["step"]["seconds"]))
         theirs.append(1e3 * statistics.median(peer))
         ratios.append(theirs[-1] / ours[-1])
-    print(f"| {name} | {batch} | {threads} | {quartiles(ours)} | {quartiles(theirs)} | {quartiles(ratios)} |", flush=True)
+    return {"model": name, "batch": batch, "threads": threads, "hopbench_ms": ours, "pytorch_ms": theirs, "ratios": ratios}
 
 
 def main():
@@ -76,17 +76,26 @@ def main():
     parser.add_argument("--threads", type=numbers, default=[1, 2])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=7)
+    parser.add_argument("--json", action="store_true", help="JSON instead of the table (docs/figures.md)")
     options = parser.parse_args()
     listed = subprocess.run([os.environ["HOPBENCH"], "list", "models"], check=True, capture_output=True, text=True).stdout
     known = [line.split()[0] for line in listed.splitlines() if line.strip()]
-    print(f"PyTorch {torch.__version__}, medians and quartiles of {options.rounds} rounds of {options.steps} steps\n")
-    print("| model | batch | threads | hopbench, ms | PyTorch, ms | PyTorch / hopbench |\n|---|---|---|---|---|---|")
+    rows = []
+    if not options.json:
+        print(f"PyTorch {torch.__version__}, medians and quartiles of {options.rounds} rounds of {options.steps} steps\n")
+        print("| model | batch | threads | hopbench, ms | PyTorch, ms | PyTorch / hopbench |\n|---|---|---|---|---|---|")
     for name in options.models or [m for m in MODELS if m in known]:
         if name not in MODELS:
             raise SystemExit(f"ci/peer: no model {name}: known are {', '.join(MODELS)}")
         for batch in options.batches or ([32] if name == "lenet" else [32, 128]):
             for threads in options.threads:
-                compare(name, batch, threads, options)
+                row = compare(name, batch, threads, options)
+                rows.append(row)
+                if not options.json:
+                    print(f"| {name} | {batch} | {threads} | " + " | ".join(
+                        quartiles(row[column]) for column in ("hopbench_ms", "pytorch_ms", "ratios")) + " |", flush=True)
+    if options.json:
+        print(json.dumps({"pytorch": torch.__version__, "rows": rows}, indent=1))
 
 
 main()

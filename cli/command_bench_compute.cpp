@@ -210,6 +210,39 @@ void check_threads(int threads) {
         fmt::format("--threads {} are more than the cores that this process may use: at most {} here", threads, cores));
 }
 
+/// With what the tables show and the measurements do not hold themselves: the share of the peak and the rate of each
+/// repeat.
+json with_shares(json models) {
+  const auto add = [](json& of, const json& timings, double flops) {
+    json shares = json::array();
+    for (std::size_t i = 0; i < timings["seconds"].size(); ++i) {
+      const double seconds = timings["seconds"][i], peak = timings["peaks"][i];
+      shares.push_back(flops / seconds / peak);
+    }
+    of["shares"] = std::move(shares);
+  };
+  for (json& model : models) {
+    add(model, model["step"], model["flops"]);
+    model["samples_per_s"] = json::array();
+    for (const double seconds : model["step"]["seconds"])
+      model["samples_per_s"].push_back(model["batch"].get<double>() / seconds);
+    for (json& layer : model["layers"]) add(layer, layer["timings"], layer["flops"]);
+  }
+  return models;
+}
+
+/// With the sums that the table shows: gradient and step.
+json with_sums(json benches) {
+  for (json& bench : benches) {
+    for (const auto& [sum, step] : {std::pair{"plain", "step"}, std::pair{"lazy", "lazy_step"}}) {
+      bench[sum] = json::array();
+      for (std::size_t i = 0; i < bench[step].size(); ++i)
+        bench[sum].push_back(bench["gradient"][i].get<double>() + bench[step][i].get<double>());
+    }
+  }
+  return benches;
+}
+
 /// Nothing of what was asked for was measured: that is no success.
 bool all_left_out(const std::vector<ModelBench>& models, const std::vector<SparseBench>& sparse) {
   const auto left_out = [](const auto& bench) { return !bench.skipped.empty(); };
@@ -257,8 +290,8 @@ int command_bench_compute(const BenchComputeOptions& options) {
     json all{{"schema_version", "1.0"},
              {"context", json::parse(context_json({"bench", "compute"}))},
              {"fma", fma},
-             {"models", benches},
-             {"sparse", sparse}};
+             {"models", with_shares(benches)},
+             {"sparse", with_sums(sparse)}};
     if (options.vectors) all["bandwidth"] = vectors;
     fmt::print("{}\n", all.dump(1));
     return exit_code;

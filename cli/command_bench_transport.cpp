@@ -27,7 +27,7 @@ constexpr std::pair<const char*, Operation> kOperations[] = {
 /// One way at one size; a value a round.
 struct Row {
   std::string operation, way;
-  int ranks = 2;
+  int ranks = 2, neighbours = 0;  // neighbours: of an average
   std::int64_t bytes = 0, wrong = 0;
   double bus_factor = 1;        // busbw / algbw
   std::vector<double> times;    // seconds, of the slowest rank's mean
@@ -87,6 +87,7 @@ std::vector<Row> measure(const BenchTransportOptions& options, const std::string
     rows.back().operation = name;
     rows.back().way = way;
     rows.back().ranks = options.ranks;
+    if (operation == Operation::kAverage) rows.back().neighbours = bench.exchange.neighbours;
     rows.back().bytes = bytes;
     rows.back().bus_factor = bus_factor(bench.exchange);
   }
@@ -147,6 +148,7 @@ Grid grid_of(const std::vector<Row>& rows, const BenchTransportOptions& options)
 json to_json(const Row& row) {
   return {{"operation", row.operation},
           {"ranks", row.ranks},
+          {"neighbours", row.neighbours},
           {"way", row.way},
           {"bytes", row.bytes},
           {"count", row.bytes / std::int64_t(sizeof(float))},

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "cli/gate.h"
 #include "cli/gate_sides.h"
 #include "cli/outputs.h"
 #include "cli/tell.h"
+#include "results/json.h"
 #include "results/statistics.h"
 #include "results/summary_parts.h"
 #include "results/virtual_gate.h"
@@ -57,12 +59,28 @@ struct Ends {
   }
 };
 
-void print_ends(const std::string& what, const Ends& ends) {
-  const auto share = [&](int count) { return percent_text(double(count) / std::max(1, ends.gates)); };
-  fmt::print("| {} | {} | {} | {} | {} |\n", what, ends.gates, share(ends.regressions), share(ends.inconclusive),
-             share(ends.gates - ends.regressions - ends.inconclusive));
-  std::fflush(stdout);
-}
+/// What `gate --self-test` found, printed as it goes and kept for --json.
+struct SelfTest {
+  nlohmann::ordered_json noise = nlohmann::ordered_json::array(), ends = nlohmann::ordered_json::array();
+
+  void add_noise(const TimedRow& row, double deviation) {
+    fmt::print("  {}, {}: {}\n", row.name, row.metric, percent_text(deviation));
+    noise.push_back({{"row", row.name}, {"metric", row.metric}, {"noise", deviation}});
+  }
+  void add_ends(const std::string& what, double slower, const Ends& end) {
+    const auto share = [&](int count) { return double(count) / std::max(1, end.gates); };
+    const int passed = end.gates - end.regressions - end.inconclusive;
+    fmt::print("| {} | {} | {} | {} | {} |\n", what, end.gates, percent_text(share(end.regressions)),
+               percent_text(share(end.inconclusive)), percent_text(share(passed)));
+    std::fflush(stdout);
+    ends.push_back({{"what", what},
+                    {"slower", slower},
+                    {"gates", end.gates},
+                    {"regression", share(end.regressions)},
+                    {"inconclusive", share(end.inconclusive)},
+                    {"passed", share(passed)}});
+  }
+};
 
 /// Gates made of recorded pairs of base with itself, the head's times longer by `slowdown`.
 Ends resampled(const std::vector<TimedRow>& rows, const TimedRule& rule, int gates, double slowdown,
@@ -122,16 +140,17 @@ int run_gate_self_test(const GateCommand& given) {
   }
   fmt::print("Noise of a pair (standard deviation of the log ratio, {} pairs of a program with itself):\n",
              recorded.size());
+  SelfTest found;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     std::vector<TimedPair> pairs;
     for (const auto& pair : recorded) pairs.push_back(pair[row]);
-    fmt::print("  {}, {}: {}\n", rows[row].name, rows[row].metric, percent_text(pair_noise(pairs)));
+    found.add_noise(rows[row], pair_noise(pairs));
   }
   fmt::print("\n| head slower by | gates | regression | inconclusive | passed |\n|---|---|---|---|---|\n");
   const TimedRule rule = rule_of(options);
   for (const int percent : {0, 5, 10, 20}) {
-    print_ends(fmt::format("{} %, resampled", percent),
-               resampled(rows, rule, options.resampled, percent / 100.0, recorded));
+    found.add_ends(fmt::format("{} %, resampled", percent), percent / 100.0,
+                   resampled(rows, rule, options.resampled, percent / 100.0, recorded));
   }
   for (const bool slower : {false, true}) {
     Ends ends;
@@ -146,7 +165,15 @@ int run_gate_self_test(const GateCommand& given) {
         return sides.pair(options.base, options.base, base_twice ? std::vector<std::string>{} : more);
       }));
     }
-    print_ends(slower ? fmt::format("{} more iterations, really run", percent_text(by)) : "0 %, really run", ends);
+    found.add_ends(slower ? fmt::format("{} more iterations, really run", percent_text(by)) : "0 %, really run", by,
+                   ends);
+  }
+  if (!options.json.empty()) {
+    put(options.json,
+        nlohmann::ordered_json{
+            {"schema_version", kSchemaVersion}, {"noise", std::move(found.noise)}, {"ends", std::move(found.ends)}}
+                .dump(1) +
+            "\n");
   }
   return 0;
 }

@@ -11,6 +11,7 @@
 #include "cli/outputs.h"
 #include "cli/paper.h"
 #include "cli/places.h"
+#include "cli/published.h"
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
@@ -229,6 +230,8 @@ void print_summary(const std::vector<JudgedClaim>& claims) {
 void check_command(const ReproduceCommand& options) {
   if (options.kick_the_tires && !(options.paper.empty() && options.claims.empty() && options.from.empty()))
     throw usage_error("--kick-the-tires is of all papers: leave the paper, --claim and --from out");
+  if (options.judged || options.pages || options.minutes)
+    throw usage_error("--judged, --pages and --minutes belong to the published figures: hopbench reproduce hopbench");
   if (!options.from.empty() && !options.output.empty()) throw usage_error("--from runs nothing: leave --output out");
   RunOptions outputs;  // of which it has two
   outputs.json = options.json;
@@ -260,10 +263,13 @@ std::vector<std::string> paper_names() {
 }
 
 int command_reproduce(const ReproduceCommand& options) {
+  if (options.paper == kHopbench) return command_reproduce_hopbench(options);
   check_command(options);
   const bool alone = options.json && *options.json == "-";  // on standard output
   if (options.paper.empty() && !options.kick_the_tires) {
     put("-", papers_text(all_papers()));
+    if (!published_root().empty())
+      put("-", "\nhopbench: the figures that the documentation publishes: hopbench reproduce hopbench --list\n");
     return 0;
   }
   const std::vector<Paper> papers =

@@ -132,6 +132,7 @@ void Outputs::add(const Suite& suite, const RunFolder& folder) {
   for (const Grid& grid : said_once(summarise(folder.rows(), suite.reference))) {
     markdown += to_markdown(grid) + "\n";
     text += to_text(grid, options_.colour) + "\n";
+    grids_.push_back(grid);
   }
   for (const std::string& note : suite.notes) {
     markdown += "- " + note + "\n";
@@ -153,7 +154,7 @@ void Outputs::add(const Suite& suite, const RunFolder& folder) {
 }
 
 void Outputs::write() const {
-  put(options_.json, run_to_json(rows_, context_));
+  put(options_.json, run_to_json(rows_, context_, to_json(grids_)));
   put(options_.csv, trials_csv(rows_));
   put(options_.markdown, markdown_);
   if (!options_.junit.empty()) put(options_.junit, run_junit(rows_));

@@ -7,6 +7,7 @@
 
 #include "cli/run.h"
 #include "results/run_folder.h"
+#include "results/table.h"
 
 namespace hopbench {
 
@@ -40,6 +41,7 @@ class Outputs {
  private:
   const RunOptions& options_;
   std::vector<TrialRow> rows_;
+  std::vector<Grid> grids_;
   std::string context_, markdown_;
   std::optional<Error> broken_;
 };

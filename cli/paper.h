@@ -11,7 +11,7 @@
 namespace hopbench {
 
 struct ReproduceCommand {
-  std::string paper;                // a name, or a folder with an expected.toml; empty: tells which there are
+  std::string paper;                // a name, a folder with an expected.toml, or hopbench; empty: tells which there are
   bool list = false;                // its claims
   bool kick_the_tires = false;      // the smoke sizes of every paper whose data is there
   std::vector<std::string> claims;  // ids; empty: all
@@ -19,6 +19,9 @@ struct ReproduceCommand {
   std::string output, from;         // folders; empty: hopbench-results/<utc>-<id>; runs the suites
   std::optional<std::string> json;  // absent, "-" (standard output), or a file
   std::string markdown;             // a file; empty: none
+  bool judged = false;              // of hopbench: only runs that judge something; nothing is written
+  bool pages = false;               // of hopbench: writes the last values into the pages; runs nothing
+  std::optional<double> minutes;    // of hopbench: only runs that take at most this long
   std::vector<std::string> command_line;
 };
 /// 0: every verdict is the expected one; 1: one is not; 3: trials failed that no verdict shows; 6: data is missing.
@@ -46,5 +49,7 @@ std::string judged_markdown(const std::vector<JudgedClaim>& claims);
 std::string command_of(const Paper& paper, const Claim& claim, const std::string& profile);
 /// "needs ci/fetch-data cifar10"; "" if all is there.
 std::string missing_data(const PaperSuite& suite);
+/// Whether the files of a data set are where it looks for them.
+bool data_is_here(const std::string& dataset);
 
 }  // namespace hopbench

@@ -21,12 +21,6 @@ std::string minutes_text(double minutes) {
   return minutes < 1 ? fmt::format("{:.0f} s", minutes * 60) : fmt::format("{:.1f} min", minutes);
 }
 
-bool is_here(const std::string& dataset) {
-  const DatasetEntry& entry = find_dataset(dataset);
-  std::error_code ignored;
-  return entry.default_path.empty() || std::filesystem::is_directory(entry.default_path, ignored);
-}
-
 std::string data_text(const PaperSuite& suite) { return suite.data.empty() ? "drawn" : join(suite.data, ", "); }
 
 /// What a verdict is beside what was expected.
@@ -93,9 +87,15 @@ bool JudgedClaim::expected() const {
   return !finding || (finding->verdict == claim.expects.at(profile) && !finding->failed);
 }
 
+bool data_is_here(const std::string& dataset) {
+  const DatasetEntry& entry = find_dataset(dataset);
+  std::error_code ignored;
+  return entry.default_path.empty() || std::filesystem::is_directory(entry.default_path, ignored);
+}
+
 std::string missing_data(const PaperSuite& suite) {
   for (const std::string& name : suite.data) {
-    if (is_here(name)) continue;
+    if (data_is_here(name)) continue;
     return fmt::format("{} is not there: {}", name, callable(find_dataset(name).get));
   }
   return "";
@@ -115,7 +115,7 @@ std::string papers_text(const std::vector<Paper>& papers) {
       smoke += suite.smoke_minutes;
       full += suite.full_minutes;
       for (const std::string& name : suite.data) {
-        const bool here = is_here(name);
+        const bool here = data_is_here(name);
         const std::string told = here ? name : name + " (not here)";
         if (std::find(data.begin(), data.end(), told) == data.end()) data.push_back(told);
       }

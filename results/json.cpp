@@ -344,7 +344,8 @@ TrialRow row_from_json(const std::string& text) {
   });
 }
 
-std::string run_to_json(std::span<const TrialRow> rows, const std::string& context_json) {
+std::string run_to_json(std::span<const TrialRow> rows, const std::string& context_json,
+                        const std::string& tables_json) {
   Json trials = Json::array();
   for (const TrialRow& row : rows) {
     Json record = encode(row.record);
@@ -353,7 +354,8 @@ std::string run_to_json(std::span<const TrialRow> rows, const std::string& conte
   }
   Json context = Json::parse(context_json, nullptr, false);
   if (context.is_discarded()) context = nullptr;
-  const Json run{{"schema_version", kSchemaVersion}, {"context", std::move(context)}, {"trials", std::move(trials)}};
+  Json run{{"schema_version", kSchemaVersion}, {"context", std::move(context)}, {"trials", std::move(trials)}};
+  if (!tables_json.empty()) run["tables"] = Json::parse(tables_json);
   return dump(run, 1) + "\n";
 }
 

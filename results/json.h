@@ -27,7 +27,9 @@ TrialRecord record_from_json(const std::string& text);
 TrialRow row_from_json(const std::string& text);
 
 /// The whole run as one document: {"schema_version", "context", "trials"}, without the marks of single iterations.
-std::string run_to_json(std::span<const TrialRow> rows, const std::string& context_json);
+/// `tables_json`: the printed tables, as to_json(Grid) has them; "" leaves them out.
+std::string run_to_json(std::span<const TrialRow> rows, const std::string& context_json,
+                        const std::string& tables_json = "");
 
 /// Such a document. Error(kUsage) naming `name` if the text is none.
 struct RunDocument {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <string_view>
 
@@ -130,6 +132,20 @@ std::string to_markdown(const Grid& grid) {
   if (!notes.empty()) text += "\n";
   for (const std::string& note : notes) text += "* " + markdown_cell(note) + "\n";
   return text;
+}
+
+std::string to_json(std::span<const Grid> grids) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Grid& grid : grids) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (std::size_t i = 1; i < grid.rows.size(); ++i) {
+      nlohmann::ordered_json row = nlohmann::ordered_json::object();
+      for (std::size_t k = 0; k < grid.rows[i].size(); ++k) row[grid.rows[0][k]] = grid.rows[i][k];
+      rows.push_back(std::move(row));
+    }
+    list.push_back({{"title", grid.title}, {"rows", std::move(rows)}});
+  }
+  return list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace hopbench

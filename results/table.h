@@ -20,6 +20,8 @@ struct Grid {
 std::vector<std::string> notes_below(const Grid& grid);
 std::string to_text(const Grid& grid, bool colour);
 std::string to_markdown(const Grid& grid);
+/// A list of {"title", "rows"}: a row is an object with a text for each column.
+std::string to_json(std::span<const Grid> grids);
 
 /// The summary of a run: for every measure and scenario a grid. `reference` is the label that speed-ups refer to.
 std::vector<Grid> summarise(std::span<const TrialRow> rows, const std::string& reference);

@@ -9,6 +9,7 @@
 
 #include "backends/base/text.h"
 #include "suites/document.h"
+#include "suites/keyed_table.h"
 
 namespace hopbench {
 namespace {
@@ -19,72 +20,13 @@ ClaimVerdict verdict_of(const std::string& name) {
   return name == "holds" ? ClaimVerdict::kHolds : name == "differs" ? ClaimVerdict::kDiffers : ClaimVerdict::kUndecided;
 }
 
-/// A table of expected.toml. What is asked of it is what it may have: the others are unknown keys.
-class Table {
- public:
-  Table(const Value& value, std::string where, Mistakes& mistakes)
-      : value_(value), where_(std::move(where)), mistakes_(mistakes) {}
-  ~Table() {
-    for (const Entry& entry : value_.entries) {
-      if (std::find(asked_.begin(), asked_.end(), entry.key) == asked_.end())
-        mistakes_.add(entry.place, unknown("key", entry.key, asked_, "in " + where_));
-    }
-  }
-  Table(const Table&) = delete;
-  Table& operator=(const Table&) = delete;
-
-  const Value* find(const std::string& key) {
-    asked_.push_back(key);
-    const Entry* entry = value_.find(key);
-    return entry == nullptr ? nullptr : &entry->value;
-  }
-  const Value* find(const std::string& key, Value::Type type) {
-    const Value* value = find(key);
-    if (value == nullptr || value->is(type)) return value;
-    wrong(*value, key, type_name(type));
-    return nullptr;
-  }
-  const Value* need(const std::string& key, Value::Type type) {
-    if (value_.find(key) == nullptr) mistakes_.add(value_.place, fmt::format("{} needs '{}'", where_, key));
-    return find(key, type);
-  }
-  std::string text(const std::string& key) {
-    const Value* value = need(key, Value::Type::kText);
-    if (value != nullptr && value->text.empty()) mistakes_.add(value->place, fmt::format("'{}' is empty", key));
-    return value == nullptr ? "" : value->text;
-  }
-  std::optional<double> number(const std::string& key) {
-    const Value* value = find(key);
-    if (value == nullptr) return std::nullopt;
-    if (value->number() && std::isfinite(value->as_real())) return value->as_real();
-    wrong(*value, key, "a number");
-    return std::nullopt;
-  }
-  std::string one_of(const std::string& key, const std::vector<std::string>& names) {
-    std::string name = text(key);
-    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
-      mistakes_.add(value_.find(key)->value.place, unknown(key, name, names));
-    return name;
-  }
-  void wrong(const Value& value, const std::string& key, const std::string& wanted) {
-    mistakes_.add(value.place, fmt::format("'{}' in {} is {}, not {}", key, where_, wanted, type_name(value.type)));
-  }
-  const Place& place() const { return value_.place; }
-
- private:
-  const Value& value_;
-  std::string where_;
-  Mistakes& mistakes_;
-  std::vector<std::string> asked_;
-};
-
 Selection selection_of(const Value& value, const std::string& where, Mistakes& mistakes) {
   Selection selection;
   if (!value.is(Value::Type::kTable)) {
     mistakes.add(value.place, where + " is a table: { variant = \"hop\", scenario = \"random 6x\" }");
     return selection;
   }
-  Table table(value, where, mistakes);
+  KeyedTable table(value, where, mistakes);
   for (const auto& [key, to] : {std::pair{"measure", &selection.measure}, std::pair{"scenario", &selection.scenario},
                                 std::pair{"variant", &selection.variant}}) {
     if (const Value* part = table.find(key, Value::Type::kText)) *to = part->text;
@@ -93,7 +35,7 @@ Selection selection_of(const Value& value, const std::string& where, Mistakes& m
 }
 
 void read_ratio(const Value& value, Claim& claim, Mistakes& mistakes) {
-  Table table(value, "ratio", mistakes);
+  KeyedTable table(value, "ratio", mistakes);
   claim.kind = Claim::Kind::kRatio;
   for (const char* side : {"of", "over"}) {
     if (const Value* selection = table.need(side, Value::Type::kTable))
@@ -108,7 +50,7 @@ void read_order(const Value& value, Claim& claim, Mistakes& mistakes) {
 }
 
 /// What is compared: one of the three kinds.
-void read_kind(Table& table, Claim& claim, Mistakes& mistakes) {
+void read_kind(KeyedTable& table, Claim& claim, Mistakes& mistakes) {
   const Value* ratio = table.find("ratio", Value::Type::kTable);
   const Value* value = table.find("value", Value::Type::kTable);
   const Value* order = table.find("order", Value::Type::kArray);
@@ -123,7 +65,7 @@ void read_kind(Table& table, Claim& claim, Mistakes& mistakes) {
   claim.selections.push_back(selection_of(*value, "value", mistakes));
 }
 
-void read_range(Table& table, Claim& claim, Mistakes& mistakes) {
+void read_range(KeyedTable& table, Claim& claim, Mistakes& mistakes) {
   claim.at_least = table.number("at_least");
   claim.at_most = table.number("at_most");
   const std::optional<double> tolerance = table.number("tolerance");
@@ -156,11 +98,11 @@ std::optional<ClaimVerdict> expected_of(const Value& value, Mistakes& mistakes) 
   return std::nullopt;
 }
 
-void read_expectation(Table& table, Claim& claim, Mistakes& mistakes) {
+void read_expectation(KeyedTable& table, Claim& claim, Mistakes& mistakes) {
   if (const Value* because = table.find("because", Value::Type::kText)) claim.because = because->text;
   const Value* expect = table.find("expect");
   if (expect != nullptr && expect->is(Value::Type::kTable)) {
-    Table profiles(*expect, "expect", mistakes);
+    KeyedTable profiles(*expect, "expect", mistakes);
     for (const std::string& profile : paper_profiles()) {
       const Value* value = profiles.find(profile);
       if (value == nullptr) continue;
@@ -179,7 +121,7 @@ void read_expectation(Table& table, Claim& claim, Mistakes& mistakes) {
 
 Claim read_claim(const Value& value, Mistakes& mistakes) {
   Claim claim;
-  Table table(value, "[[claim]]", mistakes);
+  KeyedTable table(value, "[[claim]]", mistakes);
   claim.id = table.text("id");
   claim.figure = table.text("figure");
   claim.says = table.text("says");
@@ -195,20 +137,13 @@ Claim read_claim(const Value& value, Mistakes& mistakes) {
 
 PaperSuite read_paper_suite(const Value& value, Mistakes& mistakes) {
   PaperSuite suite;
-  Table table(value, "[[suite]]", mistakes);
+  KeyedTable table(value, "[[suite]]", mistakes);
   suite.place = value.place;
   suite.file = table.text("file");
   suite.memory = table.text("memory");
-  if (const Value* data = table.need("data", Value::Type::kArray)) {
-    for (const Value& name : data->items) {
-      if (name.is(Value::Type::kText))
-        suite.data.push_back(name.text);
-      else
-        table.wrong(name, "data", "a list of texts");
-    }
-  }
+  suite.data = table.texts("data");
   if (const Value* minutes = table.need("minutes", Value::Type::kTable)) {
-    Table profiles(*minutes, "minutes", mistakes);
+    KeyedTable profiles(*minutes, "minutes", mistakes);
     for (const auto& [key, to] : {std::pair{"smoke", &suite.smoke_minutes}, std::pair{"full", &suite.full_minutes}}) {
       const std::optional<double> measured = profiles.number(key);
       if (!measured || *measured < 0) mistakes.add(minutes->place, fmt::format("minutes needs '{}', 0 or more", key));
@@ -216,13 +151,6 @@ PaperSuite read_paper_suite(const Value& value, Mistakes& mistakes) {
     }
   }
   return suite;
-}
-
-/// The tables of a list such as [[claim]].
-const std::vector<Value>& tables_of(Table& root, const std::string& key) {
-  static const std::vector<Value> kNone;
-  const Value* list = root.need(key, Value::Type::kArray);
-  return list == nullptr ? kNone : list->items;
 }
 
 void check_unique(const Paper& paper, Mistakes& mistakes) {
@@ -281,15 +209,15 @@ Paper parse_paper(const std::string& text, const std::string& file, const std::s
   paper.folder = folder;
   paper.name = std::filesystem::path(folder).filename().string();
   {
-    Table top(*root, "expected.toml", mistakes);
+    KeyedTable top(*root, "expected.toml", mistakes);
     if (const Value* head = top.need("paper", Value::Type::kTable)) {
-      Table table(*head, "[paper]", mistakes);
+      KeyedTable table(*head, "[paper]", mistakes);
       paper.title = table.text("title");
       paper.venue = table.text("venue");
       paper.sizes = table.text("sizes");
     }
-    for (const Value& item : tables_of(top, "suite")) paper.suites.push_back(read_paper_suite(item, mistakes));
-    for (const Value& item : tables_of(top, "claim")) {
+    for (const Value& item : top.tables("suite")) paper.suites.push_back(read_paper_suite(item, mistakes));
+    for (const Value& item : top.tables("claim")) {
       paper.places.push_back(item.place);
       paper.claims.push_back(read_claim(item, mistakes));
     }

@@ -210,7 +210,7 @@ const std::vector<Arrow>& arrows() {
       // Of results a trial's runner sees the record and what is computed from it: no folders, files or tables.
       {"suites/",
        {"protocols/", "models/", "backends/", "results/record.h", "results/json.h", "results/steady.h",
-        "results/statistics.h", "results/claim.h"}},
+        "results/statistics.h", "results/claim.h", "results/published.h"}},
       {"cli/", {"suites/", "protocols/", "models/", "backends/", "results/"}},
       {"tests/checkers/", {"results/record.h"}},
       {"tests/", {"cli/", "suites/", "protocols/", "models/", "backends/", "results/"}},
