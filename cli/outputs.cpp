@@ -4,13 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <utility>
 
 #include "backends/base/json_value.h"
 #include "cli/tell.h"
@@ -33,11 +30,6 @@ std::vector<Grid> said_once(std::vector<Grid> grids) {
   return grids;
 }
 
-std::string whole_path(const std::filesystem::path& path) {
-  std::error_code ignored;  // a path too long, say: it will not open either
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored).string();
-}
-
 std::string run_junit(const std::vector<TrialRow>& rows) {
   std::vector<TestCase> cases;
   for (const TrialRow& row : rows) {
@@ -54,54 +46,13 @@ bool to_stdout(const std::optional<std::string>& where) { return where && *where
 
 }  // namespace
 
-void put(const std::optional<std::string>& where, const std::string& text) {
-  if (!where) return;
-  if (*where == "-") {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-      throw environment_error("cannot write to standard output: is it closed, or the disk full?");
-    }
-    return;
-  }
-  std::ofstream file(*where, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw environment_error("cannot write " + *where + ": is the folder there and the disk not full?");
-}
-
-void append_github_summary(const std::string& text) {
-  const char* path = std::getenv("GITHUB_STEP_SUMMARY");
-  if (path == nullptr || *path == '\0') {
-    throw usage_error("--github-summary: $GITHUB_STEP_SUMMARY is not set: it is where GitHub Actions reads summaries");
-  }
-  std::ofstream file(path, std::ios::app | std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw environment_error(std::string("cannot write ") + path + ": $GITHUB_STEP_SUMMARY names it");
-}
-
-void check_outputs(const RunOptions& options) {
-  if (to_stdout(options.json) + to_stdout(options.csv) + to_stdout(options.markdown) > 1) {
-    throw usage_error(
-        "of --json, --csv and --markdown only one fits standard output: give the others a file, --csv=FILE");
-  }
-  const std::optional<std::string> junit = options.junit.empty() ? std::nullopt : std::optional(options.junit);
-  std::set<std::string> files;
-  for (const std::string& suite : options.suites) files.insert(whole_path(suite));
-  for (const auto& [flag, where] : {std::pair{"--json", options.json}, std::pair{"--csv", options.csv},
-                                    std::pair{"--markdown", options.markdown}, std::pair{"--junit", junit}}) {
-    if (!where || *where == "-") continue;
-    const std::filesystem::path path(*where), folder = path.has_parent_path() ? path.parent_path() : ".";
-    if (!std::filesystem::is_directory(folder)) {
-      throw usage_error(fmt::format("{}={}: there is no folder {}: make it first", flag, *where, folder.string()));
-    }
-    const bool there = std::filesystem::exists(path), plain = !there || std::filesystem::is_regular_file(path);
-    if (plain && !files.insert(whole_path(path)).second) {
-      throw usage_error(fmt::format("{}={}: that file is the suite or another flag's: name another", flag, *where));
-    }
-    if (std::filesystem::is_directory(path) || access((there ? path : folder).c_str(), W_OK) != 0) {
-      throw usage_error(fmt::format("{}={}: cannot be written: name another file", flag, *where));
-    }
-  }
+void check_outputs(const RunOptions& options, std::span<const std::string> inputs) {
+  const OutputFile files[] = {{"--json", options.json},
+                              {"--csv", options.csv},
+                              {"--markdown", options.markdown},
+                              {"--junit", options.junit.empty() ? std::nullopt : std::optional(options.junit)}};
+  check_output_files(files, inputs);
+  if (options.github_summary) check_github_summary();
 }
 
 void Outputs::add(const Suite& suite, const RunFolder& folder) {
@@ -149,13 +100,6 @@ RunFolder open_run(const std::string& folder) {
   RunFolder run = RunFolder::open(folder);
   if (run.cut_off()) tell_cut_off(folder, run.rows().size());
   return run;
-}
-
-void check_free(const std::string& folder) {
-  if (std::filesystem::exists(folder + "/trials.jsonl")) {
-    throw usage_error(folder + " holds a run already: go on with it by --resume " + folder +
-                      " or choose another with -o");
-  }
 }
 
 std::string maker_of(const std::string& context_json) {
