@@ -84,6 +84,14 @@ TEST_F(Writing, OutputsDoNotReplaceARunOrWhatIsRead) {
   refused({"compare", "run/trials.csv", "run", "--csv=run/trials.csv"}, "itself reads or writes");
 }
 
+TEST_F(Writing, HelpIsOfCommandsThatThereAre) {
+  for (const Args& words :
+       {Args{"--help"}, Args{"run", "--help"}, Args{"bench", "sim", "--help"}, Args{"list", "--help"}})
+    EXPECT_EQ(fine(words).err, "");
+  refused({"bench", "smi", "--help"}, "unknown command 'smi'. Did you mean 'sim'?");
+  refused({"nosuchcommand", "-h"}, "unknown command 'nosuchcommand'");
+}
+
 TEST_F(Writing, ATunedSuiteReplacesNoScratchFileOfTheUsers) {
   folder_.write("a.toml", small_suite() + "[[measure]]\nwhat = \"convergence\"\nsamples = 400\nevaluations = 4\n" +
                               "[tune]\nscenario = \"homogeneous\"\ntrials = 3\n");
