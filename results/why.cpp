@@ -29,7 +29,7 @@ std::optional<WorkToTarget> work_of(const TrialRow& row) {
   }
   std::int64_t samples = 0;
   for (const RankRecord& rank : row.record.ranks) samples += rank.samples;
-  if (samples == 0 || row.record.time_s <= 0) return std::nullopt;
+  if (samples == 0 || row.record.time_s <= 0 || !std::isfinite(row.record.time_s)) return std::nullopt;
   return WorkToTarget{row.record.time_s, double(samples)};
 }
 
@@ -199,7 +199,7 @@ std::string why_sentence(const Why& why) {
   }
   const auto factor = [](double ratio, const char* more, const char* less, const char* equal) {
     const std::string text = number_text(ratio >= 1 ? ratio : 1 / ratio, 3);
-    return std::stod(text) == 1 ? equal : fmt::format("{}x {}", text, ratio >= 1 ? more : less);
+    return text == number_text(1, 3) ? equal : fmt::format("{}x {}", text, ratio >= 1 ? more : less);
   };
   const std::string faster = factor(why.rate.ratio, "faster", "slower", "as fast") + " a sample" + main_changes(why);
   if (why.target <= 0) return fmt::format("{} is {}, compared with {}.", why.a, faster, why.b);
