@@ -120,6 +120,10 @@ std::string new_folder_name() {
 }
 
 std::vector<Calibrated> read_calibrations(const RunFolder& folder) {
+  const auto damaged = [&](const std::string& why) {
+    return usage_error(fmt::format("{}/{} is damaged: {}: remove it, and the run calibrates again", folder.path(),
+                                   kCalibrations, why));
+  };
   std::ifstream file(folder.path() + "/" + kCalibrations);
   if (!file) return {};
   std::vector<Calibrated> all;
@@ -127,12 +131,14 @@ std::vector<Calibrated> read_calibrations(const RunFolder& folder) {
   if (!list.is_array()) return {};
   try {
     for (const nlohmann::json& c : list) {
-      all.push_back({c.at("key"), Duration{integer_of<std::int64_t>(c.at("cost_ns"))},
-                     Duration{integer_of<std::int64_t>(c.at("step_p99_ns"))}, c.at("vector_bytes_per_s")});
+      all.push_back({field_of(c, "key"), Duration{integer_of<std::int64_t>(field_of(c, "cost_ns"))},
+                     Duration{integer_of<std::int64_t>(field_of(c, "step_p99_ns"))},
+                     field_of(c, "vector_bytes_per_s")});
     }
-  } catch (const std::exception& error) {
-    throw usage_error(fmt::format("{}/{} is damaged: {}: remove it, and the run calibrates again", folder.path(),
-                                  kCalibrations, error.what()));
+  } catch (const nlohmann::json::exception& error) {
+    throw damaged(json_mistake(error));
+  } catch (const Error& error) {
+    throw damaged(error.what());
   }
   return all;
 }

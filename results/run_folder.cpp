@@ -88,7 +88,10 @@ std::string must_read(const std::string& path) {
   std::optional<std::string> text = read_file(path);
   const int error = errno;
   if (!text && (error == EMFILE || error == ENFILE)) throw cannot("read", path, error);
-  if (!text) throw usage_error(path + " cannot be read: the folder holds no run of hopbench: name another");
+  if (!text) {
+    throw usage_error(fmt::format("{} cannot be read: {}: the folder holds no run of hopbench: name another", path,
+                                  std::strerror(error)));
+  }
   return *std::move(text);
 }
 
@@ -106,6 +109,8 @@ std::vector<TrialRow> read_trials(const std::string& path, std::size_t& whole) {
     if (torn) break;
     try {
       rows.push_back(row_from_json(line));
+    } catch (const SchemaError& error) {
+      throw error.in(fmt::format("{}:{}", path, number));
     } catch (const Error& error) {
       throw usage_error(
           fmt::format("{}:{}: damaged: {}: take the line out (its trial will run again) or start a new run", path,
@@ -276,14 +281,14 @@ void RunFolder::claim() {
 }
 
 std::string RunFolder::event_log(const std::string& trial_id) const {
-  return fmt::format("{}/{}/{}.jsonl", path_, kEvents, safe_name(trial_id));
+  return fmt::format("{}/{}/{}.jsonl", path_, kEvents, safe_file_name(trial_id));
 }
 
 std::string RunFolder::suite_toml() const { return must_read(path_ + "/" + kSuite); }
 std::string RunFolder::context_json() const {
   const std::string path = path_ + "/" + kContext;
   std::string text = must_read(path);
-  if (too_deep(text)) throw usage_error(path + " is damaged: it is no context of a run: put the run's own there");
+  check_context(text, path);
   return text;
 }
 
