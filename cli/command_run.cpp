@@ -275,6 +275,11 @@ void print_dry(const Suite& suite) {
 Job resumed_job(const RunOptions& options) {
   const RunFolder folder = RunFolder::open(options.resume);
   const std::string name = options.resume + "/suite.toml", text = folder.suite_toml(), context = folder.context_json();
+  if (is_baseline(options.resume)) {
+    throw usage_error(
+        options.resume +
+        " is a baseline, which later runs are compared with: start a new run and save it as the baseline");
+  }
   Job job{parse_suite(text, name, options.suite), options.resume, {}};
   if (options.force) return job;
   if (job.suite.resolved != parse_suite(text, name, {}).resolved) {
@@ -282,7 +287,7 @@ Job resumed_job(const RunOptions& options) {
                       ": --set, --profile, --seed or --runs would change a run that has begun: leave them out, start a "
                       "new run, or --force to keep the rows that there are");
   }
-  const std::string then = maker_of(folder.context_json()), now = maker_of(context_json({}));
+  const std::string then = maker_of(context), now = maker_of(context_json({}));
   if (then != now) {
     throw usage_error(
         fmt::format("{}: was begun by another build ({}, this is {}): start a new run, or --force to keep "
@@ -341,7 +346,7 @@ void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
   }
   check_outputs(options, used);
   if (!options.save_baseline.empty()) {
-    check_baseline_name(options.save_baseline);
+    check_baseline_place(options.baselines, options.save_baseline);
     if (jobs.size() > 1) throw usage_error("--save-baseline: a baseline holds one suite: run them one after the other");
   }
   std::set<std::string> folders;
