@@ -83,13 +83,16 @@ std::vector<std::string> known_words(const CLI::App& app, const CLI::App& at) {
 
 // CLI11 2.1.2 exits with 105-109 and suggests nothing.
 int explain(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   std::string words, message = error.what(), hint;
   const CLI::App& at = innermost(app, words);
   const std::vector<std::string> unknown = app.remaining(true);
+  const bool wants_command = !at.get_subcommands([](const CLI::App*) { return true; }).empty();
+  const bool no_command = wants_command && !unknown.empty() && !unknown.front().starts_with('-');
+  // --help and --version. The help of a command that does not exist would be that of hopbench: no answer.
+  if (error.get_exit_code() == 0 && !no_command) return app.exit(error);
   if (!unknown.empty()) {
     const std::string word = unknown.front().substr(0, unknown.front().find('='));
-    const char* what = word.starts_with('-') ? "flag" : words.empty() ? "command" : "argument";
+    const char* what = word.starts_with('-') ? "flag" : no_command ? "command" : "argument";
     message = std::string("unknown ") + what + " '" + word + "'";
     hint = did_you_mean(word, known_words(app, at));
   }

@@ -124,6 +124,7 @@ void add_baseline(CLI::App& app, Parsed& parsed) {
   save.add_option("name", o.name, "what to call it")->required();
   save.add_option("folder", o.folder, "of the run (default: the newest in hopbench-results)");
   save.add_option("--reason", o.reason, "why its trials of virtual time are not what they were");
+  save.add_flag("--partial", o.partial, "keep the run although trials of its suite are missing (run --filter)");
   add_baselines_option(save, o.baselines);
   save.callback([&] { parsed.command = [&] { return command_baseline_save(parsed.baseline); }; });
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <set>
 
 #include "backends/base/text.h"
 #include "cli/gate.h"
@@ -9,6 +10,7 @@
 #include "cli/tell.h"
 #include "results/baseline.h"
 #include "results/table.h"
+#include "suites/suite.h"
 
 namespace hopbench {
 
@@ -28,8 +30,26 @@ std::string newest_run() {
   return newest.string();
 }
 
+namespace {
+
+/// Error(kUsage) if the run has not all trials of its suite. Throws SuiteError if the suite is damaged.
+void check_all_there(const RunFolder& run, bool partial) {
+  const Suite suite = parse_suite(run.suite_toml(), run.path() + "/suite.toml", {});
+  std::set<std::string> missing;
+  for (const TrialSpec& spec : suite.trials) missing.insert(spec.id());
+  for (const TrialRow& row : run.rows()) missing.erase(row.record.id);
+  if (partial || missing.empty()) return;
+  throw usage_error(
+      fmt::format("{0} lacks {1} of the {2} trials of its suite, {3} for one: run them (run --resume {0}), or keep the "
+                  "others alone with --partial",
+                  run.path(), missing.size(), suite.trials.size(), *missing.begin()));
+}
+
+}  // namespace
+
 int command_baseline_save(const BaselineCommand& options) {
   const RunFolder run = open_run(options.folder.empty() ? newest_run() : options.folder);
+  check_all_there(run, options.partial);
   const std::size_t changed = save_baseline(options.baselines, options.name, run, options.reason).size();
   const Baseline saved = read_baseline(options.baselines, options.name);
   tell(fmt::format("baseline {}: {} trials of {}{}\n", saved.name, saved.trials, run.path(),

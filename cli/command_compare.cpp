@@ -61,6 +61,8 @@ Results load(const std::string& what, const CompareCommand& options) {
 }  // namespace
 
 int command_compare(const CompareCommand& options) {
+  const OutputFile outputs[] = {{"--csv", options.csv}, {"--markdown", options.markdown}};
+  check_output_files(outputs, options.results);
   const Results base = load(options.results.front(), options);
   const CompareOptions how{options.threshold / 100, options.any_context, false};
   std::vector<Compared> heads;
@@ -77,9 +79,6 @@ int command_compare(const CompareCommand& options) {
   text += end;
   markdown += "```\n" + end + "```\n";
   const auto taken = [](const std::optional<std::string>& where) { return where && *where == "-"; };
-  if (taken(options.csv) && taken(options.markdown)) {
-    throw usage_error("of --csv and --markdown only one fits standard output: give the other a file, --csv=FILE");
-  }
   if (!taken(options.csv) && !taken(options.markdown)) {
     put("-", text);
   } else {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/gate.h"
+#include "cli/output_files.h"
 #include "cli/outputs.h"
 #include "cli/tell.h"
 #include "results/context.h"
@@ -60,9 +61,13 @@ void check_what(const GateCommand& options) {
 
 std::optional<std::string> file(const std::string& name) { return name.empty() ? std::nullopt : std::optional(name); }
 
-/// The files that a gate writes, by their flags.
-std::vector<Output> files_of(const GateCommand& o) {
-  return {{"--junit", o.junit}, {"--json", o.json}, {"--benchmark-json", o.benchmark_json}, {"--markdown", o.markdown}};
+void check_outputs(const GateCommand& o) {
+  const OutputFile files[] = {{"--junit", file(o.junit)},
+                              {"--json", file(o.json)},
+                              {"--benchmark-json", file(o.benchmark_json)},
+                              {"--markdown", file(o.markdown)}};
+  check_output_files(files, o.what);
+  if (o.github_summary) check_github_summary();
 }
 
 /// Writes what was asked for. Every output is tried, and the first failure is returned: it must not swallow the others.
@@ -100,7 +105,7 @@ int command_gate(const GateCommand& options) {
     return static_cast<int>(ExitCode::kOk);
   }
   const bool strict = strict_gate(options);
-  check_writable(files_of(options), options.github_summary);
+  check_outputs(options);
   const GateResult result = found(options);
   const ExitCode verdict = gate_exit(result, strict);
   if (const std::optional<Error> broken = write_outputs(options, result, strict)) {

@@ -78,6 +78,10 @@ int check_claims(const ReportCommand& command, const RunFolder& run) {
 
 int command_report(const ReportCommand& command) {
   const std::regex wanted = regular_expression(command.filter, "--filter");
+  if (!command.output.empty()) {
+    const OutputFile output{"-o", command.output};
+    check_output_files({&output, 1});
+  }
   const RunFolder run = open_run(command.folder);
   if (command.check) return check_claims(command, run);
   ReportOptions options;

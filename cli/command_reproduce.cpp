@@ -61,7 +61,8 @@ Paper paper_called(const std::string& name) {
 struct Reproduction {
   const ReproduceCommand& options;
   const Paper& paper;
-  std::string profile, folder;  // of the results
+  std::string profile, folder;               // of the results
+  std::map<std::string, Suite> suites = {};  // by file: those that are to run
   std::vector<JudgedClaim> judged = {};
   int worst = 0;  // exit code of the runs
 
@@ -131,24 +132,33 @@ void check_metrics(const Paper& paper) {
   mistakes.throw_if_any();
 }
 
-/// All that is to run, read and checked: before the first trial, what would stop the last one.
-std::map<std::string, Suite> suites_of(const Reproduction& to, const std::string& profile) {
-  std::map<std::string, Suite> suites;
+/// The files of the paper that this command reads.
+std::vector<std::string> files_of(const Paper& paper) {
+  std::vector<std::string> files{paper.folder + "/expected.toml"};
+  for (const PaperSuite& suite : paper.suites) files.push_back(paper.folder + "/" + suite.file);
+  return files;
+}
+
+std::string folder_of(const Reproduction& to, const std::string& suite) {
+  return to.folder + "/" + safe_file_name(suite);
+}
+
+/// Reads and checks every suite that is to run: what would stop the last trial is found before the first one.
+void load_suites(Reproduction& to) {
   for (const PaperSuite& suite : to.paper.suites) {
     if (to.claims_of(suite.file).empty() || !missing_data(suite).empty()) continue;
-    Suite loaded = load_suite(to.paper.folder + "/" + suite.file, options_of_profile(profile));
-    check_claims(to.paper, suite.file, profile, loaded);
-    check_free(to.folder + "/" + loaded.name);
-    suites.emplace(suite.file, std::move(loaded));
+    Suite loaded = load_suite(to.paper.folder + "/" + suite.file, options_of_profile(to.profile));
+    check_claims(to.paper, suite.file, to.profile, loaded);
+    check_free(folder_of(to, loaded.name), files_of(to.paper));
+    to.suites.emplace(suite.file, std::move(loaded));
   }
-  return suites;
 }
 
 void run_suite(Reproduction& to, const PaperSuite& suite, const std::string& name) {
   RunOptions run;
   run.suites = {to.paper.folder + "/" + suite.file};
   run.suite = options_of_profile(to.profile);
-  run.output = to.folder + "/" + name;
+  run.output = folder_of(to, name);
   run.tables = false;
   run.command_line = to.options.command_line;
   const auto start = std::chrono::steady_clock::now();
@@ -159,12 +169,11 @@ void run_suite(Reproduction& to, const PaperSuite& suite, const std::string& nam
 }
 
 void reproduce_all(Reproduction& to) {
-  const std::map<std::string, Suite> suites = suites_of(to, to.profile);
   for (const PaperSuite& suite : to.paper.suites) {
     const std::vector<const Claim*> claims = to.claims_of(suite.file);
     const auto judged_here = [&](const Claim* claim) { return claim->expects.contains(to.profile); };
     if (std::none_of(claims.begin(), claims.end(), judged_here)) continue;
-    if (const auto loaded = suites.find(suite.file); loaded != suites.end()) {
+    if (const auto loaded = to.suites.find(suite.file); loaded != to.suites.end()) {
       run_suite(to, suite, loaded->second.name);
       continue;
     }
@@ -191,7 +200,7 @@ void judge_results(Reproduction& to) {
   for (const PaperSuite& suite : to.paper.suites) {
     if (to.claims_of(suite.file).empty()) continue;
     const std::string file = to.paper.folder + "/" + suite.file, name = suite_name(file);
-    for (const std::string& folder : {to.options.from, to.options.from + "/" + name}) {
+    for (const std::string& folder : {to.options.from, to.options.from + "/" + safe_file_name(name)}) {
       const std::vector<Outcome> outcomes = outcomes_in(folder, name);
       if (outcomes.empty()) continue;
       any = true;
@@ -233,10 +242,17 @@ void check_command(const ReproduceCommand& options) {
   if (options.judged || options.pages || options.minutes)
     throw usage_error("--judged, --pages and --minutes belong to the published figures: hopbench reproduce hopbench");
   if (!options.from.empty() && !options.output.empty()) throw usage_error("--from runs nothing: leave --output out");
-  RunOptions outputs;  // of which it has two
-  outputs.json = options.json;
-  if (!options.markdown.empty()) outputs.markdown = options.markdown;
-  check_outputs(outputs);
+}
+
+void check_outputs(const ReproduceCommand& options, const std::vector<Paper>& papers) {
+  std::vector<std::string> inputs;
+  for (const Paper& paper : papers) {
+    for (std::string& file : files_of(paper)) inputs.push_back(std::move(file));
+  }
+  const OutputFile files[] = {
+      {"--json", options.json},
+      {"--markdown", options.markdown.empty() ? std::nullopt : std::optional(options.markdown)}};
+  check_output_files(files, inputs);
 }
 
 void check_ids(const ReproduceCommand& options, const Paper& paper) {
@@ -247,6 +263,21 @@ void check_ids(const ReproduceCommand& options, const Paper& paper) {
     throw usage_error(
         fmt::format("{} has no claim '{}': there are {}.{}", paper.name, id, join(ids, ", "), did_you_mean(id, ids)));
   }
+}
+
+/// Reads and checks all of them before the first one runs.
+std::vector<Reproduction> reproductions_of(const ReproduceCommand& options, const std::vector<Paper>& papers) {
+  const std::string base = options.output.empty() ? new_folder_name() : options.output;
+  std::vector<Reproduction> all;
+  for (const Paper& paper : papers) {
+    Reproduction& to =
+        all.emplace_back(Reproduction{.options = options,
+                                      .paper = paper,
+                                      .profile = options.profile.empty() ? "smoke" : options.profile,
+                                      .folder = options.kick_the_tires ? base + "/" + paper.name : base});
+    if (options.from.empty()) load_suites(to);
+  }
+  return all;
 }
 
 void finish(const ReproduceCommand& options, const std::vector<JudgedClaim>& claims) {
@@ -283,16 +314,12 @@ int command_reproduce(const ReproduceCommand& options) {
     return 0;
   }
   const auto start = std::chrono::steady_clock::now();
-  const std::string base = options.output.empty() ? new_folder_name() : options.output;
+  check_outputs(options, papers);
   std::vector<JudgedClaim> all;
   int worst = 0;
-  for (const Paper& paper : papers) {
-    Reproduction to{.options = options,
-                    .paper = paper,
-                    .profile = options.profile.empty() ? "smoke" : options.profile,
-                    .folder = options.kick_the_tires ? base + "/" + paper.name : base};
+  for (Reproduction& to : reproductions_of(options, papers)) {
     options.from.empty() ? reproduce_all(to) : judge_results(to);
-    if (!alone) put("-", judged_text(paper, to.judged) + "\n");
+    if (!alone) put("-", judged_text(to.paper, to.judged) + "\n");
     all.insert(all.end(), to.judged.begin(), to.judged.end());
     worst = std::max(worst, to.worst);
   }

@@ -48,7 +48,6 @@ std::vector<std::string> gpus_of(const Suite& suite) {
   return any ? cuda::gpus() : std::vector<std::string>{};
 }
 
-// One suite's run.
 class Run {
  public:
   Run(const RunOptions& options, Job job, const Gathering& gathering)
@@ -275,7 +274,12 @@ void print_dry(const Suite& suite) {
 
 Job resumed_job(const RunOptions& options) {
   const RunFolder folder = RunFolder::open(options.resume);
-  const std::string name = options.resume + "/suite.toml", text = folder.suite_toml();
+  const std::string name = options.resume + "/suite.toml", text = folder.suite_toml(), context = folder.context_json();
+  if (is_baseline(options.resume)) {
+    throw usage_error(
+        options.resume +
+        " is a baseline, which later runs are compared with: start a new run and save it as the baseline");
+  }
   Job job{parse_suite(text, name, options.suite), options.resume, {}};
   if (options.force) return job;
   if (job.suite.resolved != parse_suite(text, name, {}).resolved) {
@@ -283,7 +287,7 @@ Job resumed_job(const RunOptions& options) {
                       ": --set, --profile, --seed or --runs would change a run that has begun: leave them out, start a "
                       "new run, or --force to keep the rows that there are");
   }
-  const std::string then = maker_of(folder.context_json()), now = maker_of(context_json({}));
+  const std::string then = maker_of(context), now = maker_of(context_json({}));
   if (then != now) {
     throw usage_error(
         fmt::format("{}: was begun by another build ({}, this is {}): start a new run, or --force to keep "
@@ -301,7 +305,7 @@ std::vector<Job> jobs_of(const RunOptions& options) {
     const std::string base = options.output.empty() ? new_folder_name() : options.output;
     for (const std::string& path : options.suites) {
       Suite suite = load_suite(find_suite(path), options.suite);
-      const std::string folder = options.suites.size() == 1 ? base : base + "/" + suite.name;
+      const std::string folder = options.suites.size() == 1 ? base : base + "/" + safe_file_name(suite.name);
       jobs.push_back({std::move(suite), folder, {}});
     }
   }
@@ -322,21 +326,37 @@ std::vector<Job> jobs_of(const RunOptions& options) {
   return jobs;
 }
 
+/// The files that the command line names for reading.
+std::vector<std::string> input_files(const RunOptions& options) {
+  std::vector<std::string> files;
+  for (const std::string& suite : options.suites) {
+    if (suite != "-") files.push_back(find_suite(suite));
+  }
+  if (!options.hosts.empty()) files.push_back(options.hosts);
+  return files;
+}
+
 // Before the first trial of the first suite: what would stop the last one hours later.
 void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
+  const std::vector<std::string> read = input_files(options);
+  std::vector<std::string> used = read;
+  for (const Job& job : jobs) {
+    if (options.resume.empty()) check_free(job.folder, read);
+    for (std::string& file : files_of_run(job.folder)) used.push_back(std::move(file));
+  }
+  check_outputs(options, used);
+  if (!options.save_baseline.empty()) {
+    check_baseline_place(options.baselines, options.save_baseline);
+    if (jobs.size() > 1) throw usage_error("--save-baseline: a baseline holds one suite: run them one after the other");
+  }
   std::set<std::string> folders;
   for (const Job& job : jobs) {
     if (!folders.insert(job.folder).second) {
       throw usage_error("two suites are called '" + job.suite.name + "': run them one after the other");
     }
-    if (options.resume.empty()) check_free(job.folder);
     keep_contents();  // for the ranks: none decompresses what is looked at here
     check_available(job.suite.trials);
   }
-  check_outputs(options);
-  if (options.save_baseline.empty()) return;
-  check_baseline_name(options.save_baseline);
-  if (jobs.size() > 1) throw usage_error("--save-baseline: a baseline holds one suite: run them one after the other");
 }
 
 }  // namespace

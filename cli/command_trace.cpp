@@ -24,6 +24,8 @@ int command_trace(const TraceCommand& options) {
   }
   if (rows.empty()) throw usage_error(options.folder + " has no trial that ended well and matches --filter");
   const std::string name = options.output.empty() ? options.folder + "/trace.json" : options.output;
+  const OutputFile output{options.output.empty() ? "" : "-o", name};
+  check_output_files({&output, 1});
   std::ofstream file;
   if (name != "-") file.open(name, std::ios::binary);
   std::ostream& out = name == "-" ? std::cout : file;

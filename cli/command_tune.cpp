@@ -2,13 +2,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "cli/labels.h"
+#include "cli/output_files.h"
 #include "cli/places.h"
 #include "cli/preflight.h"
 #include "cli/progress.h"
@@ -17,6 +18,7 @@
 #include "cli/tell.h"
 #include "models/datasets/content.h"
 #include "results/context.h"
+#include "results/files.h"
 #include "results/sensitivity.h"
 #include "suites/execute.h"
 #include "suites/tune.h"
@@ -43,37 +45,25 @@ Files files_of(const TuneOptions& options, const std::string& found) {
 }
 
 void check_files(const TuneOptions& options, const std::string& found, const Files& files) {
-  std::error_code none;
-  if (fs::equivalent(found, files.suite, none))
-    throw usage_error(files.suite + ": is the suite itself: name another file with -o");
   if (files.suite == files.table)
     throw usage_error(files.suite + ": a suite's name ends in .toml, its table's in .csv");
+  const OutputFile outputs[] = {{"", files.suite}, {"", files.table}};
+  check_output_files(outputs, std::array{found});
   for (const std::string& file : {files.suite, files.table}) {
-    const fs::path path(file), folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-    if (!fs::is_directory(folder))
-      throw usage_error(fmt::format("{}: there is no folder {}: make it first", file, folder.string()));
-    if (fs::is_directory(path) || access(folder.c_str(), W_OK) != 0)
-      throw usage_error(file + ": cannot be written: name another file with -o");
-    if (fs::exists(path) && !options.force)
+    if (fs::exists(file) && !options.force)
       throw usage_error(file + ": is there already: --force writes over it, -o names another file");
   }
 }
 
-std::string scratch(const std::string& file) { return file + ".part"; }
-
-void put(const std::string& file, const std::string& text) {
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw environment_error("cannot write " + file + ": is the disk full?");
-}
+/// A name beside the file that nothing else has.
+std::string scratch(const std::string& file) { return fmt::format("{}.{}.part", file, getpid()); }
 
 // Whole or not at all: an interrupted write leaves what was there before.
 void put_both(const Files& files, const std::string& suite, const std::string& table) {
   std::error_code none;
   try {
-    put(scratch(files.table), table);
-    put(scratch(files.suite), suite);
+    write_file(scratch(files.table), table);
+    write_file(scratch(files.suite), suite);
     fs::rename(scratch(files.table), files.table);
     fs::rename(scratch(files.suite), files.suite);
   } catch (const std::exception& error) {

@@ -49,6 +49,7 @@ int command_report(const ReportCommand& options);
 struct BaselineCommand {
   std::string name, folder;  // folder of a run; empty: the newest in hopbench-results
   std::string baselines = kBaselines, reason;
+  bool partial = false;  // keep it although trials of its suite are missing
 };
 int command_baseline_save(const BaselineCommand& options);
 int command_baseline_list(const BaselineCommand& options);

@@ -2,15 +2,11 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <utility>
 
 #include "backends/base/json_value.h"
 #include "cli/tell.h"
@@ -33,11 +29,6 @@ std::vector<Grid> said_once(std::vector<Grid> grids) {
   return grids;
 }
 
-std::string whole_path(const std::filesystem::path& path) {
-  std::error_code ignored;  // a path too long, say: it will not open either
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored).string();
-}
-
 std::string run_junit(const std::vector<TrialRow>& rows) {
   std::vector<TestCase> cases;
   for (const TrialRow& row : rows) {
@@ -50,11 +41,6 @@ std::string run_junit(const std::vector<TrialRow>& rows) {
   return junit_xml("hopbench run", cases);
 }
 
-std::string github_summary_path() {
-  const char* path = std::getenv("GITHUB_STEP_SUMMARY");
-  if (path == nullptr || *path == '\0') {
-    throw usage_error("--github-summary: $GITHUB_STEP_SUMMARY is not set: it is where GitHub Actions reads summaries");
-  }
   return path;
 }
 
@@ -62,69 +48,13 @@ bool to_stdout(const std::optional<std::string>& where) { return where && *where
 
 }  // namespace
 
-void put(const std::optional<std::string>& where, const std::string& text) {
-  if (!where) return;
-  if (*where == "-") {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-      throw environment_error("cannot write to standard output: is it closed, or the disk full?");
-    }
-    return;
-  }
-  std::ofstream file(*where, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw environment_error("cannot write " + *where + ": is the folder there and the disk not full?");
-}
-
-void check_writable(const std::vector<Output>& outputs, bool github_summary) {
-  const auto check = [](const std::string& flag, const std::filesystem::path& path) {
-    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-    if (!std::filesystem::is_directory(folder)) {
-      throw usage_error(
-          fmt::format("{} {}: there is no folder {}: make it first", flag, path.string(), folder.string()));
-    }
-    const bool there = std::filesystem::exists(path);
-    if (std::filesystem::is_directory(path) || access((there ? path : folder).c_str(), W_OK) != 0) {
-      throw usage_error(fmt::format("{} {}: cannot be written: name another file", flag, path.string()));
-    }
-  };
-  for (const Output& output : outputs) {
-    if (!output.path.empty()) check(output.flag, output.path);
-  }
-  if (github_summary) check("--github-summary, $GITHUB_STEP_SUMMARY:", github_summary_path());
-}
-
-void append_github_summary(const std::string& text) {
-  const std::string path = github_summary_path();
-  std::ofstream file(path, std::ios::app | std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw environment_error("cannot write " + path + ": $GITHUB_STEP_SUMMARY names it");
-}
-
-void check_outputs(const RunOptions& options) {
-  if (to_stdout(options.json) + to_stdout(options.csv) + to_stdout(options.markdown) > 1) {
-    throw usage_error(
-        "of --json, --csv and --markdown only one fits standard output: give the others a file, --csv=FILE");
-  }
-  const std::optional<std::string> junit = options.junit.empty() ? std::nullopt : std::optional(options.junit);
-  std::set<std::string> files;
-  for (const std::string& suite : options.suites) files.insert(whole_path(suite));
-  for (const auto& [flag, where] : {std::pair{"--json", options.json}, std::pair{"--csv", options.csv},
-                                    std::pair{"--markdown", options.markdown}, std::pair{"--junit", junit}}) {
-    if (!where || *where == "-") continue;
-    const std::filesystem::path path(*where), folder = path.has_parent_path() ? path.parent_path() : ".";
-    if (!std::filesystem::is_directory(folder)) {
-      throw usage_error(fmt::format("{}={}: there is no folder {}: make it first", flag, *where, folder.string()));
-    }
-    const bool there = std::filesystem::exists(path), plain = !there || std::filesystem::is_regular_file(path);
-    if (plain && !files.insert(whole_path(path)).second) {
-      throw usage_error(fmt::format("{}={}: that file is the suite or another flag's: name another", flag, *where));
-    }
-    if (std::filesystem::is_directory(path) || access((there ? path : folder).c_str(), W_OK) != 0) {
-      throw usage_error(fmt::format("{}={}: cannot be written: name another file", flag, *where));
-    }
-  }
+void check_outputs(const RunOptions& options, std::span<const std::string> inputs) {
+  const OutputFile files[] = {{"--json", options.json},
+                              {"--csv", options.csv},
+                              {"--markdown", options.markdown},
+                              {"--junit", options.junit.empty() ? std::nullopt : std::optional(options.junit)}};
+  check_output_files(files, inputs);
+  if (options.github_summary) check_github_summary();
 }
 
 void Outputs::add(const Suite& suite, const RunFolder& folder) {
@@ -175,13 +105,6 @@ RunFolder open_run(const std::string& folder) {
   return run;
 }
 
-void check_free(const std::string& folder) {
-  if (std::filesystem::exists(folder + "/trials.jsonl")) {
-    throw usage_error(folder + " holds a run already: go on with it by --resume " + folder +
-                      " or choose another with -o");
-  }
-}
-
 std::string maker_of(const std::string& context_json) {
   const nlohmann::json context = nlohmann::json::parse(context_json, nullptr, false);
   if (!context.is_object() || !context.contains("hopbench")) return "unknown";
@@ -200,6 +123,10 @@ std::string new_folder_name() {
 }
 
 std::vector<Calibrated> read_calibrations(const RunFolder& folder) {
+  const auto damaged = [&](const std::string& why) {
+    return usage_error(fmt::format("{}/{} is damaged: {}: remove it, and the run calibrates again", folder.path(),
+                                   kCalibrations, why));
+  };
   std::ifstream file(folder.path() + "/" + kCalibrations);
   if (!file) return {};
   std::vector<Calibrated> all;
@@ -207,12 +134,14 @@ std::vector<Calibrated> read_calibrations(const RunFolder& folder) {
   if (!list.is_array()) return {};
   try {
     for (const nlohmann::json& c : list) {
-      all.push_back({c.at("key"), Duration{integer_of<std::int64_t>(c.at("cost_ns"))},
-                     Duration{integer_of<std::int64_t>(c.at("step_p99_ns"))}, c.at("vector_bytes_per_s")});
+      all.push_back({field_of(c, "key"), Duration{integer_of<std::int64_t>(field_of(c, "cost_ns"))},
+                     Duration{integer_of<std::int64_t>(field_of(c, "step_p99_ns"))},
+                     field_of(c, "vector_bytes_per_s")});
     }
-  } catch (const std::exception& error) {
-    throw usage_error(fmt::format("{}/{} is damaged: {}: remove it, and the run calibrates again", folder.path(),
-                                  kCalibrations, error.what()));
+  } catch (const nlohmann::json::exception& error) {
+    throw damaged(json_mistake(error));
+  } catch (const Error& error) {
+    throw damaged(error.what());
   }
   return all;
 }

@@ -8,14 +8,18 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "backends/base/error.h"
+#include "backends/base/json_value.h"
 #include "backends/base/text.h"
 #include "results/context.h"
+#include "results/csv.h"
 #include "results/exact.h"
 #include "results/files.h"
 #include "results/json.h"
+#include "results/possible.h"
 
 namespace hopbench {
 namespace {
@@ -23,6 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kHead = "baseline.json";
+constexpr const char* kTable = "trials.csv";
+constexpr const char* kOwn[] = {kHead, kTable, "trials.jsonl", "suite.toml", "context.json", "events"};
 
 nlohmann::json to_json(const BaselineSave& save) {
   return {{"time", save.time}, {"version", save.version}, {"reason", save.reason}, {"changed", save.changed}};
@@ -49,7 +55,7 @@ void write_rows(const RunFolder& run, const std::string& folder) {
     if (row.labels.clock == "virtual" && !log.empty()) write_gzip(copy.event_log(id) + ".gz", log);
     copy.add(std::move(row));
   }
-  copy.write_text("trials.csv", read_file(run.path() + "/trials.csv").value_or(""));
+  copy.write_text(kTable, trials_csv(run.rows()));
 }
 
 struct Changes {
@@ -69,14 +75,41 @@ Changes changes_of(const RunFolder& base, const RunFolder& head) {
   return changes;
 }
 
+void check_kept(const RunFolder& run, const TrialRow& row) {
+  try {
+    check_comparable(row);
+  } catch (const Error& error) {
+    throw usage_error(
+        fmt::format("{}: trial {} cannot be kept: {}: run it again", run.path(), row.record.id, error.what()));
+  }
+}
+
+/// Nothing of the user's is removed with a baseline.
+void check_only_ours(const std::string& folder) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const auto is_name = [&](const char* own) { return name == own; };
+    if (std::any_of(std::begin(kOwn), std::end(kOwn), is_name)) continue;
+    throw usage_error(
+        fmt::format("{} holds {}, which is not of a baseline and would be lost: move it elsewhere", folder, name));
+  }
+}
+
 void check_complete(const RunFolder& run) {
   if (run.rows().empty()) throw usage_error(run.path() + " has no trials: nothing ended there yet");
+  if (run.cut_off()) {
+    throw usage_error(fmt::format(
+        "{0}/trials.jsonl ends in the middle of a trial: run what is missing (run --resume {0})", run.path()));
+  }
   for (const TrialRow& row : run.rows()) {
-    if (row.record.status == TrialStatus::kOk) continue;
+    if (row.record.status == TrialStatus::kOk) {
+      check_kept(run, row);
+      continue;
+    }
     if (as_its_scenario_says(row.record.reason)) {
       throw usage_error(
           fmt::format("{} of {} did not end well ({}), and never does: a baseline is of trials that do: "
-                      "run the others alone (run SUITE --filter REGEX)",
+                      "run the others alone (run SUITE --filter REGEX, then baseline save --partial)",
                       row.record.id, run.path(), short_reason(row.record.reason)));
     }
     throw usage_error(fmt::format("{} of {} did not end well ({}): run it again (run --resume {} --retry-failed)",
@@ -96,9 +129,18 @@ void check_baseline_name(const std::string& name) {
   }
 }
 
+bool is_baseline(const std::string& folder) { return fs::exists(folder + "/" + kHead); }
+
+void check_baseline_place(const std::string& folders, const std::string& name) {
+  check_baseline_name(name);
+  if (!fs::exists(folders + "/" + name)) return;
+  read_baseline(folders, name);
+  check_only_ours(folders + "/" + name);
+}
+
 std::vector<std::string> save_baseline(const std::string& folders, const std::string& name, const RunFolder& run,
                                        const std::string& reason) {
-  check_baseline_name(name);
+  check_baseline_place(folders, name);
   check_complete(run);
   const std::string folder = folders + "/" + name, fresh = fmt::format("{}/.{}.new-{}", folders, name, getpid());
   nlohmann::json history = nlohmann::json::array();
@@ -148,7 +190,7 @@ Baseline read_baseline(const std::string& folders, const std::string& name) {
     for (const nlohmann::json& save : head["history"]) baseline.history.push_back(save_from_json(save));
   } catch (const nlohmann::json::exception& error) {
     throw usage_error(
-        fmt::format("{}/{} is damaged: {}: remove the baseline and save it again", folder, kHead, error.what()));
+        fmt::format("{}/{} is damaged: {}: remove the baseline and save it again", folder, kHead, json_mistake(error)));
   }
   const RunFolder rows = RunFolder::open(folder);
   baseline.trials = rows.rows().size();
@@ -168,6 +210,7 @@ std::vector<Baseline> list_baselines(const std::string& folders) {
 
 void remove_baseline(const std::string& folders, const std::string& name) {
   read_baseline(folders, name);  // or it is none, and not ours to remove
+  check_only_ours(folders + "/" + name);
   fs::remove_all(folders + "/" + name);
 }
 

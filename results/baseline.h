@@ -29,9 +29,16 @@ struct Baseline {
 /// Letters, digits, '_', '-' and '.', not '.' first: what a baseline may be called. Error(kUsage) for anything else.
 void check_baseline_name(const std::string& name);
 
+/// Whether the folder is a baseline, rather than a run.
+bool is_baseline(const std::string& folder);
+
+/// Checks that a baseline can be saved as `folders`/NAME. Error(kUsage) if the name is none, if the folder exists and
+/// is no baseline, or if it holds files that are not of a baseline, which saving would remove.
+void check_baseline_place(const std::string& folders, const std::string& name);
+
 /// Writes `folders`/NAME, whole or not at all, and returns the trials of virtual time that changed. Error(kUsage) if a
-/// trial of virtual time would change (compare_exact) and `reason` is empty, or if some trial of the run did not end
-/// well.
+/// trial of virtual time would change (compare_exact) and `reason` is empty; if some trial of the run did not end well, or the last one is cut off; if a trial cannot be
+/// compared with later ones (check_comparable); or as check_baseline_place() does.
 std::vector<std::string> save_baseline(const std::string& folders, const std::string& name, const RunFolder& run,
                                        const std::string& reason);
 
@@ -39,7 +46,7 @@ std::vector<std::string> save_baseline(const std::string& folders, const std::st
 std::vector<Baseline> list_baselines(const std::string& folders);
 Baseline read_baseline(const std::string& folders, const std::string& name);
 
-/// Error(kUsage) if there is none, or the folder is no baseline.
+/// Error(kUsage) if there is none, the folder is no baseline, or it holds files that are not of a baseline.
 void remove_baseline(const std::string& folders, const std::string& name);
 
 }  // namespace hopbench

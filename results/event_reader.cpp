@@ -24,7 +24,9 @@ EventKind kind_of(const std::string& what) {
     }
     return all;
   }();
-  return kinds.at(what);
+  const auto kind = kinds.find(what);
+  if (kind == kinds.end()) throw usage_error("no event is called '" + what + "'");
+  return kind->second;
 }
 
 /// Whatever is reckoned with two of them stays a number.
@@ -40,17 +42,19 @@ void read_if_there(const nlohmann::json& j, const char* name, T& value) {
   if (!j.contains(name)) return;
   try {
     read_value(j[name], value);
-  } catch (const std::exception& error) {
-    throw usage_error(fmt::format("'{}': {}", name, error.what()));
+  } catch (const nlohmann::json::exception& error) {
+    throw usage_error(fmt::format("'{}': {}", name, json_mistake(error)));
+  } catch (const Error& error) {
+    throw error.in(fmt::format("'{}'", name));
   }
 }
 
 LoggedEvent event_of(const nlohmann::json& j) {
   LoggedEvent logged{{}, j.value("text", "")};
   Event& event = logged.event;
-  event.time = Time{time_of(j.at("t"))};
-  event.rank = integer_of<int>(j.at("rank"));
-  event.what = kind_of(j.at("what"));
+  event.time = Time{time_of(field_of(j, "t"))};
+  event.rank = integer_of<int>(field_of(j, "rank"));
+  event.what = kind_of(field_of(j, "what"));
   read_if_there(j, "iter", event.iter);
   read_if_there(j, "peer", event.peer);
   read_if_there(j, "kind", event.kind);
@@ -99,12 +103,17 @@ EventReader::EventReader(const std::string& path) : path_(path), lines_(path) {
 }
 
 std::optional<LoggedEvent> EventReader::next() {
+  const auto damaged = [&](const std::string& why) {
+    return usage_error(fmt::format("{}:{}: damaged: {}: run the trial again", path_, line_, why));
+  };
   while (const std::optional<std::string> line = lines_.next()) {
     if (++line_ == 1) continue;  // the head
     try {
       return event_of(nlohmann::json::parse(*line));
-    } catch (const std::exception& error) {
-      throw usage_error(fmt::format("{}:{}: damaged: {}: run the trial again", path_, line_, error.what()));
+    } catch (const nlohmann::json::exception& error) {
+      throw damaged(json_mistake(error));
+    } catch (const Error& error) {
+      throw damaged(error.what());
     }
   }
   return std::nullopt;

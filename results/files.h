@@ -6,7 +6,7 @@
 
 namespace hopbench {
 
-/// All of it; nothing if it cannot be opened.
+/// Returns the whole file; nothing, with the reason in errno, if it cannot be opened or is a directory.
 std::optional<std::string> read_file(const std::string& path);
 
 /// All of it, in place of what was there. Error(kEnvironment) if it cannot be written.

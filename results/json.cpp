@@ -6,6 +6,7 @@
 
 #include "backends/base/error.h"
 #include "backends/base/json_value.h"
+#include "results/possible.h"
 
 namespace hopbench {
 namespace {
@@ -50,13 +51,18 @@ Json encode(const std::vector<T>& v) {
 }
 
 void decode(const Json& j, double& v) {
-  if (!j.is_string()) {
-    v = j.get<double>();
-    return;
-  }
-  const auto text = j.get<std::string>();
   const double infinity = std::numeric_limits<double>::infinity();
-  v = text == "inf" ? infinity : text == "-inf" ? -infinity : std::numeric_limits<double>::quiet_NaN();
+  if (j.is_number()) {
+    v = j.get<double>();
+  } else if (j == "inf" || j == "-inf") {
+    v = j == "inf" ? infinity : -infinity;
+  } else if (j == "nan") {
+    v = std::numeric_limits<double>::quiet_NaN();
+  } else {
+    constexpr std::size_t kShown = 30;
+    const std::string found = j.is_string() ? j.get<std::string>() : j.type_name();
+    throw usage_error(found.substr(0, kShown) + " stands where a number belongs");
+  }
 }
 void decode(const Json& j, float& v) {
   double wide = 0;
@@ -226,7 +232,15 @@ struct Read {
   const Json& j;
   template <class T>
   void operator()(const char* name, T& value) const {
-    if (const auto it = j.find(name); it != j.end()) decode(*it, value);
+    const auto it = j.find(name);
+    if (it == j.end()) return;
+    try {
+      decode(*it, value);
+    } catch (const Json::exception& error) {
+      throw usage_error(std::string("'") + name + "': " + json_mistake(error));
+    } catch (const Error& error) {
+      throw error.in(std::string("'") + name + "'");
+    }
   }
 };
 
@@ -260,12 +274,13 @@ void decode(const Json& j, TrialLabels& v) { fields_of_labels(v, Read{j}); }
 std::string dump(const Json& j, int indent = -1) { return j.dump(indent, ' ', false, Json::error_handler_t::replace); }
 
 void check_schema(const Json& j, const std::string& of) {
-  const auto version = j.at("schema_version").get<std::string>();
-  const std::string known = kSchemaVersion;
-  if (version.substr(0, version.find('.')) != known.substr(0, known.find('.'))) {
-    throw usage_error(of + " of schema " + version + " cannot be read: this hopbench knows " + known +
-                      ": use the version that wrote them");
-  }
+  const std::string known = kSchemaVersion,
+                    use = ": this hopbench reads " + known + ": use the version that wrote them";
+  if (!j.contains("schema_version")) throw SchemaError(of + " without a schema_version cannot be read" + use);
+  const Json& at = j.at("schema_version");
+  const std::string version = at.is_string() ? at.get<std::string>() : at.dump();
+  if (!at.is_string() || version.substr(0, version.find('.')) != known.substr(0, known.find('.')))
+    throw SchemaError(of + " of schema " + version + " cannot be read" + use);
 }
 
 /// `records`: how its schema is to be called; "": it has none.
@@ -274,18 +289,17 @@ Record parse(const std::string& text, const std::string& what, const std::string
   const auto none = [&](const std::string& why) { return usage_error("not " + what + ": " + why); };
   if (too_deep(text)) throw none("lists in lists without end");
   Record record;
-  Json j;
   try {
-    j = Json::parse(text);
-    if (!j.is_object()) throw none("the text is no JSON object");
+    const Json j = Json::parse(text);
+    if (!j.is_object()) throw usage_error("the text is no JSON object");
     if (!records.empty()) check_schema(j, records);
-  } catch (const Json::exception& e) {
-    throw none(e.what());
-  }
-  try {
     decode_into(j, record);
-  } catch (const std::exception& e) {
-    throw none(e.what());
+  } catch (const SchemaError&) {
+    throw;
+  } catch (const Json::exception& error) {
+    throw none(json_mistake(error));
+  } catch (const Error& error) {
+    throw none(error.what());
   }
   return record;
 }
@@ -309,6 +323,11 @@ bool too_deep(std::string_view json) {
     }
   }
   return false;
+}
+
+void check_context(const std::string& text, const std::string& path) {
+  if (too_deep(text) || !Json::parse(text, nullptr, false).is_object())
+    throw usage_error(path + " is damaged: it is not the context of a run: put the run's own file there");
 }
 
 const char* to_string(TrialStatus status) {
@@ -339,8 +358,9 @@ TrialRecord record_from_json(const std::string& text) {
 
 TrialRow row_from_json(const std::string& text) {
   return parse<TrialRow>(text, "a finished trial", "records", [](const Json& j, TrialRow& row) {
-    decode(j.at("labels"), row.labels);
-    decode(j.at("record"), row.record);
+    decode(field_of(j, "labels"), row.labels);
+    decode(field_of(j, "record"), row.record);
+    check_possible(row);
   });
 }
 
@@ -362,11 +382,12 @@ std::string run_to_json(std::span<const TrialRow> rows, const std::string& conte
 RunDocument run_from_json(const std::string& text, const std::string& name) {
   return parse<RunDocument>(text, "a result of run --json (" + name + ")", name + ": records",
                             [&](const Json& j, RunDocument& run) {
-                              run.context_json = dump(j.at("context"), 1);
-                              for (const Json& trial : j.at("trials")) {
+                              run.context_json = dump(field_of(j, "context"), 1);
+                              for (const Json& trial : field_of(j, "trials")) {
                                 TrialRow& row = run.rows.emplace_back();
-                                decode(trial.at("labels"), row.labels);
-                                decode(trial.at("record"), row.record);
+                                decode(field_of(trial, "labels"), row.labels);
+                                decode(field_of(trial, "record"), row.record);
+                                check_possible(row);
                               }
                             });
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/base/error.h"
 #include "results/record.h"
 #include "results/run_folder.h"
 
@@ -18,7 +19,14 @@ namespace hopbench {
 /// Of everything hopbench writes as JSON: major.minor, major only when an old reader would misread.
 inline constexpr const char* kSchemaVersion = "1.1";
 
-/// One line each, without its line break. The readers throw Error(kUsage) for what is not such a record.
+/// Records of another schema than this program reads. They are not damaged.
+class SchemaError : public Error {
+ public:
+  explicit SchemaError(const std::string& message) : Error(ExitCode::kUsage, message) {}
+};
+
+/// One line each, without its line break. The readers throw Error(kUsage) for what is not such a record or has values
+/// that no trial has (results/possible.h), and SchemaError.
 std::string to_json(const RankRecord& record);
 std::string to_json(const TrialRecord& record);
 std::string to_json(const TrialRow& row);  // {"schema_version", "labels", "record"}
@@ -41,6 +49,10 @@ RunDocument run_from_json(const std::string& text, const std::string& name);
 /// Whether lists and objects stand in each other deeper than anything that hopbench writes: what walks through them
 /// would run out of its stack. Of text that is no JSON it says nothing.
 bool too_deep(std::string_view json);
+
+/// Error(kUsage) naming the file if the text of a context.json is no JSON object: it tells machines and versions apart,
+/// so a run without a whole one is not compared.
+void check_context(const std::string& text, const std::string& path);
 
 /// First line of an event log, and a line an event, line break included. Fields that say nothing are left out.
 std::string event_log_head(const std::string& trial_id);

@@ -26,8 +26,10 @@ std::string content(const std::string& path) {
 /// Of a folder that holds published tables only: there is no trials.jsonl.
 Results tables_of(const std::string& folder) {
   Results source{folder, outcomes_from_csv(content(folder + "/trials.csv"), folder + "/trials.csv"), "", folder, false};
-  if (fs::exists(folder + "/context.json")) source.context = content(folder + "/context.json");
-  if (too_deep(source.context)) throw usage_error(folder + "/context.json is damaged: take it from the run again");
+  if (const std::string path = folder + "/context.json"; fs::exists(path)) {
+    source.context = content(path);
+    check_context(source.context, path);
+  }
   return source;
 }
 

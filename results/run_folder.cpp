@@ -10,10 +10,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <set>
 
 #include "backends/base/error.h"
+#include "backends/base/text.h"
 #include "results/csv.h"
 #include "results/files.h"
 #include "results/json.h"
@@ -27,6 +29,8 @@ constexpr const char* kTrials = "trials.jsonl";
 constexpr const char* kSuite = "suite.toml";
 constexpr const char* kContext = "context.json";
 constexpr const char* kEvents = "events";
+constexpr const char* kOwnFiles[] = {kSuite,      kContext,   kTrials,      "trials.csv",      "ranks.csv",
+                                     "curve.csv", "host.csv", "summary.md", "calibration.json"};
 
 Error cannot(const std::string& what, const std::string& path, int error) {
   const bool full = error == ENOSPC || error == EDQUOT, few = error == EMFILE || error == ENFILE;
@@ -84,7 +88,10 @@ std::string must_read(const std::string& path) {
   std::optional<std::string> text = read_file(path);
   const int error = errno;
   if (!text && (error == EMFILE || error == ENFILE)) throw cannot("read", path, error);
-  if (!text) throw usage_error(path + " cannot be read: the folder holds no run of hopbench: name another");
+  if (!text) {
+    throw usage_error(fmt::format("{} cannot be read: {}: the folder holds no run of hopbench: name another", path,
+                                  std::strerror(error)));
+  }
   return *std::move(text);
 }
 
@@ -102,6 +109,8 @@ std::vector<TrialRow> read_trials(const std::string& path, std::size_t& whole) {
     if (torn) break;
     try {
       rows.push_back(row_from_json(line));
+    } catch (const SchemaError& error) {
+      throw error.in(fmt::format("{}:{}", path, number));
     } catch (const Error& error) {
       throw usage_error(
           fmt::format("{}:{}: damaged: {}: take the line out (its trial will run again) or start a new run", path,
@@ -117,8 +126,49 @@ std::vector<TrialRow> read_trials(const std::string& path, std::size_t& whole) {
   return rows;
 }
 
-/// Different ids give different names: what is not plain is written as its code.
-std::string safe_name(const std::string& id) {
+/// The open folder, which no other process has until it is closed.
+std::shared_ptr<void> lock(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) throw cannot("open", path, errno);
+  std::shared_ptr<void> held(nullptr, [fd](void*) { ::close(fd); });
+  // Any other error: a file system without locks, over which nothing can be said.
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw usage_error(path + ": another hopbench is at work in this folder: wait until it has ended");
+  }
+  return held;
+}
+
+/// "a.txt, b.txt and 3 more": what is in the folder, hidden files too.
+std::string content_of(const std::string& folder) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    names.push_back(at->path().filename().string());
+  if (error) throw cannot("read", folder, error.value());
+  std::sort(names.begin(), names.end());
+  const std::size_t more = names.size() > kShown ? names.size() - kShown : 0;
+  names.resize(names.size() - more);
+  return join(names, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+/// Throws if mkdir would not get as far as `folder`.
+void check_can_be_made(const std::string& folder) {
+  std::error_code ignored;
+  fs::path above = fs::absolute(folder, ignored).lexically_normal();
+  while (!fs::exists(above, ignored) && above.has_relative_path()) above = above.parent_path();
+  if (!fs::is_directory(above, ignored)) throw cannot("make", folder, ENOTDIR);
+  if (::access(above.c_str(), W_OK | X_OK) != 0) throw cannot("make", folder, errno);
+}
+
+bool lies_in(const fs::path& file, const fs::path& folder) {
+  const auto [in_folder, rest] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+  return in_folder == folder.end();
+}
+
+}  // namespace
+
+std::string safe_file_name(const std::string& id) {
   std::string name;
   for (const char c : id) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -139,19 +189,49 @@ std::string safe_name(const std::string& id) {
   return fmt::format("{}~{:016x}", name.substr(0, kLongest), hash);
 }
 
-/// The open folder, which no other process has until it is closed.
-std::shared_ptr<void> lock(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) throw cannot("open", path, errno);
-  std::shared_ptr<void> held(nullptr, [fd](void*) { ::close(fd); });
-  // Any other error: a file system without locks, over which nothing can be said.
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    throw usage_error(path + ": another hopbench is at work in this folder: wait until it has ended");
-  }
-  return held;
+bool holds_run(const std::string& folder) {
+  std::error_code ignored;
+  return fs::exists(folder + "/" + kTrials, ignored);
 }
 
-}  // namespace
+std::vector<std::string> files_of_run(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const char* name : kOwnFiles) files.push_back(folder + "/" + name);
+  return files;
+}
+
+bool is_part_of_run(const std::string& file) {
+  std::error_code ignored;
+  const fs::path path = fs::weakly_canonical(fs::absolute(file, ignored), ignored), folder = path.parent_path();
+  if (folder.filename() == kEvents && holds_run(folder.parent_path().string())) return true;
+  const auto is_name = [&](const char* name) { return path.filename() == name; };
+  return std::any_of(std::begin(kOwnFiles), std::end(kOwnFiles), is_name) && holds_run(folder.string());
+}
+
+void check_free(const std::string& folder, std::span<const std::string> inputs) {
+  std::error_code ignored;
+  if (!fs::exists(folder, ignored)) return check_can_be_made(folder);
+  if (!fs::is_directory(folder, ignored)) throw cannot("make", folder, ENOTDIR);
+  const fs::path whole = fs::canonical(folder, ignored);
+  for (const std::string& input : inputs) {
+    if (!lies_in(fs::weakly_canonical(fs::absolute(input, ignored), ignored), whole)) continue;
+    throw usage_error(
+        fmt::format("{} holds {}, which this run reads and its results might overwrite: choose a new or "
+                    "empty folder with -o",
+                    folder, input));
+  }
+  if (holds_run(folder)) {
+    throw usage_error(folder + " holds a run already: go on with it by --resume " + shell_word(folder) +
+                      " or choose another with -o");
+  }
+  if (const std::string content = content_of(folder); !content.empty()) {
+    throw usage_error(
+        fmt::format("{} is not empty, and what is in it is no run of hopbench ({}): choose a new or empty "
+                    "folder with -o",
+                    folder, content));
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) throw cannot("write", folder, errno);
+}
 
 std::string short_reason(const std::string& reason) { return reason.substr(0, reason.find('\n')); }
 
@@ -160,18 +240,24 @@ bool as_its_scenario_says(const std::string& reason) {
 }
 
 RunFolder RunFolder::create(const std::string& path, const std::string& suite_toml, const std::string& context_json) {
+  check_free(path);
   std::error_code error;
-  fs::create_directories(fs::path(path) / kEvents, error);
+  const bool fresh = fs::create_directories(path, error);
   if (error) throw cannot("make", path, error.value());
   RunFolder folder(path);
-  folder.claim_ = lock(path);  // before a look at what is there: two that begin at once must not both find nothing
-  const std::string trials = path + "/" + kTrials;
-  if (fs::exists(trials)) {
-    throw usage_error(path + " holds a run already: go on with it by --resume " + path + " or choose another with -o");
+  folder.claim_ = lock(path);
+  check_free(path);  // again: of two processes that begin at once, the second finds the files of the first
+  try {
+    fs::create_directory(fs::path(path) / kEvents, error);
+    if (error) throw cannot("make", path, error.value());
+    folder.write_text(kSuite, suite_toml);
+    folder.write_text(kContext, context_json);
+    File(path + "/" + kTrials, O_WRONLY | O_CREAT | O_EXCL).write("");  // last: with it the folder is one to resume
+  } catch (const Error&) {
+    for (const char* name : {kTrials, kContext, kSuite, kEvents}) fs::remove(fs::path(path) / name, error);
+    if (fresh) fs::remove(path, error);
+    throw;
   }
-  folder.write_text(kSuite, suite_toml);
-  folder.write_text(kContext, context_json);
-  File(trials, O_WRONLY | O_CREAT | O_EXCL).write("");  // last: with it the folder is one to resume
   return folder;
 }
 
@@ -195,14 +281,14 @@ void RunFolder::claim() {
 }
 
 std::string RunFolder::event_log(const std::string& trial_id) const {
-  return fmt::format("{}/{}/{}.jsonl", path_, kEvents, safe_name(trial_id));
+  return fmt::format("{}/{}/{}.jsonl", path_, kEvents, safe_file_name(trial_id));
 }
 
 std::string RunFolder::suite_toml() const { return must_read(path_ + "/" + kSuite); }
 std::string RunFolder::context_json() const {
   const std::string path = path_ + "/" + kContext;
   std::string text = must_read(path);
-  if (too_deep(text)) throw usage_error(path + " is damaged: it is no context of a run: put the run's own there");
+  check_context(text, path);
   return text;
 }
 

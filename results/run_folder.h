@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,10 +53,26 @@ bool as_its_scenario_says(const std::string& reason);
 /// Of a reason, what happened; who did what follows in further lines.
 std::string short_reason(const std::string& reason);
 
+/// Returns a file name for `name`, which may hold anything: different names have different file names, none of which
+/// is ".", ".." or holds a '/'.
+std::string safe_file_name(const std::string& name);
+
+/// Whether the folder holds a run, whole or not.
+bool holds_run(const std::string& folder);
+/// Every file that a run writes into its folder, except event logs.
+std::vector<std::string> files_of_run(const std::string& folder);
+/// Whether `file` is one of these, or an event log, of a folder that holds a run.
+bool is_part_of_run(const std::string& file);
+
+/// Checks that a new run can be made in `folder`: that it does not exist yet, or is empty. A run overwrites files such
+/// as suite.toml and trials.csv, so nothing of the user's may be there. Error(kUsage) says what is in the folder if it
+/// holds one of `inputs` (files that the run reads), a run, or anything else. Error(kEnvironment) if it cannot be made.
+void check_free(const std::string& folder, std::span<const std::string> inputs = {});
+
 class RunFolder {
  public:
-  /// Creates the folder with suite and context. Error(kEnvironment) if it cannot be written,
-  /// and Error(kUsage) if there is a run in it already.
+  /// Creates the folder with suite and context. Throws as check_free() does. If the folder cannot be written, what was
+  /// made of it is removed again.
   static RunFolder create(const std::string& path, const std::string& suite_toml, const std::string& context_json);
   /// Reads one. A torn last line of trials.jsonl is no row. Error(kUsage) if it is no run's folder or another line is
   /// damaged.

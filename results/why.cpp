@@ -27,7 +27,7 @@ struct Work {
 std::optional<Work> whole_work(const TrialRow& row) {
   std::int64_t samples = 0;
   for (const RankRecord& rank : row.record.ranks) samples += rank.samples;
-  if (samples == 0 || row.record.time_s <= 0) return std::nullopt;
+  if (samples == 0 || row.record.time_s <= 0 || !std::isfinite(row.record.time_s)) return std::nullopt;
   return Work{row.record.time_s, double(samples)};
 }
 

@@ -23,7 +23,7 @@ namespace {
 using nlohmann::json;
 
 /// What another process of this same binary wrote is none of that: that process went wrong.
-[[noreturn]] void refuse(const char* what, const char* why) {
+[[noreturn]] void refuse(const char* what, const std::string& why) {
   throw trial_error(std::string(what) + " cannot be read: " + why + ": run the trial again");
 }
 
@@ -32,7 +32,7 @@ auto reading(const char* what, const Read& read) {
   try {
     return read();
   } catch (const json::exception& error) {
-    refuse(what, error.what());
+    refuse(what, json_mistake(error));
   } catch (const Error& error) {
     if (error.code() != ExitCode::kUsage) throw;
     refuse(what, error.what());

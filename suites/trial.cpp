@@ -308,8 +308,8 @@ TrialSpec trial_from_json(const std::string& text) {
     for (const auto& [name, value] : j.at("knobs").items()) spec.knobs.set(knobs, name, knob_from(value));
     return spec;
   } catch (const json::exception& error) {
-    throw usage_error(
-        fmt::format("a trial's description cannot be read: {}: was it written by another version?", error.what()));
+    throw usage_error(fmt::format("a trial's description cannot be read: {}: was it written by another version?",
+                                  json_mistake(error)));
   }
 }
 

@@ -35,8 +35,9 @@ bool wrong(const SuiteKey& key, const Value& value, const std::string& wanted, M
 
 bool in_range(const SuiteKey& key, double number, const Value& value, Mistakes& mistakes) {
   if (number >= key.low && number <= key.high) return true;
-  mistakes.add(value.place, fmt::format("'{}' is {}, out of range: it must be {}", last_part(key.path),
-                                        number_text(number), range_text(key, number)));
+  const std::string given = value.is(T::kInteger) ? fmt::format("{}", value.integer) : number_text(number);
+  mistakes.add(value.place, fmt::format("'{}' is {}, out of range: it must be {}", last_part(key.path), given,
+                                        range_text(key, number)));
   return false;
 }
 

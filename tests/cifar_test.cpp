@@ -122,7 +122,7 @@ TEST_F(Cifar, IsRefusedWhenCutOrTooLongOrEmpty) {
   folder_.write("a.bin", records(0, 3));
   refused({folder_ / "a.bin", "at byte 9219", "ends early"});
   folder_.write("a.bin", records(0, 4) + "ab");
-  refused({folder_ / "a.bin", "at byte 12292", "2 bytes too many after 4 records"});
+  refused({folder_ / "a.bin", "at byte 12292", "should end here, after 12292 bytes, and goes on"});
   folder_.write("a.bin", "");
   refused({folder_ / "a.bin", "at byte 0", "empty"});
 }
@@ -152,7 +152,7 @@ TEST_F(Cifar, HasTenThousandRecordsAFile) {
   refused({folder_ / "data_batch_5.bin", "at byte 30729999", "10000 records are 30730000 bytes"}, kCifar10);
   folder_.write("train.bin", "");
   fs::resize_file(folder_ / "train.bin", 153700001);
-  refused({folder_ / "train.bin", "at byte 153700000", "1 bytes too many after 50000 records"}, kCifar100);
+  refused({folder_ / "train.bin", "at byte 153700000", "should end here"}, kCifar100);
 }
 
 TEST(Cifar10, IsReadWholeWhereItWasFetched) {

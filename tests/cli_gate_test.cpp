@@ -37,6 +37,44 @@ TEST_F(OverResults, ATornRunIsSaid) {
   EXPECT_THAT(fine({"compare", "run", "run"}).err, Not(HasSubstr("in the middle")));
 }
 
+TEST_F(OverResults, ABaselineIsOfAWholeSuiteUnlessAskedOtherwise) {
+  fine({"run", "a.toml", "-o", "part", "-f", "hop"});
+  const Ended part = run({"baseline", "save", "main", "part"});
+  EXPECT_EQ(part.code, 2) << part.err;
+  EXPECT_THAT(part.err, HasSubstr("part lacks 2 of the 4 trials of its suite, small/rate/homogeneous/allreduce/1/0 for "
+                                  "one: run them (run --resume part), or keep the others alone with --partial"));
+  fine({"baseline", "save", "main", "part", "--partial"});
+  EXPECT_THAT(run({"run", "--resume", "results/baselines/main"}).err,
+              HasSubstr("results/baselines/main is a baseline"));
+  folder_.write("part/suite.toml", "x = [");
+  EXPECT_THAT(run({"baseline", "save", "main", "part", "--partial"}).err, HasSubstr("part/suite.toml:1:"));
+}
+
+TEST_F(OverResults, ADamagedContextIsSaid) {
+  fine({"run", "a.toml", "-o", "odd"});
+  folder_.write("odd/context.json", "[1,2");
+  for (const Args& words :
+       {Args{"compare", "run", "odd"}, Args{"report", "odd"}, Args{"baseline", "save", "main", "odd"},
+        Args{"run", "--resume", "odd"}, Args{"run", "--resume", "odd", "--force"}}) {
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.code, 2) << words.front();
+    EXPECT_THAT(ended.err, HasSubstr("odd/context.json is damaged")) << words.front();
+  }
+}
+
+TEST_F(OverResults, WhatIsNoRunIsNoInternalError) {
+  folder_.write("odd/trials.jsonl/x", "");
+  folder_.write("odd/suite.toml", "");
+  folder_.write("odd/context.json", "{}");
+  for (const Args& words :
+       {Args{"compare", "run", "odd"}, Args{"report", "odd"}, Args{"baseline", "save", "main", "odd"},
+        Args{"why", "odd", "a", "b"}, Args{"trace", "odd"}, Args{"gate", "--baseline", "run", "odd"}}) {
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.code, 2) << words.front() << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("odd/trials.jsonl cannot be read: Is a directory")) << words.front();
+  }
+}
+
 TEST_F(OverResults, WhoSaysCiIsFalseIsNotHeldToIt) {
   fine({"baseline", "save", "main", "run"});
   const char* const lenient = "not strict: inconclusive and incomparable rows do not count";

@@ -251,7 +251,7 @@ TEST_F(Runs, ThatEndAsTheirScenarioSaysAreNotAdvisedToRunAgain) {
       AllOf(HasSubstr("1 of 1 trials ended as their scenario says: these protocols stop when a worker is lost, or "
                       "too many are\n"),
             Not(HasSubstr("--retry-failed"))));
-  const Ended saved = run({"baseline", "save", "b", "out", "--baselines", "baselines"});
+  const Ended saved = run({"baseline", "save", "b", "out", "--baselines", "baselines", "--partial"});
   EXPECT_EQ(saved.code, 2) << saved.err;
   EXPECT_THAT(saved.err, AllOf(HasSubstr("as the scenario says"), HasSubstr("run the others alone"),
                                Not(HasSubstr("--retry-failed"))));

@@ -172,7 +172,7 @@ TEST_F(Tunes, RefuseWhatTheyCannotDoBeforeTheFirstTrial) {
   refused({"tune", "bad.toml"}, "bad.toml:29:1: unknown key 'trails' in [tune]: did you mean 'trials'?");
   refused({"tune", "rate.toml"}, "rate.toml:3:2: there is nothing to tune by");
   refused({"tune", "b.toml"}, "b.tuned.toml: is there already: --force");
-  refused({"tune", "a.toml", "-o", "a.toml", "--force"}, "is the suite itself");
+  refused({"tune", "a.toml", "-o", "a.toml", "--force"}, "a.toml: this command itself reads or writes that file");
   refused({"tune", "a.toml", "-o", "no/such.toml"}, "there is no folder no");
   refused({"tune", "a.toml", "-o", "x.csv"}, "ends in .toml");
   refused({"tune", "a.toml", "--set", "lr=0.1"}, "--set lr=0.1: ");

@@ -175,7 +175,41 @@ TEST_F(IdxFiles, AreRefusedWhenTheContentEndsEarly) {
 
 TEST_F(IdxFiles, AreRefusedWhenTheyGoOnAfterTheirContent) {
   write_gz(kTestLabels, labels(5) + "xyz");
-  expect_refused({gz(kTestLabels).string(), "at byte 13", "3 bytes too many"});
+  expect_refused({gz(kTestLabels).string(), "at byte 13", "should end here, after 13 bytes, and goes on"});
+}
+
+// The end of the file is damaged: what reads that far says so. A gigabyte of zeros is a megabyte of gzip.
+TEST_F(IdxFiles, AreNotUnpackedBeyondWhatTheirHeadPromises) {
+  const auto bomb = [&](const std::string& content) {
+    write_gz(kTrainImages, content + std::string(5 << 20, 0));
+    std::fstream file(gz(kTrainImages), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(std::streamoff(fs::file_size(gz(kTrainImages)) - 8));  // the checksum
+    file.write("\x12\x34\x56\x78", 4);
+  };
+  bomb(images(20));
+  expect_refused({gz(kTrainImages).string(), "at byte 136", "should end here, after 136 bytes, and goes on"});
+  bomb("");
+  expect_refused({gz(kTrainImages).string(), "at byte 0", "magic number 0x00000000"});
+  bomb(word(0x803) + word(1) + word(4096) + word(4097));
+  expect_refused({gz(kTrainImages).string(), "at byte 12", "images of 4097 columns"});
+}
+
+TEST_F(IdxFiles, AreRefusedWhereTheLimitOfCompressedFilesIsLower) {
+  const auto said = [&](std::size_t largest) -> std::string {
+    try {
+      read_content(gz(kTrainImages), {}, largest);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kUsage);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(said(136), "");
+  EXPECT_EQ(said(135), "cannot use data file " + gz(kTrainImages).string() +
+                           ": its content is larger than 135 bytes, the most that a compressed file may hold: "
+                           "decompress it (gunzip), or get the file again if it should be smaller");
+  write(folder_ / "plain", images(20));
+  EXPECT_EQ(read_content(folder_ / "plain", {}, 135).size(), 136u);
 }
 
 TEST_F(IdxFiles, AreRefusedForAWrongMagicNumber) {

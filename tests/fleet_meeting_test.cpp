@@ -65,6 +65,39 @@ TEST_F(FleetTest, SaysWhatBecameOfItsInvitation) {
   EXPECT_THAT(alone, testing::Not(HasSubstr("HOPBENCH_JOB")));
 }
 
+TEST_F(FleetTest, AWrongTokenIsNamedOnBothSides) {
+  const int listener = listen_on("127.0.0.1", 0);
+  const std::string where = "tcp://127.0.0.1:" + std::to_string(port_of(listener));
+  close(listener);
+  const auto point = [&](const std::string& token) {
+    const Variable variable("HOPBENCH_TOKEN", token);
+    return open_meeting_point(where, "test");
+  };
+  const auto first = point("secret one"), second = point("secret two");
+  std::string agent_said, launcher_said;
+  std::jthread agent([&] {
+    AgentOptions with = agent_options(1, 2, "");
+    with.timeout = seconds(2);
+    try {
+      run_agent(with, *second);
+    } catch (const Error& error) {
+      agent_said = error.what();
+    }
+  });
+  FleetOptions with = options(2);
+  with.timeout = seconds(1);
+  try {
+    Fleet::gather(with, *first);
+  } catch (const Error& error) {
+    launcher_said = error.what();
+  }
+  agent.join();
+  EXPECT_THAT(launcher_said,
+              HasSubstr("a process on 127.0.0.1 came with another token: set HOPBENCH_TOKEN to the same"));
+  EXPECT_THAT(agent_said, HasSubstr("what listens there is not process 0 of this run): is HOPBENCH_TOKEN the same"));
+  for (const std::string& said : {launcher_said, agent_said}) EXPECT_THAT(said, testing::Not(HasSubstr("secret")));
+}
+
 TEST_F(FleetTest, AnInvitationOfAnEarlierRunDoesNoHarm) {
   const int listener = listen_on("127.0.0.1", 0);  // somebody else, who has its port now
   const auto meeting = open_meeting_point(folder_.path(), "test");

@@ -153,6 +153,19 @@ TEST(MeetingPoint, HalfAnInvitationIsNone) {
   for (std::size_t n = 0; n + 1 < whole.size(); ++n) EXPECT_FALSE(invitation_from_text(whole.substr(0, n))) << n;
 }
 
+TEST(MeetingPoint, AFileOfTheUsersIsKept) {
+  const Folder folder;
+  folder.write("hopbench-run", "mine");
+  std::filesystem::permissions(folder / "hopbench-run", std::filesystem::perms::owner_all);
+  try {
+    open_meeting_point(folder.path(), "")->leave({{"a"}, 1, "", ""});
+    ADD_FAILURE() << "it was replaced";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("hopbench-run is there and is no invitation of hopbench"));
+  }
+  EXPECT_EQ(text_of(folder / "hopbench-run"), "mine");
+}
+
 TEST(MeetingPoint, WhatIsNoPlaceIsRefused) {
   for (const char* where : {"", "ftp://a", "tcp://a", "tcp://a:0", "tcp://a:70000", "redis://", "redis://h:x/p"})
     EXPECT_NE(mistake([&] { open_meeting_point(where, ""); }), "none") << where;

@@ -188,6 +188,45 @@ TEST(Baselines, ChangedExactRowsWantAReason) {
   EXPECT_THAT(kept.history[1].changed, ElementsAre(changed.record.id));
 }
 
+TEST(Baselines, KeepNothingThatCannotBeCompared) {
+  const Folder folder;
+  const auto said = [&](const std::function<void(TrialRecord&)>& change) -> std::string {
+    TrialRow row = virtual_row();
+    change(row.record);
+    std::filesystem::remove_all(folder / "run");
+    try {
+      save_baseline(folder / "baselines", "main", run_of(folder, "run", {row}), "why not");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kUsage);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(said([](TrialRecord&) {}), "");
+  EXPECT_THAT(said([](TrialRecord& r) { r.samples_per_s = kNone; }), HasSubstr("its 'samples_per_s' is nan"));
+  EXPECT_THAT(said([](TrialRecord& r) { r.time_s = 1 / 0.0; }), HasSubstr("its 'time_s' is inf"));
+  for (const char* id : {"../../../../x", "a//b", "a/./b", "/a", "a/b/", "a\nb", ""})
+    EXPECT_THAT(said([&](TrialRecord& r) { r.id = id; }), HasSubstr("its id is not one that hopbench gives")) << id;
+  run_of(folder, "cut", {virtual_row("a"), virtual_row("b")});
+  const std::string trials = text_of(folder / "cut/trials.jsonl");
+  folder.write("cut/trials.jsonl", trials.substr(0, trials.size() - 9));
+  EXPECT_THROW(save_baseline(folder / "baselines", "main", RunFolder::open(folder / "cut"), "why not"), Error);
+  EXPECT_EQ(read_baseline(folder / "baselines", "main").history.size(), 1u);
+}
+
+TEST(Baselines, LoseNothingOfTheUsers) {
+  const Folder folder;
+  const RunFolder run = run_of(folder, "run", {virtual_row()});
+  save_baseline(folder / "baselines", "main", run, "");
+  folder.write("baselines/main/NOTES.md", "mine");
+  EXPECT_THROW(save_baseline(folder / "baselines", "main", run, ""), Error);
+  EXPECT_THROW(remove_baseline(folder / "baselines", "main"), Error);
+  EXPECT_EQ(text_of(folder / "baselines/main/NOTES.md"), "mine");
+  std::filesystem::remove(folder / "baselines/main/NOTES.md");
+  save_baseline(folder / "baselines", "main", run, "");
+  EXPECT_EQ(text_of(folder / "baselines/main/trials.csv"), text_of(folder / "run/trials.csv"));
+}
+
 TEST(Baselines, RefuseWhatIsNone) {
   const Folder folder;
   TrialRow failed = virtual_row();

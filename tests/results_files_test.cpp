@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <sstream>
@@ -215,6 +216,34 @@ TEST(RunFolderTest, ADamagedLineInTheMiddleIsNamedAndKept) {
     EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("trials.jsonl:2"), HasSubstr("take the line out")));
   }
   EXPECT_EQ(text_of(path + "/trials.jsonl"), text);
+}
+
+TEST(RunFolderTest, SaysWhatCannotBeReadAndWhy) {
+  const Folder temp;
+  const auto said = [&](const std::function<void(const RunFolder&)>& read) -> std::string {
+    try {
+      read(RunFolder::open(temp / "run"));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kUsage);
+      return error.what();
+    }
+    return "";
+  };
+  const auto open = [](const RunFolder&) {};
+  const auto context = [](const RunFolder& run) { run.context_json(); };
+  RunFolder::create(temp / "run", "", "{}").add(full_row());
+  EXPECT_EQ(said(context), "");
+  for (const char* broken : {"[1,2", "[1,2]", "", "7"}) {
+    temp.write("run/context.json", broken);
+    EXPECT_THAT(said(context),
+                AllOf(HasSubstr("run/context.json is damaged"), HasSubstr("put the run's own file there")));
+  }
+  temp.write("run/trials.jsonl", "{\"labels\": {}, \"record\": {}}\n");
+  EXPECT_THAT(said(open), AllOf(HasSubstr("trials.jsonl:1: records without a schema_version cannot be read"),
+                                Not(HasSubstr("take the line out"))));
+  fs::remove(temp / "run/trials.jsonl");
+  fs::create_directory(temp / "run/trials.jsonl");
+  EXPECT_THAT(said(open), HasSubstr("run/trials.jsonl cannot be read: Is a directory"));
 }
 
 TEST(RunFolderTest, ATrialThatIsThereTwiceIsNamed) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -81,6 +82,62 @@ TEST(Json, SaysWhatIsNoRecord) {
     EXPECT_THAT(error.what(), HasSubstr("schema 2.0"));
   }
   EXPECT_NO_THROW(row_from_json(R"({"schema_version": "1.7", "labels": {}, "record": {}})"));
+}
+
+/// What is said of a row with this change; "": it is read.
+std::string said_of(const std::function<void(nlohmann::json&)>& change) {
+  nlohmann::json row = nlohmann::json::parse(to_json(full_row()));
+  change(row);
+  try {
+    row_from_json(row.dump());
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+    EXPECT_EQ(std::string(error.what()).find("json.exception"), std::string::npos) << error.what();
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Json, NamesTheFieldThatIsWrongInPlainWords) {
+  const std::string none = "not a finished trial: ";
+  EXPECT_EQ(said_of([](auto&) {}), "");
+  EXPECT_EQ(said_of([](auto& row) { row["record"]["time_s"] = "inf"; }), "");
+  EXPECT_EQ(said_of([](auto& row) { row["record"]["samples_per_s"] = "fast"; }),
+            none + "'samples_per_s': fast stands where a number belongs");
+  EXPECT_EQ(said_of([](auto& row) { row["record"]["time_s"] = nullptr; }),
+            none + "'time_s': null stands where a number belongs");
+  EXPECT_EQ(said_of([](auto& row) { row["record"]["id"] = 3; }), none + "'id': a value of another type stands there");
+  EXPECT_EQ(said_of([](auto& row) { row["record"]["ranks"][0]["iters"] = 0.5; }),
+            none + "'ranks': 'iters': 0.5 stands where an integer belongs");
+  EXPECT_EQ(said_of([](auto& row) { row.erase("labels"); }), none + "'labels' is missing");
+  EXPECT_EQ(said_of([](auto& row) { row = nlohmann::json::array(); }), none + "the text is no JSON object");
+  for (const char* text : {"{\"a\": ", "{\"a\": 1e999}", "\"\xff\""}) {
+    try {
+      row_from_json(text);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::Not(HasSubstr("json.exception")));
+    }
+  }
+}
+
+TEST(Json, RefusesValuesThatNoTrialHas) {
+  const std::string none = "not a finished trial: ";
+  EXPECT_EQ(said_of([](auto& row) { row["labels"]["world"] = -1; }),
+            none + "'world' is -1, and no trial has less than 0");
+  EXPECT_EQ(said_of([](auto& row) { row["labels"]["clock"] = "sun"; }), none + "'clock' is 'sun', which no trial has");
+  EXPECT_THAT(said_of([](auto& row) { row["labels"]["what"] = "x"; }), HasSubstr("'what' is 'x'"));
+  EXPECT_THAT(said_of([](auto& row) { row["labels"]["cost_s"] = -0.5; }), HasSubstr("'cost_s' is -0.5"));
+  EXPECT_THAT(said_of([](auto& row) { row["record"]["samples_per_s"] = -5; }), HasSubstr("'samples_per_s' is -5"));
+  EXPECT_THAT(said_of([](auto& row) { row["record"]["time_s"] = "-inf"; }), HasSubstr("'time_s' is -inf"));
+  EXPECT_THAT(said_of([](auto& row) { row["record"]["ranks"][0]["samples"] = -3; }), HasSubstr("'samples' is -3"));
+}
+
+TEST(Json, ARecordWithoutItsSchemaIsOfAnotherVersion) {
+  for (const char* text :
+       {"{\"labels\": {}, \"record\": {}}", "{\"schema_version\": 1, \"labels\": {}, \"record\": {}}",
+        "{\"schema_version\": \"0.9\", \"labels\": {}, \"record\": {}}"})
+    EXPECT_THROW(row_from_json(text), SchemaError) << text;
 }
 
 TEST(Json, TextThatIsNoUtf8IsStillWritten) {

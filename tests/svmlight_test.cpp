@@ -260,7 +260,31 @@ TEST_F(SparseCache, IsUsedAsLongAsTheTextIsTheSame) {
   EXPECT_TRUE(same(changed, *open_cached(cached, checksum(text + "1 1:1\n"))));
 }
 
+TEST_F(SparseCache, ReplacesNoFileOfTheUsers) {
+  const Variable cache("XDG_CACHE_HOME", folder_ / "cache");
+  folder_.write("a.svm.csr", "my results");
+  const std::string text = "1 2:3 9:1\n-1 3:0.5\n";
+  const SparseDataset data = read(text, {});
+  EXPECT_EQ(text_of(cache_beside(folder_ / "a.svm")), "my results");
+  EXPECT_TRUE(open_cached(cache_elsewhere(checksum(text)), checksum(text)));
+}
+
+TEST_F(SparseCache, OfACompressedFileIsMadeOfSoMuchOnly) {
+  const std::string path = folder_ / "b.svm.gz", text = "1 2:3 9:1\n-1 3:0.5\n";
+  const gzFile to = gzopen(path.c_str(), "wb");
+  gzwrite(to, text.data(), unsigned(text.size()));
+  gzclose(to);
+  EXPECT_EQ(read_svmlight(path, {.cache = false, .largest_compressed = text.size()}).rows(), 2u);
+  try {
+    read_svmlight(path, {.cache = false, .largest_compressed = text.size() - 1});
+    ADD_FAILURE() << "it was unpacked";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(path + ": its content is larger than"), std::string::npos) << error.what();
+  }
+}
+
 TEST_F(SparseCache, IsIgnoredWhenItIsCutOrChangedAnywhere) {
+  const Variable cache("XDG_CACHE_HOME", folder_ / "cache");
   const std::string text = "1 2:3 9:1\n-1 3:0.5\n";
   const SparseDataset data = read(text, {});
   const fs::path cached = cache_beside(folder_ / "a.svm");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "backends/base/error.h"
 #include "results/why.h"
@@ -140,6 +141,15 @@ TEST(Why, HasWordsForWhatIsEqual) {
   const auto equal = std::vector{learning("hop", 1000, 500), learning("allreduce", 1000, 500)};
   EXPECT_EQ(why_sentence(why(equal, "hop", "allreduce").at(0)),
             "hop reaches 0.5 as soon as allreduce: as fast a sample, as many samples.");
+}
+
+TEST(Why, LeavesOutTrialsOfInfiniteTime) {
+  std::vector<TrialRow> rows = two_variants();
+  for (TrialRow& row : rows) row.record.time_s = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(
+      why_text(why(rows, "hop", "allreduce").at(0)),
+      "m / one slow\nhop and allreduce have no repeat in common that ended well.\n3 of 3 repeats are left out: one "
+      "of the two failed or did not reach the target\n");
 }
 
 TEST(Why, LeavesOutWhereTheTargetIsNotReached) {

@@ -25,6 +25,24 @@ Integer integer_of(const Json& j) {
   return j.template get<Integer>();
 }
 
+/// Returns in plain words what an exception of nlohmann's library complains about: its own text is for programmers.
+template <class JsonException>
+std::string json_mistake(const JsonException& error) {
+  constexpr int kFirstOfParser = 101, kLastOfParser = 199, kWrongType = 302, kMissingKey = 403, kTooLarge = 406;
+  if (error.id >= kFirstOfParser && error.id <= kLastOfParser) return "it is not valid JSON";
+  if (error.id == kWrongType) return "a value of another type stands there";
+  if (error.id == kMissingKey) return "a field is missing";
+  if (error.id == kTooLarge) return "a number is too large";
+  return "its values are not those that belong there";
+}
+
+/// Returns a field of a JSON object. Error(kUsage) names it if it is missing.
+template <class Json>
+const Json& field_of(const Json& object, const char* name) {
+  if (!object.is_object() || !object.contains(name)) throw usage_error(std::string("'") + name + "' is missing");
+  return object.at(name);
+}
+
 /// As j.get_to(value), but for the integers in it.
 template <class T, class Json>
 void read_value(const Json& j, T& value) {

@@ -159,6 +159,7 @@ struct Attempt {
   std::unique_ptr<ControlChannel> channel;  // let in
   std::string why;                          // not
   bool refused = false;                     // by process 0 of this run: no use to try again
+  bool hung_up = false;                     // who listens there ended the connection, as process 0 does over a token
 };
 
 Attempt introduce(int fd, const AgentOptions& options, const Invitation& invitation) {
@@ -182,7 +183,8 @@ Attempt introduce(int fd, const AgentOptions& options, const Invitation& invitat
     attempt.channel = std::move(channel);
     return attempt;
   }
-  attempt.why = "who listens there is not process 0 of this run";
+  attempt.why = "what listens there is not process 0 of this run";
+  attempt.hung_up = !there;
   return attempt;
 }
 
@@ -192,7 +194,7 @@ Attempt try_all(const AgentOptions& options, const Invitation& invitation, Deadl
     std::string why;
     const int fd = connect_by(address, invitation.port, std::min<Deadline>(deadline, Clock::now() + kOneAttempt), why);
     if (fd >= 0) attempt = introduce(fd, options, invitation);
-    if (attempt.channel != nullptr || attempt.refused) return attempt;
+    if (attempt.channel != nullptr || attempt.refused || attempt.hung_up) return attempt;
     if (fd < 0) attempt.why = "no connection to " + address + ", port " + std::to_string(invitation.port) + ": " + why;
   }
   return attempt;
@@ -221,12 +223,14 @@ bool from_text(const std::string& text, Introduction& about) {
 int run_agent(const AgentOptions& options, MeetingPoint& meeting) {
   const Deadline deadline = Clock::now() + options.timeout;
   std::string why = "there is no invitation";
+  bool hung_up = false;
   do {
     Attempt attempt;
     try {
       if (const std::optional<Invitation> invitation = meeting.look()) {
         attempt = try_all(options, *invitation, deadline);
-        why = attempt.why;
+        if (!hung_up) why = attempt.why;  // later on it may be gone, which says less
+        hung_up = hung_up || attempt.hung_up;
         if (attempt.refused) throw usage_error("process 0 of this run refuses " + options.about.machine + ": " + why);
       }
     } catch (const Error& error) {
@@ -240,8 +244,10 @@ int run_agent(const AgentOptions& options, MeetingPoint& meeting) {
   } while (Clock::now() < deadline);
   throw environment_error("process " + std::to_string(options.number) + " of " + std::to_string(options.size) +
                           " found no process 0 at " + meeting.name() + " within " +
-                          duration_text(Duration(options.timeout).count()) + " (" + why +
-                          "): is it running? --rendezvous-timeout says how long to wait");
+                          duration_text(Duration(options.timeout).count()) + " (" + why + "): " +
+                          (hung_up && meeting.knows_token_from_environment()
+                               ? "is HOPBENCH_TOKEN the same text in all processes?"
+                               : "is it running? --rendezvous-timeout says how long to wait"));
 }
 
 }  // namespace hopbench

@@ -118,7 +118,10 @@ class Door {
     if (!hello) return there;
     Introduction about;
     if (hello->type != ControlType::kHello || !from_text(hello->text, about)) return false;
-    if (!same_token(about.token, invitation_.token)) return false;  // of another run, or of none
+    if (!same_token(about.token, invitation_.token)) {  // of another run, or of none
+      another_token_ = other_address(stranger.channel->fd());
+      return false;
+    }
     if (const std::string why = objection(*hello, about); !why.empty()) {
       stranger.channel->put({ControlType::kRefused, -1, 0, why});
       throw environment_error("process " + std::to_string(hello->peer) + " on " + about.machine + ": " + why);
@@ -152,6 +155,9 @@ class Door {
                             std::to_string(options_.size) + " did not come to " + meeting_.name() + " within " +
                             duration_text(Duration(options_.timeout).count());
     if (const std::string why = what_became_of_the_invitation(); !why.empty()) return who + ": " + why;
+    if (!another_token_.empty() && meeting_.knows_token_from_environment())
+      return who + ": a process on " + another_token_ +
+             " came with another token: set HOPBENCH_TOKEN to the same text in all processes";
     return who + ": look at what " + (one ? "it" : "they") + " said, whether the machines reach each other (--iface)" +
            (meeting_.is_shared() ? ", whether another run meets there (HOPBENCH_JOB tells them apart)" : "") +
            ", or raise --rendezvous-timeout";
@@ -177,6 +183,7 @@ class Door {
   Invitation invitation_;
   std::vector<Stranger> strangers_;
   std::map<int, Arrival> arrived_;  // process -> it
+  std::string another_token_;       // the address of one that came with a wrong token; empty: none did
 };
 
 class Gathered : public Fleet {

@@ -46,6 +46,8 @@ class FolderPoint : public MeetingPoint {
       : folder_(std::move(folder)), file_(folder_ + "/" + file_name(run)) {}
 
   void leave(const Invitation& invitation) override {
+    if (std::filesystem::exists(file_) && !look())
+      throw unusable(file_ + " is there and is no invitation of hopbench: remove it or set HOPBENCH_JOB");
     // Beside it, then in its place: nobody reads half of it.
     const std::string fresh = file_ + "." + fresh_secret();
     const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -114,6 +116,7 @@ class AddressPoint : public MeetingPoint {
   void clear(const Invitation&) override {}
   std::string name() const override { return "tcp://" + address_; }
   int port() const override { return invitation_.port; }
+  bool knows_token_from_environment() const override { return true; }
 
  private:
   const std::string address_;

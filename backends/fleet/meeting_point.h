@@ -36,6 +36,8 @@ class MeetingPoint {
   virtual void clear(const Invitation& invitation) = 0;
   /// As people know it.
   virtual std::string name() const = 0;
+  /// Whether its token is that of the environment, HOPBENCH_TOKEN, which each process is given by hand.
+  virtual bool knows_token_from_environment() const { return false; }
   /// Whether several runs may meet there, told apart by their names.
   virtual bool is_shared() const { return false; }
   /// One of those that are to come, 1 or more, as people know it.

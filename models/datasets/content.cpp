@@ -77,8 +77,20 @@ void keep(const fs::path& path, const Content& content) {
   ::setenv(kVariable, ((had == nullptr ? "" : had) + line).c_str(), 1);
 }
 
+[[noreturn]] void goes_on(const fs::path& path, std::size_t size) {
+  corrupt(path, size, fmt::format("the content should end here, after {} bytes, and goes on", size));
+}
+
+/// The head of a file that is not compressed.
+Bytes head_of(const Descriptor& fd, std::size_t size) {
+  Bytes head(size);
+  const ssize_t got = ::pread(fd.get(), head.data(), size, 0);
+  head.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return head;
+}
+
 /// Nothing if it is gzip.
-std::optional<Content> read_uncompressed(const fs::path& path) {
+std::optional<Content> read_uncompressed(const fs::path& path, const ContentSize& wanted) {
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0)
@@ -88,6 +100,9 @@ std::optional<Content> read_uncompressed(const fs::path& path) {
   std::uint8_t magic[2] = {};
   if (::pread(fd.get(), magic, 2, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b) return std::nullopt;
   if (path.extension() == ".gz") corrupt(path, 0, "not a gzip file, although its name says so");
+  if (wanted.of) {
+    if (const std::size_t most = wanted.of(path, head_of(fd, wanted.head)); size > most) goes_on(path, most);
+  }
   const std::shared_ptr<std::uint8_t[]> bytes(new std::uint8_t[size]);  // not zeroed first
   for (std::size_t done = 0; done < size;) {
     const ssize_t got = ::read(fd.get(), bytes.get() + done, size - done);
@@ -103,30 +118,49 @@ struct CloseGz {
 };
 using GzFile = std::unique_ptr<gzFile_s, CloseGz>;
 
-Bytes read_gzip(const fs::path& path) {
+/// Adds `count` bytes of content, or what is left. Returns whether there was so much.
+bool add_content(gzFile file, std::size_t count, Bytes& to) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  for (const std::size_t end = to.size() + count; to.size() < end;) {
+    const std::size_t had = to.size(), wanted = std::min(kPiece, end - had);
+    if (had + wanted > to.capacity()) to.reserve(std::min(end, std::max(had + wanted, 2 * to.capacity())));
+    to.resize(had + wanted);
+    const int got = gzread(file, to.data() + had, static_cast<unsigned>(wanted));
+    to.resize(had + static_cast<std::size_t>(std::max(got, 0)));
+    if (got <= 0) return false;
+  }
+  return true;
+}
+
+void check_end(gzFile file, const fs::path& path, std::size_t content) {
+  int code = Z_OK;
+  const std::string text = gzerror(file, &code);  // "PATH: why"
+  const auto offset = static_cast<std::size_t>(std::max<z_off_t>(gzoffset(file), 0));
+  if (code == Z_BUF_ERROR)
+    corrupt(path, offset, fmt::format("the gzip data end early, after {} bytes of content", content));
+  if (code == Z_ERRNO) corrupt(path, offset, std::strerror(errno));
+  if (code != Z_OK && code != Z_STREAM_END)
+    corrupt(path, offset, "damaged gzip data: " + text.substr(text.rfind(": ") + 2));
+}
+
+Bytes read_gzip(const fs::path& path, const ContentSize& size, std::size_t largest) {
   const GzFile owner(gzopen(path.c_str(), "rb"));
   gzFile const file = owner.get();
   if (file == nullptr)
     throw usage_error(fmt::format("cannot open data file {}: {}", path.string(), std::strerror(errno)));
   gzbuffer(file, 1u << 17);
-  constexpr std::size_t kPiece = std::size_t{1} << 20;
   Bytes to;
-  while (true) {
-    const std::size_t had = to.size();
-    to.resize(had + kPiece);
-    const int got = gzread(file, to.data() + had, static_cast<unsigned>(kPiece));
-    to.resize(had + static_cast<std::size_t>(std::max(got, 0)));
-    if (got <= 0) break;
+  if (!add_content(file, size.head, to)) check_end(file, path, to.size());
+  const std::size_t promised = size.of ? size.of(path, to) : largest, most = std::min(promised, largest);
+  if (to.size() <= most && !add_content(file, most + 1 - to.size(), to)) {
+    check_end(file, path, to.size());
+    return to;
   }
-  int code = Z_OK;
-  const std::string text = gzerror(file, &code);  // "PATH: why"
-  const auto offset = static_cast<std::size_t>(std::max<z_off_t>(gzoffset(file), 0));
-  if (code == Z_BUF_ERROR)
-    corrupt(path, offset, fmt::format("the gzip data end early, after {} bytes of content", to.size()));
-  if (code == Z_ERRNO) corrupt(path, offset, std::strerror(errno));
-  if (code != Z_OK && code != Z_STREAM_END)
-    corrupt(path, offset, "damaged gzip data: " + text.substr(text.rfind(": ") + 2));
-  return to;
+  if (promised <= largest && size.of) goes_on(path, promised);
+  throw usage_error(
+      fmt::format("cannot use data file {}: its content is larger than {} bytes, the most that a compressed file may "
+                  "hold: decompress it (gunzip), or get the file again if it should be smaller",
+                  path.string(), largest));
 }
 
 }  // namespace
@@ -144,12 +178,12 @@ void corrupt(const fs::path& path, std::size_t byte, const std::string& why) {
 
 void keep_contents() { keeping = true; }
 
-Content read_content(const fs::path& path) {
+Content read_content(const fs::path& path, const ContentSize& size, std::size_t largest) {
   if (const auto memory = kept_at(path)) {
     if (auto content = map_kept(*memory)) return *std::move(content);
   }
-  auto plain = read_uncompressed(path);
-  Content content = plain ? *std::move(plain) : Content(read_gzip(path));
+  auto plain = read_uncompressed(path, size);
+  Content content = plain ? *std::move(plain) : Content(read_gzip(path, size, largest));
   if (keeping) keep(path, content);
   return content;
 }

@@ -18,6 +18,8 @@
 namespace hopbench {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr int kClasses = 10;
 constexpr std::size_t kImageHeader = 16, kLabelHeader = 8;
 constexpr std::uint32_t kImageMagic = 0x803, kLabelMagic = 0x801;
@@ -34,44 +36,60 @@ struct Images {
   Shape shape;
 };
 
-std::uint32_t big_endian(const Content& bytes, std::size_t at) {
+using Head = std::span<const std::uint8_t>;
+
+std::uint32_t big_endian(Head bytes, std::size_t at) {
   return std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 | std::uint32_t{bytes[at + 2]} << 8 |
          std::uint32_t{bytes[at + 3]};
 }
 
-void check_header(const DataFile& file, std::uint32_t magic, std::size_t header) {
-  if (file.content.size() < header)
-    corrupt(file.path, file.content.size(), fmt::format("the content ends inside the header of {} bytes", header));
-  const std::uint32_t found = big_endian(file.content, 0);
+void check_header(const fs::path& path, Head head, std::uint32_t magic, std::size_t size) {
+  if (head.size() < size)
+    corrupt(path, head.size(), fmt::format("the content ends inside the header of {} bytes", size));
+  const std::uint32_t found = big_endian(head, 0);
   if (found == __builtin_bswap32(magic))
-    corrupt(file.path, 0, fmt::format("magic number {:#010x} has its bytes reversed: idx files are big-endian", found));
-  if (found != magic) corrupt(file.path, 0, fmt::format("magic number {:#010x}, expected {:#010x}", found, magic));
+    corrupt(path, 0, fmt::format("magic number {:#010x} has its bytes reversed: idx files are big-endian", found));
+  if (found != magic) corrupt(path, 0, fmt::format("magic number {:#010x}, expected {:#010x}", found, magic));
 }
 
 void check_length(const DataFile& file, std::size_t expected) {
   const std::size_t found = file.content.size();
   if (found < expected)
     corrupt(file.path, found, fmt::format("the content ends early: its header promises {} bytes", expected));
-  if (found > expected) corrupt(file.path, expected, fmt::format("{} bytes too many", found - expected));
 }
 
-Images read_images(DataFile file) {
-  check_header(file, kImageMagic, kImageHeader);
-  const std::size_t count = big_endian(file.content, 4);
-  const std::uint32_t rows = big_endian(file.content, 8), columns = big_endian(file.content, 12);
+struct ImageHead {
+  std::size_t count, rows, columns;
+  std::size_t content() const { return kImageHeader + count * rows * columns; }
+};
+
+ImageHead image_head(const fs::path& path, Head head) {
+  check_header(path, head, kImageMagic, kImageHeader);
+  const std::uint32_t count = big_endian(head, 4), rows = big_endian(head, 8), columns = big_endian(head, 12);
   constexpr std::uint32_t kLargest = 4096;  // keeps the product below 2^64, and a nonsense header from passing
-  if (count == 0) corrupt(file.path, 4, "it holds no images");
-  if (rows == 0 || rows > kLargest) corrupt(file.path, 8, fmt::format("images of {} rows", rows));
-  if (columns == 0 || columns > kLargest) corrupt(file.path, 12, fmt::format("images of {} columns", columns));
-  check_length(file, kImageHeader + count * rows * columns);
-  return {std::move(file.content), count, {1, static_cast<int>(rows), static_cast<int>(columns)}};
+  if (count == 0) corrupt(path, 4, "it holds no images");
+  if (rows == 0 || rows > kLargest) corrupt(path, 8, fmt::format("images of {} rows", rows));
+  if (columns == 0 || columns > kLargest) corrupt(path, 12, fmt::format("images of {} columns", columns));
+  return {count, rows, columns};
 }
 
-Content read_labels(DataFile file, const Images& images) {
-  check_header(file, kLabelMagic, kLabelHeader);
-  const std::size_t count = big_endian(file.content, 4);
-  if (count != images.count) corrupt(file.path, 4, fmt::format("{} labels for {} images", count, images.count));
-  check_length(file, kLabelHeader + count);
+Images read_images(const DataFolder& folder, const std::string& name) {
+  const auto size = [](const fs::path& path, Head head) { return image_head(path, head).content(); };
+  DataFile file = folder.read(name, {kImageHeader, size});
+  const ImageHead head = image_head(file.path, {file.content.data(), file.content.size()});
+  check_length(file, head.content());
+  return {std::move(file.content), head.count, {1, static_cast<int>(head.rows), static_cast<int>(head.columns)}};
+}
+
+Content read_labels(const DataFolder& folder, const std::string& name, const Images& images) {
+  const auto size = [&images](const fs::path& path, Head head) {
+    check_header(path, head, kLabelMagic, kLabelHeader);
+    const std::size_t count = big_endian(head, 4);
+    if (count != images.count) corrupt(path, 4, fmt::format("{} labels for {} images", count, images.count));
+    return kLabelHeader + count;
+  };
+  DataFile file = folder.read(name, {kLabelHeader, size});
+  check_length(file, size(file.path, {file.content.data(), file.content.size()}));
   for (std::size_t i = kLabelHeader; i < file.content.size(); ++i)
     if (file.content[i] >= kClasses)
       corrupt(file.path, i, fmt::format("label {} is out of range: 0 to {}", file.content[i], kClasses - 1));
@@ -102,8 +120,8 @@ class IdxDataset final : public Dataset {
 };
 
 std::shared_ptr<const Dataset> load_set(const DataFolder& folder, const std::string& prefix, const Source& source) {
-  Images images = read_images(folder.read(prefix + "-images-idx3-ubyte"));
-  Content labels = read_labels(folder.read(prefix + "-labels-idx1-ubyte"), images);
+  Images images = read_images(folder, prefix + "-images-idx3-ubyte");
+  Content labels = read_labels(folder, prefix + "-labels-idx1-ubyte", images);
   return std::make_shared<IdxDataset>(std::move(images), std::move(labels), source);
 }
 

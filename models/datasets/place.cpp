@@ -48,9 +48,9 @@ DataFolder::DataFolder(const DatasetRequest& request, std::string name, const st
   if (!fs::is_directory(path_, ignored)) missing(fmt::format("is not there: no folder {}", path_.string()));
 }
 
-DataFile DataFolder::read(const std::string& file) const {
+DataFile DataFolder::read(const std::string& file, const ContentSize& size) const {
   const fs::path path = find(file);
-  return {path, read_content(path)};
+  return {path, read_content(path, size)};
 }
 
 fs::path DataFolder::find(const std::string& file) const {

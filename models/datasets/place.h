@@ -32,8 +32,8 @@ class DataFolder {
   const std::filesystem::path& path() const { return path_; }
   /// FILE.gz or FILE, whichever is there.
   std::filesystem::path find(const std::string& file) const;
-  /// The same, decompressed.
-  DataFile read(const std::string& file) const;
+  /// Reads it with read_content().
+  DataFile read(const std::string& file, const ContentSize& size) const;
 
  private:
   [[noreturn]] void missing(const std::string& what) const;

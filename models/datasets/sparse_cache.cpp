@@ -48,6 +48,15 @@ std::span<const T> take(const char*& at, std::size_t count) {
   return {first, count};
 }
 
+/// Whether there is a file of this name that hopbench did not write, in whatever version.
+bool is_of_the_users(const fs::path& file) {
+  constexpr std::size_t kName = 6;  // of the magic number: a zero and "HBCSR"; what follows is the version
+  const auto mapped = MappedFile::open(file);
+  if (!mapped) return false;
+  const std::uint64_t magic = Header{}.magic;
+  return mapped->text().size() < kName || std::memcmp(mapped->text().data(), &magic, kName) != 0;
+}
+
 bool write_all(int fd, const char* from, std::size_t size) {
   while (size > 0) {
     const ssize_t written = ::write(fd, from, size);
@@ -93,6 +102,7 @@ std::optional<SparseDataset> open_cached(const fs::path& file, std::uint64_t tex
 }
 
 bool write_cached(const fs::path& file, std::uint64_t text_checksum, const SparseDataset& data) {
+  if (is_of_the_users(file)) return false;
   const SparseArrays& a = data.arrays();
   Header h{.text_checksum = text_checksum, .rows = data.rows(), .nonzeros = data.nonzeros(), .columns = data.columns()};
   std::string body;

@@ -22,7 +22,8 @@ std::filesystem::path cache_elsewhere(std::uint64_t text_checksum);
 
 /// Nothing if the file is not there, not of this format and text, or not whole.
 std::optional<SparseDataset> open_cached(const std::filesystem::path& file, std::uint64_t text_checksum);
-/// Appears at once and whole, or not at all. Whether it did.
+/// Writes the file at once and whole, or not at all, and returns whether it did. Keeps a file of that name which is no
+/// cache of hopbench.
 bool write_cached(const std::filesystem::path& file, std::uint64_t text_checksum, const SparseDataset& data);
 
 }  // namespace hopbench

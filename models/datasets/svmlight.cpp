@@ -258,7 +258,7 @@ SparseDataset read_text(const fs::path& file, std::span<const char> text, const 
 
 SparseDataset read_svmlight(const fs::path& file, const SvmlightOptions& options) {
   if (file.extension() == ".gz") {
-    const Content content = read_content(file);
+    const Content content = read_content(file, {}, options.largest_compressed);
     return read_text(file, {reinterpret_cast<const char*>(content.data()), content.size()}, options);
   }
   const auto mapped = MappedFile::open(file);

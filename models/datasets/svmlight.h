@@ -9,6 +9,7 @@
 
 #include <filesystem>
 
+#include "models/datasets/content.h"
 #include "models/sparse_dataset.h"
 
 namespace hopbench {
@@ -17,6 +18,7 @@ struct SvmlightOptions {
   int threads = 0;                          // 0: as many as the machine has cores
   std::size_t unit = std::size_t{4} << 20;  // bytes of text that a thread takes at a time; the result is the same
   bool cache = true;                        // see below
+  std::size_t largest_compressed = kLargestCompressed;
 };
 
 /// Reads FILE or FILE.gz (a name that ends in .gz). Error(kUsage) for what is no such file: the line, what is there and

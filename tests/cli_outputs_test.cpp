@@ -1,0 +1,104 @@
+// What the program writes, and whose files it does not touch.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/cli.h"
+
+namespace hopbench {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class Writing : public testing::Test {
+ protected:
+  Writing() { folder_.write("a.toml", small_suite()); }
+
+  Ended run(const Args& words, const Args& variables = {}) const { return hopbench(folder_.path(), words, variables); }
+  Ended fine(const Args& words) const {
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return ended;
+  }
+  /// Ends with this code and says so, before any trial, and leaves every file as it was.
+  void refused(const Args& words, const std::string& says, int code = 2) const {
+    SCOPED_TRACE(words.back());
+    const std::string before = contents(folder_.path());
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.code, code) << ended.err;
+    EXPECT_EQ(ended.out, "");
+    EXPECT_THAT(ended.err, AllOf(HasSubstr(says), Not(HasSubstr("[1/"))));
+    EXPECT_EQ(contents(folder_.path()), before);
+  }
+  std::string at(const std::string& name) const { return folder_ / name; }
+
+  Folder folder_;
+};
+
+TEST_F(Writing, ResultsIntoAFolderOfTheUsersIsRefused) {
+  folder_.write("d/suite.toml", "# my comments\n" + small_suite());
+  const std::string mine = text_of(at("d/suite.toml"));
+  refused({"run", "d/suite.toml", "-o", "d"}, "d holds d/suite.toml, which this run reads");
+  refused({"run", "a.toml", "-o", "d"}, "d is not empty, and what is in it is no run of hopbench (suite.toml)");
+  const Ended inside = hopbench(at("d"), {"run", "suite.toml", "-o", "."});
+  EXPECT_EQ(inside.code, 2) << inside.err;
+  EXPECT_EQ(text_of(at("d/suite.toml")), mine);
+  folder_.write("both/small/trials.csv", "mine");
+  refused({"run", "a.toml", at("d/suite.toml"), "-o", "both"}, "both/small is not empty");
+}
+
+TEST_F(Writing, ASuiteIsNotLetOutOfItsFolderByItsName) {
+  fs::create_directory(at("sub"));
+  folder_.write("up.toml", with(small_suite(), "\"small\"", "\"..\""));
+  folder_.write("here.toml", with(small_suite(), "\"small\"", "\".\""));
+  fine({"run", "up.toml", "here.toml", "-f", "random/hop", "-o", "sub/out"});
+  for (const char* name : {"sub/out/%2E.", "sub/out/%2E"}) EXPECT_TRUE(fs::exists(at(name) + "/trials.csv")) << name;
+  EXPECT_FALSE(fs::exists(at("sub/trials.csv")));
+  EXPECT_FALSE(fs::exists(at("sub/out/trials.csv")));
+}
+
+TEST_F(Writing, OutputsAreCheckedBeforeTheFirstTrial) {
+  refused({"run", "a.toml", "--github-summary"}, "$GITHUB_STEP_SUMMARY is not set");
+  refused({"run", "a.toml", "--junit", "no/x.xml"}, "--junit=no/x.xml: there is no folder no");
+  refused({"run", "a.toml", "--csv=/proc/x"}, "--csv=/proc/x: cannot be written");
+  refused({"run", "a.toml", "-o", "new", "--json=a.toml"}, "--json=a.toml: this command itself reads or writes");
+  fs::create_directory(at("empty"));
+  refused({"run", "a.toml", "-o", "empty", "--json=empty/trials.jsonl"}, "itself reads or writes that file");
+  folder_.write("file", "");
+  refused({"run", "a.toml", "a2.toml", "-o", "file"}, "a2.toml");
+  folder_.write("b.toml", with(small_suite(), "\"small\"", "\"other\""));
+  folder_.write("base/other", "");
+  refused({"run", "a.toml", "b.toml", "-o", "base"}, "cannot make base/other", 6);
+}
+
+TEST_F(Writing, OutputsDoNotReplaceARunOrWhatIsRead) {
+  fine({"run", "a.toml", "-o", "run"});
+  refused({"report", "run", "-o", "run/trials.jsonl"}, "-o run/trials.jsonl: that file is part of a run");
+  refused({"report", "run", "--latex", "-o", "run/suite.toml"}, "part of a run");
+  refused({"trace", "run", "-o", "run/context.json"}, "part of a run");
+  refused({"run", "--resume", "run", "--csv=run/trials.csv"}, "itself reads or writes");
+  refused({"compare", "run/trials.csv", "run", "--csv=run/trials.csv"}, "itself reads or writes");
+}
+
+TEST_F(Writing, HelpIsOfCommandsThatThereAre) {
+  for (const Args& words :
+       {Args{"--help"}, Args{"run", "--help"}, Args{"bench", "sim", "--help"}, Args{"list", "--help"}})
+    EXPECT_EQ(fine(words).err, "");
+  refused({"bench", "smi", "--help"}, "unknown command 'smi'. Did you mean 'sim'?");
+  refused({"nosuchcommand", "-h"}, "unknown command 'nosuchcommand'");
+}
+
+TEST_F(Writing, ATunedSuiteReplacesNoScratchFileOfTheUsers) {
+  folder_.write("a.toml", small_suite() + "[[measure]]\nwhat = \"convergence\"\nsamples = 400\nevaluations = 4\n" +
+                              "[tune]\nscenario = \"homogeneous\"\ntrials = 3\n");
+  folder_.write("a.tuned.toml.part", "mine");
+  fine({"tune", "a.toml"});
+  EXPECT_EQ(text_of(at("a.tuned.toml.part")), "mine");
+}
+
+}  // namespace
+}  // namespace hopbench
