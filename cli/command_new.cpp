@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "cli/scaffold.h"
 #include "example_protocol.h"
@@ -65,7 +66,7 @@ int command_new(const NewOptions& options) {
     file << replaced(replaced(text, kExampleName, options.name), camel_case(kExampleName), camel_case(options.name));
     file.close();
     if (!file) throw environment_error("cannot write " + path.string() + ": is the folder writable?");
-    fmt::print("wrote {}\n", path.string());
+    fmt::print("wrote {}\n", printable(path.string()));
   }
   fmt::print("run it:   ci/hopbench --protocols {0} run {1}\ntest it:  ci/test --protocols {0}\n", folder.string(),
              files[2].first.string());

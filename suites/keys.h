@@ -68,6 +68,10 @@ std::string resolve_key(const std::vector<std::string>& parts);
 /// All that resolve_key would take, for suggestions and completion.
 const std::vector<std::string>& override_names();
 
+/// Returns why `text` can't be the name of a suite, measure, scenario or variant, or "" if it can. Names are parts of
+/// trial ids, of lines in logs and of cells in tables.
+std::string why_no_label(const std::string& text);
+
 /// Whether the value is one that the key can have; adds what is wrong with it.
 bool check_value(const SuiteKey& key, const Value& value, Mistakes& mistakes);
 

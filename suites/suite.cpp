@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/base/text.h"
+#include "backends/base/printable.h"
 #include "suites/draft.h"
 #include "suites/plan.h"
 
@@ -93,16 +93,16 @@ std::vector<std::string> notes_of(const Draft& draft, const TunedState& tuned) {
       as_written.push_back(measure.name);
   }
   if (!few.empty())
-    notes.push_back(fmt::format("no intervals: fewer than {} repeats of {}", kPairsForAnInterval, join(few, ", ")));
+    notes.push_back(fmt::format("no intervals: fewer than {} repeats of {}", kPairsForAnInterval, listed(few)));
   if (!as_written.empty())
-    notes.push_back("learning rates as written: the variants' steps per sample differ in " + join(as_written, ", "));
+    notes.push_back("learning rates as written: the variants' steps per sample differ in " + listed(as_written));
   if (!without_curve.empty())
     notes.push_back(fmt::format("no curve of {}: real processes evaluate the end only, whatever 'evaluations' says",
-                                join(without_curve, ", ")));
+                                listed(without_curve)));
   if (const std::vector<std::string> deaf = deaf_measures(draft); !deaf.empty())
     notes.push_back(
         "links as they are: real processes obey [network] only with network.emulate = true, which is not set for " +
-        join(deaf, ", "));
+        listed(deaf));
   return notes;
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "suites/keys.h"
 
@@ -28,7 +29,7 @@ std::string range_text(const SuiteKey& key, double given = 0) {
 }
 
 bool wrong(const SuiteKey& key, const Value& value, const std::string& wanted, Mistakes& mistakes) {
-  const std::string given = value.is(T::kText) ? fmt::format("\"{}\"", value.text) : type_name(value.type);
+  const std::string given = value.is(T::kText) ? fmt::format("\"{}\"", quotable(value.text)) : type_name(value.type);
   mistakes.add(value.place, fmt::format("'{}' must be {}, not {}", last_part(key.path), wanted, given));
   return false;
 }
@@ -37,6 +38,16 @@ bool in_range(const SuiteKey& key, double number, const Value& value, Mistakes& 
   if (number >= key.low && number <= key.high) return true;
   mistakes.add(value.place, fmt::format("'{}' is {}, out of range: it must be {}", last_part(key.path),
                                         number_text(number), range_text(key, number)));
+  return false;
+}
+
+// Texts reach tables, logs and terminals.
+bool check_printable(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (is_printable(value.text)) return true;
+  mistakes.add(value.place,
+               fmt::format("'{}' holds control characters: \"{}\": leave them out (line breaks, terminal escapes and "
+                           "marks of the writing direction)",
+                           last_part(key.path), quotable(value.text)));
   return false;
 }
 
@@ -144,7 +155,9 @@ bool check_edges(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
 bool check_names(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   const bool texts = value.is(T::kArray) && !value.items.empty() &&
                      std::all_of(value.items.begin(), value.items.end(), [](const Value& v) { return v.is(T::kText); });
-  return texts || wrong(key, value, "a list of names", mistakes);
+  if (!texts) return wrong(key, value, "a list of names", mistakes);
+  return std::all_of(value.items.begin(), value.items.end(),
+                     [&](const Value& name) { return check_printable(key, name, mistakes); });
 }
 
 bool check_range(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
@@ -203,14 +216,10 @@ Value right_tables(const SuiteKey& key, Value list) {
 
 bool check_text(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   if (!value.is(T::kText)) return wrong(key, value, "a text in quotes", mistakes);
-  // Names are parts of trial ids, of lines in logs and of cells in tables.
   const std::string last = last_part(key.path);
-  if (last != "name" && last != "label") return true;
-  const bool clean = !value.text.empty() && std::none_of(value.text.begin(), value.text.end(), [](unsigned char c) {
-    return c < 0x20 || c == 0x7f || c == '/';
-  });
-  if (clean && value.text.front() != ' ' && value.text.back() != ' ') return true;
-  mistakes.add(value.place, fmt::format("'{}' must be a name without '/', line breaks and outer blanks", last));
+  const std::string why = last == "name" || last == "label" ? why_no_label(value.text) : "";
+  if (why.empty()) return check_printable(key, value, mistakes);
+  mistakes.add(value.place, fmt::format("'{}' can't be \"{}\": {}", last, quotable(value.text), why));
   return false;
 }
 
@@ -232,6 +241,17 @@ std::string where_text(const std::string& prefix) {
 }
 
 }  // namespace
+
+std::string why_no_label(const std::string& text) {
+  if (text.empty() || text.front() == ' ' || text.back() == ' ' || text.find('/') != std::string::npos)
+    return "a name is not empty and has no '/' and no outer blanks";
+  if (!is_printable(text))
+    return "a name has no control characters (line breaks, terminal escapes, marks of the writing direction)";
+  if (std::string_view("=+-@").find(text.front()) != std::string_view::npos)
+    return "spreadsheets evaluate cells that begin with =, +, - or @ when they open a table: begin with another "
+           "character";
+  return "";
+}
 
 bool check_value(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   switch (key.type) {

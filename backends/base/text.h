@@ -19,7 +19,7 @@ std::string join(std::span<const std::string> parts, std::string_view between);
 /// `text` with every `from` replaced by `to`, which is not looked into again. `from` is not empty.
 std::string replaced(std::string text, std::string_view from, std::string_view to);
 
-/// As one word for a shell: in quotes where it has to be.
+/// Returns `word` as one word for a shell, quoted if necessary; as $'...' if it holds control characters.
 std::string shell_word(std::string_view word);
 
 /// "1.5s", "40ms", "250us", "10ns", "2min" -> nanoseconds; false for anything else.
