@@ -85,7 +85,11 @@ void take_compute(TrialSpec& trial, const Configuration& c) {
              pace != "off") {  // "auto" in real processes is calibrated, whatever it costs in virtual time
     trial.costs.gradient = Duration(duration_of(c.at("compute.pace")));
   }
-  trial.costs.vector_bytes_per_s = rate_of(c.at("compute.vector_rate"));
+  const Value& vector_rate = c.at("compute.vector_rate");
+  trial.costs.vector_bytes_per_s = rate_of(vector_rate);
+  // A number, as the default is: a name would be somebody's choice.
+  trial.default_vector_rate =
+      vector_rate.number() && trial.costs.vector_bytes_per_s == rate_of(default_layer().at("compute.vector_rate"));
   trial.costs.saturation = int(c.at("compute.saturation").integer);
   trial.instant_network = c.at("network.instant").flag && trial.transport == "sim";
   if (trial.instant_network) trial.costs.vector_bytes_per_s = 0;
