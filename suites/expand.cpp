@@ -8,6 +8,7 @@
 #include "backends/base/random.h"
 #include "suites/check_graph.h"
 #include "suites/draft.h"
+#include "suites/plan.h"
 
 namespace hopbench {
 namespace {
@@ -229,6 +230,22 @@ bool too_many(const Draft& draft, const std::vector<Configuration>& configuratio
   return true;
 }
 
+// run.warmup has the same limit; a protocol that may run far ahead, or a long warmup_time with short gradients, would
+// go beyond it without anybody's asking.
+void check_warm_ups(const Draft& draft, const std::vector<TrialSpec>& trials, Mistakes& mistakes) {
+  for (const TrialSpec& trial : trials) {
+    const WarmUp warm_up = warm_up_of(trial);
+    if (trial.stop.kind != StopSpec::Kind::kIterations || warm_up.iterations <= kLongestWarmUp) continue;
+    mistakes.add(
+        draft.variants[std::size_t(trial.place)].place,
+        fmt::format("the warm-up of '{}' would be {} iterations of each rank, more than {}: {}", trial.label,
+                    warm_up.iterations, kLongestWarmUp,
+                    warm_up.by_time ? "shorten run.warmup_time, which so many gradients fit into"
+                                    : "it is twice as many as a rank may run ahead: lower the knob that allows it, or "
+                                      "stop by samples, which has no warm-up of its own"));
+  }
+}
+
 }  // namespace
 
 NetworkSpec::Link link_of(const Value& table) {
@@ -271,6 +288,7 @@ std::vector<TrialSpec> expand(const Draft& draft, Mistakes& mistakes) {
     random.shuffle(std::span(trials));
   }
   for (std::size_t i = 0; i < trials.size(); ++i) trials[i].order = int(i);
+  check_warm_ups(draft, trials, mistakes);
   return trials;
 }
 

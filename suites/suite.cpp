@@ -120,6 +120,22 @@ void add_protocol_notes(const std::vector<TrialSpec>& trials, std::vector<std::s
   notes.insert(notes.end(), said.begin(), said.end());
 }
 
+// Warm-ups that take longer than anybody expects, one for each variant and measure.
+std::vector<std::string> long_warm_ups(const std::vector<TrialSpec>& trials) {
+  constexpr Iter kLong = 10'000;
+  std::set<std::string> notes;
+  for (const TrialSpec& trial : trials) {
+    const WarmUp warm_up = warm_up_of(trial);
+    if (trial.stop.kind != StopSpec::Kind::kIterations || warm_up.iterations < kLong) continue;
+    notes.insert(
+        fmt::format("long warm-up of {} in {}: {} iterations of each rank before the {} that are measured ({})",
+                    trial.label, trial.measure, warm_up.iterations, trial.stop.amount,
+                    warm_up.by_time ? "as many as fit into run.warmup_time"
+                                    : "run.warmup, or twice as many as a rank may run ahead"));
+  }
+  return {notes.begin(), notes.end()};
+}
+
 // Links of hosts that no trial has.
 void add_link_notes(const std::vector<TrialSpec>& trials, std::vector<std::string>& notes) {
   std::map<int, int> hosts;  // that a link names: the most hosts of a trial that obeys it
@@ -187,6 +203,7 @@ Suite parse_suite(const std::string& text, const std::string& file, const SuiteO
               .reference = {},
               .trials = {},
               .notes = {},
+              .long_warm_ups = {},
               .tuned = false,
               .resolved = {}};
   suite.reference = check_reference(draft, mistakes);
@@ -198,6 +215,8 @@ Suite parse_suite(const std::string& text, const std::string& file, const SuiteO
   suite.notes = notes_of(draft, tuned);
   add_protocol_notes(suite.trials, suite.notes);
   add_link_notes(suite.trials, suite.notes);
+  suite.long_warm_ups = long_warm_ups(suite.trials);
+  suite.notes.insert(suite.notes.end(), suite.long_warm_ups.begin(), suite.long_warm_ups.end());
   suite.resolved = resolved_toml(draft);
   return suite;
 }
