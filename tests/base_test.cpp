@@ -340,5 +340,17 @@ TEST(Text, QuotesControlCharactersForAShell) {
   EXPECT_EQ(shell_word("\x1b[31m'\\"), "$'\\033[31m\\047\\134'");
 }
 
+TEST(Suggestions, KnowOtherSpellingsAndWhatUsersOfOtherToolsType) {
+  const std::vector<std::string> protocols = {"hop", "allreduce", "dpsgd", "local_sgd"},
+                                 transports = {"gloo", "shm", "sim"};
+  for (const char* word : {"ddp", "DDP", "fsdp", "horovod", "sgd", "nccl", "All-Reduce"})
+    EXPECT_EQ(nearest(word, protocols), "allreduce") << word;
+  for (const char* word : {"tcp", "socket", "nccl", "mpi"}) EXPECT_EQ(nearest(word, transports), "gloo") << word;
+  EXPECT_EQ(nearest("D-PSGD", protocols), "dpsgd");
+  EXPECT_EQ(nearest("FedAvg", protocols), "local_sgd");
+  EXPECT_EQ(nearest("tcp", protocols), "") << "not among these candidates";
+  EXPECT_EQ(nearest("hopp", protocols), "hop") << "slips are still found";
+}
+
 }  // namespace
 }  // namespace hopbench

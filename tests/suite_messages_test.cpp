@@ -3,15 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <ctime>
+#include <set>
 #include <string>
 
 #include "backends/base/printable.h"
+#include "backends/base/text.h"
+#include "suites/keys.h"
 #include "suites/suite.h"
 
 namespace hopbench {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 std::string complaint_about(const std::string& text, const std::string& file = "a.toml") {
   try {
@@ -108,6 +112,47 @@ double seconds_for_unknown_keys(int keys) {
 TEST(SuiteMessages, AreFoundInLinearTime) {
   const double few = seconds_for_unknown_keys(25'000);
   EXPECT_LT(seconds_for_unknown_keys(100'000), 8 * few) << "25k keys took " << few << " s";
+}
+
+// A synonym for a name that was renamed or removed would be advice that leads nowhere.
+TEST(Suggestions, OfSynonymsAreNamesThatThereAre) {
+  std::set<std::string> names;
+  for (const SuiteKey& key : suite_keys()) {
+    names.insert(last_part(key.path));
+    if (key.choices == nullptr) continue;
+    for (const std::string& choice : key.choices()) names.insert(choice);
+  }
+  for (const std::string& section : children("")) names.insert(section);
+  for (const Synonym& synonym : synonyms()) {
+    for (const char* name : synonym.names) EXPECT_TRUE(names.contains(name)) << synonym.word << " means " << name;
+  }
+}
+
+TEST(Suggestions, AreMadeForTheNamesOfASuite) {
+  const auto suggested = [](const std::string& line, const std::string& below, const char* what) {
+    EXPECT_THAT(complaint_about(suite_with(line, below)), HasSubstr("did you mean '" + std::string(what) + "'?"));
+  };
+  suggested("", "[[protocol]]\nname = \"ddp\"", "allreduce");
+  suggested("transport.name = \"tcp\"", "", "gloo");
+  suggested("topology.name = \"fully-connected\"", "", "complete");
+  suggested("", "[[scenario]]\nname = \"s\"\ncompute = [{ kind = \"lognormal\" }]", "log_normal");
+  suggested("run.nproc_per_node = 4", "", "world_size");
+  suggested("model.batch_size = 4", "", "batch");
+  suggested("optimizer.learning_rate = 4", "", "lr");
+}
+
+TEST(Suggestions, TellHowToBuildAProtocolOfOnesOwnIn) {
+  EXPECT_THAT(complaint_about(suite_with("", "[[protocol]]\nname = \"oldest_xyzzy_first\"")),
+              HasSubstr("ci/hopbench --protocols DIR"));
+}
+
+TEST(Suggestions, NameTheTopologiesThatAProtocolAccepts) {
+  const std::string below = "[[protocol]]\nname = \"adpsgd\"";
+  EXPECT_THAT(complaint_about(suite_with("topology.name = \"double_ring\"", below)),
+              HasSubstr("it accepts topology ring, ring_based, complete"));
+  EXPECT_THAT(complaint_about(suite_with("", "[[protocol]]\nname = \"hop\"\nbackup = 1\nstaleness = 2")),
+              Not(HasSubstr("it accepts topology")))
+      << "no topology makes that possible";
 }
 
 }  // namespace

@@ -8,8 +8,18 @@
 
 namespace hopbench {
 
-/// The candidate nearest to `word` by edit distance (at most a third of its length, at least 2 allowed); "" if none is
-/// near.
+/// A word that users of other tools type, in lower case without '-' and '_', and the names that it may mean here.
+struct Synonym {
+  std::string_view word;
+  std::vector<const char*> names;
+};
+std::span<const Synonym> synonyms();
+/// Returns the candidate that `word` is another spelling of (D-PSGD, dpsgd) or a synonym for (ddp, allreduce); "" if
+/// there is none.
+std::string synonym_of(std::string_view word, std::span<const std::string> candidates);
+
+/// Returns what `word` is a synonym of, else the candidate nearest to it by edit distance (at most a third of its
+/// length, at least 2 allowed); "" if none is near.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 /// " Did you mean 'x'?" or "".
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
