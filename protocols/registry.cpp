@@ -90,6 +90,8 @@ const char* to_string(Source source) {
       return "abstract+code";
     case Source::kMemory:
       return "memory";
+    case Source::kOwn:
+      return "own";
   }
   return "";
 }
