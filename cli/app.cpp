@@ -13,12 +13,14 @@
 #include <optional>
 
 #include "backends/base/error.h"
+#include "backends/base/printable.h"
 #include "backends/base/ran_out.h"
 #include "backends/base/text.h"
 #include "cli/commands.h"
 #include "cli/parsed.h"
 #include "cli/preflight.h"
 #include "cli/signals.h"
+#include "cli/tell.h"
 
 namespace hopbench {
 namespace {
@@ -81,6 +83,12 @@ std::vector<std::string> known_words(const CLI::App& app, const CLI::App& at) {
   return known;
 }
 
+// Without control characters, and not longer than anybody reads.
+void complain(const std::string& message) {
+  constexpr std::size_t kMostBytes = 20000;
+  std::fprintf(stderr, "%s\n", printable_lines(shortened(message, kMostBytes)).c_str());
+}
+
 // CLI11 2.1.2 exits with 105-109 and suggests nothing.
 int explain(const CLI::App& app, const CLI::ParseError& error) {
   std::string words, message = error.what(), hint;
@@ -96,8 +104,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
     message = std::string("unknown ") + what + " '" + word + "'";
     hint = did_you_mean(word, known_words(app, at));
   }
-  std::fprintf(stderr, "hopbench%s: %s.%s See hopbench%s --help\n", words.c_str(), message.c_str(), hint.c_str(),
-               words.c_str());
+  complain("hopbench" + words + ": " + message + "." + hint + " See hopbench" + words + " --help");
   return static_cast<int>(ExitCode::kUsage);
 }
 
@@ -129,25 +136,25 @@ int run_guarded(const std::function<int()>& command) {
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw broken_stdout();
     return code;
   } catch (const SuiteError& error) {
-    std::fprintf(stderr, "%s\n", error.what());  // a line each, with file, line and column in front
+    tell(std::string(error.what()) + "\n");  // a line each, with file, line and column in front
     return static_cast<int>(ExitCode::kUsage);
   } catch (const Error& error) {
     if (error.code() == ExitCode::kInterrupted && interrupted_exit_code() != 0) return interrupted_exit_code();
-    std::fprintf(stderr, "hopbench: %s\n", error.what());
+    complain(std::string("hopbench: ") + error.what());
     return static_cast<int>(error.code());
   } catch (const std::filesystem::filesystem_error& error) {
-    std::fprintf(stderr, "hopbench: cannot use %s: %s\n", error.path1().c_str(), error.code().message().c_str());
+    complain("hopbench: cannot use " + error.path1().string() + ": " + error.code().message());
     return static_cast<int>(ExitCode::kEnvironment);
   } catch (const std::exception& error) {
     if (const std::optional<std::string> what = ran_out(error)) {
-      std::fprintf(stderr, "hopbench: %s\n", what->c_str());
+      complain("hopbench: " + *what);
       return static_cast<int>(ExitCode::kEnvironment);
     }
     if (std::ferror(stdout) != 0) {  // fmt::print says so in its own words
-      std::fprintf(stderr, "hopbench: %s\n", broken_stdout().what());
+      complain(std::string("hopbench: ") + broken_stdout().what());
       return static_cast<int>(ExitCode::kEnvironment);
     }
-    std::fprintf(stderr, "hopbench: internal error: %s\n", error.what());
+    complain(std::string("hopbench: internal error: ") + error.what());
     return static_cast<int>(ExitCode::kTrialsFailed);
   }
 }

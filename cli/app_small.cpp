@@ -31,6 +31,8 @@ void add_small_commands(CLI::App& app, Parsed& parsed) {
   scaffold.add_option("what", parsed.scaffold.what, "what to start")->required()->check(CLI::IsMember({"protocol"}));
   scaffold.add_option("name", parsed.scaffold.name, "its name: lower case letters, digits, underscores")->required();
   scaffold.add_option("folder", parsed.scaffold.folder, "where to write it (default: ./NAME)");
+  scaffold.add_flag("--async", parsed.scaffold.asynchronous,
+                    "start from a protocol in which every worker asks and answers, and waits for no slow one");
   scaffold.callback([&] { parsed.command = [&] { return command_new(parsed.scaffold); }; });
 
   CLI::App& completion = *app.add_subcommand("completion", "print a completion script for your shell");

@@ -67,8 +67,14 @@ int command_cite(const CiteOptions& options) {
     names.insert(names.end(), more.begin(), more.end());
   }
   std::vector<CitedPaper> papers;
+  std::string own;
   for (const std::string& name : names) {
-    const std::string text(find_protocol(name).paper);
+    const Protocol& protocol = find_protocol(name);
+    if (protocol.source == Source::kOwn) {
+      own += fmt::format("\n% {}: proposed here, so there is no paper to cite\n", name);
+      continue;
+    }
+    const std::string text(protocol.paper);
     const auto known =
         std::find_if(papers.begin(), papers.end(), [&](const CitedPaper& paper) { return paper.text == text; });
     CitedPaper& paper = known == papers.end() ? papers.emplace_back(CitedPaper{text, {}}) : *known;
@@ -85,6 +91,7 @@ int command_cite(const CiteOptions& options) {
     fmt::print("\n{}", bibtex_entry(paper.protocols.front(), paper.text,
                                     fmt::format("protocol {}", fmt::join(paper.protocols, ", "))));
   }
+  fmt::print("{}", own);
   return 0;
 }
 

@@ -61,8 +61,8 @@ Item protocol_item(const Protocol& protocol) {
   const bool experimental = is_experimental(protocol, KnobValues(protocol.knobs));
   Item item{std::string(protocol.name), "", "", {}, Json::object(), std::string(protocol.paper), experimental};
   item.summary = fmt::format("{} [{}]", protocol.summary, source);
-  item.details.push_back("rests on: " + source + (reading.empty() ? "" : ", reading " + reading) +
-                         (experimental ? ", experimental" : ""));
+  item.details.push_back("rests on: " + (protocol.source == Source::kOwn ? "own, proposed here" : source) +
+                         (reading.empty() ? "" : ", reading " + reading) + (experimental ? ", experimental" : ""));
   const bool same = same_everywhere(protocol, KnobValues(protocol.knobs));
   item.details.push_back(same ? "the same parameters on every transport, whoever is slow"
                               : "its parameters depend on who is faster");

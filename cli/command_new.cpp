@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "cli/scaffold.h"
 #include "example_protocol.h"
@@ -52,9 +53,10 @@ void check_name(const std::string& name) {
 int command_new(const NewOptions& options) {
   check_name(options.name);
   const fs::path folder = options.folder.empty() ? fs::path(options.name) : fs::path(options.folder);
-  const std::vector<std::pair<fs::path, const char*>> files = {{folder / (options.name + ".cpp"), kExampleSource},
-                                                               {folder / (options.name + "_test.cpp"), kExampleTest},
-                                                               {folder / (options.name + ".toml"), kExampleSuite}};
+  const ExampleProtocol& example = options.asynchronous ? kAsynchronousExample : kSynchronousExample;
+  const std::vector<std::pair<fs::path, const char*>> files = {{folder / (options.name + ".cpp"), example.source},
+                                                               {folder / (options.name + "_test.cpp"), example.test},
+                                                               {folder / (options.name + ".toml"), example.suite}};
   for (const auto& [path, text] : files) {
     if (fs::exists(path)) throw usage_error(path.string() + " is there already: choose another name or folder");
   }
@@ -62,10 +64,10 @@ int command_new(const NewOptions& options) {
   fs::create_directories(folder, error);
   for (const auto& [path, text] : files) {
     std::ofstream file(path, std::ios::binary);
-    file << replaced(replaced(text, kExampleName, options.name), camel_case(kExampleName), camel_case(options.name));
+    file << replaced(replaced(text, example.name, options.name), camel_case(example.name), camel_case(options.name));
     file.close();
     if (!file) throw environment_error("cannot write " + path.string() + ": is the folder writable?");
-    fmt::print("wrote {}\n", path.string());
+    fmt::print("wrote {}\n", printable(path.string()));
   }
   fmt::print("run it:   ci/hopbench --protocols {0} run {1}\ntest it:  ci/test --protocols {0}\n", folder.string(),
              files[2].first.string());

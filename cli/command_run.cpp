@@ -63,6 +63,7 @@ class Run {
 
   int execute(Outputs& outputs) {
     tell(context_text());
+    for (const std::string& note : job_.suite.long_warm_ups) tell("note: " + note + "\n");
     if (!options_.resume.empty() && options_.force) folder_.write_text("suite.toml", job_.suite.resolved);
     if (calibrate()) run_trials();
     return conclude(outputs);

@@ -22,7 +22,7 @@ ExitCode validate(const std::string& file, const SuiteOptions& options) {
   try {
     const Suite suite = load_suite(find_suite(file), options);
     check_available(suite.trials);
-    fmt::print("{}: ok: {} trial{}\n", file, suite.trials.size(), suite.trials.size() == 1 ? "" : "s");
+    fmt::print("{}: ok: {} trial{}\n", printable(file), suite.trials.size(), suite.trials.size() == 1 ? "" : "s");
     std::fflush(stdout);  // in step with what the next file says on standard error
     for (const std::string& note : suite.notes) tell(fmt::format("{}: note: {}\n", file, note));
     return ExitCode::kOk;

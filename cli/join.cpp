@@ -193,7 +193,7 @@ int agent_main() {
                              .interrupts = &count_interrupts()};
     return run_agent(agent, *summons.meeting);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "hopbench agent on %s: %s\n", machine_name().c_str(), error.what());
+    tell("hopbench agent on " + machine_name() + ": " + error.what() + "\n");
     const auto* ours = dynamic_cast<const Error*>(&error);
     return static_cast<int>(ours != nullptr ? ours->code() : ExitCode::kEnvironment);
   }

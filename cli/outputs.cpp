@@ -3,8 +3,11 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <ctime>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -41,10 +44,31 @@ std::string run_junit(const std::vector<TrialRow>& rows) {
   return junit_xml("hopbench run", cases);
 }
 
-  return path;
-}
-
 bool to_stdout(const std::optional<std::string>& where) { return where && *where == "-"; }
+
+// Says that vector operations take much of the reference's time at a rate that nobody chose; "" if they do not.
+std::string vector_rate_note(const Suite& suite, const std::vector<TrialRow>& rows) {
+  constexpr double kMuch = 0.1;
+  std::map<std::string, const TrialSpec*> by_default;
+  for (const TrialSpec& spec : suite.trials) {
+    const bool counts = spec.default_vector_rate && spec.transport == "sim" && spec.label == suite.reference;
+    if (counts) by_default[spec.id()] = &spec;
+  }
+  double most = 0, rate = 0;
+  for (const TrialRow& row : rows) {
+    const auto spec = by_default.find(row.record.id);
+    if (spec == by_default.end() || row.record.status != TrialStatus::kOk || row.record.time_s <= 0) continue;
+    double operations = 0;
+    for (const RankRecord& rank : row.record.ranks) operations += rank.server ? 0 : to_seconds(rank.vector_ops);
+    most = std::max(most, operations / (row.record.time_s * spec->second->workers()));
+    rate = spec->second->costs.vector_bytes_per_s;
+  }
+  if (most <= kMuch) return "";
+  return fmt::format(
+      "vector operations take up to {:.0f} % of the time of {}, at the default compute.vector_rate of {:.3g} GB/s, a "
+      "CPU core's: set it to \"a100\", \"h100\" or a rate, or to \"cpu\" if that is meant",
+      100 * most, suite.reference, rate / 1e9);
+}
 
 }  // namespace
 
@@ -64,7 +88,9 @@ void Outputs::add(const Suite& suite, const RunFolder& folder) {
     text += to_text(grid, options_.colour) + "\n";
     grids_.push_back(grid);
   }
-  for (const std::string& note : suite.notes) {
+  std::vector<std::string> notes = suite.notes;
+  if (const std::string note = vector_rate_note(suite, folder.rows()); !note.empty()) notes.push_back(note);
+  for (const std::string& note : notes) {
     markdown += "- " + note + "\n";
     text += note + "\n";
   }

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "backends/base/printable.h"
+
 namespace hopbench {
 namespace {
 
@@ -28,7 +30,7 @@ void Progress::wipe() {
 
 void Progress::say(const std::string& line) {
   wipe();
-  std::fprintf(stderr, "%s\n", line.c_str());
+  std::fprintf(stderr, "%s\n", printable_lines(line).c_str());
   std::fflush(stderr);
 }
 

@@ -5,10 +5,13 @@
 #include <cstdlib>
 #include <string>
 
+#include "backends/base/printable.h"
+
 namespace hopbench {
 
-/// Told or lost: a closed or full standard error ends no run.
-inline void tell(const std::string& text) { std::fputs(text.c_str(), stderr); }
+/// Writes `text` to standard error, with control characters escaped but for line breaks and tabs. Errors are ignored: a
+/// closed or full standard error ends no run.
+inline void tell(const std::string& text) { std::fputs(printable_lines(text).c_str(), stderr); }
 
 /// Nobody watches: the variable CI is set, to anything but false or 0.
 inline bool under_ci() {

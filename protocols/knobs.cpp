@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/base/error.h"
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 
 namespace hopbench {
@@ -16,7 +17,7 @@ const char* type_name(const KnobValue& value) {
 }
 
 std::string quoted(const KnobValue& value) {
-  return std::holds_alternative<std::string>(value) ? "'" + to_string(value) + "'" : to_string(value);
+  return std::holds_alternative<std::string>(value) ? "'" + quotable(to_string(value)) + "'" : to_string(value);
 }
 
 void check_range(const Knob& knob, const KnobValue& value) {
@@ -30,7 +31,7 @@ void check_range(const Knob& knob, const KnobValue& value) {
 
 void check_choice(const Knob& knob, const std::string& value) {
   if (knob.choices.empty() || std::find(knob.choices.begin(), knob.choices.end(), value) != knob.choices.end()) return;
-  throw usage_error(fmt::format("knob '{}' = '{}' is none of its choices: {}.{}", knob.name, value,
+  throw usage_error(fmt::format("knob '{}' = '{}' is none of its choices: {}.{}", knob.name, quotable(value),
                                 join(knob.choices, ", "), did_you_mean(value, knob.choices)));
 }
 

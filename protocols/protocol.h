@@ -25,7 +25,8 @@ enum class Control {
 };
 enum class OnLoss { kStops, kContinues };      // what it does when a worker dies; a server's death stops all
 enum class StepFactor { kUnchanged, kOverN };  // of the learning rate under optimizer.step = "per_sample"
-enum class Source { kFullText, kAbstractAndCode, kMemory };
+/// What the protocol rests on. kOwn: proposed by whoever wrote it, so there is no paper to follow.
+enum class Source { kFullText, kAbstractAndCode, kMemory, kOwn };
 
 /// A run of the protocol, before it starts: its settings, so that facts may depend on them.
 struct Setting {
@@ -54,7 +55,7 @@ struct Protocol {
   /// The most iterations by which one worker may be ahead of another that is still at work; nothing: any number.
   /// nullptr: no such bound is known.
   std::optional<std::int64_t> (*gap_bound)(const Setting&) = nullptr;
-  Source source = Source::kMemory;
+  Source source = Source::kOwn;
   std::string_view reading;                           // which named reading of the paper: "hop/H1-H14"
   bool (*experimental)(const KnobValues&) = nullptr;  // rests on [memory M] or [memory L]; nullptr: it does not
 };

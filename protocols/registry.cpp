@@ -90,6 +90,8 @@ const char* to_string(Source source) {
       return "abstract+code";
     case Source::kMemory:
       return "memory";
+    case Source::kOwn:
+      return "own";
   }
   return "";
 }
@@ -97,6 +99,28 @@ const char* to_string(Source source) {
 bool is_experimental(const Protocol& protocol, const KnobValues& knobs) {
   return protocol.experimental != nullptr && protocol.experimental(knobs);
 }
+
+namespace {
+
+// Returns the topologies with which the same setting is possible, as the end of a message; "" if there are none, since
+// then the topology is not the reason.
+std::string topologies_instead(const Protocol& protocol, const Setting& setting) {
+  constexpr int kMostWorkers = 512;  // of more a graph takes long to make and to look at
+  std::vector<std::string> possible;
+  for (const auto& [name, summary] : topologies()) {
+    if (setting.workers > kMostWorkers) break;
+    try {
+      const Topology graph = make_topology(name, setting.workers);
+      if (protocol.refuse({setting.knobs, graph, setting.workers, setting.host_of, setting.parameters}).empty())
+        possible.emplace_back(name);
+    } catch (const Error&) {
+      continue;  // it is not defined for so many workers
+    }
+  }
+  return possible.empty() ? "" : ": with these workers and knobs it accepts topology " + join(possible, ", ");
+}
+
+}  // namespace
 
 std::string why_impossible(const Protocol& protocol, const Setting& setting) {
   const auto shares = [](const Knob& knob) { return knob.name == std::string_view("servers"); };
@@ -106,7 +130,8 @@ std::string why_impossible(const Protocol& protocol, const Setting& setting) {
       return std::to_string(servers) + " servers share " + std::to_string(setting.parameters) +
              " parameters: some would have none: set servers to fewer";
   }
-  return protocol.refuse == nullptr ? "" : protocol.refuse(setting);
+  const std::string why = protocol.refuse == nullptr ? "" : protocol.refuse(setting);
+  return why.empty() ? why : why + topologies_instead(protocol, setting);
 }
 
 const Protocol& find_protocol(std::string_view name) {
@@ -116,7 +141,8 @@ const Protocol& find_protocol(std::string_view name) {
     known.emplace_back(protocol->name);
   }
   throw usage_error("unknown protocol '" + std::string(name) + "': there are " + join(known, ", ") + "." +
-                    did_you_mean(name, known));
+                    did_you_mean(name, known) +
+                    " A protocol of your own has to be built in: ci/hopbench --protocols DIR");
 }
 
 }  // namespace hopbench

@@ -77,7 +77,8 @@ std::string sources_note(const Group& group) {
   for (const Variant& variant : group.variants) {
     const TrialLabels& labels = variant.trials.front()->labels;
     if (labels.source.empty()) continue;
-    const std::string source = labels.source + (labels.reading.empty() ? std::string() : " (" + labels.reading + ")");
+    const std::string source = (labels.source == "own" ? "proposed here" : labels.source) +
+                               (labels.reading.empty() ? std::string() : " (" + labels.reading + ")");
     if (variants[source].empty()) sources.push_back(source);
     variants[source].push_back(variant.name);
   }

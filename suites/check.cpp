@@ -196,7 +196,13 @@ void read_top(Draft& draft, const Value& root, Mistakes& mistakes) {
   }
   if (root.find("schema") == nullptr)
     mistakes.add({draft.file, 1, 1}, "'schema' is missing: write schema = 1 on the first line");
-  if (const auto name = top.find("name"); name != top.end()) draft.name = name->second.text;
+  if (const auto name = top.find("name"); name != top.end()) {
+    draft.name = name->second.text;
+  } else if (const std::string why = why_no_label(draft.name); !why.empty() && root.find("name") == nullptr) {
+    mistakes.add({draft.file, 1, 1}, fmt::format("the suite has no 'name' and its file's name can't stand for it: {}: "
+                                                 "write name = \"...\" at the top",
+                                                 why));
+  }
   if (const auto summary = top.find("summary"); summary != top.end()) draft.summary = summary->second.text;
   if (const auto tuned = top.find("tuned"); tuned != top.end()) draft.tuned = tuned->second.flag;
 }

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "backends/base/printable.h"
+
 namespace hopbench {
 namespace {
 
@@ -175,7 +177,7 @@ std::optional<Value> parse_value(const std::string& text, const Place& place, Mi
   const bool one_line = text.find('\n') == std::string::npos;
   if (!meant_as_toml && one_line && parse_document("v = " + toml_text(text), place.file, own))
     return text_value(text, place);
-  mistakes.add(place, fmt::format("'{}' is no TOML value", text));
+  mistakes.add(place, fmt::format("'{}' is no TOML value", quotable(text)));
   return std::nullopt;
 }
 

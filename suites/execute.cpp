@@ -17,12 +17,13 @@
 namespace hopbench {
 namespace {
 
-LaunchOptions launch_options(const TrialSpec& spec, const ExecuteOptions& options) {
+LaunchOptions launch_options(const TrialSpec& spec, const Plan& plan, const ExecuteOptions& options) {
   LaunchOptions launch;
   launch.command = {"", "rank"};
   launch.rendezvous_timeout = spec.rendezvous_timeout;
   launch.stall_timeout = spec.stall_timeout;
   launch.trial_timeout = spec.trial_timeout;
+  if (plan.iterations > 0) launch.warm_up = plan.run_in;
   launch.interrupts = options.interrupts;
   if (options.progress) {
     launch.progress = [&](const Board& board) { options.progress(board, spec); };
@@ -91,7 +92,7 @@ void evaluate_end(TrialRecord& record, const TrialSpec& spec, const Plan& plan, 
 
 TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
   const Plan plan = make_plan(spec);
-  LaunchOptions launch_with = launch_options(spec, options);
+  LaunchOptions launch_with = launch_options(spec, plan, options);
   launch_with.ranks = plan.ranks();
   launch_with.credits = plan.credits;
   launch_with.may_crash = doomed(spec.scenario);
@@ -131,8 +132,7 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
 }
 
 TrialRecord execute_simulated(const TrialSpec& spec, const ExecuteOptions& options) {
-  make_plan(spec);
-  LaunchOptions launch_with = launch_options(spec, options);
+  LaunchOptions launch_with = launch_options(spec, make_plan(spec), options);
   launch_with.ranks = 1;
   launch_with.job =
       to_text(Job{Job::Role::kSimulate, spec, spec.events == EventDetail::kNone ? "" : options.event_log});

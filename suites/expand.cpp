@@ -8,6 +8,7 @@
 #include "backends/base/random.h"
 #include "suites/check_graph.h"
 #include "suites/draft.h"
+#include "suites/plan.h"
 
 namespace hopbench {
 namespace {
@@ -85,7 +86,11 @@ void take_compute(TrialSpec& trial, const Configuration& c) {
              pace != "off") {  // "auto" in real processes is calibrated, whatever it costs in virtual time
     trial.costs.gradient = Duration(duration_of(c.at("compute.pace")));
   }
-  trial.costs.vector_bytes_per_s = rate_of(c.at("compute.vector_rate"));
+  const Value& vector_rate = c.at("compute.vector_rate");
+  trial.costs.vector_bytes_per_s = rate_of(vector_rate);
+  // A number, as the default is: a name would be somebody's choice.
+  trial.default_vector_rate =
+      vector_rate.number() && trial.costs.vector_bytes_per_s == rate_of(default_layer().at("compute.vector_rate"));
   trial.costs.saturation = int(c.at("compute.saturation").integer);
   trial.instant_network = c.at("network.instant").flag && trial.transport == "sim";
   if (trial.instant_network) trial.costs.vector_bytes_per_s = 0;
@@ -225,6 +230,22 @@ bool too_many(const Draft& draft, const std::vector<Configuration>& configuratio
   return true;
 }
 
+// run.warmup has the same limit; a protocol that may run far ahead, or a long warmup_time with short gradients, would
+// go beyond it without anybody's asking.
+void check_warm_ups(const Draft& draft, const std::vector<TrialSpec>& trials, Mistakes& mistakes) {
+  for (const TrialSpec& trial : trials) {
+    const WarmUp warm_up = warm_up_of(trial);
+    if (trial.stop.kind != StopSpec::Kind::kIterations || warm_up.iterations <= kLongestWarmUp) continue;
+    mistakes.add(
+        draft.variants[std::size_t(trial.place)].place,
+        fmt::format("the warm-up of '{}' would be {} iterations of each rank, more than {}: {}", trial.label,
+                    warm_up.iterations, kLongestWarmUp,
+                    warm_up.by_time ? "shorten run.warmup_time, which so many gradients fit into"
+                                    : "it is twice as many as a rank may run ahead: lower the knob that allows it, or "
+                                      "stop by samples, which has no warm-up of its own"));
+  }
+}
+
 }  // namespace
 
 NetworkSpec::Link link_of(const Value& table) {
@@ -267,6 +288,7 @@ std::vector<TrialSpec> expand(const Draft& draft, Mistakes& mistakes) {
     random.shuffle(std::span(trials));
   }
   for (std::size_t i = 0; i < trials.size(); ++i) trials[i].order = int(i);
+  check_warm_ups(draft, trials, mistakes);
   return trials;
 }
 

@@ -150,8 +150,8 @@ const std::vector<SuiteKey> kKeys = {
      "long as it takes"},
     {"compute.cost", T::kDuration, "", kTiny, kDays, nullptr,
      "that time in virtual time, where pace is \"auto\" or \"off\""},
-    {"compute.vector_rate", T::kRate, "10e9", 0, 1e15, nullptr,
-     "bytes read and written a second by averages and steps; 0: they are free"},
+    {"compute.vector_rate", T::kRate, "10e9", 0, 1e15, vector_rate_names,
+     "bytes read and written a second by averages and steps; 0: they are free; cpu: 10e9, a100: 1.5e12, h100: 2.5e12"},
     {"compute.saturation", T::kInteger, "0", 0, 1e6, nullptr,
      "a gradient of fewer samples takes as long as one of so many, as on a GPU that is not full; 0: time is "
      "proportional"},

@@ -34,9 +34,9 @@ enum class KeyType {
 struct SuiteKey {
   const char* path;  // "run.world_size"; of the lists "protocol.label", "scenario.compute.factor"
   KeyType type;
-  const char* fallback;      // TOML; "" = not set; nullptr = must be given
-  double low = 0, high = 0;  // of numbers (durations in seconds), both included
-  std::vector<std::string> (*choices)() = nullptr;
+  const char* fallback;                             // TOML; "" = not set; nullptr = must be given
+  double low = 0, high = 0;                         // of numbers (durations in seconds), both included
+  std::vector<std::string> (*choices)() = nullptr;  // of a name; of a rate: names that stand for one
   const char* meaning = "";
 };
 
@@ -47,6 +47,11 @@ const SuiteKey* find_key(const std::string& path);
 /// The last part: "world_size".
 std::string last_part(const std::string& path);
 
+/// Devices whose rate of vector operations is known by name: docs/suites.md tells where it comes from.
+std::vector<std::string> vector_rate_names();
+
+/// "1 to 100000", "0 or more". Mentions an upper bound that is only a sanity limit only if `given` exceeds it.
+std::string range_text(const SuiteKey& key, double given = 0);
 /// For people: "integer, 1 to 100000", "one of gloo, sim".
 std::string type_text(const SuiteKey& key);
 /// The row of docs/suites.md: "| `run.world_size` | integer, ... | required | workers ... |".
@@ -68,6 +73,10 @@ std::string resolve_key(const std::vector<std::string>& parts);
 /// All that resolve_key would take, for suggestions and completion.
 const std::vector<std::string>& override_names();
 
+/// Returns why `text` can't be the name of a suite, measure, scenario or variant, or "" if it can. Names are parts of
+/// trial ids, of lines in logs and of cells in tables.
+std::string why_no_label(const std::string& text);
+
 /// Whether the value is one that the key can have; adds what is wrong with it.
 bool check_value(const SuiteKey& key, const Value& value, Mistakes& mistakes);
 
@@ -83,7 +92,7 @@ void read_key(const Entry& entry, const std::string& path, const std::string& wh
 
 // The values of keys that were checked.
 std::int64_t duration_of(const Value& value);  // ns
-double rate_of(const Value& value);            // bytes/s
+double rate_of(const Value& value);            // bytes/s; of a name as well: "a100"
 double probability_of(const Value& value, int workers);
 
 }  // namespace hopbench

@@ -1,37 +1,46 @@
 #include "suites/mistake.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 
 namespace hopbench {
 namespace {
 
 std::string lines_of(const std::vector<Mistake>& mistakes) {
+  constexpr std::size_t kMostLines = 100;
+  constexpr int kMostAlike = 5;
   std::vector<std::string> lines;
-  for (const Mistake& mistake : mistakes) lines.push_back(mistake.text());
+  std::map<std::string_view, int> alike;
+  for (const Mistake& mistake : mistakes) {
+    if (lines.size() < kMostLines && ++alike[mistake.message] <= kMostAlike) lines.push_back(mistake.text());
+  }
+  if (const std::size_t left_out = mistakes.size() - lines.size(); left_out > 0)
+    lines.push_back(fmt::format("{}: and {} more mistakes like these", printable(mistakes.front().file), left_out));
   return join(lines, "\n");
 }
 
 }  // namespace
 
 std::string Mistake::text() const {
-  if (line == 0) return fmt::format("{}: {}", file, message);
-  return fmt::format("{}:{}:{}: {}", file, line, column, message);
+  if (line == 0) return fmt::format("{}: {}", printable(file), message);
+  return fmt::format("{}:{}:{}: {}", printable(file), line, column, message);
 }
 
 SuiteError::SuiteError(std::vector<Mistake> mistakes)
     : Error(ExitCode::kUsage, lines_of(mistakes)), mistakes_(std::move(mistakes)) {}
 
 void Mistakes::add(const Place& place, const std::string& message) {
-  const auto same = [&](const Mistake& other) {
-    return std::tie(other.file, other.line, other.column, other.message) ==
-           std::tie(place.file, place.line, place.column, message);
-  };
-  if (std::none_of(list_.begin(), list_.end(), same)) list_.push_back({place.file, place.line, place.column, message});
+  constexpr std::size_t kMostBytes = 2000;
+  const std::string said = printable(shortened(message, kMostBytes));
+  if (known_.emplace(place.file, place.line, place.column, said).second)
+    list_.push_back({place.file, place.line, place.column, said});
 }
 
 void Mistakes::throw_if_any() const {
@@ -45,14 +54,14 @@ void Mistakes::throw_if_any() const {
 
 std::string unknown(const std::string& what, const std::string& name, const std::vector<std::string>& known,
                     const std::string& where) {
-  const std::string subject = fmt::format("unknown {} '{}'{}{}", what, name, where.empty() ? "" : " ", where);
+  const std::string subject = fmt::format("unknown {} '{}'{}{}", what, quotable(name), where.empty() ? "" : " ", where);
   const std::string near = nearest(name, known);
-  if (!near.empty()) return fmt::format("{}: did you mean '{}'?", subject, near);
+  if (!near.empty()) return fmt::format("{}: did you mean '{}'?", subject, quotable(near));
   if (known.empty()) return subject + ": there are none";
   constexpr std::size_t kListed = 24;  // more than that nobody reads in an error
   if (known.size() > kListed)
     return fmt::format("{}: none of the {} known ones is near: see docs/suites.md", subject, known.size());
-  return subject + ": known are " + join(known, ", ");
+  return subject + ": known are " + listed(known);
 }
 
 }  // namespace hopbench

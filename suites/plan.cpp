@@ -38,17 +38,18 @@ std::vector<int> hosts_of(std::vector<int> host_of, int workers, int servers) {
   return host_of;
 }
 
-// The warm-up rule (fairness section 5) asks for iterations and for time; a rank that is never slowed needs most
-// iterations.
-Iter run_in_of(const TrialSpec& spec) {
-  const auto cost = spec.costs.gradient.count();
-  const Iter in_time = cost > 0 ? (spec.warmup_time.count() + cost - 1) / cost : 0;
-  return spec.what == What::kRate ? std::max(spec.warmup, in_time) : 0;
-}
-
 std::int64_t divided_up(std::int64_t amount, std::int64_t by) { return (amount + by - 1) / by; }
 
 }  // namespace
+
+// The warm-up rule (fairness section 5) asks for iterations and for time; a rank that is never slowed needs most
+// iterations.
+WarmUp warm_up_of(const TrialSpec& spec) {
+  if (spec.what != What::kRate) return {};
+  const auto cost = spec.costs.gradient.count();
+  const Iter in_time = cost > 0 ? divided_up(spec.warmup_time.count(), cost) : 0;
+  return {std::max(spec.warmup, in_time), in_time > spec.warmup};
+}
 
 int host_count(const Protocol& protocol, const Setting& setting) {
   const int servers = protocol.extra_ranks != nullptr ? protocol.extra_ranks(setting) : 0;
@@ -74,7 +75,7 @@ Plan make_plan(const TrialSpec& spec) {
   if (plan.protocol->extra_ranks != nullptr) plan.servers = plan.protocol->extra_ranks(setting);
   plan.peers = peers_of(plan, setting);
   plan.host_of = hosts_of(spec.network.host_of, plan.workers, plan.servers);
-  plan.run_in = run_in_of(spec);
+  plan.run_in = warm_up_of(spec).iterations;
   const int batch = spec.workload.batch;
   if (spec.stop.kind == StopSpec::Kind::kIterations) {
     plan.iterations = plan.run_in + spec.stop.amount;

@@ -29,6 +29,14 @@ struct Plan {
   int ranks() const { return workers + servers; }
 };
 
+/// The iterations that each rank of a rate runs before those that are measured.
+struct WarmUp {
+  Iter iterations = 0;   // 0 for a convergence
+  bool by_time = false;  // so many gradients fit into run.warmup_time; else run.warmup or the protocol asks for them
+};
+WarmUp warm_up_of(const TrialSpec& spec);
+inline constexpr Iter kLongestWarmUp = 1'000'000;  // longer ones are refused
+
 /// Up to the last one that has a worker or a server.
 int host_count(const Protocol& protocol, const Setting& setting);
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/base/text.h"
+#include "backends/base/printable.h"
 #include "suites/draft.h"
 #include "suites/plan.h"
 
@@ -93,16 +93,16 @@ std::vector<std::string> notes_of(const Draft& draft, const TunedState& tuned) {
       as_written.push_back(measure.name);
   }
   if (!few.empty())
-    notes.push_back(fmt::format("no intervals: fewer than {} repeats of {}", kPairsForAnInterval, join(few, ", ")));
+    notes.push_back(fmt::format("no intervals: fewer than {} repeats of {}", kPairsForAnInterval, listed(few)));
   if (!as_written.empty())
-    notes.push_back("learning rates as written: the variants' steps per sample differ in " + join(as_written, ", "));
+    notes.push_back("learning rates as written: the variants' steps per sample differ in " + listed(as_written));
   if (!without_curve.empty())
     notes.push_back(fmt::format("no curve of {}: real processes evaluate the end only, whatever 'evaluations' says",
-                                join(without_curve, ", ")));
+                                listed(without_curve)));
   if (const std::vector<std::string> deaf = deaf_measures(draft); !deaf.empty())
     notes.push_back(
         "links as they are: real processes obey [network] only with network.emulate = true, which is not set for " +
-        join(deaf, ", "));
+        listed(deaf));
   return notes;
 }
 
@@ -118,6 +118,22 @@ void add_protocol_notes(const std::vector<TrialSpec>& trials, std::vector<std::s
     if (!note.empty()) said.insert(fmt::format("{}: {}", about, note));
   }
   notes.insert(notes.end(), said.begin(), said.end());
+}
+
+// Warm-ups that take longer than anybody expects, one for each variant and measure.
+std::vector<std::string> long_warm_ups(const std::vector<TrialSpec>& trials) {
+  constexpr Iter kLong = 10'000;
+  std::set<std::string> notes;
+  for (const TrialSpec& trial : trials) {
+    const WarmUp warm_up = warm_up_of(trial);
+    if (trial.stop.kind != StopSpec::Kind::kIterations || warm_up.iterations < kLong) continue;
+    notes.insert(
+        fmt::format("long warm-up of {} in {}: {} iterations of each rank before the {} that are measured ({})",
+                    trial.label, trial.measure, warm_up.iterations, trial.stop.amount,
+                    warm_up.by_time ? "as many as fit into run.warmup_time"
+                                    : "run.warmup, or twice as many as a rank may run ahead"));
+  }
+  return {notes.begin(), notes.end()};
 }
 
 // Links of hosts that no trial has.
@@ -187,6 +203,7 @@ Suite parse_suite(const std::string& text, const std::string& file, const SuiteO
               .reference = {},
               .trials = {},
               .notes = {},
+              .long_warm_ups = {},
               .tuned = false,
               .resolved = {}};
   suite.reference = check_reference(draft, mistakes);
@@ -198,6 +215,8 @@ Suite parse_suite(const std::string& text, const std::string& file, const SuiteO
   suite.notes = notes_of(draft, tuned);
   add_protocol_notes(suite.trials, suite.notes);
   add_link_notes(suite.trials, suite.notes);
+  suite.long_warm_ups = long_warm_ups(suite.trials);
+  suite.notes.insert(suite.notes.end(), suite.long_warm_ups.begin(), suite.long_warm_ups.end());
   suite.resolved = resolved_toml(draft);
   return suite;
 }

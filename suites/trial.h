@@ -30,8 +30,9 @@ struct TrialSpec {
   // Names
   std::string suite, measure, scenario_name, protocol, label;  // label: the variant's name in tables
   What what = What::kRate;
-  int order = 0;  // index in the run
-  int place = 0;  // of its variant in the suite: the order of a table's rows
+  int order = 0;                     // index in the run
+  int place = 0;                     // of its variant in the suite: the order of a table's rows
+  bool default_vector_rate = false;  // nobody chose compute.vector_rate: for a note; not part of the hash
 
   // What runs
   WorkloadSpec workload;  // model, data, batch, split, backend, threads, workers, seed, repeat

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "suites/keys.h"
 
@@ -17,18 +18,8 @@ using T = Value::Type;
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 
-// A far end that only keeps out nonsense is told to those only who went beyond it.
-std::string range_text(const SuiteKey& key, double given = 0) {
-  if (key.low == key.high) return number_text(key.low);
-  const bool open = key.high >= 1e6;
-  if (open && given > key.high) return fmt::format("at most {}", number_text(key.high));
-  if (open && key.low > 0 && key.low < 1e-3) return "above 0";
-  return open ? fmt::format("{} or more", number_text(key.low))
-              : fmt::format("{} to {}", number_text(key.low), number_text(key.high));
-}
-
 bool wrong(const SuiteKey& key, const Value& value, const std::string& wanted, Mistakes& mistakes) {
-  const std::string given = value.is(T::kText) ? fmt::format("\"{}\"", value.text) : type_name(value.type);
+  const std::string given = value.is(T::kText) ? fmt::format("\"{}\"", quotable(value.text)) : type_name(value.type);
   mistakes.add(value.place, fmt::format("'{}' must be {}, not {}", last_part(key.path), wanted, given));
   return false;
 }
@@ -38,6 +29,16 @@ bool in_range(const SuiteKey& key, double number, const Value& value, Mistakes& 
   const std::string given = value.is(T::kInteger) ? fmt::format("{}", value.integer) : number_text(number);
   mistakes.add(value.place, fmt::format("'{}' is {}, out of range: it must be {}", last_part(key.path), given,
                                         range_text(key, number)));
+  return false;
+}
+
+// Texts reach tables, logs and terminals.
+bool check_printable(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (is_printable(value.text)) return true;
+  mistakes.add(value.place,
+               fmt::format("'{}' holds control characters: \"{}\": leave them out (line breaks, terminal escapes and "
+                           "marks of the writing direction)",
+                           last_part(key.path), quotable(value.text)));
   return false;
 }
 
@@ -59,6 +60,11 @@ bool check_name(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   const std::string last = last_part(path);
   const std::string group = path.size() > last.size() ? path.substr(0, path.size() - last.size() - 1) : "";
   std::string message = unknown(last == "name" ? last_part(group) : last, value.text, known);
+  if (path == "protocol.name" && nearest(value.text, known).empty())
+    message = fmt::format(
+        "unknown protocol '{}': none of the {} known ones is near: see `hopbench list protocols`; a protocol "
+        "of your own has to be built in: ci/hopbench --protocols DIR",
+        quotable(value.text), known.size());
   if (value.text.find(',') != std::string::npos) message += " (a comma list is no sweep: see [matrix])";
   mistakes.add(value.place, message);
   return false;
@@ -74,10 +80,29 @@ bool check_duration(const SuiteKey& key, const Value& value, const char* wanted,
   return false;
 }
 
+// Bytes/s read and written by averages and optimizer steps. The CPU's is that of a core (docs/performance.md); a GPU's
+// is three quarters of its published memory bandwidth.
+struct DeviceRate {
+  const char* name;
+  double bytes_per_s;
+};
+constexpr DeviceRate kVectorRates[] = {{"cpu", 10e9}, {"a100", 1.5e12}, {"h100", 2.5e12}};
+
+std::optional<double> rate_by_name(const std::string& name) {
+  for (const DeviceRate& device : kVectorRates) {
+    if (device.name == name) return device.bytes_per_s;
+  }
+  return std::nullopt;
+}
+
 bool check_rate(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (key.choices != nullptr && value.is(T::kText) && rate_by_name(value.text)) return true;
   double rate = value.number() ? value.as_real() : 0;
   if (!value.number() && !(value.is(T::kText) && parse_rate(value.text, rate)))
-    return wrong(key, value, "a rate such as \"1Gbit/s\" or \"100MB/s\"", mistakes);
+    return wrong(key, value,
+                 std::string("a rate such as \"1Gbit/s\" or \"100MB/s\"") +
+                     (key.choices != nullptr ? ", or one of " + join(key.choices(), ", ") : ""),
+                 mistakes);
   return in_range(key, rate, value, mistakes);
 }
 
@@ -145,7 +170,9 @@ bool check_edges(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
 bool check_names(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   const bool texts = value.is(T::kArray) && !value.items.empty() &&
                      std::all_of(value.items.begin(), value.items.end(), [](const Value& v) { return v.is(T::kText); });
-  return texts || wrong(key, value, "a list of names", mistakes);
+  if (!texts) return wrong(key, value, "a list of names", mistakes);
+  return std::all_of(value.items.begin(), value.items.end(),
+                     [&](const Value& name) { return check_printable(key, name, mistakes); });
 }
 
 bool check_range(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
@@ -204,14 +231,10 @@ Value right_tables(const SuiteKey& key, Value list) {
 
 bool check_text(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   if (!value.is(T::kText)) return wrong(key, value, "a text in quotes", mistakes);
-  // Names are parts of trial ids, of lines in logs and of cells in tables.
   const std::string last = last_part(key.path);
-  if (last != "name" && last != "label") return true;
-  const bool clean = !value.text.empty() && std::none_of(value.text.begin(), value.text.end(), [](unsigned char c) {
-    return c < 0x20 || c == 0x7f || c == '/';
-  });
-  if (clean && value.text.front() != ' ' && value.text.back() != ' ') return true;
-  mistakes.add(value.place, fmt::format("'{}' must be a name without '/', line breaks and outer blanks", last));
+  const std::string why = last == "name" || last == "label" ? why_no_label(value.text) : "";
+  if (why.empty()) return check_printable(key, value, mistakes);
+  mistakes.add(value.place, fmt::format("'{}' can't be \"{}\": {}", last, quotable(value.text), why));
   return false;
 }
 
@@ -233,6 +256,17 @@ std::string where_text(const std::string& prefix) {
 }
 
 }  // namespace
+
+std::string why_no_label(const std::string& text) {
+  if (text.empty() || text.front() == ' ' || text.back() == ' ' || text.find('/') != std::string::npos)
+    return "a name is not empty and has no '/' and no outer blanks";
+  if (!is_printable(text))
+    return "a name has no control characters (line breaks, terminal escapes, marks of the writing direction)";
+  if (std::string_view("=+-@").find(text.front()) != std::string_view::npos)
+    return "spreadsheets evaluate cells that begin with =, +, - or @ when they open a table: begin with another "
+           "character";
+  return "";
+}
 
 bool check_value(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   switch (key.type) {
@@ -309,7 +343,14 @@ std::int64_t duration_of(const Value& value) {
   return ns;
 }
 
+std::vector<std::string> vector_rate_names() {
+  std::vector<std::string> names;
+  for (const DeviceRate& device : kVectorRates) names.emplace_back(device.name);
+  return names;
+}
+
 double rate_of(const Value& value) {
+  if (const std::optional<double> named = value.is(T::kText) ? rate_by_name(value.text) : std::nullopt) return *named;
   double rate = value.number() ? value.as_real() : 0;
   if (!value.number()) HB_ASSERT(parse_rate(value.text, rate));
   return rate;
@@ -320,56 +361,6 @@ double probability_of(const Value& value, int workers) {
   const std::optional<double> p = fraction(value.text, workers);
   HB_ASSERT(p.has_value());
   return *p;
-}
-
-std::string type_text(const SuiteKey& key) {
-  switch (key.type) {
-    case KeyType::kBool:
-      return "true or false";
-    case KeyType::kInteger:
-      return "integer, " + range_text(key);
-    case KeyType::kReal:
-      return "number, " + range_text(key);
-    case KeyType::kText:
-      return "text";
-    case KeyType::kName:
-      return "one of " + join(key.choices(), ", ");
-    case KeyType::kDuration:
-      return "time";
-    case KeyType::kRate:
-      return "rate";
-    case KeyType::kProbability:
-      return "0 to 1, or \"1/n\"";
-    case KeyType::kPace:
-      return "\"auto\", \"off\" or a time";
-    case KeyType::kCount:
-      return "\"auto\" or integer, " + range_text(key);
-    case KeyType::kRanks:
-      return "list of ranks";
-    case KeyType::kHosts:
-      return "integer, or a list of hosts";
-    case KeyType::kEdges:
-      return "list of pairs";
-    case KeyType::kNames:
-      return "list of names";
-    case KeyType::kRange:
-      return "list of two numbers";
-    case KeyType::kValues:
-      return "list of values";
-    case KeyType::kTables:
-      return "list of tables";
-  }
-  return "";
-}
-
-std::string markdown_row(const SuiteKey& key) {
-  const std::string fallback = key.fallback == nullptr                  ? "**required**"
-                               : std::string_view(key.fallback).empty() ? "not set"
-                                                                        : fmt::format("`{}`", key.fallback);
-  // Which names there are depends on the build: they are listed by the program, not here.
-  const bool listed =
-      key.type == KeyType::kName && std::string_view(key.meaning).find("hopbench list") != std::string_view::npos;
-  return fmt::format("| `{}` | {} | {} | {} |", key.path, listed ? "a name" : type_text(key), fallback, key.meaning);
 }
 
 }  // namespace hopbench

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "backends/base/error.h"
+#include "backends/base/printable.h"
 #include "backends/base/ran_out.h"
 #include "backends/base/random.h"
 #include "backends/base/text.h"
@@ -300,6 +301,55 @@ TEST(Error, KeepsItsCodeWhenContextIsAdded) {
   const Error error = usage_error("no such file").in("suites/a.toml");
   EXPECT_STREQ(error.what(), "suites/a.toml: no such file");
   EXPECT_EQ(error.code(), ExitCode::kUsage);
+}
+
+TEST(Printable, EscapesWhatATerminalWouldObeyAndKeepsTheRest) {
+  EXPECT_EQ(printable("plain, \xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80"),
+            "plain, \xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80");
+  EXPECT_EQ(printable("\x1b]0;x\x07"), "\\u001b]0;x\\u0007");
+  EXPECT_EQ(printable("a\xC2\x9B"
+                      "31m"),
+            "a\\u009b31m");
+  EXPECT_EQ(printable("a\xE2\x80\xAE"
+                      "b\xE2\x81\xA6"),
+            "a\\u202eb\\u2066");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\u0000b");
+  EXPECT_EQ(printable("one\ntwo\r\t\x7f"), "one\\ntwo\\r\\t\\u007f");
+  EXPECT_EQ(printable_lines("one\n\ttwo\r\x1b"), "one\n\ttwo\\r\\u001b");
+  EXPECT_EQ(printable("\xff\xC0\xAF\xED\xA0\x80\xE2\x82"), "\\xff\\xc0\\xaf\\xed\\xa0\\x80\\xe2\\x82") << "not UTF-8";
+  EXPECT_TRUE(is_printable("\xC3\xA4 b"));
+  for (const char* bad : {"\x1b", "a\n", "\xC2\x9B", "\xE2\x80\xAE", "\xff", "\xE2\x80\xA8"})
+    EXPECT_FALSE(is_printable(bad)) << printable(bad);
+}
+
+TEST(Printable, ShortensInTheMiddleBetweenCharacters) {
+  EXPECT_EQ(shortened("0123456789", 10), "0123456789");
+  EXPECT_EQ(shortened("0123456789abcdefghij", 9), "012345 ... (11 bytes left out) ... hij");
+  EXPECT_EQ(shortened("\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4", 4), "\xC3\xA4 ... (8 bytes left out) ... ");
+  EXPECT_LT(quotable(std::string(10'000'000, 'k')).size(), 200u);
+}
+
+TEST(Printable, CutsListsOfManyNamesWithACount) {
+  const std::vector<std::string> names(1000, "n");
+  EXPECT_EQ(listed(std::span(names).first(3)), "n, n, n");
+  EXPECT_EQ(listed(names, 2), "n, n and 998 more");
+}
+
+TEST(Text, QuotesControlCharactersForAShell) {
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("\x1b[31m'\\"), "$'\\033[31m\\047\\134'");
+}
+
+TEST(Suggestions, KnowOtherSpellingsAndWhatUsersOfOtherToolsType) {
+  const std::vector<std::string> protocols = {"hop", "allreduce", "dpsgd", "local_sgd"},
+                                 transports = {"gloo", "shm", "sim"};
+  for (const char* word : {"ddp", "DDP", "fsdp", "horovod", "sgd", "nccl", "All-Reduce"})
+    EXPECT_EQ(nearest(word, protocols), "allreduce") << word;
+  for (const char* word : {"tcp", "socket", "nccl", "mpi"}) EXPECT_EQ(nearest(word, transports), "gloo") << word;
+  EXPECT_EQ(nearest("D-PSGD", protocols), "dpsgd");
+  EXPECT_EQ(nearest("FedAvg", protocols), "local_sgd");
+  EXPECT_EQ(nearest("tcp", protocols), "") << "not among these candidates";
+  EXPECT_EQ(nearest("hopp", protocols), "hop") << "slips are still found";
 }
 
 }  // namespace

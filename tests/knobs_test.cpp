@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <algorithm>
 #include <set>
 
 #include "backends/base/error.h"
+#include "protocols/extra.h"
 #include "protocols/protocol.h"
 
 namespace hopbench {
@@ -146,6 +149,14 @@ TEST(Registry, FreeRunIsTheBoundOfTheLead) {
   EXPECT_EQ(ssp.free_run(KnobValues(ssp.knobs)), 3);
   const Protocol& dssp = find_protocol("dssp");
   EXPECT_EQ(dssp.free_run(KnobValues(dssp.knobs)), 15);
+}
+
+TEST(Registry, SaysWhatItsOwnProtocolsRestOn) {
+  const std::vector<const Protocol*> extra = extra_protocols();
+  for (const Protocol* protocol : protocols()) {
+    if (std::find(extra.begin(), extra.end(), protocol) != extra.end()) continue;
+    EXPECT_NE(protocol->source, Source::kOwn) << protocol->name << " is of a paper";
+  }
 }
 
 }  // namespace

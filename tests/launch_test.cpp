@@ -191,6 +191,15 @@ TEST(Launch, EndsATrialThatTakesTooLong) {
   EXPECT_EQ(run(options).reason.substr(0, 49), "the trial took longer than its limit of 400ms: ra");
 }
 
+TEST(Launch, NamesTheWarmUpOfATrialThatTakesTooLong) {
+  LaunchOptions options = launch_of(3, "hang 2");
+  options.trial_timeout = milliseconds(400);
+  options.warm_up = 100;
+  EXPECT_EQ(run(options).reason,
+            "the trial took longer than its limit of 400ms: raise --trial-timeout if it needs more (rank 2 is still "
+            "computing iteration 4, in its warm-up of 100 iterations)");
+}
+
 TEST(Launch, LetsRanksFinishAtTheFirstInterrupt) {
   std::atomic<int> interrupts = 0;
   LaunchOptions options = launch_of(2, "polite");

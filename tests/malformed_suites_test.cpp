@@ -189,7 +189,7 @@ const std::vector<Case> kBlocks = {
     own_protocol("DuplicateLabel", "[[protocol]]\nname = \"hop\"\n[[protocol]]\nname = \"hop\"\nbackup = 1\n", 9, 1,
                  "label 'hop' is there twice, first in line 6"),
     own_protocol("SlashInALabel", "[[protocol]]\nname = \"hop\"\nlabel = \"a/b\"\n", 8, 9,
-                 "must be a name without '/'"),
+                 "a name is not empty and has no '/'"),
     own_protocol("UnknownOptimizerKey", "[[protocol]]\nname = \"hop\"\n[protocol.optimizer]\nrl = 1\n", 9, 1,
                  "unknown key 'rl' in [protocol.optimizer]: did you mean 'lr'?"),
     with("RankBeyondTheWorkers",

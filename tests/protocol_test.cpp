@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "protocols/extra.h"
 #include "tests/cluster.h"
 
 namespace hopbench {
@@ -18,6 +19,10 @@ void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.name; 
 // Every registered protocol as it comes, and those whose knobs make another protocol of it.
 std::vector<Variant> variants() {
   std::vector<Variant> all;
+#ifdef HB_OWN_PROTOCOLS_ONLY
+  for (const Protocol* protocol : extra_protocols())
+    all.push_back({std::string(protocol->name), std::string(protocol->name)});
+#else
   for (const Protocol* protocol : protocols())
     all.push_back({std::string(protocol->name), std::string(protocol->name)});
   all.push_back({"hop_backup", "hop", {{"backup", 1}, {"max_ig", 3}}});
@@ -44,6 +49,7 @@ std::vector<Variant> variants() {
   all.push_back({"sync_switch_half", "sync_switch", {{"fraction", 0.5}, {"servers", 2}}});
   all.push_back({"sync_switch_online", "sync_switch", {{"fraction", 1.0}, {"online", "greedy"}, {"servers", 2}}});
   all.push_back({"dbw_short_window", "dbw", {{"window", 1}}});
+#endif
   return all;
 }
 

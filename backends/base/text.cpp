@@ -6,6 +6,10 @@
 #include <cstdint>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "backends/base/printable.h"
+
 namespace hopbench {
 namespace {
 
@@ -37,6 +41,7 @@ bool split_number(std::string_view text, double& number, std::string_view& unit)
 }  // namespace
 
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
+  if (std::string same = synonym_of(word, candidates); !same.empty()) return same;
   std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
   std::string found;
   for (const std::string& candidate : candidates) {
@@ -77,6 +82,14 @@ std::string shell_word(std::string_view word) {
                                           "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+-") ==
                                           std::string_view::npos;
   if (plain) return std::string(word);
+  if (!is_printable(word)) {
+    std::string octal = "$'";
+    for (const char c : word) {
+      const auto byte = static_cast<unsigned char>(c);
+      octal += byte < 0x20 || byte > 0x7e || c == '\'' || c == '\\' ? fmt::format("\\{:03o}", byte) : std::string(1, c);
+    }
+    return octal + "'";
+  }
   std::string all = "'";
   for (const char c : word) all += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return all + "'";

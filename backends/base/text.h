@@ -8,8 +8,18 @@
 
 namespace hopbench {
 
-/// The candidate nearest to `word` by edit distance (at most a third of its length, at least 2 allowed); "" if none is
-/// near.
+/// A word that users of other tools type, in lower case without '-' and '_', and the names that it may mean here.
+struct Synonym {
+  std::string_view word;
+  std::vector<const char*> names;
+};
+std::span<const Synonym> synonyms();
+/// Returns the candidate that `word` is another spelling of (D-PSGD, dpsgd) or a synonym for (ddp, allreduce); "" if
+/// there is none.
+std::string synonym_of(std::string_view word, std::span<const std::string> candidates);
+
+/// Returns what `word` is a synonym of, else the candidate nearest to it by edit distance (at most a third of its
+/// length, at least 2 allowed); "" if none is near.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 /// " Did you mean 'x'?" or "".
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
@@ -19,7 +29,7 @@ std::string join(std::span<const std::string> parts, std::string_view between);
 /// `text` with every `from` replaced by `to`, which is not looked into again. `from` is not empty.
 std::string replaced(std::string text, std::string_view from, std::string_view to);
 
-/// As one word for a shell: in quotes where it has to be.
+/// Returns `word` as one word for a shell, quoted if necessary; as $'...' if it holds control characters.
 std::string shell_word(std::string_view word);
 
 /// "1.5s", "40ms", "250us", "10ns", "2min" -> nanoseconds; false for anything else.

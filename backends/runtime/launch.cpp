@@ -249,7 +249,7 @@ class Supervisor : private CrewEvents {
     if (!started_ && now - begun_ >= options_.rendezvous_timeout) return end(missing_ranks());
     if (now - begun_ >= options_.trial_timeout) {
       return end("the trial took longer than its limit of " + seconds_text(options_.trial_timeout) +
-                 ": raise --trial-timeout if it needs more (" + laggard() + ")");
+                 ": raise --trial-timeout if it needs more (" + laggard(" is still ") + ")");
     }
     std::int64_t progress = heard_;
     for (int r = 0; r < options_.ranks; ++r) progress += board_->slot(r).beats + (children_[r].ended ? 1 : 0);
@@ -305,7 +305,7 @@ class Supervisor : private CrewEvents {
   }
 
   /// Whom to blame for a stall: who is stopped, else who is busy without getting anything done, else who is behind.
-  std::string laggard() const {
+  std::string laggard(const char* does = " hangs while ") const {
     int worst = -1;
     std::tuple<int, std::int64_t> worst_key;
     for (int r = 0; r < options_.ranks; ++r) {
@@ -319,8 +319,10 @@ class Supervisor : private CrewEvents {
       }
     }
     if (worst < 0) return "all ranks have ended";
-    return name_of(worst) + (children_[worst].stopped_since ? " is stopped " : " hangs ") +
-           what_it_did(board_->slot(worst));
+    const RankSlot& slot = board_->slot(worst);
+    const bool warming_up = slot.iteration >= 0 && slot.iteration < options_.warm_up;
+    return name_of(worst) + (children_[worst].stopped_since ? " is stopped while " : does) + doing(slot) +
+           (warming_up ? ", in its warm-up of " + std::to_string(options_.warm_up) + " iterations" : "");
   }
 
   LaunchResult result() {

@@ -39,6 +39,7 @@ struct LaunchOptions {
   Duration rendezvous_timeout{std::chrono::seconds(30)};
   Duration stall_timeout{std::chrono::seconds(60)};  // no rank got anything done for this long
   Duration trial_timeout{std::chrono::minutes(30)};
+  std::int64_t warm_up = 0;  // iterations of a rank before those that are measured: a report of the limit names them
   Duration grace{std::chrono::milliseconds(500)};  // between asking survivors to end and killing them
   /// A rank that dies after the start (by a signal, or by exiting without result and error) does not end the trial: for
   /// protocols that go on without it. A rank that fails still does.

@@ -45,6 +45,7 @@ const Protocol& periodic_average_protocol() {
                                             .meaning = "iterations from one average to the next",
                                             .source = "ours"}},
                                  .body = periodic_average,
+                                 .source = Source::kOwn,
                                  .reading = "periodic_average"};
   return protocol;
 }

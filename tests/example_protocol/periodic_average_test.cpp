@@ -31,5 +31,18 @@ TEST(PeriodicAverage, MakesReplicasEqualOnACompleteGraph) {
   }
 }
 
+// An invariant of one's own, checked over everything that happened. docs/adding_a_protocol.md lists the events.
+TEST(PeriodicAverage, AveragesModelsOfOneIterationOnly) {
+  Cluster cluster{.nodes = 6, .slow = {{2, 5.0}}, .iterations = 30, .keep_events = true};
+  cluster.run(periodic_average_protocol(), {{"period", std::int64_t{5}}});
+  int averages = 0;
+  for (const Event& event : cluster.events) {
+    if (event.what != EventKind::kReduced) continue;
+    for (const Iter tag : event.tags) EXPECT_EQ(tag, event.iter) << "rank " << event.rank;
+    ++averages;
+  }
+  EXPECT_EQ(averages, 6 * 30 / 5) << "a test that sees no event proves nothing";
+}
+
 }  // namespace
 }  // namespace hopbench

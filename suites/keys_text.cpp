@@ -1,0 +1,73 @@
+// How people read a key: its type, its range, its row in docs/suites.md.
+#include <fmt/format.h>
+
+#include "backends/base/text.h"
+#include "suites/keys.h"
+
+namespace hopbench {
+namespace {
+
+std::string digits_of(double value) { return fmt::format("{}", value); }
+
+}  // namespace
+
+std::string range_text(const SuiteKey& key, double given) {
+  if (key.low == key.high) return digits_of(key.low);
+  const bool open = key.high >= 1e6;
+  if (open && given > key.high) return fmt::format("at most {}", digits_of(key.high));
+  if (open && key.low > 0 && key.low < 1e-3) return "above 0";
+  return open ? fmt::format("{} or more", digits_of(key.low))
+              : fmt::format("{} to {}", digits_of(key.low), digits_of(key.high));
+}
+
+std::string type_text(const SuiteKey& key) {
+  switch (key.type) {
+    case KeyType::kBool:
+      return "true or false";
+    case KeyType::kInteger:
+      return "integer, " + range_text(key);
+    case KeyType::kReal:
+      return "number, " + range_text(key);
+    case KeyType::kText:
+      return "text";
+    case KeyType::kName:
+      return "one of " + join(key.choices(), ", ");
+    case KeyType::kDuration:
+      return "time";
+    case KeyType::kRate:
+      return key.choices != nullptr ? "rate, or one of " + join(key.choices(), ", ") : "rate";
+    case KeyType::kProbability:
+      return "0 to 1, or \"1/n\"";
+    case KeyType::kPace:
+      return "\"auto\", \"off\" or a time";
+    case KeyType::kCount:
+      return "\"auto\" or integer, " + range_text(key);
+    case KeyType::kRanks:
+      return "list of ranks";
+    case KeyType::kHosts:
+      return "integer, or a list of hosts";
+    case KeyType::kEdges:
+      return "list of pairs";
+    case KeyType::kNames:
+      return "list of names";
+    case KeyType::kRange:
+      return "list of two numbers";
+    case KeyType::kValues:
+      return "list of values";
+    case KeyType::kTables:
+      return "list of tables";
+  }
+  return "";
+}
+
+std::string markdown_row(const SuiteKey& key) {
+  const std::string fallback = key.fallback == nullptr                  ? "**required**"
+                               : std::string_view(key.fallback).empty() ? "not set"
+                                                                        : fmt::format("`{}`", key.fallback);
+  // Which names there are depends on the build: they are listed by the program, not here.
+  const bool listed =
+      key.type == KeyType::kName && std::string_view(key.meaning).find("hopbench list") != std::string_view::npos;
+  return fmt::format("| `{}` | {} | {} | {} |", key.path, listed ? "a name" : type_text(key), fallback, key.meaning);
+}
+
+}  // namespace hopbench
