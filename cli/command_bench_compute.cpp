@@ -214,6 +214,7 @@ void check_threads(int threads) {
 /// repeat.
 json with_shares(json models) {
   const auto add = [](json& of, const json& timings, double flops) {
+    if (flops == 0) return;  // a pool, say
     json shares = json::array();
     for (std::size_t i = 0; i < timings["seconds"].size(); ++i) {
       const double seconds = timings["seconds"][i], peak = timings["peaks"][i];

@@ -54,10 +54,17 @@ std::string table_line(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
-std::string table_text(const std::vector<std::string>& heads, const std::vector<std::vector<std::string>>& rows,
-                       bool numbers) {
+/// Whether all cells of a column that are not empty begin like a number, which is then at the right.
+bool holds_numbers(const std::vector<std::vector<std::string>>& rows, std::size_t column) {
+  return std::all_of(rows.begin(), rows.end(), [&](const auto& row) {
+    const std::string text = column < row.size() ? row[column] : "";
+    return text.empty() || text == "-" || std::string("0123456789*>-").find(text[0]) != std::string::npos;
+  });
+}
+
+std::string table_text(const std::vector<std::string>& heads, const std::vector<std::vector<std::string>>& rows) {
   std::string text = "\n" + table_line(heads) + "|";
-  for (std::size_t i = 0; i < heads.size(); ++i) text += i == 0 || !numbers ? "---|" : "--:|";
+  for (std::size_t i = 0; i < heads.size(); ++i) text += i > 0 && holds_numbers(rows, i) ? "--:|" : "---|";
   text += "\n";
   for (const auto& row : rows) text += table_line(row);
   return text;
@@ -82,7 +89,7 @@ std::string runs_text(const Page& page, const LastValues& values) {
     const std::vector<std::string> row{commands_text(last->second), when_text(last->second), last->second.machine};
     if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
   }
-  return table_text({"command", "measured", "machine"}, rows, false);
+  return table_text({"command", "measured", "machine"}, rows);
 }
 
 std::vector<std::string> heads_of(const PublishedTable& table) {
@@ -100,8 +107,8 @@ std::optional<std::string> content_of(const Page& page, const MeasuredBlock& blo
   const auto table = std::find_if(published.tables.begin(), published.tables.end(),
                                   [&](const PublishedTable& t) { return t.id == block.id; });
   if (table == published.tables.end()) return last->second.text;
-  return fmt::format("{}\nMeasured {}: {}\n", table_text(heads_of(*table), last->second.rows, true),
-                     when_text(last->second), commands_text(last->second));
+  return fmt::format("{}\nMeasured {}: {}\n", table_text(heads_of(*table), last->second.rows), when_text(last->second),
+                     commands_text(last->second));
 }
 
 std::set<std::string> ids_of(const Published& published, bool tables) {
