@@ -48,9 +48,9 @@ class Watch : public Observer {
 // One trial's nodes on a simulation. Everything the strands refer to is a member, so it outlives the run.
 class Trial {
  public:
-  Trial(const TrialSpec& spec, Observer* observer, Board* board)
+  Trial(const TrialSpec& spec, const Plan& plan, Observer* observer, Board* board)
       : spec_(spec),
-        plan_(make_plan(spec)),
+        plan_(plan),
         workload_(make_workload(spec.workload)),
         credits_(plan_.credits),
         watch_(observer, board, plan_.ranks()),
@@ -79,14 +79,15 @@ class Trial {
     });
   }
 
+  /// To be called once: the record takes what the nodes have recorded.
   TrialRecord run() {
     simulation_.run();
     TrialRecord record;
     std::vector<Payload> finals;
+    record.ranks.reserve(std::size_t(plan_.ranks()));
     for (int r = 0; r < plan_.ranks(); ++r) {
-      const RankRecord& rank = nodes_[std::size_t(r)]->record();
-      record.ranks.push_back(rank);
-      if (r < plan_.workers && rank.lost.empty()) finals.push_back(curve_.latest(r));
+      record.ranks.push_back(std::move(nodes_[std::size_t(r)]->record()));
+      if (r < plan_.workers && record.ranks.back().lost.empty()) finals.push_back(curve_.latest(r));
     }
     if (spec_.events != EventDetail::kNone) record.path = critical_path(record);
     record.params_hash = params_hash(finals);
@@ -97,8 +98,6 @@ class Trial {
     }
     return record;
   }
-
-  const Plan& plan() const { return plan_; }
 
  private:
   /// Who pays where data are skewed: the mean model's loss on samples of each worker's own.
@@ -177,7 +176,7 @@ class Trial {
   }
 
   const TrialSpec spec_;
-  const Plan plan_;
+  const Plan& plan_;
   std::unique_ptr<Workload> workload_;
   Credits credits_;
   Watch watch_;
@@ -191,9 +190,9 @@ class Trial {
 }  // namespace
 
 TrialRecord simulate_trial(const TrialSpec& spec, Observer* observer, Board* board) {
-  Trial trial(spec, observer, board);
-  TrialRecord record = trial.run();
-  complete_record(record, spec, trial.plan());
+  const Plan plan = make_plan(spec);
+  TrialRecord record = Trial(spec, plan, observer, board).run();  // the simulation's memory is free from here on
+  complete_record(record, spec, plan);
   return record;
 }
 
