@@ -18,13 +18,18 @@
 namespace hopbench {
 namespace {
 
-/// What the suite in the folder says: the reference, and each trial's bounds. A suite that this program cannot read (a
-/// protocol that it lacks) is no reason to show nothing.
+/// Reads the reference from the suite in the folder, and the bounds of each trial that ran. A suite that this program
+/// cannot read (a protocol that it lacks) is no reason to show nothing.
 void add_suite(const RunFolder& run, ReportOptions& options) {
   try {
     const Suite suite = parse_suite(run.suite_toml(), run.path() + "/suite.toml", {});
     options.reference = suite.reference;
-    for (const TrialSpec& spec : suite.trials) options.bounds[spec.id()] = bound_of(spec);
+    std::map<std::string, const TrialSpec*> specs;
+    for (const TrialSpec& spec : suite.trials) specs[spec.id()] = &spec;
+    for (const TrialRow& row : run.rows()) {
+      const auto spec = specs.find(row.record.id);
+      if (spec != specs.end()) options.bounds[row.record.id] = bound_of(*spec->second, row.record);
+    }
   } catch (const Error& error) {
     tell(fmt::format("no speed-ups and no bounds: {}\n", error.what()));
   }

@@ -1,7 +1,5 @@
 #include "cli/report_bounds.h"
 
-#include "suites/plan.h"
-
 namespace hopbench {
 namespace {
 
@@ -15,12 +13,10 @@ std::optional<double> staleness_of(const TrialSpec& spec) {
 
 }  // namespace
 
-ReportBound bound_of(const TrialSpec& spec) {
-  const Plan plan = make_plan(spec);
+ReportBound bound_of(const TrialSpec& spec, const TrialRecord& record) {
   ReportBound bound;
   bound.staleness = staleness_of(spec);
-  if (plan.protocol->gap_bound == nullptr) return bound;
-  bound.gap = plan.protocol->gap_bound({spec.knobs, plan.graph, plan.workers, plan.host_of, 0});
+  if (record.gap_bound >= 0) bound.gap = double(record.gap_bound);
   return bound;
 }
 

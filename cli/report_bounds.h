@@ -6,8 +6,8 @@
 
 namespace hopbench {
 
-/// Nothing where a protocol bounds nothing, or where its bound is no plain number (sgp, gossipgrad). Error(kUsage) for
-/// a trial that is not possible.
-ReportBound bound_of(const TrialSpec& spec);
+/// The gap is the one that the record has (`gap_bound`), so records made before that column existed have none. Nothing
+/// where a protocol bounds nothing, or where its bound is not a plain number (sgp, gossipgrad).
+ReportBound bound_of(const TrialSpec& spec, const TrialRecord& record);
 
 }  // namespace hopbench

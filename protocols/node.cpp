@@ -54,7 +54,7 @@ Node::Node(Runtime& runtime, Workload& workload, NodeOptions options)
   record_.host = host(rank);
   constexpr int kMostHosts = 64;
   int hosts = 0;
-  for (int r = 0; r < size; ++r) hosts = std::max(hosts, host(r) + 1);
+  for (int r = 0; r < size && hosts <= kMostHosts; ++r) hosts = std::max(hosts, host(r) + 1);
   if (hosts <= kMostHosts) record_.bytes_to.resize(std::size_t(hosts));
 }
 

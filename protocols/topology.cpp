@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 
 #include "backends/base/error.h"
 #include "backends/base/text.h"
@@ -12,22 +11,27 @@ namespace {
 
 using Matrix = std::vector<std::vector<double>>;
 
-/// Edges from rank a to every rank, by breadth-first search over what `next` gives each; -1 where there is no path.
-using Next = const std::vector<int>& (Topology::*)(int rank) const;
-std::vector<int> distances_from(const Topology& graph, int a, Next next_of = &Topology::out) {
-  std::vector<int> distance(static_cast<std::size_t>(graph.size()), -1);
+using Neighbours = std::vector<std::vector<int>>;
+
+/// Returns the number of edges from rank a to every rank along `next`, by breadth-first search; -1: there is no path.
+std::vector<int> search(const Neighbours& next, int a) {
+  std::vector<int> distance(next.size(), -1), reached{a};
+  reached.reserve(next.size());
   distance[static_cast<std::size_t>(a)] = 0;
-  std::deque<int> open{a};
-  for (; !open.empty(); open.pop_front()) {
-    const int here = distance[static_cast<std::size_t>(open.front())];
-    for (int next : (graph.*next_of)(open.front())) {
-      int& there = distance[static_cast<std::size_t>(next)];
+  for (std::size_t at = 0; at < reached.size(); ++at) {
+    const auto here = static_cast<std::size_t>(reached[at]);
+    for (const int neighbour : next[here]) {
+      int& there = distance[static_cast<std::size_t>(neighbour)];
       if (there >= 0) continue;
-      there = here + 1;
-      open.push_back(next);
+      there = distance[here] + 1;
+      reached.push_back(neighbour);
     }
   }
   return distance;
+}
+
+bool all_reached(const std::vector<int>& distances) {
+  return *std::min_element(distances.begin(), distances.end()) >= 0;
 }
 
 /// One rotation of the Jacobi method: makes m[p][q] of a symmetric matrix zero.
@@ -104,6 +108,7 @@ Error not_defined(const std::string& name, int n, const char* for_which) {
 Topology::Topology(std::string name, int n, std::vector<Edge> edges) : name_(std::move(name)) {
   if (n < 1) throw usage_error("topology '" + name_ + "': a graph needs at least one worker");
   for (int r = 0; r < n; ++r) ranks_.push_back(r);
+  starts_ = ranks_;
   in_.resize(static_cast<std::size_t>(n));
   out_.resize(static_cast<std::size_t>(n));
   std::sort(edges.begin(), edges.end());
@@ -120,42 +125,40 @@ Topology::Topology(std::string name, int n, std::vector<Edge> edges) : name_(std
 
 bool Topology::undirected() const { return in_ == out_; }
 
-bool Topology::strongly_connected() const {
-  const auto reaches_all = [this](Next next_of) {
-    const std::vector<int> distances = distances_from(*this, 0, next_of);
-    return *std::min_element(distances.begin(), distances.end()) >= 0;
-  };
-  return reaches_all(&Topology::out) && reaches_all(&Topology::in);
-}
+bool Topology::strongly_connected() const { return all_reached(distances_from(0)) && all_reached(distances_to(0)); }
 
 std::string unconnected(const Topology& graph) {
   if (graph.strongly_connected()) return "";
   return "topology '" + graph.name() + "' is not strongly connected: some worker never hears of another's work";
 }
 
-int Topology::distance(int a, int b) const { return distances_from(*this, a)[static_cast<std::size_t>(b)]; }
+int Topology::distance(int a, int b) const { return distances_from(a)[static_cast<std::size_t>(b)]; }
+
+std::vector<int> Topology::distances_from(int a) const { return search(out_, a); }
+
+std::vector<int> Topology::distances_to(int b) const { return search(in_, b); }
 
 std::int64_t Topology::largest_lead(std::int64_t there, std::int64_t back) const {
   if (there == 0 && back == 0) return -1;
+  if (there == 0 || back == 0 || undirected()) {  // then the lead grows with one distance alone
+    const std::int64_t longest = diameter();
+    return longest < 0 ? -1 : longest * (there == 0 ? back : back == 0 ? there : std::min(there, back));
+  }
+  if (!strongly_connected()) return -1;
   std::int64_t largest = 0;
-  for (int i = 0; i < size(); ++i) {
-    for (int j = 0; j < size(); ++j) {
-      const std::int64_t to = distance(i, j), from = distance(j, i);
-      if (to < 0 || from < 0) return -1;
-      const std::int64_t lead = there == 0 ? back * from : back == 0 ? there * to : std::min(there * to, back * from);
-      largest = std::max(largest, lead);
-    }
+  for (const int i : starts_) {
+    const std::vector<int> to = distances_from(i), from = distances_to(i);
+    for (std::size_t j = 0; j < to.size(); ++j) largest = std::max(largest, std::min(there * to[j], back * from[j]));
   }
   return largest;
 }
 
 int Topology::diameter() const {
+  if (!strongly_connected()) return -1;
   int largest = 0;
-  for (int a = 0; a < size(); ++a) {
-    for (int d : distances_from(*this, a)) {
-      if (d < 0) return -1;
-      largest = std::max(largest, d);
-    }
+  for (const int a : starts_) {
+    const std::vector<int> distances = distances_from(a);
+    largest = std::max(largest, *std::max_element(distances.begin(), distances.end()));
   }
   return largest;
 }
@@ -210,7 +213,9 @@ Topology make_topology(const std::string& name, int n) {
   } else {
     for (int i = 1; i < n; ++i) both_ways(edges, 0, i);
   }
-  return Topology(name, n, edges);
+  Topology graph(name, n, edges);
+  graph.starts_ = name == "star" ? std::vector<int>{0, 1} : std::vector<int>{0};
+  return graph;
 }
 
 const std::vector<std::pair<const char*, const char*>>& topologies() {

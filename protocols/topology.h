@@ -24,12 +24,25 @@ class Topology {
   bool strongly_connected() const;
   /// Edges on the shortest directed path a -> b; -1 if there is none, 0 if a == b.
   int distance(int a, int b) const;
-  /// The largest distance; -1 if some rank cannot reach another.
+  /// The same from rank a to every rank, in O(edges).
+  std::vector<int> distances_from(int a) const;
+  /// The same from every rank to rank b, in O(edges).
+  std::vector<int> distances_to(int b) const;
+  /// The largest distance; -1 if some rank cannot reach another. Takes O(starts() x edges).
   int diameter() const;
   /// The largest of min(there * distance(i, j), back * distance(j, i)) over all i and j: how far i may be ahead of j
   /// where an edge allows so many iterations against its direction (`there`: tokens) and along it (`back`: updates). 0:
-  /// that way allows any number; both 0, or a graph that is not strongly connected: -1.
+  /// that way allows any number; both 0, or a graph that is not strongly connected: -1. Takes O(starts() x edges).
   std::int64_t largest_lead(std::int64_t there, std::int64_t back) const;
+  /// The ranks from which distances must be measured to know the largest one. For each other rank, a renaming of the
+  /// ranks that keeps all edges (an automorphism) maps it to one of these, so it sees the same set of distances in both
+  /// directions. Only make_topology knows such renamings:
+  ///   ring, complete    {0}: i -> i + 1 (mod n) keeps every edge.
+  ///   ring_based        {0}: the same, as i <-> i + n/2 becomes i + 1 <-> i + 1 + n/2 (n is even).
+  ///   double_ring       {0}: i -> i + 1 (mod n/2) in both halves at once, and the exchange of the two halves.
+  ///   star              {0, 1}: every exchange of two outer workers keeps all edges, and no renaming moves the centre.
+  /// A graph with edges of its own has all ranks here, whatever it is called.
+  const std::vector<int>& starts() const { return starts_; }
   /// W[i][j]: what i gives j's vector in its average: 1 / (in-degree + 1) for every in-neighbour and itself.
   std::vector<std::vector<double>> weights() const;
   /// 1 - |second largest eigenvalue| of the weights; of undirected graphs only.
@@ -37,8 +50,10 @@ class Topology {
 
  private:
   std::string name_;
-  std::vector<int> ranks_;
+  std::vector<int> ranks_, starts_;
   std::vector<std::vector<int>> in_, out_;
+
+  friend Topology make_topology(const std::string& name, int n);
 };
 
 /// Why workers that hear of each other through this graph alone cannot train together: it is not strongly connected.

@@ -19,13 +19,14 @@ std::vector<Edge> edges_of(const Configuration& c) {
 
 /// "": it is connected.
 std::string torn_at(const Topology& graph) {
-  if (graph.strongly_connected()) return "";
-  for (int rank = 1;; ++rank) {
-    const bool there = graph.distance(0, rank) < 0;
-    if (!there && graph.distance(rank, 0) >= 0) continue;
+  const std::vector<int> from = graph.distances_from(0), to = graph.distances_to(0);
+  for (int rank = 1; rank < graph.size(); ++rank) {
+    const bool there = from[std::size_t(rank)] < 0;
+    if (!there && to[std::size_t(rank)] >= 0) continue;
     return fmt::format("the topology is not connected: no path leads from rank {} to rank {}", there ? 0 : rank,
                        there ? rank : 0);
   }
+  return "";
 }
 
 }  // namespace

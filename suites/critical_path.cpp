@@ -1,21 +1,37 @@
 #include "suites/critical_path.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace hopbench {
+namespace {
+
+std::int64_t ns(Time time) { return time.time_since_epoch().count(); }
+Time time_of(std::int64_t ns) { return Time{Duration{ns}}; }
+
+}  // namespace
+
+std::int64_t CriticalPath::place_of(const char* reason) {
+  const auto known = std::find(reasons_.begin(), reasons_.end(), reason);
+  if (known == reasons_.end()) return reasons_.push_back(reason), std::int64_t(reasons_.size()) - 1;
+  return known - reasons_.begin();
+}
 
 void CriticalPath::on(const Event& event) {
   Rank& rank = ranks_[std::size_t(event.rank)];
+  const std::int64_t now = ns(event.time), since = ns(event.since);
   switch (event.what) {
     case EventKind::kGradient:
+      rank.works.push({since, now - since, 2 * event.delay.count() + 1});
+      break;
     case EventKind::kOperated:
-      rank.works.push_back({event.since, event.time, event.what == EventKind::kGradient, event.delay});
+      rank.works.push({since, now - since, 0});
       break;
     case EventKind::kWait:
-      rank.waits.push_back({event.since, event.time, event.text});
+      rank.waits.push({now, now - since, place_of(event.text)});
       break;
     case EventKind::kDeliver:
-      rank.deliveries.push_back({event.time, event.since, event.peer});
+      rank.deliveries.push({now, now - since, event.peer});
       break;
     default:
       break;
@@ -26,9 +42,10 @@ void CriticalPath::on(const Event& event) {
 // so that it ends even where messages take no time.
 class CriticalPath::Walk {
  public:
-  Walk(const std::vector<Rank>& ranks, int rank, Time end, Time from)
-      : ranks_(ranks), rank_(rank), time_(end), from_(from) {
-    for (const Rank& each : ranks) left_.push_back({each.works.size(), each.waits.size(), each.deliveries.size()});
+  Walk(const CriticalPath& path, int rank, Time end, Time from)
+      : reasons_(path.reasons_), rank_(rank), time_(end), from_(from) {
+    for (const Rank& each : path.ranks_)
+      left_.push_back({Trail::Reader(each.works), Trail::Reader(each.waits), Trail::Reader(each.deliveries)});
   }
 
   std::map<std::string, Duration> run() && {
@@ -37,17 +54,30 @@ class CriticalPath::Walk {
   }
 
  private:
+  struct Work {  // a gradient or a vector operation
+    Time begin{}, end{};
+    bool gradient = false;
+    Duration delay{};  // of a gradient: what a slowdown added
+  };
+  struct Wait {  // of the body
+    Time begin{}, end{};
+    const char* why = "";
+  };
+  struct Delivery {
+    Time at{}, sent{};
+    int from = 0;
+  };
   struct Left {
-    std::size_t works, waits, deliveries;
+    Trail::Reader works, waits, deliveries;
   };
 
   void step() {
-    const Work* work = last_work();
-    const Wait* wait = last_wait();
-    const Delivery* came = last_delivery();
-    const bool waited = wait != nullptr && wait->end >= time_;
-    const bool came_now = came != nullptr && came->at == time_, worked = work != nullptr && work->end == time_;
-    const bool computing = work != nullptr && work->end > time_;
+    const std::optional<Work> work = last_work();
+    const std::optional<Wait> wait = last_wait();
+    const std::optional<Delivery> came = last_delivery();
+    const bool waited = wait && wait->end >= time_;
+    const bool came_now = came && came->at == time_, worked = work && work->end == time_;
+    const bool computing = work && work->end > time_;
     if (waited && came_now) return follow(*came, wait->why);
     if (worked) return take(*work);
     if (computing && came_now && !waited) return follow(*came, "an answer");
@@ -55,29 +85,35 @@ class CriticalPath::Walk {
     if (waited) return spend(std::string("waiting, ") + wait->why, wait->begin);
     // What the body did takes no time, or is not told: on to what was before it.
     Time last{};
-    if (wait != nullptr) last = std::max(last, wait->end);
-    if (work != nullptr) last = std::max(last, work->end);
+    if (wait) last = std::max(last, wait->end);
+    if (work) last = std::max(last, work->end);
     spend("other", last);
   }
 
   /// The last one that began before now.
-  const Work* last_work() {
-    const std::vector<Work>& all = here().works;
-    while (left().works > 0 && all[left().works - 1].begin >= time_) --left().works;
-    return left().works > 0 ? &all[left().works - 1] : nullptr;
+  std::optional<Work> last_work() {
+    Trail::Reader& all = left().works;
+    while (!all.empty() && time_of(all.last()[0]) >= time_) all.pop();
+    if (all.empty()) return std::nullopt;
+    const auto [begin, length, delay] = all.last();
+    return Work{time_of(begin), time_of(begin + length), delay != 0, Duration(delay / 2)};
   }
 
-  const Wait* last_wait() {
-    const std::vector<Wait>& all = here().waits;
-    while (left().waits > 0 && all[left().waits - 1].begin >= time_) --left().waits;
-    return left().waits > 0 ? &all[left().waits - 1] : nullptr;
+  std::optional<Wait> last_wait() {
+    Trail::Reader& all = left().waits;
+    while (!all.empty() && time_of(all.last()[0] - all.last()[1]) >= time_) all.pop();
+    if (all.empty()) return std::nullopt;
+    const auto [end, length, reason] = all.last();
+    return Wait{time_of(end - length), time_of(end), reasons_[std::size_t(reason)]};
   }
 
   /// The last that came until now.
-  const Delivery* last_delivery() {
-    const std::vector<Delivery>& all = here().deliveries;
-    while (left().deliveries > 0 && all[left().deliveries - 1].at > time_) --left().deliveries;
-    return left().deliveries > 0 ? &all[left().deliveries - 1] : nullptr;
+  std::optional<Delivery> last_delivery() {
+    Trail::Reader& all = left().deliveries;
+    while (!all.empty() && time_of(all.last()[0]) > time_) all.pop();
+    if (all.empty()) return std::nullopt;
+    const auto [at, under_way, from] = all.last();
+    return Delivery{time_of(at), time_of(at - under_way), int(from)};
   }
 
   /// The work up to now; a gradient's pieces leave layer by layer, so that now may be within it.
@@ -90,7 +126,7 @@ class CriticalPath::Walk {
   }
 
   void follow(const Delivery& came, const char* reason) {
-    --left().deliveries;
+    left().deliveries.pop();
     spend(std::string("messages, ") + reason, came.sent);
     rank_ = came.from;
   }
@@ -101,10 +137,9 @@ class CriticalPath::Walk {
     time_ = std::min(time_, since);
   }
 
-  const Rank& here() const { return ranks_[std::size_t(rank_)]; }
   Left& left() { return left_[std::size_t(rank_)]; }
 
-  const std::vector<Rank>& ranks_;
+  const std::vector<const char*>& reasons_;
   int rank_;
   Time time_, from_;
   std::vector<Left> left_;
@@ -112,7 +147,7 @@ class CriticalPath::Walk {
 };
 
 std::map<std::string, Duration> CriticalPath::to(int rank, Time end, Time from) const {
-  return Walk(ranks_, rank, end, from).run();
+  return Walk(*this, rank, end, from).run();
 }
 
 }  // namespace hopbench

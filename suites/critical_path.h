@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "results/record.h"
+#include "suites/trail.h"
 
 namespace hopbench {
 
@@ -26,26 +27,18 @@ class CriticalPath : public Observer {
   std::map<std::string, Duration> to(int rank, Time end, Time from = {}) const;
 
  private:
-  struct Work {  // a gradient or a vector operation
-    Time begin{}, end{};
-    bool gradient = false;
-    Duration delay{};  // of a gradient: what a slowdown added
+  // Each trail is in the order in which its entries ended. Numbers are nanoseconds of the trial's clock but for the
+  // last of each entry.
+  struct Rank {
+    Trail works;       // begin, length, 2 * delay + 1 of a gradient, 0 of a vector operation
+    Trail waits;       // of the body: end, length, place of the reason in reasons_
+    Trail deliveries;  // at, time since it was sent, sender
   };
-  struct Wait {  // of the body
-    Time begin{}, end{};
-    const char* why = "";
-  };
-  struct Delivery {
-    Time at{}, sent{};
-    int from = 0;
-  };
-  struct Rank {  // each in the order in which they ended
-    std::vector<Work> works;
-    std::vector<Wait> waits;
-    std::vector<Delivery> deliveries;
-  };
+  std::int64_t place_of(const char* reason);
+
   class Walk;
   std::vector<Rank> ranks_;
+  std::vector<const char*> reasons_;
 };
 
 }  // namespace hopbench

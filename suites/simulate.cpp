@@ -28,7 +28,7 @@ SimulationOptions simulation_options(const TrialSpec& spec, const Plan& plan, Ob
 // What the caller wants to see, what the critical path is read from, and the loss that a watcher is told.
 class Watch : public Observer {
  public:
-  Watch(Observer* asked_for, Board* board, int ranks) : asked_for_(asked_for), board_(board), path_(ranks) {}
+  Watch(Observer* asked_for, Board* board, CriticalPath& path) : asked_for_(asked_for), board_(board), path_(path) {}
   void on(const Event& event) override {
     path_.on(event);
     if (board_ != nullptr && event.what == EventKind::kGradient) board_->slot(0).loss = float(event.value);
@@ -37,23 +37,22 @@ class Watch : public Observer {
   void settled(Time now) override {
     if (asked_for_ != nullptr) asked_for_->settled(now);
   }
-  const CriticalPath& path() const { return path_; }
 
  private:
   Observer* asked_for_;
   Board* board_;
-  CriticalPath path_;
+  CriticalPath& path_;
 };
 
 // One trial's nodes on a simulation. Everything the strands refer to is a member, so it outlives the run.
 class Trial {
  public:
-  Trial(const TrialSpec& spec, Observer* observer, Board* board)
+  Trial(const TrialSpec& spec, const Plan& plan, Observer* observer, Board* board, CriticalPath& path)
       : spec_(spec),
-        plan_(make_plan(spec)),
+        plan_(plan),
         workload_(make_workload(spec.workload)),
         credits_(plan_.credits),
-        watch_(observer, board, plan_.ranks()),
+        watch_(observer, board, path),
         seen_by_(spec.events == EventDetail::kNone ? observer : &watch_),
         simulation_(simulation_options(spec, plan_, seen_by_)),
         curve_(plan_.workers, spec.evaluations, total_samples(), workload_->initial().share()),
@@ -79,14 +78,15 @@ class Trial {
     });
   }
 
+  /// To be called once: the record takes what the nodes have recorded.
   TrialRecord run() {
     simulation_.run();
     TrialRecord record;
     std::vector<Payload> finals;
+    record.ranks.reserve(std::size_t(plan_.ranks()));
     for (int r = 0; r < plan_.ranks(); ++r) {
-      const RankRecord& rank = nodes_[std::size_t(r)]->record();
-      record.ranks.push_back(rank);
-      if (r < plan_.workers && rank.lost.empty()) finals.push_back(curve_.latest(r));
+      record.ranks.push_back(std::move(nodes_[std::size_t(r)]->record()));
+      if (r < plan_.workers && record.ranks.back().lost.empty()) finals.push_back(curve_.latest(r));
     }
     record.params_hash = params_hash(finals);
     const int threads = simulation_options(spec_, plan_, nullptr).threads;
@@ -95,26 +95,6 @@ class Trial {
       if (spec_.workload.split.what != SplitSpec::What::kIid) add_own_losses(finals, record);
     }
     return record;
-  }
-
-  const Plan& plan() const { return plan_; }
-
-  /// Returns what the time went into that the table's number rests on. A rate counts in its window, which ends with the
-  /// first worker's last iteration. All else counts until the last worker ends.
-  std::map<std::string, Duration> critical_path(const TrialRecord& record) const {
-    if (spec_.events == EventDetail::kNone) return {};
-    const auto workers_end = record.ranks.begin() + plan_.workers;
-    const Time from{seconds_to_duration(record.window_start_s)}, until{seconds_to_duration(record.window_end_s)};
-    const auto first = std::find_if(record.ranks.begin(), workers_end, [&](const RankRecord& rank) {
-      return rank.lost.empty() && !rank.marks.empty() && rank.marks.back().end == until;
-    });
-    if (spec_.what == What::kRate && from > Time{} && first != workers_end) {
-      return watch_.path().to(first->rank, until, from);
-    }
-    const auto last = std::max_element(record.ranks.begin(), workers_end, [](const RankRecord& a, const RankRecord& b) {
-      return std::pair(a.lost.empty(), a.finished) < std::pair(b.lost.empty(), b.finished);
-    });
-    return watch_.path().to(last->rank, last->finished);
   }
 
  private:
@@ -186,7 +166,7 @@ class Trial {
   }
 
   const TrialSpec spec_;
-  const Plan plan_;
+  const Plan& plan_;
   std::unique_ptr<Workload> workload_;
   Credits credits_;
   Watch watch_;
@@ -197,13 +177,30 @@ class Trial {
   Board* board_;
 };
 
+/// Returns what the time went into that the table's number rests on. A rate counts in its window, which ends with the
+/// first worker's last iteration. All else counts until the last worker ends.
+std::map<std::string, Duration> recorded_path(const CriticalPath& path, const TrialRecord& record,
+                                              const TrialSpec& spec, const Plan& plan) {
+  const auto workers_end = record.ranks.begin() + plan.workers;
+  const Time from{seconds_to_duration(record.window_start_s)}, until{seconds_to_duration(record.window_end_s)};
+  const auto first = std::find_if(record.ranks.begin(), workers_end, [&](const RankRecord& rank) {
+    return rank.lost.empty() && !rank.marks.empty() && rank.marks.back().end == until;
+  });
+  if (spec.what == What::kRate && from > Time{} && first != workers_end) return path.to(first->rank, until, from);
+  const auto last = std::max_element(record.ranks.begin(), workers_end, [](const RankRecord& a, const RankRecord& b) {
+    return std::pair(a.lost.empty(), a.finished) < std::pair(b.lost.empty(), b.finished);
+  });
+  return path.to(last->rank, last->finished);
+}
+
 }  // namespace
 
 TrialRecord simulate_trial(const TrialSpec& spec, Observer* observer, Board* board) {
-  Trial trial(spec, observer, board);
-  TrialRecord record = trial.run();
-  complete_record(record, spec, trial.plan());
-  record.path = trial.critical_path(record);
+  const Plan plan = make_plan(spec);
+  CriticalPath path(plan.ranks());
+  TrialRecord record = Trial(spec, plan, observer, board, path).run();  // the simulation's memory is free from here on
+  complete_record(record, spec, plan);
+  if (spec.events != EventDetail::kNone) record.path = recorded_path(path, record, spec, plan);
   return record;
 }
 

@@ -217,6 +217,18 @@ TEST(BenchSim, ShowsRatesAndMemoryAsTextAndAsJson) {
   EXPECT_TRUE(rows.at(2).contains("bytes_a_rank"));
 }
 
+// 64 KiB when all that the critical path looks at was kept as structs, and all records were kept twice.
+TEST(BenchSim, ARankTakesLittleMemory) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's own memory is counted with it";
+#endif
+  const Folder folder;
+  const Ended ended = hopbench(folder.path(), {"bench", "sim", "-n", "500", "--ranks", "8", "--incast", "20",
+                                               "--workers", "600", "--iterations", "100", "-r", "1", "--json"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_LT(json::parse(ended.out).at("rows").at(2).at("bytes_a_rank").get<double>(), 45 * 1024);
+}
+
 // They are hundreds of megabytes, and many machines lack them: a run on the CPU never loads them.
 TEST(Program, NeedsNoLibraryOfAGpu) {
   const Folder folder;

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
+#include <functional>
+#include <string>
 
 #include "backends/base/error.h"
+#include "backends/base/random.h"
 
 namespace hopbench {
 namespace {
@@ -113,6 +117,112 @@ TEST(Topology, DiametersOfTheNamedOnes) {
   EXPECT_EQ(make_topology("ring", 8).diameter(), 4);
   EXPECT_EQ(make_topology("ring_based", 8).diameter(), 2);
   EXPECT_EQ(make_topology("star", 8).diameter(), 2);
+}
+
+// --- The largest distance and lead, against their definitions: every pair of ranks, one after the other.
+
+int diameter_by_definition(const Topology& graph) {
+  int largest = 0;
+  for (const int i : graph.ranks()) {
+    for (const int j : graph.ranks()) {
+      if (graph.distance(i, j) < 0) return -1;
+      largest = std::max(largest, graph.distance(i, j));
+    }
+  }
+  return largest;
+}
+
+std::int64_t lead_by_definition(const Topology& graph, std::int64_t there, std::int64_t back) {
+  if (there == 0 && back == 0) return -1;
+  std::int64_t largest = 0;
+  for (const int i : graph.ranks()) {
+    for (const int j : graph.ranks()) {
+      const std::int64_t to = graph.distance(i, j), from = graph.distance(j, i);
+      if (to < 0 || from < 0) return -1;
+      std::vector<std::int64_t> limits;
+      if (there > 0) limits.push_back(there * to);
+      if (back > 0) limits.push_back(back * from);
+      largest = std::max(largest, *std::min_element(limits.begin(), limits.end()));
+    }
+  }
+  return largest;
+}
+
+void expect_definitions(const Topology& graph, const std::string& what) {
+  EXPECT_EQ(graph.diameter(), diameter_by_definition(graph)) << what;
+  for (const auto& [there, back] : {std::pair{0, 0}, {0, 3}, {5, 0}, {5, 1}, {1, 5}, {2, 3}}) {
+    EXPECT_EQ(graph.largest_lead(there, back), lead_by_definition(graph, there, back))
+        << what << ", " << there << " there, " << back << " back";
+  }
+}
+
+TEST(Topology, LargestDistancesOfTheNamedOnesAreTheirDefinitions) {
+  for (const auto& [name, summary] : topologies()) {
+    for (const int n : {1, 2, 3, 4, 5, 6, 8, 12, 16, 20}) {
+      if (error_of(name, n).empty()) expect_definitions(make_topology(name, n), std::string(name) + std::to_string(n));
+    }
+  }
+}
+
+/// Each possible edge with the same probability, over a cycle in three graphs of four: so most are strongly connected.
+Topology drawn_digraph(int seed) {
+  Random random({.rank = 0, .iteration = seed});
+  const int n = 2 + int(random.below(9));
+  const std::uint64_t one_in = 2 + random.below(8);
+  std::vector<Edge> edges;
+  for (int i = 0; i < n; ++i) {
+    if (seed % 4 != 0) edges.emplace_back(i, (i + 1) % n);
+    for (int j = 0; j < n; ++j) {
+      if (i != j && random.below(one_in) == 0) edges.emplace_back(i, j);
+    }
+  }
+  return Topology("edges", n, edges);
+}
+
+TEST(Topology, LargestDistancesOfDigraphsAreTheirDefinitions) {
+  int connected = 0;
+  for (int seed = 0; seed < 200; ++seed) {
+    const Topology graph = drawn_digraph(seed);
+    expect_definitions(graph, "digraph " + std::to_string(seed));
+    connected += graph.strongly_connected() ? 1 : 0;
+  }
+  EXPECT_GT(connected, 100);
+  EXPECT_LT(connected, 200);
+}
+
+// A name is no proof: a path may be called a ring, and from its middle the ends are near.
+TEST(Topology, AGraphWithEdgesOfItsOwnIsMeasuredFromEveryRankWhateverItsName) {
+  const Topology path("ring", 5, {{2, 0}, {0, 2}, {0, 1}, {1, 0}, {2, 3}, {3, 2}, {3, 4}, {4, 3}, {0, 3}, {3, 0}});
+  expect_definitions(path, "path");
+  EXPECT_EQ(path.starts().size(), 5U);
+}
+
+double cpu_seconds(const std::function<void()>& work) {
+  const std::clock_t begin = std::clock();
+  work();
+  return double(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
+// A search per pair would be 2 n^2 searches: 400 times as many as the n + n of this ratio's denominator.
+TEST(Topology, TheLargestLeadTakesASearchPerRankNotPerPair) {
+  std::vector<Edge> edges;
+  for (int i = 0; i < 400; ++i) {
+    edges.emplace_back(i, (i + 1) % 400);
+    edges.emplace_back(i, (i + 7) % 400);
+  }
+  const Topology graph("edges", 400, edges);
+  const double searches = cpu_seconds([&] {
+    for (const int rank : graph.ranks()) EXPECT_EQ(graph.distances_from(rank).size(), graph.distances_to(rank).size());
+  });
+  EXPECT_LT(cpu_seconds([&] { EXPECT_GT(graph.largest_lead(5, 1), 0); }), 20 * searches + 0.01);
+}
+
+TEST(Topology, DistancesOfNamedOnesAreMeasuredFromOneRankOfEachKind) {
+  for (const auto& [name, summary] : topologies()) {
+    const bool star = std::string(name) == "star";
+    EXPECT_EQ(make_topology(name, 16).starts(), star ? (Ranks{0, 1}) : (Ranks{0})) << name;
+  }
+  EXPECT_EQ(make_topology("ring_based", 10'000).largest_lead(5, 1), 2500);
 }
 
 TEST(Topology, DropsDuplicateEdgesAndSortsNeighbours) {
