@@ -64,12 +64,12 @@ void check_possible(const TrialRow& row) {
                                     {"iters_per_s", record.iters_per_s},
                                     {"median_iteration_s", record.median_iteration_s},
                                     {"window_start_s", record.window_start_s},
-                                    {"ideal_samples_per_s", record.ideal_samples_per_s},
                                     {"ranks_lost", double(record.ranks_lost)},
                                     {"wall_s", record.wall_s},
                                     {"cpu_s", record.cpu_s}}) {
     least(name, value, 0);
   }
+  least("window_ideal_samples_per_s", record.window_ideal_samples_per_s, -1);
   for (const RankRecord& rank : record.ranks) check_rank(rank);
 }
 
