@@ -14,12 +14,14 @@
 namespace hopbench {
 namespace {
 
-/// Nothing if there is no such baseline.
+/// Nothing if there is no such baseline. A folder of its name that holds no run does not hide it.
 std::optional<RunFolder> open_baseline(const GateCommand& options) {
   const std::string named = options.baselines + "/" + options.baseline;
   for (const std::string& folder : {options.baseline, named}) {
-    if (std::filesystem::is_directory(folder)) return RunFolder::open(folder);
+    if (std::filesystem::exists(folder + "/trials.jsonl")) return RunFolder::open(folder);
   }
+  if (std::filesystem::is_directory(options.baseline))
+    return RunFolder::open(options.baseline);  // which says what it is
   return std::nullopt;
 }
 

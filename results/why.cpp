@@ -24,11 +24,16 @@ struct Work {
   double time_s = 0, samples = 0;
 };
 
+/// Nothing for a trial that did nothing, and for numbers that no trial has.
+std::optional<Work> work_if_sound(double time_s, double samples) {
+  const bool sound = time_s > 0 && samples > 0 && std::isfinite(time_s) && std::isfinite(samples);
+  return sound ? std::optional(Work{time_s, samples}) : std::nullopt;
+}
+
 std::optional<Work> whole_work(const TrialRow& row) {
   std::int64_t samples = 0;
   for (const RankRecord& rank : row.record.ranks) samples += rank.samples;
-  if (samples == 0 || row.record.time_s <= 0 || !std::isfinite(row.record.time_s)) return std::nullopt;
-  return Work{row.record.time_s, double(samples)};
+  return work_if_sound(row.record.time_s, double(samples));
 }
 
 /// Nothing if the trial did not do what is asked.
@@ -37,12 +42,11 @@ std::optional<Work> work_of(const TrialRow& row, Why::Time time) {
   if (time == Why::Time::kWhole) return whole_work(row);
   if (time == Why::Time::kWindow) {
     const double length = row.record.window_end_s - row.record.window_start_s;
-    if (row.record.samples_per_s <= 0 || length <= 0) return std::nullopt;
-    return Work{length, row.record.samples_per_s * length};
+    return work_if_sound(length, row.record.samples_per_s * length);
   }
   const TargetReached reached = target_reached(row);
-  if (!reached.time_s.fitted || !reached.samples.fitted || *reached.time_s.fitted <= 0) return std::nullopt;
-  return Work{*reached.time_s.fitted, *reached.samples.fitted};
+  if (!reached.time_s.fitted || !reached.samples.fitted) return std::nullopt;
+  return work_if_sound(*reached.time_s.fitted, *reached.samples.fitted);
 }
 
 /// Trials of one measure and scenario, by variant.
@@ -202,11 +206,12 @@ constexpr const char* kLetters = "#=+o%*x.:@";
 
 std::string bar(const Why& why, double WhyPart::*side) {
   const double longest = std::max(why.a_s, why.b_s);
+  if (longest <= 0) return "";
   std::string text;
   double sum = 0;
   for (std::size_t i = 0; i < why.parts.size(); ++i) {
     sum += why.parts[i].*side;
-    const auto end = static_cast<std::size_t>(std::lround(kWidth * sum / longest));
+    const auto end = static_cast<std::size_t>(std::clamp(kWidth * sum / longest + 0.5, 0.0, kWidth + 0.5));
     if (end > text.size()) text.append(end - text.size(), kLetters[i % 10]);
   }
   return text;
@@ -220,12 +225,14 @@ std::map<std::string, double> time_shares(const TrialRow& row) {
   Duration path{};
   for (const auto& [name, time] : record.path) path += time;
   for (const auto& [name, time] : record.path) shares[name] = to_seconds(time) / to_seconds(path);
-  if (!shares.empty()) return shares;
+  if (path > Duration{}) return shares;
+  shares.clear();
   const auto stayed = [](const RankRecord& rank) { return !rank.server && rank.lost.empty(); };
   const auto workers = double(std::count_if(record.ranks.begin(), record.ranks.end(), stayed));
   for (const RankRecord& rank : record.ranks) {
     if (!stayed(rank)) continue;
     const double lived = lived_s(rank, record);
+    if (lived <= 0) continue;
     double rest = 1;
     const auto add = [&](const std::string& name, Duration time) {
       if (time.count() == 0) return;

@@ -91,6 +91,14 @@ TEST_F(Thresholds, VirtualTimeMayBeSlowerByATolerance) {
   EXPECT_EQ(gate("slow", {"--virtual-threshold", "10"}).code, 0);
 }
 
+TEST_F(Thresholds, AFolderWithoutARunDoesNotHideABaselineOfItsName) {
+  fine({"baseline", "save", "main", "run"});
+  folder_.write("main/notes.txt", "mine");
+  fine({"gate", "--baseline", "main", "run"});
+  std::filesystem::remove_all(at("results"));
+  EXPECT_EQ(run({"gate", "--baseline", "main", "run"}).code, 2);
+}
+
 TEST_F(Thresholds, AToleranceExcusesNoMissingTrialAndNoOtherSettings) {
   doctor("run", "other", [](nlohmann::json& trial) {
     if (trial["labels"]["variant"] == "hop") trial["record"]["hash"] = "0123456789abcdef";

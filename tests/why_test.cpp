@@ -202,6 +202,21 @@ TEST(Why, OperationsBesideTheBodyTakeNoneOfItsTime) {
   EXPECT_NEAR(shares.at("vector operations, other"), 0.05, 1e-12);
 }
 
+// A file may say anything. What is no time and no number of samples is left out, as a trial that failed is.
+TEST(Why, LeavesOutNumbersThatNoTrialHas) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  for (const double rate : {kInfinite, 0.0, -1.0, std::nan("")}) {
+    std::vector<TrialRow> rows = two_variants();
+    rows[0].record.samples_per_s = rate;
+    const Why answer = why(rows, "hop", "allreduce").at(0);
+    EXPECT_EQ(answer.n, 2) << rate;
+    EXPECT_THAT(why_text(answer), HasSubstr("1 of 3 repeats are left out")) << rate;
+  }
+  std::vector<TrialRow> rows = two_variants();
+  for (TrialRow& row : rows) row.record.path = {{"compute", milliseconds(-5)}};
+  EXPECT_THAT(why_text(why(rows, "hop", "allreduce").at(0)), HasSubstr("n = 3"));
+}
+
 TEST(Why, NamesTheVariantsThereAre) {
   try {
     why(two_variants(), "hop", "dpsgd");
