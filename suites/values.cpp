@@ -60,11 +60,10 @@ bool check_name(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   const std::string last = last_part(path);
   const std::string group = path.size() > last.size() ? path.substr(0, path.size() - last.size() - 1) : "";
   std::string message = unknown(last == "name" ? last_part(group) : last, value.text, known);
-  if (path == "protocol.name" && nearest(value.text, known).empty())
-    message = fmt::format(
-        "unknown protocol '{}': none of the {} known ones is near: see `hopbench list protocols`; a protocol "
-        "of your own has to be built in: ci/hopbench --protocols DIR",
-        quotable(value.text), known.size());
+  // Not a slip: a protocol that another build of this program has.
+  if (path == "protocol.name" && synonym_of(value.text, known).empty())
+    message +=
+        " (`hopbench list protocols` shows all; one of your own has to be built in: ci/hopbench --protocols DIR)";
   if (value.text.find(',') != std::string::npos) message += " (a comma list is no sweep: see [matrix])";
   mistakes.add(value.place, message);
   return false;

@@ -142,8 +142,12 @@ TEST(Suggestions, AreMadeForTheNamesOfASuite) {
 }
 
 TEST(Suggestions, TellHowToBuildAProtocolOfOnesOwnIn) {
-  EXPECT_THAT(complaint_about(suite_with("", "[[protocol]]\nname = \"oldest_xyzzy_first\"")),
-              HasSubstr("ci/hopbench --protocols DIR"));
+  const auto of = [](const char* name) {
+    return complaint_about(suite_with("", "[[protocol]]\nname = \"" + std::string(name) + "\""));
+  };
+  EXPECT_THAT(of("oldest_xyzzy_first"), HasSubstr("ci/hopbench --protocols DIR"));
+  EXPECT_THAT(of("hop2"), HasSubstr("did you mean 'hop'? (`hopbench list protocols` shows all; one of your own"));
+  EXPECT_THAT(of("ddp"), Not(HasSubstr("--protocols"))) << "surely not one of one's own";
 }
 
 TEST(Suggestions, NameTheTopologiesThatAProtocolAccepts) {

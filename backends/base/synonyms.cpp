@@ -1,4 +1,5 @@
-// What users of PyTorch, Horovod, torchrun, MPI and other simulators call the things that a suite names.
+// Words that users of PyTorch, Horovod, torchrun, MPI and other simulators type, and the names that hopbench has for
+// them.
 #include <algorithm>
 #include <cctype>
 
@@ -7,7 +8,7 @@
 namespace hopbench {
 namespace {
 
-// Of several names the first counts that is a candidate: one word may be looked up among protocols, transports or keys.
+// The first name that is a candidate is suggested: a word may be looked up among protocols, transports or keys.
 const std::vector<Synonym> kSynonyms = {
     // Protocols
     {"ddp", {"allreduce"}},
@@ -173,7 +174,7 @@ std::string plain(std::string_view word) {
 std::span<const Synonym> synonyms() { return kSynonyms; }
 
 std::string synonym_of(std::string_view word, std::span<const std::string> candidates) {
-  constexpr std::size_t kLongest = 64;  // nobody calls anything so
+  constexpr std::size_t kLongest = 64;  // longer words are no synonyms, and are not looked at
   if (word.size() > kLongest) return "";
   const std::string wanted = plain(word);
   const auto same = [&](const std::string& candidate) { return plain(candidate) == wanted; };
