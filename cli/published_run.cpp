@@ -30,10 +30,19 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_of(const timeval& time) { return double(time.tv_sec) + 1e-6 * double(time.tv_usec); }
 
+/// The running program. Error(kEnvironment) if its file was replaced since it began: figures of two programs would be
+/// published as those of one.
+std::string this_program() {
+  std::string path = fs::read_symlink("/proc/self/exe").string();
+  if (!fs::exists(path))
+    throw environment_error("hopbench was rebuilt while it measured: start it again. What was measured is written");
+  return path;
+}
+
 std::vector<std::string> words_of(const PublishedRun& run, const std::string& file) {
   std::vector<std::string> words = run.command;
   for (const std::string& word : run.json) words.push_back(replaced(word, "{file}", file));
-  if (words[0] == "hopbench") words[0] = fs::read_symlink("/proc/self/exe").string();
+  if (words[0] == "hopbench") words[0] = this_program();
   return words;
 }
 
@@ -42,11 +51,11 @@ bool writes_file(const PublishedRun& run) {
                      [](const std::string& word) { return word.find("{file}") != std::string::npos; });
 }
 
-[[noreturn]] void become(const std::vector<std::string>& words, const std::string& root, const std::string& out,
-                         const std::string& err) {
+[[noreturn]] void become(const std::vector<std::string>& words, const std::string& program, const std::string& root,
+                         const std::string& out, const std::string& err) {
   setpgid(0, 0);  // it is ended with all that it started
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  setenv("HOPBENCH", fs::read_symlink("/proc/self/exe").c_str(), 1);
+  setenv("HOPBENCH", program.c_str(), 1);
   setenv("HOPBENCH_ROOT", root.c_str(), 1);
   unsetenv("CI");  // under which gates are strict
   const int none = open("/dev/null", O_RDONLY), to = open(out.c_str(), O_WRONLY | O_CREAT, 0600),
@@ -139,12 +148,13 @@ RanCommand run_published(const PublishedRun& run, const std::string& root) {
   count_interrupts();
   const TemporaryFolder folder;
   const std::string out = folder / "out", err = folder / "err", file = folder / "file.json";
+  const std::string program = this_program();
   const std::vector<std::string> words = words_of(run, file);
   const std::string whole = fs::absolute(root).lexically_normal().string();
   const std::string before = read_file("/proc/stat").value_or("");
   const pid_t child = fork();
   if (child < 0) throw environment_error("cannot measure: no process can be made");
-  if (child == 0) become(words, whole, out, err);
+  if (child == 0) become(words, program, whole, out, err);
   RanCommand ran;
   int status = 0;
   rusage usage{};

@@ -62,9 +62,10 @@ bool holds_numbers(const std::vector<std::vector<std::string>>& rows, std::size_
   });
 }
 
-std::string table_text(const std::vector<std::string>& heads, const std::vector<std::vector<std::string>>& rows) {
+std::string table_text(const std::vector<std::string>& heads, const std::vector<std::vector<std::string>>& rows,
+                       bool numbers) {
   std::string text = "\n" + table_line(heads) + "|";
-  for (std::size_t i = 0; i < heads.size(); ++i) text += i > 0 && holds_numbers(rows, i) ? "--:|" : "---|";
+  for (std::size_t i = 0; i < heads.size(); ++i) text += numbers && i > 0 && holds_numbers(rows, i) ? "--:|" : "---|";
   text += "\n";
   for (const auto& row : rows) text += table_line(row);
   return text;
@@ -89,7 +90,7 @@ std::string runs_text(const Page& page, const LastValues& values) {
     const std::vector<std::string> row{commands_text(last->second), when_text(last->second), last->second.machine};
     if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
   }
-  return table_text({"command", "measured", "machine"}, rows);
+  return table_text({"command", "measured", "machine"}, rows, false);
 }
 
 std::vector<std::string> heads_of(const PublishedTable& table) {
@@ -107,8 +108,8 @@ std::optional<std::string> content_of(const Page& page, const MeasuredBlock& blo
   const auto table = std::find_if(published.tables.begin(), published.tables.end(),
                                   [&](const PublishedTable& t) { return t.id == block.id; });
   if (table == published.tables.end()) return last->second.text;
-  return fmt::format("{}\nMeasured {}: {}\n", table_text(heads_of(*table), last->second.rows), when_text(last->second),
-                     commands_text(last->second));
+  return fmt::format("{}\nMeasured {}: {}\n", table_text(heads_of(*table), last->second.rows, true),
+                     when_text(last->second), commands_text(last->second));
 }
 
 std::set<std::string> ids_of(const Published& published, bool tables) {
