@@ -170,6 +170,7 @@ std::string meaning_of(const std::string& mark) {
       {"overpaced", "the pace is above 3 x the p99 of a step"},
       {"not steady", "samples/s of the two halves of the window differ by more than 10 %"},
       {"no steady window", "too short to leave a warm-up out: rates are over the whole trial"},
+      {"diverged", "a training loss, an evaluated loss or the final model is not finite; it still counts in n"},
       {"experimental", "a rule of this variant is recalled with medium or low confidence, not read in the paper"},
   };
   const auto found = meanings.find(mark);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -48,17 +49,29 @@ std::string speed_up_text(const Group& group, const Variant& variant) {
   return ratio_text(pairs.above, pairs.below);
 }
 
-/// "0.51 / 0.52 / 0.61": mean, median rank, worst rank, each the median over the trials.
-std::string finals_text(const std::vector<const TrialRow*>& trials, double CurvePoint::*value, double scale) {
-  std::string text;
+/// What the mean model, the median rank and the worst rank end with: medians over the trials, NaN without any. A value
+/// that is not finite counts as larger than every other.
+Values final_medians(const std::vector<const TrialRow*>& trials, double CurvePoint::*value) {
+  Values medians;
   for (const char* model : {"mean", "median rank", "worst rank"}) {
     Values finals;
     for (const TrialRow* row : trials) {
       const CurvePoint* last = final_point(row->record, model);
-      if (last != nullptr) finals.push_back(scale * last->*value);
+      if (last == nullptr) continue;
+      finals.push_back(std::isfinite(last->*value) ? last->*value : std::numeric_limits<double>::infinity());
     }
-    text += (text.empty() ? "" : " / ") + number_text(median(finals));
+    medians.push_back(median(finals));
   }
+  return medians;
+}
+
+/// "0.51 / 0.52 / 0.61", or "diverged".
+std::string finals_text(const Values& medians, double scale) {
+  const auto diverged = [](double value) { return std::isinf(value); };
+  if (std::all_of(medians.begin(), medians.end(), diverged)) return "diverged";
+  std::string text;
+  for (const double value : medians)
+    text += (text.empty() ? "" : " / ") + (diverged(value) ? std::string("diverged") : number_text(scale * value));
   return text;
 }
 
@@ -133,8 +146,8 @@ Grid convergence_grid(const Group& group) {
       row.insert(row.end(), {reach_text(reaches.time), reach_text(reaches.time_held), reach_text(reaches.samples),
                              reach_text(reaches.samples_held), speed_up_text(group, variant)});
     }
-    row.push_back(finals_text(ok, &CurvePoint::loss, 1));
-    if (with_accuracy) row.push_back(finals_text(ok, &CurvePoint::accuracy, 100));
+    row.push_back(finals_text(final_medians(ok, &CurvePoint::loss), 1));
+    if (with_accuracy) row.push_back(finals_text(final_medians(ok, &CurvePoint::accuracy), 100));
     grid.rows.push_back(std::move(row));
   }
   add_marks_column(grid, group);

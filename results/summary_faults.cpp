@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "backends/base/text.h"
 #include "results/curve.h"
@@ -86,8 +87,12 @@ std::string time_cost(const std::vector<Pair>& pairs) {
   return time == "-" ? "" : (to_target ? "time to target " : "time of the trial ") + time;
 }
 
+constexpr double kDiverged = std::numeric_limits<double>::infinity();
+
 /// With its sign.
-std::string difference_text(double value) { return (value > 0 ? "+" : "") + number_text(value, 3); }
+std::string difference_text(double value) {
+  return value == kDiverged ? "diverged" : (value > 0 ? "+" : "") + number_text(value, 3);
+}
 
 /// By how much the final loss is higher. No ratio: a loss that nothing falls below would hide what there is.
 std::string loss_cost(const std::vector<Pair>& pairs) {
@@ -95,8 +100,8 @@ std::string loss_cost(const std::vector<Pair>& pairs) {
   for (const auto& [a, b] : pairs) {
     const CurvePoint *end = final_point(a->record, "mean"), *end_without = final_point(b->record, "mean");
     if (end == nullptr || end_without == nullptr) continue;
-    const double difference = end->loss - end_without->loss;
-    if (!std::isnan(difference)) differences.push_back(difference);
+    if (!std::isfinite(end_without->loss)) continue;
+    differences.push_back(std::isfinite(end->loss) ? end->loss - end_without->loss : kDiverged);
   }
   return differences.empty() ? "" : "loss " + median_text(differences, difference_text);
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <regex>
 #include <set>
 
@@ -243,6 +244,15 @@ TEST(Report, FailuresComeFirst) {
                            HasSubstr("rank 3: signal 9, in &lt;training&gt;"), HasSubstr("overpaced"),
                            HasSubstr("the pace is 4 x the step"), HasSubstr("untuned"), Not(HasSubstr(">none<"))));
   EXPECT_EQ(data_of(figure_of(page, "samples/s, all workers"))[2][1], "1");
+}
+
+std::string warnings_of(const std::string& page) { return page.substr(0, page.find("id=\"summary\"")); }
+
+TEST(Report, WarnsOfRunsThatDiverged) {
+  std::vector<TrialRow> rows = usual_rows();
+  rows[5].record.warnings = {"diverged"};
+  EXPECT_THAT(warnings_of(page_of(rows)),
+              AllOf(HasSubstr("diverged</th><td>1</td><td>hop</td><td>a training loss"), Not(HasSubstr(">none<"))));
 }
 
 TEST(Report, RunsInWhichNothingWorkedAreReportsToo) {
