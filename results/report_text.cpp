@@ -47,7 +47,7 @@ std::map<std::string, Marked> marks_by_name(const std::vector<Group>& groups) {
   for (const Group& group : groups) {
     for (const TrialRow* row : group.trials()) {
       std::vector<std::string> of_trial = marks_of(*row);
-      if (!row->labels.tuned) of_trial.emplace_back("untuned");
+      if (row->labels.learns && !row->labels.tuned) of_trial.emplace_back("untuned");
       for (const std::string& mark : of_trial) {
         if (mark == "failed" || mark == "interrupted") continue;  // have a table of their own
         Marked& marked = marks[mark];

@@ -64,6 +64,7 @@ std::string work_note(const Trials& trials) {
   add("batch ", common(trials, [](const TrialLabels& l) { return l.batch > 0 ? fmt::format("{}", l.batch) : ""; }));
   add("", common(trials, [](const TrialLabels& l) { return l.optimizer; }));
   add("", common(trials, [](const TrialLabels& l) {
+        if (!l.learns) return std::string();
         return std::string(l.tuned ? "learning rates tuned" : "untuned: learning rates are the suite's");
       }));
   add("backend ", common(trials, [](const TrialLabels& l) { return l.backend; }));

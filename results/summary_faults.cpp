@@ -99,7 +99,7 @@ std::string loss_cost(const std::vector<Pair>& pairs) {
   Values differences;
   for (const auto& [a, b] : pairs) {
     const CurvePoint *end = final_point(a->record, "mean"), *end_without = final_point(b->record, "mean");
-    if (end == nullptr || end_without == nullptr) continue;
+    if (end == nullptr || end_without == nullptr || !a->labels.learns) continue;
     if (!std::isfinite(end_without->loss)) continue;
     differences.push_back(std::isfinite(end->loss) ? end->loss - end_without->loss : kDiverged);
   }
@@ -183,7 +183,8 @@ void add_notes(Grid& grid, const Group& group, std::span<const TrialRow> rows) {
                            "survivor: the same for each worker");
     }
   }
-  grid.notes.push_back("loss: by how much it is higher at the end");
+  if (group.variants.front().trials.front()->labels.learns)
+    grid.notes.push_back("loss: by how much it is higher at the end");
   add_work_note(grid, group, rows);
 }
 

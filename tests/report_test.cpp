@@ -255,6 +255,12 @@ TEST(Report, WarnsOfRunsThatDiverged) {
               AllOf(HasSubstr("diverged</th><td>1</td><td>hop</td><td>a training loss"), Not(HasSubstr(">none<"))));
 }
 
+TEST(Report, WhatLearnsNothingIsNotUntuned) {
+  std::vector<TrialRow> rows = usual_rows();
+  for (TrialRow& row : rows) row.labels.tuned = row.labels.learns = false;
+  EXPECT_THAT(warnings_of(page_of(rows)), AllOf(Not(HasSubstr("untuned")), HasSubstr(">none<")));
+}
+
 TEST(Report, RunsInWhichNothingWorkedAreReportsToo) {
   std::vector<TrialRow> rows = usual_rows();
   for (TrialRow& row : rows) {

@@ -261,6 +261,8 @@ TEST(Summary, NotesSayWhatTheNumbersRestOn) {
   EXPECT_THAT(notes, Contains(HasSubstr("reference 'allreduce' has no trial")));
   row.labels.clock = "real";
   EXPECT_THAT(summarise(std::vector<TrialRow>{row}, "hop")[0].notes, Contains("real time, a step paced to 40ms"));
+  row.labels.learns = false;
+  EXPECT_THAT(summarise(std::vector<TrialRow>{row}, "hop")[0].notes, Not(Contains(HasSubstr("untuned"))));
 }
 
 TEST(Summary, IsAGridAMeasureAndScenarioInTheOrderOfTheRun) {

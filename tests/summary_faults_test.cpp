@@ -105,6 +105,14 @@ TEST(FaultColumns, TellOfNoSurvivorsWhereAllAre) {
   EXPECT_FALSE(has_note(grid, "survivors"));
 }
 
+TEST(FaultColumns, TellOfNoLossWhereNothingIsLearnt) {
+  std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 0), faulty_row("hop", 0, 0, 90, 0)};
+  for (TrialRow& row : rows) row.labels.learns = false;
+  const Grid grid = summarise(rows, "hop")[1];
+  EXPECT_EQ(cell_of(grid, 1, "against no faults"), "rate 0.900x");
+  EXPECT_FALSE(has_note(grid, "loss: by how much"));
+}
+
 TEST(FaultColumns, TellOfALossThatDiverged) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 0, 90, nan)};
