@@ -24,6 +24,7 @@ void add_suite(const RunFolder& run, ReportOptions& options) {
   try {
     const Suite suite = parse_suite(run.suite_toml(), run.path() + "/suite.toml", {});
     options.reference = suite.reference;
+    options.at_the_edge = {suite.at_the_edge.begin(), suite.at_the_edge.end()};
     for (const TrialSpec& spec : suite.trials) options.bounds[spec.id()] = bound_of(spec);
   } catch (const Error& error) {
     tell(fmt::format("no speed-ups and no bounds: {}\n", error.what()));

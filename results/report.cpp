@@ -145,7 +145,7 @@ std::string report_html(const RunFolder& run, const ReportOptions& options) {
   report::Page page;
   report::Fills fills(groups);
   const std::vector<report::Shown> shown = report::shown_of(run, groups, options);
-  report::add_warnings(page, groups);
+  report::add_warnings(page, groups, options.at_the_edge);
   report::add_tables(page, rows, options.reference);
   report::add_bars(page, groups);
   report::add_curves(page, groups);

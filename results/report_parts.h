@@ -99,7 +99,8 @@ inline constexpr std::size_t kMostRanks = 32;  // drawn of a trial: what a page 
 
 std::string rank_name(const RankRecord& rank);  // "rank 0", "server 4"
 
-void add_warnings(Page& page, const std::vector<Group>& groups);
+/// `at_the_edge`: variants whose learning rate lies on the edge of the grid that it was chosen from.
+void add_warnings(Page& page, const std::vector<Group>& groups, const std::set<std::string>& at_the_edge);
 void add_tables(Page& page, std::span<const TrialRow> rows, const std::string& reference);
 void add_bars(Page& page, const std::vector<Group>& groups);
 void add_curves(Page& page, const std::vector<Group>& groups);

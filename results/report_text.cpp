@@ -42,11 +42,15 @@ struct Marked {
   std::set<std::string> variants, details;
 };
 
-std::map<std::string, Marked> marks_by_name(const std::vector<Group>& groups) {
+constexpr const char* kAtTheEdge = "learning rate at the edge";
+
+std::map<std::string, Marked> marks_by_name(const std::vector<Group>& groups,
+                                            const std::set<std::string>& at_the_edge) {
   std::map<std::string, Marked> marks;
   for (const Group& group : groups) {
     for (const TrialRow* row : group.trials()) {
       std::vector<std::string> of_trial = marks_of(*row);
+      if (row->labels.tuned && at_the_edge.contains(row->labels.variant)) of_trial.emplace_back(kAtTheEdge);
       if (row->labels.learns && !row->labels.tuned) of_trial.emplace_back("untuned");
       for (const std::string& mark : of_trial) {
         if (mark == "failed" || mark == "interrupted") continue;  // have a table of their own
@@ -66,6 +70,8 @@ std::map<std::string, Marked> marks_by_name(const std::vector<Group>& groups) {
 
 std::string mark_says(const std::string& mark, const Marked& marked) {
   if (mark == "untuned") return "learning rates are the suite's: they were not tuned with one budget for every variant";
+  if (mark == kAtTheEdge)
+    return "the best learning rate was the first or the last that hopbench tune tried: a better one may lie beyond";
   std::string text = meaning_of(mark);
   if (!marked.details.empty()) text += (text.empty() ? "" : ";") + *marked.details.begin();
   return text;
@@ -89,7 +95,7 @@ Made made_of(const std::string& context_json) {
   return made;
 }
 
-void add_warnings(Page& page, const std::vector<Group>& groups) {
+void add_warnings(Page& page, const std::vector<Group>& groups, const std::set<std::string>& at_the_edge) {
   page.section("warnings", "Warnings");
   Rows failures{{"trial", "how it ended", "why"}};
   for (const Group& group : groups) {
@@ -99,7 +105,7 @@ void add_warnings(Page& page, const std::vector<Group>& groups) {
                           row->record.reason.empty() ? std::string("-") : row->record.reason});
     }
   }
-  const std::map<std::string, Marked> marks = marks_by_name(groups);
+  const std::map<std::string, Marked> marks = marks_by_name(groups, at_the_edge);
   std::set<std::string> all_variants;
   for (const Group& group : groups) {
     for (const Variant& variant : group.variants) all_variants.insert(variant.name);

@@ -255,6 +255,16 @@ TEST(Report, WarnsOfRunsThatDiverged) {
               AllOf(HasSubstr("diverged</th><td>1</td><td>hop</td><td>a training loss"), Not(HasSubstr(">none<"))));
 }
 
+TEST(Report, WarnsOnceOfLearningRatesAtTheEdge) {
+  const SampleRun run(usual_rows());
+  ReportOptions options;
+  options.at_the_edge = {"hop", "allreduce", "of no trial"};
+  const std::string page = warnings_of(report_html(run.run, options));
+  EXPECT_THAT(page,
+              HasSubstr("learning rate at the edge</th><td>6</td><td>all variants</td><td>the best learning rate"));
+  EXPECT_THAT(page, Not(HasSubstr(">none<")));
+}
+
 TEST(Report, WhatLearnsNothingIsNotUntuned) {
   std::vector<TrialRow> rows = usual_rows();
   for (TrialRow& row : rows) row.labels.tuned = row.labels.learns = false;
