@@ -57,7 +57,7 @@ void write_tables(const ReportCommand& command, std::span<const TrialRow> rows, 
   }
   std::string text = command.latex ? to_latex(grids) : "";
   for (std::size_t i = 0; i < grids.size() && !command.latex; ++i)
-    text += (i > 0 ? "\n" : "") + to_text(grids[i], false);
+    text += (i > 0 ? "\n" : "") + to_text(for_a_screen(grids[i]), false);
   put(command.output.empty() ? "-" : command.output, text);
 }
 

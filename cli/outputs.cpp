@@ -106,7 +106,8 @@ void check_outputs(const RunOptions& options) {
 
 void Outputs::add(const Suite& suite, const RunFolder& folder) {
   std::string markdown, text;
-  for (const Grid& grid : said_once(summarise(folder.rows(), suite.reference))) {
+  for (const Grid& whole : said_once(summarise(folder.rows(), suite.reference))) {
+    const Grid grid = for_a_screen(whole);
     markdown += to_markdown(grid) + "\n";
     text += to_text(grid, options_.colour) + "\n";
   }

@@ -133,7 +133,7 @@ void add_tables(Page& page, std::span<const TrialRow> rows, const std::string& r
   std::set<std::string> said;  // tables share most of their notes: each is said below the first that it belongs to
   for (const Grid& grid : summarise(rows, reference)) {
     page.heading(grid.title);
-    page.table(grid.rows, "summary");
+    page.table(for_a_screen(grid).rows, "summary");
     for (const std::string& note : grid.notes) {
       if (said.insert(note).second) page.paragraph(note, "note");
     }

@@ -92,7 +92,7 @@ void add_target_notes(Grid& grid, const Group& group, const TrialLabels& labels)
     if (interval > 0) intervals.push_back(interval);
   }
   if (!intervals.empty()) {
-    grid.notes.push_back(fmt::format("evaluated every {} samples, off the clock", number_text(median(intervals))));
+    grid.notes.push_back(fmt::format("evaluated every {} samples, off the clock", whole_text(median(intervals))));
   }
   grid.notes.push_back("> T: not reached by the end of the trial; such a trial counts in n and in the median");
 }
@@ -133,7 +133,7 @@ Grid convergence_grid(const Group& group) {
   grid.title = group.title;
   std::vector<std::string> head{"variant", "n"};
   if (with_target) {
-    head.insert(head.end(), {"time to target, s", "held", "samples to target", "held", "speed-up"});
+    head.insert(head.end(), {"time to target, s", "time held, s", "samples to target", "samples held", "speed-up"});
   }
   head.push_back("loss: mean / median / worst rank");
   if (with_accuracy) head.push_back("accuracy, %: mean / median / worst rank");

@@ -193,7 +193,10 @@ void add_notes(Grid& grid, const Group& group, std::span<const TrialRow> rows) {
 void add_fault_columns(Grid& grid, const Group& group, std::span<const TrialRow> rows) {
   const Rows all = group.trials();
   if (std::none_of(all.begin(), all.end(), [](const TrialRow* row) { return row->labels.faults; })) return;
-  grid.rows[0].insert(grid.rows[0].end(), {"ranks lost", "against no faults"});
+  const bool lost = std::any_of(all.begin(), all.end(), [](const TrialRow* row) { return row->record.ranks_lost > 0; });
+  const std::size_t before = grid.rows[0].size();
+  if (lost) grid.rows[0].emplace_back("ranks lost");
+  grid.rows[0].emplace_back("against no faults");
   bool compared = false, any_ok = false;
   for (std::size_t v = 0; v < group.variants.size(); ++v) {
     const Rows ok = group.variants[v].ok();
@@ -201,10 +204,11 @@ void add_fault_columns(Grid& grid, const Group& group, std::span<const TrialRow>
     compared = compared || cost != "-";
     any_ok = any_ok || !ok.empty();
     std::vector<std::string>& row = grid.rows[v + 1];
-    row.resize(grid.rows[0].size() - 2);
-    row.insert(row.end(), {lost_text(ok), cost});
+    row.resize(before);
+    if (lost) row.push_back(lost_text(ok));
+    row.push_back(cost);
   }
-  grid.notes.push_back("ranks lost: crashed or left before the end; rates and losses are of the others");
+  if (lost) grid.notes.push_back("ranks lost: crashed or left before the end; rates and losses are of the others");
   if (compared) {
     add_notes(grid, group, rows);
   } else if (any_ok) {

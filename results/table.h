@@ -15,9 +15,16 @@ struct Grid {
   std::vector<std::string> notes;  // below; who writes several tables may say each below the first that has it
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> facts{};  // below the notes: of this table, so never left out as said before
+  // Names of columns, see below.
+  std::vector<std::string> idle{};    // that say nothing here: all their values are 0 or not known
 };
 /// Notes and facts.
 std::vector<std::string> notes_below(const Grid& grid);
+/// The name of a column, by its head: what stands before a unit or an explanation. "time to target, s" is
+/// "time to target", "loss: mean / median / worst rank" is "loss".
+std::string column_name(const std::string& head);
+/// The grid without its idle columns.
+Grid for_a_screen(Grid grid);
 std::string to_text(const Grid& grid, bool colour);
 std::string to_markdown(const Grid& grid);
 

@@ -229,6 +229,19 @@ TEST(RateTable, CountsLostGradientsAndJumpedIterations) {
   EXPECT_EQ(cell(grid, "hop", "iterations jumped"), "25.00 (20 %)");  // of 100 done and 25 jumped
 }
 
+TEST(RateTable, LeavesColumnsOfZerosOutOnAScreen) {
+  std::vector<TrialRow> rows{rate_row("hop", 0, 100), rate_row("allreduce", 0, 100)};
+  const std::string lost = "gradients lost", jumped = "iterations jumped";
+  EXPECT_EQ(cell(summarise(rows, "hop")[0], "hop", lost), "0");
+  EXPECT_THAT(for_a_screen(summarise(rows, "hop")[0]).rows[0],
+              ElementsAre("variant", "n", "samples/s", "iterations/s", "speed-up", "waiting", "mostly for"));
+  rows[1].record.ranks[0].gradients_lost = 5;
+  const Grid grid = for_a_screen(summarise(rows, "hop")[0]);
+  EXPECT_EQ(cell(grid, "hop", lost), "0");
+  EXPECT_EQ(cell(grid, "allreduce", lost), "5.000 (5.0 %)");
+  EXPECT_EQ(cell(grid, "hop", jumped), "no column " + jumped);
+}
+
 TEST(RateTable, ShowsHostsWhereTheyDiffer) {
   std::vector<TrialRow> rows{rate_row("ps", 0, 90), rate_row("allreduce", 0, 80)};
   rows[0].labels.hosts = 9;
@@ -288,11 +301,12 @@ TEST(ConvergenceTable, ShowsTimeAndSamplesToTheTarget) {
   EXPECT_EQ(cell(grid, "allreduce", "time to target, s"), "5.000");
   EXPECT_EQ(cell(grid, "hop", "time to target, s"), "2.500");
   EXPECT_EQ(cell(grid, "hop", "samples to target"), "250.0");
-  EXPECT_EQ(row_of(grid, "hop")[3], "3.000");  // held
+  EXPECT_EQ(cell(grid, "hop", "time held, s"), "3.000");
+  EXPECT_EQ(cell(grid, "hop", "samples held"), "300.0");
   EXPECT_THAT(cell(grid, "hop", "speed-up"), StartsWith("2.00x ["));
   EXPECT_EQ(cell(grid, "allreduce", "loss: mean / median / worst rank"), "0 / 0 / 0.1000");
   EXPECT_THAT(grid.notes, Contains(AllOf(HasSubstr("loss 0.5"), HasSubstr("first of 2 evaluations"))));
-  EXPECT_THAT(grid.notes, Contains(HasSubstr("every 100.0 samples")));
+  EXPECT_THAT(grid.notes, Contains(HasSubstr("every 100 samples")));
 }
 
 TEST(ConvergenceTable, ATargetThatIsNotReachedIsLaterThanTheEnd) {

@@ -105,6 +105,13 @@ TEST(FaultColumns, TellOfNoSurvivorsWhereAllAre) {
   EXPECT_FALSE(has_note(grid, "survivors"));
 }
 
+TEST(FaultColumns, TellOfNoLostRanksWhereNoneWas) {
+  const std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 0, 90, 0.75)};
+  const Grid grid = summarise(rows, "hop")[1];
+  EXPECT_EQ(cell_of(grid, 1, "ranks lost"), "no column");
+  EXPECT_FALSE(has_note(grid, "ranks lost"));
+}
+
 TEST(FaultColumns, TellOfNoLossWhereNothingIsLearnt) {
   std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 0), faulty_row("hop", 0, 0, 90, 0)};
   for (TrialRow& row : rows) row.labels.learns = false;
