@@ -92,6 +92,7 @@ void add_report(CLI::App& app, Parsed& parsed) {
   CLI::Option* cost =
       report.add_flag("--cost", o.cost, "tables of cost: host-seconds, bytes between hosts, and who pays")
           ->excludes(figure);
+  report.add_flag("--workers", o.workers, "with --cost: who pays has a row for each worker")->needs(cost);
   report
       .add_flag(
           "--check", o.check,

@@ -48,12 +48,10 @@ void write_figure(const ReportCommand& command, std::span<const TrialRow> rows, 
 }
 
 void write_tables(const ReportCommand& command, std::span<const TrialRow> rows, const std::string& reference) {
-  std::vector<Grid> grids;
+  std::vector<Grid> grids = command.cost ? cost_grids(rows) : summarise(rows, reference);
   if (command.cost) {
-    grids = cost_grids(rows);
-    for (Grid& grid : who_pays_grids(rows)) grids.push_back(std::move(grid));
-  } else {
-    grids = summarise(rows, reference);
+    const PayersShown shown = command.workers ? PayersShown::kEachWorker : PayersShown::kSpread;
+    for (Grid& grid : who_pays_grids(rows, shown)) grids.push_back(std::move(grid));
   }
   std::string text = command.latex ? to_latex(grids) : "";
   for (std::size_t i = 0; i < grids.size() && !command.latex; ++i)

@@ -152,6 +152,7 @@ std::string report_html(const RunFolder& run, const ReportOptions& options) {
   report::add_stacks(page, groups, fills);
   report::add_gaps(page, shown);
   report::add_timelines(page, shown, fills);
+  report::add_who_pays(page, rows);
   report::add_context(page, run, rows);
   return page.finish(title, fmt::format("{} trial{}, started {}, hopbench {}", rows.size(), rows.size() == 1 ? "" : "s",
                                         made.when.empty() ? "at a time unknown" : made.when,

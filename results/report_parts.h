@@ -107,6 +107,8 @@ void add_curves(Page& page, const std::vector<Group>& groups);
 void add_stacks(Page& page, const std::vector<Group>& groups, Fills& fills);
 void add_gaps(Page& page, const std::vector<Shown>& trials);
 void add_timelines(Page& page, const std::vector<Shown>& trials, Fills& fills);
+/// Of trials with skewed data; no section without any.
+void add_who_pays(Page& page, std::span<const TrialRow> rows);
 void add_context(Page& page, const RunFolder& run, std::span<const TrialRow> rows);
 
 /// What context.json says, for the page's head: "2026-11-21T12:00:00Z", "0.1.0 (1d1d8fa)"; empty where it does not.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "backends/base/text.h"
+#include "results/cost.h"
 #include "results/json.h"
 #include "results/report_parts.h"
 
@@ -128,10 +129,11 @@ void add_warnings(Page& page, const std::vector<Group>& groups, const std::set<s
   if (failures.size() == 1 && marks.empty()) page.paragraph("none");
 }
 
-void add_tables(Page& page, std::span<const TrialRow> rows, const std::string& reference) {
-  page.section("summary", "Summary");
+namespace {
+
+void add_grids(Page& page, const std::vector<Grid>& grids) {
   std::set<std::string> said;  // tables share most of their notes: each is said below the first that it belongs to
-  for (const Grid& grid : summarise(rows, reference)) {
+  for (const Grid& grid : grids) {
     page.heading(grid.title);
     page.table(for_a_screen(grid).rows, "summary");
     for (const std::string& note : grid.notes) {
@@ -139,6 +141,20 @@ void add_tables(Page& page, std::span<const TrialRow> rows, const std::string& r
     }
     for (const std::string& fact : grid.facts) page.paragraph(fact, "note");
   }
+}
+
+}  // namespace
+
+void add_tables(Page& page, std::span<const TrialRow> rows, const std::string& reference) {
+  page.section("summary", "Summary");
+  add_grids(page, summarise(rows, reference));
+}
+
+void add_who_pays(Page& page, std::span<const TrialRow> rows) {
+  const std::vector<Grid> grids = skewed_who_pays(rows);
+  if (grids.empty()) return;
+  page.section("who-pays", "Who pays");
+  add_grids(page, grids);
 }
 
 void add_context(Page& page, const RunFolder& run, std::span<const TrialRow> rows) {

@@ -7,7 +7,6 @@
 
 #include "backends/base/text.h"
 #include "backends/base/time.h"
-#include "results/cost.h"
 #include "results/summary_parts.h"
 
 namespace hopbench {
@@ -203,7 +202,6 @@ std::vector<Grid> summarise(std::span<const TrialRow> rows, const std::string& r
     add_fault_columns(grids.back(), group, rows);
     add_common_notes(grids.back(), group);
   }
-  for (Grid& grid : skewed_who_pays(rows)) grids.push_back(std::move(grid));
   return grids;
 }
 

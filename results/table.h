@@ -28,7 +28,8 @@ Grid for_a_screen(Grid grid);
 std::string to_text(const Grid& grid, bool colour);
 std::string to_markdown(const Grid& grid);
 
-/// The summary of a run: for every measure and scenario a grid. `reference` is the label that speed-ups refer to.
+/// The summary of a run: for every measure and scenario a grid, without who pays (cost.h). `reference` is the label
+/// that speed-ups refer to.
 std::vector<Grid> summarise(std::span<const TrialRow> rows, const std::string& reference);
 
 }  // namespace hopbench

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
+#include <optional>
 
 #include "backends/base/error.h"
 #include "results/cost.h"
@@ -16,10 +18,13 @@
 namespace hopbench {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::SizeIs;
 using testing::StartsWith;
 
 constexpr const char* kHostile = "it's {^_x} @ \\n";
@@ -121,17 +126,33 @@ TEST(Cost, IsOfHostsAndOfTheLinksBetweenThem) {
   EXPECT_THAT(grids[0].rows.at(1), ElementsAre("hop", "1", "2", "4000", "20.00", "0-1: 16.67"));
 }
 
+TEST(Cost, WhoPaysIsARowForEachVariant) {
+  TrialRow row = placed();
+  row.record.ranks.push_back(row.record.ranks[1]);
+  row.record.ranks[2].rank = 2;
+  row.record.ranks[2].staleness_mean = 2;
+  const std::vector<Grid> grids = who_pays_grids(std::vector{row}, PayersShown::kSpread);
+  ASSERT_EQ(grids.size(), 1u);
+  EXPECT_THAT(grids[0].rows, SizeIs(2));
+  EXPECT_THAT(grids[0].rows.at(0),
+              ElementsAre("variant", "share of samples", "gradients lost", "mean age, iterations", "loss on its own"));
+  EXPECT_THAT(grids[0].rows.at(1), ElementsAre("hop", "25 % / 25 % / 50 %", "0", "0.5000 / 0.5000 / 2.000", "-"));
+  EXPECT_THAT(for_a_screen(grids[0]).rows.at(1), ElementsAre("hop", "25 % / 25 % / 50 %", "0.5000 / 0.5000 / 2.000"));
+}
+
 TEST(Cost, WhoPaysIsToldWhereWorkersCountUnlike) {
-  const std::vector<Grid> grids = who_pays_grids(std::vector{placed()});
+  const std::vector<Grid> grids = who_pays_grids(std::vector{placed()}, PayersShown::kEachWorker);
   ASSERT_EQ(grids.size(), 1u);
   EXPECT_THAT(grids[0].rows.at(1), ElementsAre("hop, worker 0", "67 %", "0", "0.5000", "-"));
   EXPECT_THAT(grids[0].rows.at(2), ElementsAre("hop, worker 1", "33 %", "0", "0.5000", "-"));
   TrialRow even = placed();
   even.record.ranks[1].samples = 200;
-  EXPECT_THAT(who_pays_grids(std::vector{even}), IsEmpty());
+  EXPECT_THAT(who_pays_grids(std::vector{even}, PayersShown::kEachWorker), IsEmpty());
   even.labels.split = "dirichlet 0.1";
   even.record.ranks[1].figures["loss on its own samples"] = 1.25;
-  EXPECT_EQ(skewed_who_pays(std::vector{even}).at(0).rows.at(2).back(), "1.250");
+  EXPECT_EQ(skewed_who_pays(std::vector{even}).at(0).rows.at(1).back(), "1.250");
+  even.record.ranks[0].figures["loss on its own samples"] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(skewed_who_pays(std::vector{even}).at(0).rows.at(1).back(), "1.250 / diverged / diverged");
   EXPECT_THAT(skewed_who_pays(std::vector{placed()}), IsEmpty());
 }
 
@@ -141,11 +162,14 @@ TEST(Cost, WhatACrashedWorkerHadDoneIsNotKnown) {
   crashed.rank = 1;
   crashed.lost = "crash";
   row.record.ranks[1] = crashed;
-  const Grid grid = who_pays_grids(std::vector{row}).at(0);
+  const Grid grid = who_pays_grids(std::vector{row}, PayersShown::kEachWorker).at(0);
   EXPECT_THAT(grid.rows.at(1), ElementsAre("hop, worker 0", "100 %", "0", "0.5000", "-"));
   EXPECT_THAT(grid.rows.at(2), ElementsAre("hop, worker 1", "-", "-", "-", "-"));
+  EXPECT_THAT(who_pays_grids(std::vector{row}, PayersShown::kSpread).at(0).rows.at(1),
+              ElementsAre("hop", "100 %", "0", "0.5000", "-"));
   EXPECT_EQ(grid.notes.back(), "what rank 1 had done died with it: shares are of what the others did");
-  EXPECT_THAT(who_pays_grids(std::vector{placed()}).at(0).notes.back(), testing::HasSubstr("share: of the samples"));
+  EXPECT_THAT(who_pays_grids(std::vector{placed()}, PayersShown::kSpread).at(0).notes.back(),
+              testing::HasSubstr("share: of the samples"));
 }
 
 }  // namespace

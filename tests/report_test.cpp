@@ -271,6 +271,17 @@ TEST(Report, WhatLearnsNothingIsNotUntuned) {
   EXPECT_THAT(warnings_of(page_of(rows)), AllOf(Not(HasSubstr("untuned")), HasSubstr(">none<")));
 }
 
+TEST(Report, WhoPaysFollowsTheFigures) {
+  std::vector<TrialRow> rows = usual_rows();
+  EXPECT_THAT(page_of(rows), Not(HasSubstr("id=\"who-pays\"")));
+  for (TrialRow& row : rows) row.labels.split = "dirichlet(0.1)";
+  const std::string page = page_of(rows);
+  const std::size_t title = page.find(": who pays</h3>");
+  ASSERT_NE(title, std::string::npos);
+  EXPECT_LT(page.find("id=\"timelines\""), page.find("id=\"who-pays\""));
+  EXPECT_LT(page.find("id=\"who-pays\""), title);
+}
+
 TEST(Report, RunsInWhichNothingWorkedAreReportsToo) {
   std::vector<TrialRow> rows = usual_rows();
   for (TrialRow& row : rows) {
