@@ -94,6 +94,10 @@ void add_report(CLI::App& app, Parsed& parsed) {
           ->excludes(figure);
   report.add_flag("--workers", o.workers, "with --cost: who pays has a row for each worker")->needs(cost);
   report
+      .add_option("--columns", o.columns,
+                  "with --latex: names of the columns, separated by commas (default: those that fit one column)")
+      ->needs(latex);
+  report
       .add_flag(
           "--check", o.check,
           "of a run of a paper's suite: what the paper claims, and whether it holds; --figure: one claim, by its id")

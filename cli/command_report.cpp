@@ -1,6 +1,7 @@
 // `hopbench report`.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <regex>
 
 #include "cli/gate.h"
@@ -47,13 +48,24 @@ void write_figure(const ReportCommand& command, std::span<const TrialRow> rows, 
   fmt::print("{}\n", figure.caption);
 }
 
+std::vector<std::string> columns_of(const std::string& list) {
+  std::vector<std::string> columns;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::size_t first = list.find_first_not_of(' ', begin), last = list.find_last_not_of(' ', end - 1);
+    columns.push_back(first >= end ? "" : list.substr(first, last + 1 - first));
+    begin = end + 1;
+  }
+  return columns;
+}
+
 void write_tables(const ReportCommand& command, std::span<const TrialRow> rows, const std::string& reference) {
   std::vector<Grid> grids = command.cost ? cost_grids(rows) : summarise(rows, reference);
   if (command.cost) {
     const PayersShown shown = command.workers ? PayersShown::kEachWorker : PayersShown::kSpread;
     for (Grid& grid : who_pays_grids(rows, shown)) grids.push_back(std::move(grid));
   }
-  std::string text = command.latex ? to_latex(grids) : "";
+  std::string text = command.latex ? to_latex(grids, columns_of(command.columns)) : "";
   for (std::size_t i = 0; i < grids.size() && !command.latex; ++i)
     text += (i > 0 ? "\n" : "") + to_text(for_a_screen(grids[i]), false);
   put(command.output.empty() ? "-" : command.output, text);

@@ -39,6 +39,7 @@ struct ReportCommand {
   std::string folder, filter, output;  // of a run; regular expression on trial ids; "-": standard output
   std::string figure;                  // one for a paper, by its id, and nothing else
   bool latex = false, cost = false;    // the tables as LaTeX; tables of cost, and of who pays
+  std::string columns;                 // of the LaTeX tables, "samples/s,speed-up"; empty: those that fit a column
   bool workers = false;                // who pays has a row for each worker
   bool check = false;                  // judges what a paper claims; `figure`: of one claim
 };

@@ -99,6 +99,7 @@ Grid cost_grid(const Group& group) {
     grid.rows.push_back({variant.name, count_text(variant), fmt::format("{}", hosts_in(trials[0]->record)),
                          never ? "not reached" : median_text(cost), median_text(bytes), links_text(trials)});
   }
+  grid.narrow = {"variant", column_name(seconds), "bytes a sample"};
   grid.notes = {"hosts: those of workers and servers, each taken for the whole time; a link: both ways together"};
   return grid;
 }
@@ -217,6 +218,7 @@ std::vector<Grid> who_pays_grids(std::span<const TrialRow> rows, PayersShown sho
     const bool each = shown == PayersShown::kEachWorker;
     grid.rows.push_back(
         {each ? "worker" : "variant", "share of samples", "gradients lost", "mean age, iterations", "loss on its own"});
+    grid.narrow = {grid.rows[0][0], "share of samples", "loss on its own"};
     grid.idle = {"gradients lost", "mean age", "loss on its own"};
     for (const Variant& variant : group.variants) {
       const auto trials = variant.ok();

@@ -150,6 +150,8 @@ Grid convergence_grid(const Group& group) {
     if (with_accuracy) row.push_back(finals_text(final_medians(ok, &CurvePoint::accuracy), 100));
     grid.rows.push_back(std::move(row));
   }
+  using Names = std::vector<std::string>;
+  grid.narrow = with_target ? Names{"variant", "time to target", "speed-up"} : Names{"variant", "loss", "accuracy"};
   add_marks_column(grid, group);
   if (with_target) add_target_notes(grid, group, labels);
   grid.notes.push_back("loss and accuracy: of the last evaluation, medians over the trials");

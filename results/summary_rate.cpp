@@ -151,6 +151,7 @@ Grid rate_grid(const Group& group) {
   grid.title = group.title;
   grid.rows.push_back({"variant", "n", "samples/s", "iterations/s", "speed-up", "waiting", "mostly for",
                        "gradients lost", "iterations jumped"});
+  grid.narrow = {"variant", "samples/s", "speed-up"};
   if (all_zero(group, &RankRecord::gradients_lost)) grid.idle.emplace_back("gradients lost");
   if (all_zero(group, &RankRecord::iters_jumped)) grid.idle.emplace_back("iterations jumped");
   if (with_hosts) {

@@ -16,6 +16,7 @@ struct Grid {
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> facts{};  // below the notes: of this table, so never left out as said before
   // Names of columns, see below.
+  std::vector<std::string> narrow{};  // that fit a column of a paper; empty: all
   std::vector<std::string> idle{};    // that say nothing here: all their values are 0 or not known
 };
 /// Notes and facts.

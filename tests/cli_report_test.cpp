@@ -49,6 +49,23 @@ TEST(CliReport, RunsThatDivergeAreMarked) {
   }
 }
 
+TEST(CliReport, ItsLatexTablesHaveTheColumnsThatAreAskedFor) {
+  const Folder folder;
+  folder.write("a.toml", small_suite());
+  ASSERT_EQ(hopbench(folder.path(), {"run", "a.toml", "-o", "run"}).code, 0);
+  const auto latex = [&](const Args& more) {
+    Args words{"report", "run", "--latex"};
+    words.insert(words.end(), more.begin(), more.end());
+    return hopbench(folder.path(), words);
+  };
+  EXPECT_THAT(latex({}).out, HasSubstr("    variant & samples/s & speed-up \\\\\n"));
+  EXPECT_THAT(latex({"--columns", "n, iterations/s,gradients lost"}).out,
+              HasSubstr("    variant & n & iterations/s & gradients lost \\\\\n"));
+  const Ended unknown = latex({"--columns", "sample/s"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("no table here has a column 'sample/s'"),
+                                 HasSubstr("known are variant, n, "), HasSubstr("Did you mean 'samples/s'?")));
+  EXPECT_EQ(hopbench(folder.path(), {"report", "run", "--columns", "n"}).code, 2) << "it is of --latex";
 }
 
 // Of two tables the second leaves out what the first has said of both, but nothing that is said of itself alone.

@@ -89,11 +89,55 @@ TEST(PaperFigure, IsDrawnIntoEveryKindOfFile) {
 
 TEST(Latex, IsBooktabsAndEscapes) {
   const Grid grid{"50 % of #1 & more", {"a_b"}, {{"variant", "n"}, {"x^2 ~ \\y", "<3"}}};
-  EXPECT_EQ(to_latex(std::vector{grid}),
+  EXPECT_EQ(to_latex(std::vector{grid}, {}),
             "% \\usepackage{booktabs}\n\\begin{table}\n  \\centering\n  \\caption{50 \\% of \\#1 \\& more}\n"
-            "  \\begin{tabular}{lr}\n    \\toprule\n    variant & n \\\\\n    \\midrule\n"
+            "  \\footnotesize\n  \\setlength{\\tabcolsep}{3pt}\n"
+            "  \\begin{tabular}{@{}lr@{}}\n    \\toprule\n    variant & n \\\\\n    \\midrule\n"
             "    x\\^{}2 \\~{} \\textbackslash{}y & $<$3 \\\\\n    \\bottomrule\n  \\end{tabular}\n"
-            "  \\par\\footnotesize a\\_b\n\\end{table}\n");
+            "\\end{table}\n\\par\\noindent{\\footnotesize\n  a\\_b.\n\\par}\n");
+}
+
+const std::vector<Grid> kTwoGrids{
+    {"one",
+     {"a note", "of one"},
+     {{"variant", "n", "time to target, s", "time held, s", "loss: mean / median / worst rank", "marks"},
+      {"hop", "3", "1", "2", "0.1 / 0.2 / 0.3", "diverged (1 of 3)"},
+      {"ps", "2 of 3", "4", "5", "0.4 / 0.5 / 0.6"}},
+     {"a fact"},
+     {"variant", "time to target"}},
+    {"two", {"a note"}, {{"variant", "n", "samples/s"}, {"hop", "3", "7"}, {"ideal", "3", "9"}}}};
+
+TEST(Latex, ShowsTheColumnsThatFitAndLosesNeitherRepeatsNorMarks) {
+  const std::string text = to_latex(kTwoGrids, {});
+  EXPECT_THAT(text,
+              HasSubstr("    variant & time to target, s \\\\\n    \\midrule\n    hop & 1 \\\\\n    ps & 4 \\\\\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\\end{tabular}\n  \\par n of hop: 3; ps: 2 of 3\n  \\par marks of hop: diverged (1 of 3)\n"
+                        "  \\par a fact\n\\end{table}\n"));
+  EXPECT_THAT(text, HasSubstr("    variant & n & samples/s \\\\\n"));
+  // Notes stand once, below the last table.
+  EXPECT_THAT(text, EndsWith("\\end{table}\n\\par\\noindent{\\footnotesize\n  a note.\n  of one.\n\\par}\n"));
+  EXPECT_EQ(text.find("a note"), text.rfind("a note"));
+}
+
+TEST(Latex, ShowsTheColumnsThatAreAskedForInTheirOrder) {
+  const std::string text = to_latex(kTwoGrids, {"loss", "n", "time held"});
+  EXPECT_THAT(text, HasSubstr("    hop & 0.1 / 0.2 / 0.3 & 3 & 2 \\\\\n"));
+  EXPECT_THAT(text, AllOf(HasSubstr("{@{}lrrr@{}}"), HasSubstr("    variant & n \\\\\n"), Not(HasSubstr("n of"))));
+  EXPECT_THAT(to_latex(kTwoGrids, {"variant"}), HasSubstr("    hop \\\\\n"));
+  EXPECT_THAT(to_latex(kTwoGrids, {"samples/s"}), AllOf(Not(HasSubstr("caption{one}")), HasSubstr("\\par n = 3\n")));
+}
+
+TEST(Latex, NamesTheColumnsThatThereAre) {
+  try {
+    to_latex(kTwoGrids, {"los"});
+    ADD_FAILURE() << "there is no such column";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kUsage);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("a column 'los': known are variant, n, time to target, time held, loss, "
+                                              "marks, samples/s."),
+                                    HasSubstr("Did you mean 'loss'?")));
+  }
 }
 
 /// Two workers on two hosts; the second computed half as many samples.
