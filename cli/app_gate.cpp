@@ -98,6 +98,11 @@ void add_report(CLI::App& app, Parsed& parsed) {
                   "with --latex: names of the columns, separated by commas (default: those that fit one column)")
       ->needs(latex);
   report
+      .add_option_function<std::string>(
+          "--title", [&o](const std::string& title) { o.title = title; },
+          "with --figure: its title; \"\" is none (default: the scenarios, where it has several panels)")
+      ->needs(figure);
+  report
       .add_flag(
           "--check", o.check,
           "of a run of a paper's suite: what the paper claims, and whether it holds; --figure: one claim, by its id")

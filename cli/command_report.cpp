@@ -43,7 +43,7 @@ std::vector<TrialRow> wanted_rows(const RunFolder& run, const ReportOptions& opt
 
 void write_figure(const ReportCommand& command, std::span<const TrialRow> rows, const std::string& reference) {
   if (command.output.empty()) throw usage_error("--figure wants -o FILE.svg, FILE.png or FILE.pdf");
-  const PaperFigure figure = paper_figure(rows, reference, command.figure);
+  const PaperFigure figure = paper_figure(rows, reference, command.figure, command.title);
   draw(figure, command.output);
   fmt::print("{}\n", figure.caption);
 }

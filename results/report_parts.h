@@ -92,7 +92,8 @@ struct Shown {
 
 /// rate, iterations, speed-up, time-to-target: those that the group has. Columns: variant, n, value, low, high, shown.
 std::vector<Figure> bar_figures(const Group& group);
-/// loss-time, loss-iterations. Columns: variant, seed, repeat, x, loss.
+/// loss-time, loss-iterations. Columns: variant, n, x, loss (the median over the repeats), low, high (the smallest and
+/// the largest, from two repeats).
 std::vector<Figure> curve_figures(const Group& group);
 
 inline constexpr std::size_t kMostRanks = 32;  // drawn of a trial: what a page can show

@@ -58,6 +58,57 @@ TEST(PaperFigure, HoldsTheNumbersAndQuotesTheNames) {
   EXPECT_THAT(figure.caption, HasSubstr("Readings: hop/H1-H14."));
 }
 
+TrialRow converging(std::uint32_t repeat, double loss, const std::string& scenario = "one slow") {
+  TrialRow row = rated("hop", 100, scenario);
+  row.labels.what = "convergence";
+  row.labels.repeat = repeat;
+  row.labels.target_loss = 0;
+  row.record.curve.clear();
+  for (int i = 0; i < 3; ++i)
+    row.record.curve.push_back({"mean", Time(std::chrono::seconds(i)), double(i), 10 * i, loss - i, 0, 0});
+  return row;
+}
+
+TEST(PaperFigure, HasNoPathOfTheSuiteInItsTitle) {
+  const std::vector<TrialRow> one{rated("hop", 100)}, two{rated("hop", 100, "a"), rated("hop", 100, "b")};
+  const auto script = [](const std::vector<TrialRow>& rows, const std::optional<std::string>& title) {
+    return paper_figure(rows, "hop", "rate", title).script;
+  };
+  EXPECT_THAT(script(one, {}), AllOf(HasSubstr("\nunset title\n"), Not(HasSubstr("one slow"))));
+  EXPECT_THAT(paper_figure(one, "hop", "rate").caption, HasSubstr("Scenario: one slow."));
+  EXPECT_THAT(script(one, "It's mine"), HasSubstr("\nset title 'It''s mine'\n"));
+  EXPECT_THAT(script(two, {}), AllOf(HasSubstr("\nset title 'a'\n"), HasSubstr("\nset title 'b'\n")));
+  EXPECT_THAT(script(two, "Both"), AllOf(HasSubstr("layout 2,1 title 'Both'"), HasSubstr("\nset title 'b'\n")));
+  EXPECT_THAT(script(two, ""), AllOf(Not(HasSubstr("\nset title '")), HasSubstr("layout 2,1\n")));
+  EXPECT_THAT(paper_figure(two, "hop", "rate").caption, HasSubstr("Scenarios, from above: a, b."));
+}
+
+TEST(PaperFigure, PanelsOfOneScenarioAreToldApartByTheirMeasures) {
+  std::vector<TrialRow> rows{rated("hop", 100), rated("hop", 100)};
+  rows[1].labels.measure = "other";
+  EXPECT_THAT(paper_figure(rows, "hop", "rate").script,
+              AllOf(HasSubstr("set title 'm, one slow'"), HasSubstr("set title 'other, one slow'")));
+}
+
+TEST(PaperFigure, LossesAreMediansWithABandAndTheCaptionSaysIt) {
+  const PaperFigure three =
+      paper_figure(std::vector{converging(0, 5), converging(1, 4), converging(2, 9)}, "hop", "loss-time");
+  EXPECT_THAT(three.script, AllOf(HasSubstr("$line0 << EOD\n0 5\n1 4\n2 3\nEOD\n"),
+                                  HasSubstr("$band0 << EOD\n0 4 9\n1 3 8\n2 2 7\nEOD\n"),
+                                  HasSubstr("plot $band0 using 1:2:3 with filledcurves"), Not(HasSubstr("$line1"))));
+  EXPECT_THAT(three.caption,
+              HasSubstr("lines are medians over the repeats, bands reach from the smallest to the largest"));
+  const PaperFigure one = paper_figure(std::vector{converging(0, 5)}, "hop", "loss-time");
+  EXPECT_THAT(one.script, Not(HasSubstr("filledcurves")));
+  EXPECT_THAT(one.caption, AllOf(HasSubstr("one repeat of each variant"), Not(HasSubstr("bands"))));
+}
+
+TEST(PaperFigure, ABandWithoutAnEndStopsAtTheTop) {
+  std::vector<TrialRow> rows{converging(0, 5), converging(1, 4), converging(2, 9)};
+  rows[2].record.curve[2].loss = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(paper_figure(rows, "hop", "loss-time").script, HasSubstr("\n2 2 9\nEOD\n"));
+}
+
 TEST(PaperFigure, SaysWhatItCannotDraw) {
   EXPECT_THAT(error_of({rated("hop", 1)}, "rates"), HasSubstr("Did you mean 'rate'?"));
   EXPECT_THAT(error_of({rated("hop", 1)}, "loss-time"), HasSubstr("no trial here has what it shows"));
@@ -78,6 +129,7 @@ TEST(PaperFigure, IsDrawnIntoEveryKindOfFile) {
                                  : ending == std::string("png") ? "\x89PNG"
                                                                 : "%PDF"));
   }
+  draw(paper_figure(std::vector{converging(0, 5), converging(1, 4)}, "hop", "loss-time"), folder / "loss.svg");
   EXPECT_THROW(draw(figure, folder / "a.jpg"), Error);
   try {
     draw(figure, folder / "nowhere/a.svg");
