@@ -34,9 +34,12 @@ Examples:
   hopbench tune my.toml                                   every variant's learning rate, with one budget
   ci/hopbench --protocols DIR run my.toml                 with the protocols of a folder of yours built in
 
-Exit codes: 0 ok, 2 usage, suite or data file, 3 some trials failed, 6 environment or backend missing, 130/143
-interrupted. Every flag of run but --set can also be set in the environment: HOPBENCH_PROFILE=quick is
---profile quick. A variable HOPBENCH_... that hopbench does not know is a mistake.)";
+Exit codes: 0 ok, 1 regression (gate) or an unexpected verdict (reproduce), 2 usage, suite or data file, 3 some trials
+failed, 4 and 5 a gate without a verdict, 6 environment, backend or data set missing, 130/143 interrupted (the run
+prints the command that resumes it).
+
+Every flag of run but --set can also be set in the environment: HOPBENCH_PROFILE=quick is --profile quick.
+A variable HOPBENCH_... that hopbench does not know is a mistake.)";
 
 bool wants_colour(const std::string& mode) {
   if (mode != "auto") return mode == "always";
@@ -50,7 +53,6 @@ bool wants_colour(const std::string& mode) {
 void build(CLI::App& app, Parsed& parsed) {
   app.require_subcommand(1);
   app.fallthrough();  // --color also behind the command
-  app.footer(kExamples);
   app.add_option("--color,--colour", parsed.colour, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->envname("HOPBENCH_COLOR");
@@ -60,6 +62,7 @@ void build(CLI::App& app, Parsed& parsed) {
   add_gate_commands(app, parsed);
   add_paper_commands(app, parsed);
   add_small_commands(app, parsed);
+  app.footer(kExamples);  // last: commands inherit what is there when they are added, and these examples are not theirs
 }
 
 // The command that was parsed last, and its words: "run", "bench sim".

@@ -103,6 +103,16 @@ void add_report(CLI::App& app, Parsed& parsed) {
   CLI::Option* cost =
       report.add_flag("--cost", o.cost, "tables of cost: host-seconds, bytes between hosts, and who pays")
           ->excludes(figure);
+  report.add_flag("--workers", o.workers, "with --cost: who pays has a row for each worker")->needs(cost);
+  report
+      .add_option("--columns", o.columns,
+                  "with --latex: names of the columns, separated by commas (default: those that fit one column)")
+      ->needs(latex);
+  report
+      .add_option_function<std::string>(
+          "--title", [&o](const std::string& title) { o.title = title; },
+          "with --figure: its title; \"\" is none (default: the scenarios, where it has several panels)")
+      ->needs(figure);
   report
       .add_flag(
           "--check", o.check,

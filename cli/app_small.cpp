@@ -8,7 +8,7 @@ namespace hopbench {
 void add_small_commands(CLI::App& app, Parsed& parsed) {
   CLI::App& list = *app.add_subcommand(
       "list", "protocols, models, datasets, backends, transports, topologies, suites, keys, columns");
-  list.add_option("what", parsed.list.what, "what to list")->required();  // checked by the command, which suggests
+  list.add_option("what", parsed.list.what, "what to list");  // checked by the command, which names the values
   list.add_flag("-v,--verbose", parsed.list.verbose, "with knobs, ranges, defaults, sources");
   list.add_flag("--json", parsed.list.json, "as JSON");
   list.callback([&] { parsed.command = [&] { return command_list(parsed.list); }; });

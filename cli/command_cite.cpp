@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
+#include <utility>
 
 #include "backends/base/text.h"
 #include "cli/commands.h"
@@ -17,6 +19,31 @@ namespace {
 
 bool digits(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// Journals by the abbreviations that papers are known by. All other venues are conferences, or arXiv.
+constexpr std::pair<std::string_view, std::string_view> kJournals[] = {
+    {"JPDC", "Journal of Parallel and Distributed Computing"},
+    {"TPDS", "IEEE Transactions on Parallel and Distributed Systems"},
+    {"JMLR", "Journal of Machine Learning Research"},
+    {"TMLR", "Transactions on Machine Learning Research"},
+    {"PVLDB", "Proceedings of the VLDB Endowment"},
+};
+
+/// Where a paper appeared, as BibTeX has it: "@inproceedings", "booktitle = {ICML}", "year = {2019}".
+struct Publication {
+  std::string entry, field, name, year;
+};
+
+/// Of "VENUE YEAR" or "arXiv IDENTIFIER".
+Publication publication_of(const std::string& where) {
+  const std::string last = where.substr(where.rfind(' ') + 1), venue = where.substr(0, where.rfind(' '));
+  if (where.starts_with("arXiv ")) return {"misc", "howpublished", "arXiv:" + last, "20" + last.substr(0, 2)};
+  const std::string year = digits(last) ? last : "";
+  for (const auto& [abbreviation, name] : kJournals) {
+    if (venue == abbreviation) return {"article", "journal", std::string(name), year};
+  }
+  return {"inproceedings", "booktitle", venue, year};
 }
 
 /// Protocols of one paper share an entry.
@@ -44,19 +71,11 @@ std::string bibtex_entry(const std::string& key, const std::string& paper, const
   }
   std::string authors = replaced(paper.substr(0, colon), " et al.", ", others");
   authors = replaced(std::move(authors), ", ", " and ");
-  const std::string title = paper.substr(colon + 2, comma - colon - 2), where = paper.substr(comma + 2);
-  const std::string last = where.substr(where.rfind(' ') + 1), venue = where.substr(0, where.rfind(' '));
-  std::string kind = "inproceedings", place, year;
-  if (where.starts_with("arXiv ")) {
-    kind = "misc";
-    place = fmt::format("  howpublished = {{arXiv:{}}},\n", last);
-    year = "20" + last.substr(0, 2);  // of the identifier
-  } else {
-    place = fmt::format("  booktitle = {{{}}},\n", venue);
-    year = digits(last) ? last : "";
-  }
-  return fmt::format("@{}{{{},\n  author = {{{}}},\n  title = {{{{{}}}}},\n{}{}  note = {{{}}}\n}}\n", kind, key,
-                     authors, title, place, year.empty() ? "" : fmt::format("  year = {{{}}},\n", year), note);
+  const std::string title = paper.substr(colon + 2, comma - colon - 2);
+  const Publication in = publication_of(paper.substr(comma + 2));
+  return fmt::format("@{}{{{},\n  author = {{{}}},\n  title = {{{{{}}}}},\n  {} = {{{}}},\n{}  note = {{{}}}\n}}\n",
+                     in.entry, key, authors, title, in.field, in.name,
+                     in.year.empty() ? "" : fmt::format("  year = {{{}}},\n", in.year), note);
 }
 
 int command_cite(const CiteOptions& options) {
@@ -85,8 +104,11 @@ int command_cite(const CiteOptions& options) {
   fmt::print(
       "@software{{hopbench,\n  title = {{hopbench: benchmarks of heterogeneity-aware distributed training "
       "protocols}},\n"
+      "  author = {{{{The hopbench authors}}}},\n"
       "  version = {{{}}}\n}}\n",
       version_with_commit());
+  if (!papers.empty())
+    fmt::print("\n% Authors are given by their surnames, which is all that hopbench knows. Add their first names.\n");
   for (const CitedPaper& paper : papers) {
     fmt::print("\n{}", bibtex_entry(paper.protocols.front(), paper.text,
                                     fmt::format("protocol {}", fmt::join(paper.protocols, ", "))));

@@ -258,6 +258,7 @@ int command_list(const ListOptions& options) {
     options.json ? print_json(options.what, items) : print_text(items, options.verbose);
     return static_cast<int>(ExitCode::kOk);
   }
+  if (options.what.empty()) throw usage_error("list needs to know what to list: " + join(listable(), ", "));
   throw usage_error("nothing to list under '" + options.what + "': known are " + join(listable(), ", ") + "." +
                     did_you_mean(options.what, listable()));
 }

@@ -1,6 +1,7 @@
 // `hopbench report`.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <regex>
 
 #include "cli/gate.h"
@@ -24,6 +25,7 @@ void add_suite(const RunFolder& run, ReportOptions& options) {
   try {
     const Suite suite = parse_suite(run.suite_toml(), run.path() + "/suite.toml", {});
     options.reference = suite.reference;
+    options.at_the_edge = {suite.at_the_edge.begin(), suite.at_the_edge.end()};
     std::map<std::string, const TrialSpec*> specs;
     for (const TrialSpec& spec : suite.trials) specs[spec.id()] = &spec;
     for (const TrialRow& row : run.rows()) {
@@ -46,22 +48,31 @@ std::vector<TrialRow> wanted_rows(const RunFolder& run, const ReportOptions& opt
 
 void write_figure(const ReportCommand& command, std::span<const TrialRow> rows, const std::string& reference) {
   if (command.output.empty()) throw usage_error("--figure wants -o FILE.svg, FILE.png or FILE.pdf");
-  const PaperFigure figure = paper_figure(rows, reference, command.figure);
+  const PaperFigure figure = paper_figure(rows, reference, command.figure, command.title);
   draw(figure, command.output);
   fmt::print("{}\n", figure.caption);
 }
 
-void write_tables(const ReportCommand& command, std::span<const TrialRow> rows, const std::string& reference) {
-  std::vector<Grid> grids;
-  if (command.cost) {
-    grids = cost_grids(rows);
-    for (Grid& grid : who_pays_grids(rows)) grids.push_back(std::move(grid));
-  } else {
-    grids = summarise(rows, reference);
+std::vector<std::string> columns_of(const std::string& list) {
+  std::vector<std::string> columns;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::size_t first = list.find_first_not_of(' ', begin), last = list.find_last_not_of(' ', end - 1);
+    columns.push_back(first >= end ? "" : list.substr(first, last + 1 - first));
+    begin = end + 1;
   }
-  std::string text = command.latex ? to_latex(grids) : "";
+  return columns;
+}
+
+void write_tables(const ReportCommand& command, std::span<const TrialRow> rows, const std::string& reference) {
+  std::vector<Grid> grids = command.cost ? cost_grids(rows) : summarise(rows, reference);
+  if (command.cost) {
+    const PayersShown shown = command.workers ? PayersShown::kEachWorker : PayersShown::kSpread;
+    for (Grid& grid : who_pays_grids(rows, shown)) grids.push_back(std::move(grid));
+  }
+  std::string text = command.latex ? to_latex(grids, columns_of(command.columns)) : "";
   for (std::size_t i = 0; i < grids.size() && !command.latex; ++i)
-    text += (i > 0 ? "\n" : "") + to_text(grids[i], false);
+    text += (i > 0 ? "\n" : "") + to_text(for_a_screen(grids[i]), false);
   put(command.output.empty() ? "-" : command.output, text);
 }
 

@@ -40,7 +40,10 @@ int command_trace(const TraceCommand& options);
 struct ReportCommand {
   std::string folder, filter, output;  // of a run; regular expression on trial ids; "-": standard output
   std::string figure;                  // one for a paper, by its id, and nothing else
+  std::optional<std::string> title;    // of the figure; "": none; nothing: what tells its panels apart
   bool latex = false, cost = false;    // the tables as LaTeX; tables of cost, and of who pays
+  std::string columns;                 // of the LaTeX tables, "samples/s,speed-up"; empty: those that fit a column
+  bool workers = false;                // who pays has a row for each worker
   bool check = false;                  // judges what a paper claims; `figure`: of one claim
 };
 /// Writes one HTML page, or what was asked for in place of it. Error(kUsage) if no trial matches.

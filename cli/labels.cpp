@@ -84,6 +84,7 @@ TrialLabels labels_of(const TrialSpec& spec) {
   labels.transport = spec.emulate ? spec.transport + "+emulated" : spec.transport;
   labels.clock = spec.transport == "sim" ? "virtual" : "real";
   labels.model = spec.workload.model;
+  labels.learns = find_model(spec.workload.model).create != nullptr;
   if (spec.workload.statistics == Statistics::kPrecise) labels.model += " (precise statistics)";
   labels.dataset = spec.workload.dataset;
   if (spec.workload.augment == Augment::kPadCropFlip) labels.dataset += ", pad_crop_flip";

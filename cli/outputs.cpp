@@ -13,6 +13,7 @@
 
 #include "backends/base/json_value.h"
 #include "cli/tell.h"
+#include "results/cost.h"
 #include "results/csv.h"
 #include "results/json.h"
 #include "results/junit.h"
@@ -83,7 +84,10 @@ void check_outputs(const RunOptions& options, std::span<const std::string> input
 
 void Outputs::add(const Suite& suite, const RunFolder& folder) {
   std::string markdown, text;
-  for (const Grid& grid : said_once(summarise(folder.rows(), suite.reference))) {
+  std::vector<Grid> grids = summarise(folder.rows(), suite.reference);
+  for (Grid& grid : skewed_who_pays(folder.rows())) grids.push_back(std::move(grid));
+  for (const Grid& whole : said_once(std::move(grids))) {
+    const Grid grid = for_a_screen(whole);
     markdown += to_markdown(grid) + "\n";
     text += to_text(grid, options_.colour) + "\n";
     grids_.push_back(grid);

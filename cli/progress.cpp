@@ -1,12 +1,15 @@
 #include "cli/progress.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 #include "backends/base/printable.h"
+#include "results/chart.h"
 
 namespace hopbench {
 namespace {
@@ -16,6 +19,12 @@ using Clock = std::chrono::steady_clock;
 std::string clock_text(double seconds) {
   const auto s = std::lround(seconds);
   return s >= 3600 ? fmt::format("{}h{:02}m", s / 3600, s / 60 % 60) : fmt::format("{}m{:02}s", s / 60, s % 60);
+}
+
+/// At least 2. A line that wraps could not be rewritten.
+std::size_t columns_of_the_terminal() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
 }
 
 }  // namespace
@@ -46,7 +55,7 @@ void Progress::draw(const std::string& more) {
   wipe();
   std::string line = fmt::format("[{}/{}{}] {}{}", done_ + 1, trials_, time_left(), running_.front().spec->id(), more);
   if (running_.size() > 1) line += fmt::format(", and {} more", running_.size() - 1);
-  std::fprintf(stderr, "%.*s", 160, line.c_str());
+  std::fputs(chart::shortened(line, columns_of_the_terminal() - 1).c_str(), stderr);
   std::fflush(stderr);
   shown_ = true;
 }

@@ -73,11 +73,15 @@ struct BarChart {
 };
 std::string bars_svg(const BarChart& chart);
 
+/// How far values spread at an x. An infinite `high` reaches the top of the drawing; an infinite `low` draws nothing.
+struct Spread {
+  double x = 0, low = 0, high = 0;
+};
 struct Line {
   std::string name;
   std::vector<std::pair<double, double>> points;  // what is not finite breaks the line
   int style = 0;                                  // of colour and dashes
-  bool strong = true;
+  std::vector<Spread> band = {};                  // a shade behind the line
 };
 struct LineChart {
   std::string title, x, y;

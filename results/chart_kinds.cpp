@@ -70,6 +70,23 @@ std::string line_path(const Line& line, const Axis& x, const Axis& y, const Inte
   return d;
 }
 
+/// The outline of a band: its upper ends from left to right, its lower ones back. What has no lower end splits it.
+std::string band_path(const Line& line, const Axis& x, const Axis& y, const Interval& across, const Interval& down) {
+  const auto place = [&](double px, double py) {
+    const double at_y = std::isfinite(py) ? down.high - (down.high - down.low) * y.at(py) : down.low;
+    return coordinate(across.low + (across.high - across.low) * x.at(px)) + " " + coordinate(at_y);
+  };
+  std::string d;
+  for (std::size_t from = 0, to = 0; from < line.band.size(); from = to + 1) {
+    for (to = from; to < line.band.size() && std::isfinite(line.band[to].low);) ++to;
+    if (to - from < 2) continue;
+    for (std::size_t i = from; i < to; ++i) d += (i == from ? "M" : "L") + place(line.band[i].x, line.band[i].high);
+    for (std::size_t i = to; i-- > from;) d += "L" + place(line.band[i].x, line.band[i].low);
+    d += "Z";
+  }
+  return d;
+}
+
 std::string scale_text(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
@@ -125,7 +142,7 @@ std::string bars_svg(const BarChart& chart) {
 }
 
 std::string line_sample(int style) {
-  return fmt::format(R"(<svg class="sample" viewBox="0 0 30 10"><path d="M0 5L30 5" class="{} strong"/></svg>)",
+  return fmt::format(R"(<svg class="sample" viewBox="0 0 30 10"><path d="M0 5L30 5" class="{}"/></svg>)",
                      line_class(style));
 }
 
@@ -139,6 +156,7 @@ std::string lines_svg(const LineChart& chart) {
       x_span.add(x);
       y_span.add(y);
     }
+    for (const Spread& spread : line.band) y_span.add(spread.low), y_span.add(spread.high);
   }
   if (chart.target) y_span.add(*chart.target);
   if (x_span.empty() || y_span.empty()) x_span = y_span = Span{0, 1};
@@ -148,12 +166,14 @@ std::string lines_svg(const LineChart& chart) {
       log ? make_log_axis(chart.y + " (log)", y_span.low, y_span.high) : make_axis(chart.y, y_span.low, y_span.high);
   svg.left_axis(y, kLeft, kTop, kWide, kHigh);
   svg.bottom_axis(x, kLeft, kTop, kWide, kHigh);
-  for (const bool strong : {false, true}) {
-    for (const Line& line : chart.lines) {
-      if (line.strong != strong) continue;
-      const std::string d = line_path(line, x, y, {kLeft, kLeft + kWide}, {kTop, kTop + kHigh});
-      if (!d.empty()) svg.path(d, line_class(line.style) + (strong ? " strong" : " thin"), line.name);
-    }
+  const Interval across{kLeft, kLeft + kWide}, down{kTop, kTop + kHigh};
+  for (const Line& line : chart.lines) {
+    const std::string d = band_path(line, x, y, across, down);
+    if (!d.empty()) svg.path(d, fmt::format("band b{}", line.style % kLineColours), line.name);
+  }
+  for (const Line& line : chart.lines) {
+    const std::string d = line_path(line, x, y, across, down);
+    if (!d.empty()) svg.path(d, line_class(line.style), line.name);
   }
   if (chart.target) {
     const double at = kTop + kHigh * (1 - y.at(*chart.target));

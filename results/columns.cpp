@@ -24,7 +24,9 @@ constexpr auto kColumns = std::to_array<Column>({
     {"trials.csv", "transport", "", "of the messages (`sim`: virtual time; `gloo+emulated`: over emulated links)"},
     {"trials.csv", "clock", "", "`virtual` or `real`"},
     {"trials.csv", "world", "", "ranks: workers and servers"},
-    {"trials.csv", "hosts", "", "hosts that they are on, of the suite's placement (`network.hosts`)"},
+    {"trials.csv", "hosts", "",
+     "hosts that they are on, of the suite's placement (`network.hosts`); prague's generator and partial_reduce's "
+     "controller are on a host of their own, which counts like a server's"},
     {"trials.csv", "batch", "", "samples in a gradient of one worker"},
     {"trials.csv", "model", "", "trained"},
     {"trials.csv", "dataset", "", "trained on, and tested on"},

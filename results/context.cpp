@@ -158,7 +158,8 @@ std::vector<std::string> recorded_variables(const char* const* environment) {
     const std::string_view name = entry.substr(0, entry.find('='));
     const auto begins = [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; };
     const bool named_so = name == "LC_ALL" || name == "CI";
-    if (name == "HOPBENCH_TOKEN") continue;  // a secret
+    if (name == "HOPBENCH_TOKEN") continue;                               // a secret
+    if (name == "HOPBENCH_COMMAND" || name == "HOPBENCH_ROOT") continue;  // set by ci/hopbench, not by the user
     if (named_so || begins("OMP_") || begins("HOPBENCH_") || begins("DNNL_") || begins("GLOO_")) {
       found.push_back(without_password(std::string(entry)));
     }

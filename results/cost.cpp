@@ -99,6 +99,7 @@ Grid cost_grid(const Group& group) {
     grid.rows.push_back({variant.name, count_text(variant), fmt::format("{}", hosts_in(trials[0]->record)),
                          never ? "not reached" : median_text(cost), median_text(bytes), links_text(trials)});
   }
+  grid.narrow = {"variant", column_name(seconds), "bytes a sample"};
   grid.notes = {"hosts: those of workers and servers, each taken for the whole time; a link: both ways together"};
   return grid;
 }
@@ -111,8 +112,12 @@ double counted(const RankRecord& rank) {
 
 bool crashed(const RankRecord& rank) { return rank.lost == "crash"; }
 
-/// Medians over the repeats of one worker.
-std::vector<std::string> payer_row(const Variant& variant, std::size_t worker) {
+/// What one worker paid, medians over the repeats; NaN: not known. An infinite loss: it diverged.
+struct Paid {
+  double share = 0, lost = 0, age = 0, loss = 0;
+};
+
+Paid paid_by(const Variant& variant, std::size_t worker) {
   std::vector<double> share, lost, age, loss;
   for (const TrialRow* row : variant.ok()) {
     const RankRecord& rank = row->record.ranks[worker];
@@ -123,10 +128,47 @@ std::vector<std::string> payer_row(const Variant& variant, std::size_t worker) {
     lost.push_back(double(rank.gradients_lost));
     age.push_back(rank.staleness_mean);
     const auto own = rank.figures.find("loss on its own samples");
-    if (own != rank.figures.end()) loss.push_back(own->second);
+    if (own == rank.figures.end()) continue;
+    loss.push_back(std::isfinite(own->second) ? own->second : std::numeric_limits<double>::infinity());
   }
-  return {variant.name + ", worker " + std::to_string(worker), share.empty() ? "-" : percent_text(median(share)),
-          number_text(median(lost)), number_text(median(age)), number_text(median(loss))};
+  return {median(share), median(lost), median(age), median(loss)};
+}
+
+std::string share_text(double share) { return std::isnan(share) ? "-" : percent_text(share); }
+std::string plain_text(double value) { return number_text(value); }
+std::string loss_text(double loss) { return std::isinf(loss) ? "diverged" : number_text(loss); }
+
+/// "4.0 % / 6.2 % / 8.1 %": the least, the median and the most of the workers for whom it is known.
+std::string workers_text(const std::vector<Paid>& workers, double Paid::*what, std::string (*text)(double)) {
+  std::vector<double> known;
+  for (const Paid& paid : workers) {
+    if (!std::isnan(paid.*what)) known.push_back(paid.*what);
+  }
+  if (known.empty()) return "-";
+  const auto [least, most] = std::minmax_element(known.begin(), known.end());
+  if (text(*least) == text(*most)) return text(*least);
+  return fmt::format("{} / {} / {}", text(*least), text(median(known)), text(*most));
+}
+
+void add_payers(Grid& grid, const Variant& variant, PayersShown shown) {
+  const TrialRecord& any = variant.ok().front()->record;
+  std::vector<Paid> workers;
+  for (std::size_t w = 0; w < any.ranks.size(); ++w) {
+    if (any.ranks[w].server) continue;
+    workers.push_back(paid_by(variant, w));
+    const Paid& paid = workers.back();
+    if (paid.lost > 0) std::erase(grid.idle, "gradients lost");
+    if (std::abs(paid.age) > 0) std::erase(grid.idle, "mean age");
+    if (!std::isnan(paid.loss)) std::erase(grid.idle, "loss on its own");
+    if (shown == PayersShown::kEachWorker) {
+      grid.rows.push_back({fmt::format("{}, worker {}", variant.name, w), share_text(paid.share), plain_text(paid.lost),
+                           plain_text(paid.age), loss_text(paid.loss)});
+    }
+  }
+  if (shown == PayersShown::kEachWorker) return;
+  grid.rows.push_back({variant.name, workers_text(workers, &Paid::share, share_text),
+                       workers_text(workers, &Paid::lost, plain_text), workers_text(workers, &Paid::age, plain_text),
+                       workers_text(workers, &Paid::loss, loss_text)});
 }
 
 /// "what rank 3 had done died with it", of all ranks that crashed in one of these.
@@ -168,23 +210,26 @@ std::vector<Grid> cost_grids(std::span<const TrialRow> rows) {
   return grids;
 }
 
-std::vector<Grid> who_pays_grids(std::span<const TrialRow> rows) {
+std::vector<Grid> who_pays_grids(std::span<const TrialRow> rows, PayersShown shown) {
   std::vector<Grid> grids;
   for (const Group& group : groups_of(rows, "")) {
     Grid grid;
     grid.title = group.title + ": who pays";
-    grid.rows.push_back({"worker", "share of samples", "gradients lost", "mean age, iterations", "loss on its own"});
+    const bool each = shown == PayersShown::kEachWorker;
+    grid.rows.push_back(
+        {each ? "worker" : "variant", "share of samples", "gradients lost", "mean age, iterations", "loss on its own"});
+    grid.narrow = {grid.rows[0][0], "share of samples", "loss on its own"};
+    grid.idle = {"gradients lost", "mean age", "loss on its own"};
     for (const Variant& variant : group.variants) {
       const auto trials = variant.ok();
-      const bool told = !trials.empty() && (is_skewed(group) || uneven(trials));
-      for (std::size_t w = 0; told && w < trials[0]->record.ranks.size(); ++w) {
-        if (!trials[0]->record.ranks[w].server) grid.rows.push_back(payer_row(variant, w));
-      }
+      if (!trials.empty() && (is_skewed(group) || uneven(trials))) add_payers(grid, variant, shown);
     }
-    grid.notes = {
-        "variants whose workers count alike are left out, unless data are skewed",
+    if (!each)
+      grid.notes.emplace_back("a / b / c: the worker with the least, the median worker, the one with the most");
+    grid.notes.emplace_back("variants whose workers count alike are left out, unless data are skewed");
+    grid.notes.emplace_back(
         "share: of the samples in gradients that were not lost; age: of what the worker averaged; loss: of the "
-        "final mean model, only where data are skewed and time is virtual"};
+        "final mean model, only where data are skewed and time is virtual");
     if (const std::string note = crash_note(group); !note.empty()) grid.notes.push_back(note);
     if (grid.rows.size() > 1) grids.push_back(std::move(grid));
   }
@@ -196,7 +241,7 @@ std::vector<Grid> skewed_who_pays(std::span<const TrialRow> rows) {
   for (const TrialRow& row : rows) {
     if (!row.labels.split.empty() && row.labels.split != "iid") skewed.push_back(row);
   }
-  return who_pays_grids(skewed);
+  return who_pays_grids(skewed, PayersShown::kSpread);
 }
 
 }  // namespace hopbench

@@ -212,6 +212,7 @@ void fields_of_labels(Labels& r, Visit visit) {
   visit("place", r.place);
   visit("target_loss", r.target_loss);
   visit("target_hold", r.target_hold);
+  visit("learns", r.learns);
   visit("tuned", r.tuned);
   visit("experimental", r.experimental);
   visit("source", r.source);

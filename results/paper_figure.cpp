@@ -34,24 +34,37 @@ std::string gnuplot_text(const std::string& text) {
 }
 
 struct Panel {
-  std::string title;
+  std::string title;  // empty: none
+  std::string measure, scenario;
   Figure figure;
   bool bars = false;
   double target = 0;
 };
 
+std::string title_line(const Panel& panel) {
+  return panel.title.empty() ? "unset title\n" : "set title " + gnuplot_text(panel.title) + "\n";
+}
+
 std::vector<Panel> panels_of(std::span<const TrialRow> rows, const std::string& reference, const std::string& id) {
   std::vector<Panel> panels;
   for (const Group& group : groups_of(rows, reference)) {
+    const TrialLabels& labels = group.variants.front().trials.front()->labels;
     for (const Figure& figure : report::bar_figures(group)) {
-      if (figure.id == id) panels.push_back({group.title, figure, true, 0});
+      if (figure.id == id) panels.push_back({"", labels.measure, labels.scenario, figure, true, 0});
     }
-    const double target = group.variants.front().trials.front()->labels.target_loss;
     for (const Figure& figure : report::curve_figures(group)) {
-      if (figure.id == id) panels.push_back({group.title, figure, false, target});
+      if (figure.id == id) panels.push_back({"", labels.measure, labels.scenario, figure, false, labels.target_loss});
     }
   }
   return panels;
+}
+
+/// Several panels are told apart by their scenarios, and by their measures where scenarios repeat.
+void name_panels(std::vector<Panel>& panels) {
+  std::set<std::string> scenarios;
+  for (const Panel& panel : panels) scenarios.insert(panel.scenario);
+  for (Panel& panel : panels)
+    panel.title = scenarios.size() == panels.size() ? panel.scenario : panel.measure + ", " + panel.scenario;
 }
 
 /// From 0 to what the bars and whiskers reach, with few enough numbers below it for a column.
@@ -88,45 +101,56 @@ std::string bars_script(const Panel& panel) {
   }
   const bool ratio = panel.figure.id == "speed-up";
   return fmt::format(
-      "$bars << EOD\n{}EOD\nunset label\nunset arrow\n{}set title {}\nset xlabel {}\nset ytics ({})\nset yrange "
+      "$bars << EOD\n{}EOD\nunset label\nunset arrow\n{}{}set xlabel {}\nset ytics ({})\nset yrange "
       "[0.4:{}.6]\n{}"
       "unset ylabel\nunset key\nset rmargin {}\n{}"
       "plot $bars using 1:2:(0):1:($2-0.32):($2+0.32):5 with boxxyerror fillstyle solid 0.55 border lc black "
       "lc variable, $bars using 1:2:3:4 with xerrorbars lc black lw 1 pt 0\n",
-      data, marks, gnuplot_text(panel.title), gnuplot_text(panel.figure.title), names, rows.size() - 1, x_axis(rows),
+      data, marks, title_line(panel), gnuplot_text(panel.figure.title), names, rows.size() - 1, x_axis(rows),
       3 + longest * 9 / 10, ratio ? "set arrow from 1, graph 0 to 1, graph 1 nohead dt 2 lc black front\n" : "");
 }
 
-/// The first repeat of each variant; the others thin, without points.
+bool known(const std::string& cell) { return !cell.empty() && cell != "inf"; }
+
+/// The largest number of a panel of lines: a band that is infinite ends there.
+std::string top_of(const report::Rows& data) {
+  double top = 0;
+  for (std::size_t r = 1; r < data.size(); ++r) {
+    for (const std::string& cell : {data[r][3], data[r][5]}) top = known(cell) ? std::max(top, std::stod(cell)) : top;
+  }
+  return fmt::format("{}", top);
+}
+
+/// Medians as lines with points; behind them a band from the smallest to the largest repeat.
 std::string lines_script(const Panel& panel) {
-  std::string blocks, plots;
-  std::vector<std::string> variants;
-  std::set<std::string> shown;
-  int block = 0;
-  for (std::size_t r = 1; r < panel.figure.data.size();) {
-    const std::vector<std::string>& head = panel.figure.data[r];
-    const auto style = std::find(variants.begin(), variants.end(), head[0]) - variants.begin();
-    if (std::size_t(style) == variants.size()) variants.push_back(head[0]);
-    const bool first = shown.insert(head[0]).second;
-    blocks += fmt::format("$line{} << EOD\n", block);
-    for (; r < panel.figure.data.size(); ++r) {
-      const std::vector<std::string>& row = panel.figure.data[r];
-      if (row[0] != head[0] || row[1] != head[1] || row[2] != head[2]) break;
-      if (!row[4].empty() && row[4] != "inf") blocks += row[3] + " " + row[4] + "\n";
+  const report::Rows& data = panel.figure.data;
+  const std::string top = top_of(data);
+  std::string blocks, bands, lines;
+  int style = 0;
+  for (std::size_t r = 1; r < data.size(); ++style) {
+    const std::string& variant = data[r][0];
+    const int kind = style % 8 + 1;
+    std::string line, band;
+    for (; r < data.size() && data[r][0] == variant; ++r) {
+      const std::string &x = data[r][2], &loss = data[r][3], &low = data[r][4], &high = data[r][5];
+      if (known(loss)) line += x + " " + loss + "\n";
+      if (known(low)) band += fmt::format("{} {} {}\n", x, low, known(high) ? high : top);
     }
-    blocks += "EOD\n";
-    const long kind = style % 8 + 1;
-    plots += fmt::format("{}$line{} using 1:2 with {} lc {} dt {} {}", plots.empty() ? "" : ", \\\n  ", block++,
-                         first ? fmt::format("linespoints pt {} ps 0.45 pi {} lw 1.6", kind + 3, 3) : "lines lw 0.4",
-                         kind, style % 5 + 1, first ? "title " + gnuplot_text(head[0]) : std::string("notitle"));
+    blocks += fmt::format("$line{0} << EOD\n{1}EOD\n$band{0} << EOD\n{2}EOD\n", style, line, band);
+    if (!band.empty())
+      bands += fmt::format(
+          "$band{} using 1:2:3 with filledcurves fillstyle transparent solid 0.2 noborder lc {} notitle, \\\n  ", style,
+          kind);
+    lines += fmt::format("{}$line{} using 1:2 with linespoints pt {} ps 0.45 pi 3 lw 1.6 lc {} dt {} title {}",
+                         lines.empty() ? "" : ", \\\n  ", style, kind + 3, kind, style % 5 + 1, gnuplot_text(variant));
   }
   if (panel.target > 0)
-    plots += fmt::format(", \\\n  {} with lines lc rgb '#777777' dt 3 lw 1 title 'target'", panel.target);
+    lines += fmt::format(", \\\n  {} with lines lc rgb '#777777' dt 3 lw 1 title 'target'", panel.target);
   return fmt::format(
-      "{}unset label\nunset arrow\nset title {}\nset xlabel {}\nset ylabel 'loss'\nset ytics auto\nset xtics auto\nset "
+      "{}unset label\nunset arrow\n{}set xlabel {}\nset ylabel 'loss'\nset ytics auto\nset xtics auto\nset "
       "xrange [0:*]\n"
-      "set yrange [*:*]\nset rmargin 2\nset key top right samplen 2.5 spacing 0.9 font ',6'\nplot {}\n",
-      blocks, gnuplot_text(panel.title), gnuplot_text(panel.figure.data[0][3]), plots);
+      "set yrange [*:*]\nset rmargin 2\nset key top right samplen 2.5 spacing 0.9 font ',6'\nplot {}{}\n",
+      blocks, title_line(panel), gnuplot_text(data[0][2]), bands, lines);
 }
 
 /// What occurs of a label, in the order of the trials.
@@ -140,21 +164,39 @@ std::string all_of_them(std::span<const TrialRow> rows, Get get) {
   return join(seen, ", ");
 }
 
-std::string caption_of(std::span<const TrialRow> rows, const Panel& panel) {
+std::string scenarios_of(const std::vector<Panel>& panels) {
+  std::vector<std::string> names;
+  for (const Panel& panel : panels) names.push_back(panel.scenario);
+  return (names.size() == 1 ? "Scenario: " : "Scenarios, from above: ") + join(names, ", ");
+}
+
+std::string drawing_of(const Panel& panel) {
+  if (panel.bars)
+    return "bars are medians, whiskers the least and the most, from 6 repeats the 95 % interval of the median";
+  const report::Rows& data = panel.figure.data;
+  const bool band = std::any_of(data.begin() + 1, data.end(), [](const auto& row) { return known(row[4]); });
+  return band ? "lines are medians over the repeats, bands reach from the smallest to the largest, up to where the "
+                "shortest repeat ends"
+              : "one repeat of each variant";
+}
+
+std::string caption_of(std::span<const TrialRow> rows, const std::vector<Panel>& panels) {
+  const Panel& panel = panels.front();
   std::set<std::pair<std::uint64_t, std::uint32_t>> repeats;
   for (const TrialRow& row : rows) repeats.insert({row.labels.seed, row.labels.repeat});
   const auto text = [&](std::string TrialLabels::*member) {
     return all_of_them(rows, [&](const TrialLabels& labels) { return labels.*member; });
   };
-  return fmt::format(
-      "{}. n = {}, seeds {}; {} time over {}; {} on {}{}; learning rates {}; {}. Readings: {}.", panel.figure.title,
-      repeats.size(), all_of_them(rows, [](const TrialLabels& l) { return fmt::format("{}", l.seed); }),
-      text(&TrialLabels::clock), text(&TrialLabels::transport), text(&TrialLabels::model), text(&TrialLabels::dataset),
-      panel.bars ? "" : ", loss of the mean of the workers' models",
-      all_of_them(rows, [](const TrialLabels& l) { return std::string(l.tuned ? "tuned" : "untuned"); }),
-      panel.bars ? "bars are medians, whiskers the least and the most, from 6 repeats the 95 % interval of the median"
-                 : "the first repeat with points, the others thin",
-      text(&TrialLabels::reading));
+  const std::string rates = all_of_them(rows, [](const TrialLabels& l) {
+    return std::string(!l.learns ? "" : l.tuned ? "tuned" : "untuned");
+  });
+  return fmt::format("{}. {}. n = {}, seeds {}; {} time over {}; {} on {}{}; {}{}. Readings: {}.", panel.figure.title,
+                     scenarios_of(panels), repeats.size(),
+                     all_of_them(rows, [](const TrialLabels& l) { return fmt::format("{}", l.seed); }),
+                     text(&TrialLabels::clock), text(&TrialLabels::transport), text(&TrialLabels::model),
+                     text(&TrialLabels::dataset), panel.bars ? "" : ", loss of the mean of the workers' models",
+                     rates.empty() ? "" : "learning rates " + rates + "; ", drawing_of(panel),
+                     text(&TrialLabels::reading));
 }
 
 }  // namespace
@@ -171,24 +213,30 @@ std::span<const PaperFigureKind> paper_figures() {
   return kinds;
 }
 
-PaperFigure paper_figure(std::span<const TrialRow> rows, const std::string& reference, const std::string& id) {
-  std::vector<std::string> known;
-  for (const PaperFigureKind& kind : paper_figures()) known.emplace_back(kind.id);
-  if (std::find(known.begin(), known.end(), id) == known.end())
-    throw usage_error("--figure " + id + ": known are " + join(known, ", ") + "." + did_you_mean(id, known));
-  const std::vector<Panel> panels = panels_of(rows, reference, id);
+PaperFigure paper_figure(std::span<const TrialRow> rows, const std::string& reference, const std::string& id,
+                         const std::optional<std::string>& title) {
+  std::vector<std::string> ids;
+  for (const PaperFigureKind& kind : paper_figures()) ids.emplace_back(kind.id);
+  if (std::find(ids.begin(), ids.end(), id) == ids.end())
+    throw usage_error("--figure " + id + ": known are " + join(ids, ", ") + "." + did_you_mean(id, ids));
+  std::vector<Panel> panels = panels_of(rows, reference, id);
   if (panels.empty()) throw usage_error("--figure " + id + ": no trial here has what it shows");
   if (panels.size() > kMostPanels) {
     throw usage_error(fmt::format("--figure {}: {} panels, one for each measure and scenario: --filter takes some", id,
                                   panels.size()));
   }
-  PaperFigure figure{id, "", caption_of(rows, panels.front()), int(panels.size())};
+  const bool several = panels.size() > 1, none = title && title->empty();
+  if (several && !none) name_panels(panels);
+  if (!several) panels.front().title = title.value_or("");
+  PaperFigure figure{id, "", caption_of(rows, panels), int(panels.size())};
   // Okabe and Ito, from dark to light and back so that neighbours differ in grey.
   const char* colours[] = {"#0072B2", "#E69F00", "#000000", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#B8A800"};
   for (int i = 0; i < 8; ++i) figure.script += fmt::format("set linetype {} lc rgb '{}'\n", i + 1, colours[i]);
   figure.script +=
       "set border 3\nset tics nomirror out scale 0.5\nset title font ',8' offset 0,-0.7\nset grid lw 0.4\n";
-  figure.script += fmt::format("set multiplot layout {},1\n", panels.size());
+  const bool above = several && title && !title->empty();
+  figure.script += fmt::format("set multiplot layout {},1{}\n", panels.size(),
+                               above ? " title " + gnuplot_text(*title) + " font ',8'" : std::string());
   for (const Panel& panel : panels) figure.script += panel.bars ? bars_script(panel) : lines_script(panel);
   figure.script += "unset multiplot\n";
   return figure;

@@ -2,6 +2,7 @@
 // as by colours (Okabe and Ito's, which the colour-blind tell apart, ordered so that greys differ).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,8 +24,11 @@ struct PaperFigure {
 };
 
 /// Of these trials, a panel for each measure and scenario that has such a figure, at most four. Error(kUsage) for an
-/// unknown id, for none, or for more (--filter takes some).
-PaperFigure paper_figure(std::span<const TrialRow> rows, const std::string& reference, const std::string& id);
+/// unknown id, for none, or for more (--filter takes some). `title` stands above the figure. If it is empty, the figure
+/// has no titles at all; if it is not given, several panels are named by their scenarios, and a single one has no
+/// title.
+PaperFigure paper_figure(std::span<const TrialRow> rows, const std::string& reference, const std::string& id,
+                         const std::optional<std::string>& title = std::nullopt);
 
 /// Draws it into FILE.svg, .png (300 dots an inch) or .pdf (fonts embedded). Error(kUsage) for another ending,
 /// Error(kEnvironment) if gnuplot is not there or fails.

@@ -145,13 +145,14 @@ std::string report_html(const RunFolder& run, const ReportOptions& options) {
   report::Page page;
   report::Fills fills(groups);
   const std::vector<report::Shown> shown = report::shown_of(run, groups, options);
-  report::add_warnings(page, groups);
+  report::add_warnings(page, groups, options.at_the_edge);
   report::add_tables(page, rows, options.reference);
   report::add_bars(page, groups);
   report::add_curves(page, groups);
   report::add_stacks(page, groups, fills);
   report::add_gaps(page, shown);
   report::add_timelines(page, shown, fills);
+  report::add_who_pays(page, rows);
   report::add_context(page, run, rows);
   return page.finish(title, fmt::format("{} trial{}, started {}, hopbench {}", rows.size(), rows.size() == 1 ? "" : "s",
                                         made.when.empty() ? "at a time unknown" : made.when,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "results/run_folder.h"
@@ -21,6 +22,7 @@ struct ReportOptions {
   std::string reference;                        // the variant that speed-ups refer to
   std::function<bool(const TrialRow&)> wanted;  // empty: all trials
   std::map<std::string, ReportBound> bounds;    // by trial id
+  std::set<std::string> at_the_edge{};  // variants whose learning rate lies on the edge of the grid of hopbench tune
 };
 
 /// The page. A trial whose event log is missing or damaged is told of in its place. Error(kUsage) if no trial is wanted

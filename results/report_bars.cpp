@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -131,27 +132,85 @@ struct CurveKind {
   double (*x_of)(const CurvePoint&);
 };
 
+constexpr double kDiverged = std::numeric_limits<double>::infinity();
+
+/// The mean model's losses of one trial over x, which never falls. A loss that is not finite is kDiverged.
+struct Curve {
+  Numbers x, loss;
+
+  /// Interpolated; nothing before the first evaluation and after the last.
+  std::optional<double> at(double where) const {
+    const auto after = std::size_t(std::upper_bound(x.begin(), x.end(), where) - x.begin());
+    if (after == 0) return std::nullopt;
+    if (x[after - 1] == where) return loss[after - 1];
+    if (after == x.size()) return std::nullopt;
+    if (std::isinf(loss[after - 1]) || std::isinf(loss[after])) return kDiverged;
+    const double share = (where - x[after - 1]) / (x[after] - x[after - 1]);
+    return loss[after - 1] + share * (loss[after] - loss[after - 1]);
+  }
+};
+
+std::vector<Curve> curves_of(const Variant& variant, double (*x_of)(const CurvePoint&)) {
+  std::vector<Curve> curves;
+  for (const TrialRow* row : variant.ok()) {
+    Curve curve;
+    for (const CurvePoint& point : row->record.curve) {
+      if (point.model != "mean") continue;
+      curve.x.push_back(curve.x.empty() ? x_of(point) : std::max(curve.x.back(), x_of(point)));
+      curve.loss.push_back(std::isfinite(point.loss) ? point.loss : kDiverged);
+    }
+    if (!curve.x.empty()) curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+/// Where a variant's curves are compared: at the evaluations of its first trial, and where its shortest trial ends.
+Numbers places_of(const std::vector<Curve>& curves) {
+  double end = curves[0].x.back();
+  for (const Curve& curve : curves) end = std::min(end, curve.x.back());
+  Numbers places;
+  for (const double x : curves[0].x) {
+    if (x <= end) places.push_back(x);
+  }
+  if (places.empty() || places.back() < end) places.push_back(end);
+  return places;
+}
+
+/// The median over the trials, and as a band the smallest and the largest loss.
+chart::Line line_of(const std::vector<Curve>& curves) {
+  chart::Line line;
+  for (const double x : places_of(curves)) {
+    Numbers losses;
+    for (const Curve& curve : curves) {
+      if (const std::optional<double> loss = curve.at(x)) losses.push_back(*loss);
+    }
+    if (losses.size() < curves.size()) continue;
+    line.points.emplace_back(x, median(losses));
+    const auto [least, most] = std::minmax_element(losses.begin(), losses.end());
+    if (curves.size() > 1) line.band.push_back({x, *least, *most});
+  }
+  return line;
+}
+
 Figure curve_figure(const Group& group, const CurveKind& kind) {
   chart::LineChart chart{group.title + ": " + kind.title, kind.x, "loss", {}, std::nullopt};
   if (labels_of(group).target_loss > 0) chart.target = labels_of(group).target_loss;
-  Rows data{{"variant", "seed", "repeat", kind.x, "loss"}};
+  Rows data{{"variant", "n", kind.x, "loss", "low", "high"}};
   std::string legend;
   int style = 0;
   for (const Variant& variant : group.variants) {
-    bool first = true;
-    for (const TrialRow* row : variant.ok()) {
-      chart::Line line{variant.name, {}, style, first};
-      for (const CurvePoint& point : row->record.curve) {
-        if (point.model != "mean") continue;
-        line.points.emplace_back(kind.x_of(point), point.loss);
-        data.push_back({variant.name, fmt::format("{}", row->labels.seed), fmt::format("{}", row->labels.repeat),
-                        csv_number(kind.x_of(point)), csv_number(point.loss)});
+    const std::vector<Curve> curves = curves_of(variant, kind.x_of);
+    if (!curves.empty()) {
+      chart::Line line = line_of(curves);
+      line.name = variant.name;
+      line.style = style;
+      for (std::size_t i = 0; i < line.points.size(); ++i) {
+        const auto& [x, loss] = line.points[i];
+        const bool spread = i < line.band.size();
+        data.push_back({variant.name, fmt::format("{}", curves.size()), csv_number(x), csv_number(loss),
+                        spread ? csv_number(line.band[i].low) : "", spread ? csv_number(line.band[i].high) : ""});
       }
-      if (line.points.empty()) continue;
       chart.lines.push_back(std::move(line));
-      first = false;
-    }
-    if (!first) {
       legend += fmt::format("<span>{} {}</span>\n", chart::line_sample(style), chart::markup(variant.name));
     }
     ++style;
@@ -212,7 +271,11 @@ void add_bars(Page& page, const std::vector<Group>& groups) {
 
 void add_curves(Page& page, const std::vector<Group>& groups) {
   page.section("curves", "Loss");
-  page.paragraph("Of the mean model. A variant's first repeat is a strong line, its others are thin.", "note");
+  page.paragraph(
+      "Loss of the mean model. A line is the median over a variant's repeats, its band reaches from the smallest to "
+      "the "
+      "largest. Both end where the shortest repeat ends.",
+      "note");
   bool any = false;
   for (const Group& group : groups) {
     const std::vector<Figure> figures = curve_figures(group);

@@ -92,20 +92,24 @@ struct Shown {
 
 /// rate, iterations, speed-up, time-to-target: those that the group has. Columns: variant, n, value, low, high, shown.
 std::vector<Figure> bar_figures(const Group& group);
-/// loss-time, loss-iterations. Columns: variant, seed, repeat, x, loss.
+/// loss-time, loss-iterations. Columns: variant, n, x, loss (the median over the repeats), low, high (the smallest and
+/// the largest, from two repeats).
 std::vector<Figure> curve_figures(const Group& group);
 
 inline constexpr std::size_t kMostRanks = 32;  // drawn of a trial: what a page can show
 
 std::string rank_name(const RankRecord& rank);  // "rank 0", "server 4"
 
-void add_warnings(Page& page, const std::vector<Group>& groups);
+/// `at_the_edge`: variants whose learning rate lies on the edge of the grid that it was chosen from.
+void add_warnings(Page& page, const std::vector<Group>& groups, const std::set<std::string>& at_the_edge);
 void add_tables(Page& page, std::span<const TrialRow> rows, const std::string& reference);
 void add_bars(Page& page, const std::vector<Group>& groups);
 void add_curves(Page& page, const std::vector<Group>& groups);
 void add_stacks(Page& page, const std::vector<Group>& groups, Fills& fills);
 void add_gaps(Page& page, const std::vector<Shown>& trials);
 void add_timelines(Page& page, const std::vector<Shown>& trials, Fills& fills);
+/// Of trials with skewed data; no section without any.
+void add_who_pays(Page& page, std::span<const TrialRow> rows);
 void add_context(Page& page, const RunFolder& run, std::span<const TrialRow> rows);
 
 /// What context.json says, for the page's head: "2026-11-21T12:00:00Z", "0.1.0 (1d1d8fa)"; empty where it does not.

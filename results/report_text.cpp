@@ -6,6 +6,7 @@
 #include <set>
 
 #include "backends/base/text.h"
+#include "results/cost.h"
 #include "results/json.h"
 #include "results/report_parts.h"
 
@@ -42,12 +43,16 @@ struct Marked {
   std::set<std::string> variants, details;
 };
 
-std::map<std::string, Marked> marks_by_name(const std::vector<Group>& groups) {
+constexpr const char* kAtTheEdge = "learning rate at the edge";
+
+std::map<std::string, Marked> marks_by_name(const std::vector<Group>& groups,
+                                            const std::set<std::string>& at_the_edge) {
   std::map<std::string, Marked> marks;
   for (const Group& group : groups) {
     for (const TrialRow* row : group.trials()) {
       std::vector<std::string> of_trial = marks_of(*row);
-      if (!row->labels.tuned) of_trial.emplace_back("untuned");
+      if (row->labels.tuned && at_the_edge.contains(row->labels.variant)) of_trial.emplace_back(kAtTheEdge);
+      if (row->labels.learns && !row->labels.tuned) of_trial.emplace_back("untuned");
       for (const std::string& mark : of_trial) {
         if (mark == "failed" || mark == "interrupted") continue;  // have a table of their own
         Marked& marked = marks[mark];
@@ -66,6 +71,8 @@ std::map<std::string, Marked> marks_by_name(const std::vector<Group>& groups) {
 
 std::string mark_says(const std::string& mark, const Marked& marked) {
   if (mark == "untuned") return "learning rates are the suite's: they were not tuned with one budget for every variant";
+  if (mark == kAtTheEdge)
+    return "the best learning rate was the first or the last that hopbench tune tried: a better one may lie beyond";
   std::string text = meaning_of(mark);
   if (!marked.details.empty()) text += (text.empty() ? "" : ";") + *marked.details.begin();
   return text;
@@ -89,7 +96,7 @@ Made made_of(const std::string& context_json) {
   return made;
 }
 
-void add_warnings(Page& page, const std::vector<Group>& groups) {
+void add_warnings(Page& page, const std::vector<Group>& groups, const std::set<std::string>& at_the_edge) {
   page.section("warnings", "Warnings");
   Rows failures{{"trial", "how it ended", "why"}};
   for (const Group& group : groups) {
@@ -99,7 +106,7 @@ void add_warnings(Page& page, const std::vector<Group>& groups) {
                           row->record.reason.empty() ? std::string("-") : row->record.reason});
     }
   }
-  const std::map<std::string, Marked> marks = marks_by_name(groups);
+  const std::map<std::string, Marked> marks = marks_by_name(groups, at_the_edge);
   std::set<std::string> all_variants;
   for (const Group& group : groups) {
     for (const Variant& variant : group.variants) all_variants.insert(variant.name);
@@ -122,17 +129,32 @@ void add_warnings(Page& page, const std::vector<Group>& groups) {
   if (failures.size() == 1 && marks.empty()) page.paragraph("none");
 }
 
-void add_tables(Page& page, std::span<const TrialRow> rows, const std::string& reference) {
-  page.section("summary", "Summary");
+namespace {
+
+void add_grids(Page& page, const std::vector<Grid>& grids) {
   std::set<std::string> said;  // tables share most of their notes: each is said below the first that it belongs to
-  for (const Grid& grid : summarise(rows, reference)) {
+  for (const Grid& grid : grids) {
     page.heading(grid.title);
-    page.table(grid.rows, "summary");
+    page.table(for_a_screen(grid).rows, "summary");
     for (const std::string& note : grid.notes) {
       if (said.insert(note).second) page.paragraph(note, "note");
     }
     for (const std::string& fact : grid.facts) page.paragraph(fact, "note");
   }
+}
+
+}  // namespace
+
+void add_tables(Page& page, std::span<const TrialRow> rows, const std::string& reference) {
+  page.section("summary", "Summary");
+  add_grids(page, summarise(rows, reference));
+}
+
+void add_who_pays(Page& page, std::span<const TrialRow> rows) {
+  const std::vector<Grid> grids = skewed_who_pays(rows);
+  if (grids.empty()) return;
+  page.section("who-pays", "Who pays");
+  add_grids(page, grids);
 }
 
 void add_context(Page& page, const RunFolder& run, std::span<const TrialRow> rows) {

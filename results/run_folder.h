@@ -30,6 +30,7 @@ struct TrialLabels {
   int hosts = 0;                          // how many host groups the ranks are on; 0: not said
   int place = 0;                          // of the variant in its suite: the order of a table's rows
   double cost_s = 0;                      // what a step is paced to; 0: unpaced
+  bool learns = true;                     // false: the model is only timed and has neither losses nor learning rates
   bool tuned = false;                     // learning rates come from `hopbench tune`
   std::uint64_t seed = 0;
   std::uint32_t repeat = 0;

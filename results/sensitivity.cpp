@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "backends/base/text.h"
 #include "results/csv.h"
 #include "results/curve.h"
 #include "results/summary_parts.h"
@@ -126,7 +127,7 @@ Grid sensitivity_grid(const Sensitivity& sensitivity) {
 }
 
 std::vector<std::string> sensitivity_warnings(const Sensitivity& sensitivity) {
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings, at_the_edge;
   for (const std::string& variant : variants_of(sensitivity)) {
     const int found = sensitivity.best(variant);
     if (found < 0) {
@@ -137,10 +138,7 @@ std::vector<std::string> sensitivity_warnings(const Sensitivity& sensitivity) {
     }
     const Tried& best = sensitivity.tried[std::size_t(found)];
     if (sensitivity.on_edge(std::size_t(found)))
-      warnings.push_back(
-          fmt::format("{}: its best learning rate, {}, lies on the edge of the grid: a better one may "
-                      "lie beyond: widen [tune] lr",
-                      variant, lr_text(best.lr)));
+      at_the_edge.push_back(fmt::format("{} ({})", variant, lr_text(best.lr)));
     if (sensitivity.target_loss <= 0) continue;
     if (best.median_samples() == kNoNumber) {
       warnings.push_back(variant + ": no setting reached the target: chosen by the loss at the end");
@@ -150,6 +148,12 @@ std::vector<std::string> sensitivity_warnings(const Sensitivity& sensitivity) {
                       "raise run.evaluations to tell settings apart",
                       variant, best.interval));
     }
+  }
+  if (!at_the_edge.empty()) {
+    warnings.push_back(
+        fmt::format("the best learning rate lies on the edge of the grid for {}: a better one may lie beyond, so widen "
+                    "[tune] lr",
+                    join(at_the_edge, ", ")));
   }
   return warnings;
 }

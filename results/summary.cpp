@@ -7,7 +7,6 @@
 
 #include "backends/base/text.h"
 #include "backends/base/time.h"
-#include "results/cost.h"
 #include "results/summary_parts.h"
 
 namespace hopbench {
@@ -64,6 +63,7 @@ std::string work_note(const Trials& trials) {
   add("batch ", common(trials, [](const TrialLabels& l) { return l.batch > 0 ? fmt::format("{}", l.batch) : ""; }));
   add("", common(trials, [](const TrialLabels& l) { return l.optimizer; }));
   add("", common(trials, [](const TrialLabels& l) {
+        if (!l.learns) return std::string();
         return std::string(l.tuned ? "learning rates tuned" : "untuned: learning rates are the suite's");
       }));
   add("backend ", common(trials, [](const TrialLabels& l) { return l.backend; }));
@@ -171,6 +171,7 @@ std::string meaning_of(const std::string& mark) {
       {"overpaced", "the pace is above 3 x the p99 of a step"},
       {"not steady", "samples/s of the two halves of the window differ by more than 10 %"},
       {"no steady window", "too short to leave a warm-up out: rates are over the whole trial"},
+      {"diverged", "a training loss, an evaluated loss or the final model is not finite; it still counts in n"},
       {"experimental", "a rule of this variant is recalled with medium or low confidence, not read in the paper"},
   };
   const auto found = meanings.find(mark);
@@ -210,7 +211,6 @@ std::vector<Grid> summarise(std::span<const TrialRow> rows, const std::string& r
     add_fault_columns(grids.back(), group, rows);
     add_common_notes(grids.back(), group);
   }
-  for (Grid& grid : skewed_who_pays(rows)) grids.push_back(std::move(grid));
   return grids;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -48,17 +49,29 @@ std::string speed_up_text(const Group& group, const Variant& variant) {
   return ratio_text(pairs.above, pairs.below);
 }
 
-/// "0.51 / 0.52 / 0.61": mean, median rank, worst rank, each the median over the trials.
-std::string finals_text(const std::vector<const TrialRow*>& trials, double CurvePoint::*value, double scale) {
-  std::string text;
+/// What the mean model, the median rank and the worst rank end with: medians over the trials, NaN without any. A value
+/// that is not finite counts as larger than every other.
+Values final_medians(const std::vector<const TrialRow*>& trials, double CurvePoint::*value) {
+  Values medians;
   for (const char* model : {"mean", "median rank", "worst rank"}) {
     Values finals;
     for (const TrialRow* row : trials) {
       const CurvePoint* last = final_point(row->record, model);
-      if (last != nullptr) finals.push_back(scale * last->*value);
+      if (last == nullptr) continue;
+      finals.push_back(std::isfinite(last->*value) ? last->*value : std::numeric_limits<double>::infinity());
     }
-    text += (text.empty() ? "" : " / ") + number_text(median(finals));
+    medians.push_back(median(finals));
   }
+  return medians;
+}
+
+/// "0.51 / 0.52 / 0.61", or "diverged".
+std::string finals_text(const Values& medians, double scale) {
+  const auto diverged = [](double value) { return std::isinf(value); };
+  if (std::all_of(medians.begin(), medians.end(), diverged)) return "diverged";
+  std::string text;
+  for (const double value : medians)
+    text += (text.empty() ? "" : " / ") + (diverged(value) ? std::string("diverged") : number_text(scale * value));
   return text;
 }
 
@@ -79,7 +92,7 @@ void add_target_notes(Grid& grid, const Group& group, const TrialLabels& labels)
     if (interval > 0) intervals.push_back(interval);
   }
   if (!intervals.empty()) {
-    grid.notes.push_back(fmt::format("evaluated every {} samples, off the clock", number_text(median(intervals))));
+    grid.notes.push_back(fmt::format("evaluated every {} samples, off the clock", whole_text(median(intervals))));
   }
   grid.notes.push_back("> T: not reached by the end of the trial; such a trial counts in n and in the median");
 }
@@ -120,7 +133,7 @@ Grid convergence_grid(const Group& group) {
   grid.title = group.title;
   std::vector<std::string> head{"variant", "n"};
   if (with_target) {
-    head.insert(head.end(), {"time to target, s", "held", "samples to target", "held", "speed-up"});
+    head.insert(head.end(), {"time to target, s", "time held, s", "samples to target", "samples held", "speed-up"});
   }
   head.push_back("loss: mean / median / worst rank");
   if (with_accuracy) head.push_back("accuracy, %: mean / median / worst rank");
@@ -133,10 +146,12 @@ Grid convergence_grid(const Group& group) {
       row.insert(row.end(), {reach_text(reaches.time), reach_text(reaches.time_held), reach_text(reaches.samples),
                              reach_text(reaches.samples_held), speed_up_text(group, variant)});
     }
-    row.push_back(finals_text(ok, &CurvePoint::loss, 1));
-    if (with_accuracy) row.push_back(finals_text(ok, &CurvePoint::accuracy, 100));
+    row.push_back(finals_text(final_medians(ok, &CurvePoint::loss), 1));
+    if (with_accuracy) row.push_back(finals_text(final_medians(ok, &CurvePoint::accuracy), 100));
     grid.rows.push_back(std::move(row));
   }
+  using Names = std::vector<std::string>;
+  grid.narrow = with_target ? Names{"variant", "time to target", "speed-up"} : Names{"variant", "loss", "accuracy"};
   add_marks_column(grid, group);
   if (with_target) add_target_notes(grid, group, labels);
   grid.notes.push_back("loss and accuracy: of the last evaluation, medians over the trials");

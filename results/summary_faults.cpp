@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "backends/base/text.h"
 #include "results/curve.h"
@@ -86,17 +87,21 @@ std::string time_cost(const std::vector<Pair>& pairs) {
   return time == "-" ? "" : (to_target ? "time to target " : "time of the trial ") + time;
 }
 
+constexpr double kDiverged = std::numeric_limits<double>::infinity();
+
 /// With its sign.
-std::string difference_text(double value) { return (value > 0 ? "+" : "") + number_text(value, 3); }
+std::string difference_text(double value) {
+  return value == kDiverged ? "diverged" : (value > 0 ? "+" : "") + number_text(value, 3);
+}
 
 /// By how much the final loss is higher. No ratio: a loss that nothing falls below would hide what there is.
 std::string loss_cost(const std::vector<Pair>& pairs) {
   Values differences;
   for (const auto& [a, b] : pairs) {
     const CurvePoint *end = final_point(a->record, "mean"), *end_without = final_point(b->record, "mean");
-    if (end == nullptr || end_without == nullptr) continue;
-    const double difference = end->loss - end_without->loss;
-    if (!std::isnan(difference)) differences.push_back(difference);
+    if (end == nullptr || end_without == nullptr || !a->labels.learns) continue;
+    if (!std::isfinite(end_without->loss)) continue;
+    differences.push_back(std::isfinite(end->loss) ? end->loss - end_without->loss : kDiverged);
   }
   return differences.empty() ? "" : "loss " + median_text(differences, difference_text);
 }
@@ -178,7 +183,8 @@ void add_notes(Grid& grid, const Group& group, std::span<const TrialRow> rows) {
                            "survivor: the same for each worker");
     }
   }
-  grid.notes.push_back("loss: by how much it is higher at the end");
+  if (group.variants.front().trials.front()->labels.learns)
+    grid.notes.push_back("loss: by how much it is higher at the end");
   add_work_note(grid, group, rows);
 }
 
@@ -187,7 +193,10 @@ void add_notes(Grid& grid, const Group& group, std::span<const TrialRow> rows) {
 void add_fault_columns(Grid& grid, const Group& group, std::span<const TrialRow> rows) {
   const Rows all = group.trials();
   if (std::none_of(all.begin(), all.end(), [](const TrialRow* row) { return row->labels.faults; })) return;
-  grid.rows[0].insert(grid.rows[0].end(), {"ranks lost", "against no faults"});
+  const bool lost = std::any_of(all.begin(), all.end(), [](const TrialRow* row) { return row->record.ranks_lost > 0; });
+  const std::size_t before = grid.rows[0].size();
+  if (lost) grid.rows[0].emplace_back("ranks lost");
+  grid.rows[0].emplace_back("against no faults");
   bool compared = false, any_ok = false;
   for (std::size_t v = 0; v < group.variants.size(); ++v) {
     const Rows ok = group.variants[v].ok();
@@ -195,10 +204,11 @@ void add_fault_columns(Grid& grid, const Group& group, std::span<const TrialRow>
     compared = compared || cost != "-";
     any_ok = any_ok || !ok.empty();
     std::vector<std::string>& row = grid.rows[v + 1];
-    row.resize(grid.rows[0].size() - 2);
-    row.insert(row.end(), {lost_text(ok), cost});
+    row.resize(before);
+    if (lost) row.push_back(lost_text(ok));
+    row.push_back(cost);
   }
-  grid.notes.push_back("ranks lost: crashed or left before the end; rates and losses are of the others");
+  if (lost) grid.notes.push_back("ranks lost: crashed or left before the end; rates and losses are of the others");
   if (compared) {
     add_notes(grid, group, rows);
   } else if (any_ok) {

@@ -65,6 +65,10 @@ std::string number_text(double value, int digits) {
   return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
 }
 
+std::string whole_text(double value) {
+  return value == std::floor(value) ? fmt::format("{:.0f}", value) : number_text(value);
+}
+
 std::string percent_text(double share) {
   const double percent = 100 * share;
   return fmt::format("{:.{}f} %", percent, percent < 9.95 && percent > 0 ? 1 : 0);

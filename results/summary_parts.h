@@ -71,6 +71,8 @@ std::vector<Reach> times_to_target(const Variant& variant);
 /// Digits that carry something: 1235, 12.35, 0.01235; "-" for NaN.
 std::string number_text(double value, int digits = 4);
 std::string percent_text(double share);
+/// A count: 512; like number_text where it is no whole number.
+std::string whole_text(double value);
 /// Median and spread: "812 (790 .. 830)" smallest and largest, "812 [800, 820]" 95 % interval of the median from 6.
 /// `text`: how each number is written; number_text.
 std::string median_text(std::span<const double> values, std::string (*text)(double) = nullptr);

@@ -25,6 +25,12 @@ std::int64_t sum_over_ranks(const TrialRecord& record, std::int64_t RankRecord::
   return sum;
 }
 
+bool all_zero(const Group& group, std::int64_t RankRecord::*counter) {
+  const auto trials = group.trials();
+  return std::all_of(trials.begin(), trials.end(),
+                     [&](const TrialRow* row) { return sum_over_ranks(row->record, counter) == 0; });
+}
+
 /// "12 (1.5 %)": medians of a counter and of its share in another, which does not include it if `apart`.
 std::string counter_text(const std::vector<const TrialRow*>& trials, std::int64_t RankRecord::*part,
                          std::int64_t RankRecord::*whole, bool apart) {
@@ -146,7 +152,13 @@ Grid rate_grid(const Group& group) {
   grid.title = group.title;
   grid.rows.push_back({"variant", "n", "samples/s", "iterations/s", "speed-up", "waiting", "mostly for",
                        "gradients lost", "iterations jumped"});
-  if (with_hosts) grid.rows[0].insert(grid.rows[0].end(), {"hosts", "samples/s a host"});
+  grid.narrow = {"variant", "samples/s", "speed-up"};
+  if (all_zero(group, &RankRecord::gradients_lost)) grid.idle.emplace_back("gradients lost");
+  if (all_zero(group, &RankRecord::iters_jumped)) grid.idle.emplace_back("iterations jumped");
+  if (with_hosts) {
+    grid.rows[0].insert(grid.rows[0].end(), {"hosts", "samples/s a host"});
+    grid.notes.push_back("hosts: also those of servers, group generators and controllers, where these have their own");
+  }
   for (const Variant& variant : group.variants) grid.rows.push_back(variant_row(group, variant, with_hosts));
   add_marks_column(grid, group);
   add_bound_row(grid, group, "ideal", &TrialRecord::window_ideal_samples_per_s, BoundOf::kLargest);

@@ -94,6 +94,19 @@ std::vector<std::string> notes_below(const Grid& grid) {
   return all;
 }
 
+std::string column_name(const std::string& head) { return head.substr(0, head.find_first_of(",:")); }
+
+Grid for_a_screen(Grid grid) {
+  for (std::size_t c = grid.rows.empty() ? 0 : grid.rows[0].size(); c-- > 0;) {
+    const std::string name = column_name(grid.rows[0][c]);
+    if (std::find(grid.idle.begin(), grid.idle.end(), name) == grid.idle.end()) continue;
+    for (auto& row : grid.rows) {
+      if (c < row.size()) row.erase(row.begin() + std::ptrdiff_t(c));
+    }
+  }
+  return grid;
+}
+
 std::string to_text(const Grid& grid, bool colour) {
   std::string text;
   if (!grid.title.empty()) text += styled(printable(grid.title), kBold, colour) + "\n";

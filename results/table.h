@@ -15,15 +15,24 @@ struct Grid {
   std::vector<std::string> notes;  // below; who writes several tables may say each below the first that has it
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> facts{};  // below the notes: of this table, so never left out as said before
+  // Names of columns, see below.
+  std::vector<std::string> narrow{};  // that fit a column of a paper; empty: all
+  std::vector<std::string> idle{};    // that say nothing here: all their values are 0 or not known
 };
 /// Notes and facts.
 std::vector<std::string> notes_below(const Grid& grid);
+/// The name of a column, by its head: what stands before a unit or an explanation. "time to target, s" is
+/// "time to target", "loss: mean / median / worst rank" is "loss".
+std::string column_name(const std::string& head);
+/// The grid without its idle columns.
+Grid for_a_screen(Grid grid);
 std::string to_text(const Grid& grid, bool colour);
 std::string to_markdown(const Grid& grid);
 /// A list of {"title", "rows"}: a row is an object with a text for each column.
 std::string to_json(std::span<const Grid> grids);
 
-/// The summary of a run: for every measure and scenario a grid. `reference` is the label that speed-ups refer to.
+/// The summary of a run: for every measure and scenario a grid, without who pays (cost.h). `reference` is the label
+/// that speed-ups refer to.
 std::vector<Grid> summarise(std::span<const TrialRow> rows, const std::string& reference);
 
 }  // namespace hopbench

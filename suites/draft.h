@@ -85,6 +85,8 @@ std::string settings_mark(const TrialSpec& spec);
 struct TunedState {
   bool tuned = false;
   std::string note;
+  std::vector<std::string>
+      at_the_edge{};  // labels of variants whose learning rate was the first or last of those tried
 };
 TunedState tuned_state(const Draft& draft);
 

@@ -147,6 +147,19 @@ std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads,
   return curve;
 }
 
+void mark_if_diverged(TrialRecord& record, const std::vector<Payload>& finals) {
+  const auto lost_itself = [](const RankRecord& rank) {
+    return std::any_of(rank.marks.begin(), rank.marks.end(),
+                       [](const IterationMark& mark) { return mark.samples > 0 && !std::isfinite(mark.loss); });
+  };
+  const bool diverged =
+      std::any_of(record.ranks.begin(), record.ranks.end(), lost_itself) ||
+      std::any_of(record.curve.begin(), record.curve.end(), [](const auto& p) { return !std::isfinite(p.loss); }) ||
+      std::any_of(finals.begin(), finals.end(),
+                  [](const Payload& x) { return !numberless(x) && !std::isfinite(squared_norm(x)); });
+  if (diverged) record.warnings.emplace_back("diverged");
+}
+
 std::string params_hash(const std::vector<Payload>& finals) {
   if (std::all_of(finals.begin(), finals.end(), numberless)) return "";
   std::uint64_t hash = 0;

@@ -53,6 +53,10 @@ class CurveRecorder {
   bool due_ = false;  // a point is to be kept when this instant is over
 };
 
+/// Adds the mark `diverged` if a training loss of a worker, an evaluated loss, or a number of a final model is NaN or
+/// infinite. The final models are looked at too, because a ReLU can hide a NaN from every loss.
+void mark_if_diverged(TrialRecord& record, const std::vector<Payload>& finals);
+
 /// 16 hex digits over all workers' final vectors in rank order; empty where there are no numbers (model timing_only).
 std::string params_hash(const std::vector<Payload>& finals);
 

@@ -64,17 +64,9 @@ std::vector<RankResult> results_of(const LaunchResult& launched, const TrialSpec
   return results;
 }
 
-// Final losses of a real trial, evaluated here after its processes have ended: off its clock, on nobody's core. What a
-// crashed rank had computed counts, as in virtual time: its slot tells.
-void evaluate_end(TrialRecord& record, const TrialSpec& spec, const Plan& plan, const LaunchResult& launched,
-                  const std::vector<RankResult>& results) {
-  std::vector<Payload> finals;
-  for (int r = 0; r < plan.workers; ++r) {
-    if (record.ranks[std::size_t(r)].lost.empty())
-      finals.push_back(Vec::from_host(results[std::size_t(r)].parameters).share());
-  }
-  record.params_hash = params_hash(finals);
-  if (spec.workload.evaluation_samples == 0) return;
+/// Sets the curve, which is its end alone. What a crashed rank had computed counts, as in virtual time: its slot tells.
+void evaluate_finals(TrialRecord& record, const TrialSpec& spec, const Plan& plan, const LaunchResult& launched,
+                     const std::vector<Payload>& finals) {
   const std::unique_ptr<Workload> workload = make_workload(spec.workload);
   CurveRecorder curve(plan.workers, 0, 0, workload->initial().share());
   for (int r = 0, there = 0; r < plan.workers; ++r) {
@@ -88,6 +80,19 @@ void evaluate_end(TrialRecord& record, const TrialSpec& spec, const Plan& plan, 
     curve.report(r, last, rank.finished, rank.samples, finals[std::size_t(there++)]);
   }
   record.curve = curve.evaluate(*workload, 1);
+}
+
+// Final losses of a real trial, evaluated here after its processes have ended: off its clock, on nobody's core.
+void evaluate_end(TrialRecord& record, const TrialSpec& spec, const Plan& plan, const LaunchResult& launched,
+                  const std::vector<RankResult>& results) {
+  std::vector<Payload> finals;
+  for (int r = 0; r < plan.workers; ++r) {
+    if (record.ranks[std::size_t(r)].lost.empty())
+      finals.push_back(Vec::from_host(results[std::size_t(r)].parameters).share());
+  }
+  record.params_hash = params_hash(finals);
+  if (spec.workload.evaluation_samples > 0) evaluate_finals(record, spec, plan, launched, finals);
+  mark_if_diverged(record, finals);
 }
 
 TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {

@@ -94,6 +94,7 @@ class Trial {
       record.curve = curve_.evaluate(*workload_, threads, [this] { beat(); });  // or it would look like a stall
       if (spec_.workload.split.what != SplitSpec::What::kIid) add_own_losses(finals, record);
     }
+    mark_if_diverged(record, finals);
     return record;
   }
 

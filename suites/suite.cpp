@@ -205,6 +205,7 @@ Suite parse_suite(const std::string& text, const std::string& file, const SuiteO
               .notes = {},
               .long_warm_ups = {},
               .tuned = false,
+              .at_the_edge = {},
               .resolved = {}};
   suite.reference = check_reference(draft, mistakes);
   suite.trials = expand(draft, mistakes);
@@ -212,6 +213,7 @@ Suite parse_suite(const std::string& text, const std::string& file, const SuiteO
   mistakes.throw_if_any();
   const TunedState tuned = tuned_state(draft);
   suite.tuned = tuned.tuned;
+  suite.at_the_edge = tuned.at_the_edge;
   suite.notes = notes_of(draft, tuned);
   add_protocol_notes(suite.trials, suite.notes);
   add_link_notes(suite.trials, suite.notes);

@@ -26,6 +26,7 @@ struct Suite {
   std::vector<std::string> notes;          // "untuned: ...", "tuned: ...", "experimental: ..."
   std::vector<std::string> long_warm_ups;  // those of the notes that a run prints before it starts
   bool tuned = false;                      // by `hopbench tune`, and set as it was then: its record [tuning] tells
+  std::vector<std::string> at_the_edge;    // labels of variants whose learning rate was the first or last tried
   std::string resolved;                    // the suite with every default and override written out, as TOML
 };
 

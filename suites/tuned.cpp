@@ -2,6 +2,7 @@
 // settings.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -75,13 +76,20 @@ std::string how(const Draft& draft) {
   return with.empty() ? text : text + ", with " + join(with, " ");
 }
 
-// What else a reader of tuned results must know.
-std::string caveats(const Draft& draft) {
-  std::vector<std::string> edge, far, others;
+std::vector<std::string> variants_at_the_edge(const Draft& draft) {
+  std::vector<std::string> labels;
   for (const Value& variant : recorded_variants(draft)) {
-    const std::string& label = variant.find("label")->value.text;
-    if (const Entry* at_edge = variant.find("edge"); at_edge != nullptr && at_edge->value.flag) edge.push_back(label);
-    if (variant.find("samples") == nullptr) far.push_back(label);
+    const Entry* edge = variant.find("edge");
+    if (edge != nullptr && edge->value.flag) labels.push_back(variant.find("label")->value.text);
+  }
+  return labels;
+}
+
+// What else a reader of tuned results must know.
+std::string caveats(const Draft& draft, const std::vector<std::string>& edge) {
+  std::vector<std::string> far, others;
+  for (const Value& variant : recorded_variants(draft)) {
+    if (variant.find("samples") == nullptr) far.push_back(variant.find("label")->value.text);
   }
   for (const MeasureDraft& measure : draft.measures) {
     const bool other = measure.what == What::kConvergence && measure.name != text_at(draft.tuning, "tuning.measure");
@@ -125,7 +133,8 @@ TunedState tuned_state(const Draft& draft) {
   const std::vector<std::string> changed = changed_variants(draft);
   if (!changed.empty())
     return {false, fmt::format("untuned: not set as it was tuned: {} (that was: {})", join(changed, ", "), how(draft))};
-  return {true, "tuned: " + how(draft) + caveats(draft)};
+  std::vector<std::string> edge = variants_at_the_edge(draft);
+  return {true, "tuned: " + how(draft) + caveats(draft, edge), std::move(edge)};
 }
 
 }  // namespace hopbench

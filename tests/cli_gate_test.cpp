@@ -245,6 +245,11 @@ TEST_F(OverResults, CiteGivesTheToolAndThePapersOfARun) {
   const std::string out = fine({"cite", "run", "hop"}).out;
   EXPECT_THAT(out, AllOf(HasSubstr("@software{hopbench"), HasSubstr("author = {Luo and Lin and Zhuo and Qian}"),
                          HasSubstr("booktitle = {ASPLOS}"), HasSubstr("year = {2019}")));
+  EXPECT_THAT(out,
+              AllOf(HasSubstr("author = {{The hopbench authors}}"), HasSubstr("% Authors are given by their surnames"),
+                    HasSubstr("@article{allreduce"), HasSubstr("journal = {Journal of Parallel and Distributed")));
+  EXPECT_THAT(out, Not(HasSubstr("booktitle = {JPDC}")));
+  EXPECT_THAT(fine({"cite"}).out, Not(HasSubstr("surnames")));
   EXPECT_EQ(run({"cite", "hopp"}).code, 2);
 }
 

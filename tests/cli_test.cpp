@@ -61,7 +61,7 @@ TEST_F(Mistakes, OfCommandsAreNamedWithWhatWasMeant) {
   refused({.words = {"rnu", "--help"}, .says = {"unknown command 'rnu'", "Did you mean 'run'?"}});
   refused({.words = {"--verison"}, .says = {"unknown flag '--verison'", "'--version'"}});
   refused({.words = {"run"}, .says = {"needs a suite", "hopbench list suites"}});
-  refused({.words = {"list"}, .says = {"hopbench list", "required"}});
+  refused({.words = {"list"}, .says = {"what to list: protocols, models,", "suites, keys, columns"}});
   refused({.words = {"list", "protocol"}, .says = {"'protocol'", "Did you mean 'protocols'?"}});
   refused({.words = {"validate"}, .says = {"suite is required"}});
   refused({.words = {"version", "x"}, .says = {"unknown argument 'x'"}});

@@ -120,7 +120,7 @@ TEST_F(Tunes, WhatDivergesCountsAsWorstAndIsNoFailure) {
   const Ended some =
       fine({"tune", "a.toml", "--set", "tune.trials=3", "--set", "tune.lr=[0.1, 1e5]", "--set", "samples=800"});
   EXPECT_THAT(some.out, HasSubstr("diverged"));
-  EXPECT_THAT(some.err, HasSubstr("warning: ps_bsp: its best learning rate, 0.1, lies on the edge of the grid"));
+  EXPECT_THAT(some.err, HasSubstr("warning: the best learning rate lies on the edge of the grid for ps_bsp (0.1)"));
   const std::string before = contents(folder_.path());
   const Ended all = run({"tune", "a.toml", "-o", "b.toml", "--set", "tune.trials=3", "--set", "tune.lr=[1e4, 1e5]",
                          "--set", "samples=800"});

@@ -59,5 +59,10 @@ TEST(Labels, TellTheSplit) {
   EXPECT_EQ(labels({"split=by_feature", "split.feature=7"}).split, "by feature 7");
 }
 
+TEST(Labels, TellWhetherAnythingIsLearnt) {
+  EXPECT_TRUE(labels({}).learns);
+  EXPECT_FALSE(labels({"model.name=timing_only", "model.size=10", "transport.name=sim"}).learns);
+}
+
 }  // namespace
 }  // namespace hopbench

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <regex>
 #include <set>
 
@@ -164,7 +165,7 @@ TEST(Report, TheDataAreTheNumbersDrawn) {
   EXPECT_EQ(data_of(figure_of(page, "speed-up over allreduce", 1))[2][2], "") << "no ratio without a time";
   const auto curve = data_of(figure_of(page, "loss over time"));
   ASSERT_EQ(curve.size(), 7u);
-  EXPECT_EQ(curve[2], (std::vector<std::string>{"allreduce", "0", "0", "0.1", "0.75"}));
+  EXPECT_EQ(curve[2], (std::vector<std::string>{"allreduce", "1", "0.1", "0.75", "", ""}));
   const auto parts = data_of(figure_of(page, "hop"));
   EXPECT_EQ(parts[1], (std::vector<std::string>{"rank 0", "compute", "75"}));
   EXPECT_EQ(parts.back(), (std::vector<std::string>{"rank 1", "rest", "12.5"}));
@@ -243,6 +244,80 @@ TEST(Report, FailuresComeFirst) {
                            HasSubstr("rank 3: signal 9, in &lt;training&gt;"), HasSubstr("overpaced"),
                            HasSubstr("the pace is 4 x the step"), HasSubstr("untuned"), Not(HasSubstr(">none<"))));
   EXPECT_EQ(data_of(figure_of(page, "samples/s, all workers"))[2][1], "1");
+}
+
+std::string warnings_of(const std::string& page) { return page.substr(0, page.find("id=\"summary\"")); }
+
+TEST(Report, WarnsOfRunsThatDiverged) {
+  std::vector<TrialRow> rows = usual_rows();
+  rows[5].record.warnings = {"diverged"};
+  EXPECT_THAT(warnings_of(page_of(rows)),
+              AllOf(HasSubstr("diverged</th><td>1</td><td>hop</td><td>a training loss"), Not(HasSubstr(">none<"))));
+}
+
+TEST(Report, WarnsOnceOfLearningRatesAtTheEdge) {
+  const SampleRun run(usual_rows());
+  ReportOptions options;
+  options.at_the_edge = {"hop", "allreduce", "of no trial"};
+  const std::string page = warnings_of(report_html(run.run, options));
+  EXPECT_THAT(page,
+              HasSubstr("learning rate at the edge</th><td>6</td><td>all variants</td><td>the best learning rate"));
+  EXPECT_THAT(page, Not(HasSubstr(">none<")));
+}
+
+TEST(Report, WhatLearnsNothingIsNotUntuned) {
+  std::vector<TrialRow> rows = usual_rows();
+  for (TrialRow& row : rows) row.labels.tuned = row.labels.learns = false;
+  EXPECT_THAT(warnings_of(page_of(rows)), AllOf(Not(HasSubstr("untuned")), HasSubstr(">none<")));
+}
+
+TEST(Report, WhoPaysFollowsTheFigures) {
+  std::vector<TrialRow> rows = usual_rows();
+  EXPECT_THAT(page_of(rows), Not(HasSubstr("id=\"who-pays\"")));
+  for (TrialRow& row : rows) row.labels.split = "dirichlet(0.1)";
+  const std::string page = page_of(rows);
+  const std::size_t title = page.find(": who pays</h3>");
+  ASSERT_NE(title, std::string::npos);
+  EXPECT_LT(page.find("id=\"timelines\""), page.find("id=\"who-pays\""));
+  EXPECT_LT(page.find("id=\"who-pays\""), title);
+}
+
+TEST(Report, LossesAreMediansWithABand) {
+  std::vector<TrialRow> rows;
+  const std::vector<std::vector<double>> losses{{1, 0.8, 0.6}, {1, 0.6, 0.2}, {1, 0.7, 0.7, 0.1}};
+  for (std::uint32_t repeat = 0; repeat < 3; ++repeat) {
+    rows.push_back(curve_row("hop", 0, losses[repeat]));
+    rows.back().labels.repeat = repeat;
+  }
+  for (CurvePoint& point : rows[1].record.curve) point.time += (point.time - Time{}) / 3;  // 0, 0.133, 0.267
+  const std::string page = page_of(rows);
+  EXPECT_EQ(check_markup(page), "");
+  const std::string figure = figure_of(page, "loss over time");
+  const auto data = data_of(figure);
+  using Row = std::vector<std::string>;
+  ASSERT_EQ(data.size(), 4u) << "a row at each evaluation of the first repeat, up to where the shortest ends";
+  EXPECT_EQ(data[0], (Row{"variant", "n", "time, s", "loss", "low", "high"}));
+  EXPECT_EQ(data[1], (Row{"hop", "3", "0", "1", "1", "1"}));
+  EXPECT_EQ((Row{data[2].begin(), data[2].begin() + 4}), (Row{"hop", "3", "0.1", "0.7"}));
+  EXPECT_NEAR(std::stod(data[2][4]), 0.7, 1e-6);  // the second repeat: 1 - 0.4 x 0.1 / 0.133
+  EXPECT_EQ(data[2][5], "0.8");
+  EXPECT_NEAR(std::stod(data[3][4]), 0.4, 1e-6);  // its 0.6 - 0.4 / 2
+  EXPECT_THAT(figure, AllOf(HasSubstr("class=\"band b0\""), HasSubstr("class=\"line l0 d0\"")));
+  rows.resize(1);
+  EXPECT_THAT(figure_of(page_of(rows), "loss over time"), Not(HasSubstr("class=\"band")));
+}
+
+TEST(Report, ALossThatDivergedBreaksTheLineAndOpensTheBand) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<TrialRow> rows;
+  for (std::uint32_t repeat = 0; repeat < 3; ++repeat) {
+    rows.push_back(
+        curve_row("hop", 0, repeat == 0 ? std::vector<double>{1, nan, nan} : std::vector<double>{1, 0.5, nan}));
+    rows.back().labels.repeat = repeat;
+  }
+  const auto data = data_of(figure_of(page_of(rows), "loss over time"));
+  EXPECT_EQ(data[2], (std::vector<std::string>{"hop", "3", "0.1", "0.5", "0.5", "inf"}));
+  EXPECT_EQ(data[3], (std::vector<std::string>{"hop", "3", "0.2", "inf", "inf", "inf"}));
 }
 
 TEST(Report, RunsInWhichNothingWorkedAreReportsToo) {

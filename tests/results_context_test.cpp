@@ -28,8 +28,10 @@ TEST(Context, IsJsonWithBuildMachineAndCommand) {
 }
 
 TEST(Context, OnlyNamedVariablesAreRecorded) {
-  const char* environment[] = {"OMP_NUM_THREADS=1",   "PATH=/bin", "HOPBENCH_SEED=2", "MY_CI=1", "CI=true",
-                               "AWS_SECRET_KEY=hide", "CIPHER=x",  "LC_ALL=C",        nullptr};
+  const char* environment[] = {"OMP_NUM_THREADS=1", "PATH=/bin", "HOPBENCH_SEED=2",
+                               "MY_CI=1",           "CI=true",   "AWS_SECRET_KEY=hide",
+                               "CIPHER=x",          "LC_ALL=C",  "HOPBENCH_COMMAND=ci/hopbench",
+                               "HOPBENCH_ROOT=/x",  nullptr};
   EXPECT_THAT(recorded_variables(environment),
               ElementsAre("CI=true", "HOPBENCH_SEED=2", "LC_ALL=C", "OMP_NUM_THREADS=1"));
 }

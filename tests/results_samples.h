@@ -79,6 +79,7 @@ inline TrialLabels full_labels(const std::string& variant, int order) {
   labels.hosts = 8;
   labels.place = 2;
   labels.cost_s = 0.04;
+  labels.learns = false;
   labels.tuned = true;
   labels.seed = ~std::uint64_t{0};
   labels.repeat = 2;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -228,6 +229,19 @@ TEST(RateTable, CountsLostGradientsAndJumpedIterations) {
   EXPECT_EQ(cell(grid, "hop", "iterations jumped"), "25.00 (20 %)");  // of 100 done and 25 jumped
 }
 
+TEST(RateTable, LeavesColumnsOfZerosOutOnAScreen) {
+  std::vector<TrialRow> rows{rate_row("hop", 0, 100), rate_row("allreduce", 0, 100)};
+  const std::string lost = "gradients lost", jumped = "iterations jumped";
+  EXPECT_EQ(cell(summarise(rows, "hop")[0], "hop", lost), "0");
+  EXPECT_THAT(for_a_screen(summarise(rows, "hop")[0]).rows[0],
+              ElementsAre("variant", "n", "samples/s", "iterations/s", "speed-up", "waiting", "mostly for"));
+  rows[1].record.ranks[0].gradients_lost = 5;
+  const Grid grid = for_a_screen(summarise(rows, "hop")[0]);
+  EXPECT_EQ(cell(grid, "hop", lost), "0");
+  EXPECT_EQ(cell(grid, "allreduce", lost), "5.000 (5.0 %)");
+  EXPECT_EQ(cell(grid, "hop", jumped), "no column " + jumped);
+}
+
 TEST(RateTable, ShowsHostsWhereTheyDiffer) {
   std::vector<TrialRow> rows{rate_row("ps", 0, 90), rate_row("allreduce", 0, 80)};
   rows[0].labels.hosts = 9;
@@ -263,6 +277,8 @@ TEST(Summary, NotesSayWhatTheNumbersRestOn) {
   EXPECT_THAT(notes, Contains(HasSubstr("reference 'allreduce' has no trial")));
   row.labels.clock = "real";
   EXPECT_THAT(summarise(std::vector<TrialRow>{row}, "hop")[0].notes, Contains("real time, a step paced to 40ms"));
+  row.labels.learns = false;
+  EXPECT_THAT(summarise(std::vector<TrialRow>{row}, "hop")[0].notes, Not(Contains(HasSubstr("untuned"))));
 }
 
 TEST(Summary, IsAGridAMeasureAndScenarioInTheOrderOfTheRun) {
@@ -288,11 +304,12 @@ TEST(ConvergenceTable, ShowsTimeAndSamplesToTheTarget) {
   EXPECT_EQ(cell(grid, "allreduce", "time to target, s"), "5.000");
   EXPECT_EQ(cell(grid, "hop", "time to target, s"), "2.500");
   EXPECT_EQ(cell(grid, "hop", "samples to target"), "250.0");
-  EXPECT_EQ(row_of(grid, "hop")[3], "3.000");  // held
+  EXPECT_EQ(cell(grid, "hop", "time held, s"), "3.000");
+  EXPECT_EQ(cell(grid, "hop", "samples held"), "300.0");
   EXPECT_THAT(cell(grid, "hop", "speed-up"), StartsWith("2.00x ["));
   EXPECT_EQ(cell(grid, "allreduce", "loss: mean / median / worst rank"), "0 / 0 / 0.1000");
   EXPECT_THAT(grid.notes, Contains(AllOf(HasSubstr("loss 0.5"), HasSubstr("first of 2 evaluations"))));
-  EXPECT_THAT(grid.notes, Contains(HasSubstr("every 100.0 samples")));
+  EXPECT_THAT(grid.notes, Contains(HasSubstr("every 100 samples")));
 }
 
 TEST(ConvergenceTable, ATargetThatIsNotReachedIsLaterThanTheEnd) {
@@ -315,6 +332,35 @@ TEST(ConvergenceTable, GivesNoSpeedUpWhereAPairLacksTheTarget) {
   EXPECT_EQ(cell(summarise(rows, "allreduce")[0], "hop", "speed-up"), "-");
 }
 
+/// The table of three repeats, of which the first so many diverged.
+Grid with_diverged(std::size_t diverged, double loss) {
+  std::vector<TrialRow> rows{curve_row("hop", 0, 4), curve_row("hop", 1, 3), curve_row("hop", 2, 10)};
+  for (std::size_t i = 0; i < diverged; ++i) {
+    for (CurvePoint& point : rows[i].record.curve) point.loss = point.samples > 200 ? loss : point.loss;
+    rows[i].record.warnings = {"diverged"};
+  }
+  return summarise(rows, "hop")[0];
+}
+
+TEST(ConvergenceTable, SaysDivergedWhereLossesAreNotFinite) {
+  for (const double loss : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    const Grid all = with_diverged(3, loss);
+    EXPECT_EQ(cell(all, "hop", "n"), "3");
+    EXPECT_EQ(cell(all, "hop", "loss: mean / median / worst rank"), "diverged");
+    EXPECT_EQ(cell(all, "hop", "time to target, s"), "> 4.000 (0 of 3 reached)");
+    EXPECT_EQ(cell(all, "hop", "marks"), "diverged");
+    EXPECT_THAT(all.notes, Contains(StartsWith("diverged: a training loss")));
+    EXPECT_EQ(cell(with_diverged(2, loss), "hop", "loss: mean / median / worst rank"), "diverged");
+  }
+}
+
+TEST(ConvergenceTable, ATrialThatDivergedIsWorseThanTheOthers) {
+  const Grid one = with_diverged(1, std::nan(""));
+  EXPECT_EQ(cell(one, "hop", "n"), "3");
+  EXPECT_EQ(cell(one, "hop", "loss: mean / median / worst rank"), "0.7000 / 0.7000 / 0.8000");
+  EXPECT_EQ(cell(one, "hop", "marks"), "diverged (1 of 3)");
+}
+
 TEST(ConvergenceTable, HasNoTargetColumnsWithoutATarget) {
   TrialRow row = curve_row("hop", 0, 3);
   row.labels.target_loss = 0;
@@ -324,50 +370,6 @@ TEST(ConvergenceTable, HasNoTargetColumnsWithoutATarget) {
   EXPECT_THAT(grid.rows[0], Not(Contains(HasSubstr("target"))));
   EXPECT_EQ(cell(grid, "hop", "accuracy, %: mean / median / worst rank"), "81.25 / 0 / 81.25");
   EXPECT_EQ(cell(grid, "hop", "marks"), "cpu-contended");  // whether a rate is steady is no matter here
-}
-
-// --- Looks
-
-const Grid kGrid{"A title", {"a note"}, {{"variant", "n"}, {"höp", "10"}, {"a|b_c\n\033[31m", "2"}}};
-
-TEST(TextTable, AlignsByCodePointsAndLeavesNoEscapeOfItsContents) {
-  EXPECT_EQ(to_text(kGrid, false),
-            "A title\n"
-            "variant       n\n"
-            "---------------\n"
-            "höp          10\n"
-            "a|b_c  [31m   2\n"
-            "  a note\n");
-}
-
-TEST(TextTable, HasColourOnlyWhenAsked) {
-  EXPECT_EQ(to_text(kGrid, false).find('\033'), std::string::npos);
-  EXPECT_THAT(to_text(kGrid, true), StartsWith("\033[1mA title\033[0m\n"));
-}
-
-TEST(TextTable, WrapsLongNotesAtWords) {
-  std::string note;
-  for (int i = 0; i < 30; ++i) note += "word" + std::string(i % 2 == 0 ? "s " : " ");
-  const std::string text = to_text(Grid{"", {note}, {{"a"}}}, false);
-  EXPECT_THAT(text, HasSubstr("\n    word"));
-  for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    EXPECT_LE(end - begin, 120u);
-  }
-}
-
-TEST(TextTable, CopesWithNothingAndWithShortRows) {
-  EXPECT_EQ(to_text(Grid{}, false), "");
-  EXPECT_EQ(to_text(Grid{"", {}, {{"a", "b"}, {"x"}}}, false), "a  b\n----\nx\n");
-}
-
-TEST(MarkdownTable, EscapesWhatWouldBeMarkup) {
-  EXPECT_EQ(to_markdown(kGrid),
-            "### A title\n\n"
-            "| variant | n |\n"
-            "| :-- | --: |\n"
-            "| höp | 10 |\n"
-            "| a\\|b_c  [31m | 2 |\n"
-            "\n* a note\n");
 }
 
 }  // namespace

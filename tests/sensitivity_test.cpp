@@ -13,6 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::StartsWith;
 
 constexpr double kNoNumber = std::numeric_limits<double>::infinity();
 
@@ -109,7 +110,16 @@ TEST(Sensitivity, RepeatsCountByTheirMedian) {
 TEST(Sensitivity, TellsWhatTheGridCannotTell) {
   EXPECT_THAT(sensitivity_warnings(example()),
               ElementsAre(HasSubstr("a: the target is reached before the first evaluation, after 100"),
-                          HasSubstr("b: its best learning rate, 0.1, lies on the edge")));
+                          StartsWith("the best learning rate lies on the edge of the grid for b (0.1): ")));
+}
+
+TEST(Sensitivity, TellsOfAllEdgesAtOnce) {
+  Sensitivity all;
+  for (const char* variant : {"a", "b"}) {
+    all.tried.push_back(tried(variant, 0.1, {row({4, 2, 0})}));
+    all.tried.push_back(tried(variant, 0.2, {row({4, 3, 1})}));
+  }
+  EXPECT_THAT(sensitivity_warnings(all), ElementsAre(HasSubstr("for a (0.1), b (0.1): a better one may lie beyond")));
 }
 
 TEST(Sensitivity, GridHasARowAVariantAndAColumnALearningRate) {

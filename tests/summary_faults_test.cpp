@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,27 @@ TEST(FaultColumns, TellOfNoSurvivorsWhereAllAre) {
   const Grid grid = summarise(rows, "hop")[1];
   EXPECT_EQ(cell_of(grid, 1, "against no faults"), "rate 0.900x, loss -0.250");
   EXPECT_FALSE(has_note(grid, "survivors"));
+}
+
+TEST(FaultColumns, TellOfNoLostRanksWhereNoneWas) {
+  const std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 0, 90, 0.75)};
+  const Grid grid = summarise(rows, "hop")[1];
+  EXPECT_EQ(cell_of(grid, 1, "ranks lost"), "no column");
+  EXPECT_FALSE(has_note(grid, "ranks lost"));
+}
+
+TEST(FaultColumns, TellOfNoLossWhereNothingIsLearnt) {
+  std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 0), faulty_row("hop", 0, 0, 90, 0)};
+  for (TrialRow& row : rows) row.labels.learns = false;
+  const Grid grid = summarise(rows, "hop")[1];
+  EXPECT_EQ(cell_of(grid, 1, "against no faults"), "rate 0.900x");
+  EXPECT_FALSE(has_note(grid, "loss: by how much"));
+}
+
+TEST(FaultColumns, TellOfALossThatDiverged) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 0, 90, nan)};
+  EXPECT_EQ(cell_of(summarise(rows, "hop")[1], 1, "against no faults"), "rate 0.900x, loss diverged");
 }
 
 TEST(FaultColumns, TellTheTimeOfAMeasureOfConvergence) {

@@ -255,7 +255,9 @@ TEST(Tuned, TellsWhatIsDoubtful) {
   const Tuning tuning =
       plan(std::string(kSuite) + "[[measure]]\nwhat = \"convergence\"\nname = \"other\"\nsamples = 400\n");
   const double never = std::numeric_limits<double>::infinity();
-  const std::string note = tuned_note(parse(tuned_text(tuning, {{0, 100, 1, true}, {4, never, 2, false}}, "a test")));
+  const Suite suite = parse(tuned_text(tuning, {{0, 100, 1, true}, {4, never, 2, false}}, "a test"));
+  EXPECT_EQ(suite.at_the_edge, std::vector<std::string>{"allreduce"});
+  const std::string note = tuned_note(suite);
   EXPECT_SAYS(note, "on the edge of the grid: allreduce", "no setting reached the target: hop a",
               "not tuned on: other");
 }
