@@ -111,14 +111,27 @@ double counted(const RankRecord& rank) {
 
 bool crashed(const RankRecord& rank) { return rank.lost == "crash"; }
 
-/// Medians over the repeats of one worker.
-std::vector<std::string> payer_row(const Variant& variant, std::size_t worker) {
-  std::vector<double> share, lost, age, loss;
+/// A trial and the samples that its ranks counted together.
+struct Counted {
+  const TrialRow* row;
+  double all;
+};
+std::vector<Counted> counted_of(const Variant& variant) {
+  std::vector<Counted> trials;
   for (const TrialRow* row : variant.ok()) {
+    double all = 0;
+    for (const RankRecord& rank : row->record.ranks) all += counted(rank);
+    trials.push_back({row, all});
+  }
+  return trials;
+}
+
+/// Medians over the repeats of one worker.
+std::vector<std::string> payer_row(const Variant& variant, const std::vector<Counted>& trials, std::size_t worker) {
+  std::vector<double> share, lost, age, loss;
+  for (const auto& [row, all] : trials) {
     const RankRecord& rank = row->record.ranks[worker];
     if (crashed(rank)) continue;  // not known, which is not 0
-    double all = 0;
-    for (const RankRecord& other : row->record.ranks) all += counted(other);
     share.push_back(all > 0 ? counted(rank) / all : std::nan(""));
     lost.push_back(double(rank.gradients_lost));
     age.push_back(rank.staleness_mean);
@@ -177,8 +190,10 @@ std::vector<Grid> who_pays_grids(std::span<const TrialRow> rows) {
     for (const Variant& variant : group.variants) {
       const auto trials = variant.ok();
       const bool told = !trials.empty() && (is_skewed(group) || uneven(trials));
-      for (std::size_t w = 0; told && w < trials[0]->record.ranks.size(); ++w) {
-        if (!trials[0]->record.ranks[w].server) grid.rows.push_back(payer_row(variant, w));
+      if (!told) continue;
+      const std::vector<Counted> counts = counted_of(variant);
+      for (std::size_t w = 0; w < trials[0]->record.ranks.size(); ++w) {
+        if (!trials[0]->record.ranks[w].server) grid.rows.push_back(payer_row(variant, counts, w));
       }
     }
     grid.notes = {
