@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "results/gate.h"
+#include "results/report.h"
 
 namespace hopbench {
 
@@ -40,6 +41,7 @@ struct ReportCommand {
   std::string figure;                  // one for a paper, by its id, and nothing else
   bool latex = false, cost = false;    // the tables as LaTeX; tables of cost, and of who pays
   bool check = false;                  // judges what a paper claims; `figure`: of one claim
+  std::size_t trials = kTrialsDrawn;   // drawn one by one in the page
 };
 /// Writes one HTML page, or what was asked for in place of it. Error(kUsage) if no trial matches.
 int command_report(const ReportCommand& options);

@@ -159,6 +159,14 @@ Figure curve_figure(const Group& group, const CurveKind& kind) {
   return {kind.title, chart::lines_svg(chart), std::move(legend), {}, std::move(data), false, kind.id};
 }
 
+/// The group with so many repeats of each variant that it has about `most` trials.
+Group first_lines(const Group& group, std::size_t most) {
+  Group first = group;
+  const std::size_t repeats = std::max<std::size_t>(1, most / std::max<std::size_t>(1, group.variants.size()));
+  for (Variant& variant : first.variants) variant.trials.resize(std::min(repeats, variant.trials.size()));
+  return first;
+}
+
 bool has_curve(const Group& group) {
   const auto trials = group.trials();
   return std::any_of(trials.begin(), trials.end(), [](const TrialRow* row) { return row->record.curve.size() > 1; });
@@ -210,12 +218,16 @@ void add_bars(Page& page, const std::vector<Group>& groups) {
   if (!any) page.paragraph("nothing here: no measure of rates, and no target loss is set");
 }
 
-void add_curves(Page& page, const std::vector<Group>& groups) {
+void add_curves(Page& page, const std::vector<Group>& groups, std::size_t most) {
   page.section("curves", "Loss");
   page.paragraph("Of the mean model. A variant's first repeat is a strong line, its others are thin.", "note");
   bool any = false;
+  std::size_t lines = 0, left_out = 0;
   for (const Group& group : groups) {
-    const std::vector<Figure> figures = curve_figures(group);
+    const Group first = first_lines(group, most);
+    const std::vector<Figure> figures = lines < most ? curve_figures(first) : std::vector<Figure>{};
+    lines += figures.empty() ? 0 : first.trials().size();
+    if (has_curve(group)) left_out += group.trials().size() - (figures.empty() ? 0 : first.trials().size());
     if (figures.empty()) continue;
     any = true;
     page.heading(group.title);
@@ -224,6 +236,13 @@ void add_curves(Page& page, const std::vector<Group>& groups) {
     page.end_figures();
   }
   if (!any) page.paragraph("no trial here was evaluated more than once");
+  if (left_out > 0) {
+    page.paragraph(
+        fmt::format("The losses of {} trials are left out, to keep the page small. --filter takes others, and "
+                    "curve.csv has all.",
+                    left_out),
+        "note");
+  }
 }
 
 }  // namespace hopbench::report

@@ -1,5 +1,6 @@
 // Runs of many ranks and of many trials: what reports, traces and tables of cost do grows no faster than the run, and a
 // page stays small. Costs are ratios of CPU times between two sizes.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -8,6 +9,8 @@
 #include "results/cost.h"
 #include "results/event_reader.h"
 #include "results/json.h"
+#include "results/report.h"
+#include "results/report_parts.h"
 #include "results/trace.h"
 #include "tests/results_samples.h"
 
@@ -15,6 +18,9 @@ namespace hopbench {
 namespace {
 
 using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
 
 TrialRow row_of(const std::string& variant, int ranks) {
   TrialRow row;
@@ -90,6 +96,13 @@ double over_reading(const LoggedRun& run, const TrialRow& row, const std::functi
 constexpr int kRanks = 16'000;
 constexpr double kMostOverReading = 2.5;
 
+TEST(LargeRuns, AnEventOfALogCostsAReportNoLookAtAllRanks) {
+  const TrialRow row = row_of("v", kRanks);
+  const LoggedRun run({row});
+  const auto read = [&] { EXPECT_EQ(report::digest_of(run.run, row).gap_most, 1); };
+  EXPECT_LT(over_reading(run, row, read), kMostOverReading);
+}
+
 TEST(LargeRuns, AnEventOfALogCostsATraceNoLookAtAllRanks) {
   const TrialRow row = row_of("v", kRanks);
   const LoggedRun run({row});
@@ -111,6 +124,61 @@ TEST(LargeRuns, WhoPaysGrowsWithTheRanks) {
   };
   const double few = cost(500);
   EXPECT_LT(cost(8000), 60 * few + 0.01);
+}
+
+std::vector<TrialRow> variants(int number, int ranks) {
+  std::vector<TrialRow> rows;
+  for (int v = 0; v < number; ++v) {
+    rows.push_back(row_of("v" + std::to_string(1000 + v), ranks));
+    rows.back().labels.place = v;
+  }
+  return rows;
+}
+
+std::string page_of(int number, std::size_t drawn, int ranks = 4) {
+  const LoggedRun run(variants(number, ranks));
+  ReportOptions options;
+  options.drawn = drawn;
+  return report_html(run.run, options);
+}
+
+TEST(LargeRuns, APageDrawsSoManyTrialsAndSaysWhatItLeavesOut) {
+  const std::string page = page_of(3, 2);
+  EXPECT_THAT(page, HasSubstr("Only the first 2 of 3 variants are drawn here"));
+  EXPECT_THAT(page, AllOf(HasSubstr("v1000: timeline"), HasSubstr("v1001: timeline"), Not(HasSubstr("v1002: timeline")),
+                          Not(HasSubstr("v1002: iteration gap")), HasSubstr("--trials N")));
+  EXPECT_THAT(page_of(3, 3), AllOf(HasSubstr("v1002: timeline"), Not(HasSubstr("Only the first"))));
+}
+
+// 39 kB were added by each trial. What is left are rows of tables and bars.
+TEST(LargeRuns, ATrialThatIsNotDrawnAddsLittleToAPage) {
+  const std::size_t few = page_of(20, 5).size(), many = page_of(220, 5).size();
+  EXPECT_LT((many - few) / 200, 2000U);
+}
+
+TEST(LargeRuns, APageDrawsTheLossesOfSoManyTrials) {
+  std::vector<TrialRow> rows;
+  for (std::uint32_t repeat = 0; repeat < 12; ++repeat) {
+    rows.push_back(row_of("v", 1));
+    TrialRow& row = rows.back();
+    row.labels.what = "convergence";
+    row.labels.repeat = repeat;
+    row.record.id = "s/m/h/v/1/" + std::to_string(repeat);
+    row.record.curve = {{"mean", Time{}, 0, 0, 1, 0, 0}, {"mean", Time{} + milliseconds(100), 1, 10, 0.5, 0, 0}};
+  }
+  ReportOptions options;
+  options.lines = 10;
+  const LoggedRun run(rows);
+  const std::string page = report_html(run.run, options);
+  EXPECT_THAT(page, HasSubstr("The losses of 2 trials are left out"));
+  EXPECT_THAT(page, AllOf(HasSubstr("\nv,0,9,0,1\n"), Not(HasSubstr("\nv,0,10,0,1\n"))));
+}
+
+TEST(LargeRuns, TheNumbersBelowAFigureAreOfSoManyRanks) {
+  const std::string page = page_of(1, 1, 300);
+  EXPECT_THAT(page, HasSubstr("drawn are 32 of 300 workers, and the data are of 256"));
+  EXPECT_THAT(page, AllOf(HasSubstr("rank 255,"), Not(HasSubstr("rank 256,"))));
+  EXPECT_THAT(page_of(1, 1, 40), HasSubstr("drawn are 32 of 40 workers</p>"));
 }
 
 }  // namespace
