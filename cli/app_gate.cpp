@@ -94,6 +94,10 @@ void add_report(CLI::App& app, Parsed& parsed) {
       report.add_option("-f,--filter", o.filter, "only trials whose id matches this regular expression");
   CLI::Option* output =
       report.add_option("-o,--output", o.output, "file; - is standard output (default: report.html in the folder)");
+  report
+      .add_option("--trials", o.trials,
+                  "the most trials that the page draws one by one: where time went, gaps, timelines")
+      ->capture_default_str();
   std::string ids;
   for (const PaperFigureKind& kind : paper_figures()) ids += std::string(ids.empty() ? "" : ", ") + kind.id;
   CLI::Option* figure =

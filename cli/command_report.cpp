@@ -102,6 +102,7 @@ int command_report(const ReportCommand& command) {
   if (command.check) return check_claims(command, run);
   ReportOptions options;
   options.wanted = [&](const TrialRow& row) { return std::regex_search(row.record.id, wanted); };
+  options.drawn = command.trials;
   add_suite(run, options);
   if (!command.figure.empty() || command.latex || command.cost) {
     const std::vector<TrialRow> rows = wanted_rows(run, options);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "results/gate.h"
+#include "results/report.h"
 
 namespace hopbench {
 
@@ -45,6 +46,7 @@ struct ReportCommand {
   std::string columns;                 // of the LaTeX tables, "samples/s,speed-up"; empty: those that fit a column
   bool workers = false;                // who pays has a row for each worker
   bool check = false;                  // judges what a paper claims; `figure`: of one claim
+  std::size_t trials = kTrialsDrawn;   // drawn one by one in the page
 };
 /// Writes one HTML page, or what was asked for in place of it. Error(kUsage) if no trial matches.
 int command_report(const ReportCommand& options);

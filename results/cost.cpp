@@ -117,13 +117,26 @@ struct Paid {
   double share = 0, lost = 0, age = 0, loss = 0;
 };
 
-Paid paid_by(const Variant& variant, std::size_t worker) {
-  std::vector<double> share, lost, age, loss;
+/// A trial and the samples that its ranks counted together.
+struct Counted {
+  const TrialRow* row;
+  double all;
+};
+std::vector<Counted> counted_of(const Variant& variant) {
+  std::vector<Counted> trials;
   for (const TrialRow* row : variant.ok()) {
+    double all = 0;
+    for (const RankRecord& rank : row->record.ranks) all += counted(rank);
+    trials.push_back({row, all});
+  }
+  return trials;
+}
+
+Paid paid_by(const std::vector<Counted>& trials, std::size_t worker) {
+  std::vector<double> share, lost, age, loss;
+  for (const auto& [row, all] : trials) {
     const RankRecord& rank = row->record.ranks[worker];
     if (crashed(rank)) continue;  // not known, which is not 0
-    double all = 0;
-    for (const RankRecord& other : row->record.ranks) all += counted(other);
     share.push_back(all > 0 ? counted(rank) / all : std::nan(""));
     lost.push_back(double(rank.gradients_lost));
     age.push_back(rank.staleness_mean);
@@ -151,11 +164,12 @@ std::string workers_text(const std::vector<Paid>& workers, double Paid::*what, s
 }
 
 void add_payers(Grid& grid, const Variant& variant, PayersShown shown) {
-  const TrialRecord& any = variant.ok().front()->record;
+  const std::vector<Counted> counts = counted_of(variant);
+  const TrialRecord& any = counts.front().row->record;
   std::vector<Paid> workers;
   for (std::size_t w = 0; w < any.ranks.size(); ++w) {
     if (any.ranks[w].server) continue;
-    workers.push_back(paid_by(variant, w));
+    workers.push_back(paid_by(counts, w));
     const Paid& paid = workers.back();
     if (paid.lost > 0) std::erase(grid.idle, "gradients lost");
     if (std::abs(paid.age) > 0) std::erase(grid.idle, "mean age");

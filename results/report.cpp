@@ -111,18 +111,25 @@ std::string rank_name(const RankRecord& rank) {
 
 namespace {
 
-std::vector<Shown> shown_of(const RunFolder& run, const std::vector<Group>& groups, const ReportOptions& options) {
-  std::vector<Shown> all;
+Drawn drawn_of(const RunFolder& run, const std::vector<Group>& groups, const ReportOptions& options) {
+  Drawn drawn;
+  std::size_t variants = 0;
   for (const Group& group : groups) {
     for (const Variant& variant : group.variants) {
       const auto ok = variant.ok();
-      if (ok.empty()) continue;
+      if (ok.empty() || variants++ >= options.drawn) continue;
       const TrialRow& row = *ok.front();
       const auto bound = options.bounds.find(row.record.id);
-      all.push_back({&group, &row, digest_of(run, row), bound == options.bounds.end() ? ReportBound{} : bound->second});
+      drawn.trials.push_back(
+          {&group, &row, digest_of(run, row), bound == options.bounds.end() ? ReportBound{} : bound->second});
     }
   }
-  return all;
+  if (drawn.trials.size() < variants)
+    drawn.left_out = fmt::format(
+        "Only the first {} of {} variants are drawn here, to keep the page small. --trials N draws more of them, "
+        "--filter takes others.",
+        drawn.trials.size(), variants);
+  return drawn;
 }
 
 }  // namespace
@@ -144,14 +151,14 @@ std::string report_html(const RunFolder& run, const ReportOptions& options) {
 
   report::Page page;
   report::Fills fills(groups);
-  const std::vector<report::Shown> shown = report::shown_of(run, groups, options);
+  const report::Drawn drawn = report::drawn_of(run, groups, options);
   report::add_warnings(page, groups, options.at_the_edge);
   report::add_tables(page, rows, options.reference);
   report::add_bars(page, groups);
-  report::add_curves(page, groups);
-  report::add_stacks(page, groups, fills);
-  report::add_gaps(page, shown);
-  report::add_timelines(page, shown, fills);
+  report::add_curves(page, groups, options.lines);
+  report::add_stacks(page, groups, drawn, fills);
+  report::add_gaps(page, drawn);
+  report::add_timelines(page, drawn, fills);
   report::add_who_pays(page, rows);
   report::add_context(page, run, rows);
   return page.finish(title, fmt::format("{} trial{}, started {}, hopbench {}", rows.size(), rows.size() == 1 ? "" : "s",

@@ -18,11 +18,19 @@ struct ReportBound {
   std::optional<double> staleness;  // iterations that what goes into an average may be behind it
 };
 
+/// The default for ReportOptions::drawn. With it a page stays below about 20 MB for 10 000 trials of four ranks.
+inline constexpr std::size_t kTrialsDrawn = 100;
+
 struct ReportOptions {
   std::string reference;                        // the variant that speed-ups refer to
   std::function<bool(const TrialRow&)> wanted;  // empty: all trials
   std::map<std::string, ReportBound> bounds;    // by trial id
   std::set<std::string> at_the_edge{};  // variants whose learning rate lies on the edge of the grid of hopbench tune
+  /// The most trials that are drawn one by one: where the time went, gaps, staleness and timelines. The page takes the
+  /// first trial of each variant, in the order of the tables, and says how many it leaves out.
+  std::size_t drawn = kTrialsDrawn;
+  /// The lines of losses that are drawn, one for each variant of a measure and scenario. A group is drawn whole.
+  std::size_t lines = 1000;
 };
 
 /// The page. A trial whose event log is missing or damaged is told of in its place. Error(kUsage) if no trial is wanted

@@ -269,16 +269,17 @@ void add_bars(Page& page, const std::vector<Group>& groups) {
   if (!any) page.paragraph("nothing here: no measure of rates, and no target loss is set");
 }
 
-void add_curves(Page& page, const std::vector<Group>& groups) {
+void add_curves(Page& page, const std::vector<Group>& groups, std::size_t most) {
   page.section("curves", "Loss");
   page.paragraph(
       "Loss of the mean model. A line is the median over a variant's repeats, its band reaches from the smallest to "
-      "the "
-      "largest. Both end where the shortest repeat ends.",
+      "the largest. Both end where the shortest repeat ends.",
       "note");
   bool any = false;
+  std::size_t lines = 0, left_out = 0;
   for (const Group& group : groups) {
-    const std::vector<Figure> figures = curve_figures(group);
+    const std::vector<Figure> figures = lines < most ? curve_figures(group) : std::vector<Figure>{};
+    (figures.empty() ? left_out : lines) += has_curve(group) ? group.variants.size() : 0;
     if (figures.empty()) continue;
     any = true;
     page.heading(group.title);
@@ -287,6 +288,12 @@ void add_curves(Page& page, const std::vector<Group>& groups) {
     page.end_figures();
   }
   if (!any) page.paragraph("no trial here was evaluated more than once");
+  if (left_out > 0) {
+    page.paragraph(fmt::format("{} lines of losses are left out, to keep the page small. --filter takes others, and "
+                               "curve.csv has all.",
+                               left_out),
+                   "note");
+  }
 }
 
 }  // namespace hopbench::report

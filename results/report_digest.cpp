@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
+#include <unordered_map>
 
 #include "backends/base/error.h"
 #include "results/event_reader.h"
@@ -16,21 +19,32 @@ constexpr std::size_t kParts = 60;  // of a trial's time, in the map of gaps
 class GapMap {
  public:
   GapMap(const TrialRecord& record, Digest& digest) : digest_(digest) {
+    std::size_t workers = 0;
     for (const RankRecord& rank : record.ranks) {
-      if (!rank.server) workers_.push_back(rank.rank);
+      if (!rank.server) place_of_.try_emplace(rank.rank, workers++);
     }
-    at_.assign(workers_.size(), 0);
-    digest_.gaps.assign(workers_.size(), std::vector<double>(kParts, std::numeric_limits<double>::quiet_NaN()));
+    at_.assign(workers, 0);
+    working_[0] = at_.size();
+    digest_.gaps.assign(at_.size(), std::vector<double>(kParts, std::numeric_limits<double>::quiet_NaN()));
     part_ns_ = std::max(1.0, record.time_s * 1e9 / double(kParts));
   }
 
-  void on(const Event& e) {
-    const auto place = std::find(workers_.begin(), workers_.end(), e.rank);
-    if (place == workers_.end()) return;
-    if (e.what != EventKind::kEnter && e.what != EventKind::kFinished) return;
+  /// Whether the event's rank is a worker.
+  bool on(const Event& e) {
+    const auto worker = place_of_.find(e.rank);
+    if (worker == place_of_.end()) return false;
+    if (e.what != EventKind::kEnter && e.what != EventKind::kFinished) return true;
     go_to(e.time);
-    at_[std::size_t(place - workers_.begin())] = e.what == EventKind::kFinished ? kGone : e.iter;
-    note(now_);
+    const Iter before = slowest();
+    move(at_[worker->second], e.what == EventKind::kFinished ? kGone : e.iter);
+    // Where the slowest is no further back than before, no other worker's gap has grown.
+    if (!begun_ || slowest() < before) {
+      note_all(now_);
+    } else {
+      note(worker->second, now_);
+    }
+    begun_ = true;
+    return true;
   }
   void end() {
     if (now_ < kParts) go_to(Time{Duration{std::int64_t(part_ns_ * double(kParts))}});
@@ -42,24 +56,35 @@ class GapMap {
   void go_to(Time time) {
     const double part = double(time.time_since_epoch().count()) / part_ns_;
     const std::size_t to = std::min(kParts - 1, std::size_t(std::max(0.0, part)));
-    for (; now_ < to; ++now_) note(now_ + 1);
+    for (; now_ < to; ++now_) note_all(now_ + 1);
   }
 
-  void note(std::size_t part) {
-    Iter slowest = std::numeric_limits<Iter>::max();
-    for (const Iter iter : at_) slowest = iter == kGone ? slowest : std::min(slowest, iter);
-    for (std::size_t w = 0; w < at_.size(); ++w) {
-      if (at_[w] == kGone) continue;
-      const auto gap = double(at_[w] - slowest);
-      double& cell = digest_.gaps[w][part];
-      cell = std::isnan(cell) ? gap : std::max(cell, gap);
-      digest_.gap_most = std::max(digest_.gap_most, gap);
-    }
+  void move(Iter& at, Iter to) {
+    const auto here = working_.find(at);
+    if (here != working_.end() && --here->second == 0) working_.erase(here);
+    if (to != kGone) ++working_[to];
+    at = to;
+  }
+
+  Iter slowest() const { return working_.empty() ? std::numeric_limits<Iter>::max() : working_.begin()->first; }
+
+  void note_all(std::size_t part) {
+    for (std::size_t w = 0; w < at_.size(); ++w) note(w, part);
+  }
+
+  void note(std::size_t worker, std::size_t part) {
+    if (at_[worker] == kGone) return;
+    const auto gap = double(at_[worker] - slowest());
+    double& cell = digest_.gaps[worker][part];
+    cell = std::isnan(cell) ? gap : std::max(cell, gap);
+    digest_.gap_most = std::max(digest_.gap_most, gap);
   }
 
   Digest& digest_;
-  std::vector<int> workers_;
-  std::vector<Iter> at_;
+  std::unordered_map<int, std::size_t> place_of_;  // of a worker, by its rank
+  std::vector<Iter> at_;                           // by place
+  std::map<Iter, std::size_t> working_;            // the number of workers in each iteration that have not finished
+  bool begun_ = false;
   double part_ns_ = 1;
   std::size_t now_ = 0;
 };
@@ -71,13 +96,16 @@ int reason_place(Digest& digest, const std::string& reason) {
   return int(digest.reasons.size()) - 1;
 }
 
-void add_slice(Digest& digest, const LoggedEvent& logged) {
+/// Keeps the slices of ranks that have a lane, and counts all.
+void add_slice(Digest& digest, const LoggedEvent& logged, const std::set<int>& lanes) {
   const Event& e = logged.event;
   Slice slice{e.rank, Slice::kGradient, e.since.time_since_epoch().count(), e.time.time_since_epoch().count(),
               e.delay.count()};
   if (e.what == EventKind::kWait) slice.kind = reason_place(digest, logged.text);
   if (e.what == EventKind::kOperated) slice.kind = Slice::kOperation;
-  if (slice.to > slice.from) digest.slices.push_back(slice);
+  if (slice.to <= slice.from) return;
+  ++digest.slices_in_log;
+  if (lanes.contains(slice.rank)) digest.slices.push_back(slice);
 }
 
 void add_staleness(Digest& digest, const Event& e) {
@@ -93,15 +121,16 @@ Digest digest_of(const RunFolder& run, const TrialRow& row) {
   try {
     EventReader reader(find_event_log(run, row.record.id));
     GapMap gaps(row.record, digest);
+    std::set<int> lanes;
+    for (std::size_t r = 0; r < std::min(kMostRanks, row.record.ranks.size()); ++r) {
+      lanes.insert(row.record.ranks[r].rank);
+    }
     while (const std::optional<LoggedEvent> logged = reader.next()) {
       const Event& e = logged->event;
-      gaps.on(e);
-      const auto rank = std::find_if(row.record.ranks.begin(), row.record.ranks.end(),
-                                     [&](const RankRecord& r) { return r.rank == e.rank; });
-      const bool worker = rank != row.record.ranks.end() && !rank->server;
+      const bool worker = gaps.on(e);
       if (e.what == EventKind::kReduced && worker) add_staleness(digest, e);
       if (e.what == EventKind::kGradient || e.what == EventKind::kWait || e.what == EventKind::kOperated) {
-        add_slice(digest, *logged);
+        add_slice(digest, *logged, lanes);
       }
     }
     gaps.end();

@@ -77,7 +77,8 @@ struct Digest {
   std::vector<std::vector<double>> gaps;  // a worker's largest in each part of the trial's time; NaN: it had finished
   double gap_most = 0;
   std::map<std::int64_t, std::int64_t> staleness;  // how often
-  std::vector<Slice> slices;                       // by their ends
+  std::vector<Slice> slices;                       // by their ends, of the ranks that have a lane
+  std::size_t slices_in_log = 0;                   // of all ranks
   std::vector<std::string> reasons;
 };
 Digest digest_of(const RunFolder& run, const TrialRow& row);
@@ -90,13 +91,20 @@ struct Shown {
   ReportBound bound;
 };
 
+/// The trials that are drawn one by one, in the page's order, and a sentence about those that are not.
+struct Drawn {
+  std::vector<Shown> trials;
+  std::string left_out;  // empty: none are
+};
+
 /// rate, iterations, speed-up, time-to-target: those that the group has. Columns: variant, n, value, low, high, shown.
 std::vector<Figure> bar_figures(const Group& group);
 /// loss-time, loss-iterations. Columns: variant, n, x, loss (the median over the repeats), low, high (the smallest and
 /// the largest, from two repeats).
 std::vector<Figure> curve_figures(const Group& group);
 
-inline constexpr std::size_t kMostRanks = 32;  // drawn of a trial: what a page can show
+inline constexpr std::size_t kMostRanks = 32;         // drawn of a trial: what a page can show
+inline constexpr std::size_t kMostRanksInData = 256;  // of a trial in the numbers below a figure
 
 std::string rank_name(const RankRecord& rank);  // "rank 0", "server 4"
 
@@ -104,10 +112,11 @@ std::string rank_name(const RankRecord& rank);  // "rank 0", "server 4"
 void add_warnings(Page& page, const std::vector<Group>& groups, const std::set<std::string>& at_the_edge);
 void add_tables(Page& page, std::span<const TrialRow> rows, const std::string& reference);
 void add_bars(Page& page, const std::vector<Group>& groups);
-void add_curves(Page& page, const std::vector<Group>& groups);
-void add_stacks(Page& page, const std::vector<Group>& groups, Fills& fills);
-void add_gaps(Page& page, const std::vector<Shown>& trials);
-void add_timelines(Page& page, const std::vector<Shown>& trials, Fills& fills);
+/// Draws groups of variants until they have `most` lines.
+void add_curves(Page& page, const std::vector<Group>& groups, std::size_t most);
+void add_stacks(Page& page, const std::vector<Group>& groups, const Drawn& drawn, Fills& fills);
+void add_gaps(Page& page, const Drawn& drawn);
+void add_timelines(Page& page, const Drawn& drawn, Fills& fills);
 /// Of trials with skewed data; no section without any.
 void add_who_pays(Page& page, std::span<const TrialRow> rows);
 void add_context(Page& page, const RunFolder& run, std::span<const TrialRow> rows);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 
 #include "results/chart.h"
 #include "results/csv.h"
@@ -73,19 +74,32 @@ std::set<std::string> reasons_of(const TrialRow& row) {
   return reasons;
 }
 
+std::span<const RankRecord> first_of(const std::vector<RankRecord>& ranks) {
+  return std::span(ranks).first(std::min(ranks.size(), kMostRanksInData));
+}
+
+/// "drawn are 32 of 1000 ranks, and the data are of 256; ranks.csv has all"; empty: all are drawn.
+std::string ranks_note(const char* what, std::size_t number) {
+  if (number <= kMostRanks) return "";
+  std::string note = fmt::format("drawn are {} of {} {}", kMostRanks, number, what);
+  if (number > kMostRanksInData) {
+    note += fmt::format(", and the data are of {}: ranks.csv and hopbench trace have all", kMostRanksInData);
+  }
+  return note;
+}
+
 Figure stack_figure(const TrialRow& row, Fills& fills) {
   chart::StackChart chart{row.labels.variant, "% of the trial's time", {}, 100};
   Figure figure;
   figure.title = row.labels.variant;
   figure.data = {{"rank", "part", "percent"}};
-  for (const RankRecord& rank : row.record.ranks) {
+  for (const RankRecord& rank : first_of(row.record.ranks)) {
     const std::vector<chart::Part> parts = parts_of(rank, row.record.time_s, fills);
     for (const chart::Part& part : parts) figure.data.push_back({rank_name(rank), part.name, csv_number(part.value)});
     if (chart.rows.size() < kMostRanks) chart.rows.push_back({rank_name(rank), parts});
   }
-  if (row.record.ranks.size() > kMostRanks) {
-    figure.notes.push_back(fmt::format("drawn are {} of {} ranks", kMostRanks, row.record.ranks.size()));
-  }
+  if (const std::string note = ranks_note("ranks", row.record.ranks.size()); !note.empty())
+    figure.notes.push_back(note);
   figure.svg = chart::stacks_svg(chart);
   return figure;
 }
@@ -104,8 +118,8 @@ Figure gap_figure(const Shown& shown) {
   figure.data = {{"rank", "from_s", "gap"}};
   std::size_t at = 0;
   for (const RankRecord& rank : row.record.ranks) {
-    if (rank.server) continue;
-    const std::vector<double>& gaps = shown.digest.gaps[at++];
+    if (rank.server || at++ >= kMostRanksInData) continue;
+    const std::vector<double>& gaps = shown.digest.gaps[at - 1];
     for (std::size_t part = 0; part < gaps.size(); ++part) {
       if (std::isnan(gaps[part])) continue;
       figure.data.push_back({rank_name(rank), csv_number(row.record.time_s * double(part) / double(gaps.size())),
@@ -117,7 +131,7 @@ Figure gap_figure(const Shown& shown) {
   }
   figure.title = fmt::format("{}: largest {:g}{}", row.labels.variant, shown.digest.gap_most,
                              shown.bound.gap ? fmt::format(", bound {:g}", *shown.bound.gap) : ", no bound known here");
-  if (at > kMostRanks) figure.notes.push_back(fmt::format("drawn are {} of {} workers", kMostRanks, at));
+  if (const std::string note = ranks_note("workers", at); !note.empty()) figure.notes.push_back(note);
   figure.svg = chart::heat_svg(map);
   return figure;
 }
@@ -194,21 +208,22 @@ std::string Fills::patterns() {
   return text + "</defs></svg>\n";
 }
 
-void add_stacks(Page& page, const std::vector<Group>& groups, Fills& fills) {
+void add_stacks(Page& page, const std::vector<Group>& groups, const Drawn& drawn, Fills& fills) {
   page.section("time", "Where the time went");
   page.paragraph(
       "The first repeat of each variant, a bar a rank. Parts may add up to more than 100 % where a rank "
       "waits for two things at once.",
       "note");
+  if (!drawn.left_out.empty()) page.paragraph(drawn.left_out, "note");
   for (const Group& group : groups) {
     std::set<std::string> reasons;
     std::vector<const TrialRow*> rows;
-    for (const Variant& variant : group.variants) {
-      const auto ok = variant.ok();
-      if (ok.empty() || ok.front()->record.time_s <= 0 || ok.front()->record.ranks.empty()) continue;
-      rows.push_back(ok.front());
-      reasons.merge(reasons_of(*ok.front()));
+    for (const Shown& shown : drawn.trials) {
+      if (shown.group != &group || shown.row->record.time_s <= 0 || shown.row->record.ranks.empty()) continue;
+      rows.push_back(shown.row);
+      reasons.merge(reasons_of(*shown.row));
     }
+    if (rows.empty() && !drawn.left_out.empty()) continue;
     page.heading(group.title);
     if (rows.empty()) {
       page.paragraph("no trial ended well");
@@ -225,7 +240,8 @@ void add_stacks(Page& page, const std::vector<Group>& groups, Fills& fills) {
   }
 }
 
-void add_gaps(Page& page, const std::vector<Shown>& trials) {
+void add_gaps(Page& page, const Drawn& drawn) {
+  const std::vector<Shown>& trials = drawn.trials;
   page.section("gaps", "Iteration gaps and staleness");
   page.paragraph(
       "Gap: a worker's iteration minus the slowest worker's, the largest in each sixtieth of the trial; every map has "
@@ -233,6 +249,7 @@ void add_gaps(Page& page, const std::vector<Shown>& trials) {
       "scale of its own. Staleness: by how many iterations what other workers sent was behind the average that it went "
       "into. The first repeat of each variant.",
       "note");
+  if (!drawn.left_out.empty()) page.paragraph(drawn.left_out, "note");
   const Group* last = nullptr;
   for (std::size_t t = 0; t < trials.size(); ++t) {
     const Shown& shown = trials[t];

@@ -165,9 +165,7 @@ void add_timeline(Page& page, const Shown& shown, const Window& common, bool own
   const Window window = window_of(common, row.record);
   const Lanes lanes = lanes_of(row);
   const Digest& digest = shown.digest;
-  std::vector<Slice> slices = digest.slices;
-  std::erase_if(slices, [&](const Slice& slice) { return !lanes.lane_of.contains(slice.rank); });
-  slices = kept_slices(std::move(slices), window.from);
+  std::vector<Slice> slices = kept_slices(digest.slices, window.from);
   std::stable_sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) { return layer(a) < layer(b); });
   Figure figure;
   figure.wide = true;
@@ -177,11 +175,11 @@ void add_timeline(Page& page, const Shown& shown, const Window& common, bool own
                "</script>\n</div>\n";
   if (own_legend) figure.legend = fills.waits_legend({digest.reasons.begin(), digest.reasons.end()});
   figure.data = timeline_data(row, digest, slices, window, lanes, fills);
-  if (slices.size() < shown.digest.slices.size()) {
+  if (slices.size() < digest.slices_in_log) {
     std::int64_t from = window.to, to = window.from;
     for (const Slice& slice : slices) from = std::min(from, slice.from), to = std::max(to, slice.to);
     figure.notes.push_back(fmt::format("{} of {} slices are here, from {} s to {} s: hopbench trace has them all",
-                                       slices.size(), shown.digest.slices.size(), number_text(double(from) / 1e9),
+                                       slices.size(), digest.slices_in_log, number_text(double(from) / 1e9),
                                        number_text(double(to) / 1e9)));
   }
   page.figure(figure);
@@ -189,12 +187,14 @@ void add_timeline(Page& page, const Shown& shown, const Window& common, bool own
 
 }  // namespace
 
-void add_timelines(Page& page, const std::vector<Shown>& trials, Fills& fills) {
+void add_timelines(Page& page, const Drawn& drawn, Fills& fills) {
+  const std::vector<Shown>& trials = drawn.trials;
   page.section("timelines", "Timelines");
   page.paragraph(
       "The first repeat of each variant, a lane a rank, from the end of the warm-up on. The data below a timeline are "
       "the slices of the window that is drawn without JavaScript.",
       "note");
+  if (!drawn.left_out.empty()) page.paragraph(drawn.left_out, "note");
   const std::map<const Group*, Window> windows = windows_of(trials);
   const Group* last = nullptr;
   bool own_legends = false;

@@ -32,7 +32,7 @@ class TraceWriter::Trial {
     for (const RankRecord& rank : row.record.ranks) {
       to_.event(fmt::format(R"("ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"{} {}"}})", pid_,
                             rank.rank, rank.server ? "server" : "rank", rank.rank));
-      if (!rank.server) entered_[rank.rank] = -1;
+      if (!rank.server) enter(rank.rank, -1);
     }
   }
 
@@ -46,12 +46,12 @@ class TraceWriter::Trial {
       case EventKind::kWait:
         return slice("wait: " + logged.text, e, fmt::format(R"("iteration":{})", e.iter));
       case EventKind::kEnter:
-        entered_[e.rank] = e.iter;
+        enter(e.rank, e.iter);
         return counter("gap", e, double(e.iter - slowest()));
       case EventKind::kReduced:
         return average(e);
       case EventKind::kFinished:
-        entered_.erase(e.rank);
+        leave(e.rank);
         return instant("finished", e);
       case EventKind::kLost:
         return instant("lost gradient: " + logged.text, e);
@@ -100,10 +100,22 @@ class TraceWriter::Trial {
     counter("staleness", e, double(e.iter - oldest));
   }
 
+  void enter(int rank, Iter iter) {
+    leave(rank);
+    entered_[rank] = iter;
+    ++working_[iter];
+  }
+
+  void leave(int rank) {
+    const auto was = entered_.find(rank);
+    if (was == entered_.end()) return;
+    const auto there = working_.find(was->second);
+    if (--there->second == 0) working_.erase(there);
+    entered_.erase(was);
+  }
+
   Iter slowest() const {
-    Iter least = std::numeric_limits<Iter>::max();
-    for (const auto& [rank, iter] : entered_) least = std::min(least, std::max<Iter>(0, iter));
-    return least;
+    return working_.empty() ? std::numeric_limits<Iter>::max() : std::max<Iter>(0, working_.begin()->first);
   }
 
   void slice(const std::string& name, const Event& e, const std::string& args) {
@@ -129,6 +141,7 @@ class TraceWriter::Trial {
   TraceWriter& to_;
   int pid_;
   std::map<int, Iter> entered_;  // workers that have not finished
+  std::map<Iter, int> working_;  // how many of them are in each iteration
   std::map<std::pair<int, int>, std::deque<std::int64_t>> under_way_;
   std::map<int, int> mailbox_;
 };

@@ -26,6 +26,9 @@ TEST(CliReport, IsOnePageWithBoundsAndTheReference) {
               AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("speed-up over allreduce"), HasSubstr(", bound 1")));
   EXPECT_THAT(hopbench(folder.path(), {"report", "run", "-o", "-", "--filter", "random/hop"}).out,
               AllOf(HasSubstr("1 trial, started"), Not(HasSubstr("homogeneous"))));
+  EXPECT_THAT(hopbench(folder.path(), {"report", "run", "-o", "-", "--trials", "1"}).out,
+              HasSubstr("Only the first 1 of "));
+  EXPECT_EQ(code({"report", "run", "--trials", "some"}), 2);
   EXPECT_EQ(code({"report", "run", "--filter", "nothing"}), 2);
   EXPECT_EQ(code({"report", "nowhere"}), 2);
   EXPECT_EQ(code({"report", "run", "-o", "no/such/folder.html"}), 2);
