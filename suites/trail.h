@@ -9,7 +9,7 @@
 namespace hopbench {
 
 /// Keeps of each number its difference to the same number of the entry before, in seven bits a byte. Entries that
-/// resemble the one before, as times of a steady run do, take about nine bytes instead of 24 to 32.
+/// resemble the one before, as times of a steady run do, take nine to ten bytes instead of 24 to 32.
 class Trail {
  public:
   using Entry = std::array<std::int64_t, 3>;
