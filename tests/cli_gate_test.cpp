@@ -71,9 +71,9 @@ TEST_F(OverResults, ABaselineIsOfAWholeSuiteUnlessAskedOtherwise) {
 TEST_F(OverResults, ADamagedContextIsSaid) {
   fine({"run", "a.toml", "-o", "odd"});
   folder_.write("odd/context.json", "[1,2");
-  for (const Args& words :
-       {Args{"compare", "run", "odd"}, Args{"report", "odd"}, Args{"baseline", "save", "main", "odd"},
-        Args{"run", "--resume", "odd"}, Args{"run", "--resume", "odd", "--force"}}) {
+  for (const Args& words : {Args{"compare", "run", "odd"}, Args{"report", "odd"}, Args{"report", "odd", "--latex"},
+                            Args{"baseline", "save", "main", "odd"}, Args{"run", "--resume", "odd"},
+                            Args{"run", "--resume", "odd", "--force"}}) {
     const Ended ended = run(words);
     EXPECT_EQ(ended.code, 2) << words.front();
     EXPECT_THAT(ended.err, HasSubstr("odd/context.json is damaged")) << words.front();
