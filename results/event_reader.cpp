@@ -91,7 +91,7 @@ std::optional<std::string> EventLines::next() {
   while (gzgets(file_->file, part.data(), int(part.size())) != nullptr) {
     line += part.data();
     if (line.size() > kLongestLine)
-      throw usage_error(file_->path + ": a line has no end: the log is damaged: run the trial again");
+      throw usage_error(file_->path + ": a line does not end: the log is damaged: run the trial again");
     if (line.empty() || line.back() != '\n') continue;  // empty: it begins with a zero
     line.pop_back();
     return line;

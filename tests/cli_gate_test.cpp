@@ -59,8 +59,10 @@ TEST_F(OverResults, ABaselineIsOfAWholeSuiteUnlessAskedOtherwise) {
   fine({"run", "a.toml", "-o", "part", "-f", "hop"});
   const Ended part = run({"baseline", "save", "main", "part"});
   EXPECT_EQ(part.code, 2) << part.err;
-  EXPECT_THAT(part.err, HasSubstr("part lacks 2 of the 4 trials of its suite, small/rate/homogeneous/allreduce/1/0 for "
-                                  "one: run them (run --resume part), or keep the others alone with --partial"));
+  EXPECT_THAT(
+      part.err,
+      HasSubstr("part lacks 2 of the 4 trials of its suite, for example small/rate/homogeneous/allreduce/1/0: run them "
+                "(run --resume part), or keep the others alone with --partial"));
   fine({"baseline", "save", "main", "part", "--partial"});
   EXPECT_THAT(run({"run", "--resume", "results/baselines/main"}).err,
               HasSubstr("results/baselines/main is a baseline"));

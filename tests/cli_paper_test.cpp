@@ -124,7 +124,7 @@ TEST_F(Reproduce, ChecksWhatItWritesBeforeItRuns) {
     EXPECT_THAT(ended.err, HasSubstr(says));
     EXPECT_EQ(contents(folder_.path()), before);
   };
-  refused({"-o", "mine"}, "mine/small is not empty, and what is in it is no run of hopbench (notes.txt)");
+  refused({"-o", "mine"}, "mine/small is not empty and does not hold a run of hopbench (notes.txt)");
   refused({"-o", "out", "--markdown", "no/a.md"}, "--markdown=no/a.md: there is no folder no");
   refused({"-o", "out", "--json=suites/papers/tiny/expected.toml"}, "this command itself reads or writes that file");
   refused({"-o", "out", "--markdown", "suites/papers/tiny/small.toml"},

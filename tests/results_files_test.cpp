@@ -365,7 +365,7 @@ TEST(EventReaderTest, DoesNotReadALineWithoutEnd) {
     lines.next();
     FAIL() << "it was read";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("log.jsonl: a line has no end"));
+    EXPECT_THAT(error.what(), HasSubstr("log.jsonl: a line does not end"));
   }
 }
 
