@@ -39,10 +39,10 @@ void check_all_there(const RunFolder& run, bool partial) {
   for (const TrialSpec& spec : suite.trials) missing.insert(spec.id());
   for (const TrialRow& row : run.rows()) missing.erase(row.record.id);
   if (partial || missing.empty()) return;
-  throw usage_error(
-      fmt::format("{0} lacks {1} of the {2} trials of its suite, {3} for one: run them (run --resume {0}), or keep the "
-                  "others alone with --partial",
-                  run.path(), missing.size(), suite.trials.size(), *missing.begin()));
+  throw usage_error(fmt::format(
+      "{0} lacks {1} of the {2} trials of its suite, for example {3}: run them (run --resume {0}), or keep the "
+      "others alone with --partial",
+      run.path(), missing.size(), suite.trials.size(), *missing.begin()));
 }
 
 }  // namespace

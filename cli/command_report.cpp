@@ -99,6 +99,7 @@ int command_report(const ReportCommand& command) {
     check_output_files({&output, 1});
   }
   const RunFolder run = open_run(command.folder);
+  run.context_json();  // throws if it is damaged: then nobody knows what the numbers are of
   if (command.check) return check_claims(command, run);
   ReportOptions options;
   options.wanted = [&](const TrialRow& row) { return std::regex_search(row.record.id, wanted); };

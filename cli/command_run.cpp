@@ -247,7 +247,12 @@ int run_jobs(const RunOptions& options, std::vector<Job> jobs, const Gathering& 
   int worst = 0;
   Outputs outputs(options);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    worst = std::max(worst, run_job(options, std::move(jobs[j]), gathering, outputs));
+    try {
+      worst = std::max(worst, run_job(options, std::move(jobs[j]), gathering, outputs));
+    } catch (const Error&) {
+      outputs.write_what_there_is();
+      throw;
+    }
     if (interrupted_exit_code() == 0) continue;
     for (std::size_t left = j + 1; left < jobs.size(); ++left) {
       tell(fmt::format("not begun: suite '{}': run it anew\n", jobs[left].suite.name));
@@ -327,19 +332,9 @@ std::vector<Job> jobs_of(const RunOptions& options) {
   return jobs;
 }
 
-/// The files that the command line names for reading.
-std::vector<std::string> input_files(const RunOptions& options) {
-  std::vector<std::string> files;
-  for (const std::string& suite : options.suites) {
-    if (suite != "-") files.push_back(find_suite(suite));
-  }
-  if (!options.hosts.empty()) files.push_back(options.hosts);
-  return files;
-}
-
 // Before the first trial of the first suite: what would stop the last one hours later.
 void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
-  const std::vector<std::string> read = input_files(options);
+  const std::vector<std::string> read = files_read_by(options);
   std::vector<std::string> used = read;
   for (const Job& job : jobs) {
     if (options.resume.empty()) check_free(job.folder, read);

@@ -99,8 +99,9 @@ void check_output_files(std::span<const OutputFile> outputs, std::span<const std
     if (!output.where) continue;
     if (*output.where == "-") {
       if (on_stdout != nullptr) {
-        throw usage_error(fmt::format("of {0} and {1} only one fits standard output: give the other a file, {1}=FILE",
-                                      on_stdout->flag, output.flag));
+        throw usage_error(
+            fmt::format("{0} and {1} cannot both go to standard output: give one of them a file, {1}=FILE",
+                        on_stdout->flag, output.flag));
       }
       on_stdout = &output;
       continue;

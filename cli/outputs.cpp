@@ -12,6 +12,7 @@
 #include <set>
 
 #include "backends/base/json_value.h"
+#include "cli/places.h"
 #include "cli/tell.h"
 #include "results/cost.h"
 #include "results/csv.h"
@@ -73,6 +74,15 @@ std::string vector_rate_note(const Suite& suite, const std::vector<TrialRow>& ro
 
 }  // namespace
 
+std::vector<std::string> files_read_by(const RunOptions& options) {
+  std::vector<std::string> files;
+  for (const std::string& suite : options.suites) {
+    if (suite != "-") files.push_back(find_suite(suite));
+  }
+  if (!options.hosts.empty()) files.push_back(options.hosts);
+  return files;
+}
+
 void check_outputs(const RunOptions& options, std::span<const std::string> inputs) {
   const OutputFile files[] = {{"--json", options.json},
                               {"--csv", options.csv},
@@ -120,6 +130,15 @@ void Outputs::write() const {
   if (!options_.junit.empty()) put(options_.junit, run_junit(rows_));
   if (options_.github_summary) append_github_summary(markdown_);
   if (broken_) throw *broken_;
+}
+
+void Outputs::write_what_there_is() const {
+  if (rows_.empty()) return;
+  try {
+    write();
+  } catch (const Error& error) {
+    tell(std::string(error.what()) + "\n");
+  }
 }
 
 void tell_cut_off(const std::string& folder, std::size_t trials) {

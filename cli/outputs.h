@@ -12,6 +12,9 @@
 
 namespace hopbench {
 
+/// The files that the command line names for reading.
+std::vector<std::string> files_read_by(const RunOptions& options);
+
 /// Checks what --json, --csv, --markdown, --junit and --github-summary name, as check_output_files() does.
 void check_outputs(const RunOptions& options, std::span<const std::string> inputs);
 
@@ -23,6 +26,8 @@ class Outputs {
   void add(const Suite& suite, const RunFolder& folder);
   /// Error(kEnvironment) if something could not be written.
   void write() const;
+  /// The same for a run that an error ends: what was measured before is not lost. Tells what cannot be written.
+  void write_what_there_is() const;
 
  private:
   const RunOptions& options_;

@@ -91,7 +91,7 @@ void check_only_ours(const std::string& folder) {
     const auto is_name = [&](const char* own) { return name == own; };
     if (std::any_of(std::begin(kOwn), std::end(kOwn), is_name)) continue;
     throw usage_error(
-        fmt::format("{} holds {}, which is not of a baseline and would be lost: move it elsewhere", folder, name));
+        fmt::format("{} holds {}, which is not part of a baseline and would be lost: move it elsewhere", folder, name));
   }
 }
 

@@ -16,6 +16,8 @@
 namespace hopbench {
 namespace {
 
+constexpr std::size_t kLongestLine = std::size_t{64} << 20;  // far more than an event of 65536 ranks takes
+
 EventKind kind_of(const std::string& what) {
   static const std::map<std::string, EventKind> kinds = [] {
     std::map<std::string, EventKind> all;
@@ -88,6 +90,8 @@ std::optional<std::string> EventLines::next() {
   std::array<char, 4096> part{};
   while (gzgets(file_->file, part.data(), int(part.size())) != nullptr) {
     line += part.data();
+    if (line.size() > kLongestLine)
+      throw usage_error(file_->path + ": a line does not end: the log is damaged: run the trial again");
     if (line.empty() || line.back() != '\n') continue;  // empty: it begins with a zero
     line.pop_back();
     return line;

@@ -50,7 +50,7 @@ bool is_safe(const std::string& part) {
 void check_id(const std::string& id) {
   std::istringstream parts(id + "/");
   for (std::string part; std::getline(parts, part, '/');) {
-    if (!is_safe(part)) throw usage_error("its id is not one that hopbench gives");
+    if (!is_safe(part)) throw usage_error("its id is not an id of hopbench");
   }
 }
 

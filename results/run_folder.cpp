@@ -226,7 +226,7 @@ void check_free(const std::string& folder, std::span<const std::string> inputs) 
   }
   if (const std::string content = content_of(folder); !content.empty()) {
     throw usage_error(
-        fmt::format("{} is not empty, and what is in it is no run of hopbench ({}): choose a new or empty "
+        fmt::format("{} is not empty and does not hold a run of hopbench ({}): choose a new or empty "
                     "folder with -o",
                     folder, content));
   }

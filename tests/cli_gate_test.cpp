@@ -41,8 +41,10 @@ TEST_F(OverResults, ABaselineIsOfAWholeSuiteUnlessAskedOtherwise) {
   fine({"run", "a.toml", "-o", "part", "-f", "hop"});
   const Ended part = run({"baseline", "save", "main", "part"});
   EXPECT_EQ(part.code, 2) << part.err;
-  EXPECT_THAT(part.err, HasSubstr("part lacks 2 of the 4 trials of its suite, small/rate/homogeneous/allreduce/1/0 for "
-                                  "one: run them (run --resume part), or keep the others alone with --partial"));
+  EXPECT_THAT(
+      part.err,
+      HasSubstr("part lacks 2 of the 4 trials of its suite, for example small/rate/homogeneous/allreduce/1/0: run them "
+                "(run --resume part), or keep the others alone with --partial"));
   fine({"baseline", "save", "main", "part", "--partial"});
   EXPECT_THAT(run({"run", "--resume", "results/baselines/main"}).err,
               HasSubstr("results/baselines/main is a baseline"));
@@ -53,9 +55,9 @@ TEST_F(OverResults, ABaselineIsOfAWholeSuiteUnlessAskedOtherwise) {
 TEST_F(OverResults, ADamagedContextIsSaid) {
   fine({"run", "a.toml", "-o", "odd"});
   folder_.write("odd/context.json", "[1,2");
-  for (const Args& words :
-       {Args{"compare", "run", "odd"}, Args{"report", "odd"}, Args{"baseline", "save", "main", "odd"},
-        Args{"run", "--resume", "odd"}, Args{"run", "--resume", "odd", "--force"}}) {
+  for (const Args& words : {Args{"compare", "run", "odd"}, Args{"report", "odd"}, Args{"report", "odd", "--latex"},
+                            Args{"baseline", "save", "main", "odd"}, Args{"run", "--resume", "odd"},
+                            Args{"run", "--resume", "odd", "--force"}}) {
     const Ended ended = run(words);
     EXPECT_EQ(ended.code, 2) << words.front();
     EXPECT_THAT(ended.err, HasSubstr("odd/context.json is damaged")) << words.front();

@@ -43,7 +43,7 @@ TEST_F(Writing, ResultsIntoAFolderOfTheUsersIsRefused) {
   folder_.write("d/suite.toml", "# my comments\n" + small_suite());
   const std::string mine = text_of(at("d/suite.toml"));
   refused({"run", "d/suite.toml", "-o", "d"}, "d holds d/suite.toml, which this run reads");
-  refused({"run", "a.toml", "-o", "d"}, "d is not empty, and what is in it is no run of hopbench (suite.toml)");
+  refused({"run", "a.toml", "-o", "d"}, "d is not empty and does not hold a run of hopbench (suite.toml)");
   const Ended inside = hopbench(at("d"), {"run", "suite.toml", "-o", "."});
   EXPECT_EQ(inside.code, 2) << inside.err;
   EXPECT_EQ(text_of(at("d/suite.toml")), mine);
@@ -82,6 +82,18 @@ TEST_F(Writing, OutputsDoNotReplaceARunOrWhatIsRead) {
   refused({"trace", "run", "-o", "run/context.json"}, "part of a run");
   refused({"run", "--resume", "run", "--csv=run/trials.csv"}, "itself reads or writes");
   refused({"compare", "run/trials.csv", "run", "--csv=run/trials.csv"}, "itself reads or writes");
+}
+
+TEST_F(Writing, WhatWasMeasuredIsWrittenAlsoIfTheBaselineIsRefused) {
+  folder_.write("b.toml", with(small_suite(), "10ms", "11ms"));
+  const Args as_baseline{"--save-baseline", "main", "--baselines", "kept"};
+  Args first{"run", "a.toml", "-o", "one"}, second{"run", "b.toml", "-o", "two", "--csv=two.csv"};
+  for (Args* words : {&first, &second}) words->insert(words->end(), as_baseline.begin(), as_baseline.end());
+  fine(first);
+  const Ended refused = run(second);
+  EXPECT_EQ(refused.code, 2) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("baseline main would change"));
+  EXPECT_EQ(count_lines(text_of(at("two.csv"))), 5u);
 }
 
 TEST_F(Writing, HelpIsOfCommandsThatThereAre) {

@@ -114,6 +114,23 @@ TEST_F(Reproduce, RunsAndJudges) {
   EXPECT_EQ(count_lines(text_of(at("a.md"))), 4u);
 }
 
+TEST_F(Reproduce, ChecksWhatItWritesBeforeItRuns) {
+  folder_.write("mine/small/notes.txt", "mine");
+  const auto refused = [&](Args words, const std::string& says) {
+    words.insert(words.begin(), {"reproduce", "tiny"});
+    const std::string before = contents(folder_.path());
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.code, 2) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr(says));
+    EXPECT_EQ(contents(folder_.path()), before);
+  };
+  refused({"-o", "mine"}, "mine/small is not empty and does not hold a run of hopbench (notes.txt)");
+  refused({"-o", "out", "--markdown", "no/a.md"}, "--markdown=no/a.md: there is no folder no");
+  refused({"-o", "out", "--json=suites/papers/tiny/expected.toml"}, "this command itself reads or writes that file");
+  refused({"-o", "out", "--markdown", "suites/papers/tiny/small.toml"},
+          "this command itself reads or writes that file");
+}
+
 TEST_F(Reproduce, RunsOneClaimInFull) {
   const Ended ended = run({"reproduce", "tiny", "--claim", "sooner", "--profile", "full", "-o", "out", "--json"});
   EXPECT_EQ(ended.code, 0) << ended.err;

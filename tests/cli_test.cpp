@@ -160,7 +160,7 @@ TEST_F(Mistakes, OfFlagsAreNamedWithWhatWasMeant) {
       {.words = {"run", "a.toml", "--shuffle", "3", "--set", "transport.name=gloo"}, .says = {"--shuffle", "virtual"}});
   refused({.words = {"run", "a.toml", "--csv=a.toml"}, .says = {"--csv=a.toml", "itself reads or writes"}});
   refused({.words = {"run", "a.toml", "--csv=x", "--json=./x"}, .says = {"=x", "are the same file"}});
-  refused({.words = {"run", "a.toml", "--json", "--csv"}, .says = {"only one fits", "--csv=FILE"}});
+  refused({.words = {"run", "a.toml", "--json", "--csv"}, .says = {"cannot both go to", "--csv=FILE"}});
   refused({.words = {"run", "a.toml", "--seed", "9223372036854775806"}, .says = {"seed", "at most 9.2e+18"}});
   refused({.words = {"run", "a.toml"}, .says = {"--threads", "many"}, .variables = {"HOPBENCH_THREADS=many"}});
   refused({.words = {"run", "a.toml"},

@@ -92,8 +92,7 @@ TEST_F(FleetTest, AWrongTokenIsNamedOnBothSides) {
     launcher_said = error.what();
   }
   agent.join();
-  EXPECT_THAT(launcher_said,
-              HasSubstr("a process on 127.0.0.1 came with another token: set HOPBENCH_TOKEN to the same"));
+  EXPECT_THAT(launcher_said, HasSubstr("a process on 127.0.0.1 sent another token: set HOPBENCH_TOKEN to the same"));
   EXPECT_THAT(agent_said, HasSubstr("what listens there is not process 0 of this run): is HOPBENCH_TOKEN the same"));
   for (const std::string& said : {launcher_said, agent_said}) EXPECT_THAT(said, testing::Not(HasSubstr("secret")));
 }

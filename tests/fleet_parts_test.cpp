@@ -161,7 +161,7 @@ TEST(MeetingPoint, AFileOfTheUsersIsKept) {
     open_meeting_point(folder.path(), "")->leave({{"a"}, 1, "", ""});
     ADD_FAILURE() << "it was replaced";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("hopbench-run is there and is no invitation of hopbench"));
+    EXPECT_THAT(error.what(), HasSubstr("hopbench-run exists and is not an invitation of hopbench"));
   }
   EXPECT_EQ(text_of(folder / "hopbench-run"), "mine");
 }

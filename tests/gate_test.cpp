@@ -206,7 +206,7 @@ TEST(Baselines, KeepNothingThatCannotBeCompared) {
   EXPECT_THAT(said([](TrialRecord& r) { r.samples_per_s = kNone; }), HasSubstr("its 'samples_per_s' is nan"));
   EXPECT_THAT(said([](TrialRecord& r) { r.time_s = 1 / 0.0; }), HasSubstr("its 'time_s' is inf"));
   for (const char* id : {"../../../../x", "a//b", "a/./b", "/a", "a/b/", "a\nb", ""})
-    EXPECT_THAT(said([&](TrialRecord& r) { r.id = id; }), HasSubstr("its id is not one that hopbench gives")) << id;
+    EXPECT_THAT(said([&](TrialRecord& r) { r.id = id; }), HasSubstr("its id is not an id of hopbench")) << id;
   run_of(folder, "cut", {virtual_row("a"), virtual_row("b")});
   const std::string trials = text_of(folder / "cut/trials.jsonl");
   folder.write("cut/trials.jsonl", trials.substr(0, trials.size() - 9));

@@ -91,7 +91,7 @@ TEST_F(OutputFiles, AreNoPartOfARun) {
 
 TEST_F(OutputFiles, AreOneEach) {
   EXPECT_EQ(said_of({{"--json", "-"}, {"--csv", "-"}}),
-            "of --json and --csv only one fits standard output: give the other a file, --csv=FILE");
+            "--json and --csv cannot both go to standard output: give one of them a file, --csv=FILE");
   EXPECT_EQ(said_of({{"--json", at("x")}, {"--csv", at("run/../x")}}),
             "--json=" + at("x") + " and --csv=" + at("run/../x") + " are the same file: name two");
 }
@@ -140,7 +140,7 @@ TEST_F(ResultFolder, HoldsNothingOfTheUsers) {
   for (const char* name : {"notes/.hidden", "notes/a", "notes/b", "notes/c", "notes/suite.toml"})
     folder_.write(name, "x");
   EXPECT_EQ(said_of("notes"), at("notes") +
-                                  " is not empty, and what is in it is no run of hopbench (.hidden, a, b and 2 more): "
+                                  " is not empty and does not hold a run of hopbench (.hidden, a, b and 2 more): "
                                   "choose a new or empty folder with -o");
   EXPECT_THROW(RunFolder::create(at("notes"), "", "{}"), Error);
   EXPECT_EQ(text_of(at("notes/suite.toml")), "x");

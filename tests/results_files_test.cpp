@@ -356,6 +356,19 @@ std::string said_of(const std::string& event) {
   return "";
 }
 
+TEST(EventReaderTest, DoesNotReadALineWithoutEnd) {
+  const Folder temp;
+  temp.write("log.jsonl", "{}\n" + std::string(std::size_t{65} << 20, ' '));
+  EventLines lines(temp / "log.jsonl");
+  EXPECT_TRUE(lines.next());
+  try {
+    lines.next();
+    FAIL() << "it was read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("log.jsonl: a line does not end"));
+  }
+}
+
 // The JSON library would take 1e30 as some integer, and 70000 as one of its lower 16 bits.
 TEST(EventReaderTest, RefusesNumbersThatItsFieldsCannotHold) {
   const std::string begin = R"({"t":1,"rank":0,"what":"send")";

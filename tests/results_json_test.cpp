@@ -106,7 +106,7 @@ TEST(Json, NamesTheFieldThatIsWrongInPlainWords) {
             none + "'samples_per_s': fast stands where a number belongs");
   EXPECT_EQ(said_of([](auto& row) { row["record"]["time_s"] = nullptr; }),
             none + "'time_s': null stands where a number belongs");
-  EXPECT_EQ(said_of([](auto& row) { row["record"]["id"] = 3; }), none + "'id': a value of another type stands there");
+  EXPECT_EQ(said_of([](auto& row) { row["record"]["id"] = 3; }), none + "'id': its value has the wrong type");
   EXPECT_EQ(said_of([](auto& row) { row["record"]["ranks"][0]["iters"] = 0.5; }),
             none + "'ranks': 'iters': 0.5 stands where an integer belongs");
   EXPECT_EQ(said_of([](auto& row) { row.erase("labels"); }), none + "'labels' is missing");

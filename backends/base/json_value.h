@@ -30,7 +30,7 @@ template <class JsonException>
 std::string json_mistake(const JsonException& error) {
   constexpr int kFirstOfParser = 101, kLastOfParser = 199, kWrongType = 302, kMissingKey = 403, kTooLarge = 406;
   if (error.id >= kFirstOfParser && error.id <= kLastOfParser) return "it is not valid JSON";
-  if (error.id == kWrongType) return "a value of another type stands there";
+  if (error.id == kWrongType) return "its value has the wrong type";
   if (error.id == kMissingKey) return "a field is missing";
   if (error.id == kTooLarge) return "a number is too large";
   return "its values are not those that belong there";

@@ -157,7 +157,7 @@ class Door {
     if (const std::string why = what_became_of_the_invitation(); !why.empty()) return who + ": " + why;
     if (!another_token_.empty() && meeting_.knows_token_from_environment())
       return who + ": a process on " + another_token_ +
-             " came with another token: set HOPBENCH_TOKEN to the same text in all processes";
+             " sent another token: set HOPBENCH_TOKEN to the same text in all processes";
     return who + ": look at what " + (one ? "it" : "they") + " said, whether the machines reach each other (--iface)" +
            (meeting_.is_shared() ? ", whether another run meets there (HOPBENCH_JOB tells them apart)" : "") +
            ", or raise --rendezvous-timeout";

@@ -47,7 +47,7 @@ class FolderPoint : public MeetingPoint {
 
   void leave(const Invitation& invitation) override {
     if (std::filesystem::exists(file_) && !look())
-      throw unusable(file_ + " is there and is no invitation of hopbench: remove it or set HOPBENCH_JOB");
+      throw unusable(file_ + " exists and is not an invitation of hopbench: remove it or set HOPBENCH_JOB");
     // Beside it, then in its place: nobody reads half of it.
     const std::string fresh = file_ + "." + fresh_secret();
     const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -123,7 +123,7 @@ bool add_content(gzFile file, std::size_t count, Bytes& to) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   for (const std::size_t end = to.size() + count; to.size() < end;) {
     const std::size_t had = to.size(), wanted = std::min(kPiece, end - had);
-    if (had + wanted > to.capacity()) to.reserve(std::min(end, std::max(had + wanted, 2 * to.capacity())));
+    if (had + wanted > to.capacity()) to.reserve(std::min(end, 2 * to.capacity() + kPiece));
     to.resize(had + wanted);
     const int got = gzread(file, to.data() + had, static_cast<unsigned>(wanted));
     to.resize(had + static_cast<std::size_t>(std::max(got, 0)));
