@@ -67,7 +67,7 @@ class Judging {
     }
     if (ran.too_long) return all_of(run, PublishedVerdict::kFailed, "took ten times as long as 'minutes' says");
     if (ran.exit_code == int(ExitCode::kEnvironment)) return all_of(run, PublishedVerdict::kNotRun, ran.said);
-    if (ran.exit_code != 0)
+    if (std::find(run.exit_codes.begin(), run.exit_codes.end(), ran.exit_code) == run.exit_codes.end())
       return all_of(run, PublishedVerdict::kFailed, fmt::format("exit code {}: {}", ran.exit_code, ran.said));
     judge_run(run, ran, disturbed);
   }

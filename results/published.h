@@ -19,6 +19,7 @@ struct PublishedRun {
   std::vector<std::string> json;     // words added for JSON output; "{file}" becomes a file's name
   std::vector<std::string> needs;    // "quiet", "root", "package:python3-torch"
   double minutes = 0;
+  std::vector<int> exit_codes{0};  // with which it has printed its JSON
 
   /// As typed in a shell, without the words for JSON.
   std::string text() const;

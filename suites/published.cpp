@@ -57,6 +57,19 @@ Reading read_reading(KeyedTable& table, Mistakes& mistakes) {
   return reading;
 }
 
+std::vector<int> read_exit_codes(KeyedTable& table) {
+  std::vector<int> codes;
+  const Value* list = table.need("exit_codes", Value::Type::kArray);
+  if (list == nullptr) return codes;
+  for (const Value& item : list->items) {
+    if (item.is(Value::Type::kInteger) && item.integer >= 0 && item.integer < 256)
+      codes.push_back(int(item.integer));
+    else
+      table.wrong(item, "exit_codes", "a list of integers from 0 to 255");
+  }
+  return codes;
+}
+
 PublishedRun read_run(const Value& value, Mistakes& mistakes) {
   PublishedRun run;
   KeyedTable table(value, "[[run]]", mistakes);
@@ -66,6 +79,7 @@ PublishedRun read_run(const Value& value, Mistakes& mistakes) {
   run.needs = table.texts("needs");
   for (const std::string& need : run.needs) check_need(need, value.place, mistakes);
   const std::optional<double> minutes = table.number("minutes");
+  if (value.find("exit_codes") != nullptr) run.exit_codes = read_exit_codes(table);
   if (run.command.empty()) mistakes.add(value.place, "'command' is a list of words, the program first");
   if (!minutes || *minutes <= 0) mistakes.add(value.place, "[[run]] needs 'minutes', above 0");
   run.minutes = minutes.value_or(0);

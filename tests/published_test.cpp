@@ -229,6 +229,11 @@ TEST(PublishedVerdicts, FailIfTheCommandOrItsJsonDoes) {
   fake.json = "Segmentation fault";
   EXPECT_THAT(fake.verdicts(), Not(HasSubstr("holds")));
   fake.json = kJson;
+  fake.exit_code = 1;
+  EXPECT_THAT(fake.verdicts(), Not(HasSubstr("holds")));
+  fake.published = parse_published(with(kToml, "minutes = 1", "minutes = 1\nexit_codes = [0, 1]"), "f.toml");
+  EXPECT_THAT(fake.verdicts(), HasSubstr("speed: holds"));
+  fake.values.clear();
   fake.exit_code = 139;
   EXPECT_THAT(fake.verdicts(), Not(HasSubstr("holds")));
   EXPECT_THAT(fake.values, IsEmpty());
@@ -322,6 +327,7 @@ TEST(PublishedFile, IsRefusedWithThePlaceOfEachMistake) {
   EXPECT_THAT(mistake_of(with(kToml, "{:.1f}x", "{mean}x")), HasSubstr("'{mean}' is not one of"));
   EXPECT_THAT(mistake_of(with(kToml, "\"/files\"", "\"files\"")), HasSubstr("does not begin with a slash"));
   EXPECT_THAT(mistake_of(with(kToml, "minutes = 1", "minutes = 0")), HasSubstr("above 0"));
+  EXPECT_THAT(mistake_of(with(kToml, "minutes = 1", "minutes = 1\nexit_codes = [256]")), HasSubstr("0 to 255"));
   EXPECT_THAT(mistake_of(with(kToml, "[[claim]]",
                               "[[run]]\nid=\"idle\"\ncommand=[\"x\"]\njson=[]\nneeds=[]\nminutes=1\n[[claim]]")),
               HasSubstr("nothing is measured by the run 'idle'"));
