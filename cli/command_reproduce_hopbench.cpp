@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/base/text.h"
-#include "cli/outputs.h"
+#include "cli/output_files.h"
 #include "cli/places.h"
 #include "cli/published.h"
 #include "cli/run.h"
@@ -86,10 +86,10 @@ void check_options(const ReproduceCommand& options, const Published& published) 
       throw usage_error(fmt::format("there is no figure '{}'.{} hopbench reproduce hopbench --list shows all of them",
                                     id, did_you_mean(id, ids)));
   }
-  RunOptions outputs;
-  outputs.json = options.json;
-  if (!options.markdown.empty()) outputs.markdown = options.markdown;
-  check_outputs(outputs);
+  const OutputFile outputs[] = {
+      {"--json", options.json},
+      {"--markdown", options.markdown.empty() ? std::nullopt : std::optional(options.markdown)}};
+  check_output_files(outputs);
 }
 
 std::string list_text(const Book& book) {
