@@ -1,4 +1,5 @@
-// What users of PyTorch, Horovod, torchrun, MPI and other simulators call the things that a suite names.
+// Words that users of PyTorch, Horovod, torchrun, MPI and other simulators type, and the names that hopbench has for
+// them.
 #include <algorithm>
 #include <cctype>
 
@@ -7,7 +8,7 @@
 namespace hopbench {
 namespace {
 
-// Of several names the first counts that is a candidate: one word may be looked up among protocols, transports or keys.
+// The first name that is a candidate is suggested: a word may be looked up among protocols, transports or keys.
 const std::vector<Synonym> kSynonyms = {
     // Protocols
     {"ddp", {"allreduce"}},
@@ -158,6 +159,8 @@ const std::vector<Synonym> kSynonyms = {
     {"strategy", {"protocol"}},
 };
 
+constexpr std::size_t kLongest = 64;  // bytes of a word that is looked at
+
 // "D-PSGD", "d_psgd" and "dpsgd" are one word.
 std::string plain(std::string_view word) {
   std::string letters;
@@ -172,8 +175,13 @@ std::string plain(std::string_view word) {
 
 std::span<const Synonym> synonyms() { return kSynonyms; }
 
+bool is_synonym(std::string_view word) {
+  const std::string wanted = plain(word.substr(0, kLongest + 1));
+  return std::any_of(kSynonyms.begin(), kSynonyms.end(),
+                     [&](const Synonym& synonym) { return synonym.word == wanted; });
+}
+
 std::string synonym_of(std::string_view word, std::span<const std::string> candidates) {
-  constexpr std::size_t kLongest = 64;  // nobody calls anything so
   if (word.size() > kLongest) return "";
   const std::string wanted = plain(word);
   const auto same = [&](const std::string& candidate) { return plain(candidate) == wanted; };
