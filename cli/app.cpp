@@ -86,7 +86,7 @@ std::vector<std::string> known_words(const CLI::App& app, const CLI::App& at) {
   return known;
 }
 
-// Without control characters, and not longer than anybody reads.
+// Writes a message to standard error, with control characters escaped and its middle left out if it is very long.
 void complain(const std::string& message) {
   constexpr std::size_t kMostBytes = 20000;
   std::fprintf(stderr, "%s\n", printable_lines(shortened(message, kMostBytes)).c_str());

@@ -48,7 +48,7 @@ std::string run_junit(const std::vector<TrialRow>& rows) {
 
 bool to_stdout(const std::optional<std::string>& where) { return where && *where == "-"; }
 
-// Says that vector operations take much of the reference's time at a rate that nobody chose; "" if they do not.
+// Returns a note if vector operations take more than a tenth of the reference's time at the default rate, else "".
 std::string vector_rate_note(const Suite& suite, const std::vector<TrialRow>& rows) {
   constexpr double kMuch = 0.1;
   std::map<std::string, const TrialSpec*> by_default;

@@ -88,7 +88,7 @@ void take_compute(TrialSpec& trial, const Configuration& c) {
   }
   const Value& vector_rate = c.at("compute.vector_rate");
   trial.costs.vector_bytes_per_s = rate_of(vector_rate);
-  // A number, as the default is: a name would be somebody's choice.
+  // A name of a device is the user's choice, even if it means the default rate.
   trial.default_vector_rate =
       vector_rate.number() && trial.costs.vector_bytes_per_s == rate_of(default_layer().at("compute.vector_rate"));
   trial.costs.saturation = int(c.at("compute.saturation").integer);
@@ -230,8 +230,8 @@ bool too_many(const Draft& draft, const std::vector<Configuration>& configuratio
   return true;
 }
 
-// run.warmup has the same limit; a protocol that may run far ahead, or a long warmup_time with short gradients, would
-// go beyond it without anybody's asking.
+// Refuses warm-ups above the limit of run.warmup. A protocol that may run far ahead, or a long warmup_time with short
+// gradients, asks for more although the user did not.
 void check_warm_ups(const Draft& draft, const std::vector<TrialSpec>& trials, Mistakes& mistakes) {
   for (const TrialSpec& trial : trials) {
     const WarmUp warm_up = warm_up_of(trial);

@@ -120,7 +120,7 @@ void add_protocol_notes(const std::vector<TrialSpec>& trials, std::vector<std::s
   notes.insert(notes.end(), said.begin(), said.end());
 }
 
-// Warm-ups that take longer than anybody expects, one for each variant and measure.
+// Returns a note for each variant and measure with a long warm-up.
 std::vector<std::string> long_warm_ups(const std::vector<TrialSpec>& trials) {
   constexpr Iter kLong = 10'000;
   std::set<std::string> notes;

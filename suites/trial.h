@@ -32,7 +32,7 @@ struct TrialSpec {
   What what = What::kRate;
   int order = 0;                     // index in the run
   int place = 0;                     // of its variant in the suite: the order of a table's rows
-  bool default_vector_rate = false;  // nobody chose compute.vector_rate: for a note; not part of the hash
+  bool default_vector_rate = false;  // compute.vector_rate is the default: for a note; not part of the hash
 
   // What runs
   WorkloadSpec workload;  // model, data, batch, split, backend, threads, workers, seed, repeat

@@ -1,4 +1,4 @@
-// Suites and protocols of one's own, as a user meets them on the command line.
+// Tests suites and protocols of the user's own on the command line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

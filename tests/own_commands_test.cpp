@@ -1,4 +1,4 @@
-// What commands say of a protocol of one's own. This program has the examples built in
+// Tests what commands print about a protocol of the user's own. This program has the examples built in
 // (example_protocol/registered.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a suite's costs mean: rates by a device's name, and warm-ups that are longer than anybody expects.
+// Tests costs of a suite: rates by a device's name, and long warm-ups.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

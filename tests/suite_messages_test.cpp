@@ -1,4 +1,4 @@
-// What a suite's mistakes look like on a terminal: without control characters, of bounded length, found in linear time.
+// Tests the messages about a suite: no control characters, bounded length, found in linear time, useful suggestions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

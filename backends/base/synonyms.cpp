@@ -159,6 +159,8 @@ const std::vector<Synonym> kSynonyms = {
     {"strategy", {"protocol"}},
 };
 
+constexpr std::size_t kLongest = 64;  // bytes of a word that is looked at
+
 // "D-PSGD", "d_psgd" and "dpsgd" are one word.
 std::string plain(std::string_view word) {
   std::string letters;
@@ -173,8 +175,13 @@ std::string plain(std::string_view word) {
 
 std::span<const Synonym> synonyms() { return kSynonyms; }
 
+bool is_synonym(std::string_view word) {
+  const std::string wanted = plain(word.substr(0, kLongest + 1));
+  return std::any_of(kSynonyms.begin(), kSynonyms.end(),
+                     [&](const Synonym& synonym) { return synonym.word == wanted; });
+}
+
 std::string synonym_of(std::string_view word, std::span<const std::string> candidates) {
-  constexpr std::size_t kLongest = 64;  // longer words are no synonyms, and are not looked at
   if (word.size() > kLongest) return "";
   const std::string wanted = plain(word);
   const auto same = [&](const std::string& candidate) { return plain(candidate) == wanted; };

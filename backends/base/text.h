@@ -18,8 +18,11 @@ std::span<const Synonym> synonyms();
 /// there is none.
 std::string synonym_of(std::string_view word, std::span<const std::string> candidates);
 
-/// Returns what `word` is a synonym of, else the candidate nearest to it by edit distance (at most a third of its
-/// length, at least 2 allowed); "" if none is near.
+/// Returns true if `word` is a synonym for anything.
+bool is_synonym(std::string_view word);
+
+/// Returns what `word` is a synonym of (nothing if that is not among the candidates), else the candidate nearest to it
+/// by edit distance (at most a third of its length, at least 2 allowed); "" if none is near.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 /// " Did you mean 'x'?" or "".
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);

@@ -1,4 +1,5 @@
-// The examples as protocols built in from elsewhere, in place of those that CMake lists: the common tests run them.
+// Registers the examples as protocols of the user's own, instead of those that CMake lists, so that the common tests
+// run them.
 #include "protocols/extra.h"
 
 namespace hopbench {
