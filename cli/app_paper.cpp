@@ -31,7 +31,9 @@ void add_paper_commands(CLI::App& app, Parsed& parsed) {
   reproduce.add_option("--claim", o.claims, "only this claim; repeatable")->take_all()->needs("paper");
   reproduce.add_option("--profile", o.profile, "smoke (small sizes, the default) or full")
       ->check(CLI::IsMember({"smoke", "full"}));
-  reproduce.add_option("-o,--output", o.output, "result folder (default: hopbench-results/<utc>-<id>)");
+  reproduce.add_option(
+      "-o,--output", o.output,
+      "result folder: the folder of each suite in it must be new or empty (default: hopbench-results/<utc>-<id>)");
   reproduce.add_option("--from", o.from, "judge the results in this folder; run nothing")->needs("paper");
   reproduce.add_flag("--kick-the-tires", o.kick_the_tires, "the small sizes of every paper whose data is there");
   add_output(reproduce, "--json", o.json, "what came out as JSON (alone: on standard output)");

@@ -36,7 +36,7 @@ void add_run(CLI::App& app, Parsed& parsed) {
   run.add_option("--exclude", o.exclude, "no trials whose id matches");
   run.add_flag("--list", o.list, "print trial ids only");
   run.add_flag("--dry-run", o.dry_run, "print what would run; write nothing");
-  run.add_option("-o,--output", o.output, "result folder (default: hopbench-results/<utc>-<id>)");
+  run.add_option("-o,--output", o.output, "result folder, new or empty (default: hopbench-results/<utc>-<id>)");
   CLI::Option* resume = run.add_option("--resume", o.resume, "go on with an interrupted run: its folder");
   resume->excludes("suite")->excludes("--output");
   run.add_flag("--retry-failed", o.retry_failed, "with --resume: run failed trials again")->needs(resume);
