@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/paper.h"
+#include "cli/published.h"
 #include "models/dataset.h"
 #include "suites/keys.h"
 
@@ -106,7 +107,11 @@ bool takes_other_value(const std::string& flag) {
 Names arguments_of(const std::string& command) {
   if (command == "run" || command == "validate" || command == "tune" || command == "calibrate") return suite_files();
   if (command == "list") return listable();
-  if (command == "reproduce") return paper_names();
+  if (command == "reproduce") {
+    Names names = paper_names();
+    if (!published_root().empty()) names.push_back(kHopbench);
+    return names;
+  }
   if (command == "completion") return {"bash", "zsh", "fish"};
   if (command == "new") return {"protocol"};
   if (command == "bench") return {"sim"};

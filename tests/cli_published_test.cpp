@@ -93,6 +93,8 @@ TEST_F(ReproduceHopbench, MeasuresJudgesAndWritesThePages) {
                             HasSubstr("`cat numbers.json`"), HasSubstr("never -->?<!--")));
   EXPECT_THAT(measured(), AllOf(HasSubstr("\"value\": 3.0"), HasSubstr("\"machine\"")));
   EXPECT_EQ(nlohmann::json::parse(text_of(folder_ / "out.json")).at("figures").size(), 3u);
+  EXPECT_THAT(hopbench(folder_.path(), {"__complete", "reproduce", "hop"}).out, HasSubstr("hopbench"));
+  EXPECT_THAT(hopbench(folder_.path(), {"reproduce"}).out, HasSubstr("hopbench reproduce hopbench --list"));
   EXPECT_THAT(run({"--list"}).out, AllOf(HasSubstr("speed"), HasSubstr("at least 1.5"), HasSubstr("3.0x")));
   const std::string before = contents(folder_.path()), text = page();
   EXPECT_EQ(run({"--pages"}).code, 0);

@@ -10,6 +10,7 @@
 
 #include "backends/base/error.h"
 #include "results/json.h"
+#include "results/table.h"
 #include "tests/results_samples.h"
 
 namespace hopbench {
@@ -154,6 +155,11 @@ TEST(Json, ARunIsOneDocumentWithoutMarks) {
   EXPECT_EQ(run["trials"][0]["labels"]["protocol"], "hop");
   EXPECT_FALSE(run["trials"][0]["record"]["ranks"][0].contains("marks"));
   EXPECT_TRUE(nlohmann::json::parse(run_to_json(rows, "broken"))["context"].is_null());
+  EXPECT_FALSE(run.contains("tables"));
+  const Grid grid{"s / rate", {}, {{"variant", "samples/s"}, {"hop", "12"}}};
+  const auto with_tables = nlohmann::json::parse(run_to_json(rows, "{}", to_json(std::span(&grid, 1))));
+  EXPECT_EQ(with_tables["tables"][0]["title"], "s / rate");
+  EXPECT_EQ(with_tables["tables"][0]["rows"][0]["samples/s"], "12");
 }
 
 TEST(EventLog, IsALineOfJsonAnEvent) {
