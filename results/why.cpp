@@ -38,7 +38,7 @@ std::optional<Work> whole_work(const TrialRow& row) {
 
 /// Nothing if the trial did not do what is asked.
 std::optional<Work> work_of(const TrialRow& row, Why::Time time) {
-  if (row.record.status != TrialStatus::kOk) return std::nullopt;
+  if (row.record.status != TrialStatus::kOk || !std::isfinite(row.record.time_s)) return std::nullopt;
   if (time == Why::Time::kWhole) return whole_work(row);
   if (time == Why::Time::kWindow) {
     const double length = row.record.window_end_s - row.record.window_start_s;

@@ -90,7 +90,7 @@ TEST_F(BenchCompute, IsNoSuccessIfEverythingWasLeftOut) {
 
 TEST_F(BenchCompute, SaysTheSameAsJson) {
   const json all = measured({"-m", "softmax", "-b", "2", "-r", "3", "--layers"});
-  EXPECT_EQ(all.at("schema_version"), "1.1");
+  EXPECT_EQ(all.at("schema_version"), "1.0");
   EXPECT_TRUE(all.at("context").contains("hopbench"));
   EXPECT_FALSE(all.contains("bandwidth"));
   EXPECT_EQ(all.at("fma").at("one").size(), 3u);
