@@ -224,9 +224,9 @@ void Node::note_departures() {
 
 // --- What checkers see
 
-void Node::emit(Event event) const { emit_at(now(), std::move(event)); }
+void Node::emit(Event&& event) const { emit_at(now(), std::move(event)); }
 
-void Node::emit_at(Time time, Event event) const {
+void Node::emit_at(Time time, Event&& event) const {
   if (runtime_.observer == nullptr) return;
   event.time = time;
   event.rank = rank;

@@ -250,8 +250,8 @@ class Node {
 
  private:
   friend class Optimizer;
-  void emit(Event event) const;
-  void emit_at(Time time, Event event) const;
+  void emit(Event&& event) const;
+  void emit_at(Time time, Event&& event) const;  // fills in time and rank
   /// `messages`: so many more must come before `ready` can hold.
   bool wait(const Ready& ready, Time deadline, const char* why, int messages);
   void wait(const Ready& ready, const char* why, int messages = 1) { wait(ready, kNever, why, messages); }

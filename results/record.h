@@ -70,10 +70,11 @@ class Observer {
 struct IterationMark {
   Time end{};
   Iter iter = 0;
-  std::int32_t samples = 0;  // 0: jumped
   Duration compute{};        // as paced, slowdown included
+  std::int32_t samples = 0;  // 0: jumped
   float loss = 0;
 };
+static_assert(sizeof(IterationMark) == 32);  // a record has one for each iteration of each rank
 
 struct RankRecord {
   int rank = 0;

@@ -20,8 +20,8 @@ inline RankRecord full_rank() {
   RankRecord rank;
   rank.rank = 3;
   rank.server = true;
-  rank.marks = {{Time(Duration(1234567890123)), 0, 32, Duration(40000001), 0.1f},
-                {Time(Duration(1234567890124)), 1, 0, Duration(0), std::numeric_limits<float>::quiet_NaN()}};
+  rank.marks = {{Time(Duration(1234567890123)), 0, Duration(40000001), 32, 0.1f},
+                {Time(Duration(1234567890124)), 1, Duration(0), 0, std::numeric_limits<float>::quiet_NaN()}};
   rank.finished = Time(Duration(9876543210));
   rank.lost = "leave";
   rank.compute = Duration(11);
