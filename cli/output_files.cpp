@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 /// "--json=x.json", "-o x.toml" or "x.csv".
 std::string as_typed(const OutputFile& output) {
-  const std::string name = output.where.value_or("");
+  std::string name = output.where.value_or("");
   if (output.flag.empty()) return name;
   return output.flag + (output.flag.starts_with("--") ? "=" : " ") + name;
 }
