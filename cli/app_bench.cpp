@@ -1,7 +1,5 @@
 // The flags of bench.
 #include <CLI/CLI.hpp>
-#include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "cli/parsed.h"
@@ -11,9 +9,6 @@ namespace {
 
 void add_bench_losses(CLI::App& bench, Parsed& parsed) {
   BenchLossesOptions& o = parsed.bench_losses;
-  const auto finite = [](const std::string& text) {  // CLI::Range lets NaN pass
-    return std::isfinite(std::strtod(text.c_str(), nullptr)) ? std::string() : "'" + text + "' is no finite number";
-  };
   CLI::App& losses = *bench.add_subcommand("losses", "the losses of some steps, and all that is needed to repeat them");
   losses.add_option("model", o.model, "see hopbench list models")->required();
   losses.add_option("-o,--output", o.output, "folder to write to")->required();
@@ -23,9 +18,9 @@ void add_bench_losses(CLI::App& bench, Parsed& parsed) {
   losses.add_option("--threads", o.threads, "of a gradient")->check(CLI::Range(1, 1024));
   losses.add_option("--batch", o.batch, "samples of a step")->check(CLI::Range(1, 1000000));
   losses.add_option("--steps", o.steps, "how many")->check(CLI::Range(1, 1000000));
-  losses.add_option("--lr", o.lr, "learning rate")->check(finite)->check(CLI::Range(0.0, 1e6));
-  losses.add_option("--momentum", o.momentum, "of SGD")->check(finite)->check(CLI::Range(0.0, 1.0));
-  losses.add_option("--weight-decay", o.weight_decay, "of SGD")->check(finite)->check(CLI::Range(0.0, 1e6));
+  losses.add_option("--lr", o.lr, "learning rate")->check(check_finite)->check(CLI::Range(0.0, 1e6));
+  losses.add_option("--momentum", o.momentum, "of SGD")->check(check_finite)->check(CLI::Range(0.0, 1.0));
+  losses.add_option("--weight-decay", o.weight_decay, "of SGD")->check(check_finite)->check(CLI::Range(0.0, 1e6));
   losses.callback([&] { parsed.command = [&] { return command_bench_losses(parsed.bench_losses); }; });
 }
 

@@ -48,11 +48,13 @@ void add_compare(CLI::App& app, Parsed& parsed) {
       ->required()
       ->expected(2, 64);
   compare.add_option("--threshold", o.threshold, "percent: a smaller change is no regression and no improvement")
+      ->check(check_finite)
       ->check(CLI::Range(0.0, 1000.0))
       ->capture_default_str();
   compare
       .add_option("--fail-above", o.fail_above,
                   "percent: exit with 1 if a row is slower by more than this; faster never fails")
+      ->check(check_finite)
       ->check(CLI::Range(0.0, 1000.0));
   compare.add_flag("--any-context", o.any_context, "compare although settings or machines differ");
   add_baselines_option(compare, o.baselines);
@@ -182,9 +184,11 @@ void add_gate(CLI::App& app, Parsed& parsed) {
       ->check(CLI::Range(3, 1000))
       ->capture_default_str();
   gate.add_option("--threshold", o.threshold, "timed: percent; a smaller change is none (default: 5)")
+      ->check(check_finite)
       ->check(CLI::Range(0.1, 1000.0));
   gate.add_option("--virtual-threshold", o.virtual_threshold,
                   "percent: a row of virtual time may be slower by this (default: no change at all)")
+      ->check(check_finite)
       ->check(CLI::Range(0.0, 1000.0));
   CLI::Option* strict =
       gate.add_flag("--strict", o.strict, "what could not be compared fails (default where CI is set)");

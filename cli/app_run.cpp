@@ -1,6 +1,8 @@
 // The flags of run, tune and calibrate.
 #include <CLI/CLI.hpp>
 #include <cctype>
+#include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "cli/parsed.h"
@@ -124,6 +126,10 @@ void add_suite_flags(CLI::App& command, SuiteOptions& suite) {
       .add_option_function<int>(
           "-r,--runs", [&suite](int v) { suite.repeats = v; }, "repeats of every trial")
       ->check(CLI::Range(1, 1000));
+}
+
+std::string check_finite(const std::string& text) {
+  return std::isfinite(std::strtod(text.c_str(), nullptr)) ? std::string() : "'" + text + "' is no finite number";
 }
 
 void add_output(CLI::App& command, const std::string& name, std::optional<std::string>& to, const std::string& what) {

@@ -69,7 +69,7 @@ void check_outputs(const GateCommand& o) {
                               {"--benchmark-json", file(o.benchmark_json)},
                               {"--markdown", file(o.markdown)}};
   check_output_files(files, o.what);
-  if (o.github_summary) check_github_summary();
+  if (o.github_summary) check_github_summary(o.what);
 }
 
 /// Writes what was asked for. Every output is tried, and the first failure is returned: it must not swallow the others.

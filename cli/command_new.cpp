@@ -52,13 +52,15 @@ void check_name(const std::string& name) {
 
 int command_new(const NewOptions& options) {
   check_name(options.name);
-  const fs::path folder = options.folder.empty() ? fs::path(options.name) : fs::path(options.folder);
+  const fs::path folder =
+      (options.folder.empty() ? fs::path(options.name) : fs::path(options.folder)).lexically_normal();
   const ExampleProtocol& example = options.asynchronous ? kAsynchronousExample : kSynchronousExample;
   const std::vector<std::pair<fs::path, const char*>> files = {{folder / (options.name + ".cpp"), example.source},
                                                                {folder / (options.name + "_test.cpp"), example.test},
                                                                {folder / (options.name + ".toml"), example.suite}};
   for (const auto& [path, text] : files) {
-    if (fs::exists(path)) throw usage_error(path.string() + " is there already: choose another name or folder");
+    if (fs::exists(fs::symlink_status(path)))
+      throw usage_error(path.string() + " is there already: choose another name or folder");
   }
   std::error_code error;
   fs::create_directories(folder, error);

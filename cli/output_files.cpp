@@ -123,9 +123,11 @@ void append_github_summary(const std::string& text) {
   if (!file) throw unwritable_summary(path);
 }
 
-void check_github_summary() {
+void check_github_summary(std::span<const std::string> inputs) {
   const std::string path = github_summary();
   if (open_error(path) != 0) throw unwritable_summary(path);
+  const OutputFile summary{"--github-summary, $GITHUB_STEP_SUMMARY", path};
+  check_file(summary, inputs);
 }
 
 }  // namespace hopbench

@@ -29,7 +29,8 @@ void check_output_files(std::span<const OutputFile> outputs, std::span<const std
 /// Appends to the file that $GITHUB_STEP_SUMMARY names. Throws as check_github_summary() does.
 void append_github_summary(const std::string& text);
 
-/// Error(kUsage) if $GITHUB_STEP_SUMMARY is not set, Error(kEnvironment) if the file that it names cannot be written.
-void check_github_summary();
+/// Error(kUsage) if $GITHUB_STEP_SUMMARY is not set, is one of `inputs` or is part of a run's folder.
+/// Error(kEnvironment) if the file that it names cannot be written.
+void check_github_summary(std::span<const std::string> inputs = {});
 
 }  // namespace hopbench

@@ -89,7 +89,7 @@ void check_outputs(const RunOptions& options, std::span<const std::string> input
                               {"--markdown", options.markdown},
                               {"--junit", options.junit.empty() ? std::nullopt : std::optional(options.junit)}};
   check_output_files(files, inputs);
-  if (options.github_summary) check_github_summary();
+  if (options.github_summary) check_github_summary(inputs);
 }
 
 void Outputs::add(const Suite& suite, const RunFolder& folder) {

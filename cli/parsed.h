@@ -46,6 +46,10 @@ struct Parsed {
   std::function<int()> command;
 };
 
+/// Returns what is wrong with a number that is not finite; "" if it is. A check for options, since CLI::Range lets nan
+/// pass.
+std::string check_finite(const std::string& text);
+
 /// run, tune, calibrate
 void add_run_commands(CLI::App& app, Parsed& parsed);
 /// bench ...

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "backends/base/error.h"
 #include "backends/base/json_value.h"
@@ -84,15 +85,24 @@ void check_kept(const RunFolder& run, const TrialRow& row) {
   }
 }
 
-/// Nothing of the user's is removed with a baseline.
-void check_only_ours(const std::string& folder) {
+/// Error(kUsage) if the folder holds a file whose name is not in `own`: it would be removed with the baseline.
+void check_holds_only(const std::string& folder, const std::set<std::string>& own) {
+  if (!fs::is_directory(folder)) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    const auto is_name = [&](const char* own) { return name == own; };
-    if (std::any_of(std::begin(kOwn), std::end(kOwn), is_name)) continue;
+    if (own.contains(name)) continue;
     throw usage_error(
         fmt::format("{} holds {}, which is not part of a baseline and would be lost: move it elsewhere", folder, name));
   }
+}
+
+void check_only_ours(const std::string& folder) {
+  check_holds_only(folder, {std::begin(kOwn), std::end(kOwn)});
+  const RunFolder kept = RunFolder::open(folder);
+  std::set<std::string> logs;
+  for (const TrialRow& row : kept.rows())
+    logs.insert(fs::path(kept.event_log(row.record.id) + ".gz").filename().string());
+  check_holds_only(folder + "/events", logs);
 }
 
 void check_complete(const RunFolder& run) {

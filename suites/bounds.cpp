@@ -8,6 +8,9 @@ namespace {
 /// A worker draws slowdowns for at most this many gradients that it did not compute. More go at the mean pace of these.
 constexpr std::int64_t kMostDraws = 100'000;
 
+/// Durations are whole nanoseconds, and a gradient has at least one sample: the most that rounding changes a sample by.
+constexpr double kRounding_s = 1e-9;
+
 Scenario::Where place_of(const TrialSpec& spec, const Plan& plan, int rank) {
   return {spec.seed, spec.repeat, rank, plan.host_of[std::size_t(rank)]};
 }
@@ -83,7 +86,8 @@ class Device {
   Device(const TrialSpec& spec, const Plan& plan, const RankRecord& rank, const Window& window)
       : rank_(rank), window_(window), idle_(spec, place_of(spec, plan, rank.rank), after_last()) {
     const int full = std::max(spec.workload.batch, spec.costs.saturation);
-    least_s_a_sample_ = to_seconds(spec.costs.gradient) / full * least_slowdown(spec.scenario, rank.rank);
+    const double nominal_s = std::max(0.0, to_seconds(spec.costs.gradient) / full - kRounding_s);
+    least_s_a_sample_ = std::max(0.0, nominal_s * least_slowdown(spec.scenario, rank.rank) - kRounding_s);
   }
 
   /// Returns the samples that it computed in the window, and those that would fit into its idle time.
@@ -94,7 +98,8 @@ class Device {
       begin = mark.end;
     }
     idle(std::max(begin, window_.from), window_.until);
-    return busy_s_ > 0 ? samples_ * (1 - owed_s_ / busy_s_) + others_ : others_;
+    const double owed_s = std::max(0.0, owed_s_ - kRounding_s * samples_);
+    return busy_s_ > 0 ? samples_ * (1 - owed_s / busy_s_) + others_ : samples_ + others_;
   }
 
  private:

@@ -193,14 +193,17 @@ void check_ideal(TrialRecord& record, bool virtual_time) {
   const double ideal = record.window_ideal_samples_per_s, rate = record.samples_per_s;
   constexpr double kRounding = 1e-6, kMeasured = 0.01;
   if (ideal < 0 || rate <= (1 + (virtual_time ? kRounding : kMeasured)) * ideal) return;
-  const std::string what =
-      fmt::format("{:.6g} samples/s exceed the {:.6g} that its devices could compute", rate, ideal);
+  const std::string what = fmt::format("its {:.6g} samples/s are {:.2g} % more than its devices could compute ({:.6g})",
+                                       rate, 100 * (rate / ideal - 1), ideal);
   if (!virtual_time) {
     record.warnings.push_back("above ideal: " + what);
     return;
   }
   record.status = TrialStatus::kFailed;
-  record.reason = what + ": a gradient was counted that took no time: this is a defect: report it with the suite";
+  record.reason =
+      what +
+      ". Gradients were counted for which there was no time: a defect of the protocol or of hopbench. Please "
+      "report it with the suite";
 }
 
 void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& plan) {

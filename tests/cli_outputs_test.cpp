@@ -96,6 +96,23 @@ TEST_F(Writing, WhatWasMeasuredIsWrittenAlsoIfTheBaselineIsRefused) {
   EXPECT_EQ(count_lines(text_of(at("two.csv"))), 5u);
 }
 
+TEST_F(Writing, ASummaryIsNotAppendedToARunOrASuite) {
+  fine({"run", "a.toml", "-o", "done"});
+  for (const std::string& mine : {at("a.toml"), at("done/trials.jsonl")}) {
+    const std::string before = text_of(mine);
+    const Ended ended = run({"run", "a.toml", "-o", "new", "--github-summary"}, {"GITHUB_STEP_SUMMARY=" + mine});
+    EXPECT_EQ(ended.code, 2) << ended.err;
+    EXPECT_EQ(text_of(mine), before);
+  }
+}
+
+TEST_F(Writing, ANewProtocolReplacesNothing) {
+  fine({"new", "protocol", "bar", "u"});
+  folder_.write("u/bar.cpp", "// my work");
+  refused({"new", "protocol", "bar", "u"}, "u/bar.cpp is there already");
+  refused({"new", "protocol", "bar", "nope/../u"}, "u/bar.cpp is there already");
+}
+
 TEST_F(Writing, HelpIsOfCommandsThatThereAre) {
   for (const Args& words :
        {Args{"--help"}, Args{"run", "--help"}, Args{"bench", "sim", "--help"}, Args{"list", "--help"}})

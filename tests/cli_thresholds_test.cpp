@@ -135,6 +135,8 @@ TEST_F(Thresholds, AThresholdThatHasNoEffectIsRefused) {
   EXPECT_EQ(real.code, 2);
   EXPECT_THAT(real.err, HasSubstr("no trial of these suites is of virtual time"));
   EXPECT_EQ(run({"gate", "--self-test", at("a.toml"), "--virtual-threshold", "5"}).code, 2);
+  EXPECT_EQ(run({"gate", "--baseline", "run", "run", "--virtual-threshold", "nan"}).code, 2);
+  EXPECT_EQ(run({"compare", "run", "run", "--fail-above", "nan"}).code, 2);
 }
 
 // --- Two programs in turns

@@ -220,6 +220,13 @@ TEST(Baselines, LoseNothingOfTheUsers) {
   EXPECT_THROW(remove_baseline(folder / "baselines", "main"), Error);
   EXPECT_EQ(text_of(folder / "baselines/main/NOTES.md"), "mine");
   std::filesystem::remove(folder / "baselines/main/NOTES.md");
+  for (const char* mine : {"baselines/main/events/notes.txt", "baselines/main/events/n.jsonl.gz"}) {
+    folder.write(mine, "mine");
+    EXPECT_THROW(save_baseline(folder / "baselines", "main", run, ""), Error);
+    EXPECT_THROW(remove_baseline(folder / "baselines", "main"), Error);
+    EXPECT_EQ(text_of(folder / mine), "mine");
+    std::filesystem::remove(folder / mine);
+  }
   save_baseline(folder / "baselines", "main", run, "");
   EXPECT_EQ(text_of(folder / "baselines/main/trials.csv"), text_of(folder / "run/trials.csv"));
 }
