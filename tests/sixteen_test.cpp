@@ -183,7 +183,7 @@ TEST(SixteenWorkers, AreExplainedByTheScriptWithoutARun) {
   char piece[4096];
   for (std::size_t got; (got = fread(piece, 1, sizeof piece, pipe)) > 0;) text.append(piece, got);
   EXPECT_EQ(pclose(pipe), 0) << text;
-  EXPECT_NE(text.find("ci/sixteen [RUN OPTION...]"), std::string::npos) << text;
+  EXPECT_NE(text.find("ci/sixteen [--json] [RUN OPTION...]"), std::string::npos) << text;
 }
 
 TEST(SixteenWorkers, MediansOfPragueAreThoseOfThePage) {

@@ -176,7 +176,8 @@ std::string plain(std::string_view word) {
 std::span<const Synonym> synonyms() { return kSynonyms; }
 
 bool is_synonym(std::string_view word) {
-  const std::string wanted = plain(word.substr(0, kLongest + 1));
+  if (word.size() > kLongest) return false;
+  const std::string wanted = plain(word);
   return std::any_of(kSynonyms.begin(), kSynonyms.end(),
                      [&](const Synonym& synonym) { return synonym.word == wanted; });
 }

@@ -41,6 +41,7 @@ bool split_number(std::string_view text, double& number, std::string_view& unit)
 }  // namespace
 
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
+  if (std::find(candidates.begin(), candidates.end(), word) != candidates.end()) return std::string(word);
   if (std::string same = synonym_of(word, candidates); !same.empty() || is_synonym(word)) return same;
   std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
   std::string found;
