@@ -35,7 +35,7 @@ struct Publication {
   std::string entry, field, name, year;
 };
 
-/// Of "VENUE YEAR" or "arXiv IDENTIFIER".
+/// The parts of "VENUE YEAR" or "arXiv IDENTIFIER".
 Publication publication_of(const std::string& where) {
   const std::string last = where.substr(where.rfind(' ') + 1), venue = where.substr(0, where.rfind(' '));
   if (where.starts_with("arXiv ")) return {"misc", "howpublished", "arXiv:" + last, "20" + last.substr(0, 2)};

@@ -59,7 +59,7 @@ struct Ends {
   }
 };
 
-/// What `gate --self-test` found, printed as it goes and kept for --json.
+/// The findings of `gate --self-test`, printed as they come and kept for --json.
 struct SelfTest {
   nlohmann::ordered_json noise = nlohmann::ordered_json::array(), ends = nlohmann::ordered_json::array();
 

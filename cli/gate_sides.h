@@ -11,7 +11,7 @@
 
 namespace hopbench {
 
-/// What one run of one side took: seconds by row and metric, its results, and what it was made with.
+/// One run of one side: seconds by row and metric, its results, and the settings it was made with.
 struct SideRun {
   std::map<std::pair<std::string, std::string>, double> seconds;
   std::vector<TrialRow> rows;

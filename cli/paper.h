@@ -49,7 +49,7 @@ std::string judged_markdown(const std::vector<JudgedClaim>& claims);
 std::string command_of(const Paper& paper, const Claim& claim, const std::string& profile);
 /// "needs ci/fetch-data cifar10"; "" if all is there.
 std::string missing_data(const PaperSuite& suite);
-/// Whether the files of a data set are where it looks for them.
+/// Returns true if the files of a data set are where it looks for them.
 bool data_is_here(const std::string& dataset);
 
 }  // namespace hopbench

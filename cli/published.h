@@ -47,7 +47,7 @@ struct PublishedPlan {
   std::optional<double> minutes{};  // only runs that take at most this long
 };
 
-/// What the measuring needs of the world, so that tests can put something else in its place.
+/// The outside world that measuring needs. Tests replace it.
 struct PublishedWorld {
   std::function<RanCommand(const PublishedRun&)> run;
   std::function<std::string(const std::vector<std::string>&)> missing;

@@ -29,7 +29,7 @@ struct Baseline {
 /// Letters, digits, '_', '-' and '.', not '.' first: what a baseline may be called. Error(kUsage) for anything else.
 void check_baseline_name(const std::string& name);
 
-/// Whether the folder is a baseline, rather than a run.
+/// Returns true if the folder is a baseline, false if it is a run.
 bool is_baseline(const std::string& folder);
 
 /// Checks that a baseline can be saved as `folders`/NAME. Error(kUsage) if the name is none, if the folder exists and

@@ -112,7 +112,7 @@ double counted(const RankRecord& rank) {
 
 bool crashed(const RankRecord& rank) { return rank.lost == "crash"; }
 
-/// What one worker paid, medians over the repeats; NaN: not known. An infinite loss: it diverged.
+/// The cost to one worker, medians over the repeats. NaN: not known. An infinite loss: it diverged.
 struct Paid {
   double share = 0, lost = 0, age = 0, loss = 0;
 };

@@ -17,7 +17,7 @@ using OrderedJson = nlohmann::ordered_json;
 
 std::string bound_text(double bound) { return fmt::format("{:.6g}", bound); }
 
-/// Whether the range of a claim accepts what the recorded range did not.
+/// Returns true if the range of a claim accepts values that the recorded range did not.
 bool wider(const PublishedClaim& claim, const LastValue& last) {
   const bool below = last.at_least && (!claim.at_least || *claim.at_least < *last.at_least);
   const bool above = last.at_most && (!claim.at_most || *claim.at_most > *last.at_most);

@@ -70,7 +70,7 @@ struct Published {
 /// Error(kUsage) if `show` or `statistic` is not one of those in docs/figures.md.
 void check_reading(const Reading& reading);
 
-/// What a command printed as JSON.
+/// The JSON that a command printed.
 class MeasuredJson {
  public:
   /// Error(kUsage) naming `name` if the text is no JSON.

@@ -39,7 +39,7 @@ const json* member_of(const json& element, const std::string& name) {
   return inner == element.end() ? nullptr : member_of(*inner, name.substr(dot + 1));
 }
 
-/// Whether an element has the members of "way=shm,bytes=8".
+/// Returns true if an element has the members of "way=shm,bytes=8".
 bool satisfies(const json& element, const std::string& conditions) {
   for (const std::string& condition : parts_of(conditions, ',')) {
     const std::size_t equals = condition.find('=');

@@ -22,7 +22,7 @@ int line_at(const std::string& text, std::size_t at) {
   return 1 + int(std::count(text.begin(), text.begin() + std::ptrdiff_t(at), '\n'));
 }
 
-/// What stands in the line of [begin, end) before and after it.
+/// The text before and after [begin, end) in its line.
 std::string before(const std::string& text, std::size_t begin) {
   const std::size_t line = begin == 0 ? 0 : text.rfind('\n', begin - 1) + 1;
   return text.substr(line, begin - line);
@@ -99,7 +99,7 @@ std::vector<std::string> heads_of(const PublishedTable& table) {
   return heads;
 }
 
-/// What belongs into a block; nothing if its entry has no value.
+/// Returns the text of a block; nothing if its entry has no value.
 std::optional<std::string> content_of(const Page& page, const MeasuredBlock& block, const Published& published,
                                       const LastValues& values) {
   if (block.id == kRunsBlock) return runs_text(page, values);

@@ -29,7 +29,7 @@ class GapMap {
     part_ns_ = std::max(1.0, record.time_s * 1e9 / double(kParts));
   }
 
-  /// Whether the event's rank is a worker.
+  /// Returns true if the event's rank is a worker.
   bool on(const Event& e) {
     const auto worker = place_of_.find(e.rank);
     if (worker == place_of_.end()) return false;

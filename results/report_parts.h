@@ -117,7 +117,7 @@ void add_curves(Page& page, const std::vector<Group>& groups, std::size_t most);
 void add_stacks(Page& page, const std::vector<Group>& groups, const Drawn& drawn, Fills& fills);
 void add_gaps(Page& page, const Drawn& drawn);
 void add_timelines(Page& page, const Drawn& drawn, Fills& fills);
-/// Of trials with skewed data; no section without any.
+/// Adds a section about trials with skewed data, if there are any.
 void add_who_pays(Page& page, std::span<const TrialRow> rows);
 void add_context(Page& page, const RunFolder& run, std::span<const TrialRow> rows);
 

@@ -58,11 +58,11 @@ std::string short_reason(const std::string& reason);
 /// is ".", ".." or holds a '/'.
 std::string safe_file_name(const std::string& name);
 
-/// Whether the folder holds a run, whole or not.
+/// Returns true if the folder holds a run, whole or not.
 bool holds_run(const std::string& folder);
 /// Every file that a run writes into its folder, except event logs.
 std::vector<std::string> files_of_run(const std::string& folder);
-/// Whether `file` is one of these, or an event log, of a folder that holds a run.
+/// Returns true if `file` is one of these, or an event log, in a folder that holds a run.
 bool is_part_of_run(const std::string& file);
 
 /// Checks that a new run can be made in `folder`: that it does not exist yet, or is empty. A run overwrites files such

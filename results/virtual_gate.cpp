@@ -34,7 +34,7 @@ Verdict tolerant_verdict(const Comparison& row, double tolerance) {
   return row.speed_up > 1 + tolerance ? Verdict::kImprovement : Verdict::kNoChange;
 }
 
-/// Whether a verdict about speed can be given; all others are compare()'s own.
+/// Returns true if a verdict about speed can be given; all others are compare()'s own.
 bool has_speed(const Comparison& row) {
   return row.verdict != Verdict::kIncomparable && row.verdict != Verdict::kFailed && row.verdict != Verdict::kMissing &&
          row.verdict != Verdict::kNew;

@@ -22,7 +22,7 @@ struct WhyPart {
 };
 
 struct Why {
-  /// What the time is taken of.
+  /// The part of the trial whose time is explained.
   enum class Time {
     kWindow,  // the window of samples/s, as in the table
     kTarget,  // until the target was reached

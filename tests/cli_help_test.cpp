@@ -1,4 +1,4 @@
-// What --help prints.
+// The texts of --help.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What the program writes, and whose files it does not touch.
+// The files that the program writes, and those that it must not touch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

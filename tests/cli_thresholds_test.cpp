@@ -1,4 +1,4 @@
-// What gates and comparisons call slower, what they refuse to compare, and that a verdict is never lost.
+// Thresholds of gates and comparisons: which rows are slower, which are refused, and that no verdict is lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

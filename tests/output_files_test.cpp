@@ -1,4 +1,4 @@
-// What a command may write over, and what is refused before it begins.
+// Outputs of commands: those that may be replaced, and those that are refused before the command begins.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// What a run says on a terminal while it runs.
+// The progress line of a run on a terminal.
 #include "cli/progress.h"
 
 #include <fcntl.h>

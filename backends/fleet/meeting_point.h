@@ -36,7 +36,7 @@ class MeetingPoint {
   virtual void clear(const Invitation& invitation) = 0;
   /// As people know it.
   virtual std::string name() const = 0;
-  /// Whether its token is that of the environment, HOPBENCH_TOKEN, which each process is given by hand.
+  /// True if its token is HOPBENCH_TOKEN of the environment, which the user gives to each process.
   virtual bool knows_token_from_environment() const { return false; }
   /// Whether several runs may meet there, told apart by their names.
   virtual bool is_shared() const { return false; }

@@ -48,7 +48,7 @@ std::span<const T> take(const char*& at, std::size_t count) {
   return {first, count};
 }
 
-/// Whether there is a file of this name that hopbench did not write, in whatever version.
+/// Returns true if a file of this name exists that no version of hopbench wrote.
 bool is_of_the_users(const fs::path& file) {
   constexpr std::size_t kName = 6;  // of the magic number: a zero and "HBCSR"; what follows is the version
   const auto mapped = MappedFile::open(file);
