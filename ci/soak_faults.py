@@ -1,5 +1,6 @@
 """Of ci/soak: the kinds of faults, what each does to a run, and how the run must end."""
 import dataclasses
+import glob
 import os
 import resource
 import shutil
@@ -10,7 +11,7 @@ import time
 from soak_fleet import connect, hit_agent, kill_rank_of_agent, lose_redis, meet_in_redis, no_redis
 from soak_run import Run, lines
 
-FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
+FAKETIME = next(iter(sorted(glob.glob("/usr/lib/*/faketime/libfaketime.so.*"))), "")
 ANY = {"virtual": 24, "gloo": 2, "shm": 2, "emulated": 1}
 RANKS = {"virtual": 16, "gloo": 3, "shm": 3, "emulated": 1, "auto": 1}
 SERVERS = {"servers": 1}

@@ -11,9 +11,8 @@ namespace {
 class Layout {
  public:
   Layout(const memory::desc& desc, const Shape& shape) : shape_(shape) {
-    const auto& blocking = desc.data.format_desc.blocking;
-    const bool last = blocking.inner_nblks == 0 && blocking.strides[1] == 1;
-    block_ = blocking.inner_nblks > 0 ? int(blocking.inner_blks[0]) : last ? shape.channels : 1;
+    block_ = int(channels_of_block(desc));
+    if (block_ == 0) block_ = channel_stride(desc) == 1 ? shape.channels : 1;
   }
   std::size_t at(int n, int c, int i, int j) const {
     const int blocks = shape_.channels / block_;
@@ -48,8 +47,8 @@ struct Shortcut {
 };
 
 void add_equal(Builder& build, Steps& steps, const Tensor& a, const Tensor& b, const Tensor& sum, bool relu) {
-  const dnnl::binary::primitive_desc description({dnnl::algorithm::binary_add, a.desc, b.desc, sum.desc},
-                                                 attributes(relu), build.engine);
+  const auto description =
+      describe<dnnl::binary>(build.engine, attributes(relu), dnnl::algorithm::binary_add, a.desc, b.desc, sum.desc);
   build.add<dnnl::binary>(steps, description, {{DNNL_ARG_SRC_0, a}, {DNNL_ARG_SRC_1, b}, {DNNL_ARG_DST, sum}});
 }
 

@@ -14,7 +14,7 @@ dnnl::primitive_attr attributes(bool relu) {
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (relu) {
     dnnl::post_ops post_ops;
-    post_ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+    append_relu(post_ops);
     attr.set_post_ops(post_ops);
   }
   return attr;
@@ -24,7 +24,7 @@ namespace {
 
 /// Of one channel or one cell nchw and nhwc are the same bytes.
 Tensor in_same_bytes(const Tensor& tensor, const memory::desc& wanted) {
-  const memory::dims dims = tensor.desc.dims();
+  const memory::dims dims = dims_of(tensor.desc);
   if (dims[1] == 1 || dims[2] * dims[3] == 1) return {wanted, tensor.region, tensor.at};
   return tensor;
 }
@@ -98,7 +98,7 @@ void Builder::place(Region region, const void* base) {
   for (const auto& [tensor, at] : placed_[region]) {
     // oneDNN asks for a mutable pointer even of what it only reads.
     auto* data = static_cast<std::byte*>(const_cast<void*>(base));
-    tensor.set_data_handle(data == nullptr ? nullptr : data + at, stream_);
+    set_data(tensor, data == nullptr ? nullptr : data + at, stream_);
   }
 }
 

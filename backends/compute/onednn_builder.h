@@ -1,22 +1,21 @@
-// How a network becomes a list of oneDNN primitives over a working memory. Inside of the oneDNN backend only: the one
-// header that shows oneDNN's types, to the files of its layers (onednn_*.cpp).
+// How a network becomes a list of oneDNN primitives over a working memory. For the files of the oneDNN backend only
+// (onednn_*.cpp).
 //
 // A layer is one function, listed at the end. It adds its forward steps, and leaves behind a function that adds its
 // backward steps, which is called once those of all later layers are there.
 #pragma once
 
 #include <array>
-#include <dnnl.hpp>
 #include <functional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "backends/compute/host.h"
+#include "backends/compute/onednn_api.h"
 
 namespace hopbench::onednn {
 
-using dnnl::memory;
 using Layer = NetworkPlan::Layer;
 using Format = memory::format_tag;
 

@@ -22,9 +22,9 @@ struct Geometry {
 
 void backward_weights(Builder& build, Steps& steps, const Layer& layer, const Geometry& g, const Tensor& src,
                       const Tensor& dout, const dnnl::convolution_forward::primitive_desc& forward) {
-  const dnnl::convolution_backward_weights::primitive_desc description(
-      {kAlgorithm, g.src, g.any_weights, build.bias(layer).desc, g.dst, g.strides, g.padding, g.padding}, attributes(),
-      build.engine, forward);
+  const auto description = describe_backward<dnnl::convolution_backward_weights>(
+      build.engine, attributes(), forward, kAlgorithm, g.src, g.any_weights, build.bias(layer).desc, g.dst, g.strides,
+      g.padding, g.padding);
   const Tensor weights = build.params(layer, with_format(g.window, Format::oihw));
   const Tensor dweights{weights.desc, kDparams, weights.at};
   const bool direct = description.diff_weights_desc() == weights.desc;
@@ -39,8 +39,8 @@ void backward_weights(Builder& build, Steps& steps, const Layer& layer, const Ge
 
 void backward_data(Builder& build, Steps& steps, const Layer& layer, const Geometry& g, const Tensor& dout,
                    const Tensor& ddata, const dnnl::convolution_forward::primitive_desc& forward) {
-  const dnnl::convolution_backward_data::primitive_desc description(
-      {kAlgorithm, g.src, g.any_weights, g.dst, g.strides, g.padding, g.padding}, attributes(), build.engine, forward);
+  const auto description = describe_backward<dnnl::convolution_backward_data>(
+      build.engine, attributes(), forward, kAlgorithm, g.src, g.any_weights, g.dst, g.strides, g.padding, g.padding);
   const Tensor weights = build.params(layer, with_format(g.window, Format::oihw));
   build.add<dnnl::convolution_backward_data>(
       steps, description,
@@ -54,10 +54,9 @@ void backward_data(Builder& build, Steps& steps, const Layer& layer, const Geome
 Tensor add_conv(Builder& build, int index, const Tensor& in) {
   const Layer& layer = build.layer(index);
   const Geometry g(build, layer);
-  const dnnl::convolution_forward::primitive_desc description(
-      {dnnl::prop_kind::forward_training, kAlgorithm, g.src, g.any_weights, build.bias(layer).desc, g.dst, g.strides,
-       g.padding, g.padding},
-      attributes(build.relu_fused(index)), build.engine);
+  const auto description = describe<dnnl::convolution_forward>(
+      build.engine, attributes(build.relu_fused(index)), dnnl::prop_kind::forward_training, kAlgorithm, g.src,
+      g.any_weights, build.bias(layer).desc, g.dst, g.strides, g.padding, g.padding);
   const Tensor weights = build.params(layer, with_format(g.window, Format::oihw));
   const Tensor src = build.activations_in(build.forward, in, g.src, kKept);
   const Tensor out = build.take(kKept, g.dst);

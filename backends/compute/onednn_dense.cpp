@@ -10,9 +10,9 @@ Tensor add_dense(Builder& build, int index, const Tensor& in) {
   const Tensor weights =
       build.params(layer, with_format({layer.spec.outputs, memory::dim(layer.input.size())}, Format::oi));
   const Tensor bias = build.bias(layer);
-  const dnnl::inner_product_forward::primitive_desc description(
-      {dnnl::prop_kind::forward_training, flat_in, weights.desc, bias.desc, flat_out},
-      attributes(build.relu_fused(index)), build.engine);
+  const auto description = describe<dnnl::inner_product_forward>(build.engine, attributes(build.relu_fused(index)),
+                                                                 dnnl::prop_kind::forward_training, flat_in,
+                                                                 weights.desc, bias.desc, flat_out);
   Tensor src = build.activations_in(build.forward, in, build.plain(layer.input), kKept);
   src.desc = flat_in;
   const Tensor flat_dst = build.take(kKept, flat_out);
@@ -23,15 +23,15 @@ Tensor add_dense(Builder& build, int index, const Tensor& in) {
     Builder::BackwardLayer& steps = build.backward_layer(index);
     Tensor dout = build.activations_in(steps.weights, diff, build.plain(layer.output));
     dout.desc = flat_out;
-    const dnnl::inner_product_backward_weights::primitive_desc by_weights({flat_in, weights.desc, bias.desc, flat_out},
-                                                                          attributes(), build.engine, description);
+    const auto by_weights = describe_backward<dnnl::inner_product_backward_weights>(
+        build.engine, attributes(), description, flat_in, weights.desc, bias.desc, flat_out);
     build.add<dnnl::inner_product_backward_weights>(steps.weights, by_weights,
                                                     {{DNNL_ARG_SRC, src},
                                                      {DNNL_ARG_DIFF_DST, dout},
                                                      {DNNL_ARG_DIFF_WEIGHTS, {weights.desc, kDparams, weights.at}},
                                                      {DNNL_ARG_DIFF_BIAS, build.bias(layer, kDparams)}});
-    const dnnl::inner_product_backward_data::primitive_desc by_data({flat_in, weights.desc, flat_out}, attributes(),
-                                                                    build.engine, description);
+    const auto by_data = describe_backward<dnnl::inner_product_backward_data>(build.engine, attributes(), description,
+                                                                              flat_in, weights.desc, flat_out);
     Tensor ddata = build.take_diff(diff, flat_in);
     build.add<dnnl::inner_product_backward_data>(
         steps.data, by_data, {{DNNL_ARG_DIFF_DST, dout}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DIFF_SRC, ddata}});

@@ -106,7 +106,7 @@ void add_weights_by_matrices(Builder& build, Steps& steps, const Layer& layer, c
     gather(dout, out, v.begin, h.begin, y);
     const memory::desc turned = with_format({out.channels, meeting}, Format::ba);
     const memory::desc upright = with_format({meeting, in.channels}, Format::ab);
-    const dnnl::matmul::primitive_desc description({turned, upright, product.desc}, attributes(), build.engine);
+    const auto description = describe<dnnl::matmul>(build.engine, attributes(), turned, upright, product.desc);
     build.add<dnnl::matmul>(steps, description,
                             {{DNNL_ARG_SRC, {turned, y.region, y.at}},
                              {DNNL_ARG_WEIGHTS, {upright, x.region, x.at}},

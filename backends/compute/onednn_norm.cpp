@@ -11,14 +11,14 @@ Tensor add_norm(Builder& build, int index, const Tensor& in) {
   const bool relu = build.relu_fused(index);
   const memory::desc data = build.inner(layer.input);
   const memory::desc channels = with_format({layer.input.channels}, Format::x);
-  normalization_flags flags = normalization_flags::use_scale_shift;
+  normalization_flags flags = normalization_flags::use_scale | normalization_flags::use_shift;
   if (relu) flags |= normalization_flags::fuse_norm_relu;
   if (!build.training) flags |= normalization_flags::use_global_stats;
-  const dnnl::batch_normalization_forward::primitive_desc description(
-      {build.training ? prop_kind::forward_training : prop_kind::forward_inference, data, float(kBatchNormEpsilon),
-       flags},
-      attributes(), build.engine);
-  const Tensor scale_shift = build.params(layer, with_format({2, layer.input.channels}, Format::nc));
+  const auto description = describe<dnnl::batch_normalization_forward>(
+      build.engine, attributes(), build.training ? prop_kind::forward_training : prop_kind::forward_inference, data,
+      data, float(kBatchNormEpsilon), flags);
+  const Tensor scale = build.params(layer, channels);
+  const Tensor shift{channels, scale.region, scale.at + channels.get_size()};
   const Tensor src = build.activations_in(build.forward, in, data, kKept);
   const Tensor out = build.take(kKept, data);
   const auto of_channels = [&](std::size_t turn) {
@@ -30,7 +30,8 @@ Tensor add_norm(Builder& build, int index, const Tensor& in) {
   build.add<dnnl::batch_normalization_forward>(build.forward, description,
                                                {{DNNL_ARG_SRC, src},
                                                 {DNNL_ARG_DST, out},
-                                                {DNNL_ARG_SCALE_SHIFT, scale_shift},
+                                                {DNNL_ARG_SCALE, scale},
+                                                {DNNL_ARG_SHIFT, shift},
                                                 {DNNL_ARG_MEAN, means},
                                                 {DNNL_ARG_VARIANCE, variances},
                                                 {DNNL_ARG_WORKSPACE, passed}});
@@ -39,19 +40,21 @@ Tensor add_norm(Builder& build, int index, const Tensor& in) {
     if (relu) build.backward_layer(index + 1);
     Steps& steps = build.backward_layer(index).weights;  // one primitive for both
     const Tensor dout = build.activations_in(steps, diff, data);
-    const dnnl::batch_normalization_backward::primitive_desc backward(
-        {prop_kind::backward, data, data, float(kBatchNormEpsilon), flags}, attributes(), build.engine, description);
+    const auto backward = describe_backward<dnnl::batch_normalization_backward>(build.engine, attributes(), description,
+                                                                                prop_kind::backward, data, data, data,
+                                                                                float(kBatchNormEpsilon), flags);
     const Tensor din = build.take_diff(diff, data);
-    build.add<dnnl::batch_normalization_backward>(
-        steps, backward,
-        {{DNNL_ARG_SRC, src},
-         {DNNL_ARG_MEAN, means},
-         {DNNL_ARG_VARIANCE, variances},
-         {DNNL_ARG_DIFF_DST, dout},
-         {DNNL_ARG_SCALE_SHIFT, scale_shift},
-         {DNNL_ARG_WORKSPACE, passed},
-         {DNNL_ARG_DIFF_SRC, din},
-         {DNNL_ARG_DIFF_SCALE_SHIFT, {scale_shift.desc, kDparams, scale_shift.at}}});
+    build.add<dnnl::batch_normalization_backward>(steps, backward,
+                                                  {{DNNL_ARG_SRC, src},
+                                                   {DNNL_ARG_MEAN, means},
+                                                   {DNNL_ARG_VARIANCE, variances},
+                                                   {DNNL_ARG_DIFF_DST, dout},
+                                                   {DNNL_ARG_SCALE, scale},
+                                                   {DNNL_ARG_SHIFT, kNormBackwardTakesShift ? shift : Tensor{}},
+                                                   {DNNL_ARG_WORKSPACE, passed},
+                                                   {DNNL_ARG_DIFF_SRC, din},
+                                                   {DNNL_ARG_DIFF_SCALE, {channels, kDparams, scale.at}},
+                                                   {DNNL_ARG_DIFF_SHIFT, {channels, kDparams, shift.at}}});
     return din;
   });
   return out;

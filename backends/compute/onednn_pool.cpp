@@ -9,7 +9,8 @@ using dnnl::prop_kind;
 namespace {
 
 dnnl::eltwise_forward::primitive_desc relu_forward(const Builder& build, const memory::desc& desc) {
-  return {{prop_kind::forward_training, algorithm::eltwise_relu_use_dst_for_bwd, desc}, attributes(), build.engine};
+  return describe<dnnl::eltwise_forward>(build.engine, attributes(), prop_kind::forward_training,
+                                         algorithm::eltwise_relu_use_dst_for_bwd, desc, desc);
 }
 
 }  // namespace
@@ -28,9 +29,9 @@ void leave_relu_behind(Builder& build, int index, const Tensor& out) {
   build.leave_behind(index, [=, &build](const Tensor& diff) {
     Steps& steps = build.backward_layer(index).data;
     const Tensor dout = build.activations_in(steps, diff, out.desc);
-    const dnnl::eltwise_backward::primitive_desc description(
-        {algorithm::eltwise_relu_use_dst_for_bwd, out.desc, out.desc}, attributes(), build.engine,
-        relu_forward(build, out.desc));
+    const auto description = describe_backward<dnnl::eltwise_backward>(
+        build.engine, attributes(), relu_forward(build, out.desc), algorithm::eltwise_relu_use_dst_for_bwd, out.desc,
+        out.desc, out.desc);
     const bool in_place = dout.region == kDiffA || dout.region == kDiffB;
     const Tensor din = in_place ? dout : build.take_diff(diff, out.desc);
     build.add<dnnl::eltwise_backward>(steps, description,
@@ -46,11 +47,10 @@ Tensor add_pool(Builder& build, int index, const Tensor& in) {
   const bool max = spec.type == LayerSpec::Type::kMaxPool;
   const algorithm kind = max ? algorithm::pooling_max : algorithm::pooling_avg_include_padding;
   const memory::dims strides{spec.stride, spec.stride}, window{spec.kernel, spec.kernel};
-  const memory::dims padding{spec.padding, spec.padding};
-  const dnnl::pooling_forward::primitive_desc description(
-      {prop_kind::forward_training, kind, build.inner(layer.input), build.inner(layer.output), strides, window, padding,
-       padding},
-      attributes(), build.engine);
+  const memory::dims padding{spec.padding, spec.padding}, dilation{0, 0};
+  const auto description = describe<dnnl::pooling_forward>(build.engine, attributes(), prop_kind::forward_training,
+                                                           kind, build.inner(layer.input), build.inner(layer.output),
+                                                           strides, window, dilation, padding, padding);
   const Tensor src = build.activations_in(build.forward, in, build.inner(layer.input), kKept);
   const Tensor out = build.take(kKept, build.inner(layer.output));
   const Tensor which = max ? build.take(kKept, description.workspace_desc()) : Tensor{};
@@ -60,8 +60,8 @@ Tensor add_pool(Builder& build, int index, const Tensor& in) {
   build.leave_behind(index, [=, &build](const Tensor& diff) {
     Steps& steps = build.backward_layer(index).data;
     const Tensor dout = build.activations_in(steps, diff, out.desc);
-    const dnnl::pooling_backward::primitive_desc by_data({kind, src.desc, out.desc, strides, window, padding, padding},
-                                                         attributes(), build.engine, description);
+    const auto by_data = describe_backward<dnnl::pooling_backward>(
+        build.engine, attributes(), description, kind, src.desc, out.desc, strides, window, dilation, padding, padding);
     const Tensor din = build.take_diff(diff, src.desc);
     Arguments backward{{DNNL_ARG_DIFF_DST, dout}, {DNNL_ARG_DIFF_SRC, din}};
     if (max) backward.push_back({DNNL_ARG_WORKSPACE, which});

@@ -11,8 +11,10 @@
 #include <thread>
 #include <vector>
 
-#ifdef __x86_64__
+#if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include "backends/base/error.h"
@@ -79,6 +81,16 @@ void stream_triad(float* a, const float* b, const float* c, std::size_t n) {
 #else
 void busy_16(long) {}
 void busy_8(long) {}
+#ifdef __aarch64__
+__attribute__((noinline)) void busy_4(long rounds) {
+  const float32x4_t m = vdupq_n_f32(0.5f);
+  float32x4_t x[kChains] = {m, m, m, m, m, m, m, m, m, m, m, m};
+  for (long r = 0; r < rounds; ++r) {
+#pragma GCC unroll 12
+    for (int i = 0; i < kChains; ++i) asm volatile("fmla %0.4s, %1.4s, %1.4s" : "+w"(x[i]) : "w"(m));
+  }
+}
+#else
 void busy_4(long rounds) {
   float x[4 * kChains];
   std::fill(std::begin(x), std::end(x), 1.0f);
@@ -87,6 +99,7 @@ void busy_4(long rounds) {
     asm volatile("" : : "r"(x) : "memory");
   }
 }
+#endif
 void stream_copy(float* to, const float* from, std::size_t n) { std::memcpy(to, from, n * sizeof(float)); }
 void stream_triad(float* a, const float* b, const float* c, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + 0.5f * c[i];
@@ -164,7 +177,17 @@ int fma_width(int limit) {
   return std::min(limit, 4);
 }
 
-std::string fma_name(int width) { return width == 16 ? "AVX-512" : width == 8 ? "AVX2" : "SSE2"; }
+std::string fma_name(int width) {
+  if (width == 16) return "AVX-512";
+  if (width == 8) return "AVX2";
+#if defined(__x86_64__)
+  return "SSE2";
+#elif defined(__aarch64__)
+  return "NEON";
+#else
+  return "plain C++";
+#endif
+}
 
 double fma_peak(int threads, int width, double seconds) {
   HB_ASSERT(threads >= 1 && width <= fma_width());

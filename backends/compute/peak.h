@@ -6,10 +6,10 @@
 
 namespace hopbench {
 
-/// How wide a fused multiply-add of this processor is: 16, 8 or 4 floats (AVX-512, AVX2, none of them: multiply and
-/// add). `limit`: as if it had no wider ones.
+/// How wide a fused multiply-add of this processor is: 16, 8 or 4 floats (AVX-512, AVX2 and NEON; SSE2 and other
+/// processors multiply, then add). `limit`: as if it had no wider ones.
 int fma_width(int limit = 16);
-std::string fma_name(int width);  // "AVX-512", "AVX2", "SSE2"
+std::string fma_name(int width);  // "AVX-512", "AVX2", "SSE2", "NEON", "plain C++"
 
 /// Floating-point operations a second (an FMA is two) of `threads` threads at once that keep the FMA units of that
 /// width busy from registers. One thread runs here and counts its CPU time, so that others on its core take nothing

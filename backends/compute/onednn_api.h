@@ -1,0 +1,145 @@
+// oneDNN 2 and oneDNN 3 behind one interface, that of oneDNN 3. For the oneDNN backend only. Both versions have the
+// same primitives but describe them differently; only this file checks the version.
+#pragma once
+
+#include <dnnl.hpp>
+#include <utility>
+
+namespace hopbench::onednn {
+
+using dnnl::memory;
+
+#if DNNL_VERSION_MAJOR < 3
+
+// oneDNN 2 first describes an operation, then creates the primitive's description from it. Operations whose parameters
+// differ between the two versions have an overload here.
+namespace operation {
+
+/// Selects the overload of a primitive.
+template <class Primitive>
+struct Of {};
+
+template <class Primitive, class... Parameters>
+typename Primitive::desc describe(Of<Primitive>, const Parameters&... parameters) {
+  return {parameters...};
+}
+
+inline dnnl::eltwise_forward::desc describe(Of<dnnl::eltwise_forward>, const dnnl::prop_kind& direction,
+                                            const dnnl::algorithm& algorithm, const memory::desc& src,
+                                            const memory::desc& /*dst*/) {
+  return {direction, algorithm, src};
+}
+
+inline dnnl::eltwise_backward::desc describe(Of<dnnl::eltwise_backward>, const dnnl::algorithm& algorithm,
+                                             const memory::desc& diff_src, const memory::desc& /*diff_dst*/,
+                                             const memory::desc& data) {
+  return {algorithm, diff_src, data};
+}
+
+inline dnnl::batch_normalization_forward::desc describe(Of<dnnl::batch_normalization_forward>,
+                                                        const dnnl::prop_kind& direction, const memory::desc& src,
+                                                        const memory::desc& /*dst*/, const float& epsilon,
+                                                        const dnnl::normalization_flags& flags) {
+  return {direction, src, epsilon, flags};
+}
+
+inline dnnl::batch_normalization_backward::desc describe(Of<dnnl::batch_normalization_backward>,
+                                                         const dnnl::prop_kind& direction, const memory::desc& diff_src,
+                                                         const memory::desc& /*diff_dst*/, const memory::desc& src,
+                                                         const float& epsilon, const dnnl::normalization_flags& flags) {
+  return {direction, diff_src, src, epsilon, flags};
+}
+
+inline dnnl::pooling_forward::desc describe(Of<dnnl::pooling_forward>, const dnnl::prop_kind& direction,
+                                            const dnnl::algorithm& algorithm, const memory::desc& src,
+                                            const memory::desc& dst, const memory::dims& strides,
+                                            const memory::dims& window, const memory::dims& /*dilation*/,
+                                            const memory::dims& before, const memory::dims& after) {
+  return {direction, algorithm, src, dst, strides, window, before, after};
+}
+
+inline dnnl::pooling_backward::desc describe(Of<dnnl::pooling_backward>, const dnnl::algorithm& algorithm,
+                                             const memory::desc& diff_src, const memory::desc& diff_dst,
+                                             const memory::dims& strides, const memory::dims& window,
+                                             const memory::dims& /*dilation*/, const memory::dims& before,
+                                             const memory::dims& after) {
+  return {algorithm, diff_src, diff_dst, strides, window, before, after};
+}
+
+}  // namespace operation
+
+#endif
+
+/// The description of a forward primitive. `parameters`: those of oneDNN 3's primitive_desc between engine and
+/// attributes.
+template <class Primitive, class... Parameters>
+typename Primitive::primitive_desc describe(const dnnl::engine& engine, const dnnl::primitive_attr& attributes,
+                                            const Parameters&... parameters) {
+#if DNNL_VERSION_MAJOR < 3
+  return {operation::describe(operation::Of<Primitive>(), parameters...), attributes, engine};
+#else
+  return {engine, parameters..., attributes};
+#endif
+}
+
+/// Describes a backward primitive; `forward` describes its forward primitive. Throws dnnl::error if oneDNN cannot
+/// compute it.
+template <class Primitive, class Forward, class... Parameters>
+typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine, const dnnl::primitive_attr& attributes,
+                                                     const Forward& forward, const Parameters&... parameters) {
+#if DNNL_VERSION_MAJOR < 3
+  return {operation::describe(operation::Of<Primitive>(), parameters...), attributes, engine, forward};
+#else
+  return {engine, parameters..., forward, attributes};
+#endif
+}
+
+/// Appends a ReLU to the operations that follow the primitive.
+inline void append_relu(dnnl::post_ops& behind) {
+#if DNNL_VERSION_MAJOR < 3
+  behind.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+#else
+  behind.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+#endif
+}
+
+/// Makes the tensor use the memory at `data`.
+inline void set_data(const memory& tensor, void* data, [[maybe_unused]] const dnnl::stream& stream) {
+#if DNNL_VERSION_MAJOR < 3
+  tensor.set_data_handle(data, stream);
+#else
+  tensor.set_data_handle(data);
+#endif
+}
+
+/// Whether the backward pass of a batch norm takes the shift, too. oneDNN 3 refuses an argument that it does not use.
+inline constexpr bool kNormBackwardTakesShift = DNNL_VERSION_MAJOR < 3;
+
+inline memory::dims dims_of(const memory::desc& desc) {
+#if DNNL_VERSION_MAJOR < 3
+  return desc.dims();
+#else
+  return desc.get_dims();
+#endif
+}
+
+/// Returns the number of channels in a block, or 0 if the layout has no blocks.
+inline memory::dim channels_of_block(const memory::desc& desc) {
+#if DNNL_VERSION_MAJOR < 3
+  const auto& blocking = desc.data.format_desc.blocking;
+  return blocking.inner_nblks > 0 ? blocking.inner_blks[0] : 0;
+#else
+  return desc.get_inner_nblks() > 0 ? desc.get_inner_blks()[0] : 0;
+#endif
+}
+
+/// Returns the distance, in numbers, from one channel to the next, or from one block of channels to the next.
+inline memory::dim channel_stride(const memory::desc& desc) {
+#if DNNL_VERSION_MAJOR < 3
+  return desc.data.format_desc.blocking.strides[1];
+#else
+  return desc.get_strides()[1];
+#endif
+}
+
+}  // namespace hopbench::onednn
