@@ -104,7 +104,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
   if (!unknown.empty()) {
     const std::string word = unknown.front().substr(0, unknown.front().find('='));
     const char* what = word.starts_with('-') ? "flag" : no_command ? "command" : "argument";
-    message = std::string("unknown ") + what + " '" + word + "'";
+    message = std::string("unknown ") + what + " '" + quotable(word) + "'";
     hint = did_you_mean(word, known_words(app, at));
   }
   complain("hopbench" + words + ": " + message + "." + hint + " See hopbench" + words + " --help");
@@ -146,7 +146,7 @@ int run_guarded(const std::function<int()>& command) {
     complain(std::string("hopbench: ") + error.what());
     return static_cast<int>(error.code());
   } catch (const std::filesystem::filesystem_error& error) {
-    complain("hopbench: cannot use " + error.path1().string() + ": " + error.code().message());
+    complain("hopbench: cannot use " + quotable(error.path1().string()) + ": " + error.code().message());
     return static_cast<int>(ExitCode::kEnvironment);
   } catch (const std::exception& error) {
     if (const std::optional<std::string> what = ran_out(error)) {
@@ -195,6 +195,11 @@ int run_command_line(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    const std::string& kind = parsed.list.what;
+    const bool unknown_kind =
+        !kind.empty() && std::find(listable().begin(), listable().end(), kind) == listable().end();
+    if (error.get_exit_code() == 0 && unknown_kind)  // its help would be that of list: no answer
+      return run_guarded([&] { return command_list(parsed.list); });
     return explain(app, error);
   }
   parsed.run.colour = parsed.tune.colour = parsed.compare.colour = wants_colour(parsed.colour);

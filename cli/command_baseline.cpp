@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "cli/gate.h"
 #include "cli/outputs.h"
@@ -30,19 +31,24 @@ std::string newest_run() {
   return newest.string();
 }
 
+SuiteTrials trials_of_suite(const RunFolder& run) {
+  const Suite suite = parse_suite(run.suite_toml(), run.path() + "/suite.toml", {});
+  SuiteTrials trials{suite.trials.size(), {}};
+  for (const TrialSpec& spec : suite.trials) trials.lacking.insert(spec.id());
+  for (const TrialRow& row : run.rows()) trials.lacking.erase(row.record.id);
+  return trials;
+}
+
 namespace {
 
 /// Error(kUsage) if the run has not all trials of its suite. Throws SuiteError if the suite is damaged.
 void check_all_there(const RunFolder& run, bool partial) {
-  const Suite suite = parse_suite(run.suite_toml(), run.path() + "/suite.toml", {});
-  std::set<std::string> missing;
-  for (const TrialSpec& spec : suite.trials) missing.insert(spec.id());
-  for (const TrialRow& row : run.rows()) missing.erase(row.record.id);
+  const auto [all, missing] = trials_of_suite(run);
   if (partial || missing.empty()) return;
   throw usage_error(fmt::format(
       "{0} lacks {1} of the {2} trials of its suite, for example {3}: run them (run --resume {0}), or keep the "
       "others alone with --partial",
-      run.path(), missing.size(), suite.trials.size(), *missing.begin()));
+      run.path(), missing.size(), all, *missing.begin()));
 }
 
 }  // namespace
@@ -52,7 +58,7 @@ int command_baseline_save(const BaselineCommand& options) {
   check_all_there(run, options.partial);
   const std::size_t changed = save_baseline(options.baselines, options.name, run, options.reason).size();
   const Baseline saved = read_baseline(options.baselines, options.name);
-  tell(fmt::format("baseline {}: {} trials of {}{}\n", saved.name, saved.trials, run.path(),
+  tell(fmt::format("baseline {}: {} trials of {}{}\n", saved.name, saved.trials, printable(run.path()),
                    changed > 0 ? fmt::format(", {} of virtual time are not what they were", changed) : ""));
   return 0;
 }
@@ -75,8 +81,9 @@ int command_baseline_show(const BaselineCommand& options) {
   const Baseline baseline = read_baseline(options.baselines, options.name);
   fmt::print("baseline {}: suite {}, {} trials\n", baseline.name, baseline.suite, baseline.trials);
   for (const BaselineSave& save : baseline.history) {
-    fmt::print("saved {} by {}{}\n", save.time, save.version, save.reason.empty() ? "" : ": " + save.reason);
-    for (const std::string& trial : save.changed) fmt::print("  changed: {}\n", trial);
+    fmt::print("{}\n", printable_line(fmt::format("saved {} by {}{}", save.time, save.version,
+                                                  save.reason.empty() ? "" : ": " + save.reason)));
+    for (const std::string& trial : save.changed) fmt::print("  changed: {}\n", printable_line(trial));
   }
   const RunFolder rows = RunFolder::open(options.baselines + "/" + options.name);
   for (const TrialRow& row : rows.rows()) fmt::print("  {}  {} s\n", row.record.id, row.record.time_s);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/base/printable.h"
 #include "cli/gate.h"
 #include "cli/outputs.h"
 #include "cli/tell.h"
@@ -45,8 +46,9 @@ std::string too_slow(const std::vector<Compared>& heads, const CompareCommand& o
                                  ? to_string(row.verdict)
                                  : fmt::format("slower by {} %", number_text(100 * slower_by(row), 3));
       const std::string lost = row.lost > row.gained ? ", no longer reaches its target" : "";
-      text += fmt::format("  {}: {} / {} / {} / {}: {}{}\n", head.name, row.suite, row.measure, row.scenario,
-                          row.variant, by, lost);
+      text += printable_line(fmt::format("  {}: {} / {} / {} / {}: {}{}", head.name, row.suite, row.measure,
+                                         row.scenario, row.variant, by, lost)) +
+              "\n";
     }
   }
   return text.empty() ? text : fmt::format("above --fail-above {}:\n{}", *options.fail_above, text);

@@ -1,6 +1,7 @@
 // `hopbench gate`: a run against a baseline, or two programs in turns; then what was found, in every form asked for.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -9,6 +10,7 @@
 #include "cli/outputs.h"
 #include "cli/tell.h"
 #include "results/context.h"
+#include "results/possible.h"
 #include "results/virtual_gate.h"
 
 namespace hopbench {
@@ -25,13 +27,34 @@ std::optional<RunFolder> open_baseline(const GateCommand& options) {
   return std::nullopt;
 }
 
+/// Rows may be missing because the run has not ended: then it says how to go on with it.
+void add_advice(const RunFolder& run, GateResult& result) {
+  const auto missing = [](const GateRow& row) { return row.verdict == Verdict::kMissing; };
+  if (std::none_of(result.rows.begin(), result.rows.end(), missing)) return;
+  try {
+    const SuiteTrials trials = trials_of_suite(run);
+    if (!trials.lacking.empty())
+      result.notes.push_back(
+          fmt::format("{0} lacks {1} of the {2} trials of its suite: run them (hopbench run --resume "
+                      "{0})",
+                      run.path(), trials.lacking.size(), trials.all));
+  } catch (const Error&) {  // a suite that this program cannot read is no reason to say nothing of the others
+  }
+}
+
 GateResult against_baseline(const GateCommand& options) {
   if (options.what.size() > 1) throw usage_error("gate --baseline holds one run against it: name one folder");
   const RunFolder run = open_run(options.what.empty() ? newest_run() : options.what.front());
   const std::optional<RunFolder> baseline = open_baseline(options);
   const std::optional<double> percent = options.virtual_threshold;
-  if (baseline && percent) return tolerant_gate(options.baseline, *baseline, run.path(), run, *percent / 100);
-  if (baseline) return exact_gate(options.baseline, *baseline, run.path(), run);
+  if (baseline) {
+    check_finite(*baseline);
+    check_finite(run);
+    GateResult result = percent ? tolerant_gate(options.baseline, *baseline, run.path(), run, *percent / 100)
+                                : exact_gate(options.baseline, *baseline, run.path(), run);
+    add_advice(run, result);
+    return result;
+  }
   GateResult nothing{"exact", options.baseline, run.path(), {}, {}};
   nothing.notes.push_back(fmt::format("there is no baseline {} in {}: hopbench baseline save {} {}", options.baseline,
                                       options.baselines, options.baseline, run.path()));

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "backends/compute/backend.h"
 #include "backends/transport/wire.h"
@@ -259,8 +260,8 @@ int command_list(const ListOptions& options) {
     return static_cast<int>(ExitCode::kOk);
   }
   if (options.what.empty()) throw usage_error("list needs to know what to list: " + join(listable(), ", "));
-  throw usage_error("nothing to list under '" + options.what + "': known are " + join(listable(), ", ") + "." +
-                    did_you_mean(options.what, listable()));
+  throw usage_error("nothing to list under '" + quotable(options.what) + "': known are " + join(listable(), ", ") +
+                    "." + did_you_mean(options.what, listable()));
 }
 
 }  // namespace hopbench

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -13,6 +14,7 @@
 #include "cli/scaffold.h"
 #include "example_protocol.h"
 #include "protocols/protocol.h"
+#include "results/context.h"
 
 namespace hopbench {
 namespace {
@@ -48,6 +50,27 @@ void check_name(const std::string& name) {
   }
 }
 
+/// Returns true if the current folder or $HOPBENCH_ROOT has hopbench's source, with which a protocol is compiled.
+bool source_is_here() {
+  const char* const root = std::getenv("HOPBENCH_ROOT");
+  const bool named = root != nullptr && *root != '\0' && fs::exists(fs::path(root) / "ci/setup");
+  return named || fs::exists("ci/setup");
+}
+
+void print_how_to_run(fs::path folder, fs::path suite) {
+  if (!source_is_here()) {
+    fmt::print(
+        "To build a protocol you need hopbench's source, which is not here (no ci/setup): clone its repository "
+        "(version\n"
+        "{}). ci/hopbench there installs everything else. In the clone:\n",
+        version_with_commit());
+    folder = fs::absolute(folder);
+    suite = fs::absolute(suite);
+  }
+  fmt::print("run it:   ci/hopbench --protocols {0} run {1}\ntest it:  ci/test --protocols {0}\n", folder.string(),
+             suite.string());
+}
+
 }  // namespace
 
 int command_new(const NewOptions& options) {
@@ -71,8 +94,7 @@ int command_new(const NewOptions& options) {
     if (!file) throw environment_error("cannot write " + path.string() + ": is the folder writable?");
     fmt::print("wrote {}\n", printable(path.string()));
   }
-  fmt::print("run it:   ci/hopbench --protocols {0} run {1}\ntest it:  ci/test --protocols {0}\n", folder.string(),
-             files[2].first.string());
+  print_how_to_run(folder, files[2].first);
   return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "backends/base/printable.h"
 #include "cli/gate.h"
 #include "cli/outputs.h"
 #include "cli/paper.h"
@@ -50,7 +51,7 @@ void write_figure(const ReportCommand& command, std::span<const TrialRow> rows, 
   if (command.output.empty()) throw usage_error("--figure wants -o FILE.svg, FILE.png or FILE.pdf");
   const PaperFigure figure = paper_figure(rows, reference, command.figure, command.title);
   draw(figure, command.output);
-  fmt::print("{}\n", figure.caption);
+  fmt::print("{}\n", printable_line(figure.caption));
 }
 
 std::vector<std::string> columns_of(const std::string& list) {
@@ -104,6 +105,7 @@ int command_report(const ReportCommand& command) {
   ReportOptions options;
   options.wanted = [&](const TrialRow& row) { return std::regex_search(row.record.id, wanted); };
   options.drawn = command.trials;
+  options.warn = [](const std::string& flaw) { tell("warning: " + flaw + "\n"); };
   add_suite(run, options);
   if (!command.figure.empty() || command.latex || command.cost) {
     const std::vector<TrialRow> rows = wanted_rows(run, options);
@@ -112,6 +114,10 @@ int command_report(const ReportCommand& command) {
     return static_cast<int>(ExitCode::kOk);
   }
   const std::string name = command.output.empty() ? command.folder + "/report.html" : command.output;
+  if (command.output.empty()) {
+    const OutputFile output{"", name};
+    check_output_files({&output, 1});
+  }
   put(name, report_html(run, options));
   if (name != "-") tell(fmt::format("{}: open it in a browser\n", name));
   return static_cast<int>(ExitCode::kOk);

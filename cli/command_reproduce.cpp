@@ -267,7 +267,7 @@ void check_ids(const ReproduceCommand& options, const Paper& paper) {
 
 /// Reads and checks all of them before the first one runs.
 std::vector<Reproduction> reproductions_of(const ReproduceCommand& options, const std::vector<Paper>& papers) {
-  const std::string base = options.output.empty() ? new_folder_name() : options.output;
+  const std::string base = options.output.empty() ? new_folder_name() : without_detours(options.output);
   std::vector<Reproduction> all;
   for (const Paper& paper : papers) {
     Reproduction& to =

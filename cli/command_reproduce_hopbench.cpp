@@ -149,12 +149,24 @@ std::string counts_text(const std::vector<JudgedFigure>& figures) {
   return fmt::format("{} figures: {}\n", figures.size(), join(parts, ", "));
 }
 
+/// "written: 2 of 3 figures; not written: never".
+std::string written_text(const std::vector<JudgedFigure>& figures, bool judged) {
+  if (judged) return "written: nothing, since --judged only judges\n";
+  std::vector<std::string> kept;
+  for (const JudgedFigure& figure : figures) {
+    if (!figure.written) kept.push_back(figure.id);
+  }
+  return fmt::format("written: {} of {} figures{}{}\n", figures.size() - kept.size(), figures.size(),
+                     kept.empty() ? "" : "; not written: ", join(kept, ", "));
+}
+
 std::string figures_json(const std::vector<JudgedFigure>& figures) {
   FigureJson list = FigureJson::array();
   for (const JudgedFigure& figure : figures) {
-    FigureJson j{{"figure", figure.id},     {"verdict", to_string(figure.verdict)},
-                 {"shown", figure.shown},   {"range", figure.range},
-                 {"reason", figure.reason}, {"command", figure.command}};
+    FigureJson j{{"figure", figure.id},      {"verdict", to_string(figure.verdict)},
+                 {"shown", figure.shown},    {"range", figure.range},
+                 {"reason", figure.reason},  {"command", figure.command},
+                 {"written", figure.written}};
     if (figure.value) j["value"] = *figure.value;
     if (figure.others) j["others"] = *figure.others;
     list.push_back(std::move(j));
@@ -203,7 +215,9 @@ int command_reproduce_hopbench(const ReproduceCommand& options) {
   const std::vector<JudgedFigure> figures = measure(options, book);
   const bool alone = options.json && *options.json == "-";
   const Grid grid = grid_of(figures);
-  if (!alone) put("-", to_text(grid, false) + "\n" + reasons_text(figures) + counts_text(figures));
+  const std::string written = written_text(figures, options.judged);
+  if (!alone) put("-", to_text(grid, false) + "\n" + reasons_text(figures) + counts_text(figures) + written);
+  if (alone) tell(written);
   put(options.json, figures_json(figures));
   if (!options.markdown.empty()) put(options.markdown, to_markdown(grid));
   return exit_code_of(figures);

@@ -213,18 +213,7 @@ class Run {
       }
       return static_cast<int>(ExitCode::kOk);
     }
-    const auto wanted = std::count_if(rows.begin(), rows.end(),
-                                      [](const TrialRow& row) { return as_its_scenario_says(row.record.reason); });
-    if (wanted > 0) {
-      tell(fmt::format(
-          "{} of {} trials ended as their scenario says: these protocols stop when a worker is lost, or too "
-          "many are\n",
-          wanted, rows.size()));
-    }
-    if (failed > wanted) {
-      tell(fmt::format("{} of {} trials failed; {}\n", failed - wanted, rows.size(),
-                       how_to_resume("run them again with", folder_.path(), options_, true)));
-    }
+    tell_failures(folder_, options_);
     return static_cast<int>(ExitCode::kTrialsFailed);
   }
 
@@ -308,7 +297,7 @@ std::vector<Job> jobs_of(const RunOptions& options) {
   if (!options.resume.empty()) {
     jobs.push_back(resumed_job(options));
   } else {
-    const std::string base = options.output.empty() ? new_folder_name() : options.output;
+    const std::string base = options.output.empty() ? new_folder_name() : without_detours(options.output);
     for (const std::string& path : options.suites) {
       Suite suite = load_suite(find_suite(path), options.suite);
       const std::string folder = options.suites.size() == 1 ? base : base + "/" + safe_file_name(suite.name);
@@ -355,6 +344,20 @@ void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
   }
 }
 
+/// Notes that FILE in `--csv FILE` is a further suite: these flags take a file after '=' only.
+void hint_at_outputs(const RunOptions& options) {
+  const std::vector<std::string>& words = options.command_line;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string &flag = words[i], &next = words[i + 1];
+    const bool output = flag == "--csv" || flag == "--json" || flag == "--markdown";
+    if (!output || options.suites.size() < 2) continue;
+    if (std::find(options.suites.begin(), options.suites.end(), next) == options.suites.end()) continue;
+    tell(
+        fmt::format("note: {0} alone prints to standard output, and {1} is read as a suite: write {0}={1} for a file\n",
+                    flag, shell_word(next)));
+  }
+}
+
 }  // namespace
 
 void keep_matching(const std::string& filter, std::vector<TrialSpec>& trials) {
@@ -366,10 +369,10 @@ void keep_matching(const std::string& filter, std::vector<TrialSpec>& trials) {
 int command_run(const RunOptions& options) {
   count_interrupts();
   if (const std::optional<int> served = serve(options)) return *served;
-  if (options.resume.empty() && options.suites.empty()) {
+  if (options.resume.empty() && options.suites.empty())
     throw usage_error(
         "run needs a suite: hopbench run suites/cnn_hetero.toml (hopbench list suites shows those there are)");
-  }
+  hint_at_outputs(options);
   std::vector<Job> jobs;
   std::optional<Gathering> gathering;
   telling_how_to_go_on(options.resume, options, [&] {

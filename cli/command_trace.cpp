@@ -30,7 +30,10 @@ int command_trace(const TraceCommand& options) {
   if (name != "-") file.open(name, std::ios::binary);
   std::ostream& out = name == "-" ? std::cout : file;
   TraceWriter trace([&](const std::string& text) { out << text; });
-  for (const TrialRow* row : rows) trace.add(run, *row);
+  for (const TrialRow* row : rows) {
+    const std::string flaw = trace.add(run, *row);
+    if (!flaw.empty()) tell(fmt::format("warning: trial {}: {}\n", row->record.id, flaw));
+  }
   trace.finish();
   out.flush();
   if (!out) throw environment_error("cannot write " + name + ": is the folder there and the disk not full?");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "backends/base/printable.h"
 #include "cli/commands.h"
 #include "cli/places.h"
 #include "cli/preflight.h"
@@ -15,7 +16,7 @@ namespace {
 void complain(const std::string& file, const Error& error) {
   // A suite's mistakes have file, line and column in front of every line.
   const bool has_place = dynamic_cast<const SuiteError*>(&error) != nullptr;
-  tell(fmt::format("{}{}\n", has_place ? "" : file + ": ", error.what()));
+  tell(fmt::format("{}{}\n", has_place ? "" : quotable(file) + ": ", error.what()));
 }
 
 ExitCode validate(const std::string& file, const SuiteOptions& options) {

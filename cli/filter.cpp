@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "backends/base/error.h"
+#include "backends/base/printable.h"
 
 namespace hopbench {
 namespace {
@@ -37,7 +38,7 @@ std::regex regular_expression(const std::string& text, const char* flag) {
   try {
     return std::regex(text, kSyntax);
   } catch (const std::regex_error& error) {
-    throw usage_error(fmt::format("{}: '{}' is no regular expression: {}", flag, text, error.what()));
+    throw usage_error(fmt::format("{}: '{}' is no regular expression: {}", flag, quotable(text), error.what()));
   }
 }
 

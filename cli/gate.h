@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,14 @@ struct GateCommand {
 };
 /// Exit code 0 passed, 1 regression, 4 inconclusive, 5 nothing to compare with (see results/gate.h).
 int command_gate(const GateCommand& options);
+
+/// The trials of a run's suite, as suite.toml in its folder has them.
+struct SuiteTrials {
+  std::size_t all = 0;
+  std::set<std::string> lacking;  // that have no row
+};
+/// Error(kUsage) or SuiteError if the suite is damaged.
+SuiteTrials trials_of_suite(const RunFolder& run);
 
 /// The newest folder of ./hopbench-results. Error(kUsage) if there is none.
 std::string newest_run();

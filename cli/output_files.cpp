@@ -60,6 +60,8 @@ void check_file(const OutputFile& output, std::span<const std::string> inputs) {
   if (std::any_of(inputs.begin(), inputs.end(), [&](const std::string& input) { return same_file(path, input); }))
     throw refuse("this command itself reads or writes that file: name another");
   if (is_part_of_run(path.string())) throw refuse("that file is part of a run: name another");
+  if (fs::is_symlink(path, ignored) && holds_run(folder.string()))
+    throw refuse("a symbolic link in a run's folder is not written through: remove it, or name another file");
   if (const int error = open_error(path); error != 0)
     throw refuse(fmt::format("cannot be written: {}: name another file", std::strerror(error)));
 }

@@ -22,6 +22,7 @@ struct OutputFile {
 ///   - two outputs want standard output, or the same file;
 ///   - the file is one of `inputs`, which are the files that this command reads or writes by itself;
 ///   - the file is part of a run's folder;
+///   - the file is a symbolic link in a run's folder, which may have come from elsewhere;
 ///   - the file cannot be opened for writing.
 /// Existing files keep their content, and no new file is left behind.
 void check_output_files(std::span<const OutputFile> outputs, std::span<const std::string> inputs = {});

@@ -20,16 +20,29 @@ std::vector<std::string> data_roots() {
 }
 
 std::string find_suite(const std::string& path) {
-  if (fs::is_directory(path)) {
+  std::error_code ignored;  // of a name that is too long, for example: then there is no such file
+  if (fs::is_directory(path, ignored)) {
     throw usage_error("suite " + path + ": is a folder: name a file in it, such as " + path + "/smoke.toml");
   }
-  if (path == "-" || path.starts_with('/') || fs::exists(path)) return path;
+  if (path == "-" || path.starts_with('/') || fs::exists(path, ignored)) return path;
   for (const std::string& root : data_roots()) {
     for (const std::string& candidate : {root + "/" + path, root + "/suites/" + path + ".toml"}) {
-      if (fs::exists(candidate)) return candidate;
+      if (fs::exists(candidate, ignored)) return candidate;
     }
   }
   return path;
+}
+
+std::string without_detours(const std::string& folder) {
+  const fs::path typed(folder);
+  std::error_code ignored;
+  fs::path before;
+  for (const fs::path& part : typed) {
+    if (part == ".." && !before.empty() && !fs::exists(before, ignored))
+      return fs::weakly_canonical(typed, ignored).string();
+    before /= part;
+  }
+  return folder;
 }
 
 }  // namespace hopbench

@@ -14,4 +14,8 @@ std::vector<std::string> data_roots();
 /// typed if there is none; Error(kUsage) for a folder.
 std::string find_suite(const std::string& path);
 
+/// The folder by a path whose folders are all wanted: "new/../d" is "d" if there is no folder `new`, which would else
+/// be made on the way to d.
+std::string without_detours(const std::string& folder);
+
 }  // namespace hopbench

@@ -39,10 +39,11 @@ struct JudgedFigure {
   PublishedVerdict verdict = PublishedVerdict::kNotRun;
   std::string shown, range, last, reason;  // last: the value that measured.json had
   std::optional<double> value, others;
+  bool written = false;  // the value replaces the last one
 };
 
 struct PublishedPlan {
-  std::vector<std::string> ids{};   // of claims and tables; empty: all
+  std::vector<std::string> ids{};   // of claims and tables: only the runs that measure these; empty: all
   bool judged = false;              // only runs that judge something
   std::optional<double> minutes{};  // only runs that take at most this long
 };

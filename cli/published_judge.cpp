@@ -21,7 +21,14 @@ bool contains(const std::vector<std::string>& list, const std::string& id) {
 class Judging {
  public:
   Judging(const Published& published, const PublishedPlan& plan, const PublishedWorld& world, LastValues& values)
-      : published_(published), plan_(plan), world_(world), values_(values) {}
+      : published_(published), plan_(plan), world_(world), values_(values) {
+    for (const PublishedClaim& claim : published_.claims) {
+      if (asked(claim.id)) runs_.insert(claim.run);
+    }
+    for (const PublishedTable& table : published_.tables) {
+      if (asked(table.id)) runs_.insert(table.runs.begin(), table.runs.end());
+    }
+  }
 
   std::vector<JudgedFigure> all() {
     for (const PublishedRun& run : published_.runs) {
@@ -37,15 +44,18 @@ class Judging {
     std::vector<const PublishedClaim*> chosen;
     for (const PublishedClaim& claim : published_.claims) {
       const bool left_out = plan_.judged && claim.kind == PublishedClaim::Kind::kRecorded;
-      if (claim.run == run.id && asked(claim.id) && !left_out) chosen.push_back(&claim);
+      if (claim.run == run.id && runs_.contains(run.id) && !left_out) chosen.push_back(&claim);
     }
     return chosen;
   }
 
+  /// Those whose other runs are run, too.
   std::vector<const PublishedTable*> tables_of(const PublishedRun& run) const {
+    const auto runs = [&](const std::string& id) { return runs_.contains(id); };
     std::vector<const PublishedTable*> chosen;
     for (const PublishedTable& table : published_.tables) {
-      if (!plan_.judged && asked(table.id) && contains(table.runs, run.id)) chosen.push_back(&table);
+      const bool whole = std::all_of(table.runs.begin(), table.runs.end(), runs);
+      if (!plan_.judged && whole && contains(table.runs, run.id)) chosen.push_back(&table);
     }
     return chosen;
   }
@@ -115,7 +125,10 @@ class Judging {
     if (plan_.judged) return;
     if (writable) {
       complete_.insert(run.id);
-      for (const PublishedClaim* claim : claims_of(run)) keep(*claim, run, figures_[first++]);
+      for (const PublishedClaim* claim : claims_of(run)) {
+        keep(*claim, run, figures_[first]);
+        figures_[first++].written = true;
+      }
     }
     for (const PublishedTable* table : tables_of(run)) add_table(*table, run, disturbed);
     if (writable) world_.save(values_);
@@ -178,6 +191,7 @@ class Judging {
         figure.shown = fmt::format("{} rows", last.rows.size());
         figure.reason.clear();
         values_[table.id] = last;
+        figure.written = true;
       } catch (const Error& error) {
         figure.verdict = PublishedVerdict::kFailed;
         figure.reason = error.what();
@@ -191,6 +205,7 @@ class Judging {
   const PublishedWorld& world_;
   LastValues& values_;
   std::map<std::string, MeasuredJson> documents_;  // by run
+  std::set<std::string> runs_;                     // that are run
   std::set<std::string> complete_;                 // runs whose values may be written
   std::vector<JudgedFigure> figures_;
 };

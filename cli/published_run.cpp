@@ -76,13 +76,28 @@ void end_group(pid_t child) {
   kill(-child, SIGKILL);
 }
 
+/// Ends and awaits the daemons that the command left behind, so that their CPU time counts as the command's.
+void end_orphans() {
+  const std::string list = fmt::format("/proc/self/task/{}/children", getpid());
+  for (int turn = 0; turn < 100; ++turn) {
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    std::istringstream children(read_file(list).value_or(""));
+    pid_t orphan = 0;
+    if (!(children >> orphan)) return;
+    for (kill(orphan, SIGKILL); children >> orphan;) kill(orphan, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
 /// Waits for the child. Returns false if it was ended since it took too long.
-bool wait_for(pid_t child, double limit_s, int& status, rusage& usage) {
+bool wait_for(pid_t child, double limit_s, int& status) {
   const auto begin = Clock::now();
-  while (wait4(child, &status, WNOHANG, &usage) == 0) {
+  while (waitpid(child, &status, WNOHANG) == 0) {
     const bool interrupted = count_interrupts().load() > 0;
     if (interrupted || std::chrono::duration<double>(Clock::now() - begin).count() > limit_s) {
       end_group(child);
+      if (interrupted) end_orphans();
       if (interrupted) throw Error(ExitCode::kInterrupted, "interrupted: what was measured before is written");
       return false;
     }
@@ -90,6 +105,13 @@ bool wait_for(pid_t child, double limit_s, int& status, rusage& usage) {
   }
   kill(-child, SIGKILL);  // what it left behind
   return true;
+}
+
+/// CPU seconds of all processes that this one has awaited.
+double seconds_of_children() {
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  return seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
 }
 
 std::string last_line(const std::string& text) {
@@ -152,16 +174,18 @@ RanCommand run_published(const PublishedRun& run, const std::string& root) {
   const std::vector<std::string> words = words_of(run, file);
   const std::string whole = fs::absolute(root).lexically_normal().string();
   const std::string before = read_file("/proc/stat").value_or("");
+  const double own_before = seconds_of_children();
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // adopts the command's daemons
   const pid_t child = fork();
   if (child < 0) throw environment_error("cannot measure: no process can be made");
   if (child == 0) become(words, program, whole, out, err);
   RanCommand ran;
   int status = 0;
-  rusage usage{};
-  ran.too_long = !wait_for(child, std::max(600.0, 600 * run.minutes), status, usage);
+  ran.too_long = !wait_for(child, std::max(600.0, 600 * run.minutes), status);
+  end_orphans();
   ran.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  ran.others = share_of_others(before, read_file("/proc/stat").value_or(""),
-                               seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime), double(sysconf(_SC_CLK_TCK)));
+  ran.others = share_of_others(before, read_file("/proc/stat").value_or(""), seconds_of_children() - own_before,
+                               double(sysconf(_SC_CLK_TCK)));
   ran.json = read_file(writes_file(run) ? file : out).value_or("");
   ran.said = last_line(read_file(err).value_or(""));
   return ran;

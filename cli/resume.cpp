@@ -50,6 +50,30 @@ std::string how_to_resume(const std::string& alone, const std::string& folder, c
   return how + ": " + resume_command(folder, options) + (retry_failed ? " --retry-failed" : "");
 }
 
+void tell_failures(const RunFolder& folder, const RunOptions& options) {
+  std::size_t wanted = 0, same = 0, others = 0;
+  for (const TrialRow& row : folder.rows()) {
+    if (row.record.status == TrialStatus::kOk) continue;
+    ++(as_its_scenario_says(row.record.reason) ? wanted : fails_again(row) ? same : others);
+  }
+  const std::size_t all = folder.rows().size();
+  if (wanted > 0) {
+    tell(fmt::format(
+        "{} of {} trials ended as their scenario says: these protocols stop when a worker is lost, or too many are\n",
+        wanted, all));
+  }
+  if (same > 0) {
+    tell(fmt::format(
+        "{} of {} trials failed in virtual time, where they fail in the same way each time: their reasons say what to "
+        "change in the suite\n",
+        same, all));
+  }
+  if (others > 0) {
+    tell(fmt::format("{} of {} trials failed; {}\n", others, all,
+                     how_to_resume("run them again with", folder.path(), options, true)));
+  }
+}
+
 void telling_how_to_go_on(const std::string& folder, const RunOptions& options, const std::function<void()>& body) {
   try {
     body();

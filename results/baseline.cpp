@@ -17,6 +17,7 @@
 #include "backends/base/text.h"
 #include "results/context.h"
 #include "results/csv.h"
+#include "results/event_reader.h"
 #include "results/exact.h"
 #include "results/files.h"
 #include "results/json.h"
@@ -47,12 +48,21 @@ void write_gzip(const std::string& path, const std::string& text) {
   if (!written || !closed) throw environment_error("cannot write " + path + ": is the disk full?");
 }
 
+/// The trial's event log, unpacked; "" if there is none.
+std::string log_text(const RunFolder& run, const std::string& trial_id) {
+  EventLines lines(find_event_log(run, trial_id));
+  if (!lines.there()) return "";
+  std::string text;
+  while (const std::optional<std::string> line = lines.next()) text += *line + "\n";
+  return text;
+}
+
 /// Everything of the run that comparisons need, into a fresh folder.
 void write_rows(const RunFolder& run, const std::string& folder) {
   RunFolder copy = RunFolder::create(folder, run.suite_toml(), run.context_json());
   for (TrialRow row : run.rows()) {
     for (RankRecord& rank : row.record.ranks) rank.marks.clear();
-    const std::string id = row.record.id, log = read_file(run.event_log(id)).value_or("");
+    const std::string id = row.record.id, log = log_text(run, id);
     if (row.labels.clock == "virtual" && !log.empty()) write_gzip(copy.event_log(id) + ".gz", log);
     copy.add(std::move(row));
   }
@@ -82,6 +92,15 @@ void check_kept(const RunFolder& run, const TrialRow& row) {
   } catch (const Error& error) {
     throw usage_error(
         fmt::format("{}: trial {} cannot be kept: {}: run it again", run.path(), row.record.id, error.what()));
+  }
+  if (row.labels.clock != "virtual") return;
+  try {
+    check_event_log(run, row);
+  } catch (const Error& error) {
+    throw usage_error(
+        fmt::format("{0}: trial {1} cannot be kept: {2} (take its line out of {0}/trials.jsonl, then "
+                    "hopbench run --resume {0})",
+                    run.path(), row.record.id, error.what()));
   }
 }
 
@@ -116,7 +135,7 @@ void check_complete(const RunFolder& run) {
       check_kept(run, row);
       continue;
     }
-    if (as_its_scenario_says(row.record.reason)) {
+    if (as_its_scenario_says(row.record.reason) || fails_again(row)) {
       throw usage_error(
           fmt::format("{} of {} did not end well ({}), and never does: a baseline is of trials that do: "
                       "run the others alone (run SUITE --filter REGEX, then baseline save --partial)",
@@ -190,17 +209,24 @@ std::vector<std::string> save_baseline(const std::string& folders, const std::st
 Baseline read_baseline(const std::string& folders, const std::string& name) {
   check_baseline_name(name);
   const std::string folder = folders + "/" + name;
-  const nlohmann::json head = nlohmann::json::parse(read_file(folder + "/" + kHead).value_or(""), nullptr, false);
-  if (!head.is_object() || !head.contains("history")) {
+  const std::optional<std::string> text = read_file(folder + "/" + kHead);
+  if (!text) {
     throw usage_error(
         fmt::format("{} is no baseline: there is no {} in it: name another (hopbench baseline list)", folder, kHead));
   }
+  const auto damaged = [&](const std::string& why) {
+    return usage_error(fmt::format("{}/{} is damaged: {}: restore it, or remove the folder and save the baseline again",
+                                   folder, kHead, why));
+  };
+  const nlohmann::json head = too_deep(*text) ? nlohmann::json() : nlohmann::json::parse(*text, nullptr, false);
+  if (!head.is_object()) throw damaged("it is no JSON object");
+  if (!head.contains("history") || !head["history"].is_array() || head["history"].empty())
+    throw damaged("it has no history");
   Baseline baseline{name, "", 0, {}};
   try {
     for (const nlohmann::json& save : head["history"]) baseline.history.push_back(save_from_json(save));
   } catch (const nlohmann::json::exception& error) {
-    throw usage_error(
-        fmt::format("{}/{} is damaged: {}: remove the baseline and save it again", folder, kHead, json_mistake(error)));
+    throw damaged(json_mistake(error));
   }
   const RunFolder rows = RunFolder::open(folder);
   baseline.trials = rows.rows().size();

@@ -38,8 +38,8 @@ void check_baseline_place(const std::string& folders, const std::string& name);
 
 /// Writes `folders`/NAME, whole or not at all, and returns the trials of virtual time that changed. Error(kUsage) if a
 /// trial of virtual time would change (compare_exact) and `reason` is empty; if some trial of the run did not end well,
-/// or the last one is cut off; if a trial cannot be compared with later ones (check_comparable); or as
-/// check_baseline_place() does.
+/// or the last one is cut off; if a trial cannot be compared with later ones (check_comparable) or the event log of a
+/// trial of virtual time is not whole (check_event_log); or as check_baseline_place() does.
 std::vector<std::string> save_baseline(const std::string& folders, const std::string& name, const RunFolder& run,
                                        const std::string& reason);
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "results/compare.h"
 #include "results/csv.h"
@@ -77,9 +78,10 @@ std::string not_compared_text(std::span<const NotCompared> rows) {
   for (const std::string& why : reasons) {
     const std::vector<std::string>& all = by_reason[why];
     const std::size_t named = std::min(all.size(), kNamed);
-    text += fmt::format("{} {} not compared, {}: {}{}\n", all.size(), all.size() == 1 ? "row" : "rows", why,
-                        join(std::span(all).first(named), ", "),
-                        all.size() > named ? fmt::format(" and {} more", all.size() - named) : "");
+    const std::string more = all.size() > named ? fmt::format(" and {} more", all.size() - named) : "";
+    text += printable_line(fmt::format("{} {} not compared, {}: {}{}", all.size(), all.size() == 1 ? "row" : "rows",
+                                       why, join(std::span(all).first(named), ", "), more)) +
+            "\n";
   }
   return text;
 }

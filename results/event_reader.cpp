@@ -11,6 +11,7 @@
 
 #include "backends/base/error.h"
 #include "backends/base/json_value.h"
+#include "backends/base/printable.h"
 #include "results/json.h"
 
 namespace hopbench {
@@ -70,6 +71,17 @@ LoggedEvent event_of(const nlohmann::json& j) {
   return logged;
 }
 
+/// Throws if the log's first line does not name this trial.
+void check_head(const std::string& path, const std::string& trial_id) {
+  const std::string line = EventLines(path).next().value_or("");
+  const nlohmann::json head = too_deep(line) ? nlohmann::json() : nlohmann::json::parse(line, nullptr, false);
+  const bool names_one = head.is_object() && head.contains("trial") && head["trial"].is_string();
+  if (!names_one) throw usage_error(path + ":1: damaged: no head of an event log: run the trial again");
+  const auto trial = head["trial"].get<std::string>();
+  if (trial != trial_id)
+    throw usage_error(fmt::format("{}:1: the log is of trial {}: run the trial again", path, quotable(trial)));
+}
+
 }  // namespace
 
 struct EventLines::File {
@@ -121,6 +133,34 @@ std::optional<LoggedEvent> EventReader::next() {
     }
   }
   return std::nullopt;
+}
+
+LogEnds::LogEnds(const TrialRecord& record) {
+  for (const RankRecord& rank : record.ranks) {
+    if (rank.lost.empty() && rank.finished > Time{}) open_.insert(rank.rank);
+  }
+}
+
+std::string LogEnds::flaw() const {
+  if (open_.empty()) return "";
+  constexpr std::size_t kShown = 8;
+  std::vector<std::string> ranks;
+  for (const int rank : open_) ranks.push_back(std::to_string(rank));
+  return fmt::format("the log ends early: the end of rank {} is not in it", listed(ranks, kShown));
+}
+
+void check_event_log(const RunFolder& folder, const TrialRow& row) {
+  const std::string path = find_event_log(folder, row.record.id);
+  if (!std::filesystem::exists(path)) {
+    if (row.record.path.empty()) return;
+    throw usage_error(folder.event_log(row.record.id) + " is not there: run the trial again");
+  }
+  EventReader reader(path);
+  check_head(path, row.record.id);
+  LogEnds ends(row.record);
+  while (const std::optional<LoggedEvent> logged = reader.next()) ends.on(logged->event);
+  if (const std::string flaw = ends.flaw(); !flaw.empty())
+    throw usage_error(path + ": " + flaw + ": run the trial again");
 }
 
 std::string find_event_log(const RunFolder& folder, const std::string& trial_id) {

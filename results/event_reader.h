@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "results/record.h"
@@ -41,6 +42,24 @@ class EventReader {
   EventLines lines_;
   int line_ = 0;
 };
+
+/// Tells a whole log from one that was cut between two lines: a whole one has the end of every rank that finished.
+class LogEnds {
+ public:
+  explicit LogEnds(const TrialRecord& record);
+  void on(const Event& event) {
+    if (event.what == EventKind::kFinished) open_.erase(event.rank);
+  }
+  /// "the log ends early: the end of rank 0, 3 is not in it"; "" if none is missing among the events so far.
+  std::string flaw() const;
+
+ private:
+  std::set<int> open_;
+};
+
+/// Error(kUsage) if the event log of a trial is missing, is damaged, is of another trial or ends early. A trial of
+/// virtual time that was run without events has no log; neither is its critical path recorded.
+void check_event_log(const RunFolder& folder, const TrialRow& row);
 
 /// Where a run keeps the log of a trial: compressed, in a baseline. The file need not be there.
 std::string find_event_log(const RunFolder& folder, const std::string& trial_id);

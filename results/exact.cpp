@@ -22,8 +22,10 @@ constexpr std::size_t kShown = 6;  // differences of a trial; more say nothing m
 
 /// "at 0.0125 s rank 2 in iteration 3: wait for 'parameters' since 0.01 s".
 std::string in_words(const nlohmann::json& event) {
-  std::string text = fmt::format("at {} s rank {} in iteration {}: {}", event.at("t").get<double>() / 1e9,
-                                 event.at("rank").dump(), event.at("iter").dump(), event.value("what", ""));
+  const nlohmann::json& iter = event.at("iter");
+  const bool of_none = iter.is_number() && iter.get<double>() < 0;  // of a server, for example
+  std::string text = fmt::format("at {} s rank {}{}: {}", event.at("t").get<double>() / 1e9, event.at("rank").dump(),
+                                 of_none ? "" : " in iteration " + iter.dump(), event.value("what", ""));
   if (event.contains("text")) text += fmt::format(" '{}'", event.at("text").get<std::string>());
   for (const auto& [name, value] : event.items()) {
     if (name == "t" || name == "rank" || name == "iter" || name == "what" || name == "text") continue;

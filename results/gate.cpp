@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "results/convergence_gate.h"
 #include "results/summary_parts.h"
+#include "results/table.h"
 
 namespace hopbench {
 namespace {
@@ -113,22 +115,25 @@ std::string gate_text(const GateResult& result, bool strict) {
     for (const std::string& note : row.notes) text += fmt::format("             {}\n", note);
   }
   for (const std::string& note : result.notes) text += note + "\n";
-  return text + headline(result) + "\n" + not_compared(result) + conclusion(result, strict) + "\n";
+  text += printable_line(headline(result)) + "\n" + not_compared(result) + conclusion(result, strict) + "\n";
+  return printable_lines(text);
 }
 
 std::string gate_markdown(const GateResult& result, bool strict) {
-  std::string text =
-      fmt::format("### hopbench gate ({}): {}\n\n{}\n\n", result.tier, conclusion(result, strict), headline(result));
+  std::string text = fmt::format("### hopbench gate ({}): {}\n\n{}\n\n", result.tier, conclusion(result, strict),
+                                 markdown_cell(headline(result)));
   if (std::any_of(result.rows.begin(), result.rows.end(), shown)) {
     text += "| verdict | row | metric | speed-up | threshold | n | notes |\n|---|---|---|---|---|---|---|\n";
     for (const GateRow& row : result.rows) {
       if (!shown(row)) continue;
-      text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", to_string(row.verdict), row.name, row.metric,
-                          numbers_of(row), threshold_text(row), row.n, join(row.notes, "<br>"));
+      std::vector<std::string> notes;
+      for (const std::string& note : row.notes) notes.push_back(markdown_cell(note));
+      text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", to_string(row.verdict), markdown_cell(row.name),
+                          row.metric, numbers_of(row), threshold_text(row), row.n, join(notes, "<br>"));
     }
     text += "\n";
   }
-  for (const std::string& note : result.notes) text += "- " + note + "\n";
+  for (const std::string& note : result.notes) text += "- " + markdown_cell(note) + "\n";
   const std::string open = not_compared(result);
   return open.empty() ? text : text + "\n```\n" + open + "```\n";
 }

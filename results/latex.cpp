@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "backends/base/error.h"
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 
 namespace hopbench {
@@ -16,7 +17,7 @@ namespace {
 
 std::string latex_text(const std::string& text) {
   std::string safe;
-  for (const char c : text) {
+  for (const char c : printable_line(text)) {
     if (c == '\\') {
       safe += "\\textbackslash{}";
     } else if (c == '~' || c == '^') {
@@ -93,7 +94,7 @@ std::string table_text(const Grid& grid, const std::vector<std::size_t>& shown) 
   std::string text = fmt::format(
       "\\begin{{table}}\n  \\centering\n  \\caption{{{}}}\n  \\footnotesize\n  \\setlength{{\\tabcolsep}}{{3pt}}\n"
       "  \\begin{{tabular}}{{@{{}}l{}@{{}}}}\n    \\toprule\n",
-      latex_text(grid.title), std::string(shown.size() - 1, 'r'));
+      latex_text(title_in_words(grid.title)), std::string(shown.size() - 1, 'r'));
   text += latex_row(grid.rows[0], shown) + "    \\midrule\n";
   for (std::size_t r = 1; r < grid.rows.size(); ++r) text += latex_row(grid.rows[r], shown);
   text += "    \\bottomrule\n  \\end{tabular}\n";

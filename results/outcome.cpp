@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 
 #include "backends/base/error.h"
+#include "backends/base/printable.h"
 #include "results/csv.h"
 #include "results/files.h"
 #include "results/json.h"
+#include "results/possible.h"
 #include "results/summary_parts.h"
 
 namespace hopbench {
@@ -23,9 +26,23 @@ std::string content(const std::string& path) {
   return *std::move(text);
 }
 
+/// The trials of a trials.csv. Error(kUsage) if one that ended well has a time or a rate that is not finite.
+std::vector<Outcome> finite_outcomes(const std::string& file) {
+  std::vector<Outcome> outcomes = outcomes_from_csv(content(file), file);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    for (const char* column : {"time_s", "samples_per_s"}) {
+      const std::optional<double> value = outcomes[i].number(column);
+      if (!outcomes[i].ok() || !value || std::isfinite(*value)) continue;
+      throw usage_error(
+          fmt::format("{}: row {}: its '{}' is {}: take the table from the run again", file, i + 1, column, *value));
+    }
+  }
+  return outcomes;
+}
+
 /// Of a folder that holds published tables only: there is no trials.jsonl.
 Results tables_of(const std::string& folder) {
-  Results source{folder, outcomes_from_csv(content(folder + "/trials.csv"), folder + "/trials.csv"), "", folder, false};
+  Results source{folder, finite_outcomes(folder + "/trials.csv"), "", folder, false};
   if (const std::string path = folder + "/context.json"; fs::exists(path)) {
     source.context = content(path);
     check_context(source.context, path);
@@ -36,14 +53,24 @@ Results tables_of(const std::string& folder) {
 Results folder_source(const std::string& folder) {
   if (!fs::exists(folder + "/trials.jsonl") && fs::exists(folder + "/trials.csv")) return tables_of(folder);
   const RunFolder run = RunFolder::open(folder);
+  check_finite(run);
   return {folder, outcomes_of(run.rows()), run.context_json(), folder, run.cut_off()};
 }
 
 Results file_source(const std::string& file) {
-  const std::string text = content(file);
-  if (file.ends_with(".csv")) return {file, outcomes_from_csv(text, file), "", "", false};
-  RunDocument run = run_from_json(text, file);
+  if (file.ends_with(".csv")) return {file, finite_outcomes(file), "", "", false};
+  RunDocument run = run_from_json(content(file), file);
+  check_finite(run.rows, file, "");
   return {file, outcomes_of(run.rows), std::move(run.context_json), "", false};
+}
+
+/// Error(kUsage) if a name has control characters, as in trials.jsonl (possible.h). Some columns are free text.
+void check_cell(const std::string& name, std::size_t row, const std::string& column, const std::string& cell) {
+  if (column == "reason" || column == "warnings" || column == "main_wait" || is_printable(cell)) return;
+  throw usage_error(
+      fmt::format("{}: row {}: '{}' is '{}', and no name has control characters: take the table from the "
+                  "run again",
+                  name, row, quotable(column), quotable(cell)));
 }
 
 }  // namespace
@@ -71,7 +98,10 @@ std::vector<Outcome> outcomes_from_csv(const std::string& text, const std::strin
                                     lines[i].size(), lines[0].size()));
     }
     Outcome outcome;
-    for (std::size_t c = 0; c < lines[0].size(); ++c) outcome.cells[lines[0][c]] = lines[i][c];
+    for (std::size_t c = 0; c < lines[0].size(); ++c) {
+      check_cell(name, i, lines[0][c], lines[i][c]);
+      outcome.cells[lines[0][c]] = lines[i][c];
+    }
     for (const char* column : {"trial", "scenario", "variant", "measure", "status", "clock"}) {
       if (outcome.cells.contains(column)) continue;
       throw usage_error(fmt::format("{}: there is no column '{}': this is no trials.csv", name, column));

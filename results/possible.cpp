@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "backends/base/error.h"
+#include "backends/base/printable.h"
 
 namespace hopbench {
 namespace {
@@ -18,7 +19,36 @@ void least(const char* name, double value, double smallest) {
 
 void one_of(const char* name, const std::string& value, std::initializer_list<const char*> known) {
   if (value.empty() || std::find(known.begin(), known.end(), value) != known.end()) return;
-  throw usage_error(fmt::format("'{}' is '{}', which no trial has", name, value));
+  throw usage_error(fmt::format("'{}' is '{}', which no trial has", name, quotable(value)));
+}
+
+/// Names stand in tables and on terminals. A suite with such a name is refused too.
+void without_control(const char* name, const std::string& value) {
+  if (is_printable(value)) return;
+  throw usage_error(fmt::format("'{}' is '{}', and no name has control characters", name, quotable(value)));
+}
+
+void check_names(const TrialLabels& labels) {
+  for (const auto& [name, value] : {std::pair{"suite", &labels.suite},
+                                    {"measure", &labels.measure},
+                                    {"scenario", &labels.scenario},
+                                    {"protocol", &labels.protocol},
+                                    {"variant", &labels.variant},
+                                    {"knobs", &labels.knobs},
+                                    {"backend", &labels.backend},
+                                    {"transport", &labels.transport},
+                                    {"model", &labels.model},
+                                    {"dataset", &labels.dataset},
+                                    {"split", &labels.split},
+                                    {"topology", &labels.topology},
+                                    {"network", &labels.network},
+                                    {"optimizer", &labels.optimizer},
+                                    {"status_mark", &labels.status_mark},
+                                    {"source", &labels.source},
+                                    {"reading", &labels.reading},
+                                    {"unharmed", &labels.unharmed}}) {
+    without_control(name, *value);
+  }
 }
 
 void check_labels(const TrialLabels& labels) {
@@ -54,11 +84,23 @@ void check_id(const std::string& id) {
   }
 }
 
+/// "its 'time_s' is inf"; "" if time and rate are finite.
+std::string not_finite(const TrialRecord& record) {
+  for (const auto& [name, value] : {std::pair{"time_s", record.time_s}, {"samples_per_s", record.samples_per_s}}) {
+    if (!std::isfinite(value)) return fmt::format("its '{}' is {}", name, value);
+  }
+  return "";
+}
+
 }  // namespace
 
 void check_possible(const TrialRow& row) {
   check_labels(row.labels);
+  check_names(row.labels);
   const TrialRecord& record = row.record;
+  without_control("id", record.id);
+  without_control("hash", record.hash);
+  without_control("params_hash", record.params_hash);
   for (const auto& [name, value] : {std::pair{"time_s", record.time_s},
                                     {"samples_per_s", record.samples_per_s},
                                     {"iters_per_s", record.iters_per_s},
@@ -73,12 +115,22 @@ void check_possible(const TrialRow& row) {
   for (const RankRecord& rank : record.ranks) check_rank(rank);
 }
 
+void check_finite(std::span<const TrialRow> rows, const std::string& file, const std::string& folder) {
+  for (const TrialRow& row : rows) {
+    const std::string why = row.record.status == TrialStatus::kOk ? not_finite(row.record) : "";
+    if (why.empty()) continue;
+    const std::string advice =
+        folder.empty() ? ": take the file from the run again"
+                       : fmt::format(": take its line out and run it again (hopbench run --resume {})", folder);
+    throw usage_error(fmt::format("{}: trial {} cannot be compared: {}{}", file, row.record.id, why, advice));
+  }
+}
+
+void check_finite(const RunFolder& run) { check_finite(run.rows(), run.path() + "/trials.jsonl", run.path()); }
+
 void check_comparable(const TrialRow& row) {
   check_id(row.record.id);
-  for (const auto& [name, value] :
-       {std::pair{"time_s", row.record.time_s}, {"samples_per_s", row.record.samples_per_s}}) {
-    if (!std::isfinite(value)) throw usage_error(fmt::format("its '{}' is {}", name, value));
-  }
+  if (const std::string why = not_finite(row.record); !why.empty()) throw usage_error(why);
 }
 
 }  // namespace hopbench

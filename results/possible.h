@@ -1,13 +1,23 @@
 // Values that no trial can have: a file with one of them was damaged or edited.
 #pragma once
 
+#include <span>
+#include <string>
+
 #include "results/run_folder.h"
 
 namespace hopbench {
 
 /// Error(kUsage) names the first field whose value is impossible: a negative count, time or rate, or a clock or
-/// measure of an unknown kind. Infinite and missing (nan) rates are possible.
+/// measure of an unknown kind, or a name with control characters. Reasons and warnings are free text. Infinite and
+/// missing (nan) rates are possible.
 void check_possible(const TrialRow& row);
+
+/// Error(kUsage) names the first trial that ended well and whose time or rate is not finite: it cannot be compared.
+/// `file` is where the rows are from, and `folder` that of the run; empty: there is none.
+void check_finite(std::span<const TrialRow> rows, const std::string& file, const std::string& folder);
+/// The same of the trials of a run.
+void check_finite(const RunFolder& run);
 
 /// Error(kUsage) names the first field of a trial that ended well which cannot be compared with later results: a time
 /// or rate that is not finite, or an id with an empty part, a part "." or "..", or a control character.

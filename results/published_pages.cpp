@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -81,14 +82,28 @@ std::string commands_text(const LastValue& last) {
   return join(commands, ", ");
 }
 
-/// The block `runs`: a line for each command, day, commit and machine of the page's other blocks.
+/// The block `runs`: a line for each command, day, commit and machine of the page's other blocks. If a command has
+/// several lines, each names its figures.
 std::string runs_text(const Page& page, const LastValues& values) {
   std::vector<std::vector<std::string>> rows;
+  std::vector<std::vector<std::string>> figures;  // of each row
+  std::map<std::string, int> lines_of;            // of a command
   for (const MeasuredBlock& block : blocks_of(page)) {
     const auto last = values.find(block.id);
     if (last == values.end()) continue;
     const std::vector<std::string> row{commands_text(last->second), when_text(last->second), last->second.machine};
-    if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
+    const auto place = std::size_t(std::find(rows.begin(), rows.end(), row) - rows.begin());
+    if (place == rows.size()) {
+      rows.push_back(row);
+      figures.emplace_back();
+      ++lines_of[row[0]];
+    }
+    const std::string name = "`" + block.id + "`";
+    if (std::find(figures[place].begin(), figures[place].end(), name) == figures[place].end())
+      figures[place].push_back(name);
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (lines_of[rows[i][0]] > 1) rows[i][1] += ": " + join(figures[i], ", ");
   }
   return table_text({"command", "measured", "machine"}, rows, false);
 }

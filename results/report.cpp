@@ -10,6 +10,7 @@
 #include "results/chart.h"
 #include "results/csv.h"
 #include "results/report_parts.h"
+#include "results/table.h"
 
 namespace hopbench {
 namespace report {
@@ -42,7 +43,7 @@ void Page::section(const std::string& id, const std::string& title) {
   body_ += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", markup(id), markup(title));
 }
 
-void Page::heading(const std::string& title) { body_ += fmt::format("<h3>{}</h3>\n", markup(title)); }
+void Page::heading(const std::string& title) { body_ += fmt::format("<h3>{}</h3>\n", markup(title_in_words(title))); }
 
 void Page::paragraph(const std::string& text, std::string_view kind) {
   body_ += fmt::format("<p class=\"{}\">{}</p>\n", markup(kind), markup(text));
@@ -152,7 +153,10 @@ std::string report_html(const RunFolder& run, const ReportOptions& options) {
   report::Page page;
   report::Fills fills(groups);
   const report::Drawn drawn = report::drawn_of(run, groups, options);
-  report::add_warnings(page, groups, options.at_the_edge);
+  for (const report::Shown& shown : drawn.trials) {
+    if (options.warn && !shown.digest.flaw.empty()) options.warn(shown.digest.flaw);
+  }
+  report::add_warnings(page, groups, drawn, options.at_the_edge);
   report::add_tables(page, rows, options.reference);
   report::add_bars(page, groups);
   report::add_curves(page, groups, options.lines);

@@ -29,6 +29,9 @@ struct ReportOptions {
   /// The most trials that are drawn one by one: where the time went, gaps, staleness and timelines. The page takes the
   /// first trial of each variant, in the order of the tables, and says how many it leaves out.
   std::size_t drawn = kTrialsDrawn;
+  /// Called with a sentence for each trial whose event log is damaged or ends early; empty: nobody is told. The page
+  /// says the same.
+  std::function<void(const std::string&)> warn{};
   /// The lines of losses that are drawn, one for each variant of a measure and scenario. A group is drawn whole.
   std::size_t lines = 1000;
 };

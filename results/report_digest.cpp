@@ -1,6 +1,9 @@
 // What the report reads off a trial's event log, in one pass.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <set>
@@ -118,8 +121,10 @@ void add_staleness(Digest& digest, const Event& e) {
 
 Digest digest_of(const RunFolder& run, const TrialRow& row) {
   Digest digest;
+  const std::string log = find_event_log(run, row.record.id);
   try {
-    EventReader reader(find_event_log(run, row.record.id));
+    EventReader reader(log);
+    LogEnds ends(row.record);
     GapMap gaps(row.record, digest);
     std::set<int> lanes;
     for (std::size_t r = 0; r < std::min(kMostRanks, row.record.ranks.size()); ++r) {
@@ -128,16 +133,20 @@ Digest digest_of(const RunFolder& run, const TrialRow& row) {
     while (const std::optional<LoggedEvent> logged = reader.next()) {
       const Event& e = logged->event;
       const bool worker = gaps.on(e);
+      ends.on(e);
       if (e.what == EventKind::kReduced && worker) add_staleness(digest, e);
       if (e.what == EventKind::kGradient || e.what == EventKind::kWait || e.what == EventKind::kOperated) {
         add_slice(digest, *logged, lanes);
       }
     }
     gaps.end();
+    digest.flaw = ends.flaw();
   } catch (const Error& error) {
     digest = {};
     digest.problem = error.what();
+    if (std::filesystem::exists(log)) digest.flaw = error.what();
   }
+  if (!digest.flaw.empty()) digest.flaw = fmt::format("trial {}: {}", row.record.id, digest.flaw);
   return digest;
 }
 

@@ -74,6 +74,7 @@ struct Slice {
 /// What the report needs of an event log.
 struct Digest {
   std::string problem;                    // why there is none; empty: there is
+  std::string flaw;                       // "trial X: the log ends early: ...", or how it is damaged; empty: none
   std::vector<std::vector<double>> gaps;  // a worker's largest in each part of the trial's time; NaN: it had finished
   double gap_most = 0;
   std::map<std::int64_t, std::int64_t> staleness;  // how often
@@ -109,7 +110,8 @@ inline constexpr std::size_t kMostRanksInData = 256;  // of a trial in the numbe
 std::string rank_name(const RankRecord& rank);  // "rank 0", "server 4"
 
 /// `at_the_edge`: variants whose learning rate lies on the edge of the grid that it was chosen from.
-void add_warnings(Page& page, const std::vector<Group>& groups, const std::set<std::string>& at_the_edge);
+void add_warnings(Page& page, const std::vector<Group>& groups, const Drawn& drawn,
+                  const std::set<std::string>& at_the_edge);
 void add_tables(Page& page, std::span<const TrialRow> rows, const std::string& reference);
 void add_bars(Page& page, const std::vector<Group>& groups);
 /// Draws groups of variants until they have `most` lines.

@@ -96,7 +96,8 @@ Made made_of(const std::string& context_json) {
   return made;
 }
 
-void add_warnings(Page& page, const std::vector<Group>& groups, const std::set<std::string>& at_the_edge) {
+void add_warnings(Page& page, const std::vector<Group>& groups, const Drawn& drawn,
+                  const std::set<std::string>& at_the_edge) {
   page.section("warnings", "Warnings");
   Rows failures{{"trial", "how it ended", "why"}};
   for (const Group& group : groups) {
@@ -126,7 +127,13 @@ void add_warnings(Page& page, const std::vector<Group>& groups, const std::set<s
     }
     page.table(rows, "text");
   }
-  if (failures.size() == 1 && marks.empty()) page.paragraph("none");
+  bool flawed = false;
+  for (const Shown& shown : drawn.trials) {
+    if (shown.digest.flaw.empty()) continue;
+    page.paragraph(shown.digest.flaw, "bad");
+    flawed = true;
+  }
+  if (failures.size() == 1 && marks.empty() && !flawed) page.paragraph("none");
 }
 
 namespace {

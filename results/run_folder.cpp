@@ -71,11 +71,12 @@ class File {
   int fd_;
 };
 
-/// Writes beside it and renames: a reader, or a crash, finds the old file or the new one.
+/// Writes beside it and renames: a reader, or a crash, finds the old file or the new one. Symbolic links are replaced.
 void replace_file(const std::string& path, const std::string& text) {
   const std::string beside = path + ".new";
+  ::unlink(beside.c_str());  // of a crash
   try {
-    const File file(beside, O_WRONLY | O_CREAT | O_TRUNC);
+    const File file(beside, O_WRONLY | O_CREAT | O_EXCL);
     file.write(text);
   } catch (const Error&) {
     ::unlink(beside.c_str());
@@ -237,6 +238,17 @@ std::string short_reason(const std::string& reason) { return reason.substr(0, re
 
 bool as_its_scenario_says(const std::string& reason) {
   return short_reason(reason).find("as the scenario says: ") != std::string::npos;
+}
+
+bool fails_again(const TrialRow& row) {
+  static constexpr const char* kMayPass[] = {
+      "-timeout",      "stalled: ",    "has been stopped",      "killed by signal",
+      "cannot write ", "cannot open ", "cannot start a thread", "out of memory",
+      "ulimit"};
+  if (row.labels.clock != "virtual" || row.record.status != TrialStatus::kFailed) return false;
+  const std::string why = short_reason(row.record.reason);
+  return std::none_of(std::begin(kMayPass), std::end(kMayPass),
+                      [&](const char* words) { return why.find(words) != std::string::npos; });
 }
 
 RunFolder RunFolder::create(const std::string& path, const std::string& suite_toml, const std::string& context_json) {

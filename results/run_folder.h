@@ -51,6 +51,8 @@ struct TrialRow {
 /// A failure that its scenario asks for (node_faults.h: the protocol stops when a worker is lost), by the record's
 /// `reason`: to run the trial again changes nothing.
 bool as_its_scenario_says(const std::string& reason);
+/// A failure in virtual time that comes out the same each time: no limit, signal or lack of the machine ended it.
+bool fails_again(const TrialRow& row);
 /// Of a reason, what happened; who did what follows in further lines.
 std::string short_reason(const std::string& reason);
 

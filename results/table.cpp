@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "backends/base/printable.h"
+
 namespace hopbench {
 namespace {
 
@@ -14,15 +16,6 @@ constexpr const char* kBold = "\033[1m";
 constexpr const char* kFaint = "\033[2m";
 constexpr const char* kPlain = "\033[0m";
 constexpr std::size_t kNoteWidth = 120;
-
-/// Labels come from suites: no line break and no escape sequence of theirs may reach the terminal.
-std::string printable(std::string_view text) {
-  std::string clean(text);
-  for (char& c : clean) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return clean;
-}
 
 /// Code points, not bytes: "µ" takes one column.
 std::size_t width(std::string_view text) {
@@ -34,7 +27,7 @@ std::vector<std::size_t> column_widths(const Grid& grid) {
   std::vector<std::size_t> widths;
   for (const auto& row : grid.rows) {
     widths.resize(std::max(widths.size(), row.size()), 0);
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width(printable(row[c])));
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width(printable_line(row[c])));
   }
   return widths;
 }
@@ -71,15 +64,6 @@ std::string styled(const std::string& text, const char* style, bool colour) {
   return colour && !text.empty() ? style + text + kPlain : text;
 }
 
-std::string markdown_cell(std::string_view text) {
-  std::string cell;
-  for (const char c : printable(text)) {
-    if (c == '|' || c == '\\' || c == '*' || c == '`' || c == '<') cell += '\\';
-    cell += c;
-  }
-  return cell;
-}
-
 std::string markdown_row(const std::vector<std::string>& row, std::size_t columns) {
   std::string line = "|";
   for (std::size_t c = 0; c < columns; ++c) line += fmt::format(" {} |", c < row.size() ? markdown_cell(row[c]) : "");
@@ -88,6 +72,15 @@ std::string markdown_row(const std::vector<std::string>& row, std::size_t column
 
 }  // namespace
 
+std::string markdown_cell(std::string_view text) {
+  std::string cell;
+  for (const char c : printable_line(text)) {
+    if (c == '|' || c == '\\' || c == '*' || c == '`' || c == '<') cell += '\\';
+    cell += c;
+  }
+  return cell;
+}
+
 std::vector<std::string> notes_below(const Grid& grid) {
   std::vector<std::string> all = grid.notes;
   all.insert(all.end(), grid.facts.begin(), grid.facts.end());
@@ -95,6 +88,16 @@ std::vector<std::string> notes_below(const Grid& grid) {
 }
 
 std::string column_name(const std::string& head) { return head.substr(0, head.find_first_of(",:")); }
+
+std::string title_in_words(const std::string& title) {
+  constexpr std::string_view kBetween = " / ";  // names have no '/'
+  const std::size_t first = title.find(kBetween), last = title.rfind(kBetween);
+  const std::size_t second = first == std::string::npos ? first : title.find(kBetween, first + kBetween.size());
+  if (second == std::string::npos || second != last) return title;
+  return fmt::format("suite {}, measure {}, scenario {}", title.substr(0, first),
+                     title.substr(first + kBetween.size(), second - first - kBetween.size()),
+                     title.substr(second + kBetween.size()));
+}
 
 Grid for_a_screen(Grid grid) {
   for (std::size_t c = grid.rows.empty() ? 0 : grid.rows[0].size(); c-- > 0;) {
@@ -109,12 +112,12 @@ Grid for_a_screen(Grid grid) {
 
 std::string to_text(const Grid& grid, bool colour) {
   std::string text;
-  if (!grid.title.empty()) text += styled(printable(grid.title), kBold, colour) + "\n";
+  if (!grid.title.empty()) text += styled(printable_line(grid.title), kBold, colour) + "\n";
   const std::vector<std::size_t> widths = column_widths(grid);
   for (std::size_t r = 0; r < grid.rows.size(); ++r) {
     std::string line;
     for (std::size_t c = 0; c < grid.rows[r].size(); ++c) {
-      line += (c == 0 ? "" : "  ") + padded(printable(grid.rows[r][c]), widths[c], c == 0);
+      line += (c == 0 ? "" : "  ") + padded(printable_line(grid.rows[r][c]), widths[c], c == 0);
     }
     line = without_trailing_space(line);
     text += (r == 0 ? styled(line, kBold, colour) : line) + "\n";
@@ -125,7 +128,7 @@ std::string to_text(const Grid& grid, bool colour) {
     }
   }
   for (const std::string& note : notes_below(grid)) {
-    for (const std::string& line : wrapped(printable(note))) text += styled(line, kFaint, colour) + "\n";
+    for (const std::string& line : wrapped(printable_line(note))) text += styled(line, kFaint, colour) + "\n";
   }
   return text;
 }

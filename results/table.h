@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/run_folder.h"
@@ -24,10 +25,15 @@ std::vector<std::string> notes_below(const Grid& grid);
 /// The name of a column, by its head: what stands before a unit or an explanation. "time to target, s" is
 /// "time to target", "loss: mean / median / worst rank" is "loss".
 std::string column_name(const std::string& head);
+/// A table's title in words, for pages and papers: "suite small, measure rate, scenario random" for
+/// "small / rate / random". Other titles stay as they are.
+std::string title_in_words(const std::string& title);
 /// The grid without its idle columns.
 Grid for_a_screen(Grid grid);
 std::string to_text(const Grid& grid, bool colour);
 std::string to_markdown(const Grid& grid);
+/// The text as a cell of a Markdown table: on one line, without markup, and as printable() has it.
+std::string markdown_cell(std::string_view text);
 /// A list of {"title", "rows"}: a row is an object with a text for each column.
 std::string to_json(std::span<const Grid> grids);
 

@@ -155,10 +155,15 @@ void TraceWriter::event(const std::string& fields) {
   first_ = false;
 }
 
-void TraceWriter::add(const RunFolder& run, const TrialRow& row) {
+std::string TraceWriter::add(const RunFolder& run, const TrialRow& row) {
   EventReader reader(find_event_log(run, row.record.id));
+  LogEnds ends(row.record);
   Trial trial(*this, ++trials_, row);
-  while (const std::optional<LoggedEvent> logged = reader.next()) trial.on(*logged);
+  while (const std::optional<LoggedEvent> logged = reader.next()) {
+    trial.on(*logged);
+    ends.on(logged->event);
+  }
+  return ends.flaw();
 }
 
 void TraceWriter::finish() { put_("\n]}\n"); }

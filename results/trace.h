@@ -18,8 +18,8 @@ class TraceWriter {
   /// `put` takes the text piece by piece; the whole is one JSON document.
   explicit TraceWriter(std::function<void(const std::string&)> put);
 
-  /// Adds a trial. Error(kUsage) if it has no event log or that is damaged.
-  void add(const RunFolder& run, const TrialRow& row);
+  /// Adds a trial and returns LogEnds::flaw() of its event log. Error(kUsage) if it has none or that is damaged.
+  std::string add(const RunFolder& run, const TrialRow& row);
   /// To be called once, last.
   void finish();
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "backends/base/error.h"
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "results/curve.h"
 #include "results/summary_parts.h"
@@ -15,6 +16,8 @@
 namespace hopbench {
 namespace {
 
+/// A smaller share of the whole is left of the rounding of sums.
+constexpr double kDust = 1e-12;
 /// A part that is a tenth of all changes explains something.
 constexpr double kMatters = 0.1;
 constexpr const char* kSlowdown = "slowdown, rank ";  // a part for each rank: "slowdown, rank 3"
@@ -110,6 +113,11 @@ void fill_parts(Why& why, const std::map<std::string, WhyPart>& sums) {
     why.a_s += part.a;
     why.b_s += part.b;
     why.parts.push_back(part);
+  }
+  const double dust = kDust * std::max(why.a_s, why.b_s);
+  for (WhyPart& part : why.parts) {
+    for (double* value : {&part.a, &part.b}) *value = std::abs(*value) < dust ? 0 : *value;
+    if (change_of(part) < dust) part.b = part.a;
   }
   collapse_ranks(why.parts);
   std::stable_sort(why.parts.begin(), why.parts.end(),
@@ -322,7 +330,7 @@ std::string why_text(const Why& why) {
         fmt::format("  {} {:<40} {:>9} s {:>9} s {:>9} s\n", kLetters[i % 10], part.name, number_text(part.a, 3),
                     number_text(part.b, 3), (part.a >= part.b ? "+" : "-") + number_text(std::abs(part.a - part.b), 3));
   }
-  return text;
+  return printable_lines(text);
 }
 
 }  // namespace hopbench

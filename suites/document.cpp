@@ -146,6 +146,17 @@ const char* type_name(Value::Type type) {
   return "a date or time";
 }
 
+namespace {
+
+/// The parser's words, and what they mean for a number such as 1e400.
+std::string no_toml(std::string_view said) {
+  const bool number = said.find("floating-point") != std::string_view::npos &&
+                      said.find("could not be interpreted") != std::string_view::npos;
+  return fmt::format("not TOML: {}{}", said, number ? ": it is too large, or too close to 0, for a number" : "");
+}
+
+}  // namespace
+
 std::optional<Value> parse_document(const std::string& text, const std::string& file, Mistakes& mistakes) {
   if (too_many_dots(text)) {
     mistakes.add({file, 1, 1}, fmt::format("more than {} dots: no suite has such keys", kMostDots));
@@ -156,7 +167,7 @@ std::optional<Value> parse_document(const std::string& text, const std::string& 
     if (!deeper_than(kMostLevels, table)) return value_of(table, file);
     mistakes.add({file, 1, 1}, fmt::format("values stand more than {} levels deep in each other", kMostLevels));
   } catch (const toml::parse_error& error) {
-    mistakes.add(place_of(error.source(), file), fmt::format("not TOML: {}", error.description()));
+    mistakes.add(place_of(error.source(), file), no_toml(error.description()));
   } catch (const std::exception& error) {
     mistakes.add({file, 1, 1}, fmt::format("not TOML: {}", error.what()));
   }

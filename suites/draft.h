@@ -149,8 +149,7 @@ std::string dataset_of(const Configuration& configuration);
 /// Whether the variant's own optimizer key is overridden: by the matrix, a profile or the command line.
 bool optimizer_key_is_forced(const Draft& draft, const std::string& path);
 /// What holds for that variant: its own, unless a flag says otherwise, or the suite's.
-const Value& optimizer_value(const Draft& draft, const Configuration& c, const VariantDraft& variant,
-                             const std::string& path);
+const Value& optimizer_value(const Draft& draft, const Configuration& c, const VariantDraft& variant, const char* path);
 /// An item of network.links or scenario.links.
 NetworkSpec::Link link_of(const Value& table);
 Scenario scenario_of(const ScenarioDraft& draft, int workers);

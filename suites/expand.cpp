@@ -263,7 +263,7 @@ NetworkSpec::Link link_of(const Value& table) {
 int default_evaluations(What what) { return what == What::kConvergence ? 15 : 0; }
 
 const Value& optimizer_value(const Draft& draft, const Configuration& c, const VariantDraft& variant,
-                             const std::string& path) {
+                             const char* path) {
   const auto own = variant.optimizer.find(path);
   return own == variant.optimizer.end() || optimizer_key_is_forced(draft, path) ? c.at(path) : own->second;
 }

@@ -50,7 +50,8 @@ std::string last_part(const std::string& path);
 /// Devices whose rate of vector operations is known by name: docs/suites.md tells where it comes from.
 std::vector<std::string> vector_rate_names();
 
-/// "1 to 100000", "0 or more". Mentions an upper bound that is only a sanity limit only if `given` exceeds it.
+/// "1 to 100000", "0 or more". Mentions an upper bound that is only a sanity limit only if `given` exceeds it, and a
+/// least value next to 0 only if `given` lies between them.
 std::string range_text(const SuiteKey& key, double given = 0);
 /// For people: "integer, 1 to 100000", "one of gloo, sim".
 std::string type_text(const SuiteKey& key);

@@ -15,6 +15,7 @@ std::string range_text(const SuiteKey& key, double given) {
   if (key.low == key.high) return digits_of(key.low);
   const bool open = key.high >= 1e6;
   if (open && given > key.high) return fmt::format("at most {}", digits_of(key.high));
+  if (open && given > 0 && given < key.low) return fmt::format("at least {}", digits_of(key.low));
   if (open && key.low > 0 && key.low < 1e-3) return "above 0";
   return open ? fmt::format("{} or more", digits_of(key.low))
               : fmt::format("{} to {}", digits_of(key.low), digits_of(key.high));

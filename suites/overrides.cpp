@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "suites/draft.h"
 
@@ -184,7 +185,7 @@ void apply_profiles(Draft& draft, const Value& root, const std::string& chosen, 
     if (!profiles->value.is(T::kTable)) mistakes.add(profiles->place, "'profile' must be a table: [profile.NAME]");
   }
   if (!chosen.empty() && std::find(names.begin(), names.end(), chosen) == names.end())
-    mistakes.add({"--profile " + chosen, 0, 0}, unknown("profile", chosen, names));
+    mistakes.add({"--profile " + quotable(chosen), 0, 0}, unknown("profile", chosen, names));
 }
 
 // The first '=' outside of quotes.
@@ -208,12 +209,12 @@ std::string trimmed(const std::string& text) {
 }
 
 void apply_set(Draft& draft, const std::string& set, Mistakes& mistakes) {
-  const Place place{"--set " + set, 0, 0};
+  const Place place{"--set " + quotable(set), 0, 0};
   const std::size_t equals = equals_sign(set);
   if (equals == std::string::npos) return mistakes.add(place, "there is no '=': write --set key=VALUE");
   const std::string key = trimmed(set.substr(0, equals));
   const std::optional<Parts> parts = split_key(key);
-  if (!parts) return mistakes.add(place, fmt::format("'{}' is no dotted key such as model.batch", key));
+  if (!parts) return mistakes.add(place, fmt::format("'{}' is no dotted key such as model.batch", quotable(key)));
   const std::optional<Value> value = parse_value(trimmed(set.substr(equals + 1)), place, mistakes);
   if (!value) return;
   const Entry entry{parts->back(), place, *value};

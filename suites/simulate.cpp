@@ -73,8 +73,10 @@ class Trial {
     }
     simulation_.before_kill([this](int r) { crash(r); });
     simulation_.describe_with([this](int r) {
-      return "iteration " + std::to_string(nodes_[std::size_t(r)]->iteration()) + ", " +
-             std::to_string(simulation_.rank(r).mailbox.size()) + " messages in its mailbox";
+      const Iter k = nodes_[std::size_t(r)]->iteration();  // -1: a server, or a worker before its first one
+      const std::size_t messages = simulation_.rank(r).mailbox.size();
+      return (k >= 0 ? "iteration " + std::to_string(k) + ", " : "") + std::to_string(messages) +
+             (messages == 1 ? " message" : " messages") + " in its mailbox";
     });
   }
 

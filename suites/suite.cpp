@@ -172,12 +172,12 @@ std::string read_suite_file(const std::string& path) {
   std::string text(kMost, '\0');
   text.resize(static_cast<std::size_t>(file.read(text.data(), kMost).gcount()));
   if (static_cast<std::streamsize>(text.size()) == kMost)
-    throw usage_error(fmt::format("suite {}: is larger than {} MiB: no suite is", path, kMost >> 20));
+    throw usage_error(fmt::format("suite {}: is larger than {} MiB: no suite is", quotable(path), kMost >> 20));
   if (file.bad() || (path != "-" && !opened.is_open()))
     throw usage_error(
         fmt::format("suite {}: cannot be read: is the path right? `hopbench list suites` names those that "
                     "come with the program",
-                    path));
+                    quotable(path)));
   return text;
 }
 

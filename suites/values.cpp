@@ -18,7 +18,29 @@ using T = Value::Type;
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 
+/// Returns true if the text is a number, in a unit of the key, that is larger than the key allows. Such a number may be
+/// too large for TOML, which makes it a text.
+bool exceeds(const SuiteKey& key, const std::string& text) {
+  double number = 0, rate = 0;
+  long long ns = 0;
+  std::string_view unit;
+  if (!split_number(text, number, unit)) return false;
+  const std::string one = "1" + std::string(unit);
+  if (key.type == KeyType::kDuration || key.type == KeyType::kPace)
+    return parse_duration(one, ns) && number > key.high / (double(ns) * 1e-9);
+  if (key.type == KeyType::kRate) return parse_rate(one, rate) && number > key.high / rate;
+  return unit.empty() && key.high > key.low && number > key.high;
+}
+
+std::string days_text(double seconds) { return number_text(std::floor(seconds / 86400)) + " days"; }
+
 bool wrong(const SuiteKey& key, const Value& value, const std::string& wanted, Mistakes& mistakes) {
+  if (value.is(T::kText) && exceeds(key, value.text)) {
+    const bool time = key.type == KeyType::kDuration || key.type == KeyType::kPace;
+    mistakes.add(value.place, fmt::format("'{}' is {}, too large: it must be at most {}", last_part(key.path),
+                                          quotable(value.text), time ? days_text(key.high) : number_text(key.high)));
+    return false;
+  }
   const std::string given = value.is(T::kText) ? fmt::format("\"{}\"", quotable(value.text)) : type_name(value.type);
   mistakes.add(value.place, fmt::format("'{}' must be {}, not {}", last_part(key.path), wanted, given));
   return false;
@@ -73,9 +95,14 @@ bool check_duration(const SuiteKey& key, const Value& value, const char* wanted,
   long long ns = 0;
   if (!value.is(T::kText) || !parse_duration(value.text, ns)) return wrong(key, value, wanted, mistakes);
   if (double(ns) >= key.low * 1e9 - 0.5 && double(ns) <= key.high * 1e9) return true;
-  mistakes.add(value.place, fmt::format("'{}' is {}, out of range: it must be {} and at most {} days",
-                                        last_part(key.path), value.text, key.low > 0 ? "above 0" : "0 or more",
-                                        number_text(std::floor(key.high / 86400))));
+  double number = 0;
+  std::string_view unit;
+  split_number(value.text, number, unit);
+  const std::string least = key.low == 0 ? "0 or more"
+                            : number > 0 ? "at least " + duration_text(std::llround(key.low * 1e9))
+                                         : "above 0";
+  mistakes.add(value.place, fmt::format("'{}' is {}, out of range: it must be {} and at most {}", last_part(key.path),
+                                        value.text, least, days_text(key.high)));
   return false;
 }
 

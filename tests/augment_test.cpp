@@ -109,7 +109,7 @@ std::vector<float> gradient(Workload& of, int worker, std::uint64_t first, int c
   return g.to_host();
 }
 
-/// As the workload should do it: the worker's samples, each with the crop of its position.
+/// The worker's samples, each with the crop of its position, as the workload should make them.
 class Cropped final : public Dataset {
  public:
   Cropped(std::vector<std::uint32_t> samples, int rank, std::uint64_t first)

@@ -316,6 +316,7 @@ TEST(Printable, EscapesWhatATerminalWouldObeyAndKeepsTheRest) {
   EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\u0000b");
   EXPECT_EQ(printable("one\ntwo\r\t\x7f"), "one\\ntwo\\r\\t\\u007f");
   EXPECT_EQ(printable_lines("one\n\ttwo\r\x1b"), "one\n\ttwo\\r\\u001b");
+  EXPECT_EQ(printable_line("one\n\ttwo\r\x1b"), "one  two \\u001b");
   EXPECT_EQ(printable("\xff\xC0\xAF\xED\xA0\x80\xE2\x82"), "\\xff\\xc0\\xaf\\xed\\xa0\\x80\\xe2\\x82") << "not UTF-8";
   EXPECT_TRUE(is_printable("\xC3\xA4 b"));
   for (const char* bad : {"\x1b", "a\n", "\xC2\x9B", "\xE2\x80\xAE", "\xff", "\xE2\x80\xA8"})

@@ -168,7 +168,7 @@ TEST(Bounds, TwoGradientsAtOnceAreMoreThanADeviceCan) {
   EXPECT_EQ(checked_again(overlapping, true).status, TrialStatus::kFailed);
 }
 
-// Of four workers, one twice and one three times slower: 1, 1, 1/2 and 1/3 of 32 samples in 5 ms.
+// Four workers, one of them twice and one three times slower, do 1, 1, 1/2 and 1/3 of 32 samples in 5 ms.
 TEST(Bounds, SlowestAndSlowestLeftOut) {
   std::string text = kTwoVariants;
   text = text.substr(0, text.find("[[scenario]]")) + R"([[scenario]]

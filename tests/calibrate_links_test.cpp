@@ -8,7 +8,7 @@
 namespace hopbench {
 namespace {
 
-/// What a machine would measure whose links are these: seconds a byte for each pair.
+/// Returns the seconds a byte for each pair that a machine with these links would measure.
 std::vector<PairFigures> figures(int ranks, const Calibration& machine,
                                  const std::function<double(int, int)>& bandwidth, double latency_s = 1e-4) {
   std::vector<PairFigures> all;

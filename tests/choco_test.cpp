@@ -51,7 +51,7 @@ TEST(Compressor, KeepsWhatItSaysItKeeps) {
   for (std::size_t i = 0; i < 6; ++i) EXPECT_TRUE(kept[i] == 0 || kept[i] == x.to_host()[i]);
 }
 
-// What the paper asks of Q: E |Q(x) - x|^2 <= (1 - omega) |x|^2 with omega > 0.
+// The paper asks of Q: E |Q(x) - x|^2 <= (1 - omega) |x|^2 with omega > 0.
 TEST(Compressor, Contracts) {
   const Vec x = some_vector(4000);
   const double top = error_of(through(Compressor("top_k", 0.1), x), x);
@@ -64,7 +64,7 @@ TEST(Compressor, Contracts) {
   EXPECT_NEAR(random_k, 0.9, 0.02) << "1 - k / n";
   const double omega = 1 / (1 + std::min(4000.0 / (127 * 127), std::sqrt(4000.0) / 127));
   EXPECT_LT(qsgd, 1 - omega);
-  // Of a normal vector |x|_1^2 / n is 2 / pi of |x|_2^2.
+  // For a normal vector |x|_1^2 / n is 2 / pi of |x|_2^2.
   EXPECT_NEAR(error_of(through(Compressor("sign", 1), x), x), 1 - 2 / 3.14159265, 0.02);
 }
 

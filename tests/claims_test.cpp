@@ -1,4 +1,4 @@
-// What comes out of a paper's claim, from rows written by hand.
+// Verdicts on a paper's claims, from rows written by hand.
 #include "results/claims.h"
 
 #include <gmock/gmock.h>

@@ -119,7 +119,7 @@ inline std::size_t count_lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-/// Whether it comes true before the test's own limit is in danger.
+/// Returns true if the condition comes true before the test's own limit is in danger.
 template <class Condition>
 bool soon(const Condition& condition) {
   for (int i = 0; i < 4000; ++i) {

@@ -64,6 +64,21 @@ TEST_F(OverResults, ADamagedContextIsSaid) {
   }
 }
 
+TEST_F(OverResults, ANameWithAnEscapeIsRefused) {
+  fine({"run", "a.toml", "-o", "odd"});
+  const std::string rows = text_of(at("odd/trials.jsonl"));
+  folder_.write("odd/trials.jsonl", with(rows, "\"variant\":\"hop", "\"variant\":\"\\u001b[2Jhop"));
+  for (const Args& words : {Args{"compare", "run", "odd"}, Args{"report", "odd", "--latex"},
+                            Args{"why", "odd", "a", "b"}, Args{"gate", "--baseline", "run", "odd"},
+                            Args{"baseline", "save", "main", "odd"}, Args{"run", "--resume", "odd", "--csv=-"}}) {
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.code, 2) << words.front();
+    EXPECT_THAT(ended.err, AllOf(HasSubstr("odd/trials.jsonl:"), HasSubstr("'variant' is '\\u001b[2Jhop"),
+                                 HasSubstr("take the line out")));
+    EXPECT_THAT(ended.out + ended.err, Not(HasSubstr("\x1b")));
+  }
+}
+
 TEST_F(OverResults, WhatIsNoRunIsNoInternalError) {
   folder_.write("odd/trials.jsonl/x", "");
   folder_.write("odd/suite.toml", "");

@@ -38,6 +38,30 @@ TEST(Help, ExamplesStandWithTheCommandTheyAreOf) {
   EXPECT_THAT(help({"why"}), HasSubstr("hopbench why "));
 }
 
+TEST(Help, IsOfKindsThatThereAre) {
+  const Folder folder;
+  EXPECT_EQ(hopbench(folder.path(), {"list", "protocols", "--help"}).code, 0);
+  const Ended ended = hopbench(folder.path(), {"list", "frob", "--help"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_THAT(ended.err, HasSubstr("nothing to list under 'frob': known are protocols"));
+}
+
+TEST(Help, LongWordsAreCutInMessages) {
+  const Folder folder;
+  folder.write("a.toml", small_suite());
+  const std::string word(600, 'x');
+  for (const Args& words :
+       {Args{"validate", "a.toml", "--set", word}, Args{"validate", "a.toml", "--set", word + "=1"},
+        Args{"validate", "a.toml", "--set", "run." + word + "=1"}, Args{"run", word}, Args{"validate", word + ".toml"},
+        Args{"run", "a.toml", "--profile", word}, Args{"list", word}, Args{"list", "--" + word}, Args{word}}) {
+    const Ended ended = hopbench(folder.path(), words);
+    EXPECT_EQ(ended.code, 2) << ended.err;
+    EXPECT_LT(ended.err.size(), 500u) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("bytes left out"));
+  }
+}
+
 TEST(Help, ListsTheExitCodesOfTheReadme) {
   const std::string help = plain(hopbench(Folder().path(), {"--help"}).out);
   const std::size_t begin = help.find("Exit codes: 0 ok, 1 "), end = help.find("130/143 interrupted", begin);

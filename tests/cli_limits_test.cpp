@@ -1,4 +1,4 @@
-// What the machine has too little of ends a run with one line that says what, and how to go on.
+// A run that lacks a resource of the machine ends with one line that names it and says how to go on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -14,8 +14,9 @@ namespace {
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
-/// Of what is started in the meantime.
+/// A limit on the programs that are started in the meantime.
 class Limited {
  public:
   Limited(int resource, rlim_t limit) : resource_(resource) {
@@ -98,6 +99,19 @@ TEST(Limits, AResumedRunThatDoesNotGetToItsFolderSaysHowToGoOn) {
                        "--rendezvous-timeout 60s --force --retry-failed\n"));
 }
 
+TEST(Limits, OfTheClockOfVirtualTimeAreNotAdvisedToRunAgain) {
+  const Folder folder;
+  folder.write("a.toml", with(small_suite(), "{ kind = \"bernoulli\", probability = 0.3, factor = 4.0 }",
+                              "{ kind = \"pareto\", shape = 1e-9 }"));
+  const Ended ended = hopbench(folder.path(), {"run", "a.toml", "-o", "out", "-f", "/random/"});
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("2 of 2 trials failed in virtual time, where they fail in the same way"),
+                               Not(HasSubstr("--retry-failed"))));
+  const Ended saved = hopbench(folder.path(), {"baseline", "save", "b", "out", "--baselines", "kept", "--partial"});
+  EXPECT_EQ(saved.code, 2);
+  EXPECT_THAT(saved.err, AllOf(HasSubstr("and never does"), Not(HasSubstr("--retry-failed"))));
+}
+
 TEST(Limits, EventLogsThatCannotBeWrittenAreSaidAndTheirFolderIsMadeAnew) {
   const Folder folder;
   folder.write("a.toml", small_suite());
@@ -107,7 +121,8 @@ TEST(Limits, EventLogsThatCannotBeWrittenAreSaidAndTheirFolderIsMadeAnew) {
   folder.write("out/events", "");
   const Ended blocked = hopbench(folder.path(), resume);
   EXPECT_EQ(blocked.code, 3);
-  EXPECT_THAT(blocked.err, AllOf(HasSubstr("cannot write the event log out/events/"), HasSubstr("Not a directory")));
+  EXPECT_THAT(blocked.err, AllOf(HasSubstr("cannot write the event log out/events/"), HasSubstr("Not a directory"),
+                                 HasSubstr("--retry-failed")));
   std::filesystem::remove(folder / "out/events");
   const Ended again = hopbench(folder.path(), resume);
   EXPECT_EQ(again.code, 0) << again.err;

@@ -84,6 +84,34 @@ TEST_F(Writing, OutputsDoNotReplaceARunOrWhatIsRead) {
   refused({"compare", "run/trials.csv", "run", "--csv=run/trials.csv"}, "itself reads or writes");
 }
 
+TEST_F(Writing, ALinkInARunsFolderIsNotWrittenThrough) {
+  fine({"run", "a.toml", "-o", "run", "-f", "random/hop"});
+  folder_.write("mine", "mine");
+  for (const char* name : {"run/report.html", "run/trace.json"}) fs::create_symlink("../mine", at(name));
+  refused({"report", "run"}, "run/report.html: a symbolic link in a run's folder is not written through");
+  refused({"trace", "run"}, "run/trace.json: a symbolic link");
+  refused({"report", "run", "--latex", "-o", "run/report.html"}, "-o run/report.html: a symbolic link");
+  EXPECT_EQ(text_of(at("mine")), "mine");
+  fs::remove(at("run/report.html"));
+  folder_.write("run/report.html", "an older page");
+  fine({"report", "run"});
+  EXPECT_NE(text_of(at("run/report.html")), "an older page");
+}
+
+TEST_F(Writing, AFolderOnTheWayToTheResultsIsNotMade) {
+  fine({"run", "a.toml", "-f", "random/hop", "-o", "newdir/../d"});
+  EXPECT_FALSE(fs::exists(at("newdir")));
+  EXPECT_TRUE(fs::exists(at("d/trials.csv")));
+  refused({"run", "a.toml", "-o", "newdir/../d"}, "d holds a run already");
+}
+
+TEST_F(Writing, AFileBehindAnOutputFlagIsHintedAt) {
+  const char* const hint =
+      "note: --csv alone prints to standard output, and b.csv is read as a suite: write --csv=b.csv";
+  refused({"run", "a.toml", "--csv", "b.csv"}, hint);
+  EXPECT_THAT(fine({"run", "--csv", "a.toml", "-f", "random/hop", "-o", "d"}).err, Not(HasSubstr("note: --csv")));
+}
+
 TEST_F(Writing, WhatWasMeasuredIsWrittenAlsoIfTheBaselineIsRefused) {
   folder_.write("b.toml", with(small_suite(), "10ms", "11ms"));
   const Args as_baseline{"--save-baseline", "main", "--baselines", "kept"};

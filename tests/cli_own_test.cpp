@@ -88,6 +88,17 @@ TEST(OwnProtocols, StartFromExamplesThatTheTestsRun) {
   expect_written("pull_gossip", "PullGossip", {"--async"});
 }
 
+TEST(OwnProtocols, AreToldWhatAnInstalledProgramLacks) {
+  const Folder folder;
+  const Ended installed = hopbench(folder.path(), {"new", "protocol", "mine"}, {"HOPBENCH_ROOT="});
+  EXPECT_EQ(installed.code, 0) << installed.err;
+  EXPECT_THAT(installed.out, HasSubstr("you need hopbench's source, which is not here"));
+  EXPECT_THAT(installed.out,
+              HasSubstr("ci/hopbench --protocols " + folder.path() + "/mine run " + folder.path() + "/mine/mine.toml"));
+  const std::string root = "HOPBENCH_ROOT=" + std::string(HB_SOURCE_DIR);
+  EXPECT_THAT(hopbench(folder.path(), {"new", "protocol", "other"}, {root}).out, Not(HasSubstr("source")));
+}
+
 TEST(OwnProtocols, MayLookAtEventsThatAreAllDocumented) {
   const std::string header = text_of(std::string(HB_SOURCE_DIR) + "/results/record.h");
   const std::string page = text_of(std::string(HB_SOURCE_DIR) + "/docs/adding_a_protocol.md");

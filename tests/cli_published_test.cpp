@@ -1,7 +1,9 @@
 // `hopbench reproduce hopbench` from outside: commands of the test's own, in a folder that looks like a checkout.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli.h"
@@ -88,7 +90,8 @@ TEST_F(ReproduceHopbench, MeasuresJudgesAndWritesThePages) {
   const Ended ended = run({"--json=out.json"});
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;
   EXPECT_THAT(ended.out, AllOf(HasSubstr("never: not run: needs the program no-such-program"),
-                               HasSubstr("3 figures: 1 holds, 1 recorded, 0 false, 0 undecided: busy, 1 not run")));
+                               HasSubstr("3 figures: 1 holds, 1 recorded, 0 false, 0 undecided: busy, 1 not run"),
+                               HasSubstr("\nwritten: 2 of 3 figures; not written: never\n")));
   EXPECT_THAT(page(), AllOf(HasSubstr("<!-- measured: speed -->3.0x<!-- /measured -->"), HasSubstr("| a |"),
                             HasSubstr("`cat numbers.json`"), HasSubstr("never -->?<!--")));
   EXPECT_THAT(measured(), AllOf(HasSubstr("\"value\": 3.0"), HasSubstr("\"machine\"")));
@@ -98,7 +101,7 @@ TEST_F(ReproduceHopbench, MeasuresJudgesAndWritesThePages) {
   EXPECT_THAT(run({"--list"}).out, AllOf(HasSubstr("speed"), HasSubstr("at least 1.5"), HasSubstr("3.0x")));
   const std::string before = contents(folder_.path()), text = page();
   EXPECT_EQ(run({"--pages"}).code, 0);
-  EXPECT_EQ(run({"--judged"}).code, 0);
+  EXPECT_THAT(run({"--judged"}).out, HasSubstr("written: nothing, since --judged only judges"));
   EXPECT_EQ(contents(folder_.path()), before);
   EXPECT_EQ(page(), text);
 }
@@ -112,6 +115,8 @@ TEST_F(ReproduceHopbench, SaysFalseAndKeepsThePage) {
     EXPECT_EQ(ended.code, 1) << ended.err;
     EXPECT_THAT(ended.out, AllOf(HasSubstr("false"), HasSubstr("1.4x"), HasSubstr("1 false")));
   }
+  EXPECT_THAT(run({}).out, HasSubstr("written: 0 of 3 figures; not written: speed, rows, never"));
+  EXPECT_THAT(run({"--json=-"}).err, HasSubstr("not written: speed, rows, never"));
   EXPECT_EQ(page(), text);
   EXPECT_EQ(measured(), values);
 }
@@ -168,6 +173,17 @@ TEST_F(ReproduceHopbench, EndsTheCommandWhenItIsInterrupted) {
   running.send(SIGINT);
   EXPECT_EQ(running.wait().code, 130);
   EXPECT_TRUE(soon([&] { return ::kill(sleeper, 0) != 0; }));
+}
+
+TEST_F(ReproduceHopbench, EndsTheDaemonsOfACommand) {
+  std::string text = text_of(folder_ / "results/published/hopbench/figures.toml");
+  text = with(text, R"(["cat", "numbers.json"])",
+              R"(["bash", "-c", "setsid sleep 600 >/dev/null & echo $! >daemon; cat numbers.json"])");
+  figures(text);
+  EXPECT_EQ(run({"--claim", "speed"}).code, 0);
+  const int daemon = std::stoi(text_of(folder_ / "daemon"));
+  EXPECT_EQ(kill(daemon, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ TEST(CliReport, IsOnePageWithBoundsAndTheReference) {
   ASSERT_EQ(code({"run", "a.toml", "-o", "run", "--events", "all"}), 0);
   ASSERT_EQ(code({"report", "run"}), 0);
   EXPECT_THAT(text_of(folder / "run/report.html"),
-              AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("speed-up over allreduce"), HasSubstr(", bound 1")));
+              AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("speed-up over allreduce"),
+                    HasSubstr("<h3>suite small, measure rate, scenario random</h3>"), HasSubstr(", bound 1")));
   EXPECT_THAT(hopbench(folder.path(), {"report", "run", "-o", "-", "--filter", "random/hop"}).out,
               AllOf(HasSubstr("1 trial, started"), Not(HasSubstr("homogeneous"))));
   EXPECT_THAT(hopbench(folder.path(), {"report", "run", "-o", "-", "--trials", "1"}).out,
@@ -32,6 +33,30 @@ TEST(CliReport, IsOnePageWithBoundsAndTheReference) {
   EXPECT_EQ(code({"report", "run", "--filter", "nothing"}), 2);
   EXPECT_EQ(code({"report", "nowhere"}), 2);
   EXPECT_EQ(code({"report", "run", "-o", "no/such/folder.html"}), 2);
+}
+
+TEST(CliReport, WarnsOfAnEventLogThatIsCut) {
+  const Folder folder;
+  folder.write("a.toml", small_suite());
+  ASSERT_EQ(hopbench(folder.path(), {"run", "a.toml", "-o", "run", "-f", "random/hop"}).code, 0);
+  const std::string log = "run/events/small+rate+random+hop+1+0.jsonl", whole = text_of(folder / log);
+  const std::size_t middle = whole.rfind('\n', whole.size() / 2);
+  ASSERT_NE(middle, std::string::npos);
+  const char* const warned = "warning: trial small/rate/random/hop/1/0: ";
+  const auto said = [&](const char* command) {
+    const Ended ended = hopbench(folder.path(), {command, "run"});
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return ended.err;
+  };
+  for (const char* command : {"report", "trace"}) EXPECT_THAT(said(command), Not(HasSubstr("warning"))) << command;
+  folder.write(log, whole.substr(0, middle + 1));
+  const std::string early = "the log ends early: the end of rank 0, 1, 2, 3 is not in it";
+  for (const char* command : {"report", "trace"}) EXPECT_THAT(said(command), HasSubstr(warned + early)) << command;
+  EXPECT_THAT(text_of(folder / "run/report.html"), HasSubstr(early));
+  folder.write(log, whole.substr(0, middle - 3));
+  EXPECT_THAT(said("report"), AllOf(HasSubstr(warned), HasSubstr(".jsonl:"), HasSubstr(": damaged: ")));
+  std::filesystem::remove(folder / log);
+  EXPECT_THAT(said("report"), Not(HasSubstr("warning"))) << "a run without events is none";
 }
 
 // In virtual time and in real processes. Such a run has ended well: its exit code is 0.
@@ -61,7 +86,8 @@ TEST(CliReport, ItsLatexTablesHaveTheColumnsThatAreAskedFor) {
     words.insert(words.end(), more.begin(), more.end());
     return hopbench(folder.path(), words);
   };
-  EXPECT_THAT(latex({}).out, HasSubstr("    variant & samples/s & speed-up \\\\\n"));
+  EXPECT_THAT(latex({}).out, AllOf(HasSubstr("    variant & samples/s & speed-up \\\\\n"),
+                                   HasSubstr("\\caption{suite small, measure rate, scenario random}")));
   EXPECT_THAT(latex({"--columns", "n, iterations/s,gradients lost"}).out,
               HasSubstr("    variant & n & iterations/s & gradients lost \\\\\n"));
   const Ended unknown = latex({"--columns", "sample/s"});
@@ -71,7 +97,7 @@ TEST(CliReport, ItsLatexTablesHaveTheColumnsThatAreAskedFor) {
   EXPECT_EQ(hopbench(folder.path(), {"report", "run", "--columns", "n"}).code, 2) << "it is of --latex";
 }
 
-// Of two tables the second leaves out what the first has said of both, but nothing that is said of itself alone.
+// The second of two tables leaves out notes that the first has for both, but none that is about itself alone.
 TEST(CliReport, EachTableTellsOfTheFailedTrialsThatItDoesNotName) {
   const Folder folder;
   const std::string faults = "faults = [{ kind = \"leave\", ranks = [3], iteration = 5 }]\n";

@@ -137,7 +137,7 @@ std::string real_suite() {
   return with(text, "iterations = 8", "iterations = 15\nwarmup = 0");
 }
 
-/// What is said of such rows, of 8 trials in all.
+/// Returns the message about such rows, of 8 trials in all.
 std::string says_interrupted(const std::string& rows) {
   std::size_t cut_short = 0;
   for (std::size_t i = 0; (i = rows.find("\"status\":\"interrupted\"", i)) != std::string::npos; ++i) ++cut_short;

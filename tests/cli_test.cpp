@@ -1,4 +1,4 @@
-// What is wrong, is said in one line with the right exit code, before anything is written.
+// Mistakes are reported in one line with the right exit code, before anything is written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>

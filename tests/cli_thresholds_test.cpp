@@ -107,7 +107,34 @@ TEST_F(Thresholds, AToleranceExcusesNoMissingTrialAndNoOtherSettings) {
   EXPECT_EQ(ended.code, 5);
   EXPECT_THAT(ended.out, HasSubstr("2 incomparable"));
   fine({"run", "a.toml", "-o", "part", "--filter", "allreduce"});
-  EXPECT_THAT(run({"gate", "--baseline", "run", "part", "--virtual-threshold", "5"}).out, HasSubstr("2 missing"));
+  for (const Args& more : {Args{}, Args{"--virtual-threshold", "5"}}) {
+    Args words{"gate", "--baseline", "run", "part"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ended missing = run(words);
+    EXPECT_EQ(missing.code, 1);
+    EXPECT_THAT(missing.out,
+                AllOf(HasSubstr("2 missing"), HasSubstr("part lacks 2 of the 4 trials of its suite: run them "
+                                                        "(hopbench run --resume part)")));
+  }
+  fine({"run", "a.toml", "-o", "seed", "--seed", "9"});
+  const Ended other_seed = run({"gate", "--baseline", "run", "seed"});
+  EXPECT_THAT(other_seed.out, AllOf(HasSubstr("4 missing"), Not(HasSubstr("--resume")))) << "nothing is left to run";
+}
+
+TEST_F(Thresholds, WhatIsNotFiniteIsRefusedWithItsPlace) {
+  doctor("run", "odd", [](nlohmann::json& trial) {
+    if (trial["labels"]["variant"] == "hop") trial["record"]["samples_per_s"] = "nan";
+  });
+  for (const Args& words : {Args{"compare", "run", "odd"}, Args{"compare", "odd", "run"},
+                            Args{"gate", "--baseline", "run", "odd"}, Args{"gate", "--baseline", "odd", "run"},
+                            Args{"gate", "--baseline", "run", "odd", "--virtual-threshold", "5"}}) {
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.code, 2) << ended.out;
+    EXPECT_THAT(ended.err,
+                AllOf(HasSubstr("odd/trials.jsonl: trial small/rate/"),
+                      HasSubstr("/hop/1/0 cannot be compared: its 'samples_per_s' is nan: take its line out and "
+                                "run it again (hopbench run --resume odd)")));
+  }
 }
 
 TEST_F(Thresholds, SaysWhatWasNotComparedAndWhy) {

@@ -33,14 +33,16 @@ name = "dpsgd"
 )";
 
 /// The suite with `scenario` in its only scenario and with `sets` as the command line has them.
-std::vector<TrialSpec> trials(const std::string& scenario, const std::vector<std::string>& sets) {
-  const std::string text = std::string(kBase) + "[[scenario]]\nname = \"h\"\n" + scenario + "\n";
+std::vector<TrialSpec> trials(const std::string& scenario, const std::vector<std::string>& sets,
+                              const std::string& base = kBase) {
+  const std::string text = base + "[[scenario]]\nname = \"h\"\n" + scenario + "\n";
   return parse_suite(text, "b.toml", {.sets = sets, .profile = "", .seed = {}, .repeats = {}}).trials;
 }
 
-std::string failure(const std::string& scenario, const std::vector<std::string>& sets = {}) {
+std::string failure(const std::string& scenario, const std::vector<std::string>& sets = {},
+                    const std::string& base = kBase) {
   try {
-    simulate_trial(trials(scenario, sets).front());
+    simulate_trial(trials(scenario, sets, base).front());
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kTrialsFailed);
     return error.what();
@@ -56,7 +58,18 @@ constexpr const char* kMillion = R"(compute = [{ kind = "constant", ranks = [0],
 TEST(ClockRange, ProductsOfSlowdowns) {
   EXPECT_THAT(failure(kMillionTwice), testing::StartsWith(kPastTheEnd));
   EXPECT_THAT(failure(kMillionTwice, {"compute.pace=1s"}), testing::StartsWith(kPastTheEnd));
-  EXPECT_THAT(failure(kMillionTwice), testing::HasSubstr("rank 0 waits for"));
+  EXPECT_THAT(failure(kMillionTwice), testing::HasSubstr("\n  rank 0 is at work, for "));
+}
+
+// Four servers have ranks behind the workers, and no iteration.
+TEST(ClockRange, TheRankThatComputesStandsFirst) {
+  std::string base = kBase, scenario = kMillionTwice;
+  base.replace(base.find("dpsgd"), 5, "ps_bsp");
+  for (std::size_t at = 0; (at = scenario.find("[0]", at)) != std::string::npos;) scenario.replace(at, 3, "[3]");
+  const std::string said = failure(scenario, {}, base);
+  EXPECT_THAT(said, testing::HasSubstr("latencies\n  rank 3 is at work, for "));
+  EXPECT_THAT(said, testing::ContainsRegex("\n  rank 4 waits for gradients of all workers, for [^:]*: 3 messages in"));
+  EXPECT_THAT(said, testing::Not(testing::HasSubstr("iteration -1")));
 }
 
 TEST(ClockRange, InfiniteFactorsAreNotFree) {

@@ -42,7 +42,7 @@ struct Snapshot {
 };
 
 struct Cluster {
-  // What is run. A test sets what it is about.
+  // The settings of a run. A test sets those that it is about.
   int nodes = 8;
   std::map<int, double> slow{};        // rank -> its gradients take this many times longer
   std::vector<ComputeRule> compute{};  // further rules
@@ -65,7 +65,7 @@ struct Cluster {
   bool keep_events = false;
   bool dense_form = false;  // of a workload with sparse gradients: hands them on as dense ones
 
-  // What is left of the last run.
+  // The results of the last run.
   int servers = 0;
   std::vector<RankRecord> records{};             // of workers, then servers
   std::vector<std::vector<Snapshot>> reports{};  // of each worker
@@ -100,9 +100,9 @@ struct Cluster {
   double loss() const;
   double initial_loss() const;
   std::int64_t total(std::int64_t RankRecord::*count) const;
-  /// What the checkers found, a line each; empty if all is well.
+  /// Returns the checkers' findings, a line each; empty if all is well.
   std::string broken() const;
-  /// Whether the checker of that name found something.
+  /// Returns true if the checker of that name found something.
   bool caught_by(const std::string& checker) const;
   const checkers::Checker* checker(const std::string& name) const;  // nullptr: does not apply
 };
@@ -110,7 +110,7 @@ struct Cluster {
 /// Between two models, Euclidean.
 double distance(const std::vector<float>& a, const std::vector<float>& b);
 
-/// What a checker has to know of such a run.
+/// Returns the facts about such a run that checkers need.
 checkers::CheckedRun checked_run(const Cluster& cluster, const Protocol& protocol, const KnobValues& knobs);
 
 }  // namespace hopbench

@@ -1,4 +1,4 @@
-// What tests of decentralised protocols ask of a cluster's models.
+// Questions that tests of decentralised protocols ask about a cluster's models.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ inline void expect_near(const Payload& is, const Payload& should, double toleran
   expect_near(Vec::copy_of(is).to_host(), Vec::copy_of(should).to_host(), tolerance);
 }
 
-/// As reported after so many iterations.
+/// Returns the hashes of the different models that were reported after so many iterations.
 inline std::set<std::uint64_t> different_models(const Cluster& cluster, Iter iterations) {
   std::set<std::uint64_t> all;
   for (const auto& reports : cluster.reports) all.insert(hash_bits(reports[std::size_t(iterations - 1)].x));

@@ -25,7 +25,7 @@ using testing::Not;
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
-/// What a command printed, and its exit code.
+/// A command's output and its exit code.
 struct Said {
   int code = 0;
   std::string out, err;

@@ -280,9 +280,9 @@ TEST(Sources, AreFoldersDocumentsTablesAndBaselines) {
   }
 }
 
-// Committed when the schema was new: what it says must stay readable, and comparable with itself.
+// Tables of schema 1.0 must stay readable, and comparable with themselves.
 TEST(Sources, TheFirstPublishedTablesAreReadStill) {
-  const Results first = load_results(std::string(HB_SOURCE_DIR) + "/results/published/2026-11-21-cnn_hetero", "");
+  const Results first = load_results(std::string(HB_SOURCE_DIR) + "/tests/data/published_schema_1.0", "");
   EXPECT_EQ(first.outcomes.size(), 84u);
   EXPECT_EQ(first.outcomes.at(0).text("suite"), "cnn_hetero");
   EXPECT_TRUE(first.outcomes.at(0).number("samples_per_s").has_value());
@@ -312,6 +312,17 @@ TEST(Sources, SayWhatIsWrong) {
   EXPECT_THAT(error_of("c.csv"), HasSubstr("a quote never ends"));
   std::ofstream(folder / "d.json") << "[]";
   EXPECT_THAT(error_of("d.json"), HasSubstr("not a result of run --json"));
+  std::ofstream(folder / "g.csv") << "trial,scenario,variant,measure,status,clock,time_s\na,b,c,d,ok,real,1\n"
+                                  << "a,b,c,d,failed,real,inf\na,b,c,d,ok,real,inf\n";
+  EXPECT_THAT(error_of("g.csv"), HasSubstr("g.csv: row 3: its 'time_s' is inf: take the table from the run again"));
+  TrialRow infinite = row_of("hop", 0, 1);
+  infinite.record.time_s = 1 / 0.0;
+  std::ofstream(folder / "h.json") << run_to_json(std::vector{infinite}, "{}");
+  EXPECT_THAT(error_of("h.json"), HasSubstr("h.json: trial hop/0 cannot be compared: its 'time_s' is inf"));
+  const std::string head = "trial,scenario,variant,measure,status,clock,reason\n";
+  std::ofstream(folder / "f.csv") << head << "a,b,\"c\x1b\nd\",e,ok,real,\"free\n\x1b text\"\n";
+  EXPECT_THAT(error_of("f.csv"),
+              HasSubstr("f.csv: row 1: 'variant' is 'c\\u001b\\nd', and no name has control characters"));
   std::ofstream(folder / "e.csv") << trials_csv({});
   EXPECT_THAT(error_of("e.csv"), HasSubstr("has no trials"));
 }

@@ -125,7 +125,7 @@ inline std::size_t summed(const Case& c, std::size_t (*count)(const LayerSpec&, 
 inline std::size_t parameters_of(const Case& c) { return summed(c, parameter_count); }
 inline std::size_t statistics_of(const Case& c) { return summed(c, statistic_count); }
 
-/// What one pass takes, drawn anew for each `draw`.
+/// The input of one pass, drawn anew for each `draw`.
 struct Sample {
   Sample(const Case& c, int batch, std::int64_t draw)
       : params(normals(parameters_of(c), 3 * draw)),

@@ -112,7 +112,7 @@ class Activations {
 };
 
 inline constexpr Number kNumbers[] = {Number::kFloat, Number::kBf16};
-/// What rounding to `number` may cost, as a share of the number; a last bit more where sums are rounded.
+/// Returns the largest error of rounding to `number`, as a share of the number; a last bit more where sums are rounded.
 inline double precision_of(Number number) { return number == Number::kFloat ? 1e-6 : 0.0040; }
 
 inline std::vector<float> normals_of(std::size_t n, std::int64_t draw) {
@@ -121,7 +121,7 @@ inline std::vector<float> normals_of(std::size_t n, std::int64_t draw) {
   for (float& value : values) value = float(random.normal());
   return values;
 }
-/// Of a few whole numbers, so that many are equal.
+/// Returns whole numbers of which many are equal.
 inline std::vector<float> levels_of(std::size_t n, std::int64_t draw) {
   std::vector<float> values = normals_of(n, draw);
   for (float& value : values) value = std::round(value);

@@ -11,7 +11,7 @@
 namespace hopbench::cuda {
 namespace {
 
-// Of the runtime's error codes, which are stable.
+// Some of the runtime's error codes, which are stable.
 constexpr int kInvalidValue = 1, kMemoryAllocation = 2, kNoKernelImage = 209, kIllegalAddress = 700,
               kLaunchFailure = 719;
 

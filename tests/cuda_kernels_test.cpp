@@ -15,7 +15,7 @@ constexpr std::size_t kSizes[] = {1, 3, 7, 255, 257, 4099, 70001};
 
 std::string at(std::size_t n, std::size_t skew) { return "n " + std::to_string(n) + ", skew " + std::to_string(skew); }
 
-/// Of very different sizes, with zeros of both signs, and some too small for a normal float.
+/// Returns numbers of very different sizes, with zeros of both signs and some too small for a normal float.
 Floats mixed(std::size_t n, std::int64_t draw) {
   Floats values = normals_of(n, draw);
   for (std::size_t i = 0; i < n; ++i) {

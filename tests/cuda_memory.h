@@ -17,7 +17,7 @@ inline std::uint16_t bf16_of(float x) {
 }
 inline float of_bf16(std::uint16_t x) { return std::bit_cast<float>(std::uint32_t(x) << 16); }
 
-/// As they are after `number` has kept them.
+/// Returns the values as `number` keeps them.
 inline Floats kept(Floats values, cuda::Number number) {
   if (number == cuda::Number::kFloat) return values;
   for (float& value : values) value = of_bf16(bf16_of(value));
@@ -44,7 +44,7 @@ inline cuda::Buffer poisoned(std::size_t n, cuda::Number number = cuda::Number::
   return buffer;
 }
 
-/// What `stream` has left there.
+/// Returns the values that `stream` has left there.
 inline Floats from_device(cuda::Stream stream, const cuda::Buffer& buffer, cuda::Number number = cuda::Number::kFloat) {
   std::vector<unsigned char> bytes(buffer.bytes());
   cuda::copy(stream, bytes.data(), buffer.data(), bytes.size());

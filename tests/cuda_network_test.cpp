@@ -38,7 +38,7 @@ Vec there(const std::vector<std::int32_t>& labels, Space& space) {
   return Vec::from_host({reinterpret_cast<const float*>(labels.data()), labels.size()}, space);
 }
 
-/// What a step of training leaves.
+/// The results of a step of training.
 struct Step {
   float loss = 0;
   Floats dparams, statistics;

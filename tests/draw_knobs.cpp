@@ -106,7 +106,7 @@ Knobs draw_sync_switch(Random& random) {
 
 std::string one_of(Random& random, const std::vector<std::string>& names) { return names[random.below(names.size())]; }
 
-// What lb_bsp and dynamic_batching have in common.
+// Draws the knobs that lb_bsp and dynamic_batching have in common.
 Knobs draw_balanced(Random& random, Cluster& cluster) {
   cluster.workload.batch = int(between(random, 1, 12));
   cluster.costs.saturation = int(between(random, 0, 8));

@@ -80,8 +80,8 @@ TEST(Dssp, AsPrintedGrantsAndGrantsAgain) {
 }
 
 TEST(Dssp, CappedHoldsAtTheUpperThreshold) {
-  // As above up to 127; at 137 it has pushed 9 times and the slow one 3 times: s_U + 1 = 6 more, so it is held until
-  // the slow one has pushed 8 times.
+  // The same as above up to 127; at 137 it has pushed 9 times and the slow one 3 times: s_U + 1 = 6 more, so it is held
+  // until the slow one has pushed 8 times.
   const auto when = answers_to_the_fast_one({{"s_l", 1}, {"r_max", 4}, {"mode", "capped"}});
   EXPECT_EQ(when, (std::vector<Time>{at_ms(10), at_ms(38.5), at_ms(77), at_ms(87), at_ms(97), at_ms(107), at_ms(117),
                                      at_ms(127), at_ms(308)}));

@@ -39,7 +39,7 @@ inline CheckedRun groups(const std::string& protocol, int workers, std::int64_t 
   return run;
 }
 
-/// Of the checkers that watch such a run.
+/// Returns the names of the checkers that watch such a run.
 inline std::vector<std::string> names(const CheckedRun& run) {
   std::vector<std::string> all;
   for (const CheckerPtr& checker : make_checkers(run)) all.push_back(checker->name());

@@ -1,4 +1,4 @@
-// What `hopbench bench transport` calls right and wrong, and the bare exchanges themselves.
+// Checks of `hopbench bench transport` for wrong numbers, and the bare exchanges themselves.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What a record says of faults that never came, and why.
+// Faults that never came, and why, in a trial's record.
 #include <gtest/gtest.h>
 
 #include <algorithm>

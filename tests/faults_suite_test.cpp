@@ -1,4 +1,4 @@
-// What a suite says of faults: read, written out, hashed and refused.
+// Faults in a suite: read, written out, hashed and refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>

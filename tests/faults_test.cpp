@@ -1,5 +1,5 @@
-// What a scenario does to ranks and links once: at exact times in virtual time, and alike to real processes. The test
-// binary is its own rank.
+// Faults of a scenario: at exact times in virtual time, and the same with real processes. The test binary is its own
+// rank.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -233,7 +233,7 @@ TEST(Faults, StopAProtocolThatDoesNotGoOn) {
   EXPECT_NE(simulated_failure(kTwoCrashes, "hop").find(kTwoDead), std::string::npos);
 }
 
-/// Of faults that never came: empty if all did.
+/// Returns the warning about faults that never came; empty if all came.
 std::string told(const TrialRecord& record) {
   const auto& all = record.warnings;
   const auto at = std::find_if(all.begin(), all.end(), [](const auto& text) { return text.starts_with("fault"); });
@@ -273,7 +273,7 @@ class RealFaults : public testing::TestWithParam<std::string> {
     spec.trial_timeout = std::chrono::seconds(20);
     return execute_trial(spec, {nullptr, {}, log});
   }
-  /// What virtual time promises of these faults comes true, this late at most.
+  /// Expects that these faults do in real processes what they do in virtual time, this late at most.
   static void expect_as_simulated(const std::string& faults, bool emulate = false) {
     const TrialRecord promised = simulated(faults), record = real(faults, "sturdy", emulate);
     ASSERT_EQ(record.status, TrialStatus::kOk) << record.reason;

@@ -1,5 +1,5 @@
-// What a run of several processes is made of: who it is by its environment, where it meets, its host file, who goes
-// where.
+// The parts of a run of several processes: its place by the environment, its rendezvous, its host file, and which rank
+// goes where.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -10,12 +10,14 @@
 #include "results/baseline.h"
 #include "results/exact.h"
 #include "results/gate.h"
+#include "results/json.h"
 #include "tests/folder.h"
 #include "tests/results_samples.h"
 
 namespace hopbench {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -31,10 +33,13 @@ TrialRow virtual_row(const std::string& variant = "hop") {
   return row;
 }
 
-/// A run's folder with these rows.
+/// A run's folder with these rows and their event logs.
 RunFolder run_of(const Folder& folder, const std::string& name, const std::vector<TrialRow>& rows) {
   RunFolder run = RunFolder::create(folder / name, "schema = 1\n", "{}");
-  for (const TrialRow& row : rows) run.add(row);
+  for (const TrialRow& row : rows) {
+    run.add(row);
+    std::ofstream(run.event_log(row.record.id), std::ios::binary) << event_log_head(row.record.id);
+  }
   run.write_tables();
   return run;
 }
@@ -131,6 +136,8 @@ TEST(Exact, FirstDifferingEventIsToldInWords) {
       "base at 2.5 s rank 3 in iteration 7: wait 'token' since 1 s; head at 2.5 s rank 3 in iteration 7: send 'params' "
       "kind 1 peer 2");
   EXPECT_THAT(first_difference(folder / "a", folder / "c"), HasSubstr("head the log ends"));
+  folder.write("server", head + same + "\n" + R"({"t":3,"rank":4,"what":"send","iter":-1})" + "\n");
+  EXPECT_THAT(first_difference(folder / "a", folder / "server"), HasSubstr("rank 4: send"));
   EXPECT_EQ(first_difference(folder / "a", folder / "nowhere"), "");
   folder.write("old", "{\"schema_version\":\"1.0\",\"trial\":\"x\"}\n" + same + "\n");
   folder.write("new", "{\"schema_version\":\"1.1\",\"trial\":\"x\"}\n" + same + "\n");
@@ -153,8 +160,6 @@ TEST(Exact, RowsOfSchema10AreNotComparedOnTheIdealThatTheyDoNotHave) {
 TEST(Baselines, KeepARunAndTellOfIt) {
   const Folder folder;
   RunFolder run = run_of(folder, "run", {virtual_row()});
-  folder.write("run/events/" + std::filesystem::path(run.event_log(run.rows()[0].record.id)).filename().string(),
-               "{}\n{}\n");
   save_baseline(folder / "baselines", "main", run, "");
   const std::vector<Baseline> all = list_baselines(folder / "baselines");
   ASSERT_EQ(all.size(), 1u);
@@ -211,6 +216,45 @@ TEST(Baselines, KeepNothingThatCannotBeCompared) {
   EXPECT_EQ(read_baseline(folder / "baselines", "main").history.size(), 1u);
 }
 
+TEST(Baselines, KeepNoEventLogThatIsNotWhole) {
+  const Folder folder;
+  TrialRow row = virtual_row();
+  row.record.ranks[0].lost.clear();  // rank 3 finished
+  const RunFolder run = run_of(folder, "run", {row});
+  const std::string log = run.event_log(row.record.id), head = event_log_head(row.record.id),
+                    begin = "{\"t\":5,\"rank\":3,\"what\":\"enter\"}\n",
+                    end = "{\"t\":9,\"rank\":3,\"what\":\"finished\"}\n";
+  const auto saved = [&](const std::string& name, const RunFolder& what) -> std::string {
+    try {
+      save_baseline(folder / "baselines", name, what, "");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kUsage);
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("cannot be kept: "), HasSubstr("(take its line out of ")));
+      return error.what();
+    }
+    return "";
+  };
+  const auto said = [&](const std::string& text) {
+    std::ofstream(log, std::ios::binary) << text;
+    return saved("main", run);
+  };
+  EXPECT_THAT(said("garbage\n" + end), HasSubstr(".jsonl:1: damaged: no head of an event log"));
+  EXPECT_THAT(said(event_log_head("x") + end), HasSubstr(".jsonl:1: the log is of trial x"));
+  EXPECT_THAT(said(head + "garbage\n" + end), HasSubstr(".jsonl:2: damaged: "));
+  EXPECT_THAT(said(head + begin + end.substr(0, 9)), HasSubstr(".jsonl:3: damaged: "));
+  EXPECT_THAT(said(head + begin), HasSubstr("the log ends early: the end of rank 3 is not in it: run the trial again"));
+  std::filesystem::remove(log);
+  EXPECT_THAT(saved("main", run), HasSubstr(".jsonl is not there: run the trial again"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "baselines/main"));
+  EXPECT_EQ(said(head + begin + end), "");
+  EXPECT_EQ(saved("copy", RunFolder::open(folder / "baselines/main")), "") << "its logs are compressed";
+  EXPECT_EQ(first_difference(RunFolder::open(folder / "baselines/copy").event_log(row.record.id) + ".gz", log), "");
+  row.record.path.clear();  // run without events
+  const RunFolder silent = run_of(folder, "silent", {row});
+  std::filesystem::remove(silent.event_log(row.record.id));
+  EXPECT_EQ(saved("silent", silent), "");
+}
+
 TEST(Baselines, LoseNothingOfTheUsers) {
   const Folder folder;
   const RunFolder run = run_of(folder, "run", {virtual_row()});
@@ -244,6 +288,27 @@ TEST(Baselines, RefuseWhatIsNone) {
   EXPECT_THROW(remove_baseline(folder / "baselines", "other"), Error);
   EXPECT_THROW(remove_baseline(folder / "baselines", "none"), Error);
   EXPECT_EQ(text_of(folder / "baselines/other/file"), "x");
+}
+
+TEST(Baselines, AreDamagedOrMissing) {
+  const Folder folder;
+  save_baseline(folder / "baselines", "main", run_of(folder, "run", {virtual_row()}), "");
+  const auto said = [&](const char* name) -> std::string {
+    try {
+      read_baseline(folder / "baselines", name);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kUsage);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(said("main"), "");
+  EXPECT_THAT(said("none"), HasSubstr("none is no baseline: there is no baseline.json in it"));
+  for (const char* text : {"", "{\"history\": [", "[]", "{}", "{\"history\": []}", "{\"history\": [{\"time\": 1}]}"}) {
+    folder.write("baselines/main/baseline.json", text);
+    EXPECT_THAT(said("main"), AllOf(HasSubstr("main/baseline.json is damaged: "), HasSubstr(": restore it, or ")))
+        << text;
+  }
 }
 
 // --- What a gate says
@@ -282,7 +347,7 @@ TEST(GateReports, TellTheSameInEveryForm) {
       "timed", "old", "new", {gate_row(Verdict::kRegression), gate_row(Verdict::kIncomparable)}, {"a note"}};
   EXPECT_THAT(gate_text(result, true), HasSubstr("compared 1 of 2 rows"));
   EXPECT_THAT(gate_markdown(result, true),
-              HasSubstr("| regression | a <trial> | time_s | 0.5000x [0.4000, 0.6000] | - | 9 |"));
+              HasSubstr("| regression | a \\<trial> | time_s | 0.5000x [0.4000, 0.6000] | - | 9 |"));
   const nlohmann::json json = nlohmann::json::parse(gate_json(result, true));
   EXPECT_EQ(json["exit"], 1);
   EXPECT_EQ(json["compared"], 1);
@@ -296,6 +361,20 @@ TEST(GateReports, TellTheSameInEveryForm) {
   EXPECT_EQ(benchmark["benchmarks"].size(), 4u);
   EXPECT_EQ(benchmark["benchmarks"][1]["name"], "head/a <trial>/time_s");
   EXPECT_EQ(benchmark["benchmarks"][1]["real_time"], 2e9);
+}
+
+TEST(GateReports, NamesAndNotesAreOnlyText) {
+  GateRow failed = gate_row(Verdict::kFailed);
+  failed.name = "a\x1b[2J|b";
+  failed.notes = {"died\n```\n\x1b]0;x\x07 | <b>"};
+  const GateResult result{"timed", "old\x1b", "new\nrun\xC2\x9B", {failed}, {"said\x1b"}};
+  const std::string text = gate_text(result, true), markdown = gate_markdown(result, true);
+  for (const std::string& each : {text, markdown})
+    EXPECT_THAT(each, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\x07")), Not(HasSubstr("\x9B"))));
+  EXPECT_THAT(text, AllOf(HasSubstr("a\\u001b[2J|b"), HasSubstr(" of new run\\u009b with old\\u001b")));
+  EXPECT_THAT(markdown, HasSubstr("| a\\\\u001b[2J\\|b | time_s |"));
+  EXPECT_THAT(markdown, HasSubstr("| died \\`\\`\\` \\\\u001b]0;x\\\\u0007 \\| \\<b> |"));
+  EXPECT_THAT(markdown, Not(HasSubstr("\n```\n\\u001b"))) << "a reason does not end the block that it stands in";
 }
 
 TEST(GateReports, NumbersThatAreNoneAreNull) {

@@ -11,7 +11,7 @@ using namespace hop_events;  // NOLINT: the language of these tests
 
 // --- Iteration times with one slow worker, in units of a fast one's, on a free network ------------------------------
 
-/// Of the fastest and the slowest worker, over the later of their iterations.
+/// Returns the iteration times of the fastest and the slowest worker, over the later of their iterations.
 std::pair<double, double> iteration_times(const Knobs& knobs, double slowdown) {
   Cluster cluster{.nodes = 16, .slow = {{5, slowdown}}, .iterations = 240, .instant_network = true};
   cluster.workload.size = 2;
@@ -96,7 +96,7 @@ TEST(HopCheckReceiver, LeavesOutOnlyWhatWouldHaveBeenDropped) {
   cluster.run("hop", {{"backup", 1}, {"max_ig", 5}, {"check_receiver", true}});
   Cluster always = uneven();
   always.run("hop", {{"backup", 1}, {"max_ig", 5}});
-  // What it knows is late: some updates are sent and dropped still.
+  // Its knowledge is late: some updates are still sent and dropped.
   EXPECT_GT(count(cluster.events, EventKind::kDrop, kParams), 0);
   EXPECT_LT(count(cluster.events, EventKind::kDrop, kParams), count(always.events, EventKind::kDrop, kParams));
 }

@@ -127,7 +127,7 @@ std::vector<std::string> names() {
   return all;
 }
 
-// Of those that are not in lock step, which credits stop.
+// Returns the protocols that are not in lock step, which credits stop.
 std::vector<std::string> free_names() {
   std::vector<std::string> all = names();
   std::erase_if(all, [](const std::string& name) {
@@ -168,7 +168,7 @@ bool hop_may_stop(const Draw& drawn, const KnobValues& values) {
   return false;
 }
 
-/// What is wrong with a run that loses workers; empty: nothing.
+/// Returns the mistakes of a run that loses workers; empty: none.
 std::string trouble_of(const std::string& protocol, Draw& drawn) {
   const KnobValues values = values_of(protocol, drawn);
   try {

@@ -1,4 +1,4 @@
-// What the tables say of a trial's settings: nothing that could change a result may be missing.
+// A trial's settings in the tables: none that could change a result may be missing.
 #include <gtest/gtest.h>
 
 #include "cli/labels.h"

@@ -80,7 +80,7 @@ inline std::set<std::string> listening_sockets_of(pid_t pid) {
   return found;
 }
 
-/// Whether `condition` comes true within some seconds.
+/// Returns true if `condition` comes true within some seconds.
 template <class Condition>
 bool eventually(const Condition& condition) {
   for (int i = 0; i < 1000; ++i) {

@@ -1,5 +1,5 @@
-// What a process that an agent started does for a launcher on another machine: ranks, and nothing that writes here.
-// The test binary is its own rank.
+// A process that an agent started for a launcher on another machine runs ranks and writes nothing here. The test binary
+// is its own rank.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ struct Words : CrewEvents {
 
 class LentRank : public testing::Test {
  protected:
-  /// What a single rank makes of a job of that role.
+  /// Starts a single rank with a job of that role.
   void start(Job::Role role, bool lent) {
     Job job{.role = role, .spec = parse_suite(kSuite, "lent.toml", {}).trials.at(0), .event_log = log_};
     const auto board = Board::create(1, 10);

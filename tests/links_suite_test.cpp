@@ -1,4 +1,4 @@
-// What a suite says of links: emulated for real processes, changed by scenarios.
+// Links in a suite: emulated for real processes, changed by scenarios.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -14,7 +14,7 @@
 
 namespace hopbench {
 
-/// What connects the loopback wires of one test.
+/// A hub that connects the loopback wires of one test.
 struct LoopbackHub {
   struct End {
     std::mutex mutex;

@@ -110,7 +110,7 @@ double converse(Wire& wire, int rank) {
   return shortest;
 }
 
-/// What a rank that is a process in a namespace of its own does; what it says comes back as text.
+/// Runs a rank as a process in a namespace of its own, and returns the text that it says.
 std::string rank_in(const Namespaces& namespaces, int rank, int meeting, int links) {
   if (!namespaces.enter(rank)) return "cannot enter its namespace";
   try {

@@ -67,7 +67,7 @@ TEST(Networks, HaveTheNumbersOfParametersOfTheirPapers) {
   EXPECT_EQ(trainable("resnet56"), 853018u);
   EXPECT_EQ(trainable("alexnet_small"), 145578u);
   EXPECT_EQ(Net("softmax", "reference", {1, 28, 28}, 1).learner->size(), 7850u);
-  // As many statistics as scales and shifts: 7 norms of 16, 6 of 32, 6 of 64 channels.
+  // The statistics are as many as the scales and shifts: 7 norms of 16, 6 of 32, 6 of 64 channels.
   EXPECT_EQ(Net("resnet20", "reference", kCifar, 1).learner->size(), 269722u + 2 * (7 * 16 + 6 * 32 + 6 * 64));
   EXPECT_EQ(Net("resnet20", "reference", kCifar, 1, Statistics::kPrecise).learner->size(), 269722u);
 }
@@ -219,7 +219,7 @@ TEST(PreciseStatistics, AreEstimatedFromTheTrainingSetBeforeAModelIsScored) {
   const Vec x = precise->initial();
   const Evaluation first = precise->evaluate(x.share());
   EXPECT_EQ(precise->evaluate(x.share()).loss, first.loss);
-  // What is scored is normalised, as in training; by running statistics, of a model that never trained, it is not.
+  // Scoring normalises as training does; the running statistics of a model that never trained would not.
   Vec g = Vec::uninitialised(x.size());
   EXPECT_NEAR(first.loss, precise->gradient(x.share(), 0, 0, 24, g, {}), 0.2);
   EXPECT_GT(std::abs(running->evaluate(running->initial().share()).loss - first.loss), 0.2);

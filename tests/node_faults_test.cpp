@@ -1,4 +1,4 @@
-// What a node does where its scenario says that its rank joins, hangs, leaves or crashes.
+// Nodes whose scenario says that their rank joins, hangs, leaves or crashes.
 #include <gtest/gtest.h>
 
 #include <map>

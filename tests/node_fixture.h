@@ -143,7 +143,7 @@ class NodeTest : public testing::Test {
     options.protocol = &protocol;
     runtime.observer = &seen;
   }
-  /// Of rank 0, with the options as they stand.
+  /// Returns the node of rank 0, with the options as they stand.
   Node& node() {
     if (node_ == nullptr) node_ = std::make_unique<Node>(runtime, *work, options);
     return *node_;

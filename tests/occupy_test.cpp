@@ -1,4 +1,4 @@
-// What ProcessRuntime makes of the device's time: pacing, milestones, slowdowns, run delay.
+// The device's time in ProcessRuntime: pacing, milestones, slowdowns, run delay.
 #include <gtest/gtest.h>
 
 #include <atomic>

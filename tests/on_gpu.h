@@ -1,4 +1,4 @@
-// What all tests that want a GPU begin with.
+// The beginning of all tests that want a GPU.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -89,6 +89,18 @@ TEST_F(OutputFiles, AreNoPartOfARun) {
   EXPECT_EQ(said_of({{"-o", at("free/host.csv")}}), "");
 }
 
+TEST_F(OutputFiles, AreNotWrittenThroughALinkInARunsFolder) {
+  folder_.write("elsewhere", "mine");
+  fs::create_symlink("../elsewhere", at("run/report.html"));
+  fs::create_symlink("../nowhere", at("run/trace.json"));
+  fs::create_symlink("elsewhere", at("latest"));
+  for (const char* name : {"run/report.html", "run/trace.json"})
+    EXPECT_EQ(said_of({{"", at(name)}}), at(name) +
+                                             ": a symbolic link in a run's folder is not written through: remove it, "
+                                             "or name another file");
+  EXPECT_EQ(said_of({{"-o", at("latest")}}), "") << "a link of the user's own";
+}
+
 TEST_F(OutputFiles, AreOneEach) {
   EXPECT_EQ(said_of({{"--json", "-"}, {"--csv", "-"}}),
             "--json and --csv cannot both go to standard output: give one of them a file, --csv=FILE");
@@ -158,6 +170,14 @@ TEST_F(ResultFolder, HoldsNoRunAndNoInput) {
 TEST_F(ResultFolder, CanBeMade) {
   EXPECT_THAT(said_of("mine.toml", ExitCode::kEnvironment), HasSubstr("cannot make " + at("mine.toml")));
   EXPECT_THAT(said_of("mine.toml/sub", ExitCode::kEnvironment), HasSubstr("cannot make " + at("mine.toml/sub")));
+}
+
+TEST_F(ResultFolder, IsNotWrittenThroughItsLinks) {
+  const RunFolder run = RunFolder::create(at("linked"), "", "{}");
+  for (const char* name : {"linked/summary.md", "linked/summary.md.new"}) fs::create_symlink("../mine.toml", at(name));
+  run.write_text("summary.md", "new");
+  EXPECT_EQ(text_of(at("linked/summary.md")), "new");
+  EXPECT_EQ(text_of(at("mine.toml")), "mine");
 }
 
 TEST_F(ResultFolder, IsGoneAgainIfItCannotBeFilled) {

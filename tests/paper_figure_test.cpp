@@ -149,6 +149,13 @@ TEST(Latex, IsBooktabsAndEscapes) {
             "\\end{table}\n\\par\\noindent{\\footnotesize\n  a\\_b.\n\\par}\n");
 }
 
+TEST(Latex, HasNoControlCharacters) {
+  const Grid grid{"a\x1b", {"note\x9b"}, {{"variant", "n"}, {"two\nlines \x1b[2J", "3"}}};
+  const std::string text = to_latex(std::vector{grid}, {});
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\x9b"))));
+  EXPECT_THAT(text, HasSubstr("    two lines \\textbackslash{}u001b[2J & 3 \\\\\n"));
+}
+
 const std::vector<Grid> kTwoGrids{
     {"one",
      {"a note", "of one"},

@@ -147,7 +147,7 @@ compute = [{ kind = "constant", factor = 2.0, ranks = [0] }]
   EXPECT_THAT(complaint(replaced_in(whole, "\"hop\"", "\"hup\"")), HasSubstr("'slow / hup' in a (full) is nothing"));
 }
 
-/// Those of the drawn ones that no file is read for are not listed.
+/// Returns the data sets that the suite reads from files. Drawn ones are not listed.
 std::set<std::string> data_read_by(const Suite& suite) {
   std::set<std::string> names;
   for (const TrialSpec& trial : suite.trials) {

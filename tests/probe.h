@@ -21,7 +21,7 @@ struct Probe {
     gradient();
     return double(loss);
   }
-  /// As it is scored: with the statistics of batch norms, and in double.
+  /// Returns the loss as it is scored: with the statistics of batch norms, and in double.
   double scored_loss() { return learner->score(x.data(), batch).loss_sum / batch.size; }
 
   /// (f(x + h v) - f(x - h v)) / 2h, f one of the two.

@@ -13,7 +13,7 @@
 namespace hopbench {
 namespace {
 
-/// What `say` writes to standard error, which is a terminal of so many columns meanwhile.
+/// Returns the text that `say` writes to standard error, which is a terminal of so many columns meanwhile.
 template <class Say>
 std::string on_a_terminal(unsigned short columns, const Say& say) {
   const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-// What every protocol keeps, registered or built in from elsewhere. A new one is picked up by itself.
+// Promises that every protocol keeps, registered or built in from elsewhere. A new one is picked up by itself.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ bool in_parts(const Protocol& protocol) {
                      [](const Knob& knob) { return std::string("parts") == knob.name; });
 }
 
-// Those whose ranks may do different amounts of work.
+// Returns the variants whose ranks may do different amounts of work.
 std::vector<Variant> free_variants() {
   std::vector<Variant> all = variants();
   std::erase_if(all, lockstep);

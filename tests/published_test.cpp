@@ -9,6 +9,7 @@
 #include "cli/published.h"
 #include "results/published_pages.h"
 #include "suites/published.h"
+#include "tests/published_cases.h"
 
 namespace hopbench {
 namespace {
@@ -17,67 +18,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-constexpr const char* kToml = R"toml(pages = ["page.md"]
-[[run]]
-id = "fast"
-command = ["measure", "it now"]
-json = ["--json"]
-needs = ["quiet"]
-minutes = 1
-[[claim]]
-id = "speed"
-says = "ours against theirs"
-run = "fast"
-kind = "ratio"
-value = "/rows/way=ours/rate"
-over = "/rows/way=theirs/rate"
-at_least = 1.5
-show = "{:.1f}x"
-[[claim]]
-id = "files"
-says = "open files"
-run = "fast"
-kind = "count"
-value = "/files"
-at_least = 10
-at_most = 10
-[[claim]]
-id = "seconds"
-says = "its time"
-run = "fast"
-kind = "limit"
-value = "/s"
-expected = 1
-at_most = 2
-[[claim]]
-id = "memory"
-says = "how much it takes"
-run = "fast"
-kind = "recorded"
-value = "/mib"
-[[table]]
-id = "ways"
-run = "fast"
-rows = "/rows"
-columns = [{ head = "way", value = "/way" }, { head = "rate", value = "/rate", show = "{} ({least} .. {most})" }]
-)toml";
-constexpr const char* kJson =
-    R"({"rows":[{"way":"ours","rate":[4,6,8]},{"way":"theirs","rate":[2,3,4]}],"files":10,"s":1.2,"mib":20})";
-constexpr const char* kPage = R"(# Page
-It is <!-- measured: speed -->?<!-- /measured --> as fast, with <!-- measured: files -->?<!-- /measured --> files in
-about <!-- measured: seconds -->?<!-- /measured --> s.
-
-<!-- measured: ways -->
-<!-- /measured -->
-
-| a | b |
-|---|---|
-| memory | <!-- measured: memory -->?<!-- /measured --> |
-
-<!-- measured: runs -->
-<!-- /measured -->
-)";
 
 std::string with(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
@@ -165,6 +105,7 @@ TEST(PublishedVerdicts, HoldAndAreWritten) {
   EXPECT_EQ(fake.values.size(), 5u);
   EXPECT_EQ(fake.values["speed"].text, "2.0x");
   EXPECT_EQ(fake.values["speed"].at_least, 1.5);
+  for (const JudgedFigure& figure : fake.judged()) EXPECT_TRUE(figure.written) << figure.id;
   EXPECT_THAT(fake.values["ways"].rows,
               ElementsAre(ElementsAre("ours", "6 (4 .. 8)"), ElementsAre("theirs", "3 (2 .. 4)")));
   EXPECT_THAT(fake.values["ways"].commands, ElementsAre("measure 'it now'"));
@@ -190,6 +131,7 @@ TEST(PublishedVerdicts, AreUndecidedIfTheMachineWasBusyTwice) {
             "ways: undecided: busy\n");
   EXPECT_EQ(fake.ran, 2);
   EXPECT_THAT(fake.values, IsEmpty());
+  for (const JudgedFigure& figure : fake.judged()) EXPECT_FALSE(figure.written) << figure.id;
   EXPECT_EQ(exit_code_of(fake.judged()), 0);
   fake.json = with(fake.json, "\"files\":10", "\"files\":11");
   EXPECT_EQ(exit_code_of(fake.judged()), 1) << "a count is judged";
@@ -239,13 +181,20 @@ TEST(PublishedVerdicts, FailIfTheCommandOrItsJsonDoes) {
   EXPECT_THAT(fake.values, IsEmpty());
 }
 
-TEST(PublishedVerdicts, AreOnlyOfWhatWasAskedFor) {
+TEST(PublishedVerdicts, AreOfTheRunsThatMeasureWhatWasAskedFor) {
+  const std::string fast = "speed: holds\nfiles: holds\nseconds: holds\nmemory: recorded\nways: recorded\n";
   Fake fake;
-  fake.plan.ids = {"files", "ways"};
-  EXPECT_EQ(fake.verdicts(), "files: holds\nways: recorded\n");
+  fake.published = parse_published(std::string(kToml) + kSecondRun, "f.toml");
+  fake.plan.ids = {"files"};
+  EXPECT_EQ(fake.verdicts(), fast) << "all that its run measures, so that no page shows two runs of one command";
+  EXPECT_EQ(fake.ran, 1);
+  fake.plan.ids = {"slow-files"};
+  EXPECT_EQ(fake.verdicts(), "slow-files: holds\n");
+  fake.plan.ids = {"both"};
+  EXPECT_EQ(fake.verdicts(), fast + "slow-files: holds\nboth: recorded\n");
   fake.plan = {.ids = {}, .judged = true, .minutes = {}};
   fake.saved = 0;
-  EXPECT_EQ(fake.verdicts(), "speed: holds\nfiles: holds\nseconds: holds\n");
+  EXPECT_EQ(fake.verdicts(), "speed: holds\nfiles: holds\nseconds: holds\nslow-files: holds\n");
   EXPECT_EQ(fake.saved, 0) << "--judged writes nothing";
 }
 
@@ -265,10 +214,19 @@ TEST(PublishedPages, AreFilledOnceAndForAll) {
   EXPECT_THAT(check_values(fake.published, fake.values, {page}), ElementsAre(HasSubstr("page.md says something else")));
 }
 
+TEST(PublishedPages, NameTheFiguresOfACommandThatWasRunTwice) {
+  Fake fake;
+  fake.judged();
+  for (const char* id : {"speed", "memory"}) fake.values[id].measured = "2026-11-24";
+  EXPECT_THAT(filled({"page.md", kPage}, fake.published, fake.values),
+              HasSubstr("| `measure 'it now'` | 2026-11-24, abcdef: `speed`, `memory` | a machine |\n"
+                        "| `measure 'it now'` | 2026-11-23, abcdef: `files`, `seconds`, `ways` | a machine |\n"));
+}
+
 TEST(PublishedPages, KeepABlockWhoseEntryHasNoValue) {
   Fake fake;
-  fake.plan.ids = {"files"};
   fake.judged();
+  fake.values.erase("speed");
   EXPECT_THAT(filled({"page.md", kPage}, fake.published, fake.values), HasSubstr("speed -->?<!--"));
   EXPECT_THAT(check_values(fake.published, fake.values, {}), testing::Contains(HasSubstr("'speed' has no value")));
   fake.values["gone"] = {};

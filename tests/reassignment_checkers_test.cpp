@@ -1,4 +1,4 @@
-// As tests/checkers_test.cpp, of the checkers for FlexRR and GossipGraD.
+// The checkers for FlexRR and GossipGraD, tested as in tests/checkers_test.cpp.
 #include <gtest/gtest.h>
 
 #include "tests/event_stream.h"

@@ -9,8 +9,8 @@
 
 namespace hopbench {
 
-/// Of a run that kept its events: the first report that differs from the replay, or a term nobody sent; "" if all is
-/// well. For plain momentum: no steps of the learning rate, no weight decay.
+/// Returns the first report of a run with events that differs from the replay, or a term that no rank sent; "" if all
+/// is well. For plain momentum: no steps of the learning rate, no weight decay.
 std::string replayed(const Cluster& cluster, const Knobs& knobs);
 
 }  // namespace hopbench

@@ -28,7 +28,7 @@ TrialSpec spec_of(const std::string& protocol, const Knobs& knobs, const std::st
   return spec;
 }
 
-/// What a trial's record has and what the report makes of it.
+/// Returns the bound that the report reads from a trial's record.
 ReportBound bound(const std::string& protocol, const Knobs& knobs = {}, const std::string& topology = "ring") {
   const TrialSpec spec = spec_of(protocol, knobs, topology);
   TrialRecord record;

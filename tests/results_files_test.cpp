@@ -1,4 +1,4 @@
-// What a run leaves on the disk: the CSV tables, the folder and its torn lines.
+// The files of a run: the CSV tables, the folder and its torn lines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -343,7 +343,7 @@ TEST(RunFolderTest, EventLogsHaveNamesOfTheirOwn) {
 
 // --- Event logs
 
-/// What reading a log of this one event says; "": it was read.
+/// Returns the error of reading a log of this one event; "": it was read.
 std::string said_of(const std::string& event) {
   const Folder temp;
   std::ofstream(temp / "log.jsonl") << "{}\n" << event << "\n";

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "backends/base/error.h"
+#include "backends/base/printable.h"
 #include "results/json.h"
 #include "results/table.h"
 #include "tests/results_samples.h"
@@ -85,7 +86,7 @@ TEST(Json, SaysWhatIsNoRecord) {
   EXPECT_NO_THROW(row_from_json(R"({"schema_version": "1.7", "labels": {}, "record": {}})"));
 }
 
-/// What is said of a row with this change; "": it is read.
+/// Returns the error of reading a row with this change; "": it is read.
 std::string said_of(const std::function<void(nlohmann::json&)>& change) {
   nlohmann::json row = nlohmann::json::parse(to_json(full_row()));
   change(row);
@@ -132,6 +133,20 @@ TEST(Json, RefusesValuesThatNoTrialHas) {
   EXPECT_THAT(said_of([](auto& row) { row["record"]["samples_per_s"] = -5; }), HasSubstr("'samples_per_s' is -5"));
   EXPECT_THAT(said_of([](auto& row) { row["record"]["time_s"] = "-inf"; }), HasSubstr("'time_s' is -inf"));
   EXPECT_THAT(said_of([](auto& row) { row["record"]["ranks"][0]["samples"] = -3; }), HasSubstr("'samples' is -3"));
+}
+
+// The validator refuses them in a suite, too: names stand in tables and on terminals.
+TEST(Json, RefusesNamesWithControlCharacters) {
+  for (const char* label : {"suite", "measure", "scenario", "protocol", "variant", "knobs", "backend", "transport",
+                            "model", "dataset", "split", "topology", "network", "optimizer", "source", "reading"}) {
+    for (const char* name : {"a\x1b[2J", "a\nb", "a\xC2\x9B", "a\xE2\x80\xAE"}) {
+      const std::string said = said_of([&](auto& row) { row["labels"][label] = name; });
+      EXPECT_EQ(said, std::string("not a finished trial: '") + label + "' is '" + printable(name) +
+                          "', and no name has control characters");
+    }
+  }
+  EXPECT_THAT(said_of([](auto& row) { row["record"]["id"] = "s/\x1b"; }), HasSubstr("'id' is 's/\\u001b'"));
+  EXPECT_EQ(said_of([](auto& row) { row["record"]["reason"] = "free \x1b text\n"; }), "");
 }
 
 TEST(Json, ARecordWithoutItsSchemaIsOfAnotherVersion) {

@@ -182,7 +182,7 @@ TEST(RateTable, AFailedTrialIsCountedAndNamed) {
   EXPECT_EQ(cell(grid, "hop", "samples/s"), "100.0");
   EXPECT_EQ(cell(grid, "hop", "speed-up"), "2.00x");
   EXPECT_EQ(cell(grid, "hop", "marks"), "failed (1 of 2)");
-  // What every rank did at that time fills a screen: trials.jsonl has it.
+  // A list of what every rank did at that time fills a screen; trials.jsonl has it.
   EXPECT_THAT(grid.facts,
               Contains(AllOf(HasSubstr(rows[1].record.id), HasSubstr("signal 9"), Not(HasSubstr("rank 0 waits")))));
 }

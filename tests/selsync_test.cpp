@@ -93,7 +93,7 @@ TEST(SelSync, SyncsSometimesAndThenAllReplicasAreEqual) {
   EXPECT_LT(syncs, cluster.iterations);
 }
 
-// What one worker tells the others, and what the rule says it should.
+// One worker tells the others what the rule says that it should.
 TEST(SelSync, AFlagIsOneWordToEveryOtherWorkerAndFollowsTheNorms) {
   Cluster cluster = six_in_a_ring();
   const double delta = 0.2;

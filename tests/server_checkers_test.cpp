@@ -1,4 +1,4 @@
-// As tests/checkers_test.cpp, of the checkers for protocols over parameter servers.
+// The checkers for protocols over parameter servers, tested as in tests/checkers_test.cpp.
 #include <gtest/gtest.h>
 
 #include "tests/event_stream.h"

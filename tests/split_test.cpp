@@ -1,4 +1,4 @@
-// Who gets which samples, and in which order.
+// The samples that each worker gets, and their order.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

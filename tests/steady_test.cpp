@@ -1,4 +1,4 @@
-// What a gradient allocates once all is warm: nothing, as far as it is this project's code that asks. oneDNN allocates
+// Once all is warm a gradient allocates nothing, as far as it is this project's code that asks. oneDNN allocates
 // a little in every primitive; those calls come from its own library and are counted apart.
 #include <gtest/gtest.h>
 

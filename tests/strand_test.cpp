@@ -76,8 +76,8 @@ TEST_P(StrandTest, PassesOnAnExceptionOfItsBody) {
   EXPECT_TRUE(strand->done());
 }
 
-// What g++ 12's ASan takes for a wild stack pointer unless the switch was announced: the unwinding of frames on a
-// fiber.
+// The unwinding of frames on a fiber, which g++ 12's ASan takes for a wild stack pointer unless the switch was
+// announced.
 TEST_P(StrandTest, UnwindsStopThroughFramesWithDestructors) {
   int unwound = 0;
   struct Frame {

@@ -100,6 +100,33 @@ TEST(SuiteMessages, AreBounded) {
   EXPECT_THAT(many, HasSubstr("a.toml: and 900 more mistakes like these"));
 }
 
+TEST(SuiteMessages, SayWhatIsTooLargeAndTheLeastThatIsNot) {
+  const auto said = [](const std::string& line, const char* what) {
+    EXPECT_THAT(complaint_about(suite_with(line)), HasSubstr(what)) << line;
+  };
+  said("compute.pace = \"1000000000min\"", "'pace' is 1000000000min, too large: it must be at most 1000 days");
+  said("run.stall_timeout = \"1e400s\"", "'stall_timeout' is 1e400s, too large: it must be at most 1000 days");
+  said("run.stall_timeout = \"0.1ns\"",
+       "'stall_timeout' is 0.1ns, out of range: it must be at least 1ns and at most 1000 days");
+  said("network.bandwidth = \"1e400\"", "'bandwidth' is 1e400, too large: it must be at most 1000000000000000");
+  said("network.bandwidth = \"1e308Gbit/s\"", "'bandwidth' is 1e308Gbit/s, too large: it must be at most 1000");
+  said("network.bandwidth = 1e400", "it is too large, or too close to 0, for a number");
+  said("network.bandwidth = \"fast\"", "'bandwidth' must be a rate such as");
+  said("run.stall_timeout = \"1e400 parsecs\"", "'stall_timeout' must be a time such as");
+  const auto shape = [](const char* value) {
+    return complaint_about(suite_with(
+        "", "[[scenario]]\nname = \"s\"\ncompute = [{ kind = \"pareto\", shape = " + std::string(value) + " }]"));
+  };
+  EXPECT_THAT(shape("1e-300"), HasSubstr("'shape' is 1e-300, out of range: it must be at least 1e-09"));
+  EXPECT_THAT(shape("0"), HasSubstr("'shape' is 0, out of range: it must be above 0"));
+  try {  // TOML has no such numbers, so they come as texts
+    parse_suite(suite_with(""), "a.toml", {.sets = {"optimizer.lr=1e400"}, .profile = "", .seed = {}, .repeats = {}});
+    ADD_FAILURE() << "it was read";
+  } catch (const SuiteError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("'lr' is 1e400, too large: it must be at most 1000000"));
+  }
+}
+
 double seconds_for_unknown_keys(int keys) {
   std::string text = "schema = 1\n";
   for (int i = 0; i < keys; ++i) text += "unknown" + std::to_string(i) + " = 1\n";

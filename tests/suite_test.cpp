@@ -179,7 +179,7 @@ TEST(Suite, CostStandsForTheCalibratedPaceInVirtualTimeOnly) {
   EXPECT_EQ(simulated.costs.gradient, std::chrono::milliseconds(7));
 }
 
-// What a protocol says of its hosts it says of the suite's.
+// A protocol's rules about hosts are about the hosts of the suite.
 TEST(Suite, RefusesByHosts) {
   const std::string by_hosts = std::string(kSuite) + "[[protocol]]\nname = \"ds_sync\"\ndivision = \"hosts\"\n";
   EXPECT_NO_THROW(parse(by_hosts, sets({"network.hosts=2"})));

@@ -1,4 +1,4 @@
-// What tables and rates say of workers that were lost.
+// Workers that were lost, in tables and rates.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ void lose(RankRecord& rank, const std::string& how, milliseconds at) {
   rank.finished = Time(at);
 }
 
-/// Of repeat `repeat`, with four workers; `lost` < 0: in a scenario without faults.
+/// Returns a row of repeat `repeat` with four workers; `lost` < 0: in a scenario without faults.
 TrialRow faulty_row(const std::string& variant, std::uint32_t repeat, int lost, double rate, double loss) {
   TrialRow row;
   row.labels.suite = "s";

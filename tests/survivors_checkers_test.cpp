@@ -1,4 +1,4 @@
-// What checkers ask of survivors: streams in which somebody dies, by hand as in checkers_test.cpp.
+// The checkers' rules for survivors: streams in which a rank dies, by hand as in checkers_test.cpp.
 #include <gtest/gtest.h>
 
 #include "tests/event_stream.h"

@@ -1,5 +1,5 @@
-// What the survivors of a worker do, protocol by protocol. That every invariant holds over them, whoever dies when, is
-// the sweep's (invariants_test.cpp).
+// The survivors of a worker, protocol by protocol. The sweep of invariants_test.cpp checks that every invariant holds
+// for them, whichever rank dies and when.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ Protocol local_steps() {
   return protocol;
 }
 
-/// Of one group or exchange: whose models the worker averaged last.
+/// Returns the ranks whose models the worker averaged last, those of one group or exchange.
 std::vector<int> averaged_last(const Cluster& cluster, int worker) {
   std::vector<int> senders;
   for (const Event& event : cluster.events) {
@@ -179,7 +179,7 @@ TEST(Survivors, OfAGroupAverageWhatTheyHave) {
       const std::vector<int> others = {0, 1, 2}, all = {0, 1, 2, 3};
       for (int w : others)
         EXPECT_EQ(averaged_last(cluster, w), with_its_slices ? all : others) << protocol << " " << when;
-      // Of eight parameters the last two are its slice.
+      // The last two of eight parameters are its slice.
       const std::vector<float> a = Vec::copy_of(cluster.params(0)).to_host(),
                                b = Vec::copy_of(cluster.params(1)).to_host();
       EXPECT_TRUE(std::equal(a.begin(), a.begin() + 6, b.begin())) << protocol << " " << when;

@@ -1,4 +1,4 @@
-// As tests/checkers_test.cpp, of the checkers for SelSync, Sync-Switch and DBW.
+// The checkers for SelSync, Sync-Switch and DBW, tested as in tests/checkers_test.cpp.
 #include <gtest/gtest.h>
 
 #include "tests/event_stream.h"

@@ -12,7 +12,7 @@ Cluster four() {
   return {.nodes = 4, .slow = {{2, 3.0}}, .topology = "complete", .iterations = 20, .keep_events = true};
 }
 
-// Of one server: how many rounds it made, and how many gradients it applied singly.
+// Returns the number of rounds that one server made, and of gradients that it applied singly.
 std::pair<int, int> updates(const Cluster& cluster, int server) {
   int rounds = 0, applied = 0;
   for (const Event& event : cluster.events) {

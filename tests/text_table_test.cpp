@@ -17,10 +17,10 @@ const Grid kGrid{"A title", {"a note"}, {{"variant", "n"}, {"höp", "10"}, {"a|b
 TEST(TextTable, AlignsByCodePointsAndLeavesNoEscapeOfItsContents) {
   EXPECT_EQ(to_text(kGrid, false),
             "A title\n"
-            "variant       n\n"
-            "---------------\n"
-            "höp          10\n"
-            "a|b_c  [31m   2\n"
+            "variant            n\n"
+            "--------------------\n"
+            "höp               10\n"
+            "a|b_c \\u001b[31m   2\n"
             "  a note\n");
 }
 
@@ -44,13 +44,20 @@ TEST(TextTable, CopesWithNothingAndWithShortRows) {
   EXPECT_EQ(to_text(Grid{"", {}, {{"a", "b"}, {"x"}}}, false), "a  b\n----\nx\n");
 }
 
+TEST(TextTable, TitlesHaveWordsForPapers) {
+  EXPECT_EQ(title_in_words("small / rate / one 4x slower: who pays"),
+            "suite small, measure rate, scenario one 4x slower: who pays");
+  for (const char* other : {"", "rate / random", "small / tune / rate / random", "a title"})
+    EXPECT_EQ(title_in_words(other), other);
+}
+
 TEST(MarkdownTable, EscapesWhatWouldBeMarkup) {
   EXPECT_EQ(to_markdown(kGrid),
             "### A title\n\n"
             "| variant | n |\n"
             "| :-- | --: |\n"
             "| höp | 10 |\n"
-            "| a\\|b_c  [31m | 2 |\n"
+            "| a\\|b_c \\\\u001b[31m | 2 |\n"
             "\n* a note\n");
 }
 

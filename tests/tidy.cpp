@@ -197,7 +197,7 @@ const std::vector<Arrow>& arrows() {
       {"backends/base/", {}},
       {"backends/compute/", {"backends/cuda/backend.h"}},
       {"backends/cuda/", {"backends/compute/backend.h", "backends/compute/host.h"}},
-      // Of the other side runtime and transport see the seam only: what travels, and what carries it.
+      // Runtime and transport see only the seam of each other: what travels, and what carries it.
       {"backends/runtime/", {"results/record.h", "backends/transport/wire.h"}},
       {"backends/transport/", {"results/record.h", "backends/runtime/message.h"}},
       {"backends/fleet/", {"backends/runtime/"}},
@@ -207,7 +207,7 @@ const std::vector<Arrow>& arrows() {
       {"models/", {"backends/compute/backend.h", "results/record.h"}},
       {"protocols/node.", {"models/", "backends/runtime/", "results/record.h"}},
       {"protocols/", {}},
-      // Of results a trial's runner sees the record and what is computed from it: no folders, files or tables.
+      // A trial's runner sees the record of results and what is computed from it, but no folders, files or tables.
       {"suites/",
        {"protocols/", "models/", "backends/", "results/record.h", "results/json.h", "results/steady.h",
         "results/statistics.h", "results/claim.h", "results/published.h"}},
@@ -245,7 +245,7 @@ const std::vector<Ban>& bans() {
   return kBans;
 }
 
-// What may break a ban, and why.
+// A file that may break a ban, and why.
 struct Exception {
   const char* path;
   const char* what;
@@ -301,9 +301,9 @@ std::vector<std::string> check_third_party(const Source& source) {
         include.name.find_first_of("./") != std::string::npos && !std::regex_match(include.name, kSystem);
     const bool testing =
         starts(source.path, "tests/") && (starts(include.name, "gtest/") || starts(include.name, "gmock/"));
-    // What the files of one backend share, and nobody else needs.
+    // Headers that the files of one backend share, and no other file needs.
     const bool inside =
-        (source.path == "backends/compute/onednn_builder.h" && include.name == "dnnl.hpp") ||
+        (source.path == "backends/compute/onednn_api.h" && include.name == "dnnl.hpp") ||
         (source.path == "backends/cuda/libraries.h" && (include.name == "cublas_v2.h" || include.name == "cudnn.h"));
     if (include.angled && foreign && !testing && !inside) {
       complaints.push_back(at(source, include.line, "<" + include.name + "> belongs in a .cpp file"));

@@ -1,5 +1,5 @@
-// What tidy_test knows about source text: comments and strings taken out, includes, functions and their lengths, and
-// the rules of the house. Plain text in, complaints out, so that every rule can be tried on a few lines.
+// The knowledge of tidy_test about source text: comments and strings taken out, includes, functions and their lengths,
+// and the rules of the house. Plain text in, complaints out, so that every rule can be tried on a few lines.
 #pragma once
 
 #include <string>
@@ -43,9 +43,9 @@ std::vector<std::string> check_promises(const Source& source);     // words that
 /// The complaint itself.
 std::string at(const Source& source, int line, const std::string& what);
 
-// Of protocols/ (tidy_protocols.cpp).
+// Rules of protocols/ (tidy_protocols.cpp).
 std::vector<std::string> check_protocol(const Source& source);  // its length, and whose headers it sees
-// Of all sources together.
+// Rules of all sources together.
 std::vector<std::string> check_median(const std::vector<Source>& sources);  // the usual protocol is short
 std::vector<std::string> check_copies(const std::vector<Source>& sources);  // no piece of code stands there twice
 

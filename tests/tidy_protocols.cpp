@@ -10,7 +10,7 @@ namespace {
 
 bool of_protocols(const Source& source) { return source.path.rfind("protocols/", 0) == 0; }
 
-// What all protocols stand on: no part of any of them.
+// Returns true for files that all protocols stand on, and that are no part of any of them.
 bool framework(const Source& source) {
   static const std::vector<std::string> kNames = {"node",     "node_arithmetic", "optimizer", "knobs",
                                                   "topology", "protocol",        "registry",  "extra"};
@@ -35,8 +35,8 @@ std::vector<Line> code_lines(const Source& source) {
   return lines;
 }
 
-// Whether a line may count as copied. Closing braces, includes, namespaces and access labels may not: they are alike in
-// files that have no step of a protocol in common. Neither do they part the lines before and after them.
+// Returns true if a line may count as copied. Closing braces, includes, namespaces and access labels may not: they are
+// alike in files that have no step of a protocol in common. Neither do they part the lines before and after them.
 bool says_something(const std::string& text) {
   for (const char* common : {"#", "namespace ", "public:", "protected:", "private:"}) {
     if (text.rfind(common, 0) == 0) return false;

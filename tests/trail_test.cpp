@@ -55,7 +55,7 @@ TEST(CriticalPath, KeepsAnEventInAFewBytes) {
   for (int k = 0; k < kIterations; ++k) {
     for (int rank = 0; rank < kRanks; ++rank) add_iteration(path, rank, kRanks, k);
   }
-  // As structs in vectors they took 24 to 32 bytes, and up to twice that while a vector grew.
+  // Structs in vectors took 24 to 32 bytes each, and up to twice that while a vector grew.
   EXPECT_LT(double(mallinfo2().uordblks - before) / kEvents, 16);
 }
 

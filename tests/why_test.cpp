@@ -1,4 +1,4 @@
-// What `hopbench why` says, of trials whose parts are known.
+// The answers of `hopbench why` about trials whose parts are known.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -202,6 +202,23 @@ TEST(Why, OperationsBesideTheBodyTakeNoneOfItsTime) {
   EXPECT_NEAR(shares.at("vector operations, other"), 0.05, 1e-12);
 }
 
+// The rest of a worker's time is what is left of sums, in which 1 - 7/30 - 23/30 is not 0.
+TEST(Why, ShowsNoDustOfRounding) {
+  const auto row = [](const char* variant, int compute_ms, int ms) {
+    TrialRow made = row_of(variant, 0, ms, 10, {});
+    RankRecord rank = worker(0, ms, compute_ms);
+    rank.waits = {{"models", milliseconds(ms - compute_ms)}};
+    rank.samples = 10;
+    made.record.ranks = {rank};
+    return made;
+  };
+  for (int ms = 1; ms < 30; ++ms) {
+    const std::vector<TrialRow> rows{row("hop", ms, 30), row("allreduce", 7, 10)};
+    const std::string text = why_text(why(rows, "hop", "allreduce").at(0));
+    EXPECT_THAT(text, Not(HasSubstr("e-"))) << text;
+  }
+}
+
 // A file may say anything. What is no time and no number of samples is left out, as a trial that failed is.
 TEST(Why, LeavesOutNumbersThatNoTrialHas) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
@@ -215,6 +232,15 @@ TEST(Why, LeavesOutNumbersThatNoTrialHas) {
   std::vector<TrialRow> rows = two_variants();
   for (TrialRow& row : rows) row.record.path = {{"compute", milliseconds(-5)}};
   EXPECT_THAT(why_text(why(rows, "hop", "allreduce").at(0)), HasSubstr("n = 3"));
+}
+
+TEST(Why, LetsNoEscapeOfAReasonOut) {
+  std::vector<TrialRow> rows = two_variants();
+  for (TrialRow& row : rows)
+    row.record.path["waiting, \x1b[2J"] = milliseconds(row.labels.variant == "hop" ? 100 : 900);
+  const std::string text = why_text(why(rows, "hop", "allreduce").at(0));
+  EXPECT_THAT(text, HasSubstr("waiting, \\u001b[2J"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }
 
 TEST(Why, NamesTheVariantsThereAre) {

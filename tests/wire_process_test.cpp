@@ -45,7 +45,7 @@ Message ones(std::size_t floats) {
   return m;
 }
 
-/// Of a large body it looks at one float of each page: hundreds of 64 MB may have been lent before the death.
+/// Looks at one float of each page of a large body: hundreds of 64 MB may have been lent before the death.
 bool all_ones(const Message& m, std::size_t floats) {
   if (m.body.size() != floats || m.body.data()[floats - 1] != 1.0f) return false;
   const std::size_t stride = floats > 1000 ? 1024 : 1;
@@ -55,7 +55,8 @@ bool all_ones(const Message& m, std::size_t floats) {
   return true;
 }
 
-/// What a survivor heard of rank 3: how many messages, all whole and in order, before kGone. -1: something was wrong.
+/// Returns the number of messages, all whole and in order, that a survivor got from rank 3 before kGone; -1: something
+/// was wrong.
 int hear_until_gone(Wire& wire, std::size_t floats, int& from_survivors) {
   for (Iter heard = 0;;) {
     const Message m = next(wire);

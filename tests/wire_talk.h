@@ -1,4 +1,4 @@
-// What the tests of wires say to each other.
+// The messages of the tests of wires.
 #pragma once
 
 #include <algorithm>

@@ -276,7 +276,7 @@ class Stranger {
   std::vector<int> sockets_;
 };
 
-/// Of those only who listens on sockets.
+/// Only the wires that listen on sockets.
 class ListeningWireTest : public WireTest {};
 INSTANTIATE_TEST_SUITE_P(Over, ListeningWireTest, testing::Values("gloo", "emulated_gloo"),
                          [](const auto& test) { return test.param; });

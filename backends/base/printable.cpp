@@ -1,5 +1,6 @@
 #include "backends/base/printable.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include <fmt/format.h>
@@ -68,6 +69,13 @@ std::string escaped(std::string_view text, std::string_view kept) {
 
 std::string printable(std::string_view text) { return escaped(text, ""); }
 std::string printable_lines(std::string_view text) { return escaped(text, "\n\t"); }
+
+std::string printable_line(std::string_view text) {
+  std::string line(text);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  return printable(line);
+}
 
 bool is_printable(std::string_view text) {
   while (!text.empty()) {

@@ -14,6 +14,8 @@ namespace hopbench {
 std::string printable(std::string_view text);
 /// Returns the same, but keeps line breaks and tabs. For whole messages.
 std::string printable_lines(std::string_view text);
+/// Returns the same on one line: line breaks and tabs are spaces. For cells of tables.
+std::string printable_line(std::string_view text);
 /// Returns true if printable() changes nothing.
 bool is_printable(std::string_view text);
 

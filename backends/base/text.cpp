@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,15 +28,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     }
   }
   return d[a.size()][b.size()];
-}
-
-// Splits "1.5ms" into 1.5 and "ms"; false if there is no number in front.
-bool split_number(std::string_view text, double& number, std::string_view& unit) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || !std::isfinite(number)) return false;
-  unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
-  return true;
 }
 
 }  // namespace
@@ -94,6 +86,20 @@ std::string shell_word(std::string_view word) {
   std::string all = "'";
   for (const char c : word) all += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return all + "'";
+}
+
+bool split_number(std::string_view text, double& number, std::string_view& unit) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string digits(text.data(), end);
+  if (digits.find_first_of("0123456789") == std::string::npos) return false;  // "inf", "nan"
+  if (error != std::errc()) {
+    number = std::strtod(digits.c_str(), nullptr);  // infinite, or next to 0
+    if (!std::isinf(number)) return false;
+  }
+  if (std::isnan(number)) return false;
+  unit = text.substr(digits.size());
+  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
+  return true;
 }
 
 bool parse_duration(std::string_view text, long long& nanoseconds) {

@@ -35,6 +35,9 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 /// Returns `word` as one word for a shell, quoted if necessary; as $'...' if it holds control characters.
 std::string shell_word(std::string_view word);
 
+/// Splits "1.5ms" into 1.5 and "ms". A number too large for a double is infinite. False if there is no number in front.
+bool split_number(std::string_view text, double& number, std::string_view& unit);
+
 /// "1.5s", "40ms", "250us", "10ns", "2min" -> nanoseconds; false for anything else.
 bool parse_duration(std::string_view text, long long& nanoseconds);
 /// The shortest of those that says it exactly: 40ms, 1.5s.

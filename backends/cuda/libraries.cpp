@@ -26,7 +26,7 @@ std::vector<std::string> files_like(const std::string& pattern) {
 /// Where the loader does not look by itself: the toolkit's usual place, and NVIDIA's packages for Python.
 std::vector<std::string> places_of(const std::string& file) {
   std::vector<std::string> patterns = {"/usr/local/cuda/lib64/", "/usr/local/cuda/lib/",
-                                       "/usr/local/cuda/targets/x86_64-linux/lib/"};
+                                       "/usr/local/cuda/targets/*-linux/lib/"};
   std::vector<std::string> sites = {"/usr/lib/python3*/dist-packages", "/usr/local/lib/python3*/*-packages",
                                     "/opt/*/.venv/lib/python3*/site-packages", "/opt/*/lib/python3*/site-packages"};
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {

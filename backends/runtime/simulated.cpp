@@ -294,7 +294,7 @@ void Simulation::Impl::kill(SimRank& rank) {
 }
 
 std::string Simulation::Impl::deadlock_report() const {
-  return fmt::format("deadlock at t={}", seconds_text(last_turn_.time_since_epoch().count())) + waiting_strands();
+  return fmt::format("deadlock at t={}", seconds_text(last_turn_.time_since_epoch().count())) + under_way();
 }
 
 std::string Simulation::Impl::clock_end_report() const {
@@ -302,19 +302,21 @@ std::string Simulation::Impl::clock_end_report() const {
              "virtual time would go past the end of its clock, {:.0f} years, after t={}: something in the suite takes "
              "too long: look at its slowdowns, pace, bandwidths and latencies",
              to_seconds(kClockEnd) / (365 * 24 * 3600.0), seconds_text(last_turn_.time_since_epoch().count())) +
-         waiting_strands();
+         under_way();
 }
 
-std::string Simulation::Impl::waiting_strands() const {
-  std::string report;
+std::string Simulation::Impl::under_way() const {
+  std::string at_work, waiting;
   for (const auto& rank : ranks_) {
     for (const SimStrand* strand : rank->strands_) {
-      report += fmt::format("\n  rank {} waits for {}, for {}", rank->rank_, strand->why,
-                            seconds_text((last_turn_ - strand->since).count()));
+      const bool works = strand->state == SimStrand::State::kOccupied;
+      std::string& report = works ? at_work : waiting;
+      report += fmt::format("\n  rank {} {}{}, for {}", rank->rank_, works ? "is at work" : "waits for ",
+                            works ? "" : strand->why, seconds_text((last_turn_ - strand->since).count()));
       if (describe_) report += ": " + describe_(rank->rank_);
     }
   }
-  return report;
+  return at_work + waiting;
 }
 
 // --- The door

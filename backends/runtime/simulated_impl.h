@@ -123,8 +123,9 @@ class Simulation::Impl {
   void deliver(std::uint32_t envelope);
   std::string deadlock_report() const;
   std::string clock_end_report() const;
-  /// Returns a line for each strand that waits: rank, reason, since when, and what describe_ says.
-  std::string waiting_strands() const;
+  /// Returns a line for each strand, those at work first: rank, what it waits for, for how long, and what describe_
+  /// says.
+  std::string under_way() const;
 
   Simulation& self_;
   EventQueue queue_;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/base/relax.h"
 #include "backends/transport/exchange.h"
 #include "backends/transport/shm_segment.h"
 #include "backends/transport/wire.h"
@@ -38,7 +39,7 @@ class Count {
   void await(std::uint32_t wanted, bool spin) {
     const auto there = [&] { return std::int32_t(value_.load(std::memory_order_acquire) - wanted) >= 0; };
     for (const auto until = Clock::now() + kSpin; spin && !there() && Clock::now() < until;)
-      for (int i = 0; i < 50 && !there(); ++i) __builtin_ia32_pause();
+      for (int i = 0; i < 50 && !there(); ++i) relax();
     while (!there()) {
       asleep_ = 1;
       const std::uint32_t seen = value_.load();

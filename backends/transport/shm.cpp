@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/base/relax.h"
 #include "backends/transport/shm_peer.h"
 #include "backends/transport/wire.h"
 
@@ -139,7 +140,7 @@ class ShmWire : public Wire {
       const auto now = Clock::now();
       if (now >= until) return;
       if (now < spin_until) {
-        for (int i = 0; i < 100 && bell_->count() == seen; ++i) __builtin_ia32_pause();
+        for (int i = 0; i < 100 && bell_->count() == seen; ++i) relax();
         continue;
       }
       slept = true;

@@ -2,7 +2,7 @@
 // the server announced with that version, between 1 and n (n before the first announcement). Fewer only where nobody is
 // left who could send one. What is sent is always the newest version.
 //
-// Of which version a gradient is, its label does not decide, but what its worker had: the version that was last sent to
+// The version of a gradient is not that of its label but that which its worker had: the version that was last sent to
 // it when the server took the gradient, as it pushes once for each and waits. So a late one is found under any label.
 #include <set>
 

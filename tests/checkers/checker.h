@@ -20,7 +20,7 @@ using Setting = std::variant<bool, std::int64_t, double, std::string>;
 /// checkers that look no closer it is one that has finished.
 inline bool is_death(const Event& event) { return event.what == EventKind::kGone && event.rank == event.peer; }
 
-/// What a checker must know of a trial, as plain data: it asks neither the protocol nor its topology class.
+/// The facts about a trial that a checker needs, as plain data: it asks neither the protocol nor its topology class.
 struct CheckedRun {
   std::string protocol{};
   std::map<std::string, Setting> knobs{};
@@ -47,8 +47,8 @@ inline constexpr std::uint16_t kParamsKind = 1, kTokenKind = 2, kAckKind = 3, kP
                                kWeightsKind = 6, kReduceScatterKind = 7, kClockKind = 10, kSkipKind = 11,
                                kRequestKind = 12, kReplyKind = 13;
 
-/// Whether a worker begins to average with the group whose number is the event's iteration: it takes the controller's
-/// answer, or sends its slices. These go to nobody where all the others are known to be dead.
+/// Returns true if a worker begins to average with the group whose number is the event's iteration: it takes the
+/// controller's answer, or sends its slices. These go to no rank if all the others are known to be dead.
 inline bool names_group(const Event& event) {
   return (event.what == EventKind::kSend && event.kind == kReduceScatterKind) ||
          (event.what == EventKind::kTake && event.kind == kReplyKind);
@@ -79,7 +79,7 @@ class Checker : public Observer {
  public:
   explicit Checker(std::string name) : name_(std::move(name)) {}
   const std::string& name() const { return name_; }
-  /// To be called after the last event: what only the whole stream can show.
+  /// Called after the last event, for mistakes that only the whole stream can show.
   virtual void finish() {}
   bool ok() const { return count_ == 0; }
   std::int64_t violation_count() const { return count_; }

@@ -10,16 +10,16 @@ namespace hopbench::checkers {
 
 using CheckerPtr = std::unique_ptr<Checker>;
 
-// Of every protocol
+// For every protocol
 CheckerPtr delivery(const CheckedRun& run);     // every message arrives once, in order per pair; nothing is taken twice
 CheckerPtr enter_order(const CheckedRun& run);  // iterations are entered from 0, one by one or by an allowed jump
 
-// Of who may be how far ahead of whom. The bound of a pair is a function of graph distances.
+// For how far a worker may be ahead of another. The bound of a pair is a function of graph distances.
 CheckerPtr gap_bound(const CheckedRun& run);
 /// Iter(i) - Iter(j) <= bound for all live i, j: for protocols that are in lock step.
 CheckerPtr lead_bound(const CheckedRun& run, Iter bound);
 
-// Of Hop and D-PSGD
+// For Hop and D-PSGD
 CheckerPtr updates_sent(const CheckedRun& run);    // an update to every out-neighbour in every iteration
 CheckerPtr token_count(const CheckedRun& run);     // |TokenQ(i->j)| = max_ig + Iter(i) - Iter(j) >= 0
 CheckerPtr jump_bound(const CheckedRun& run);      // a jump is not too long, lands ahead of nobody, comes late enough
@@ -30,7 +30,7 @@ CheckerPtr reduce_weights(const CheckedRun& run);  // linear in freshness, norma
 CheckerPtr mean_kept(const CheckedRun& run);       // the mixing weights of an iteration are doubly stochastic
 CheckerPtr one_unacknowledged(const CheckedRun& run);  // NOTIFY-ACK: an update an edge at a time
 
-// Of parameter servers
+// For parameter servers
 CheckerPtr ssp_bound(const CheckedRun& run, std::int64_t staleness);        // push counts differ by at most s+1
 CheckerPtr held_everywhere(const CheckedRun& run, std::int64_t staleness);  // no server answers too early
 CheckerPtr bsp_round(const CheckedRun& run);                                // n gradients, one a worker, make an update
@@ -43,30 +43,30 @@ CheckerPtr elastic_barrier(const CheckedRun& run);  // at most R iterations to a
 CheckerPtr samples_once(const CheckedRun& run);  // FlexRR: every sample of an iteration is computed and used once
 CheckerPtr slices(const CheckedRun& run);        // FlexRR: offered, given, confirmed; small at first; to who is ahead
 
-// Of gossip that is asynchronous or directed
+// For gossip that is asynchronous or directed
 CheckerPtr pair_sum(const CheckedRun& run);        // AD-PSGD: an exchange keeps the sum of two models
 CheckerPtr push_sum(const CheckedRun& run);        // SGP: what is pushed is taken whole, weights are positive
 CheckerPtr consensus_kept(const CheckedRun& run);  // CHOCO-SGD: the weights of each public model sum to 0
 CheckerPtr diffusion(const CheckedRun& run);       // GossipGraD: one message out and in; log n steps reach everybody
 
-// Of all-reduce and of averages within groups
+// For all-reduce and for averages within groups
 CheckerPtr heard(const CheckedRun& run);                                // whose vectors can be in an average
 CheckerPtr round_matrix(const CheckedRun& run, Iter first, Iter step);  // each worker in one group a round
 CheckerPtr rounds_due(const CheckedRun& run, Iter period, Iter late);   // no iteration goes without its average
 CheckerPtr rounds_connect(const CheckedRun& run);                       // two rounds connect all workers
 
-// Of protocols that switch or choose by themselves
+// For protocols that switch or choose by themselves
 CheckerPtr sync_on_flag(const CheckedRun& run);   // SelSync: all average where a flag is raised, nobody elsewhere
 CheckerPtr one_switch(const CheckedRun& run);     // Sync-Switch: rounds, then single gradients, all servers alike
 CheckerPtr backup_update(const CheckedRun& run);  // DBW: exactly k_t gradients of version t make an update
 
-// Of protocols whose batches differ
+// For protocols whose batches differ
 CheckerPtr batch_sum(const CheckedRun& run);      // sum of b_i = B, equal in the warm-up, within bounds
 CheckerPtr batch_weights(const CheckedRun& run);  // a server's mean weighs each gradient by its samples
 CheckerPtr pair_moves(const CheckedRun& run);     // LB-BSP's search: a step between two workers, once a window
 CheckerPtr pair_search(const CheckedRun& run);    // LB-BSP's search: from the straggler to the leader, halving
 
-// Of groups that average: Prague, Partial Reduce
+// For groups that average: Prague, Partial Reduce
 CheckerPtr group_matrix(const CheckedRun& run);       // symmetric, doubly stochastic, idempotent
 CheckerPtr one_group(const CheckedRun& run);          // one running group a worker; every request is answered
 CheckerPtr group_size(const CheckedRun& run);         // |G| = P

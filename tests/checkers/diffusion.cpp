@@ -1,5 +1,5 @@
 // GossipGraD: in every iteration a worker sends one model and goes on with the mean of its own and one that it got.
-// What is in whose model follows from the weights: after each turn of log n iterations it is a part of everybody's
+// The weights say which models are in a worker's model: after each turn of log n iterations it is a part of everybody's
 // model at the turn's start, and where n is a power of two the n-th part of each.
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,7 @@ class Diffusion : public Checker {
   using Shares = std::vector<double>;  // of everybody's model at the turn's start
   using At = std::pair<int, Iter>;     // rank, iteration
 
-  /// What rank's model is made of before it is mixed in iteration k.
+  /// Returns the shares in the rank's model before it is mixed in iteration k.
   Shares before(int rank, Iter k) const {
     const auto found = after_.find({rank, k - 1});
     if (k % turn_ != 0 && found != after_.end()) return found->second;

@@ -39,7 +39,7 @@ class Heard : public Checker {
  private:
   using Ranks = std::set<int>;
 
-  // What a rank knows at the start: its own, if it has any.
+  // A rank knows only its own at the start, if it has any.
   Ranks& known(int rank, Iter k) {
     Ranks& ranks = known_[{rank, k}];
     if (rank < workers_) ranks.insert(rank);

@@ -67,7 +67,7 @@ class HeldEverywhere : public Checker {
     }
   }
 
-  /// Whether the first server's decision, to answer this push, rests on the others' gradients for certain.
+  /// Notes whether the first server's decision to answer this push rests on the others' gradients for certain.
   void note(const Push& push, const Server& first) {
     std::int64_t& granted = granted_[std::size_t(push.first)];
     const bool somebody_left = std::count(live_.begin(), live_.end(), 0) > 0;  // it may not know yet

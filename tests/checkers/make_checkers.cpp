@@ -49,9 +49,10 @@ Iter diameter(const CheckedRun& run) {
   return most;
 }
 
-// Who enters k + 1 has what was pushed to it in k - overlap and before, so its source of any such iteration t has
-// entered t. On a topology each edge costs overlap + 1. On the exponential graph each of its `turns` kinds of hops is
-// needed at most once, in any order: from one kind to the one before it are 1, 1 + turns, 1 + 2 turns ... iterations.
+// A worker that enters k + 1 has what was pushed to it in k - overlap and before, so its source of any such iteration t
+// has entered t. On a topology each edge costs overlap + 1. On the exponential graph each of its `turns` kinds of hops
+// is needed at most once, in any order: from one kind to the one before it are 1, 1 + turns, 1 + 2 turns ...
+// iterations.
 Iter sgp_lead(const CheckedRun& run) {
   const Iter overlap = run.integer("overlap");
   if (run.text("graph") == "topology") return diameter(run) * (overlap + 1);
@@ -136,8 +137,8 @@ void add_sgp(const CheckedRun& run, List& list) {
   list.push_back(push_sum(run));
 }
 
-// Who enters k + 1 has heard, through the last whole turn of log n iterations, of everybody's at that turn's start. In
-// any log n iterations where no turn has hops of its own.
+// A worker that enters k + 1 has heard, through the last whole turn of log n iterations, of everybody's at that turn's
+// start. In any log n iterations where no turn has hops of its own.
 void add_gossipgrad(const CheckedRun& run, List& list) {
   Iter turn = 0;
   for (Iter hop = 1; hop < run.workers; hop *= 2) ++turn;

@@ -1,4 +1,4 @@
-// What checkers of Hop's and D-PSGD's averages have in common: each Reduce of a worker, where the worker is, and
+// The common part of checkers of Hop's and D-PSGD's averages: each Reduce of a worker, where the worker is, and
 // whether it has just got there by a jump.
 #pragma once
 

@@ -3,10 +3,10 @@
 // next group. A group starts only when none of its members is locked, a worker is told only of groups it is in, each of
 // a higher number than the last, and every request of a worker that lives is answered, once.
 //
-// Who is in a group is read from what the members are told: a bit for each worker. The events have the first 64 of
-// them; that a further one is in the group is known when it is told, and then looked back at.
-// That it is looked at when the group starts, and for all members, matters: a group that started too early may well end
-// in a deadlock before the member that it should have waited for is told.
+// The members of a group are read from what the members are told: a bit for each worker. The events have the first 64
+// of them; that a further one is in the group is known when it is told, and then looked back at. That it is looked at
+// when the group starts, and for all members, matters: a group that started too early may well end in a deadlock before
+// the member that it should have waited for is told.
 #include <algorithm>
 
 #include "tests/checkers/checkers.h"

@@ -228,7 +228,7 @@ void each_product(const Task& t, const F& f) {
 
 constexpr int kRefused = 6;
 
-/// What an algorithm wants to work in.
+/// Returns the bytes of working memory that an algorithm wants.
 std::size_t work_of(int algorithm) { return std::size_t(algorithm) * 512; }
 
 /// to[c] = sum of a * b, where term(i, j, k) says which numbers these are.

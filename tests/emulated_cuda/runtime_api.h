@@ -1,7 +1,7 @@
 // The part of CUDA's runtime API that the backend calls, with the toolkit's names and values.
 //
-// What a real GPU forbids while a stream is captured is an error here, too. Device memory is filled with a pattern (NaN
-// in every format) when it is allocated and when it is freed.
+// Calls that a real GPU forbids while a stream is captured are errors here, too. Device memory is filled with a pattern
+// (NaN in every format) when it is allocated and when it is freed.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,7 @@ struct cudaFuncAttributes {
   int binaryVersion;
 };
 
-// Of <library_types.h>.
+// A type of <library_types.h>.
 enum cudaDataType { CUDA_R_32F = 0, CUDA_R_16BF = 14 };
 enum libraryPropertyType { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL };
 

@@ -11,7 +11,7 @@ struct CUevent_st {
   cudaStream_t stream = nullptr;
   std::size_t at = 0;  // how much had been given to that stream
 };
-/// Of a graph: work, or an event that is recorded there.
+/// A piece of a graph: work, or an event that is recorded there.
 struct Piece {
   std::function<void()> work;
   cudaEvent_t event = nullptr;

@@ -1,4 +1,4 @@
-// What periodic_average promises, held against it in virtual time. Every registered protocol is also run by the common
+// Tests the promises of periodic_average in virtual time. Every registered protocol is also run by the common
 // tests (protocol_test): determinism, lost messages, convergence, the stop rules.
 #include <gtest/gtest.h>
 

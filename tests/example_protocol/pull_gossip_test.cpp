@@ -1,4 +1,4 @@
-// What pull_gossip promises, held against it in virtual time. Every registered protocol is also run by the common tests
+// Tests the promises of pull_gossip in virtual time. Every registered protocol is also run by the common tests
 // (protocol_test): determinism, lost messages, convergence, the stop rules, workers that die.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What a launcher and its agents send each other, invitations, summons and host files.
+// The messages of a launcher and its agents, invitations, summons and host files.
 #include <sstream>
 
 #include "backends/fleet/agent.h"

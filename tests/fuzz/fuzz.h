@@ -1,4 +1,5 @@
-// What the fuzz targets share. A target is a file of this folder with one function over any bytes; see docs/fuzzing.md.
+// The common part of the fuzz targets. A target is a file of this folder with one function over any bytes; see
+// docs/fuzzing.md.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +19,8 @@ inline std::string text_of(const std::uint8_t* data, std::size_t size) {
   return size == 0 ? "" : std::string(reinterpret_cast<const char*>(data), size);
 }
 
-/// Whether a reader takes its input. If not it throws Error that says what is wrong and names `where`; whatever else it
-/// throws is a bug, which the fuzzer reports as a crash.
+/// Returns true if a reader takes its input. If not it throws Error that says what is wrong and names `where`; whatever
+/// else it throws is a bug, which the fuzzer reports as a crash.
 template <class Read>
 bool accepts(const Read& read, std::string_view where = "") {
   try {

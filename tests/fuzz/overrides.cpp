@@ -1,4 +1,4 @@
-// What a command line says against a suite: lines of --set, the first one a profile's name.
+// A command line's overrides of a suite: lines of --set, the first one a profile's name.
 #include <sstream>
 
 #include "suites/suite.h"

@@ -1,4 +1,4 @@
-// What a paper claims: its expected.toml. And the figures that the documentation publishes: figures.toml.
+// The claims of a paper, its expected.toml, and the figures that the documentation publishes: figures.toml.
 #include "suites/paper.h"
 #include "suites/published.h"
 

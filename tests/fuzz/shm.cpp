@@ -9,7 +9,7 @@ using namespace hopbench;
 
 namespace {
 
-/// What lies in the segment on the other side, as a rank lays it out.
+/// The content of the segment on the other side, as a rank lays it out.
 struct Other {
   ShmSegment& segment = ShmSegment::mine();
   ShmChannel* channel = new (segment.allocate(sizeof(ShmChannel))) ShmChannel;

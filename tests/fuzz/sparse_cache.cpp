@@ -1,4 +1,4 @@
-// What was kept of a sparse data set in binary: whatever the file says of its sizes, nothing outside of it is read.
+// The binary cache of a sparse data set: whatever the file says of its sizes, nothing outside of it is read.
 #include "models/datasets/sparse_cache.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// What the launcher tells its ranks and they tell it, and a trial as a baseline keeps it.
+// The messages between a launcher and its ranks, and a trial as a baseline keeps it.
 #include "suites/trial.h"
 
 #include "suites/job.h"
