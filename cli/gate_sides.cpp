@@ -12,6 +12,7 @@
 #include "cli/signals.h"
 #include "results/files.h"
 #include "results/json.h"
+#include "results/possible.h"
 
 namespace hopbench {
 namespace {
@@ -59,6 +60,7 @@ SideRun GateSides::run(const std::string& command, const std::vector<std::string
   if (!json)
     throw usage_error(command + " wrote no results: is it hopbench? It is called with: run SUITE... --json=FILE");
   RunDocument document = run_from_json(*json, at + ".json");
+  check_finite(document.rows, "the results of " + command, "");
   result.context_json = std::move(document.context_json);
   for (const TrialRow& row : document.rows) add_row(row, result);
   result.rows = std::move(document.rows);

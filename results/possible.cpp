@@ -120,7 +120,7 @@ void check_finite(std::span<const TrialRow> rows, const std::string& file, const
     const std::string why = row.record.status == TrialStatus::kOk ? not_finite(row.record) : "";
     if (why.empty()) continue;
     const std::string advice =
-        folder.empty() ? ": take the file from the run again"
+        folder.empty() ? ": take it from the run again"
                        : fmt::format(": take its line out and run it again (hopbench run --resume {})", folder);
     throw usage_error(fmt::format("{}: trial {} cannot be compared: {}{}", file, row.record.id, why, advice));
   }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/over_results.h"
@@ -132,6 +133,22 @@ TEST_F(OverResults, ATimedGateRefusesBeforeItRuns) {
       run({"gate", "--base", "true", "--head", "true", std::string(HB_SOURCE_DIR) + "/suites/cnn_hetero.toml"});
   EXPECT_EQ(paced.code, 2);
   EXPECT_THAT(paced.err, HasSubstr("is paced, in which a slowdown would hide"));
+}
+
+// A rate that is infinite would make any head pass.
+TEST_F(OverResults, ATimedGateComparesNoRateThatIsInfinite) {
+  const std::string broken = at("broken");
+  folder_.write("broken",
+                std::string("#!/bin/sh\n") + HB_HOPBENCH +
+                    " \"$@\" || exit\n"
+                    "for word; do case $word in --json=*)\n"
+                    "  sed -i 's/\"samples_per_s\": *[0-9.e+]*/\"samples_per_s\":\"inf\"/' \"${word#--json=}\" ;;\n"
+                    "esac; done\n");
+  std::filesystem::permissions(broken, std::filesystem::perms::owner_all);
+  const Ended ended = run({"gate", "--base", broken, "--head", HB_HOPBENCH, at("a.toml"), "--filter",
+                           "homogeneous/allreduce", "--pairs", "3"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("the results of " + broken), HasSubstr("its 'samples_per_s' is inf")));
 }
 
 // Another schedule of the same trials: --shuffle is part of the settings, so here the rows of the baseline are changed.
