@@ -120,11 +120,24 @@ void collect_variables(const CLI::App& app, std::vector<std::string>& known) {
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) collect_variables(*sub, known);
 }
 
-// A mistyped one would be a run with other settings than its user believes.
-void refuse_unknown_variables(const CLI::App& app) {
+std::vector<std::string> known_variables(const CLI::App& app) {
   std::vector<std::string> known{"HOPBENCH_ROOT", "HOPBENCH_COMMAND", "HOPBENCH_RANK", "HOPBENCH_WORLD_SIZE",
                                  "HOPBENCH_JOB",  "HOPBENCH_TOKEN",   "HOPBENCH_HOST"};
   collect_variables(app, known);
+  return known;
+}
+
+// The library would check a variable for every command that has such a flag: a profile of `run` for `reproduce`.
+void forget_variables_of_others(CLI::App& app, std::span<char*> words) {
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (std::any_of(words.begin(), words.end(), [&](const char* word) { return command->get_name() == word; }))
+      continue;
+    for (CLI::Option* option : command->get_options()) option->envname("");
+  }
+}
+
+// A mistyped one would be a run with other settings than its user believes.
+void refuse_unknown_variables(const std::vector<std::string>& known) {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string name = std::string(*variable).substr(0, std::strcspn(*variable, "="));
     if (!name.starts_with("HOPBENCH_") || std::find(known.begin(), known.end(), name) != known.end()) continue;
@@ -192,6 +205,8 @@ int run_command_line(int argc, char** argv) {
       return static_cast<int>(ExitCode::kOk);
     });
   }
+  const std::vector<std::string> variables = known_variables(app);
+  forget_variables_of_others(app, std::span(argv, static_cast<std::size_t>(argc)));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -207,7 +222,7 @@ int run_command_line(int argc, char** argv) {
   parsed.reproduce.command_line = parsed.run.command_line;
   return run_guarded([&] {
     check_stack();
-    refuse_unknown_variables(app);
+    refuse_unknown_variables(variables);
     return parsed.command();
   });
 }

@@ -45,7 +45,9 @@ std::string too_slow(const std::vector<Compared>& heads, const CompareCommand& o
       const std::string by = std::isnan(row.speed_up) || row.verdict == Verdict::kFailed
                                  ? to_string(row.verdict)
                                  : fmt::format("slower by {} %", number_text(100 * slower_by(row), 3));
-      const std::string lost = row.lost > row.gained ? ", no longer reaches its target" : "";
+      const char* lost = row.lost <= row.gained ? ""
+                         : row.is_rate          ? ", has no rate above 0 any more"
+                                                : ", no longer reaches its target";
       text += printable_line(fmt::format("  {}: {} / {} / {} / {}: {}{}", head.name, row.suite, row.measure,
                                          row.scenario, row.variant, by, lost)) +
               "\n";

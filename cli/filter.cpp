@@ -29,12 +29,25 @@ double repeated(const std::string& text) {
   return all;
 }
 
+/// Whether there is a reference to a group, \1. The library has none with that syntax, but reads its number, however
+/// long.
+bool refers_back(const std::string& text) {
+  for (std::size_t at = text.find('\\'); at != std::string::npos && at + 1 < text.size();
+       at = text.find('\\', at + 2)) {
+    if (text[at + 1] >= '1' && text[at + 1] <= '9') return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::regex regular_expression(const std::string& text, const char* flag) {
   if (text.size() > kMost || repeated(text) > kMostRepeated)
     throw usage_error(fmt::format("{}: a regular expression that is too large: at most {} bytes and {} repetitions",
                                   flag, kMost, kMostRepeated));
+  if (refers_back(text))
+    throw usage_error(
+        fmt::format("{}: '{}' refers to a group of its own (\\1), which filters cannot", flag, quotable(text)));
   try {
     return std::regex(text, kSyntax);
   } catch (const std::regex_error& error) {

@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kHead = "baseline.json";
+constexpr const char* kHead = kBaselineFile;
 constexpr const char* kTable = "trials.csv";
 constexpr const char* kOwn[] = {kHead, kTable, "trials.jsonl", "suite.toml", "context.json", "events"};
 

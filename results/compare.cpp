@@ -80,16 +80,26 @@ std::vector<std::string> setting_differences(const Row& row) {
 
 struct Pairs {
   std::vector<double> base, head;
-  int lost = 0, gained = 0;  // pairs of which base alone, head alone reached the target
+  int lost = 0, gained = 0;  // pairs of which base alone, head alone reached the target, or has a rate above 0
+  int alone = 0;             // trials of base that ended well and are not there in head
 };
+
+/// Nothing of a rate that is 0: nothing was done.
+std::optional<double> number_of(const Outcome& outcome, const Metric& metric) {
+  const std::optional<double> number = outcome.number(metric.column);
+  return metric.more_is_better && number && *number <= 0 ? std::nullopt : number;
+}
 
 Pairs pairs_of(const Row& row, const Metric& metric) {
   Pairs pairs;
   for (const Outcome* base : row.base) {
+    if (!base->ok()) continue;
+    bool there = false;
     for (const Outcome* head : row.head) {
-      if (!base->ok() || !head->ok()) continue;
       if (base->text("seed") != head->text("seed") || base->text("repeat") != head->text("repeat")) continue;
-      const std::optional<double> a = base->number(metric.column), b = head->number(metric.column);
+      there = true;
+      if (!head->ok()) continue;
+      const std::optional<double> a = number_of(*base, metric), b = number_of(*head, metric);
       if (a && b && *a > 0 && *b > 0) {
         pairs.base.push_back(*a);
         pairs.head.push_back(*b);
@@ -98,6 +108,7 @@ Pairs pairs_of(const Row& row, const Metric& metric) {
         pairs.gained += b && !a ? 1 : 0;
       }
     }
+    pairs.alone += there ? 0 : 1;
   }
   return pairs;
 }
@@ -135,6 +146,7 @@ Verdict verdict_of(const Comparison& row, const Pairs& pairs, const Metric& metr
 }
 
 void fill_numbers(Comparison& result, const Pairs& pairs, const Metric& metric) {
+  result.is_rate = metric.more_is_better;
   result.n = static_cast<int>(pairs.base.size());
   result.lost = pairs.lost;
   result.gained = pairs.gained;
@@ -152,10 +164,16 @@ void fill_numbers(Comparison& result, const Pairs& pairs, const Metric& metric) 
   }
   result.speed_up = ratio.ratio;
   result.interval = ratio.interval;
+  std::vector<std::string> notes;
   if (pairs.lost + pairs.gained > 0) {
-    result.note =
-        fmt::format("the target was reached by base alone {} times, by head alone {} times", pairs.lost, pairs.gained);
+    notes.push_back(
+        metric.more_is_better
+            ? fmt::format("base alone has a rate above 0 {} times, head alone {} times", pairs.lost, pairs.gained)
+            : fmt::format("the target was reached by base alone {} times, by head alone {} times", pairs.lost,
+                          pairs.gained));
   }
+  if (pairs.alone > 0) notes.push_back(fmt::format("head lacks {} trials that base has", pairs.alone));
+  result.note = join(notes, "; ");
 }
 
 /// The reason of the first trial of head that did not end well though its like in base did.

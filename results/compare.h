@@ -46,7 +46,8 @@ struct Comparison {
   std::string note;                  // why there is no number, or what else a reader must know
   bool virtual_time = false;
   double least = 0, most = 0;  // speed-ups of single pairs; NaN: no pair
-  int lost = 0, gained = 0;    // pairs of which base alone, head alone reached the target
+  int lost = 0, gained = 0;    // pairs of which base alone, head alone reached the target, or has a rate above 0
+  bool is_rate = false;        // the metric is one; else a time or a loss
 };
 
 /// Returns by how much longer head takes for the same work, from 0; NaN: no pair. 0.09: 9 % longer, speed-up 0.917.

@@ -86,6 +86,10 @@ void replace_file(const std::string& path, const std::string& text) {
 }
 
 std::string must_read(const std::string& path) {
+  std::error_code ignored;
+  // A pipe would never end.
+  const bool odd = fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored);
+  if (odd) throw usage_error(path + " is no file: the folder holds no run of hopbench: name another");
   std::optional<std::string> text = read_file(path);
   const int error = errno;
   if (!text && (error == EMFILE || error == ENFILE)) throw cannot("read", path, error);
@@ -206,7 +210,8 @@ bool is_part_of_run(const std::string& file) {
   const fs::path path = fs::weakly_canonical(fs::absolute(file, ignored), ignored), folder = path.parent_path();
   if (folder.filename() == kEvents && holds_run(folder.parent_path().string())) return true;
   const auto is_name = [&](const char* name) { return path.filename() == name; };
-  return std::any_of(std::begin(kOwnFiles), std::end(kOwnFiles), is_name) && holds_run(folder.string());
+  const bool own = is_name(kBaselineFile) || std::any_of(std::begin(kOwnFiles), std::end(kOwnFiles), is_name);
+  return own && holds_run(folder.string());
 }
 
 void check_free(const std::string& folder, std::span<const std::string> inputs) {

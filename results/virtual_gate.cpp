@@ -53,7 +53,10 @@ GateRow gate_row(const Comparison& row, std::optional<double> tolerance) {
                  tolerance.value_or(0)};
   if (!row.note.empty()) result.notes.push_back(row.note);
   if (!has_speed(row)) return result;
-  if (row.n == 0 && row.lost + row.gained == 0) {
+  if (row.n == 0 && row.lost + row.gained == 0 && row.is_rate) {
+    result.verdict = Verdict::kInsufficient;
+    result.notes.emplace_back("no trial has a rate above 0 on both sides");
+  } else if (row.n == 0 && row.lost + row.gained == 0) {
     result.verdict = Verdict::kNoChange;
     result.notes.emplace_back("neither side reaches the target");
   } else if (row.lost != row.gained) {

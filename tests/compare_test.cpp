@@ -1,6 +1,7 @@
 // Results held against results: what counts as a change, and what is refused. Of timed rows see gate_test.cpp.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <filesystem>
@@ -237,6 +238,30 @@ TEST(Compare, ATargetThatIsReachedNoMoreIsARegression) {
   EXPECT_THAT(row.note, HasSubstr("by base alone 1 times"));
 }
 
+// A rate of 0 is none: it was left out of the pairs, and the row passed.
+TEST(Compare, ARateThatIsThereNoMoreIsARegression) {
+  for (const bool virtual_time : {false, true}) {
+    const auto rows = [&](const std::vector<double>& rates) {
+      std::vector<TrialRow> all;
+      for (const double rate : rates) all.push_back(row_of("hop", std::uint32_t(all.size()), rate, virtual_time));
+      return source_of(all);
+    };
+    const Comparison all = only(rows({100, 101, 99}), rows({0, 0, 0})),
+                     one = only(rows({100, 101, 99}), rows({100, 101, 0}));
+    EXPECT_EQ(all.verdict, Verdict::kRegression);
+    EXPECT_EQ(all.lost, 3);
+    EXPECT_EQ(one.verdict, Verdict::kRegression);
+    EXPECT_TRUE(slower_than(all, 0.5) && slower_than(one, 0.5));
+    EXPECT_EQ(one.note, "base alone has a rate above 0 1 times, head alone 0 times");
+    EXPECT_EQ(only(rows({0, 100}), rows({100, 100})).verdict, Verdict::kImprovement);
+  }
+}
+
+TEST(Compare, SaysHowManyTrialsHeadLacks) {
+  EXPECT_EQ(only(source_of(real({100, 101, 99})), source_of(real({100}))).note, "head lacks 2 trials that base has");
+  EXPECT_EQ(only(source_of(real({100})), source_of(real({100, 101, 99}))).note, "");
+}
+
 TEST(Compare, GridHasARowForEachVariantAndColumnsForEachHead) {
   const Results base = source_of(real({100, 100, 100})), slower = source_of(real({50, 50, 50}));
   const std::vector<Compared> heads{{"same", compare(base, base, {})}, {"slower", compare(base, slower, {})}};
@@ -325,6 +350,20 @@ TEST(Sources, SayWhatIsWrong) {
               HasSubstr("f.csv: row 1: 'variant' is 'c\\u001b\\nd', and no name has control characters"));
   std::ofstream(folder / "e.csv") << trials_csv({});
   EXPECT_THAT(error_of("e.csv"), HasSubstr("has no trials"));
+}
+
+TEST(Sources, ThatArePipesAreRefused) {
+  const Folder folder;
+  RunFolder::create(folder.path() + "/run", "", "{}");
+  const std::string trials = folder.path() + "/run/trials.jsonl";
+  std::filesystem::remove(trials);
+  ASSERT_EQ(::mkfifo(trials.c_str(), 0600), 0);
+  try {
+    load_results(folder.path() + "/run", "baselines");
+    ADD_FAILURE() << "was read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("trials.jsonl is no file"));
+  }
 }
 
 TEST(Csv, ReadsWhatItWrites) {

@@ -83,7 +83,8 @@ TEST_F(OutputFiles, AreNotWhatTheCommandReads) {
 }
 
 TEST_F(OutputFiles, AreNoPartOfARun) {
-  for (const char* name : {"run/trials.jsonl", "run/suite.toml", "run/host.csv", "run/events/a.jsonl", "run/events/b"})
+  for (const char* name : {"run/trials.jsonl", "run/suite.toml", "run/host.csv", "run/events/a.jsonl", "run/events/b",
+                           "run/baseline.json"})
     EXPECT_THAT(said_of({{"-o", at(name)}}), HasSubstr("that file is part of a run: name another")) << name;
   fs::create_directory(at("free"));
   EXPECT_EQ(said_of({{"-o", at("free/host.csv")}}), "");

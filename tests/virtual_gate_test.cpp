@@ -82,6 +82,14 @@ TEST(VirtualGate, TakesTheTimeToTheTargetWhereThereIsOne) {
   EXPECT_THAT(never.notes, Contains(HasSubstr("neither side reaches the target")));
 }
 
+TEST(VirtualGate, ARateOf0IsNone) {
+  for (const auto& tolerance : {std::optional<double>(), std::optional(0.05)}) {
+    EXPECT_EQ(only(rates({100, 100}), rates({100, 0}), tolerance).verdict, Verdict::kRegression);
+    EXPECT_EQ(only(rates({0, 100}), rates({100, 100}), tolerance).verdict, Verdict::kImprovement);
+    EXPECT_EQ(only(rates({0}), rates({0}), tolerance).verdict, Verdict::kInsufficient);
+  }
+}
+
 TEST(VirtualGate, LeavesRealTimeOut) {
   std::vector<TrialRow> real = rates({100});
   real[0].labels.clock = "real";
