@@ -1,4 +1,4 @@
-// The texts of --help.
+// The texts of --help, and where flags come from.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,6 +68,25 @@ TEST(Help, ListsTheExitCodesOfTheReadme) {
   ASSERT_NE(begin, std::string::npos) << help;
   ASSERT_NE(end, std::string::npos) << help;
   EXPECT_THAT(plain(text_of(HB_SOURCE_DIR "/README.md")), HasSubstr(help.substr(begin, end - begin)));
+}
+
+// reproduce has a flag of this name too, which knows other profiles.
+TEST(Flags, AreTakenFromTheEnvironmentByTheCommandThatIsCalled) {
+  const Folder folder;
+  folder.write("a.toml", small_suite() + "[profile.quick]\nrun.iterations = 6\n");
+  const Ended quick = hopbench(folder.path(), {"run", "a.toml", "--dry-run"}, {"HOPBENCH_PROFILE=quick"});
+  EXPECT_EQ(quick.code, 0) << quick.err;
+  EXPECT_EQ(hopbench(folder.path(), {"reproduce", "--list"}, {"HOPBENCH_PROFILE=quick"}).code, 2);
+}
+
+// The library knows no such references, but reads their numbers, however long.
+TEST(Flags, FiltersDoNotReferToGroups) {
+  const Folder folder;
+  folder.write("a.toml", small_suite());
+  const Ended ended = hopbench(folder.path(), {"run", "a.toml", "--list", "-f", "(a)\\11111111111111111111"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("refers to a group of its own"));
+  EXPECT_EQ(hopbench(folder.path(), {"run", "a.toml", "--list", "-f", "\\w/hop"}).code, 0);
 }
 
 }  // namespace

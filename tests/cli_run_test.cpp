@@ -64,14 +64,6 @@ TEST_F(Runs, FlagsChooseTrialsRepeatsAndSeed) {
 }
 
 // Also the rows that --resume reads: they are in the plan's order, whichever trial ended first.
-// reproduce has a flag of this name too, which knows other profiles.
-TEST_F(Runs, TakeTheirOwnFlagsFromTheEnvironment) {
-  folder_.write("a.toml", small_suite() + "[profile.quick]\nrun.iterations = 6\n");
-  const Ended quick = hopbench(folder_.path(), {"run", "a.toml", "--dry-run"}, {"HOPBENCH_PROFILE=quick"});
-  EXPECT_EQ(quick.code, 0) << quick.err;
-  EXPECT_EQ(hopbench(folder_.path(), {"reproduce", "--list"}, {"HOPBENCH_PROFILE=quick"}).code, 2);
-}
-
 TEST_F(Runs, JobsChangeNoByteOfTheTables) {
   fine({"run", "a.toml", "-o", "one", "-j", "1", "-r", "3"});
   fine({"run", "a.toml", "-o", "four", "-j", "4", "-r", "3"});
