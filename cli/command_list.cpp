@@ -176,6 +176,7 @@ Items column_items() {
     item.details.push_back(table);
     item.json["table"] = table;
     item.json["unit"] = column.unit;
+    item.json["meaning"] = column.meaning;
     items.push_back(std::move(item));
   }
   return items;

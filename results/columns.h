@@ -1,8 +1,8 @@
-// What the columns of the tables mean: the one list that documentation, `hopbench list columns` and tests use.
+// What the columns of the tables mean: the one list that `hopbench list columns` shows and ci/docs writes into
+// docs/results.md.
 #pragma once
 
 #include <span>
-#include <string>
 
 namespace hopbench {
 
@@ -13,8 +13,5 @@ struct Column {
   const char* meaning;
 };
 std::span<const Column> columns();
-
-/// A row of docs/results.md, without line end.
-std::string markdown_row(const Column& column);
 
 }  // namespace hopbench

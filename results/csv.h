@@ -1,8 +1,10 @@
 // The long-form tables of a run as CSV (RFC 4180, lines end in LF). Rows stand in the order of the run (`order`), so
 // that neither the order in which trials ended nor a resume shows. Numbers are in the shortest form that reads back as
-// the same number, whatever the locale; what is unknown is empty. Only host.csv has measurements of the host.
+// the same number, whatever the locale; what is unknown is empty. Only host.csv has measurements of the host. What the
+// columns are is in fields.h.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +18,9 @@ std::string trials_csv(std::span<const TrialRow> rows);
 std::string ranks_csv(std::span<const TrialRow> rows);  // a column for every reason of waiting that occurs in the run
 std::string curve_csv(std::span<const TrialRow> rows);
 std::string host_csv(std::span<const TrialRow> rows);  // rank "all": the whole trial
+
+/// The rows of trials.csv as cells by column, in the order of the run.
+std::vector<std::map<std::string, std::string>> trial_cells(std::span<const TrialRow> rows);
 
 /// The fields of every line (RFC 4180; LF or CR LF). Error(kUsage) naming `name` and the line if a quote never ends.
 std::vector<std::vector<std::string>> read_csv(std::string_view text, const std::string& name);

@@ -7,16 +7,18 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "backends/base/text.h"
 #include "results/event_reader.h"
+#include "results/fields.h"
 #include "results/json.h"
 #include "results/summary_parts.h"
 
 namespace hopbench {
 namespace {
 
-using Fields = std::vector<std::pair<std::string, std::string>>;
+using Cells = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::size_t kShown = 6;  // differences of a trial; more say nothing more
 
@@ -44,35 +46,13 @@ std::string in_words(const std::optional<std::string>& line) {
   return "a damaged line (" + line->substr(0, 40) + ")";
 }
 
-bool of_the_host(const std::string& name) {
-  static const char* const kHost[] = {"wall_s",
-                                      "cpu_s",
-                                      "max_rss_bytes",
-                                      "cpu_wait_s",
-                                      "contended_s",
-                                      "overruns",
-                                      "overrun_share",
-                                      "link_late_median_s",
-                                      "link_late_p99_s",
-                                      "marks",
-                                      "id",
-                                      "hash",
-                                      "machine"};
-  return std::any_of(std::begin(kHost), std::end(kHost), [&](const char* host) { return name == host; });
-}
-
-bool of_values(const std::string& name) {
-  return name == "loss" || name == "accuracy" || name == "consensus_distance" || name == "params_hash";
-}
-
-void flatten(const nlohmann::json& value, const std::string& path, bool values, Fields& fields) {
+void flatten(const Json& value, const std::string& path, const std::set<std::string>& without, Cells& fields) {
   if (value.is_object()) {
     for (const auto& [name, inside] : value.items()) {
-      if (of_the_host(name) || (!values && of_values(name))) continue;
-      flatten(inside, path.empty() ? name : path + "." + name, values, fields);
+      if (!without.contains(name)) flatten(inside, path.empty() ? name : path + "." + name, without, fields);
     }
   } else if (value.is_array()) {
-    for (std::size_t i = 0; i < value.size(); ++i) flatten(value[i], fmt::format("{}[{}]", path, i), values, fields);
+    for (std::size_t i = 0; i < value.size(); ++i) flatten(value[i], fmt::format("{}[{}]", path, i), without, fields);
   } else {
     fields.emplace_back(path, value.is_string() ? value.get<std::string>() : value.dump());
   }
@@ -80,7 +60,7 @@ void flatten(const nlohmann::json& value, const std::string& path, bool values, 
 
 std::vector<std::string> differences_of(const TrialRow& base, const TrialRow& head) {
   const bool values = base.labels.backend == "reference";
-  Fields before = exact_fields(base.record, values), after = exact_fields(head.record, values);
+  Cells before = exact_fields(base.record, values), after = exact_fields(head.record, values);
   if (base.record.window_ideal_samples_per_s < 0) {  // a row of schema 1.0 has no such field to compare with
     const auto is_ideal = [](const auto& field) { return field.first == "window_ideal_samples_per_s"; };
     std::erase_if(before, is_ideal);
@@ -182,8 +162,13 @@ ExactRow compare_trial(const RunFolder& base_folder, const TrialRow& base, const
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> exact_fields(const TrialRecord& record, bool values) {
-  Fields fields;
-  flatten(nlohmann::json::parse(to_json(record)), "", values, fields);
+  std::set<std::string> without = names_with(Agreement::kNot);
+  if (!values) without.merge(names_with(Agreement::kSameArithmetic));
+  Cells fields;
+  for (const Field<TrialRecord>& field : hopbench::fields<TrialRecord>()) {
+    const bool compared = field.get != nullptr && !without.contains(field.name);
+    if (compared) flatten(field.get(record), field.name, without, fields);
+  }
   return fields;
 }
 

@@ -1,275 +1,38 @@
 #include "results/json.h"
 
-#include <cmath>
-#include <limits>
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
-#include "backends/base/error.h"
-#include "backends/base/json_value.h"
+#include "results/fields.h"
 #include "results/possible.h"
 
 namespace hopbench {
 namespace {
 
-using Json = nlohmann::ordered_json;  // fields stand in the order they are listed below
-
-// --- Values
-
-Json encode(double v) {
-  if (std::isfinite(v)) return v;
-  return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
-}
-Json encode(float v) { return encode(static_cast<double>(v)); }
-Json encode(Duration v) { return v.count(); }
-Json encode(Time v) { return v.time_since_epoch().count(); }
-Json encode(TrialStatus v) { return to_string(v); }
-template <class T>
-Json encode(const T& v) {
-  return v;
-}
-/// As an array: a trial has many.
-Json encode(const IterationMark& v) {
-  return Json::array({encode(v.end), v.iter, v.samples, encode(v.compute), encode(v.loss)});
-}
-Json encode(const std::map<std::string, Duration>& v) {
+template <class Record>
+Json to_object(const Record& record) {
   Json j = Json::object();
-  for (const auto& [reason, time] : v) j[reason] = encode(time);
-  return j;
-}
-Json encode(const std::map<std::string, double>& v) {
-  Json j = Json::object();
-  for (const auto& [name, figure] : v) j[name] = encode(figure);
-  return j;
-}
-Json encode(const RankRecord& v);
-Json encode(const CurvePoint& v);
-template <class T>
-Json encode(const std::vector<T>& v) {
-  Json j = Json::array();
-  for (const T& item : v) j.push_back(encode(item));
-  return j;
-}
-
-void decode(const Json& j, double& v) {
-  const double infinity = std::numeric_limits<double>::infinity();
-  if (j.is_number()) {
-    v = j.get<double>();
-  } else if (j == "inf" || j == "-inf") {
-    v = j == "inf" ? infinity : -infinity;
-  } else if (j == "nan") {
-    v = std::numeric_limits<double>::quiet_NaN();
-  } else {
-    constexpr std::size_t kShown = 30;
-    const std::string found = j.is_string() ? j.get<std::string>() : j.type_name();
-    throw usage_error(found.substr(0, kShown) + " stands where a number belongs");
+  for (const Field<Record>& field : fields<Record>()) {
+    if (field.get != nullptr) j[field.name] = field.get(record);
   }
-}
-void decode(const Json& j, float& v) {
-  double wide = 0;
-  decode(j, wide);
-  v = static_cast<float>(wide);
-}
-void decode(const Json& j, Duration& v) { v = Duration(integer_of<Duration::rep>(j)); }
-void decode(const Json& j, Time& v) { v = Time(Duration(integer_of<Duration::rep>(j))); }
-void decode(const Json& j, TrialStatus& v) {
-  const auto text = j.get<std::string>();
-  v = text == "ok" ? TrialStatus::kOk : text == "interrupted" ? TrialStatus::kInterrupted : TrialStatus::kFailed;
-}
-template <class T>
-void decode(const Json& j, T& v) {
-  read_value(j, v);
-}
-void decode(const Json& j, IterationMark& v) {
-  decode(j.at(0), v.end);
-  decode(j.at(1), v.iter);
-  decode(j.at(2), v.samples);
-  decode(j.at(3), v.compute);
-  decode(j.at(4), v.loss);
-}
-void decode(const Json& j, std::map<std::string, Duration>& v) {
-  v.clear();
-  for (const auto& [reason, time] : j.items()) decode(time, v[reason]);
-}
-void decode(const Json& j, std::map<std::string, double>& v) {
-  v.clear();
-  for (const auto& [name, figure] : j.items()) decode(figure, v[name]);
-}
-void decode(const Json& j, RankRecord& v);
-void decode(const Json& j, CurvePoint& v);
-template <class T>
-void decode(const Json& j, std::vector<T>& v) {
-  v.clear();
-  for (const Json& item : j) decode(item, v.emplace_back());
+  return j;
 }
 
-// --- Records: each listed once, for both ways
-
-template <class Record, class Visit>
-void fields_of_rank(Record& r, Visit visit) {
-  visit("rank", r.rank);
-  visit("server", r.server);
-  visit("finished", r.finished);
-  visit("lost", r.lost);
-  visit("compute", r.compute);
-  visit("injected_delay", r.injected_delay);
-  visit("vector_ops", r.vector_ops);
-  visit("waits", r.waits);
-  visit("iters", r.iters);
-  visit("iters_jumped", r.iters_jumped);
-  visit("gradients", r.gradients);
-  visit("gradients_lost", r.gradients_lost);
-  visit("samples", r.samples);
-  visit("messages_sent", r.messages_sent);
-  visit("bytes_sent", r.bytes_sent);
-  visit("host", r.host);
-  visit("bytes_to", r.bytes_to);
-  visit("slow_events", r.slow_events);
-  visit("overruns", r.overruns);
-  visit("staleness_mean", r.staleness_mean);
-  visit("staleness_max", r.staleness_max);
-  visit("gap_mean", r.gap_mean);
-  visit("gap_max", r.gap_max);
-  visit("queue_max", r.queue_max);
-  visit("figures", r.figures);
-  visit("cpu_s", r.cpu_s);
-  visit("cpu_wait_s", r.cpu_wait_s);
-  visit("contended_s", r.contended_s);
-  visit("max_rss_bytes", r.max_rss_bytes);
-  visit("link_late_median_s", r.link_late_median_s);
-  visit("link_late_p99_s", r.link_late_p99_s);
-  visit("machine", r.machine);
-  visit("marks", r.marks);
-}
-
-template <class Record, class Visit>
-void fields_of_point(Record& r, Visit visit) {
-  visit("model", r.model);
-  visit("time", r.time);
-  visit("iteration", r.iteration);
-  visit("samples", r.samples);
-  visit("loss", r.loss);
-  visit("accuracy", r.accuracy);
-  visit("consensus_distance", r.consensus_distance);
-}
-
-template <class Record, class Visit>
-void fields_of_trial(Record& r, Visit visit) {
-  visit("id", r.id);
-  visit("hash", r.hash);
-  visit("status", r.status);
-  visit("reason", r.reason);
-  visit("warnings", r.warnings);
-  visit("time_s", r.time_s);
-  visit("ranks_lost", r.ranks_lost);
-  visit("first_lost_s", r.first_lost_s);
-  visit("params_hash", r.params_hash);
-  visit("window_start_s", r.window_start_s);
-  visit("window_end_s", r.window_end_s);
-  visit("samples_per_s", r.samples_per_s);
-  visit("iters_per_s", r.iters_per_s);
-  visit("wait_share", r.wait_share);
-  visit("median_iteration_s", r.median_iteration_s);
-  visit("main_wait", r.main_wait);
-  visit("path", r.path);
-  visit("window_ideal_samples_per_s", r.window_ideal_samples_per_s);
-  visit("slowest_rank_samples_per_s", r.slowest_rank_samples_per_s);
-  visit("without_slowest_samples_per_s", r.without_slowest_samples_per_s);
-  visit("gap_bound", r.gap_bound);
-  visit("overrun_share", r.overrun_share);
-  visit("wall_s", r.wall_s);
-  visit("cpu_s", r.cpu_s);
-  visit("max_rss_bytes", r.max_rss_bytes);
-  visit("ranks", r.ranks);
-  visit("curve", r.curve);
-}
-
-template <class Labels, class Visit>
-void fields_of_labels(Labels& r, Visit visit) {
-  visit("suite", r.suite);
-  visit("measure", r.measure);
-  visit("what", r.what);
-  visit("scenario", r.scenario);
-  visit("protocol", r.protocol);
-  visit("variant", r.variant);
-  visit("knobs", r.knobs);
-  visit("backend", r.backend);
-  visit("transport", r.transport);
-  visit("clock", r.clock);
-  visit("model", r.model);
-  visit("dataset", r.dataset);
-  visit("split", r.split);
-  visit("optimizer", r.optimizer);
-  visit("topology", r.topology);
-  visit("network", r.network);
-  visit("status_mark", r.status_mark);
-  visit("world", r.world);
-  visit("hosts", r.hosts);
-  visit("batch", r.batch);
-  visit("cost_s", r.cost_s);
-  visit("seed", r.seed);
-  visit("repeat", r.repeat);
-  visit("order", r.order);
-  visit("place", r.place);
-  visit("target_loss", r.target_loss);
-  visit("target_hold", r.target_hold);
-  visit("learns", r.learns);
-  visit("tuned", r.tuned);
-  visit("experimental", r.experimental);
-  visit("source", r.source);
-  visit("reading", r.reading);
-  visit("faults", r.faults);
-  visit("unharmed", r.unharmed);
-}
-
-struct Write {
-  Json& j;
-  template <class T>
-  void operator()(const char* name, const T& value) const {
-    j[name] = encode(value);
-  }
-};
-
-struct Read {
-  const Json& j;
-  template <class T>
-  void operator()(const char* name, T& value) const {
-    const auto it = j.find(name);
-    if (it == j.end()) return;
+/// Fields that are not there keep their value, and unknown ones are passed over.
+template <class Record>
+void from_object(const Json& j, Record& record) {
+  for (const Field<Record>& field : fields<Record>()) {
+    const auto found = field.set == nullptr ? j.end() : j.find(field.name);
+    if (found == j.end()) continue;
+    const std::string name = fmt::format("'{}'", field.name);
     try {
-      decode(*it, value);
+      field.set(record, *found);
     } catch (const Json::exception& error) {
-      throw usage_error(std::string("'") + name + "': " + json_mistake(error));
+      throw usage_error(name + ": " + json_mistake(error));
     } catch (const Error& error) {
-      throw error.in(std::string("'") + name + "'");
+      throw error.in(name);
     }
   }
-};
-
-Json encode(const RankRecord& v) {
-  Json j = Json::object();
-  fields_of_rank(v, Write{j});
-  return j;
 }
-Json encode(const CurvePoint& v) {
-  Json j = Json::object();
-  fields_of_point(v, Write{j});
-  return j;
-}
-Json encode(const TrialRecord& v) {
-  Json j = Json::object();
-  fields_of_trial(v, Write{j});
-  return j;
-}
-Json encode(const TrialLabels& v) {
-  Json j = Json::object();
-  fields_of_labels(v, Write{j});
-  return j;
-}
-
-void decode(const Json& j, RankRecord& v) { fields_of_rank(v, Read{j}); }
-void decode(const Json& j, CurvePoint& v) { fields_of_point(v, Read{j}); }
-void decode(const Json& j, TrialRecord& v) { fields_of_trial(v, Read{j}); }
-void decode(const Json& j, TrialLabels& v) { fields_of_labels(v, Read{j}); }
 
 /// Text from outside (a suite, an error message) need not be UTF-8; the file has to be.
 std::string dump(const Json& j, int indent = -1) { return j.dump(indent, ' ', false, Json::error_handler_t::replace); }
@@ -307,6 +70,11 @@ Record parse(const std::string& text, const std::string& what, const std::string
 
 }  // namespace
 
+Json encode(const RankRecord& record) { return to_object(record); }
+Json encode(const CurvePoint& point) { return to_object(point); }
+void decode(const Json& j, RankRecord& record) { from_object(j, record); }
+void decode(const Json& j, CurvePoint& point) { from_object(j, point); }
+
 bool too_deep(std::string_view json) {
   constexpr int kDeepest = 100;
   int depth = 0;
@@ -332,35 +100,36 @@ void check_context(const std::string& text, const std::string& path) {
 }
 
 const char* to_string(TrialStatus status) {
-  switch (status) {
-    case TrialStatus::kOk:
-      return "ok";
-    case TrialStatus::kFailed:
-      return "failed";
-    case TrialStatus::kInterrupted:
-      return "interrupted";
-  }
-  return "failed";
+  static constexpr const char* kNames[] = {"ok", "failed", "interrupted"};
+  return kNames[static_cast<int>(status)];
 }
 
-std::string to_json(const RankRecord& record) { return dump(encode(record)); }
-std::string to_json(const TrialRecord& record) { return dump(encode(record)); }
+TrialStatus status_of(const std::string& text) {
+  for (const TrialStatus status : {TrialStatus::kOk, TrialStatus::kInterrupted}) {
+    if (text == to_string(status)) return status;
+  }
+  return TrialStatus::kFailed;
+}
+
+std::string to_json(const RankRecord& record) { return dump(to_object(record)); }
+std::string to_json(const TrialRecord& record) { return dump(to_object(record)); }
 std::string to_json(const TrialRow& row) {
-  return dump(Json{{"schema_version", kSchemaVersion}, {"labels", encode(row.labels)}, {"record", encode(row.record)}});
+  return dump(
+      Json{{"schema_version", kSchemaVersion}, {"labels", to_object(row.labels)}, {"record", to_object(row.record)}});
 }
 
 RankRecord rank_from_json(const std::string& text) {
-  return parse<RankRecord>(text, "a rank's record", "", [](const Json& j, RankRecord& r) { decode(j, r); });
+  return parse<RankRecord>(text, "a rank's record", "", [](const Json& j, RankRecord& r) { from_object(j, r); });
 }
 
 TrialRecord record_from_json(const std::string& text) {
-  return parse<TrialRecord>(text, "a trial's record", "", [](const Json& j, TrialRecord& r) { decode(j, r); });
+  return parse<TrialRecord>(text, "a trial's record", "", [](const Json& j, TrialRecord& r) { from_object(j, r); });
 }
 
 TrialRow row_from_json(const std::string& text) {
   return parse<TrialRow>(text, "a finished trial", "records", [](const Json& j, TrialRow& row) {
-    decode(field_of(j, "labels"), row.labels);
-    decode(field_of(j, "record"), row.record);
+    from_object(field_of(j, "labels"), row.labels);
+    from_object(field_of(j, "record"), row.record);
     check_possible(row);
   });
 }
@@ -369,9 +138,9 @@ std::string run_to_json(std::span<const TrialRow> rows, const std::string& conte
                         const std::string& tables_json) {
   Json trials = Json::array();
   for (const TrialRow& row : rows) {
-    Json record = encode(row.record);
+    Json record = to_object(row.record);
     for (Json& rank : record["ranks"]) rank.erase("marks");
-    trials.push_back(Json{{"labels", encode(row.labels)}, {"record", std::move(record)}});
+    trials.push_back(Json{{"labels", to_object(row.labels)}, {"record", std::move(record)}});
   }
   Json context = Json::parse(context_json, nullptr, false);
   if (context.is_discarded()) context = nullptr;
@@ -386,8 +155,8 @@ RunDocument run_from_json(const std::string& text, const std::string& name) {
                               run.context_json = dump(field_of(j, "context"), 1);
                               for (const Json& trial : field_of(j, "trials")) {
                                 TrialRow& row = run.rows.emplace_back();
-                                decode(field_of(trial, "labels"), row.labels);
-                                decode(field_of(trial, "record"), row.record);
+                                from_object(field_of(trial, "labels"), row.labels);
+                                from_object(field_of(trial, "record"), row.record);
                                 check_possible(row);
                               }
                             });

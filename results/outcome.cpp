@@ -114,7 +114,8 @@ std::vector<Outcome> outcomes_from_csv(const std::string& text, const std::strin
 std::vector<Outcome> outcomes_of(std::span<const TrialRow> rows) {
   std::map<std::string, std::size_t> places;
   for (const TrialRow* row : in_table_order(rows)) places.try_emplace(row->record.id, places.size());
-  std::vector<Outcome> outcomes = outcomes_from_csv(trials_csv(rows), "trials.csv");
+  std::vector<Outcome> outcomes;
+  for (auto& cells : trial_cells(rows)) outcomes.push_back({std::move(cells)});
   std::stable_sort(outcomes.begin(), outcomes.end(), [&](const Outcome& a, const Outcome& b) {
     return places[a.text("trial")] < places[b.text("trial")];
   });

@@ -1,0 +1,106 @@
+// What records consist of, each fact once: a field's name in JSON, its column in a table with unit and meaning, and
+// whether two runs of one trial have to agree in it. JSON, tables, their documentation, comparisons (outcome.h) and the
+// exact gate go by these lists, which are in fields.cpp. A new field is a member and an entry there.
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/columns.h"
+#include "results/json_values.h"
+#include "results/run_folder.h"
+
+namespace hopbench {
+
+/// When two runs of one trial have to agree in a field.
+enum class Agreement {
+  kAlways,
+  kSameArithmetic,  // where both computed with the `reference` backend
+  kNot,             // measured of the host, or a name
+};
+
+template <class Record>
+struct Field {
+  using Cell = std::string (*)(const Record&, const std::string& key);
+  using Keys = void (*)(const Record&, std::set<std::string>&);
+
+  const char* name = nullptr;  // in JSON; nullptr: a column only, computed from others
+  Json (*get)(const Record&) = nullptr;
+  void (*set)(Record&, const Json&) = nullptr;
+  Agreement agreement = Agreement::kAlways;
+  Column column{};      // without a table: it is in none
+  Cell cell = nullptr;  // its text, "" where nothing is known
+  Keys keys = nullptr;  // of "figure: NAME", which is a column for each key: adds those that a record has
+
+  bool is_in(std::string_view table) const { return column.table != nullptr && column.table == table; }
+
+  // The same field with something changed.
+  constexpr Field named(const char* title) const {
+    return with([=](Field& f) { f.column.name = title; });
+  }
+  constexpr Field shown(Cell text) const {
+    return with([=](Field& f) { f.cell = text; });
+  }
+  constexpr Field for_each(Keys those) const {
+    return with([=](Field& f) { f.keys = those; });
+  }
+  constexpr Field never_compared() const {
+    return with([](Field& f) { f.agreement = Agreement::kNot; });
+  }
+  constexpr Field of_arithmetic() const {
+    return with([](Field& f) { f.agreement = Agreement::kSameArithmetic; });
+  }
+
+ private:
+  template <class Change>
+  constexpr Field with(const Change& change) const {
+    Field changed = *this;
+    change(changed);
+    return changed;
+  }
+};
+
+/// A line of a table: a trial, and but in trials.csv a rank or a point of it. host.csv has the whole trial as a rank
+/// of the number -1.
+struct TableLine {
+  const TrialRow* trial;
+  const RankRecord* rank = nullptr;
+  const CurvePoint* point = nullptr;
+};
+
+/// In the order of JSON and of the tables. Those of a TableLine are columns only.
+template <class Record>
+std::span<const Field<Record>> fields();
+template <>
+std::span<const Field<TrialLabels>> fields();
+template <>
+std::span<const Field<TrialRecord>> fields();
+template <>
+std::span<const Field<TableLine>> fields();
+template <>
+std::span<const Field<RankRecord>> fields();
+template <>
+std::span<const Field<CurvePoint>> fields();
+
+/// Calls visit(table, fields, record_of) for the lists that a table's columns are from, in their order: first those
+/// that every table begins with (""), then its own. record_of(line) is the record that such a field is of.
+template <class Visit>
+void visit_columns(const char* table, const Visit& visit) {
+  const auto labels = [](const TableLine& line) { return &line.trial->labels; };
+  const auto trial = [](const TableLine& line) { return &line.trial->record; };
+  visit("", fields<TrialRecord>(), trial);
+  visit("", fields<TrialLabels>(), labels);
+  visit(table, fields<TrialLabels>(), labels);
+  visit(table, fields<TrialRecord>(), trial);
+  visit(table, fields<TableLine>(), [](const TableLine& line) { return &line; });
+  visit(table, fields<RankRecord>(), [](const TableLine& line) { return line.rank; });
+  visit(table, fields<CurvePoint>(), [](const TableLine& line) { return line.point; });
+}
+
+/// Names in JSON of the fields, of records of all kinds, that have to agree so.
+std::set<std::string> names_with(Agreement agreement);
+
+}  // namespace hopbench
