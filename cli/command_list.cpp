@@ -162,6 +162,7 @@ Items key_items() {
     item.json["type"] = type_text(key);
     item.json["default"] = key.fallback == nullptr ? Json(nullptr) : Json(key.fallback);
     item.json["required"] = key.fallback == nullptr;
+    item.json["row"] = markdown_row(key);
     items.push_back(std::move(item));
   }
   return items;
@@ -176,7 +177,7 @@ Items column_items() {
     item.details.push_back(table);
     item.json["table"] = table;
     item.json["unit"] = column.unit;
-    item.json["meaning"] = column.meaning;
+    item.json["row"] = fmt::format("| `{}` | {} | {} |", column.name, column.unit, column.meaning);
     items.push_back(std::move(item));
   }
   return items;

@@ -1,8 +1,6 @@
 // Cells of the tables' columns (fields.cpp): a member's value as text, and what is computed from several.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <concepts>
 #include <optional>
@@ -30,7 +28,7 @@ inline std::string text_of(TrialStatus value) { return to_string(value); }
 inline std::string text_of(const std::vector<std::string>& value) { return join(value, "; "); }
 template <std::integral T>
 std::string text_of(T value) {
-  return fmt::format("{}", value);
+  return std::to_string(value);
 }
 template <class T>
 std::string text_of(const std::optional<T>& value) {

@@ -46,7 +46,7 @@ std::string in_words(const std::optional<std::string>& line) {
   return "a damaged line (" + line->substr(0, 40) + ")";
 }
 
-void flatten(const Json& value, const std::string& path, const std::set<std::string>& without, Cells& fields) {
+void flatten(const OrderedJson& value, const std::string& path, const std::set<std::string>& without, Cells& fields) {
   if (value.is_object()) {
     for (const auto& [name, inside] : value.items()) {
       if (!without.contains(name)) flatten(inside, path.empty() ? name : path + "." + name, without, fields);

@@ -7,21 +7,14 @@ namespace {
 
 using namespace cells;  // NOLINT(google-build-using-namespace): the lists name most of them
 
-template <class Member>
-struct Of;
-template <class T, class Record_>
-struct Of<T Record_::*> {
-  using Record = Record_;
-};
-
 /// A field that is a member: its value in JSON, and as a cell if a cell can show it.
-template <auto kMember, class Record = typename Of<decltype(kMember)>::Record>
+template <auto kMember, class Record = typename RecordOf<decltype(kMember)>::type>
 constexpr Field<Record> stored(const char* name, const char* table = nullptr, const char* unit = "",
                                const char* meaning = "") {
   Field<Record> field;
   field.name = name;
   field.get = [](const Record& record) { return encode(record.*kMember); };
-  field.set = [](Record& record, const Json& j) { decode(j, record.*kMember); };
+  field.set = [](Record& record, const OrderedJson& j) { decode(j, record.*kMember); };
   field.column = {table, name, unit, meaning};
   if constexpr (requires(const Record& record) { text_of(record.*kMember); })
     field.cell = [](const Record& record, const std::string&) { return text_of(record.*kMember); };
@@ -280,26 +273,11 @@ constexpr Field<CurvePoint> kPoint[] = {
 
 }  // namespace
 
-template <>
-std::span<const Field<TrialLabels>> fields() {
-  return kLabels;
-}
-template <>
-std::span<const Field<TrialRecord>> fields() {
-  return kTrial;
-}
-template <>
-std::span<const Field<TableLine>> fields() {
-  return kLine;
-}
-template <>
-std::span<const Field<RankRecord>> fields() {
-  return kRank;
-}
-template <>
-std::span<const Field<CurvePoint>> fields() {
-  return kPoint;
-}
+std::span<const Field<TrialLabels>> json_fields_of(const TrialLabels*) { return kLabels; }
+std::span<const Field<TrialRecord>> json_fields_of(const TrialRecord*) { return kTrial; }
+std::span<const Field<RankRecord>> json_fields_of(const RankRecord*) { return kRank; }
+std::span<const Field<CurvePoint>> json_fields_of(const CurvePoint*) { return kPoint; }
+std::span<const Field<TableLine>> json_fields_of(const TableLine*) { return kLine; }
 
 std::set<std::string> names_with(Agreement agreement) {
   std::set<std::string> names;

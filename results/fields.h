@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/base/json_fields.h"
 #include "results/columns.h"
-#include "results/json_values.h"
 #include "results/run_folder.h"
 
 namespace hopbench {
@@ -22,14 +22,12 @@ enum class Agreement {
   kNot,             // measured of the host, or a name
 };
 
+/// A field without `get` is a column only, computed from others.
 template <class Record>
-struct Field {
+struct Field : JsonField<Record> {
   using Cell = std::string (*)(const Record&, const std::string& key);
   using Keys = void (*)(const Record&, std::set<std::string>&);
 
-  const char* name = nullptr;  // in JSON; nullptr: a column only, computed from others
-  Json (*get)(const Record&) = nullptr;
-  void (*set)(Record&, const Json&) = nullptr;
   Agreement agreement = Agreement::kAlways;
   Column column{};      // without a table: it is in none
   Cell cell = nullptr;  // its text, "" where nothing is known
@@ -71,19 +69,22 @@ struct TableLine {
   const CurvePoint* point = nullptr;
 };
 
-/// In the order of JSON and of the tables. Those of a TableLine are columns only.
+const char* to_string(TrialStatus status);
+OrderedJson encode(TrialStatus status);
+void decode(const OrderedJson& j, TrialStatus& status);  // an unknown one is a failure
+OrderedJson encode(const IterationMark& mark);           // as a list: a trial has many
+void decode(const OrderedJson& j, IterationMark& mark);
+
+// The lists, in the order of JSON and of the tables. Those of a TableLine are columns only.
+std::span<const Field<TrialLabels>> json_fields_of(const TrialLabels*);
+std::span<const Field<TrialRecord>> json_fields_of(const TrialRecord*);
+std::span<const Field<RankRecord>> json_fields_of(const RankRecord*);
+std::span<const Field<CurvePoint>> json_fields_of(const CurvePoint*);
+std::span<const Field<TableLine>> json_fields_of(const TableLine*);
 template <class Record>
-std::span<const Field<Record>> fields();
-template <>
-std::span<const Field<TrialLabels>> fields();
-template <>
-std::span<const Field<TrialRecord>> fields();
-template <>
-std::span<const Field<TableLine>> fields();
-template <>
-std::span<const Field<RankRecord>> fields();
-template <>
-std::span<const Field<CurvePoint>> fields();
+auto fields() {
+  return json_fields_of(static_cast<const Record*>(nullptr));
+}
 
 /// Calls visit(table, fields, record_of) for the lists that a table's columns are from, in their order: first those
 /// that every table begins with (""), then its own. record_of(line) is the record that such a field is of.

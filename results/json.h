@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/base/json_fields.h"
 #include "results/record.h"
 #include "results/run_folder.h"
 
@@ -24,6 +25,10 @@ class SchemaError : public Error {
  public:
   explicit SchemaError(const std::string& message) : Error(ExitCode::kUsage, message) {}
 };
+
+/// What a rank of a trial sends. decode() throws as the readers below do.
+OrderedJson encode(const RankRecord& record);
+void decode(const OrderedJson& j, RankRecord& record);
 
 /// One line each, without its line break. The readers throw Error(kUsage) for what is not such a record or has values
 /// that no trial has (results/possible.h), and SchemaError.

@@ -150,8 +150,6 @@ std::string dataset_of(const Configuration& configuration);
 bool optimizer_key_is_forced(const Draft& draft, const std::string& path);
 /// What holds for that variant: its own, unless a flag says otherwise, or the suite's.
 const Value& optimizer_value(const Draft& draft, const Configuration& c, const VariantDraft& variant, const char* path);
-/// An item of network.links or scenario.links.
-NetworkSpec::Link link_of(const Value& table);
 Scenario scenario_of(const ScenarioDraft& draft, int workers);
 std::vector<const ScenarioDraft*> scenarios_of(const Draft& draft, const MeasureDraft& measure);
 std::vector<const VariantDraft*> variants_of(const Draft& draft, const MeasureDraft& measure);

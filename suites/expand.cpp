@@ -16,8 +16,6 @@ namespace {
 // A run is limited by patience, not by this; it stops a slip in [matrix] from eating the memory.
 constexpr std::size_t kMostTrials = 20000;
 
-Duration duration_at(const Configuration& c, const char* path) { return Duration(duration_of(c.at(path))); }
-
 StopSpec stop_of(const Configuration& c) {
   using Kind = StopSpec::Kind;
   if (const Value* samples = c.find("run.samples")) return {Kind::kSamples, samples->integer};
@@ -26,57 +24,7 @@ StopSpec stop_of(const Configuration& c) {
   return {Kind::kIterations, c.at("run.iterations").integer};
 }
 
-NetworkSpec network_of(const Configuration& c) {
-  NetworkSpec network;
-  network.latency = duration_at(c, "network.latency");
-  network.bandwidth = rate_of(c.at("network.bandwidth"));
-  network.overhead = duration_at(c, "network.overhead");
-  network.overhead_rate = rate_of(c.at("network.overhead_rate"));
-  network.processors = int(c.at("network.processors").integer);
-  network.jitter = c.at("network.jitter").as_real();
-  network.packet_bytes = c.at("network.packet_bytes").integer;
-  network.local_latency = duration_at(c, "network.local_latency");
-  network.local_bandwidth = rate_of(c.at("network.local_bandwidth"));
-  network.host_of = c.host_of();
-  for (const Value& item : c.at("network.links").items) network.links.push_back(link_of(item));
-  return network;
-}
-
-WorkloadSpec workload_of(const Configuration& c) {
-  WorkloadSpec workload;
-  workload.model = c.at("model.name").text;
-  workload.dataset = dataset_of(c);
-  workload.dataset_path = c.at("model.dataset.path").text;
-  workload.batch = int(c.at("model.batch").integer);
-  using Split = SplitSpec::What;
-  static const std::map<std::string, Split> kSplits = {{"iid", Split::kIid},
-                                                       {"dirichlet", Split::kDirichlet},
-                                                       {"shards", Split::kShards},
-                                                       {"by_feature", Split::kByFeature}};
-  workload.split.what = kSplits.at(c.at("model.split.kind").text);
-  workload.split.alpha = c.at("model.split.alpha").as_real();
-  workload.split.shards_per_worker = int(c.at("model.split.shards_per_worker").integer);
-  workload.split.feature = int(c.at("model.split.feature").integer);
-  workload.augment = c.at("model.augment").text == "none" ? Augment::kNone : Augment::kPadCropFlip;
-  workload.backend = c.at("compute.backend").text;
-  for (const Value& other : c.at("compute.others").items) {
-    OtherBackend& added = workload.others.emplace_back();
-    added.backend = other.find("backend")->value.text;
-    for (const Value& rank : other.find("ranks")->value.items) added.ranks.push_back(int(rank.integer));
-  }
-  workload.precision = c.at("compute.precision").text;
-  workload.deterministic = c.at("compute.deterministic").flag;
-  workload.lend = c.at("compute.ipc").flag;
-  workload.threads = int(c.at("compute.threads").integer);
-  workload.workers = c.workers();
-  workload.seed = std::uint64_t(c.at("run.seed").integer);
-  workload.size = std::size_t(c.at("model.size").integer);
-  workload.statistics = c.at("model.statistics").text == "precise" ? Statistics::kPrecise : Statistics::kRunning;
-  workload.evaluation_samples = int(std::min<std::int64_t>(c.at("run.evaluation_samples").integer, 1 << 30));
-  return workload;
-}
-
-void take_compute(TrialSpec& trial, const Configuration& c) {
+void take_pace(TrialSpec& trial, const Configuration& c) {
   const std::string& pace = c.at("compute.pace").text;
   trial.pace = pace != "off";
   const Value* cost = c.find("compute.cost");
@@ -86,14 +34,15 @@ void take_compute(TrialSpec& trial, const Configuration& c) {
              pace != "off") {  // "auto" in real processes is calibrated, whatever it costs in virtual time
     trial.costs.gradient = Duration(duration_of(c.at("compute.pace")));
   }
-  const Value& vector_rate = c.at("compute.vector_rate");
-  trial.costs.vector_bytes_per_s = rate_of(vector_rate);
-  // A name of a device is the user's choice, even if it means the default rate.
-  trial.default_vector_rate =
-      vector_rate.number() && trial.costs.vector_bytes_per_s == rate_of(default_layer().at("compute.vector_rate"));
-  trial.costs.saturation = int(c.at("compute.saturation").integer);
-  trial.instant_network = c.at("network.instant").flag && trial.transport == "sim";
-  if (trial.instant_network) trial.costs.vector_bytes_per_s = 0;
+}
+
+/// Takes over every key that has a member of its own; `value_of` returns its value, nullptr if it has none.
+template <class ValueOf>
+void take_keys(TrialSpec& trial, bool optimizer, const ValueOf& value_of) {
+  for (const SuiteKey& key : suite_keys()) {
+    if (key.field.take == nullptr || std::string_view(key.path).starts_with("optimizer.") != optimizer) continue;
+    if (const Value* value = value_of(key.path)) key.field.take(trial, key, *value);
+  }
 }
 
 // A trial of the configuration but for its variant, scenario and repeat.
@@ -102,46 +51,19 @@ TrialSpec base_trial(const Draft& draft, const Configuration& c) {
   trial.suite = draft.name;
   trial.measure = c.name;
   trial.what = c.measure->what;
-  trial.workload = workload_of(c);
-  trial.topology = c.at("topology.name").text;
-  if (const Value* edges = c.find("topology.edges"))
-    for (const Value& edge : edges->items)
-      trial.edges.emplace_back(int(edge.items[0].integer), int(edge.items[1].integer));
-  trial.transport = c.at("transport.name").text;
-  trial.interface = c.at("transport.interface").text;
-  trial.network = network_of(c);
+  take_keys(trial, false, [&](const char* path) { return c.find(path); });
+  trial.workload.dataset = dataset_of(c);
+  trial.workload.workers = c.workers();
+  trial.network.host_of = c.host_of();
   trial.emulate = c.at("network.emulate").flag && trial.transport != "sim";
+  trial.instant_network = c.at("network.instant").flag && trial.transport == "sim";
+  if (trial.instant_network) trial.costs.vector_bytes_per_s = 0;
   trial.stop = stop_of(c);
-  take_compute(trial, c);
-  trial.seed = trial.workload.seed;
-  trial.warmup_time = duration_at(c, "run.warmup_time");
+  take_pace(trial, c);
   const Value& evaluations = c.at("run.evaluations");
   trial.evaluations =
       evaluations.is(Value::Type::kInteger) ? int(evaluations.integer) : default_evaluations(c.measure->what);
-  trial.target_loss = c.at("run.target.loss").as_real();
-  trial.target_hold = int(c.at("run.target.hold").integer);
-  trial.rendezvous_timeout = duration_at(c, "run.rendezvous_timeout");
-  trial.stall_timeout = duration_at(c, "run.stall_timeout");
-  trial.trial_timeout = duration_at(c, "run.trial_timeout");
-  trial.remeasure = int(c.at("run.remeasure").integer);
   return trial;
-}
-
-OptimizerSpec optimizer_of(const Draft& draft, const Configuration& c, const VariantDraft& variant) {
-  const auto at = [&](const char* path) -> const Value& { return optimizer_value(draft, c, variant, path); };
-  OptimizerSpec optimizer;
-  optimizer.lr = float(at("optimizer.lr").as_real());
-  optimizer.momentum = float(at("optimizer.momentum").as_real());
-  optimizer.weight_decay = float(at("optimizer.weight_decay").as_real());
-  optimizer.nesterov = at("optimizer.nesterov").flag;
-  optimizer.warmup = at("optimizer.lr_warmup").integer;
-  optimizer.cosine = at("optimizer.cosine").integer;
-  optimizer.lr_batch = int(at("optimizer.lr_batch").integer);
-  optimizer.clip = float(at("optimizer.clip").as_real());
-  optimizer.per_sample = at("optimizer.step").text == "per_sample";
-  for (const Value& step : at("optimizer.steps").items)
-    optimizer.steps.emplace_back(step.find("iteration")->value.as_real(), float(step.find("factor")->value.as_real()));
-  return optimizer;
 }
 
 Iter warmup_of(const Configuration& c, const VariantDraft& variant) {
@@ -175,7 +97,7 @@ std::vector<TrialSpec> group_of(const Draft& draft, const Configuration& c, cons
     trial.label = variant->label;
     trial.place = int(variant - draft.variants.data());
     trial.knobs = variant->knobs;
-    trial.optimizer = optimizer_of(draft, c, *variant);
+    take_keys(trial, true, [&](const char* path) { return &optimizer_value(draft, c, *variant, path); });
     trial.warmup = warmup_of(c, *variant);
     group.push_back(std::move(trial));
   }
@@ -247,18 +169,6 @@ void check_warm_ups(const Draft& draft, const std::vector<TrialSpec>& trials, Mi
 }
 
 }  // namespace
-
-NetworkSpec::Link link_of(const Value& table) {
-  NetworkSpec::Link link;
-  link.a = int(table.find("a")->value.integer);
-  if (const Entry* b = table.find("b")) link.b = int(b->value.integer);
-  if (const Entry* bandwidth = table.find("bandwidth")) link.bandwidth = rate_of(bandwidth->value);
-  if (const Entry* latency = table.find("latency")) link.latency = Duration(duration_of(latency->value));
-  if (const Entry* one_way = table.find("one_way")) link.one_way = one_way->value.flag;
-  if (const Entry* from = table.find("from")) link.from = Time(Duration(duration_of(from->value)));
-  if (const Entry* until = table.find("until")) link.until = Time(Duration(duration_of(until->value)));
-  return link;
-}
 
 int default_evaluations(What what) { return what == What::kConvergence ? 15 : 0; }
 

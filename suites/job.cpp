@@ -8,19 +8,16 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "backends/base/error.h"
-#include "backends/base/json_value.h"
 #include "backends/base/text.h"
 #include "results/json.h"
 #include "results/steady.h"
 #include "suites/bounds.h"
+#include "suites/trial_field.h"
 
 namespace hopbench {
 namespace {
-
-using nlohmann::json;
 
 /// What another process of this same binary wrote is none of that: that process went wrong.
 [[noreturn]] void refuse(const char* what, const std::string& why) {
@@ -31,7 +28,7 @@ template <class Read>
 auto reading(const char* what, const Read& read) {
   try {
     return read();
-  } catch (const json::exception& error) {
+  } catch (const OrderedJson::exception& error) {
     refuse(what, json_mistake(error));
   } catch (const Error& error) {
     if (error.code() != ExitCode::kUsage) throw;
@@ -46,63 +43,82 @@ constexpr const char* kRoles[] = {"rank", "simulate", "calibrate", "calibrate_li
 }  // namespace
 
 std::string to_text(const Job& job) {
-  return json{{"role", kRoles[static_cast<int>(job.role)]},
-              {"spec", to_json(job.spec)},
-              {"event_log", job.event_log},
-              {"bench", job.bench}}
+  return OrderedJson{{"role", kRoles[static_cast<int>(job.role)]},
+                     {"spec", encode(job.spec)},
+                     {"event_log", job.event_log},
+                     {"bench", job.bench}}
       .dump();
 }
 
 Job job_from_text(const std::string& text) {
   return reading(kJob, [&] {
-    const json j = json::parse(text);
+    const OrderedJson j = OrderedJson::parse(text);
     Job job;
     const std::string role = j.at("role");
     const auto* found = std::find(std::begin(kRoles), std::end(kRoles), role);
     if (found == std::end(kRoles)) refuse(kJob, "it has no such role");
     job.role = static_cast<Job::Role>(found - std::begin(kRoles));
-    job.spec = trial_from_json(j.at("spec"));
+    decode(j.at("spec"), job.spec);
     job.event_log = j.at("event_log");
     job.bench = j.at("bench");
     return job;
   });
 }
 
-// "<length of the JSON>\n<JSON><float32 parameters, this machine's order>": both ends are this same binary.
+// "<length of the JSON>\n<JSON><the events' lines><float32 parameters, this machine's order>": both ends are this same
+// binary.
 std::string to_text(const RankResult& result) {
-  json times = json::array(), lines = json::array();
+  std::vector<Time> times;
+  std::string lines;
   for (const EventLine& event : result.events) {
-    times.push_back(event.time.time_since_epoch().count());
-    lines.push_back(event.text);
+    times.push_back(event.time);
+    lines += event.text;
   }
-  const std::string head = json{{"record", to_json(result.record)}, {"times", times}, {"lines", lines}}.dump();
-  std::string text = std::to_string(head.size()) + "\n" + head;
+  const std::string head =
+      OrderedJson{{"record", encode(result.record)}, {"times", encode(times)}, {"bytes_of_lines", lines.size()}}.dump();
+  std::string text = std::to_string(head.size()) + "\n" + head + lines;
   const std::size_t begin = text.size(), bytes = result.parameters.size() * sizeof(float);
   text.resize(begin + bytes);
   if (bytes > 0) std::memcpy(text.data() + begin, result.parameters.data(), bytes);
   return text;
 }
 
+namespace {
+
+std::vector<EventLine> events_of(const std::vector<Time>& times, std::string_view lines) {
+  std::vector<EventLine> events;
+  for (const Time time : times) {
+    const std::size_t end = lines.find('\n');
+    if (end == std::string_view::npos) refuse(kResult, "its events do not fit together");
+    events.push_back({time, std::string(lines.substr(0, end + 1))});
+    lines.remove_prefix(end + 1);
+  }
+  if (!lines.empty()) refuse(kResult, "its events do not fit together");
+  return events;
+}
+
+}  // namespace
+
 RankResult rank_result_from_text(const std::string& text) {
-  std::size_t head = 0;
+  std::size_t head = 0, lines = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), head);
   const std::size_t begin = static_cast<std::size_t>(end - text.data()) + 1;  // of the JSON
   if (error != std::errc() || begin > text.size() || *end != '\n' || head > text.size() - begin)
     refuse(kResult, "it is cut off");
   RankResult result;
   reading(kResult, [&] {
-    const json j = json::parse(text.substr(begin, head));
-    result.record = rank_from_json(j.at("record"));
-    std::vector<std::int64_t> times;
-    read_value(j.at("times"), times);
-    const auto lines = j.at("lines").get<std::vector<std::string>>();
-    if (times.size() != lines.size()) refuse(kResult, "its events do not fit together");
-    for (std::size_t i = 0; i < lines.size(); ++i) result.events.push_back({Time{Duration{times[i]}}, lines[i]});
+    const OrderedJson j = OrderedJson::parse(text.substr(begin, head));
+    std::vector<Time> times;
+    decode(j.at("record"), result.record);
+    decode(j.at("times"), times);
+    decode(j.at("bytes_of_lines"), lines);
+    if (lines > text.size() - begin - head) refuse(kResult, "it is cut off");
+    result.events = events_of(times, std::string_view(text).substr(begin + head, lines));
   });
-  result.parameters.resize((text.size() - begin - head) / sizeof(float));
-  if (!result.parameters.empty()) {
-    std::memcpy(result.parameters.data(), text.data() + begin + head, result.parameters.size() * sizeof(float));
-  }
+  const std::size_t numbers = begin + head + lines;
+  result.parameters.resize((text.size() - numbers) / sizeof(float));
+  if (!result.parameters.empty())
+    std::memcpy(result.parameters.data(), text.data() + numbers, result.parameters.size() * sizeof(float));
   return result;
 }
 

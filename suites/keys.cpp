@@ -62,6 +62,10 @@ constexpr double kMany = 1e12;     // "no limit", for counts
 constexpr double kDays = 86400e3;  // ... and for times, in seconds
 constexpr double kTiny = 1e-9;
 
+constexpr auto kWork = &TrialSpec::workload;
+constexpr auto kOptimizer = &TrialSpec::optimizer;
+constexpr auto kNetwork = &TrialSpec::network;
+
 const std::vector<SuiteKey> kKeys = {
     {"schema", T::kInteger, nullptr, 1, 1, nullptr, "version of this format"},
     {"name", T::kText, "", 0, 0, nullptr, "name of the suite; the file's name if it is not set"},
@@ -77,104 +81,149 @@ const std::vector<SuiteKey> kKeys = {
      "stop after so many iterations of a rank; a rate's warm-up comes before them"},
     {"run.seconds", T::kReal, "", kTiny, kDays, nullptr, "reserved: this version does not stop by time and says so"},
     {"run.repeats", T::kInteger, "3", 1, 1000, nullptr, "how often each trial runs, every time with new draws"},
-    {"run.seed", T::kInteger, "1", 0, 9.2e18, nullptr, "seed of every draw"},
+    {"run.seed", T::kInteger, "1", 0, 9.2e18, nullptr, "seed of every draw", to<&TrialSpec::seed>("seed", take_seed)},
     {"run.reference", T::kText, "", 0, 0, nullptr,
      "label of the variant that speed-ups refer to; the first one if it is not set"},
     {"run.order", T::kName, "\"interleaved\"", 0, 0, orders,
      "of the trials: variants take turns (seeded), all shuffled, or as written"},
     {"run.remeasure", T::kInteger, "1", 0, 10, nullptr,
-     "how often a trial that the machine disturbed (oversubscribed, cpu-contended) is measured again"},
+     "how often a trial that the machine disturbed (oversubscribed, cpu-contended) is measured again",
+     to<&TrialSpec::remeasure>("remeasure").as_limit()},
     {"run.warmup", T::kCount, "\"auto\"", 0, 1e6, nullptr,
      "iterations of a rank left out of rates, if more than \"auto\": max(10, 2 x how far a rank may run ahead)"},
-    {"run.warmup_time", T::kDuration, "\"2s\"", 0, kDays, nullptr, "rates leave out at least this long"},
+    {"run.warmup_time", T::kDuration, "\"2s\"", 0, kDays, nullptr, "rates leave out at least this long",
+     to<&TrialSpec::warmup_time>("warmup_time")},
     {"run.evaluations", T::kCount, "\"auto\"", 0, 100000, nullptr,
      "points of the loss curve, evenly over the samples; \"auto\": 15 for convergence, 0 (only the end) for rate"},
     {"run.evaluation_samples", T::kInteger, "512", 1, kMany, nullptr,
-     "the first so many samples of the test set, on which every point is evaluated"},
-    {"run.target.loss", T::kReal, "0.0", 0, 1e30, nullptr, "loss whose time is reported; 0: none"},
-    {"run.target.hold", T::kInteger, "3", 1, 1000, nullptr, "points in a row that count as reached"},
-    {"run.rendezvous_timeout", T::kDuration, "\"30s\"", kTiny, kDays, nullptr, "for all ranks to meet"},
-    {"run.stall_timeout", T::kDuration, "\"60s\"", kTiny, kDays, nullptr, "no rank got anything done for this long"},
-    {"run.trial_timeout", T::kDuration, "\"30min\"", kTiny, kDays, nullptr, "of a trial as a whole"},
+     "the first so many samples of the test set, on which every point is evaluated",
+     to<kWork, &WorkloadSpec::evaluation_samples>("evaluation_samples")},
+    {"run.target.loss", T::kReal, "0.0", 0, 1e30, nullptr, "loss whose time is reported; 0: none",
+     to<&TrialSpec::target_loss>("target_loss")},
+    {"run.target.hold", T::kInteger, "3", 1, 1000, nullptr, "points in a row that count as reached",
+     to<&TrialSpec::target_hold>("target_hold")},
+    {"run.rendezvous_timeout", T::kDuration, "\"30s\"", kTiny, kDays, nullptr, "for all ranks to meet",
+     to<&TrialSpec::rendezvous_timeout>("rendezvous_timeout").as_limit()},
+    {"run.stall_timeout", T::kDuration, "\"60s\"", kTiny, kDays, nullptr, "no rank got anything done for this long",
+     to<&TrialSpec::stall_timeout>("stall_timeout").as_limit()},
+    {"run.trial_timeout", T::kDuration, "\"30min\"", kTiny, kDays, nullptr, "of a trial as a whole",
+     to<&TrialSpec::trial_timeout>("trial_timeout").as_limit()},
 
-    {"model.name", T::kName, "\"lenet\"", 0, 0, model_names, "see `hopbench list models`"},
+    {"model.name", T::kName, "\"lenet\"", 0, 0, model_names, "see `hopbench list models`",
+     to<kWork, &WorkloadSpec::model>("model")},
     {"model.dataset.name", T::kName, "", 0, 0, dataset_names,
      "see `hopbench list datasets`; the model's own if it is not set"},
     {"model.dataset.path", T::kText, "\"\"", 0, 0, nullptr,
-     "folder of its files; \"\": where its package or `ci/fetch-data` puts them"},
-    {"model.batch", T::kInteger, "32", 1, 1e6, nullptr, "samples in a gradient of one worker"},
-    {"model.split.kind", T::kName, "\"iid\"", 0, 0, split_kinds, "how the training set is divided among the workers"},
-    {"model.split.alpha", T::kReal, "0.5", 1e-6, 1e6, nullptr, "dirichlet: smaller is more skewed"},
-    {"model.split.shards_per_worker", T::kInteger, "2", 1, 1e6, nullptr, "shards: of the samples sorted by label"},
+     "folder of its files; \"\": where its package or `ci/fetch-data` puts them",
+     to<kWork, &WorkloadSpec::dataset_path>("dataset_path")},
+    {"model.batch", T::kInteger, "32", 1, 1e6, nullptr, "samples in a gradient of one worker",
+     to<kWork, &WorkloadSpec::batch>("batch")},
+    {"model.split.kind", T::kName, "\"iid\"", 0, 0, split_kinds, "how the training set is divided among the workers",
+     to<kWork, &WorkloadSpec::split, &SplitSpec::what>("split")},
+    {"model.split.alpha", T::kReal, "0.5", 1e-6, 1e6, nullptr, "dirichlet: smaller is more skewed",
+     to<kWork, &WorkloadSpec::split, &SplitSpec::alpha>("split_alpha")},
+    {"model.split.shards_per_worker", T::kInteger, "2", 1, 1e6, nullptr, "shards: of the samples sorted by label",
+     to<kWork, &WorkloadSpec::split, &SplitSpec::shards_per_worker>("split_shards_per_worker")},
     {"model.split.feature", T::kInteger, "-1", -1, 1e9, nullptr,
      "by_feature: the samples are sorted by this feature, from 0, and cut; -1: by the sum of all (brightness); of "
-     "sparse rows: the columns in use, counted from 0"},
+     "sparse rows: the columns in use, counted from 0",
+     to<kWork, &WorkloadSpec::split, &SplitSpec::feature>("split_feature")},
     {"model.augment", T::kName, "\"none\"", 0, 0, augmentations,
-     "pad_crop_flip: a training picture is padded by 4, cropped at random and mirrored half the time"},
+     "pad_crop_flip: a training picture is padded by 4, cropped at random and mirrored half the time",
+     to<kWork, &WorkloadSpec::augment>("augment")},
     {"model.size", T::kInteger, "0", 0, 1e10, nullptr,
-     "parameters of `timing_only` and `quadratic` (at most 4096); 0: the model's default"},
+     "parameters of `timing_only` and `quadratic` (at most 4096); 0: the model's default",
+     to<kWork, &WorkloadSpec::size>("size")},
     {"model.statistics", T::kName, "\"running\"", 0, 0, statistics_kinds,
-     "of batch norms, for evaluation: averaged like parameters, or estimated from 1024 samples at each point"},
+     "of batch norms, for evaluation: averaged like parameters, or estimated from 1024 samples at each point",
+     to<kWork, &WorkloadSpec::statistics>("statistics")},
 
     {"optimizer.name", T::kName, "\"sgd\"", 0, 0, optimizer_names, "stochastic gradient descent"},
-    {"optimizer.lr", T::kReal, "0.05", 0, 1e6, nullptr, "learning rate"},
-    {"optimizer.momentum", T::kReal, "0.0", 0, 1, nullptr, "state of a worker (or server), never exchanged"},
-    {"optimizer.weight_decay", T::kReal, "0.0", 0, 1e6, nullptr, "this times x is added to the gradient"},
-    {"optimizer.nesterov", T::kBool, "false", 0, 0, nullptr, "Nesterov's form of momentum"},
+    {"optimizer.lr", T::kReal, "0.05", 0, 1e6, nullptr, "learning rate", to<kOptimizer, &OptimizerSpec::lr>("lr")},
+    {"optimizer.momentum", T::kReal, "0.0", 0, 1, nullptr, "state of a worker (or server), never exchanged",
+     to<kOptimizer, &OptimizerSpec::momentum>("momentum")},
+    {"optimizer.weight_decay", T::kReal, "0.0", 0, 1e6, nullptr, "this times x is added to the gradient",
+     to<kOptimizer, &OptimizerSpec::weight_decay>("weight_decay")},
+    {"optimizer.nesterov", T::kBool, "false", 0, 0, nullptr, "Nesterov's form of momentum",
+     to<kOptimizer, &OptimizerSpec::nesterov>("nesterov")},
     {"optimizer.step", T::kName, "\"per_sample\"", 0, 0, step_rules,
-     "per_sample: lr is scaled so that the models move as far a sample as under all-reduce"},
-    {"optimizer.steps", T::kTables, "[]", 0, 0, nullptr, "steps of the learning rate"},
+     "per_sample: lr is scaled so that the models move as far a sample as under all-reduce",
+     to<kOptimizer, &OptimizerSpec::per_sample>("per_sample", take_step_rule)},
+    {"optimizer.steps", T::kTables, "[]", 0, 0, nullptr, "steps of the learning rate",
+     to<kOptimizer, &OptimizerSpec::steps>("lr_steps", take_lr_steps)},
     {"optimizer.steps.iteration", T::kReal, nullptr, 0, 1e12, nullptr, "from this iteration on"},
     {"optimizer.steps.factor", T::kReal, nullptr, 0, 1e6, nullptr, "lr is multiplied by this"},
-    {"optimizer.lr_warmup", T::kInteger, "0", 0, kMany, nullptr, "lr rises evenly over the first so many iterations"},
+    {"optimizer.lr_warmup", T::kInteger, "0", 0, kMany, nullptr, "lr rises evenly over the first so many iterations",
+     to<kOptimizer, &OptimizerSpec::warmup>("lr_warmup")},
     {"optimizer.cosine", T::kInteger, "0", 0, kMany, nullptr,
-     "then it falls along half a cosine to 0, at this iteration; 0: it does not"},
+     "then it falls along half a cosine to 0, at this iteration; 0: it does not",
+     to<kOptimizer, &OptimizerSpec::cosine>("lr_cosine")},
     {"optimizer.lr_batch", T::kInteger, "0", 0, 1e9, nullptr,
-     "lr is meant for so many samples a step of all workers, and scaled to as many as there are; 0: it is not"},
+     "lr is meant for so many samples a step of all workers, and scaled to as many as there are; 0: it is not",
+     to<kOptimizer, &OptimizerSpec::lr_batch>("lr_batch")},
     {"optimizer.clip", T::kReal, "0.0", 0, 1e30, nullptr,
-     "gradients longer than this are scaled down to it, where a step is made; 0: never"},
+     "gradients longer than this are scaled down to it, where a step is made; 0: never",
+     to<kOptimizer, &OptimizerSpec::clip>("clip")},
 
-    {"compute.backend", T::kName, "\"onednn\"", 0, 0, backend_names, "see `hopbench list backends`"},
-    {"compute.others", T::kTables, "[]", 0, 0, nullptr, "ranks on another backend; with real processes only"},
+    {"compute.backend", T::kName, "\"onednn\"", 0, 0, backend_names, "see `hopbench list backends`",
+     to<kWork, &WorkloadSpec::backend>("backend")},
+    {"compute.others", T::kTables, "[]", 0, 0, nullptr, "ranks on another backend; with real processes only",
+     taken(take_others)},
     {"compute.others.backend", T::kName, nullptr, 0, 0, backend_names, "theirs"},
     {"compute.others.ranks", T::kRanks, nullptr, 0, 100000, nullptr, "the workers"},
     {"compute.precision", T::kName, "\"fp32\"", 0, 0, precision_names,
-     "what products are computed in: fp32; on cuda also tf32, and bf16 with fp32 master weights"},
+     "what products are computed in: fp32; on cuda also tf32, and bf16 with fp32 master weights",
+     to<kWork, &WorkloadSpec::precision>("precision")},
     {"compute.deterministic", T::kBool, "true", 0, 0, nullptr,
-     "the same bits in every run; false: on cuda, whichever convolutions are measured fastest"},
+     "the same bits in every run; false: on cuda, whichever convolutions are measured fastest",
+     to<kWork, &WorkloadSpec::deterministic>("deterministic")},
     {"compute.ipc", T::kBool, "true", 0, 0, nullptr,
-     "cuda over shm: ranks read each other's vectors on the GPU; false: they are copied through host memory"},
-    {"compute.threads", T::kInteger, "1", 1, 1024, nullptr, "of one gradient"},
+     "cuda over shm: ranks read each other's vectors on the GPU; false: they are copied through host memory",
+     to<kWork, &WorkloadSpec::lend>("lend")},
+    {"compute.threads", T::kInteger, "1", 1, 1024, nullptr, "of one gradient",
+     to<kWork, &WorkloadSpec::threads>("threads")},
     {"compute.pace", T::kPace, "\"auto\"", kTiny, kDays, nullptr,
      "how long a gradient takes on the trial's clock: a time; \"auto\": calibrated (real processes only); \"off\": as "
      "long as it takes"},
     {"compute.cost", T::kDuration, "", kTiny, kDays, nullptr,
      "that time in virtual time, where pace is \"auto\" or \"off\""},
     {"compute.vector_rate", T::kRate, "10e9", 0, 1e15, vector_rate_names,
-     "bytes read and written a second by averages and steps; 0: they are free; cpu: 10e9, a100: 1.5e12, h100: 2.5e12"},
+     "bytes read and written a second by averages and steps; 0: they are free; cpu: 10e9, a100: 1.5e12, h100: 2.5e12",
+     to<&TrialSpec::costs, &Costs::vector_bytes_per_s>("vector_bytes_per_s", take_vector_rate)},
     {"compute.saturation", T::kInteger, "0", 0, 1e6, nullptr,
      "a gradient of fewer samples takes as long as one of so many, as on a GPU that is not full; 0: time is "
-     "proportional"},
+     "proportional",
+     to<&TrialSpec::costs, &Costs::saturation>("saturation")},
 
     {"transport.name", T::kName, "\"gloo\"", 0, 0, transport_names,
-     "gloo: TCP; shm: shared memory, on one machine; sim: virtual time; see `hopbench list transports`"},
-    {"transport.interface", T::kText, "\"\"", 0, 0, nullptr, "gloo: network interface; \"\": loopback"},
+     "gloo: TCP; shm: shared memory, on one machine; sim: virtual time; see `hopbench list transports`",
+     to<&TrialSpec::transport>("transport")},
+    {"transport.interface", T::kText, "\"\"", 0, 0, nullptr, "gloo: network interface; \"\": loopback",
+     to<&TrialSpec::interface>("interface")},
 
     {"network.latency", T::kDuration, "\"100us\"", 0, kDays, nullptr,
-     "one way (all of [network]: sim, or with emulate)"},
-    {"network.bandwidth", T::kRate, "125e6", 0, 1e15, nullptr, "of each host's NIC, each way; 0: unlimited"},
+     "one way (all of [network]: sim, or with emulate)", to<kNetwork, &NetworkSpec::latency>("latency")},
+    {"network.bandwidth", T::kRate, "125e6", 0, 1e15, nullptr, "of each host's NIC, each way; 0: unlimited",
+     to<kNetwork, &NetworkSpec::bandwidth>("bandwidth")},
     {"network.overhead", T::kDuration, "\"0us\"", 0, kDays, nullptr,
-     "a message's time on a processor, at each end: LogGOPS's o"},
+     "a message's time on a processor, at each end: LogGOPS's o", to<kNetwork, &NetworkSpec::overhead>("overhead")},
     {"network.overhead_rate", T::kRate, "0.0", 0, 1e15, nullptr,
-     "bytes that such a processor handles a second besides: LogGOPS's 1/O; 0: unlimited"},
+     "bytes that such a processor handles a second besides: LogGOPS's 1/O; 0: unlimited",
+     to<kNetwork, &NetworkSpec::overhead_rate>("overhead_rate")},
     {"network.processors", T::kInteger, "0", 0, 100000, nullptr,
-     "that handle all ranks' messages, as on one machine; 0: one on each host"},
-    {"network.jitter", T::kReal, "0.0", 0, 1e6, nullptr, "latency is multiplied by 1 + jitter x Exp(1)"},
-    {"network.packet_bytes", T::kInteger, "1500", 0, 1e9, nullptr, "messages up to this size do not share links"},
+     "that handle all ranks' messages, as on one machine; 0: one on each host",
+     to<kNetwork, &NetworkSpec::processors>("processors")},
+    {"network.jitter", T::kReal, "0.0", 0, 1e6, nullptr, "latency is multiplied by 1 + jitter x Exp(1)",
+     to<kNetwork, &NetworkSpec::jitter>("jitter")},
+    {"network.packet_bytes", T::kInteger, "1500", 0, 1e9, nullptr, "messages up to this size do not share links",
+     to<kNetwork, &NetworkSpec::packet_bytes>("packet_bytes")},
     {"network.hosts", T::kHosts, "", 1, 100000, nullptr, "where the workers sit; each on a host of its own if not set"},
-    {"network.local_latency", T::kDuration, "\"20us\"", 0, kDays, nullptr, "between ranks of one host"},
-    {"network.local_bandwidth", T::kRate, "0.0", 0, 1e15, nullptr, "of a host's memory; 0: unlimited"},
-    {"network.links", T::kTables, "[]", 0, 0, nullptr, "hosts and pairs of hosts that differ"},
+    {"network.local_latency", T::kDuration, "\"20us\"", 0, kDays, nullptr, "between ranks of one host",
+     to<kNetwork, &NetworkSpec::local_latency>("local_latency")},
+    {"network.local_bandwidth", T::kRate, "0.0", 0, 1e15, nullptr, "of a host's memory; 0: unlimited",
+     to<kNetwork, &NetworkSpec::local_bandwidth>("local_bandwidth")},
+    {"network.links", T::kTables, "[]", 0, 0, nullptr, "hosts and pairs of hosts that differ",
+     to<kNetwork, &NetworkSpec::links>("links", take_links)},
     {"network.links.a", T::kInteger, nullptr, 0, 100000, nullptr, "host"},
     {"network.links.b", T::kInteger, "-1", -1, 100000, nullptr, "other host; -1: this is a's own NIC"},
     {"network.links.bandwidth", T::kRate, "0.0", 0, 1e15, nullptr, "of that NIC, or of a link that all flows share"},
@@ -185,8 +234,10 @@ const std::vector<SuiteKey> kKeys = {
     {"network.instant", T::kBool, "false", 0, 0, nullptr,
      "no communication at all and free vector operations: the schedule's own critical path"},
 
-    {"topology.name", T::kName, "\"ring_based\"", 0, 0, topology_names, "who talks to whom; `edges`: as listed"},
-    {"topology.edges", T::kEdges, "", 0, 0, nullptr, "a list of pairs: [a, b] means that a sends to b"},
+    {"topology.name", T::kName, "\"ring_based\"", 0, 0, topology_names, "who talks to whom; `edges`: as listed",
+     to<&TrialSpec::topology>("topology")},
+    {"topology.edges", T::kEdges, "", 0, 0, nullptr, "a list of pairs: [a, b] means that a sends to b",
+     to<&TrialSpec::edges>("edges", take_edges)},
 
     {"tune.trials", T::kInteger, "12", 3, 1000, nullptr, "settings tried for each variant, the reference too"},
     {"tune.repeats", T::kInteger, "1", 1, 100, nullptr, "draws on which each setting is tried; their median counts"},
@@ -264,100 +315,8 @@ const std::vector<SuiteKey> kKeys = {
      "hash of all settings of that trial but names and seeds: the variant counts as tuned while they are these"},
 };
 
-const Names kNoSections = {"protocol", "scenario", "measure", "tuning"};  // lists, and a record
-
-bool below(const std::string& path, const std::string& prefix) {
-  return prefix.empty() || (path.size() > prefix.size() && path.starts_with(prefix) && path[prefix.size()] == '.');
-}
-
-// Keys of the tables in a list (optimizer.steps.factor) are reached through the list only.
-bool inside_list(const std::string& path) {
-  return std::any_of(kKeys.begin(), kKeys.end(),
-                     [&](const SuiteKey& key) { return key.type == T::kTables && below(path, key.path); });
-}
-
 }  // namespace
 
 const std::vector<SuiteKey>& suite_keys() { return kKeys; }
-
-const SuiteKey* find_key(const std::string& path) {
-  const auto found = std::find_if(kKeys.begin(), kKeys.end(), [&](const SuiteKey& key) { return key.path == path; });
-  return found == kKeys.end() ? nullptr : &*found;
-}
-
-std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
-
-bool is_section_key(const SuiteKey& key) {
-  static const std::set<std::string> paths = [] {
-    std::set<std::string> found;
-    for (const SuiteKey& one : kKeys) {
-      const std::string path = one.path;
-      const std::string top = path.substr(0, path.find('.'));
-      const bool listed = std::find(kNoSections.begin(), kNoSections.end(), top) != kNoSections.end();
-      if (top != path && !listed && !inside_list(path)) found.insert(path);
-    }
-    return found;
-  }();
-  return paths.contains(key.path);
-}
-
-bool is_group(const std::string& prefix) {
-  return std::any_of(kKeys.begin(), kKeys.end(), [&](const SuiteKey& key) { return below(key.path, prefix); });
-}
-
-bool is_of_whole_suite(const std::string& path) {
-  return path == "run.reference" || path == "run.order" || below(path, "tune");
-}
-
-std::vector<std::string> children(const std::string& prefix) {
-  Names names;
-  for (const SuiteKey& key : kKeys) {
-    if (!below(key.path, prefix)) continue;
-    const std::string rest = std::string(key.path).substr(prefix.empty() ? 0 : prefix.size() + 1);
-    const std::string name = rest.substr(0, rest.find('.'));
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  return names;
-}
-
-std::string shorthand(const std::string& group) {
-  for (const char* name : {"name", "kind", "loss"}) {
-    std::string path = group + "." + name;
-    if (const SuiteKey* key = find_key(path); key != nullptr && is_section_key(*key)) return path;
-  }
-  return "";
-}
-
-std::string resolve_key(const std::vector<std::string>& parts) {
-  std::string path = join(parts, ".");
-  if (const SuiteKey* key = find_key(path)) return is_section_key(*key) ? path : "";
-  if (std::string whole = shorthand(path); !whole.empty()) return whole;
-  std::set<std::string> found;
-  for (const SuiteKey& key : kKeys) {
-    const std::string full = key.path;
-    // Keys of [tune] have whole paths only, so that `lr` and `repeats` stay those of the sections that trials have.
-    if (!is_section_key(key) || below(full, "tune")) continue;
-    const std::string group = full.substr(0, full.rfind('.'));
-    if (full.ends_with("." + path)) found.insert(full);
-    if (group.ends_with("." + path) && shorthand(group) == full) found.insert(full);
-  }
-  return found.size() == 1 ? *found.begin() : "";
-}
-
-const std::vector<std::string>& override_names() {
-  static const Names names = [] {
-    Names found;
-    for (const SuiteKey& key : kKeys) {
-      if (!is_section_key(key)) continue;
-      found.emplace_back(key.path);
-      const std::string last = last_part(key.path);
-      if (resolve_key({last}) == key.path) found.push_back(last);
-      const std::string group = std::string(key.path).substr(0, std::string(key.path).rfind('.'));
-      if (shorthand(group) == key.path) found.push_back(last_part(group));
-    }
-    return found;
-  }();
-  return names;
-}
 
 }  // namespace hopbench

@@ -4,8 +4,8 @@
 
 #include <cmath>
 #include <map>
-#include <sstream>
 
+#include "results/outcome.h"
 #include "tests/cli.h"
 
 namespace hopbench {
@@ -63,22 +63,8 @@ class Tunes : public testing::Test {
     table = fine({"run", suite, "-o", suite + ".run"}).out;
     const std::string csv = text_of(folder_ / (suite + ".run/trials.csv"));
     std::map<std::string, double> found;
-    std::istringstream lines(csv);
-    std::vector<std::string> head;
-    for (std::string line; std::getline(lines, line);) {
-      std::vector<std::string> cells;
-      std::istringstream in(line);
-      for (std::string cell; std::getline(in, cell, ',');) cells.push_back(cell);
-      if (head.empty()) {
-        head = cells;
-        continue;
-      }
-      const auto at = [&](const char* name) {
-        return cells.at(std::size_t(std::find(head.begin(), head.end(), name) - head.begin()));
-      };
-      const std::string reached = at("samples_to_target");
-      found[at("variant")] = reached.empty() ? 1e9 : std::stod(reached);
-    }
+    for (const Outcome& trial : outcomes_from_csv(csv, "trials.csv"))
+      found[trial.text("variant")] = trial.number("samples_to_target").value_or(1e9);
     return {found["ps_bsp"], found["ps_asp"]};
   }
 

@@ -1,9 +1,7 @@
-// The table of keys, and the documentation held against it.
+// The table of keys. ci/docs holds the documentation against it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include "suites/draft.h"
@@ -12,27 +10,6 @@
 
 namespace hopbench {
 namespace {
-
-std::string documentation() {
-  std::ifstream file(std::string(HB_SOURCE_DIR) + "/docs/suites.md");
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-TEST(SuiteKeys, AreDocumentedEachWithTypeDefaultAndMeaning) {
-  const std::string text = documentation();
-  for (const SuiteKey& key : suite_keys())
-    EXPECT_NE(text.find(markdown_row(key) + "\n"), std::string::npos) << "docs/suites.md lacks\n" << markdown_row(key);
-}
-
-TEST(SuiteKeys, AreAllThatIsDocumented) {
-  const std::string text = documentation();
-  std::set<std::string> rows;
-  for (const SuiteKey& key : suite_keys()) rows.insert(markdown_row(key));
-  for (std::size_t at = text.find("\n| `"); at != std::string::npos; at = text.find("\n| `", at + 1)) {
-    const std::string row = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
-    EXPECT_EQ(rows.count(row), 1u) << "docs/suites.md has a row of no key:\n" << row;
-  }
-}
 
 TEST(SuiteKeys, HaveDefaultsThatTheyWouldAccept) {
   std::set<std::string> paths;

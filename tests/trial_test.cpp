@@ -212,7 +212,7 @@ TEST(Trial, IsNotReadFromNumbersThatItsFieldsCannotHold) {
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::kUsage);
       const std::string field = std::string(old).substr(1, std::string(old).find(':') - 2);
-      EXPECT_NE(std::string(error.what()).find("'" + field + "' is none: "), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("'" + field + "': "), std::string::npos) << error.what();
     }
   }
 }
