@@ -127,7 +127,8 @@ std::vector<std::string> known_variables(const CLI::App& app) {
   return known;
 }
 
-// The library would check a variable for every command that has such a flag: a profile of `run` for `reproduce`.
+// Removes the variables of other commands. The library checks them for every command with such a flag, so that
+// `reproduce` would refuse a profile of `run`.
 void forget_variables_of_others(CLI::App& app, std::span<char*> words) {
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     if (std::any_of(words.begin(), words.end(), [&](const char* word) { return command->get_name() == word; }))

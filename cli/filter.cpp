@@ -29,8 +29,8 @@ double repeated(const std::string& text) {
   return all;
 }
 
-/// Whether there is a reference to a group, \1. The library has none with that syntax, but reads its number, however
-/// long.
+/// Returns true if the text refers to a group, such as \1. With this syntax the library supports no such references,
+/// but it reads the number, and a long number overflows.
 bool refers_back(const std::string& text) {
   for (std::size_t at = text.find('\\'); at != std::string::npos && at + 1 < text.size();
        at = text.find('\\', at + 2)) {

@@ -1,4 +1,4 @@
-// Cells of the tables' columns (fields.cpp): a member's value as text, and what is computed from several.
+// Functions that return the text of a table's cell (fields.cpp): a member's value, or a value computed from several.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace hopbench::cells {
 
-/// Division, not multiplication by 1e-9: the nearest double prints as the decimal it is (0.04, not
+/// Divides instead of multiplying by 1e-9, because the nearest double then prints as the decimal it is (0.04, not
 /// 0.040000000000000001).
 inline double seconds(Duration d) { return static_cast<double>(d.count()) / 1e9; }
 
@@ -35,7 +35,7 @@ std::string text_of(const std::optional<T>& value) {
   return value ? text_of(*value) : "";
 }
 
-/// Negative: not known.
+/// Returns "" for a negative value, which means unknown.
 template <auto kMember>
 std::string if_known(const TrialRecord& record, const std::string&) {
   return record.*kMember < 0 ? "" : text_of(record.*kMember);
@@ -65,7 +65,7 @@ std::string largest(const TrialRecord& record, const std::string&) {
   return text_of(most);
 }
 
-/// 0 if nobody is left.
+/// Returns 0 if no worker is left.
 inline std::string least_iters(const TrialRecord& record, const std::string&) {
   std::optional<std::int64_t> least;
   for (const RankRecord& rank : record.ranks) {
@@ -74,7 +74,7 @@ inline std::string least_iters(const TrialRecord& record, const std::string&) {
   return text_of(least.value_or(0));
 }
 
-/// Over the ranks that have it.
+/// Returns the mean over the ranks that have the figure.
 inline std::string mean_figure(const TrialRecord& record, const std::string& name) {
   double sum = 0;
   int n = 0;

@@ -1,4 +1,4 @@
-// What the columns of the tables mean: the one list that `hopbench list columns` shows and ci/docs writes into
+// The meaning of each column of the tables. `hopbench list columns` shows this list, and ci/docs writes it into
 // docs/results.md.
 #pragma once
 

@@ -84,7 +84,7 @@ struct Pairs {
   int alone = 0;             // trials of base that ended well and are not there in head
 };
 
-/// Nothing of a rate that is 0: nothing was done.
+/// Returns nothing for a rate of 0, because no work was done.
 std::optional<double> number_of(const Outcome& outcome, const Metric& metric) {
   const std::optional<double> number = outcome.number(metric.column);
   return metric.more_is_better && number && *number <= 0 ? std::nullopt : number;

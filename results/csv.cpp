@@ -9,7 +9,7 @@
 namespace hopbench {
 namespace {
 
-/// A column as it is written: "figure: f" of "figure: NAME".
+/// A column of the file, such as "figure: f" for the listed "figure: NAME".
 struct WrittenColumn {
   std::string title;
   std::function<std::string(const TableLine&)> cell;
@@ -39,7 +39,7 @@ std::vector<WrittenColumn> columns_of(const char* table, const std::vector<Table
   return columns;
 }
 
-/// The table, of which the names of the columns are there without lines too.
+/// Returns the table. Without lines it has the column names only.
 std::string csv_of(const char* table, const std::vector<TableLine>& lines) {
   const std::vector<WrittenColumn> columns = columns_of(table, lines);
   std::string text;
@@ -69,7 +69,7 @@ std::vector<TableLine> lines_of_trials(std::span<const TrialRow> rows) {
   return lines;
 }
 
-/// What host.csv has of a trial as a whole.
+/// Returns the row of host.csv for the whole trial.
 RankRecord host_of(const TrialRecord& trial) {
   RankRecord all;
   all.rank = -1;

@@ -1,7 +1,7 @@
 // The long-form tables of a run as CSV (RFC 4180, lines end in LF). Rows stand in the order of the run (`order`), so
 // that neither the order in which trials ended nor a resume shows. Numbers are in the shortest form that reads back as
-// the same number, whatever the locale; what is unknown is empty. Only host.csv has measurements of the host. What the
-// columns are is in fields.h.
+// the same number, whatever the locale; what is unknown is empty. Only host.csv has measurements of the host. The
+// columns are listed in fields.cpp.
 #pragma once
 
 #include <map>

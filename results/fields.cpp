@@ -7,7 +7,7 @@ namespace {
 
 using namespace cells;  // NOLINT(google-build-using-namespace): the lists name most of them
 
-/// A field that is a member: its value in JSON, and as a cell if a cell can show it.
+/// Returns a field that is a member. Its value is a cell too if it has a text.
 template <auto kMember, class Record = typename RecordOf<decltype(kMember)>::type>
 constexpr Field<Record> stored(const char* name, const char* table = nullptr, const char* unit = "",
                                const char* meaning = "") {
@@ -21,7 +21,7 @@ constexpr Field<Record> stored(const char* name, const char* table = nullptr, co
   return field;
 }
 
-/// A column only.
+/// Returns a field that is only a column.
 template <class Record>
 constexpr Field<Record> computed(typename Field<Record>::Cell cell, const char* column, const char* table,
                                  const char* unit, const char* meaning) {

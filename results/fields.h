@@ -1,6 +1,6 @@
-// What records consist of, each fact once: a field's name in JSON, its column in a table with unit and meaning, and
-// whether two runs of one trial have to agree in it. JSON, tables, their documentation, comparisons (outcome.h) and the
-// exact gate go by these lists, which are in fields.cpp. A new field is a member and an entry there.
+// Lists the fields of records. An entry has the field's name in JSON, its table column with unit and meaning, and
+// whether two runs of one trial must agree in it. JSON, tables, documentation, comparisons (outcome.h) and the exact
+// gate use these lists. To add a field, add a member to the record and an entry to fields.cpp.
 #pragma once
 
 #include <set>
@@ -15,14 +15,14 @@
 
 namespace hopbench {
 
-/// When two runs of one trial have to agree in a field.
+/// The condition under which two runs of one trial must agree in a field.
 enum class Agreement {
   kAlways,
   kSameArithmetic,  // where both computed with the `reference` backend
   kNot,             // measured of the host, or a name
 };
 
-/// A field without `get` is a column only, computed from others.
+/// A field of a record. Without `get` it is only a column, which is computed from other fields.
 template <class Record>
 struct Field : JsonField<Record> {
   using Cell = std::string (*)(const Record&, const std::string& key);
@@ -61,8 +61,8 @@ struct Field : JsonField<Record> {
   }
 };
 
-/// A line of a table: a trial, and but in trials.csv a rank or a point of it. host.csv has the whole trial as a rank
-/// of the number -1.
+/// A line of a table. It belongs to a trial and, except in trials.csv, to one of its ranks or points. In host.csv rank
+/// -1 stands for the whole trial.
 struct TableLine {
   const TrialRow* trial;
   const RankRecord* rank = nullptr;
@@ -75,7 +75,7 @@ void decode(const OrderedJson& j, TrialStatus& status);  // an unknown one is a 
 OrderedJson encode(const IterationMark& mark);           // as a list: a trial has many
 void decode(const OrderedJson& j, IterationMark& mark);
 
-// The lists, in the order of JSON and of the tables. Those of a TableLine are columns only.
+// Return the lists, in the order of JSON and of the tables. Fields of a TableLine are only columns.
 std::span<const Field<TrialLabels>> json_fields_of(const TrialLabels*);
 std::span<const Field<TrialRecord>> json_fields_of(const TrialRecord*);
 std::span<const Field<RankRecord>> json_fields_of(const RankRecord*);
@@ -86,8 +86,9 @@ auto fields() {
   return json_fields_of(static_cast<const Record*>(nullptr));
 }
 
-/// Calls visit(table, fields, record_of) for the lists that a table's columns are from, in their order: first those
-/// that every table begins with (""), then its own. record_of(line) is the record that such a field is of.
+/// Calls visit(table, fields, record_of) for each list that has columns of a table, in their order. Columns of every
+/// table
+/// ("") come first. record_of(line) returns the record that holds the list's fields.
 template <class Visit>
 void visit_columns(const char* table, const Visit& visit) {
   const auto labels = [](const TableLine& line) { return &line.trial->labels; };
@@ -101,7 +102,7 @@ void visit_columns(const char* table, const Visit& visit) {
   visit(table, fields<CurvePoint>(), [](const TableLine& line) { return line.point; });
 }
 
-/// Names in JSON of the fields, of records of all kinds, that have to agree so.
+/// Returns the JSON names of all fields with this agreement, over all kinds of records.
 std::set<std::string> names_with(Agreement agreement);
 
 }  // namespace hopbench

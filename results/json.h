@@ -26,7 +26,7 @@ class SchemaError : public Error {
   explicit SchemaError(const std::string& message) : Error(ExitCode::kUsage, message) {}
 };
 
-/// What a rank of a trial sends. decode() throws as the readers below do.
+/// The record that a rank sends, as JSON and back. decode() throws as the readers below do.
 OrderedJson encode(const RankRecord& record);
 void decode(const OrderedJson& j, RankRecord& record);
 

@@ -64,9 +64,9 @@ std::string safe_file_name(const std::string& name);
 bool holds_run(const std::string& folder);
 /// Every file that a run writes into its folder, except event logs.
 std::vector<std::string> files_of_run(const std::string& folder);
-/// What a baseline has besides: its history (baseline.h).
+/// The file with a baseline's history (baseline.h).
 inline constexpr const char* kBaselineFile = "baseline.json";
-/// Returns true if `file` is one of these, a baseline's, or an event log, in a folder that holds a run.
+/// Returns true if `file` is one of these files, a baseline's history or an event log, in a folder that holds a run.
 bool is_part_of_run(const std::string& file);
 
 /// Checks that a new run can be made in `folder`: that it does not exist yet, or is empty. A run overwrites files such

@@ -36,7 +36,7 @@ void take_pace(TrialSpec& trial, const Configuration& c) {
   }
 }
 
-/// Takes over every key that has a member of its own; `value_of` returns its value, nullptr if it has none.
+/// Sets the members that belong to one key. `value_of` returns a key's value, or nullptr if it has none.
 template <class ValueOf>
 void take_keys(TrialSpec& trial, bool optimizer, const ValueOf& value_of) {
   for (const SuiteKey& key : suite_keys()) {

@@ -1,4 +1,4 @@
-// How keys are found: by path, by the end of one, by what is below one.
+// Finds keys by path, by the end of a path, or by a common prefix.
 #include <algorithm>
 
 #include "backends/base/text.h"

@@ -12,8 +12,7 @@
 namespace hopbench {
 namespace {
 
-// The lists of what is in a trial's JSON: what single keys of a suite give is in keys.cpp, the rest here. The names and
-// values are what hashes are of.
+// Fields of a trial's JSON. Those that one key of a suite sets are in keys.cpp. Hashes depend on the names and values.
 
 constexpr JsonField<ComputeRule> kRule[] = {
     json_field<&ComputeRule::what>("what"),
@@ -85,14 +84,14 @@ constexpr JsonField<TrialSpec> kRest[] = {
     json_field<&TrialSpec::shuffle>("shuffle"),
 };
 
-// How the simulation is run, the trial's place in the run, measured figures.
+// Fields that are not part of the hash.
 constexpr JsonField<TrialSpec> kLimits[] = {
     json_field<&TrialSpec::order>("order"),       json_field<&TrialSpec::place>("place"),
     json_field<&TrialSpec::step_p99>("step_p99"), json_field<&TrialSpec::strands>("strands"),
     json_field<&TrialSpec::events>("events"),     json_field<&TrialSpec::sim_threads>("sim_threads"),
 };
 
-/// Of the keys' fields those that say which trial it is, or the others.
+/// Returns the fields of keys that are limits, or those that are not.
 std::vector<TrialField> fields_of_keys(bool limits) {
   std::vector<TrialField> fields;
   for (const SuiteKey& key : suite_keys()) {

@@ -1,4 +1,4 @@
-// A member of TrialSpec: its name in a trial's JSON, and how the value of a suite's key gets there.
+// Members of TrialSpec that a suite's key sets, with their name in a trial's JSON.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,9 @@ std::span<const JsonField<Fault>> json_fields_of(const Fault*);
 std::span<const JsonField<OtherBackend>> json_fields_of(const OtherBackend*);
 
 struct TrialField : JsonField<TrialSpec> {
-  /// Whether a trial is the same without it: it is no part of the hash.
+  /// True if the field is not part of the hash.
   bool limit = false;
-  /// Takes over the value of a key that was checked; nullptr: what the member is follows from several keys
-  /// (expand.cpp).
+  /// Sets the member from a checked value. nullptr: expand.cpp sets it, from several keys.
   void (*take)(TrialSpec&, const SuiteKey&, const Value&) = nullptr;
 
   constexpr TrialField as_limit() const {
@@ -35,12 +34,12 @@ struct TrialField : JsonField<TrialSpec> {
   }
 };
 
-// What a key's value is in a TrialSpec, of values that were checked.
+// Convert a checked value of a key.
 double real_value(const SuiteKey& key, const Value& value);  // of a rate: bytes/s
 std::int64_t time_value(const Value& value);                 // ns
 int choice_value(const SuiteKey& key, const Value& value);   // which of the key's names it is, from 0
 
-/// The plain copy.
+/// Copies a value into a member.
 template <class T>
 void copy_value(T& to, const SuiteKey& key, const Value& value) {
   if constexpr (std::is_same_v<T, std::string>) {
@@ -68,7 +67,7 @@ constexpr TrialField to(const char* name) {
   };
   return field;
 }
-/// The same of a value that is no plain copy.
+/// Returns the same with a function that sets the member.
 template <auto kFirst, auto... kRest>
 constexpr TrialField to(const char* name, void (*take)(TrialSpec&, const SuiteKey&, const Value&)) {
   TrialField field{json_field<kFirst, kRest...>(name)};
@@ -76,14 +75,14 @@ constexpr TrialField to(const char* name, void (*take)(TrialSpec&, const SuiteKe
   return field;
 }
 
-/// A key that several members of TrialSpec follow from, which are listed in trial.cpp.
+/// Returns a field that sets members which trial.cpp lists.
 constexpr TrialField taken(void (*take)(TrialSpec&, const SuiteKey&, const Value&)) {
   TrialField field;
   field.take = take;
   return field;
 }
 
-// Keys whose value is no plain copy.
+// Set members from keys whose value is not copied as it is.
 void take_seed(TrialSpec& spec, const SuiteKey& key, const Value& value);
 void take_step_rule(TrialSpec& spec, const SuiteKey& key, const Value& value);
 void take_lr_steps(TrialSpec& spec, const SuiteKey& key, const Value& value);
@@ -92,7 +91,7 @@ void take_vector_rate(TrialSpec& spec, const SuiteKey& key, const Value& value);
 void take_links(TrialSpec& spec, const SuiteKey& key, const Value& value);
 void take_edges(TrialSpec& spec, const SuiteKey& key, const Value& value);
 
-/// NetworkSpec::Link of an item of network.links or scenario.links.
+/// Returns the link of an item of network.links or scenario.links.
 NetworkSpec::Link link_of(const Value& table);
 
 }  // namespace hopbench

@@ -79,7 +79,7 @@ TEST(AtOnce, BeginsNothingMoreOnceItIsOverAndUsesWhatHadBegun) {
   }
 }
 
-/// Set when the thread that it is of has ended.
+/// Sets `ended` when its thread ends.
 struct EndOfThread {
   std::atomic<bool>* ended = nullptr;
   ~EndOfThread() {

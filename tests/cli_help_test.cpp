@@ -79,7 +79,7 @@ TEST(Flags, AreTakenFromTheEnvironmentByTheCommandThatIsCalled) {
   EXPECT_EQ(hopbench(folder.path(), {"reproduce", "--list"}, {"HOPBENCH_PROFILE=quick"}).code, 2);
 }
 
-// The library knows no such references, but reads their numbers, however long.
+// The library does not support such references, but their numbers overflow in it.
 TEST(Flags, FiltersDoNotReferToGroups) {
   const Folder folder;
   folder.write("a.toml", small_suite());

@@ -1,4 +1,4 @@
-// The columns that are listed, held against the tables. ci/docs holds the documentation against the list.
+// Compares the list of columns with the tables. ci/docs compares the documentation with the list.
 #include <gtest/gtest.h>
 
 #include "results/columns.h"

@@ -1,4 +1,4 @@
-// The table of keys. ci/docs holds the documentation against it.
+// Tests of the list of keys. ci/docs compares the documentation with it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// Records as JSON and back, by a list of their fields: each names a member once. Times are whole nanoseconds, choices
-// their number, pairs lists of two, and numbers that are not finite the strings "nan", "inf" and "-inf". Other types
-// have encode() and decode() of their own beside them. Those that read throw Error(kUsage), or the library's exception
-// (json_mistake), for what is no such value.
+// Converts records to JSON and back, by a list of their fields. Times are whole nanoseconds, enumerations are numbers,
+// and pairs are arrays of two. Numbers that are not finite are the strings "nan", "inf" and "-inf". Other types define
+// their own encode() and decode(). Functions that read throw Error(kUsage) or the library's exception (json_mistake) if
+// a value has the wrong type or range.
 #pragma once
 
 #include <cmath>
@@ -35,14 +35,14 @@ inline constexpr bool kIsPair = false;
 template <class A, class B>
 inline constexpr bool kIsPair<std::pair<A, B>> = true;
 
-/// A field that is a member: its name in JSON, and its value there and back.
+/// A field that is a member of a record, with its name in JSON and its conversions.
 template <class Record>
 struct JsonField {
   const char* name = nullptr;
   OrderedJson (*get)(const Record&) = nullptr;
   void (*set)(Record&, const OrderedJson&) = nullptr;
-  bool needed = false;                        // whether JSON without it is no such record; else it keeps its value
-  bool (*left_out)(const Record&) = nullptr;  // whether JSON goes without it; nullptr: never
+  bool needed = false;                        // reading fails without it; otherwise the member keeps its value
+  bool (*left_out)(const Record&) = nullptr;  // true: omitted from JSON; nullptr: never omitted
 };
 
 template <class Fields, class Record>
@@ -50,7 +50,7 @@ void write_fields(const Fields& fields, const Record& record, OrderedJson& j);
 template <class Fields, class Record>
 void read_fields(const Fields& fields, const OrderedJson& j, Record& record);
 
-/// Records that have a list: std::span<const JsonField<T>> json_fields_of(const T*), or of fields derived from it.
+/// Types with a list: std::span<const JsonField<T>> json_fields_of(const T*), or of fields derived from it.
 template <class T>
 concept Listed = requires(const T* record) {
   json_fields_of(record);
@@ -131,7 +131,7 @@ struct RecordOf<Member Of::*> {
   using type = Of;
 };
 
-/// The member of `record` that a path of members leads to: member<&TrialSpec::workload, &WorkloadSpec::batch>(spec).
+/// Returns the member at a path of members: member<&TrialSpec::workload, &WorkloadSpec::batch>(spec).
 template <auto kFirst, auto... kRest, class Record>
 auto& member(Record& record) {
   if constexpr (sizeof...(kRest) == 0) {
@@ -141,7 +141,7 @@ auto& member(Record& record) {
   }
 }
 
-/// A field that has to be there.
+/// Returns a field that must be present.
 template <auto kFirst, auto... kRest>
 constexpr auto json_field(const char* name) {
   using Record = typename RecordOf<decltype(kFirst)>::type;
@@ -152,7 +152,7 @@ constexpr auto json_field(const char* name) {
       .needed = true};
 }
 
-/// A field that JSON goes without where it is an empty list, or has the value of a new record.
+/// Returns a field that JSON omits if it is an empty list or has its default value.
 template <auto kFirst, auto... kRest>
 constexpr auto optional_field(const char* name) {
   using Record = typename RecordOf<decltype(kFirst)>::type;
@@ -178,7 +178,7 @@ void write_fields(const Fields& fields, const Record& record, OrderedJson& j) {
   }
 }
 
-/// Unknown fields are passed over. Errors name the field.
+/// Reads the fields and ignores unknown ones. Errors name the field.
 template <class Fields, class Record>
 void read_fields(const Fields& fields, const OrderedJson& j, Record& record) {
   for (const auto& field : fields) {
