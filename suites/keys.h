@@ -39,8 +39,7 @@ struct SuiteKey {
   double low = 0, high = 0;                         // of numbers (durations in seconds), both included
   std::vector<std::string> (*choices)() = nullptr;  // of a name; of a rate: names that stand for one
   const char* meaning = "";
-  TrialField field =
-      {};  // of the trial that the value goes into; without a name: it goes nowhere, or expand.cpp puts it there
+  TrialField field = {};  // the member that the value sets; empty if expand.cpp sets it, or nothing is set
 };
 
 /// In the order of the documentation. Knobs of protocols are not among them: `hopbench list protocols`.
