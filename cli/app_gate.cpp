@@ -14,8 +14,8 @@ Examples:
   hopbench compare before.json after.json --csv=changes.csv
   hopbench compare main DIR --fail-above 5        exit code 1 if a row is slower by more than 5 %
 
-Exit codes: 0 compared, 1 a row is slower by more than --fail-above, failed or is missing, 2 nothing could be
-compared.)";
+Exit codes: 0 compared, 1 a row is slower by more than --fail-above, failed, is missing or lacks trials, 2 nothing could
+be compared.)";
 
 constexpr const char* kWhyExamples = R"(
 Examples:

@@ -243,7 +243,7 @@ BandwidthBench bench_vectors(int repeats) {
   };
   const std::vector<Operation> operations = {
       {"mean of 2", "triad", 3, [&] { space.weighted_sum(y, std::span(terms).first(2), weights, n); }},
-      {"mean of 4", "triad", 5, [&] { space.weighted_sum(y, terms, weights, n); }},
+      {"mean of 4", "sum of 4", 5, [&] { space.weighted_sum(y, terms, weights, n); }},
       {"axpy", "triad", 3, [&] { space.axpy(y, 0.5f, terms[0], n); }},
       {"scale", "copy", 2, [&] { space.scale(y, 0.999f, n); }},
       {"copy", "copy", 2, [&] { space.copy(y, terms[0], n); }},
@@ -254,18 +254,17 @@ BandwidthBench bench_vectors(int repeats) {
        [&] { space.sgd(y, vectors[3].mutable_data(), terms[0], {.lr = 0.01f, .momentum = 0.9f}, n); }}};
   for (const Operation& o : operations) bench.operations.push_back({o.name, o.against, o.passes * bytes, {}, {}});
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    const Bandwidth best = memory_bandwidth(y, terms[0], terms[1], n);
+    const Bandwidth best = memory_bandwidth(y, {terms[0], terms[1], terms[2], terms[3]}, n);
+    const std::map<std::string, double> limits = {
+        {"read", best.read}, {"copy", best.copy}, {"triad", best.triad}, {"sum of 4", best.sum}};
     bench.read.push_back(best.read);
     bench.copy.push_back(best.copy);
     bench.triad.push_back(best.triad);
+    bench.sum.push_back(best.sum);
     for (std::size_t i = 0; i < operations.size(); ++i) {
-      const double begin = thread_cpu_seconds();
-      operations[i].run();
-      const double rate = bench.operations[i].bytes / (thread_cpu_seconds() - begin);
-      const std::string against = operations[i].against;
-      const double limit = against == "read" ? best.read : against == "copy" ? best.copy : best.triad;
+      const double rate = best_rate(bench.operations[i].bytes, operations[i].run);
       bench.operations[i].rates.push_back(rate);
-      bench.operations[i].shares.push_back(rate / limit);
+      bench.operations[i].shares.push_back(rate / limits.at(operations[i].against));
     }
   }
   return bench;

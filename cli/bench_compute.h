@@ -58,13 +58,13 @@ ModelBench bench_model(const std::string& model, const BenchWork& work);
 
 /// A whole-vector operation of a protocol beside the bandwidth that the machine has for such a pass.
 struct VectorBench {
-  std::string operation, against;  // "read", "copy" or "triad"
+  std::string operation, against;  // "read", "copy", "triad" or "sum of 4"
   double bytes = 0;                // read and written
   std::vector<double> rates, shares;
 };
 struct BandwidthBench {
   double mib = 0;  // of a vector
-  std::vector<double> read, copy, triad;
+  std::vector<double> read, copy, triad, sum;
   std::vector<VectorBench> operations;
 };
 BandwidthBench bench_vectors(int repeats);

@@ -26,7 +26,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LayerBench, name, direction, flops, timings)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelBench, model, skipped, parameters, batch, threads, flops, setup_s, first_s,
                                    peak_mib, idle_mib, step, layers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VectorBench, operation, against, bytes, rates, shares)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BandwidthBench, mib, read, copy, triad, operations)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BandwidthBench, mib, read, copy, triad, sum, operations)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SparseBench, data, skipped, numbered, columns, row, batch, reading, gradient, step,
                                    lazy_step)
 
@@ -110,7 +110,8 @@ void print_fma(const FmaBench& fma, int threads) {
 void print_vectors(const BandwidthBench& bench, const std::string& where) {
   const auto rate = [](const std::vector<double>& rates) { return spread(rates, 1e9, "{:.1f}"); };
   fmt::print("bandwidth  {:.0f} MiB vectors, {}: ", bench.mib, where);
-  if (!bench.read.empty()) fmt::print("read {}, triad {}, ", rate(bench.read), rate(bench.triad));
+  if (!bench.read.empty())
+    fmt::print("read {}, triad {}, sum of 4 {}, ", rate(bench.read), rate(bench.triad), rate(bench.sum));
   fmt::print("copy {} GB/s\n\n", rate(bench.copy));
   Grid grid{.title = "vector operations", .notes = {}, .rows = {{"operation", "GB/s", "share", "of"}}};
   for (const VectorBench& row : bench.operations) {

@@ -2,14 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "backends/base/printable.h"
+#include "backends/base/text.h"
 #include "cli/gate.h"
 #include "cli/outputs.h"
 #include "cli/tell.h"
 #include "results/compare.h"
-#include "results/summary_parts.h"
 
 namespace hopbench {
 namespace {
@@ -35,21 +34,16 @@ Error nothing_compared(const std::string& base, const std::vector<Compared>& hea
   return usage_error(base + " and what it is compared with have no trial in common that ended well");
 }
 
-/// The rows that are slower by more than --fail-above; empty without it.
+/// The rows that are slower by more than --fail-above or lack trials of base, and why; empty without the flag.
 std::string too_slow(const std::vector<Compared>& heads, const CompareCommand& options) {
   std::string text;
   if (!options.fail_above) return text;
   for (const Compared& head : heads) {
     for (const Comparison& row : head.rows) {
-      if (!slower_than(row, *options.fail_above / 100)) continue;
-      const std::string by = std::isnan(row.speed_up) || row.verdict == Verdict::kFailed
-                                 ? to_string(row.verdict)
-                                 : fmt::format("slower by {} %", number_text(100 * slower_by(row), 3));
-      const char* lost = row.lost <= row.gained ? ""
-                         : row.is_rate          ? ", has no rate above 0 any more"
-                                                : ", no longer reaches its target";
-      text += printable_line(fmt::format("  {}: {} / {} / {} / {}: {}{}", head.name, row.suite, row.measure,
-                                         row.scenario, row.variant, by, lost)) +
+      const std::vector<std::string> why = why_slower(row, *options.fail_above / 100);
+      if (why.empty()) continue;
+      text += printable_line(fmt::format("  {}: {} / {} / {} / {}: {}", head.name, row.suite, row.measure, row.scenario,
+                                         row.variant, join(why, ", "))) +
               "\n";
     }
   }

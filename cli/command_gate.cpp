@@ -48,8 +48,10 @@ GateResult against_baseline(const GateCommand& options) {
   const std::optional<RunFolder> baseline = open_baseline(options);
   const std::optional<double> percent = options.virtual_threshold;
   if (baseline) {
-    check_finite(*baseline);
-    check_finite(run);
+    for (const RunFolder* compared : {&*baseline, &run}) {
+      compared->context_json();
+      check_finite(*compared);
+    }
     GateResult result = percent ? tolerant_gate(options.baseline, *baseline, run.path(), run, *percent / 100)
                                 : exact_gate(options.baseline, *baseline, run.path(), run);
     add_advice(run, result);

@@ -119,7 +119,7 @@ int command_report(const ReportCommand& command) {
     check_output_files({&output, 1});
   }
   put(name, report_html(run, options));
-  if (name != "-") tell(fmt::format("{}: open it in a browser\n", name));
+  if (name != "-") tell(fmt::format("{}: open it in a browser\n", printable(name)));
   return static_cast<int>(ExitCode::kOk);
 }
 

@@ -114,7 +114,8 @@ class Run {
       const auto now = hashes.find(row.record.id);
       return now == hashes.end() || now->second != row.record.hash;
     };
-    folder_.warn_if(other, "kept by --force: its settings are not those of the suite now, or could not be compared");
+    folder_.warn_if(other,
+                    {WarningKind::kKept, "its settings are not those of the suite now, or could not be compared"});
   }
 
   Error changed(const std::string& what) const {
@@ -170,7 +171,7 @@ class Run {
       if (count_interrupts().load() > 0) break;
       progress.again();
       row = measure(spec, progress);
-      row.record.warnings.emplace_back("measured again: the machine disturbed it before");
+      row.record.warnings.emplace_back(WarningKind::kMeasuredAgain, "the machine disturbed it before");
     }
     return row;
   }
@@ -203,7 +204,7 @@ class Run {
                        how_to_resume("go on with", folder_.path(), options_, options_.retry_failed)));
       return code;
     }
-    tell(fmt::format("results: {}\n", folder_.path()));
+    tell(fmt::format("results: {}\n", printable(folder_.path())));
     const std::vector<TrialRow>& rows = folder_.rows();
     const auto failed = std::count_if(rows.begin(), rows.end(),
                                       [](const TrialRow& row) { return row.record.status != TrialStatus::kOk; });

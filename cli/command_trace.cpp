@@ -26,6 +26,8 @@ int command_trace(const TraceCommand& options) {
   const std::string name = options.output.empty() ? options.folder + "/trace.json" : options.output;
   const OutputFile output{options.output.empty() ? "" : "-o", name};
   check_output_files({&output, 1});
+  TraceWriter dry_run([](const std::string&) {});  // finds a damaged log before the file is opened
+  for (const TrialRow* row : rows) dry_run.add(run, *row);
   std::ofstream file;
   if (name != "-") file.open(name, std::ios::binary);
   std::ostream& out = name == "-" ? std::cout : file;
@@ -36,8 +38,9 @@ int command_trace(const TraceCommand& options) {
   }
   trace.finish();
   out.flush();
-  if (!out) throw environment_error("cannot write " + name + ": is the folder there and the disk not full?");
-  if (name != "-") tell(fmt::format("{} trials: {}: open it in https://ui.perfetto.dev\n", rows.size(), name));
+  if (!out) throw environment_error("cannot write " + printable(name) + ": is the folder there and the disk not full?");
+  if (name != "-")
+    tell(fmt::format("{} trials: {}: open it in https://ui.perfetto.dev\n", rows.size(), printable(name)));
   return static_cast<int>(ExitCode::kOk);
 }
 

@@ -19,6 +19,7 @@
 #include "models/datasets/content.h"
 #include "results/context.h"
 #include "results/files.h"
+#include "results/kinds.h"
 #include "results/sensitivity.h"
 #include "suites/execute.h"
 #include "suites/tune.h"
@@ -118,18 +119,18 @@ TuneOutcome run_all(const TuneOptions& options, const Tuning& tuning) {
 }
 
 Error none_good(const Tuning& tuning, const Sensitivity& sensitivity, const std::string& variant) {
-  const std::string why = sensitivity.why_failed(variant);
-  if (why.empty())
+  const Failure* const failure = sensitivity.why_failed(variant);
+  if (failure == nullptr)
     return trial_error(
         fmt::format("{}: every setting of '{}' diverged or failed, so nothing is written: give [tune] "
                     "lr = [LOW, HIGH] with smaller learning rates",
                     tuning.suite.file, variant));
-  const char* advice = as_its_scenario_says(why)
+  const char* advice = failure->kind == FailureKind::kScenario
                            ? "tune in another scenario, [tune] scenario = \"NAME\", or give the measure the protocols "
                              "that go on there, protocols = [\"NAME\", ...]"
                            : "mend that first";
   return trial_error(fmt::format("{}: every trial of '{}' failed in '{}', so nothing is written ({}): {}",
-                                 tuning.suite.file, variant, tuning.scenario, why, advice));
+                                 tuning.suite.file, variant, tuning.scenario, what_happened(*failure), advice));
 }
 
 std::vector<TuneChoice> choices_of(const Tuning& tuning, const Sensitivity& sensitivity) {

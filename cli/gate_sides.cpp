@@ -18,6 +18,10 @@ namespace hopbench {
 namespace {
 
 void add_row(const TrialRow& row, SideRun& run) {
+  if (row.record.status != TrialStatus::kOk) {
+    throw trial_error(fmt::format("trial {} did not end well: {} {}", row.record.id, to_string(row.record.status),
+                                  row.record.failure.text));
+  }
   const TrialLabels& labels = row.labels;
   const std::string name = fmt::format("{}/{}/{}/{}", labels.suite, labels.measure, labels.scenario, labels.variant);
   const bool real = labels.clock != "virtual";
@@ -25,9 +29,31 @@ void add_row(const TrialRow& row, SideRun& run) {
     throw usage_error(fmt::format("{} is paced to {} s, in which a slowdown would hide: --set 'compute.pace=\"off\"'",
                                   name, labels.cost_s));
   }
+  run.trials[name].insert(row.record.id);
   run.seconds[{name, real ? "time_s" : "simulator wall_s"}] += real ? row.record.time_s : row.record.wall_s;
   run.seconds[{name, real ? "cpu_s" : "simulator cpu_s"}] += row.record.cpu_s;
   if (run.iterations == 0 && !row.record.ranks.empty()) run.iterations = double(row.record.ranks[0].iters);
+}
+
+/// Returns how a program that std::system() ran has ended.
+std::string in_words(int status) {
+  return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                             : fmt::format("exit code {}", WEXITSTATUS(status));
+}
+
+/// Throws if a run of `command` has not the same trials of a row as the first run of base.
+void check_same_trials(const std::string& row, const std::string& command, const SideRun& first, const SideRun& run) {
+  const auto trials_of = [&](const SideRun& side) {
+    const auto there = side.trials.find(row);
+    return there == side.trials.end() ? std::set<std::string>{} : there->second;
+  };
+  const std::set<std::string> expected = trials_of(first), found = trials_of(run);
+  for (const std::string& id : expected) {
+    if (!found.contains(id)) throw trial_error(fmt::format("trial {} is missing from a run of {}", id, command));
+  }
+  for (const std::string& id : found) {
+    if (!expected.contains(id)) throw trial_error(fmt::format("trial {} is only in a run of {}", id, command));
+  }
 }
 
 }  // namespace
@@ -53,7 +79,9 @@ SideRun GateSides::run(const std::string& command, const std::vector<std::string
     throw usage_error(fmt::format("{}: there is no such program: {}", command, read_file(log).value_or("")));
   if (status != 0) {
     const std::string said = read_file(log).value_or("");
-    throw trial_error(fmt::format("{} failed: {}", words, said.substr(said.size() > 600 ? said.size() - 600 : 0)));
+    throw trial_error(fmt::format("{} failed with {}{}", words, in_words(status),
+                                  said.empty() ? ", and printed nothing: is it hopbench?"
+                                               : ": " + said.substr(said.size() > 600 ? said.size() - 600 : 0)));
   }
   SideRun result;
   const std::optional<std::string> json = read_file(at + ".json");
@@ -107,10 +135,12 @@ std::vector<TimedPair> GateSides::pair(const std::string& base, const std::strin
   const SideRun &of_base = head_first ? second : first, &of_head = head_first ? first : second;
   std::vector<TimedPair> pairs;
   for (const TimedRow& row : rows()) {
+    check_same_trials(row.name, base, first_, of_base);
+    check_same_trials(row.name, head, first_, of_head);
     const auto a = of_base.seconds.find({row.name, row.metric}), b = of_head.seconds.find({row.name, row.metric});
     if (a == of_base.seconds.end() || b == of_head.seconds.end()) {
-      throw trial_error(
-          fmt::format("{} is missing from a run of {}", row.name, a == of_base.seconds.end() ? base : head));
+      throw trial_error(fmt::format("{} of {} is missing from a run of {}", row.metric, row.name,
+                                    a == of_base.seconds.end() ? base : head));
     }
     pairs.push_back({a->second, b->second});
   }

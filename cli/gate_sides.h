@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace hopbench {
 /// One run of one side: seconds by row and metric, its results, and the settings it was made with.
 struct SideRun {
   std::map<std::pair<std::string, std::string>, double> seconds;
+  std::map<std::string, std::set<std::string>> trials;  // their ids, by row
   std::vector<TrialRow> rows;
   std::string context_json;
   double iterations = 0;  // of the first trial's rank 0
@@ -30,7 +32,8 @@ class GateSides {
 
   /// The rows of a first run of base: what every pair has.
   const std::vector<TimedRow>& rows();
-  /// One pair, the sides in turns: base first, then head first, and so on.
+  /// One pair, the sides in turns: base first, then head first, and so on. Error(kTrialsFailed) if one of the runs has
+  /// not the trials of the first run of base: its times would be of less work, or of more.
   std::vector<TimedPair> pair(const std::string& base, const std::string& head,
                               const std::vector<std::string>& head_sets = {});
   const SideRun& first() const { return first_; }

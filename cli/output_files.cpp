@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/base/printable.h"
 #include "results/run_folder.h"
 
 namespace hopbench {
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 
 /// "--json=x.json", "-o x.toml" or "x.csv".
 std::string as_typed(const OutputFile& output) {
-  std::string name = output.where.value_or("");
+  std::string name = printable(output.where.value_or(""));
   if (output.flag.empty()) return name;
   return output.flag + (output.flag.starts_with("--") ? "=" : " ") + name;
 }
@@ -56,7 +57,7 @@ void check_file(const OutputFile& output, std::span<const std::string> inputs) {
   const fs::path path(*output.where), folder = path.has_parent_path() ? path.parent_path() : ".";
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored))
-    throw refuse(fmt::format("there is no folder {}: make it first", folder.string()));
+    throw refuse(fmt::format("there is no folder {}: make it first", printable(folder.string())));
   if (std::any_of(inputs.begin(), inputs.end(), [&](const std::string& input) { return same_file(path, input); }))
     throw refuse("this command itself reads or writes that file: name another");
   if (is_part_of_run(path.string())) throw refuse("that file is part of a run: name another");
@@ -91,7 +92,8 @@ void put(const std::optional<std::string>& where, const std::string& text) {
   std::ofstream file(*where, std::ios::binary);
   file << text;
   file.close();
-  if (!file) throw environment_error("cannot write " + *where + ": is the folder there and the disk not full?");
+  if (!file)
+    throw environment_error("cannot write " + printable(*where) + ": is the folder there and the disk not full?");
 }
 
 void check_output_files(std::span<const OutputFile> outputs, std::span<const std::string> inputs) {

@@ -41,7 +41,7 @@ std::string run_junit(const std::vector<TrialRow>& rows) {
                               : row.record.status == TrialStatus::kInterrupted ? TestCase::End::kSkipped
                                                                                : TestCase::End::kFailed;
     cases.push_back({end, "hopbench." + row.labels.suite, row.record.id, to_string(row.record.status),
-                     row.record.reason, row.record.wall_s});
+                     row.record.failure.text, row.record.wall_s});
   }
   return junit_xml("hopbench run", cases);
 }

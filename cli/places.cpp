@@ -1,9 +1,12 @@
 #include "cli/places.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <filesystem>
 
 #include "backends/base/error.h"
+#include "backends/base/printable.h"
 
 namespace hopbench {
 
@@ -11,8 +14,16 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> data_roots() {
   std::vector<std::string> roots;
-  if (const char* root = std::getenv("HOPBENCH_ROOT"); root != nullptr && *root != '\0') roots.emplace_back(root);
   std::error_code none;
+  if (const char* root = std::getenv("HOPBENCH_ROOT"); root != nullptr && *root != '\0') {
+    if (!fs::is_directory(root, none)) {
+      throw usage_error(
+          fmt::format("HOPBENCH_ROOT is {}, and there is no such folder: set it to a checkout of "
+                      "hopbench, or unset it",
+                      quotable(root)));
+    }
+    roots.emplace_back(root);
+  }
   const fs::path program = fs::read_symlink("/proc/self/exe", none);
   const fs::path installed = program.parent_path().parent_path() / "share" / "hopbench";
   if (fs::is_directory(installed / "suites", none)) roots.push_back(installed.string());

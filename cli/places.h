@@ -7,7 +7,8 @@
 namespace hopbench {
 
 /// Folders that have `suites/` in them, the one to look at first in front: $HOPBENCH_ROOT (a checkout: ci/hopbench sets
-/// it), and share/hopbench beside the folder of the program, where `cmake --install` puts it.
+/// it), and share/hopbench beside the folder of the program, where `cmake --install` puts it. Error(kUsage) if
+/// $HOPBENCH_ROOT is not empty and no folder.
 std::vector<std::string> data_roots();
 
 /// The suite that was typed: as it stands, or below one of data_roots(), with or without `suites/` and `.toml`. As

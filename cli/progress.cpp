@@ -10,6 +10,7 @@
 
 #include "backends/base/printable.h"
 #include "results/chart.h"
+#include "results/kinds.h"
 
 namespace hopbench {
 namespace {
@@ -104,13 +105,13 @@ void Progress::end(const TrialSpec& spec, const TrialRecord& record) {
                           spec.transport == "sim" ? " of virtual time" : "");
       break;
     case TrialStatus::kFailed:
-      line += "FAILED: " + record.reason;
+      line += "FAILED: " + record.failure.text;
       break;
     case TrialStatus::kInterrupted:
       line += "interrupted";
       break;
   }
-  for (const std::string& warning : record.warnings) line += "\n    warning: " + warning;
+  for (const Warning& warning : record.warnings) line += "\n    warning: " + in_words(warning);
   say(line);
   draw("");
 }

@@ -54,7 +54,7 @@ void tell_failures(const RunFolder& folder, const RunOptions& options) {
   std::size_t wanted = 0, same = 0, others = 0;
   for (const TrialRow& row : folder.rows()) {
     if (row.record.status == TrialStatus::kOk) continue;
-    ++(as_its_scenario_says(row.record.reason) ? wanted : fails_again(row) ? same : others);
+    ++(row.record.failure.kind == FailureKind::kScenario ? wanted : fails_again(row) ? same : others);
   }
   const std::size_t all = folder.rows().size();
   if (wanted > 0) {

@@ -25,7 +25,8 @@ void Node::give_up(std::span<const int> dead, const std::string& why) const {
   };
   const bool wanted = std::all_of(dead.begin(), dead.end(), crashes);
   throw trial_error("rank " + std::to_string(rank) + " cannot go on" + (wanted ? ", as the scenario says: " : ": ") +
-                    why);
+                    why)
+      .as(wanted ? FailureKind::kScenario : FailureKind::kError, rank);
 }
 
 void Node::live(const std::function<void()>& body) {
@@ -57,7 +58,8 @@ bool Node::leaves(Iter k) {
   if (!due) return false;
   if (options_.protocol != nullptr && !continues(*options_.protocol, options_.knobs))
     throw trial_error("rank " + std::to_string(rank) + " left in iteration " + std::to_string(k) + ", " +
-                      why_stopped(*options_.protocol));
+                      why_stopped(*options_.protocol))
+        .as(FailureKind::kScenario, rank);
   record_.lost = to_string(Fault::What::kLeave);
   emit_fault(Fault::What::kLeave, now());
   return true;

@@ -21,6 +21,7 @@
 #include "results/exact.h"
 #include "results/files.h"
 #include "results/json.h"
+#include "results/kinds.h"
 #include "results/possible.h"
 
 namespace hopbench {
@@ -135,14 +136,14 @@ void check_complete(const RunFolder& run) {
       check_kept(run, row);
       continue;
     }
-    if (as_its_scenario_says(row.record.reason) || fails_again(row)) {
+    if (row.record.failure.kind == FailureKind::kScenario || fails_again(row)) {
       throw usage_error(
           fmt::format("{} of {} did not end well ({}), and never does: a baseline is of trials that do: "
                       "run the others alone (run SUITE --filter REGEX, then baseline save --partial)",
-                      row.record.id, run.path(), short_reason(row.record.reason)));
+                      row.record.id, run.path(), what_happened(row.record.failure)));
     }
     throw usage_error(fmt::format("{} of {} did not end well ({}): run it again (run --resume {} --retry-failed)",
-                                  row.record.id, run.path(), row.record.reason, run.path()));
+                                  row.record.id, run.path(), row.record.failure.text, run.path()));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "results/csv.h"
 #include "results/curve.h"
 #include "results/fields.h"
+#include "results/kinds.h"
 
 namespace hopbench::cells {
 
@@ -25,7 +26,11 @@ inline std::string text_of(double value) { return csv_number(value); }
 inline std::string text_of(Duration value) { return csv_number(seconds(value)); }
 inline std::string text_of(Time value) { return text_of(value.time_since_epoch()); }
 inline std::string text_of(TrialStatus value) { return to_string(value); }
-inline std::string text_of(const std::vector<std::string>& value) { return join(value, "; "); }
+inline std::string text_of(const std::vector<Warning>& value) {
+  std::vector<std::string> words;
+  for (const Warning& warning : value) words.push_back(in_words(warning));
+  return join(words, "; ");
+}
 template <std::integral T>
 std::string text_of(T value) {
   return std::to_string(value);

@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
+#include "results/summary_parts.h"
 
 namespace hopbench {
 namespace {
@@ -18,11 +20,22 @@ using Outcomes = std::vector<const Outcome*>;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// What is compared of a row. Losses and times are better when they are smaller.
+/// A quantity that a row is compared by. Losses and times are better when they are smaller.
 struct Metric {
-  std::string name, column;
+  Quantity quantity;
+  const char *name, *column;
+  const char *had, *lost;  // of one that has the number, and of one that lost it
   bool more_is_better = false;
 };
+
+constexpr Metric kMetrics[] = {
+    {Quantity::kRate, "samples/s", "samples_per_s", "has a rate above 0", "has no rate above 0 any more", true},
+    {Quantity::kTimeToTarget, "time to target, s", "time_to_target_s", "reached the target",
+     "no longer reaches its target"},
+    {Quantity::kFinalLoss, "final loss", "final_loss", "has a finite loss", "has no finite loss any more"},
+};
+
+const Metric& metric_of(Quantity quantity) { return kMetrics[static_cast<int>(quantity)]; }
 
 /// Trials of one row of the summary.
 struct Row {
@@ -49,12 +62,11 @@ std::vector<Row> rows_of(const Results& base, const Results& head) {
   return rows;
 }
 
-Metric metric_of(const Row& row, bool speed_only) {
+const Metric& metric_of(const Row& row, bool speed_only) {
   const Outcome& first = *row.base.front();
   const bool learns = first.text("what") == "convergence", has_target = first.number("target_loss").has_value();
-  if (!learns || (speed_only && !has_target)) return {"samples/s", "samples_per_s", true};
-  if (has_target) return {"time to target, s", "time_to_target_s"};
-  return {"final loss", "final_loss"};
+  if (!learns || (speed_only && !has_target)) return metric_of(Quantity::kRate);
+  return metric_of(has_target ? Quantity::kTimeToTarget : Quantity::kFinalLoss);
 }
 
 /// Settings in which the two sides differ: "batch: 32; 64".
@@ -80,14 +92,15 @@ std::vector<std::string> setting_differences(const Row& row) {
 
 struct Pairs {
   std::vector<double> base, head;
-  int lost = 0, gained = 0;  // pairs of which base alone, head alone reached the target, or has a rate above 0
-  int alone = 0;             // trials of base that ended well and are not there in head
+  int lost = 0, gained = 0;          // pairs of which base alone, head alone has the number
+  std::vector<std::string> missing;  // trials of base that ended well and that head lacks
 };
 
-/// Returns nothing for a rate of 0, because no work was done.
+/// Returns nothing for a rate of 0, because no work was done, and for a loss that is not finite.
 std::optional<double> number_of(const Outcome& outcome, const Metric& metric) {
   const std::optional<double> number = outcome.number(metric.column);
-  return metric.more_is_better && number && *number <= 0 ? std::nullopt : number;
+  if (!number || !std::isfinite(*number)) return std::nullopt;
+  return metric.more_is_better && *number <= 0 ? std::nullopt : number;
 }
 
 Pairs pairs_of(const Row& row, const Metric& metric) {
@@ -108,7 +121,7 @@ Pairs pairs_of(const Row& row, const Metric& metric) {
         pairs.gained += b && !a ? 1 : 0;
       }
     }
-    pairs.alone += there ? 0 : 1;
+    if (!there) pairs.missing.push_back(base->text("trial"));
   }
   return pairs;
 }
@@ -145,11 +158,19 @@ Verdict verdict_of(const Comparison& row, const Pairs& pairs, const Metric& metr
   return bounds ? real_verdict(paired_ratio(fast, slow).ratio, *bounds, threshold) : Verdict::kInsufficient;
 }
 
+/// "head lacks 2 trials that base has: ID, ID".
+std::string missing_text(const std::vector<std::string>& missing) {
+  constexpr std::size_t kNamed = 3;
+  return fmt::format("head lacks {} {} that base has: {}", missing.size(), missing.size() == 1 ? "trial" : "trials",
+                     listed(missing, kNamed));
+}
+
 void fill_numbers(Comparison& result, const Pairs& pairs, const Metric& metric) {
-  result.is_rate = metric.more_is_better;
+  result.quantity = metric.quantity;
   result.n = static_cast<int>(pairs.base.size());
   result.lost = pairs.lost;
   result.gained = pairs.gained;
+  result.missing = pairs.missing;
   result.base = median(pairs.base);
   result.head = median(pairs.head);
   const auto& [fast, slow] =
@@ -166,13 +187,9 @@ void fill_numbers(Comparison& result, const Pairs& pairs, const Metric& metric) 
   result.interval = ratio.interval;
   std::vector<std::string> notes;
   if (pairs.lost + pairs.gained > 0) {
-    notes.push_back(
-        metric.more_is_better
-            ? fmt::format("base alone has a rate above 0 {} times, head alone {} times", pairs.lost, pairs.gained)
-            : fmt::format("the target was reached by base alone {} times, by head alone {} times", pairs.lost,
-                          pairs.gained));
+    notes.push_back(fmt::format("base alone {} {} times, head alone {} times", metric.had, pairs.lost, pairs.gained));
   }
-  if (pairs.alone > 0) notes.push_back(fmt::format("head lacks {} trials that base has", pairs.alone));
+  if (!pairs.missing.empty()) notes.push_back(missing_text(pairs.missing));
   result.note = join(notes, "; ");
 }
 
@@ -196,7 +213,7 @@ Comparison compare_row(const Row& row, const CompareOptions& options, const std:
     result.verdict = row.base.empty() ? Verdict::kNew : Verdict::kMissing;
     return result;
   }
-  const Metric metric = metric_of(row, options.speed_only);
+  const Metric& metric = metric_of(row, options.speed_only);
   result.metric = metric.name;
   std::vector<std::string> differences = setting_differences(row);
   if (!result.virtual_time) differences.insert(differences.end(), contexts.begin(), contexts.end());
@@ -255,12 +272,19 @@ double slower_by(const Comparison& row) {
   return std::isnan(row.speed_up) ? kNone : std::max(0.0, 1 / row.speed_up - 1);
 }
 
-bool slower_than(const Comparison& row, double limit) {
-  if (row.verdict == Verdict::kIncomparable || row.verdict == Verdict::kNew) return false;
-  if (row.verdict == Verdict::kFailed || row.verdict == Verdict::kMissing || row.lost > row.gained) return true;
+std::vector<std::string> why_slower(const Comparison& row, double limit) {
+  if (row.verdict == Verdict::kIncomparable || row.verdict == Verdict::kNew) return {};
+  if (row.verdict == Verdict::kFailed || row.verdict == Verdict::kMissing) return {to_string(row.verdict)};
+  std::vector<std::string> reasons;
   const bool sure = row.virtual_time || (row.interval && !contains_1(row.interval));
-  return sure && slower_by(row) > limit;
+  if (sure && slower_by(row) > limit)
+    reasons.push_back(fmt::format("slower by {} %", number_text(100 * slower_by(row), 3)));
+  if (row.lost > row.gained) reasons.emplace_back(metric_of(row.quantity).lost);
+  if (!row.missing.empty()) reasons.push_back(missing_text(row.missing));
+  return reasons;
 }
+
+bool slower_than(const Comparison& row, double limit) { return !why_slower(row, limit).empty(); }
 
 bool compared(const Comparison& row) {
   return row.verdict != Verdict::kIncomparable && row.verdict != Verdict::kMissing && row.verdict != Verdict::kNew &&

@@ -35,6 +35,9 @@ struct CompareOptions {
   bool speed_only = false;   // compares samples/s instead of a final loss where there is no target
 };
 
+/// Quantities that a row may be compared by.
+enum class Quantity { kRate, kTimeToTarget, kFinalLoss };
+
 struct Comparison {
   std::string suite, measure, scenario, variant;
   std::string metric;  // "samples/s", "time to target, s", "final loss"
@@ -45,16 +48,20 @@ struct Comparison {
   std::optional<Interval> interval;  // 95 %, from 3 pairs
   std::string note;                  // why there is no number, or what else a reader must know
   bool virtual_time = false;
-  double least = 0, most = 0;  // speed-ups of single pairs; NaN: no pair
-  int lost = 0, gained = 0;    // pairs of which base alone, head alone reached the target, or has a rate above 0
-  bool is_rate = false;        // the metric is one; else a time or a loss
+  double least = 0, most = 0;        // speed-ups of single pairs; NaN: no pair
+  int lost = 0, gained = 0;          // pairs of which base alone, head alone has the number: see why_slower()
+  std::vector<std::string> missing;  // trials of base that ended well and that head lacks
+  Quantity quantity = Quantity::kRate;
 };
 
 /// Returns by how much longer head takes for the same work, from 0; NaN: no pair. 0.09: 9 % longer, speed-up 0.917.
 double slower_by(const Comparison& row);
-/// True if the row is slower by more than `limit` beyond doubt, failed, is missing, or no longer reaches its target. In
-/// virtual time any difference is beyond doubt; in real time it needs three pairs and an interval without 1.
+/// True if the row is slower by more than `limit` beyond doubt, failed, lacks trials that base has, or no longer
+/// reaches its target. In virtual time any difference is beyond doubt; in real time it needs three pairs and an
+/// interval without 1.
 bool slower_than(const Comparison& row, double limit);
+/// Returns the reasons, a phrase each. Without a reason the row is not slower_than() the limit.
+std::vector<std::string> why_slower(const Comparison& row, double limit);
 /// True if both sides ran the row under the same settings, so that it has a verdict about speed.
 bool compared(const Comparison& row);
 

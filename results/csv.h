@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,5 +30,7 @@ std::vector<std::vector<std::string>> read_csv(std::string_view text, const std:
 std::string csv_field(std::string_view text);
 /// Shortest form that reads back the same; empty for NaN, "inf" and "-inf".
 std::string csv_number(double value);
+/// The number of a cell; nothing if the cell, or a part of it, is no number.
+std::optional<double> number_of_cell(std::string_view cell);
 
 }  // namespace hopbench

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
@@ -71,15 +72,39 @@ LoggedEvent event_of(const nlohmann::json& j) {
   return logged;
 }
 
-/// Throws if the log's first line does not name this trial.
-void check_head(const std::string& path, const std::string& trial_id) {
-  const std::string line = EventLines(path).next().value_or("");
-  const nlohmann::json head = too_deep(line) ? nlohmann::json() : nlohmann::json::parse(line, nullptr, false);
+/// Throws if the log's first line does not name this trial. Nothing: the log is empty.
+void check_head(const std::optional<std::string>& line, const std::string& path, const std::string& trial_id) {
+  if (!line) throw usage_error(path + ":1: damaged: the event log is empty: run the trial again");
+  const nlohmann::json head = too_deep(*line) ? nlohmann::json() : nlohmann::json::parse(*line, nullptr, false);
   const bool names_one = head.is_object() && head.contains("trial") && head["trial"].is_string();
   if (!names_one) throw usage_error(path + ":1: damaged: no head of an event log: run the trial again");
   const auto trial = head["trial"].get<std::string>();
   if (trial != trial_id)
     throw usage_error(fmt::format("{}:1: the log is of trial {}: run the trial again", path, quotable(trial)));
+}
+
+/// Returns the number of ranks that events can name; 0: not known.
+std::int64_t ranks_of(const TrialRow& row) {
+  std::int64_t ranks = row.labels.world;
+  for (const RankRecord& rank : row.record.ranks) ranks = std::max(ranks, std::int64_t{rank.rank} + 1);
+  return ranks;
+}
+
+/// Throws if no trial with so many ranks has such an event.
+void check_event(const Event& event, std::int64_t ranks) {
+  const auto not_before_the_start = [](const char* name, Duration time) {
+    if (time.count() < 0) throw usage_error(fmt::format("'{}' is {} ns, and a trial begins at 0", name, time.count()));
+  };
+  not_before_the_start("t", event.time.time_since_epoch());
+  not_before_the_start("since", event.since.time_since_epoch());
+  const auto one_of_them = [&](const char* name, int rank, int least) {
+    if (rank >= least && (ranks == 0 || rank < ranks)) return;
+    throw usage_error(fmt::format("'{}' is {}, expected a rank from 0 {}", name, rank,
+                                  ranks > 0 ? fmt::format("to {}", ranks - 1) : "on"));
+  };
+  one_of_them("rank", event.rank, 0);
+  one_of_them("peer", event.peer, -1);
+  for (const int sender : event.senders) one_of_them("senders", sender, 0);
 }
 
 }  // namespace
@@ -114,7 +139,8 @@ std::optional<std::string> EventLines::next() {
   return line.empty() ? std::nullopt : std::optional(line);
 }
 
-EventReader::EventReader(const std::string& path) : path_(path), lines_(path) {
+EventReader::EventReader(const std::string& path, const TrialRow& row)
+    : path_(path), trial_(row.record.id), ranks_(ranks_of(row)), lines_(path) {
   if (!lines_.there()) throw usage_error(path + " cannot be read: was the run made with --no-events?");
 }
 
@@ -122,10 +148,13 @@ std::optional<LoggedEvent> EventReader::next() {
   const auto damaged = [&](const std::string& why) {
     return usage_error(fmt::format("{}:{}: damaged: {}: run the trial again", path_, line_, why));
   };
+  if (line_ == 0) check_head(lines_.next(), path_, trial_), ++line_;
   while (const std::optional<std::string> line = lines_.next()) {
-    if (++line_ == 1) continue;  // the head
+    ++line_;
     try {
-      return event_of(nlohmann::json::parse(*line));
+      LoggedEvent logged = event_of(nlohmann::json::parse(*line));
+      check_event(logged.event, ranks_);
+      return logged;
     } catch (const nlohmann::json::exception& error) {
       throw damaged(json_mistake(error));
     } catch (const Error& error) {
@@ -155,12 +184,16 @@ void check_event_log(const RunFolder& folder, const TrialRow& row) {
     if (row.record.path.empty()) return;
     throw usage_error(folder.event_log(row.record.id) + " is not there: run the trial again");
   }
-  EventReader reader(path);
-  check_head(path, row.record.id);
+  EventReader reader(path, row);
   LogEnds ends(row.record);
   while (const std::optional<LoggedEvent> logged = reader.next()) ends.on(logged->event);
   if (const std::string flaw = ends.flaw(); !flaw.empty())
     throw usage_error(path + ": " + flaw + ": run the trial again");
+}
+
+void check_log_head(const std::string& path, const std::string& trial_id) {
+  EventLines lines(path);
+  if (lines.there()) check_head(lines.next(), path, trial_id);
 }
 
 std::string find_event_log(const RunFolder& folder, const std::string& trial_id) {

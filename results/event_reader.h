@@ -1,6 +1,7 @@
 // Event logs read back.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -31,14 +32,16 @@ struct LoggedEvent {
   std::string text;
 };
 
-/// The events of a log in their order, its head left out. Error(kUsage) naming file and line if one is damaged.
+/// The events of a trial's log in their order, its head left out. Error(kUsage) naming file and line if one is damaged
+/// or impossible (a time before the start, a rank that the trial does not have), or the log is of another trial.
 class EventReader {
  public:
-  explicit EventReader(const std::string& path);
+  EventReader(const std::string& path, const TrialRow& row);
   std::optional<LoggedEvent> next();
 
  private:
-  std::string path_;
+  std::string path_, trial_;
+  std::int64_t ranks_;  // 0: not known
   EventLines lines_;
   int line_ = 0;
 };
@@ -56,6 +59,9 @@ class LogEnds {
  private:
   std::set<int> open_;
 };
+
+/// Error(kUsage) if the log has no head, or the head of another trial's log. A log that is not there has no flaw.
+void check_log_head(const std::string& path, const std::string& trial_id);
 
 /// Error(kUsage) if the event log of a trial is missing, is damaged, is of another trial or ends early. A trial of
 /// virtual time that was run without events has no log; neither is its critical path recorded.

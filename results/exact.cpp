@@ -139,12 +139,14 @@ ExactRow compare_trial(const RunFolder& base_folder, const TrialRow& base, const
   }
   if (head.record.status != TrialStatus::kOk && base.record.status == TrialStatus::kOk) {
     row.verdict = Verdict::kFailed;
-    row.differences = {head.record.reason};
+    row.differences = {head.record.failure.text};
     return row;
   }
   row.differences = differences_of(base, head);
-  const std::string trial = base.record.id;
-  row.first_event = first_difference(find_event_log(base_folder, trial), find_event_log(head_folder, trial));
+  const std::string trial = base.record.id, base_log = find_event_log(base_folder, trial),
+                    head_log = find_event_log(head_folder, trial);
+  for (const std::string& log : {base_log, head_log}) check_log_head(log, trial);
+  row.first_event = first_difference(base_log, head_log);
   if (row.differences.empty() && row.first_event.empty()) return row;
   if (const std::string events = other_events(base_folder, base, head_folder, head); !events.empty()) {
     row.verdict = Verdict::kIncomparable;

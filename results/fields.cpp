@@ -16,18 +16,42 @@ constexpr Field<Record> stored(const char* name, const char* table = nullptr, co
   field.get = [](const Record& record) { return encode(record.*kMember); };
   field.set = [](Record& record, const OrderedJson& j) { decode(j, record.*kMember); };
   field.column = {table, name, unit, meaning};
+  using Member = std::remove_cvref_t<decltype(std::declval<Record&>().*kMember)>;
+  field.number = std::is_arithmetic_v<Member> && !std::is_same_v<Member, bool>;
   if constexpr (requires(const Record& record) { text_of(record.*kMember); })
     field.cell = [](const Record& record, const std::string&) { return text_of(record.*kMember); };
   return field;
 }
 
-/// Returns a field that is only a column.
+/// Returns a field that is a member of the trial's failure.
+template <auto kPart>
+constexpr Field<TrialRecord> of_failure(const char* name, const char* table = nullptr, const char* meaning = "") {
+  Field<TrialRecord> field;
+  field.name = name;
+  field.get = [](const TrialRecord& record) { return encode(record.failure.*kPart); };
+  field.set = [](TrialRecord& record, const OrderedJson& j) { decode(j, record.failure.*kPart); };
+  field.column = {table, name, "", meaning};
+  if constexpr (requires(const Failure& failure) { text_of(failure.*kPart); })
+    field.cell = [](const TrialRecord& record, const std::string&) { return text_of(record.failure.*kPart); };
+  return field;
+}
+
+/// Returns a field that is only a column, of numbers.
 template <class Record>
 constexpr Field<Record> computed(typename Field<Record>::Cell cell, const char* column, const char* table,
                                  const char* unit, const char* meaning) {
   Field<Record> field;
   field.cell = cell;
+  field.number = true;
   field.column = {table, column, unit, meaning};
+  return field;
+}
+
+constexpr Field<TrialRecord> warning_kinds() {
+  Field<TrialRecord> field;
+  field.name = "warning_kinds";
+  field.get = kinds_of;
+  field.set = set_kinds;
   return field;
 }
 
@@ -87,8 +111,12 @@ constexpr Field<TrialRecord> kTrial[] = {
     stored<&T::hash>("hash").never_compared(),
     stored<&T::status>("status", kTrials, "",
                        "`ok`, `failed`, `interrupted`. Only `ok` trials are in the summary's numbers"),
-    stored<&T::reason>("reason", kTrials, "", "of a failure: rank, signal or error, phase, iteration"),
-    stored<&T::warnings>("warnings", kTrials, "", "marks, separated by `; `: see below"),
+    of_failure<&Failure::text>("reason", kTrials, "of a failure: rank, signal or error, phase, iteration")
+        .never_compared(),
+    of_failure<&Failure::kind>("failure_kind"),
+    of_failure<&Failure::rank>("failure_rank"),
+    stored<&T::warnings>("warnings", kTrials, "", "marks, separated by `; `: see below").never_compared(),
+    warning_kinds(),
     stored<&T::time_s>("time_s", kTrials, "s", "when the last worker finished that was not lost"),
     stored<&T::ranks_lost>("ranks_lost", kTrials, "",
                            "workers that the scenario took before the end: crashed or left. Rates, losses and "
@@ -173,7 +201,7 @@ constexpr Field<TableLine> kLine[] = {
                         "of the mean model at the end"),
     computed<TableLine>(at_the_end<&P::accuracy>, "final_accuracy", kTrials, "0 to 1", "of the mean model at the end"),
     computed<TableLine>(best, "best_accuracy", kTrials, "0 to 1", "of the mean model at any evaluation"),
-    computed<TableLine>(rank_or_all, "rank", kHost, "", "a number, or `all`"),
+    computed<TableLine>(rank_or_all, "rank", kHost, "", "a number, or `all`").as_text(),
     computed<TableLine>(wall, "wall_s", kHost, "s",
                         "of the whole trial with starting and ending its processes, beside what else ran (`--jobs 1`: "
                         "no other trial); of `all` only"),

@@ -31,6 +31,7 @@ struct Field : JsonField<Record> {
   Agreement agreement = Agreement::kAlways;
   Column column{};      // without a table: it is in none
   Cell cell = nullptr;  // its text, "" where nothing is known
+  bool number = false;  // the cell is a number, or empty
   Keys keys = nullptr;  // of "figure: NAME", which is a column for each key: adds those that a record has
 
   bool is_in(std::string_view table) const { return column.table != nullptr && column.table == table; }
@@ -44,6 +45,9 @@ struct Field : JsonField<Record> {
   }
   constexpr Field for_each(Keys those) const {
     return with([=](Field& f) { f.keys = those; });
+  }
+  constexpr Field as_text() const {
+    return with([](Field& f) { f.number = false; });
   }
   constexpr Field never_compared() const {
     return with([](Field& f) { f.agreement = Agreement::kNot; });
@@ -71,7 +75,13 @@ struct TableLine {
 
 const char* to_string(TrialStatus status);
 OrderedJson encode(TrialStatus status);
-void decode(const OrderedJson& j, TrialStatus& status);  // an unknown one is a failure
+OrderedJson encode(FailureKind kind);
+void decode(const OrderedJson& j, FailureKind& kind);
+OrderedJson encode(const Warning& warning);  // in words
+void decode(const OrderedJson& j, Warning& warning);
+OrderedJson kinds_of(const TrialRecord& record);  // of its warnings
+void set_kinds(TrialRecord& record, const OrderedJson& j);
+void decode(const OrderedJson& j, TrialStatus& status);  // Error(kUsage) if no status is called that
 OrderedJson encode(const IterationMark& mark);           // as a list: a trial has many
 void decode(const OrderedJson& j, IterationMark& mark);
 
@@ -87,8 +97,7 @@ auto fields() {
 }
 
 /// Calls visit(table, fields, record_of) for each list that has columns of a table, in their order. Columns of every
-/// table
-/// ("") come first. record_of(line) returns the record that holds the list's fields.
+/// table ("") come first. record_of(line) returns the record that holds the list's fields.
 template <class Visit>
 void visit_columns(const char* table, const Visit& visit) {
   const auto labels = [](const TableLine& line) { return &line.trial->labels; };

@@ -2,7 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
+#include "backends/base/printable.h"
 #include "results/fields.h"
+#include "results/kinds.h"
+#include "results/older_rows.h"
 #include "results/possible.h"
 
 namespace hopbench {
@@ -44,6 +50,25 @@ Record parse(const std::string& text, const std::string& what, const std::string
   return record;
 }
 
+void read_record(const OrderedJson& j, TrialRecord& record) {
+  decode(j, record);
+  if (!j.contains("failure_kind")) recall_failure(record);
+  if (!j.contains("warning_kinds")) {
+    for (Warning& warning : record.warnings) recall_kind(warning);
+  }
+}
+
+bool is_list_of_words(const OrderedJson& j) {
+  return j.is_array() && std::all_of(j.begin(), j.end(), [](const OrderedJson& word) { return word.is_string(); });
+}
+
+/// Reads a trial from the object that has its labels and its record.
+void read_row(const OrderedJson& j, TrialRow& row) {
+  decode(field_of(j, "labels"), row.labels);
+  read_record(field_of(j, "record"), row.record);
+  check_possible(row);
+}
+
 }  // namespace
 
 OrderedJson encode(const RankRecord& record) {
@@ -56,11 +81,31 @@ void decode(const OrderedJson& j, RankRecord& record) { read_fields(fields<RankR
 
 OrderedJson encode(TrialStatus status) { return to_string(status); }
 
-void decode(const OrderedJson& j, TrialStatus& status) {
-  const auto text = j.get<std::string>();
-  status = TrialStatus::kFailed;
-  for (const TrialStatus known : {TrialStatus::kOk, TrialStatus::kInterrupted}) {
-    if (text == to_string(known)) status = known;
+void decode(const OrderedJson& j, TrialStatus& status) { status = status_of(j.get<std::string>()); }
+
+OrderedJson encode(FailureKind kind) { return to_string(kind); }
+void decode(const OrderedJson& j, FailureKind& kind) { kind = failure_kind(j.get<std::string>()); }
+
+OrderedJson encode(const Warning& warning) { return in_words(warning); }
+void decode(const OrderedJson& j, Warning& warning) {
+  warning.kind = WarningKind::kOther;
+  j.get_to(warning.text);
+}
+
+OrderedJson kinds_of(const TrialRecord& record) {
+  OrderedJson kinds = OrderedJson::array();
+  for (const Warning& warning : record.warnings) kinds.push_back(to_string(warning.kind));
+  return kinds;
+}
+
+void set_kinds(TrialRecord& record, const OrderedJson& j) {
+  const auto kinds = j.get<std::vector<std::string>>();
+  if (kinds.size() != record.warnings.size())
+    throw usage_error(fmt::format("{} kinds for {} warnings", kinds.size(), record.warnings.size()));
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    Warning& warning = record.warnings[i];
+    warning.kind = warning_kind(kinds[i]);
+    warning.text = text_without_kind(warning.kind, warning.text);
   }
 }
 
@@ -96,13 +141,29 @@ bool too_deep(std::string_view json) {
 }
 
 void check_context(const std::string& text, const std::string& path) {
-  if (too_deep(text) || !OrderedJson::parse(text, nullptr, false).is_object())
-    throw usage_error(path + " is damaged: it is not the context of a run: put the run's own file there");
+  const auto damaged = [&](const std::string& why) {
+    return usage_error(path + " is damaged: " + why + ": put the run's own file there");
+  };
+  const OrderedJson context = too_deep(text) ? OrderedJson() : OrderedJson::parse(text, nullptr, false);
+  if (!context.is_object()) throw damaged("it is not the context of a run");
+  for (const char* section : {"hopbench", "machine", "environment"}) {
+    if (context.contains(section) && !context.at(section).is_object())
+      throw damaged(fmt::format("'{}' is no JSON object", section));
+  }
+  if (context.contains("command") && !is_list_of_words(context.at("command")))
+    throw damaged("'command' is no list of words");
 }
 
 const char* to_string(TrialStatus status) {
   static constexpr const char* kNames[] = {"ok", "failed", "interrupted"};
   return kNames[static_cast<int>(status)];
+}
+
+TrialStatus status_of(const std::string& text) {
+  for (const TrialStatus status : {TrialStatus::kOk, TrialStatus::kFailed, TrialStatus::kInterrupted}) {
+    if (text == to_string(status)) return status;
+  }
+  throw usage_error(fmt::format("'{}' is no status of a trial: there are ok, failed and interrupted", quotable(text)));
 }
 
 std::string to_json(const RankRecord& record) { return dump(encode(record)); }
@@ -117,15 +178,12 @@ RankRecord rank_from_json(const std::string& text) {
 }
 
 TrialRecord record_from_json(const std::string& text) {
-  return parse<TrialRecord>(text, "a trial's record", "", [](const OrderedJson& j, TrialRecord& r) { decode(j, r); });
+  return parse<TrialRecord>(text, "a trial's record", "",
+                            [](const OrderedJson& j, TrialRecord& r) { read_record(j, r); });
 }
 
 TrialRow row_from_json(const std::string& text) {
-  return parse<TrialRow>(text, "a finished trial", "records", [](const OrderedJson& j, TrialRow& row) {
-    decode(field_of(j, "labels"), row.labels);
-    decode(field_of(j, "record"), row.record);
-    check_possible(row);
-  });
+  return parse<TrialRow>(text, "a finished trial", "records", read_row);
 }
 
 std::string run_to_json(std::span<const TrialRow> rows, const std::string& context_json,
@@ -147,11 +205,16 @@ RunDocument run_from_json(const std::string& text, const std::string& name) {
   return parse<RunDocument>(text, "a result of run --json (" + name + ")", name + ": records",
                             [&](const OrderedJson& j, RunDocument& run) {
                               run.context_json = dump(field_of(j, "context"), 1);
+                              std::set<std::string> ids;
                               for (const OrderedJson& trial : field_of(j, "trials")) {
                                 TrialRow& row = run.rows.emplace_back();
-                                decode(field_of(trial, "labels"), row.labels);
-                                decode(field_of(trial, "record"), row.record);
-                                check_possible(row);
+                                try {
+                                  read_row(trial, row);
+                                } catch (const Error& error) {
+                                  throw error.in(fmt::format("trial {}", run.rows.size()));
+                                }
+                                if (!ids.insert(row.record.id).second)
+                                  throw usage_error(fmt::format("trial {} is there twice", row.record.id));
                               }
                             });
 }

@@ -18,7 +18,7 @@
 namespace hopbench {
 
 /// Of everything hopbench writes as JSON: major.minor, major only when an old reader would misread.
-inline constexpr const char* kSchemaVersion = "1.1";
+inline constexpr const char* kSchemaVersion = "1.2";
 
 /// Records of another schema than this program reads. They are not damaged.
 class SchemaError : public Error {
@@ -55,8 +55,8 @@ RunDocument run_from_json(const std::string& text, const std::string& name);
 /// would run out of its stack. Of text that is no JSON it says nothing.
 bool too_deep(std::string_view json);
 
-/// Error(kUsage) naming the file if the text of a context.json is no JSON object: it tells machines and versions apart,
-/// so a run without a whole one is not compared.
+/// Error(kUsage) naming the file if the text of a context.json is no JSON object, or its parts have other types than
+/// hopbench writes: it tells machines and versions apart, so a run without a whole one is not compared.
 void check_context(const std::string& text, const std::string& path);
 
 /// First line of an event log, and a line an event, line break included. Fields that say nothing are left out.
@@ -66,5 +66,7 @@ const char* to_string(EventKind kind);
 /// Events that most of a full log consists of: only --events all has them.
 bool of_a_message(EventKind kind);
 const char* to_string(TrialStatus status);
+/// Error(kUsage) names the statuses that there are if `text` is none of them.
+TrialStatus status_of(const std::string& text);
 
 }  // namespace hopbench

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 
@@ -64,13 +63,22 @@ Results file_source(const std::string& file) {
   return {file, outcomes_of(run.rows), std::move(run.context_json), "", false};
 }
 
-/// Error(kUsage) if a name has control characters, as in trials.jsonl (possible.h). Some columns are free text.
-void check_cell(const std::string& name, std::size_t row, const std::string& column, const std::string& cell) {
-  if (column == "reason" || column == "warnings" || column == "main_wait" || is_printable(cell)) return;
-  throw usage_error(
-      fmt::format("{}: row {}: '{}' is '{}', and no name has control characters: take the table from the "
-                  "run again",
-                  name, row, quotable(column), quotable(cell)));
+/// A trial from its line of the table. Error(kUsage) if it is none, or has cells that no trial has.
+Outcome outcome_of(const std::vector<std::string>& head, const std::vector<std::string>& line) {
+  if (line.size() != head.size())
+    throw usage_error(fmt::format("it has {} fields, the head {}", line.size(), head.size()));
+  Outcome outcome;
+  for (std::size_t c = 0; c < head.size(); ++c) outcome.cells[head[c]] = line[c];
+  check_possible(outcome.cells);
+  return outcome;
+}
+
+/// Error(kUsage) if columns are missing without which this is no trials.csv.
+void check_head(const std::vector<std::string>& head, const std::string& name) {
+  for (const char* column : {"trial", "scenario", "variant", "measure", "status", "clock"}) {
+    if (std::find(head.begin(), head.end(), column) != head.end()) continue;
+    throw usage_error(fmt::format("{}: there is no column '{}': this is no trials.csv", name, column));
+  }
 }
 
 }  // namespace
@@ -81,32 +89,22 @@ const std::string& Outcome::text(const std::string& column) const {
   return cell == cells.end() ? none : cell->second;
 }
 
-std::optional<double> Outcome::number(const std::string& column) const {
-  const std::string& cell = text(column);
-  double value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc() || end != cell.data() + cell.size()) return std::nullopt;
-  return value;
-}
+std::optional<double> Outcome::number(const std::string& column) const { return number_of_cell(text(column)); }
 
 std::vector<Outcome> outcomes_from_csv(const std::string& text, const std::string& name) {
   const std::vector<std::vector<std::string>> lines = read_csv(text, name);
   std::vector<Outcome> outcomes;
+  std::map<std::string, std::size_t> rows;  // by trial
+  if (lines.size() > 1) check_head(lines[0], name);
   for (std::size_t i = 1; i < lines.size(); ++i) {
-    if (lines[i].size() != lines[0].size()) {
-      throw usage_error(fmt::format("{}: row {} has {} fields, the head {}: take it from the run again", name, i,
-                                    lines[i].size(), lines[0].size()));
+    try {
+      outcomes.push_back(outcome_of(lines[0], lines[i]));
+      const std::string& trial = outcomes.back().text("trial");
+      const auto [earlier, fresh] = rows.try_emplace(trial, i);
+      if (!fresh) throw usage_error(fmt::format("trial {} is in row {} already", quotable(trial), earlier->second));
+    } catch (const Error& error) {
+      throw usage_error(fmt::format("{}: row {}: {}: take the table from the run again", name, i, error.what()));
     }
-    Outcome outcome;
-    for (std::size_t c = 0; c < lines[0].size(); ++c) {
-      check_cell(name, i, lines[0][c], lines[i][c]);
-      outcome.cells[lines[0][c]] = lines[i][c];
-    }
-    for (const char* column : {"trial", "scenario", "variant", "measure", "status", "clock"}) {
-      if (outcome.cells.contains(column)) continue;
-      throw usage_error(fmt::format("{}: there is no column '{}': this is no trials.csv", name, column));
-    }
-    outcomes.push_back(std::move(outcome));
   }
   return outcomes;
 }

@@ -24,8 +24,8 @@ struct Outcome {
   bool virtual_time() const { return text("clock") == "virtual"; }
 };
 
-/// The rows of trials.csv, whatever columns it has. Error(kUsage) naming `name` and the line if the text is no CSV or
-/// lacks what identifies a trial.
+/// The rows of trials.csv, whatever columns it has. Error(kUsage) naming `name` and the row if the text is no CSV,
+/// lacks what identifies a trial, has a trial twice, or has a value that no trial has (possible.h).
 std::vector<Outcome> outcomes_from_csv(const std::string& text, const std::string& name);
 /// In the order of the tables (in_table_order).
 std::vector<Outcome> outcomes_of(std::span<const TrialRow> rows);

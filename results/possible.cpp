@@ -4,28 +4,97 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <optional>
+#include <set>
 #include <sstream>
+#include <string_view>
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
+#include "results/csv.h"
+#include "results/fields.h"
+#include "results/json.h"
 
 namespace hopbench {
 namespace {
 
-void least(const char* name, double value, double smallest) {
+/// The least possible value of a field of a trial or of its labels, and of the column of that name.
+struct Least {
+  std::string_view name;
+  double value;
+};
+constexpr Least kLeast[] = {
+    {"world", 0},
+    {"hosts", 0},
+    {"batch", 0},
+    {"place", 0},
+    {"order", 0},
+    {"target_hold", 0},
+    {"cost_s", 0},
+    {"time_s", 0},
+    {"samples_per_s", 0},
+    {"iters_per_s", 0},
+    {"median_iteration_s", 0},
+    {"window_start_s", 0},
+    {"window_ideal_samples_per_s", -1},
+    {"ranks_lost", 0},
+    {"wall_s", 0},
+    {"cpu_s", 0},
+    {"time_to_target_s", 0},
+    {"samples_to_target", 0},
+    {"iters_to_target", 0},
+    {"gradients", 0},
+    {"bytes_sent", 0},
+    {"messages", 0},
+};
+
+void least(std::string_view name, double value, double smallest) {
   if (value < smallest)
     throw usage_error(fmt::format("'{}' is {}, and no trial has less than {}", name, value, smallest));
 }
 
+void check_least(std::string_view name, double value) {
+  const auto known = std::find_if(std::begin(kLeast), std::end(kLeast), [&](const Least& l) { return l.name == name; });
+  if (known != std::end(kLeast)) least(name, value, known->value);
+}
+
+template <class Record>
+void check_numbers(const Record& record) {
+  for (const Field<Record>& field : fields<Record>()) {
+    if (field.get != nullptr && field.number) check_least(field.name, real_of(field.get(record)));
+  }
+}
+
+/// Columns of trials.csv whose cells are numbers, figures of a protocol's own left out.
+const std::set<std::string>& number_columns() {
+  static const std::set<std::string> columns = [] {
+    std::set<std::string> names;
+    visit_columns("trials.csv", [&](const char* table, const auto& list, const auto&) {
+      for (const auto& field : list) {
+        if (field.is_in(table) && field.number && field.keys == nullptr) names.insert(field.column.name);
+      }
+    });
+    return names;
+  }();
+  return columns;
+}
+
 void one_of(const char* name, const std::string& value, std::initializer_list<const char*> known) {
   if (value.empty() || std::find(known.begin(), known.end(), value) != known.end()) return;
-  throw usage_error(fmt::format("'{}' is '{}', which no trial has", name, quotable(value)));
+  throw usage_error(
+      fmt::format("'{}' is '{}', which no trial has: there are {}", name, quotable(value), fmt::join(known, " and ")));
+}
+
+void check_kinds(const std::string& what, const std::string& clock) {
+  one_of("what", what, {"rate", "convergence"});
+  one_of("clock", clock, {"virtual", "real"});
 }
 
 /// Names stand in tables and on terminals. A suite with such a name is refused too.
-void without_control(const char* name, const std::string& value) {
+void without_control(std::string_view name, const std::string& value) {
   if (is_printable(value)) return;
-  throw usage_error(fmt::format("'{}' is '{}', and no name has control characters", name, quotable(value)));
+  throw usage_error(fmt::format("'{}' is '{}', and no name has control characters", quotable(name), quotable(value)));
 }
 
 void check_names(const TrialLabels& labels) {
@@ -51,18 +120,6 @@ void check_names(const TrialLabels& labels) {
   }
 }
 
-void check_labels(const TrialLabels& labels) {
-  one_of("what", labels.what, {"rate", "convergence"});
-  one_of("clock", labels.clock, {"virtual", "real"});
-  least("world", labels.world, 0);
-  least("hosts", labels.hosts, 0);
-  least("batch", labels.batch, 0);
-  least("place", labels.place, 0);
-  least("order", labels.order, 0);
-  least("target_hold", labels.target_hold, 0);
-  least("cost_s", labels.cost_s, 0);
-}
-
 void check_rank(const RankRecord& rank) {
   least("rank", rank.rank, 0);
   least("iters", double(rank.iters), 0);
@@ -70,6 +127,16 @@ void check_rank(const RankRecord& rank) {
   least("samples", double(rank.samples), 0);
   least("messages_sent", double(rank.messages_sent), 0);
   least("bytes_sent", double(rank.bytes_sent), 0);
+}
+
+/// In virtual time a trial that computed more than was possible has failed (suites/bounds.h), so no good one is above.
+void check_below_ideal(const TrialRow& row) {
+  const TrialRecord& record = row.record;
+  const double ideal = record.window_ideal_samples_per_s;
+  const bool bounded = row.labels.clock == "virtual" && record.status == TrialStatus::kOk && ideal >= 0;
+  if (!bounded || !std::isfinite(record.samples_per_s) || record.samples_per_s <= ideal * (1 + kIdealRounding)) return;
+  throw usage_error(fmt::format("'samples_per_s' is {}, above 'window_ideal_samples_per_s', which is {}",
+                                record.samples_per_s, ideal));
 }
 
 bool is_safe(const std::string& part) {
@@ -95,24 +162,33 @@ std::string not_finite(const TrialRecord& record) {
 }  // namespace
 
 void check_possible(const TrialRow& row) {
-  check_labels(row.labels);
+  check_kinds(row.labels.what, row.labels.clock);
+  check_numbers(row.labels);
   check_names(row.labels);
   const TrialRecord& record = row.record;
   without_control("id", record.id);
   without_control("hash", record.hash);
   without_control("params_hash", record.params_hash);
-  for (const auto& [name, value] : {std::pair{"time_s", record.time_s},
-                                    {"samples_per_s", record.samples_per_s},
-                                    {"iters_per_s", record.iters_per_s},
-                                    {"median_iteration_s", record.median_iteration_s},
-                                    {"window_start_s", record.window_start_s},
-                                    {"ranks_lost", double(record.ranks_lost)},
-                                    {"wall_s", record.wall_s},
-                                    {"cpu_s", record.cpu_s}}) {
-    least(name, value, 0);
-  }
-  least("window_ideal_samples_per_s", record.window_ideal_samples_per_s, -1);
+  check_numbers(record);
   for (const RankRecord& rank : record.ranks) check_rank(rank);
+  check_below_ideal(row);
+}
+
+void check_possible(const std::map<std::string, std::string>& cells) {
+  const auto text = [&](const char* column) {
+    const auto cell = cells.find(column);
+    return cell == cells.end() ? std::string() : cell->second;
+  };
+  for (const auto& [column, cell] : cells) {
+    const bool free_text = column == "reason" || column == "warnings" || column == "main_wait";
+    if (!free_text) without_control(column, cell);
+    if (cell.empty() || !number_columns().contains(column)) continue;
+    const std::optional<double> number = number_of_cell(cell);
+    if (!number) throw usage_error(fmt::format("'{}' is '{}', expected a number", column, quotable(cell)));
+    check_least(column, *number);
+  }
+  check_kinds(text("what"), text("clock"));
+  status_of(text("status"));
 }
 
 void check_finite(std::span<const TrialRow> rows, const std::string& file, const std::string& folder) {

@@ -1,6 +1,7 @@
 // Values that no trial can have: a file with one of them was damaged or edited.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 
@@ -8,10 +9,12 @@
 
 namespace hopbench {
 
-/// Error(kUsage) names the first field whose value is impossible: a negative count, time or rate, or a clock or
-/// measure of an unknown kind, or a name with control characters. Reasons and warnings are free text. Infinite and
-/// missing (nan) rates are possible.
+/// Error(kUsage) names the first field whose value is impossible: a negative count, time or rate, a clock or measure of
+/// an unknown kind, a name with control characters, or a rate in virtual time above its ideal. Reasons and warnings are
+/// free text. Infinite and missing (nan) rates are possible.
 void check_possible(const TrialRow& row);
+/// The same of a row of trials.csv, by column. Cells may be missing or empty. Numbers must be numbers to their end.
+void check_possible(const std::map<std::string, std::string>& cells);
 
 /// Error(kUsage) names the first trial that ended well and whose time or rate is not finite: it cannot be compared.
 /// `file` is where the rows are from, and `folder` that of the run; empty: there is none.

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "backends/base/failure.h"
 #include "backends/base/iter.h"
 #include "backends/base/time.h"
 
@@ -116,12 +118,41 @@ struct CurvePoint {
 
 enum class TrialStatus { kOk, kFailed, kInterrupted };
 
+/// A warning about a trial's numbers.
+enum class WarningKind : std::uint8_t {
+  kOther,           // of a later version: only its text is known
+  kNotSteady,       // the halves of the window differ
+  kNoSteadyWindow,  // rates are over the whole trial
+  kOversubscribed,  // too many iterations did not fit their pace
+  kContended,       // a rank waited for a core
+  kOverpaced,       // the pace is far above what a step takes
+  kAboveIdeal,      // the rate is above what the devices could compute
+  kFaultNeverCame,
+  kLateLinks,  // emulated messages came late
+  kDiverged,
+  kMeasuredAgain,  // the machine disturbed an earlier attempt
+  kKept,           // by --force, with other settings
+};
+inline constexpr int kWarningKinds = 12;
+
+struct Warning {
+  Warning() = default;
+  Warning(WarningKind its_kind, std::string its_text = "") : kind(its_kind), text(message_text(std::move(its_text))) {}
+  friend bool operator==(const Warning& a, const Warning& b) = default;
+
+  WarningKind kind = WarningKind::kOther;
+  std::string text;  // for people, what the kind does not say; empty: nothing more
+};
+
+/// A rate in virtual time is at most its window_ideal_samples_per_s, but for rounding.
+inline constexpr double kIdealRounding = 1e-6;
+
 struct TrialRecord {
   std::string id;    // suite/measure/scenario/variant/seed/repeat: readable, unique in a run
   std::string hash;  // of the resolved trial: what --resume compares
   TrialStatus status = TrialStatus::kOk;
-  std::string reason;                 // of a failure: rank, signal, phase; empty when ok
-  std::vector<std::string> warnings;  // oversubscribed, cpu-contended, overpaced, not steady
+  Failure failure;  // kNone if ok
+  std::vector<Warning> warnings;
   // The trial's clock (real or virtual)
   double time_s = 0;
   int ranks_lost = 0;        // workers; rates, losses, `time_s` and `params_hash` are of the others

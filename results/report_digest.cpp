@@ -123,7 +123,7 @@ Digest digest_of(const RunFolder& run, const TrialRow& row) {
   Digest digest;
   const std::string log = find_event_log(run, row.record.id);
   try {
-    EventReader reader(log);
+    EventReader reader(log, row);
     LogEnds ends(row.record);
     GapMap gaps(row.record, digest);
     std::set<int> lanes;

@@ -8,6 +8,7 @@
 #include "backends/base/text.h"
 #include "results/cost.h"
 #include "results/json.h"
+#include "results/kinds.h"
 #include "results/report_parts.h"
 
 namespace hopbench::report {
@@ -58,10 +59,8 @@ std::map<std::string, Marked> marks_by_name(const std::vector<Group>& groups,
         Marked& marked = marks[mark];
         ++marked.trials;
         marked.variants.insert(row->labels.variant);
-        for (const std::string& warning : row->record.warnings) {
-          if (warning.size() > mark.size() && warning.starts_with(mark + ":")) {
-            marked.details.insert(warning.substr(mark.size() + 1));
-          }
+        for (const Warning& warning : row->record.warnings) {
+          if (mark == to_string(warning.kind) && !warning.text.empty()) marked.details.insert(warning.text);
         }
       }
     }
@@ -74,7 +73,7 @@ std::string mark_says(const std::string& mark, const Marked& marked) {
   if (mark == kAtTheEdge)
     return "the best learning rate was the first or the last that hopbench tune tried: a better one may lie beyond";
   std::string text = meaning_of(mark);
-  if (!marked.details.empty()) text += (text.empty() ? "" : ";") + *marked.details.begin();
+  if (!marked.details.empty()) text += (text.empty() ? "" : "; ") + *marked.details.begin();
   return text;
 }
 
@@ -104,7 +103,7 @@ void add_warnings(Page& page, const std::vector<Group>& groups, const Drawn& dra
     for (const TrialRow* row : group.trials()) {
       if (row->record.status == TrialStatus::kOk) continue;
       failures.push_back({row->record.id, to_string(row->record.status),
-                          row->record.reason.empty() ? std::string("-") : row->record.reason});
+                          row->record.failure.text.empty() ? std::string("-") : row->record.failure.text});
     }
   }
   const std::map<std::string, Marked> marks = marks_by_name(groups, at_the_edge);

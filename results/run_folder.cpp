@@ -15,10 +15,12 @@
 #include <set>
 
 #include "backends/base/error.h"
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "results/csv.h"
 #include "results/files.h"
 #include "results/json.h"
+#include "results/kinds.h"
 
 namespace hopbench {
 namespace {
@@ -38,7 +40,7 @@ Error cannot(const std::string& what, const std::string& path, int error) {
                        : full           ? "free space or choose another folder with -o"
                        : error == EFBIG ? "allow larger files (ulimit -f)"
                                         : "choose another folder with -o";
-  return environment_error(fmt::format("cannot {} {}: {}: {}", what, path, std::strerror(error), advice));
+  return environment_error(fmt::format("cannot {} {}: {}: {}", what, printable(path), std::strerror(error), advice));
 }
 
 class File {
@@ -138,7 +140,7 @@ std::shared_ptr<void> lock(const std::string& path) {
   std::shared_ptr<void> held(nullptr, [fd](void*) { ::close(fd); });
   // Any other error: a file system without locks, over which nothing can be said.
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    throw usage_error(path + ": another hopbench is at work in this folder: wait until it has ended");
+    throw usage_error(printable(path) + ": another hopbench is at work in this folder: wait until it has ended");
   }
   return held;
 }
@@ -224,36 +226,24 @@ void check_free(const std::string& folder, std::span<const std::string> inputs) 
     throw usage_error(
         fmt::format("{} holds {}, which this run reads and its results might overwrite: choose a new or "
                     "empty folder with -o",
-                    folder, input));
+                    printable(folder), printable(input)));
   }
   if (holds_run(folder)) {
-    throw usage_error(folder + " holds a run already: go on with it by --resume " + shell_word(folder) +
+    throw usage_error(printable(folder) + " holds a run already: go on with it by --resume " + shell_word(folder) +
                       " or choose another with -o");
   }
   if (const std::string content = content_of(folder); !content.empty()) {
     throw usage_error(
         fmt::format("{} is not empty and does not hold a run of hopbench ({}): choose a new or empty "
                     "folder with -o",
-                    folder, content));
+                    printable(folder), printable(content)));
   }
   if (::access(folder.c_str(), W_OK | X_OK) != 0) throw cannot("write", folder, errno);
 }
 
-std::string short_reason(const std::string& reason) { return reason.substr(0, reason.find('\n')); }
-
-bool as_its_scenario_says(const std::string& reason) {
-  return short_reason(reason).find("as the scenario says: ") != std::string::npos;
-}
-
 bool fails_again(const TrialRow& row) {
-  static constexpr const char* kMayPass[] = {
-      "-timeout",      "stalled: ",    "has been stopped",      "killed by signal",
-      "cannot write ", "cannot open ", "cannot start a thread", "out of memory",
-      "ulimit"};
-  if (row.labels.clock != "virtual" || row.record.status != TrialStatus::kFailed) return false;
-  const std::string why = short_reason(row.record.reason);
-  return std::none_of(std::begin(kMayPass), std::end(kMayPass),
-                      [&](const char* words) { return why.find(words) != std::string::npos; });
+  return row.labels.clock == "virtual" && row.record.status == TrialStatus::kFailed &&
+         !may_pass(row.record.failure.kind);
 }
 
 RunFolder RunFolder::create(const std::string& path, const std::string& suite_toml, const std::string& context_json) {
@@ -333,13 +323,12 @@ void RunFolder::drop_if(const std::function<bool(const TrialRow&)>& out) {
   if (std::erase_if(kept, out) > 0) rewrite(std::move(kept));
 }
 
-void RunFolder::warn_if(const std::function<bool(const TrialRow&)>& about, const std::string& warning) {
+void RunFolder::warn_if(const std::function<bool(const TrialRow&)>& about, const Warning& warning) {
   std::vector<TrialRow> rows = rows_;
   bool changed = false;
   for (TrialRow& row : rows) {
-    std::vector<std::string>& said = row.record.warnings;
-    if (!about(row) || std::find(said.begin(), said.end(), warning) != said.end()) continue;
-    said.push_back(warning);
+    if (!about(row) || has(row.record.warnings, warning.kind)) continue;
+    row.record.warnings.push_back(warning);
     changed = true;
   }
   if (changed) rewrite(std::move(rows));

@@ -48,13 +48,8 @@ struct TrialRow {
   TrialRecord record;
 };
 
-/// A failure that its scenario asks for (node_faults.h: the protocol stops when a worker is lost), by the record's
-/// `reason`: to run the trial again changes nothing.
-bool as_its_scenario_says(const std::string& reason);
-/// A failure in virtual time that comes out the same each time: no limit, signal or lack of the machine ended it.
+/// Returns true for a failure in virtual time that comes out the same each time (may_pass()).
 bool fails_again(const TrialRow& row);
-/// Of a reason, what happened; who did what follows in further lines.
-std::string short_reason(const std::string& reason);
 
 /// Returns a file name for `name`, which may hold anything: different names have different file names, none of which
 /// is ".", ".." or holds a '/'.
@@ -98,8 +93,8 @@ class RunFolder {
   void add(TrialRow row);
   /// Drops the rows for which it is true (trials that are to run again), rewriting trials.jsonl.
   void drop_if(const std::function<bool(const TrialRow&)>& out);
-  /// Adds a warning to the rows for which it is true, rewriting trials.jsonl.
-  void warn_if(const std::function<bool(const TrialRow&)>& about, const std::string& warning);
+  /// Adds a warning to the rows for which it is true, unless they have one of its kind, and rewrites trials.jsonl.
+  void warn_if(const std::function<bool(const TrialRow&)>& about, const Warning& warning);
   /// (Re)writes the CSV tables, rows in the order of `order`; a reader sees the old table or the new one, whole.
   void write_tables() const;
   void write_text(const std::string& name, const std::string& text) const;

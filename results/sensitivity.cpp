@@ -10,6 +10,7 @@
 #include "backends/base/text.h"
 #include "results/csv.h"
 #include "results/curve.h"
+#include "results/kinds.h"
 #include "results/summary_parts.h"
 
 namespace hopbench {
@@ -54,7 +55,7 @@ void Tried::add(const TrialRow& row) {
   loss.push_back(good ? last->loss : kNoNumber);
   samples.push_back(good ? target_reached(row).samples.fitted.value_or(kNoNumber) : kNoNumber);
   if (row.record.status != TrialStatus::kOk) {
-    if (failed == 0) reason = row.record.reason.empty() ? "no reason is known" : short_reason(row.record.reason);
+    if (failed == 0) failure = row.record.failure;
     ++failed;
   }
   if (!good) return;
@@ -82,12 +83,12 @@ int Sensitivity::best(const std::string& variant) const {
   return found;
 }
 
-std::string Sensitivity::why_failed(const std::string& variant) const {
-  std::string first;
+const Failure* Sensitivity::why_failed(const std::string& variant) const {
+  const Failure* first = nullptr;
   for (const Tried& one : tried) {
     if (one.variant != variant) continue;
-    if (one.failed < one.loss.size()) return "";
-    if (first.empty()) first = one.reason;
+    if (one.failed < one.loss.size()) return nullptr;
+    if (first == nullptr) first = &one.failure;
   }
   return first;
 }
@@ -131,9 +132,9 @@ std::vector<std::string> sensitivity_warnings(const Sensitivity& sensitivity) {
   for (const std::string& variant : variants_of(sensitivity)) {
     const int found = sensitivity.best(variant);
     if (found < 0) {
-      const std::string why = sensitivity.why_failed(variant);
-      warnings.push_back(variant +
-                         (why.empty() ? ": every setting diverged or failed" : ": every trial failed: " + why));
+      const Failure* const failure = sensitivity.why_failed(variant);
+      warnings.push_back(variant + (failure == nullptr ? ": every setting diverged or failed"
+                                                       : ": every trial failed: " + what_happened(*failure)));
       continue;
     }
     const Tried& best = sensitivity.tried[std::size_t(found)];

@@ -20,7 +20,7 @@ struct Tried {
   double end = 0;               // samples that were done: "> end" where the target was not reached
   double interval = 0;          // samples between two evaluations
   std::size_t failed = 0;       // repeats that did not end well
-  std::string reason;           // why the first of them did not
+  Failure failure;              // of the first of them
 
   /// Adds a repeat.
   void add(const TrialRow& row);
@@ -39,8 +39,9 @@ struct Sensitivity {
 
   /// Index of the variant's best; its settings that all diverged have none: -1.
   int best(const std::string& variant) const;
-  /// Why the first of the variant's trials failed, if all of them did: then no learning rate is to blame. Else empty.
-  std::string why_failed(const std::string& variant) const;
+  /// Returns the failure of the variant's first trial if all of them failed: then no learning rate is to blame. nullptr
+  /// if some trial ended well.
+  const Failure* why_failed(const std::string& variant) const;
   /// Whether it is the smallest or the largest learning rate that the variant tried.
   bool on_edge(std::size_t index) const;
 };

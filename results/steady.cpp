@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "results/kinds.h"
 #include "results/statistics.h"
 
 namespace hopbench {
@@ -123,13 +124,9 @@ void fill_waits(TrialRecord& record, const std::vector<const RankRecord*>& worke
   record.main_wait = most == by_reason.end() || most->second <= 0 ? "" : most->first;
 }
 
-void warn(TrialRecord& record, const std::string& warning) {
-  auto& all = record.warnings;
-  if (std::find(all.begin(), all.end(), warning) == all.end()) all.push_back(warning);
+void warn(TrialRecord& record, WarningKind kind) {
+  if (!has(record.warnings, kind)) record.warnings.emplace_back(kind);
 }
-
-constexpr const char* kOversubscribed = "oversubscribed";
-constexpr const char* kContended = "cpu-contended";
 
 void fill_host_warnings(TrialRecord& record, const std::vector<const RankRecord*>& workers, double trial_s) {
   std::int64_t overruns = 0, iterations = 0;
@@ -140,8 +137,8 @@ void fill_host_warnings(TrialRecord& record, const std::vector<const RankRecord*
     contended = contended || rank->contended_s > kContentionShown * trial_s;
   }
   record.overrun_share = iterations > 0 ? static_cast<double>(overruns) / static_cast<double>(iterations) : 0;
-  if (record.overrun_share > kOverrunsShown) warn(record, kOversubscribed);
-  if (contended) warn(record, kContended);
+  if (record.overrun_share > kOverrunsShown) warn(record, WarningKind::kOversubscribed);
+  if (contended) warn(record, WarningKind::kContended);
 }
 
 /// The iteration of the slowest worker that still runs, over time.
@@ -198,8 +195,7 @@ double share_inside(Time begin, Time end, const Window& window) {
 
 bool disturbed(const TrialRecord& record) {
   return record.status == TrialStatus::kOk &&
-         std::any_of(record.warnings.begin(), record.warnings.end(),
-                     [](const std::string& warning) { return warning == kOversubscribed || warning == kContended; });
+         (has(record.warnings, WarningKind::kOversubscribed) || has(record.warnings, WarningKind::kContended));
 }
 
 Window fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int workers) {
@@ -210,9 +206,9 @@ Window fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int wo
   if (record.status != TrialStatus::kOk) {
     // What is left of it is no rate to rely on, and its status says so.
   } else if (!steady) {
-    warn(record, "no steady window");
+    warn(record, WarningKind::kNoSteadyWindow);
   } else if (halves_differ(list, window)) {
-    warn(record, "not steady");
+    warn(record, WarningKind::kNotSteady);
   }
   const double length = to_seconds(window.until - window.from);
   double iterations = 0;

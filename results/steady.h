@@ -26,9 +26,9 @@ double share_inside(Time begin, Time end, const Window& window);
 /// wholly inside). Over the whole trial: wait_share (waiting / time of the workers, to each one's finish), main_wait,
 /// overrun_share (of the iterations).
 ///
-/// Warnings: "not steady" (halves of the window differ by more than 10 % in samples/s); "no steady window" (it is
-/// empty, or its fastest worker has fewer than 5 iterations in it: rates are over the whole trial); "oversubscribed"
-/// (overruns above 5 %); "cpu-contended" (of a worker, contended_s above 5 % of the trial).
+/// Warnings: kNotSteady (halves of the window differ by more than 10 % in samples/s); kNoSteadyWindow (it is empty, or
+/// its fastest worker has fewer than 5 iterations in it: rates are over the whole trial); kOversubscribed (overruns
+/// above 5 %); kContended (of a worker, contended_s above 5 % of the trial).
 Window fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int workers);
 
 /// Whether the machine had its part in what came out: it ended well, but oversubscribed or cpu-contended.

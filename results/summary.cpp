@@ -7,6 +7,8 @@
 
 #include "backends/base/text.h"
 #include "backends/base/time.h"
+#include "results/json.h"
+#include "results/kinds.h"
 #include "results/summary_parts.h"
 
 namespace hopbench {
@@ -91,8 +93,8 @@ std::string sources_note(const Group& group) {
 std::set<std::string> faults_that_never_came(const Group& group) {
   std::set<std::string> said;
   for (const TrialRow* row : group.trials()) {
-    for (const std::string& warning : row->record.warnings) {
-      if (warning.starts_with("fault never came: ")) said.insert(warning);
+    for (const Warning& warning : row->record.warnings) {
+      if (warning.kind == WarningKind::kFaultNeverCame) said.insert(in_words(warning));
     }
   }
   return said;
@@ -104,10 +106,9 @@ void add_marks(Grid& grid, const Group& group) {
   for (const TrialRow* row : group.trials()) {
     for (const std::string& mark : marks_of(*row)) marks.insert(mark);
     if (row->record.status != TrialStatus::kOk) {
-      const bool interrupted = row->record.status == TrialStatus::kInterrupted;
-      const std::string how =
-          row->record.reason.empty() ? (interrupted ? "interrupted" : "failed") : row->record.reason;
-      failures.push_back(row->record.id + ": " + short_reason(how));  // who did what stands in trials.csv
+      const Failure& failure = row->record.failure;  // who did what stands in trials.csv
+      failures.push_back(row->record.id + ": " +
+                         (failure.text.empty() ? to_string(row->record.status) : what_happened(failure)));
     }
   }
   for (const std::string& fault : faults_that_never_came(group)) grid.facts.push_back(fault);
@@ -165,17 +166,9 @@ Group make_group(Trials trials, const std::string& reference) {
 }  // namespace
 
 std::string meaning_of(const std::string& mark) {
-  static const std::map<std::string, std::string> meanings{
-      {"oversubscribed", "more than 5 % of the iterations did not fit their pace: the machine set the speed"},
-      {"cpu-contended", "a rank waited for a core for more than 5 % of the trial"},
-      {"overpaced", "the pace is above 3 x the p99 of a step"},
-      {"not steady", "samples/s of the two halves of the window differ by more than 10 %"},
-      {"no steady window", "too short to leave a warm-up out: rates are over the whole trial"},
-      {"diverged", "a training loss, an evaluated loss or the final model is not finite; it still counts in n"},
-      {"experimental", "a rule of this variant is recalled with medium or low confidence, not read in the paper"},
-  };
-  const auto found = meanings.find(mark);
-  return found == meanings.end() ? "" : found->second;
+  if (mark == "experimental")
+    return "a rule of this variant is recalled with medium or low confidence, not read in the paper";
+  return meaning_of(warning_kind(mark));
 }
 
 std::vector<Group> groups_of(std::span<const TrialRow> rows, const std::string& reference) {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "backends/base/text.h"
+#include "results/kinds.h"
 
 namespace hopbench {
 namespace {
@@ -61,7 +62,8 @@ std::string number_text(double value, int digits) {
   // By way of the rounded number: 99.999 is 100.0, not 100.00.
   std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
   const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
-  if (exponent < -4) return scientific;
+  constexpr int kLeastPlain = -4, kMostPlain = 14;  // more digits than these tell nothing
+  if (exponent < kLeastPlain || exponent > kMostPlain) return scientific;
   return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
 }
 
@@ -108,10 +110,9 @@ std::vector<std::string> marks_of(const TrialRow& row) {
   if (row.labels.experimental) marks.emplace_back("experimental");
   if (row.record.status == TrialStatus::kFailed) marks.emplace_back("failed");
   if (row.record.status == TrialStatus::kInterrupted) marks.emplace_back("interrupted");
-  for (const std::string& warning : row.record.warnings) {
-    const std::string mark = warning.substr(0, warning.find(':'));
-    const bool of_rates = mark == "not steady" || mark == "no steady window";
-    if (!of_rates || row.labels.what != "convergence") marks.push_back(mark);
+  for (const Warning& warning : row.record.warnings) {
+    const bool of_rates = warning.kind == WarningKind::kNotSteady || warning.kind == WarningKind::kNoSteadyWindow;
+    if (!of_rates || row.labels.what != "convergence") marks.emplace_back(to_string(warning.kind));
   }
   return marks;
 }

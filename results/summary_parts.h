@@ -80,7 +80,7 @@ std::string median_text(std::span<const double> values, std::string (*text)(doub
 std::string ratio_text(std::span<const double> a, std::span<const double> b);
 /// "3", or "2 of 3" where trials failed.
 std::string count_text(const Variant& variant);
-/// Status, warnings ("overpaced" of "overpaced: the pace is ...") and what else a reader must know before comparing.
+/// Status, the words of warnings' kinds, and what else a reader must know before comparing.
 /// Whether a rate is steady is no matter to convergence.
 std::vector<std::string> marks_of(const TrialRow& row);
 /// What a mark stands for; empty for those that say it themselves.

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "results/kinds.h"
 #include "results/summary_parts.h"
 
 namespace hopbench {
@@ -126,8 +127,7 @@ void add_bound_row(Grid& grid, const Group& group, const std::string& name, doub
 bool mostly_without_window(const Variant& variant) {
   const auto ok = variant.ok();
   const auto without = std::count_if(ok.begin(), ok.end(), [](const TrialRow* row) {
-    const auto& warnings = row->record.warnings;
-    return std::find(warnings.begin(), warnings.end(), "no steady window") != warnings.end();
+    return has(row->record.warnings, WarningKind::kNoSteadyWindow);
   });
   return 2 * std::size_t(without) > ok.size();
 }

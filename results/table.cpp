@@ -43,12 +43,12 @@ std::string without_trailing_space(std::string line) {
 }
 
 /// Lines of at most kNoteWidth where the words allow it; the following ones are set in.
-std::vector<std::string> wrapped(const std::string& note) {
+std::vector<std::string> wrapped(const std::string& text) {
   std::vector<std::string> lines{"  "};
   std::size_t begin = 0;
-  while (begin < note.size()) {
-    const std::size_t end = std::min(note.find(' ', begin), note.size());
-    const std::string word = note.substr(begin, end - begin);
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
     const bool empty = lines.back().find_first_not_of(' ') == std::string::npos;
     if (!empty && width(lines.back()) + 1 + width(word) > kNoteWidth) {
       lines.push_back("    " + word);

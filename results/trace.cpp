@@ -156,7 +156,7 @@ void TraceWriter::event(const std::string& fields) {
 }
 
 std::string TraceWriter::add(const RunFolder& run, const TrialRow& row) {
-  EventReader reader(find_event_log(run, row.record.id));
+  EventReader reader(find_event_log(run, row.record.id), row);
   LogEnds ends(row.record);
   Trial trial(*this, ++trials_, row);
   while (const std::optional<LoggedEvent> logged = reader.next()) {

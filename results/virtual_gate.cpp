@@ -53,7 +53,11 @@ GateRow gate_row(const Comparison& row, std::optional<double> tolerance) {
                  tolerance.value_or(0)};
   if (!row.note.empty()) result.notes.push_back(row.note);
   if (!has_speed(row)) return result;
-  if (row.n == 0 && row.lost + row.gained == 0 && row.is_rate) {
+  if (!row.missing.empty()) {
+    result.verdict = Verdict::kMissing;
+    return result;
+  }
+  if (row.n == 0 && row.lost + row.gained == 0 && row.quantity == Quantity::kRate) {
     result.verdict = Verdict::kInsufficient;
     result.notes.emplace_back("no trial has a rate above 0 on both sides");
   } else if (row.n == 0 && row.lost + row.gained == 0) {

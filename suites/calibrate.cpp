@@ -309,7 +309,7 @@ Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts,
   const LaunchResult launched = launch(options);
   if (!launched.ok) {
     throw Error(launched.interrupted ? ExitCode::kInterrupted : ExitCode::kTrialsFailed,
-                "calibration failed: " + launched.reason);
+                "calibration failed: " + launched.failure.text);
   }
   std::vector<json> ranks;
   for (const RankOutcome& outcome : launched.ranks) ranks.push_back(json::parse(outcome.result));

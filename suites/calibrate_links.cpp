@@ -256,7 +256,7 @@ std::vector<PairFigures> calibrate_links(const TrialSpec& spec, const std::atomi
   const LaunchResult launched = launch(options);
   if (!launched.ok) {
     throw Error(launched.interrupted ? ExitCode::kInterrupted : ExitCode::kTrialsFailed,
-                "calibration of links failed: " + launched.reason);
+                "calibration of links failed: " + launched.failure.text);
   }
   std::vector<PairFigures> pairs;
   for (const json& j : json::parse(launched.ranks[0].result))

@@ -80,8 +80,7 @@ Draft read_suite(const std::string& text, const std::string& file, const SuiteOp
 Draft at_tuning_place(const Draft& draft, const MeasureDraft& measure, const ScenarioDraft& scenario);
 /// Hash of all settings of a trial but names and seeds.
 std::string settings_mark(const TrialSpec& spec);
-/// Whether the suite is set as the record in [tuning] says that it was tuned, and what a reader must know of it: a note
-/// that begins with "tuned: " or "untuned: ".
+/// The comparison of a suite with its record in [tuning]: whether it is set as it was tuned, and a note for the reader.
 struct TunedState {
   bool tuned = false;
   std::string note;

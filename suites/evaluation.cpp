@@ -157,7 +157,7 @@ void mark_if_diverged(TrialRecord& record, const std::vector<Payload>& finals) {
       std::any_of(record.curve.begin(), record.curve.end(), [](const auto& p) { return !std::isfinite(p.loss); }) ||
       std::any_of(finals.begin(), finals.end(),
                   [](const Payload& x) { return !numberless(x) && !std::isfinite(squared_norm(x)); });
-  if (diverged) record.warnings.emplace_back("diverged");
+  if (diverged) record.warnings.emplace_back(WarningKind::kDiverged);
 }
 
 std::string params_hash(const std::vector<Payload>& finals) {

@@ -40,11 +40,18 @@ std::vector<int> doomed(const Scenario& scenario) {
   return ranks;
 }
 
-/// Of a trial that did not end well: whose death it was, if the scenario wanted it.
-std::string reason_of(const LaunchResult& launched, const Plan& plan) {
-  if (plan.goes_on) return launched.reason;
-  const bool wanted = launched.died >= 0 && launched.ranks[std::size_t(launched.died)].crashed_ns >= 0;
-  return wanted ? launched.reason + ", " + why_stopped(*plan.protocol) : launched.reason;
+/// Returns why the trial failed. If the scenario wanted the death that ended it, that is a failure of the scenario's
+/// kind.
+Failure failure_of_ranks(const LaunchResult& launched, const Plan& plan) {
+  const bool wanted = !plan.goes_on && launched.died >= 0 && launched.ranks[std::size_t(launched.died)].crashed_ns >= 0;
+  if (!wanted) return launched.failure;
+  return {FailureKind::kScenario, launched.died, launched.failure.text + ", " + why_stopped(*plan.protocol)};
+}
+
+/// Returns why a simulation failed. Its one process stands for all ranks, so no text names it as rank 0.
+Failure failure_of_simulation(const LaunchResult& launched) {
+  if (launched.complaint) return *launched.complaint;
+  return {launched.failure.kind, -1, launched.failure.text};
 }
 
 /// What the ranks sent, and what is left of those that the scenario killed.
@@ -113,7 +120,7 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
   record.wall_s = launched.wall_s;
   if (!launched.ok) {
     record.status = launched.interrupted ? TrialStatus::kInterrupted : TrialStatus::kFailed;
-    record.reason = reason_of(launched, plan);
+    record.failure = failure_of_ranks(launched, plan);
     return record;
   }
   std::vector<RankResult> results = results_of(launched, spec, plan);
@@ -146,9 +153,8 @@ TrialRecord execute_simulated(const TrialSpec& spec, const ExecuteOptions& optio
   if (launched.ok) {
     record = record_from_json(launched.ranks[0].result);
   } else {
-    const std::string& error = launched.ranks[0].error;  // of the one process, which stands for all ranks
     record.status = launched.interrupted ? TrialStatus::kInterrupted : TrialStatus::kFailed;
-    record.reason = launched.reason == "rank 0 failed: " + error ? error : launched.reason;
+    record.failure = failure_of_simulation(launched);
   }
   record.wall_s = launched.wall_s;
   return record;
@@ -162,7 +168,7 @@ TrialRecord execute_trial(const TrialSpec& spec, const ExecuteOptions& options) 
     record = spec.transport == "sim" ? execute_simulated(spec, options) : execute_real(spec, options);
   } catch (const std::exception& error) {  // Error, or what a library throws over a child's answer
     record.status = TrialStatus::kFailed;
-    record.reason = ran_out(error).value_or(error.what());
+    record.failure = failure_of(error);
   }
   record.id = spec.id();
   record.hash = spec.hash();

@@ -207,19 +207,20 @@ Event crash_event(int rank, Iter k, Time when) {
 
 void check_ideal(TrialRecord& record, bool virtual_time) {
   const double ideal = record.window_ideal_samples_per_s, rate = record.samples_per_s;
-  constexpr double kRounding = 1e-6, kMeasured = 0.01;
-  if (ideal < 0 || rate <= (1 + (virtual_time ? kRounding : kMeasured)) * ideal) return;
+  constexpr double kMeasured = 0.01;
+  if (ideal < 0 || rate <= (1 + (virtual_time ? kIdealRounding : kMeasured)) * ideal) return;
   const std::string what = fmt::format("its {:.6g} samples/s are {:.2g} % more than its devices could compute ({:.6g})",
                                        rate, 100 * (rate / ideal - 1), ideal);
   if (!virtual_time) {
-    record.warnings.push_back("above ideal: " + what);
+    record.warnings.emplace_back(WarningKind::kAboveIdeal, what);
     return;
   }
   record.status = TrialStatus::kFailed;
-  record.reason =
+  record.failure = {
+      FailureKind::kError, -1,
       what +
-      ". Gradients were counted for which there was no time: a defect of the protocol or of hopbench. Please "
-      "report it with the suite";
+          ". Gradients were counted for which there was no time: a defect of the protocol or of hopbench. "
+          "Please report it with the suite"};
 }
 
 void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& plan) {
@@ -245,17 +246,18 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   record.window_ideal_samples_per_s = window_ideal(record, spec, plan, window);
   check_ideal(record, spec.transport == "sim");
   if (spec.pace && spec.step_p99.count() > 0 && spec.costs.gradient > 3 * spec.step_p99) {
-    record.warnings.push_back("overpaced: the pace is above 3 times the 99th percentile of a step");
+    record.warnings.emplace_back(WarningKind::kOverpaced, "the pace is above 3 times the 99th percentile of a step");
   }
   if (const auto missing = never_came(record, spec.scenario.faults); !missing.empty())
-    record.warnings.push_back("fault never came: " + join(missing, "; "));
+    record.warnings.emplace_back(WarningKind::kFaultNeverCame, join(missing, "; "));
   constexpr double kLateShown = 0.05;  // of an iteration
   const auto worst = std::max_element(record.ranks.begin(), record.ranks.end(), [](const auto& a, const auto& b) {
     return a.link_late_median_s < b.link_late_median_s;
   });
   if (worst != record.ranks.end() && worst->link_late_median_s > kLateShown * record.median_iteration_s &&
       record.median_iteration_s > 0)
-    record.warnings.push_back("late links: emulated messages came late by more than 5 % of an iteration (median)");
+    record.warnings.emplace_back(WarningKind::kLateLinks,
+                                 "emulated messages came late by more than 5 % of an iteration (median)");
 }
 
 void EventLog::on(const Event& event) {

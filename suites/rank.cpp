@@ -29,8 +29,6 @@
 namespace hopbench {
 namespace {
 
-std::string failure_text(const std::exception& error) { return ran_out(error).value_or(error.what()); }
-
 void add_host_figures(RankRecord& record, Duration contended) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -177,7 +175,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
         },
         !server);
   } catch (const std::exception& error) {
-    channel.fail(failure_text(error));  // before the wire is gone: then the peers complain, of this rank
+    channel.fail(failure_of(error));  // before the wire is gone: then the peers complain, of this rank
     throw;
   }
   result.record = node.record();
@@ -234,9 +232,9 @@ int rank_main() {
     return 0;
   } catch (const std::exception& error) {
     if (channel != nullptr) {
-      channel->fail(failure_text(error));
+      channel->fail(failure_of(error));
     } else {
-      std::fprintf(stderr, "hopbench: %s\n", failure_text(error).c_str());
+      std::fprintf(stderr, "hopbench: %s\n", failure_of(error).text.c_str());
     }
     return static_cast<int>(ExitCode::kTrialsFailed);
   }

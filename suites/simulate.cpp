@@ -151,7 +151,8 @@ class Trial {
     Node& node = *nodes_[std::size_t(r)];
     if (!plan_.goes_on) {
       throw trial_error("rank " + std::to_string(r) + " was killed in iteration " + std::to_string(node.iteration()) +
-                        ", " + why_stopped(*plan_.protocol));
+                        ", " + why_stopped(*plan_.protocol))
+          .as(FailureKind::kScenario, r);
     }
     curve_.lose(r, simulation_.now(), node.record().samples);
     node.record() = crashed_record(r, plan_.host_of[std::size_t(r)], simulation_.now());

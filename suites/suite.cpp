@@ -6,9 +6,11 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "backends/base/failure.h"
 #include "backends/base/printable.h"
 #include "suites/draft.h"
 #include "suites/plan.h"
@@ -64,11 +66,11 @@ std::vector<std::string> deaf_measures(const Draft& draft) {
   return deaf;
 }
 
-std::vector<std::string> notes_of(const Draft& draft, const TunedState& tuned) {
+std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_note) {
   std::vector<std::string> notes;
   const bool convergence = std::any_of(draft.measures.begin(), draft.measures.end(),
                                        [](const MeasureDraft& m) { return m.what == What::kConvergence; });
-  if (convergence) notes.push_back(tuned.note);
+  if (convergence) notes.push_back(tuning_note);
   std::set<std::string> told;
   for (const VariantDraft& variant : draft.variants) {
     const Protocol& protocol = *variant.protocol;
@@ -204,6 +206,7 @@ Suite parse_suite(const std::string& text, const std::string& file, const SuiteO
               .trials = {},
               .notes = {},
               .long_warm_ups = {},
+              .tuning_note = {},
               .tuned = false,
               .at_the_edge = {},
               .resolved = {}};
@@ -214,11 +217,16 @@ Suite parse_suite(const std::string& text, const std::string& file, const SuiteO
   const TunedState tuned = tuned_state(draft);
   suite.tuned = tuned.tuned;
   suite.at_the_edge = tuned.at_the_edge;
-  suite.notes = notes_of(draft, tuned);
+  suite.tuning_note = tuned.note;
+  suite.notes = notes_of(draft, tuned.note);
   add_protocol_notes(suite.trials, suite.notes);
   add_link_notes(suite.trials, suite.notes);
   suite.long_warm_ups = long_warm_ups(suite.trials);
   suite.notes.insert(suite.notes.end(), suite.long_warm_ups.begin(), suite.long_warm_ups.end());
+  suite.tuning_note = message_text(suite.tuning_note);
+  for (auto* notes : {&suite.notes, &suite.long_warm_ups}) {
+    for (std::string& note : *notes) note = message_text(std::move(note));
+  }
   suite.resolved = resolved_toml(draft);
   return suite;
 }

@@ -23,11 +23,12 @@ struct Suite {
   std::string file, name, summary;
   std::string reference;                   // label of the variant that speed-ups refer to
   std::vector<TrialSpec> trials;           // in the order they are to run: interleaved across variants, seeded
-  std::vector<std::string> notes;          // "untuned: ...", "tuned: ...", "experimental: ..."
+  std::vector<std::string> notes;          // for people
   std::vector<std::string> long_warm_ups;  // those of the notes that a run prints before it starts
-  bool tuned = false;                      // by `hopbench tune`, and set as it was then: its record [tuning] tells
-  std::vector<std::string> at_the_edge;    // labels of variants whose learning rate was the first or last tried
-  std::string resolved;                    // the suite with every default and override written out, as TOML
+  std::string tuning_note;  // how it was tuned, or why it counts as untuned; one of the notes if something converges
+  bool tuned = false;       // by `hopbench tune`, and set as it was then: its record [tuning] tells
+  std::vector<std::string> at_the_edge;  // labels of variants whose learning rate was the first or last tried
+  std::string resolved;                  // the suite with every default and override written out, as TOML
 };
 
 /// Reads, checks and expands. All mistakes are found at once: on any, throws SuiteError, whose what() has a line for

@@ -12,6 +12,7 @@
 
 #include "backends/base/error.h"
 #include "backends/base/json_value.h"
+#include "backends/base/ran_out.h"
 #include "backends/runtime/process.h"
 #include "backends/transport/wire.h"
 #include "protocols/collectives.h"
@@ -246,7 +247,7 @@ Timed time_ours(ChildChannel& channel, const WayBench& bench) {
       timed = time_it(ours, bench, channel);
     });
   } catch (const std::exception& error) {
-    channel.fail(error.what());  // before the wire is gone: then the peers complain, of this rank
+    channel.fail(failure_of(error));  // before the wire is gone: then the peers complain, of this rank
     throw;
   }
   return timed;
@@ -346,7 +347,7 @@ WayTimes bench_way(const WayBench& bench, const std::atomic<int>* interrupts) {
   const LaunchResult launched = launch(options);
   if (!launched.ok) {
     throw Error(launched.interrupted ? ExitCode::kInterrupted : ExitCode::kTrialsFailed,
-                bench.way + ": " + launched.reason);
+                bench.way + ": " + launched.failure.text);
   }
   WayTimes times;
   for (std::size_t rank = 0; rank < launched.ranks.size(); ++rank) {

@@ -158,9 +158,7 @@ std::string tuned_text(const Tuning& tuning, const std::vector<TuneChoice>& choi
   try {
     const Suite suite = parse_suite(text, tuning.suite.file, tuning.options);
     if (suite.tuned) return text;
-    for (const std::string& note : suite.notes) {
-      if (note.starts_with("untuned: ")) why = note;
-    }
+    why = suite.tuning_note;
   } catch (const SuiteError& error) {
     why = error.mistakes().front().text();
   }

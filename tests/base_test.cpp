@@ -35,6 +35,17 @@ TEST(RanOut, SaysOfWhatAndWhatToDo) {
   EXPECT_FALSE(ran_out(std::runtime_error("out of memory")));
 }
 
+TEST(Error, CarriesTheKindOfATrialsFailure) {
+  EXPECT_EQ(failure_of(trial_error("x")).kind, FailureKind::kError);
+  EXPECT_EQ(failure_of(environment_error("x")).kind, FailureKind::kEnvironment);
+  EXPECT_EQ(failure_of(std::bad_alloc()).kind, FailureKind::kEnvironment);
+  EXPECT_EQ(failure_of(std::runtime_error("out of memory")).kind, FailureKind::kError);
+  const Failure failure = failure_of(trial_error("x").as(FailureKind::kScenario, 3).in("on the way"));
+  EXPECT_EQ(failure.kind, FailureKind::kScenario);
+  EXPECT_EQ(failure.rank, 3);
+  EXPECT_EQ(failure.text, "on the way: x");
+}
+
 TEST(Vec, SharedNumbersNeverChange) {
   Vec x = counting(5);
   const Payload before = x.share();

@@ -14,6 +14,7 @@
 #include "suites/job.h"
 #include "suites/plan.h"
 #include "suites/suite.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -66,8 +67,8 @@ TEST(Bounds, IdealIsTheRateOfAWorkerThatNeverWaits) {
   for (const char* rule : kSlowdowns) {
     for (const TrialSpec& spec : parse_suite(with_slowdown("ps_asp", rule), "bounds.toml", {}).trials) {
       const TrialRecord record = simulate_trial(spec);
-      ASSERT_EQ(record.status, TrialStatus::kOk) << record.reason;
-      if (record.warnings == std::vector<std::string>{"no steady window"}) continue;
+      ASSERT_EQ(record.status, TrialStatus::kOk) << record.failure.text;
+      if (record.warnings == std::vector<Warning>{WarningKind::kNoSteadyWindow}) continue;
       ++steady;
       EXPECT_NEAR(record.samples_per_s / record.window_ideal_samples_per_s, 1.0, 1e-6) << rule << spec.id();
     }
@@ -97,13 +98,13 @@ TEST(Bounds, IdealOfWaitingProtocolsIsTheRateOfAsp) {
 
 // Protocols that move samples off a slow worker, or jump, passed the bound of fixed batches by up to 7.9 times.
 TEST(Bounds, NoProtocolIsFasterThanIdeal) {
-  const std::string file = std::string(HB_SOURCE_DIR) + "/suites/all_protocols.toml";
+  const std::string file = source_dir() + "/suites/all_protocols.toml";
   int reached = 0;
   for (const char* iterations : {"run.iterations=5", "run.iterations=20"}) {
     for (const TrialSpec& spec :
          load_suite(file, {.sets = {iterations}, .profile = "", .seed = {}, .repeats = {}}).trials) {
       const TrialRecord record = simulate_trial(spec);
-      ASSERT_EQ(record.status, TrialStatus::kOk) << spec.id() << record.reason;
+      ASSERT_EQ(record.status, TrialStatus::kOk) << spec.id() << record.failure.text;
       ASSERT_GT(record.window_ideal_samples_per_s, 0);
       EXPECT_LE(record.samples_per_s, record.window_ideal_samples_per_s * (1 + 1e-6)) << spec.id();
       reached += record.samples_per_s > 0.9 * record.window_ideal_samples_per_s ? 1 : 0;
@@ -123,7 +124,7 @@ TEST(Bounds, RoundedCostsAreNoDefect) {
         const SuiteOptions options{.sets = sets, .profile = "", .seed = {}, .repeats = {}};
         for (const TrialSpec& spec : parse_suite(with_slowdown(protocol, rule), "b.toml", options).trials) {
           const TrialRecord record = simulate_trial(spec);
-          EXPECT_EQ(record.status, TrialStatus::kOk) << pace << protocol << rule << record.reason;
+          EXPECT_EQ(record.status, TrialStatus::kOk) << pace << protocol << rule << record.failure.text;
         }
       }
     }
@@ -150,7 +151,7 @@ void count_twice(TrialRecord& record) {
 TEST(Bounds, AGradientThatTookNoTimeFailsATrialOfVirtualTime) {
   const TrialRecord record = checked_again(count_twice, true);
   EXPECT_EQ(record.status, TrialStatus::kFailed);
-  EXPECT_THAT(record.reason, testing::HasSubstr("more than its devices could compute"));
+  EXPECT_THAT(record.failure.text, testing::HasSubstr("more than its devices could compute"));
   EXPECT_EQ(checked_again([](TrialRecord&) {}, true).status, TrialStatus::kOk);
 }
 
@@ -158,7 +159,7 @@ TEST(Bounds, AGradientThatTookNoTimeIsAMarkOfARealTrial) {
   const TrialRecord record = checked_again(count_twice, false);
   EXPECT_EQ(record.status, TrialStatus::kOk);
   ASSERT_EQ(record.warnings.size(), 1u);
-  EXPECT_THAT(record.warnings[0], testing::StartsWith("above ideal: "));
+  EXPECT_EQ(record.warnings[0].kind, WarningKind::kAboveIdeal);
 }
 
 TEST(Bounds, TwoGradientsAtOnceAreMoreThanADeviceCan) {
@@ -185,13 +186,13 @@ compute = [{ kind = "constant", ranks = [1], factor = 2.0 }, { kind = "constant"
 // Every protocol that promises how far a worker gets ahead keeps to it, and some get as far as they may: a bound that
 // nobody comes near is checked by nobody.
 TEST(Bounds, NoGapIsLargerThanTheProtocolPromises) {
-  const std::string file = std::string(HB_SOURCE_DIR) + "/suites/all_protocols.toml";
+  const std::string file = source_dir() + "/suites/all_protocols.toml";
   int bounded = 0, tight = 0;
   for (TrialSpec spec :
        load_suite(file, {.sets = {"run.iterations=20"}, .profile = "", .seed = {}, .repeats = {}}).trials) {
     if (spec.scenario_name != "one 4x slower") continue;
     const TrialRecord record = simulate_trial(spec);
-    ASSERT_EQ(record.status, TrialStatus::kOk) << record.reason;
+    ASSERT_EQ(record.status, TrialStatus::kOk) << record.failure.text;
     if (record.gap_bound < 0) continue;
     ++bounded;
     std::int64_t gap = 0;

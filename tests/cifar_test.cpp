@@ -11,6 +11,7 @@
 #include "models/datasets/cifar.h"
 #include "models/datasets/place.h"
 #include "tests/folder.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -200,7 +201,7 @@ TEST(DataSets, ThatWereNotFetchedSayWhatFetchesThem) {
 }
 
 TEST(DataSets, AreFetchedByAScriptAsItCanBeCalledFromHere) {
-  const std::string hint = "run `ci/fetch-data mnist`", absolute = "run `" HB_SOURCE_DIR "/ci/fetch-data mnist`";
+  const std::string hint = "run `ci/fetch-data mnist`", absolute = "run `" + source_dir() + "/ci/fetch-data mnist`";
   const Folder root;
   root.write("ci/fetch-data", "");
   const fs::path before = fs::current_path();
@@ -232,7 +233,7 @@ struct Said {
 };
 
 Said fetch(const std::string& arguments, const std::string& before = "") {
-  FILE* const pipe = popen((before + " '" HB_SOURCE_DIR "/ci/fetch-data' " + arguments + " 2>&1").c_str(), "r");
+  FILE* const pipe = popen((before + " '" + source_dir() + "/ci/fetch-data' " + arguments + " 2>&1").c_str(), "r");
   std::string text;
   char piece[4096];
   for (std::size_t got; (got = fread(piece, 1, sizeof piece, pipe)) > 0;) text.append(piece, got);

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/paths.h"
 #include "tests/results_samples.h"
 
 namespace hopbench {
@@ -31,7 +32,8 @@ struct Ended {
 /// A running hopbench. It is killed, and so are its ranks, if the test goes out of scope first.
 class Running {
  public:
-  Running(const std::string& folder, const Args& words, const Args& variables = {}) {
+  Running(const std::string& folder, const Args& words, const Args& variables = {},
+          const std::string& path = program()) {
     pid_ = fork();
     if (pid_ != 0) return;
     setpgid(0, 0);  // a ^C at the terminal is the test's, not its children's
@@ -41,10 +43,10 @@ class Running {
     attach(STDERR_FILENO, out_.path() + "/err", O_WRONLY | O_CREAT);
     clean_environment();
     for (const std::string& variable : variables) putenv(const_cast<char*>(variable.c_str()));
-    std::vector<char*> argv{const_cast<char*>(HB_HOPBENCH)};
+    std::vector<char*> argv{const_cast<char*>(path.c_str())};
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
-    execv(HB_HOPBENCH, argv.data());
+    execv(path.c_str(), argv.data());
     _exit(127);
   }
   ~Running() {
@@ -91,15 +93,16 @@ class Running {
     }
     for (const std::string& name : ours) unsetenv(name.c_str());
     unsetenv("CI");  // under which gates are strict and progress is quiet
-    setenv("HOPBENCH_ROOT", HB_SOURCE_DIR, 1);
+    setenv("HOPBENCH_ROOT", source_dir().c_str(), 1);
   }
 
   Folder out_;  // outside of the folder in which it runs: there, nothing may be written
   pid_t pid_ = -1;
 };
 
-inline Ended hopbench(const std::string& folder, const Args& words, const Args& variables = {}) {
-  return Running(folder, words, variables).wait();
+inline Ended hopbench(const std::string& folder, const Args& words, const Args& variables = {},
+                      const std::string& path = program()) {
+  return Running(folder, words, variables, path).wait();
 }
 
 /// Every file below a folder, with its size.

@@ -9,6 +9,7 @@
 
 #include "results/machine.h"
 #include "tests/cli.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -232,7 +233,7 @@ TEST(BenchSim, ARankTakesLittleMemory) {
 // They are hundreds of megabytes, and many machines lack them: a run on the CPU never loads them.
 TEST(Program, NeedsNoLibraryOfAGpu) {
   const Folder folder;
-  const std::string command = std::string("ldd '") + HB_HOPBENCH + "' >'" + (folder / "needs") + "'";
+  const std::string command = "ldd '" + program() + "' >'" + (folder / "needs") + "'";
   ASSERT_EQ(std::system(command.c_str()), 0);
   const std::string needs = text_of(folder / "needs");
   EXPECT_THAT(needs, HasSubstr("libc.so"));

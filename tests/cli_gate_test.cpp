@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/over_results.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -58,7 +59,9 @@ TEST_F(OverResults, ADamagedContextIsSaid) {
   folder_.write("odd/context.json", "[1,2");
   for (const Args& words : {Args{"compare", "run", "odd"}, Args{"report", "odd"}, Args{"report", "odd", "--latex"},
                             Args{"baseline", "save", "main", "odd"}, Args{"run", "--resume", "odd"},
-                            Args{"run", "--resume", "odd", "--force"}}) {
+                            Args{"run", "--resume", "odd", "--force"}, Args{"gate", "--baseline", "run", "odd"},
+                            Args{"gate", "--baseline", "odd", "run"},
+                            Args{"gate", "--baseline", "run", "odd", "--virtual-threshold", "5"}}) {
     const Ended ended = run(words);
     EXPECT_EQ(ended.code, 2) << words.front();
     EXPECT_THAT(ended.err, HasSubstr("odd/context.json is damaged")) << words.front();
@@ -129,8 +132,7 @@ TEST_F(OverResults, ATimedGateRefusesBeforeItRuns) {
   const Ended other = run({"gate", "--base", "true", "--head", "true", "a.toml"});
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.err, HasSubstr("true wrote no results: is it hopbench?"));
-  const Ended paced =
-      run({"gate", "--base", "true", "--head", "true", std::string(HB_SOURCE_DIR) + "/suites/cnn_hetero.toml"});
+  const Ended paced = run({"gate", "--base", "true", "--head", "true", source_dir() + "/suites/cnn_hetero.toml"});
   EXPECT_EQ(paced.code, 2);
   EXPECT_THAT(paced.err, HasSubstr("is paced, in which a slowdown would hide"));
 }
@@ -139,13 +141,13 @@ TEST_F(OverResults, ATimedGateRefusesBeforeItRuns) {
 TEST_F(OverResults, ATimedGateComparesNoRateThatIsInfinite) {
   const std::string broken = at("broken");
   folder_.write("broken",
-                std::string("#!/bin/sh\n") + HB_HOPBENCH +
+                "#!/bin/sh\n" + program() +
                     " \"$@\" || exit\n"
                     "for word; do case $word in --json=*)\n"
                     "  sed -i 's/\"samples_per_s\": *[0-9.e+]*/\"samples_per_s\":\"inf\"/' \"${word#--json=}\" ;;\n"
                     "esac; done\n");
   std::filesystem::permissions(broken, std::filesystem::perms::owner_all);
-  const Ended ended = run({"gate", "--base", broken, "--head", HB_HOPBENCH, at("a.toml"), "--filter",
+  const Ended ended = run({"gate", "--base", broken, "--head", program(), at("a.toml"), "--filter",
                            "homogeneous/allreduce", "--pairs", "3"});
   EXPECT_EQ(ended.code, 2);
   EXPECT_THAT(ended.err, AllOf(HasSubstr("the results of " + broken), HasSubstr("its 'samples_per_s' is inf")));
@@ -245,7 +247,7 @@ TEST_F(OverResults, TraceWantsEventLogs) {
 }
 
 TEST_F(OverResults, TimedGateRunsBothSidesInTurns) {
-  const std::string self = HB_HOPBENCH;
+  const std::string self = program();
   const Ended ended =
       run({"gate", "--base", self, "--head", "env DNNL_VERBOSE=0 " + self, at("a.toml"), "--filter",
            "homogeneous/allreduce", "--pairs", "3", "--most", "4", "--threshold", "1000", "--advisory"});
@@ -255,14 +257,17 @@ TEST_F(OverResults, TimedGateRunsBothSidesInTurns) {
 }
 
 TEST_F(OverResults, TimedGateFailsWithAHeadThatFails) {
-  const Ended ended = run({"gate", "--base", HB_HOPBENCH, "--head", "false", at("a.toml"), "--filter",
+  const Ended ended = run({"gate", "--base", program(), "--head", "false", at("a.toml"), "--filter",
                            "homogeneous/allreduce", "--pairs", "3"});
   EXPECT_EQ(ended.code, 1);
-  EXPECT_THAT(ended.out, HasSubstr("failed"));
+  EXPECT_THAT(ended.out, HasSubstr(" failed with exit code 1, and printed nothing: is it hopbench?"));
+  const Ended base = run({"gate", "--base", "false", "--head", program(), at("a.toml")});
+  EXPECT_EQ(base.code, 3);
+  EXPECT_THAT(base.err, HasSubstr(" failed with exit code 1, and printed nothing: is it hopbench?"));
 }
 
 TEST_F(OverResults, TimedGateRefusesAPace) {
-  const Ended ended = run({"gate", "--base", HB_HOPBENCH, "--head", HB_HOPBENCH, at("a.toml"), "--set",
+  const Ended ended = run({"gate", "--base", program(), "--head", program(), at("a.toml"), "--set",
                            "transport.name=gloo", "--set", "compute.pace=1ms", "--filter", "homogeneous/allreduce"});
   EXPECT_EQ(ended.code, 2);
   EXPECT_THAT(ended.err, HasSubstr("a slowdown would hide"));

@@ -6,6 +6,7 @@
 
 #include "tests/cli.h"
 #include "tests/folder.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -67,7 +68,7 @@ TEST(Help, ListsTheExitCodesOfTheReadme) {
   const std::size_t begin = help.find("Exit codes: 0 ok, 1 "), end = help.find("130/143 interrupted", begin);
   ASSERT_NE(begin, std::string::npos) << help;
   ASSERT_NE(end, std::string::npos) << help;
-  EXPECT_THAT(plain(text_of(HB_SOURCE_DIR "/README.md")), HasSubstr(help.substr(begin, end - begin)));
+  EXPECT_THAT(plain(text_of(source_dir() + "/README.md")), HasSubstr(help.substr(begin, end - begin)));
 }
 
 // reproduce has a flag of this name too, which knows other profiles.

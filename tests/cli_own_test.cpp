@@ -6,6 +6,7 @@
 
 #include "backends/base/text.h"
 #include "tests/cli.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -78,7 +79,7 @@ TEST(OwnProtocols, StartFromExamplesThatTheTestsRun) {
     const Ended ended = hopbench(folder.path(), words);
     EXPECT_EQ(ended.code, 0) << ended.err;
     for (const char* end : {".cpp", "_test.cpp", ".toml"}) {
-      std::string text = text_of(std::string(HB_SOURCE_DIR) + "/tests/example_protocol/" + example + end);
+      std::string text = text_of(source_dir() + "/tests/example_protocol/" + example + end);
       EXPECT_NE(text, "");
       text = replaced(replaced(std::move(text), example, words[2]), camel, "My" + camel);
       EXPECT_EQ(text_of(folder / (words[2] + "/" + words[2] + end)), text);
@@ -95,13 +96,13 @@ TEST(OwnProtocols, AreToldWhatAnInstalledProgramLacks) {
   EXPECT_THAT(installed.out, HasSubstr("you need hopbench's source, which is not here"));
   EXPECT_THAT(installed.out,
               HasSubstr("ci/hopbench --protocols " + folder.path() + "/mine run " + folder.path() + "/mine/mine.toml"));
-  const std::string root = "HOPBENCH_ROOT=" + std::string(HB_SOURCE_DIR);
+  const std::string root = "HOPBENCH_ROOT=" + source_dir();
   EXPECT_THAT(hopbench(folder.path(), {"new", "protocol", "other"}, {root}).out, Not(HasSubstr("source")));
 }
 
 TEST(OwnProtocols, MayLookAtEventsThatAreAllDocumented) {
-  const std::string header = text_of(std::string(HB_SOURCE_DIR) + "/results/record.h");
-  const std::string page = text_of(std::string(HB_SOURCE_DIR) + "/docs/adding_a_protocol.md");
+  const std::string header = text_of(source_dir() + "/results/record.h");
+  const std::string page = text_of(source_dir() + "/docs/adding_a_protocol.md");
   const std::size_t begin = header.find("enum class EventKind"), end = header.find("};", begin);
   std::istringstream lines(header.substr(begin, end - begin));
   int kinds = 0;

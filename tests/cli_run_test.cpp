@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "tests/cli.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -353,7 +354,7 @@ TEST_F(Runs, ThatCannotPrintDoTheirTrialsAllTheSame) {
   folder_.write("b.toml", with(small_suite(), "\"small\"", "\"other\""));
   for (const Args& words :
        {Args{"run", "a.toml", "b.toml", "-o", "both"}, Args{"list", "protocols"}, Args{"version"}}) {
-    std::string command = "exec '" HB_HOPBENCH "'";
+    std::string command = "exec '" + program() + "'";
     for (const std::string& word : words) command += " " + word;
     const int status = std::system(("cd " + folder_.path() + " && " + command + " >/dev/full 2>err").c_str());
     EXPECT_EQ(WEXITSTATUS(status), 6) << command;

@@ -324,7 +324,7 @@ TEST_F(DataMistakes, NoFolder) { refused({.words = run("nowhere"), .says = {"now
 TEST_F(DataMistakes, AreNotWhatWasNotFetchedYet) {
   for (const char* more : {"run.seed=2", "epochs=1"}) {
     refused({.words = {"run", "a.toml", "--set", "dataset=\"cifar10\"", "--set", more},
-             .says = {"no folder /nowhere/hopbench/cifar10", "`" HB_SOURCE_DIR "/ci/fetch-data cifar10`"},
+             .says = {"no folder /nowhere/hopbench/cifar10", "`" + source_dir() + "/ci/fetch-data cifar10`"},
              .code = 6,
              .variables = {"XDG_DATA_HOME=/nowhere"}});
   }
@@ -333,8 +333,8 @@ TEST_F(DataMistakes, AreNotWhatWasNotFetchedYet) {
 TEST_F(DataMistakes, OfShippedSuitesOnFetchedDataSayWhatFetchesThem) {
   for (const auto& [suite, data] : {std::pair{"cifar_hetero", "cifar10"}, {"svm_hetero", "spamassassin"}}) {
     for (const char* profile : {"", "quick"}) {
-      refused({.words = {"run", std::string(HB_SOURCE_DIR "/suites/") + suite + ".toml", "--profile", profile,
-                         "--filter", "convergence/one 4x slower/all"},
+      refused({.words = {"run", source_dir() + "/suites/" + suite + ".toml", "--profile", profile, "--filter",
+                         "convergence/one 4x slower/all"},
                .says = {std::string("no folder /nowhere/hopbench/") + data, std::string("ci/fetch-data ") + data + "`"},
                .code = 6,
                .variables = {"XDG_DATA_HOME=/nowhere"}});

@@ -93,7 +93,7 @@ TEST(ClockRange, LongPaces) {
 // 4 ranks that wait for 9 years each: more than a 64-bit number of nanoseconds together.
 TEST(ClockRange, SumsOverRanksStayRight) {
   const TrialRecord record = simulate_trial(trials(kMillion, {"compute.pace=10s", "run.world_size=16"}).front());
-  ASSERT_EQ(record.status, TrialStatus::kOk) << record.reason;
+  ASSERT_EQ(record.status, TrialStatus::kOk) << record.failure.text;
   EXPECT_NEAR(record.time_s, 30 * 1e7, 1e3);
   EXPECT_NEAR(record.wait_share, 15.0 / 16, 0.1);
   EXPECT_LE(record.samples_per_s, record.window_ideal_samples_per_s);

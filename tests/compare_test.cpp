@@ -12,6 +12,7 @@
 #include "results/csv.h"
 #include "results/json.h"
 #include "tests/folder.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -189,7 +190,7 @@ TEST(Compare, TellsWhatIsMissingNewAndFailed) {
   std::vector<TrialRow> head = real({1, 1, 1});
   head.push_back(row_of("dpsgd", 0, 1));
   head[1].record.status = TrialStatus::kFailed;
-  head[1].record.reason = "rank 3 died";
+  head[1].record.failure = {FailureKind::kError, -1, "rank 3 died"};
   const Results base =
       source_of({row_of("adpsgd", 0, 1), row_of("hop", 0, 1), row_of("hop", 1, 1), row_of("hop", 2, 1)});
   const std::vector<Comparison> rows = compare(base, source_of(head), {});
@@ -235,7 +236,21 @@ TEST(Compare, ATargetThatIsReachedNoMoreIsARegression) {
   const Results head = source_of({learning(0, 1, 0), learning(1, 10, 0.9)});
   const Comparison row = only(base, head);
   EXPECT_EQ(row.verdict, Verdict::kRegression);
-  EXPECT_THAT(row.note, HasSubstr("by base alone 1 times"));
+  EXPECT_EQ(row.note, "base alone reached the target 1 times, head alone 0 times");
+  EXPECT_THAT(why_slower(row, 1), ElementsAre("no longer reaches its target"));
+}
+
+TEST(Compare, ALossThatIsNotFiniteIsNone) {
+  const auto final_loss = [](double loss) {
+    TrialRow row = learning(0, 10, loss);
+    row.labels.target_loss = 0;
+    return source_of({row});
+  };
+  const Comparison row = only(final_loss(0.25), final_loss(1 / 0.0));
+  EXPECT_EQ(row.metric, "final loss");
+  EXPECT_EQ(row.verdict, Verdict::kRegression);
+  EXPECT_EQ(row.note, "base alone has a finite loss 1 times, head alone 0 times");
+  EXPECT_THAT(why_slower(row, 1), ElementsAre("has no finite loss any more"));
 }
 
 // A rate of 0 is none: it was left out of the pairs, and the row passed.
@@ -257,9 +272,16 @@ TEST(Compare, ARateThatIsThereNoMoreIsARegression) {
   }
 }
 
-TEST(Compare, SaysHowManyTrialsHeadLacks) {
-  EXPECT_EQ(only(source_of(real({100, 101, 99})), source_of(real({100}))).note, "head lacks 2 trials that base has");
-  EXPECT_EQ(only(source_of(real({100})), source_of(real({100, 101, 99}))).note, "");
+// A missing trial may be the slower one.
+TEST(Compare, SaysWhichTrialsHeadLacks) {
+  const Results all = source_of(real({100, 101, 99})), one = source_of(real({100}));
+  const Comparison lacking = only(all, one), more = only(one, all);
+  const std::string missing = "head lacks 2 trials that base has: hop/1, hop/2";
+  EXPECT_EQ(lacking.note, missing);
+  EXPECT_THAT(why_slower(lacking, 1), ElementsAre(missing));
+  EXPECT_TRUE(slower_than(lacking, 1));
+  EXPECT_EQ(more.note, "");
+  EXPECT_FALSE(slower_than(more, 0));
 }
 
 TEST(Compare, GridHasARowForEachVariantAndColumnsForEachHead) {
@@ -277,7 +299,6 @@ TEST(Compare, GridHasARowForEachVariantAndColumnsForEachHead) {
 }
 
 // --- Sources
-
 TEST(Sources, AreFoldersDocumentsTablesAndBaselines) {
   const Folder folder;
   const std::vector<TrialRow> rows = real({100, 101, 99});
@@ -307,7 +328,7 @@ TEST(Sources, AreFoldersDocumentsTablesAndBaselines) {
 
 // Tables of schema 1.0 must stay readable, and comparable with themselves.
 TEST(Sources, TheFirstPublishedTablesAreReadStill) {
-  const Results first = load_results(std::string(HB_SOURCE_DIR) + "/tests/data/published_schema_1.0", "");
+  const Results first = load_results(source_dir() + "/tests/data/published_schema_1.0", "");
   EXPECT_EQ(first.outcomes.size(), 84u);
   EXPECT_EQ(first.outcomes.at(0).text("suite"), "cnn_hetero");
   EXPECT_TRUE(first.outcomes.at(0).number("samples_per_s").has_value());
@@ -331,14 +352,14 @@ TEST(Sources, SayWhatIsWrong) {
   EXPECT_THAT(error_of("nowhere"), HasSubstr("no folder, no file, and no baseline"));
   std::ofstream(folder / "a.csv") << "trial,scenario\n1,2\n";
   EXPECT_THAT(error_of("a.csv"), HasSubstr("no column 'variant'"));
-  std::ofstream(folder / "b.csv") << "trial,scenario\n1,2,3\n";
-  EXPECT_THAT(error_of("b.csv"), HasSubstr("row 1 has 3 fields, the head 2"));
+  std::ofstream(folder / "b.csv") << "trial,scenario,variant,measure,status,clock\n1,2,3\n";
+  EXPECT_THAT(error_of("b.csv"), HasSubstr("b.csv: row 1: it has 3 fields, the head 6: take the table"));
   std::ofstream(folder / "c.csv") << "trial,\"scen";
   EXPECT_THAT(error_of("c.csv"), HasSubstr("a quote never ends"));
   std::ofstream(folder / "d.json") << "[]";
   EXPECT_THAT(error_of("d.json"), HasSubstr("not a result of run --json"));
   std::ofstream(folder / "g.csv") << "trial,scenario,variant,measure,status,clock,time_s\na,b,c,d,ok,real,1\n"
-                                  << "a,b,c,d,failed,real,inf\na,b,c,d,ok,real,inf\n";
+                                  << "e,b,c,d,failed,real,inf\nf,b,c,d,ok,real,inf\n";
   EXPECT_THAT(error_of("g.csv"), HasSubstr("g.csv: row 3: its 'time_s' is inf: take the table from the run again"));
   TrialRow infinite = row_of("hop", 0, 1);
   infinite.record.time_s = 1 / 0.0;

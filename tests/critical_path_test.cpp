@@ -8,6 +8,7 @@
 #include "suites/critical_path.h"
 #include "suites/execute.h"
 #include "suites/suite.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -99,7 +100,7 @@ TEST(CriticalPath, EndsWhereAWindowBegins) {
 Suite suite_of(const std::string& name, const std::vector<std::string>& sets) {
   SuiteOptions options;
   options.sets = sets;
-  return load_suite(HB_SOURCE_DIR "/suites/" + name, options);
+  return load_suite(source_dir() + "/suites/" + name, options);
 }
 
 // A rate's parts are those of the table's window, all others' of the whole trial.

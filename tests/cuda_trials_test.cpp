@@ -55,7 +55,7 @@ class CudaTrials : public testing::Test {
     std::map<std::string, std::string> all;
     const RunFolder run = RunFolder::open(folder_ / name);
     for (const TrialRow& row : run.rows()) {
-      EXPECT_EQ(row.record.status, TrialStatus::kOk) << row.record.reason;
+      EXPECT_EQ(row.record.status, TrialStatus::kOk) << row.record.failure.text;
       all[row.labels.variant] = row.record.params_hash;
     }
     return all;

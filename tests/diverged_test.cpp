@@ -14,7 +14,7 @@ namespace {
 
 const float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-using Marks = std::vector<std::string>;
+using Marks = std::vector<Warning>;
 
 Marks marks_of(TrialRecord record, const std::vector<float>& final_model = {1, 2}) {
   mark_if_diverged(record, {Vec::from_host(final_model).share()});
@@ -33,10 +33,10 @@ TrialRecord learnt(float training_loss, double evaluated_loss, std::int32_t samp
 TEST(Diverged, IsDecidedByValues) {
   const double infinite = std::numeric_limits<double>::infinity();
   EXPECT_EQ(marks_of(learnt(1, 2)), Marks{});
-  EXPECT_EQ(marks_of(learnt(kNaN, 2)), Marks{"diverged"});
-  EXPECT_EQ(marks_of(learnt(1, kNaN)), Marks{"diverged"});
-  EXPECT_EQ(marks_of(learnt(1, infinite)), Marks{"diverged"});
-  EXPECT_EQ(marks_of(learnt(1, 2), {1, kNaN}), Marks{"diverged"}) << "losses are finite, the model is not";
+  EXPECT_EQ(marks_of(learnt(kNaN, 2)), Marks{WarningKind::kDiverged});
+  EXPECT_EQ(marks_of(learnt(1, kNaN)), Marks{WarningKind::kDiverged});
+  EXPECT_EQ(marks_of(learnt(1, infinite)), Marks{WarningKind::kDiverged});
+  EXPECT_EQ(marks_of(learnt(1, 2), {1, kNaN}), Marks{WarningKind::kDiverged}) << "losses are finite, the model is not";
   EXPECT_EQ(marks_of(learnt(kNaN, 2, 0)), Marks{}) << "a jumped iteration has no loss";
 }
 
@@ -53,7 +53,7 @@ std::string suite_with_rate(const std::string& rate) {
 }
 
 TEST(Diverged, MarksTrialsInVirtualTime) {
-  for (const auto& [rate, marks] : {std::pair{"0.01", Marks{}}, std::pair{"1e6", Marks{"diverged"}}}) {
+  for (const auto& [rate, marks] : {std::pair{"0.01", Marks{}}, std::pair{"1e6", Marks{WarningKind::kDiverged}}}) {
     for (const TrialSpec& spec : parse_suite(suite_with_rate(rate), "t.toml", {}).trials) {
       const TrialRecord record = simulate_trial(spec);
       EXPECT_EQ(record.status, TrialStatus::kOk);

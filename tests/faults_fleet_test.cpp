@@ -66,7 +66,7 @@ class FaultsOfAFleet : public testing::Test {
   }
 
   std::string reason_of(const std::string& protocol) const {
-    return execute_trial(trial_of(protocol), {nullptr, {}, "", fleet_.get()}).reason;
+    return execute_trial(trial_of(protocol), {nullptr, {}, "", fleet_.get()}).failure.text;
   }
 
   static TrialSpec trial_of(const std::string& protocol) {
@@ -96,7 +96,7 @@ TEST_F(FaultsOfAFleet, LoseNoSamplesOfACrashedRankElsewhere) {
   TrialSpec spec = trial_of("hop");
   spec.scenario.faults.resize(1);
   const TrialRecord record = execute_trial(spec, {nullptr, {}, "", fleet_.get()});
-  ASSERT_EQ(record.status, TrialStatus::kOk) << record.reason;
+  ASSERT_EQ(record.status, TrialStatus::kOk) << record.failure.text;
   EXPECT_EQ(record.ranks[3].lost, "crash");
   ASSERT_FALSE(record.curve.empty());
   EXPECT_EQ(record.curve.back().samples, (3 * 40 + 20) * 4) << "10 iterations are warm-up";

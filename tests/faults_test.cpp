@@ -235,16 +235,16 @@ TEST(Faults, StopAProtocolThatDoesNotGoOn) {
 
 /// Returns the warning about faults that never came; empty if all came.
 std::string told(const TrialRecord& record) {
-  const auto& all = record.warnings;
-  const auto at = std::find_if(all.begin(), all.end(), [](const auto& text) { return text.starts_with("fault"); });
-  return at == all.end() ? "" : *at;
+  const auto is_it = [](const Warning& warning) { return warning.kind == WarningKind::kFaultNeverCame; };
+  const auto at = std::find_if(record.warnings.begin(), record.warnings.end(), is_it);
+  return at == record.warnings.end() ? "" : at->text;
 }
 
 constexpr const char* kLate = R"({ kind = "crash", ranks = [3, 1], at = "100s" },
     { kind = "leave", ranks = [2], iteration = 30 }, { kind = "hang", ranks = [2], iteration = 30, lasts = "5ms" },
     { kind = "hang", ranks = [0], at = "90s", lasts = "5ms" }, { kind = "cut", a = 0, at = "80s", lasts = "5ms" })";
 constexpr const char* kLateTold =
-    "fault never came: leave of rank 2 in iteration 30, hang of rank 2 in iteration 30: the rank was done before; "
+    "leave of rank 2 in iteration 30, hang of rank 2 in iteration 30: the rank was done before; "
     "crash of rank 1, 3 at 100s, hang of rank 0 at 90s, cut of host 0 at 80s: the trial was over before";
 
 TEST(Faults, AreToldIfTheyNeverCome) {
@@ -276,7 +276,7 @@ class RealFaults : public testing::TestWithParam<std::string> {
   /// Expects that these faults do in real processes what they do in virtual time, this late at most.
   static void expect_as_simulated(const std::string& faults, bool emulate = false) {
     const TrialRecord promised = simulated(faults), record = real(faults, "sturdy", emulate);
-    ASSERT_EQ(record.status, TrialStatus::kOk) << record.reason;
+    ASSERT_EQ(record.status, TrialStatus::kOk) << record.failure.text;
     EXPECT_EQ(record.params_hash, promised.params_hash);
     EXPECT_EQ(record.ranks_lost, promised.ranks_lost);
     EXPECT_GE(record.time_s, promised.time_s - 0.001);
@@ -306,7 +306,7 @@ TEST_P(RealFaults, AHangIsWaitingNotComputing) {
     for (const char* when : {R"(at = "55ms")", "iteration = 5"}) {
       const std::string fault = R"({ kind = "hang", ranks = [3], lasts = "500ms", )" + std::string(when) + " }";
       const TrialRecord record = real(fault, protocol);
-      ASSERT_EQ(record.status, TrialStatus::kOk) << record.reason;
+      ASSERT_EQ(record.status, TrialStatus::kOk) << record.failure.text;
       EXPECT_LT(record.ranks[3].compute, std::chrono::milliseconds(700)) << protocol << " " << when;
       EXPECT_GT(hung(record.ranks[3]), std::chrono::milliseconds(400)) << protocol << " " << when;
     }
@@ -324,28 +324,28 @@ TEST_P(RealFaults, AreNoStall) {
     spec.stall_timeout = std::chrono::milliseconds(500);
     spec.trial_timeout = std::chrono::seconds(20);
     const TrialRecord record = execute_trial(spec, {nullptr, {}, ""});
-    EXPECT_EQ(record.status, TrialStatus::kOk) << fault << record.reason;
+    EXPECT_EQ(record.status, TrialStatus::kOk) << fault << record.failure.text;
     EXPECT_GT(record.time_s, 1.4) << fault;
   }
 }
 
 TEST_P(RealFaults, ACrashAtATimeIsAtThatTime) {
   const TrialRecord record = real(R"({ kind = "crash", ranks = [3], at = "155ms" })");
-  ASSERT_EQ(record.status, TrialStatus::kOk) << record.reason;
+  ASSERT_EQ(record.status, TrialStatus::kOk) << record.failure.text;
   expect_lost(record, "crash", 155);
   EXPECT_EQ(record.ranks[0].iters, 30);
 }
 
 TEST_P(RealFaults, StopAProtocolThatDoesNotGoOn) {
   const std::string end = ", as the scenario says: fragile stops when a worker is lost";
-  const TrialRecord left = real(R"({ kind = "leave", ranks = [3], iteration = 20 })", "fragile");
-  EXPECT_EQ(left.status, TrialStatus::kFailed);
-  EXPECT_EQ(left.reason, "rank 3 left in iteration 20" + end);
-  const TrialRecord crashed = real(R"({ kind = "crash", ranks = [3], iteration = 20 })", "fragile");
-  EXPECT_EQ(crashed.status, TrialStatus::kFailed);
-  EXPECT_TRUE(crashed.reason.starts_with("rank 3 was killed by signal 9 (SIGKILL) while ")) << crashed.reason;
-  EXPECT_TRUE(crashed.reason.ends_with("in iteration 20" + end)) << crashed.reason;
-  EXPECT_NE(real(kTwoCrashes, "hop").reason.find(kTwoDead), std::string::npos);
+  const Failure left = real(R"({ kind = "leave", ranks = [3], iteration = 20 })", "fragile").failure;
+  EXPECT_EQ(left.kind, FailureKind::kScenario);
+  EXPECT_EQ(left.text, "rank 3 left in iteration 20" + end);
+  const Failure crashed = real(R"({ kind = "crash", ranks = [3], iteration = 20 })", "fragile").failure;
+  EXPECT_EQ(std::pair(crashed.kind, crashed.rank), std::pair(FailureKind::kScenario, 3));
+  EXPECT_TRUE(crashed.text.starts_with("rank 3 was killed by signal 9 (SIGKILL) while ")) << crashed.text;
+  EXPECT_TRUE(crashed.text.ends_with("in iteration 20" + end)) << crashed.text;
+  EXPECT_NE(real(kTwoCrashes, "hop").failure.text.find(kTwoDead), std::string::npos);
 }
 
 TEST_P(RealFaults, AreToldIfTheyNeverCome) { EXPECT_EQ(told(real(kLate, "sturdy", true)), kLateTold); }

@@ -13,7 +13,7 @@ TEST_F(FleetTest, RunsTrialsOneAfterTheOther) {
   gather(3);
   for (int i = 0; i < 3; ++i) {
     const LaunchResult result = run(trial("start"));
-    ASSERT_TRUE(result.ok) << result.reason;
+    ASSERT_TRUE(result.ok) << result.failure.text;
     const std::int64_t first = std::stoll(result.ranks[0].result);
     for (const RankOutcome& rank : result.ranks)  // each on its own machine's clock, which here is the same
       EXPECT_NEAR(static_cast<double>(std::stoll(rank.result) - first), 0, 1e6 * 20) << "one start for all";
@@ -33,7 +33,7 @@ TEST_F(FleetTest, TellsWhereEachProcessIs) {
 TEST_F(FleetTest, AnAgentStartsSeveralRanks) {
   gather(2);
   const LaunchResult result = run(trial("start", 7));
-  EXPECT_TRUE(result.ok) << result.reason;
+  EXPECT_TRUE(result.ok) << result.failure.text;
 }
 
 TEST_F(FleetTest, CreditsAreGivenOutOnceEach) {
@@ -42,7 +42,7 @@ TEST_F(FleetTest, CreditsAreGivenOutOnceEach) {
     LaunchOptions options = trial("credits", 5);
     options.credits = credits;
     const LaunchResult result = run(options);
-    ASSERT_TRUE(result.ok) << result.reason;
+    ASSERT_TRUE(result.ok) << result.failure.text;
     std::int64_t taken = 0;
     for (const RankOutcome& rank : result.ranks) taken += std::stoll(rank.result);
     EXPECT_EQ(taken, credits);
@@ -52,18 +52,19 @@ TEST_F(FleetTest, CreditsAreGivenOutOnceEach) {
 TEST_F(FleetTest, BigResultsComeWhole) {
   gather(2);
   const LaunchResult result = run(trial("big"));
-  ASSERT_TRUE(result.ok) << result.reason;
+  ASSERT_TRUE(result.ok) << result.failure.text;
   EXPECT_EQ(result.ranks[1].result, std::string(5'000'000, 'b'));
 }
 
 TEST_F(FleetTest, NamesTheRankAndItsMachine) {
   gather(3);
   const LaunchResult killed = run(trial("kill 1"));
-  EXPECT_EQ(killed.reason, "rank 1 (machine1) was killed by signal 9 (SIGKILL) while waiting in iteration 5: a token");
+  EXPECT_EQ(killed.failure.text,
+            "rank 1 (machine1) was killed by signal 9 (SIGKILL) while waiting in iteration 5: a token");
   EXPECT_EQ(killed.died, 1);
-  EXPECT_EQ(run(trial("exit 2")).reason, "rank 2 (machine2) exited with code 3 while computing iteration 7");
+  EXPECT_EQ(run(trial("exit 2")).failure.text, "rank 2 (machine2) exited with code 3 while computing iteration 7");
   const LaunchResult failed = run(trial("fail 1"));
-  EXPECT_EQ(failed.reason, "rank 1 (machine1) failed: the data set is missing");
+  EXPECT_EQ(failed.failure.text, "rank 1 (machine1) failed: the data set is missing");
   EXPECT_EQ(failed.died, -1);
   EXPECT_TRUE(run(trial("start")).ok) << "the fleet is as good as before";
 }
@@ -72,7 +73,7 @@ TEST_F(FleetTest, NamesTheRankThatIsStopped) {
   gather(2);
   LaunchOptions options = trial("stop 1");
   options.stall_timeout = milliseconds(700);
-  EXPECT_THAT(run(options).reason,
+  EXPECT_THAT(run(options).failure.text,
               HasSubstr("rank 1 (machine1) has been stopped for 700ms while computing iteration 3\n"
                         "  rank 0: ready"));
 }
@@ -82,7 +83,7 @@ TEST_F(FleetTest, KillsRanksThatDoNotEnd) {
   LaunchOptions options = trial("deaf");
   options.trial_timeout = milliseconds(300);
   options.grace = milliseconds(100);
-  EXPECT_THAT(run(options).reason, HasSubstr("took longer than its limit of 300ms"));
+  EXPECT_THAT(run(options).failure.text, HasSubstr("took longer than its limit of 300ms"));
 }
 
 TEST_F(FleetTest, SurvivorsGoOnWhereTheyMay) {
@@ -90,7 +91,7 @@ TEST_F(FleetTest, SurvivorsGoOnWhereTheyMay) {
   LaunchOptions options = trial("survive 1");
   options.survivors_go_on = true;
   const LaunchResult result = run(options);
-  EXPECT_TRUE(result.ok) << result.reason;
+  EXPECT_TRUE(result.ok) << result.failure.text;
   EXPECT_EQ(result.ranks[2].result, "went on");
   EXPECT_THAT(result.ranks[1].error, HasSubstr("was killed by signal 9"));
 }
@@ -101,7 +102,7 @@ TEST_F(FleetTest, AMachineThatIsLostIsNamedAndItsRanksWithIt) {
   options.progress = [&](const Board& board) {
     if (board.slot(2).beats > 10) kill(agents_[1]->pid(), SIGKILL);
   };
-  EXPECT_THAT(run(options).reason, HasSubstr("rank 2 (machine2) was lost: its connection has ended"));
+  EXPECT_THAT(run(options).failure.text, HasSubstr("rank 2 (machine2) was lost: its connection has ended"));
   try {
     run(trial("start"));
     ADD_FAILURE() << "it stays lost";
@@ -118,7 +119,7 @@ TEST_F(FleetTest, AMachineThatFallsSilentIsLost) {
     if (board.slot(1).beats > 10) kill(agents_[0]->pid(), SIGSTOP);
   };
   const auto begun = std::chrono::steady_clock::now();
-  EXPECT_THAT(launch(options).reason, HasSubstr("rank 1 (machine1) was lost: nothing was heard of it for 10 s"));
+  EXPECT_THAT(launch(options).failure.text, HasSubstr("rank 1 (machine1) was lost: nothing was heard of it for 10 s"));
   EXPECT_LT(std::chrono::steady_clock::now() - begun, seconds(20));
   agents_.clear();
   EXPECT_TRUE(eventually([] { return ranks_alive() == 0; })) << "its ranks die with it";

@@ -59,6 +59,8 @@ TEST(Exact, EqualRunsAreEqualWhateverTheHostDid) {
   head.record.cpu_s *= 2;
   head.record.max_rss_bytes *= 2;
   head.record.ranks[0].cpu_wait_s *= 2;
+  head.record.failure.text = "in other words";
+  for (Warning& warning : head.record.warnings) warning.text = "in other words";
   const ExactRow row = only(virtual_row(), head);
   EXPECT_EQ(row.verdict, Verdict::kNoChange);
   EXPECT_THAT(row.differences, IsEmpty());
@@ -74,7 +76,10 @@ TEST(Exact, EveryNumberOfARankCounts) {
       [](TrialRecord& r) { r.ranks[0].staleness_mean *= 2; },
       [](TrialRecord& r) { r.params_hash = "other"; },
       [](TrialRecord& r) { r.curve[1].loss = 0.25; },
-      [](TrialRecord& r) { r.warnings.clear(); }};
+      [](TrialRecord& r) { r.warnings.clear(); },
+      [](TrialRecord& r) { r.warnings[0].kind = WarningKind::kDiverged; },
+      [](TrialRecord& r) { r.failure.kind = FailureKind::kKilled; },
+      [](TrialRecord& r) { r.failure.rank += 1; }};
   for (const auto& change : changes) {
     TrialRow head = virtual_row();
     change(head.record);
@@ -107,7 +112,7 @@ TEST(Exact, OtherSettingsAndFailuresAreNoComparison) {
   TrialRow other = virtual_row(), failed = virtual_row();
   other.record.hash = "fedcba9876543210";
   failed.record.status = TrialStatus::kFailed;
-  failed.record.reason = "rank 1 died";
+  failed.record.failure = {FailureKind::kError, -1, "rank 1 died"};
   EXPECT_EQ(only(virtual_row(), other).verdict, Verdict::kIncomparable);
   EXPECT_EQ(only(virtual_row(), failed).verdict, Verdict::kFailed);
 }

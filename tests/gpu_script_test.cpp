@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/folder.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -32,8 +33,8 @@ class GpuScript : public testing::Test {
       const fs::path link = folder_ / (std::string("bin/") + tool);
       if (!fs::exists(link)) fs::create_symlink(fs::path("/usr/bin") / tool, link);
     }
-    FILE* const pipe = popen(("PATH='" + (folder_ / "bin") + "' " + variables + " /usr/bin/env bash '" +
-                              HB_SOURCE_DIR "/ci/gpu' " + arguments + " 2>&1")
+    FILE* const pipe = popen(("PATH='" + (folder_ / "bin") + "' " + variables + " /usr/bin/env bash '" + source_dir() +
+                              "/ci/gpu' " + arguments + " 2>&1")
                                  .c_str(),
                              "r");
     std::string text;
@@ -124,7 +125,7 @@ TEST(GpuTables, AreMediansOfRoundsAndRatiosWithinRounds) {
         R"({"what": "PyTorch", "layout": "NCHW", "graph": false, "event_ms": [1], "wall_ms": [)" + theirs + "], " + end;
   }
   folder.write("bench.jsonl", lines + R"({"what": "memory", "oper)");  // ended by its time limit
-  ASSERT_EQ(std::system(("python3 '" HB_SOURCE_DIR "/ci/gpu_tables.py' '" + folder.path() + "'").c_str()), 0);
+  ASSERT_EQ(std::system(("python3 '" + source_dir() + "/ci/gpu_tables.py' '" + folder.path() + "'").c_str()), 0);
   const std::string table = text_of(folder / "bench.md");
   EXPECT_NE(table.find("| vgg11 | 128 | fp32 | 2 (1.5 .. 2.5) | 4 (3 .. 5) | 2 (2 .. 2) |"), std::string::npos)
       << table;

@@ -83,7 +83,7 @@ double cpu_seconds(const std::function<void()>& work) {
 /// CPU time of `work` over that of merely reading the trial's log.
 double over_reading(const LoggedRun& run, const TrialRow& row, const std::function<void()>& work) {
   const double reading = cpu_seconds([&] {
-    EventReader reader(run.run.event_log(row.record.id));
+    EventReader reader(run.run.event_log(row.record.id), row);
     std::size_t events = 0;
     while (reader.next()) ++events;
     EXPECT_EQ(events, 2 * row.record.ranks.size());

@@ -112,12 +112,12 @@ int complain(Play& play) {
     if (play.me) return play.slot.phase = Phase::kFinished, 7;
     play.wait_until_rank_2_has_finished();
   } else if (play.me) {  // the rank with the cause is read last and speaks first
-    play.channel.fail("the disk is full");
+    play.channel.fail({FailureKind::kError, -1, "the disk is full"});
     play.slot.phase = Phase::kFinished;
     return 3;
   }
   play.wait_until_rank_2_has_finished();
-  play.channel.fail("rank 2 died");
+  play.channel.fail({FailureKind::kError, -1, "rank 2 died"});
   return 3;
 }
 
@@ -136,12 +136,13 @@ int play_on(Play& play, std::int64_t start) {
   if (what == "credits") return take_credits(play);
   if (what == "polite") return end_politely(play);
   if (what.rfind("complaint", 0) == 0) return complain(play);
-  if (what == "fail" && play.me) return play.channel.fail("the data set is missing"), 3;
+  if (what == "fail" && play.me) return play.channel.fail({FailureKind::kError, -1, "the data set is missing"}), 3;
   if (what == "exit" && play.me) return be(play.slot, Phase::kComputing, 7), 3;
   if (what == "late_exit" && play.me) return play.deliver("all of it"), 5;
   if (what == "abort" && play.me) be(play.slot, Phase::kWaiting, 5, "a token"), raise(SIGABRT);
   if (what == "kill" && play.me) be(play.slot, Phase::kWaiting, 5, "a token"), raise(SIGKILL);
-  if (what == "fail_by_name" && play.me) return play.channel.fail("rank 1 left in iteration 3"), 3;
+  if (what == "fail_by_name" && play.me)
+    return play.channel.fail({FailureKind::kError, -1, "rank 1 left in iteration 3"}), 3;
   if (what == "crash" && play.me) play.slot.crashed_ns = 77;
   if ((what == "survive" || what == "crash") && play.me) raise(SIGKILL);
   if (what == "survive" || what == "crash")
@@ -149,7 +150,7 @@ int play_on(Play& play, std::int64_t start) {
   if (what == "outlive" && play.me) play.slot.crashed_ns = 77, raise(SIGKILL);
   if (what == "outlive" && play.channel.rank() == 0) {
     std::this_thread::sleep_for(milliseconds(100));
-    return play.channel.fail("rank 0 cannot go on without that one"), 3;
+    return play.channel.fail({FailureKind::kError, -1, "rank 0 cannot go on without that one"}), 3;
   }
   if (what == "stop" && play.me) be(play.slot, Phase::kComputing, 3), raise(SIGSTOP);
   if (what == "hang" && play.me) be(play.slot, Phase::kComputing, 4), sleep_for_ever();

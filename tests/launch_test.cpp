@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/runtime/control.h"
 #include "tests/launch_plays.h"
 #include "tests/launched.h"
 
@@ -35,8 +36,8 @@ LaunchResult run(const LaunchOptions& options) {
 
 TEST(Launch, CollectsResultsAndStartsAllAtOnce) {
   const LaunchResult result = run(launch_of(4, "start"));
-  EXPECT_TRUE(result.ok) << result.reason;
-  EXPECT_EQ(result.reason, "");
+  EXPECT_TRUE(result.ok) << result.failure.text;
+  EXPECT_EQ(result.failure.text, "");
   EXPECT_FALSE(result.interrupted);
   EXPECT_GT(result.wall_s, 0);
   for (const RankOutcome& rank : result.ranks) {
@@ -71,14 +72,33 @@ TEST(Launch, TakesResultsOfMegabytes) {
 TEST(Launch, SaysWhatARankSaysOfItsFailure) {
   const LaunchResult result = run(launch_of(3, "fail 1"));
   EXPECT_FALSE(result.ok);
-  EXPECT_EQ(result.reason, "rank 1 failed: the data set is missing");
+  EXPECT_EQ(result.failure.text, "rank 1 failed: the data set is missing");
+  EXPECT_EQ(result.failure.kind, FailureKind::kError);
+  EXPECT_EQ(result.failure.rank, 1);
+  ASSERT_TRUE(result.complaint);
+  EXPECT_EQ(result.complaint->text, "the data set is missing");
   EXPECT_EQ(result.ranks[1].error, "the data set is missing");
+}
+
+TEST(Launch, FailuresTravelAsBytes) {
+  const Failure failure = failure_from_bytes(to_bytes(Failure{FailureKind::kScenario, 3, "rank 3 left\n 7 0 "}));
+  EXPECT_EQ(failure.kind, FailureKind::kScenario);
+  EXPECT_EQ(failure.rank, 3);
+  EXPECT_EQ(failure.text, "rank 3 left\n 7 0 ");
+  for (const char* bytes : {"", "2", "2 3", "2 x y", "x", "99 3 y", "0 3 y", "-1 3 y", "2 -7 y", "99999999999 3 y"}) {
+    const Failure odd = failure_from_bytes(bytes);
+    EXPECT_EQ(odd.kind, FailureKind::kError) << bytes;
+    EXPECT_EQ(odd.rank, -1) << bytes;
+    EXPECT_EQ(odd.text, bytes);
+  }
 }
 
 TEST(Launch, NamesTheRankThatExits) {
   const LaunchResult result = run(launch_of(3, "exit 2"));
   EXPECT_FALSE(result.ok);
-  EXPECT_EQ(result.reason, "rank 2 exited with code 3 while computing iteration 7");
+  EXPECT_EQ(result.failure.text, "rank 2 exited with code 3 while computing iteration 7");
+  EXPECT_EQ(result.failure.kind, FailureKind::kExited);
+  EXPECT_EQ(result.died, 2);
   EXPECT_EQ(result.ranks[2].error, "exited with code 3 while computing iteration 7");
 }
 
@@ -90,21 +110,25 @@ TEST(Launch, KeepsTheResultOfARankThatFailsAfterIt) {
 }
 
 TEST(Launch, NamesTheRankThatIsKilled) {
-  EXPECT_EQ(run(launch_of(3, "kill 2")).reason,
+  EXPECT_EQ(run(launch_of(3, "kill 2")).failure.text,
             "rank 2 was killed by signal 9 (SIGKILL) while waiting in iteration 5: a token");
-  EXPECT_EQ(run(launch_of(3, "abort 0")).reason,
+  EXPECT_EQ(run(launch_of(3, "abort 0")).failure.text,
             "rank 0 was killed by signal 6 (SIGABRT) while waiting in iteration 5: a token");
 }
 
 TEST(Launch, NamesTheCauseThoughSurvivorsComplainFirst) {
   for (const char* job : {"complaint_of_killed 2", "complaint_before_death 2"}) {
-    EXPECT_EQ(run(launch_of(4, job)).reason.substr(0, 41), "rank 2 was killed by signal 9 (SIGKILL) w");
+    const LaunchResult result = run(launch_of(4, job));
+    EXPECT_EQ(result.failure.text.substr(0, 41), "rank 2 was killed by signal 9 (SIGKILL) w");
+    EXPECT_EQ(result.failure.kind, FailureKind::kKilled);
+    EXPECT_EQ(result.died, 2);
+    EXPECT_FALSE(result.complaint) << "the death is the cause";
   }
 }
 
 TEST(Launch, NamesTheFirstOfSeveralFailures) {
-  EXPECT_EQ(run(launch_of(3, "complaint_early 2")).reason, "rank 2 failed: the disk is full");
-  EXPECT_EQ(run(launch_of(3, "complaint_of_exited 2")).reason, "rank 2 exited with code 7 while finished");
+  EXPECT_EQ(run(launch_of(3, "complaint_early 2")).failure.text, "rank 2 failed: the disk is full");
+  EXPECT_EQ(run(launch_of(3, "complaint_of_exited 2")).failure.text, "rank 2 exited with code 7 while finished");
 }
 
 TEST(Launch, LetsSurvivorsGoOnIfAsked) {
@@ -114,7 +138,7 @@ TEST(Launch, LetsSurvivorsGoOnIfAsked) {
   EXPECT_TRUE(result.ok);
   EXPECT_FALSE(result.ranks[1].ok);
   EXPECT_EQ(result.ranks[2].result, "went on");
-  EXPECT_EQ(result.reason.substr(0, 39), "rank 1 was killed by signal 9 (SIGKILL)");
+  EXPECT_EQ(result.failure.text.substr(0, 39), "rank 1 was killed by signal 9 (SIGKILL)");
 }
 
 TEST(Launch, LetsOnlyThoseDieThatMayAndSaySo) {
@@ -125,7 +149,7 @@ TEST(Launch, LetsOnlyThoseDieThatMayAndSaySo) {
     options.may_crash = {may_crash};
     const LaunchResult result = run(options);
     EXPECT_EQ(result.ok, ok) << job << " where " << may_crash << " may";
-    EXPECT_EQ(result.reason.substr(0, 39), "rank 1 was killed by signal 9 (SIGKILL)");
+    EXPECT_EQ(result.failure.text.substr(0, 39), "rank 1 was killed by signal 9 (SIGKILL)");
     EXPECT_EQ(result.ranks[1].crashed_ns, job[0] == 'c' ? 77 : -1);
     EXPECT_EQ(result.ranks[0].crashed_ns, -1);
   }
@@ -135,17 +159,20 @@ TEST(Launch, DoesNotBlameADeathThatWasSurvived) {
   LaunchOptions options = launch_of(3, "outlive 1");
   options.survivors_go_on = true;
   options.may_crash = {1};
-  EXPECT_EQ(run(options).reason, "rank 0 cannot go on without that one");
+  EXPECT_EQ(run(options).failure.text, "rank 0 cannot go on without that one");
 }
 
 TEST(Launch, SaysARanksErrorAloneThatNamesIt) {
-  EXPECT_EQ(run(launch_of(3, "fail_by_name 1")).reason, "rank 1 left in iteration 3");
+  EXPECT_EQ(run(launch_of(3, "fail_by_name 1")).failure.text, "rank 1 left in iteration 3");
 }
 
 TEST(Launch, NamesTheRankThatIsStoppedThoughOthersGoOn) {
   LaunchOptions options = launch_of(3, "stop 1");
   options.stall_timeout = milliseconds(700);
-  EXPECT_EQ(run(options).reason,
+  const Failure failure = run(options).failure;
+  EXPECT_EQ(failure.kind, FailureKind::kStopped);
+  EXPECT_EQ(failure.rank, 1);
+  EXPECT_EQ(failure.text,
             "rank 1 has been stopped for 700ms while computing iteration 3\n"
             "  rank 0: ready\n"
             "  rank 1: stopped, computing iteration 3\n"
@@ -155,7 +182,9 @@ TEST(Launch, NamesTheRankThatIsStoppedThoughOthersGoOn) {
 TEST(Launch, NamesTheRankThatHangs) {
   LaunchOptions options = launch_of(3, "hang 2");
   options.stall_timeout = milliseconds(500);
-  EXPECT_EQ(run(options).reason,
+  const Failure failure = run(options).failure;
+  EXPECT_EQ(failure.kind, FailureKind::kStalled);
+  EXPECT_EQ(failure.text,
             "stalled: nothing happened for 500ms: rank 2 hangs while computing iteration 4: raise --stall-timeout if a "
             "step may take longer\n"
             "  rank 0: waiting in iteration 3: parameters; nothing since then from 2\n"
@@ -167,7 +196,7 @@ TEST(Launch, NamesTheRankThatDoesNotExit) {
   LaunchOptions options = launch_of(2, "linger 1");
   options.stall_timeout = milliseconds(500);
   const LaunchResult result = run(options);
-  EXPECT_EQ(result.reason,
+  EXPECT_EQ(result.failure.text,
             "stalled: nothing happened for 500ms: rank 1 hangs while done in iteration 9: raise --stall-timeout if a "
             "step may take longer\n"
             "  rank 0: has ended, done\n"
@@ -178,24 +207,28 @@ TEST(Launch, NamesTheRankThatDoesNotExit) {
 TEST(Launch, NamesTheRankThatNeverConnects) {
   LaunchOptions options = launch_of(3, "absent 1");
   options.rendezvous_timeout = milliseconds(500);
-  EXPECT_EQ(run(options).reason.substr(0, 43), "rank 1 (starting) not ready within 500ms: r");
+  const Failure failure = run(options).failure;
+  EXPECT_EQ(failure.text.substr(0, 43), "rank 1 (starting) not ready within 500ms: r");
+  EXPECT_EQ(failure.kind, FailureKind::kNotReady);
 }
 
 TEST(Launch, DoesNotWaitForARankThatDiesBeforeTheStart) {
-  EXPECT_EQ(run(launch_of(3, "die_early 0")).reason, "rank 0 exited with code 4 while starting");
+  EXPECT_EQ(run(launch_of(3, "die_early 0")).failure.text, "rank 0 exited with code 4 while starting");
 }
 
 TEST(Launch, EndsATrialThatTakesTooLong) {
   LaunchOptions options = launch_of(2, "beat");
   options.trial_timeout = milliseconds(400);
-  EXPECT_EQ(run(options).reason.substr(0, 49), "the trial took longer than its limit of 400ms: ra");
+  const Failure failure = run(options).failure;
+  EXPECT_EQ(failure.text.substr(0, 49), "the trial took longer than its limit of 400ms: ra");
+  EXPECT_EQ(failure.kind, FailureKind::kTimeLimit);
 }
 
 TEST(Launch, NamesTheWarmUpOfATrialThatTakesTooLong) {
   LaunchOptions options = launch_of(3, "hang 2");
   options.trial_timeout = milliseconds(400);
   options.warm_up = 100;
-  EXPECT_EQ(run(options).reason,
+  EXPECT_EQ(run(options).failure.text,
             "the trial took longer than its limit of 400ms: raise --trial-timeout if it needs more (rank 2 is still "
             "computing iteration 4, in its warm-up of 100 iterations)");
 }
@@ -211,7 +244,8 @@ TEST(Launch, LetsRanksFinishAtTheFirstInterrupt) {
   const LaunchResult result = run(options);
   EXPECT_TRUE(result.interrupted);
   EXPECT_FALSE(result.ok);
-  EXPECT_EQ(result.reason, "interrupted");
+  EXPECT_EQ(result.failure.text, "interrupted");
+  EXPECT_EQ(result.failure.kind, FailureKind::kInterrupted);
   EXPECT_EQ(result.ranks[1].result, "half of it");
 }
 
@@ -254,7 +288,9 @@ TEST(Launch, LetsNobodyConnectBeforeAllAreThere) {
 TEST(Launch, SaysThatACommandCannotBeExecuted) {
   LaunchOptions options = launch_of(2, "start");
   options.command = {"/nowhere/hopbench", test_mark()};
-  EXPECT_EQ(run(options).reason.substr(6),
+  const Failure failure = run(options).failure;
+  EXPECT_EQ(failure.kind, FailureKind::kEnvironment);
+  EXPECT_EQ(failure.text.substr(6),
             " could not be started (see ulimit -n and ulimit -u: open files and processes) while starting");
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "results/kinds.h"
 #include "suites/job.h"
 #include "suites/plan.h"
 #include "suites/suite.h"
@@ -128,10 +129,7 @@ TrialRecord record_with(double link_late_median_s) {
 }
 
 TEST(LinksSuite, MarksTrialsWhoseMessagesWereLate) {
-  const auto marked = [](const TrialRecord& record) {
-    return std::any_of(record.warnings.begin(), record.warnings.end(),
-                       [](const std::string& warning) { return warning.starts_with("late links"); });
-  };
+  const auto marked = [](const TrialRecord& record) { return has(record.warnings, WarningKind::kLateLinks); };
   EXPECT_TRUE(marked(record_with(0.00051)));
   EXPECT_FALSE(marked(record_with(0.00049)));
 }

@@ -8,6 +8,7 @@
 #include "backends/base/random.h"
 #include "protocols/protocol.h"
 #include "suites/suite.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -314,7 +315,7 @@ INSTANTIATE_TEST_SUITE_P(Blocks, MalformedSuite, testing::ValuesIn(kBlocks), nam
 INSTANTIATE_TEST_SUITE_P(Impossible, MalformedSuite, testing::ValuesIn(kImpossible), name_of);
 
 TEST(MalformedSuites, AreToldAllTheirMistakesAtOnceInTheOrderOfTheText) {
-  const std::string path = std::string(HB_SOURCE_DIR) + "/tests/data/many_mistakes.toml";
+  const std::string path = source_dir() + "/tests/data/many_mistakes.toml";
   try {
     load_suite(path, {});
     FAIL() << "accepted";

@@ -9,6 +9,7 @@
 
 #include "models/dataset.h"
 #include "results/outcome.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -189,7 +190,7 @@ void check_paper(const Paper& paper) {
 
 TEST(Paper, EveryOneThatComesWithTheProgramIsInOrder) {
   int papers = 0;
-  const std::string folder = std::string(HB_SOURCE_DIR) + "/suites/papers";
+  const std::string folder = source_dir() + "/suites/papers";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (!entry.is_directory()) continue;
     ++papers;

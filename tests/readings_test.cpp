@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tests/cluster.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -22,7 +23,7 @@ std::string trimmed(const std::string& text) {
 
 /// The rows of the page's trace: | # | ms | rank | event | with | why |, numbered from 1.
 std::vector<Row> trace_of(const std::string& page) {
-  std::ifstream file(std::string(HB_SOURCE_DIR) + "/docs/readings/" + page);
+  std::ifstream file(source_dir() + "/docs/readings/" + page);
   EXPECT_TRUE(file.is_open()) << page;
   std::vector<Row> rows;
   bool inside = false;
@@ -127,7 +128,7 @@ TEST(Readings, DsspTraceIsWhatHappens) {
 }
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(HB_SOURCE_DIR) + "/" + path);
+  std::ifstream file(source_dir() + "/" + path);
   EXPECT_TRUE(file.is_open()) << path;
   std::ostringstream text;
   text << file.rdbuf();
@@ -148,11 +149,11 @@ TEST(Readings, EveryDecisionOfHopHasItsTest) {
 // Every single test that a page names for a decision is there.
 TEST(Readings, NameTestsThatAreThere) {
   std::string tests;
-  for (const auto& file : std::filesystem::recursive_directory_iterator(std::string(HB_SOURCE_DIR) + "/tests")) {
+  for (const auto& file : std::filesystem::recursive_directory_iterator(source_dir() + "/tests")) {
     const std::string path = file.path().string();
-    if (path.ends_with("_test.cpp")) tests += text_of(path.substr(std::string(HB_SOURCE_DIR).size() + 1));
+    if (path.ends_with("_test.cpp")) tests += text_of(path.substr(source_dir().size() + 1));
   }
-  for (const auto& page : std::filesystem::directory_iterator(std::string(HB_SOURCE_DIR) + "/docs/readings")) {
+  for (const auto& page : std::filesystem::directory_iterator(source_dir() + "/docs/readings")) {
     const std::string name = page.path().filename().string(), text = text_of("docs/readings/" + name);
     static const std::regex kTest("`([A-Z][A-Za-z]+)\\.([A-Z][A-Za-z0-9_]+)`");
     for (std::sregex_iterator it(text.begin(), text.end(), kTest), end; it != end; ++it) {

@@ -234,8 +234,8 @@ TEST(Report, LongTimelinesAreCutAndSayIt) {
 TEST(Report, FailuresComeFirst) {
   std::vector<TrialRow> rows = usual_rows();
   rows[2].record.status = TrialStatus::kFailed;
-  rows[2].record.reason = "rank 3: signal 9, in <training>";
-  rows[3].record.warnings = {"overpaced: the pace is 4 x the step"};
+  rows[2].record.failure = {FailureKind::kError, -1, "rank 3: signal 9, in <training>"};
+  rows[3].record.warnings = {{WarningKind::kOverpaced, "the pace is 4 x the step"}};
   rows[3].labels.tuned = false;
   const std::string page = page_of(rows);
   EXPECT_EQ(check_markup(page), "");
@@ -250,7 +250,7 @@ std::string warnings_of(const std::string& page) { return page.substr(0, page.fi
 
 TEST(Report, WarnsOfRunsThatDiverged) {
   std::vector<TrialRow> rows = usual_rows();
-  rows[5].record.warnings = {"diverged"};
+  rows[5].record.warnings = {WarningKind::kDiverged};
   EXPECT_THAT(warnings_of(page_of(rows)),
               AllOf(HasSubstr("diverged</th><td>1</td><td>hop</td><td>a training loss"), Not(HasSubstr(">none<"))));
 }
@@ -326,7 +326,7 @@ TEST(Report, RunsInWhichNothingWorkedAreReportsToo) {
     TrialRecord failed;
     failed.id = row.record.id;
     failed.status = TrialStatus::kFailed;
-    failed.reason = "it broke";
+    failed.failure = {FailureKind::kError, -1, "it broke"};
     row.record = failed;
   }
   const std::string page = page_of(rows, false);
@@ -361,8 +361,8 @@ TEST(Report, HostileNamesAreOnlyNames) {
   std::vector<TrialRow> rows = usual_rows();
   for (TrialRow& row : rows) {
     row.labels.scenario = row.labels.suite = hostile;
-    row.record.warnings = {hostile, "note: " + hostile};
-    row.record.reason = hostile;
+    row.record.warnings = {{WarningKind::kOther, hostile}, {WarningKind::kOverpaced, hostile}};
+    row.record.failure = {FailureKind::kError, -1, hostile};
     row.record.ranks[0].waits[hostile] = milliseconds(7);
     if (row.labels.variant == "hop") row.labels.variant = hostile;
   }

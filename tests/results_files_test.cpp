@@ -296,11 +296,11 @@ TEST(RunFolderTest, RowsCanBeGivenAWarningOnce) {
   run.add(full_row("b", 1));
   const std::size_t before = run.rows()[1].record.warnings.size();
   const auto second = [](const TrialRow& row) { return row.labels.order == 1; };
-  for (int time = 0; time < 2; ++time) run.warn_if(second, "odd: because");
+  for (int time = 0; time < 2; ++time) run.warn_if(second, {WarningKind::kKept, "because"});
   const RunFolder again = RunFolder::open(path);
   EXPECT_EQ(again.rows()[0].record.warnings.size(), before);
   ASSERT_EQ(again.rows()[1].record.warnings.size(), before + 1);
-  EXPECT_EQ(again.rows()[1].record.warnings.back(), "odd: because");
+  EXPECT_EQ(again.rows()[1].record.warnings.back(), Warning(WarningKind::kKept, "because"));
 }
 
 TEST(RunFolderTest, IsNotMadeOverAnotherRun) {
@@ -346,9 +346,12 @@ TEST(RunFolderTest, EventLogsHaveNamesOfTheirOwn) {
 /// Returns the error of reading a log of this one event; "": it was read.
 std::string said_of(const std::string& event) {
   const Folder temp;
-  std::ofstream(temp / "log.jsonl") << "{}\n" << event << "\n";
+  TrialRow row;
+  row.record.id = "a";
+  row.labels.world = 4;
+  std::ofstream(temp / "log.jsonl") << event_log_head("a") << event << "\n";
   try {
-    EventReader(temp / "log.jsonl").next();
+    EventReader(temp / "log.jsonl", row).next();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kUsage);
     return error.what();

@@ -6,11 +6,13 @@
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
 #include "results/json.h"
+#include "results/kinds.h"
 #include "results/table.h"
 #include "tests/results_samples.h"
 
@@ -30,7 +32,9 @@ TEST(Json, ATrialComesBackAsItWas) {
   EXPECT_EQ(back.labels.seed, row.labels.seed);
   EXPECT_EQ(back.labels.scenario, row.labels.scenario);
   EXPECT_EQ(back.record.status, TrialStatus::kInterrupted);
-  EXPECT_EQ(back.record.reason, "line\nbreak");
+  EXPECT_EQ(back.record.failure.kind, FailureKind::kInterrupted);
+  EXPECT_EQ(back.record.failure.rank, 3);
+  EXPECT_EQ(back.record.failure.text, "line\nbreak");
   EXPECT_EQ(back.record.time_s, 0.1 + 0.2);
   EXPECT_TRUE(std::isinf(back.record.iters_per_s));
   EXPECT_TRUE(std::isnan(back.record.wait_share));
@@ -42,6 +46,100 @@ TEST(Json, ATrialComesBackAsItWas) {
   EXPECT_EQ(rank.waits, row.record.ranks[0].waits);
   EXPECT_EQ(rank.figures, row.record.ranks[0].figures);
   EXPECT_EQ(back.record.curve[1].samples, 640);
+}
+
+/// A failed row with this text, as schema 1.1 had it.
+TrialRecord older_record(const std::string& status, const std::string& text) {
+  nlohmann::json row = nlohmann::json::parse(to_json(full_row()));
+  row["schema_version"] = "1.1";
+  row["record"].erase("failure_kind");
+  row["record"].erase("failure_rank");
+  row["record"]["status"] = status;
+  row["record"]["reason"] = text;
+  return row_from_json(row.dump()).record;
+}
+
+TEST(Json, FailuresOfOlderRowsGetTheKindThatTheirTextNames) {
+  const auto kind = [](const std::string& text) { return older_record("failed", text).failure.kind; };
+  EXPECT_EQ(kind("rank 3 left in iteration 5, as the scenario says: allreduce stops when a worker is lost"),
+            FailureKind::kScenario);
+  EXPECT_EQ(kind("rank 3 was killed by signal 9 (SIGKILL) while finished, as the scenario says: a stops"),
+            FailureKind::kScenario);
+  EXPECT_EQ(kind("stalled: nothing happened for 60s: rank 1 hangs: raise --stall-timeout if a step may take longer"),
+            FailureKind::kStalled);
+  EXPECT_EQ(kind("rank 1 has been stopped for 60s while ready"), FailureKind::kStopped);
+  EXPECT_EQ(kind("rank 1 (starting) not ready within 30s: raise --rendezvous-timeout"), FailureKind::kNotReady);
+  EXPECT_EQ(kind("the trial took longer than its limit of 30min: raise --trial-timeout"), FailureKind::kTimeLimit);
+  EXPECT_EQ(kind("rank 0 was killed by signal 11 (SIGSEGV) while running"), FailureKind::kKilled);
+  EXPECT_EQ(kind("rank 0 exited with code 3 while running"), FailureKind::kExited);
+  EXPECT_EQ(kind("rank 2 (b) was lost: its connection has ended, while running"), FailureKind::kLost);
+  for (const char* lacking : {"cannot write the event log", "cannot open data file", "cannot start a thread",
+                              "out of memory: use a smaller model", "could not be started (see ulimit -n)"}) {
+    EXPECT_EQ(kind(lacking), FailureKind::kEnvironment) << lacking;
+  }
+  EXPECT_EQ(kind("rank 1: nothing can happen any more\n  rank 0: killed by signal"), FailureKind::kError);
+  EXPECT_EQ(kind(""), FailureKind::kError);
+  EXPECT_EQ(older_record("failed", "rank 31 left in iteration 5").failure.rank, 31);
+  EXPECT_EQ(older_record("failed", "ranking is off").failure.rank, -1);
+  EXPECT_EQ(older_record("interrupted", "interrupted").failure.kind, FailureKind::kInterrupted);
+  EXPECT_EQ(older_record("ok", "").failure.kind, FailureKind::kNone);
+}
+
+TEST(Json, AFailuresKindIsNotReadFromItsText) {
+  nlohmann::json row = nlohmann::json::parse(to_json(full_row()));
+  row["record"]["failure_kind"] = "scenario";
+  row["record"]["reason"] = "out of memory";
+  EXPECT_EQ(row_from_json(row.dump()).record.failure.kind, FailureKind::kScenario);
+  row["record"]["failure_kind"] = "of a later version";
+  EXPECT_EQ(row_from_json(row.dump()).record.failure.kind, FailureKind::kError);
+}
+
+TEST(Json, EveryKindOfFailureHasAWord) {
+  std::set<std::string> words;
+  for (int k = 0; k < kFailureKinds; ++k) {
+    const auto kind = static_cast<FailureKind>(k);
+    EXPECT_EQ(failure_kind(to_string(kind)), kind);
+    words.insert(to_string(kind));
+  }
+  EXPECT_EQ(words.size(), std::size_t(kFailureKinds));
+}
+
+TEST(Json, WarningsOfOlderRowsGetTheKindThatTheyBeginWith) {
+  nlohmann::json row = nlohmann::json::parse(to_json(full_row()));
+  row["schema_version"] = "1.1";
+  row["record"].erase("warning_kinds");
+  row["record"]["warnings"] = {"no steady window", "overpaced: the pace: above", "kept by --force: its settings",
+                               "odd: because",     "not steady at all",          ""};
+  const std::vector<Warning> expected = {WarningKind::kNoSteadyWindow,
+                                         {WarningKind::kOverpaced, "the pace: above"},
+                                         {WarningKind::kKept, "its settings"},
+                                         {WarningKind::kOther, "odd: because"},
+                                         {WarningKind::kOther, "not steady at all"},
+                                         {WarningKind::kOther, ""}};
+  const TrialRow back = row_from_json(row.dump());
+  EXPECT_EQ(back.record.warnings, expected);
+  EXPECT_EQ(nlohmann::json::parse(to_json(back))["record"]["warnings"], row["record"]["warnings"]);
+}
+
+TEST(Json, AWarningsKindIsNotReadFromItsText) {
+  nlohmann::json row = nlohmann::json::parse(to_json(full_row()));
+  row["record"]["warnings"] = {"x", "not steady: x", "x"};
+  row["record"]["warning_kinds"] = {"not steady", "overpaced", "of a later version"};
+  const std::vector<Warning> expected = {
+      {WarningKind::kNotSteady, "x"}, {WarningKind::kOverpaced, "not steady: x"}, {WarningKind::kOther, "x"}};
+  EXPECT_EQ(row_from_json(row.dump()).record.warnings, expected);
+  row["record"]["warnings"] = {"x", "x"};
+  EXPECT_THROW(row_from_json(row.dump()), Error);
+}
+
+TEST(Json, EveryKindOfWarningHasAWord) {
+  std::set<std::string> words;
+  for (int k = 0; k < kWarningKinds; ++k) {
+    const auto kind = static_cast<WarningKind>(k);
+    EXPECT_EQ(warning_kind(to_string(kind)), kind);
+    words.insert(to_string(kind));
+  }
+  EXPECT_EQ(words.size(), std::size_t(kWarningKinds));
 }
 
 TEST(Json, EveryFieldOfARankIsWritten) {
@@ -127,7 +225,8 @@ TEST(Json, RefusesValuesThatNoTrialHas) {
   const std::string none = "not a finished trial: ";
   EXPECT_EQ(said_of([](auto& row) { row["labels"]["world"] = -1; }),
             none + "'world' is -1, and no trial has less than 0");
-  EXPECT_EQ(said_of([](auto& row) { row["labels"]["clock"] = "sun"; }), none + "'clock' is 'sun', which no trial has");
+  EXPECT_EQ(said_of([](auto& row) { row["labels"]["clock"] = "sun"; }),
+            none + "'clock' is 'sun', which no trial has: there are virtual and real");
   EXPECT_THAT(said_of([](auto& row) { row["labels"]["what"] = "x"; }), HasSubstr("'what' is 'x'"));
   EXPECT_THAT(said_of([](auto& row) { row["labels"]["cost_s"] = -0.5; }), HasSubstr("'cost_s' is -0.5"));
   EXPECT_THAT(said_of([](auto& row) { row["record"]["samples_per_s"] = -5; }), HasSubstr("'samples_per_s' is -5"));
@@ -158,8 +257,8 @@ TEST(Json, ARecordWithoutItsSchemaIsOfAnotherVersion) {
 
 TEST(Json, TextThatIsNoUtf8IsStillWritten) {
   TrialRow row = full_row();
-  row.record.reason = "bad \xff byte";
-  EXPECT_EQ(row_from_json(to_json(row)).record.reason, "bad \xEF\xBF\xBD byte");
+  row.record.failure = {FailureKind::kError, -1, "bad \xff byte"};
+  EXPECT_EQ(row_from_json(to_json(row)).record.failure.text, "bad \xEF\xBF\xBD byte");
 }
 
 TEST(Json, ARunIsOneDocumentWithoutMarks) {
@@ -191,7 +290,7 @@ TEST(EventLog, IsALineOfJsonAnEvent) {
       lines,
       {.what = EventKind::kWait, .peer = 0, .kind = 3, .count = 4, .since = Time(Duration(9)), .text = "a \"b\"\n"});
   EXPECT_EQ(lines,
-            "{\"schema_version\":\"1.1\",\"trial\":\"s/\\\"x\\\"\"}\n"
+            "{\"schema_version\":\"1.2\",\"trial\":\"s/\\\"x\\\"\"}\n"
             "{\"t\":5,\"rank\":2,\"what\":\"enter\",\"iter\":7}\n"
             "{\"t\":6,\"rank\":0,\"what\":\"reduced\",\"iter\":1,\"value\":\"nan\",\"senders\":[0,1],\"tags\":[1,0],"
             "\"weights\":[0.5,0.1]}\n"

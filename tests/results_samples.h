@@ -101,8 +101,8 @@ inline TrialRow full_row(const std::string& variant = "hop backup=1", int order 
   record.id = "s/m/one/" + variant + "/1/2";
   record.hash = "0123456789abcdef";
   record.status = TrialStatus::kInterrupted;
-  record.reason = "line\nbreak";
-  record.warnings = {"not steady", "oversubscribed"};
+  record.failure = {FailureKind::kInterrupted, 3, "line\nbreak"};
+  record.warnings = {WarningKind::kNotSteady, {WarningKind::kOverpaced, "so much"}};
   record.time_s = 0.1 + 0.2;
   record.ranks_lost = 1;
   record.first_lost_s = 0.25;

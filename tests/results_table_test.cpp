@@ -95,6 +95,8 @@ TEST(NumberText, KeepsTheDigitsThatCarrySomething) {
   EXPECT_EQ(number_text(0), "0");
   EXPECT_EQ(number_text(-1.5, 3), "-1.50");
   EXPECT_EQ(number_text(1.2e-9, 3), "1.20e-09");
+  EXPECT_EQ(number_text(1e14, 3), "100000000000000");
+  EXPECT_EQ(number_text(1e308, 3), "1.00e+308");
   EXPECT_EQ(number_text(std::nan("")), "-");
   EXPECT_EQ(percent_text(0.412), "41 %");
   EXPECT_EQ(percent_text(0.015), "1.5 %");
@@ -143,8 +145,8 @@ TEST(RateTable, HasNoSpeedUpOfRatesOverTheWholeTrialAgainstSteadyOnes) {
   std::vector<TrialRow> rows;
   for (std::uint32_t repeat = 0; repeat < 3; ++repeat) {
     for (const char* variant : {"allreduce", "dssp", "hop"}) rows.push_back(rate_row(variant, repeat, 100));
-    if (repeat < 2) rows[rows.size() - 2].record.warnings = {"no steady window"};  // dssp: 2 of 3
-    if (repeat < 1) rows.back().record.warnings = {"no steady window"};            // hop: 1 of 3
+    if (repeat < 2) rows[rows.size() - 2].record.warnings = {WarningKind::kNoSteadyWindow};  // dssp: 2 of 3
+    if (repeat < 1) rows.back().record.warnings = {WarningKind::kNoSteadyWindow};            // hop: 1 of 3
   }
   const Grid grid = summarise(rows, "allreduce")[0];
   EXPECT_EQ(cell(grid, "dssp", "speed-up"), "-");
@@ -176,7 +178,7 @@ TEST(RateTable, AFailedTrialIsCountedAndNamed) {
   std::vector<TrialRow> rows{rate_row("hop", 0, 100), rate_row("hop", 1, 1), rate_row("allreduce", 0, 50),
                              rate_row("allreduce", 1, 50)};
   rows[1].record.status = TrialStatus::kFailed;
-  rows[1].record.reason = "rank 3 died (signal 9)\n  rank 0 waits for updates";
+  rows[1].record.failure = {FailureKind::kError, -1, "rank 3 died (signal 9)\n  rank 0 waits for updates"};
   const Grid grid = summarise(rows, "allreduce")[0];
   EXPECT_EQ(cell(grid, "hop", "n"), "1 of 2");
   EXPECT_EQ(cell(grid, "hop", "samples/s"), "100.0");
@@ -210,8 +212,8 @@ TEST(RateTable, AVariantOfWhichEveryTrialFailedStillHasItsRow) {
 
 TEST(RateTable, MarksSayHowManyTrialsTheyConcernAndAreExplained) {
   std::vector<TrialRow> rows{rate_row("hop", 0, 100), rate_row("hop", 1, 100)};
-  rows[0].record.warnings = {"not steady", "overpaced: by so much"};
-  rows[1].record.warnings = {"overpaced: by so much"};
+  rows[0].record.warnings = {WarningKind::kNotSteady, {WarningKind::kOverpaced, "by so much"}};
+  rows[1].record.warnings = {{WarningKind::kOverpaced, "by so much"}};
   for (TrialRow& row : rows) row.labels.experimental = true;
   const Grid grid = summarise(rows, "hop")[0];
   EXPECT_EQ(cell(grid, "hop", "marks"), "experimental, not steady (1 of 2), overpaced");
@@ -337,7 +339,7 @@ Grid with_diverged(std::size_t diverged, double loss) {
   std::vector<TrialRow> rows{curve_row("hop", 0, 4), curve_row("hop", 1, 3), curve_row("hop", 2, 10)};
   for (std::size_t i = 0; i < diverged; ++i) {
     for (CurvePoint& point : rows[i].record.curve) point.loss = point.samples > 200 ? loss : point.loss;
-    rows[i].record.warnings = {"diverged"};
+    rows[i].record.warnings = {WarningKind::kDiverged};
   }
   return summarise(rows, "hop")[0];
 }
@@ -365,7 +367,7 @@ TEST(ConvergenceTable, HasNoTargetColumnsWithoutATarget) {
   TrialRow row = curve_row("hop", 0, 3);
   row.labels.target_loss = 0;
   row.record.curve.back().accuracy = row.record.curve[3].accuracy = 0.8125;
-  row.record.warnings = {"no steady window", "cpu-contended"};
+  row.record.warnings = {WarningKind::kNoSteadyWindow, WarningKind::kContended};
   const Grid grid = summarise(std::vector<TrialRow>{row}, "hop")[0];
   EXPECT_THAT(grid.rows[0], Not(Contains(HasSubstr("target"))));
   EXPECT_EQ(cell(grid, "hop", "accuracy, %: mean / median / worst rank"), "81.25 / 0 / 81.25");

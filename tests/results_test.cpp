@@ -199,7 +199,7 @@ TEST(Rates, SayWhereNoWindowIsSteady) {
   // 12 iterations less a warm-up of 8 leave 4.
   TrialRecord record = trial_of({rank_of(0, std::vector<double>(12, 100.0))});
   fill_rates(record, 8, Duration{}, 1);
-  EXPECT_THAT(record.warnings, ElementsAre("no steady window"));
+  EXPECT_THAT(record.warnings, ElementsAre(WarningKind::kNoSteadyWindow));
   EXPECT_DOUBLE_EQ(record.window_start_s, 0);
   EXPECT_DOUBLE_EQ(record.window_end_s, 1.2);
   EXPECT_NEAR(record.samples_per_s, 100, 1e-9);
@@ -208,13 +208,13 @@ TEST(Rates, SayWhereNoWindowIsSteady) {
 TEST(Rates, FiveIterationsOfTheFastestWorkerAreEnough) {
   TrialRecord record = trial_of({rank_of(0, std::vector<double>(13, 100.0))});
   fill_rates(record, 8, Duration{}, 1);
-  EXPECT_THAT(record.warnings, Not(Contains("no steady window")));
+  EXPECT_THAT(record.warnings, Not(Contains(WarningKind::kNoSteadyWindow)));
 }
 
 TEST(Rates, AWorkerThatNeverWarmsUpLeavesNoWindow) {
   TrialRecord record = trial_of({rank_of(0, std::vector<double>(40, 10.0)), rank_of(1, {390.0})});
   fill_rates(record, 2, Duration{}, 2);
-  EXPECT_THAT(record.warnings, ElementsAre("no steady window"));
+  EXPECT_THAT(record.warnings, ElementsAre(WarningKind::kNoSteadyWindow));
   EXPECT_NEAR(record.samples_per_s, 410 / 0.4, 1e-6);
 }
 
@@ -228,7 +228,7 @@ TEST(Rates, SayWhereTheHalvesDiffer) {
   lengths.insert(lengths.end(), 10, 130.0);
   record = trial_of({rank_of(0, lengths)});
   fill_rates(record, 2, Duration{}, 1);
-  EXPECT_THAT(record.warnings, ElementsAre("not steady"));
+  EXPECT_THAT(record.warnings, ElementsAre(WarningKind::kNotSteady));
 }
 
 TEST(Rates, WaitShareIsOfTheWorkersTimeAndNamesTheMainReason) {
@@ -249,7 +249,7 @@ TEST(Rates, OverrunsAboveFivePercentAreOversubscription) {
   EXPECT_THAT(record.warnings, IsEmpty());
   record.ranks[0].overruns = 2;
   fill_rates(record, 2, Duration{}, 1);
-  EXPECT_THAT(record.warnings, ElementsAre("oversubscribed"));
+  EXPECT_THAT(record.warnings, ElementsAre(WarningKind::kOversubscribed));
 }
 
 TEST(Rates, OneContendedRankIsEnough) {
@@ -261,7 +261,7 @@ TEST(Rates, OneContendedRankIsEnough) {
   record.ranks[1].contended_s = 0.11;
   fill_rates(record, 2, Duration{}, 2);
   fill_rates(record, 2, Duration{}, 2);  // said once
-  EXPECT_THAT(record.warnings, ElementsAre("cpu-contended"));
+  EXPECT_THAT(record.warnings, ElementsAre(WarningKind::kContended));
 }
 
 TEST(Rates, AFailedTrialWithoutMarksHasNone) {

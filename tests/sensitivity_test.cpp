@@ -76,15 +76,15 @@ TEST(Sensitivity, WhatDivergesIsWorstEvenIfItReachedTheTargetBefore) {
 TEST(Sensitivity, WhatFailedThroughoutIsNotBlamedOnTheLearningRate) {
   TrialRow failed = row({});
   failed.record.status = TrialStatus::kFailed;
-  failed.record.reason = "rank 3 left in iteration 5, as the scenario says: a stops when a worker is lost\nrank 0: ...";
+  failed.record.failure = {FailureKind::kScenario, 3, "rank 3 left in iteration 5\nrank 0: ..."};
   Sensitivity all{"t", 1.0, {tried("a", 1, {failed}), tried("a", 2, {failed, failed}), tried("b", 1, {row({4, 0})})}};
-  const std::string why = "rank 3 left in iteration 5, as the scenario says: a stops when a worker is lost";
-  EXPECT_EQ(all.why_failed("a"), why);
-  EXPECT_EQ(all.why_failed("b"), "");
-  EXPECT_THAT(sensitivity_warnings(all), testing::Contains("a: every trial failed: " + why));
+  ASSERT_NE(all.why_failed("a"), nullptr);
+  EXPECT_EQ(all.why_failed("a")->kind, FailureKind::kScenario);
+  EXPECT_EQ(all.why_failed("b"), nullptr);
+  EXPECT_THAT(sensitivity_warnings(all), testing::Contains("a: every trial failed: rank 3 left in iteration 5"));
   EXPECT_EQ(sensitivity_grid(all).rows.at(1).at(1), "failed");
   all.tried.insert(all.tried.begin() + 2, tried("a", 4, {failed, row({kNoNumber})}));
-  EXPECT_EQ(all.why_failed("a"), "") << "one diverged";
+  EXPECT_EQ(all.why_failed("a"), nullptr) << "one diverged";
   EXPECT_EQ(sensitivity_grid(all).rows.at(1).at(3), "diverged");
 }
 

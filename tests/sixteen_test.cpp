@@ -15,6 +15,7 @@
 #include "protocols/protocol.h"
 #include "suites/execute.h"
 #include "suites/suite.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -117,8 +118,7 @@ std::vector<TrialSpec> trials(const std::string& scenario, int repeats = 1) {
   std::vector<TrialSpec> chosen;
   SuiteOptions options;
   options.repeats = repeats;
-  for (const TrialSpec& spec :
-       load_suite(std::string(HB_SOURCE_DIR) + "/suites/sixteen_workers.toml", options).trials) {
+  for (const TrialSpec& spec : load_suite(source_dir() + "/suites/sixteen_workers.toml", options).trials) {
     if (spec.measure == "schedule" && spec.scenario_name == scenario) chosen.push_back(spec);
   }
   return chosen;
@@ -131,7 +131,7 @@ struct Row {
 /// The table of docs/sixteen_workers.md: | variant | theory | schedule | ...
 std::map<std::string, Row> documented() {
   std::map<std::string, Row> rows;
-  std::ifstream file(std::string(HB_SOURCE_DIR) + "/docs/sixteen_workers.md");
+  std::ifstream file(source_dir() + "/docs/sixteen_workers.md");
   for (std::string line; std::getline(file, line);) {
     std::vector<std::string> cells;
     std::istringstream cut(line);
@@ -178,7 +178,7 @@ TEST(SixteenWorkers, RunAtTheRatesOfTheory) {
 }
 
 TEST(SixteenWorkers, AreExplainedByTheScriptWithoutARun) {
-  FILE* const pipe = popen("HOPBENCH=/no/program '" HB_SOURCE_DIR "/ci/sixteen' --help 2>&1", "r");
+  FILE* const pipe = popen(("HOPBENCH=/no/program '" + source_dir() + "/ci/sixteen' --help 2>&1").c_str(), "r");
   std::string text;
   char piece[4096];
   for (std::size_t got; (got = fread(piece, 1, sizeof piece, pipe)) > 0;) text.append(piece, got);

@@ -11,6 +11,7 @@
 
 #include "protocols/topology.h"
 #include "suites/keys.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -305,7 +306,7 @@ TEST(Resolved, GivesTheSameTrialsAgain) {
 
 TEST(Resolved, GivesTheSameTrialsOfEverySuiteThatComesWithTheProgram) {
   int suites = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(HB_SOURCE_DIR) + "/suites")) {
+  for (const auto& entry : std::filesystem::directory_iterator(source_dir() + "/suites")) {
     if (entry.path().extension() != ".toml") continue;
     ++suites;
     for (const char* profile : {"", "quick"}) {
@@ -324,7 +325,7 @@ TEST(Resolved, GivesTheSameTrialsOfEverySuiteThatComesWithTheProgram) {
 // Hop's three placements of 8 workers on 3 machines: graphs with the gaps that are recalled of them.
 TEST(Shipped, PlacementsHaveTheSpectralGapsTheyAreNamedFor) {
   std::set<std::string> measures;
-  for (const TrialSpec& t : load_suite(std::string(HB_SOURCE_DIR) + "/suites/hop_placements.toml", {}).trials) {
+  for (const TrialSpec& t : load_suite(source_dir() + "/suites/hop_placements.toml", {}).trials) {
     if (!measures.insert(t.measure).second) continue;
     EXPECT_EQ(t.network.host_of, (std::vector<int>{0, 0, 0, 1, 1, 1, 2, 2}));
     const double gap = Topology(t.topology, t.workers(), t.edges).spectral_gap();

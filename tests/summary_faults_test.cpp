@@ -174,7 +174,7 @@ TEST(FaultColumns, SayWhereThereIsNothingToCompareWith) {
 }
 
 TEST(FaultColumns, TellWhichFaultsNeverCame) {
-  const std::string never = "fault never came: crash of rank 2 at 100s: the trial was over before";
+  const Warning never(WarningKind::kFaultNeverCame, "crash of rank 2 at 100s: the trial was over before");
   std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 0, 100, 1),
                                 faulty_row("hop", 1, 0, 100, 1)};
   for (TrialRow& row : rows) {
@@ -183,7 +183,7 @@ TEST(FaultColumns, TellWhichFaultsNeverCame) {
   const std::vector<Grid> grids = summarise(rows, "hop");
   EXPECT_FALSE(has_note(grids[0], "never came"));
   EXPECT_EQ(cell_of(grids[1], 1, "marks"), "fault never came");
-  EXPECT_EQ(grids[1].facts, std::vector<std::string>{never});
+  EXPECT_EQ(grids[1].facts, std::vector<std::string>{"fault never came: " + never.text});
 }
 
 // Two workers of 10 ms an iteration, and a third that was lost.

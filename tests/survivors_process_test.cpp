@@ -107,7 +107,7 @@ int one_rank() {
     run_rank(*channel, Job(channel->job()));
     return 0;
   } catch (const std::exception& e) {
-    return channel->fail(e.what()), 1;
+    return channel->fail({FailureKind::kError, -1, e.what()}), 1;
   }
 }
 
@@ -127,7 +127,7 @@ TEST_P(SurvivorsInProcesses, FinishWhenOneIsKilled) {
     LaunchOptions options = launch_of(kWorkers + servers_of(Job(job)), job);
     options.survivors_go_on = true;
     const LaunchResult result = launch(options);
-    EXPECT_TRUE(result.ok) << microseconds << ": " << result.reason;
+    EXPECT_TRUE(result.ok) << microseconds << ": " << result.failure.text;
     for (int w = 0; w < kWorkers; ++w) {
       const RankOutcome& rank = result.ranks[std::size_t(w)];
       EXPECT_EQ(rank.result, w == kVictim ? "" : std::to_string(kIterations)) << w << ": " << rank.error;

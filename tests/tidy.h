@@ -39,6 +39,7 @@ std::vector<std::string> check_third_party(const Source& source);  // third-part
 std::vector<std::string> check_bans(const Source& source);         // threads, clocks, ... in protocols/ and models/
 std::vector<std::string> check_sizes(const Source& source);        // files, functions, lines
 std::vector<std::string> check_promises(const Source& source);     // words that put work off
+std::vector<std::string> check_texts(const Source& source);        // decisions by what a failure or a warning says
 
 /// The complaint itself.
 std::string at(const Source& source, int line, const std::string& what);

@@ -10,6 +10,7 @@
 
 #include "results/published_pages.h"
 #include "suites/published.h"
+#include "tests/paths.h"
 
 namespace hopbench::tidy {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<Source> tree() {
-  const fs::path root = HB_SOURCE_DIR;
+  const fs::path root = source_dir();
   std::vector<Source> sources;
   for (const char* top : {"cli", "suites", "protocols", "models", "backends", "results", "tests", "ci"}) {
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / top)) {
@@ -48,6 +49,7 @@ TEST(Tidy, ThirdPartyHeadersStayInCppFiles) { expect_clean(check_third_party); }
 TEST(Tidy, ProtocolsAndModelsKnowNoThreadsClocksOrDice) { expect_clean(check_bans); }
 TEST(Tidy, FilesFunctionsAndLinesAreShort) { expect_clean(check_sizes); }
 TEST(Tidy, NothingIsPutOff) { expect_clean(check_promises); }
+TEST(Tidy, NoDecisionDependsOnAText) { expect_clean(check_texts); }
 TEST(Tidy, ProtocolsAreShortAndSeeOnlyTheirOwn) { expect_clean(check_protocol); }
 
 TEST(Tidy, TheUsualProtocolIsShort) {
@@ -69,7 +71,7 @@ const std::vector<std::string> kMeasuredPages{
 const std::vector<std::string> kWithoutEntries{};
 
 std::string text_at(const std::string& path) {
-  std::ifstream in(fs::path(HB_SOURCE_DIR) / path, std::ios::binary);
+  std::ifstream in(fs::path(source_dir()) / path, std::ios::binary);
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
@@ -180,6 +182,31 @@ TEST(TidyRules, LongFilesFunctionsAndLinesAreFound) {
   EXPECT_EQ(check_sizes({"cli/a.cpp", "void f() {\n" + body.substr(7) + "}\n"}).size(), 0u);
   EXPECT_EQ(check_sizes({"cli/a.cpp", std::string(401, '\n')}).size(), 1u);
   EXPECT_EQ(check_sizes({"cli/a.cpp", std::string(121, 'x') + "\n"}).size(), 1u);
+}
+
+TEST(TidyRules, ComparisonsOfTextsForPeopleAreFound) {
+  const auto found = [](const std::string& code) { return check_texts({"cli/a.cpp", code + ";\n"}).size(); };
+  for (const char* bad : {"if (record.failure.text == \"x\") f()", "return failure_->text.starts_with(\"rank\")",
+                          "return launched.reason == \"rank 0 failed: \" + error",
+                          "return row.record.reason.find(\"as the scenario says\") != npos",
+                          "if (warning.starts_with(\"fault never came: \")) f()", "return warning == kOversubscribed",
+                          "return kOversubscribed == warning", "return reason_ == death_.text",
+                          "return error != death_.text", "if (note.starts_with(\"untuned: \")) f()",
+                          "return std::find(warnings.begin(), warnings.end(), \"no steady window\")",
+                          "return in_words(warning).substr(0, 3)", "return what_happened(failure) == old",
+                          "return std::regex_search(failure.text, kWords)", "auto mark = warning.text.substr(0, 9)"}) {
+    EXPECT_EQ(found(bad), 1u) << bad;
+  }
+  for (const char* good : {"if (failure.kind == FailureKind::kScenario) f()", "if (failure.text.empty()) f()",
+                           "return warning.kind != WarningKind::kNotSteady", "return kind == WarningKind::kOther",
+                           "const std::string reason = failure.text", "if (protocol.note == nullptr) f()",
+                           "// reason == what was said", "f(\"warning == x\")", "return places_.find(reason)",
+                           "return known == reasons_.end()", "return value.text == \"sim\""}) {
+    EXPECT_EQ(found(good), 0u) << good;
+  }
+  const std::string bad = "bool b = failure.text == x;\n";
+  EXPECT_EQ(check_texts({"results/older_rows.cpp", bad}).size(), 0u);
+  EXPECT_EQ(check_texts({"tests/a_test.cpp", bad}).size(), 0u);
 }
 
 TEST(TidyRules, LongProtocolsAndForeignHeadersAreFound) {

@@ -8,6 +8,7 @@
 #include "backends/transport/wire.h"
 #include "suites/suite.h"
 #include "tests/cli.h"
+#include "tests/paths.h"
 
 namespace hopbench {
 namespace {
@@ -33,7 +34,7 @@ class Transports : public testing::TestWithParam<std::string> {
 };
 
 void Transports::expect_promises_kept(const Args& more) const {
-  const Suite suite = load_suite(HB_SOURCE_DIR "/suites/all_protocols.toml", {});
+  const Suite suite = load_suite(source_dir() + "/suites/all_protocols.toml", {});
   std::map<std::string, bool> promised;
   for (const TrialSpec& spec : suite.trials)
     promised[spec.label] = same_everywhere(find_protocol(spec.protocol), spec.knobs);
@@ -80,7 +81,7 @@ std::vector<std::string> names() {
 INSTANTIATE_TEST_SUITE_P(Over, Transports, testing::ValuesIn(names()), [](const auto& test) { return test.param; });
 
 TEST(AllProtocols, AreInTheSuite) {
-  const Suite suite = load_suite(HB_SOURCE_DIR "/suites/all_protocols.toml", {});
+  const Suite suite = load_suite(source_dir() + "/suites/all_protocols.toml", {});
   for (const Protocol* protocol : protocols()) {
     const auto is_it = [&](const TrialSpec& spec) { return spec.protocol == protocol->name; };
     EXPECT_TRUE(std::any_of(suite.trials.begin(), suite.trials.end(), is_it)) << protocol->name;

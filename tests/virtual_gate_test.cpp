@@ -90,6 +90,16 @@ TEST(VirtualGate, ARateOf0IsNone) {
   }
 }
 
+TEST(VirtualGate, ARowThatLacksTrialsIsMissing) {
+  for (const auto& tolerance : {std::optional<double>(), std::optional(0.05)}) {
+    const GateRow row = only(rates({100, 100, 100}), rates({100}), tolerance);
+    EXPECT_EQ(row.verdict, Verdict::kMissing);
+    EXPECT_TRUE(fails(row));
+    EXPECT_THAT(row.notes, Contains("head lacks 2 trials that base has: s/m/one/hop/1/1, s/m/one/hop/1/2"));
+    EXPECT_EQ(only(rates({100}), rates({100, 100}), tolerance).verdict, Verdict::kNoChange);
+  }
+}
+
 TEST(VirtualGate, LeavesRealTimeOut) {
   std::vector<TrialRow> real = rates({100});
   real[0].labels.clock = "real";

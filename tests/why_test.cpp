@@ -91,7 +91,7 @@ TEST(Why, CountsTheWindowOfTheTable) {
 TEST(Why, FallsBackToTheWholeTrialWhereOnlyOneHasAWindow) {
   std::vector<TrialRow> rows = two_variants();
   for (TrialRow& row : rows) {
-    if (row.labels.variant == "hop") row.record.warnings = {"no steady window"};
+    if (row.labels.variant == "hop") row.record.warnings = {WarningKind::kNoSteadyWindow};
     row.record.samples_per_s *= 3;  // of the window: not looked at
   }
   const Why answer = why(rows, "hop", "allreduce").at(0);

@@ -148,13 +148,13 @@ int one_rank() {
     wire->close(seconds(10));
     return 0;
   } catch (const std::exception& e) {
-    return channel->fail(e.what()), 1;
+    return channel->fail({FailureKind::kError, -1, e.what()}), 1;
   }
 }
 
 TEST_P(WireProcessTest, CarriesWorkersAndServersToTheirEnd) {
   const LaunchResult result = play(launch_of(4, GetParam() + " serve"));
-  EXPECT_TRUE(result.ok) << result.reason;
+  EXPECT_TRUE(result.ok) << result.failure.text;
   for (const RankOutcome& rank : result.ranks) EXPECT_EQ(rank.result, "200") << rank.error;
 }
 
@@ -164,7 +164,7 @@ TEST_P(WireProcessTest, TellsOfAKilledPeerAfterItsLastMessage) {
     LaunchOptions options = launch_of(4, GetParam() + " " + std::to_string(microseconds));
     options.survivors_go_on = true;
     const LaunchResult result = play(options);
-    EXPECT_TRUE(result.ok) << result.reason;
+    EXPECT_TRUE(result.ok) << result.failure.text;
     for (int r = 0; r < 3; ++r) {
       const std::string& said = result.ranks[r].result;
       ASSERT_NE(said.find(" and went on"), std::string::npos) << said << result.ranks[r].error;

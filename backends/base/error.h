@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "backends/base/failure.h"
+
 namespace hopbench {
 
 /// The process's exit codes: part of the interface, stable (scripts and CI read them).
@@ -25,15 +27,32 @@ enum class ExitCode : int {
 
 class Error : public std::runtime_error {
  public:
-  Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  Error(ExitCode code, const std::string& message)
+      : std::runtime_error(message),
+        code_(code),
+        kind_(code == ExitCode::kEnvironment ? FailureKind::kEnvironment : FailureKind::kError) {}
 
   ExitCode code() const { return code_; }
+  /// The kind of failure if it ends a trial, and the rank that failed (-1: not known).
+  FailureKind kind() const { return kind_; }
+  int rank() const { return rank_; }
 
   /// The same failure seen from one level up: "while reading suites/a.toml: <message>".
-  Error in(std::string_view context) const { return Error(code_, std::string(context) + ": " + what()); }
+  Error in(std::string_view context) const {
+    return Error(code_, std::string(context) + ": " + what()).as(kind_, rank_);
+  }
+  /// The same failure, of another kind.
+  Error as(FailureKind kind, int rank = -1) const {
+    Error error = *this;
+    error.kind_ = kind;
+    error.rank_ = rank;
+    return error;
+  }
 
  private:
   ExitCode code_;
+  FailureKind kind_;
+  int rank_ = -1;
 };
 
 inline Error usage_error(const std::string& message) { return Error(ExitCode::kUsage, message); }

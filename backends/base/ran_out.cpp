@@ -3,6 +3,8 @@
 #include <new>
 #include <system_error>
 
+#include "backends/base/error.h"
+
 namespace hopbench {
 
 std::optional<std::string> ran_out(const std::exception& error) {
@@ -16,6 +18,12 @@ std::optional<std::string> ran_out(const std::exception& error) {
            ": allow more processes or more memory (ulimit -u, ulimit -v)";
   }
   return std::nullopt;
+}
+
+Failure failure_of(const std::exception& error) {
+  if (const auto* ours = dynamic_cast<const Error*>(&error)) return {ours->kind(), ours->rank(), error.what()};
+  if (const std::optional<std::string> what = ran_out(error)) return {FailureKind::kEnvironment, -1, *what};
+  return {FailureKind::kError, -1, error.what()};
 }
 
 }  // namespace hopbench

@@ -1,5 +1,6 @@
 #include "backends/base/space_passes.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -15,8 +16,8 @@ namespace {
 // order written here, so the bits do not depend on how wide the registers are.
 constexpr std::size_t kLanes = 16, kFours = 4;
 using Four [[gnu::vector_size(4 * sizeof(float))]] = float;
+using Eight [[gnu::vector_size(8 * sizeof(float))]] = float;
 using FourDoubles [[gnu::vector_size(4 * sizeof(double))]] = double;
-using Lanes = std::array<Four, kFours>;
 
 [[gnu::always_inline]] inline Four four_at(const float* from) {
   Four lanes;
@@ -24,31 +25,55 @@ using Lanes = std::array<Four, kFours>;
   return lanes;
 }
 
-/// Sixteen weighted sums beginning at i.
-[[gnu::always_inline]] inline Lanes sums_at(std::size_t i, std::span<const float* const> in,
-                                            std::span<const float> weights) {
-  Lanes sums;
-  for (std::size_t q = 0; q < kFours; ++q) sums[q] = weights[0] * four_at(in[0] + i + 4 * q);
-  for (std::size_t t = 1; t < in.size(); ++t) {
-    for (std::size_t q = 0; q < kFours; ++q) sums[q] += weights[t] * four_at(in[t] + i + 4 * q);
-  }
-  return sums;
-}
-
 #ifdef __x86_64__
 bool streams(const float* out, std::size_t n) {
   constexpr std::size_t kBeyondCaches = std::size_t(4) << 20;  // 16 MiB a vector
-  return n >= kBeyondCaches && reinterpret_cast<std::uintptr_t>(out) % 16 == 0;
+  return n >= kBeyondCaches && reinterpret_cast<std::uintptr_t>(out) % sizeof(Four) == 0;
 }
-[[gnu::always_inline]] inline void stream(float* to, const Lanes& sums) {
-  for (std::size_t q = 0; q < kFours; ++q) _mm_stream_ps(to + 4 * q, __m128(sums[q]));
+[[gnu::always_inline]] inline void stream(float* to, const Eight& lanes) {
+  Four halves[2];
+  std::memcpy(halves, &lanes, sizeof lanes);
+  _mm_stream_ps(to, __m128(halves[0]));
+  _mm_stream_ps(to + 4, __m128(halves[1]));
 }
 void streamed() { _mm_sfence(); }
 #else
 bool streams(const float*, std::size_t) { return false; }
-void stream(float*, const Lanes&) {}
+void stream(float*, const Eight&) {}
 void streamed() {}
 #endif
+
+/// to[j] = sums[j] + weight * term[j]; of the first term: to[j] = weight * term[j]. `to` may be `sums`.
+using AddTerm = void (*)(float* to, const float* sums, const float* term, float weight, std::size_t n);
+struct AddTerms {
+  AddTerm first, next, past_caches;
+};
+
+template <bool kFirst, bool kPastCaches>
+[[gnu::always_inline]] inline void add_lanes(float* to, const float* sums, const float* term, float weight,
+                                             std::size_t n) {
+  std::size_t j = 0;
+  for (Eight lanes, before; j + 8 <= n; j += 8) {
+    std::memcpy(&lanes, term + j, sizeof lanes);
+    lanes *= weight;
+    if (!kFirst) {
+      std::memcpy(&before, sums + j, sizeof before);
+      lanes += before;
+    }
+    if (kPastCaches) {
+      stream(to + j, lanes);
+    } else {
+      std::memcpy(to + j, &lanes, sizeof lanes);
+    }
+  }
+  for (; j < n; ++j) to[j] = kFirst ? weight * term[j] : sums[j] + weight * term[j];
+}
+
+template <bool kFirst, bool kPastCaches>
+void add_anywhere(float* to, const float* sums, const float* term, float weight, std::size_t n) {
+  add_lanes<kFirst, kPastCaches>(to, sums, term, weight, n);
+}
+constexpr AddTerms kAnywhere{add_anywhere<true, false>, add_anywhere<false, false>, add_anywhere<false, true>};
 
 /// Eight pages at once: from one place alone a processor does not fetch as fast as it could.
 template <bool kSame>
@@ -82,6 +107,16 @@ double dot_anywhere(const float* x, const float* y, std::size_t n) {
 }
 
 #ifdef __x86_64__
+// Without FMA, which would round once where the others round twice.
+template <bool kFirst, bool kPastCaches>
+[[gnu::target("avx2")]] void add_avx2(float* to, const float* sums, const float* term, float weight, std::size_t n) {
+  add_lanes<kFirst, kPastCaches>(to, sums, term, weight, n);
+}
+AddTerms best_adding() {
+  if (!__builtin_cpu_supports("avx2")) return kAnywhere;
+  return {add_avx2<true, false>, add_avx2<false, false>, add_avx2<false, true>};
+}
+
 template <bool kSame>
 [[gnu::target("avx2,fma")]] double dot_avx2(const float* x, const float* y, std::size_t n) {
   return dot_lanes<kSame>(x, y, n);
@@ -91,6 +126,8 @@ Dot best_dot() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? dot_avx2<kSame> : dot_anywhere<kSame>;
 }
 #else
+AddTerms best_adding() { return kAnywhere; }
+
 template <bool kSame>
 Dot best_dot() {
   return dot_anywhere<kSame>;
@@ -99,22 +136,22 @@ Dot best_dot() {
 
 }  // namespace
 
+// A block of each term after the other: some processors fetch slower if all terms are read in turn (AMD Zen 5), and the
+// sums of a block stay in the first cache until the last term.
 void weighted_sum_on_host(float* out, std::span<const float* const> in, std::span<const float> weights, std::size_t n) {
-  std::size_t i = 0;
-  if (streams(out, n)) {
-    for (; i + kLanes <= n; i += kLanes) stream(out + i, sums_at(i, in, weights));
-    streamed();
-  } else {
-    for (; i + kLanes <= n; i += kLanes) {
-      const Lanes sums = sums_at(i, in, weights);
-      std::memcpy(out + i, sums.data(), sizeof sums);
+  static const AddTerms add = best_adding();
+  constexpr std::size_t kBlock = 512;
+  alignas(64) std::array<float, kBlock> sums;
+  const std::size_t last = in.size() - 1;
+  const bool past_caches = last > 0 && streams(out, n);
+  for (std::size_t begin = 0; begin < n; begin += kBlock) {
+    const std::size_t count = std::min(kBlock, n - begin);
+    for (std::size_t t = 0; t <= last; ++t) {
+      const AddTerm adding = t == 0 ? add.first : t == last && past_caches ? add.past_caches : add.next;
+      adding(t == last ? out + begin : sums.data(), sums.data(), in[t] + begin, weights[t], count);
     }
   }
-  for (; i < n; ++i) {
-    float sum = weights[0] * in[0][i];
-    for (std::size_t t = 1; t < in.size(); ++t) sum += weights[t] * in[t][i];
-    out[i] = sum;
-  }
+  if (past_caches) streamed();
 }
 
 double dot_on_host(const float* x, const float* y, std::size_t n) {

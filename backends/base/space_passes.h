@@ -6,7 +6,7 @@
 
 namespace hopbench {
 
-/// Space::weighted_sum. All terms in one pass; what no cache will hold anyway is stored past the caches.
+/// Space::weighted_sum. Block by block; what no cache will hold anyway is stored past the caches.
 void weighted_sum_on_host(float* out, std::span<const float* const> in, std::span<const float> weights, std::size_t n);
 
 /// Space::dot in double: sixteen sums of every sixteenth product, added up at the end. The products are exact in

@@ -78,6 +78,14 @@ void stream_triad(float* a, const float* b, const float* c, std::size_t n) {
   }
   _mm_sfence();
 }
+
+void stream_sum(float* to, const FourVectors& from, std::size_t n) {
+  for (std::size_t i = 0; i < n; i += 4) {
+    const __m128 half = _mm_add_ps(_mm_load_ps(from[0] + i), _mm_load_ps(from[1] + i));
+    _mm_stream_ps(to + i, _mm_add_ps(half, _mm_add_ps(_mm_load_ps(from[2] + i), _mm_load_ps(from[3] + i))));
+  }
+  _mm_sfence();
+}
 #else
 void busy_16(long) {}
 void busy_8(long) {}
@@ -104,10 +112,25 @@ void stream_copy(float* to, const float* from, std::size_t n) { std::memcpy(to, 
 void stream_triad(float* a, const float* b, const float* c, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + 0.5f * c[i];
 }
+void stream_sum(float* to, const FourVectors& from, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) to[i] = from[0][i] + from[1][i] + (from[2][i] + from[3][i]);
+}
 #endif
 
 void plain_triad(float* a, const float* b, const float* c, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + 0.5f * c[i];
+}
+
+/// 2 KiB of each vector after the other.
+void sum_by_blocks(float* to, const FourVectors& from, std::size_t n) {
+  constexpr std::size_t kBlock = 512;
+  for (std::size_t begin = 0; begin < n; begin += kBlock) {
+    alignas(64) std::array<float, kBlock> sums{};
+    for (const float* vector : from) {
+      for (std::size_t j = 0; j < kBlock; ++j) sums[j] += vector[begin + j];
+    }
+    stream_copy(to + begin, sums.data(), kBlock);
+  }
 }
 
 /// The sum, from `kStreams` pages at once: from one place alone a processor does not fetch as fast as it could.
@@ -143,18 +166,6 @@ double rate_of(double seconds, const F& f) {
     ++calls;
   }
   return calls / (now - begin);
-}
-
-/// Bytes a second of the fastest of two passes.
-template <class F>
-double rate_of_bytes(double bytes, const F& f) {
-  double best = 0;
-  for (int pass = 0; pass < 2; ++pass) {
-    const double begin = thread_cpu_seconds();
-    f();
-    best = std::max(best, bytes / (thread_cpu_seconds() - begin));
-  }
-  return best;
 }
 
 double wall_seconds() {
@@ -220,18 +231,30 @@ double clock_rate(double seconds) {
 #endif
 }
 
-Bandwidth memory_bandwidth(float* a, const float* b, const float* c, std::size_t n) {
+double best_rate(double bytes, const std::function<void()>& pass) {
+  double best = 0;
+  for (int i = 0; i < 2; ++i) {
+    const double begin = thread_cpu_seconds();
+    pass();
+    best = std::max(best, bytes / (thread_cpu_seconds() - begin));
+  }
+  return best;
+}
+
+Bandwidth memory_bandwidth(float* a, const FourVectors& from, std::size_t n) {
+  const float *const b = from[0], *const c = from[1];
   HB_ASSERT(n % (8 * 1024) == 0);
   const double bytes = double(n) * sizeof(float);
   volatile float sink = 0;
   Bandwidth best;
-  best.read =
-      std::max({rate_of_bytes(bytes, [&] { sink = sum<1>(b, n); }), rate_of_bytes(bytes, [&] { sink = sum<4>(b, n); }),
-                rate_of_bytes(bytes, [&] { sink = sum<8>(b, n); })});
-  best.copy = std::max(rate_of_bytes(2 * bytes, [&] { std::memcpy(a, b, n * sizeof(float)); }),
-                       rate_of_bytes(2 * bytes, [&] { stream_copy(a, b, n); }));
-  best.triad = std::max(rate_of_bytes(3 * bytes, [&] { plain_triad(a, b, c, n); }),
-                        rate_of_bytes(3 * bytes, [&] { stream_triad(a, b, c, n); }));
+  best.read = std::max({best_rate(bytes, [&] { sink = sum<1>(b, n); }), best_rate(bytes, [&] { sink = sum<4>(b, n); }),
+                        best_rate(bytes, [&] { sink = sum<8>(b, n); })});
+  best.copy = std::max(best_rate(2 * bytes, [&] { std::memcpy(a, b, n * sizeof(float)); }),
+                       best_rate(2 * bytes, [&] { stream_copy(a, b, n); }));
+  best.triad = std::max(best_rate(3 * bytes, [&] { plain_triad(a, b, c, n); }),
+                        best_rate(3 * bytes, [&] { stream_triad(a, b, c, n); }));
+  best.sum = std::max(best_rate(5 * bytes, [&] { stream_sum(a, from, n); }),
+                      best_rate(5 * bytes, [&] { sum_by_blocks(a, from, n); }));
   return best;
 }
 

@@ -1,7 +1,9 @@
 // What this machine does at best, measured: the rates that a benchmark's shares are shares of.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <functional>
 #include <string>
 
 namespace hopbench {
@@ -20,15 +22,21 @@ double fma_peak(int threads, int width, double seconds);
 /// x86-64 since 2008); 0 on other processors.
 double clock_rate(double seconds);
 
+using FourVectors = std::array<const float*, 4>;
+
 /// Bytes a second, read and written ones alike, of one thread's pass over vectors that no cache holds; the best of
-/// plain and streaming stores, of one and several streams. Two passes each.
+/// plain and streaming stores, of one and several streams, of all vectors in turn and block by block. Two passes each.
 struct Bandwidth {
   double read = 0;   // sum of a
   double copy = 0;   // a = b
   double triad = 0;  // a = b + s c
+  double sum = 0;    // a = b + c + d + e
 };
+/// The better of two passes that read and write that many bytes each, in bytes a second of CPU time.
+double best_rate(double bytes, const std::function<void()>& pass);
+
 /// The vectors have n floats, 64-byte aligned, n a multiple of 8192.
-Bandwidth memory_bandwidth(float* a, const float* b, const float* c, std::size_t n);
+Bandwidth memory_bandwidth(float* a, const FourVectors& from, std::size_t n);
 
 /// Floats of a vector that is beyond the caches: twice the largest one, at least 64 MiB, at most a sixteenth of memory.
 std::size_t floats_beyond_caches();

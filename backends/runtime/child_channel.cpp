@@ -52,7 +52,7 @@ class LaunchedChannel : public ChildChannel {
     try {
       reader_ = std::thread([this] { read_all(); });
     } catch (const std::exception& error) {  // there is no channel yet for others to say so
-      LaunchedChannel::fail(ran_out(error).value_or(error.what()));
+      LaunchedChannel::fail(failure_of(error));
       throw;
     }
   }
@@ -104,9 +104,9 @@ class LaunchedChannel : public ChildChannel {
     board_->slot(rank_).phase = Phase::kDone;
   }
 
-  void fail(const std::string& error) override {
+  void fail(const Failure& failure) override {
     const Duration now = std::chrono::steady_clock::now().time_since_epoch();
-    say({ControlType::kFail, -1, now.count(), error});
+    say({ControlType::kFail, -1, now.count(), to_bytes(failure)});
   }
 
   void on_end(std::function<void()> action) override {

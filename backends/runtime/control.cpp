@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 namespace hopbench {
@@ -33,6 +34,21 @@ bool from_bytes(const std::string& bytes, ControlMessage& message) {
   if (bytes.size() - sizeof header != header.bytes) return false;
   message = {static_cast<ControlType>(header.type), header.peer, header.value, bytes.substr(sizeof header)};
   return true;
+}
+
+std::string to_bytes(const Failure& failure) {
+  return std::to_string(static_cast<int>(failure.kind)) + " " + std::to_string(failure.rank) + " " + failure.text;
+}
+
+Failure failure_from_bytes(const std::string& bytes) {
+  int kind = 0, rank = -1;
+  const char* const end = bytes.data() + bytes.size();
+  const auto [after_kind, bad_kind] = std::from_chars(bytes.data(), end, kind);
+  const bool more = bad_kind == std::errc() && after_kind != end && *after_kind == ' ';
+  const auto [after, bad_rank] = std::from_chars(more ? after_kind + 1 : end, end, rank);
+  const bool whole = more && bad_rank == std::errc() && after != end && *after == ' ';
+  if (!whole || kind <= 0 || kind >= kFailureKinds || rank < -1) return {FailureKind::kError, -1, bytes};
+  return {static_cast<FailureKind>(kind), rank, std::string(after + 1, end)};
 }
 
 ControlChannel::~ControlChannel() { close(); }

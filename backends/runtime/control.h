@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "backends/base/failure.h"
+
 namespace hopbench {
 
 // The descriptors that a rank inherits.
@@ -24,7 +26,7 @@ enum class ControlType : std::uint32_t {
   // rank -> launcher
   kReady,
   kFinish,  // text = the result
-  kFail,    // text = the error, value = when it was told, on CLOCK_MONOTONIC
+  kFail,    // text = the failure (to_bytes), value = when it was told, on CLOCK_MONOTONIC
   // launcher <-> agent (backends/fleet): what they say of and for a crew's ranks
   kHello,      // agent: peer = its process, value = of so many, text = an Introduction
   kWelcome,    // launcher: it belongs to the run
@@ -53,6 +55,11 @@ struct ControlMessage {
 /// A message as it travels, and back; false: these bytes are none, whole and alone.
 std::string to_bytes(const ControlMessage& message);
 bool from_bytes(const std::string& bytes, ControlMessage& message);
+
+/// A failure as it travels ("KIND RANK TEXT", with a number for the kind), and back. Bytes that are no failure are the
+/// text of one of kind kError.
+std::string to_bytes(const Failure& failure);
+Failure failure_from_bytes(const std::string& bytes);
 
 /// One end of a channel over a stream socket; owns the descriptor. Not for several threads at once. `limit`: the
 /// longest text that is taken; the channel is broken by a longer one, as if the other end had hung up.

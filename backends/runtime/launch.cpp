@@ -38,11 +38,6 @@ struct Child {
   RankOutcome outcome;
 };
 
-struct Death {
-  int rank = -1;
-  std::string text;
-};
-
 class Supervisor : private CrewEvents {
  public:
   explicit Supervisor(const LaunchOptions& options)
@@ -128,7 +123,7 @@ class Supervisor : private CrewEvents {
       child.ended = true;
       if (child.failed) continue;
       child.outcome.error = "was lost: " + why + ", " + what_it_did(board_->slot(r));
-      note_death(r, name_of(r) + " " + child.outcome.error);
+      note_death({FailureKind::kLost, r, name_of(r) + " " + child.outcome.error});
     }
   }
 
@@ -149,9 +144,8 @@ class Supervisor : private CrewEvents {
         child.outcome.result = std::move(message.text);
         return;
       case ControlType::kFail:
-        if (std::exchange(child.failed, true)) return;
-        child.outcome.error = std::move(message.text);
-        return complain(failure_of(r, name_of(r), child.outcome.error), message.value);
+        if (!std::exchange(child.failed, true)) complain(r, failure_from_bytes(message.text), message.value);
+        return;
       default:
         return;
     }
@@ -190,14 +184,14 @@ class Supervisor : private CrewEvents {
     if (child.outcome.ok || child.failed) return;
     const std::string doing = what_it_did(board_->slot(r));
     child.outcome.error = by_us ? "ended by the launcher " + doing : how_it_ended(status) + " " + doing;
-    if (!by_us) note_death(r, name_of(r) + " " + child.outcome.error);
+    if (!by_us) note_death({kind_of_end(status), r, name_of(r) + " " + child.outcome.error});
   }
 
-  void note_death(int r, const std::string& death) {
-    const bool others_go_on = may_die(r);
-    Death& first = others_go_on ? survived_ : death_;
-    if (first.rank < 0) first = {r, death};
-    if (!others_go_on) end(death);
+  void note_death(const Failure& death) {
+    const bool others_go_on = may_die(death.rank);
+    Failure& first = others_go_on ? survived_ : death_;
+    if (first.rank < 0) first = death;
+    if (!others_go_on && end(death)) ended_by_death_ = true;
   }
 
   bool may_die(int r) const {
@@ -208,23 +202,26 @@ class Supervisor : private CrewEvents {
   }
 
   /// Several ranks may fail over one cause; who said so first is nearest to it.
-  void complain(const std::string& reason, std::int64_t when) {
-    const bool first = !ending_;
-    end(reason);
+  void complain(int r, const Failure& said, std::int64_t when) {
+    children_[r].outcome.error = said.text;
+    const Failure failure{said.kind, r, with_name(r, name_of(r), said.text)};
+    const bool first = end(failure);
     if (!first && !(complaint_ && when < complained_)) return;
-    complaint_ = true;
+    complaint_ = said;
     complained_ = when;
-    reason_ = reason;
+    failure_ = failure;
   }
 
-  /// The trial is over before its time: the first cause counts, those who still run are asked to end.
-  void end(const std::string& reason) {
-    if (std::exchange(ending_, true)) return;
-    reason_ = reason;
+  /// The trial is over before its time: the first cause counts, those who still run are asked to end. Returns false if
+  /// it is over already.
+  bool end(const Failure& failure) {
+    if (std::exchange(ending_, true)) return false;
+    failure_ = failure;
     kill_at_ = Clock::now() + options_.grace;
     for (int r = 0; r < options_.ranks; ++r) {
       if (!children_[r].ended) children_[r].crew->put(r, {ControlType::kEnd, -1, 0, ""});
     }
+    return true;
   }
 
   void kill_all() {
@@ -236,7 +233,7 @@ class Supervisor : private CrewEvents {
     const int interrupts = options_.interrupts == nullptr ? 0 : options_.interrupts->load();
     if (interrupts >= 1 && !ending_) {
       interrupted_ = true;
-      end("interrupted");
+      end({FailureKind::kInterrupted, -1, "interrupted"});
     }
     if (interrupts >= 2 && !killed_) kill_all();
   }
@@ -246,19 +243,26 @@ class Supervisor : private CrewEvents {
     if (options_.progress) options_.progress(*board_);
     if (ending_) return;
     if (check_stopped(now); ending_) return;
-    if (!started_ && now - begun_ >= options_.rendezvous_timeout) return end(missing_ranks());
-    if (now - begun_ >= options_.trial_timeout) {
-      return end("the trial took longer than its limit of " + seconds_text(options_.trial_timeout) +
-                 ": raise --trial-timeout if it needs more (" + laggard(" is still ") + ")");
-    }
+    if (check_limits(now); ending_) return;
     std::int64_t progress = heard_;
     for (int r = 0; r < options_.ranks; ++r) progress += board_->slot(r).beats + (children_[r].ended ? 1 : 0);
     if (std::exchange(progress_, progress) != progress) last_progress_ = now;
     if (started_ && now - last_progress_ >= options_.stall_timeout) {
       const bool stopped = std::any_of(children_.begin(), children_.end(),
                                        [](const Child& child) { return !child.ended && child.stopped_since; });
-      end("stalled: nothing happened for " + seconds_text(options_.stall_timeout) + ": " + laggard() +
-          (stopped ? "" : ": raise --stall-timeout if a step may take longer") + everybody());
+      end({FailureKind::kStalled, -1,
+           "stalled: nothing happened for " + seconds_text(options_.stall_timeout) + ": " + laggard() +
+               (stopped ? "" : ": raise --stall-timeout if a step may take longer") + everybody()});
+    }
+  }
+
+  void check_limits(Clock::time_point now) {
+    if (!started_ && now - begun_ >= options_.rendezvous_timeout) {
+      end({FailureKind::kNotReady, -1, missing_ranks()});
+    } else if (now - begun_ >= options_.trial_timeout) {
+      end({FailureKind::kTimeLimit, -1,
+           "the trial took longer than its limit of " + seconds_text(options_.trial_timeout) +
+               ": raise --trial-timeout if it needs more (" + laggard(" is still ") + ")"});
     }
   }
 
@@ -272,8 +276,10 @@ class Supervisor : private CrewEvents {
       }
       if (!child.stopped_since) child.stopped_since = now;
       if (now - *child.stopped_since >= options_.stall_timeout) {
-        return end(name_of(r) + " has been stopped for " + seconds_text(options_.stall_timeout) + " " +
-                   what_it_did(board_->slot(r)) + everybody());
+        end({FailureKind::kStopped, r,
+             name_of(r) + " has been stopped for " + seconds_text(options_.stall_timeout) + " " +
+                 what_it_did(board_->slot(r)) + everybody()});
+        return;
       }
     }
   }
@@ -340,9 +346,10 @@ class Supervisor : private CrewEvents {
     result.interrupted = interrupted_;
     result.ok = !ending_ && delivered && (!lost || options_.survivors_go_on);
     // Survivors may complain of a death before it is known here: then the death is the cause.
-    const bool died = death_.rank >= 0 && (complaint_ || reason_ == death_.text);
-    result.reason = result.ok ? survived_.text : died ? death_.text : reason_;
+    const bool died = death_.rank >= 0 && (complaint_ || ended_by_death_);
+    result.failure = result.ok ? survived_ : died ? death_ : failure_;
     result.died = !result.ok && died ? death_.rank : -1;
+    if (!result.ok && !died) result.complaint = complaint_;
     result.wall_s = std::chrono::duration<double>(Clock::now() - begun_).count();
     return result;
   }
@@ -356,10 +363,11 @@ class Supervisor : private CrewEvents {
   std::vector<std::pair<int, ControlMessage>> blobs_;  // from whom; held until everybody is at the meeting
 
   bool started_ = false, ending_ = false, killed_ = false, interrupted_ = false;
-  std::string reason_;      // why it is ending
-  bool complaint_ = false;  // it is what a rank said of itself
+  Failure failure_;                   // why it is ending
+  std::optional<Failure> complaint_;  // that is what a rank said of itself, in its words
   std::int64_t complained_ = 0;
-  Death death_, survived_;  // of the first rank that ended without a word; and without which others may go on
+  Failure death_, survived_;  // of the first rank that ended without a word; and without which others may go on
+  bool ended_by_death_ = false;
   Clock::time_point kill_at_{}, last_look_{}, last_progress_{};
   std::int64_t heard_ = 0, progress_ = 0;
 };

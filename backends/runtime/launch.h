@@ -12,9 +12,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "backends/base/failure.h"
 #include "backends/base/time.h"
 #include "backends/runtime/board.h"
 #include "backends/runtime/link_emulator.h"
@@ -63,9 +65,11 @@ struct RankOutcome {
 struct LaunchResult {
   bool ok = false;  // every rank delivered (with survivors_go_on: every survivor, and there is one)
   bool interrupted = false;
-  std::string reason;  // one line, the cause first: "rank 3 was killed by signal 9 (SIGKILL) while waiting in iteration
-                       // 17: ..."
-  int died = -1;       // the rank whose death that is; -1: it is something else
+  /// Its text is one line, the cause first: "rank 3 was killed by signal 9 (SIGKILL) while waiting in iteration 17:
+  /// ...". Where ok: the first death without which the others went on.
+  Failure failure;
+  int died = -1;                     // the rank whose death the failure is; -1: it is something else
+  std::optional<Failure> complaint;  // the failure in the words of the rank that reported it, without its name
   std::vector<RankOutcome> ranks;
   double wall_s = 0;
 };
@@ -91,9 +95,10 @@ class ChildChannel : public Meeting {
   /// for all.
   virtual std::int64_t ready() = 0;
   virtual void finish(const std::string& result) = 0;  // the rank's result; then it may exit 0
-  /// One line; then it should exit nonzero. The first one counts. To be said before the wire is destroyed: of several
-  /// failures the launcher names the one that was told first, and the others' may be about this rank.
-  virtual void fail(const std::string& error) = 0;
+  /// The text is one line; then the rank should exit nonzero. The first failure counts. To be said before the wire is
+  /// destroyed: of several failures the launcher names the one that was told first, and the others' may be about this
+  /// rank.
+  virtual void fail(const Failure& failure) = 0;
   /// What to do when the launcher asks this rank to end (called once, on a thread of the channel; must not block), say
   /// to stop the runtime so that logs get written. Without it the process exits at once. It has `grace`, then it is
   /// killed.

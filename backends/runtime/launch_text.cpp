@@ -13,7 +13,7 @@ std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
 std::string seconds_text(Duration duration) { return duration_text(duration.count()); }
 
-std::string failure_of(int rank, const std::string& name, const std::string& error) {
+std::string with_name(int rank, const std::string& name, const std::string& error) {
   return error.starts_with(rank_name(rank) + " ") ? error : name + " failed: " + error;
 }
 
@@ -26,6 +26,11 @@ std::string how_it_ended(int status) {
   const int signal = WTERMSIG(status);
   const char* name = sigabbrev_np(signal);
   return "was killed by signal " + std::to_string(signal) + (name != nullptr ? std::string(" (SIG") + name + ")" : "");
+}
+
+FailureKind kind_of_end(int status) {
+  if (WIFSIGNALED(status)) return FailureKind::kKilled;
+  return WEXITSTATUS(status) == kCannotExecute ? FailureKind::kEnvironment : FailureKind::kExited;
 }
 
 std::string doing(const RankSlot& slot) {

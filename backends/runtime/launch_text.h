@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "backends/base/failure.h"
 #include "backends/base/time.h"
 #include "backends/runtime/board.h"
 
@@ -12,11 +13,13 @@ namespace hopbench {
 std::string rank_name(int rank);  // "rank 3"
 std::string seconds_text(Duration duration);
 
-/// Of what a rank said of itself; one that begins with its rank says all.
-std::string failure_of(int rank, const std::string& name, const std::string& error);
+/// "rank 3 failed: the disk is full", of an error that a rank reported. An error that begins with the rank stays as it
+/// is.
+std::string with_name(int rank, const std::string& name, const std::string& error);
 
-/// "was killed by signal 9 (SIGKILL)"; `status` as waitpid has it.
+/// "was killed by signal 9 (SIGKILL)", and the kind of such a death; `status` as waitpid has it.
 std::string how_it_ended(int status);
+FailureKind kind_of_end(int status);
 
 /// "computing iteration 12", "waiting in iteration 17: a token from a slower neighbour".
 std::string doing(const RankSlot& slot);

@@ -241,9 +241,10 @@ void Simulation::Impl::fail(int rank, std::exception_ptr error) {
     std::rethrow_exception(error);
   } catch (const Error& e) {
     const bool says_who = std::string_view(e.what()).starts_with(who + " ");
-    failure_ = std::make_exception_ptr(says_who ? e : e.in(who));
+    failure_ = std::make_exception_ptr((says_who ? e : e.in(who)).as(e.kind(), rank));
   } catch (const std::exception& e) {
-    failure_ = std::make_exception_ptr(trial_error(who + ": " + ran_out(e).value_or(e.what())));
+    const Failure failure = failure_of(e);
+    failure_ = std::make_exception_ptr(trial_error(who + ": " + failure.text).as(failure.kind, rank));
   } catch (...) {
     failure_ = std::make_exception_ptr(trial_error(who + " threw something that is no exception"));
   }

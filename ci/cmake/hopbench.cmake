@@ -1,4 +1,4 @@
-# Flags of every target, the optional packages, and two functions: hb_library and hb_test.
+# Flags of every target, the optional packages, and hb_library.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -9,8 +9,10 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 find_program(CCACHE ccache)
 if(CCACHE)
-  # The tests' precompiled header is no obstacle to it.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  # Serves every clone from one cache: paths below the source tree are taken relative to it. Two things follow. No definition holds an
+  # absolute path. Precompiled headers are of system headers only: g++ knows a header again by its time, which differs between clones.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
 # No floating-point contraction: the same source gives the same bits with and without FMA (docs/architecture.md, determinism).
@@ -36,8 +38,6 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(GTest REQUIRED)
-include(GoogleTest)
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED)
 find_path(RANDOM123_INCLUDE Random123/philox.h REQUIRED)
 
@@ -91,7 +91,51 @@ endif()
 # Where CMAKE_UNITY_BUILD is on (presets release, asan, tsan, tidy) six files are compiled at once, which saves a third again;
 # protocols, models and the vectors' arithmetic always one by one.
 # Folders have precompiled headers. Either may hide that a file lacks an include: preset clang has neither.
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
+#
+# hb_unity(target): makes the files that include six sources each. CMake's own name sources by absolute paths, which no compiler cache could
+# serve to another clone.
+function(hb_unity target)
+  get_target_property(unity ${target} UNITY_BUILD)
+  get_target_property(mode ${target} UNITY_BUILD_MODE)
+  if(NOT unity OR mode STREQUAL "GROUP")
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  set(alone "")
+  set(files "")
+  set(in_file 0)
+  foreach(source IN LISTS sources)
+    set(special OFF)
+    foreach(property SKIP_UNITY_BUILD_INCLUSION COMPILE_DEFINITIONS COMPILE_OPTIONS)
+      get_source_file_property(value ${source} ${property})
+      if(value)
+        set(special ON)
+      endif()
+    endforeach()
+    if(special OR NOT source MATCHES "\\.cpp$")
+      list(APPEND alone ${source})
+      continue()
+    endif()
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
+    math(EXPR number "${in_file} / 6")
+    math(EXPR in_file "${in_file} + 1")
+    string(APPEND text_${number} "#include \"${source}\"\n")
+  endforeach()
+  if(in_file GREATER 0)
+    foreach(number RANGE ${number})
+      set(file ${CMAKE_CURRENT_BINARY_DIR}/unity/${target}_${number}.cpp)
+      file(CONFIGURE OUTPUT ${file} CONTENT "${text_${number}}" @ONLY)
+      list(APPEND files ${file})
+    endforeach()
+  endif()
+  set_target_properties(${target} PROPERTIES SOURCES "${alone};${files}" UNITY_BUILD OFF)
+endfunction()
+
+# hb_at_end(command target): calls it when this directory's lists are complete.
+function(hb_at_end command target)
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL ${command} ${target})")
+endfunction()
 
 # hb_library(name SOURCES ... LINK ...): a static library of one folder; includes are quoted from the root.
 function(hb_library name)
@@ -99,35 +143,5 @@ function(hb_library name)
   add_library(${name} STATIC ${arg_SOURCES})
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${arg_LINK})
-endfunction()
-
-# What every test includes, compiled once.
-add_library(hb_test_head OBJECT ${CMAKE_SOURCE_DIR}/tests/head.cpp)
-target_compile_options(hb_test_head PRIVATE ${HB_NOT_AT_ALL})
-target_link_libraries(hb_test_head PRIVATE GTest::gtest)
-target_precompile_headers(hb_test_head PRIVATE
-  <gtest/gtest.h> <algorithm> <functional> <map> <memory> <optional> <set> <string> <variant> <vector>)
-
-# hb_test(name SOURCES ... LINK ... [TIMEOUT s] [LABEL other than its name]): one GoogleTest binary; every test in it is a ctest.
-function(hb_test name)
-  # BY_HAND: not one of ctest's. ALONE: it compares times, so nothing runs beside it.
-  cmake_parse_arguments(arg "BY_HAND;ALONE" "TIMEOUT;LABEL" "SOURCES;LINK" ${ARGN})
-  if(NOT arg_LABEL)
-    set(arg_LABEL ${name})
-  endif()
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
-  endif()
-  add_executable(${name} ${arg_SOURCES})
-  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
-  target_compile_options(${name} PRIVATE ${HB_NOT_AT_ALL})
-  target_precompile_headers(${name} REUSE_FROM hb_test_head)
-  target_compile_definitions(${name} PRIVATE HB_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HB_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest GTest::gtest_main)
-  if(arg_BY_HAND)
-    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
-  else()
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${arg_LABEL} RUN_SERIAL ${arg_ALONE})
-  endif()
+  hb_at_end(hb_unity ${name})
 endfunction()

@@ -94,7 +94,8 @@ std::optional<Content> read_uncompressed(const fs::path& path, const ContentSize
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0)
-    throw usage_error(fmt::format("cannot open data file {}: {}", path.string(), std::strerror(errno)));
+    throw usage_error(fmt::format("cannot open data file {}: {}", path.string(), std::strerror(errno)))
+        .as(FailureKind::kEnvironment);
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) corrupt(path, 0, "the file is empty");
   std::uint8_t magic[2] = {};
@@ -147,7 +148,8 @@ Bytes read_gzip(const fs::path& path, const ContentSize& size, std::size_t large
   const GzFile owner(gzopen(path.c_str(), "rb"));
   gzFile const file = owner.get();
   if (file == nullptr)
-    throw usage_error(fmt::format("cannot open data file {}: {}", path.string(), std::strerror(errno)));
+    throw usage_error(fmt::format("cannot open data file {}: {}", path.string(), std::strerror(errno)))
+        .as(FailureKind::kEnvironment);
   gzbuffer(file, 1u << 17);
   Bytes to;
   if (!add_content(file, size.head, to)) check_end(file, path, to.size());

@@ -263,7 +263,8 @@ SparseDataset read_svmlight(const fs::path& file, const SvmlightOptions& options
   }
   const auto mapped = MappedFile::open(file);
   if (!mapped && errno != 0)
-    throw usage_error(fmt::format("cannot open data file {}: {}", file.string(), std::strerror(errno)));
+    throw usage_error(fmt::format("cannot open data file {}: {}", file.string(), std::strerror(errno)))
+        .as(FailureKind::kEnvironment);
   return read_text(file, mapped ? mapped->text() : std::span<const char>(), options);
 }
 

@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string log = folder.put("log", logs[0]), other = folder.put("other", logs[1]);
   fuzz::accepts(
       [&] {
-        EventReader events(log);
+        EventReader events(log, TrialRow{});
         while (events.next()) {
         }
       },

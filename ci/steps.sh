@@ -1,0 +1,20 @@
+# Steps of CI, for ci/test and ci/check to source. Each step says what it cost. Costs are kept in ~/.cache/hopbench/steps.tsv, a line a step:
+# date, commit, step, seconds of CPU time, seconds.
+
+# step SCRIPT NAME COMMAND...: runs the command; says whether it passed and what it cost. A cost that is a quarter above the median of the
+# last five runs on this machine is reported; a step does not fail over it.
+step() {
+  local script=$1 name=$2 kept=${XDG_CACHE_HOME:-$HOME/.cache}/hopbench/steps.tsv TIMEFORMAT='%U %S %R' cost failed=0 cpu seconds usual
+  shift 2
+  cost=$(mktemp)
+  { time "$@" 2>&4; } 4>&2 2>"$cost" || failed=$?
+  read -r cpu seconds < <(awk '{ printf "%.0f %.0f\n", $1 + $2, $3 }' "$cost")
+  rm -f "$cost"
+  [ "$failed" = 0 ] || { echo "$script: $name failed after $seconds s" >&2; return "$failed"; }
+  echo "$script: $name passed in $seconds s, $cpu s of CPU time"
+  mkdir -p "$(dirname "$kept")" && touch "$kept"
+  usual=$(awk -F'\t' -v name="$name" '$3 == name { print $4 }' "$kept" | tail -n 5 | sort -n |
+    awk '{ all[NR] = $1 } END { if (NR > 0) print all[int((NR + 1) / 2)] }')
+  [ -z "$usual" ] || [ $((4 * cpu)) -le $((5 * usual)) ] || echo "$script: $name usually takes $usual s of CPU time here"
+  printf '%s\t%s\t%s\t%s\t%s\n' "$(date -u +%F)" "$(git -C "$root" log -1 --format=%h)" "$name" "$cpu" "$seconds" >>"$kept"
+}
