@@ -91,6 +91,12 @@ void check_kinds(const std::string& what, const std::string& clock) {
   one_of("clock", clock, {"virtual", "real"});
 }
 
+void check_clock(const std::string& clock, const std::string& transport) {
+  if (clock.empty() || transport.empty() || (clock == "virtual") == (transport == "sim")) return;
+  throw usage_error(fmt::format("'clock' is '{}' and 'transport' is '{}': virtual time and transport sim go together",
+                                clock, quotable(transport)));
+}
+
 /// Names stand in tables and on terminals. A suite with such a name is refused too.
 void without_control(std::string_view name, const std::string& value) {
   if (is_printable(value)) return;
@@ -165,6 +171,7 @@ void check_possible(const TrialRow& row) {
   check_kinds(row.labels.what, row.labels.clock);
   check_numbers(row.labels);
   check_names(row.labels);
+  check_clock(row.labels.clock, row.labels.transport);
   const TrialRecord& record = row.record;
   without_control("id", record.id);
   without_control("hash", record.hash);
@@ -188,6 +195,7 @@ void check_possible(const std::map<std::string, std::string>& cells) {
     check_least(column, *number);
   }
   check_kinds(text("what"), text("clock"));
+  check_clock(text("clock"), text("transport"));
   status_of(text("status"));
 }
 

@@ -10,8 +10,8 @@
 namespace hopbench {
 
 /// Error(kUsage) names the first field whose value is impossible: a negative count, time or rate, a clock or measure of
-/// an unknown kind, a name with control characters, or a rate in virtual time above its ideal. Reasons and warnings are
-/// free text. Infinite and missing (nan) rates are possible.
+/// an unknown kind, a clock that its transport has not, a name with control characters, or a rate in virtual time above
+/// its ideal. Reasons and warnings are free text. Infinite and missing (nan) rates are possible.
 void check_possible(const TrialRow& row);
 /// The same of a row of trials.csv, by column. Cells may be missing or empty. Numbers must be numbers to their end.
 void check_possible(const std::map<std::string, std::string>& cells);

@@ -87,18 +87,16 @@ void replace_file(const std::string& path, const std::string& text) {
   if (::rename(beside.c_str(), path.c_str()) != 0) throw cannot("replace", path, errno);
 }
 
-std::string must_read(const std::string& path) {
+std::string must_read(const std::string& path,
+                      const char* advice = "the folder holds no run of hopbench: name another") {
   std::error_code ignored;
   // A pipe would never end.
   const bool odd = fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored);
-  if (odd) throw usage_error(path + " is no file: the folder holds no run of hopbench: name another");
+  if (odd) throw usage_error(fmt::format("{} is no file: {}", path, advice));
   std::optional<std::string> text = read_file(path);
   const int error = errno;
   if (!text && (error == EMFILE || error == ENFILE)) throw cannot("read", path, error);
-  if (!text) {
-    throw usage_error(fmt::format("{} cannot be read: {}: the folder holds no run of hopbench: name another", path,
-                                  std::strerror(error)));
-  }
+  if (!text) throw usage_error(fmt::format("{} cannot be read: {}: {}", path, std::strerror(error), advice));
   return *std::move(text);
 }
 
@@ -294,7 +292,7 @@ std::string RunFolder::event_log(const std::string& trial_id) const {
 std::string RunFolder::suite_toml() const { return must_read(path_ + "/" + kSuite); }
 std::string RunFolder::context_json() const {
   const std::string path = path_ + "/" + kContext;
-  std::string text = must_read(path);
+  std::string text = must_read(path, "put the run's own file there");
   check_context(text, path);
   return text;
 }

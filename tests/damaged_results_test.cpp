@@ -16,6 +16,7 @@
 #include "results/exact.h"
 #include "results/json.h"
 #include "results/outcome.h"
+#include "results/possible.h"
 #include "results/trace.h"
 #include "tests/folder.h"
 #include "tests/paths.h"
@@ -151,6 +152,7 @@ TEST(Documents, ARateAboveItsIdealIsRefusedInVirtualTime) {
   const auto said = [](const char* clock, TrialStatus status, double rate, double ideal) {
     TrialRow row = full_row();
     row.labels.clock = clock;
+    row.labels.transport = row.labels.clock == "virtual" ? "sim" : "gloo";
     row.record.status = status;
     row.record.samples_per_s = rate;
     row.record.window_ideal_samples_per_s = ideal;
@@ -164,6 +166,30 @@ TEST(Documents, ARateAboveItsIdealIsRefusedInVirtualTime) {
   EXPECT_EQ(said("virtual", TrialStatus::kFailed, 101, 100), "") << "as such a trial ends";
   EXPECT_EQ(said("virtual", TrialStatus::kOk, infinite, 100), "") << "refused where it is compared";
   EXPECT_EQ(said("real", TrialStatus::kOk, 101, 100), "") << "has a mark";
+}
+
+TEST(Documents, AClockThatTheTransportHasNotIsRefused) {
+  const auto said = [](const char* clock, const char* transport) {
+    TrialRow row = full_row();
+    row.labels.clock = clock;
+    row.labels.transport = transport;
+    return said_of([&] { row_from_json(to_json(row)); });
+  };
+  EXPECT_EQ(
+      said("real", "sim"),
+      "not a finished trial: 'clock' is 'real' and 'transport' is 'sim': virtual time and transport sim go together");
+  EXPECT_THAT(said("virtual", "gloo"), HasSubstr("'clock' is 'virtual' and 'transport' is 'gloo'"));
+  EXPECT_EQ(said("real", "shm"), "");
+  EXPECT_EQ(said("virtual", "sim"), "");
+  EXPECT_THAT(said_of([] {
+                check_possible(Cells{{"status", "ok"}, {"clock", "real"}, {"transport", "sim"}});
+              }),
+              HasSubstr("go together"));
+  EXPECT_EQ(said_of([] {
+              check_possible(Cells{{"status", "ok"}, {"clock", "real"}});
+            }),
+            "")
+      << "a table of an older hopbench";
 }
 
 TEST(Documents, ATrialThatIsThereTwiceIsRefused) {

@@ -238,6 +238,8 @@ TEST(RunFolderTest, SaysWhatCannotBeReadAndWhy) {
     EXPECT_THAT(said(context),
                 AllOf(HasSubstr("run/context.json is damaged"), HasSubstr("put the run's own file there")));
   }
+  fs::remove(temp / "run/context.json");
+  EXPECT_THAT(said(context), HasSubstr("context.json cannot be read: No such file or directory: put the run's own"));
   temp.write("run/trials.jsonl", "{\"labels\": {}, \"record\": {}}\n");
   EXPECT_THAT(said(open), AllOf(HasSubstr("trials.jsonl:1: records without a schema_version cannot be read"),
                                 Not(HasSubstr("take the line out"))));

@@ -16,8 +16,17 @@ namespace {
 /// The trials of suites/all_protocols.toml with a slow worker on that transport, as `run --json` gives them.
 nlohmann::json trials_on(const std::string& transport, const Args& more) {
   const Folder folder;
-  Args words{"run",   "suites/all_protocols.toml",  "--profile", "quick", "--filter", "slower", "--json",
-             "--set", "transport.name=" + transport};
+  Args words{"run",
+             "suites/all_protocols.toml",
+             "--profile",
+             "quick",
+             "--filter",
+             "slower",
+             "--json",
+             "--set",
+             "transport.name=" + transport,
+             "--rendezvous-timeout",
+             "2min"};  // ci/check runs several at once
   words.insert(words.end(), more.begin(), more.end());
   const Ended ended = hopbench(folder.path(), words);
   EXPECT_EQ(ended.code, 0) << ended.err;
