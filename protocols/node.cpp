@@ -108,7 +108,8 @@ Message Node::recv(const Match& match, const char* why) {
     if (message || match.from == kAnyone || present(match.from)) continue;
     if (!gone_.empty()) throw death(gone_, rank, why);
     throw trial_error("rank " + std::to_string(rank) + " waits for " + why + " from rank " +
-                      std::to_string(match.from) + (died(match.from) ? ", which has died" : ", which has left"));
+                      std::to_string(match.from) + (died(match.from) ? ", which has died" : ", which has left"))
+        .as(FailureKind::kError, rank);
   }
   return std::move(*message);
 }

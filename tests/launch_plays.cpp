@@ -142,7 +142,7 @@ int play_on(Play& play, std::int64_t start) {
   if (what == "abort" && play.me) be(play.slot, Phase::kWaiting, 5, "a token"), raise(SIGABRT);
   if (what == "kill" && play.me) be(play.slot, Phase::kWaiting, 5, "a token"), raise(SIGKILL);
   if (what == "fail_by_name" && play.me)
-    return play.channel.fail({FailureKind::kError, -1, "rank 1 left in iteration 3"}), 3;
+    return play.channel.fail({FailureKind::kError, 1, "rank 1 left in iteration 3"}), 3;
   if (what == "crash" && play.me) play.slot.crashed_ns = 77;
   if ((what == "survive" || what == "crash") && play.me) raise(SIGKILL);
   if (what == "survive" || what == "crash")

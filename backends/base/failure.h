@@ -33,7 +33,7 @@ struct Failure {
       : kind(its_kind), rank(its_rank), text(message_text(std::move(its_text))) {}
 
   FailureKind kind = FailureKind::kNone;
-  int rank = -1;     // that failed; -1: not known, or not a single one
+  int rank = -1;     // that failed, which the text names; -1: not known, or not a single one
   std::string text;  // rank, signal or error, phase; the first line says what happened. Empty: nothing is known
 };
 

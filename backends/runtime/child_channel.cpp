@@ -82,7 +82,8 @@ class LaunchedChannel : public ChildChannel {
       changed_.wait(lock, [&] { return !here.empty() || ended_; });
       if (here.empty()) {
         throw trial_error("rank " + std::to_string(rank_) + " met no rank " + std::to_string(peer) +
-                          ": the launcher ended the trial");
+                          ": the launcher ended the trial")
+            .as(FailureKind::kError, rank_);
       }
       theirs.push_back(std::move(here.front()));
       here.pop_front();
@@ -136,7 +137,8 @@ class LaunchedChannel : public ChildChannel {
   void say(const ControlMessage& message) {
     const std::lock_guard lock(say_mutex_);
     if (!write_control(channel_.fd(), message)) {
-      throw environment_error("rank " + std::to_string(rank_) + " lost its launcher");
+      throw environment_error("rank " + std::to_string(rank_) + " lost its launcher")
+          .as(FailureKind::kEnvironment, rank_);
     }
   }
 

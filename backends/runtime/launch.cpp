@@ -204,7 +204,7 @@ class Supervisor : private CrewEvents {
   /// Several ranks may fail over one cause; who said so first is nearest to it.
   void complain(int r, const Failure& said, std::int64_t when) {
     children_[r].outcome.error = said.text;
-    const Failure failure{said.kind, r, with_name(r, name_of(r), said.text)};
+    const Failure failure{said.kind, r, said.rank == r ? said.text : name_of(r) + " failed: " + said.text};
     const bool first = end(failure);
     if (!first && !(complaint_ && when < complained_)) return;
     complaint_ = said;

@@ -13,10 +13,6 @@ std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
 std::string seconds_text(Duration duration) { return duration_text(duration.count()); }
 
-std::string with_name(int rank, const std::string& name, const std::string& error) {
-  return error.starts_with(rank_name(rank) + " ") ? error : name + " failed: " + error;
-}
-
 std::string how_it_ended(int status) {
   if (!WIFSIGNALED(status)) {
     const int code = WEXITSTATUS(status);

@@ -13,10 +13,6 @@ namespace hopbench {
 std::string rank_name(int rank);  // "rank 3"
 std::string seconds_text(Duration duration);
 
-/// "rank 3 failed: the disk is full", of an error that a rank reported. An error that begins with the rank stays as it
-/// is.
-std::string with_name(int rank, const std::string& name, const std::string& error);
-
 /// "was killed by signal 9 (SIGKILL)", and the kind of such a death; `status` as waitpid has it.
 std::string how_it_ended(int status);
 FailureKind kind_of_end(int status);

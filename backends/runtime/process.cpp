@@ -85,7 +85,9 @@ void Impl::run(const std::function<void()>& body, bool must_finish) {
   delayed_ += run_delay() - delay_before;
   waited_ = process_run_delay();
   if (error_) std::rethrow_exception(error_);
-  if (asked_to_end_) throw trial_error("rank " + std::to_string(options_.rank) + " was asked to end");
+  if (asked_to_end_)
+    throw trial_error("rank " + std::to_string(options_.rank) + " was asked to end")
+        .as(FailureKind::kError, options_.rank);
   wire_.close(options_.close_timeout);
 }
 

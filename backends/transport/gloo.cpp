@@ -93,7 +93,8 @@ Links form_mesh(const WireOptions& options, Meeting& meeting, std::shared_ptr<gl
     missing = std::move(still_missing);
   }
   if (!missing.empty()) {
-    throw trial_error(why + ": look whether something else connects to the ports of this machine");
+    throw trial_error(why + ": look whether something else connects to the ports of this machine")
+        .as(FailureKind::kError, options.rank);
   }
   return links;
 }

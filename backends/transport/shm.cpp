@@ -93,6 +93,7 @@ class ShmWire : public Wire {
     }
     const auto theirs = meeting.exchange(options.peers, blobs);
     std::string wrong;
+    int who = options.rank;  // whom the text names first
     for (std::size_t i = 0; i < peers_.size(); ++i) {
       verdicts.push_back(peers_[i]->connect(theirs[i]));
       if (!verdicts.back().empty() && wrong.empty())
@@ -102,11 +103,12 @@ class ShmWire : public Wire {
     // Nobody goes on, and so ends, before everybody has mapped what is theirs.
     const auto their_verdicts = meeting.exchange(options.peers, verdicts);
     for (std::size_t i = 0; i < peers_.size() && wrong.empty(); ++i) {
-      if (!their_verdicts[i].empty())
-        wrong = "rank " + std::to_string(options.peers[i]) + " cannot share memory with rank " +
-                std::to_string(options.rank) + ": " + their_verdicts[i];
+      if (their_verdicts[i].empty()) continue;
+      who = options.peers[i];
+      wrong = "rank " + std::to_string(who) + " cannot share memory with rank " + std::to_string(options.rank) + ": " +
+              their_verdicts[i];
     }
-    if (!wrong.empty()) throw environment_error(wrong);
+    if (!wrong.empty()) throw environment_error(wrong).as(FailureKind::kEnvironment, who);
     std::vector<ShmPeer*> others;
     for (const auto& peer : peers_) {
       if (peer->process() >= 0) others.push_back(peer.get());

@@ -90,7 +90,8 @@ endif()
 
 # Where CMAKE_UNITY_BUILD is on (presets release, asan, tsan, tidy) six files are compiled at once, which saves a third again;
 # protocols, models and the vectors' arithmetic always one by one.
-# Folders have precompiled headers. Either may hide that a file lacks an include: preset clang has neither.
+# Folders have precompiled headers, but not under clang (presets asan, clang, tidy): what clang compiles with one is of no use to the compiler
+# cache of another clone. Either may hide that a file lacks an include: preset clang has neither.
 #
 # hb_unity(target): makes the files that include six sources each. CMake's own name sources by absolute paths, which no compiler cache could
 # serve to another clone.
