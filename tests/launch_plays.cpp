@@ -150,7 +150,7 @@ int play_on(Play& play, std::int64_t start) {
   if (what == "outlive" && play.me) play.slot.crashed_ns = 77, raise(SIGKILL);
   if (what == "outlive" && play.channel.rank() == 0) {
     std::this_thread::sleep_for(milliseconds(100));
-    return play.channel.fail({FailureKind::kError, -1, "rank 0 cannot go on without that one"}), 3;
+    return play.channel.fail({FailureKind::kError, 0, "rank 0 cannot go on without that one"}), 3;
   }
   if (what == "stop" && play.me) be(play.slot, Phase::kComputing, 3), raise(SIGSTOP);
   if (what == "hang" && play.me) be(play.slot, Phase::kComputing, 4), sleep_for_ever();
