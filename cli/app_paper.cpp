@@ -40,8 +40,7 @@ void add_paper_commands(CLI::App& app, Parsed& parsed) {
   reproduce.add_option("--markdown", o.markdown, "file: the rows of docs/reproduction.md");
   reproduce.add_flag("--judged", o.judged, "hopbench: only runs that judge something; write nothing")->needs("paper");
   reproduce.add_option("--minutes", o.minutes, "hopbench: only runs that take at most this long")
-      ->check(check_finite)
-      ->check(CLI::PositiveNumber)
+      ->check(check_above_zero)
       ->needs("paper");
   reproduce.add_flag("--pages", o.pages, "hopbench: write the last values into the pages; run nothing")->needs("paper");
   name_environment(reproduce);

@@ -132,6 +132,12 @@ std::string check_finite(const std::string& text) {
   return std::isfinite(std::strtod(text.c_str(), nullptr)) ? std::string() : "'" + text + "' is no finite number";
 }
 
+std::string check_above_zero(const std::string& text) {
+  const std::string why = check_finite(text);
+  if (!why.empty() || std::strtod(text.c_str(), nullptr) > 0) return why;
+  return "'" + text + "' is not above 0";
+}
+
 void add_output(CLI::App& command, const std::string& name, std::optional<std::string>& to, const std::string& what) {
   command.add_flag(name + "{-}", to, what);
 }

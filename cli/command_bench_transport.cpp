@@ -171,6 +171,7 @@ void check(const BenchTransportOptions& options) {
   }
   if (options.backend == "cuda" && !options.mpi_peer.empty())
     throw usage_error("--mpi-peer compares vectors in host memory: leave out --backend cuda");
+  check_backend(options.backend);
   if (options.begin > options.end)
     throw usage_error(fmt::format("-b {} is more than -e {}: begin with the smaller size", options.begin, options.end));
   if (options.neighbours >= options.ranks)

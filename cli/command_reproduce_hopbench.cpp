@@ -92,16 +92,23 @@ void check_options(const ReproduceCommand& options, const Published& published) 
   check_output_files(outputs);
 }
 
-std::string list_text(const Book& book) {
+/// Of these figures; of all if there are none.
+std::string list_text(const Book& book, const std::vector<std::string>& ids) {
+  const auto listed = [&](const std::string& id) {
+    return ids.empty() || std::find(ids.begin(), ids.end(), id) != ids.end();
+  };
   Grid grid{"", {}, {{"figure", "kind", "accepted", "last value", "measured", "command"}}};
   const auto last = [&](const std::string& id) {
     const auto found = book.values.find(id);
     return found == book.values.end() ? LastValue{} : found->second;
   };
-  for (const PublishedClaim& claim : book.published.claims)
+  for (const PublishedClaim& claim : book.published.claims) {
+    if (!listed(claim.id)) continue;
     grid.rows.push_back({claim.id, to_string(claim.kind), Published::range_text(claim), last(claim.id).text,
                          last(claim.id).measured, book.published.run(claim.run).text()});
+  }
   for (const PublishedTable& table : book.published.tables) {
+    if (!listed(table.id)) continue;
     const LastValue value = last(table.id);
     grid.rows.push_back({table.id, "table", "", fmt::format("{} rows", value.rows.size()), value.measured,
                          book.published.run(table.runs.front()).text()});
@@ -205,7 +212,7 @@ int command_reproduce_hopbench(const ReproduceCommand& options) {
   Book book = open_book();
   check_options(options, book.published);
   if (options.list) {
-    put("-", list_text(book));
+    put("-", list_text(book, options.claims));
     return 0;
   }
   if (options.pages) {

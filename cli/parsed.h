@@ -49,6 +49,8 @@ struct Parsed {
 /// Returns what is wrong with a number that is not finite; "" if it is. A check for options, since CLI::Range lets nan
 /// pass.
 std::string check_finite(const std::string& text);
+/// The same of a number that is not finite and above 0.
+std::string check_above_zero(const std::string& text);
 
 /// run, tune, calibrate
 void add_run_commands(CLI::App& app, Parsed& parsed);

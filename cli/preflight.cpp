@@ -26,6 +26,8 @@ void check_transport(const std::string& name) {
   }
 }
 
+}  // namespace
+
 void check_backend(const std::string& name) {
   for (const BackendEntry& entry : backends()) {
     if (name != entry.name) continue;
@@ -34,8 +36,6 @@ void check_backend(const std::string& name) {
     }
   }
 }
-
-}  // namespace
 
 void check_stack() {
   constexpr rlim_t kLeast = 1 << 20;  // ten times what a small trial was seen to need

@@ -12,6 +12,9 @@ namespace hopbench {
 /// cannot be read.
 void check_available(const std::vector<TrialSpec>& trials);
 
+/// Error(kEnvironment) if that compute backend cannot be used here.
+void check_backend(const std::string& name);
+
 /// Error(kEnvironment) if threads would have stacks too small for what runs on them: a fault there has no words.
 void check_stack();
 

@@ -13,7 +13,8 @@
 
 namespace hopbench {
 
-/// Samples of one shape with an integer label each. Immutable; shared by all ranks of a process and by all threads.
+/// Samples of one shape with an integer label each. They never change; shared by all ranks of a process and all
+/// threads.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -23,6 +24,8 @@ class Dataset {
   virtual std::int32_t label(std::size_t i) const = 0;
   /// Writes sample i's features, normalised as the data set's file says, into to[shape().size()].
   virtual void copy_sample(std::size_t i, float* to) const = 0;
+  /// Brings into memory what would otherwise come with a sample's first use. For whoever is about to start a clock.
+  virtual void load() const {}
   /// The samples as sparse rows, of data sets that have them so; else nullptr.
   virtual const SparseDataset* rows() const { return nullptr; }
 };

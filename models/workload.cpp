@@ -90,6 +90,7 @@ class Training final : public Workload {
   float gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
                  const std::function<void(int bucket)>& done) override;
   Evaluation evaluate(const Payload& x) override;
+  void load_data() override { data_.train->load(); }
   std::size_t part_size(int worker) const override { return of(worker).order.part_size(); }
 
  private:

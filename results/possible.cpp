@@ -92,7 +92,8 @@ void check_kinds(const std::string& what, const std::string& clock) {
 }
 
 void check_clock(const std::string& clock, const std::string& transport) {
-  if (clock.empty() || transport.empty() || (clock == "virtual") == (transport == "sim")) return;
+  if (clock.empty()) throw usage_error("'clock' is empty: a trial runs in virtual or in real time");
+  if (transport.empty() || (clock == "virtual") == (transport == "sim")) return;
   throw usage_error(fmt::format("'clock' is '{}' and 'transport' is '{}': virtual time and transport sim go together",
                                 clock, quotable(transport)));
 }

@@ -193,6 +193,11 @@ TEST(BenchTransport, SaysWhatIsWrongWithItsOptions) {
   const Ended nowhere = bench_transport(folder, {"--interface", "nope0"});
   EXPECT_EQ(nowhere.code, 6);
   EXPECT_THAT(nowhere.err, HasSubstr("there is no network interface 'nope0'"));
+  const Ended no_gpu =
+      bench_transport(folder, {"average", "--backend", "cuda", "-b", "8", "-e", "8", "-n", "1", "-r", "1"});
+  if (no_gpu.code == 0) return;  // there is one
+  EXPECT_EQ(no_gpu.code, 6);
+  EXPECT_THAT(no_gpu.err, HasSubstr("compute backend 'cuda' is not available"));
 }
 
 TEST(BenchSim, ShowsRatesAndMemoryAsTextAndAsJson) {

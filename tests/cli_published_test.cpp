@@ -99,6 +99,7 @@ TEST_F(ReproduceHopbench, MeasuresJudgesAndWritesThePages) {
   EXPECT_THAT(hopbench(folder_.path(), {"__complete", "reproduce", "hop"}).out, HasSubstr("hopbench"));
   EXPECT_THAT(hopbench(folder_.path(), {"reproduce"}).out, HasSubstr("hopbench reproduce hopbench --list"));
   EXPECT_THAT(run({"--list"}).out, AllOf(HasSubstr("speed"), HasSubstr("at least 1.5"), HasSubstr("3.0x")));
+  EXPECT_THAT(run({"--list", "--claim", "never"}).out, AllOf(HasSubstr("never"), Not(HasSubstr("speed"))));
   const std::string before = contents(folder_.path()), text = page();
   EXPECT_EQ(run({"--pages"}).code, 0);
   EXPECT_THAT(run({"--judged"}).out, HasSubstr("written: nothing, since --judged only judges"));
@@ -151,6 +152,8 @@ TEST_F(ReproduceHopbench, RefusesMistakesBeforeItRuns) {
   refused({"--claim", "sped"}, "Did you mean 'speed'?");
   refused({"-o", "out"}, "belong to papers");
   refused({"--pages", "--judged"}, "--pages runs nothing");
+  refused({"--minutes", "0"}, "--minutes: '0' is not above 0");
+  refused({"--minutes", "nan"}, "'nan' is no finite number");
   EXPECT_EQ(hopbench(folder_.path(), {"reproduce", "dssp", "--judged"}).code, 2);
   folder_.write("docs/page.md", with(kPage, "measured: speed", "measured: sped"));
   refused({}, "docs/page.md:1: the block 'sped' has no entry");

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <functional>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -21,23 +20,13 @@
 #include "tests/folder.h"
 #include "tests/paths.h"
 #include "tests/results_samples.h"
+#include "tests/said.h"
 
 namespace hopbench {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-/// Returns the error of `work`, which must be one of usage; "": there is none.
-std::string said_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "";
-}
 
 // --- trials.csv
 
@@ -72,7 +61,7 @@ std::string table_of(const std::vector<Cells>& rows) {
 }
 
 std::string said_of_table(const std::vector<Cells>& rows) {
-  return said_of([&] { outcomes_from_csv(table_of(rows), "t.csv"); });
+  return said_by([&] { outcomes_from_csv(table_of(rows), "t.csv"); });
 }
 
 /// Returns the error of a table whose second row has this cell.
@@ -134,7 +123,7 @@ TEST(TrialsTable, ThatWasPublishedIsReadStill) {
 nlohmann::json document_of(const std::vector<TrialRow>& rows) { return nlohmann::json::parse(run_to_json(rows, "{}")); }
 
 std::string said_of_document(const nlohmann::json& document) {
-  return said_of([&] { run_from_json(document.dump(), "run.json"); });
+  return said_by([&] { run_from_json(document.dump(), "run.json"); });
 }
 
 TEST(Documents, AnUnknownStatusIsRefused) {
@@ -145,7 +134,7 @@ TEST(Documents, AnUnknownStatusIsRefused) {
   EXPECT_EQ(said_of_document(document), "not a result of run --json (run.json): trial 2: " + why);
   nlohmann::json row = nlohmann::json::parse(to_json(full_row()));
   row["record"]["status"] = "done";
-  EXPECT_EQ(said_of([&] { row_from_json(row.dump()); }), "not a finished trial: " + why);
+  EXPECT_EQ(said_by([&] { row_from_json(row.dump()); }), "not a finished trial: " + why);
 }
 
 TEST(Documents, ARateAboveItsIdealIsRefusedInVirtualTime) {
@@ -156,7 +145,7 @@ TEST(Documents, ARateAboveItsIdealIsRefusedInVirtualTime) {
     row.record.status = status;
     row.record.samples_per_s = rate;
     row.record.window_ideal_samples_per_s = ideal;
-    return said_of([&] { row_from_json(to_json(row)); });
+    return said_by([&] { row_from_json(to_json(row)); });
   };
   const double infinite = std::numeric_limits<double>::infinity();
   EXPECT_EQ(said("virtual", TrialStatus::kOk, 101, 100),
@@ -173,19 +162,20 @@ TEST(Documents, AClockThatTheTransportHasNotIsRefused) {
     TrialRow row = full_row();
     row.labels.clock = clock;
     row.labels.transport = transport;
-    return said_of([&] { row_from_json(to_json(row)); });
+    return said_by([&] { row_from_json(to_json(row)); });
   };
   EXPECT_EQ(
       said("real", "sim"),
       "not a finished trial: 'clock' is 'real' and 'transport' is 'sim': virtual time and transport sim go together");
   EXPECT_THAT(said("virtual", "gloo"), HasSubstr("'clock' is 'virtual' and 'transport' is 'gloo'"));
+  EXPECT_EQ(said("", "gloo"), "not a finished trial: 'clock' is empty: a trial runs in virtual or in real time");
   EXPECT_EQ(said("real", "shm"), "");
   EXPECT_EQ(said("virtual", "sim"), "");
-  EXPECT_THAT(said_of([] {
+  EXPECT_THAT(said_by([] {
                 check_possible(Cells{{"status", "ok"}, {"clock", "real"}, {"transport", "sim"}});
               }),
               HasSubstr("go together"));
-  EXPECT_EQ(said_of([] {
+  EXPECT_EQ(said_by([] {
               check_possible(Cells{{"status", "ok"}, {"clock", "real"}});
             }),
             "")
@@ -222,23 +212,23 @@ TEST(DamagedLogs, AnEmptyLogIsDamaged) {
   const LoggedTrial trial;
   trial.write("");
   const std::string empty = trial.log() + ":1: damaged: the event log is empty: run the trial again";
-  EXPECT_EQ(said_of([&] { check_event_log(trial.run, trial.row); }), empty);
-  EXPECT_EQ(said_of([&] { TraceWriter([](const std::string&) {}).add(trial.run, trial.row); }), empty);
-  EXPECT_EQ(said_of([&] { compare_exact(trial.run, trial.run); }), empty) << "not made with another --events";
+  EXPECT_EQ(said_by([&] { check_event_log(trial.run, trial.row); }), empty);
+  EXPECT_EQ(said_by([&] { TraceWriter([](const std::string&) {}).add(trial.run, trial.row); }), empty);
+  EXPECT_EQ(said_by([&] { compare_exact(trial.run, trial.run); }), empty) << "not made with another --events";
 }
 
 TEST(DamagedLogs, TheLogOfAnotherTrialIsRefused) {
   const LoggedTrial trial;
   trial.write(event_log_head("other") + kEnd);
   const std::string other = trial.log() + ":1: the log is of trial other: run the trial again";
-  EXPECT_EQ(said_of([&] { TraceWriter([](const std::string&) {}).add(trial.run, trial.row); }), other);
-  EXPECT_EQ(said_of([&] { compare_exact(trial.run, trial.run); }), other);
+  EXPECT_EQ(said_by([&] { TraceWriter([](const std::string&) {}).add(trial.run, trial.row); }), other);
+  EXPECT_EQ(said_by([&] { compare_exact(trial.run, trial.run); }), other);
 }
 
 TEST(DamagedLogs, ImpossibleEventsAreRefused) {
   const LoggedTrial trial;
   trial.write_events(kEnd);
-  EXPECT_EQ(said_of([&] { check_event_log(trial.run, trial.row); }), "");
+  EXPECT_EQ(said_by([&] { check_event_log(trial.run, trial.row); }), "");
   for (const auto& [event, why] : std::map<std::string, std::string>{
            {R"("t":-5,"rank":0)", "'t' is -5 ns, and a trial begins at 0"},
            {R"("t":5,"rank":0,"since":-1)", "'since' is -1 ns, and a trial begins at 0"},
@@ -248,8 +238,8 @@ TEST(DamagedLogs, ImpossibleEventsAreRefused) {
            {R"("t":5,"rank":0,"senders":[1,9])", "'senders' is 9, expected a rank from 0 to 4"}}) {
     trial.write_events("{" + event + ",\"what\":\"reduced\"}\n" + kEnd);
     const std::string said = trial.log() + ":2: damaged: " + why + ": run the trial again";
-    EXPECT_EQ(said_of([&] { check_event_log(trial.run, trial.row); }), said);
-    EXPECT_EQ(said_of([&] { TraceWriter([](const std::string&) {}).add(trial.run, trial.row); }), said);
+    EXPECT_EQ(said_by([&] { check_event_log(trial.run, trial.row); }), said);
+    EXPECT_EQ(said_by([&] { TraceWriter([](const std::string&) {}).add(trial.run, trial.row); }), said);
   }
 }
 
@@ -261,13 +251,13 @@ TEST(DamagedLogs, WhereNoRankIsRecordedAnyIsPossible) {
   folder.write("log", event_log_head("a") + "{\"t\":5,\"rank\":70,\"what\":\"enter\"}\n");
   EXPECT_TRUE(EventReader(folder / "log", row).next());
   folder.write("log", event_log_head("a") + "{\"t\":5,\"rank\":-2,\"what\":\"enter\"}\n");
-  EXPECT_THAT(said_of([&] { EventReader(folder / "log", row).next(); }), HasSubstr("expected a rank from 0 on"));
+  EXPECT_THAT(said_by([&] { EventReader(folder / "log", row).next(); }), HasSubstr("expected a rank from 0 on"));
 }
 
 // --- Contexts
 
 TEST(Contexts, WithWrongTypesAreDamaged) {
-  const auto said = [](const std::string& text) { return said_of([&] { check_context(text, "c.json"); }); };
+  const auto said = [](const std::string& text) { return said_by([&] { check_context(text, "c.json"); }); };
   EXPECT_EQ(said(R"({"hopbench": {}, "machine": {"cpu": 5}, "environment": {}, "command": ["a"], "later": 1})"), "");
   EXPECT_EQ(said("{}"), "") << "of an old version";
   EXPECT_EQ(said("[1]"), "c.json is damaged: it is not the context of a run: put the run's own file there");

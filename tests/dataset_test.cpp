@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -280,6 +281,43 @@ TEST(DrawnData, DependOnTheSeedAlone) {
     }
     EXPECT_EQ(a, b);
     EXPECT_NE(a, c);
+  }
+}
+
+std::int64_t resident_bytes() {
+  std::int64_t total = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> total >> resident;
+  return resident * 4096;
+}
+
+// 128 ranks on one machine, of which 64 are servers: what a server does not use must cost it nothing.
+TEST(DrawnData, TakeNoMemoryBeforeTheyAreUsed) {
+  constexpr std::int64_t kBytes = 4096 * 4096 * sizeof(float);
+  const std::int64_t before = resident_bytes();
+  const auto train = find_dataset("quadratic").load({.size = 4096}).train;
+  EXPECT_LT(resident_bytes() - before, kBytes / 2);
+  train->load();
+  EXPECT_GT(resident_bytes() - before, kBytes * 9 / 10);
+}
+
+TEST(DrawnData, AreTheSameWhoeverUsesThemFirst) {
+  const auto all_at_once = find_dataset("synthetic").load({}).train,
+             one_by_one = find_dataset("synthetic").load({}).train;
+  std::vector<std::vector<float>> seen(4, std::vector<float>(784 * 100));
+  {
+    std::vector<std::jthread> threads;
+    for (auto& mine : seen) {
+      threads.emplace_back([&one_by_one, &mine] {
+        for (std::size_t i = 100; i-- > 0;) one_by_one->copy_sample(i, mine.data() + 784 * i);
+      });
+    }
+  }
+  all_at_once->load();
+  std::vector<float> sample(784);
+  for (std::size_t i = 0; i < 100; ++i) {
+    all_at_once->copy_sample(i, sample.data());
+    for (const auto& mine : seen)
+      EXPECT_TRUE(std::equal(sample.begin(), sample.end(), mine.begin() + std::ptrdiff_t(784 * i)));
   }
 }
 

@@ -19,6 +19,7 @@
 #include "backends/runtime/spawn.h"
 #include "tests/folder.h"
 #include "tests/launched.h"
+#include "tests/said.h"
 
 namespace hopbench {
 namespace {
@@ -32,17 +33,6 @@ Standing standing(const Variables& variables) {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
   });
-}
-
-template <class Action>
-std::string mistake(const Action& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kUsage);
-    return error.what();
-  }
-  return "none";
 }
 
 TEST(Standing, IsAloneWithoutALauncher) {
@@ -113,12 +103,12 @@ TEST(Standing, ThePortThatTorchrunsStoreHasIsNotOurs) {
 }
 
 TEST(Standing, GapsAndContradictionsAreNamed) {
-  EXPECT_THAT(mistake([] { standing({{"RANK", "1"}}); }), HasSubstr("RANK=1 is set, but not WORLD_SIZE"));
-  EXPECT_THAT(mistake([] { standing({{"WORLD_SIZE", "4"}}); }), HasSubstr("RANK is not set"));
-  EXPECT_THAT(mistake([] { standing({{"JOB_COMPLETION_INDEX", "0"}}); }), HasSubstr("not HOPBENCH_WORLD_SIZE"));
-  EXPECT_THAT(mistake([] { standing({{"RANK", "4"}, {"WORLD_SIZE", "4"}}); }), HasSubstr("contradict"));
-  EXPECT_THAT(mistake([] { standing({{"RANK", "one"}, {"WORLD_SIZE", "4"}}); }), HasSubstr("RANK=one"));
-  EXPECT_THAT(mistake([] { standing({{"RANK", "-1"}, {"WORLD_SIZE", "4"}}); }), HasSubstr("RANK=-1"));
+  EXPECT_THAT(said_by([] { standing({{"RANK", "1"}}); }), HasSubstr("RANK=1 is set, but not WORLD_SIZE"));
+  EXPECT_THAT(said_by([] { standing({{"WORLD_SIZE", "4"}}); }), HasSubstr("RANK is not set"));
+  EXPECT_THAT(said_by([] { standing({{"JOB_COMPLETION_INDEX", "0"}}); }), HasSubstr("not HOPBENCH_WORLD_SIZE"));
+  EXPECT_THAT(said_by([] { standing({{"RANK", "4"}, {"WORLD_SIZE", "4"}}); }), HasSubstr("contradict"));
+  EXPECT_THAT(said_by([] { standing({{"RANK", "one"}, {"WORLD_SIZE", "4"}}); }), HasSubstr("RANK=one"));
+  EXPECT_THAT(said_by([] { standing({{"RANK", "-1"}, {"WORLD_SIZE", "4"}}); }), HasSubstr("RANK=-1"));
 }
 
 TEST(MeetingPoint, AFolderKeepsTheLastInvitation) {
@@ -142,7 +132,7 @@ TEST(MeetingPoint, AFolderKeepsTheLastInvitation) {
 
 TEST(MeetingPoint, ARunOfTooLongANameIsRefused) {
   const Folder folder;
-  EXPECT_THAT(mistake([&] { open_meeting_point(folder.path(), std::string(90, '/')); }),
+  EXPECT_THAT(said_by([&] { open_meeting_point(folder.path(), std::string(90, '/')); }),
               HasSubstr("shorter HOPBENCH_JOB"));
   open_meeting_point(folder.path(), std::string(150, 'j'))->leave({{"a"}, 1, "", ""});
 }
@@ -168,7 +158,7 @@ TEST(MeetingPoint, AFileOfTheUsersIsKept) {
 
 TEST(MeetingPoint, WhatIsNoPlaceIsRefused) {
   for (const char* where : {"", "ftp://a", "tcp://a", "tcp://a:0", "tcp://a:70000", "redis://", "redis://h:x/p"})
-    EXPECT_NE(mistake([&] { open_meeting_point(where, ""); }), "none") << where;
+    EXPECT_NE(said_by([&] { open_meeting_point(where, ""); }), "") << where;
   EXPECT_THROW(open_meeting_point("/nowhere/at/all", "")->leave({{"a"}, 1, "", ""}), Error);
   EXPECT_THROW(open_meeting_point("/nowhere/at/all", "")->look(), Error);
 }
@@ -189,7 +179,7 @@ TEST(HostFile, MistakesAreNamedWithTheirLine) {
   const std::string file = folder / "hosts";
   const auto said = [&](const std::string& text) {
     std::ofstream(file) << text;
-    return mistake([&] { read_host_file(file); });
+    return said_by([&] { read_host_file(file); });
   };
   EXPECT_THAT(said(""), HasSubstr("names no host"));
   EXPECT_THAT(said("a\n-oProxyCommand=x\n"), HasSubstr("hosts:2: '-oProxyCommand=x' is no name"));
@@ -200,7 +190,7 @@ TEST(HostFile, MistakesAreNamedWithTheirLine) {
   EXPECT_THAT(said("a slots=two\n"), HasSubstr("'slots=two'"));
   EXPECT_THAT(said("a cpus=2\n"), HasSubstr("'cpus=2'"));
   EXPECT_THAT(said("a\na\n"), HasSubstr("hosts:2: a is there twice"));
-  EXPECT_THAT(mistake([] { read_host_file("/nowhere"); }), HasSubstr("/nowhere"));
+  EXPECT_THAT(said_by([] { read_host_file("/nowhere"); }), HasSubstr("/nowhere"));
 }
 
 /// How a wrapper in place of ssh ends: by `way`, after it has started a process; with the point, or before.
@@ -238,8 +228,8 @@ TEST(Summons, AreReadFromStandardInput) {
   EXPECT_EQ(summons.number, 2);
   EXPECT_EQ(summons.size, 3);
   EXPECT_EQ(summons.meeting->look()->token, "t");
-  EXPECT_NE(mistake([&] { read_summons(bad); }), "none");
-  EXPECT_NE(mistake([&] { read_summons(alone); }), "none");
+  EXPECT_NE(said_by([&] { read_summons(bad); }), "");
+  EXPECT_NE(said_by([&] { read_summons(alone); }), "");
 }
 
 TEST(Placing, OneWorkerAProcess) {
@@ -252,7 +242,7 @@ TEST(Placing, AProcessAMachineTakesABlock) {
 }
 
 TEST(Placing, TooFewProcessesOnAMachineAreAContradiction) {
-  EXPECT_THAT(mistake([] {
+  EXPECT_THAT(said_by([] {
                 place_ranks({{0, 0, 0, 0}, {}}, {8, 0, {}, "rate/a"});
               }),
               HasSubstr("rate/a has 8 workers, but 4 processes were started: --set run.world_size=4"));
@@ -261,7 +251,7 @@ TEST(Placing, TooFewProcessesOnAMachineAreAContradiction) {
 TEST(Placing, SlotsAreFilledInOrder) {
   EXPECT_THAT(place_ranks({{0, 1, 2}, {0, 2, 3}}, {4, 1, {}, "t"}), ElementsAre(1, 1, 2, 2, 1));
   EXPECT_THAT(place_ranks({{0, 1, 2}, {0, kAnyNumber, kAnyNumber}}, {4, 0, {}, "t"}), ElementsAre(1, 1, 2, 2));
-  EXPECT_THAT(mistake([] { place_ranks({{0, 1}, {1, 2}}, {4, 0, {}, "t"}); }), HasSubstr("has 3 slots"));
+  EXPECT_THAT(said_by([] { place_ranks({{0, 1}, {1, 2}}, {4, 0, {}, "t"}); }), HasSubstr("has 3 slots"));
 }
 
 TEST(Placing, FollowsTheHostsOfTheSuite) {
@@ -269,7 +259,7 @@ TEST(Placing, FollowsTheHostsOfTheSuite) {
   EXPECT_THAT(place_ranks({{0, 1, 2}, {}}, {8, 0, drawn, "t"}), ElementsAre(0, 0, 0, 1, 1, 1, 2, 2));
   EXPECT_THAT(place_ranks({{0, 1, 0, 1}, {}}, {4, 1, {0, 0, 1, 1, 2}, "t"}), ElementsAre(0, 2, 1, 3, 0))
       << "a server on a host of its own, which is not there";
-  EXPECT_THAT(mistake([&] {
+  EXPECT_THAT(said_by([&] {
                 place_ranks({{0, 1}, {}}, {8, 0, drawn, "t"});
               }),
               HasSubstr("puts ranks on host 2, but this run has 2 machines"));

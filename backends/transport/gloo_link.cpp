@@ -100,17 +100,18 @@ void GlooLink::start(GlooInbox& inbox) {
   inbox_ = &inbox;
   farewell_in_ = buffer_for(&last_in_, 1);
   farewell_out_ = buffer_for(&last_out_, 1);
-  for (int i = 0; i < kPosted; ++i) post(frames_.emplace_back(new_frame()));
-  for (std::size_t i = 0; i < kFlights; ++i) flights_.push_back({.frame = new_frame(), .body = {}, .body_buffer = {}});
+  // In one piece: pages that no frame ever fills cost nothing, and a piece for each frame would touch one for its size.
+  memory_ = std::make_unique_for_overwrite<char[]>((kPosted + kFlights) * kFrameBytes);
+  for (std::size_t i = 0; i < kPosted; ++i) post(frames_.emplace_back(frame_at(i)));
+  for (std::size_t i = 0; i < kFlights; ++i)
+    flights_.push_back({.frame = frame_at(kPosted + i), .body = {}, .body_buffer = {}});
   receiver_ = std::thread([this] { receive_all(); });
   lander_ = std::thread([this] { land_all(); });
 }
 
-GlooLink::Frame GlooLink::new_frame() {
-  // Pages that no frame ever fills cost nothing.
-  Frame frame{.memory = std::make_unique_for_overwrite<char[]>(kFrameBytes), .buffer = {}};
-  frame.buffer = buffer_for(frame.memory.get(), kFrameBytes);
-  return frame;
+GlooLink::Frame GlooLink::frame_at(std::size_t i) {
+  char* const memory = memory_.get() + i * kFrameBytes;
+  return {.memory = memory, .buffer = buffer_for(memory, kFrameBytes)};
 }
 
 void GlooLink::post(Frame& frame) {

@@ -54,7 +54,7 @@ struct GlooInbox {
 class GlooLink {
  public:
   static constexpr std::size_t kFrameBytes = 64 * 1024;  // header, words and a small body travel as one frame
-  static constexpr int kPosted = 4;                      // frames whose receives are posted ahead
+  static constexpr std::size_t kPosted = 4;              // frames whose receives are posted ahead
   static constexpr std::size_t kQueue = 256;             // messages that may wait to be sent
   static constexpr std::size_t kFlights = 16;            // messages that may be under way
 
@@ -89,10 +89,10 @@ class GlooLink {
     void abort() const;
   };
   struct Frame {
-    std::unique_ptr<char[]> memory;
+    char* memory;  // kFrameBytes
     std::unique_ptr<Buffer> buffer;
     bool posted = false;
-    std::span<char> all() const { return {memory.get(), kFrameBytes}; }
+    std::span<char> all() const { return {memory, kFrameBytes}; }
   };
   struct Flight {
     Frame frame;
@@ -116,7 +116,7 @@ class GlooLink {
   bool part();
   void deliver(Message message);
 
-  Frame new_frame();
+  Frame frame_at(std::size_t i);
   bool start(const Outgoing& outgoing);
   bool landing_due() const;
   void land_all();
@@ -131,6 +131,7 @@ class GlooLink {
 
   std::string said_, heard_;  // tokens
   std::unique_ptr<Buffer> token_in_, token_out_;
+  std::unique_ptr<char[]> memory_;  // of all frames, those that are posted first
   std::vector<Frame> frames_;
   char last_in_ = 0, last_out_ = 0;  // of the farewell
   std::unique_ptr<Buffer> farewell_in_, farewell_out_;

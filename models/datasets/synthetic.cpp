@@ -1,6 +1,8 @@
 // Drawn data sets: no files. Samples scatter around the centres of ten classes, in turn (sample i is of class i mod
-// 10), so that the first few are as good a sample as any.
-#include <array>
+// 10), so that the first few are as good a sample as any. A sample is drawn when it is first used: servers use none.
+#include <atomic>
+#include <memory>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,28 +20,27 @@ class Blobs final : public Dataset {
   /// `from` is the number of the first sample, and with the seed all that the draws depend on: sets with the same seed
   /// and spread share their centres.
   Blobs(Shape shape, std::size_t samples, std::size_t from, double spread, std::uint64_t seed)
-      : shape_(shape), samples_(samples), from_(from) {
-    const std::size_t n = shape.size();
-    std::vector<double> centres(kClasses * n);
+      : shape_(shape),
+        samples_(samples),
+        from_(from),
+        seed_(seed),
+        centres_(kClasses * shape.size()),
+        features_(std::make_unique_for_overwrite<float[]>(samples * shape.size())),
+        states_(std::make_unique<std::atomic<State>[]>(samples)) {
     Random random = drawn(seed, -1, 0);
-    for (double& c : centres) c = spread * unit(random);
-    features_.resize(samples * n);
-    for (std::size_t i = 0; i < samples; ++i) {
-      Random scatter = drawn(seed, 0, from + i);
-      const double* centre = centres.data() + static_cast<std::size_t>(label(i)) * n;
-      for (std::size_t d = 0; d < n; ++d) features_[i * n + d] = static_cast<float>(centre[d] + unit(scatter));
-    }
+    for (double& c : centres_) c = spread * unit(random);
   }
   std::size_t size() const override { return samples_; }
   Shape shape() const override { return shape_; }
   int classes() const override { return static_cast<int>(kClasses); }
   std::int32_t label(std::size_t i) const override { return static_cast<std::int32_t>((from_ + i) % kClasses); }
-  void copy_sample(std::size_t i, float* to) const override {
-    const std::size_t n = shape_.size();
-    std::copy_n(features_.data() + i * n, n, to);
+  void copy_sample(std::size_t i, float* to) const override { std::copy_n(sample(i), shape_.size(), to); }
+  void load() const override {
+    for (std::size_t i = 0; i < samples_; ++i) sample(i);
   }
 
  private:
+  enum class State : std::uint8_t { kNotDrawn, kBeingDrawn, kDrawn };
   /// Mean 0, deviation 1: uniform, because unlike normal() that takes no logarithm, whose last bit varies by machine.
   static double unit(Random& random) { return 1.7320508075688772 * (2.0 * random.uniform() - 1.0); }
   static Random drawn(std::uint64_t seed, int rank, std::size_t sample) {
@@ -49,9 +50,29 @@ class Blobs final : public Dataset {
                    .rank = rank,
                    .iteration = static_cast<std::int64_t>(sample)});
   }
-  Shape shape_;
-  std::size_t samples_, from_;
-  std::vector<float> features_;
+  const float* sample(std::size_t i) const {
+    std::atomic<State>& state = states_[i];
+    State seen = State::kNotDrawn;
+    if (state != State::kDrawn && state.compare_exchange_strong(seen, State::kBeingDrawn)) {
+      draw(i);
+      state = State::kDrawn;
+      state.notify_all();
+    }
+    state.wait(State::kBeingDrawn);
+    return features_.get() + i * shape_.size();
+  }
+  void draw(std::size_t i) const {
+    Random scatter = drawn(seed_, 0, from_ + i);
+    const std::size_t n = shape_.size();
+    const double* centre = centres_.data() + static_cast<std::size_t>(label(i)) * n;
+    for (std::size_t d = 0; d < n; ++d) features_[i * n + d] = static_cast<float>(centre[d] + unit(scatter));
+  }
+  const Shape shape_;
+  const std::size_t samples_, from_;
+  const std::uint64_t seed_;
+  std::vector<double> centres_;
+  const std::unique_ptr<float[]> features_;
+  const std::unique_ptr<std::atomic<State>[]> states_;
 };
 
 /// A tenth of a deviation between the centres, a feature, makes classes that overlap a little.
