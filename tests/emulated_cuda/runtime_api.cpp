@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -17,7 +18,8 @@ namespace {
 
 constexpr std::size_t kMemory = std::size_t(1) << 30;
 constexpr std::size_t kAlign = 256;
-constexpr std::size_t kFile = 4096;  // and larger: other processes may map it
+constexpr std::size_t kPage = 4096;  // blocks from here on are mapped, and other processes may map them
+constexpr std::size_t kPatch = std::size_t(2) << 20;
 constexpr int kPoison = 0xff;
 
 using emulated_cuda::forbidden;
@@ -25,23 +27,53 @@ using emulated_cuda::give;
 
 thread_local cudaError_t last_error = cudaSuccess;
 
+/// Returns a file of kPatch bytes of the pattern.
+int pattern_file() {
+  static const int file = [] {
+    const std::string pattern(kPatch, static_cast<char>(kPoison));
+    const int made = memfd_create("pattern", MFD_CLOEXEC);
+    return write(made, pattern.data(), kPatch) == ssize_t(kPatch) ? made : -1;
+  }();
+  return file;
+}
+
+/// Returns memory that reads as the pattern. A page of it takes room once it is written: most of a library's working
+/// memory never is.
+void* patterned(std::size_t bytes) {
+  void* const all = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) return nullptr;
+  for (std::size_t done = 0; done < bytes; done += kPatch) {
+    void* const part = static_cast<char*>(all) + done;
+    if (mmap(part, std::min(kPatch, bytes - done), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, pattern_file(),
+             0) != MAP_FAILED)
+      continue;
+    munmap(all, bytes);
+    return nullptr;
+  }
+  return all;
+}
+
+/// Moves what is there into a file of its own, mapped at the same place. Returns -1 if that fails.
+int moved_into_file(void* memory, std::size_t bytes) {
+  const int file = memfd_create("emulated GPU", MFD_CLOEXEC);
+  if (file >= 0 && write(file, memory, bytes) == ssize_t(bytes) &&
+      mmap(memory, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED)
+    return file;
+  close(file);
+  return -1;
+}
+
 class Memory {
  public:
-  static void* map(int file, std::size_t bytes) {
-    if (ftruncate(file, off_t(bytes)) != 0) return nullptr;
-    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    return memory == MAP_FAILED ? nullptr : memory;
-  }
   void* allocate(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const std::size_t whole = (bytes + kAlign - 1) / kAlign * kAlign;
     if (whole == 0 || whole < bytes || whole > kMemory - used_) return nullptr;
-    const int file = whole >= kFile ? memfd_create("emulated GPU", MFD_CLOEXEC) : -1;
-    void* const memory = file >= 0 ? map(file, whole) : std::aligned_alloc(kAlign, whole);
+    void* const memory = whole >= kPage ? patterned(whole) : std::aligned_alloc(kAlign, whole);
     if (memory == nullptr) return nullptr;
-    std::memset(memory, kPoison, whole);
+    if (whole < kPage) std::memset(memory, kPoison, whole);
     used_ += whole;
-    blocks_[memory] = {whole, file};
+    blocks_[memory] = {whole, -1};
     return memory;
   }
   bool release(void* memory) {
@@ -49,14 +81,14 @@ class Memory {
     const auto found = blocks_.find(memory);
     if (found == blocks_.end()) return false;
     const auto [bytes, file] = found->second;
-    std::memset(memory, kPoison, bytes);
+    if (bytes < kPage || file >= 0) std::memset(memory, kPoison, bytes);  // for who reads it still
     used_ -= bytes;
     blocks_.erase(found);
-    if (file < 0) {
+    if (file >= 0) close(file);
+    if (bytes < kPage) {
       std::free(memory);
     } else {
       munmap(memory, bytes);
-      close(file);
     }
     return true;
   }
@@ -76,7 +108,9 @@ class Memory {
   std::string address(void* memory) {
     const std::lock_guard lock(mutex_);
     const auto found = blocks_.find(memory);
-    if (found == blocks_.end() || found->second.file < 0) return "";
+    if (found == blocks_.end() || found->second.bytes < kPage) return "";
+    if (found->second.file < 0) found->second.file = moved_into_file(memory, found->second.bytes);
+    if (found->second.file < 0) return "";
     return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(found->second.file);
   }
   std::size_t free() {
@@ -89,7 +123,7 @@ class Memory {
   std::size_t used_ = 0;
   struct Block {
     std::size_t bytes;
-    int file;  // -1: it is none
+    int file;  // that other processes may map; -1: it is in none
   };
   std::map<void*, Block> blocks_;
 };
@@ -203,6 +237,7 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
 // --- Between processes -----------------------------------------------------------------------------------------------
 
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* memory) {
+  emulated_cuda::finish_all();
   const std::string address = device_memory().address(memory);
   if (address.empty() || address.size() >= sizeof handle->reserved) return give(cudaErrorInvalidValue);
   std::memset(handle->reserved, 0, sizeof handle->reserved);

@@ -1,7 +1,7 @@
 // The part of CUDA's runtime API that the backend calls, with the toolkit's names and values.
 //
 // Calls that a real GPU forbids while a stream is captured are errors here, too. Device memory is filled with a pattern
-// (NaN in every format) when it is allocated and when it is freed.
+// (NaN in every format) when it is allocated; once freed, it is unmapped or filled with it again.
 #pragma once
 
 #include <cstddef>
