@@ -92,7 +92,7 @@ void check_options(const ReproduceCommand& options, const Published& published) 
   check_output_files(outputs);
 }
 
-/// Of these figures; of all if there are none.
+/// Lists these figures, or all of them if no ids are given.
 std::string list_text(const Book& book, const std::vector<std::string>& ids) {
   const auto listed = [&](const std::string& id) {
     return ids.empty() || std::find(ids.begin(), ids.end(), id) != ids.end();
