@@ -24,7 +24,7 @@ class Dataset {
   virtual std::int32_t label(std::size_t i) const = 0;
   /// Writes sample i's features, normalised as the data set's file says, into to[shape().size()].
   virtual void copy_sample(std::size_t i, float* to) const = 0;
-  /// Brings into memory what would otherwise come with a sample's first use. For whoever is about to start a clock.
+  /// Brings into memory what would otherwise be drawn when a sample is first used. Call it before a clock starts.
   virtual void load() const {}
   /// The samples as sparse rows, of data sets that have them so; else nullptr.
   virtual const SparseDataset* rows() const { return nullptr; }

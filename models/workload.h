@@ -79,7 +79,7 @@ class Workload {
                          const std::function<void(int bucket)>& done) = 0;
   /// On the named evaluation subset of the test set (all of it if it is smaller).
   virtual Evaluation evaluate(const Payload& x) = 0;
-  /// Brings the training data into memory, before a clock starts. A server never needs it.
+  /// Brings the training data into memory (Dataset::load). Call it before a clock starts. A server never needs it.
   virtual void load_data() {}
   /// How many samples worker w owns.
   virtual std::size_t part_size(int worker) const = 0;
