@@ -7,6 +7,8 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <latch>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -305,9 +307,11 @@ TEST(DrawnData, AreTheSameWhoeverUsesThemFirst) {
              one_by_one = find_dataset("synthetic").load({}).train;
   std::vector<std::vector<float>> seen(4, std::vector<float>(784 * 100));
   {
+    std::latch together(std::ssize(seen));
     std::vector<std::jthread> threads;
     for (auto& mine : seen) {
-      threads.emplace_back([&one_by_one, &mine] {
+      threads.emplace_back([&one_by_one, &mine, &together] {
+        together.arrive_and_wait();
         for (std::size_t i = 100; i-- > 0;) one_by_one->copy_sample(i, mine.data() + 784 * i);
       });
     }
