@@ -133,7 +133,7 @@ std::string check_finite(const std::string& text) {
 }
 
 std::string check_above_zero(const std::string& text) {
-  const std::string why = check_finite(text);
+  std::string why = check_finite(text);
   if (!why.empty() || std::strtod(text.c_str(), nullptr) > 0) return why;
   return "'" + text + "' is not above 0";
 }
