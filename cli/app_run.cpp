@@ -135,7 +135,7 @@ std::string check_finite(const std::string& text) {
 std::string check_above_zero(const std::string& text) {
   std::string why = check_finite(text);
   if (!why.empty() || std::strtod(text.c_str(), nullptr) > 0) return why;
-  return "'" + text + "' is not above 0";
+  return "'" + text + "' is no number above 0";
 }
 
 void add_output(CLI::App& command, const std::string& name, std::optional<std::string>& to, const std::string& what) {

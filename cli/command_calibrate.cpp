@@ -5,6 +5,7 @@
 
 #include "backends/base/text.h"
 #include "cli/places.h"
+#include "cli/preflight.h"
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "suites/calibrate_links.h"
@@ -93,6 +94,7 @@ int command_calibrate(const CalibrateOptions& options) {
                       ": nothing to calibrate: every measure of this suite is in virtual time, whose costs "
                       "come from the suite: add --set transport.name=\"gloo\" to measure this machine");
   }
+  check_available({*real});
   const Calibration c = calibrate(*real, &count_interrupts());
   fmt::print("# {}\n# a step: {} median, {} at 99 %, all ranks stepping at once\n", calibration_key(*real),
              text(c.step_median), text(c.step_p99));

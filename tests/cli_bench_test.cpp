@@ -200,6 +200,14 @@ TEST(BenchTransport, SaysWhatIsWrongWithItsOptions) {
   EXPECT_THAT(no_gpu.err, HasSubstr("compute backend 'cuda' is not available"));
 }
 
+TEST(Calibrate, SaysThatABackendIsMissingBeforeItMeasures) {
+  const Folder folder;
+  const Ended ended = hopbench(folder.path(), {"calibrate", "cnn_hetero", "--set", "compute.backend=\"cuda\""});
+  if (ended.code == 0) return;  // there is a GPU
+  EXPECT_EQ(ended.code, 6) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("compute backend 'cuda' is not available"));
+}
+
 TEST(BenchSim, ShowsRatesAndMemoryAsTextAndAsJson) {
   const Folder folder;
   const Args words{"bench", "sim",       "-n", "500",          "--ranks", "8",  "--incast",
