@@ -46,34 +46,42 @@ void streamed() {}
 /// to[j] = sums[j] + weight * term[j]; of the first term: to[j] = weight * term[j]. `to` may be `sums`.
 using AddTerm = void (*)(float* to, const float* sums, const float* term, float weight, std::size_t n);
 struct AddTerms {
-  AddTerm first, next, past_caches;
+  AddTerm first, next, last;
 };
+enum class Reach { kInCaches, kPastCaches };
+enum class Turn { kFirst, kNext, kLast };
 
-template <bool kFirst, bool kPastCaches>
+/// Past the caches a term is fetched four lines ahead: at each change of terms some processors (AMD Zen 5) begin anew
+/// to guess what comes next. The last lines of a block fetch the first ones of the next.
+template <Reach kReach, Turn kTurn>
 [[gnu::always_inline]] inline void add_lanes(float* to, const float* sums, const float* term, float weight,
                                              std::size_t n) {
+  constexpr std::size_t kLine = 16, kAhead = 4 * kLine;
   std::size_t j = 0;
   for (Eight lanes, before; j + 8 <= n; j += 8) {
+    if (kReach == Reach::kPastCaches && j % kLine == 0) __builtin_prefetch(term + j + kAhead);
     std::memcpy(&lanes, term + j, sizeof lanes);
     lanes *= weight;
-    if (!kFirst) {
+    if (kTurn != Turn::kFirst) {
       std::memcpy(&before, sums + j, sizeof before);
       lanes += before;
     }
-    if (kPastCaches) {
+    if (kReach == Reach::kPastCaches && kTurn == Turn::kLast) {
       stream(to + j, lanes);
     } else {
       std::memcpy(to + j, &lanes, sizeof lanes);
     }
   }
-  for (; j < n; ++j) to[j] = kFirst ? weight * term[j] : sums[j] + weight * term[j];
+  for (; j < n; ++j) to[j] = kTurn == Turn::kFirst ? weight * term[j] : sums[j] + weight * term[j];
 }
 
-template <bool kFirst, bool kPastCaches>
+template <Reach kReach, Turn kTurn>
 void add_anywhere(float* to, const float* sums, const float* term, float weight, std::size_t n) {
-  add_lanes<kFirst, kPastCaches>(to, sums, term, weight, n);
+  add_lanes<kReach, kTurn>(to, sums, term, weight, n);
 }
-constexpr AddTerms kAnywhere{add_anywhere<true, false>, add_anywhere<false, false>, add_anywhere<false, true>};
+template <Reach kReach>
+constexpr AddTerms kAnywhere{add_anywhere<kReach, Turn::kFirst>, add_anywhere<kReach, Turn::kNext>,
+                             add_anywhere<kReach, Turn::kLast>};
 
 /// Eight pages at once: from one place alone a processor does not fetch as fast as it could.
 template <bool kSame>
@@ -108,13 +116,14 @@ double dot_anywhere(const float* x, const float* y, std::size_t n) {
 
 #ifdef __x86_64__
 // Without FMA, which would round once where the others round twice.
-template <bool kFirst, bool kPastCaches>
+template <Reach kReach, Turn kTurn>
 [[gnu::target("avx2")]] void add_avx2(float* to, const float* sums, const float* term, float weight, std::size_t n) {
-  add_lanes<kFirst, kPastCaches>(to, sums, term, weight, n);
+  add_lanes<kReach, kTurn>(to, sums, term, weight, n);
 }
+template <Reach kReach>
 AddTerms best_adding() {
-  if (!__builtin_cpu_supports("avx2")) return kAnywhere;
-  return {add_avx2<true, false>, add_avx2<false, false>, add_avx2<false, true>};
+  if (!__builtin_cpu_supports("avx2")) return kAnywhere<kReach>;
+  return {add_avx2<kReach, Turn::kFirst>, add_avx2<kReach, Turn::kNext>, add_avx2<kReach, Turn::kLast>};
 }
 
 template <bool kSame>
@@ -126,7 +135,10 @@ Dot best_dot() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? dot_avx2<kSame> : dot_anywhere<kSame>;
 }
 #else
-AddTerms best_adding() { return kAnywhere; }
+template <Reach kReach>
+AddTerms best_adding() {
+  return kAnywhere<kReach>;
+}
 
 template <bool kSame>
 Dot best_dot() {
@@ -139,15 +151,16 @@ Dot best_dot() {
 // A block of each term after the other: some processors fetch slower if all terms are read in turn (AMD Zen 5), and the
 // sums of a block stay in the first cache until the last term.
 void weighted_sum_on_host(float* out, std::span<const float* const> in, std::span<const float> weights, std::size_t n) {
-  static const AddTerms add = best_adding();
+  static const AddTerms near = best_adding<Reach::kInCaches>(), far = best_adding<Reach::kPastCaches>();
   constexpr std::size_t kBlock = 512;
   alignas(64) std::array<float, kBlock> sums;
   const std::size_t last = in.size() - 1;
   const bool past_caches = last > 0 && streams(out, n);
+  const AddTerms& add = past_caches ? far : near;
   for (std::size_t begin = 0; begin < n; begin += kBlock) {
     const std::size_t count = std::min(kBlock, n - begin);
     for (std::size_t t = 0; t <= last; ++t) {
-      const AddTerm adding = t == 0 ? add.first : t == last && past_caches ? add.past_caches : add.next;
+      const AddTerm adding = t == 0 ? add.first : t == last ? add.last : add.next;
       adding(t == last ? out + begin : sums.data(), sums.data(), in[t] + begin, weights[t], count);
     }
   }
