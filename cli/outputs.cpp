@@ -124,8 +124,8 @@ void Outputs::add(const Suite& suite, const RunFolder& folder) {
 }
 
 void Outputs::write() const {
-  put(options_.json, run_to_json(rows_, context_, to_json(grids_)));
-  put(options_.csv, trials_csv(rows_));
+  if (options_.json) put(options_.json, run_to_json(rows_, context_, to_json(grids_)));
+  if (options_.csv) put(options_.csv, trials_csv(rows_));
   put(options_.markdown, markdown_);
   if (!options_.junit.empty()) put(options_.junit, run_junit(rows_));
   if (options_.github_summary) append_github_summary(markdown_);
