@@ -10,7 +10,9 @@
 #include "backends/base/ran_out.h"
 #include "backends/runtime/launch.h"
 #include "results/json.h"
+#include "suites/completion.h"
 #include "suites/evaluation.h"
+#include "suites/event_log.h"
 #include "suites/job.h"
 #include "suites/place.h"
 

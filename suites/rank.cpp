@@ -22,6 +22,7 @@
 #include "results/statistics.h"
 #include "suites/calibrate.h"
 #include "suites/calibrate_links.h"
+#include "suites/event_log.h"
 #include "suites/execute.h"
 #include "suites/job.h"
 #include "suites/transport_bench.h"

@@ -5,10 +5,10 @@
 #include <thread>
 
 #include "backends/runtime/simulated.h"
+#include "suites/completion.h"
 #include "suites/critical_path.h"
 #include "suites/evaluation.h"
 #include "suites/execute.h"
-#include "suites/job.h"
 
 namespace hopbench {
 namespace {

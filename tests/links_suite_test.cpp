@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "results/kinds.h"
-#include "suites/job.h"
+#include "suites/completion.h"
 #include "suites/plan.h"
 #include "suites/suite.h"
 

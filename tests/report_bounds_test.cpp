@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "protocols/protocol.h"
-#include "suites/job.h"
+#include "suites/completion.h"
 #include "suites/plan.h"
 
 namespace hopbench {
