@@ -17,6 +17,7 @@
 #include "backends/transport/wire.h"
 #include "protocols/collectives.h"
 #include "suites/job.h"
+#include "suites/plan.h"
 
 namespace hopbench {
 namespace {
