@@ -21,7 +21,7 @@ std::int64_t gap_bound_of(const TrialSpec& spec, const Plan& plan) {
 
 constexpr const char* kTrialOver = "the trial was over before";
 
-/// Of a rank that was not lost, or of a leaver before it left.
+/// Returns whether a fault came to a rank that was not lost, or to a rank before it left.
 bool came(const Fault& fault, const RankRecord& rank) {
   if (fault.what == Fault::What::kCrash || fault.what == Fault::What::kLeave) return false;
   if (fault.what == Fault::What::kJoin) return rank.iters > 0;
@@ -30,7 +30,8 @@ bool came(const Fault& fault, const RankRecord& rank) {
                      [&](const IterationMark& mark) { return mark.iter >= fault.iteration && mark.samples > 0; });
 }
 
-/// Why a fault never came to a worker; empty: it came, or it is not known, as what a crashed rank had begun is not.
+/// Returns why a fault never came to a worker. The text is empty if it came, or if nobody knows: what a crashed rank
+/// had begun is lost.
 std::string why_never(const Fault& fault, const RankRecord& rank, Time end) {
   if (!rank.lost.empty()) {
     const bool known = fault.at != kNever || rank.lost == to_string(Fault::What::kLeave);

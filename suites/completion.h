@@ -1,4 +1,4 @@
-// A trial's record when its ranks' records are there: what follows from them.
+// Completes a trial's record once its ranks' records are there.
 #pragma once
 
 #include "results/record.h"
@@ -7,8 +7,8 @@
 
 namespace hopbench {
 
-/// What is left of a worker that the scenario has killed, with real processes and in virtual time: when that was. What
-/// it had counted died with it (its slot's samples, which a curve's last point needs, are not of the record).
+/// Returns the record of a worker that the scenario killed at `when`, with real processes and in virtual time. Its
+/// counts died with it. The samples in its slot, which a curve's last point needs, are no part of the record.
 RankRecord crashed_record(int rank, int host, Time when);
 Event crash_event(int rank, Iter k, Time when);
 

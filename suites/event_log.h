@@ -1,4 +1,4 @@
-// The event log of a trial: what it keeps of what happens, and its file.
+// Collects the events of a trial and writes them to its event log.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace hopbench {
 
-/// An event as the event log has it.
+/// A line of the event log.
 struct EventLine {
   Time time{};
   std::string text;  // one JSON line, line break included

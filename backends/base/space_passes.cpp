@@ -51,8 +51,8 @@ struct AddTerms {
 enum class Reach { kInCaches, kPastCaches };
 enum class Turn { kFirst, kNext, kLast };
 
-/// Past the caches a term is fetched four lines ahead: at each change of terms some processors (AMD Zen 5) begin anew
-/// to guess what comes next. The last lines of a block fetch the first ones of the next.
+/// Past the caches a term is fetched four lines ahead. Otherwise some processors (AMD Zen 5) fetch slowly after each
+/// change of terms. The last lines of a block fetch the first ones of the next.
 template <Reach kReach, Turn kTurn>
 [[gnu::always_inline]] inline void add_lanes(float* to, const float* sums, const float* term, float weight,
                                              std::size_t n) {
