@@ -220,6 +220,36 @@ ModelBench bench_model(const std::string& model, const BenchWork& work) {
   return bench;
 }
 
+namespace {
+
+struct Operation {
+  const char *name, *against;
+  double passes;
+  std::function<void()> run;
+};
+
+/// The best rate of three passes of each operation that is compared with `peer`, in turns with it, since neighbours
+/// take part of the bandwidth. Returns the peer's own.
+double bench_beside(const PlainPass& peer, const std::vector<Operation>& operations, BandwidthBench& bench) {
+  double limit = 0;
+  std::vector<double> rates(operations.size(), 0.0);
+  for (int turn = 0; turn < 3; ++turn) {
+    for (const auto& way : peer.ways) limit = std::max(limit, pass_rate(peer.bytes, way));
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      if (operations[i].against == peer.name)
+        rates[i] = std::max(rates[i], pass_rate(bench.operations[i].bytes, operations[i].run));
+    }
+  }
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (operations[i].against != peer.name) continue;
+    bench.operations[i].rates.push_back(rates[i]);
+    bench.operations[i].shares.push_back(rates[i] / limit);
+  }
+  return limit;
+}
+
+}  // namespace
+
 BandwidthBench bench_vectors(int repeats) {
   constexpr std::size_t kTerms = 4;
   const std::size_t n = floats_beyond_caches();
@@ -236,11 +266,6 @@ BandwidthBench bench_vectors(int repeats) {
   BandwidthBench bench;
   const double bytes = double(n) * sizeof(float);
   bench.mib = bytes / (1 << 20);
-  struct Operation {
-    const char *name, *against;
-    double passes;
-    std::function<void()> run;
-  };
   const std::vector<Operation> operations = {
       {"mean of 2", "triad", 3, [&] { space.weighted_sum(y, std::span(terms).first(2), weights, n); }},
       {"mean of 4", "sum of 4", 5, [&] { space.weighted_sum(y, terms, weights, n); }},
@@ -253,19 +278,11 @@ BandwidthBench bench_vectors(int repeats) {
       {"sgd, momentum", "triad", 5,
        [&] { space.sgd(y, vectors[3].mutable_data(), terms[0], {.lr = 0.01f, .momentum = 0.9f}, n); }}};
   for (const Operation& o : operations) bench.operations.push_back({o.name, o.against, o.passes * bytes, {}, {}});
+  const std::map<std::string, std::vector<double>*> limits = {
+      {"read", &bench.read}, {"copy", &bench.copy}, {"triad", &bench.triad}, {"sum of 4", &bench.sum}};
+  const std::vector<PlainPass> plain = plain_passes(y, {terms[0], terms[1], terms[2], terms[3]}, n);
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    const Bandwidth best = memory_bandwidth(y, {terms[0], terms[1], terms[2], terms[3]}, n);
-    const std::map<std::string, double> limits = {
-        {"read", best.read}, {"copy", best.copy}, {"triad", best.triad}, {"sum of 4", best.sum}};
-    bench.read.push_back(best.read);
-    bench.copy.push_back(best.copy);
-    bench.triad.push_back(best.triad);
-    bench.sum.push_back(best.sum);
-    for (std::size_t i = 0; i < operations.size(); ++i) {
-      const double rate = best_rate(bench.operations[i].bytes, operations[i].run);
-      bench.operations[i].rates.push_back(rate);
-      bench.operations[i].shares.push_back(rate / limits.at(operations[i].against));
-    }
+    for (const PlainPass& peer : plain) limits.at(peer.name)->push_back(bench_beside(peer, operations, bench));
   }
   return bench;
 }

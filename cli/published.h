@@ -56,7 +56,8 @@ struct PublishedWorld {
   std::string date, commit, machine;
 };
 
-/// Runs what the plan asks for, in the order of figures.toml. `values` receives what may be written.
+/// Runs what the plan asks for, in the order of figures.toml; at the end once more what was in doubt. `values` receives
+/// what may be written.
 std::vector<JudgedFigure> judge_published(const Published& published, const PublishedPlan& plan,
                                           const PublishedWorld& world, LastValues& values);
 

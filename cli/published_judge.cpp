@@ -34,6 +34,7 @@ class Judging {
     for (const PublishedRun& run : published_.runs) {
       if (wanted(run)) one(run);
     }
+    for (const PublishedRun* run : doubtful_) again(*run);
     return std::move(figures_);
   }
 
@@ -60,6 +61,17 @@ class Judging {
     return chosen;
   }
 
+  /// The run has ended, as all others of these tables have.
+  std::vector<const PublishedTable*> tables_that_end_with(const PublishedRun& run) {
+    done_.insert(run.id);
+    std::vector<const PublishedTable*> tables = tables_of(run);
+    std::erase_if(tables, [&](const PublishedTable* table) {
+      return !std::all_of(table->runs.begin(), table->runs.end(),
+                          [&](const std::string& id) { return done_.contains(id); });
+    });
+    return tables;
+  }
+
   bool wanted(const PublishedRun& run) const { return !claims_of(run).empty() || !tables_of(run).empty(); }
 
   void one(const PublishedRun& run) {
@@ -68,11 +80,20 @@ class Judging {
       why = fmt::format("takes {:g} minutes, and --minutes is {:g}", run.minutes, *plan_.minutes);
     if (!why.empty()) return all_of(run, PublishedVerdict::kNotRun, why);
     tell(fmt::format("{}: {} (about {:g} min)\n", run.id, run.text(), run.minutes));
-    RanCommand ran = world_.run(run);
-    if (const std::string doubt = doubt_about(run, ran); !doubt.empty()) {
-      tell(fmt::format("{}: {}: once more\n", run.id, doubt));
-      ran = world_.run(run);
-    }
+    const RanCommand ran = world_.run(run);
+    const std::string doubt = doubt_about(run, ran);
+    if (doubt.empty()) return ended(run, ran);
+    tell(fmt::format("{}: {}: once more at the end\n", run.id, doubt));
+    doubtful_.push_back(&run);
+  }
+
+  /// Not at once: what neighbours do to a virtual machine lasts for minutes.
+  void again(const PublishedRun& run) {
+    tell(fmt::format("{} once more: {} (about {:g} min)\n", run.id, run.text(), run.minutes));
+    ended(run, world_.run(run));
+  }
+
+  void ended(const PublishedRun& run, const RanCommand& ran) {
     if (ran.too_long) return all_of(run, PublishedVerdict::kFailed, "took ten times as long as 'minutes' says");
     if (ran.exit_code == int(ExitCode::kEnvironment)) return all_of(run, PublishedVerdict::kNotRun, ran.said);
     if (std::find(run.exit_codes.begin(), run.exit_codes.end(), ran.exit_code) == run.exit_codes.end())
@@ -127,9 +148,7 @@ class Judging {
       figures_.push_back(figure);
     };
     for (const PublishedClaim* claim : claims_of(run)) add(claim->id, Published::range_text(*claim));
-    for (const PublishedTable* table : tables_of(run)) {
-      if (table->runs.back() == run.id) add(table->id, "");
-    }
+    for (const PublishedTable* table : tables_that_end_with(run)) add(table->id, "");
   }
 
   void judge_run(const PublishedRun& run, const RanCommand& ran, bool disturbed) {
@@ -153,7 +172,7 @@ class Judging {
         figures_[first++].written = true;
       }
     }
-    for (const PublishedTable* table : tables_of(run)) add_table(*table, run, disturbed);
+    for (const PublishedTable* table : tables_that_end_with(run)) add_table(*table, run, disturbed);
     if (writable) world_.save(values_);
   }
 
@@ -195,9 +214,7 @@ class Judging {
     values_[claim.id] = last;
   }
 
-  /// A table is complete with the last of its runs.
   void add_table(const PublishedTable& table, const PublishedRun& run, bool disturbed) {
-    if (table.runs.back() != run.id) return;
     JudgedFigure figure = begun(table.id, run);
     figure.verdict = disturbed ? PublishedVerdict::kBusy : PublishedVerdict::kNotRun;
     figure.reason = "a run that measures it was disturbed, failed, or has a false claim";
@@ -229,7 +246,9 @@ class Judging {
   LastValues& values_;
   std::map<std::string, MeasuredJson> documents_;  // by run
   std::set<std::string> runs_;                     // that are run
-  std::set<std::string> complete_;                 // runs whose values may be written
+  std::set<std::string> done_;                     // runs that were judged
+  std::set<std::string> complete_;                 // those whose values may be written
+  std::vector<const PublishedRun*> doubtful_;      // to be run once more
   std::vector<JudgedFigure> figures_;
 };
 

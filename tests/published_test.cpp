@@ -44,11 +44,13 @@ class Fake {
   std::string json = kJson, missing;
   std::string json_again;  // of the second run and later ones, unless empty
   std::vector<double> others{0.0};
+  std::vector<std::string> order;  // of the runs
   int exit_code = 0, ran = 0, saved = 0;
 
   std::vector<JudgedFigure> judged() {
     PublishedWorld world;
-    world.run = [&](const PublishedRun&) {
+    world.run = [&](const PublishedRun& run) {
+      order.push_back(run.id);
       const double share = others[std::min(std::size_t(ran++), others.size() - 1)];
       const std::string& printed = ran > 1 && !json_again.empty() ? json_again : json;
       return RanCommand{.exit_code = exit_code, .json = printed, .said = "what it said", .others = share};
@@ -160,6 +162,16 @@ TEST(PublishedVerdicts, OfATimeAreFalseTheSecondTimeOnly) {
   fake.json = fake.json_again = with(kJson, "\"files\":10", "\"files\":11");
   EXPECT_THAT(fake.verdicts(), HasSubstr("files: false"));
   EXPECT_EQ(fake.ran, 1) << "a count does not depend on others";
+}
+
+TEST(PublishedVerdicts, InDoubtAreMeasuredOnceMoreAfterAllOthers) {
+  Fake fake;
+  fake.published = parse_published(std::string(kToml) + kSecondRun, "f.toml");
+  fake.others = {0.3, 0.01};
+  EXPECT_THAT(fake.verdicts(), HasSubstr("speed: holds\nfiles: holds\nseconds: holds\nmemory: recorded\n"
+                                         "ways: recorded\nboth: recorded\n"));
+  EXPECT_THAT(fake.order, ElementsAre("fast", "slow", "fast"));
+  EXPECT_TRUE(fake.values.contains("both")) << "a table of both runs is complete with the last one to end";
 }
 
 TEST(PublishedVerdicts, AreNotRunWithAReason) {

@@ -43,45 +43,55 @@ void stream(float*, const Eight&) {}
 void streamed() {}
 #endif
 
-/// to[j] = sums[j] + weight * term[j]; of the first term: to[j] = weight * term[j]. `to` may be `sums`.
-using AddTerm = void (*)(float* to, const float* sums, const float* term, float weight, std::size_t n);
-struct AddTerms {
-  AddTerm first, next, last;
+constexpr std::size_t kTogether = 4;  // terms of one pass: processors fetch from few places at once
+
+/// to[j] = sums[j] + weights[0] * terms[0][j] + ..., added in that order, from term[begin] on. `to` may be `sums`.
+using AddTerms = void (*)(float* to, const float* sums, const float* const* terms, const float* weights,
+                          std::size_t begin, std::size_t n);
+/// By the number of terms less one. The first terms have no sums before them.
+struct Adding {
+  std::array<AddTerms, kTogether> first, next;
 };
 enum class Reach { kInCaches, kPastCaches };
-enum class Turn { kFirst, kNext, kLast };
 
-/// Past the caches a term is fetched four lines ahead. Otherwise some processors (AMD Zen 5) fetch slowly after each
-/// change of terms. The last lines of a block fetch the first ones of the next.
-template <Reach kReach, Turn kTurn>
-[[gnu::always_inline]] inline void add_lanes(float* to, const float* sums, const float* term, float weight,
-                                             std::size_t n) {
-  constexpr std::size_t kLine = 16, kAhead = 4 * kLine;
+template <Reach kReach, bool kFirst, std::size_t kTerms>
+[[gnu::always_inline]] inline void add_lanes(float* to, const float* sums, const float* const* terms,
+                                             const float* weights, std::size_t begin, std::size_t n) {
+  std::array<const float*, kTerms> from;
+  std::array<float, kTerms> by;
+  for (std::size_t t = 0; t < kTerms; ++t) {
+    from[t] = terms[t] + begin;
+    by[t] = weights[t];
+  }
   std::size_t j = 0;
-  for (Eight lanes, before; j + 8 <= n; j += 8) {
-    if (kReach == Reach::kPastCaches && j % kLine == 0) __builtin_prefetch(term + j + kAhead);
-    std::memcpy(&lanes, term + j, sizeof lanes);
-    lanes *= weight;
-    if (kTurn != Turn::kFirst) {
-      std::memcpy(&before, sums + j, sizeof before);
-      lanes += before;
+  for (; j + 8 <= n; j += 8) {
+    Eight lanes, term;
+    if (!kFirst) std::memcpy(&lanes, sums + j, sizeof lanes);
+    for (std::size_t t = 0; t < kTerms; ++t) {
+      std::memcpy(&term, from[t] + j, sizeof term);
+      lanes = kFirst && t == 0 ? term * by[t] : lanes + term * by[t];
     }
-    if (kReach == Reach::kPastCaches && kTurn == Turn::kLast) {
+    if (kReach == Reach::kPastCaches) {
       stream(to + j, lanes);
     } else {
       std::memcpy(to + j, &lanes, sizeof lanes);
     }
   }
-  for (; j < n; ++j) to[j] = kTurn == Turn::kFirst ? weight * term[j] : sums[j] + weight * term[j];
+  for (; j < n; ++j) {
+    float sum = kFirst ? by[0] * from[0][j] : sums[j];
+    for (std::size_t t = kFirst ? 1 : 0; t < kTerms; ++t) sum += by[t] * from[t][j];
+    to[j] = sum;
+  }
 }
 
-template <Reach kReach, Turn kTurn>
-void add_anywhere(float* to, const float* sums, const float* term, float weight, std::size_t n) {
-  add_lanes<kReach, kTurn>(to, sums, term, weight, n);
+template <Reach kReach, bool kFirst, std::size_t kTerms>
+void add_anywhere(float* to, const float* sums, const float* const* terms, const float* weights, std::size_t begin,
+                  std::size_t n) {
+  add_lanes<kReach, kFirst, kTerms>(to, sums, terms, weights, begin, n);
 }
-template <Reach kReach>
-constexpr AddTerms kAnywhere{add_anywhere<kReach, Turn::kFirst>, add_anywhere<kReach, Turn::kNext>,
-                             add_anywhere<kReach, Turn::kLast>};
+template <Reach kReach, bool kFirst>
+constexpr std::array<AddTerms, kTogether> kAnywhere{add_anywhere<kReach, kFirst, 1>, add_anywhere<kReach, kFirst, 2>,
+                                                    add_anywhere<kReach, kFirst, 3>, add_anywhere<kReach, kFirst, 4>};
 
 /// Eight pages at once: from one place alone a processor does not fetch as fast as it could.
 template <bool kSame>
@@ -116,14 +126,16 @@ double dot_anywhere(const float* x, const float* y, std::size_t n) {
 
 #ifdef __x86_64__
 // Without FMA, which would round once where the others round twice.
-template <Reach kReach, Turn kTurn>
-[[gnu::target("avx2")]] void add_avx2(float* to, const float* sums, const float* term, float weight, std::size_t n) {
-  add_lanes<kReach, kTurn>(to, sums, term, weight, n);
+template <Reach kReach, bool kFirst, std::size_t kTerms>
+[[gnu::target("avx2")]] void add_avx2(float* to, const float* sums, const float* const* terms, const float* weights,
+                                      std::size_t begin, std::size_t n) {
+  add_lanes<kReach, kFirst, kTerms>(to, sums, terms, weights, begin, n);
 }
-template <Reach kReach>
-AddTerms best_adding() {
-  if (!__builtin_cpu_supports("avx2")) return kAnywhere<kReach>;
-  return {add_avx2<kReach, Turn::kFirst>, add_avx2<kReach, Turn::kNext>, add_avx2<kReach, Turn::kLast>};
+template <Reach kReach, bool kFirst>
+std::array<AddTerms, kTogether> best_terms() {
+  if (!__builtin_cpu_supports("avx2")) return kAnywhere<kReach, kFirst>;
+  return {add_avx2<kReach, kFirst, 1>, add_avx2<kReach, kFirst, 2>, add_avx2<kReach, kFirst, 3>,
+          add_avx2<kReach, kFirst, 4>};
 }
 
 template <bool kSame>
@@ -135,9 +147,9 @@ Dot best_dot() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? dot_avx2<kSame> : dot_anywhere<kSame>;
 }
 #else
-template <Reach kReach>
-AddTerms best_adding() {
-  return kAnywhere<kReach>;
+template <Reach kReach, bool kFirst>
+std::array<AddTerms, kTogether> best_terms() {
+  return kAnywhere<kReach, kFirst>;
 }
 
 template <bool kSame>
@@ -146,22 +158,29 @@ Dot best_dot() {
 }
 #endif
 
+template <Reach kReach>
+Adding best_adding() {
+  return {best_terms<kReach, true>(), best_terms<kReach, false>()};
+}
+
 }  // namespace
 
-// A block of each term after the other: some processors fetch slower if all terms are read in turn (AMD Zen 5), and the
-// sums of a block stay in the first cache until the last term.
+// All terms at once. Of more than fit one pass, block by block: the sums of a block stay in the first cache until the
+// last terms.
 void weighted_sum_on_host(float* out, std::span<const float* const> in, std::span<const float> weights, std::size_t n) {
-  static const AddTerms near = best_adding<Reach::kInCaches>(), far = best_adding<Reach::kPastCaches>();
+  static const Adding near = best_adding<Reach::kInCaches>(), far = best_adding<Reach::kPastCaches>();
   constexpr std::size_t kBlock = 512;
   alignas(64) std::array<float, kBlock> sums;
-  const std::size_t last = in.size() - 1;
-  const bool past_caches = last > 0 && streams(out, n);
-  const AddTerms& add = past_caches ? far : near;
-  for (std::size_t begin = 0; begin < n; begin += kBlock) {
-    const std::size_t count = std::min(kBlock, n - begin);
-    for (std::size_t t = 0; t <= last; ++t) {
-      const AddTerm adding = t == 0 ? add.first : t == last ? add.last : add.next;
-      adding(t == last ? out + begin : sums.data(), sums.data(), in[t] + begin, weights[t], count);
+  const bool past_caches = in.size() > 1 && streams(out, n);
+  const std::size_t block = in.size() <= kTogether ? n : kBlock;
+  for (std::size_t begin = 0; begin < n; begin += block) {
+    const std::size_t count = std::min(block, n - begin);
+    for (std::size_t t = 0; t < in.size(); t += kTogether) {
+      const std::size_t terms = std::min(kTogether, in.size() - t);
+      const bool last = t + terms == in.size();
+      const Adding& adding = last && past_caches ? far : near;
+      const AddTerms add = (t == 0 ? adding.first : adding.next)[terms - 1];
+      add(last ? out + begin : sums.data(), sums.data(), in.data() + t, weights.data() + t, begin, count);
     }
   }
   if (past_caches) streamed();

@@ -156,6 +156,9 @@ void busy(int width, long rounds) {
   busy_4(rounds);
 }
 
+/// Makes the compiler compute a value that nobody reads.
+void keep(float value) { asm volatile("" : : "m"(value)); }
+
 /// Calls f until `seconds` of CPU time are over; calls a CPU second.
 template <class F>
 double rate_of(double seconds, const F& f) {
@@ -231,31 +234,20 @@ double clock_rate(double seconds) {
 #endif
 }
 
-double best_rate(double bytes, const std::function<void()>& pass) {
-  double best = 0;
-  for (int i = 0; i < 2; ++i) {
-    const double begin = thread_cpu_seconds();
-    pass();
-    best = std::max(best, bytes / (thread_cpu_seconds() - begin));
-  }
-  return best;
+std::vector<PlainPass> plain_passes(float* a, const FourVectors& from, std::size_t n) {
+  HB_ASSERT(n % (8 * 1024) == 0);
+  const float *const b = from[0], *const c = from[1];
+  const double bytes = double(n) * sizeof(float);
+  return {{"read", bytes, {[=] { keep(sum<1>(b, n)); }, [=] { keep(sum<4>(b, n)); }, [=] { keep(sum<8>(b, n)); }}},
+          {"copy", 2 * bytes, {[=] { std::memcpy(a, b, n * sizeof(float)); }, [=] { stream_copy(a, b, n); }}},
+          {"triad", 3 * bytes, {[=] { plain_triad(a, b, c, n); }, [=] { stream_triad(a, b, c, n); }}},
+          {"sum of 4", 5 * bytes, {[=] { stream_sum(a, from, n); }, [=] { sum_by_blocks(a, from, n); }}}};
 }
 
-Bandwidth memory_bandwidth(float* a, const FourVectors& from, std::size_t n) {
-  const float *const b = from[0], *const c = from[1];
-  HB_ASSERT(n % (8 * 1024) == 0);
-  const double bytes = double(n) * sizeof(float);
-  volatile float sink = 0;
-  Bandwidth best;
-  best.read = std::max({best_rate(bytes, [&] { sink = sum<1>(b, n); }), best_rate(bytes, [&] { sink = sum<4>(b, n); }),
-                        best_rate(bytes, [&] { sink = sum<8>(b, n); })});
-  best.copy = std::max(best_rate(2 * bytes, [&] { std::memcpy(a, b, n * sizeof(float)); }),
-                       best_rate(2 * bytes, [&] { stream_copy(a, b, n); }));
-  best.triad = std::max(best_rate(3 * bytes, [&] { plain_triad(a, b, c, n); }),
-                        best_rate(3 * bytes, [&] { stream_triad(a, b, c, n); }));
-  best.sum = std::max(best_rate(5 * bytes, [&] { stream_sum(a, from, n); }),
-                      best_rate(5 * bytes, [&] { sum_by_blocks(a, from, n); }));
-  return best;
+double pass_rate(double bytes, const std::function<void()>& pass) {
+  const double begin = thread_cpu_seconds();
+  pass();
+  return bytes / (thread_cpu_seconds() - begin);
 }
 
 std::size_t floats_beyond_caches() {

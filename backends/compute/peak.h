@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace hopbench {
 
@@ -24,19 +25,18 @@ double clock_rate(double seconds);
 
 using FourVectors = std::array<const float*, 4>;
 
-/// Bytes a second, read and written ones alike, of one thread's pass over vectors that no cache holds; the best of
-/// plain and streaming stores, of one and several streams, of all vectors in turn and block by block. Two passes each.
-struct Bandwidth {
-  double read = 0;   // sum of a
-  double copy = 0;   // a = b
-  double triad = 0;  // a = b + s c
-  double sum = 0;    // a = b + c + d + e
+/// A pass over vectors that no cache holds, written in plain ways: plain and streaming stores, one and several streams,
+/// all vectors in turn and block by block. The fastest of them is the limit of what else passes over as many vectors.
+struct PlainPass {
+  std::string name;  // read: sum of a; copy: a = b; triad: a = b + s c; sum of 4: a = b + c + d + e
+  double bytes = 0;  // read and written
+  std::vector<std::function<void()>> ways;
 };
-/// The better of two passes that read and write that many bytes each, in bytes a second of CPU time.
-double best_rate(double bytes, const std::function<void()>& pass);
+/// The vectors have n floats, 64-byte aligned, n a multiple of 8192. They outlive the passes.
+std::vector<PlainPass> plain_passes(float* a, const FourVectors& from, std::size_t n);
 
-/// The vectors have n floats, 64-byte aligned, n a multiple of 8192.
-Bandwidth memory_bandwidth(float* a, const FourVectors& from, std::size_t n);
+/// Bytes a second of the calling thread's CPU time in one pass over that many.
+double pass_rate(double bytes, const std::function<void()>& pass);
 
 /// Floats of a vector that is beyond the caches: twice the largest one, at least 64 MiB, at most a sixteenth of memory.
 std::size_t floats_beyond_caches();
