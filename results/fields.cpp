@@ -55,6 +55,15 @@ constexpr Field<TrialRecord> warning_kinds() {
   return field;
 }
 
+std::string bytes_per_sample(const TrialRecord& record, const std::string&) {
+  std::int64_t bytes = 0, samples = 0;
+  for (const RankRecord& rank : record.ranks) {
+    bytes += rank.bytes_sent;
+    samples += rank.samples;
+  }
+  return samples > 0 ? text_of(static_cast<double>(bytes) / static_cast<double>(samples)) : "";
+}
+
 using L = TrialLabels;
 using T = TrialRecord;
 using R = RankRecord;
@@ -136,6 +145,8 @@ constexpr Field<TrialRecord> kTrial[] = {
     computed<T>(sum<&R::samples, kAll>, "samples", kTrials, "samples", "in those gradients"),
     computed<T>(sum<&R::bytes_sent, kAll>, "bytes_sent", kTrials, "bytes",
                 "by all ranks: bodies, and 64 for the header of each message"),
+    computed<T>(bytes_per_sample, "bytes_per_sample", kTrials, "bytes/sample",
+                "bytes_sent / samples: what a protocol sends for its work"),
     computed<T>(sum<&R::messages_sent, kAll>, "messages", kTrials, "",
                 "sent by protocols; the runtime's own are not counted"),
     stored<&T::window_start_s>("window_start_s", kTrials, "s", "of the steady window"),
