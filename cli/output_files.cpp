@@ -36,6 +36,11 @@ bool same_file(const fs::path& a, const fs::path& b) {
   return whole(a) == whole(b);
 }
 
+bool has_other_names(const fs::path& path) {
+  std::error_code none;
+  return fs::is_regular_file(path, none) && fs::hard_link_count(path, none) > 1 && !none;
+}
+
 /// Returns 0, or the errno of opening the file for writing.
 int open_error(const fs::path& path) {
   std::error_code ignored;
@@ -63,6 +68,9 @@ void check_file(const OutputFile& output, std::span<const std::string> inputs) {
   if (is_part_of_run(path.string())) throw refuse("that file is part of a run: name another");
   if (fs::is_symlink(path, ignored) && holds_run(folder.string()))
     throw refuse("a symbolic link in a run's folder is not written through: remove it, or name another file");
+  if (has_other_names(path) && holds_run(folder.string()))
+    throw refuse(
+        "a file in a run's folder that has other names (hard links) is not written: remove it, or name another");
   if (const int error = open_error(path); error != 0)
     throw refuse(fmt::format("cannot be written: {}: name another file", std::strerror(error)));
 }

@@ -24,8 +24,12 @@ void check_schema(const OrderedJson& j, const std::string& of) {
                     use = ": this hopbench reads " + known + ": use the version that wrote them";
   if (!j.contains("schema_version")) throw SchemaError(of + " without a schema_version cannot be read" + use);
   const OrderedJson& at = j.at("schema_version");
-  const std::string version = at.is_string() ? at.get<std::string>() : at.dump();
-  if (!at.is_string() || version.substr(0, version.find('.')) != known.substr(0, known.find('.')))
+  if (!at.is_string()) {
+    throw SchemaError(fmt::format("{} whose schema_version is {} instead of a text such as \"{}\" cannot be read{}", of,
+                                  at.dump().substr(0, 30), known, use));
+  }
+  const std::string version = at.get<std::string>();
+  if (version.substr(0, version.find('.')) != known.substr(0, known.find('.')))
     throw SchemaError(of + " of schema " + version + " cannot be read" + use);
 }
 

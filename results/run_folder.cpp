@@ -277,6 +277,14 @@ RunFolder RunFolder::open(const std::string& path) {
 
 void RunFolder::claim() {
   if (claim_.use_count() == 0) claim_ = lock(path_);
+  for (const char* name : {kTrials, kEvents}) {
+    std::error_code none;
+    if (fs::is_symlink(fs::path(path_) / name, none)) {
+      throw usage_error(
+          fmt::format("{}/{} is a symbolic link, and a run writes into its own folder only: put there what it links to",
+                      printable(path_), name));
+    }
+  }
   std::error_code said_by_logs;  // somebody may have taken the logs away meanwhile, to save space
   fs::create_directories(fs::path(path_) / kEvents, said_by_logs);
   const std::string trials = path_ + "/" + kTrials;

@@ -40,6 +40,11 @@ bool has_speed(const Comparison& row) {
          row.verdict != Verdict::kNew;
 }
 
+bool diverged(const TrialRecord& record) {
+  return std::any_of(record.warnings.begin(), record.warnings.end(),
+                     [](const Warning& warning) { return warning.kind == WarningKind::kDiverged; });
+}
+
 GateRow gate_row(const Comparison& row, std::optional<double> tolerance) {
   GateRow result{row_name(row.suite, row.measure, row.scenario, row.variant),
                  "virtual " + row.metric,
@@ -72,6 +77,21 @@ GateRow gate_row(const Comparison& row, std::optional<double> tolerance) {
   return result;
 }
 
+/// What a trial of the baseline says of its row, besides its speed. `head`: nullptr if it is not there.
+void add_trial(const TrialRecord& base, const TrialRecord* head, GateRow& row) {
+  if (row.verdict == Verdict::kMissing || row.verdict == Verdict::kIncomparable) return;
+  if (head == nullptr) {
+    row.verdict = Verdict::kMissing;
+    row.notes = {base.id + " is missing"};
+  } else if (head->hash != base.hash) {
+    row.verdict = Verdict::kIncomparable;
+    row.notes = {base.id + ": its settings are not those that it had in the baseline"};
+  } else if (diverged(*head) && !diverged(base)) {
+    row.verdict = Verdict::kRegression;
+    row.notes.push_back(base.id + " diverged, which it did not in the baseline");
+  }
+}
+
 }  // namespace
 
 std::vector<GateRow> virtual_rows(std::span<const TrialRow> base, std::span<const TrialRow> head,
@@ -87,20 +107,15 @@ std::vector<GateRow> virtual_rows(std::span<const TrialRow> base, std::span<cons
 GateResult tolerant_gate(const std::string& base_name, const RunFolder& base, const std::string& head_name,
                          const RunFolder& head, double tolerance) {
   GateResult result{"virtual", base_name, head_name, virtual_rows(base.rows(), head.rows(), tolerance), {}};
-  std::map<std::string, std::string> hashes;  // of head's trials
-  for (const TrialRow& row : head.rows()) hashes[row.record.id] = row.record.hash;
+  std::map<std::string, const TrialRecord*> trials;  // of head
+  for (const TrialRow& row : head.rows()) trials[row.record.id] = &row.record;
   for (const TrialRow& row : base.rows()) {
     const TrialLabels& l = row.labels;
-    const auto other = hashes.find(row.record.id);
-    if (l.clock != "virtual" || (other != hashes.end() && other->second == row.record.hash)) continue;
+    if (l.clock != "virtual") continue;
     const std::string name = row_name(l.suite, l.measure, l.scenario, l.variant);
     const auto at =
         std::find_if(result.rows.begin(), result.rows.end(), [&](const GateRow& r) { return r.name == name; });
-    if (at == result.rows.end() || at->verdict == Verdict::kMissing || at->verdict == Verdict::kIncomparable) continue;
-    const bool missing = other == hashes.end();
-    at->verdict = missing ? Verdict::kMissing : Verdict::kIncomparable;
-    at->notes = {row.record.id +
-                 (missing ? " is missing" : ": its settings are not those that it had in the baseline")};
+    if (at != result.rows.end()) add_trial(row.record, trials[row.record.id], *at);
   }
   add_real_time_note(base.rows(), result);
   return result;

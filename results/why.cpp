@@ -300,8 +300,9 @@ std::string why_sentence(const Why& why) {
 std::string why_text(const Why& why) {
   std::string text = fmt::format("{} / {}\n{}\n", why.measure, why.scenario, why_sentence(why));
   if (why.lost > 0) {
-    text += fmt::format("{} of {} repeats are left out: one of the two failed or did not reach the target\n", why.lost,
-                        why.lost + why.n);
+    text += fmt::format(
+        "{} of {} repeats are left out: one of the two failed, did not reach the target, or began below it\n", why.lost,
+        why.lost + why.n);
   }
   if (why.n == 0) return text;
   switch (why.time) {

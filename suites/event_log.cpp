@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "backends/base/error.h"
 #include "results/json.h"
@@ -22,6 +24,9 @@ void EventLog::on(const Event& event) {
 
 void write_event_log(const std::string& path, const std::string& trial_id, std::vector<EventLine> lines) {
   std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+  std::error_code none;
+  const bool linked = std::filesystem::is_symlink(path, none) || std::filesystem::hard_link_count(path, none) > 1;
+  if (linked && !none) std::filesystem::remove(path, none);  // what else has its contents keeps them
   errno = 0;
   std::ofstream file(path, std::ios::binary);
   file << event_log_head(trial_id);

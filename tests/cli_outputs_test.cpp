@@ -93,9 +93,32 @@ TEST_F(Writing, ALinkInARunsFolderIsNotWrittenThrough) {
   refused({"report", "run", "--latex", "-o", "run/report.html"}, "-o run/report.html: a symbolic link");
   EXPECT_EQ(text_of(at("mine")), "mine");
   fs::remove(at("run/report.html"));
+  fs::create_hard_link(at("mine"), at("run/report.html"));
+  refused({"report", "run"}, "run/report.html: a file in a run's folder that has other names");
+  EXPECT_EQ(text_of(at("mine")), "mine");
+  fs::remove(at("run/report.html"));
   folder_.write("run/report.html", "an older page");
   fine({"report", "run"});
   EXPECT_NE(text_of(at("run/report.html")), "an older page");
+}
+
+TEST_F(Writing, AResumedRunWritesIntoItsOwnFolderOnly) {
+  fine({"run", "a.toml", "-o", "run", "-f", "random/hop"});
+  folder_.write("run/trials.jsonl", "");  // all trials run again
+  folder_.write("mine", "mine");
+  std::vector<fs::path> logs;
+  for (const auto& log : fs::directory_iterator(at("run/events"))) logs.push_back(log.path());
+  ASSERT_FALSE(logs.empty());
+  for (const fs::path& log : logs) {
+    fs::remove(log);
+    fs::create_hard_link(at("mine"), log);
+  }
+  fine({"run", "--resume", "run", "-f", "random/hop"});
+  EXPECT_EQ(text_of(at("mine")), "mine");
+  EXPECT_NE(text_of(logs[0]), "mine");
+  fs::rename(at("run/events"), at("elsewhere"));
+  fs::create_directory_symlink("../elsewhere", at("run/events"));
+  refused({"run", "--resume", "run", "-f", "random/hop"}, "run/events is a symbolic link");
 }
 
 TEST_F(Writing, AFolderOnTheWayToTheResultsIsNotMade) {

@@ -53,6 +53,18 @@ class Thresholds : public OverResults {
 
 // --- Virtual time against a baseline
 
+TEST_F(Thresholds, ATrialThatDivergesFailsAtAnyTolerance) {
+  doctor("run", "diverged", [](nlohmann::json& trial) {
+    trial["record"]["warnings"].push_back("diverged");
+    trial["record"]["warning_kinds"].push_back("diverged");
+  });
+  const Ended ended = run({"gate", "--baseline", "run", "diverged", "--virtual-threshold", "50"});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.out, HasSubstr("diverged, which it did not in the baseline"));
+  EXPECT_EQ(run({"gate", "--baseline", "diverged", "diverged", "--virtual-threshold", "50"}).code, 0);
+  EXPECT_EQ(run({"gate", "--baseline", "diverged", "run", "--virtual-threshold", "50"}).code, 0);
+}
+
 TEST_F(Thresholds, OnlyOtherEventsAreNoRegression) {
   fine({"baseline", "save", "main", "run"});  // made with --events all
   for (const char* events : {"brief", "none"}) {

@@ -209,6 +209,12 @@ TEST(Json, NamesTheFieldThatIsWrongInPlainWords) {
   EXPECT_EQ(said_of([](auto& row) { row["record"]["id"] = 3; }), none + "'id': its value has the wrong type");
   EXPECT_EQ(said_of([](auto& row) { row["record"]["ranks"][0]["iters"] = 0.5; }),
             none + "'ranks': 'iters': 0.5 stands where an integer belongs");
+  EXPECT_EQ(said_of([](auto& row) { row["record"]["ranks"] = nlohmann::json::object(); }),
+            none + "'ranks': object stands where a list belongs");
+  EXPECT_EQ(said_of([](auto& row) { row["record"]["ranks"][0] = nullptr; }),
+            none + "'ranks': null stands where an object belongs");
+  EXPECT_THAT(said_of([](auto& row) { row["record"] = nlohmann::json::array(); }),
+              HasSubstr("array stands where an object"));
   EXPECT_EQ(said_of([](auto& row) { row.erase("labels"); }), none + "'labels' is missing");
   EXPECT_EQ(said_of([](auto& row) { row = nlohmann::json::array(); }), none + "the text is no JSON object");
   for (const char* text : {"{\"a\": ", "{\"a\": 1e999}", "\"\xff\""}) {

@@ -149,7 +149,7 @@ TEST(Why, LeavesOutTrialsOfInfiniteTime) {
   EXPECT_EQ(
       why_text(why(rows, "hop", "allreduce").at(0)),
       "m / one slow\nhop and allreduce have no repeat in common that ended well.\n3 of 3 repeats are left out: one "
-      "of the two failed or did not reach the target\n");
+      "of the two failed, did not reach the target, or began below it\n");
 }
 
 TEST(Why, LeavesOutWhereTheTargetIsNotReached) {

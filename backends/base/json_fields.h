@@ -96,6 +96,10 @@ inline double real_of(const OrderedJson& j) {
   throw usage_error(found.substr(0, kShown) + " stands where a number belongs");
 }
 
+inline void must_be(bool is, const OrderedJson& j, const char* what) {
+  if (!is) throw usage_error(std::string(j.type_name()) + " stands where " + what + " belongs");
+}
+
 template <class T>
 void decode(const OrderedJson& j, T& value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -110,9 +114,11 @@ void decode(const OrderedJson& j, T& value) {
     decode(j.at(0), value.first);
     decode(j.at(1), value.second);
   } else if constexpr (kIsMap<T>) {
+    must_be(j.is_object(), j, "an object");
     value.clear();
     for (const auto& [key, item] : j.items()) decode(item, value[key]);
   } else if constexpr (kIsList<T>) {
+    must_be(j.is_array(), j, "a list");
     value.clear();
     for (const OrderedJson& item : j) decode(item, value.emplace_back());
   } else if constexpr (Listed<T>) {
@@ -181,6 +187,7 @@ void write_fields(const Fields& fields, const Record& record, OrderedJson& j) {
 /// Reads the fields and ignores unknown ones. Errors name the field.
 template <class Fields, class Record>
 void read_fields(const Fields& fields, const OrderedJson& j, Record& record) {
+  must_be(j.is_object(), j, "an object");
   for (const auto& field : fields) {
     if (field.set == nullptr) continue;
     const auto found = j.find(field.name);
