@@ -77,7 +77,7 @@ GateRow gate_row(const Comparison& row, std::optional<double> tolerance) {
   return result;
 }
 
-/// What a trial of the baseline says of its row, besides its speed. `head`: nullptr if it is not there.
+/// Judges a row by one trial of the baseline, besides its speed. `head`: nullptr if that trial is not there.
 void add_trial(const TrialRecord& base, const TrialRecord* head, GateRow& row) {
   if (row.verdict == Verdict::kMissing || row.verdict == Verdict::kIncomparable) return;
   if (head == nullptr) {
