@@ -99,7 +99,7 @@ void add_report(CLI::App& app, Parsed& parsed) {
   report
       .add_option("--trials", o.trials,
                   "the most trials that the page draws one by one: where time went, gaps, timelines")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1'000'000'000))
       ->capture_default_str();
   std::string ids;
   for (const PaperFigureKind& kind : paper_figures()) ids += std::string(ids.empty() ? "" : ", ") + kind.id;

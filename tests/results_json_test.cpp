@@ -259,6 +259,12 @@ TEST(Json, ARecordWithoutItsSchemaIsOfAnotherVersion) {
        {"{\"labels\": {}, \"record\": {}}", "{\"schema_version\": 1, \"labels\": {}, \"record\": {}}",
         "{\"schema_version\": \"0.9\", \"labels\": {}, \"record\": {}}"})
     EXPECT_THROW(row_from_json(text), SchemaError) << text;
+  try {
+    row_from_json("{\"schema_version\": 1.2, \"labels\": {}, \"record\": {}}");
+    ADD_FAILURE();
+  } catch (const SchemaError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("whose schema_version is 1.2 instead of a text such as \"1.2\""));
+  }
 }
 
 TEST(Json, TextThatIsNoUtf8IsStillWritten) {

@@ -45,7 +45,8 @@ void streamed() {}
 
 constexpr std::size_t kTogether = 4;  // terms of one pass: processors fetch from few places at once
 
-/// to[j] = sums[j] + weights[0] * terms[0][j] + ..., added in that order, from term[begin] on. `to` may be `sums`.
+/// to[j] = sums[j] + weights[0] * terms[0][j] + ..., added in that order. Term t begins at terms[t] + begin. `to` may
+/// be `sums`.
 using AddTerms = void (*)(float* to, const float* sums, const float* const* terms, const float* weights,
                           std::size_t begin, std::size_t n);
 /// By the number of terms less one. The first terms have no sums before them.
