@@ -277,13 +277,18 @@ RunFolder RunFolder::open(const std::string& path) {
 
 void RunFolder::claim() {
   if (claim_.use_count() == 0) claim_ = lock(path_);
+  std::error_code none;
   for (const char* name : {kTrials, kEvents}) {
-    std::error_code none;
     if (fs::is_symlink(fs::path(path_) / name, none)) {
       throw usage_error(
           fmt::format("{}/{} is a symbolic link, and a run writes into its own folder only: put there what it links to",
                       printable(path_), name));
     }
+  }
+  if (fs::hard_link_count(fs::path(path_) / kTrials, none) > 1 && !none) {
+    throw usage_error(
+        fmt::format("{}/{} has other names (hard links), and rows would be added to them too: put a copy there",
+                    printable(path_), kTrials));
   }
   std::error_code said_by_logs;  // somebody may have taken the logs away meanwhile, to save space
   fs::create_directories(fs::path(path_) / kEvents, said_by_logs);

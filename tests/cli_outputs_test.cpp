@@ -117,6 +117,9 @@ TEST_F(Writing, AResumedRunWritesIntoItsOwnFolderOnly) {
   fine({"run", "--resume", "run", "-f", "random/hop"});
   EXPECT_EQ(text_of(at("mine")), "mine");
   EXPECT_NE(text_of(logs[0]), "mine");
+  fs::create_hard_link(at("run/trials.jsonl"), at("backup"));
+  refused({"run", "--resume", "run", "-f", "random/hop"}, "run/trials.jsonl has other names");
+  fs::remove(at("backup"));
   fs::rename(at("run/events"), at("elsewhere"));
   fs::create_directory_symlink("../elsewhere", at("run/events"));
   refused({"run", "--resume", "run", "-f", "random/hop"}, "run/events is a symbolic link");
