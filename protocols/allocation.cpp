@@ -65,7 +65,11 @@ std::vector<int> proportional(std::int64_t total, std::span<const double> shares
 }
 
 PairSearch::PairSearch(std::vector<int> batches, Options options)
-    : options_(options), window_(options.window), batches_(std::move(batches)), sums_(batches_.size(), 0.0) {}
+    : options_(options),
+      step_(options.step),
+      window_(options.window),
+      batches_(std::move(batches)),
+      sums_(batches_.size(), 0.0) {}
 
 void PairSearch::observe(std::span<const double> seconds) {
   HB_ASSERT(seconds.size() == sums_.size());
@@ -76,6 +80,11 @@ void PairSearch::observe(std::span<const double> seconds) {
 const std::vector<int>& PairSearch::batches() {
   if (seen_ >= window_) move();
   return batches_;
+}
+
+/// The last leader took over samples, so if it is the straggler now, that step was too far: no reason to begin anew.
+bool PairSearch::begins_anew(int straggler, double slowest) const {
+  return options_.reopen > 0 && straggler != leader_ && slowest > (1 + options_.reopen) * best_;
 }
 
 void PairSearch::move() {
@@ -89,13 +98,17 @@ void PairSearch::move() {
   const double slowest = sums_[of(straggler)] / double(seen_);
   const bool ahead = leader >= 0 && sums_[of(leader)] < sums_[of(straggler)];
   const bool reversed = ahead && leader == straggler_ && straggler == leader_;
-  if (reversed || (options_.halve_on_rise && slowest > slowest_)) {
-    options_.step = std::max(1, options_.step / 2);
+  if (begins_anew(straggler, slowest)) {
+    step_ = options_.step;
+    window_ = options_.window;
+    best_ = slowest;
+  } else if (reversed || (options_.halve_on_rise && slowest > slowest_)) {
+    step_ = std::max(1, step_ / 2);
     window_ = std::max(window_, static_cast<Iter>(double(window_) * options_.window_growth));
   }
   if (ahead) {
     const int room = options_.bounds.high - batches_[of(leader)];
-    const int moved = std::min({options_.step, room, batches_[of(straggler)] - options_.bounds.low});
+    const int moved = std::min({step_, room, batches_[of(straggler)] - options_.bounds.low});
     batches_[of(leader)] += moved;
     batches_[of(straggler)] -= moved;
     leader_ = leader;

@@ -25,6 +25,7 @@ std::vector<int> proportional(std::int64_t total, std::span<const double> shares
 /// Incremental search for devices whose time is not linear in the batch: every so many iterations (a window) `step`
 /// samples move from the straggler, the worker with the largest mean time, to the leader, the one with the least
 /// among those that have room. When the two change places it was a step too far: the step halves, windows get longer.
+/// When a worker became slower by itself, the search begins anew with its first step and window.
 class PairSearch {
  public:
   struct Options {
@@ -32,6 +33,7 @@ class PairSearch {
     int step = 1;                // samples, at first
     double window_growth = 2;    // at each halving
     bool halve_on_rise = false;  // also when the largest time rose: reversal misses cycles over three workers
+    double reopen = 0;           // begins anew when the largest time is above (1 + reopen) x its least; 0: never
     BatchBounds bounds{};        // of every worker
   };
   PairSearch(std::vector<int> batches, Options options);
@@ -41,15 +43,18 @@ class PairSearch {
   /// At a barrier: moves a step if the window is over.
   const std::vector<int>& batches();
 
-  int step() const { return options_.step; }
+  int step() const { return step_; }
   Iter window() const { return window_; }
-  /// Least max T_i of all windows so far: this never rises (max T_i itself may, as a step may go too far).
+  /// Least max T_i of all windows since the search began or began anew: until then this never rises (max T_i itself
+  /// may, as a step may go too far).
   double best() const { return best_; }
 
  private:
   void move();
+  bool begins_anew(int straggler, double slowest) const;
 
   Options options_;
+  int step_;
   Iter window_, seen_ = 0;
   std::vector<int> batches_;
   std::vector<double> sums_;  // of this window's times

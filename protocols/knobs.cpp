@@ -67,6 +67,7 @@ void KnobValues::set(std::span<const Knob> knobs, const std::string& name, const
     check_range(*knob, taken);
   }
   values_[name] = taken;
+  given_.insert(name);
 }
 
 const KnobValue& KnobValues::at(const std::string& name) const {
@@ -79,6 +80,8 @@ bool KnobValues::flag(const std::string& name) const { return std::get<bool>(at(
 int KnobValues::integer(const std::string& name) const { return static_cast<int>(std::get<std::int64_t>(at(name))); }
 double KnobValues::real(const std::string& name) const { return std::get<double>(at(name)); }
 const std::string& KnobValues::text(const std::string& name) const { return std::get<std::string>(at(name)); }
+
+bool KnobValues::given(const std::string& name) const { return given_.count(name) != 0; }
 
 Knob choice(const char* name, std::vector<std::string> choices, const char* meaning, const char* source) {
   std::string first = choices.at(0);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <variant>
@@ -37,11 +38,14 @@ class KnobValues {
   int integer(const std::string& name) const;
   double real(const std::string& name) const;
   const std::string& text(const std::string& name) const;
+  /// Whether set() was called for it: the value is not merely the default.
+  bool given(const std::string& name) const;
   const std::map<std::string, KnobValue>& all() const { return values_; }
 
  private:
   const KnobValue& at(const std::string& name) const;
   std::map<std::string, KnobValue> values_;
+  std::set<std::string> given_;
 };
 
 std::string to_string(const KnobValue& value);

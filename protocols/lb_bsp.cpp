@@ -71,6 +71,7 @@ class BySearch final : public BatchRule {
                  .step = std::max(1, int(std::lround(knobs.real("step") * self.batch()))),
                  .window_growth = knobs.real("window_growth"),
                  .halve_on_rise = knobs.flag("halve_on_rise"),
+                 .reopen = knobs.real("reopen"),
                  .bounds = bounds_of(self, knobs)}) {}
 
   void observe(std::span<const Timing> timings) override {
@@ -91,9 +92,18 @@ void lb_bsp(Node& self, const KnobValues& knobs) {
   });
 }
 
+std::string note(const Setting& setting) {
+  if (setting.knobs.text("form") != "gpu" || setting.knobs.given("reopen")) return "";
+  return "lb_bsp's search begins anew when a worker becomes slower (reopen = 0.1). Before, it never did: reopen = 0";
+}
+
 // Recalled with little confidence: the search's window and step. The predictors are narx, the paper's, and textbook
 // ones.
 bool experimental(const KnobValues& knobs) { return knobs.text("form") == "gpu"; }
+
+constexpr const char* kReopen =
+    "gpu: the search begins anew once a worker's slowness makes the largest time so much longer than its least; 0: "
+    "never";
 
 std::vector<Knob> own_knobs() {
   return {
@@ -104,6 +114,7 @@ std::vector<Knob> own_knobs() {
       {"step", 0.05, 0.0001, 1, {}, "gpu: samples moved at first (D0), in first batches", "memory L"},
       {"window_growth", 2.0, 1, 100, {}, "gpu: the window is so many times longer at each halving", "ours"},
       {"halve_on_rise", true, 0, 0, {}, "gpu: the step halves also when the largest time rose", "ours"},
+      {"reopen", 0.1, 0, 100, {}, kReopen, "ours"},
       {"memory_limit", 1000.0, 1, 1000, {}, "largest batch that fits (x_o), in first batches", "memory H"},
   };
 }
@@ -119,6 +130,7 @@ const Protocol& lb_bsp_protocol() {
       .body = lb_bsp,
       .extra_ranks = balanced_servers,
       .links = balanced_links,
+      .note = note,
       .follows_times = always<true>,
       .gap_bound = one_ahead,
       .source = Source::kAbstractAndCode,

@@ -25,11 +25,7 @@ std::string refusal(const Topology& graph) {
   return protocol.refuse({knobs, graph, graph.size()});
 }
 
-std::string note(const Topology& graph) {
-  const Protocol& protocol = find_protocol("adpsgd");
-  const KnobValues knobs(protocol.knobs);
-  return protocol.note({knobs, graph, graph.size()});
-}
+std::string note(const Topology& graph) { return note_of("adpsgd", graph); }
 
 TEST(AdPsgd, KeepsTheSumOfAllModelsWhateverIsExchanged) {
   for (const char* form : {"parallel", "serial"}) {

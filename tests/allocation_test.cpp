@@ -174,6 +174,41 @@ TEST(PairSearch, KeepsSumAndBoundsAndItsBestAtFixedSpeeds) {
   }
 }
 
+// Returns the largest time once the search has had `windows` of them.
+double settled(PairSearch& search, const Reals& speeds, int windows) {
+  for (int i = 0; i < windows; ++i) step(search, speeds);
+  const Reals last = times(search.batches(), speeds);
+  return *std::max_element(last.begin(), last.end());
+}
+
+// Four workers of 32 samples, one of them four times slower: with 13 samples for it and 38, 38 and 39 for the others
+// nothing is better. Then another one is slow instead.
+TEST(PairSearch, BeginsAnewWhenAWorkerBecomesSlower) {
+  for (const double reopen : {0.0, 0.1}) {
+    PairSearch search({32, 32, 32, 32}, {.window = 10, .step = 2, .halve_on_rise = true, .reopen = reopen});
+    EXPECT_LE(settled(search, {1, 1, 1, 0.25}, 24), 44);
+    EXPECT_EQ(search.step(), 1);
+    EXPECT_GT(search.window(), 100);
+    step(search, {0.25, 1, 1, 1});
+    EXPECT_EQ(search.window() == 10, reopen > 0);
+    EXPECT_EQ(search.step(), reopen > 0 ? 2 : 1);
+    const Iter before = search.window();
+    if (reopen > 0) {
+      EXPECT_LE(settled(search, {0.25, 1, 1, 1}, 30), 44);
+    } else {
+      EXPECT_GT(settled(search, {0.25, 1, 1, 1}, 1), 140) << "after " << before << " iterations";
+    }
+  }
+}
+
+// The slow one takes two of 8 samples more: its time rises by a quarter, by the search's own step.
+TEST(PairSearch, DoesNotBeginAnewAfterItsOwnStep) {
+  PairSearch search({8, 32}, {.window = 1, .step = 2, .reopen = 0.1});
+  EXPECT_EQ(step(search, {0.26, 1}), (Ints{10, 30}));
+  EXPECT_EQ(step(search, {0.26, 1}), (Ints{9, 31})) << "38 instead of 32: back by a half step";
+  EXPECT_EQ(search.window(), 2);
+}
+
 TEST(PairSearch, GivesNothingToWhoHasNoRoom) {
   PairSearch search({10, 10, 10}, {.window = 1, .step = 4, .bounds = {1, 12}});
   const Reals speeds = {1, 2, 4};

@@ -97,7 +97,8 @@ TEST(BatchWeights, AreTheSharesOfTheSamples) {
 // Workers of the times given, in ms, compute the batches of iteration k, told them all at once.
 class Timed {
  public:
-  explicit Timed(int workers, double growth = 1) : checker_(pair_search(searching(workers, growth))) {}
+  explicit Timed(int workers, double growth = 1, double reopen = 0)
+      : checker_(pair_search(searching(workers, growth, reopen))) {}
   Timed& computed(const std::vector<std::int64_t>& batches, const std::vector<int>& ms) {
     for (std::size_t w = 0; w < batches.size(); ++w) {
       const EventKind what = k_ == 0 ? EventKind::kEnter : EventKind::kTake;
@@ -114,13 +115,14 @@ class Timed {
   bool ok() const { return checker_->ok(); }
 
  private:
-  static CheckedRun searching(int workers, double growth) {
+  static CheckedRun searching(int workers, double growth, double reopen) {
     CheckedRun run = balanced(workers);
     run.batch = 8;
     run.knobs["window"] = std::int64_t{1};
     run.knobs["warmup_steps"] = std::int64_t{0};
     run.knobs["window_growth"] = growth;
     run.knobs["halve_on_rise"] = false;
+    run.knobs["reopen"] = reopen;
     return run;
   }
   CheckerPtr checker_;
@@ -145,6 +147,18 @@ TEST(PairSearch, HalvesAndGrowsWhereTwoChangePlaces) {
   EXPECT_FALSE(turned(1).computed({8, 8}, {20, 10}).ok()) << "the step is as long";
   EXPECT_TRUE(turned(2).computed({9, 7}, {20, 10}).computed({9, 7}, {20, 10}).computed({8, 8}, {20, 10}).ok());
   EXPECT_FALSE(turned(2).computed({9, 7}, {20, 10}).computed({8, 8}, {20, 10}).ok()) << "the window is as long";
+}
+
+TEST(PairSearch, BeginsAnewWhereAWorkerBecameSlower) {
+  const auto turned = [](std::vector<int> times) {
+    Timed stream(3, 1, 0.1);
+    stream.computed({8, 8, 8}, {10, 20, 15}).computed({10, 6, 8}, {20, 10, 15}).computed({9, 7, 8}, times);
+    return stream;
+  };
+  EXPECT_TRUE(turned({10, 15, 40}).computed({11, 7, 6}, {10, 10, 10}).ok()) << "the first step again";
+  EXPECT_FALSE(turned({10, 15, 40}).computed({10, 7, 7}, {10, 10, 10}).ok()) << "half of it";
+  EXPECT_TRUE(turned({10, 40, 15}).computed({10, 6, 8}, {10, 10, 10}).ok()) << "the one that got samples last";
+  EXPECT_FALSE(turned({10, 40, 15}).computed({11, 5, 8}, {10, 10, 10}).ok()) << "the one that got samples last";
 }
 
 TEST(PairMoves, AreOneAWindowBetweenTwoWorkers) {

@@ -355,4 +355,11 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
   return std::sqrt(sum);
 }
 
+std::string note_of(const std::string& name, const Topology& graph, const Knobs& knobs) {
+  const Protocol& protocol = find_protocol(name);
+  KnobValues values(protocol.knobs);
+  for (const auto& [knob, value] : knobs) values.set(protocol.knobs, knob, value);
+  return protocol.note({values, graph, graph.size()});
+}
+
 }  // namespace hopbench

@@ -110,6 +110,9 @@ struct Cluster {
 /// Between two models, Euclidean.
 double distance(const std::vector<float>& a, const std::vector<float>& b);
 
+/// Returns what a registered protocol notes of such a setting for `validate`; empty: nothing.
+std::string note_of(const std::string& protocol, const Topology& graph, const Knobs& knobs = {});
+
 /// Returns the facts about such a run that checkers need.
 checkers::CheckedRun checked_run(const Cluster& cluster, const Protocol& protocol, const KnobValues& knobs);
 

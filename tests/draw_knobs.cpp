@@ -125,6 +125,7 @@ Knobs draw_lb_bsp(Random& random, Cluster& cluster) {
   knobs["window"] = between(random, 1, 5);
   knobs["step"] = 0.01 + 0.5 * random.uniform();
   knobs["halve_on_rise"] = random.chance(0.5);
+  knobs["reopen"] = random.chance(0.5) ? 0.0 : 0.5 * random.uniform();
   knobs["memory_limit"] = 1 + 3 * random.uniform();
   return knobs;
 }

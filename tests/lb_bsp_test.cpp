@@ -207,5 +207,12 @@ TEST(LbBsp, RecordsThePredictorsErrors) {
   EXPECT_LT(in_drift["last"], in_drift["ema"]);
 }
 
+TEST(LbBsp, NotesTheChangedDefaultOfItsSearch) {
+  const Topology ring = make_topology("ring", 4);
+  EXPECT_EQ(note_of("lb_bsp", ring), "");
+  EXPECT_NE(note_of("lb_bsp", ring, {{"form", std::string("gpu")}}).find("reopen = 0"), std::string::npos);
+  EXPECT_EQ(note_of("lb_bsp", ring, {{"form", std::string("gpu")}, {"reopen", 0.1}}), "");
+}
+
 }  // namespace
 }  // namespace hopbench

@@ -80,6 +80,8 @@ HB_MUTANT(window_ignored, lb_bsp)
 HB_MUTANT(moved_the_wrong_way, lb_bsp)
 HB_MUTANT(step_never_halves, lb_bsp)
 HB_MUTANT(window_never_grows, lb_bsp)
+HB_MUTANT(search_never_reopens, lb_bsp)
+HB_MUTANT(search_reopens_at_reversals, lb_bsp)
 HB_MUTANT(samples_not_weighed, lb_bsp)
 HB_MUTANT(no_warmup, lb_bsp)
 HB_MUTANT(not_rescaled, dynamic_batching)
@@ -151,6 +153,14 @@ Cluster with_jitter() {
 Cluster in_samples() {
   Cluster cluster = uneven();
   cluster.workload.batch = 20;
+  return cluster;
+}
+
+// Another rank becomes slow on the way.
+Cluster in_samples_with_drift() {
+  Cluster cluster = in_samples();
+  cluster.iterations = 300;
+  cluster.compute = {{.ranks = {5}, .factor = 8.0, .from = Time(std::chrono::milliseconds(1500))}};
   return cluster;
 }
 
@@ -282,6 +292,12 @@ const std::vector<Case> kCases = {
     {"moved_the_wrong_way", moved_the_wrong_way::lb_bsp_protocol, kSearch, {"pair_search"}, in_samples},
     {"step_never_halves", step_never_halves::lb_bsp_protocol, kLongSteps, {"pair_search"}, in_samples},
     {"window_never_grows", window_never_grows::lb_bsp_protocol, kLongSteps, {"pair_search"}, in_samples},
+    {"search_never_reopens", search_never_reopens::lb_bsp_protocol, kSearch, {"pair_search"}, in_samples_with_drift},
+    {"search_reopens_at_reversals",
+     search_reopens_at_reversals::lb_bsp_protocol,
+     kLongSteps,
+     {"pair_search"},
+     in_samples_with_drift},
     {"samples_not_weighed", samples_not_weighed::lb_bsp_protocol, kServers, {"batch_weights"}},
     {"no_warmup", no_warmup::lb_bsp_protocol, {}, {"batch_sum"}},
     {"not_rescaled", not_rescaled::dynamic_batching_protocol, {}, {"batch_sum"}},

@@ -1,6 +1,8 @@
 // LB-BSP's search, played along: once a window is over, a step of samples moves from the straggler, who took longest in
 // it, to the leader, who took least of those with room. When the two have changed places since the last move, or, with
-// halve_on_rise, the longest mean time rose, the step halves and windows grow. Of equal times the lowest rank counts.
+// halve_on_rise, the longest mean time rose, the step halves and windows grow. When the longest mean time is above
+// 1 + reopen of its least, and not of the worker that got samples last, step and window are those of the start again.
+// Of equal times the lowest rank counts.
 //
 // A worker computes from when it is told its batch (of iteration 0: from when it enters it) to its gradient.
 #include <algorithm>
@@ -21,7 +23,10 @@ class PairSearch : public Checker {
         window_(run.integer("window")),
         most_(std::int64_t(run.real("memory_limit") * run.batch)),
         step_(std::max<std::int64_t>(1, std::llround(run.real("step") * run.batch))),
+        first_window_(window_),
+        first_step_(step_),
         growth_(run.real("window_growth")),
+        reopen_(run.real("reopen")),
         on_rise_(run.flag("halve_on_rise")),
         due_(workers_, run.batch),
         sums_(workers_, 0.0),
@@ -69,7 +74,11 @@ class PairSearch : public Checker {
     const double longest = sums_[straggler] / double(seen_);
     const bool moves = leader < workers_ && sums_[leader] < sums_[straggler];
     const bool too_far = moves && leader == straggler_ && straggler == leader_;
-    if (too_far || (on_rise_ && longest > longest_)) {
+    if (reopen_ > 0 && straggler != leader_ && longest > (1 + reopen_) * least_) {
+      step_ = first_step_;
+      window_ = first_window_;
+      least_ = longest;
+    } else if (too_far || (on_rise_ && longest > longest_)) {
       step_ = std::max<std::int64_t>(1, step_ / 2);
       window_ = std::max(window_, Iter(double(window_) * growth_));
     }
@@ -81,6 +90,7 @@ class PairSearch : public Checker {
       straggler_ = straggler;
     }
     longest_ = longest;
+    least_ = std::min(least_, longest);
     seen_ = 0;
     std::fill(sums_.begin(), sums_.end(), 0.0);
   }
@@ -88,14 +98,16 @@ class PairSearch : public Checker {
   std::size_t workers_;
   Iter warmup_, window_;
   std::int64_t most_, step_;  // in samples
-  double growth_;
+  Iter first_window_;
+  std::int64_t first_step_;
+  double growth_, reopen_;
   bool on_rise_;
   std::vector<std::int64_t> due_;  // batches
   std::vector<double> sums_;       // of each worker's times in this window
   std::vector<Time> begun_;
   Iter seen_ = 0;                                                                       // of this window
   std::size_t leader_ = std::numeric_limits<std::size_t>::max(), straggler_ = leader_;  // of the last move
-  double longest_ = std::numeric_limits<double>::infinity();
+  double longest_ = std::numeric_limits<double>::infinity(), least_ = longest_;  // mean times: the last, the least
   std::map<Iter, std::map<std::size_t, Computed>> open_;
 };
 

@@ -230,9 +230,13 @@ mutant(moved_the_wrong_way "allocation;balanced;lb_bsp" [==[
     batches_[of(straggler)] -= moved;]==] [==[
     batches_[of(leader)] -= moved;
     batches_[of(straggler)] += moved;]==])
-mutant(step_never_halves "allocation;balanced;lb_bsp" "options_.step = std::max(1, options_.step / 2);" "")
+mutant(step_never_halves "allocation;balanced;lb_bsp" "step_ = std::max(1, step_ / 2);" "")
 mutant(window_never_grows "allocation;balanced;lb_bsp"
        "window_ = std::max(window_, static_cast<Iter>(double(window_) * options_.window_growth));" "")
+
+# The search goes on with its small steps after a worker became slower; it begins anew after its own step too far.
+mutant(search_never_reopens "allocation;balanced;lb_bsp" "if (begins_anew(straggler, slowest)) {" "if (false) {")
+mutant(search_reopens_at_reversals "allocation;balanced;lb_bsp" "straggler != leader_ && slowest" "straggler >= 0 && slowest")
 
 # Batches that differ count the same in the mean.
 mutant(samples_not_weighed "balanced;lb_bsp" "serve_bsp(self, true)" "serve_bsp(self)")
