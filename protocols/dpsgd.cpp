@@ -2,8 +2,9 @@
 // Lian, Zhang, Zhang, Hsieh, Zhang, Liu: "Can Decentralized Algorithms Outperform Centralized Algorithms?", NeurIPS
 // 2017.
 //
-// One rule is enforced here: a worker finishes iteration k with the iteration-k parameters of all its in-neighbours,
-// weighted like its own (W is uniform), no earlier and no later ones.
+// One rule is enforced here: a worker finishes iteration k with the iteration-k parameters of all its in-neighbours, no
+// earlier and no later ones. The weights W are doubly stochastic on every undirected graph (Metropolis), so averaging
+// keeps the mean of all models. On a regular graph they are uniform.
 //   parallel form (the paper's)  x_{k+1} = sum of W_ij x_j - lr * gradient at x_k: the gradient overlaps the exchange
 //   serial form                  a local step first, then the average of the stepped models
 #include "protocols/collectives.h"
@@ -12,8 +13,24 @@
 namespace hopbench {
 namespace {
 
+/// Whether every neighbour's model weighs as much as the worker's own. A directed graph has no symmetric weights.
+bool uniform(const KnobValues& knobs, const Topology& graph) {
+  return knobs.text("weights") == "uniform" || graph.regular() || !graph.undirected();
+}
+
+/// Sets Metropolis weights; what is left of 1 is the worker's own, whose term comes last.
+void weigh(const Node& self, std::vector<Term>& terms) {
+  double given = 0;
+  for (Term& term : terms) {
+    const bool own = term.sender == self.rank;
+    const double weight = own ? 1 - given : metropolis_weight(self.graph(), self.rank, term.sender);
+    term.weight = static_cast<float>(weight);
+    given += weight;
+  }
+}
+
 void dpsgd(Node& self, const KnobValues& knobs) {
-  const bool parallel = knobs.text("form") == "parallel";
+  const bool parallel = knobs.text("form") == "parallel", equal = uniform(knobs, self.graph());
   const std::vector<int>& senders = self.graph().in(self.rank);
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
@@ -24,20 +41,39 @@ void dpsgd(Node& self, const KnobValues& knobs) {
     if (!parallel) {
       g = self.gradient(x, k);
       optimizer.step(x, share(g.values), k);
+      self.applied(self.rank, k);
     }
     for (int peer : self.graph().out(self.rank)) self.send(peer, kParams, k, share(x));
     if (parallel) g = self.gradient(x, k);  // while the parameters travel
 
     auto terms = terms_of(self.gather(senders, int(senders.size()), is(kParams, k), "parameters of this iteration"));
     terms.push_back({.sender = self.rank, .tag = k, .value = share(x)});
+    if (!equal) weigh(self, terms);
     x = average(self, k, std::move(terms));
-    if (parallel) optimizer.step(x, share(g.values), k);
-    self.applied(self.rank, k);
+    if (parallel) {
+      optimizer.step(x, share(g.values), k);
+      self.applied(self.rank, k);
+    }
     self.report(k + 1, x);
   }
 }
 
 std::string refuse(const Setting& setting) { return unconnected(setting.graph); }
+
+std::string note(const Setting& setting) {
+  const Topology& graph = setting.graph;
+  if (graph.regular()) return "";
+  if (uniform(setting.knobs, graph)) {
+    return "uniform weights on topology '" + graph.name() +
+           "', whose workers have different numbers of neighbours: the mean of the models drifts";
+  }
+  if (setting.knobs.given("weights")) return "";
+  return "Metropolis weights on topology '" + graph.name() +
+         "', whose workers have different numbers of neighbours. Before, weights were uniform: weights = 'uniform'";
+}
+
+constexpr const char* kMixing =
+    "W; metropolis: doubly stochastic on undirected graphs (on a directed one uniform); uniform: 1 / (in-degree + 1)";
 
 }  // namespace
 
@@ -47,12 +83,14 @@ const Protocol& dpsgd_protocol() {
       .summary = "decentralised SGD: each worker averages its model with its neighbours' in every iteration",
       .paper = "Lian et al.: Can Decentralized Algorithms Outperform Centralized Algorithms?, NeurIPS 2017",
       .knobs = {choice("form", {"parallel", "serial"},
-                       "parallel: the gradient overlaps the exchange; serial: step, then exchange", "memory H")},
+                       "parallel: the gradient overlaps the exchange; serial: step, then exchange", "memory H"),
+                choice("weights", {"metropolis", "uniform"}, kMixing, "derived")},
       .body = dpsgd,
       .refuse = refuse,
+      .note = note,
       .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> { return setting.graph.diameter(); },
       .source = Source::kMemory,
-      .reading = "dpsgd/uniform-weights"};
+      .reading = "dpsgd/D1-D6"};
   return protocol;
 }
 

@@ -20,13 +20,6 @@ namespace {
 
 bool on_topology(const KnobValues& knobs) { return knobs.text("graph") == "topology"; }
 
-bool regular(const Topology& graph) {
-  for (int r = 0; r < graph.size(); ++r) {
-    if (graph.in(r).size() != graph.in(0).size() || graph.out(r).size() != graph.in(0).size()) return false;
-  }
-  return true;
-}
-
 /// Who pushes to whom.
 class Peers {
  public:
@@ -34,7 +27,7 @@ class Peers {
       : self_(self), topology_(on_topology(knobs)), hops_(self.worker_count(), knobs.integer("peers")) {}
   std::vector<int> to(Iter k) const { return topology_ ? self_.graph().out(self_.rank) : hops_.to(self_.rank, k); }
   std::vector<int> from(Iter k) const { return topology_ ? self_.graph().in(self_.rank) : hops_.from(self_.rank, k); }
-  bool balanced() const { return !topology_ || regular(self_.graph()); }
+  bool balanced() const { return !topology_ || self_.graph().regular(); }
 
  private:
   const Node& self_;

@@ -72,6 +72,11 @@ std::vector<double> eigenvalue_moduli(Matrix m) {
   return moduli;
 }
 
+/// Whether all have the same number of neighbours.
+bool equal_degrees(const Neighbours& all) {
+  return std::all_of(all.begin(), all.end(), [&](const auto& each) { return each.size() == all[0].size(); });
+}
+
 void both_ways(std::vector<Edge>& edges, int a, int b) {
   if (a == b) return;
   edges.emplace_back(a, b);
@@ -121,6 +126,7 @@ Topology::Topology(std::string name, int n, std::vector<Edge> edges) : name_(std
     out_[static_cast<std::size_t>(a)].push_back(b);
     in_[static_cast<std::size_t>(b)].push_back(a);
   }
+  regular_ = equal_degrees(in_) && equal_degrees(out_);
 }
 
 bool Topology::undirected() const { return in_ == out_; }
@@ -161,6 +167,10 @@ int Topology::diameter() const {
     largest = std::max(largest, *std::max_element(distances.begin(), distances.end()));
   }
   return largest;
+}
+
+double metropolis_weight(const Topology& graph, int i, int j) {
+  return 1.0 / static_cast<double>(1 + std::max(graph.in(i).size(), graph.in(j).size()));
 }
 
 std::vector<std::vector<double>> Topology::weights() const {

@@ -21,6 +21,8 @@ class Topology {
   const std::vector<int>& in(int rank) const { return in_[std::size_t(rank)]; }    // ascending, without rank
   const std::vector<int>& out(int rank) const { return out_[std::size_t(rank)]; }  // ascending, without rank
   bool undirected() const;
+  /// Whether all ranks have the same number of in-neighbours and the same number of out-neighbours.
+  bool regular() const { return regular_; }
   bool strongly_connected() const;
   /// Edges on the shortest directed path a -> b; -1 if there is none, 0 if a == b.
   int distance(int a, int b) const;
@@ -52,9 +54,15 @@ class Topology {
   std::string name_;
   std::vector<int> ranks_, starts_;
   std::vector<std::vector<int>> in_, out_;
+  bool regular_;
 
   friend Topology make_topology(const std::string& name, int n);
 };
+
+/// Metropolis weights: what i and j give each other's vector, 1 / (1 + the larger degree of the two). On an undirected
+/// graph they are symmetric, so with the rest of 1 for the own vector they are doubly stochastic. On a regular one they
+/// are uniform.
+double metropolis_weight(const Topology& graph, int i, int j);
 
 /// Why workers that hear of each other through this graph alone cannot train together: it is not strongly connected.
 /// Empty if it is.

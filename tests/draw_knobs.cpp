@@ -168,7 +168,7 @@ const std::map<std::string, Drawn>& draws() {
       {"allreduce", draw_allreduce},
       {"dpsgd",
        [](Random& r, Cluster&) {
-         return Knobs{{"form", either(r, "parallel", "serial")}};
+         return Knobs{{"form", either(r, "parallel", "serial")}, {"weights", either(r, "metropolis", "uniform")}};
        }},
       {"hop", draw_hop},
       {"ds_sync", draw_ds_sync},

@@ -23,6 +23,7 @@ HB_MUTANT(old_tag_accepted, hop)
 HB_MUTANT(late_updates_kept, hop)
 HB_MUTANT(too_stale, hop)
 HB_MUTANT(flat_weights, hop)
+HB_MUTANT(weighed_alike, dpsgd)
 HB_MUTANT(wrong_divisor, dpsgd)
 HB_MUTANT(update_not_sent, dpsgd)
 HB_MUTANT(acknowledgement_not_awaited, hop)
@@ -164,6 +165,12 @@ Cluster in_samples_with_drift() {
   return cluster;
 }
 
+Cluster on_a_star() {
+  Cluster cluster = uneven();
+  cluster.topology = "star";
+  return cluster;
+}
+
 // One is so slow that it pays not to wait for it.
 Cluster with_a_straggler() { return {.nodes = 6, .slow = {{2, 8.0}}, .topology = "ring", .iterations = 40}; }
 
@@ -232,6 +239,7 @@ const std::vector<Case> kCases = {
     {"too_stale", too_stale::hop_protocol, kStale, {"staleness", "gap_bound"}},
     {"flat_weights", flat_weights::hop_protocol, kStale, {"reduce_weights"}},
     {"wrong_divisor", wrong_divisor::dpsgd_protocol, {}, {"reduce_weights", "mean_kept"}},
+    {"weighed_alike", weighed_alike::dpsgd_protocol, {}, {"reduce_weights", "mean_kept"}, on_a_star},
     {"update_not_sent", update_not_sent::dpsgd_protocol, {}, {"updates_sent"}},
     {"acknowledgement_not_awaited", acknowledgement_not_awaited::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
     {"acknowledged_too_early", acknowledged_too_early::hop_protocol, kNotifyAck, {"one_unacknowledged"}},

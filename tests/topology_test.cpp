@@ -95,6 +95,27 @@ TEST(Topology, WeightsAreUniformOverInNeighboursAndSelf) {
   EXPECT_EQ(w[1], (std::vector<double>{1.0 / 3, 1.0 / 3, 1.0 / 3}));
 }
 
+TEST(Topology, MetropolisWeightsAreSymmetricAndLeaveSomethingForTheWorkerItself) {
+  for (const char* name : {"star", "ring", "complete"}) {
+    const Topology graph = make_topology(name, 8);
+    EXPECT_EQ(graph.regular(), std::string(name) != "star");
+    for (const int i : graph.ranks()) {
+      double given = 0;
+      for (const int j : graph.in(i)) {
+        EXPECT_EQ(metropolis_weight(graph, i, j), metropolis_weight(graph, j, i));
+        given += metropolis_weight(graph, i, j);
+      }
+      EXPECT_GT(1 - given, 0.1) << name << " " << i;
+      if (graph.regular()) {
+        EXPECT_NEAR(1 - given, 1.0 / double(graph.in(i).size() + 1), 1e-12);
+      }
+    }
+  }
+  EXPECT_EQ(metropolis_weight(make_topology("star", 8), 0, 3), 1.0 / 8);
+  EXPECT_TRUE(Topology("one way", 3, {{0, 1}, {1, 2}, {2, 0}}).regular());
+  EXPECT_FALSE(Topology("two to one", 3, {{0, 1}, {1, 2}, {2, 0}, {0, 2}}).regular());
+}
+
 TEST(Topology, DistanceFollowsTheDirectionOfEdges) {
   const Topology one_way("one way", 4, {{0, 1}, {1, 2}, {2, 3}, {3, 0}});
   EXPECT_EQ(one_way.in(1), (Ranks{0}));

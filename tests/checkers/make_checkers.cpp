@@ -20,8 +20,8 @@ void add_gossip(const CheckedRun& run, std::vector<CheckerPtr>& list) {
   if (control == "notify_ack") list.push_back(one_unacknowledged(run));
   if (run.integer("max_jump") > 1) list.push_back(jump_bound(run));
   const Graph graph(run);
-  if (!stale && !backup && run.integer("max_jump") <= 1 && run.iterations > 0 && graph.undirected() &&
-      graph.regular()) {
+  const bool balanced = graph.regular() || run.text("weights") == "metropolis";  // doubly stochastic weights
+  if (!stale && !backup && run.integer("max_jump") <= 1 && run.iterations > 0 && graph.undirected() && balanced) {
     list.push_back(mean_kept(run));
   }
   if (!run.virtual_time) return;

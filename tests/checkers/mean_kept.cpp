@@ -1,6 +1,6 @@
-// On a regular undirected graph the mixing weights that all workers use in one iteration are doubly stochastic: what
-// the workers give to one worker's vector sums to 1 too, so averaging keeps the mean of the models. Not so with backup
-// workers or staleness, nor once somebody has finished early.
+// On an undirected graph the mixing weights that all workers use in one iteration are doubly stochastic: what the
+// workers give to one worker's vector sums to 1 too, so averaging keeps the mean of the models. Not so with backup
+// workers or staleness, with uniform weights on an irregular graph, nor once somebody has finished early.
 #include <cmath>
 
 #include "tests/checkers/checkers.h"

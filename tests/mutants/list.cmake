@@ -44,6 +44,9 @@ mutant(flat_weights "updates;hop" "static_cast<float>(tag - (k - staleness_) + 1
 # The mean is divided by one too many.
 mutant(wrong_divisor "collectives;dpsgd" "term.weight / total" "term.weight / (total + 1)")
 
+# On an irregular graph all neighbours weigh the same.
+mutant(weighed_alike "dpsgd" "if (!equal) weigh(self, terms);" "if (!equal && k < 0) weigh(self, terms);")
+
 # A neighbour misses one update.
 mutant(update_not_sent "dpsgd" "self.send(peer, kParams, k, share(x));"
        "if (peer != 0 || k != 3) self.send(peer, kParams, k, share(x));")
