@@ -116,6 +116,37 @@ TEST(Choco, TendsToTheMeanByCompressedMessagesAlone) {
   }
 }
 
+// With the defaults of the knobs, and as many numbers that a share of 0.01 means several.
+TEST(Choco, ItsDefaultStepSizeDivergesWithNoCompressor) {
+  const auto spread = [](const Cluster& cluster) {
+    const std::vector<float> mean = cluster.mean_model();
+    double most = 0;
+    for (int w = 0; w < 8; ++w) most = std::max(most, distance(Vec::copy_of(cluster.params(w)).to_host(), mean));
+    return most;
+  };
+  for (const std::string& method : Compressor::methods()) {
+    for (const double share : {0.01, 0.1, 0.5}) {
+      Cluster early{.nodes = 8, .topology = "ring", .iterations = 12};
+      early.workload.size = 400;
+      early.optimizer.steps = {{10, 0.0f}};
+      Cluster late = early;
+      late.iterations = 2000;
+      early.run("choco", {{"compressor", method}, {"share", share}});
+      late.run("choco", {{"compressor", method}, {"share", share}});
+      EXPECT_LT(spread(late), spread(early)) << method << " " << share;
+    }
+  }
+}
+
+TEST(Choco, NotesTheChangedDefaultOfItsStepSize) {
+  const Topology ring = make_topology("ring", 8);
+  EXPECT_EQ(note_of("choco", ring), "");
+  for (const char* few : {"top_k", "random_k"}) {
+    EXPECT_NE(note_of("choco", ring, {{"compressor", std::string(few)}}).find("gamma = 0.45"), std::string::npos);
+    EXPECT_EQ(note_of("choco", ring, {{"compressor", std::string(few)}, {"gamma", 0.1}}), "");
+  }
+}
+
 TEST(Choco, ConvergesWithEveryCompressor) {
   Cluster reference{.nodes = 6, .topology = "ring", .iterations = 400};
   reference.run("allreduce");
