@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/base/random.h"
@@ -119,6 +120,6 @@ struct DatasetEntry {
   DatasetPair (*load)(const DatasetRequest& request);
 };
 const std::vector<DatasetEntry>& datasets();
-const DatasetEntry& find_dataset(const std::string& name);  // Error(kUsage) with the nearest and the known names
+const DatasetEntry& find_dataset(std::string_view name);  // Error(kUsage) with the nearest and the known names
 
 }  // namespace hopbench

@@ -59,7 +59,8 @@ TEST(Linear, HasAnEntryForEachColumnOfTheBatchWhateverItsValue) {
   probe.learner->sparse_gradient(probe.x.data(), probe.batch, g);
   const auto columns = [&] {
     std::vector<std::uint32_t> all;
-    for (const SparseEntry& entry : g.share().entries()) all.push_back(entry.column);
+    const Payload gradient = g.share();
+    for (const SparseEntry& entry : gradient.entries()) all.push_back(entry.column);
     return all;
   };
   const std::vector<std::uint32_t> expected = {0, 3, 5, 32767, 32768, 39999, 40000};
@@ -147,7 +148,8 @@ TEST(Linear, NamesTheColumnsThatAGradientReads) {
     Vec g;
     workload->gradient(workload->initial().share(), worker, 24, 8, g, {});
     std::set<std::uint32_t> expected;
-    for (const SparseEntry& entry : g.share().entries()) expected.insert(entry.column);
+    const Payload gradient = g.share();
+    for (const SparseEntry& entry : gradient.entries()) expected.insert(entry.column);
     EXPECT_EQ(std::set<std::uint32_t>(columns.begin(), columns.end()), expected);
   }
 }

@@ -24,14 +24,15 @@ const std::vector<DatasetEntry>& datasets() {
   return entries;
 }
 
-const DatasetEntry& find_dataset(const std::string& name) {
+const DatasetEntry& find_dataset(std::string_view name) {
   std::vector<std::string> known;
   for (const DatasetEntry& entry : datasets()) {
     if (name == entry.name) return entry;
     known.emplace_back(entry.name);
   }
-  throw usage_error("unknown data set '" + name + "': known are " + join(known, ", ") + "." +
-                    did_you_mean(name, known));
+  const std::string asked(name);
+  throw usage_error("unknown data set '" + asked + "': known are " + join(known, ", ") + "." +
+                    did_you_mean(asked, known));
 }
 
 }  // namespace hopbench
