@@ -1,5 +1,5 @@
 // Hop: decentralised training that tolerates stragglers by queues between neighbours.
-// Luo, Lin, Zhuo, Qian: "Hop: Heterogeneity-aware Decentralized Training", ASPLOS 2019. Our reading: decisions H1-H14.
+// Luo, Lin, Zhuo, Qian: "Hop: Heterogeneity-aware Decentralized Training", ASPLOS 2019. Our reading: decisions H1-H15.
 //
 // Rules enforced here:
 //   - a worker finishes iteration k with the iteration-k parameters of all but `backup` in-neighbours; or, with
@@ -7,7 +7,8 @@
 //   - it enters an iteration only after spending a token of each out-neighbour, who grants one whenever it enters its
 //     own: so it is never more than `max_ig` iterations ahead of one (protocols/tokens.h);
 //   - behind all of them by `skip_trigger` or more, it jumps, at most to the slowest one's iteration, and goes on with
-//     its neighbours' average;
+//     its neighbours' average. In the parallel form a gradient that the jump throws away is no step: it moves neither
+//     the momentum nor the model that is reported (`jump_momentum`);
 //   - with `backup` the survivors of a worker that dies go on, as long as each lacks no more than `backup` of its
 //     in-neighbours for good. The dead owe no tokens: the bound is over the survivors' graph.
 // What can be set, and what is impossible, is in protocols/hop_settings.h.
@@ -40,6 +41,8 @@ std::vector<int> receivers(Iter k, Node& self, Tokens& tokens, const HopSettings
   return tokens.not_past(k + set.staleness + (late_use ? 1 : 0));
 }
 
+constexpr const char* kJumped = "jumped before it was sent";
+
 void hop(Node& self, const KnobValues& knobs) {
   const HopSettings set(knobs);
   Tokens tokens(self, set.max_ig);
@@ -59,8 +62,8 @@ void hop(Node& self, const KnobValues& knobs) {
       auto terms = updates.receive_after_jump(k - 1, set.backup - 1);
       if (set.keep_self || terms.empty()) {
         terms.push_back(updates.own(k - 1, k - stride + 1, x));
-      } else if (set.parallel) {
-        self.lost(k - stride, "jumped before it was sent");
+      } else if (set.parallel && !set.drops()) {
+        self.lost(k - stride, kJumped);
       }
       x = average(self, k, std::move(terms));
     }
@@ -69,6 +72,7 @@ void hop(Node& self, const KnobValues& knobs) {
     if (!set.parallel) {
       g = self.gradient(x, k);
       optimizer.step(x, share(g.values), k);
+      self.applied(self.rank, k);
     }
     outgoing.send(receivers(k, self, tokens, set), k, share(x));
     if (set.parallel) g = self.gradient(x, k);  // while the parameters travel
@@ -77,11 +81,16 @@ void hop(Node& self, const KnobValues& knobs) {
     terms.push_back(updates.own(k, k, x));
     x = average(self, k, std::move(terms));
     outgoing.acknowledge(k);
-    if (set.parallel) optimizer.step(x, share(g.values), k);
-    self.applied(self.rank, k);
+    stride = set.drops() ? next_stride(tokens, set) : 1;
+    if (stride > 1) {
+      self.lost(k, kJumped);
+    } else if (set.parallel) {
+      optimizer.step(x, share(g.values), k);
+      self.applied(self.rank, k);
+    }
     self.report(k + 1, x);
     outgoing.until_sent();
-    stride = next_stride(tokens, set);
+    if (!set.drops()) stride = next_stride(tokens, set);
   }
 }
 
@@ -118,13 +127,14 @@ const Protocol& hop_protocol() {
       .knobs = hop_knobs(),
       .body = hop,
       .refuse = hop_refuses,
+      .note = hop_note,
       .control = control,
       .follows_times = follows_times,
       .on_loss = on_loss,
       .free_run = free_run,
       .gap_bound = hop_gap_bound,
       .source = Source::kMemory,
-      .reading = "hop/H1-H14",
+      .reading = "hop/H1-H15",
       .experimental = experimental};
   return protocol;
 }

@@ -8,6 +8,9 @@ constexpr const char* kFresh =
 constexpr const char* kJump =
     "longest jump of a worker that is behind; 0, 1: no skipping; on an undirected graph none is longer than max_ig";
 constexpr const char* kTrigger = "iterations behind every out-neighbour from which on a worker jumps";
+constexpr const char* kJumpMomentum =
+    "parallel: what the momentum has of a gradient that a jump throws away; drop: nothing, no step is made with it; "
+    "keep: the gradient";
 constexpr const char* kCheck = "an update is not sent to a neighbour that can no longer use it, as far as tokens tell";
 constexpr const char* kForm = "parallel: the gradient overlaps the exchange; serial: step, then exchange";
 constexpr const char* kControl =
@@ -31,6 +34,7 @@ HopSettings::HopSettings(const KnobValues& knobs)
       skip_trigger(knobs.integer("skip_trigger")),
       parallel(knobs.text("form") == "parallel"),
       keep_self(knobs.flag("skip_keep_self")),
+      keeps_momentum(knobs.text("jump_momentum") == "keep"),
       check_receiver(knobs.flag("check_receiver")),
       acknowledges(knobs.text("gap_control") == "notify_ack") {}
 
@@ -42,6 +46,7 @@ std::vector<Knob> hop_knobs() {
       {"max_jump", 0, 0, 1000, {}, kJump, "memory M"},
       {"skip_trigger", 2, 1, 1000, {}, kTrigger, "memory H"},
       {"skip_keep_self", false, 0, 0, {}, "after a jump a worker's own model counts as one more share", "ours"},
+      choice("jump_momentum", {"drop", "keep"}, kJumpMomentum, "ours"),
       {"check_receiver", false, 0, 0, {}, kCheck, "memory L"},
       choice("form", {"parallel", "serial"}, kForm, "memory H"),
       choice("gap_control", {"tokens", "queues", "notify_ack"}, kControl, "memory H"),
@@ -54,6 +59,12 @@ std::optional<std::int64_t> hop_gap_bound(const Setting& setting) {
   const std::int64_t lead =
       setting.graph.largest_lead(set.acknowledges ? 2 : set.max_ig, heard ? set.staleness + 1 : 0);
   return lead < 0 ? std::nullopt : std::optional(lead);
+}
+
+std::string hop_note(const Setting& setting) {
+  if (!HopSettings(setting.knobs).drops() || setting.knobs.given("jump_momentum")) return "";
+  return "a gradient that a jump throws away moves neither the momentum nor the reported model. Before, it moved both: "
+         "jump_momentum = 'keep'";
 }
 
 std::string hop_refuses(const Setting& setting) {

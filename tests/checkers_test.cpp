@@ -132,6 +132,26 @@ TEST(UpdatesSent, MissesOne) {
   EXPECT_FALSE(checks.send(0, 2, kParamsKind, 1).enter(0, 2).ok());  // rank 1 may still use it
 }
 
+TEST(SteppedOnce, IsAStepOrALoss) {
+  const auto dropping = [](const char* jump_momentum) {
+    CheckedRun run = with(with(ring(3), "max_jump", std::int64_t{4}), "jump_momentum", std::string(jump_momentum));
+    return with(run, "form", std::string("parallel"));
+  };
+  const auto begun = [](const CheckedRun& run) {
+    Stream stream(stepped_once(run));
+    stream.enter(0, 0).gradient(0, 0, 0, 4);
+    return stream;
+  };
+  for (const char* rule : {"drop", "keep"}) {
+    EXPECT_TRUE(begun(dropping(rule)).apply(0, 0, 0).enter(0, 1).ok());
+    EXPECT_FALSE(begun(dropping(rule)).enter(0, 1).ok()) << "neither";
+    EXPECT_FALSE(begun(dropping(rule)).apply(0, 0, 0).apply(0, 0, 0).enter(0, 1).ok());
+  }
+  EXPECT_TRUE(begun(dropping("drop")).lose(0, 0).enter(0, 3).ok());
+  EXPECT_FALSE(begun(dropping("drop")).lose(0, 0).apply(0, 0, 0).ok()) << "both";
+  EXPECT_TRUE(begun(dropping("keep")).apply(0, 0, 0).enter(0, 3).lose(0, 0).ok());
+}
+
 TEST(Quorum, IsEveryNeighbourButTheBackup) {
   const CheckedRun run = with(ring(4), "backup", std::int64_t{1});
   Stream stream(quorum(run));
@@ -292,14 +312,15 @@ TEST(EnterOrder, GoesOneByOneOrByAnAllowedJump) {
 
 TEST(MakeCheckers, ChoosesByConfiguration) {
   using Names = std::vector<std::string>;
-  EXPECT_EQ(names(ring(4)), (Names{"delivery", "enter_order", "gap_bound", "updates_sent", "quorum", "reduce_weights",
-                                   "token_count", "queue_capacity"}));
+  EXPECT_EQ(names(ring(4)), (Names{"delivery", "enter_order", "gap_bound", "updates_sent", "stepped_once", "quorum",
+                                   "reduce_weights", "token_count", "queue_capacity"}));
   EXPECT_EQ(names(with(ring(4), "staleness", std::int64_t{1})),
-            (Names{"delivery", "enter_order", "gap_bound", "updates_sent", "staleness", "reduce_weights", "token_count",
-                   "queue_capacity"}));
+            (Names{"delivery", "enter_order", "gap_bound", "updates_sent", "stepped_once", "staleness",
+                   "reduce_weights", "token_count", "queue_capacity"}));
   CheckedRun real = ring(4);
   real.virtual_time = false;
-  EXPECT_EQ(names(real), (Names{"delivery", "enter_order", "gap_bound", "updates_sent", "quorum", "reduce_weights"}));
+  EXPECT_EQ(names(real), (Names{"delivery", "enter_order", "gap_bound", "updates_sent", "stepped_once", "quorum",
+                                "reduce_weights"}));
   EXPECT_EQ(names({.protocol = "selsync"}), (Names{"delivery", "enter_order", "lead_bound", "sync_on_flag"}));
   EXPECT_EQ(names(servers("sync_switch", 4)), (Names{"delivery", "enter_order", "push_applied", "one_switch"}));
   EXPECT_EQ(names(servers("dbw", 4)), (Names{"delivery", "enter_order", "backup_update"}));

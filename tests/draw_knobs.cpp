@@ -36,6 +36,7 @@ Knobs draw_hop(Random& random, const Cluster& cluster) {
     knobs["max_jump"] = between(random, 1, longest);
     knobs["skip_trigger"] = between(random, 1, 3);
     knobs["skip_keep_self"] = random.chance(0.5);
+    knobs["jump_momentum"] = std::string(random.chance(0.5) ? "drop" : "keep");
   }
   if (tokens) knobs["check_receiver"] = random.chance(0.3);
   return knobs;

@@ -90,6 +90,7 @@ class Stream {
   Stream& apply(int server, int worker, Iter k) {
     return put({.rank = server, .what = EventKind::kApplied, .iter = k, .peer = worker});
   }
+  Stream& lose(int rank, Iter k) { return put({.rank = rank, .what = EventKind::kLost, .iter = k}); }
   Stream& finished(int rank) { return put({.rank = rank, .what = EventKind::kFinished}); }
   /// A worker's death, as clusters tell of it.
   Stream& dies(int rank) { return hears_of_death(rank, rank).finished(rank); }

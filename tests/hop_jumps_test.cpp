@@ -1,6 +1,8 @@
 // The decisions about jumps and ends (docs/readings/hop.md), each shown by a test named after it.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/hop_events.h"
 #include "tests/replay.h"
 
@@ -35,23 +37,26 @@ class TokensInHand {
   std::map<std::pair<int, int>, Iter> here_;
 };
 
-TEST(HopDecision, H7_AJumpIsAsLongAsTheWorkerIsBehindOrMaxJump) {
+// A jump is decided after the average, and with jump_momentum = "keep" after the step and the report.
+void expect_jumps_as_long_as_behind(const std::string& jump_momentum, EventKind before_it) {
   for (const int max_jump : {2, 3, 10}) {
     Cluster cluster = uneven();
-    cluster.run("hop", {{"backup", 1}, {"max_ig", 5}, {"max_jump", max_jump}, {"skip_trigger", 2}});
+    cluster.run(
+        "hop",
+        {{"backup", 1}, {"max_ig", 5}, {"max_jump", max_jump}, {"skip_trigger", 2}, {"jump_momentum", jump_momentum}});
     TokensInHand tokens(cluster, 5);
     std::vector<Iter> at(8, 0), due(8, 0);
-    std::vector<char> reported(8, 0);
+    std::vector<char> decides(8, 0);
     std::map<Iter, int> lengths;
     for (const Event& event : before_the_end(cluster)) {
       const std::size_t r = std::size_t(event.rank);
-      if (reported[r] != 0 && !of(event, EventKind::kTake, kToken)) {  // it has read its tokens
+      if (decides[r] != 0 && !of(event, EventKind::kTake, kToken)) {  // it has read its tokens
         const Iter behind = tokens.behind(event.rank);
         due[r] = behind < 2 ? 1 : std::min<Iter>(behind, max_jump);
-        reported[r] = 0;
+        decides[r] = 0;
       }
       tokens.on(event);
-      if (event.what == EventKind::kReport) reported[r] = 1;
+      if (event.what == before_it) decides[r] = 1;
       if (event.what != EventKind::kEnter) continue;
       if (event.iter > 0) {
         EXPECT_EQ(event.iter - at[r], due[r]) << "rank " << event.rank << " at " << at[r];
@@ -62,6 +67,11 @@ TEST(HopDecision, H7_AJumpIsAsLongAsTheWorkerIsBehindOrMaxJump) {
     EXPECT_GT(lengths.size(), 1u);
     EXPECT_LE(lengths.rbegin()->first, std::min(max_jump, 5));  // on an undirected graph never over max_ig
   }
+}
+
+TEST(HopDecision, H7_AJumpIsAsLongAsTheWorkerIsBehindOrMaxJump) {
+  expect_jumps_as_long_as_behind("drop", EventKind::kReduced);
+  expect_jumps_as_long_as_behind("keep", EventKind::kReport);
 }
 
 // Calls `look` with each average right after a jump, and the iterations before and after it.
@@ -179,16 +189,72 @@ TEST(HopDecision, H10_TheLastIterationIsRunAndTheFinishedOweNoTokens) {
 }
 
 TEST(HopDecision, H11_MomentumIsTheWorkersOwnAndSurvivesAJump) {
+  const std::pair<const char*, const char*> forms[] = {{"parallel", "drop"}, {"parallel", "keep"}, {"serial", "drop"}};
   for (Knobs knobs : {kJumps, kStaleJumps}) {
-    for (const char* form : {"parallel", "serial"}) {
+    for (const auto& [form, jump_momentum] : forms) {
       knobs["form"] = std::string(form);
+      knobs["jump_momentum"] = std::string(jump_momentum);
       Cluster cluster = uneven();
       cluster.optimizer.momentum = 0.9f;
       cluster.optimizer.lr = 0.02f;
       cluster.run("hop", knobs);
       EXPECT_GT(cluster.total(&RankRecord::iters_jumped), 0);
-      EXPECT_EQ(replayed(cluster, knobs), "") << form;
+      EXPECT_EQ(replayed(cluster, knobs), "") << form << " " << jump_momentum;
     }
+  }
+}
+
+// The slow worker, which has labels of its own, loses nearly every gradient to a jump. With momentum 0.9 each one that
+// moved the momentum would be there ten times over, at a point that no step of its own ever moves, and the model
+// reported would be ten steps away from the average that the worker goes on with.
+TEST(HopDecision, H15_WhatAJumpThrowsAwayIsNeitherSteppedWithNorReported) {
+  const auto worst_loss = [](const char* jump_momentum) {
+    Cluster cluster{.nodes = 8, .slow = {{3, 6.0}}, .topology = "ring_based", .iterations = 200};
+    cluster.optimizer = {.lr = 0.05f, .momentum = 0.9f};
+    cluster.workload = {.model = "mlp",
+                        .dataset = "synthetic",
+                        .batch = 8,
+                        .split = {.what = SplitSpec::What::kShards},
+                        .backend = "reference"};
+    cluster.run("hop", {{"backup", 1}, {"max_ig", 6}, {"max_jump", 6}, {"jump_momentum", std::string(jump_momentum)}});
+    EXPECT_EQ(cluster.broken(), "");
+    EXPECT_GT(cluster.total(&RankRecord::gradients_lost), 10);
+    double most = 0;
+    for (const Snapshot& snapshot : cluster.reports[3]) {
+      if (snapshot.k > 100 && snapshot.k < 190) most = std::max(most, cluster.loss(snapshot.x));
+    }
+    return most;
+  };
+  EXPECT_GT(worst_loss("keep"), 3 * worst_loss("drop"));
+}
+
+TEST(HopDecision, H15_AStepIsDroppedWithItsGradientOnly) {
+  for (const char* jump_momentum : {"drop", "keep"}) {
+    Cluster cluster = uneven();
+    cluster.run("hop", {{"backup", 1}, {"max_ig", 6}, {"max_jump", 6}, {"jump_momentum", std::string(jump_momentum)}});
+    const bool drops = std::string(jump_momentum) == "drop";
+    std::set<std::pair<int, Iter>> stepped, lost;
+    for (const Event& event : cluster.events) {
+      if (event.what == EventKind::kApplied) stepped.insert({event.rank, event.iter});
+      if (event.what == EventKind::kLost) lost.insert({event.rank, event.iter});
+    }
+    EXPECT_GT(lost.size(), 0u);
+    for (const auto& gradient : lost) EXPECT_EQ(stepped.count(gradient) == 0, drops);
+  }
+}
+
+TEST(HopDecision, H15_AChangedDefaultIsNotedWhereItMatters) {
+  const Topology ring = make_topology("ring", 8);
+  EXPECT_NE(note_of("hop", ring, kJumps).find("jump_momentum = 'keep'"), std::string::npos);
+  EXPECT_EQ(note_of("hop", ring, {{"backup", 1}}), "") << "no jumps";
+  const std::pair<std::string, KnobValue> settled[] = {{"jump_momentum", std::string("drop")},
+                                                       {"jump_momentum", std::string("keep")},
+                                                       {"form", std::string("serial")},
+                                                       {"skip_keep_self", true}};
+  for (const auto& [name, value] : settled) {
+    Knobs knobs = kJumps;
+    knobs[name] = value;
+    EXPECT_EQ(note_of("hop", ring, knobs), "") << name;
   }
 }
 

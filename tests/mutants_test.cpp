@@ -32,6 +32,7 @@ HB_MUTANT(own_model_after_jump, hop)
 HB_MUTANT(jump_averages_too_early, hop)
 HB_MUTANT(jump_not_announced, hop)
 HB_MUTANT(jump_too_soon, hop)
+HB_MUTANT(stepped_before_jump, hop)
 HB_MUTANT(momentum_lost_in_jump, hop)
 HB_MUTANT(token_more_at_the_start, hop)
 HB_MUTANT(tokens_of_the_finished_awaited, hop)
@@ -247,6 +248,7 @@ const std::vector<Case> kCases = {
     {"jump_averages_too_early", jump_averages_too_early::hop_protocol, kJumps, {"deadlock"}},
     {"jump_not_announced", jump_not_announced::hop_protocol, kJumps, {"deadlock"}, hop_events::directed},
     {"jump_too_soon", jump_too_soon::hop_protocol, kPatient, {"jump_bound"}},
+    {"stepped_before_jump", stepped_before_jump::hop_protocol, kJumps, {"stepped_once"}, with_momentum},
     {"momentum_lost_in_jump", momentum_lost_in_jump::hop_protocol, kJumps, {"replay"}, with_momentum},
     {"token_more_at_the_start", token_more_at_the_start::hop_protocol, kBackup, {"gap_bound", "token_count"}},
     {"tokens_of_the_finished_awaited", tokens_of_the_finished_awaited::hop_protocol, kBackup, {"deadlock"}, on_credits},

@@ -34,6 +34,7 @@ class Replay {
       Worker& worker = workers_[std::size_t(event.rank)];
       if (event.what == EventKind::kEnter) enter(worker, event.iter);
       if (event.what == EventKind::kGradient) gradient(worker, event);
+      if (event.what == EventKind::kApplied) step(worker);
       if (event.what == EventKind::kReduced) reduce(worker, event);
       if (event.what == EventKind::kReport) report(worker, event);
       if (!wrong_.empty()) return wrong_;
@@ -43,7 +44,7 @@ class Replay {
 
  private:
   struct Worker {
-    Numbers x{}, momentum{};
+    Numbers x{}, momentum{}, gradient{};
     std::map<Iter, Numbers> sent{};  // by tag
     Iter at = -1, before = -1;
     bool jumped = false;
@@ -57,23 +58,23 @@ class Replay {
     worker.sent[k] = worker.x;  // serial, or after a jump: what x becomes meanwhile
   }
 
-  // Momentum moves with every gradient of the worker's own, over jumps too.
   void gradient(Worker& worker, const Event& event) {
     Vec g = Vec::uninitialised(cluster_.work->size());
     const std::vector<float> x(worker.x.begin(), worker.x.end());
     const int batch = cluster_.workload.batch;
     cluster_.work->gradient(Vec::from_host(x).share(), event.rank, std::uint64_t(event.iter * batch), batch, g,
                             [](int) {});
-    const std::vector<float> values = g.to_host();
-    for (std::size_t i = 0; i < values.size(); ++i)
-      worker.momentum[i] = double(cluster_.optimizer.momentum) * worker.momentum[i] + double(values[i]);
-    if (!serial_) return;
-    step(worker);
-    worker.sent[worker.at] = worker.x;
+    worker.gradient = numbers(g.share());
   }
 
+  // Momentum survives a jump, and only gradients that are applied move it. In the serial form the stepped model is
+  // sent.
   void step(Worker& worker) const {
-    for (std::size_t i = 0; i < worker.x.size(); ++i) worker.x[i] -= double(cluster_.optimizer.lr) * worker.momentum[i];
+    for (std::size_t i = 0; i < worker.x.size(); ++i) {
+      worker.momentum[i] = double(cluster_.optimizer.momentum) * worker.momentum[i] + worker.gradient[i];
+      worker.x[i] -= double(cluster_.optimizer.lr) * worker.momentum[i];
+    }
+    if (serial_) worker.sent[worker.at] = worker.x;
   }
 
   void reduce(Worker& worker, const Event& event) {
@@ -106,7 +107,6 @@ class Replay {
   }
 
   void report(Worker& worker, const Event& event) {
-    if (!serial_) step(worker);
     const Numbers is = numbers(cluster_.reports[std::size_t(event.rank)][worker.reports++].x);
     for (std::size_t i = 0; i < is.size(); ++i) {
       if (std::abs(is[i] - worker.x[i]) <= 1e-4 * (1 + std::abs(worker.x[i]))) continue;

@@ -15,6 +15,7 @@ void add_gossip(const CheckedRun& run, std::vector<CheckerPtr>& list) {
   const bool stale = run.integer("staleness") > 0, backup = run.integer("backup") > 0;
   list.push_back(gap_bound(run));
   list.push_back(updates_sent(run));
+  list.push_back(stepped_once(run));
   list.push_back(stale ? staleness(run) : quorum(run));
   list.push_back(reduce_weights(run));
   if (control == "notify_ack") list.push_back(one_unacknowledged(run));

@@ -73,6 +73,14 @@ mutant(jump_not_announced "updates;hop" "updates.announce_jump(k);" "")
 # A worker jumps before it is far enough behind.
 mutant(jump_too_soon "tokens;hop" "behind < set.skip_trigger" "behind + 1 < set.skip_trigger")
 
+# A step is made with a gradient that the jump throws away.
+mutant(stepped_before_jump "updates;hop" [==[
+      self.lost(k, kJumped);
+    } else if (set.parallel) {]==] [==[
+      self.lost(k, kJumped);
+    }
+    if (set.parallel) {]==])
+
 # A jump resets the momentum.
 mutant(momentum_lost_in_jump "updates;hop" "updates.announce_jump(k);"
        "updates.announce_jump(k); optimizer = self.optimizer(x.size());")
