@@ -35,13 +35,14 @@ const std::vector<ModelEntry>& models() {
   return entries;
 }
 
-const ModelEntry& find_model(const std::string& name) {
+const ModelEntry& find_model(std::string_view name) {
   std::vector<std::string> known;
   for (const ModelEntry& entry : models()) {
     if (name == entry.name) return entry;
     known.emplace_back(entry.name);
   }
-  throw usage_error("unknown model '" + name + "': known are " + join(known, ", ") + "." + did_you_mean(name, known));
+  const std::string asked(name);
+  throw usage_error("unknown model '" + asked + "': known are " + join(known, ", ") + "." + did_you_mean(asked, known));
 }
 
 }  // namespace hopbench

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/base/vec.h"
@@ -102,6 +103,6 @@ struct ModelEntry {
   bool sparse_rows = false;  // it takes these, and no others
 };
 const std::vector<ModelEntry>& models();
-const ModelEntry& find_model(const std::string& name);  // Error(kUsage) with the nearest and the known names
+const ModelEntry& find_model(std::string_view name);  // Error(kUsage) with the nearest and the known names
 
 }  // namespace hopbench

@@ -63,10 +63,10 @@ SuiteOptions sets(std::vector<std::string> list, const std::string& profile = ""
 
 Suite parse(const std::string& text, const SuiteOptions& options = {}) { return parse_suite(text, "t.toml", options); }
 
-const TrialSpec& trial(const Suite& suite, const std::string& id) {
+const TrialSpec& trial(const Suite& suite, std::string_view id) {
   const auto found =
       std::find_if(suite.trials.begin(), suite.trials.end(), [&](const TrialSpec& t) { return t.id() == id; });
-  if (found == suite.trials.end()) throw std::runtime_error("no trial " + id);
+  if (found == suite.trials.end()) throw std::runtime_error("no trial " + std::string(id));
   return *found;
 }
 

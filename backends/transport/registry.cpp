@@ -16,14 +16,15 @@ const std::vector<Transport>& transports() {
   return all;
 }
 
-const Transport& find_transport(const std::string& name) {
+const Transport& find_transport(std::string_view name) {
   std::vector<std::string> known;
   for (const Transport& transport : transports()) {
     if (transport.name == name) return transport;
     known.emplace_back(transport.name);
   }
-  throw usage_error("unknown transport '" + name + "': known are " + join(known, ", ") + "." +
-                    did_you_mean(name, known));
+  const std::string asked(name);
+  throw usage_error("unknown transport '" + asked + "': known are " + join(known, ", ") + "." +
+                    did_you_mean(asked, known));
 }
 
 }  // namespace hopbench

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/base/time.h"
@@ -75,6 +76,6 @@ struct Transport {
 /// All transports for real processes (not `sim`), in the order they are listed.
 const std::vector<Transport>& transports();
 /// Throws Error(kUsage) with the known names.
-const Transport& find_transport(const std::string& name);
+const Transport& find_transport(std::string_view name);
 
 }  // namespace hopbench
