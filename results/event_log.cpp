@@ -139,6 +139,7 @@ void append_event(std::string& lines, const Event& event) {
   if (event.peer >= 0) line.number("peer", event.peer);
   if (event.kind != 0) line.number("kind", event.kind);
   if (event.count != 0) line.number("count", event.count);
+  if (event.first != 0) line.number("first", event.first);
   if (event.value != 0) line.number("value", event.value);
   if (event.since != Time{}) line.number("since", nanoseconds(event.since));
   if (event.delay != Duration{}) line.number("delay", event.delay.count());

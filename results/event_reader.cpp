@@ -65,6 +65,7 @@ LoggedEvent event_of(const nlohmann::json& j) {
   read_if_there(j, "count", event.count);
   if (j.contains("value") && j["value"].is_number()) event.value = j["value"];
   if (j.contains("since")) event.since = Time{time_of(j["since"])};
+  if (j.contains("first")) event.first = j["first"].get<std::int64_t>();
   if (j.contains("delay")) event.delay = time_of(j["delay"]);
   read_if_there(j, "senders", event.senders);
   read_if_there(j, "tags", event.tags);

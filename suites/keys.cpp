@@ -125,7 +125,8 @@ const std::vector<SuiteKey> kKeys = {
     {"model.split.shards_per_worker", T::kInteger, "2", 1, 1e6, nullptr, "shards: of the samples sorted by label",
      to<kWork, &WorkloadSpec::split, &SplitSpec::shards_per_worker>("split_shards_per_worker")},
     {"model.split.feature", T::kInteger, "-1", -1, 1e9, nullptr,
-     "by_feature: the samples are sorted by this feature, from 0, and cut; -1: by the sum of all (brightness); of "
+     "by_feature: the samples are sorted by this feature, from 0, and cut, and the slices are dealt at random; -1: by "
+     "the sum of all (brightness); of "
      "sparse rows: the columns in use, counted from 0",
      to<kWork, &WorkloadSpec::split, &SplitSpec::feature>("split_feature")},
     {"model.augment", T::kName, "\"none\"", 0, 0, augmentations,
