@@ -65,12 +65,15 @@ TEST_P(SimulatedWork, FailsIfThePoolsThreadsCannotBeStarted) {
   make(1, nullptr, 200);
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  bool limited = false;  // an emulated processor may take the limit and forget it
   sim_->start(0, [&] {
     std::ifstream statm("/proc/self/statm");
     rlim_t pages = 0;
     statm >> pages;
     const rlimit little{pages * 4096 + (20 << 20), before.rlim_max};  // room for the stacks of two threads
     ASSERT_EQ(setrlimit(RLIMIT_AS, &little), 0);
+    rlimit now{};
+    limited = getrlimit(RLIMIT_AS, &now) == 0 && now.rlim_cur == little.rlim_cur;
     rank(0).occupy({.cost = milliseconds(1), .job = [](const auto&) {}});
   });
   std::string said;
@@ -80,6 +83,7 @@ TEST_P(SimulatedWork, FailsIfThePoolsThreadsCannotBeStarted) {
     said = error.what();
   }
   EXPECT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  if (!limited) GTEST_SKIP() << "this machine takes no limit of memory (RLIMIT_AS)";
   EXPECT_NE(said.find("rank 0: cannot start a thread: "), std::string::npos) << said;
 }
 
