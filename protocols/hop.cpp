@@ -1,5 +1,5 @@
 // Hop: decentralised training that tolerates stragglers by queues between neighbours.
-// Luo, Lin, Zhuo, Qian: "Hop: Heterogeneity-aware Decentralized Training", ASPLOS 2019. Our reading: decisions H1-H15.
+// Luo, Lin, Zhuo, Qian: "Hop: Heterogeneity-aware Decentralized Training", ASPLOS 2019. Our reading: decisions H1-H16.
 //
 // Rules enforced here:
 //   - a worker finishes iteration k with the iteration-k parameters of all but `backup` in-neighbours; or, with
@@ -32,22 +32,40 @@ Iter next_stride(Tokens& tokens, const HopSettings& set) {
   return behind < set.skip_trigger ? 1 : std::min(behind, Iter{set.max_jump});
 }
 
-/// Whom iteration k's update is sent to: with check_receiver not to those that can no longer use it. In iteration K a
-/// worker uses updates of K - staleness or later; right after a jump one older, and on a directed graph that may still
-/// be on its way.
-std::vector<int> receivers(Iter k, Node& self, Tokens& tokens, const HopSettings& set) {
-  if (!set.check_receiver) return self.graph().out(self.rank);
+/// The out-neighbours that can still use iteration k's update, as far as tokens tell. In iteration K a worker uses
+/// updates of K - staleness or later; right after a jump one older, and on a directed graph that may still be on its
+/// way.
+std::vector<int> in_time(Iter k, Node& self, Tokens& tokens, const HopSettings& set) {
   const bool late_use = set.skips() && !self.graph().undirected();
   return tokens.not_past(k + set.staleness + (late_use ? 1 : 0));
 }
 
-constexpr const char* kJumped = "jumped before it was sent";
+constexpr const char* kJumped = "jumped before it was sent in time";
+
+/// The gradients that only the worker's own model holds, as no update with them was sent in time for anybody. A jump
+/// that leaves the own model out loses them. Kept where workers jump.
+class Unheard {
+ public:
+  explicit Unheard(Node& self) : self_(self) {}
+  void add(Iter k) { gradients_.push_back(k); }
+  void heard() { gradients_.clear(); }
+  void lose() {
+    for (const Iter k : gradients_) self_.lost(k, kJumped);
+    gradients_.clear();
+  }
+
+ private:
+  Node& self_;
+  std::vector<Iter> gradients_;
+};
 
 void hop(Node& self, const KnobValues& knobs) {
   const HopSettings set(knobs);
   Tokens tokens(self, set.max_ig);
   Updates updates(self, set.staleness);
   Acknowledged outgoing(self, set.acknowledges);
+  Unheard unheard(self);
+  const std::vector<int>& everybody = self.graph().out(self.rank);
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
 
@@ -62,19 +80,25 @@ void hop(Node& self, const KnobValues& knobs) {
       auto terms = updates.receive_after_jump(k - 1, set.backup - 1);
       if (set.keep_self || terms.empty()) {
         terms.push_back(updates.own(k - 1, k - stride + 1, x));
-      } else if (set.parallel && !set.drops()) {
-        self.lost(k - stride, kJumped);
+      } else {
+        unheard.lose();
       }
       x = average(self, k, std::move(terms));
     }
 
     Gradient g;
-    if (!set.parallel) {
-      g = self.gradient(x, k);
+    const auto step = [&] {
       optimizer.step(x, share(g.values), k);
       self.applied(self.rank, k);
+      if (set.skips()) unheard.add(k);
+    };
+    if (!set.parallel) {
+      g = self.gradient(x, k);
+      step();
     }
-    outgoing.send(receivers(k, self, tokens, set), k, share(x));
+    const std::vector<int> usable_by = set.check_receiver || set.skips() ? in_time(k, self, tokens, set) : everybody;
+    if (!usable_by.empty()) unheard.heard();
+    outgoing.send(set.check_receiver ? usable_by : everybody, k, share(x));
     if (set.parallel) g = self.gradient(x, k);  // while the parameters travel
 
     auto terms = updates.receive(k, set.backup);
@@ -85,8 +109,7 @@ void hop(Node& self, const KnobValues& knobs) {
     if (stride > 1) {
       self.lost(k, kJumped);
     } else if (set.parallel) {
-      optimizer.step(x, share(g.values), k);
-      self.applied(self.rank, k);
+      step();
     }
     self.report(k + 1, x);
     outgoing.until_sent();
@@ -134,7 +157,7 @@ const Protocol& hop_protocol() {
       .free_run = free_run,
       .gap_bound = hop_gap_bound,
       .source = Source::kMemory,
-      .reading = "hop/H1-H15",
+      .reading = "hop/H1-H16",
       .experimental = experimental};
   return protocol;
 }

@@ -56,7 +56,7 @@ struct Protocol {
   /// nullptr: no such bound is known.
   std::optional<std::int64_t> (*gap_bound)(const Setting&) = nullptr;
   Source source = Source::kOwn;
-  std::string_view reading;                           // which named reading of the paper: "hop/H1-H15"
+  std::string_view reading;                           // which named reading of the paper: "hop/H1-H16"
   bool (*experimental)(const KnobValues&) = nullptr;  // rests on [memory M] or [memory L]; nullptr: it does not
 };
 

@@ -138,10 +138,10 @@ constexpr Field<TrialRecord> kTrial[] = {
     computed<T>(least_iters, "iters_min_rank", kTrials, "iterations", "of the worker with the fewest"),
     computed<T>(sum<&R::gradients, kAll>, "gradients", kTrials, "", "computed"),
     computed<T>(sum<&R::gradients_lost, kAll>, "gradients_lost", kTrials, "",
-                "computed, and thrown away unsent (before a jump) or refused by a server as too late: a lower "
-                "bound of what reached no other model. An update that was sent, and came too late for every "
-                "neighbour, is not counted: with Hop's backup workers without jumps, or in its serial form, a "
-                "straggler's whole work can be such"),
+                "computed, and thrown away by a jump before an update with it was sent in time for any neighbour, or "
+                "refused by a server as too late: a lower bound of what reached no other model. What is in time is "
+                "judged by the tokens that are here. With Hop's backup workers without jumps the worker's own model "
+                "keeps its work, however late its updates are, so nothing is counted"),
     computed<T>(sum<&R::samples, kAll>, "samples", kTrials, "samples", "in those gradients"),
     computed<T>(sum<&R::bytes_sent, kAll>, "bytes_sent", kTrials, "bytes",
                 "by all ranks: bodies, and 64 for the header of each message"),

@@ -152,6 +152,24 @@ TEST(SteppedOnce, IsAStepOrALoss) {
   EXPECT_TRUE(begun(dropping("keep")).apply(0, 0, 0).enter(0, 3).lose(0, 0).ok());
 }
 
+TEST(HeardOrLost, IsWhatAnUpdateSentInTimeHolds) {
+  const CheckedRun run = with(with(ring(3), "max_jump", std::int64_t{4}), "max_ig", std::int64_t{4});
+  const auto behind = [&](int tokens) -> Stream {  // rank 0 steps in 0 and sends it; the others are `tokens` ahead
+    Stream stream(heard_or_lost(run));
+    all_enter(stream, 3, 0);
+    for (const int other : {1, 2}) {
+      if (tokens > 0) stream.pass(other, 0, kTokenKind, 1, tokens).take(other, 0, kTokenKind, 1, tokens);
+    }
+    stream.apply(0, 0, 0).send(0, 1, kParamsKind, 0).send(0, 2, kParamsKind, 0);
+    return stream;
+  };
+  EXPECT_TRUE(behind(0).enter(0, 3).reduce(0, 3, {1, 2}, {2, 2}).ok()) << "both may use it";
+  EXPECT_FALSE(behind(2).enter(0, 3).reduce(0, 3, {1, 2}, {2, 2}).ok()) << "nobody can";
+  EXPECT_TRUE(behind(2).lose(0, 0).enter(0, 3).reduce(0, 3, {1, 2}, {2, 2}).ok());
+  EXPECT_TRUE(behind(2).enter(0, 3).reduce(0, 3, {0, 1, 2}, {1, 2, 2}).ok()) << "it keeps its own model";
+  EXPECT_FALSE(behind(2).lose(0, 0).reduce(1, 0, {0, 1, 2}, {0, 0, 0}).ok()) << "rank 1 has it";
+}
+
 TEST(Quorum, IsEveryNeighbourButTheBackup) {
   const CheckedRun run = with(ring(4), "backup", std::int64_t{1});
   Stream stream(quorum(run));

@@ -228,6 +228,20 @@ TEST(HopDecision, H15_WhatAJumpThrowsAwayIsNeitherSteppedWithNorReported) {
   EXPECT_GT(worst_loss("keep"), 3 * worst_loss("drop"));
 }
 
+// The slow worker's updates come when all its neighbours are past them, so nothing that it computed before a jump ever
+// reaches another rank.
+TEST(HopDecision, H16_AJumpLosesWhatNoUpdateSentInTimeHolds) {
+  for (const char* form : {"parallel", "serial"}) {
+    Cluster cluster{.nodes = 8, .slow = {{3, 8.0}}, .topology = "ring", .iterations = 300};
+    cluster.run("hop", {{"backup", 1}, {"max_ig", 6}, {"max_jump", 6}, {"form", std::string(form)}});
+    EXPECT_EQ(cluster.broken(), "");
+    const RankRecord& slow = cluster.records[3];
+    EXPECT_GT(slow.gradients, 30);
+    EXPECT_GE(slow.gradients_lost, slow.gradients - 8) << form << ": but the first and the last ones";
+    EXPECT_EQ(cluster.total(&RankRecord::gradients_lost), slow.gradients_lost) << form;
+  }
+}
+
 TEST(HopDecision, H15_AStepIsDroppedWithItsGradientOnly) {
   for (const char* jump_momentum : {"drop", "keep"}) {
     Cluster cluster = uneven();

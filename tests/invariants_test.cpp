@@ -213,7 +213,7 @@ TEST_P(Invariants, HoldInEveryDrawnCluster) {
   // A sweep that never comes near an invariant would show nothing.
   for (const auto& [checker, times] : looked) EXPECT_GT(times, 100) << checker;
   if (GetParam() == "hop") {
-    EXPECT_EQ(looked.size(), 13u);
+    EXPECT_EQ(looked.size(), 14u);
     EXPECT_GT(jumped, 100);
   }
 }

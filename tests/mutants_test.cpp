@@ -33,6 +33,9 @@ HB_MUTANT(jump_averages_too_early, hop)
 HB_MUTANT(jump_not_announced, hop)
 HB_MUTANT(jump_too_soon, hop)
 HB_MUTANT(stepped_before_jump, hop)
+HB_MUTANT(one_gradient_lost_only, hop)
+HB_MUTANT(lost_without_a_word, hop)
+HB_MUTANT(heard_and_lost, hop)
 HB_MUTANT(momentum_lost_in_jump, hop)
 HB_MUTANT(token_more_at_the_start, hop)
 HB_MUTANT(tokens_of_the_finished_awaited, hop)
@@ -210,6 +213,8 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 const Knobs kBackup = {{"backup", 1}, {"max_ig", 3}};
 const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
+const Knobs kSerialJumps = {{"form", "serial"}, {"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
+const Knobs kStaleJumps = {{"staleness", 3}, {"max_ig", 4}, {"max_jump", 3}};
 const Knobs kPatient = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}, {"skip_trigger", 3}};
 const Knobs kChecking = {{"backup", 1}, {"max_ig", 3}, {"check_receiver", true}};
 const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
@@ -249,6 +254,9 @@ const std::vector<Case> kCases = {
     {"jump_not_announced", jump_not_announced::hop_protocol, kJumps, {"deadlock"}, hop_events::directed},
     {"jump_too_soon", jump_too_soon::hop_protocol, kPatient, {"jump_bound"}},
     {"stepped_before_jump", stepped_before_jump::hop_protocol, kJumps, {"stepped_once"}, with_momentum},
+    {"one_gradient_lost_only", one_gradient_lost_only::hop_protocol, kSerialJumps, {"heard_or_lost"}},
+    {"lost_without_a_word", lost_without_a_word::hop_protocol, kSerialJumps, {"heard_or_lost"}},
+    {"heard_and_lost", heard_and_lost::hop_protocol, kStaleJumps, {"heard_or_lost"}},
     {"momentum_lost_in_jump", momentum_lost_in_jump::hop_protocol, kJumps, {"replay"}, with_momentum},
     {"token_more_at_the_start", token_more_at_the_start::hop_protocol, kBackup, {"gap_bound", "token_count"}},
     {"tokens_of_the_finished_awaited", tokens_of_the_finished_awaited::hop_protocol, kBackup, {"deadlock"}, on_credits},

@@ -22,6 +22,7 @@ CheckerPtr lead_bound(const CheckedRun& run, Iter bound);
 // For Hop and D-PSGD
 CheckerPtr updates_sent(const CheckedRun& run);    // an update to every out-neighbour in every iteration
 CheckerPtr stepped_once(const CheckedRun& run);    // a step with each gradient, unless a jump drops it
+CheckerPtr heard_or_lost(const CheckedRun& run);   // a jump declares lost what only the own model holds
 CheckerPtr token_count(const CheckedRun& run);     // |TokenQ(i->j)| = max_ig + Iter(i) - Iter(j) >= 0
 CheckerPtr jump_bound(const CheckedRun& run);      // a jump is not too long, lands ahead of nobody, comes late enough
 CheckerPtr queue_capacity(const CheckedRun& run);  // updates waiting in a mailbox

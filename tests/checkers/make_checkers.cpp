@@ -26,6 +26,7 @@ void add_gossip(const CheckedRun& run, std::vector<CheckerPtr>& list) {
     list.push_back(mean_kept(run));
   }
   if (!run.virtual_time) return;
+  if (run.integer("max_jump") > 1) list.push_back(heard_or_lost(run));
   if (control == "tokens") list.push_back(token_count(run));
   if (control == "tokens" || !backup) list.push_back(queue_capacity(run));
 }

@@ -19,7 +19,8 @@ class SteppedOnce : public Checker {
     if (event.what == EventKind::kEnter) leave(event, worker);
     if (event.what == EventKind::kGradient) worker = {.computed = event.iter};
     if (event.what == EventKind::kApplied) settle(event, worker, worker.steps);
-    if (event.what == EventKind::kLost && drops_) settle(event, worker, worker.losses);
+    const bool of_an_earlier_step = event.iter < worker.computed;
+    if (event.what == EventKind::kLost && drops_ && !of_an_earlier_step) settle(event, worker, worker.losses);
   }
 
  private:

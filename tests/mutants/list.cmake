@@ -81,6 +81,12 @@ mutant(stepped_before_jump "updates;hop" [==[
     }
     if (set.parallel) {]==])
 
+# A jump declares only the newest gradient of its own model lost; none; those that were sent in time as well.
+mutant(one_gradient_lost_only "updates;hop" "for (const Iter k : gradients_) self_.lost(k, kJumped);"
+       "if (!gradients_.empty()) self_.lost(gradients_.back(), kJumped);")
+mutant(lost_without_a_word "updates;hop" "for (const Iter k : gradients_) self_.lost(k, kJumped);" "(void)self_;")
+mutant(heard_and_lost "updates;hop" "if (!usable_by.empty()) unheard.heard();" "(void)usable_by;")
+
 # A jump resets the momentum.
 mutant(momentum_lost_in_jump "updates;hop" "updates.announce_jump(k);"
        "updates.announce_jump(k); optimizer = self.optimizer(x.size());")
