@@ -121,7 +121,7 @@ TEST(Faults, ACrashAtAnIterationIsBeforeItsGradient) {
 
 // With real processes all else has died with it.
 TEST(Faults, OfACrashTheRecordKeepsWhenItWas) {
-  const RankRecord& dead = simulated(R"({ kind = "crash", ranks = [3], at = "255ms" })").ranks[3];
+  const RankRecord dead = simulated(R"({ kind = "crash", ranks = [3], at = "255ms" })").ranks[3];
   EXPECT_EQ(dead.rank, 3);
   EXPECT_EQ(dead.host, 3);
   EXPECT_EQ(dead.iters + dead.gradients + dead.samples + dead.messages_sent, 0);
