@@ -19,14 +19,16 @@
 namespace hopbench {
 namespace {
 
-/// The consensus step size, where none is given. 0.45 is the authors', of sign on a ring of 8. Where only a share of
-/// the entries is sent, an entry of a public model waits 1 / share iterations, and models must not move past each
-/// other meanwhile.
+constexpr double kAuthorsStep = 0.45;  // of sign on a ring of 8
+
+/// The consensus step size, where none is given. Where only a share of the entries is sent, an entry of a public model
+/// waits 1 / share iterations, and models must not move past each other meanwhile. The largest entries do not wait as
+/// long as random ones.
 double step_size(const KnobValues& knobs) {
   if (const double given = knobs.real("gamma"); given > 0) return given;
   const std::string& compressor = knobs.text("compressor");
-  const bool few = compressor == "top_k" || compressor == "random_k";
-  return few ? std::min(knobs.real("share") / 2, 0.1) : 0.45;
+  const double per_share = compressor == "top_k" ? 1 : compressor == "random_k" ? 0.5 : 0;
+  return per_share > 0 ? std::min(kAuthorsStep, per_share * knobs.real("share")) : kAuthorsStep;
 }
 
 /// x^ of a worker and of its neighbours, as all of them keep it.
@@ -102,13 +104,12 @@ void choco(Node& self, const KnobValues& knobs) {
 }
 
 constexpr const char* kGamma =
-    "consensus step size; 0: half the share, at most 0.1, for top_k and random_k, 0.45 otherwise";
+    "consensus step size; 0: the share for top_k, half of it for random_k, at most 0.45, which is that of all others";
 
 std::string note(const Setting& setting) {
-  const std::string& compressor = setting.knobs.text("compressor");
-  if (setting.knobs.given("gamma") || (compressor != "top_k" && compressor != "random_k")) return "";
-  return "choco's step size follows from the share. Before, it was 0.45 for every compressor, which diverges: gamma = "
-         "0.45";
+  if (step_size(setting.knobs) == kAuthorsStep || setting.knobs.given("gamma")) return "";
+  return "its step size follows from the share; that is new, and gamma = 0.45, which diverges for small shares, is as "
+         "before";
 }
 
 std::string refuse(const Setting& setting) {

@@ -63,13 +63,15 @@ std::string refuse(const Setting& setting) { return unconnected(setting.graph); 
 std::string note(const Setting& setting) {
   const Topology& graph = setting.graph;
   if (graph.regular()) return "";
-  if (uniform(setting.knobs, graph)) {
-    return "uniform weights on topology '" + graph.name() +
-           "', whose workers have different numbers of neighbours: the mean of the models drifts";
+  const std::string where = " on topology '" + graph.name() + "', whose workers have different numbers of neighbours";
+  const bool given = setting.knobs.given("weights");
+  if (!graph.undirected()) {
+    const bool asked = given && setting.knobs.text("weights") == "metropolis";
+    return "uniform weights" + where + ": the mean of the models drifts" +
+           (asked ? "; Metropolis weights need edges of both directions" : "");
   }
-  if (setting.knobs.given("weights")) return "";
-  return "Metropolis weights on topology '" + graph.name() +
-         "', whose workers have different numbers of neighbours. Before, weights were uniform: weights = 'uniform'";
+  if (uniform(setting.knobs, graph)) return "uniform weights" + where + ": the mean of the models drifts";
+  return given ? "" : "Metropolis weights" + where + "; that is new, and weights = 'uniform' is as before";
 }
 
 constexpr const char* kMixing =

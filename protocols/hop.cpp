@@ -19,6 +19,7 @@
 #include "protocols/hop_settings.h"
 #include "protocols/node.h"
 #include "protocols/tokens.h"
+#include "protocols/unheard.h"
 #include "protocols/updates.h"
 
 namespace hopbench {
@@ -39,25 +40,6 @@ std::vector<int> in_time(Iter k, Node& self, Tokens& tokens, const HopSettings& 
   const bool late_use = set.skips() && !self.graph().undirected();
   return tokens.not_past(k + set.staleness + (late_use ? 1 : 0));
 }
-
-constexpr const char* kJumped = "jumped before it was sent in time";
-
-/// The gradients that only the worker's own model holds, as no update with them was sent in time for anybody. A jump
-/// that leaves the own model out loses them. Kept where workers jump.
-class Unheard {
- public:
-  explicit Unheard(Node& self) : self_(self) {}
-  void add(Iter k) { gradients_.push_back(k); }
-  void heard() { gradients_.clear(); }
-  void lose() {
-    for (const Iter k : gradients_) self_.lost(k, kJumped);
-    gradients_.clear();
-  }
-
- private:
-  Node& self_;
-  std::vector<Iter> gradients_;
-};
 
 void hop(Node& self, const KnobValues& knobs) {
   const HopSettings set(knobs);
@@ -81,7 +63,7 @@ void hop(Node& self, const KnobValues& knobs) {
       if (set.keep_self || terms.empty()) {
         terms.push_back(updates.own(k - 1, k - stride + 1, x));
       } else {
-        unheard.lose();
+        unheard.lose_all();
       }
       x = average(self, k, std::move(terms));
     }
@@ -107,7 +89,7 @@ void hop(Node& self, const KnobValues& knobs) {
     outgoing.acknowledge(k);
     stride = set.drops() ? next_stride(tokens, set) : 1;
     if (stride > 1) {
-      self.lost(k, kJumped);
+      unheard.lose(k);
     } else if (set.parallel) {
       step();
     }

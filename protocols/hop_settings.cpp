@@ -63,8 +63,8 @@ std::optional<std::int64_t> hop_gap_bound(const Setting& setting) {
 
 std::string hop_note(const Setting& setting) {
   if (!HopSettings(setting.knobs).drops() || setting.knobs.given("jump_momentum")) return "";
-  return "a gradient that a jump throws away moves neither the momentum nor the reported model. Before, it moved both: "
-         "jump_momentum = 'keep'";
+  return "a gradient that a jump throws away moves neither the momentum nor the reported model; that is new, and "
+         "jump_momentum = 'keep' is as before";
 }
 
 std::string hop_refuses(const Setting& setting) {

@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "protocols/allocation.h"
 #include "protocols/balanced.h"
+#include "protocols/pair_search.h"
 #include "protocols/prediction.h"
 
 namespace hopbench {
@@ -94,7 +96,7 @@ void lb_bsp(Node& self, const KnobValues& knobs) {
 
 std::string note(const Setting& setting) {
   if (setting.knobs.text("form") != "gpu" || setting.knobs.given("reopen")) return "";
-  return "lb_bsp's search begins anew when a worker becomes slower (reopen = 0.1). Before, it never did: reopen = 0";
+  return "its search begins anew when a worker becomes slower; that is new, and reopen = 0 is as before";
 }
 
 // Recalled with little confidence: the search's window and step. The predictors are narx, the paper's, and textbook

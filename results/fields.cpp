@@ -137,11 +137,12 @@ constexpr Field<TrialRecord> kTrial[] = {
     computed<T>(sum<&R::iters_jumped, kWorkers>, "iters_jumped", kTrials, "iterations", "skipped by a jump"),
     computed<T>(least_iters, "iters_min_rank", kTrials, "iterations", "of the worker with the fewest"),
     computed<T>(sum<&R::gradients, kAll>, "gradients", kTrials, "", "computed"),
-    computed<T>(sum<&R::gradients_lost, kAll>, "gradients_lost", kTrials, "",
-                "computed, and thrown away by a jump before an update with it was sent in time for any neighbour, or "
-                "refused by a server as too late: a lower bound of what reached no other model. What is in time is "
-                "judged by the tokens that are here. With Hop's backup workers without jumps the worker's own model "
-                "keeps its work, however late its updates are, so nothing is counted"),
+    computed<T>(
+        sum<&R::gradients_lost, kAll>, "gradients_lost", kTrials, "",
+        "computed, and thrown away by a jump before an update with it was sent in time for any neighbour, or "
+        "refused by a server as too late: a lower bound of what reached no other model. What is in time is "
+        "judged by the tokens that are here. Where Hop's workers do not jump, or keep their own model in a jump, "
+        "that model keeps the work, however late its updates are, so nothing is counted"),
     computed<T>(sum<&R::samples, kAll>, "samples", kTrials, "samples", "in those gradients"),
     computed<T>(sum<&R::bytes_sent, kAll>, "bytes_sent", kTrials, "bytes",
                 "by all ranks: bodies, and 64 for the header of each message"),

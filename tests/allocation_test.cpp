@@ -1,5 +1,6 @@
 // Batch sizes with a constant sum: the proportional solve and the incremental search.
 #include "protocols/allocation.h"
+#include "protocols/pair_search.h"
 
 #include <gtest/gtest.h>
 
@@ -174,29 +175,29 @@ TEST(PairSearch, KeepsSumAndBoundsAndItsBestAtFixedSpeeds) {
   }
 }
 
-// Returns the largest time once the search has had `windows` of them.
-double settled(PairSearch& search, const Reals& speeds, int windows) {
-  for (int i = 0; i < windows; ++i) step(search, speeds);
+// Returns the largest time after so many iterations more.
+double after(PairSearch& search, const Reals& speeds, int iterations) {
+  for (int i = 0; i < iterations; ++i) search.observe(times(search.batches(), speeds));
   const Reals last = times(search.batches(), speeds);
   return *std::max_element(last.begin(), last.end());
 }
 
-// Four workers of 32 samples, one of them four times slower: with 13 samples for it and 38, 38 and 39 for the others
-// nothing is better. Then another one is slow instead.
+// Four workers of 32 samples, one of them four times slower: with 10 for it and 39 for two of the others nothing is
+// better. Then another one is slow instead, whichever got samples last.
 TEST(PairSearch, BeginsAnewWhenAWorkerBecomesSlower) {
-  for (const double reopen : {0.0, 0.1}) {
-    PairSearch search({32, 32, 32, 32}, {.window = 10, .step = 2, .halve_on_rise = true, .reopen = reopen});
-    EXPECT_LE(settled(search, {1, 1, 1, 0.25}, 24), 44);
-    EXPECT_EQ(search.step(), 1);
-    EXPECT_GT(search.window(), 100);
-    step(search, {0.25, 1, 1, 1});
-    EXPECT_EQ(search.window() == 10, reopen > 0);
-    EXPECT_EQ(search.step(), reopen > 0 ? 2 : 1);
-    const Iter before = search.window();
-    if (reopen > 0) {
-      EXPECT_LE(settled(search, {0.25, 1, 1, 1}, 30), 44);
-    } else {
-      EXPECT_GT(settled(search, {0.25, 1, 1, 1}, 1), 140) << "after " << before << " iterations";
+  for (const std::size_t slow : {0u, 1u, 2u}) {
+    for (const double reopen : {0.0, 0.1}) {
+      PairSearch search({32, 32, 32, 32}, {.window = 10, .step = 2, .halve_on_rise = true, .reopen = reopen});
+      EXPECT_LE(after(search, {1, 1, 1, 0.25}, 5000), 44);
+      EXPECT_EQ(search.step(), 1);
+      EXPECT_GT(search.window(), 100);
+      Reals speeds = {1, 1, 1, 1};
+      speeds[slow] = 0.25;
+      for (int i = 0; i < 20; ++i) search.observe(times(search.batches(), speeds));
+      search.batches();
+      EXPECT_EQ(search.window() == 10, reopen > 0) << slow;
+      const double then = after(search, speeds, 400);
+      EXPECT_EQ(then <= 48, reopen > 0) << slow << ": " << then;
     }
   }
 }
@@ -207,6 +208,18 @@ TEST(PairSearch, DoesNotBeginAnewAfterItsOwnStep) {
   EXPECT_EQ(step(search, {0.26, 1}), (Ints{10, 30}));
   EXPECT_EQ(step(search, {0.26, 1}), (Ints{9, 31})) << "38 instead of 32: back by a half step";
   EXPECT_EQ(search.window(), 2);
+}
+
+TEST(PairSearch, DoesNotBeginAnewForSingleIterations) {
+  PairSearch search({32, 32}, {.window = 10, .step = 2, .reopen = 0.1});
+  after(search, {1, 1.1}, 1000);
+  const Iter window = search.window();
+  EXPECT_GT(window, 10);
+  for (int i = 0; i < 200; ++i) {
+    const Reals speeds = {i % 10 == 0 ? 1 : 0.2, 1};  // one fast iteration in ten
+    search.observe(times(search.batches(), speeds));
+    EXPECT_GE(search.window(), window);
+  }
 }
 
 TEST(PairSearch, GivesNothingToWhoHasNoRoom) {

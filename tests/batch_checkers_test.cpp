@@ -150,15 +150,20 @@ TEST(PairSearch, HalvesAndGrowsWhereTwoChangePlaces) {
 }
 
 TEST(PairSearch, BeginsAnewWhereAWorkerBecameSlower) {
-  const auto turned = [](std::vector<int> times) {
-    Timed stream(3, 1, 0.1);
+  const auto turned = [](std::vector<int> times) {  // the window is 2 by now, and the step 1
+    Timed stream(3, 2, 0.1);
     stream.computed({8, 8, 8}, {10, 20, 15}).computed({10, 6, 8}, {20, 10, 15}).computed({9, 7, 8}, times);
     return stream;
   };
-  EXPECT_TRUE(turned({10, 15, 40}).computed({11, 7, 6}, {10, 10, 10}).ok()) << "the first step again";
-  EXPECT_FALSE(turned({10, 15, 40}).computed({10, 7, 7}, {10, 10, 10}).ok()) << "half of it";
-  EXPECT_TRUE(turned({10, 40, 15}).computed({10, 6, 8}, {10, 10, 10}).ok()) << "the one that got samples last";
-  EXPECT_FALSE(turned({10, 40, 15}).computed({11, 5, 8}, {10, 10, 10}).ok()) << "the one that got samples last";
+  EXPECT_TRUE(turned({15, 15, 40}).computed({9, 7, 8}, {10, 15, 20}).computed({11, 7, 6}, {10, 10, 10}).ok())
+      << "a window of one and the first step again";
+  EXPECT_FALSE(turned({15, 15, 40}).computed({9, 7, 8}, {10, 15, 20}).computed({10, 7, 7}, {10, 10, 10}).ok())
+      << "half of it";
+  EXPECT_FALSE(turned({15, 15, 40}).computed({10, 7, 7}, {10, 10, 10}).ok()) << "at once";
+  EXPECT_TRUE(turned({15, 40, 15}).computed({9, 7, 8}, {15, 40, 15}).computed({10, 6, 8}, {10, 10, 10}).ok())
+      << "the one that got samples last";
+  EXPECT_TRUE(turned({15, 20, 15}).computed({9, 7, 8}, {15, 40, 15}).computed({9, 7, 8}, {10, 40, 15}).ok())
+      << "it became slower since then";
 }
 
 TEST(PairMoves, AreOneAWindowBetweenTwoWorkers) {

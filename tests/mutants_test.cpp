@@ -86,7 +86,7 @@ HB_MUTANT(moved_the_wrong_way, lb_bsp)
 HB_MUTANT(step_never_halves, lb_bsp)
 HB_MUTANT(window_never_grows, lb_bsp)
 HB_MUTANT(search_never_reopens, lb_bsp)
-HB_MUTANT(search_reopens_at_reversals, lb_bsp)
+HB_MUTANT(search_reopens_by_its_own_step, lb_bsp)
 HB_MUTANT(samples_not_weighed, lb_bsp)
 HB_MUTANT(no_warmup, lb_bsp)
 HB_MUTANT(not_rescaled, dynamic_batching)
@@ -311,8 +311,8 @@ const std::vector<Case> kCases = {
     {"step_never_halves", step_never_halves::lb_bsp_protocol, kLongSteps, {"pair_search"}, in_samples},
     {"window_never_grows", window_never_grows::lb_bsp_protocol, kLongSteps, {"pair_search"}, in_samples},
     {"search_never_reopens", search_never_reopens::lb_bsp_protocol, kSearch, {"pair_search"}, in_samples_with_drift},
-    {"search_reopens_at_reversals",
-     search_reopens_at_reversals::lb_bsp_protocol,
+    {"search_reopens_by_its_own_step",
+     search_reopens_by_its_own_step::lb_bsp_protocol,
      kLongSteps,
      {"pair_search"},
      in_samples_with_drift},

@@ -1,13 +1,15 @@
 // LB-BSP's search, played along: once a window is over, a step of samples moves from the straggler, who took longest in
 // it, to the leader, who took least of those with room. When the two have changed places since the last move, or, with
-// halve_on_rise, the longest mean time rose, the step halves and windows grow. When the longest mean time is above
-// 1 + reopen of its least, and not of the worker that got samples last, step and window are those of the start again.
-// Of equal times the lowest rank counts.
+// halve_on_rise, the longest mean time rose, the step halves and windows grow. Of equal times the lowest rank counts.
+// Once all times of a worker in a stretch of the first window's length are above 1 + reopen of the least longest mean
+// time, the search begins anew. In the first stretch after a move the leader is left out; later its time counts that it
+// had then, if that is longer.
 //
 // A worker computes from when it is told its batch (of iteration 0: from when it enters it) to its gradient.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "tests/checkers/checkers.h"
 
@@ -30,6 +32,7 @@ class PairSearch : public Checker {
         on_rise_(run.flag("halve_on_rise")),
         due_(workers_, run.batch),
         sums_(workers_, 0.0),
+        least_(workers_, kNever),
         begun_(workers_) {}
 
   void on(const Event& event) override {
@@ -58,10 +61,45 @@ class PairSearch : public Checker {
       }
       due_[worker] = computed.batch;
       sums_[worker] += computed.seconds;
+      least_[worker] = std::min(least_[worker], computed.seconds);
     }
     ++seen_;
-    if (event.iter + 1 >= warmup_ && seen_ >= window_) move();
+    ++stretch_;
+    if (event.iter + 1 >= warmup_) decide();
     open_.erase(event.iter);
+  }
+
+  void decide() {
+    if (reopen_ > 0 && stretch_ >= first_window_) {
+      if (became_slower()) {
+        step_ = first_step_;
+        window_ = first_window_;
+        leader_ = straggler_ = kNobody;
+        longest_ = shortest_ = kNever;
+        forget();
+      }
+      stretch_ = 0;
+      std::fill(least_.begin(), least_.end(), kNever);
+    }
+    if (seen_ >= window_) move();
+  }
+
+  bool became_slower() {
+    bool slower = false;
+    for (std::size_t w = 0; w < workers_; ++w) {
+      const bool first_after_a_move = w == leader_ && !led_;
+      const double usual = w == leader_ && led_ ? std::max(shortest_, *led_) : shortest_;
+      if (first_after_a_move) led_ = least_[w];
+      slower = slower || (!first_after_a_move && least_[w] > (1 + reopen_) * usual);
+    }
+    return slower;
+  }
+
+  void forget() {
+    seen_ = stretch_ = 0;
+    led_.reset();
+    std::fill(sums_.begin(), sums_.end(), 0.0);
+    std::fill(least_.begin(), least_.end(), kNever);
   }
 
   void move() {
@@ -74,11 +112,7 @@ class PairSearch : public Checker {
     const double longest = sums_[straggler] / double(seen_);
     const bool moves = leader < workers_ && sums_[leader] < sums_[straggler];
     const bool too_far = moves && leader == straggler_ && straggler == leader_;
-    if (reopen_ > 0 && straggler != leader_ && longest > (1 + reopen_) * least_) {
-      step_ = first_step_;
-      window_ = first_window_;
-      least_ = longest;
-    } else if (too_far || (on_rise_ && longest > longest_)) {
+    if (too_far || (on_rise_ && longest > longest_)) {
       step_ = std::max<std::int64_t>(1, step_ / 2);
       window_ = std::max(window_, Iter(double(window_) * growth_));
     }
@@ -90,11 +124,12 @@ class PairSearch : public Checker {
       straggler_ = straggler;
     }
     longest_ = longest;
-    least_ = std::min(least_, longest);
-    seen_ = 0;
-    std::fill(sums_.begin(), sums_.end(), 0.0);
+    shortest_ = std::min(shortest_, longest);
+    forget();
   }
 
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  static constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
   std::size_t workers_;
   Iter warmup_, window_;
   std::int64_t most_, step_;  // in samples
@@ -102,12 +137,13 @@ class PairSearch : public Checker {
   std::int64_t first_step_;
   double growth_, reopen_;
   bool on_rise_;
-  std::vector<std::int64_t> due_;  // batches
-  std::vector<double> sums_;       // of each worker's times in this window
+  std::vector<std::int64_t> due_;     // batches
+  std::vector<double> sums_, least_;  // of each worker's times: in this window, in this stretch
   std::vector<Time> begun_;
-  Iter seen_ = 0;                                                                       // of this window
-  std::size_t leader_ = std::numeric_limits<std::size_t>::max(), straggler_ = leader_;  // of the last move
-  double longest_ = std::numeric_limits<double>::infinity(), least_ = longest_;  // mean times: the last, the least
+  Iter seen_ = 0, stretch_ = 0;
+  std::size_t leader_ = kNobody, straggler_ = kNobody;  // of the last move
+  double longest_ = kNever, shortest_ = kNever;         // mean times of stragglers: the last, the least
+  std::optional<double> led_;                           // the leader's least time in the first stretch after its move
   std::map<Iter, std::map<std::size_t, Computed>> open_;
 };
 

@@ -75,16 +75,16 @@ mutant(jump_too_soon "tokens;hop" "behind < set.skip_trigger" "behind + 1 < set.
 
 # A step is made with a gradient that the jump throws away.
 mutant(stepped_before_jump "updates;hop" [==[
-      self.lost(k, kJumped);
+      unheard.lose(k);
     } else if (set.parallel) {]==] [==[
-      self.lost(k, kJumped);
+      unheard.lose(k);
     }
     if (set.parallel) {]==])
 
 # A jump declares only the newest gradient of its own model lost; none; those that were sent in time as well.
-mutant(one_gradient_lost_only "updates;hop" "for (const Iter k : gradients_) self_.lost(k, kJumped);"
-       "if (!gradients_.empty()) self_.lost(gradients_.back(), kJumped);")
-mutant(lost_without_a_word "updates;hop" "for (const Iter k : gradients_) self_.lost(k, kJumped);" "(void)self_;")
+mutant(one_gradient_lost_only "unheard;hop" "for (const Iter k : gradients_) lose(k);"
+       "if (!gradients_.empty()) lose(gradients_.back());")
+mutant(lost_without_a_word "unheard;hop" "for (const Iter k : gradients_) lose(k);" "")
 mutant(heard_and_lost "updates;hop" "if (!usable_by.empty()) unheard.heard();" "(void)usable_by;")
 
 # A jump resets the momentum.
@@ -235,25 +235,25 @@ mutant(member_left_out "hierarchical;gradient_mean;allreduce" "if (member != lea
        "if (member != leader && (k != 3 || member != here.back())) terms.push_back(")
 
 # LB-BSP: what leaves the straggler is not what the leader gets.
-mutant(samples_lost_in_move "allocation;balanced;lb_bsp" "batches_[of(straggler)] -= moved;"
+mutant(samples_lost_in_move "pair_search;balanced;lb_bsp" "batches_[of(straggler)] -= moved;"
        "batches_[of(straggler)] -= moved / 2;")
 
 # LB-BSP: the search moves at every barrier.
-mutant(window_ignored "allocation;balanced;lb_bsp" "if (seen_ >= window_) move();" "move();")
+mutant(window_ignored "pair_search;balanced;lb_bsp" "if (seen_ >= window_) move();" "move();")
 
 # LB-BSP: the search goes the other way; its steps do not get smaller; its windows do not get longer.
-mutant(moved_the_wrong_way "allocation;balanced;lb_bsp" [==[
+mutant(moved_the_wrong_way "pair_search;balanced;lb_bsp" [==[
     batches_[of(leader)] += moved;
     batches_[of(straggler)] -= moved;]==] [==[
     batches_[of(leader)] -= moved;
     batches_[of(straggler)] += moved;]==])
-mutant(step_never_halves "allocation;balanced;lb_bsp" "step_ = std::max(1, step_ / 2);" "")
-mutant(window_never_grows "allocation;balanced;lb_bsp"
+mutant(step_never_halves "pair_search;balanced;lb_bsp" "step_ = std::max(1, step_ / 2);" "")
+mutant(window_never_grows "pair_search;balanced;lb_bsp"
        "window_ = std::max(window_, static_cast<Iter>(double(window_) * options_.window_growth));" "")
 
 # The search goes on with its small steps after a worker became slower; it begins anew after its own step too far.
-mutant(search_never_reopens "allocation;balanced;lb_bsp" "if (begins_anew(straggler, slowest)) {" "if (false) {")
-mutant(search_reopens_at_reversals "allocation;balanced;lb_bsp" "straggler != leader_ && slowest" "straggler >= 0 && slowest")
+mutant(search_never_reopens "pair_search;balanced;lb_bsp" "if (became_slower()) {" "if (became_slower() && false) {")
+mutant(search_reopens_by_its_own_step "pair_search;balanced;lb_bsp" "i == leader_ ? std::max(best_, led_) : best_" "best_")
 
 # Batches that differ count the same in the mean.
 mutant(samples_not_weighed "balanced;lb_bsp" "serve_bsp(self, true)" "serve_bsp(self)")

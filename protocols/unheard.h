@@ -1,0 +1,30 @@
+// What a worker of Hop loses in a jump (protocols/hop.cpp, decision H16).
+#pragma once
+
+#include <vector>
+
+#include "protocols/node.h"
+
+namespace hopbench {
+
+/// The gradients that only the worker's own model holds, as no update with them was sent in time for anybody. A jump
+/// that leaves the own model out loses them. Kept only where workers jump.
+class Unheard {
+ public:
+  explicit Unheard(Node& self) : self_(self) {}
+
+  /// The own model holds the gradient of iteration k from now on.
+  void add(Iter k) { gradients_.push_back(k); }
+  /// An update with all of them was sent in time.
+  void heard() { gradients_.clear(); }
+  /// Declares all of them lost.
+  void lose_all();
+  /// Declares the gradient of iteration k lost, which the own model does not hold.
+  void lose(Iter k);
+
+ private:
+  Node& self_;
+  std::vector<Iter> gradients_;
+};
+
+}  // namespace hopbench
