@@ -147,6 +147,18 @@ void refuse_unknown_variables(const std::vector<std::string>& known) {
   }
 }
 
+// CLI11 2.2 and newer skip a variable whose value its flag would refuse, and 2.1 refuses it.
+void refuse_skipped_variables(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string& name = option->get_envname();
+    const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
+    if (value == nullptr || *value == '\0' || option->count() > 0) continue;
+    throw usage_error(name + " = '" + quotable(value) + "', which is set in the environment, is no value of " +
+                      option->get_name() + ": see hopbench " + app.get_name() + " --help, or unset it");
+  }
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) refuse_skipped_variables(*sub);
+}
+
 int run_guarded(const std::function<int()>& command) {
   try {
     const int code = command();
@@ -224,6 +236,7 @@ int run_command_line(int argc, char** argv) {
   return run_guarded([&] {
     check_stack();
     refuse_unknown_variables(variables);
+    refuse_skipped_variables(app);
     return parsed.command();
   });
 }

@@ -144,7 +144,7 @@ TEST_F(Mistakes, OfFlagsAreNamedWithWhatWasMeant) {
   refused({.words = {"run", "a.toml", "--filter"}, .says = {"--filter", "missing"}});
   refused({.words = {"run", "a.toml", "--colour=blue"}, .says = {"blue", "always"}});
   refused({.words = {"run", "a.toml", "--strands", "x"}, .says = {"--strands", "fibers"}});
-  refused({.words = {"run", "a.toml", "-r", "0"}, .says = {"--runs", "1 to 1000"}});
+  refused({.words = {"run", "a.toml", "-r", "0"}, .says = {"--runs", "not in range", "1000"}});
   refused({.words = {"run", "a.toml", "-r", "many"}, .says = {"--runs", "many"}});
   refused({.words = {"run", "a.toml", "--seed", "-1"}, .says = {"--seed", "-1"}});
   refused({.words = {"run", "a.toml", "--seed", "99999999999999999999"}, .says = {"--seed"}});

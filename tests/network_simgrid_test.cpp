@@ -38,8 +38,16 @@ struct Platform {
   double nic_of(int h) const { return nic.empty() ? bandwidth : nic[static_cast<std::size_t>(h)]; }
 };
 
+s4u::NetZone* root_zone() {
+#if SIMGRID_VERSION >= 40000
+  return s4u::Engine::get_instance()->set_rootnetzone_full("root");
+#else
+  return s4u::create_full_zone("root");
+#endif
+}
+
 std::vector<s4u::Host*> build(const Platform& platform) {
-  s4u::NetZone* zone = s4u::create_full_zone("root");
+  s4u::NetZone* zone = root_zone();
   std::vector<s4u::Host*> hosts;
   std::vector<s4u::Link*> out, in;
   for (int h = 0; h < platform.hosts; ++h) {

@@ -2,6 +2,8 @@
 #include <csignal>
 #include <exception>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,6 +25,21 @@
 
 namespace hopbench {
 
+namespace {
+
+/// Keeps a device until the process ends. Since 2023, Gloo holds a device's thread for every connection that has not
+/// yet said whose it is. If a stranger's is the last to let go of it, the thread waits for itself, and the process
+/// aborts.
+std::shared_ptr<gloo::transport::Device> kept(std::shared_ptr<gloo::transport::Device> device) {
+  static std::mutex mutex;
+  static auto& devices = *new std::vector<std::shared_ptr<gloo::transport::Device>>();
+  const std::lock_guard lock(mutex);
+  devices.push_back(device);
+  return device;
+}
+
+}  // namespace
+
 std::shared_ptr<gloo::transport::Device> open_gloo_device(const std::string& interface, const std::string& address) {
   if (!interface.empty() && if_nametoindex(interface.c_str()) == 0) {
     throw environment_error("there is no network interface '" + interface + "': name one that `ip link` lists");
@@ -34,7 +51,7 @@ std::shared_ptr<gloo::transport::Device> open_gloo_device(const std::string& int
     attr.iface = interface;
   }
   try {
-    return gloo::transport::tcp::CreateDevice(attr);
+    return kept(gloo::transport::tcp::CreateDevice(attr));
   } catch (const std::exception& e) {
     if (ran_out(e)) throw;  // the device starts a thread: no fault of the interface
     const std::string where = interface.empty() ? attr.hostname : "network interface '" + interface + "'";
