@@ -3,6 +3,7 @@
 //
 // Each platform is played in a child process of its own, since a second engine keeps the first one's clock.
 #include <gtest/gtest.h>
+#include <simgrid/version.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,16 +39,16 @@ struct Platform {
   double nic_of(int h) const { return nic.empty() ? bandwidth : nic[static_cast<std::size_t>(h)]; }
 };
 
-s4u::NetZone* root_zone() {
+s4u::NetZone* full_zone() {
 #if SIMGRID_VERSION >= 40000
-  return s4u::Engine::get_instance()->set_rootnetzone_full("root");
+  return s4u::Engine::get_instance()->get_netzone_root()->add_netzone_full("all");
 #else
   return s4u::create_full_zone("root");
 #endif
 }
 
 std::vector<s4u::Host*> build(const Platform& platform) {
-  s4u::NetZone* zone = root_zone();
+  s4u::NetZone* zone = full_zone();
   std::vector<s4u::Host*> hosts;
   std::vector<s4u::Link*> out, in;
   for (int h = 0; h < platform.hosts; ++h) {
