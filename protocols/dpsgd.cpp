@@ -13,7 +13,8 @@
 namespace hopbench {
 namespace {
 
-/// Whether every neighbour's model weighs as much as the worker's own. A directed graph has no symmetric weights.
+/// Returns true if every neighbour's model weighs as much as the worker's own. A directed graph has no symmetric
+/// weights.
 bool uniform(const KnobValues& knobs, const Topology& graph) {
   return knobs.text("weights") == "uniform" || graph.regular() || !graph.undirected();
 }

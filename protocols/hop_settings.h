@@ -18,8 +18,8 @@ struct HopSettings {
   bool parallel, keep_self, keeps_momentum, check_receiver, acknowledges;
 
   bool skips() const { return max_jump > 1; }
-  /// Whether a jump is decided before the step, so that what it throws away is never stepped with. The serial form
-  /// cannot: it has sent that step before it knows.
+  /// Returns true if a jump is decided before the step, so that what it throws away is never stepped with. The serial
+  /// form cannot: it has sent that step before it knows.
   bool drops() const { return skips() && parallel && !keep_self && !keeps_momentum; }
 };
 

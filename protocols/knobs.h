@@ -38,7 +38,7 @@ class KnobValues {
   int integer(const std::string& name) const;
   double real(const std::string& name) const;
   const std::string& text(const std::string& name) const;
-  /// Whether set() was called for it: the value is not merely the default.
+  /// Returns true if set() was called for it: the value is not merely the default.
   bool given(const std::string& name) const;
   const std::map<std::string, KnobValue>& all() const { return values_; }
 

@@ -72,7 +72,7 @@ std::vector<double> eigenvalue_moduli(Matrix m) {
   return moduli;
 }
 
-/// Whether all have the same number of neighbours.
+/// Returns true if all have the same number of neighbours.
 bool equal_degrees(const Neighbours& all) {
   return std::all_of(all.begin(), all.end(), [&](const auto& each) { return each.size() == all[0].size(); });
 }

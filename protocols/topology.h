@@ -21,7 +21,7 @@ class Topology {
   const std::vector<int>& in(int rank) const { return in_[std::size_t(rank)]; }    // ascending, without rank
   const std::vector<int>& out(int rank) const { return out_[std::size_t(rank)]; }  // ascending, without rank
   bool undirected() const;
-  /// Whether all ranks have the same number of in-neighbours and the same number of out-neighbours.
+  /// Returns true if all ranks have the same number of in-neighbours and the same number of out-neighbours.
   bool regular() const { return regular_; }
   bool strongly_connected() const;
   /// Edges on the shortest directed path a -> b; -1 if there is none, 0 if a == b.
