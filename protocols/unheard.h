@@ -1,4 +1,4 @@
-// What a worker of Hop loses in a jump (protocols/hop.cpp, decision H16).
+// The gradients that a worker of Hop loses in a jump (protocols/hop.cpp, decision H16).
 #pragma once
 
 #include <vector>
