@@ -3,7 +3,6 @@
 //
 // Each platform is played in a child process of its own, since a second engine keeps the first one's clock.
 #include <gtest/gtest.h>
-#include <simgrid/version.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,9 @@
 
 #include "backends/base/random.h"
 #include "tests/network_play.h"
+// clang-format off: that of SimGrid 3.32 cannot be included before s4u.hpp
+#include <simgrid/version.h>
+// clang-format on
 
 namespace hopbench {
 namespace {
