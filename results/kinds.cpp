@@ -26,6 +26,9 @@ constexpr WarningWords kWarningWords[] = {
     {"diverged", "a training loss, an evaluated loss or the final model is not finite; it still counts in n"},
     {"measured again", ""},
     {"kept by --force", ""},
+    {"short warm-up",
+     "shorter than twice the iterations that a rank may be ahead of another, so rates may hold a start that "
+     "does not last"},
 };
 static_assert(std::size(kWarningWords) == kWarningKinds);
 

@@ -132,8 +132,9 @@ enum class WarningKind : std::uint8_t {
   kDiverged,
   kMeasuredAgain,  // the machine disturbed an earlier attempt
   kKept,           // by --force, with other settings
+  kShortWarmUp,    // a rank may still be running ahead when the window begins
 };
-inline constexpr int kWarningKinds = 12;
+inline constexpr int kWarningKinds = 13;
 
 struct Warning {
   Warning() = default;

@@ -111,7 +111,8 @@ std::vector<std::string> marks_of(const TrialRow& row) {
   if (row.record.status == TrialStatus::kFailed) marks.emplace_back("failed");
   if (row.record.status == TrialStatus::kInterrupted) marks.emplace_back("interrupted");
   for (const Warning& warning : row.record.warnings) {
-    const bool of_rates = warning.kind == WarningKind::kNotSteady || warning.kind == WarningKind::kNoSteadyWindow;
+    const bool of_rates = warning.kind == WarningKind::kNotSteady || warning.kind == WarningKind::kNoSteadyWindow ||
+                          warning.kind == WarningKind::kShortWarmUp;
     if (!of_rates || row.labels.what != "convergence") marks.emplace_back(to_string(warning.kind));
   }
   return marks;

@@ -133,6 +133,9 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   fill_gaps(record, plan.workers);
   record.gap_bound = lost.empty() ? gap_bound_of(spec, plan) : -1;  // else it changed on the way
   const Window window = fill_rates(record, spec.warmup, spec.warmup_time, plan.workers);
+  if (const Iter warm_up = warm_up_of(spec).iterations;
+      spec.what == What::kRate && record.gap_bound >= 0 && warm_up < 2 * record.gap_bound)
+    record.warnings.emplace_back(WarningKind::kShortWarmUp);
   record.window_ideal_samples_per_s = window_ideal(record, spec, plan, window);
   check_ideal(record, spec.transport == "sim");
   if (spec.pace && spec.step_p99.count() > 0 && spec.costs.gradient > 3 * spec.step_p99) {

@@ -66,13 +66,39 @@ TrialSpec base_trial(const Draft& draft, const Configuration& c) {
   return trial;
 }
 
-Iter warmup_of(const Configuration& c, const VariantDraft& variant) {
-  Iter warmup = 10;
-  if (variant.protocol->free_run != nullptr)
-    warmup = std::max<Iter>(warmup, 2 * variant.protocol->free_run(variant.knobs));
-  const Value& given = c.at("run.warmup");
-  return given.is(Value::Type::kInteger) ? std::max<Iter>(warmup, given.integer) : warmup;
-}
+/// The warm-ups of variants, each worked out once: its bound may take a search of the whole graph.
+class WarmUps {
+ public:
+  WarmUps(const Draft& draft, Graphs& graphs) : draft_(draft), graphs_(graphs) {}
+
+  Iter of(const Configuration& c, const VariantDraft& variant) {
+    const auto [found, is_new] = known_.try_emplace({&c, &variant});
+    if (is_new) found->second = worked_out(c, variant);
+    return found->second;
+  }
+
+ private:
+  Iter worked_out(const Configuration& c, const VariantDraft& variant) const {
+    Iter warmup = 10;
+    if (variant.protocol->free_run != nullptr)
+      warmup = std::max<Iter>(warmup, 2 * variant.protocol->free_run(variant.knobs));
+    const Value& given = c.at("run.warmup");
+    return std::max<Iter>(warmup, given.is(Value::Type::kInteger) ? given.integer : 2 * bound_of(c, variant));
+  }
+
+  /// Returns by how many iterations one worker may be ahead of another; 0 where no such bound is known.
+  Iter bound_of(const Configuration& c, const VariantDraft& variant) const {
+    if (variant.protocol->gap_bound == nullptr) return 0;
+    Mistakes told_before;
+    const Topology* graph = graphs_.of(draft_, c, told_before);
+    HB_ASSERT(graph != nullptr);
+    return variant.protocol->gap_bound({variant.knobs, *graph, c.workers(), c.host_of()}).value_or(0);
+  }
+
+  const Draft& draft_;
+  Graphs& graphs_;
+  std::map<std::pair<const Configuration*, const VariantDraft*>, Iter> known_;
+};
 
 std::vector<Configuration> configurations_of(const Draft& draft) {
   std::vector<Configuration> all;
@@ -85,7 +111,7 @@ std::vector<Configuration> configurations_of(const Draft& draft) {
 
 // All variants of a configuration in one scenario, once each.
 std::vector<TrialSpec> group_of(const Draft& draft, const Configuration& c, const ScenarioDraft& scenario,
-                                std::uint32_t repeat) {
+                                std::uint32_t repeat, WarmUps& warm_ups) {
   TrialSpec base = base_trial(draft, c);
   base.scenario = scenario_of(scenario, c.workers());
   base.scenario_name = scenario.name;
@@ -98,13 +124,14 @@ std::vector<TrialSpec> group_of(const Draft& draft, const Configuration& c, cons
     trial.place = int(variant - draft.variants.data());
     trial.knobs = variant->knobs;
     take_keys(trial, true, [&](const char* path) { return &optimizer_value(draft, c, *variant, path); });
-    trial.warmup = warmup_of(c, *variant);
+    trial.warmup = warm_ups.of(c, *variant);
     group.push_back(std::move(trial));
   }
   return group;
 }
 
-std::vector<TrialSpec> interleaved(const Draft& draft, const std::vector<Configuration>& configurations) {
+std::vector<TrialSpec> interleaved(const Draft& draft, const std::vector<Configuration>& configurations,
+                                   WarmUps& warm_ups) {
   std::int64_t repeats = 0;
   for (const Configuration& c : configurations) repeats = std::max(repeats, c.at("run.repeats").integer);
   std::vector<TrialSpec> trials;
@@ -113,7 +140,7 @@ std::vector<TrialSpec> interleaved(const Draft& draft, const std::vector<Configu
     for (const Configuration& c : configurations) {
       if (std::int64_t(repeat) >= c.at("run.repeats").integer) continue;
       for (const ScenarioDraft* scenario : scenarios_of(draft, *c.measure)) {
-        std::vector<TrialSpec> group = group_of(draft, c, *scenario, repeat);
+        std::vector<TrialSpec> group = group_of(draft, c, *scenario, repeat, warm_ups);
         Random random({.seed = group.front().seed,
                        .repeat = repeat,
                        .purpose = Purpose::kOrder,
@@ -127,13 +154,14 @@ std::vector<TrialSpec> interleaved(const Draft& draft, const std::vector<Configu
   return trials;
 }
 
-std::vector<TrialSpec> as_written(const Draft& draft, const std::vector<Configuration>& configurations) {
+std::vector<TrialSpec> as_written(const Draft& draft, const std::vector<Configuration>& configurations,
+                                  WarmUps& warm_ups) {
   std::vector<TrialSpec> trials;
   for (const Configuration& c : configurations) {
     for (const ScenarioDraft* scenario : scenarios_of(draft, *c.measure)) {
       std::vector<std::vector<TrialSpec>> repeats;
       for (std::uint32_t r = 0; std::int64_t(r) < c.at("run.repeats").integer; ++r)
-        repeats.push_back(group_of(draft, c, *scenario, r));
+        repeats.push_back(group_of(draft, c, *scenario, r, warm_ups));
       for (std::size_t v = 0; v < repeats.front().size(); ++v)
         for (std::vector<TrialSpec>& group : repeats) trials.push_back(std::move(group[v]));
     }
@@ -158,13 +186,13 @@ void check_warm_ups(const Draft& draft, const std::vector<TrialSpec>& trials, Mi
   for (const TrialSpec& trial : trials) {
     const WarmUp warm_up = warm_up_of(trial);
     if (trial.stop.kind != StopSpec::Kind::kIterations || warm_up.iterations <= kLongestWarmUp) continue;
-    mistakes.add(
-        draft.variants[std::size_t(trial.place)].place,
-        fmt::format("the warm-up of '{}' would be {} iterations of each rank, more than {}: {}", trial.label,
-                    warm_up.iterations, kLongestWarmUp,
-                    warm_up.by_time ? "shorten run.warmup_time, which so many gradients fit into"
-                                    : "it is twice as many as a rank may run ahead: lower the knob that allows it, or "
-                                      "stop by samples, which has no warm-up of its own"));
+    mistakes.add(draft.variants[std::size_t(trial.place)].place,
+                 fmt::format("the warm-up of '{}' would be {} iterations of each rank, more than {}: {}", trial.label,
+                             warm_up.iterations, kLongestWarmUp,
+                             warm_up.by_time
+                                 ? "shorten run.warmup_time, which so many gradients fit into"
+                                 : "it is twice as many as a rank may be ahead of another: lower the knob that "
+                                   "allows it, set run.warmup, or stop by samples, which has no warm-up of its own"));
   }
 }
 
@@ -191,8 +219,9 @@ std::vector<TrialSpec> expand(const Draft& draft, Mistakes& mistakes) {
   for (const Configuration& c : configurations) check_configuration(draft, c, graphs, mistakes);
   if (!mistakes.empty()) return {};
   const std::string order = effective(draft, nullptr, {}).at("run.order").text;
-  std::vector<TrialSpec> trials =
-      order == "sequential" ? as_written(draft, configurations) : interleaved(draft, configurations);
+  WarmUps warm_ups(draft, graphs);
+  std::vector<TrialSpec> trials = order == "sequential" ? as_written(draft, configurations, warm_ups)
+                                                        : interleaved(draft, configurations, warm_ups);
   if (order == "random") {
     Random random({.seed = trials.front().seed, .repeat = 0, .purpose = Purpose::kOrder, .rank = -1, .iteration = -1});
     random.shuffle(std::span(trials));

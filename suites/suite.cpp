@@ -133,7 +133,7 @@ std::vector<std::string> long_warm_ups(const std::vector<TrialSpec>& trials) {
         fmt::format("long warm-up of {} in {}: {} iterations of each rank before the {} that are measured ({})",
                     trial.label, trial.measure, warm_up.iterations, trial.stop.amount,
                     warm_up.by_time ? "as many as fit into run.warmup_time"
-                                    : "run.warmup, or twice as many as a rank may run ahead"));
+                                    : "run.warmup, or twice as many as a rank may be ahead of another"));
   }
   return {notes.begin(), notes.end()};
 }

@@ -75,7 +75,7 @@ TEST(WarmUp, BeyondTheLimitIsRefused) {
   EXPECT_EQ(costs_complaint(kPaced, kFarAhead + "500000"), "");
   EXPECT_THAT(costs_complaint(kPaced, kFarAhead + "500001"),
               HasSubstr("a.toml:9:1: the warm-up of 'local_sgd' would be 1000002 iterations of each rank, more than "
-                        "1000000: it is twice as many as a rank may run ahead"));
+                        "1000000: it is twice as many as a rank may be ahead of another"));
   EXPECT_THAT(costs_complaint("compute.pace = \"1us\""), HasSubstr("shorten run.warmup_time"));
   EXPECT_EQ(costs_complaint("compute.pace = \"1us\"\nrun.warmup_time = \"1s\""), "");
   EXPECT_EQ(costs_complaint(kPaced + "run.samples = 1000", kFarAhead + "1000000"), "") << "has no warm-up";
