@@ -60,7 +60,7 @@ double samples_per_s(const std::vector<const RankRecord*>& workers, const Window
 std::optional<Time> warm_from(const RankRecord& rank, Iter warmup, Duration warmup_time) {
   Iter done = 0;
   for (const IterationMark& mark : rank.marks) {
-    if (mark.samples > 0) ++done;
+    ++done;
     if (done >= warmup && mark.end >= Time(warmup_time)) return mark.end;
   }
   return std::nullopt;

@@ -18,9 +18,10 @@ double share_inside(Time begin, Time end, const Window& window);
 /// Fills the rates of the record, overrun_share, main_wait, and adds warnings. Returns the window of the rates.
 ///
 /// The warm-up of a worker (ranks below `workers`) ends at its first mark with at least `warmup` iterations done
-/// (jumped ones do not count) and at least `warmup_time` on the trial's clock. The common window begins at the latest
-/// of those and ends when the first worker has done its last iteration. An iteration that crosses an edge of the window
-/// counts by the share of its time inside, so that a window of few iterations is not off by whole ones.
+/// (jumped ones count, since it is about how far ranks may be ahead of each other) and at least `warmup_time` on the
+/// trial's clock. The common window begins at the latest of those and ends when the first worker has done its last
+/// iteration. An iteration that crosses an edge of the window counts by the share of its time inside, so that a window
+/// of few iterations is not off by whole ones.
 ///
 /// Over the window: samples_per_s (all workers), iters_per_s (mean of the workers), median_iteration_s (iterations
 /// wholly inside). Over the whole trial: wait_share (waiting / time of the workers, to each one's finish), main_wait,
