@@ -69,11 +69,12 @@ bool needs_calibration(const TrialSpec& spec) {
 void calibrate_trials(std::vector<TrialSpec>& trials, std::vector<Calibrated>& known, Fleet* fleet) {
   for (TrialSpec& spec : trials) {
     if (!needs_calibration(spec)) continue;
-    const std::string key = calibration_key(spec);
+    const TrialSpec everybody = spec.of_everybody();  // all variants have one pace
+    const std::string key = calibration_key(everybody);
     auto found = std::find_if(known.begin(), known.end(), [&](const Calibrated& c) { return c.key == key; });
     if (found == known.end()) {
       std::fprintf(stderr, "calibrating %s\n", key.c_str());
-      const Calibration c = calibrate_twice(spec, fleet);
+      const Calibration c = calibrate_twice(everybody, fleet);
       std::fprintf(stderr,
                    "  a step takes %s (median), %s (99 %%) with all ranks stepping: every trial is paced to %s\n",
                    text(c.step_median).c_str(), text(c.step_p99).c_str(), text(c.cost).c_str());

@@ -79,8 +79,8 @@ void check_available(const std::vector<TrialSpec>& trials) {
     }
     check_augment(w.augment, *data[set].train);
     const std::string parts = fmt::format("{} {} {} {} {} {}", set, static_cast<int>(w.split.what), w.split.alpha,
-                                          w.split.shards_per_worker, w.split.feature, w.workers);
-    if (splits.insert(parts).second) split(*data[set].train, w.split, w.workers, w.seed, w.repeat);
+                                          w.split.shards_per_worker, w.split.feature, w.everybody());
+    if (splits.insert(parts).second) split(*data[set].train, w.split, w.everybody(), w.seed, w.repeat);
   }
   for (const std::string& name : transports) check_transport(name);
   for (const std::string& name : interfaces) check_interface(name);

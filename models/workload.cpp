@@ -125,10 +125,12 @@ Training::Training(WorkloadSpec spec, DatasetPair data)
                                               .lend = spec_.lend})),
       lanes_(static_cast<std::size_t>(spec_.workers) + 1) {
   check_augment(spec_.augment, *data_.train);
-  auto parts = split(*data_.train, spec_.split, spec_.workers, spec_.seed, spec_.repeat);
-  for (int w = 0; w < spec_.workers; ++w)
+  auto parts = split(*data_.train, spec_.split, spec_.everybody(), spec_.seed, spec_.repeat);
+  for (int w = 0; w < spec_.workers; ++w) {
+    const int number = spec_.number_of(w);
     workers_.push_back(std::make_unique<Worker>(
-        SampleOrder(std::move(parts[static_cast<std::size_t>(w)]), spec_.seed, spec_.repeat, w)));
+        SampleOrder(std::move(parts[static_cast<std::size_t>(number)]), spec_.seed, spec_.repeat, number)));
+  }
   const Learner& first = learner(lanes_.front(), spec_.batch);
   size_ = first.size();
   trainable_ = first.trainable();
@@ -155,7 +157,8 @@ Learner& Training::learner(Lane& lane, int batch) const {
 void Training::name_samples(int worker, std::uint64_t first, std::span<std::uint32_t> to, std::span<Crop> crops) const {
   if (worker != kEverybody) {
     of(worker).samples(first, to);
-    for (std::size_t i = 0; i < crops.size(); ++i) crops[i] = draw_crop(spec_.seed, spec_.repeat, worker, first + i);
+    const int number = spec_.number_of(worker);
+    for (std::size_t i = 0; i < crops.size(); ++i) crops[i] = draw_crop(spec_.seed, spec_.repeat, number, first + i);
     return;
   }
   const auto batch = static_cast<std::uint64_t>(spec_.batch), workers = static_cast<std::uint64_t>(spec_.workers);
@@ -280,7 +283,7 @@ class TimingOnly final : public Workload {
   }
   Evaluation evaluate(const Payload&) override { return {}; }
   std::size_t part_size(int) const override {
-    return std::max<std::size_t>(1, 60000 / static_cast<std::size_t>(spec_.workers));
+    return std::max<std::size_t>(1, 60000 / static_cast<std::size_t>(spec_.everybody()));
   }
 
  private:
@@ -310,11 +313,19 @@ WorkloadSpec WorkloadSpec::on(int rank, int where) const {
   WorkloadSpec one = *this;
   one.local_rank = where;
   for (const OtherBackend& other : others) {
-    if (std::find(other.ranks.begin(), other.ranks.end(), rank) != other.ranks.end()) one.backend = other.backend;
+    if (std::find(other.ranks.begin(), other.ranks.end(), number_of(rank)) != other.ranks.end())
+      one.backend = other.backend;
   }
   one.lend = lend && others.empty();  // who has no GPU cannot read what lies on another's
   one.others.clear();
   return one;
+}
+
+int WorkloadSpec::number_of(int rank) const {
+  for (const int out : without) {
+    if (out <= rank) ++rank;
+  }
+  return rank;
 }
 
 }  // namespace hopbench

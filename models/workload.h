@@ -36,9 +36,10 @@ struct WorkloadSpec {
   std::string precision = "fp32";         // see BackendOptions
   bool deterministic = true;
   bool lend = true;
-  int local_rank = 0;  // of this process, not of the trial: see BackendOptions
-  int threads = 1;     // of one gradient
-  int workers = 1;
+  int local_rank = 0;             // of this process, not of the trial: see BackendOptions
+  int threads = 1;                // of one gradient
+  int workers = 1;                // that train
+  std::vector<int> without = {};  // workers of the suite that do not, ascending; their data go unused
   std::uint64_t seed = 1;
   std::uint32_t repeat = 0;
   std::size_t size = 0;                          // timing_only and quadratic: parameters (quadratic: 64 if 0)
@@ -47,6 +48,11 @@ struct WorkloadSpec {
 
   /// As `rank` computes it, the local_rank-th on its machine: all on one backend.
   WorkloadSpec on(int rank, int local_rank) const;
+  /// The number that the suite gives to worker `rank`: with workers left out, ranks are numbered without gaps, and
+  /// data, draws, slowdowns and hosts go by this one.
+  int number_of(int rank) const;
+  /// All workers of the suite, those that are left out included.
+  int everybody() const { return workers + static_cast<int>(without.size()); }
 };
 
 /// Which samples a gradient uses.

@@ -270,6 +270,7 @@ class Node {
   };
   Done occupy(Work work);
   Duration operated(Work work);
+  double slowdown_in(Iter k) const;  // of a gradient that begins now
   Payload for_gradient(const Vec& x, std::int64_t first, int count, bool shared);
   Work vector_work(double bytes, const std::function<void()>& arithmetic) const;
   bool leaves(Iter k);

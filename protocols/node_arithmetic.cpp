@@ -14,7 +14,7 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   const int batch = workload_.spec().batch;
   const int count = samples.count > 0 ? samples.count : batch;
   const std::int64_t first = samples.first >= 0 ? samples.first : k * batch;
-  const double slowdown = options_.scenario.slowdown({options_.seed, options_.repeat, rank, host(rank)}, k, now());
+  const double slowdown = slowdown_in(k);
 
   // Held by the job too: a run that ends meanwhile unwinds this strand, not the job.
   const auto gradient = std::make_shared<Gradient>();
@@ -69,9 +69,13 @@ Payload Node::for_gradient(const Vec& x, std::int64_t first, int count, bool sha
   return x.share_at(columns_);
 }
 
+double Node::slowdown_in(Iter k) const {
+  const int number = workload_.spec().number_of(rank);
+  return options_.scenario.slowdown({options_.seed, options_.repeat, number, host(rank)}, k, now());
+}
+
 Load Node::load() const {
-  const double slowdown =
-      options_.scenario.slowdown({options_.seed, options_.repeat, rank, host(rank)}, entered_, now());
+  const double slowdown = slowdown_in(entered_);
   const double took = to_seconds(last_gradient_.took);
   const double own = took > 0 ? 1 - to_seconds(last_gradient_.stolen) / took : 1;
   return {.cpu = 1 - own / slowdown, .memory = last_gradient_.memory};

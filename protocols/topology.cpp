@@ -129,6 +129,21 @@ Topology::Topology(std::string name, int n, std::vector<Edge> edges) : name_(std
   regular_ = equal_degrees(in_) && equal_degrees(out_);
 }
 
+Topology Topology::without(const std::vector<int>& left_out) const {
+  std::vector<int> anew(in_.size());  // -1: left out
+  int others = 0;
+  for (int r = 0; r < size(); ++r)
+    anew[std::size_t(r)] = std::binary_search(left_out.begin(), left_out.end(), r) ? -1 : others++;
+  std::vector<Edge> edges;
+  for (int a = 0; a < size(); ++a) {
+    for (const int b : out(a)) {
+      const Edge edge{anew[std::size_t(a)], anew[std::size_t(b)]};
+      if (edge.first >= 0 && edge.second >= 0) edges.push_back(edge);
+    }
+  }
+  return Topology(name_, others, edges);
+}
+
 bool Topology::undirected() const { return in_ == out_; }
 
 bool Topology::strongly_connected() const { return all_reached(distances_from(0)) && all_reached(distances_to(0)); }

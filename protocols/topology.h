@@ -15,6 +15,9 @@ class Topology {
   Topology(std::string name, int n,
            std::vector<Edge> edges);  // duplicates are dropped; Error(kUsage) for bad ends or self loops
 
+  /// The graph of the others, who are numbered anew without gaps, and the edges among them. `left_out` ascends.
+  Topology without(const std::vector<int>& left_out) const;
+
   const std::string& name() const { return name_; }
   int size() const { return int(in_.size()); }
   const std::vector<int>& ranks() const { return ranks_; }                         // 0 .. size() - 1

@@ -12,7 +12,7 @@ constexpr std::int64_t kMostDraws = 100'000;
 constexpr double kRounding_s = 1e-9;
 
 Scenario::Where place_of(const TrialSpec& spec, const Plan& plan, int rank) {
-  return {spec.seed, spec.repeat, rank, plan.host_of[std::size_t(rank)]};
+  return {spec.seed, spec.repeat, spec.workload.number_of(rank), plan.host_of[std::size_t(rank)]};
 }
 
 /// The least that `rule` can multiply the compute time of its ranks by.
@@ -87,7 +87,8 @@ class Device {
       : rank_(rank), window_(window), idle_(spec, place_of(spec, plan, rank.rank), after_last()) {
     const int full = std::max(spec.workload.batch, spec.costs.saturation);
     const double nominal_s = std::max(0.0, to_seconds(spec.costs.gradient) / full - kRounding_s);
-    least_s_a_sample_ = std::max(0.0, nominal_s * least_slowdown(spec.scenario, rank.rank) - kRounding_s);
+    least_s_a_sample_ =
+        std::max(0.0, nominal_s * least_slowdown(spec.scenario, spec.workload.number_of(rank.rank)) - kRounding_s);
   }
 
   /// Returns the samples that it computed in the window, and those that would fit into its idle time.

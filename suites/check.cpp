@@ -33,7 +33,7 @@ void set_knob(VariantDraft& variant, const std::string& name, const Entry& entry
   const std::vector<Knob>& knobs = variant.protocol->knobs;
   const auto knob = std::find_if(knobs.begin(), knobs.end(), [&](const Knob& k) { return k.name == name; });
   if (knob == knobs.end()) {
-    std::vector<std::string> known = {"label", "optimizer"};
+    std::vector<std::string> known = {"label", "optimizer", "without"};
     for (const Knob& k : knobs) known.emplace_back(k.name);
     mistakes.add(entry.place, unknown("key", name, known, fmt::format("of protocol '{}'", variant.protocol->name)));
     return;
@@ -215,6 +215,13 @@ std::string stem(const std::string& file) {
 
 }  // namespace
 
+std::vector<int> VariantDraft::left_out() const {
+  std::vector<int> ranks;
+  for (const Value& rank : without) ranks.push_back(int(rank.integer));
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
 void set_variant(VariantDraft& variant, const std::vector<std::string>& parts, const Entry& entry, Mistakes& mistakes) {
   if (variant.protocol == nullptr) return;
   std::set<std::string> bad;
@@ -230,6 +237,8 @@ void set_variant(VariantDraft& variant, const std::vector<std::string>& parts, c
     }
   } else if (parts.size() > 1) {
     mistakes.add(entry.place, fmt::format("a protocol has no key '{}'", join(parts, ".")));
+  } else if (parts[0] == "without") {
+    if (check_value(*find_key("protocol.without"), entry.value, mistakes)) variant.without = entry.value.items;
   } else {
     set_knob(variant, parts[0], entry, mistakes);
   }

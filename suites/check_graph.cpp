@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backends/base/error.h"
 
 namespace hopbench {
@@ -30,6 +32,25 @@ std::string torn_at(const Topology& graph) {
 }
 
 }  // namespace
+
+TrainingSetting::TrainingSetting(const Configuration& c, const VariantDraft& variant, const Topology& whole)
+    : variant_(variant), whole_(whole), host_of_(c.host_of()) {
+  const std::vector<int> left_out = variant.left_out();
+  if (left_out.empty()) return;
+  rest_ = whole.without(left_out);
+  std::vector<int> hosts;
+  for (int rank = 0; rank < whole.size(); ++rank) {
+    if (std::binary_search(left_out.begin(), left_out.end(), rank)) continue;
+    hosts.push_back(host_of_.empty() ? rank : host_of_[std::size_t(rank)]);
+  }
+  host_of_ = hosts;
+}
+
+Setting TrainingSetting::of(std::int64_t parameters) const {
+  return {variant_.knobs, graph(), graph().size(), host_of_, parameters};
+}
+
+std::string TrainingSetting::why_torn() const { return rest_ ? torn_at(*rest_) : ""; }
 
 const Topology* Graphs::of(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
   if (draft.bad.count("topology.name") + draft.bad.count("topology.edges") > 0) return nullptr;

@@ -19,6 +19,33 @@ void check_hosts(const Configuration& c, Mistakes& mistakes) {
   check_links(c.at("network.links").items, mistakes);
 }
 
+bool check_without(const Draft& draft, const Configuration& c, const VariantDraft& variant, Mistakes& mistakes) {
+  if (variant.without.empty()) return true;
+  bool right = true;
+  const auto wrong = [&](const Value& where, const std::string& what) {
+    mistakes.add(where.place, fmt::format("'{}' {}", variant.label, what));
+    right = false;
+  };
+  std::set<std::int64_t> named;
+  for (const Value& rank : variant.without) {
+    if (rank.integer >= c.workers())
+      wrong(rank, fmt::format("is without rank {}, but the workers are 0 to {}", rank.integer, c.workers() - 1));
+    if (!named.insert(rank.integer).second)
+      wrong(rank, fmt::format("is without rank {} twice: once is enough", rank.integer));
+  }
+  const Value& first = variant.without.front();
+  if (int(named.size()) >= c.workers())
+    wrong(first, fmt::format("is without all {} workers: leave one to train", c.workers()));
+  for (const ScenarioDraft* scenario : scenarios_of(draft, *c.measure)) {
+    if (scenario->faults.empty()) continue;
+    wrong(first,
+          fmt::format("leaves workers out, and scenario '{}' has faults, which name ranks: give them measures of "
+                      "their own, by 'protocols' and 'scenarios'",
+                      scenario->name));
+  }
+  return right;
+}
+
 void check_others(const Configuration& c, Mistakes& mistakes) {
   std::set<std::int64_t> named;
   for (const Value& other : c.at("compute.others").items) {

@@ -179,8 +179,14 @@ void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, 
     all_possible = all_possible && variant->protocol != nullptr;
     if (variant->protocol == nullptr) continue;
     check_schedule(draft, c, *variant, mistakes);
-    const Setting setting{variant->knobs, *graph, c.workers(), c.host_of(), parameters_of(c)};
-    const std::string why = why_impossible(*variant->protocol, setting);
+    if (!check_without(draft, c, *variant, mistakes)) {
+      all_possible = false;
+      continue;
+    }
+    const TrainingSetting rest(c, *variant, *graph);
+    const Setting setting = rest.of(parameters_of(c));
+    const std::string torn = rest.why_torn();
+    const std::string why = torn.empty() ? why_impossible(*variant->protocol, setting) : torn;
     if (!why.empty()) mistakes.add(variant->place, fmt::format("'{}' is impossible: {}", variant->label, why));
     all_possible = all_possible && why.empty();
     if (why.empty()) hosts = std::max(hosts, host_count(*variant->protocol, setting));

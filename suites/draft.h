@@ -21,7 +21,10 @@ struct VariantDraft {
   std::string written_label;           // before the matrix added to it
   const Protocol* protocol = nullptr;  // nullptr: unknown, which is a mistake already told
   KnobValues knobs;
-  Layer optimizer;  // keys of [optimizer] that are this variant's own
+  Layer optimizer;             // keys of [optimizer] that are this variant's own
+  std::vector<Value> without;  // workers that it trains without
+
+  std::vector<int> left_out() const;  // those, ascending
 };
 
 struct ScenarioDraft {

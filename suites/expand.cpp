@@ -92,7 +92,8 @@ class WarmUps {
     Mistakes told_before;
     const Topology* graph = graphs_.of(draft_, c, told_before);
     HB_ASSERT(graph != nullptr);
-    return variant.protocol->gap_bound({variant.knobs, *graph, c.workers(), c.host_of()}).value_or(0);
+    const TrainingSetting setting(c, variant, *graph);
+    return variant.protocol->gap_bound(setting.of()).value_or(0);
   }
 
   const Draft& draft_;
@@ -123,6 +124,8 @@ std::vector<TrialSpec> group_of(const Draft& draft, const Configuration& c, cons
     trial.label = variant->label;
     trial.place = int(variant - draft.variants.data());
     trial.knobs = variant->knobs;
+    trial.workload.without = variant->left_out();
+    trial.workload.workers -= int(variant->without.size());
     take_keys(trial, true, [&](const char* path) { return &optimizer_value(draft, c, *variant, path); });
     trial.warmup = warm_ups.of(c, *variant);
     group.push_back(std::move(trial));

@@ -254,6 +254,8 @@ const std::vector<SuiteKey> kKeys = {
 
     {"protocol.name", T::kName, nullptr, 0, 0, protocol_names, "see `hopbench list protocols`, also for its knobs"},
     {"protocol.label", T::kText, "", 0, 0, nullptr, "the variant's name in tables; the protocol's if it is not set"},
+    {"protocol.without", T::kRanks, "", 0, 100000, nullptr,
+     "workers that this variant trains without; none if not set"},
     {"scenario.name", T::kText, nullptr, 0, 0, nullptr, "its name in tables"},
     {"scenario.compute", T::kTables, "[]", 0, 0, nullptr, "rules that slow computing; none: homogeneous"},
     {"scenario.compute.kind", T::kName, nullptr, 0, 0, rule_kinds, "how slow is drawn"},

@@ -27,6 +27,16 @@ std::vector<std::vector<int>> peers_of(const Plan& plan, const Setting& setting)
   return peers;
 }
 
+/// Returns the host of each worker that trains: by the suite, or each on its own.
+std::vector<int> hosts_of_workers(const TrialSpec& spec) {
+  std::vector<int> hosts;
+  for (int r = 0; r < spec.workers(); ++r) {
+    const int number = spec.workload.number_of(r);
+    hosts.push_back(spec.network.host_of.empty() ? number : spec.network.host_of[std::size_t(number)]);
+  }
+  return hosts;
+}
+
 // One server a worker sits beside its worker; fewer (or more) have hosts of their own. `host_of`: of the workers.
 std::vector<int> hosts_of(std::vector<int> host_of, int workers, int servers) {
   if (host_of.empty()) {
@@ -58,8 +68,10 @@ int host_count(const Protocol& protocol, const Setting& setting) {
 }
 
 Topology graph_of(const TrialSpec& spec) {
-  if (spec.topology == "edges") return Topology("edges", spec.workers(), spec.edges);
-  return make_topology(spec.topology, spec.workers());
+  const int everybody = spec.workload.everybody();
+  Topology graph =
+      spec.topology == "edges" ? Topology("edges", everybody, spec.edges) : make_topology(spec.topology, everybody);
+  return spec.workload.without.empty() ? graph : graph.without(spec.workload.without);
 }
 
 Plan make_plan(const TrialSpec& spec) {
@@ -67,14 +79,14 @@ Plan make_plan(const TrialSpec& spec) {
   plan.protocol = &find_protocol(spec.protocol);
   plan.goes_on = continues(*plan.protocol, spec.knobs);
   plan.workers = spec.workers();
-  const Setting setting{spec.knobs, plan.graph, plan.workers, hosts_of(spec.network.host_of, plan.workers, 0)};
+  const Setting setting{spec.knobs, plan.graph, plan.workers, hosts_of_workers(spec)};
   if (plan.protocol->refuse != nullptr) {
     if (const std::string why = plan.protocol->refuse(setting); !why.empty())
       throw usage_error(spec.label + ": " + why);
   }
   if (plan.protocol->extra_ranks != nullptr) plan.servers = plan.protocol->extra_ranks(setting);
   plan.peers = peers_of(plan, setting);
-  plan.host_of = hosts_of(spec.network.host_of, plan.workers, plan.servers);
+  plan.host_of = hosts_of(hosts_of_workers(spec), plan.workers, plan.servers);
   plan.run_in = warm_up_of(spec).iterations;
   const int batch = spec.workload.batch;
   if (spec.stop.kind == StopSpec::Kind::kIterations) {

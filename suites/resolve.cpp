@@ -42,6 +42,7 @@ std::string knob_text(const KnobValue& value) {
 std::string variant_text(const Draft& draft, const VariantDraft& variant) {
   std::string text = "\n[[protocol]]\n" + line("name", toml_text(std::string(variant.protocol->name))) +
                      line("label", toml_text(variant.label));
+  if (!variant.without.empty()) text += line("without", fmt::format("[{}]", fmt::join(variant.left_out(), ", ")));
   for (const auto& [name, value] : variant.knobs.all()) text += line(toml_key(name), knob_text(value));
   for (const auto& [path, value] : variant.optimizer) {
     if (!optimizer_key_is_forced(draft, path)) text += line(path, to_toml(value));

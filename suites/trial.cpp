@@ -65,6 +65,7 @@ constexpr JsonField<TrialSpec> kRest[] = {
     json_field<kWork, &WorkloadSpec::dataset>("dataset"),
     optional_field<kWork, &WorkloadSpec::others>("others"),
     json_field<kWork, &WorkloadSpec::workers>("workers"),
+    optional_field<kWork, &WorkloadSpec::without>("without"),
     json_field<kWork, &WorkloadSpec::seed>("workload_seed"),
     json_field<kWork, &WorkloadSpec::repeat>("workload_repeat"),
     json_field<kScenario, &Scenario::name>("scenario"),
@@ -140,6 +141,13 @@ std::span<const JsonField<ComputeRule>> json_fields_of(const ComputeRule*) { ret
 std::span<const JsonField<Link>> json_fields_of(const Link*) { return kLink; }
 std::span<const JsonField<Fault>> json_fields_of(const Fault*) { return kFault; }
 std::span<const JsonField<OtherBackend>> json_fields_of(const OtherBackend*) { return kOther; }
+
+TrialSpec TrialSpec::of_everybody() const {
+  TrialSpec spec = *this;
+  spec.workload.workers = workload.everybody();
+  spec.workload.without.clear();
+  return spec;
+}
 
 std::string TrialSpec::id() const {
   return fmt::format("{}/{}/{}/{}/{}/{}", suite, measure, scenario_name, label, seed, repeat);

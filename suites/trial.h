@@ -68,6 +68,8 @@ struct TrialSpec {
   EventDetail events = EventDetail::kBrief;  // of the event log
 
   int workers() const { return workload.workers; }
+  /// The same with nobody left out.
+  TrialSpec of_everybody() const;
   /// suite/measure/scenario/label/seed/repeat
   std::string id() const;
   /// 16 hex digits over everything above the limits, but for `order` and `place` (another variant in the suite moves
