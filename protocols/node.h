@@ -102,7 +102,10 @@ class Optimizer {
   /// no rate, scale, momentum or decay. As g holds what the batch showed, not a difference to some x, means of
   /// gradients and of models both stay means, and a stale g does no harm: x stays between what batches showed.
   void step(Vec& x, const Payload& g, Iter k, double scale = 1.0);
-  float learning_rate(Iter k) const;  // as applied, step factor included
+  /// As applied, step factor included, for a step of iteration k. Where workers share the work out among them, a
+  /// schedule does not go by k, of which a fast worker has more: it goes by the gradients that all of them have begun,
+  /// divided by the number of workers.
+  float learning_rate(Iter k) const;
 
  private:
   friend class Node;

@@ -196,6 +196,28 @@ TEST_F(NodeTest, OptimizerWarmsUpAndFallsAlongACosine) {
   EXPECT_EQ(optimizer.learning_rate(1000), 0.0f);
 }
 
+TEST_F(NodeTest, OptimizerGoesByTheWorkOfAllWhereTheyShareIt) {
+  options.optimizer = {.lr = 1.0f, .steps = {{1, 0.5f}, {2, 0.5f}}};
+  Credits credits(15);
+  options.stop = {.credits = &credits};
+  const Optimizer optimizer = node().optimizer(1);
+  for (int taken = 1; taken <= 15; ++taken) {
+    EXPECT_TRUE(credits.take());
+    const int of_each = (taken - 1) / 5;  // with 5 workers
+    EXPECT_EQ(optimizer.learning_rate(1000), std::vector({1.0f, 0.5f, 0.25f})[std::size_t(of_each)]) << taken;
+  }
+}
+
+TEST(Credits, OfAnotherMachineKnowHowManyAllHaveTaken) {
+  Credits credits(100, Credits::FromElsewhere{});
+  EXPECT_EQ(credits.taken(), 0);
+  credits.add(4, 80);
+  EXPECT_EQ(credits.taken(), 16);
+  EXPECT_TRUE(credits.take());
+  EXPECT_EQ(credits.taken(), 17);
+  EXPECT_EQ(Credits(100).taken(), 0);
+}
+
 TEST_F(NodeTest, OptimizerScalesTheRateToTheSamplesOfAStep) {
   options.optimizer = {.lr = 1.0f, .lr_batch = 25};
   EXPECT_EQ(node().optimizer(1).learning_rate(0), 2.0f) << "5 workers with 10 samples each";

@@ -1,6 +1,7 @@
 #include "backends/fleet/agent.h"
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
@@ -84,7 +85,7 @@ class Agent : private CrewEvents {
         if (board_ == nullptr) return;
         asked_ = false;
         if (message.value == 0) return board_->credits().no_more();
-        return board_->credits().add(message.value);
+        return add_credits(message);
       case ControlType::kKill:
         return crew_.kill_all();
       case ControlType::kDismiss:
@@ -136,6 +137,12 @@ class Agent : private CrewEvents {
     if (asked_ || !credits.more_may_come() || credits.left() >= 2 * ranks) return;
     asked_ = true;
     launcher_->put({ControlType::kCredits, -1, 4 * ranks, ""});
+  }
+
+  void add_credits(const ControlMessage& message) {
+    std::int64_t left = 0;
+    std::from_chars(message.text.data(), message.text.data() + message.text.size(), left);
+    board_->credits().add(message.value, left);
   }
 
   void pass_on_interrupt() {

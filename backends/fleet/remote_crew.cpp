@@ -119,7 +119,9 @@ void RemoteCrew::hear(const ControlMessage& message) {
 }
 
 void RemoteCrew::give_credits(std::int64_t wanted) {
-  if (busy_) channel_->put({ControlType::kCredits, -1, board_->credits().take_up_to(wanted), ""});
+  if (!busy_) return;
+  const std::int64_t given = board_->credits().take_up_to(wanted);
+  channel_->put({ControlType::kCredits, -1, given, std::to_string(board_->credits().left())});
 }
 
 void RemoteCrew::pass_on(const ControlMessage& message) {

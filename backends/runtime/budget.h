@@ -20,7 +20,7 @@ class Credits {
   explicit Credits(std::int64_t n) : total_(n), left_(n) {}
   /// For an agent: none yet of `total`.
   struct FromElsewhere {};
-  Credits(std::int64_t total, FromElsewhere) : total_(total), left_(0), open_(true) {}
+  Credits(std::int64_t total, FromElsewhere) : total_(total), left_(0), left_elsewhere_(total), open_(true) {}
 
   std::int64_t total() const { return total_; }
   /// One; false: there are no more.
@@ -41,15 +41,22 @@ class Credits {
     return left > 0 ? std::min(left, n) : 0;
   }
   std::int64_t left() const { return left_.load(std::memory_order_relaxed); }
+  /// How many all ranks together have taken. On another machine: as far as the launcher has told, which lags by the few
+  /// credits that are lent to machines ahead.
+  std::int64_t taken() const { return total_ - left() - left_elsewhere_.load(std::memory_order_relaxed); }
 
   // Of those from elsewhere.
   bool more_may_come() const { return open_.load(std::memory_order_relaxed); }
-  void add(std::int64_t n) { left_.fetch_add(n, std::memory_order_relaxed); }
+  /// n more; `left_elsewhere` are left where they come from.
+  void add(std::int64_t n, std::int64_t left_elsewhere) {
+    left_elsewhere_.store(left_elsewhere, std::memory_order_relaxed);
+    left_.fetch_add(n, std::memory_order_relaxed);
+  }
   void no_more() { open_.store(false, std::memory_order_release); }
 
  private:
   const std::int64_t total_;
-  std::atomic<std::int64_t> left_;
+  std::atomic<std::int64_t> left_, left_elsewhere_{0};
   std::atomic<bool> open_{false};
 };
 

@@ -37,7 +37,7 @@ enum class ControlType : std::uint32_t {
   kFromRank,   // agent: peer = the rank, text = a message of it
   kSlots,      // agent: text = what its ranks are doing
   kEnded,      // agent: peer = the rank, value = its wait status
-  kCredits,    // agent: wants value more; launcher: gives value; 0: there are no more
+  kCredits,    // agent: wants value more; launcher: gives value, text = how many are left; 0: there are no more
   kKill,       // launcher: all ranks
   kDismiss,    // launcher: the trial is over; agent: nobody of it is left
   kTrouble,    // agent: text = why it cannot start the trial's ranks
