@@ -102,6 +102,7 @@ TrialLabels labels_of(const TrialSpec& spec) {
   labels.order = spec.order;
   labels.target_loss = spec.target_loss;
   labels.target_hold = spec.target_hold;
+  labels.target_model = spec.target_model;
   labels.experimental = is_experimental(protocol, spec.knobs);
   labels.source = to_string(protocol.source);
   labels.reading = protocol.reading;

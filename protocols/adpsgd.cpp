@@ -37,6 +37,7 @@ int one_of(Node& self, std::vector<int> partners, Iter k) {
 }
 
 Vec averaged(Node& self, const Vec& x, const Message& other) {
+  self.contributed();  // the other one averages the same two
   return average(self, self.iteration(),
                  {{.sender = self.rank, .tag = self.iteration(), .value = share(x)},
                   {.sender = other.from, .tag = other.iter, .value = other.body}});

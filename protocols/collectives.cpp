@@ -1,11 +1,15 @@
 #include "protocols/collectives.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace hopbench {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 18;  // floats: 1 MiB, as Gloo's ring has it
+
+/// What is added up beside a part of a ring's sum: the counts, and how often each vector is in the sum.
+Words beside(std::int64_t counted, double mass) { return {counted, std::bit_cast<std::int64_t>(mass)}; }
 
 }  // namespace
 
@@ -37,8 +41,8 @@ Payload added(Node& self, const Payload& a, const Payload& b, float weight) {
   return sum;
 }
 
-std::int64_t ring_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result,
-                       std::size_t offset, const char* why, std::int64_t count) {
+RingMean ring_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result, std::size_t offset,
+                   const char* why, std::int64_t count) {
   const int n = static_cast<int>(group.size());
   const int me = static_cast<int>(std::find(group.begin(), group.end(), self.rank) - group.begin());
   HB_ASSERT(me < n);
@@ -46,7 +50,7 @@ std::int64_t ring_mean(Node& self, std::span<const int> group, Iter k, const Pay
   const int left = group[static_cast<std::size_t>((me + n - 1) % n)];
   if (n == 1) {
     self.operate(2 * bytes_of(mine), [&] { result.assign(offset, mine); });
-    return count;
+    return {count, 1};
   }
   // Chunk c of n, in pieces that are passed on as they come.
   const auto begin = [&](int chunk) {
@@ -65,20 +69,21 @@ std::int64_t ring_mean(Node& self, std::span<const int> group, Iter k, const Pay
 
   // Reduce-scatter: chunk c starts at rank c and gathers a term at each stop; rank c - 1 adds the last one, which makes
   // it the mean. What is added up lies in a Vec of its own, so nobody's slice is written.
-  for (std::size_t piece = 0; piece < pieces; ++piece) self.send(right, kReduceScatter, k, part(me, piece), {count});
+  for (std::size_t piece = 0; piece < pieces; ++piece)
+    self.send(right, kReduceScatter, k, part(me, piece), beside(count, 1));
   std::int64_t counted = 0;
+  double mass = 0;
   for (int step = 1; step < n; ++step) {
     const int chunk = (me - step + n) % n;
+    const float weight = step < n - 1 ? 1.0f : 1.0f / static_cast<float>(n);
     for (std::size_t piece = 0; piece < pieces; ++piece) {
-      const Message sum = self.recv(is_from(kReduceScatter, left, k), why);
-      counted = sum.words[0] + count;
-      if (step < n - 1) {
-        self.send(right, kReduceScatter, k, added(self, sum.body, part(chunk, piece), 1.0f), {counted});
-      } else {
-        const Payload mean = added(self, sum.body, part(chunk, piece), 1.0f / static_cast<float>(n));
-        self.send(right, kAllGather, k, mean);
-        keep(chunk, piece, mean);
-      }
+      const Message theirs = self.recv(is_from(kReduceScatter, left, k), why);
+      const Payload sum = added(self, theirs.body, part(chunk, piece), weight);
+      counted = theirs.words[0] + count;
+      mass = double(weight) * (std::bit_cast<double>(theirs.words[1]) + 1);
+      const bool last = step == n - 1;
+      self.send(right, last ? kAllGather : kReduceScatter, k, sum, last ? Words{} : beside(counted, mass));
+      if (last) keep(chunk, piece, sum);
     }
   }
 
@@ -90,7 +95,8 @@ std::int64_t ring_mean(Node& self, std::span<const int> group, Iter k, const Pay
       keep((me + 1 - step + n) % n, piece, mean);
     }
   }
-  return counted;
+  self.contributed();
+  return {counted, mass / n};
 }
 
 }  // namespace hopbench

@@ -30,8 +30,13 @@ Payload added(Node& self, const Payload& a, const Payload& b, float weight);
 /// bit-identical. `group` is the same on every rank and holds this one; several calls of one k must come in the same
 /// order everywhere. `mine` may be a slice of a vector that is still being written elsewhere.
 ///
-/// A number of each member travels beside: returns the sum of everybody's `count`.
-std::int64_t ring_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result,
-                       std::size_t offset, const char* why, std::int64_t count = 0);
+/// A number of each member travels beside, and so does the weight that its vector has in the result, worked out along
+/// the way as the vectors are.
+struct RingMean {
+  std::int64_t count = 0;  // the sum of everybody's
+  double weight = 1;       // of each member's vector
+};
+RingMean ring_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result, std::size_t offset,
+                   const char* why, std::int64_t count = 0);
 
 }  // namespace hopbench

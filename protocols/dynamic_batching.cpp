@@ -106,6 +106,7 @@ const Protocol& dynamic_batching_protocol() {
       .extra_ranks = balanced_servers,
       .links = balanced_links,
       .follows_times = always<true>,
+      .moves_data = always<true>,
       .gap_bound = one_ahead,
       .source = Source::kFullText,
       .reading = "dynamic_batching/rescaled"};

@@ -85,6 +85,7 @@ const Protocol& flexrr_protocol() {
       .extra_ranks = server_count,
       .links = links,
       .control = always<Control::kSchedule>,
+      .moves_data = [](const KnobValues& knobs) { return knobs.integer("helpers") > 0; },
       .step_factor = StepFactor::kOverN,
       .free_run = staleness_of,
       .gap_bound = staleness_bound,

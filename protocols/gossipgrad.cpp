@@ -80,6 +80,7 @@ const Protocol& gossipgrad_protocol() {
                 {"shuffle", false, 0, 0, {}, "samples go round a ring, a batch an iteration; not charged", "memory M"}},
       .body = gossipgrad,
       .links = links,
+      .moves_data = [](const KnobValues& knobs) { return knobs.flag("shuffle"); },
       .source = Source::kMemory,
       .reading = "gossipgrad/G1-G4",
       .experimental = [](const KnobValues&) { return true; }};

@@ -26,8 +26,8 @@ Iter weigh(std::vector<Term>& terms, double decay) {
 
 Vec group_mean(Node& self, const Group& group, Iter round, const Vec& mine, const char* why) {
   Vec mean = Vec::uninitialised(mine.size(), mine.space());
-  ring_mean(self, group, round, share(mine), mean, 0, why);
-  self.averaged(round, group);
+  const RingMean ring = ring_mean(self, group, round, share(mine), mean, 0, why);
+  self.averaged(round, group, ring.weight);
   return mean;
 }
 
@@ -36,7 +36,7 @@ Vec group_mean_at(Node& self, int server, const Group& group, Iter round, const 
   const Message answer = self.recv(is_from(kWeights, server, round), why);
   Vec mean;
   self.operate(bytes_of(2 * mine.size()), [&] { mean = Vec::copy_of(answer.body); });
-  self.averaged(round, group);
+  self.averaged(round, group, 1.0 / static_cast<double>(group.size()));  // the server's own event has its weights
   return mean;
 }
 

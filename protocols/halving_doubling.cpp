@@ -36,6 +36,7 @@ void halving_doubling_mean(Node& self, std::span<const int> group, Iter k, const
 
   // Those beyond the hypercube take part through a partner in it.
   if (me >= p) {
+    self.contributed();
     self.send(at(me - p), kReduceScatter, k, mine);
     assign(self, result, offset, self.recv(is_from(kAllGather, at(me - p), k), why).body);
     return;
@@ -62,6 +63,7 @@ void halving_doubling_mean(Node& self, std::span<const int> group, Iter k, const
   }
   if (me + p < n) self.send(at(me + p), kAllGather, k, sum);
   assign(self, result, offset, sum);
+  self.contributed();
 }
 
 std::vector<Edge> halving_doubling_links(std::span<const int> group) {

@@ -19,6 +19,7 @@ void hierarchical_mean(Node& self, const Division& hosts, Iter k, const Payload&
                        const char* why) {
   const Group& here = hosts[group_of(hosts, self.rank)];
   const int leader = here.front();
+  self.contributed();
   if (self.rank != leader) {
     self.send(leader, kPush, k, mine);
     const Payload mean = self.recv(is_from(kBroadcast, leader, k), why).body;

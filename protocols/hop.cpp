@@ -1,5 +1,5 @@
 // Hop: decentralised training that tolerates stragglers by queues between neighbours.
-// Luo, Lin, Zhuo, Qian: "Hop: Heterogeneity-aware Decentralized Training", ASPLOS 2019. Our reading: decisions H1-H16.
+// Luo, Lin, Zhuo, Qian: "Hop: Heterogeneity-aware Decentralized Training", ASPLOS 2019. Our reading: decisions H1-H17.
 //
 // Rules enforced here:
 //   - a worker finishes iteration k with the iteration-k parameters of all but `backup` in-neighbours; or, with
@@ -44,7 +44,7 @@ std::vector<int> in_time(Iter k, Node& self, Tokens& tokens, const HopSettings& 
 void hop(Node& self, const KnobValues& knobs) {
   const HopSettings set(knobs);
   Tokens tokens(self, set.max_ig);
-  Updates updates(self, set.staleness);
+  Updates updates(self, set.staleness, set.reuse);
   Acknowledged outgoing(self, set.acknowledges);
   Unheard unheard(self);
   const std::vector<int>& everybody = self.graph().out(self.rank);
@@ -115,11 +115,11 @@ bool follows_times(const KnobValues& knobs) {
   return set.backup > 0 || set.staleness > 0 || set.skips();
 }
 
-// Which updates are averaged after a jump, what NOTIFY-ACK waits for, and how a receiver is checked, are recalled with
-// medium or low confidence.
+// Which updates are averaged after a jump, what NOTIFY-ACK waits for, how a receiver is checked, and that an update is
+// averaged once only, are recalled with medium or low confidence.
 bool experimental(const KnobValues& knobs) {
   const HopSettings set(knobs);
-  return set.skips() || set.acknowledges || set.check_receiver;
+  return set.skips() || set.acknowledges || set.check_receiver || !set.reuse;
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ const Protocol& hop_protocol() {
       .free_run = free_run,
       .gap_bound = hop_gap_bound,
       .source = Source::kMemory,
-      .reading = "hop/H1-H16",
+      .reading = "hop/H1-H17",
       .experimental = experimental};
   return protocol;
 }

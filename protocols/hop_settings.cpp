@@ -5,6 +5,10 @@ namespace {
 
 constexpr const char* kFresh =
     "s: iteration k takes each neighbour's newest update, of k - s at least; 0: the standard receive";
+constexpr const char* kReuse =
+    "with staleness: a neighbour's newest update is averaged in every iteration; false: once, and then it only lets "
+    "the "
+    "worker go on";
 constexpr const char* kJump =
     "longest jump of a worker that is behind; 0, 1: no skipping; on an undirected graph none is longer than max_ig";
 constexpr const char* kTrigger = "iterations behind every out-neighbour from which on a worker jumps";
@@ -36,7 +40,8 @@ HopSettings::HopSettings(const KnobValues& knobs)
       keep_self(knobs.flag("skip_keep_self")),
       keeps_momentum(knobs.text("jump_momentum") == "keep"),
       check_receiver(knobs.flag("check_receiver")),
-      acknowledges(knobs.text("gap_control") == "notify_ack") {}
+      acknowledges(knobs.text("gap_control") == "notify_ack"),
+      reuse(knobs.flag("reuse")) {}
 
 std::vector<Knob> hop_knobs() {
   return {
@@ -48,6 +53,7 @@ std::vector<Knob> hop_knobs() {
       {"skip_keep_self", false, 0, 0, {}, "after a jump a worker's own model counts as one more share", "ours"},
       choice("jump_momentum", {"drop", "keep"}, kJumpMomentum, "ours"),
       {"check_receiver", false, 0, 0, {}, kCheck, "memory L"},
+      {"reuse", true, 0, 0, {}, kReuse, "memory L"},
       choice("form", {"parallel", "serial"}, kForm, "memory H"),
       choice("gap_control", {"tokens", "queues", "notify_ack"}, kControl, "memory H"),
   };
@@ -74,6 +80,8 @@ std::string hop_refuses(const Setting& setting) {
     return "backup and staleness together have no known rule: set one of them to 0";
   if (set.backup + set.staleness > 0 && set.acknowledges)
     return "notify_ack with backup or staleness: a slow receiver would block its senders: take tokens";
+  if (!set.reuse && set.staleness == 0)
+    return "reuse = false says what staleness does with an update that is not new: set staleness to 1 or more";
   if (set.check_receiver && set.max_ig == 0)
     return "check_receiver asks the tokens how far a receiver is: it needs gap_control = 'tokens'";
   for (int r = 0; r < setting.workers; ++r) {

@@ -15,7 +15,7 @@ struct HopSettings {
 
   int max_ig;  // 0: there are no token queues
   int backup, staleness, max_jump, skip_trigger;
-  bool parallel, keep_self, keeps_momentum, check_receiver, acknowledges;
+  bool parallel, keep_self, keeps_momentum, check_receiver, acknowledges, reuse;
 
   bool skips() const { return max_jump > 1; }
   /// Returns true if a jump is decided before the step, so that what it throws away is never stepped with. The serial

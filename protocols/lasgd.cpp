@@ -24,14 +24,17 @@ struct Round {
   bool under_way = false;
   Payload contributed;
   Vec mean;
+  double weight = 0;          // of each worker's model in the mean
   std::int64_t finished = 0;  // 1 if this worker has no more steps to do; afterwards: how many workers had none
 };
 
 void average_forever(Node& self, Round& round) {
   for (;;) {
     self.until([&] { return round.under_way; }, "the next round");
-    round.finished = ring_mean(self, self.workers(), round.number, round.contributed, round.mean, 0,
-                               "models of the other workers", round.finished);
+    const RingMean ring = ring_mean(self, self.workers(), round.number, round.contributed, round.mean, 0,
+                                    "models of the other workers", round.finished);
+    round.finished = ring.count;
+    round.weight = ring.weight;
     round.under_way = false;
   }
 }
@@ -51,7 +54,7 @@ void correct(Node& self, Vec& x, const Round& round) {
     const float weights[] = {1.0f, -1.0f, 1.0f};
     x = weighted_sum(terms, weights);
   });
-  self.averaged(round.number, self.workers());
+  self.averaged(round.number, self.workers(), round.weight);
 }
 
 void lasgd(Node& self, const KnobValues&) {

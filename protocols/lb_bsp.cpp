@@ -134,6 +134,7 @@ const Protocol& lb_bsp_protocol() {
       .links = balanced_links,
       .note = note,
       .follows_times = always<true>,
+      .moves_data = always<true>,
       .gap_bound = one_ahead,
       .source = Source::kAbstractAndCode,
       .reading = "lb_bsp/constant-sum",

@@ -263,15 +263,39 @@ void Node::close_last_iteration() {
   open_.iter = -1;  // a gradient for somebody else, from now on, is of no iteration
 }
 
-void Node::averaged(Iter k, std::span<const int> ranks) {
+void Node::averaged(Iter k, std::span<const int> ranks, double weight) {
+  contributed();
   emit({.what = EventKind::kReduced,
         .iter = k,
         .senders = {ranks.begin(), ranks.end()},
         .tags = std::vector<Iter>(ranks.size(), k),
-        .weights = std::vector<float>(ranks.size(), 1.0f / static_cast<float>(ranks.size()))});
+        .weights = std::vector<float>(ranks.size(), static_cast<float>(weight))});
 }
 
-void Node::applied(int sender, Iter k) { emit({.what = EventKind::kApplied, .iter = k, .peer = sender}); }
+void Node::applied(int sender, Iter k) {
+  hears(sender, k);
+  emit({.what = EventKind::kApplied, .iter = k, .peer = sender});
+}
+
+void Node::hears(int sender, Iter k) {
+  const bool for_all_servers = rank <= options_.workers;  // they hear the same
+  if (sender != rank && sender < options_.workers && for_all_servers) note_heard(sender, k);
+}
+
+void Node::contributed() {
+  if (!is_server()) note_heard(rank, entered_);
+}
+
+void Node::note_heard(int worker, Iter k) {
+  auto& heard = record_.heard;
+  const auto at = std::lower_bound(heard.begin(), heard.end(), std::pair(worker, Iter{-1}));
+  if (at == heard.end() || at->first != worker) {
+    heard.insert(at, {worker, k});
+  } else if (k > at->second) {
+    record_.heard_step = std::max(record_.heard_step, k - at->second);
+    at->second = k;
+  }
+}
 
 void Node::spent(int owner, std::int64_t tokens) {
   emit({.what = EventKind::kSpend, .iter = entered_, .peer = owner, .count = tokens});
@@ -279,6 +303,7 @@ void Node::spent(int owner, std::int64_t tokens) {
 
 void Node::lost(Iter k, const char* why) {
   ++record_.gradients_lost;
+  record_.lost_in.push_back(k);
   emit({.what = EventKind::kLost, .iter = k, .text = why});
 }
 
@@ -288,6 +313,11 @@ void Node::report(Iter k, const Vec& x) {
   if (!options_.final_model) return;
   if (over_) options_.final_model(x.watch());
   reported_ = over_ ? nullptr : &x;
+}
+
+void Node::keeps(const Vec* weights) {
+  if (kept_ != nullptr) last_kept_ = kept_->watch();
+  kept_ = weights;
 }
 
 void Node::retire() {

@@ -6,6 +6,7 @@
 // Waiting is what the body waits: the strands it spawns wait beside it, for work, and are left out.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -62,6 +63,17 @@ struct Costs {
   double vector_bytes_per_s = 0;  // of mean and step (bytes read + written); 0: free
 };
 
+/// What a monitor of the worker's host shows, as shares. `cpu`: of a core, what others take of it; `memory`: in use.
+struct Load {
+  double cpu = 0, memory = 0;
+};
+
+/// How far such a monitor is off.
+struct LoadMonitor {
+  double noise = 0;  // standard deviation of the error of `cpu`, drawn anew each time it is read
+  int delay = 0;     // readings by which it lags
+};
+
 struct NodeOptions {
   int rank = 0, workers = 1, servers = 0;
   const Topology* graph = nullptr;  // of the workers; outlives the node
@@ -71,6 +83,7 @@ struct NodeOptions {
   StopRule stop;
   Costs costs;
   Scenario scenario;
+  LoadMonitor monitor = {};
   const std::vector<int>* host_of = nullptr;  // rank -> host, outlives the node; null: every rank on its own
   std::uint64_t seed = 1;
   std::uint32_t repeat = 0;
@@ -129,11 +142,6 @@ struct Gradient {
   float loss = 0;
   int samples = 0;
   Duration took{};  // on the trial's clock, without any wait
-};
-
-/// What a monitor of the worker's host shows, as shares. `cpu`: of a core, what others take of it; `memory`: in use.
-struct Load {
-  double cpu = 0, memory = 0;
 };
 
 /// One term of a weighted average, and where it came from.
@@ -206,7 +214,7 @@ class Node {
   Gradient gradient(const Vec& x, Iter k, Samples samples = {}, const BucketReady& bucket_ready = {});
   /// As it is now: the scenario's slowdown (a draw of each iteration: the last one's), and with real processes what the
   /// last gradient's thread waited for a core, and the host's memory. In virtual time `memory` is 0.
-  Load load() const;
+  Load load();
   /// For n numbers of a model, from its `offset` on.
   Optimizer optimizer(std::size_t n, std::size_t offset = 0) { return Optimizer(*this, n, offset); }
   /// What is trained of a model, or the gradient of that: all but running statistics.
@@ -225,13 +233,19 @@ class Node {
 
   // --- What checkers, metrics and traces see; free of cost.
   void enter(Iter k);  // iteration k begins; every body calls it, from 0 on
-  /// The own vector is now the mean of these ranks' vectors of iteration k, in equal parts: worked out not by reduce,
-  /// but along a ring, say, or at a server.
-  void averaged(Iter k, std::span<const int> ranks);
+  /// The own vector is now the sum of these ranks' vectors of iteration k, each times `weight`: worked out not by
+  /// reduce, but along a ring, say, or at a server.
+  void averaged(Iter k, std::span<const int> ranks, double weight);
+  /// What this worker has computed so far is in an average that another worker has too.
+  void contributed();
   void applied(int sender, Iter k);  // a server (or owner of x) applied sender's gradient of iteration k
   /// What went into the own vector was `behind` iterations (a server's: updates) behind it: for `staleness_mean`.
   /// reduce says it of its terms by itself.
   void aged(Iter behind);
+  /// A server's part of the weights is in `weights` until this is called with nullptr. Whoever evaluates looks there.
+  void keeps(const Vec* weights);
+  /// What a server keeps, or kept last; empty if it never did.
+  Payload kept() const { return kept_ != nullptr ? kept_->watch() : last_kept_; }
   void spent(int owner, std::int64_t tokens);  // took tokens from TokenQ(owner -> rank)
   void lost(Iter k, const char* why);          // own gradient of iteration k is thrown away
   /// The model after k finished iterations; evaluated later, off the clock. x must live until running() is asked next.
@@ -254,6 +268,8 @@ class Node {
  private:
   friend class Optimizer;
   void emit(Event&& event) const;
+  void hears(int sender, Iter k);  // its vector or gradient of iteration k is in something of this rank's now
+  void note_heard(int worker, Iter k);
   void emit_at(Time time, Event&& event) const;  // fills in time and rank
   /// `messages`: so many more must come before `ready` can hold.
   bool wait(const Ready& ready, Time deadline, const char* why, int messages);
@@ -273,7 +289,9 @@ class Node {
   };
   Done occupy(Work work);
   Duration operated(Work work);
-  double slowdown_in(Iter k) const;  // of a gradient that begins now
+  Scenario::Where where(int worker) const;  // for the scenario's draws
+  double slowdown_in(Iter k) const;         // of a gradient that begins now
+  double vector_slowdown() const;
   Payload for_gradient(const Vec& x, std::int64_t first, int count, bool shared);
   Work vector_work(double bytes, const std::function<void()>& arithmetic) const;
   bool leaves(Iter k);
@@ -299,7 +317,10 @@ class Node {
   std::vector<std::uint32_t> columns_;
   const Vec* reported_ = nullptr;  // not yet handed on
   bool over_ = false;              // running() has said no
-  std::vector<Fault> faults_;      // of this rank, that are ahead
+  const Vec* kept_ = nullptr;      // of a server
+  Payload last_kept_;
+  std::vector<Fault> faults_;  // of this rank, that are ahead
+  std::deque<Load> loads_;     // readings that the monitor has not shown yet, and the one that it shows
   struct Hang {
     Time since, until;
   };

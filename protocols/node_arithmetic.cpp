@@ -69,16 +69,37 @@ Payload Node::for_gradient(const Vec& x, std::int64_t first, int count, bool sha
   return x.share_at(columns_);
 }
 
-double Node::slowdown_in(Iter k) const {
-  const int number = workload_.spec().number_of(rank);
-  return options_.scenario.slowdown({options_.seed, options_.repeat, number, host(rank)}, k, now());
+Scenario::Where Node::where(int worker) const {
+  return {options_.seed, options_.repeat, workload_.spec().number_of(worker), host(worker)};
 }
 
-Load Node::load() const {
+double Node::slowdown_in(Iter k) const { return options_.scenario.slowdown(where(rank), k, now()); }
+
+/// A server is as slow as the first worker on its host.
+double Node::vector_slowdown() const {
+  int worker = rank;
+  if (is_server()) {
+    const int own = host(rank);
+    worker = 0;
+    while (worker < options_.workers && host(worker) != own) ++worker;
+  }
+  return worker < options_.workers ? options_.scenario.vector_slowdown(where(worker), now()) : 1.0;
+}
+
+Load Node::load() {
   const double slowdown = slowdown_in(entered_);
   const double took = to_seconds(last_gradient_.took);
   const double own = took > 0 ? 1 - to_seconds(last_gradient_.stolen) / took : 1;
-  return {.cpu = 1 - own / slowdown, .memory = last_gradient_.memory};
+  loads_.push_back({.cpu = 1 - own / slowdown, .memory = last_gradient_.memory});
+  if (std::ssize(loads_) > options_.monitor.delay + 1) loads_.pop_front();
+  Load shown = loads_.front();
+  if (options_.monitor.noise > 0) {
+    constexpr double kMost = 0.99;  // of a core: some is always left
+    const int number = workload_.spec().number_of(rank);
+    Random error({options_.seed, options_.repeat, Purpose::kMonitor, number, entered_});
+    shown.cpu = std::clamp(shown.cpu + options_.monitor.noise * error.normal(), 0.0, kMost);
+  }
+  return shown;
 }
 
 Node::Done Node::occupy(Work work) {
@@ -95,6 +116,7 @@ Work Node::vector_work(double bytes, const std::function<void()>& arithmetic) co
   Work work;
   const double rate = options_.costs.vector_bytes_per_s;
   work.cost = work.nominal = rate > 0 ? seconds_to_duration(bytes / rate) : Duration{};
+  if (options_.scenario.slows_vectors()) work.cost = scaled(work.nominal, vector_slowdown());
   work.job = [&arithmetic](const std::function<void(int)>&) { arithmetic(); };
   return work;
 }
@@ -127,6 +149,7 @@ Vec Node::reduce(Iter k, std::span<const Term> terms) {
     event.tags.push_back(term.tag);
     event.weights.push_back(term.weight);
     if (term.sender != rank) aged(k - term.tag);
+    hears(term.sender, term.tag);
   }
   HB_ASSERT(!values.empty());
   Vec result;

@@ -50,13 +50,15 @@ struct Protocol {
   Control (*control)(const KnobValues&) = nullptr;     // nullptr: kLockstep
   bool (*follows_times)(const KnobValues&) = nullptr;  // parameters depend on who is faster; nullptr: off lock step
   OnLoss (*on_loss)(const KnobValues&) = nullptr;      // nullptr: kStops
+  /// Whether workers compute on samples of other workers' parts, which nothing charges for; nullptr: they do not.
+  bool (*moves_data)(const KnobValues&) = nullptr;
   StepFactor step_factor = StepFactor::kUnchanged;
   int (*free_run)(const KnobValues&) = nullptr;  // iterations a rank may run ahead at the start (for the warm-up)
   /// The most iterations by which one worker may be ahead of another that is still at work; nothing: any number.
   /// nullptr: no such bound is known.
   std::optional<std::int64_t> (*gap_bound)(const Setting&) = nullptr;
   Source source = Source::kOwn;
-  std::string_view reading;                           // which named reading of the paper: "hop/H1-H16"
+  std::string_view reading;                           // which named reading of the paper: "hop/H1-H17"
   bool (*experimental)(const KnobValues&) = nullptr;  // rests on [memory M] or [memory L]; nullptr: it does not
 };
 

@@ -26,7 +26,9 @@ Shard::Shard(Node& self, const Vec& all)
       w_(Vec::copy_of(all.slice(slice_.offset, slice_.size))),
       optimizer_(self.optimizer(slice_.size, slice_.offset)),
       pushed_(self.workers().size(), 0),
-      sent_(pushed_) {}
+      sent_(pushed_) {
+  self.keeps(&w_);
+}
 
 void Shard::apply(const Message& push, double scale) {
   optimizer_.step(w_, push.body, push.iter, scale);

@@ -18,6 +18,9 @@ Slice slice_of(std::size_t size, std::size_t i, std::size_t n);
 class Shard {
  public:
   explicit Shard(Node& self);
+  ~Shard() { self_.keeps(nullptr); }
+  Shard(const Shard&) = delete;
+  Shard& operator=(const Shard&) = delete;
 
   /// One step with one gradient; the learning rate is multiplied by `scale`.
   void apply(const Message& push, double scale = 1.0);

@@ -7,10 +7,12 @@
 
 namespace hopbench {
 
-Updates::Updates(Node& self, int staleness)
+Updates::Updates(Node& self, int staleness, bool reuse)
     : self_(self),
       senders_(self.graph().in(self.rank)),
       staleness_(staleness),
+      reuse_(reuse),
+      averaged_(senders_.size(), -1),
       newest_(std::make_shared<std::vector<Message>>(staleness > 0 ? senders_.size() : 0)) {
   if (staleness == 0) return;
   self.spawn([&self, &senders = senders_, slots = newest_] {  // senders: of the graph, which outlives all
@@ -85,8 +87,11 @@ std::vector<Term> Updates::receive_newest(Iter k) {
   };
   self_.until(complete, "a fresh enough update of a neighbour");
   std::vector<Term> terms;
-  for (const Message& newest : *newest_) {
-    if (fresh(newest)) terms.push_back({newest.from, newest.iter, newest.body, weight(k, newest.iter)});
+  for (std::size_t i = 0; i < senders_.size(); ++i) {
+    const Message& newest = (*newest_)[i];
+    if (!fresh(newest) || (!reuse_ && newest.iter <= averaged_[i])) continue;
+    averaged_[i] = newest.iter;
+    terms.push_back({newest.from, newest.iter, newest.body, weight(k, newest.iter)});
   }
   return terms;
 }

@@ -8,20 +8,35 @@ namespace {
 
 constexpr std::string_view kMean = "mean";
 
-std::vector<const CurvePoint*> mean_points(const TrialRecord& record) {
+std::vector<const CurvePoint*> points_of(const TrialRecord& record, std::string_view model) {
   std::vector<const CurvePoint*> points;
   for (const CurvePoint& point : record.curve) {
-    if (point.model == kMean) points.push_back(&point);
+    if (point.model == model) points.push_back(&point);
   }
   return points;
 }
+std::vector<const CurvePoint*> mean_points(const TrialRecord& record) { return points_of(record, kMean); }
 
 }  // namespace
+
+std::string_view target_model(const TrialRow& row) {
+  switch (row.labels.target_model) {
+    case TargetModel::kAuto:
+      return final_point(row.record, "server") != nullptr ? "server" : kMean;
+    case TargetModel::kMean:
+      return kMean;
+    case TargetModel::kMedianRank:
+      return "median rank";
+    case TargetModel::kWorstRank:
+      return "worst rank";
+  }
+  return kMean;
+}
 
 TargetReached target_reached(const TrialRow& row) {
   if (row.labels.target_loss <= 0) return {};
   std::vector<double> time, samples, iterations, loss;
-  for (const CurvePoint* point : mean_points(row.record)) {
+  for (const CurvePoint* point : points_of(row.record, target_model(row))) {
     time.push_back(to_seconds(point->time));
     samples.push_back(static_cast<double>(point->samples));
     iterations.push_back(point->iteration);

@@ -9,8 +9,11 @@
 
 namespace hopbench {
 
-/// The mean model's crossing of the labels' target loss, by each measure of progress (fairness section 3). Nothing
-/// where no target is set.
+/// The model that has to reach the target: "mean", "median rank", "worst rank" or "server".
+std::string_view target_model(const TrialRow& row);
+
+/// That model's crossing of the labels' target loss, by each measure of progress (fairness section 3). Nothing where no
+/// target is set.
 struct TargetReached {
   Crossing time_s, samples, iterations;
 };

@@ -61,11 +61,13 @@ void flatten(const OrderedJson& value, const std::string& path, const std::set<s
 std::vector<std::string> differences_of(const TrialRow& base, const TrialRow& head) {
   const bool values = base.labels.backend == "reference";
   Cells before = exact_fields(base.record, values), after = exact_fields(head.record, values);
-  if (base.record.window_ideal_samples_per_s < 0) {  // a row of schema 1.0 has no such field to compare with
-    const auto is_ideal = [](const auto& field) { return field.first == "window_ideal_samples_per_s"; };
-    std::erase_if(before, is_ideal);
-    std::erase_if(after, is_ideal);
-  }
+  const auto leave_out = [&](const char* name) {
+    for (Cells* fields : {&before, &after})
+      std::erase_if(*fields, [&](const auto& field) { return field.first == name; });
+  };
+  // An older row has no such field to compare with.
+  if (base.record.window_ideal_samples_per_s < 0) leave_out("window_ideal_samples_per_s");
+  if (base.record.samples_heard_per_s < 0) leave_out("samples_heard_per_s");
   const std::map<std::string, std::string> a(before.begin(), before.end()), b(after.begin(), after.end());
   std::vector<std::string> differences;
   const auto at = [](const std::map<std::string, std::string>& fields, const std::string& name) {

@@ -110,6 +110,7 @@ constexpr Field<TrialLabels> kLabels[] = {
     stored<&L::place>("place"),
     stored<&L::target_loss>("target_loss"),
     stored<&L::target_hold>("target_hold"),
+    stored<&L::target_model>("target_model"),
     stored<&L::learns>("learns"),
     stored<&L::faults>("faults"),
     stored<&L::unharmed>("unharmed"),
@@ -159,6 +160,11 @@ constexpr Field<TrialRecord> kTrial[] = {
     stored<&T::wait_share>("wait_share", kTrials, "0 to 1",
                            "the workers' waiting / their time until each finished; of the whole trial"),
     stored<&T::main_wait>("main_wait", kTrials, "text", "the reason that the workers waited longest for"),
+    stored<&T::samples_heard_per_s>(
+        "samples_heard_per_s", kTrials, "samples/s",
+        "of `samples_per_s`, those in gradients that another worker averaged, in any later update too, or a server "
+        "applied. Empty: workers were lost, or a row of schema 1.2 or older")
+        .shown(if_known<&T::samples_heard_per_s>),
     stored<&T::window_ideal_samples_per_s>(
         "window_ideal_samples_per_s", kTrials, "samples/s",
         "bound: the rate if no worker's device had idled in this trial's window. Empty: no cost is "
@@ -248,12 +254,15 @@ constexpr Field<RankRecord> kRank[] = {
     stored<&R::staleness_mean>(
         "staleness_mean", kRanks, "iterations",
         "own iteration minus tag, over the terms of its averages but its own; a server: its updates "
-        "since it sent a gradient's weights"),
+        "since it sent a gradient's weights. Families of protocols count in different units: compare within one"),
     stored<&R::staleness_max>("staleness_max", kRanks, "iterations", "the largest of those"),
     stored<&R::gap_mean>("gap_mean", kRanks, "iterations",
                          "on entering an iteration but the first: its own minus the slowest worker's that has not "
                          "finished"),
     stored<&R::gap_max>("gap_max", kRanks, "iterations", "the largest of those"),
+    stored<&R::heard>("heard").never_compared(),
+    stored<&R::heard_step>("heard_step").never_compared(),
+    stored<&R::lost_in>("lost_in").never_compared(),
     stored<&R::queue_max>("queue_max", kRanks, "messages", "most in its mailbox, at the moments it looked"),
     stored<&R::waits>("waits", kRanks, "s", "`wait_s` by reason; a column for each reason that occurs in the run")
         .named("wait_s: REASON")
@@ -296,8 +305,10 @@ constexpr Field<RankRecord> kRank[] = {
 };
 
 constexpr Field<CurvePoint> kPoint[] = {
-    stored<&P::model>("model", kCurve, "",
-                      "`mean` (of the workers' models), `median rank`, `worst rank` (by loss at this point)"),
+    stored<&P::model>(
+        "model", kCurve, "",
+        "`mean` (of the workers' models), `median rank`, `worst rank` (by loss at this point), `server` (the parameter "
+        "servers' own, all slices at one instant)"),
     stored<&P::time>("time", kCurve, "s", "of the evaluation on the trial's clock").named("time_s"),
     stored<&P::iteration>("iteration", kCurve, "iterations", "finished, mean over the workers"),
     stored<&P::samples>("samples", kCurve, "samples", "summed over the workers"),

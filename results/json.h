@@ -18,7 +18,7 @@
 namespace hopbench {
 
 /// Of everything hopbench writes as JSON: major.minor, major only when an old reader would misread.
-inline constexpr const char* kSchemaVersion = "1.2";
+inline constexpr const char* kSchemaVersion = "1.3";
 
 /// Records of another schema than this program reads. They are not damaged.
 class SchemaError : public Error {

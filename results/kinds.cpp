@@ -29,6 +29,8 @@ constexpr WarningWords kWarningWords[] = {
     {"short warm-up",
      "shorter than twice the iterations that a rank may be ahead of another, so rates may hold a start that "
      "does not last"},
+    {"moves data",
+     "workers compute on samples of other workers' parts, at no cost: the others see none of a skewed split's classes"},
 };
 static_assert(std::size(kWarningWords) == kWarningKinds);
 

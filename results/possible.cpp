@@ -38,6 +38,7 @@ constexpr Least kLeast[] = {
     {"median_iteration_s", 0},
     {"window_start_s", 0},
     {"window_ideal_samples_per_s", -1},
+    {"samples_heard_per_s", -1},
     {"ranks_lost", 0},
     {"wall_s", 0},
     {"cpu_s", 0},

@@ -97,7 +97,12 @@ struct RankRecord {
   std::int64_t staleness_max = 0;
   double gap_mean = 0;  // own iteration minus the slowest live worker's, over its own entries
   std::int64_t gap_max = 0;
-  std::int64_t queue_max = 0;             // most messages in the mailbox
+  std::int64_t queue_max = 0;  // most messages in the mailbox
+  /// The newest iteration of each other worker whose vector or gradient went into an average or a step here, by worker;
+  /// and of its own work that is in a mean which others have too. Of several servers only the first keeps it.
+  std::vector<std::pair<int, Iter>> heard;
+  Iter heard_step = 0;                    // most by which one of these iterations was later than the one before
+  std::vector<Iter> lost_in;              // the iterations of its gradients_lost
   std::map<std::string, double> figures;  // of the protocol's own, by name
   // Real processes only; these are of the host, not the protocol.
   std::string machine;  // that it ran on, where a run has several processes (docs/clusters.md)
@@ -107,6 +112,9 @@ struct RankRecord {
   double link_late_median_s = 0,
          link_late_p99_s = 0;  // by how much emulated links' messages that it waited for were late
 };
+
+/// Whose loss has to reach a target. kAuto: the servers' model where there is one, else the mean of the workers'.
+enum class TargetModel { kAuto, kMean, kMedianRank, kWorstRank };
 
 struct CurvePoint {
   std::string model;  // mean | median rank | worst rank | server
@@ -133,8 +141,9 @@ enum class WarningKind : std::uint8_t {
   kMeasuredAgain,  // the machine disturbed an earlier attempt
   kKept,           // by --force, with other settings
   kShortWarmUp,    // a rank may still be running ahead when the window begins
+  kMovesData,      // workers compute on samples of others' parts, on skewed data
 };
-inline constexpr int kWarningKinds = 13;
+inline constexpr int kWarningKinds = 14;
 
 struct Warning {
   Warning() = default;
@@ -170,6 +179,7 @@ struct TrialRecord {
   // Bound rows, from the paired draws and the cost
   std::int64_t gap_bound = -1;  // of `gap_max` of any worker, by the protocol; -1: none
   double slowest_rank_samples_per_s = 0, without_slowest_samples_per_s = 0;
+  double samples_heard_per_s = -1;         // of gradients that came to another rank; -1: not known
   double window_ideal_samples_per_s = -1;  // suites/bounds.h; -1: not known, as in rows of schema 1.0
   double overrun_share = 0;
   // The host (host.csv)

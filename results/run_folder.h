@@ -37,6 +37,7 @@ struct TrialLabels {
   int order = 0;
   double target_loss = 0;
   int target_hold = 3;
+  TargetModel target_model = TargetModel::kAuto;
   bool experimental = false;
   std::string source, reading;
   bool faults = false;   // its scenario has some

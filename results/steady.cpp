@@ -1,9 +1,11 @@
 #include "results/steady.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,11 +38,14 @@ struct Work {
   double samples = 0, iterations = 0;
 };
 
-Work work_inside(const RankRecord& rank, const Window& window) {
+using Counts = std::function<bool(const IterationMark& mark)>;
+
+/// Returns the work in the window; only that of marks that `counts` accepts, if it is given.
+Work work_inside(const RankRecord& rank, const Window& window, const Counts& counts = {}) {
   Work work;
   Time begin{};
   for (const IterationMark& mark : rank.marks) {
-    if (mark.samples > 0) {
+    if (mark.samples > 0 && (!counts || counts(mark))) {
       const double share = share_inside(begin, mark.end, window);
       work.samples += share * mark.samples;
       work.iterations += share;
@@ -55,6 +60,48 @@ double samples_per_s(const std::vector<const RankRecord*>& workers, const Window
   for (const RankRecord* rank : workers) samples += work_inside(*rank, window).samples;
   const double length = to_seconds(window.until - window.from);
   return length > 0 ? samples / length : 0;
+}
+
+/// The last iteration of a worker whose gradient came to another rank; -1: none did. A model carries all gradients
+/// before it.
+struct HeardUntil {
+  Iter iter = -1;
+  Iter step = 0;  // at most so many iterations apart
+};
+
+std::map<int, HeardUntil> heard_until(const TrialRecord& record) {
+  std::map<int, HeardUntil> until;
+  for (const RankRecord& by : record.ranks) {
+    for (const auto& [worker, iter] : by.heard) {
+      HeardUntil& one = until[worker];
+      one.iter = std::max(one.iter, iter);
+      one.step = std::max(one.step, by.heard_step);
+    }
+  }
+  return until;
+}
+
+/// Returns samples/s of gradients that came to another rank; -1 if no rank says what came to it. Those of a worker's
+/// last iterations count as if they had: what would carry them is not sent any more.
+double heard_per_s(const TrialRecord& record, const std::vector<const RankRecord*>& workers, const Window& window) {
+  const double length = to_seconds(window.until - window.from);
+  const bool alone = record.ranks.size() == 1;
+  if (length <= 0) return 0;
+  if (alone) return samples_per_s(workers, window);
+  std::map<int, HeardUntil> until = heard_until(record);
+  if (until.empty()) return -1;
+  double samples = 0;
+  for (const RankRecord* rank : workers) {
+    const HeardUntil heard = until[rank->rank];
+    const Iter last = rank->marks.empty() ? 0 : rank->marks.back().iter;
+    const std::set<Iter> lost(rank->lost_in.begin(), rank->lost_in.end());
+    const Counts counts = [&](const IterationMark& mark) {
+      const bool in_time = mark.iter <= heard.iter || mark.iter + heard.step >= last;
+      return in_time && lost.count(mark.iter) == 0;
+    };
+    samples += work_inside(*rank, window, counts).samples;
+  }
+  return samples / length;
 }
 
 std::optional<Time> warm_from(const RankRecord& rank, Iter warmup, Duration warmup_time) {
@@ -216,6 +263,7 @@ Window fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int wo
   record.window_start_s = to_seconds(window.from);
   record.window_end_s = to_seconds(window.until);
   record.samples_per_s = samples_per_s(list, window);
+  if (record.ranks_lost == 0) record.samples_heard_per_s = heard_per_s(record, list, window);
   record.iters_per_s = length > 0 && !list.empty() ? iterations / (length * static_cast<double>(list.size())) : 0;
   record.median_iteration_s = median_iteration(list, window);
   fill_waits(record, list);

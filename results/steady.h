@@ -23,7 +23,8 @@ double share_inside(Time begin, Time end, const Window& window);
 /// iteration. An iteration that crosses an edge of the window counts by the share of its time inside, so that a window
 /// of few iterations is not off by whole ones.
 ///
-/// Over the window: samples_per_s (all workers), iters_per_s (mean of the workers), median_iteration_s (iterations
+/// Over the window: samples_per_s (all workers), samples_heard_per_s (of gradients that came to another rank),
+/// iters_per_s (mean of the workers), median_iteration_s (iterations
 /// wholly inside). Over the whole trial: wait_share (waiting / time of the workers, to each one's finish), main_wait,
 /// overrun_share (of the iterations).
 ///

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
+#include <string_view>
 
 #include "results/curve.h"
 #include "results/summary_parts.h"
@@ -81,11 +83,22 @@ bool has_accuracy(const Group& group) {
                      [](const TrialRow* row) { return best_accuracy(row->record).value_or(0) > 0; });
 }
 
+/// Returns whose loss has to reach the target.
+std::string whose_loss(const Group& group) {
+  std::set<std::string_view> models;
+  for (const TrialRow* row : group.trials()) models.insert(target_model(*row));
+  if (models.size() > 1) return "the servers' model, or of the mean model where there are no servers";
+  const std::string_view model = models.empty() ? "mean" : *models.begin();
+  if (model == "server") return "the servers' model";
+  return model == "mean" ? "the mean model" : "the " + std::string(model);
+}
+
 void add_target_notes(Grid& grid, const Group& group, const TrialLabels& labels) {
-  grid.notes.push_back(fmt::format(
-      "target: loss {} of the mean model; fitted: crossing of the fitted falling curve; held: first of {} evaluations "
-      "in a row at or below it",
-      number_text(labels.target_loss), labels.target_hold));
+  grid.notes.push_back(
+      fmt::format("target: loss {} of {}; fitted: crossing of the fitted falling curve; held: first of {} evaluations "
+                  "in a row at or "
+                  "below it",
+                  number_text(labels.target_loss), whose_loss(group), labels.target_hold));
   Values intervals;
   for (const TrialRow* row : group.trials()) {
     const double interval = evaluation_interval(row->record);

@@ -54,7 +54,8 @@ struct SpeedUpPairs {
 };
 /// Rates of most of its trials are over the whole trial, since there is no steady window.
 bool mostly_without_window(const Variant& variant);
-SpeedUpPairs rate_pairs(const Group& group, const Variant& variant);
+SpeedUpPairs rate_pairs(const Group& group, const Variant& variant,
+                        double TrialRecord::*rate = &TrialRecord::samples_per_s);
 SpeedUpPairs target_pairs(const Group& group, const Variant& variant);
 
 /// A trial's way to the target: where it got there, or how far it went without.

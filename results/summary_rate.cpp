@@ -70,6 +70,27 @@ bool hosts_differ(const Group& group) {
   return hosts.size() > 1;
 }
 
+constexpr double kHeardDiffers = 0.02;
+
+/// Returns true if some variant's work, by more than that share, came to no other rank.
+bool heard_differs(const Group& group) {
+  const auto trials = group.trials();
+  return std::any_of(trials.begin(), trials.end(), [](const TrialRow* row) {
+    const double heard = row->record.samples_heard_per_s;
+    return heard >= 0 && heard < (1 - kHeardDiffers) * row->record.samples_per_s;
+  });
+}
+
+/// "1872, 1.43x": the rate of what came to another rank, and its speed-up; "-" where it is not known.
+std::string heard_text(const Group& group, const Variant& variant) {
+  const auto ok = variant.ok();
+  const Values heard = values_of(ok, [](const TrialRecord& r) { return r.samples_heard_per_s; });
+  if (heard.empty() || *std::min_element(heard.begin(), heard.end()) < 0) return "-";
+  const SpeedUpPairs pairs = rate_pairs(group, variant, &TrialRecord::samples_heard_per_s);
+  const bool reference = variant.name == group.reference;
+  return number_text(median(heard)) + (reference ? "" : ", " + ratio_text(pairs.above, pairs.below));
+}
+
 std::vector<std::string> variant_row(const Group& group, const Variant& variant, bool with_hosts) {
   const auto ok = variant.ok();
   const Values rates = values_of(ok, [](const TrialRecord& r) { return r.samples_per_s; });
@@ -85,6 +106,7 @@ std::vector<std::string> variant_row(const Group& group, const Variant& variant,
       counter_text(ok, &RankRecord::gradients_lost, &RankRecord::gradients, false),
       counter_text(ok, &RankRecord::iters_jumped, &RankRecord::iters, true),
   };
+  if (heard_differs(group)) row.push_back(heard_text(group, variant));
   if (with_hosts) {
     const int hosts = std::max(1, variant.trials.front()->labels.hosts);
     row.push_back(fmt::format("{}", hosts));
@@ -132,16 +154,16 @@ bool mostly_without_window(const Variant& variant) {
   return 2 * std::size_t(without) > ok.size();
 }
 
-SpeedUpPairs rate_pairs(const Group& group, const Variant& variant) {
+SpeedUpPairs rate_pairs(const Group& group, const Variant& variant, double TrialRecord::*rate) {
   const Variant* reference = group.find(group.reference);
   if (reference == nullptr) return {};
   // Rates over a whole trial, the start with it, beside rates over a steady window: no ratio says anything.
   if (mostly_without_window(variant) != mostly_without_window(*reference)) return {};
   SpeedUpPairs pairs;
   for (const auto& [a, b] : pairs_of(variant, *reference)) {
-    if (a->record.samples_per_s <= 0 || b->record.samples_per_s <= 0) continue;  // nothing was done in that trial
-    pairs.above.push_back(a->record.samples_per_s);
-    pairs.below.push_back(b->record.samples_per_s);
+    if (a->record.*rate <= 0 || b->record.*rate <= 0) continue;  // nothing was done in that trial
+    pairs.above.push_back(a->record.*rate);
+    pairs.below.push_back(b->record.*rate);
   }
   return pairs;
 }
@@ -155,6 +177,11 @@ Grid rate_grid(const Group& group) {
   grid.narrow = {"variant", "samples/s", "speed-up"};
   if (all_zero(group, &RankRecord::gradients_lost)) grid.idle.emplace_back("gradients lost");
   if (all_zero(group, &RankRecord::iters_jumped)) grid.idle.emplace_back("iterations jumped");
+  if (heard_differs(group)) {
+    grid.rows[0].emplace_back("heard/s");
+    grid.notes.push_back(
+        "heard/s: samples/s of gradients that another worker averaged or a server applied, and their speed-up");
+  }
   if (with_hosts) {
     grid.rows[0].insert(grid.rows[0].end(), {"hosts", "samples/s a host"});
     grid.notes.push_back("hosts: also those of servers, group generators and controllers, where these have their own");

@@ -136,6 +136,9 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   if (const Iter warm_up = warm_up_of(spec).iterations;
       spec.what == What::kRate && record.gap_bound >= 0 && warm_up < 2 * record.gap_bound)
     record.warnings.emplace_back(WarningKind::kShortWarmUp);
+  const bool moves_data = plan.protocol->moves_data != nullptr && plan.protocol->moves_data(spec.knobs);
+  if (moves_data && spec.workload.split.what != SplitSpec::What::kIid)
+    record.warnings.emplace_back(WarningKind::kMovesData);
   record.window_ideal_samples_per_s = window_ideal(record, spec, plan, window);
   check_ideal(record, spec.transport == "sim");
   if (spec.pace && spec.step_p99.count() > 0 && spec.costs.gradient > 3 * spec.step_p99) {

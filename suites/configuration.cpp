@@ -240,7 +240,7 @@ void check_scenarios(const Draft& draft, const Configuration& c, Mistakes& mista
   }
 }
 
-ComputeRule rule_of(const Value& table, int workers) {
+ComputeRule rule_of(const Value& table, int workers, int drawn_rank) {
   const auto value = [&](const char* name) { return table.find(name) ? &table.find(name)->value : nullptr; };
   const auto text = [&](const char* name, const char* fallback) { return value(name) ? value(name)->text : fallback; };
   const auto real = [&](const char* name) { return value(name) ? value(name)->as_real() : 0.0; };
@@ -254,13 +254,16 @@ ComputeRule rule_of(const Value& table, int workers) {
                                                                              {"all", ComputeRule::Correlated::kAll}};
   ComputeRule rule;
   rule.what = kWhat.at(text("kind", ""));
-  if (const Value* ranks = value("ranks"))
+  if (const Value* ranks = value("ranks")) {
+    if (ranks->is(T::kText)) rule.ranks = {drawn_rank};
     for (const Value& rank : ranks->items) rule.ranks.push_back(int(rank.integer));
+  }
   if (value("factor") != nullptr) rule.factor = real("factor");
   if (const Value* p = value("probability")) rule.probability = probability_of(*p, workers);
   rule.scale = real("scale");
   rule.shape = real("shape");
   rule.per = text("per", "iteration") == "time" ? ComputeRule::Per::kTime : ComputeRule::Per::kIteration;
+  if (std::string_view(text("of", "gradients")) == "all") rule.of = ComputeRule::Of::kAll;
   if (const Value* slot = value("slot")) rule.slot = Duration(duration_of(*slot));
   rule.correlated = kCorrelated.at(text("correlated", "rank"));
   if (const Value* from = value("from")) rule.from = Time(Duration(duration_of(*from)));
@@ -331,10 +334,10 @@ std::vector<const VariantDraft*> variants_of(const Draft& draft, const MeasureDr
   return chosen;
 }
 
-Scenario scenario_of(const ScenarioDraft& draft, int workers) {
+Scenario scenario_of(const ScenarioDraft& draft, int workers, int drawn_rank) {
   Scenario scenario;
   scenario.name = draft.name;
-  for (const Value& rule : draft.rules) scenario.compute.push_back(rule_of(rule, workers));
+  for (const Value& rule : draft.rules) scenario.compute.push_back(rule_of(rule, workers, drawn_rank));
   for (const Value& link : draft.links) scenario.links.push_back(link_of(link));
   for (const Value& fault : draft.faults) scenario.faults.push_back(fault_of(fault));
   return scenario;

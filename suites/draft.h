@@ -152,7 +152,8 @@ std::string dataset_of(const Configuration& configuration);
 bool optimizer_key_is_forced(const Draft& draft, const std::string& path);
 /// What holds for that variant: its own, unless a flag says otherwise, or the suite's.
 const Value& optimizer_value(const Draft& draft, const Configuration& c, const VariantDraft& variant, const char* path);
-Scenario scenario_of(const ScenarioDraft& draft, int workers);
+/// `drawn_rank`: the worker of rules whose ranks are "drawn".
+Scenario scenario_of(const ScenarioDraft& draft, int workers, int drawn_rank);
 std::vector<const ScenarioDraft*> scenarios_of(const Draft& draft, const MeasureDraft& measure);
 std::vector<const VariantDraft*> variants_of(const Draft& draft, const MeasureDraft& measure);
 

@@ -6,6 +6,8 @@
 #include <functional>
 #include <future>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -51,10 +53,24 @@ CurvePoint named(CurvePoint point, const char* model, const Evaluation& scores) 
 // Of a model that is only timed.
 bool numberless(const Payload& x) { return x.empty() || x.data() == nullptr; }
 
+/// Returns the whole model from its slices.
+Payload joined(const std::vector<Payload>& slices) {
+  if (slices.size() == 1) return slices.front();
+  std::size_t size = 0;
+  for (const Payload& slice : slices) size += slice.size();
+  Vec all = Vec::uninitialised(size, slices.front().space());
+  std::size_t offset = 0;
+  for (const Payload& slice : slices) {
+    all.assign(offset, slice);
+    offset += slice.size();
+  }
+  return all.share();
+}
+
 }  // namespace
 
 CurveRecorder::CurveRecorder(int workers, int points, std::int64_t samples, const Payload& initial)
-    : latest_(std::size_t(workers), Snapshot{0, 0, initial, false}) {
+    : initial_(initial), latest_(std::size_t(workers), Snapshot{0, 0, initial, false}) {
   if (points > 0) {
     interval_ = std::max<std::int64_t>(1, samples / points);
     next_ = interval_;
@@ -64,7 +80,7 @@ CurveRecorder::CurveRecorder(int workers, int points, std::int64_t samples, cons
 
 // Workers in lock step report at one instant: a point is kept when that is over, so that all of them are in it.
 void CurveRecorder::keep() {
-  points_.push_back({last_, total_, latest_});
+  points_.push_back({last_, total_, latest_, due_ ? std::exchange(due_servers_, {}) : servers_now()});
   std::erase_if(points_.back().ranks, [](const Snapshot& snapshot) { return snapshot.lost; });
   due_ = false;
 }
@@ -84,17 +100,23 @@ void CurveRecorder::report(int rank, Iter k, Time when, std::int64_t samples, co
   mine = {k, samples, x};
   last_ = std::max(last_, when);
   if (interval_ > 0 && total_ >= next_) {
-    due_ = true;
+    if (!std::exchange(due_, true)) due_servers_ = servers_now();
     while (next_ <= total_) next_ += interval_;
   }
 }
 
-std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads,
-                                                const std::function<void()>& one_done) {
+void CurveRecorder::keep_the_end() {
   const auto present = [](const Snapshot& snapshot) { return !snapshot.lost; };
   const auto left = std::size_t(std::count_if(latest_.begin(), latest_.end(), present));
   if (!points_.empty() && points_.back().time == last_ && points_.back().ranks.size() > left) points_.pop_back();
   if (points_.empty() || points_.back().time != last_) keep();
+  points_.back().servers = servers_now();  // as they ended, after the last worker's report
+  if (interval_ > 0 && points_.size() > 1 && !points_.back().servers.empty()) points_.front().servers = {initial_};
+}
+
+std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads,
+                                                const std::function<void()>& one_done) {
+  keep_the_end();
   // Replicas are often the same bits (all-reduce) and snapshots of slow ranks stay: each distinct vector is evaluated
   // once.
   std::vector<Payload> distinct;
@@ -106,6 +128,7 @@ std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads,
   };
   std::vector<std::vector<std::size_t>> of_ranks;
   std::vector<std::size_t> of_mean;
+  std::vector<std::optional<std::size_t>> of_servers;
   std::vector<double> distances;
   for (const Point& point : points_) {
     std::vector<Payload> xs;
@@ -119,6 +142,8 @@ std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads,
     of_mean.push_back(place(average.share()));
     distances.push_back(equal ? 0.0 : distance_from(average, xs));
     of_ranks.push_back(std::move(places));
+    const bool served = !point.servers.empty() && !numberless(point.servers.front());
+    of_servers.push_back(served ? std::optional(place(joined(point.servers))) : std::nullopt);
   }
   std::vector<Evaluation> scores(distinct.size());
   in_parallel(distinct.size(), threads, [&](std::size_t i) {
@@ -143,6 +168,7 @@ std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads,
     curve.push_back(named(point, "mean", scores[of_mean[p]]));
     curve.push_back(named(point, "median rank", scores[by_loss[(by_loss.size() - 1) / 2]]));
     curve.push_back(named(point, "worst rank", scores[by_loss.back()]));
+    if (of_servers[p]) curve.push_back(named(point, "server", scores[*of_servers[p]]));
   }
   return curve;
 }

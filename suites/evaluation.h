@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/base/vec.h"
@@ -14,7 +15,8 @@
 namespace hopbench {
 
 /// Keeps every worker's latest snapshot (a reference, never a copy), and all of them each time the workers together
-/// have done another interval of samples. The mean at t thus uses each rank's last snapshot at or before t.
+/// have done another interval of samples. The mean at t thus uses each rank's last snapshot at or before t. With them
+/// it keeps the model of the parameter servers, as all of them have it at that moment.
 class CurveRecorder {
  public:
   /// `points` after the start, evenly over `samples` in all; 0: only the end.
@@ -22,13 +24,17 @@ class CurveRecorder {
 
   void report(int rank, Iter k, Time when, std::int64_t samples, const Payload& x);
 
+  /// `ask` returns the servers' slices of the model, in order, or none where no server keeps one.
+  void ask_servers(std::function<std::vector<Payload>()> ask) { ask_servers_ = std::move(ask); }
+
   /// From now on the worker is in no point; the samples that it has done stay counted.
   void lose(int rank, Time when, std::int64_t samples);
 
   /// Worker `rank`'s last snapshot.
   const Payload& latest(int rank) const { return latest_[std::size_t(rank)].x; }
 
-  /// Evaluates what was kept, and the end: mean, median rank, worst rank of each point. `threads` evaluations at a
+  /// Evaluates what was kept, and the end: mean, median rank, worst rank of each point, and the servers' model where
+  /// there is one. `threads` evaluations at a
   /// time; after each of them `one_done` is called, on the thread that did it.
   std::vector<CurvePoint> evaluate(Workload& workload, int threads, const std::function<void()>& one_done = {});
 
@@ -43,11 +49,17 @@ class CurveRecorder {
     Time time{};
     std::int64_t samples = 0;     // of all
     std::vector<Snapshot> ranks;  // that were there
+    std::vector<Payload> servers;
   };
   void keep();
+  void keep_the_end();
+  std::vector<Payload> servers_now() const { return ask_servers_ ? ask_servers_() : std::vector<Payload>{}; }
 
+  const Payload initial_;
+  std::function<std::vector<Payload>()> ask_servers_;
   std::vector<Snapshot> latest_;
   std::vector<Point> points_;
+  std::vector<Payload> due_servers_;  // their slices when the point became due
   std::int64_t interval_ = 0, next_ = 0, total_ = 0;
   Time last_{};
   bool due_ = false;  // a point is to be kept when this instant is over

@@ -75,9 +75,10 @@ std::vector<RankResult> results_of(const LaunchResult& launched, const TrialSpec
 
 /// Sets the curve, which is its end alone. What a crashed rank had computed counts, as in virtual time: its slot tells.
 void evaluate_finals(TrialRecord& record, const TrialSpec& spec, const Plan& plan, const LaunchResult& launched,
-                     const std::vector<Payload>& finals) {
+                     const std::vector<Payload>& finals, const std::vector<Payload>& servers) {
   const std::unique_ptr<Workload> workload = make_workload(spec.workload);
   CurveRecorder curve(plan.workers, 0, 0, workload->initial().share());
+  curve.ask_servers([&] { return servers; });
   for (int r = 0, there = 0; r < plan.workers; ++r) {
     const RankRecord& rank = record.ranks[std::size_t(r)];
     if (!rank.lost.empty()) {
@@ -91,6 +92,16 @@ void evaluate_finals(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   record.curve = curve.evaluate(*workload, 1);
 }
 
+/// The servers' slices of the model; none where the extra ranks kept none.
+std::vector<Payload> model_of_servers(const Plan& plan, const std::vector<RankResult>& results) {
+  std::vector<Payload> slices;
+  for (int r = plan.workers; r < plan.ranks(); ++r) {
+    if (results[std::size_t(r)].parameters.empty()) return {};
+    slices.push_back(Vec::from_host(results[std::size_t(r)].parameters).share());
+  }
+  return slices;
+}
+
 // Final losses of a real trial, evaluated here after its processes have ended: off its clock, on nobody's core.
 void evaluate_end(TrialRecord& record, const TrialSpec& spec, const Plan& plan, const LaunchResult& launched,
                   const std::vector<RankResult>& results) {
@@ -100,7 +111,8 @@ void evaluate_end(TrialRecord& record, const TrialSpec& spec, const Plan& plan, 
       finals.push_back(Vec::from_host(results[std::size_t(r)].parameters).share());
   }
   record.params_hash = params_hash(finals);
-  if (spec.workload.evaluation_samples > 0) evaluate_finals(record, spec, plan, launched, finals);
+  if (spec.workload.evaluation_samples > 0)
+    evaluate_finals(record, spec, plan, launched, finals, model_of_servers(plan, results));
   mark_if_diverged(record, finals);
 }
 

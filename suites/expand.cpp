@@ -114,7 +114,8 @@ std::vector<Configuration> configurations_of(const Draft& draft) {
 std::vector<TrialSpec> group_of(const Draft& draft, const Configuration& c, const ScenarioDraft& scenario,
                                 std::uint32_t repeat, WarmUps& warm_ups) {
   TrialSpec base = base_trial(draft, c);
-  base.scenario = scenario_of(scenario, c.workers());
+  Random who({.seed = base.seed, .repeat = repeat, .purpose = Purpose::kSlowRank, .rank = -1, .iteration = 0});
+  base.scenario = scenario_of(scenario, c.workers(), int(who.below(std::uint64_t(c.workers()))));
   base.scenario_name = scenario.name;
   base.repeat = base.workload.repeat = repeat;
   std::vector<TrialSpec> group;

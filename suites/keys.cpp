@@ -56,6 +56,8 @@ Names rule_kinds() { return {"constant", "bernoulli", "exponential", "log_normal
 Names fault_kinds() { return {"crash", "leave", "join", "hang", "cut"}; }
 Names draw_units() { return {"iteration", "time"}; }
 Names draw_groups() { return {"rank", "host", "all"}; }
+Names target_models() { return {"auto", "mean", "median rank", "worst rank"}; }
+Names slowed_work() { return {"gradients", "all"}; }
 Names measure_kinds() { return {"rate", "convergence"}; }
 
 constexpr double kMany = 1e12;     // "no limit", for counts
@@ -102,6 +104,9 @@ const std::vector<SuiteKey> kKeys = {
      to<&TrialSpec::target_loss>("target_loss")},
     {"run.target.hold", T::kInteger, "3", 1, 1000, nullptr, "points in a row that count as reached",
      to<&TrialSpec::target_hold>("target_hold")},
+    {"run.target.model", T::kName, "\"auto\"", 0, 0, target_models,
+     "whose loss has to reach it; \"auto\": the servers' model where there is one, else the mean of the workers'",
+     to_optional<&TrialSpec::target_model>("target_model")},
     {"run.rendezvous_timeout", T::kDuration, "\"30s\"", kTiny, kDays, nullptr, "for all ranks to meet",
      to<&TrialSpec::rendezvous_timeout>("rendezvous_timeout").as_limit()},
     {"run.stall_timeout", T::kDuration, "\"60s\"", kTiny, kDays, nullptr, "no rank got anything done for this long",
@@ -195,6 +200,11 @@ const std::vector<SuiteKey> kKeys = {
      "a gradient of fewer samples takes as long as one of so many, as on a GPU that is not full; 0: time is "
      "proportional",
      to<&TrialSpec::costs, &Costs::saturation>("saturation")},
+    {"compute.load_noise", T::kReal, "0.0", 0, 1, nullptr,
+     "error of the processor load that lb_bsp's narx is shown, a share of a core (standard deviation)",
+     to_optional<&TrialSpec::monitor, &LoadMonitor::noise>("load_noise")},
+    {"compute.load_delay", T::kInteger, "0", 0, 1e6, nullptr, "iterations by which that load is old",
+     to_optional<&TrialSpec::monitor, &LoadMonitor::delay>("load_delay")},
 
     {"transport.name", T::kName, "\"gloo\"", 0, 0, transport_names,
      "gloo: TCP; shm: shared memory, on one machine; sim: virtual time; see `hopbench list transports`",
@@ -244,6 +254,8 @@ const std::vector<SuiteKey> kKeys = {
     {"tune.repeats", T::kInteger, "1", 1, 100, nullptr, "draws on which each setting is tried; their median counts"},
     {"tune.lr", T::kRange, "", 1e-12, 1e6, nullptr,
      "[low, high] of the log grid of learning rates, one for all variants; 1/64 to 32 times optimizer.lr if not set"},
+    {"tune.momentum", T::kValues, "", 0, 0, nullptr,
+     "values of optimizer.momentum to try for every variant, within the same trials; if not set, it is not tuned"},
     {"tune.measure", T::kText, "", 0, 0, nullptr, "a measure of convergence; the first one if not set"},
     {"tune.scenario", T::kText, "", 0, 0, nullptr,
      "where it is tuned; the first scenario in which nobody is slow if not set"},
@@ -259,7 +271,8 @@ const std::vector<SuiteKey> kKeys = {
     {"scenario.name", T::kText, nullptr, 0, 0, nullptr, "its name in tables"},
     {"scenario.compute", T::kTables, "[]", 0, 0, nullptr, "rules that slow computing; none: homogeneous"},
     {"scenario.compute.kind", T::kName, nullptr, 0, 0, rule_kinds, "how slow is drawn"},
-    {"scenario.compute.ranks", T::kRanks, "", 0, 100000, nullptr, "the workers it slows; all if not set"},
+    {"scenario.compute.ranks", T::kRanksOrDrawn, "", 0, 100000, nullptr,
+     "the workers it slows; all if not set; \"drawn\": one, by seed and repeat, the same in all rules and scenarios"},
     {"scenario.compute.factor", T::kReal, "", 1e-3, 1e6, nullptr, "constant, bernoulli: slowed by this much"},
     {"scenario.compute.probability", T::kProbability, "", 0, 1, nullptr, "bernoulli: of being slowed"},
     {"scenario.compute.scale", T::kReal, "", 0, 1e6, nullptr, "exponential: factor 1 + scale x Exp(1)"},
@@ -268,6 +281,8 @@ const std::vector<SuiteKey> kKeys = {
     {"scenario.compute.per", T::kName, "\"iteration\"", 0, 0, draw_units, "a new draw each iteration, or each slot"},
     {"scenario.compute.slot", T::kDuration, "\"1s\"", kTiny, kDays, nullptr, "with per = \"time\""},
     {"scenario.compute.correlated", T::kName, "\"rank\"", 0, 0, draw_groups, "who shares a draw"},
+    {"scenario.compute.of", T::kName, "\"gradients\"", 0, 0, slowed_work,
+     "what is slow; all: also averages and optimizer steps, and those of a server on the worker's host"},
     {"scenario.compute.from", T::kDuration, "\"0s\"", 0, kDays, nullptr, "the rule holds from here"},
     {"scenario.compute.until", T::kDuration, "", 0, kDays, nullptr, "to here; to the end if not set"},
     {"scenario.links", T::kTables, "[]", 0, 0, nullptr,

@@ -17,19 +17,20 @@ enum class KeyType {
   kInteger,
   kReal,
   kText,
-  kName,         // one of `choices`
-  kDuration,     // "40ms"
-  kRate,         // "1Gbit/s", or bytes/s as a number
-  kProbability,  // 0.125 or "1/n"
-  kPace,         // "auto", "off" or a time
-  kCount,        // an integer or "auto"
-  kRanks,        // [0, 3]
-  kHosts,        // 2 (so many hosts) or [0, 0, 1, 1] (the host of each worker)
-  kEdges,        // [[0, 1], [1, 0]]
-  kNames,        // ["a", "b"]
-  kRange,        // [0.001, 1.0]: low and high, above 0
-  kValues,       // [1, 2, 4]
-  kTables,       // [{ ... }, ...]: each with the keys below this one's path
+  kName,          // one of `choices`
+  kDuration,      // "40ms"
+  kRate,          // "1Gbit/s", or bytes/s as a number
+  kProbability,   // 0.125 or "1/n"
+  kPace,          // "auto", "off" or a time
+  kCount,         // an integer or "auto"
+  kRanks,         // [0, 3]
+  kRanksOrDrawn,  // the same, or "drawn"
+  kHosts,         // 2 (so many hosts) or [0, 0, 1, 1] (the host of each worker)
+  kEdges,         // [[0, 1], [1, 0]]
+  kNames,         // ["a", "b"]
+  kRange,         // [0.001, 1.0]: low and high, above 0
+  kValues,        // [1, 2, 4]
+  kTables,        // [{ ... }, ...]: each with the keys below this one's path
 };
 
 struct SuiteKey {

@@ -45,6 +45,8 @@ std::string type_text(const SuiteKey& key) {
       return "\"auto\" or integer, " + range_text(key);
     case KeyType::kRanks:
       return "list of ranks";
+    case KeyType::kRanksOrDrawn:
+      return "list of ranks or \"drawn\"";
     case KeyType::kHosts:
       return "integer, or a list of hosts";
     case KeyType::kEdges:

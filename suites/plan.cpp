@@ -122,6 +122,7 @@ NodeOptions node_options(const TrialSpec& spec, const Plan& plan, int rank, Cred
           .stop = {.iterations = plan.iterations, .credits = plan.iterations > 0 ? nullptr : credits},
           .costs = spec.costs,
           .scenario = spec.scenario,
+          .monitor = spec.monitor,
           .host_of = &plan.host_of,
           .seed = spec.seed,
           .repeat = spec.repeat,

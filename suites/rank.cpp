@@ -47,6 +47,11 @@ void add_lateness(RankRecord& record, const std::vector<Duration>& lateness) {
   record.link_late_p99_s = quantile(late_s, 0.99);
 }
 
+/// None of a model that is only timed, nor of a rank that keeps none.
+std::vector<float> numbers_of(const Payload& x) {
+  return x.empty() || x.data() == nullptr ? std::vector<float>{} : Vec::copy_of(x).to_host();
+}
+
 /// Kills this process, as its scenario says, with a last word on the board only.
 [[noreturn]] void crash(RankSlot& slot, Time now) {
   slot.crashed_ns = now.time_since_epoch().count();
@@ -185,8 +190,8 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   result.record.cpu_wait_s = to_seconds(runtime.waited_for_cores());
   if (spec.emulate) add_lateness(result.record, static_cast<const EmulatedWire&>(*wire).lateness());
   result.events = std::move(events.lines());
-  if (last.empty()) last = workload->initial().share();
-  if (!server && last.data() != nullptr) result.parameters = Vec::copy_of(last).to_host();
+  if (last.empty()) last = server ? node.kept() : workload->initial().share();
+  result.parameters = numbers_of(last);
   return to_text(result);
 }
 

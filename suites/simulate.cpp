@@ -71,6 +71,7 @@ class Trial {
         if (fault.what == Fault::What::kCrash && fault.at != kNever) simulation_.kill(r, fault.at);
       }
     }
+    if (plan_.servers > 0) curve_.ask_servers([this] { return servers_model(); });
     simulation_.before_kill([this](int r) { crash(r); });
     simulation_.describe_with([this](int r) {
       const Iter k = nodes_[std::size_t(r)]->iteration();  // -1: a server, or a worker before its first one
@@ -118,6 +119,15 @@ class Trial {
       }
       record.ranks[std::size_t(w)].figures["loss on its own samples"] = loss;
     }
+  }
+
+  /// The servers' slices of the model; none where the extra ranks keep none.
+  std::vector<Payload> servers_model() const {
+    std::vector<Payload> slices;
+    for (int r = plan_.workers; r < plan_.ranks(); ++r) slices.push_back(nodes_[std::size_t(r)]->kept());
+    const bool any_empty =
+        std::any_of(slices.begin(), slices.end(), [](const Payload& slice) { return slice.empty(); });
+    return any_empty ? std::vector<Payload>{} : slices;
   }
 
   std::int64_t total_samples() const {

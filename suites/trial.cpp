@@ -24,6 +24,7 @@ constexpr JsonField<ComputeRule> kRule[] = {
     json_field<&ComputeRule::per>("per"),
     json_field<&ComputeRule::slot>("slot"),
     json_field<&ComputeRule::correlated>("correlated"),
+    optional_field<&ComputeRule::of>("of"),
     json_field<&ComputeRule::from>("from"),
     json_field<&ComputeRule::until>("until"),
 };

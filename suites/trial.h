@@ -47,6 +47,7 @@ struct TrialSpec {
   bool instant_network = false;    // sim: the schedule's own critical path (no communication, free vector operations)
   StopSpec stop;
   bool pace = true;
+  LoadMonitor monitor = {};
   Costs costs;          // gradient 0: to be calibrated (real processes with pace = "auto")
   Duration step_p99{};  // of a step with all ranks stepping together, where it was calibrated; 0: not
   std::uint64_t seed = 1;
@@ -56,6 +57,7 @@ struct TrialSpec {
   int evaluations = 0;     // curve points; 0: only the end
   double target_loss = 0;  // 0: none
   int target_hold = 3;
+  TargetModel target_model = TargetModel::kAuto;
   std::string interface;  // gloo: network interface, "" = loopback
 
   // Limits and schedules; not part of the hash

@@ -67,6 +67,15 @@ constexpr TrialField to(const char* name) {
   };
   return field;
 }
+/// Returns the same for a member that JSON omits if it has its default value, so that older hashes stay.
+template <auto kFirst, auto... kRest>
+constexpr TrialField to_optional(const char* name) {
+  TrialField field = to<kFirst, kRest...>(name);
+  const auto optional = optional_field<kFirst, kRest...>(name);
+  field.needed = optional.needed;
+  field.left_out = optional.left_out;
+  return field;
+}
 /// Returns the same with a function that sets the member.
 template <auto kFirst, auto... kRest>
 constexpr TrialField to(const char* name, void (*take)(TrialSpec&, const SuiteKey&, const Value&)) {

@@ -112,6 +112,13 @@ struct KnobAxis {
   std::vector<Value> values;
 };
 
+constexpr const char* kMomentum = "optimizer.momentum";
+
+/// The keys on the way to what is tuned: {"backup"}, {"optimizer", "momentum"}.
+std::vector<std::string> parts_of(const std::string& knob) {
+  return knob == kMomentum ? std::vector<std::string>{"optimizer", "momentum"} : std::vector<std::string>{knob};
+}
+
 std::vector<KnobAxis> knobs_of(const Frame& frame, const VariantDraft& variant, Mistakes& mistakes) {
   std::vector<KnobAxis> axes;
   for (const Value& item : frame.at("tune.knobs").items) {
@@ -130,6 +137,13 @@ std::vector<KnobAxis> knobs_of(const Frame& frame, const VariantDraft& variant, 
                                            "has more, which others with the same budget have not",
                                            kMostKnobs, variant.label));
   }
+  if (!frame.has("tune.momentum")) return axes;
+  const std::vector<Value>& momenta = frame.at("tune.momentum").items;
+  for (const Value& momentum : momenta) {
+    VariantDraft copy = variant;
+    set_variant(copy, parts_of(kMomentum), {"momentum", momentum.place, momentum}, mistakes);
+  }
+  axes.push_back({kMomentum, momenta});
   return axes;
 }
 
@@ -206,7 +220,8 @@ void add_trials(const Frame& frame, std::size_t i, Tuning& tuning, Mistakes& mis
     set_lr(draft.variants[v], setting.lr);
     for (const auto& [knob, text] : setting.knobs) {
       const Value value = *parse_value(text, draft.place, mistakes);
-      set_variant(draft.variants[v], {knob}, {knob, draft.place, value}, mistakes);
+      const std::vector<std::string> parts = parts_of(knob);
+      set_variant(draft.variants[v], parts, {parts.back(), draft.place, value}, mistakes);
     }
   }
   const std::vector<TrialSpec> specs = expand(draft, mistakes);

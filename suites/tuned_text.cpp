@@ -81,21 +81,23 @@ void add_key(Edits& edits, const Value& block, const std::string& key, const std
   }
 }
 
-void set_lr(Edits& edits, const Value& block, const std::string& lr) {
+void set_optimizer(Edits& edits, const Value& block, const std::string& key, const std::string& value) {
   const Entry* own = block.find("optimizer");
-  if (own == nullptr) return add_key(edits, block, "optimizer.lr", lr);
-  if (const Entry* old = own->value.find("lr")) return edits.replace_token(old->value.place, lr);
+  if (own == nullptr) return add_key(edits, block, "optimizer." + key, value);
+  if (const Entry* old = own->value.find(key)) return edits.replace_token(old->value.place, value);
   const char first = edits.at(own->value.place);
   if (first == '{') {
-    edits.insert_after(own->value.place, fmt::format(" lr = {}{}", lr, own->value.entries.empty() ? " " : ","));
+    edits.insert_after(own->value.place, fmt::format(" {} = {}{}", key, value, own->value.entries.empty() ? " " : ","));
   } else if (first == '[') {  // [protocol.optimizer]
-    edits.add_line_below(own->value.place, "lr = " + lr);
-  } else {  // optimizer.momentum = 0.9
-    add_key(edits, block, "optimizer.lr", lr);
+    edits.add_line_below(own->value.place, fmt::format("{} = {}", key, value));
+  } else {  // optimizer.nesterov = true
+    add_key(edits, block, "optimizer." + key, value);
   }
 }
 
 void set_knob(Edits& edits, const Value& block, const std::string& knob, const std::string& value) {
+  constexpr std::string_view kOptimizer = "optimizer.";
+  if (knob.starts_with(kOptimizer)) return set_optimizer(edits, block, knob.substr(kOptimizer.size()), value);
   if (const Entry* old = block.find(knob)) return edits.replace_token(old->value.place, value);
   add_key(edits, block, toml_key(knob), value);
 }
@@ -140,7 +142,7 @@ std::string edited(const Tuning& tuning, const Value& root, const std::vector<Tu
   const std::vector<Value>& blocks = root.find("protocol")->value.items;
   for (std::size_t v = 0; v < choices.size(); ++v) {
     const TuneSetting& setting = tuning.variants[v].settings[choices[v].setting];
-    set_lr(edits, blocks[v], toml_real(setting.lr));
+    set_optimizer(edits, blocks[v], "lr", toml_real(setting.lr));
     for (const auto& [knob, value] : setting.knobs) set_knob(edits, blocks[v], knob, value);
   }
   return edits.apply();

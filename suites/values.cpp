@@ -171,6 +171,11 @@ bool check_ranks(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   });
 }
 
+bool check_ranks_or_drawn(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (!value.is(T::kText)) return check_ranks(key, value, mistakes);
+  return value.text == "drawn" || wrong(key, value, "a list of integers or \"drawn\"", mistakes);
+}
+
 bool check_edges(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   constexpr const char* kWanted = "a list of pairs of ranks such as [[0, 1], [1, 0]]";
   if (!value.is(T::kArray)) return wrong(key, value, kWanted, mistakes);
@@ -318,6 +323,8 @@ bool check_value(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
       return check_count(key, value, mistakes);
     case KeyType::kRanks:
       return check_ranks(key, value, mistakes);
+    case KeyType::kRanksOrDrawn:
+      return check_ranks_or_drawn(key, value, mistakes);
     case KeyType::kHosts:
       return value.is(T::kInteger) ? check_integer(key, value, mistakes) : check_ranks(key, value, mistakes);
     case KeyType::kEdges:

@@ -221,6 +221,9 @@ TEST(Staleness, TakesOneUpdateANeighbourNotOlderThanAllowed) {
   EXPECT_FALSE(all_enter(twice, 4, 0).reduce(0, 0, {0, 1, 1, 3}, {0, 0, 1, 0}).ok());
   Stream missing(staleness(run));
   EXPECT_FALSE(all_enter(missing, 4, 0).reduce(0, 0, {0, 1}, {0, 0}).ok());
+  Stream once(staleness(with(run, "reuse", false)));
+  all_enter(once, 4, 0).reduce(0, 0, {0, 1, 3}, {0, 0, 0}).enter(0, 1);
+  EXPECT_FALSE(once.reduce(0, 1, {0, 1, 3}, {1, 0, 0}).ok()) << "averaged again";
   Stream back(staleness(run));
   all_enter(back, 4, 0).reduce(0, 0, {0, 1, 3}, {0, 1, 1}).enter(0, 1);
   EXPECT_FALSE(back.reduce(0, 1, {0, 1, 3}, {1, 0, 1}).ok());

@@ -39,6 +39,7 @@ Knobs draw_hop(Random& random, const Cluster& cluster) {
     knobs["jump_momentum"] = std::string(random.chance(0.5) ? "drop" : "keep");
   }
   if (tokens) knobs["check_receiver"] = random.chance(0.3);
+  if (knobs.count("staleness") > 0) knobs["reuse"] = random.chance(0.6);
   return knobs;
 }
 

@@ -139,6 +139,32 @@ TEST(HopDecision, H6_StalenessZeroIsTheStandardReceive) {
   EXPECT_GT(standard.lead_max(), 0);
 }
 
+/// How many averages each update of rank 3 was in, at rank 2, its neighbour.
+std::map<Iter, int> averages_of_the_slow_one(bool reuse) {
+  Cluster cluster{.nodes = 8, .slow = {{3, 4.0}}, .topology = "ring", .iterations = 20};
+  cluster.keep_events = true;
+  cluster.run("hop", {{"staleness", 3}, {"reuse", reuse}});
+  std::map<Iter, int> averages;
+  for (const Event& event : before_the_end(cluster)) {
+    if (event.what != EventKind::kReduced || event.rank != 2) continue;
+    for (std::size_t i = 0; i < event.senders.size(); ++i) {
+      if (event.senders[i] == 3) ++averages[event.tags[i]];
+    }
+  }
+  return averages;
+}
+
+TEST(HopDecision, H17_AnUpdateIsInSeveralAveragesUnlessReuseIsOff) {
+  int most = 0;
+  for (const auto& [tag, averages] : averages_of_the_slow_one(true)) most = std::max(most, averages);
+  EXPECT_EQ(most, 4) << "of iterations k to k + 3";
+  const std::map<Iter, int> once = averages_of_the_slow_one(false);
+  EXPECT_GE(once.size(), 5U);
+  for (const auto& [tag, averages] : once) EXPECT_EQ(averages, 1) << tag;
+  Cluster cluster;
+  EXPECT_THROW(cluster.run("hop", {{"reuse", false}}), Error);
+}
+
 TEST(HopDecision, H12_SumsByAscendingSenderSoBitsDoNotDependOnWhoComesFirst) {
   Cluster reference{.nodes = 8, .topology = "complete", .iterations = 15};
   reference.run("hop");

@@ -22,6 +22,7 @@ HB_MUTANT(neighbour_left_out, dpsgd)
 HB_MUTANT(old_tag_accepted, hop)
 HB_MUTANT(late_updates_kept, hop)
 HB_MUTANT(too_stale, hop)
+HB_MUTANT(averaged_again, hop)
 HB_MUTANT(flat_weights, hop)
 HB_MUTANT(weighed_alike, dpsgd)
 HB_MUTANT(wrong_divisor, dpsgd)
@@ -79,6 +80,7 @@ HB_MUTANT(round_forgotten, ds_sync)
 HB_MUTANT(group_incomplete, ds_sync)
 HB_MUTANT(period_too_long, local_sgd)
 HB_MUTANT(correction_forgotten, lasgd)
+HB_MUTANT(ring_divided_by_more, local_sgd)
 HB_MUTANT(member_left_out, allreduce)
 HB_MUTANT(samples_lost_in_move, lb_bsp)
 HB_MUTANT(window_ignored, lb_bsp)
@@ -218,6 +220,7 @@ const Knobs kStaleJumps = {{"staleness", 3}, {"max_ig", 4}, {"max_jump", 3}};
 const Knobs kPatient = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}, {"skip_trigger", 3}};
 const Knobs kChecking = {{"backup", 1}, {"max_ig", 3}, {"check_receiver", true}};
 const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
+const Knobs kOnce = {{"staleness", 2}, {"max_ig", 6}, {"reuse", false}};
 const Knobs kGrants = {{"s_l", 1}, {"r_max", 12}};
 const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
 const Knobs kFlags = {{"window", 3}, {"delta", 0.15}};
@@ -243,6 +246,7 @@ const std::vector<Case> kCases = {
     {"old_tag_accepted", old_tag_accepted::hop_protocol, kBackup, {"quorum"}},
     {"late_updates_kept", late_updates_kept::hop_protocol, kBackup, {"queue_capacity"}},
     {"too_stale", too_stale::hop_protocol, kStale, {"staleness", "gap_bound"}},
+    {"averaged_again", averaged_again::hop_protocol, kOnce, {"staleness"}},
     {"flat_weights", flat_weights::hop_protocol, kStale, {"reduce_weights"}},
     {"wrong_divisor", wrong_divisor::dpsgd_protocol, {}, {"reduce_weights", "mean_kept"}},
     {"weighed_alike", weighed_alike::dpsgd_protocol, {}, {"reduce_weights", "mean_kept"}, on_a_star},
@@ -303,6 +307,7 @@ const std::vector<Case> kCases = {
     {"round_forgotten", round_forgotten::ds_sync_protocol, {}, {"round_matrix", "rounds_due"}},
     {"group_incomplete", group_incomplete::ds_sync_protocol, kGroupServers, {"heard"}},
     {"period_too_long", period_too_long::local_sgd_protocol, {}, {"round_matrix", "rounds_due"}},
+    {"ring_divided_by_more", ring_divided_by_more::local_sgd_protocol, {}, {"mean_kept", "round_matrix"}},
     {"correction_forgotten", correction_forgotten::lasgd_protocol, {}, {"round_matrix"}},
     {"member_left_out", member_left_out::allreduce_protocol, kHierarchical, {"heard"}, on_two_hosts},
     {"samples_lost_in_move", samples_lost_in_move::lb_bsp_protocol, kSearch, {"batch_sum", "pair_moves"}},

@@ -54,6 +54,38 @@ TEST_F(NodeTest, WhatIsOperatedBesideGivesTheTurnAway) {
   EXPECT_EQ(node().record().vector_ops, Duration{});
 }
 
+TEST_F(NodeTest, AVectorOperationIsSlowedByRulesOfAllOnly) {
+  options.costs.vector_bytes_per_s = 1000;
+  options.scenario.compute = {{.factor = 3.0}, {.ranks = {0}, .factor = 4.0, .of = ComputeRule::Of::kAll}};
+  node().operate(20, [] {});
+  EXPECT_EQ(runtime.now(), at_ms(80));
+  EXPECT_EQ(node().record().vector_ops, Duration(milliseconds(80)));
+  EXPECT_EQ(node().gradient(node().initial(), 0).took, Duration(milliseconds(120)));
+}
+
+TEST_F(NodeTest, AServerIsAsSlowAsTheFirstWorkerOnItsHost) {
+  const std::vector<int> hosts = {0, 1, 2, 2, 3, 2};
+  options.costs.vector_bytes_per_s = 1000;
+  options.rank = 5;
+  options.servers = 1;
+  options.host_of = &hosts;
+  options.scenario.compute = {{.ranks = {2}, .factor = 4.0, .of = ComputeRule::Of::kAll},
+                              {.ranks = {3}, .factor = 100.0, .of = ComputeRule::Of::kAll}};
+  node().operate(20, [] {});
+  EXPECT_EQ(runtime.now(), at_ms(80));
+}
+
+TEST_F(NodeTest, AServerOnAHostOfItsOwnIsNotSlowed) {
+  const std::vector<int> hosts = {0, 1, 2, 2, 3, 4};
+  options.costs.vector_bytes_per_s = 1000;
+  options.rank = 5;
+  options.servers = 1;
+  options.host_of = &hosts;
+  options.scenario.compute = {{.factor = 4.0, .of = ComputeRule::Of::kAll}};
+  node().operate(20, [] {});
+  EXPECT_EQ(runtime.now(), at_ms(20));
+}
+
 TEST_F(NodeTest, SharedSamplesAreOfEverybodysOrder) {
   node().gradient(node().initial(), 0, {.first = 17, .count = 3, .shared = true});
   EXPECT_EQ(workload.asked, (std::vector<FakeWorkload::Asked>{{Workload::kEverybody, 17, 3}}));

@@ -42,6 +42,9 @@ inline RankRecord full_rank() {
   rank.gap_mean = 1.0 / 3;
   rank.gap_max = 27;
   rank.queue_max = 28;
+  rank.heard = {{1, 7}, {3, 9}};
+  rank.heard_step = 4;
+  rank.lost_in = {2, 5};
   rank.figures = {{"prediction error", 0.6}};
   rank.host = 4;
   rank.bytes_to = {5, 6};
@@ -86,6 +89,7 @@ inline TrialLabels full_labels(const std::string& variant, int order) {
   labels.order = order;
   labels.target_loss = 0.5;
   labels.target_hold = 1;
+  labels.target_model = TargetModel::kMean;
   labels.experimental = true;
   labels.source = "memory";
   labels.reading = "hop/H1-H14";
@@ -118,6 +122,7 @@ inline TrialRow full_row(const std::string& variant = "hop backup=1", int order 
   record.median_iteration_s = 0.04;
   record.main_wait = "parameters";
   record.path = {{"compute", Duration(30)}, {"messages, \"x\"", Duration(31)}};
+  record.samples_heard_per_s = 5e-6;
   record.window_ideal_samples_per_s = 123456789.123;
   record.slowest_rank_samples_per_s = 4;
   record.without_slowest_samples_per_s = 4.5;

@@ -161,6 +161,11 @@ TEST(TrialHash, ChangesWithAnythingThatMakesTheTrialAnother) {
       [](TrialSpec& t) { t.network.overhead = Duration(7); },
       [](TrialSpec& t) { t.network.overhead_rate = 1e9; },
       [](TrialSpec& t) { t.network.processors = 2; },
+      [](TrialSpec& t) { t.workload.without = {1}; },
+      [](TrialSpec& t) { t.monitor.noise = 0.1; },
+      [](TrialSpec& t) { t.monitor.delay = 3; },
+      [](TrialSpec& t) { t.target_model = TargetModel::kWorstRank; },
+      [](TrialSpec& t) { t.scenario.compute[0].of = ComputeRule::Of::kAll; },
   };
   for (std::size_t i = 0; i < changes.size(); ++i) {
     TrialSpec other = sample();

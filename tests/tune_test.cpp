@@ -138,6 +138,24 @@ TEST(Tune, KnobsShareTheBudget) {
   }
 }
 
+TEST(Tune, MomentumSharesTheBudgetOfEveryVariant) {
+  const std::string text = std::string(kSuite) + "[tune]\nmomentum = [0.0, 0.5, 0.9]\n";
+  const Tuning tuning = plan(text);
+  for (const TuneVariant& variant : tuning.variants) {
+    ASSERT_EQ(variant.settings.size(), 12U) << variant.label;
+    std::map<std::string, std::set<double>> rates;
+    for (const TuneSetting& setting : variant.settings) rates[setting.knobs_text()].insert(setting.lr);
+    ASSERT_EQ(rates.size(), 3U);
+    for (const auto& [momentum, of_it] : rates) EXPECT_EQ(of_it.size(), 4U) << momentum;
+  }
+  std::set<float> tried;
+  for (const TuneTrial& trial : tuning.trials) tried.insert(trial.spec.optimizer.momentum);
+  EXPECT_EQ(tried, (std::set<float>{0.0f, 0.5f, 0.9f}));
+  const Suite suite = parse(tuned(text, 11));
+  for (const TrialSpec& spec : suite.trials) EXPECT_EQ(spec.optimizer.momentum, 0.9f) << spec.label;
+  EXPECT_THROW(plan(std::string(kSuite) + "[tune]\nmomentum = [0.0, 1.5, 0.9]\n"), SuiteError);
+}
+
 // Suites and --seed hold less than 2^63; tuning draws with more.
 TEST(Tune, DrawsAreNoRunsDraws) {
   for (const char* seed : {"0", "1", "9000000000000000000"}) {

@@ -24,7 +24,9 @@ enum class Purpose : std::uint32_t {
   kSynthetic = 9,  // synthetic data sets and objectives
   kOrder = 10,     // order of the trials in a run
   kTest = 11,
-  kAugment = 12,  // crops and flips of samples; iteration: the sample's position in the worker's order
+  kAugment = 12,   // crops and flips of samples; iteration: the sample's position in the worker's order
+  kSlowRank = 13,  // who is slow, where a scenario leaves it to the repeat
+  kMonitor = 14,   // errors of a load monitor
 };
 
 struct RandomKey {

@@ -152,6 +152,8 @@ Occupied Impl::occupy_in_turn(const Work& work) {
   if (work.hang) hang_until(start + work.cost);
   const auto reached = [](int) {};
   if (work.job) work.job(reached);
+  if (work.cost > work.nominal && work.nominal.count() > 0)  // slowed
+    sleep_until(start + scaled(now() - start, to_seconds(work.cost) / to_seconds(work.nominal)));
   for (const Work::Milestone& milestone : work.milestones) {
     if (milestone.then) milestone.then();
   }

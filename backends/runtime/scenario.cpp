@@ -42,6 +42,15 @@ double drawn_factor(const ComputeRule& rule, Random random) {
   return 1.0;
 }
 
+/// Returns what the i-th rule of a scenario multiplies by.
+double factor_of(const ComputeRule& rule, std::size_t i, const Scenario::Where& where, Iter k, Time now) {
+  if (!applies(rule, where.rank, now)) return 1.0;
+  if (rule.what == ComputeRule::What::kConstant) return rule.factor;
+  Random random(key_of(rule, where, k, now));
+  for (std::size_t draw = 0; draw < i * kDrawsPerRule; ++draw) random.next_u32();
+  return drawn_factor(rule, random);
+}
+
 }  // namespace
 
 const char* to_string(Fault::What what) {
@@ -69,16 +78,20 @@ std::vector<Fault> Scenario::faults_of(int rank) const {
 
 double Scenario::slowdown(const Where& where, Iter k, Time now) const {
   double factor = 1.0;
+  for (std::size_t i = 0; i < compute.size(); ++i) factor *= factor_of(compute[i], i, where, k, now);
+  return factor;
+}
+
+bool Scenario::slows_vectors() const {
+  return std::any_of(compute.begin(), compute.end(),
+                     [](const ComputeRule& rule) { return rule.of == ComputeRule::Of::kAll; });
+}
+
+double Scenario::vector_slowdown(const Where& where, Time now) const {
+  constexpr Iter kNoIteration = 0;  // such rules do not draw by it
+  double factor = 1.0;
   for (std::size_t i = 0; i < compute.size(); ++i) {
-    const ComputeRule& rule = compute[i];
-    if (!applies(rule, where.rank, now)) continue;
-    if (rule.what == ComputeRule::What::kConstant) {
-      factor *= rule.factor;
-      continue;
-    }
-    Random random(key_of(rule, where, k, now));
-    for (std::size_t draw = 0; draw < i * kDrawsPerRule; ++draw) random.next_u32();
-    factor *= drawn_factor(rule, random);
+    if (compute[i].of == ComputeRule::Of::kAll) factor *= factor_of(compute[i], i, where, kNoIteration, now);
   }
   return factor;
 }

@@ -16,12 +16,14 @@
 
 namespace hopbench {
 
-/// One rule of a scenario: it multiplies the compute time of the ranks it names.
+/// One rule of a scenario: it multiplies the time that the ranks it names take to compute.
 struct ComputeRule {
   enum class What { kConstant, kBernoulli, kExponential, kLogNormal, kPareto };
   /// Whether a new draw is made each iteration (the papers' rule) or each `slot` of time (how machines are slow).
   enum class Per { kIteration, kTime };
   enum class Correlated { kRank, kHost, kAll };
+  /// What is slow: gradients only, or the device with all that it does.
+  enum class Of { kGradients, kAll };
 
   What what = What::kConstant;
   std::vector<int> ranks{};  // empty: every worker
@@ -32,6 +34,7 @@ struct ComputeRule {
   Per per = Per::kIteration;
   Duration slot{std::chrono::seconds(1)};  // per = time
   Correlated correlated = Correlated::kRank;
+  Of of = Of::kGradients;
   Time from{};  // the rule holds within [from, until)
   Time until = kNever;
 };
@@ -72,6 +75,11 @@ struct Scenario {
     int rank = 0, host = 0;
   };
   double slowdown(const Where& where, Iter k, Time now) const;
+  /// The same of its vector operations, averages and optimizer steps: the product of those rules that are of all.
+  double vector_slowdown(const Where& where, Time now) const;
+
+  /// Whether any rule is of all that a device does.
+  bool slows_vectors() const;
 
   std::vector<Fault> faults_of(int rank) const;
 };

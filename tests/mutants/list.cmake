@@ -37,6 +37,9 @@ mutant(late_updates_kept "updates;hop" "self_.ignore(is_before(kParams, k + 1));
 # An update older than the bound is fresh enough.
 mutant(too_stale "updates;hop" "newest.iter >= k - staleness_;" "newest.iter >= k - staleness_ - 1;")
 
+# An update is averaged again although it may be once only.
+mutant(averaged_again "updates;hop" "newest.iter <= averaged_[i]" "newest.iter < averaged_[i]")
+
 # The weights of stale updates do not follow their freshness.
 mutant(flat_weights "updates;hop" "static_cast<float>(tag - (k - staleness_) + 1)"
        "static_cast<float>(k > tag ? 1 : 2)")
@@ -223,6 +226,10 @@ mutant(round_forgotten "ds_sync" "if (!before_forward) synchronise(k);" "if (!be
 # DS-Sync at servers: an answer that lacks one member's model.
 mutant(group_incomplete "group_average;ds_sync" "self.gather(group, static_cast<int>(group.size()),"
        "self.gather(group, static_cast<int>(group.size()) - 1,")
+
+# The ring's mean is divided by one too many.
+mutant(ring_divided_by_more "collectives;group_average;local_sgd" "1.0f / static_cast<float>(n)"
+       "1.0f / static_cast<float>(n + 1)")
 
 # Local SGD: one local step too many before an average.
 mutant(period_too_long "local_sgd" "(k + 1) % period == 0" "(k + 1) % (period + 1) == 0")
