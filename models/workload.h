@@ -38,8 +38,8 @@ struct WorkloadSpec {
   bool lend = true;
   int local_rank = 0;             // of this process, not of the trial: see BackendOptions
   int threads = 1;                // of one gradient
-  int workers = 1;                // that train
-  std::vector<int> without = {};  // workers of the suite that do not, ascending; their data go unused
+  int workers = 1;                // the number that train
+  std::vector<int> without = {};  // workers of the suite that do not train, ascending; their data are not used
   std::uint64_t seed = 1;
   std::uint32_t repeat = 0;
   std::size_t size = 0;                          // timing_only and quadratic: parameters (quadratic: 64 if 0)
@@ -48,10 +48,10 @@ struct WorkloadSpec {
 
   /// As `rank` computes it, the local_rank-th on its machine: all on one backend.
   WorkloadSpec on(int rank, int local_rank) const;
-  /// The number that the suite gives to worker `rank`: with workers left out, ranks are numbered without gaps, and
-  /// data, draws, slowdowns and hosts go by this one.
+  /// Returns the number that the suite gives to worker `rank`. Ranks are numbered without gaps when workers are left
+  /// out; data, draws, slowdowns and hosts keep the suite's numbers.
   int number_of(int rank) const;
-  /// All workers of the suite, those that are left out included.
+  /// Returns the number of workers in the suite, with those that are left out.
   int everybody() const { return workers + static_cast<int>(without.size()); }
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 18;  // floats: 1 MiB, as Gloo's ring has it
 
-/// What is added up beside a part of a ring's sum: the counts, and how often each vector is in the sum.
+/// Returns the words of a message along a ring: the sum of the counts so far, and the sum of the vectors' weights.
 Words beside(std::int64_t counted, double mass) { return {counted, std::bit_cast<std::int64_t>(mass)}; }
 
 }  // namespace

@@ -30,11 +30,11 @@ Payload added(Node& self, const Payload& a, const Payload& b, float weight);
 /// bit-identical. `group` is the same on every rank and holds this one; several calls of one k must come in the same
 /// order everywhere. `mine` may be a slice of a vector that is still being written elsewhere.
 ///
-/// A number of each member travels beside, and so does the weight that its vector has in the result, worked out along
-/// the way as the vectors are.
+/// Also adds up each member's `count`. The weights of the vectors are added up and scaled on the way by the same
+/// arithmetic as the vectors, so a wrong divisor shows in the result's weight.
 struct RingMean {
-  std::int64_t count = 0;  // the sum of everybody's
-  double weight = 1;       // of each member's vector
+  std::int64_t count = 0;  // the sum of the members' counts
+  double weight = 1;       // the weight of each member's vector in the result
 };
 RingMean ring_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result, std::size_t offset,
                    const char* why, std::int64_t count = 0);

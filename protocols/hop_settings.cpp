@@ -6,9 +6,7 @@ namespace {
 constexpr const char* kFresh =
     "s: iteration k takes each neighbour's newest update, of k - s at least; 0: the standard receive";
 constexpr const char* kReuse =
-    "with staleness: a neighbour's newest update is averaged in every iteration; false: once, and then it only lets "
-    "the "
-    "worker go on";
+    "with staleness: a neighbour's newest update is averaged in every iteration; false: only once";
 constexpr const char* kJump =
     "longest jump of a worker that is behind; 0, 1: no skipping; on an undirected graph none is longer than max_ig";
 constexpr const char* kTrigger = "iterations behind every out-neighbour from which on a worker jumps";

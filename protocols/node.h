@@ -63,15 +63,16 @@ struct Costs {
   double vector_bytes_per_s = 0;  // of mean and step (bytes read + written); 0: free
 };
 
-/// What a monitor of the worker's host shows, as shares. `cpu`: of a core, what others take of it; `memory`: in use.
+/// The load of a worker's host, as a monitor shows it. `cpu`: the share of a core that other programs take. `memory`:
+/// the share of the memory that is in use.
 struct Load {
   double cpu = 0, memory = 0;
 };
 
-/// How far such a monitor is off.
+/// The errors of such a monitor.
 struct LoadMonitor {
-  double noise = 0;  // standard deviation of the error of `cpu`, drawn anew each time it is read
-  int delay = 0;     // readings by which it lags
+  double noise = 0;  // standard deviation of the error of `cpu`; each reading has an error of its own
+  int delay = 0;     // the number of readings by which it lags
 };
 
 struct NodeOptions {
@@ -115,9 +116,9 @@ class Optimizer {
   /// no rate, scale, momentum or decay. As g holds what the batch showed, not a difference to some x, means of
   /// gradients and of models both stay means, and a stale g does no harm: x stays between what batches showed.
   void step(Vec& x, const Payload& g, Iter k, double scale = 1.0);
-  /// As applied, step factor included, for a step of iteration k. Where workers share the work out among them, a
-  /// schedule does not go by k, of which a fast worker has more: it goes by the gradients that all of them have begun,
-  /// divided by the number of workers.
+  /// Returns the learning rate of a step in iteration k, step factor included. If workers take their iterations from
+  /// shared credits, the schedule ignores k: a fast worker would reach its end early. It then uses the number of
+  /// gradients that all workers have begun, divided by the number of workers.
   float learning_rate(Iter k) const;
 
  private:
@@ -233,18 +234,19 @@ class Node {
 
   // --- What checkers, metrics and traces see; free of cost.
   void enter(Iter k);  // iteration k begins; every body calls it, from 0 on
-  /// The own vector is now the sum of these ranks' vectors of iteration k, each times `weight`: worked out not by
-  /// reduce, but along a ring, say, or at a server.
+  /// Tells the checkers that the own vector is now the sum of these ranks' vectors of iteration k, each times `weight`.
+  /// For averages that reduce() does not compute: along a ring, or at a server.
   void averaged(Iter k, std::span<const int> ranks, double weight);
-  /// What this worker has computed so far is in an average that another worker has too.
+  /// Records that another worker has an average which includes all that this worker has computed so far.
   void contributed();
   void applied(int sender, Iter k);  // a server (or owner of x) applied sender's gradient of iteration k
   /// What went into the own vector was `behind` iterations (a server's: updates) behind it: for `staleness_mean`.
   /// reduce says it of its terms by itself.
   void aged(Iter behind);
-  /// A server's part of the weights is in `weights` until this is called with nullptr. Whoever evaluates looks there.
+  /// Records where a server keeps its slice of the weights, for evaluation. It must stay valid until the next call;
+  /// nullptr ends this.
   void keeps(const Vec* weights);
-  /// What a server keeps, or kept last; empty if it never did.
+  /// Returns a server's slice of the weights, as it is or as it was last; empty if the rank never kept one.
   Payload kept() const { return kept_ != nullptr ? kept_->watch() : last_kept_; }
   void spent(int owner, std::int64_t tokens);  // took tokens from TokenQ(owner -> rank)
   void lost(Iter k, const char* why);          // own gradient of iteration k is thrown away
@@ -268,7 +270,7 @@ class Node {
  private:
   friend class Optimizer;
   void emit(Event&& event) const;
-  void hears(int sender, Iter k);  // its vector or gradient of iteration k is in something of this rank's now
+  void hears(int sender, Iter k);  // records that an average or a step here used sender's work of iteration k
   void note_heard(int worker, Iter k);
   void emit_at(Time time, Event&& event) const;  // fills in time and rank
   /// `messages`: so many more must come before `ready` can hold.
@@ -320,7 +322,7 @@ class Node {
   const Vec* kept_ = nullptr;      // of a server
   Payload last_kept_;
   std::vector<Fault> faults_;  // of this rank, that are ahead
-  std::deque<Load> loads_;     // readings that the monitor has not shown yet, and the one that it shows
+  std::deque<Load> loads_;     // the readings that the monitor shows now and later
   struct Hang {
     Time since, until;
   };

@@ -50,7 +50,8 @@ struct Protocol {
   Control (*control)(const KnobValues&) = nullptr;     // nullptr: kLockstep
   bool (*follows_times)(const KnobValues&) = nullptr;  // parameters depend on who is faster; nullptr: off lock step
   OnLoss (*on_loss)(const KnobValues&) = nullptr;      // nullptr: kStops
-  /// Whether workers compute on samples of other workers' parts, which nothing charges for; nullptr: they do not.
+  /// Returns true if workers compute on samples of other workers' parts. Moving them costs nothing. nullptr: they do
+  /// not.
   bool (*moves_data)(const KnobValues&) = nullptr;
   StepFactor step_factor = StepFactor::kUnchanged;
   int (*free_run)(const KnobValues&) = nullptr;  // iterations a rank may run ahead at the start (for the warm-up)

@@ -15,7 +15,7 @@ class Topology {
   Topology(std::string name, int n,
            std::vector<Edge> edges);  // duplicates are dropped; Error(kUsage) for bad ends or self loops
 
-  /// The graph of the others, who are numbered anew without gaps, and the edges among them. `left_out` ascends.
+  /// Returns the graph without the ranks in `left_out` (ascending). The others are renumbered without gaps.
   Topology without(const std::vector<int>& left_out) const;
 
   const std::string& name() const { return name_; }

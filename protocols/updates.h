@@ -13,13 +13,13 @@ namespace hopbench {
 /// of the second way: "the newest" of a neighbour that is ahead would not be D-PSGD's (H6).
 class Updates {
  public:
-  /// `reuse`: with staleness, whether an update may be in several averages (decision H17).
+  /// `reuse`: true if an update may be in several averages, with staleness (decision H17).
   Updates(Node& self, int staleness, bool reuse);
 
   /// Blocks for the in-neighbours' terms of iteration k's average, up to `absent` of them missing: those tagged k, or
   /// with staleness s each one's newest, tagged k - s or later, and then none may be missing. Who has finished may. Who
   /// has died is one of the `absent`: Error where these are more. Without reuse, an update that was averaged before
-  /// lets the worker go on and is no term.
+  /// lets the worker go on, but is not averaged again.
   std::vector<Term> receive(Iter k, int absent);
 
   /// The same after a jump to k + 1, when an in-neighbour of a directed graph may itself have jumped over k: then its

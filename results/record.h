@@ -98,10 +98,11 @@ struct RankRecord {
   double gap_mean = 0;  // own iteration minus the slowest live worker's, over its own entries
   std::int64_t gap_max = 0;
   std::int64_t queue_max = 0;  // most messages in the mailbox
-  /// The newest iteration of each other worker whose vector or gradient went into an average or a step here, by worker;
-  /// and of its own work that is in a mean which others have too. Of several servers only the first keeps it.
+  /// Pairs of a worker and its newest iteration whose vector or gradient this rank has averaged or applied, by worker.
+  /// The rank's own entry is its newest iteration in a mean that other workers have. Of several servers, only the first
+  /// one records this.
   std::vector<std::pair<int, Iter>> heard;
-  Iter heard_step = 0;                    // most by which one of these iterations was later than the one before
+  Iter heard_step = 0;                    // the most iterations between two of one worker
   std::vector<Iter> lost_in;              // the iterations of its gradients_lost
   std::map<std::string, double> figures;  // of the protocol's own, by name
   // Real processes only; these are of the host, not the protocol.

@@ -62,11 +62,10 @@ double samples_per_s(const std::vector<const RankRecord*>& workers, const Window
   return length > 0 ? samples / length : 0;
 }
 
-/// The last iteration of a worker whose gradient came to another rank; -1: none did. A model carries all gradients
-/// before it.
+/// The last iteration of a worker whose gradient another rank has used. A model carries all earlier gradients too.
 struct HeardUntil {
-  Iter iter = -1;
-  Iter step = 0;  // at most so many iterations apart
+  Iter iter = -1;  // -1: none was used
+  Iter step = 0;   // the most iterations between two that were used
 };
 
 std::map<int, HeardUntil> heard_until(const TrialRecord& record) {
@@ -81,8 +80,8 @@ std::map<int, HeardUntil> heard_until(const TrialRecord& record) {
   return until;
 }
 
-/// Returns samples/s of gradients that came to another rank; -1 if no rank says what came to it. Those of a worker's
-/// last iterations count as if they had: what would carry them is not sent any more.
+/// Returns samples/s of gradients that another rank has used, or -1 if no rank recorded what it used. Gradients of a
+/// worker's last iterations count: the trial ends before the message that would carry them.
 double heard_per_s(const TrialRecord& record, const std::vector<const RankRecord*>& workers, const Window& window) {
   const double length = to_seconds(window.until - window.from);
   const bool alone = record.ranks.size() == 1;

@@ -96,8 +96,7 @@ std::string whose_loss(const Group& group) {
 void add_target_notes(Grid& grid, const Group& group, const TrialLabels& labels) {
   grid.notes.push_back(
       fmt::format("target: loss {} of {}; fitted: crossing of the fitted falling curve; held: first of {} evaluations "
-                  "in a row at or "
-                  "below it",
+                  "in a row at or below it",
                   number_text(labels.target_loss), whose_loss(group), labels.target_hold));
   Values intervals;
   for (const TrialRow* row : group.trials()) {

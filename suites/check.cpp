@@ -287,10 +287,11 @@ void check_rules(const std::vector<Value>& rules, Mistakes& mistakes) {
       mistakes.add(slot->place, "'slot' means nothing without per = \"time\"");
     const Entry* of = rule.find("of");
     if (of != nullptr && of->value.text == "all" && kind != "constant" && (per == nullptr || per->value.text != "time"))
-      mistakes.add(of->value.place,
-                   fmt::format("a {} rule of all that a device does cannot draw by iteration, which a server has none "
-                               "of: set per = \"time\"",
-                               kind));
+      mistakes.add(
+          of->value.place,
+          fmt::format("of = \"all\" needs a draw by time, since servers have no iterations: set per = \"time\" in "
+                      "this {} rule",
+                      kind));
   }
 }
 

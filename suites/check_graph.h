@@ -14,21 +14,21 @@
 
 namespace hopbench {
 
-/// What a variant of a configuration trains on: the graph and the hosts of those workers that it does not leave out.
+/// The graph and the hosts of the workers that a variant trains with.
 class TrainingSetting {
  public:
-  /// `whole`, of everybody, and the others must outlive this. What `without` says must be right.
+  /// `whole` is the graph of all workers. `variant` and `whole` must outlive this. The variant must pass check_without.
   TrainingSetting(const Configuration& c, const VariantDraft& variant, const Topology& whole);
-  /// Of a model with so many parameters, where the suite sets it.
+  /// Returns the protocol's setting. `parameters`: the size of the model if the suite sets it, else 0.
   Setting of(std::int64_t parameters = 0) const;
-  /// Why the workers that are left cannot train: they are not connected. Empty: they can.
+  /// Returns why the remaining workers are not connected; empty if they are.
   std::string why_torn() const;
 
  private:
   const Topology& graph() const { return rest_ ? *rest_ : whole_; }
   const VariantDraft& variant_;
   const Topology& whole_;
-  std::optional<Topology> rest_;  // without those who are left out, where somebody is
+  std::optional<Topology> rest_;  // set if workers are left out
   std::vector<int> host_of_;
 };
 

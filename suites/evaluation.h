@@ -33,8 +33,8 @@ class CurveRecorder {
   /// Worker `rank`'s last snapshot.
   const Payload& latest(int rank) const { return latest_[std::size_t(rank)].x; }
 
-  /// Evaluates what was kept, and the end: mean, median rank, worst rank of each point, and the servers' model where
-  /// there is one. `threads` evaluations at a
+  /// Evaluates what was kept, and the end: mean, median rank, worst rank of each point, and the servers' model if there
+  /// is one. `threads` evaluations at a
   /// time; after each of them `one_done` is called, on the thread that did it.
   std::vector<CurvePoint> evaluate(Workload& workload, int threads, const std::function<void()>& one_done = {});
 

@@ -47,7 +47,7 @@ void add_lateness(RankRecord& record, const std::vector<Duration>& lateness) {
   record.link_late_p99_s = quantile(late_s, 0.99);
 }
 
-/// None of a model that is only timed, nor of a rank that keeps none.
+/// Returns the numbers of a model; none if it is empty or only timed.
 std::vector<float> numbers_of(const Payload& x) {
   return x.empty() || x.data() == nullptr ? std::vector<float>{} : Vec::copy_of(x).to_host();
 }

@@ -70,7 +70,7 @@ struct TrialSpec {
   EventDetail events = EventDetail::kBrief;  // of the event log
 
   int workers() const { return workload.workers; }
-  /// The same with nobody left out.
+  /// Returns the trial with all workers of the suite.
   TrialSpec of_everybody() const;
   /// suite/measure/scenario/label/seed/repeat
   std::string id() const;

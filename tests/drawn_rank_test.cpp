@@ -1,4 +1,4 @@
-// Scenarios that leave it to the repeat who is slow.
+// Scenarios in which the repeat decides which worker is slow.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,4 +1,4 @@
-// samples_heard_per_s: the work of a worker that nobody listens to is counted in no other model.
+// samples_heard_per_s leaves out the work of a worker whose updates no other worker uses.
 #include <gtest/gtest.h>
 
 #include <string>

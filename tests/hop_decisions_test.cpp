@@ -139,7 +139,7 @@ TEST(HopDecision, H6_StalenessZeroIsTheStandardReceive) {
   EXPECT_GT(standard.lead_max(), 0);
 }
 
-/// How many averages each update of rank 3 was in, at rank 2, its neighbour.
+/// Returns, for each update of rank 3, the number of its neighbour rank 2's averages that used it.
 std::map<Iter, int> averages_of_the_slow_one(bool reuse) {
   Cluster cluster{.nodes = 8, .slow = {{3, 4.0}}, .topology = "ring", .iterations = 20};
   cluster.keep_events = true;

@@ -1,4 +1,4 @@
-// Rates begin where the slow worker's pace has reached everybody.
+// Rates begin when the slow worker's pace has reached all workers.
 #include <gtest/gtest.h>
 
 #include <string>

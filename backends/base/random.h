@@ -25,7 +25,7 @@ enum class Purpose : std::uint32_t {
   kOrder = 10,     // order of the trials in a run
   kTest = 11,
   kAugment = 12,   // crops and flips of samples; iteration: the sample's position in the worker's order
-  kSlowRank = 13,  // who is slow, where a scenario leaves it to the repeat
+  kSlowRank = 13,  // the slow worker of ranks = "drawn"
   kMonitor = 14,   // errors of a load monitor
 };
 

@@ -41,13 +41,13 @@ class Credits {
     return left > 0 ? std::min(left, n) : 0;
   }
   std::int64_t left() const { return left_.load(std::memory_order_relaxed); }
-  /// How many all ranks together have taken. On another machine: as far as the launcher has told, which lags by the few
-  /// credits that are lent to machines ahead.
+  /// Returns the number of credits that all ranks have taken. On a machine without the launcher this lags: the launcher
+  /// reports it only when it hands out more credits.
   std::int64_t taken() const { return total_ - left() - left_elsewhere_.load(std::memory_order_relaxed); }
 
   // Of those from elsewhere.
   bool more_may_come() const { return open_.load(std::memory_order_relaxed); }
-  /// n more; `left_elsewhere` are left where they come from.
+  /// Adds n credits. `left_elsewhere` is the number that the launcher has left.
   void add(std::int64_t n, std::int64_t left_elsewhere) {
     left_elsewhere_.store(left_elsewhere, std::memory_order_relaxed);
     left_.fetch_add(n, std::memory_order_relaxed);

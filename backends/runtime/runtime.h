@@ -41,8 +41,9 @@ struct Work {
   };
   std::vector<Milestone> milestones{};
   /// False: the strand keeps its turn and only the clock moves on (vector operations: mean, optimizer step). Then `job`
-  /// runs at once, and what the strand does next happens `cost` later; in real processes when the job is done, and
-  /// where `cost` is above `nominal`, after as many times the job's own time.
+  /// runs at once, and what the strand does next happens `cost` later; in real processes it happens when the job
+  /// is done. If `cost` is above `nominal`, real processes then sleep until the job has taken cost / nominal times as
+  /// long.
   bool yields = true;
   /// With !yields and no job: real processes sleep for `cost` with the turn in hand, so nothing of this rank runs.
   bool hang = false;

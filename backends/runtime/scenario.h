@@ -16,13 +16,13 @@
 
 namespace hopbench {
 
-/// One rule of a scenario: it multiplies the time that the ranks it names take to compute.
+/// One rule of a scenario. It multiplies the compute time of the ranks that it names.
 struct ComputeRule {
   enum class What { kConstant, kBernoulli, kExponential, kLogNormal, kPareto };
   /// Whether a new draw is made each iteration (the papers' rule) or each `slot` of time (how machines are slow).
   enum class Per { kIteration, kTime };
   enum class Correlated { kRank, kHost, kAll };
-  /// What is slow: gradients only, or the device with all that it does.
+  /// The work that the rule slows: gradients, or gradients and vector operations.
   enum class Of { kGradients, kAll };
 
   What what = What::kConstant;
@@ -75,10 +75,11 @@ struct Scenario {
     int rank = 0, host = 0;
   };
   double slowdown(const Where& where, Iter k, Time now) const;
-  /// The same of its vector operations, averages and optimizer steps: the product of those rules that are of all.
+  /// Returns the factor by which averages and optimizer steps of that rank are slowed: the product of the rules that
+  /// apply to it and have `of` = kAll. 1 means not at all.
   double vector_slowdown(const Where& where, Time now) const;
 
-  /// Whether any rule is of all that a device does.
+  /// Returns true if some rule has `of` = kAll.
   bool slows_vectors() const;
 
   std::vector<Fault> faults_of(int rank) const;
