@@ -290,7 +290,7 @@ void check_rules(const std::vector<Value>& rules, Mistakes& mistakes) {
       mistakes.add(
           of->value.place,
           fmt::format("of = \"all\" needs a draw by time, since servers have no iterations: set per = \"time\" in "
-                      "this {} rule",
+                      "the {} rule",
                       kind));
   }
 }

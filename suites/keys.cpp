@@ -92,7 +92,7 @@ const std::vector<SuiteKey> kKeys = {
      "how often a trial that the machine disturbed (oversubscribed, cpu-contended) is measured again",
      to<&TrialSpec::remeasure>("remeasure").as_limit()},
     {"run.warmup", T::kCount, "\"auto\"", 0, 1e6, nullptr,
-     "iterations of a rank left out of rates; \"auto\": twice as many as a rank may be ahead of another, at least 10"},
+     "iterations of a rank left out of rates, at least 10; \"auto\": twice as many as a rank may be ahead of another"},
     {"run.warmup_time", T::kDuration, "\"2s\"", 0, kDays, nullptr, "rates leave out at least this long",
      to<&TrialSpec::warmup_time>("warmup_time")},
     {"run.evaluations", T::kCount, "\"auto\"", 0, 100000, nullptr,
