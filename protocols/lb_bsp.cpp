@@ -135,6 +135,7 @@ const Protocol& lb_bsp_protocol() {
       .note = note,
       .follows_times = always<true>,
       .moves_data = always<true>,
+      .reads_load = [](const KnobValues& k) { return k.text("form") == "cpu" && k.text("predictor") == "narx"; },
       .gap_bound = one_ahead,
       .source = Source::kAbstractAndCode,
       .reading = "lb_bsp/constant-sum",

@@ -53,6 +53,7 @@ struct Protocol {
   /// Returns true if workers compute on samples of other workers' parts. Moving them costs nothing. nullptr: they do
   /// not.
   bool (*moves_data)(const KnobValues&) = nullptr;
+  bool (*reads_load)(const KnobValues&) = nullptr;  // of processors, as a monitor shows it (Node::load); nullptr: never
   StepFactor step_factor = StepFactor::kUnchanged;
   int (*free_run)(const KnobValues&) = nullptr;  // iterations a rank may run ahead at the start (for the warm-up)
   /// The most iterations by which one worker may be ahead of another that is still at work; nothing: any number.

@@ -118,6 +118,9 @@ inline std::string waited(const RankRecord& rank, const std::string&) {
   return text_of(total);
 }
 
+inline std::string worker_text(const RankRecord& rank, const std::string&) {
+  return rank.worker < 0 ? "" : std::to_string(rank.worker);
+}
 inline std::string role(const RankRecord& rank, const std::string&) { return rank.server ? "server" : "worker"; }
 
 inline std::string batch_mean(const RankRecord& rank, const std::string&) {

@@ -227,6 +227,11 @@ constexpr Field<TableLine> kLine[] = {
 
 constexpr Field<RankRecord> kRank[] = {
     stored<&R::rank>("rank", kRanks, "", "from 0; servers last"),
+    stored<&R::worker>("worker", kRanks, "",
+                       "its number in the suite, which differs from `rank` where the variant is without some; empty: a "
+                       "server, or a row of an older version")
+        .shown(worker_text)
+        .never_compared(),
     stored<&R::server>("server", kRanks, "", "`worker` or `server`").named("role").shown(role),
     stored<&R::lost>("lost", kRanks, "",
                      "`crash`, `leave`: the scenario took it before the end. Of a crash there is only when it was: "

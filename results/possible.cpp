@@ -130,6 +130,7 @@ void check_names(const TrialLabels& labels) {
 
 void check_rank(const RankRecord& rank) {
   least("rank", rank.rank, 0);
+  least("worker", rank.worker, -1);
   least("iters", double(rank.iters), 0);
   least("gradients", double(rank.gradients), 0);
   least("samples", double(rank.samples), 0);

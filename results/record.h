@@ -80,6 +80,8 @@ static_assert(sizeof(IterationMark) == 32);  // a record has one for each iterat
 
 struct RankRecord {
   int rank = 0;
+  int worker =
+      -1;  // its number in the suite, which differs from `rank` where workers are left out; -1: a server, or not known
   bool server = false;
   std::vector<IterationMark> marks;
   Time finished{};

@@ -107,7 +107,9 @@ std::string Page::finish(const std::string& title, const std::string& below) con
 }
 
 std::string rank_name(const RankRecord& rank) {
-  return fmt::format("{} {}", rank.server ? "server" : "rank", rank.rank);
+  const bool renamed = rank.worker >= 0 && rank.worker != rank.rank;
+  return fmt::format("{} {}{}", rank.server ? "server" : "rank", rank.rank,
+                     renamed ? fmt::format(" (worker {})", rank.worker) : "");
 }
 
 namespace {

@@ -54,6 +54,9 @@ struct SpeedUpPairs {
 };
 /// Rates of most of its trials are over the whole trial, since there is no steady window.
 bool mostly_without_window(const Variant& variant);
+/// Both have a steady window, or neither: a rate over a whole trial, its start with it, beside one over a steady window
+/// gives no ratio.
+bool have_alike_windows(const TrialRow& a, const TrialRow& b);
 SpeedUpPairs rate_pairs(const Group& group, const Variant& variant,
                         double TrialRecord::*rate = &TrialRecord::samples_per_s);
 SpeedUpPairs target_pairs(const Group& group, const Variant& variant);

@@ -154,6 +154,11 @@ bool mostly_without_window(const Variant& variant) {
   return 2 * std::size_t(without) > ok.size();
 }
 
+bool have_alike_windows(const TrialRow& a, const TrialRow& b) {
+  const auto without = [](const TrialRow& row) { return has(row.record.warnings, WarningKind::kNoSteadyWindow); };
+  return without(a) == without(b);
+}
+
 SpeedUpPairs rate_pairs(const Group& group, const Variant& variant, double TrialRecord::*rate) {
   const Variant* reference = group.find(group.reference);
   if (reference == nullptr) return {};
@@ -161,6 +166,7 @@ SpeedUpPairs rate_pairs(const Group& group, const Variant& variant, double Trial
   if (mostly_without_window(variant) != mostly_without_window(*reference)) return {};
   SpeedUpPairs pairs;
   for (const auto& [a, b] : pairs_of(variant, *reference)) {
+    if (!have_alike_windows(*a, *b)) continue;
     if (a->record.*rate <= 0 || b->record.*rate <= 0) continue;  // nothing was done in that trial
     pairs.above.push_back(a->record.*rate);
     pairs.below.push_back(b->record.*rate);
@@ -168,8 +174,26 @@ SpeedUpPairs rate_pairs(const Group& group, const Variant& variant, double Trial
   return pairs;
 }
 
+namespace {
+
+/// Returns the number of pairs that no speed-up counts, since only one of the two has a steady window.
+int unlike_pairs(const Group& group) {
+  const Variant* reference = group.find(group.reference);
+  if (reference == nullptr) return 0;
+  std::ptrdiff_t unlike = 0;
+  for (const Variant& variant : group.variants) {
+    const std::vector<Pair> pairs = pairs_of(variant, *reference);
+    unlike += std::count_if(pairs.begin(), pairs.end(),
+                            [](const Pair& pair) { return !have_alike_windows(*pair.a, *pair.b); });
+  }
+  return int(unlike);
+}
+
+}  // namespace
+
 Grid rate_grid(const Group& group) {
   const bool with_hosts = hosts_differ(group);
+  const int unlike = unlike_pairs(group);
   Grid grid;
   grid.title = group.title;
   grid.rows.push_back({"variant", "n", "samples/s", "iterations/s", "speed-up", "waiting", "mostly for",
@@ -180,8 +204,12 @@ Grid rate_grid(const Group& group) {
   if (heard_differs(group)) {
     grid.rows[0].emplace_back("heard/s");
     grid.notes.push_back(
-        "heard/s: samples/s of gradients that another worker averaged or a server applied, and their speed-up");
+        "heard/s: samples/s of gradients that another worker averaged or a server applied, and their speed-up; of one "
+        "worker alone, its own");
   }
+  if (unlike > 0)
+    grid.notes.push_back(
+        fmt::format("speed-up: without the {} pairs of which only one trial has a steady window", unlike));
   if (with_hosts) {
     grid.rows[0].insert(grid.rows[0].end(), {"hosts", "samples/s a host"});
     grid.notes.push_back("hosts: also those of servers, group generators and controllers, where these have their own");

@@ -156,7 +156,8 @@ Why compare_sides(const Side& side) {
     for (const TrialRow* b : side.b) {
       if (a->labels.seed != b->labels.seed || a->labels.repeat != b->labels.repeat) continue;
       const std::optional<Work> x = work_of(*a, why.time), y = work_of(*b, why.time);
-      if (!x || !y) {
+      const bool alike = why.time != Why::Time::kWindow || have_alike_windows(*a, *b);
+      if (!x || !y || !alike) {
         ++why.lost;
         continue;
       }
@@ -248,7 +249,7 @@ std::map<std::string, double> time_shares(const TrialRow& row) {
       rest -= to_seconds(time) / lived;
     };
     add("compute", rank.compute - rank.injected_delay);
-    add(kSlowdown + std::to_string(rank.rank), rank.injected_delay);
+    add(kSlowdown + std::to_string(rank.worker < 0 ? rank.rank : rank.worker), rank.injected_delay);
     for (const auto& [reason, time] : rank.waits) add("waiting, " + reason, time);
     shares["vector operations, other"] += rest / workers;
   }
@@ -301,8 +302,9 @@ std::string why_text(const Why& why) {
   std::string text = fmt::format("{} / {}\n{}\n", why.measure, why.scenario, why_sentence(why));
   if (why.lost > 0) {
     text += fmt::format(
-        "{} of {} repeats are left out: one of the two failed, did not reach the target, or began below it\n", why.lost,
-        why.lost + why.n);
+        "{} of {} repeats are left out: one of the two failed, did not reach the target, began below it, or has no "
+        "steady window\n",
+        why.lost, why.lost + why.n);
   }
   if (why.n == 0) return text;
   switch (why.time) {

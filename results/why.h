@@ -33,7 +33,7 @@ struct Why {
   Time time = Time::kWindow;
   double target = 0;     // loss; 0: none
   int n = 0;             // pairs of repeats in which both got there
-  int lost = 0;          // repeats in which only b did, or neither
+  int lost = 0;          // repeats in which only b did, or neither; kWindow: or only one has a steady window
   PairedRatio speed_up;  // time of b / time of a
   PairedRatio samples;   // samples of b / samples of a: above 1, a needs fewer
   PairedRatio rate;      // time a sample of b / of a

@@ -50,6 +50,13 @@ Setting TrainingSetting::of(std::int64_t parameters) const {
   return {variant_.knobs, graph(), graph().size(), host_of_, parameters};
 }
 
+std::string TrainingSetting::of_whom() const {
+  if (!rest_) return "";
+  const std::vector<int> out = variant_.left_out();
+  return fmt::format(" without rank{} {} (ranks 0 to {} are the others, numbered anew)", out.size() == 1 ? "" : "s",
+                     fmt::join(out, ", "), rest_->size() - 1);
+}
+
 std::string TrainingSetting::why_torn() const { return rest_ ? torn_at(*rest_) : ""; }
 
 const Topology* Graphs::of(const Draft& draft, const Configuration& c, Mistakes& mistakes) {

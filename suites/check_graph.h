@@ -21,6 +21,8 @@ class TrainingSetting {
   TrainingSetting(const Configuration& c, const VariantDraft& variant, const Topology& whole);
   /// Returns the protocol's setting. `parameters`: the size of the model if the suite sets it, else 0.
   Setting of(std::int64_t parameters = 0) const;
+  /// Returns " without rank 3 (ranks 0 to 2 are the others, numbered anew)"; empty if nobody is left out.
+  std::string of_whom() const;
   /// Returns why the remaining workers are not connected; empty if they are.
   std::string why_torn() const;
 

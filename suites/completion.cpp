@@ -114,6 +114,7 @@ void check_ideal(TrialRecord& record, bool virtual_time) {
 }
 
 void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& plan) {
+  for (RankRecord& rank : record.ranks) rank.worker = rank.server ? -1 : spec.workload.number_of(rank.rank);
   record.id = spec.id();
   record.hash = spec.hash();
   Time end{}, first_lost = kNever;

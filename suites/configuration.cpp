@@ -187,7 +187,8 @@ void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, 
     const Setting setting = rest.of(parameters_of(c));
     const std::string torn = rest.why_torn();
     const std::string why = torn.empty() ? why_impossible(*variant->protocol, setting) : torn;
-    if (!why.empty()) mistakes.add(variant->place, fmt::format("'{}' is impossible: {}", variant->label, why));
+    if (!why.empty())
+      mistakes.add(variant->place, fmt::format("'{}' is impossible{}: {}", variant->label, rest.of_whom(), why));
     all_possible = all_possible && why.empty();
     if (why.empty()) hosts = std::max(hosts, host_count(*variant->protocol, setting));
   }

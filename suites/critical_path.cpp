@@ -43,7 +43,7 @@ void CriticalPath::on(const Event& event) {
 class CriticalPath::Walk {
  public:
   Walk(const CriticalPath& path, int rank, Time end, Time from)
-      : reasons_(path.reasons_), rank_(rank), time_(end), from_(from) {
+      : reasons_(path.reasons_), number_of_(path.number_of_), rank_(rank), time_(end), from_(from) {
     for (const Rank& each : path.ranks_)
       left_.push_back({Trail::Reader(each.works), Trail::Reader(each.waits), Trail::Reader(each.deliveries)});
   }
@@ -121,7 +121,8 @@ class CriticalPath::Walk {
     if (!work.gradient) return spend("vector operations", work.begin);
     const Duration whole = work.end - work.begin, done = time_ - work.begin;
     const Duration delay = scaled(work.delay, double(done.count()) / double(whole.count()));
-    if (delay > Duration{}) spend("slowdown, rank " + std::to_string(rank_), time_ - delay);
+    if (delay > Duration{})
+      spend("slowdown, rank " + std::to_string(number_of_ ? number_of_(rank_) : rank_), time_ - delay);
     spend("compute", work.begin);
   }
 
@@ -140,6 +141,7 @@ class CriticalPath::Walk {
   Left& left() { return left_[std::size_t(rank_)]; }
 
   const std::vector<const char*>& reasons_;
+  const std::function<int(int)>& number_of_;
   int rank_;
   Time time_, from_;
   std::vector<Left> left_;

@@ -7,8 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "results/record.h"
@@ -18,7 +20,9 @@ namespace hopbench {
 
 class CriticalPath : public Observer {
  public:
-  explicit CriticalPath(int ranks) : ranks_(std::size_t(ranks)) {}
+  /// `number_of`: what the suite calls a rank; the same number if there is none.
+  explicit CriticalPath(int ranks, std::function<int(int)> number_of = nullptr)
+      : ranks_(std::size_t(ranks)), number_of_(std::move(number_of)) {}
   void on(const Event& event) override;
 
   /// Walks from `rank` at `end` back to `from`. Returns "compute", "slowdown, rank 3", "vector operations",
@@ -39,6 +43,7 @@ class CriticalPath : public Observer {
   class Walk;
   std::vector<Rank> ranks_;
   std::vector<const char*> reasons_;
+  std::function<int(int)> number_of_;
 };
 
 }  // namespace hopbench

@@ -254,7 +254,7 @@ const std::vector<SuiteKey> kKeys = {
     {"tune.repeats", T::kInteger, "1", 1, 100, nullptr, "draws on which each setting is tried; their median counts"},
     {"tune.lr", T::kRange, "", 1e-12, 1e6, nullptr,
      "[low, high] of the log grid of learning rates, one for all variants; 1/64 to 32 times optimizer.lr if not set"},
-    {"tune.momentum", T::kValues, "", 0, 0, nullptr,
+    {"tune.momentum", T::kReals, "", 0, 1, nullptr,
      "values of optimizer.momentum to try for every variant, within the same trials; if not set, it is not tuned"},
     {"tune.measure", T::kText, "", 0, 0, nullptr, "a measure of convergence; the first one if not set"},
     {"tune.scenario", T::kText, "", 0, 0, nullptr,
@@ -282,7 +282,9 @@ const std::vector<SuiteKey> kKeys = {
     {"scenario.compute.slot", T::kDuration, "\"1s\"", kTiny, kDays, nullptr, "with per = \"time\""},
     {"scenario.compute.correlated", T::kName, "\"rank\"", 0, 0, draw_groups, "who shares a draw"},
     {"scenario.compute.of", T::kName, "\"gradients\"", 0, 0, slowed_work,
-     "what is slow; all: also averages and optimizer steps, and those of a server on the worker's host"},
+     "what is slow; all: also averages and optimizer steps, and those of a server on the worker's host (one on a host "
+     "of "
+     "its own stays fast)"},
     {"scenario.compute.from", T::kDuration, "\"0s\"", 0, kDays, nullptr, "the rule holds from here"},
     {"scenario.compute.until", T::kDuration, "", 0, kDays, nullptr, "to here; to the end if not set"},
     {"scenario.links", T::kTables, "[]", 0, 0, nullptr,

@@ -29,6 +29,7 @@ enum class KeyType {
   kEdges,         // [[0, 1], [1, 0]]
   kNames,         // ["a", "b"]
   kRange,         // [0.001, 1.0]: low and high, above 0
+  kReals,         // [0, 0.9]: different numbers
   kValues,        // [1, 2, 4]
   kTables,        // [{ ... }, ...]: each with the keys below this one's path
 };

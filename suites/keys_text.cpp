@@ -55,6 +55,8 @@ std::string type_text(const SuiteKey& key) {
       return "list of names";
     case KeyType::kRange:
       return "list of two numbers";
+    case KeyType::kReals:
+      return "list of numbers, " + range_text(key);
     case KeyType::kValues:
       return "list of values";
     case KeyType::kTables:

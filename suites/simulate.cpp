@@ -211,7 +211,7 @@ std::map<std::string, Duration> recorded_path(const CriticalPath& path, const Tr
 
 TrialRecord simulate_trial(const TrialSpec& spec, Observer* observer, Board* board) {
   const Plan plan = make_plan(spec);
-  CriticalPath path(plan.ranks());
+  CriticalPath path(plan.ranks(), [&](int rank) { return spec.workload.number_of(rank); });
   TrialRecord record = Trial(spec, plan, observer, board, path).run();  // the simulation's memory is free from here on
   complete_record(record, spec, plan);
   if (spec.events != EventDetail::kNone) record.path = recorded_path(path, record, spec, plan);

@@ -66,6 +66,51 @@ std::vector<std::string> deaf_measures(const Draft& draft) {
   return deaf;
 }
 
+// Notes on settings that change nothing.
+void add_idle_settings(const Draft& draft, std::vector<std::string>& notes) {
+  const auto in_no_measure = [&](const auto& matters) {
+    return std::none_of(draft.measures.begin(), draft.measures.end(),
+                        [&](const MeasureDraft& measure) { return matters(effective(draft, &measure, {})); });
+  };
+  const auto reads_load = [](const VariantDraft& variant) {
+    return variant.protocol->reads_load != nullptr && variant.protocol->reads_load(variant.knobs);
+  };
+  const auto monitored = [](const Layer& layer) {
+    return layer.at("compute.load_noise").as_real() > 0 || layer.at("compute.load_delay").integer > 0;
+  };
+  if (!in_no_measure(monitored) && std::none_of(draft.variants.begin(), draft.variants.end(), reads_load))
+    notes.emplace_back(
+        "load_noise and load_delay change nothing: no variant reads the processors' load, as lb_bsp with "
+        "predictor = \"narx\" does");
+  const auto asks = [](const Layer& layer) { return layer.at("run.target.model").text != "auto"; };
+  const auto has_target = [](const Layer& layer) { return layer.at("run.target.loss").as_real() > 0; };
+  if (!in_no_measure(asks) && in_no_measure(has_target))
+    notes.emplace_back("target.model changes nothing: no measure has a target.loss");
+}
+
+// Notes on variants without fixed workers beside a scenario that slows a drawn one.
+void add_drawn_and_left_out(const Draft& draft, std::vector<std::string>& notes) {
+  const auto draws = [](const Value& rule) {
+    const Entry* ranks = rule.find("ranks");
+    return ranks != nullptr && ranks->value.is(Value::Type::kText);
+  };
+  std::set<std::string> labels;
+  for (const MeasureDraft& measure : draft.measures) {
+    const auto scenarios = scenarios_of(draft, measure);
+    const bool drawn = std::any_of(scenarios.begin(), scenarios.end(), [&](const ScenarioDraft* scenario) {
+      return std::any_of(scenario->rules.begin(), scenario->rules.end(), draws);
+    });
+    for (const VariantDraft* variant : variants_of(draft, measure)) {
+      if (drawn && !variant->without.empty()) labels.insert(variant->label);
+    }
+  }
+  if (!labels.empty())
+    notes.push_back(
+        fmt::format("ranks = \"drawn\" and 'without': the slow worker is another in each repeat, so {} "
+                    "trains without it in some of them only",
+                    fmt::join(labels, ", ")));
+}
+
 std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_note) {
   std::vector<std::string> notes;
   const bool convergence = std::any_of(draft.measures.begin(), draft.measures.end(),
@@ -105,6 +150,8 @@ std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_
     notes.push_back(
         "links as they are: real processes obey [network] only with network.emulate = true, which is not set for " +
         listed(deaf));
+  add_idle_settings(draft, notes);
+  add_drawn_and_left_out(draft, notes);
   return notes;
 }
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
-#include <utility>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -156,11 +156,22 @@ bool check_probability(const SuiteKey& key, const Value& value, Mistakes& mistak
   return in_range(key, *p, value, mistakes);
 }
 
+bool check_reals(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (!value.is(T::kArray) || value.items.empty()) return wrong(key, value, "a list of numbers", mistakes);
+  std::set<double> seen;
+  return std::all_of(value.items.begin(), value.items.end(), [&](const Value& item) {
+    if (!item.number()) return wrong(key, item, "a list of numbers", mistakes);
+    if (!in_range(key, item.as_real(), item, mistakes)) return false;
+    if (seen.insert(item.as_real()).second) return true;
+    mistakes.add(item.place, fmt::format("'{}' lists {} twice: once is enough", last_part(key.path), item.as_real()));
+    return false;
+  });
+}
+
 bool check_ranks(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   if (!value.is(T::kArray)) return wrong(key, value, "a list of integers", mistakes);
   if (value.items.empty()) {
-    mistakes.add(value.place, fmt::format("'{}' is empty: leave it out where nobody is meant to be singled out",
-                                          last_part(key.path)));
+    mistakes.add(value.place, fmt::format("'{}' is empty: leave it out where no worker is meant", last_part(key.path)));
     return false;
   }
   return std::all_of(value.items.begin(), value.items.end(), [&](const Value& item) {
@@ -248,18 +259,6 @@ bool check_tables(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   return bad.empty();
 }
 
-// Of a list of tables those that are right: what they mean is looked at although others are wrong.
-Value right_tables(const SuiteKey& key, Value list) {
-  const std::vector<Value> items = std::exchange(list.items, {});
-  Value alone = list, right = list;
-  for (const Value& item : items) {
-    alone.items = {item};
-    Mistakes told_before;
-    if (check_tables(key, alone, told_before)) right.items.push_back(item);
-  }
-  return right;
-}
-
 bool check_text(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   if (!value.is(T::kText)) return wrong(key, value, "a text in quotes", mistakes);
   const std::string last = last_part(key.path);
@@ -278,12 +277,6 @@ bool check_count(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   if (value.is(T::kText) && value.text == "auto") return true;
   if (!value.is(T::kInteger)) return wrong(key, value, "an integer or \"auto\"", mistakes);
   return in_range(key, double(value.integer), value, mistakes);
-}
-
-std::string where_text(const std::string& prefix) {
-  if (prefix.empty()) return "at the top";
-  return (prefix == "protocol" || prefix == "scenario" || prefix == "measure") ? "in [[" + prefix + "]]"
-                                                                               : "in [" + prefix + "]";
 }
 
 }  // namespace
@@ -333,41 +326,14 @@ bool check_value(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
       return check_names(key, value, mistakes);
     case KeyType::kRange:
       return check_range(key, value, mistakes);
+    case KeyType::kReals:
+      return check_reals(key, value, mistakes);
     case KeyType::kValues:
       return check_values(key, value, mistakes);
     case KeyType::kTables:
       return check_tables(key, value, mistakes);
   }
   return false;
-}
-
-void read_key(const Entry& entry, const std::string& path, const std::string& where, Layer& layer,
-              std::set<std::string>& bad, Mistakes& mistakes) {
-  if (const SuiteKey* key = find_key(path)) {
-    if (check_value(*key, entry.value, mistakes)) {
-      layer[path] = entry.value;
-    } else {
-      bad.insert(path);
-      if (key->type == KeyType::kTables && entry.value.is(T::kArray)) layer[path] = right_tables(*key, entry.value);
-    }
-  } else if (is_group(path) && entry.value.is(T::kTable)) {
-    read_keys(entry.value, path, layer, bad, mistakes);
-  } else if (const std::string whole = shorthand(path); !whole.empty()) {
-    read_key(entry, whole, where, layer, bad, mistakes);
-  } else if (is_group(path)) {
-    mistakes.add(entry.place, fmt::format("'{}' must be a table: [{}]", path, path));
-  } else {
-    const std::size_t dot = path.rfind('.');
-    const std::vector<std::string> known = children(dot == std::string::npos ? "" : path.substr(0, dot));
-    mistakes.add(entry.place, unknown("key", last_part(path), known, where));
-    bad.insert(path);
-  }
-}
-
-void read_keys(const Value& table, const std::string& prefix, Layer& layer, std::set<std::string>& bad,
-               Mistakes& mistakes) {
-  for (const Entry& entry : table.entries)
-    read_key(entry, prefix.empty() ? entry.key : prefix + "." + entry.key, where_text(prefix), layer, bad, mistakes);
 }
 
 std::int64_t duration_of(const Value& value) {

@@ -19,6 +19,7 @@ namespace hopbench {
 inline RankRecord full_rank() {
   RankRecord rank;
   rank.rank = 3;
+  rank.worker = 4;
   rank.server = true;
   rank.marks = {{Time(Duration(1234567890123)), 0, Duration(40000001), 32, 0.1f},
                 {Time(Duration(1234567890124)), 1, Duration(0), 0, std::numeric_limits<float>::quiet_NaN()}};

@@ -2,6 +2,7 @@
 // only while the settings do.
 #include "suites/tune.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +15,8 @@
 
 namespace hopbench {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr const char* kSuite = R"(schema = 1
 name = "t"          # µ: a comment that must stay
@@ -48,6 +51,8 @@ scenarios = ["random"]
 samples = 800
 target = { loss = 30.0, hold = 2 }
 )";
+
+using ::testing::HasSubstr;
 
 std::string with(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
@@ -153,7 +158,23 @@ TEST(Tune, MomentumSharesTheBudgetOfEveryVariant) {
   EXPECT_EQ(tried, (std::set<float>{0.0f, 0.5f, 0.9f}));
   const Suite suite = parse(tuned(text, 11));
   for (const TrialSpec& spec : suite.trials) EXPECT_EQ(spec.optimizer.momentum, 0.9f) << spec.label;
-  EXPECT_THROW(plan(std::string(kSuite) + "[tune]\nmomentum = [0.0, 1.5, 0.9]\n"), SuiteError);
+}
+
+// `validate` looks at it as well, although it does not tune.
+TEST(Tune, MomentumIsAListOfDifferentNumbersFromZeroToOne) {
+  const auto complaint = [](const std::string& list) -> std::string {
+    try {
+      parse_suite(std::string(kSuite) + "[tune]\nmomentum = " + list + "\n", "t.toml", {});
+    } catch (const SuiteError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(complaint("[0, 0.9]"), "");
+  EXPECT_THAT(complaint("[0.0, 1.5]"), HasSubstr("'momentum' is 1.5, out of range: it must be 0 to 1"));
+  EXPECT_THAT(complaint("[0.9, 0.5, 0.9]"), HasSubstr("'momentum' lists 0.9 twice"));
+  EXPECT_THAT(complaint("[]"), HasSubstr("'momentum' must be a list of numbers"));
+  EXPECT_THAT(complaint("[\"0.9\"]"), HasSubstr("'momentum' must be a list of numbers"));
 }
 
 // Suites and --seed hold less than 2^63; tuning draws with more.

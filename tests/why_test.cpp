@@ -100,6 +100,29 @@ TEST(Why, FallsBackToTheWholeTrialWhereOnlyOneHasAWindow) {
   EXPECT_THAT(why_text(answer), HasSubstr("over the whole trial, n = 3: the table shows no speed-up here"));
 }
 
+// As in the table: a rate over a whole trial beside one over a window is no pair.
+TEST(Why, LeavesOutRepeatsInWhichOnlyOneHasAWindow) {
+  std::vector<TrialRow> rows = two_variants();
+  rows[0].record.warnings = {WarningKind::kNoSteadyWindow};
+  rows[0].record.samples_per_s *= 100;
+  const Why answer = why(rows, "hop", "allreduce").at(0);
+  EXPECT_EQ(answer.time, Why::Time::kWindow);
+  EXPECT_EQ(answer.n, 2);
+  EXPECT_EQ(answer.lost, 1);
+  EXPECT_NEAR(answer.rate.ratio, 2, 1e-12);
+}
+
+TEST(Why, CallsASlowRankByItsNumberInTheSuite) {
+  TrialRow row = row_of("hop", 0, 1000, 10, {});
+  RankRecord& rank = row.record.ranks[0];
+  rank.compute = milliseconds(1000);
+  rank.injected_delay = milliseconds(400);
+  rank.rank = 2;
+  EXPECT_EQ(time_shares(row).count("slowdown, rank 2"), 1U) << "a row of before there was `worker`";
+  rank.worker = 3;
+  EXPECT_NEAR(time_shares(row).at("slowdown, rank 3"), 0.4, 1e-12);
+}
+
 TEST(Why, SlowRanksThatExplainNothingAreOneRow) {
   std::vector<TrialRow> rows = two_variants();
   for (TrialRow& row : rows) {
@@ -149,7 +172,7 @@ TEST(Why, LeavesOutTrialsOfInfiniteTime) {
   EXPECT_EQ(
       why_text(why(rows, "hop", "allreduce").at(0)),
       "m / one slow\nhop and allreduce have no repeat in common that ended well.\n3 of 3 repeats are left out: one "
-      "of the two failed, did not reach the target, or began below it\n");
+      "of the two failed, did not reach the target, began below it, or has no steady window\n");
 }
 
 TEST(Why, LeavesOutWhereTheTargetIsNotReached) {

@@ -12,6 +12,7 @@
 namespace hopbench {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Edges = std::vector<int>;
@@ -77,6 +78,19 @@ TEST(Without, TheOthersAreSlowedAsTheyAre) {
   EXPECT_NEAR(record.slowest_rank_samples_per_s, 7 * 8 / 0.005, 1e-6 * record.slowest_rank_samples_per_s);
 }
 
+// A rank is called by its number in the suite: `hopbench why` compares variants that number it differently.
+TEST(Without, ASlowWorkerKeepsItsNameInWhatTookTheTime) {
+  const Suite suite =
+      parse(variant("dpsgd", "without = [1]") +
+            "[[scenario]]\nname = \"x\"\ncompute = [{ kind = \"constant\", ranks = [3], factor = 4.0 }]\n");
+  const TrialRecord record = simulate_trial(suite.trials.at(0));
+  EXPECT_EQ(record.path.count("slowdown, rank 3"), 1U);
+  EXPECT_EQ(record.path.count("slowdown, rank 2"), 0U);
+  EXPECT_EQ(record.ranks.at(0).worker, 0);
+  EXPECT_EQ(record.ranks.at(2).worker, 3);
+  EXPECT_EQ(record.ranks.at(6).worker, 7);
+}
+
 TEST(Without, TheOthersKeepTheirData) {
   WorkloadSpec spec{.model = "softmax", .dataset = "synthetic", .batch = 8, .backend = "reference", .workers = 4};
   spec.split.what = SplitSpec::What::kShards;
@@ -120,7 +134,9 @@ TEST(Without, IsCheckedWithTheWorkersThatThereAre) {
   EXPECT_THAT(complaint(variant("ps_bsp", "without = [0, 1, 2, 3, 4, 5, 6, 7]")), HasSubstr("without all 8 workers"));
   EXPECT_THAT(complaint(variant("dpsgd", "without = 3")), HasSubstr("'without'"));
   EXPECT_THAT(complaint("[topology]\nname = \"star\"\n" + variant("dpsgd", "without = [0]")),
-              HasSubstr("not connected"));
+              AllOf(HasSubstr("not connected"), HasSubstr("without rank 0 (ranks 0 to 6 are the others")));
+  EXPECT_THAT(complaint(variant("hop", "without = [1, 7]\nbackup = 3")),
+              HasSubstr("is impossible without ranks 1, 7 (ranks 0 to 5 are the others, numbered anew)"));
   EXPECT_THAT(complaint(variant("dpsgd", "without = [3]") +
                         "[[scenario]]\nname = \"x\"\nfaults = [{ kind = \"leave\", ranks = [5], iteration = 3 }]\n"),
               HasSubstr("scenario 'x' has faults"));

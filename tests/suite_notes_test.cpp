@@ -1,0 +1,67 @@
+// Notes on settings that a suite has and nothing in it uses.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "suites/suite.h"
+
+namespace hopbench {
+namespace {
+
+std::string suite_with(const std::string& protocol, const std::string& rule) {
+  return R"(schema = 1
+name = "n"
+[run]
+world_size = 4
+[model]
+name = "quadratic"
+[compute]
+backend = "reference"
+pace = "5ms"
+[[protocol]]
+name = "allreduce"
+[[protocol]]
+)" + protocol +
+         "\n[[scenario]]\nname = \"slow\"\ncompute = [{ kind = \"constant\", factor = 2.0" + rule + " }]\n" +
+         "[[measure]]\nwhat = \"convergence\"\ntransport = \"sim\"\nsamples = 800\n";
+}
+
+/// Returns true if a note of the suite holds `part`.
+bool noted(const std::string& part, const std::string& text, std::vector<std::string> sets = {}) {
+  SuiteOptions options;
+  options.sets = std::move(sets);
+  for (const std::string& note : parse_suite(text, "n.toml", options).notes) {
+    if (note.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST(IdleSettings, OfTheLoadWhereNoVariantReadsIt) {
+  const std::string part = "load_noise and load_delay change nothing";
+  const std::string plain = suite_with("name = \"dpsgd\"", ""), ema = suite_with("name = \"lb_bsp\"", ""),
+                    narx = suite_with("name = \"lb_bsp\"\npredictor = \"narx\"", "");
+  EXPECT_FALSE(noted(part, plain));
+  EXPECT_TRUE(noted(part, plain, {"compute.load_noise=0.1"}));
+  EXPECT_TRUE(noted(part, plain, {"compute.load_delay=2"}));
+  EXPECT_TRUE(noted(part, ema, {"compute.load_delay=2"}));
+  EXPECT_FALSE(noted(part, narx, {"compute.load_noise=0.1", "compute.load_delay=2"}));
+}
+
+TEST(IdleSettings, OfATargetWithoutALoss) {
+  const std::string part = "target.model changes nothing", text = suite_with("name = \"dpsgd\"", "");
+  EXPECT_FALSE(noted(part, text));
+  EXPECT_TRUE(noted(part, text, {"target.model=mean"}));
+  EXPECT_FALSE(noted(part, text, {"target.model=mean", "target.loss=0.5"}));
+}
+
+TEST(IdleSettings, AreNotedOfADrawnWorkerThatAVariantMayBeWithout) {
+  const std::string part = "so dpsgd trains without it in some of them only",
+                    without = "name = \"dpsgd\"\nwithout = [1]";
+  EXPECT_TRUE(noted(part, suite_with(without, ", ranks = \"drawn\"")));
+  EXPECT_FALSE(noted(part, suite_with(without, ", ranks = [1]")));
+  EXPECT_FALSE(noted(part, suite_with("name = \"dpsgd\"", ", ranks = \"drawn\"")));
+}
+
+}  // namespace
+}  // namespace hopbench
