@@ -17,13 +17,13 @@ namespace {
 
 constexpr std::int64_t kLate = -1;  // in the place of "how many more are in this update"
 
-void worker(Node& self) {
+void worker(Node& self, const KnobValues& knobs) {
   Iter update = 0;  // how many are in the weights
   const auto hear = [&](Iter k, const Words& words) {
     update = words[0];
     if (words[1] == kLate) self.lost(k, "came after enough others");
   };
-  work(self, {.say = [&](Iter) { return Words{update}; }, .hear = hear});
+  work(self, knobs, {.say = [&](Iter) { return Words{update}; }, .hear = hear});
 }
 
 /// Decides; its decisions are {worker, how many more gradients are in this update, or kLate}.
@@ -33,6 +33,7 @@ void lead(Node& self, Shard& shard, int quorum) {
       if (push.words[0] == update) return true;
       tell_servers(self, push.iter, {push.from, kLate});
       shard.answer(push.from, push.iter, {update, kLate});
+      shard.drop(push);
       return false;
     });
     if (in.empty()) return;  // everybody has left
@@ -49,7 +50,8 @@ void follow(Node& self, Shard& shard) {
     const Message decision = self.recv(is(kClock), "the first server's decision");
     const int from = static_cast<int>(decision.words[0]);
     if (decision.words[1] == kLate) {
-      self.ignore({.kind = kPush, .last = decision.iter, .from = from});  // it may still be on its way
+      for (const Kind kind : {kPush, kPart})  // it may still be on its way
+        self.ignore({.kind = kind, .last = decision.iter, .from = from});
       shard.answer(from, decision.iter);
       continue;
     }
@@ -65,7 +67,7 @@ void follow(Node& self, Shard& shard) {
 }
 
 void backup_workers(Node& self, const KnobValues& knobs) {
-  if (!self.is_server()) return worker(self);
+  if (!self.is_server()) return worker(self, knobs);
   Shard shard(self);
   if (self.rank != self.servers().front()) return follow(self, shard);
   lead(self, shard, self.worker_count() - knobs.integer("backup"));
@@ -91,8 +93,8 @@ const Protocol& ps_backup_protocol() {
       .name = "ps_backup",
       .summary = "parameter server, synchronous with backup workers: an update waits for all but b gradients",
       .paper = "Chen, Monga, Bengio, Jozefowicz: Revisiting Distributed Synchronous SGD, ICLR workshop 2016",
-      .knobs = {{"backup", 1, 0, 1000, {}, "b: gradients that an update does without; 0: ps_bsp", "memory H"},
-                servers_knob()},
+      .knobs = with_server_knobs(
+          {{"backup", 1, 0, 1000, {}, "b: gradients that an update does without; 0: ps_bsp", "memory H"}}),
       .body = backup_workers,
       .extra_ranks = server_count,
       .links = server_links,

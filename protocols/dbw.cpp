@@ -15,20 +15,22 @@
 #include "protocols/dbw_policy.h"
 #include "protocols/groups.h"
 #include "protocols/node.h"
+#include "protocols/pushes.h"
 #include "protocols/server.h"
 #include "protocols/shard.h"
 
 namespace hopbench {
 namespace {
 
-void compute(Node& self) {
+void compute(Node& self, const KnobValues& knobs) {
   const int server = self.servers().front();
   Vec x = self.initial();
+  Pushes pushes(self, knobs);
   Iter version = 0;
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    const Gradient g = self.gradient(x, k);
-    self.send(server, kPush, version, share(g.values), {g.samples, std::bit_cast<std::int64_t>(double{g.loss})});
+    const Gradient g = pushes.gradient(x, k, version);
+    pushes.push(version, g.values, {g.samples, std::bit_cast<std::int64_t>(double{g.loss})});
     const Message weights = self.recv(is_from(kWeights, server), "weights from the server");
     if (weights.words[1] == 0) self.lost(k, "came too late");
     version = weights.iter;
@@ -44,8 +46,9 @@ class Server {
   void run() {
     arrivals_.published(0, self_.now(), wait_for_);
     for (Iter t = 0;; ++t) {
-      const std::vector<Message> fresh = gather(t);
+      std::vector<Message> fresh = gather(t);
       if (fresh.empty()) return;  // everybody has left
+      for (Message& push : fresh) shard_.join(push);
       const Vec mean = shard_.apply_mean(t, fresh);
       landscape_.add(seen_in(fresh, mean, t));
       arrivals_.published(t + 1, self_.now(), static_cast<int>(fresh.size()));
@@ -59,8 +62,10 @@ class Server {
   std::vector<Message> gather(Iter t) {
     return first_pushes(self_, wait_for_, [&](const Message& push) {
       arrivals_.arrived(push.iter, self_.now());
-      if (push.iter < t) shard_.answer(push.from, t, {wait_for_, 0});
-      return push.iter == t;
+      if (push.iter == t) return true;
+      shard_.answer(push.from, t, {wait_for_, 0});
+      shard_.drop(push);
+      return false;
     });
   }
 
@@ -92,7 +97,7 @@ class Server {
 };
 
 void dbw(Node& self, const KnobValues& knobs) {
-  if (!self.is_server()) return compute(self);
+  if (!self.is_server()) return compute(self, knobs);
   Server(self, knobs.integer("window")).run();
 }
 
@@ -105,7 +110,8 @@ const Protocol& dbw_protocol() {
       .name = "dbw",
       .summary = "parameter server that waits for k gradients an update, with k chosen by gain a second",
       .paper = "Xu, Neglia, Sebastianelli: Dynamic Backup Workers for Parallel Machine Learning, arXiv 2004.14696",
-      .knobs = {{"window", 5, 1, 1000, {}, "updates that the gradient's norm and variance are estimated from", "ours"}},
+      .knobs = {{"window", 5, 1, 1000, {}, "updates that the gradient's norm and variance are estimated from", "ours"},
+                overlap_knob()},
       .body = dbw,
       .extra_ranks = always<1>,
       .links = links,

@@ -29,7 +29,7 @@ int slowest(const Node& self, const Shard& shard) {
 }
 
 void dssp(Node& self, const KnobValues& knobs) {
-  if (!self.is_server()) return work(self);
+  if (!self.is_server()) return work(self, knobs);
   const int s_l = knobs.integer("s_l"), r_max = knobs.integer("r_max");
   const bool capped = knobs.text("mode") == "capped";
   constexpr Iter kOk = 0;  // answer at once
@@ -72,12 +72,11 @@ const Protocol& dssp_protocol() {
       .name = "dssp",
       .summary = "parameter server, stale synchronous with a threshold that a controller picks from a range",
       .paper = "Zhao, An, Liu, Chen: Dynamic Stale Synchronous Parallel Distributed Training, ICDCS 2019",
-      .knobs = {{"s_l", 3, 0, 1000, {}, "s_L, the least threshold", "paper"},
-                {"r_max", 12, 0, 1000, {}, "most iterations beyond s_L that a grant of the controller is for", "paper"},
-                choice("mode", {"faithful", "capped"},
-                       "faithful: as printed, grants follow each other, no bound; capped: s_l + r_max bounds it",
-                       "ours"),
-                servers_knob()},
+      .knobs = with_server_knobs(
+          {{"s_l", 3, 0, 1000, {}, "s_L, the least threshold", "paper"},
+           {"r_max", 12, 0, 1000, {}, "most iterations beyond s_L that a grant of the controller is for", "paper"},
+           choice("mode", {"faithful", "capped"},
+                  "faithful: as printed, grants follow each other, no bound; capped: s_l + r_max bounds it", "ours")}),
       .body = dssp,
       .extra_ranks = server_count,
       .links = server_links,

@@ -18,12 +18,12 @@
 namespace hopbench {
 namespace {
 
-void worker(Node& self) {
+void worker(Node& self, const KnobValues& knobs) {
   std::int64_t left = 1;  // iterations to the barrier
   const auto hear = [&](Iter, const Words& words) {
     if (left == 0) left = words[0];
   };
-  work(self, {.say = [&](Iter) { return Words{--left}; }, .hear = hear});
+  work(self, knobs, {.say = [&](Iter) { return Words{--left}; }, .hear = hear});
 }
 
 struct Worker {  // as a server sees it
@@ -59,7 +59,7 @@ std::vector<Iter> plan(const std::vector<Worker>& workers, int r) {
 }
 
 void elastic_bsp(Node& self, const KnobValues& knobs) {
-  if (!self.is_server()) return worker(self);
+  if (!self.is_server()) return worker(self, knobs);
   const bool plans = self.rank == self.servers().front();
   Shard shard(self);
   std::vector<Worker> workers(self.workers().size(), {.answered = self.now()});
@@ -97,9 +97,8 @@ const Protocol& elastic_bsp_protocol() {
       .name = "elastic_bsp",
       .summary = "parameter server, synchronous at barriers that are put where workers of unequal speed meet",
       .paper = "Zhao, An, Liu, Chen: Elastic Bulk Synchronous Parallel Model for Distributed Deep Learning, ICDM 2019",
-      .knobs =
-          {{"r", 15, 1, 1000, {}, "R: how many pushes of a worker are predicted, its most between barriers", "paper"},
-           servers_knob()},
+      .knobs = with_server_knobs(
+          {{"r", 15, 1, 1000, {}, "R: how many pushes of a worker are predicted, its most between barriers", "paper"}}),
       .body = elastic_bsp,
       .extra_ranks = server_count,
       .links = server_links,

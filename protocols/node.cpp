@@ -35,7 +35,7 @@ Error death(const std::string& who, int rank, const char* why) {
 const char* kind_name(std::uint16_t kind) {
   static constexpr const char* kNames[] = {nullptr, "params",  "token",          "ack",        "push",
                                            "pull",  "weights", "reduce-scatter", "all-gather", "broadcast",
-                                           "clock", "skip",    "request",        "reply"};
+                                           "clock", "skip",    "request",        "reply",      "part"};
   return kind < std::size(kNames) ? kNames[kind] : nullptr;
 }
 

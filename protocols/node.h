@@ -27,7 +27,7 @@ namespace hopbench {
 
 // The kinds of messages the built-in protocols use. A protocol of your own may use these or count from kFirstOwnKind.
 inline constexpr Kind kParams{1}, kToken{2}, kAck{3}, kPush{4}, kPull{5}, kWeights{6}, kReduceScatter{7}, kAllGather{8},
-    kBroadcast{9}, kClock{10}, kSkip{11}, kRequest{12}, kReply{13};
+    kBroadcast{9}, kClock{10}, kSkip{11}, kRequest{12}, kReply{13}, kPart{14};
 inline constexpr std::uint16_t kFirstOwnKind = 64;
 /// "params" of kParams, and so on; nullptr of a kind of your own.
 const char* kind_name(std::uint16_t kind);
@@ -225,6 +225,9 @@ class Node {
   /// sum of weight * value in the order given (by convention ascending sender). Charged to the rank; tells the checkers
   /// whose vectors, which tags and weights it used.
   Vec reduce(Iter k, std::span<const Term> terms);
+  /// Tells the checkers and the counters that the own vector is now such a sum, which operate() has computed. `terms`
+  /// need no values.
+  void summed(Iter k, std::span<const Term> terms);
   /// For other vector operations: does `arithmetic` at once, without giving the turn away, and charges the rank for
   /// `bytes` read and written.
   void operate(double bytes, const std::function<void()>& arithmetic);

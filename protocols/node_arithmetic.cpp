@@ -140,25 +140,33 @@ Duration Node::operated(Work work) {
 
 Vec Node::reduce(Iter k, std::span<const Term> terms) {
   std::vector<Payload> values;
-  Event event;
-  event.what = EventKind::kReduced;
-  event.iter = k;
+  std::vector<float> weights;
   for (const Term& term : terms) {
     values.push_back(term.value);
-    event.senders.push_back(term.sender);
-    event.tags.push_back(term.tag);
-    event.weights.push_back(term.weight);
-    if (term.sender != rank) aged(k - term.tag);
-    hears(term.sender, term.tag);
+    weights.push_back(term.weight);
   }
   HB_ASSERT(!values.empty());
   Vec result;
   double bytes = 0;
   for (const Payload& value : values) bytes += bytes_of(value);
   bytes *= 1 + 1 / static_cast<double>(values.size());
-  operate(bytes, [&] { result = weighted_sum(values, event.weights); });
-  emit(std::move(event));
+  operate(bytes, [&] { result = weighted_sum(values, weights); });
+  summed(k, terms);
   return result;
+}
+
+void Node::summed(Iter k, std::span<const Term> terms) {
+  Event event;
+  event.what = EventKind::kReduced;
+  event.iter = k;
+  for (const Term& term : terms) {
+    event.senders.push_back(term.sender);
+    event.tags.push_back(term.tag);
+    event.weights.push_back(term.weight);
+    if (term.sender != rank) aged(k - term.tag);
+    hears(term.sender, term.tag);
+  }
+  emit(std::move(event));
 }
 
 void Node::aged(Iter behind) {

@@ -17,10 +17,10 @@
 namespace hopbench {
 namespace {
 
-void bsp(Node& self, const KnobValues&) { return self.is_server() ? serve_bsp(self) : work(self); }
+void bsp(Node& self, const KnobValues& knobs) { return self.is_server() ? serve_bsp(self) : work(self, knobs); }
 
-void asp(Node& self, const KnobValues&) {
-  if (!self.is_server()) return work(self);
+void asp(Node& self, const KnobValues& knobs) {
+  if (!self.is_server()) return work(self, knobs);
   Shard shard(self);
   for (;;) {
     const Message push = self.recv(is(kPush), "a gradient");
@@ -30,7 +30,7 @@ void asp(Node& self, const KnobValues&) {
 }
 
 void ssp(Node& self, const KnobValues& knobs) {
-  if (!self.is_server()) return work(self);
+  if (!self.is_server()) return work(self, knobs);
   serve_ssp(self, knobs.integer("staleness"));
 }
 
@@ -44,7 +44,7 @@ const Protocol& ps_bsp_protocol() {
       .name = "ps_bsp",
       .summary = "parameter server, bulk synchronous: an update is the mean of all workers' gradients",
       .paper = kPaper,
-      .knobs = {servers_knob()},
+      .knobs = with_server_knobs({}),
       .body = bsp,
       .extra_ranks = server_count,
       .links = server_links,
@@ -59,7 +59,7 @@ const Protocol& ps_asp_protocol() {
       .name = "ps_asp",
       .summary = "parameter server, asynchronous: each gradient is applied on arrival, nobody waits for anybody",
       .paper = kPaper,
-      .knobs = {servers_knob()},
+      .knobs = with_server_knobs({}),
       .body = asp,
       .extra_ranks = server_count,
       .links = server_links,
@@ -76,7 +76,7 @@ const Protocol& ps_ssp_protocol() {
       .name = "ps_ssp",
       .summary = "parameter server, stale synchronous: asynchronous within a bound on the push counts",
       .paper = kPaper,
-      .knobs = {staleness_knob(), servers_knob()},
+      .knobs = with_server_knobs({staleness_knob()}),
       .body = ssp,
       .extra_ranks = server_count,
       .links = server_links,

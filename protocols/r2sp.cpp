@@ -19,7 +19,7 @@ namespace hopbench {
 namespace {
 
 void r2sp(Node& self, const KnobValues& knobs) {
-  if (!self.is_server()) return work(self);
+  if (!self.is_server()) return work(self, knobs);
   const double apart = knobs.real("r") / self.worker_count(), weight = knobs.real("ema");
   const auto here = [&](int worker) { return self.present(worker); };
   Shard shard(self);
@@ -54,9 +54,9 @@ const Protocol& r2sp_protocol() {
       .paper =
           "Chen, Wang, Li: Round-Robin Synchronization: Mitigating Communication Bottlenecks in Parameter "
           "Servers, INFOCOM 2019",
-      .knobs = {{"r", 0.8, 0, 1, {}, "updates are at least r T / n apart, T being an iteration's time", "paper"},
-                {"ema", 0.1, 0.001, 1, {}, "weight of the newest iteration's time in T", "ours"},
-                servers_knob()},
+      .knobs = with_server_knobs(
+          {{"r", 0.8, 0, 1, {}, "updates are at least r T / n apart, T being an iteration's time", "paper"},
+           {"ema", 0.1, 0.001, 1, {}, "weight of the newest iteration's time in T", "ours"}}),
       .body = r2sp,
       .extra_ranks = server_count,
       .links = server_links,

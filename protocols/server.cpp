@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "protocols/pushes.h"
 #include "protocols/shard.h"
 
 namespace hopbench {
@@ -27,12 +28,13 @@ Vec pull_weights(Node& self, Iter k, const Vec& like, Words* said) {
   return weights;
 }
 
-void work(Node& self, const Talk& talk) {
+void work(Node& self, const KnobValues& knobs, const Talk& talk) {
   Vec x = self.initial();
+  Pushes pushes(self, knobs);
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    const Gradient g = self.gradient(x, k);
-    push_gradient(self, k, g.values, talk.say ? talk.say(k) : Words{});
+    const Gradient g = pushes.gradient(x, k, k);
+    pushes.push(k, g.values, talk.say ? talk.say(k) : Words{});
     Words said;
     x = pull_weights(self, k, x, &said);
     if (talk.hear) talk.hear(k, said);
@@ -43,12 +45,17 @@ void work(Node& self, const Talk& talk) {
 void serve_bsp(Node& self, bool by_samples) {
   Shard shard(self);
   for (Iter k = 0;; ++k) {
-    const auto pushes = self.gather(self.workers(), self.worker_count(), is(kPush, k), "gradients of all workers");
-    if (pushes.empty()) return;  // everybody has left
-    std::vector<float> weights;
-    for (const Message& push : pushes) weights.push_back(by_samples ? static_cast<float>(push.words[0]) : 1.0f);
-    shard.apply_mean(k, pushes, weights);
-    for (const Message& push : pushes) shard.answer(push.from, k);
+    const double all = self.worker_count() * (by_samples ? self.batch() : 1);
+    std::vector<int> pushed;
+    for (const int worker : self.workers()) {
+      auto push = self.recv_unless_left(is_from(kPush, worker, k), "gradients of all workers");
+      if (!push) continue;
+      shard.add(*push, (by_samples ? double(push->words[0]) : 1.0) / all);
+      pushed.push_back(worker);
+    }
+    if (pushed.empty()) return;  // everybody has left
+    shard.step(k);
+    for (const int worker : pushed) shard.answer(worker, k);
   }
 }
 
@@ -73,6 +80,12 @@ void tell_servers(Node& self, Iter k, Words decision) {
   for (const int server : self.servers()) {
     if (server != self.rank) self.send(server, kClock, k, {}, decision);
   }
+}
+
+std::vector<Knob> with_server_knobs(std::vector<Knob> own) {
+  own.push_back(servers_knob());
+  own.push_back(overlap_knob());
+  return own;
 }
 
 Knob servers_knob() {

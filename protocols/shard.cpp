@@ -1,6 +1,7 @@
 #include "protocols/shard.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "protocols/collectives.h"
@@ -18,6 +19,12 @@ Slice slice_of(std::size_t size, std::size_t i, std::size_t n) {
   return {size * i / n, size * (i + 1) / n - size * i / n};
 }
 
+Slice common(const Slice& slice, const Bucket& bucket) {
+  const std::size_t begin = std::max(slice.offset, bucket.offset);
+  const std::size_t end = std::min(slice.offset + slice.size, bucket.offset + bucket.size);
+  return {begin, end > begin ? end - begin : 0};
+}
+
 Shard::Shard(Node& self) : Shard(self, self.initial()) {}
 
 Shard::Shard(Node& self, const Vec& all)
@@ -30,23 +37,77 @@ Shard::Shard(Node& self, const Vec& all)
   self.keeps(&w_);
 }
 
-void Shard::apply(const Message& push, double scale) {
-  optimizer_.step(w_, push.body, push.iter, scale);
-  self_.aged(updates_++ - sent_[static_cast<std::size_t>(push.from)]);
-  count(push);
+std::vector<Slice> Shard::parts() const {
+  std::vector<Slice> all;
+  for (const Bucket& bucket : self_.buckets()) all.push_back(common(slice_, bucket));
+  return all;
 }
 
-Vec Shard::apply_mean(Iter k, const std::vector<Message>& pushes, std::span<const float> weights) {
-  std::vector<Term> terms = terms_of(pushes);
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    terms[i].tag = k;  // whatever its worker's own count is
-    if (!weights.empty()) terms[i].weight = weights[i];
+void Shard::join(Message& push) {
+  if (push.body.size() == slice_.size) return;
+  Vec whole = Vec::uninitialised(slice_.size, w_.space());
+  std::vector<Slice> before = parts();
+  const Slice last = before.back();
+  before.pop_back();
+  for (const Slice& part : before) {
+    if (part.size > 0) whole.assign(part.offset - slice_.offset, part_of(push).body);
   }
+  if (last.size > 0) whole.assign(last.offset - slice_.offset, push.body);
+  push.body = share(whole);
+}
+
+void Shard::drop(const Message& push) {
+  if (push.body.size() == slice_.size) return;
+  const std::vector<Slice> all = parts();
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+    if (all[i].size > 0) part_of(push);
+  }
+}
+
+void Shard::apply(Message push, double scale) {
+  join(push);
+  optimizer_.step(w_, push.body, push.iter, scale);
+  self_.aged(updates_++ - sent_[static_cast<std::size_t>(push.from)]);
+  count(push.from, push.iter);
+}
+
+Vec Shard::apply_mean(Iter k, std::vector<Message> pushes) {
+  for (Message& push : pushes) join(push);
+  std::vector<Term> terms = terms_of(pushes);
+  for (Term& term : terms) term.tag = k;  // whatever its worker's own count is
   Vec mean = average(self_, k, std::move(terms));
   optimizer_.step(w_, share(mean), k);
   ++updates_;
-  for (const Message& push : pushes) count(push);
+  for (const Message& push : pushes) count(push.from, push.iter);
   return mean;
+}
+
+void Shard::add(Message push, double weight) {
+  join(push);
+  std::vector<Payload> values;
+  std::vector<float> weights;
+  if (!added_.empty()) values.push_back(share(sum_)), weights.push_back(1);
+  values.push_back(push.body), weights.push_back(float(weight));
+  const double bytes = bytes_of(values.front()) + bytes_of(values.back());  // the sum is as long as itself before
+  self_.operate(bytes + (added_.empty() ? 0 : bytes_of(values.front())), [&] { sum_ = weighted_sum(values, weights); });
+  added_.push_back({.sender = push.from, .tag = push.iter, .value = {}, .weight = float(weight)});
+}
+
+void Shard::step(Iter k) {
+  double all = 0;
+  for (const Term& term : added_) all += term.weight;
+  constexpr double kRounding = 1e-5;
+  if (std::abs(all - 1) > kRounding) {
+    const auto scale = static_cast<float>(1 / all);
+    const Payload sum = share(sum_);
+    self_.operate(2 * bytes_of(sum), [&] { sum_ = weighted_sum(std::span(&sum, 1), std::span(&scale, 1)); });
+    for (Term& term : added_) term.weight *= scale;
+  }
+  self_.summed(k, added_);
+  optimizer_.step(w_, share(sum_), k);
+  ++updates_;
+  for (const Term& term : added_) count(term.sender, term.tag);
+  added_.clear();
 }
 
 void Shard::answer(int worker, Iter k, Words words) {
@@ -70,9 +131,13 @@ Iter Shard::most_pushed() const {
   return most;
 }
 
-void Shard::count(const Message& push) {
-  self_.applied(push.from, push.iter);
-  pushed_[static_cast<std::size_t>(push.from)] = push.iter + 1;
+Message Shard::part_of(const Message& push) {
+  return self_.recv(is_from(kPart, push.from, push.iter), "the parts of a gradient");
+}
+
+void Shard::count(int worker, Iter k) {
+  self_.applied(worker, k);
+  pushed_[static_cast<std::size_t>(worker)] = k + 1;
 }
 
 }  // namespace hopbench

@@ -13,6 +13,8 @@ struct Slice {
   std::size_t offset, size;
 };
 Slice slice_of(std::size_t size, std::size_t i, std::size_t n);
+/// What of a bucket is in a slice; its offset is that of the whole vector.
+Slice common(const Slice& slice, const Bucket& bucket);
 
 /// A server's slice of the weights, and how many gradients of each worker are in it.
 class Shard {
@@ -22,11 +24,20 @@ class Shard {
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
+  /// Makes the body of a push whole of the parts that came before it. No copy is charged: who knows where a part
+  /// belongs receives it there. Of a push that nobody joins, drop() the parts.
+  void join(Message& push);
+  void drop(const Message& push);
+
   /// One step with one gradient; the learning rate is multiplied by `scale`.
-  void apply(const Message& push, double scale = 1.0);
-  /// Update k: one step with the mean of gradients that are all of the weights as they are, summed by ascending worker;
-  /// `weights`: one each, of any sum; empty: all weigh the same. Returns that mean.
-  Vec apply_mean(Iter k, const std::vector<Message>& pushes, std::span<const float> weights = {});
+  void apply(Message push, double scale = 1.0);
+  /// Update k: one step with the mean of gradients that are all of the weights as they are, summed by ascending worker.
+  /// Returns that mean.
+  Vec apply_mean(Iter k, std::vector<Message> pushes);
+  /// The same of gradients that are added up while others are still to come, each times its weight, which are meant to
+  /// sum up to 1. If they do not, as workers have left, step() divides by their sum.
+  void add(Message push, double weight);
+  void step(Iter k);
   /// Sends the weights as they are, as the answer to worker's push of iteration k.
   void answer(int worker, Iter k, Words words = {});
 
@@ -41,12 +52,16 @@ class Shard {
 
  private:
   Shard(Node& self, const Vec& all);
-  void count(const Message& push);
+  std::vector<Slice> parts() const;  // of a push: the last one is its body, empty ones never leave
+  Message part_of(const Message& push);
+  void count(int worker, Iter k);
 
   Node& self_;
   const Slice slice_;
   Vec w_;
   Optimizer optimizer_;
+  std::vector<Term> added_;   // since the last step; without their values
+  Vec sum_;                   // of those
   std::vector<Iter> pushed_;  // by worker
   Iter updates_ = 0;          // in the weights
   std::vector<Iter> sent_;    // so many were in the weights that each worker was sent last

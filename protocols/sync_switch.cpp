@@ -68,7 +68,7 @@ class Rounds {
 };
 
 void sync_switch(Node& self, const KnobValues& knobs) {
-  if (!self.is_server()) return work(self);
+  if (!self.is_server()) return work(self, knobs);
   Shard shard(self);
   Rounds rounds(self, knobs);
   for (Iter k = 0; rounds.includes(k); ++k) {
@@ -92,14 +92,13 @@ bool only_rounds(const KnobValues& knobs) { return knobs.real("fraction") == 1 &
 Control control(const KnobValues& knobs) { return only_rounds(knobs) ? Control::kLockstep : Control::kSchedule; }
 
 std::vector<Knob> all_knobs() {
-  return {
+  return with_server_knobs({
       {"fraction", 0.0625, 0, 1, {}, "share of all iterations that are bulk synchronous; 0: ASP, 1: BSP", "ICDCS 2021"},
       choice("momentum", {"keep", "reset"}, "what the servers' momentum does at the switch", "memory M"),
       choice("online", {"off", "greedy"}, "greedy: a straggler brings the switch forward", "memory M"),
       {"slowdown", 2.0, 1, 1000, {}, "online: the last gradient's time over the median's in a round held up", "ours"},
       {"patience", 5, 1, 1000, {}, "online: rounds in a row that are held up before the switch", "ours"},
-      servers_knob(),
-  };
+  });
 }
 
 }  // namespace

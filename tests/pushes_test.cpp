@@ -1,0 +1,129 @@
+// Pushes to parameter servers that leave while the backward pass goes on.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/cluster.h"
+
+namespace hopbench {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The gradient of 16 kB takes 10 ms, a third of it forward; a push of it to one server takes 8 ms of a link.
+Cluster on_slow_links(int workers = 2) {
+  Cluster cluster{.nodes = workers, .topology = "complete", .iterations = 12};
+  cluster.workload.size = 4000;
+  cluster.network.latency = std::chrono::microseconds(10);
+  cluster.network.bandwidth = 2e6;
+  cluster.keep_events = true;
+  return cluster;
+}
+
+/// Whether the event is a message of that kind, of worker 0.
+bool is_sent(const Event& event, Kind kind) {
+  return event.what == EventKind::kSend && event.rank == 0 && event.kind == std::uint16_t(kind);
+}
+
+TEST(Pushes, TakeTheBitsOfPushesAfterwards) {
+  for (const char* protocol : {"ps_bsp", "r2sp", "ps_ssp", "dssp", "lb_bsp", "dbw", "ps_backup", "sync_switch"}) {
+    for (const int servers : {1, 3}) {
+      Knobs knobs;
+      if (std::string(protocol) != "dbw") knobs["servers"] = servers;
+      if (std::string(protocol) == "lb_bsp") knobs["aggregation"] = "servers";
+      if (std::string(protocol) == "ps_backup") knobs["backup"] = 0;
+      if (std::string(protocol) == "sync_switch") knobs["fraction"] = 1.0;
+      Cluster early{.nodes = 3, .topology = "complete", .instant_network = true}, late = early;
+      early.compute = late.compute = {{.what = ComputeRule::What::kLogNormal, .shape = 0.1}};
+      early.run(protocol, knobs);
+      knobs["overlap"] = false;
+      late.run(protocol, knobs);
+      EXPECT_EQ(early.params_hash(), late.params_hash()) << protocol << ", " << servers << " servers";
+      EXPECT_EQ(early.broken(), "") << protocol;
+    }
+  }
+}
+
+TEST(Pushes, LeaveLayerByLayerTheLastOneFirst) {
+  Cluster cluster = on_slow_links();
+  cluster.run("ps_bsp", {{"servers", 1}});
+  const auto buckets = std::int64_t(cluster.work->buckets().size());
+  ASSERT_GE(buckets, 4);
+  std::int64_t parts = 0, before = 0;
+  for (const Event& event : cluster.events) {
+    if (is_sent(event, kPart) && event.iter == 0) {
+      ++parts;
+      before += event.time < Time{} + milliseconds(10) ? 1 : 0;  // the gradient is complete then
+    }
+  }
+  EXPECT_EQ(parts, buckets - 1) << "the last one is in the push";
+  EXPECT_EQ(before, parts);
+}
+
+TEST(Pushes, SaveWhatTheyTakeOfTheLinkWhileTheBackwardPassGoesOn) {
+  Cluster early = on_slow_links(1), late = on_slow_links(1);
+  early.run("ps_bsp", {{"servers", 1}});
+  late.run("ps_bsp", {{"servers", 1}, {"overlap", false}});
+  const double saved = to_seconds(late.end - early.end) / 12;  // an iteration: 26 ms, of which 8 + 8 on the link
+  // Of 8 buckets 7 leave in the 6.7 ms of the backward pass, and the last one afterwards.
+  EXPECT_GT(saved, 0.0045);
+  EXPECT_LT(saved, 0.0067);
+}
+
+TEST(Pushes, AreWholeOnServersThatKeepNothingOfTheLastLayer) {
+  Cluster one = on_slow_links(), many = on_slow_links();
+  one.run("ps_bsp", {{"servers", 1}});
+  many.run("ps_bsp", {{"servers", 50}});
+  EXPECT_EQ(one.params_hash(), many.params_hash());
+}
+
+// What a server does not take in must not stay in its mailbox.
+TEST(Pushes, OfNoUseLeaveNothingBehind) {
+  for (const char* protocol : {"ps_backup", "dbw"}) {
+    const Knobs knobs = std::string(protocol) == "dbw" ? Knobs{{"window", 3}} : Knobs{};
+    Cluster cluster{.nodes = 6, .slow = {{2, 8.0}}, .topology = "complete", .iterations = 60};
+    cluster.run(protocol, knobs);
+    EXPECT_GT(cluster.records[2].gradients_lost, 1) << protocol;
+    const auto parts = std::int64_t(cluster.work->buckets().size());
+    for (std::size_t r = 6; r < cluster.records.size(); ++r)
+      EXPECT_LE(cluster.records[r].queue_max, 6 * (parts + 2)) << protocol << ", server " << r;
+    Cluster longer = cluster;
+    longer.iterations = 120;
+    longer.run(protocol, knobs);
+    for (std::size_t r = 6; r < cluster.records.size(); ++r)
+      EXPECT_LE(longer.records[r].queue_max, cluster.records[r].queue_max + 2) << protocol << ", server " << r;
+  }
+}
+
+// Gradients are added up while the last worker computes: after it, one more is to be added, and the step.
+TEST(PsBsp, AddsUpGradientsAsTheyCome) {
+  Cluster cluster{.nodes = 8, .slow = {{7, 20.0}}, .topology = "complete", .iterations = 3, .instant_network = true};
+  cluster.workload.size = 4000;
+  cluster.costs.vector_bytes_per_s = 4e6;  // 12 ms to add one, which reads two vectors and writes one
+  cluster.keep_events = true;
+  cluster.run("ps_bsp", {{"servers", 1}});
+  Time came{}, answered{};
+  for (const Event& event : cluster.events) {
+    if (event.what == EventKind::kDeliver && event.peer == 7 && event.kind == std::uint16_t(kPush) && event.iter == 0)
+      came = event.time;
+    if (event.what == EventKind::kSend && event.rank == 8 && event.iter == 0 && answered == Time{})
+      answered = event.time;
+  }
+  ASSERT_GT(came, Time{});
+  EXPECT_EQ(answered - came, milliseconds(24)) << "an addition and a step of 12 ms each; with all additions 108";
+}
+
+TEST(PsBsp, IsTheMeanOfThoseThatAreLeft) {
+  Cluster cluster{.nodes = 4, .topology = "complete", .iterations = 20, .leaves = {{1, 8}}};
+  cluster.keep_events = true;
+  cluster.run("ps_bsp", {{"servers", 1}});
+  for (const Event& event : cluster.events) {
+    if (event.what != EventKind::kReduced || event.rank != 4) continue;
+    const std::size_t left = event.iter < 8 ? 4 : 3;
+    EXPECT_EQ(event.weights, std::vector<float>(left, 1.0f / float(left))) << "iteration " << event.iter;
+  }
+}
+
+}  // namespace
+}  // namespace hopbench
