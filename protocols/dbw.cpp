@@ -62,11 +62,14 @@ class Server {
   std::vector<Message> gather(Iter t) {
     return first_pushes(self_, wait_for_, [&](const Message& push) {
       arrivals_.arrived(push.iter, self_.now());
-      if (push.iter == t) return true;
-      shard_.answer(push.from, t, {wait_for_, 0});
-      shard_.drop(push);
-      return false;
+      if (push.iter < t) discard(push, t);
+      return push.iter == t;
     });
+  }
+
+  void discard(const Message& late, Iter t) {
+    shard_.answer(late.from, t, {wait_for_, 0});
+    shard_.drop(late);
   }
 
   UpdateSeen seen_in(const std::vector<Message>& fresh, const Vec& mean, Iter t) {

@@ -112,6 +112,12 @@ HB_MUTANT(dead_left_in_groups, prague)
 HB_MUTANT(dead_still_ready, partial_reduce)
 HB_MUTANT(dead_answered, adpsgd)
 
+HB_MUTANT(delta_ignored, selsync)
+HB_MUTANT(plan_of_one, elastic_bsp)
+HB_MUTANT(always_all, dbw)
+HB_MUTANT(mean_taken, lasgd)
+HB_MUTANT(ring_not_weighed, lb_bsp)
+
 namespace {
 
 // One slow rank and some luck: every rule is put to the test.
@@ -179,6 +185,17 @@ Cluster on_a_star() {
 
 // One is so slow that it pays not to wait for it.
 Cluster with_a_straggler() { return {.nodes = 6, .slow = {{2, 8.0}}, .topology = "ring", .iterations = 40}; }
+Cluster kept_with_a_straggler() {
+  Cluster cluster = with_a_straggler();
+  cluster.keep_events = true;
+  return cluster;
+}
+
+Cluster kept() {
+  Cluster cluster = uneven();
+  cluster.keep_events = true;
+  return cluster;
+}
 
 // Half of them, the slow one too, and one while it waits for a group.
 Cluster with_deaths() {
@@ -206,7 +223,7 @@ struct Case {
   const char* name;
   const Protocol& (*mutant)();
   Knobs knobs;
-  std::vector<std::string> caught_by;  // checkers; "deadlock"; "replay" (tests/replay.h)
+  std::vector<std::string> caught_by;  // checkers; "deadlock"; "replay", "choices" (tests/replay.h)
   Cluster (*cluster)() = uneven;
 };
 
@@ -339,6 +356,11 @@ const std::vector<Case> kCases = {
     {"partner_kept", partner_kept::gossipgrad_protocol, {}, {"diffusion"}},
     {"partner_weighs_less", partner_weighs_less::gossipgrad_protocol, {}, {"diffusion"}},
     {"sent_twice", sent_twice::gossipgrad_protocol, {}, {"diffusion"}},
+    {"delta_ignored", delta_ignored::selsync_protocol, kFlags, {"replay"}, kept},
+    {"plan_of_one", plan_of_one::elastic_bsp_protocol, {}, {"elastic_plan"}},
+    {"always_all", always_all::dbw_protocol, kShortMemory, {"choices"}, kept_with_a_straggler},
+    {"mean_taken", mean_taken::lasgd_protocol, {}, {"replay"}, kept},
+    {"ring_not_weighed", ring_not_weighed::lb_bsp_protocol, {}, {"replay"}, kept},
     {"dead_slowest_awaited", dead_slowest_awaited::ps_ssp_protocol, {}, {"deadlock"}, with_deaths},
     {"dead_left_in_groups", dead_left_in_groups::prague_protocol, {}, {"deadlock"}, with_deaths_on_two_hosts},
     {"dead_still_ready", dead_still_ready::partial_reduce_protocol, kUnbridged, {"group_size"}, with_deaths},
@@ -353,6 +375,11 @@ TEST_P(Mutants, AreCaught) {
   Cluster cluster = GetParam().cluster();
   cluster.run(std::string(GetParam().mutant().name), GetParam().knobs);
   EXPECT_EQ(cluster.broken(), "") << "the protocol as it is";
+  const auto replay = [&] { return replayed_as(std::string(GetParam().mutant().name), cluster, GetParam().knobs); };
+  for (const std::string& by : GetParam().caught_by) {
+    const std::string wrong = by == "replay" ? replay() : by == "choices" ? replayed_choices(cluster, 3) : "";
+    EXPECT_EQ(wrong, "") << "the protocol as it is";
+  }
   std::string error;
   try {
     cluster.run(GetParam().mutant(), GetParam().knobs);
@@ -360,9 +387,10 @@ TEST_P(Mutants, AreCaught) {
     error = thrown.what();  // some end in a deadlock as well; what the checkers saw until then counts
   }
   for (const std::string& by : GetParam().caught_by) {
-    const bool caught = by == "deadlock" ? error.find("deadlock") != std::string::npos
-                        : by == "replay" ? !replayed(cluster, GetParam().knobs).empty()
-                                         : cluster.caught_by(by);
+    const bool caught = by == "deadlock"  ? error.find("deadlock") != std::string::npos
+                        : by == "replay"  ? !replay().empty()
+                        : by == "choices" ? !replayed_choices(cluster, 3).empty()
+                                          : cluster.caught_by(by);
     EXPECT_TRUE(caught) << by << " saw nothing; all that was seen:\n" << cluster.broken() << error;
   }
 }

@@ -5,16 +5,9 @@
 namespace hopbench {
 namespace {
 
-using Numbers = std::vector<double>;
-
 std::int64_t number(const Knobs& knobs, const std::string& name) {
   const auto found = knobs.find(name);
   return found == knobs.end() ? 0 : std::get<std::int64_t>(found->second);
-}
-
-Numbers numbers(const Payload& x) {
-  const std::vector<float> values = Vec::copy_of(x).to_host();
-  return {values.begin(), values.end()};
 }
 
 class Replay {
@@ -24,7 +17,7 @@ class Replay {
         serial_(knobs.count("form") != 0 && std::get<std::string>(knobs.at("form")) == "serial"),
         stale_(number(knobs, "staleness")) {
     HB_ASSERT(cluster.optimizer.steps.empty() && cluster.optimizer.weight_decay == 0 && !cluster.optimizer.nesterov);
-    const Numbers x = numbers(cluster.work->initial().share());
+    const Numbers x = numbers_of(cluster.work->initial().share());
     workers_.assign(std::size_t(cluster.nodes), Worker{.x = x, .momentum = Numbers(x.size(), 0.0)});
   }
 
@@ -58,14 +51,7 @@ class Replay {
     worker.sent[k] = worker.x;  // serial, or after a jump: what x becomes meanwhile
   }
 
-  void gradient(Worker& worker, const Event& event) {
-    Vec g = Vec::uninitialised(cluster_.work->size());
-    const std::vector<float> x(worker.x.begin(), worker.x.end());
-    const int batch = cluster_.workload.batch;
-    cluster_.work->gradient(Vec::from_host(x).share(), event.rank, std::uint64_t(event.iter * batch), batch, g,
-                            [](int) {});
-    worker.gradient = numbers(g.share());
-  }
+  void gradient(Worker& worker, const Event& event) { worker.gradient = gradient_at(cluster_, worker.x, event, false); }
 
   // Momentum survives a jump, and only gradients that are applied move it. In the serial form the stepped model is
   // sent.
@@ -107,12 +93,8 @@ class Replay {
   }
 
   void report(Worker& worker, const Event& event) {
-    const Numbers is = numbers(cluster_.reports[std::size_t(event.rank)][worker.reports++].x);
-    for (std::size_t i = 0; i < is.size(); ++i) {
-      if (std::abs(is[i] - worker.x[i]) <= 1e-4 * (1 + std::abs(worker.x[i]))) continue;
-      return fail(event,
-                  "its model has " + std::to_string(is[i]) + " where " + std::to_string(worker.x[i]) + " is due");
-    }
+    const Numbers is = numbers_of(cluster_.reports[std::size_t(event.rank)][worker.reports++].x);
+    if (const std::string wrong = difference(is, worker.x); !wrong.empty()) return fail(event, "its model " + wrong);
     worker.x = is;
   }
 
@@ -129,6 +111,40 @@ class Replay {
 };
 
 }  // namespace
+
+Numbers numbers_of(const Payload& x) {
+  const std::vector<float> values = Vec::copy_of(x).to_host();
+  return {values.begin(), values.end()};
+}
+
+Numbers gradient_at(const Cluster& cluster, const Numbers& x, const Event& event, bool shared) {
+  Vec g = Vec::uninitialised(cluster.work->size());
+  const std::vector<float> floats(x.begin(), x.end());
+  const int worker = shared ? Workload::kEverybody : event.rank;
+  cluster.work->gradient(Vec::from_host(floats).share(), worker, std::uint64_t(event.first), int(event.count), g,
+                         [](int) {});
+  return numbers_of(g.share());
+}
+
+std::string difference(const Numbers& is, const Numbers& due) {
+  for (std::size_t i = 0; i < is.size(); ++i) {
+    if (!(std::abs(is[i] - due[i]) <= 1e-4 * (1 + std::abs(due[i]))))
+      return "has " + std::to_string(is[i]) + " where " + std::to_string(due[i]) + " is due";
+  }
+  return "";
+}
+
+double squared_length(const Numbers& x) {
+  double sum = 0;
+  for (const double number : x) sum += number * number;
+  return sum;
+}
+
+std::string replayed_as(const std::string& protocol, const Cluster& cluster, const Knobs& knobs) {
+  if (protocol == "hop" || protocol == "dpsgd") return replayed(cluster, knobs);
+  if (cluster.servers > 0) return replayed_at_servers(cluster, protocol == "lb_bsp");
+  return replayed_along_rings(cluster, protocol, knobs);
+}
 
 std::string replayed(const Cluster& cluster, const Knobs& knobs) {
   HB_ASSERT_MSG(!cluster.events.empty(), "a run that kept no events cannot be replayed");

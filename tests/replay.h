@@ -1,16 +1,39 @@
-// An oracle for gossip (dpsgd, hop): what every worker's model must be after each iteration, worked out again from the
-// event log alone, in doubles and without protocols/. Checkers see who waits for whom and which tags are averaged; this
-// sees that the numbers are those.
+// Oracles: what every worker's model must be after each iteration, worked out again from the event log alone, in
+// doubles and without protocols/. Checkers see who waits for whom and what is averaged; these see that the numbers are
+// those.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tests/cluster.h"
 
 namespace hopbench {
 
-/// Returns the first report of a run with events that differs from the replay, or a term that no rank sent; "" if all
-/// is well. For plain momentum: no steps of the learning rate, no weight decay.
+// Each returns the first report of a run with events that differs from the replay, or a term that no rank sent; "" if
+// all is well. For plain momentum: no steps of the learning rate, no weight decay.
+
+/// Gossip: dpsgd, hop.
 std::string replayed(const Cluster& cluster, const Knobs& knobs);
+/// Parameter servers whose workers push and wait: all but flexrr. With `shared`, samples are of one order of all
+/// workers.
+std::string replayed_at_servers(const Cluster& cluster, bool shared = false);
+/// Averages along a ring: of gradients (allreduce, lb_bsp), or of models (local_sgd, ds_sync, lasgd, selsync). Of
+/// selsync also who raises a flag.
+std::string replayed_along_rings(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
+/// How many gradients dbw's server waits for: returns the first announcement that another number would have beaten.
+std::string replayed_choices(const Cluster& cluster, int window);
+
+/// That which is for the protocol.
+std::string replayed_as(const std::string& protocol, const Cluster& cluster, const Knobs& knobs);
+
+// For these oracles.
+using Numbers = std::vector<double>;
+Numbers numbers_of(const Payload& x);
+/// The gradient of the event's samples at x.
+Numbers gradient_at(const Cluster& cluster, const Numbers& x, const Event& event, bool shared);
+/// Where x is not what is due: "has 0.2 where 0.1 is due"; "" nowhere.
+std::string difference(const Numbers& is, const Numbers& due);
+double squared_length(const Numbers& x);
 
 }  // namespace hopbench

@@ -40,6 +40,7 @@ CheckerPtr push_applied(const CheckedRun& run);                             // u
 CheckerPtr dssp_rule(const CheckedRun& run);        // each push is answered or held as Algorithms 1 and 2 say
 CheckerPtr backup_round(const CheckedRun& run);     // n - b gradients of the newest weights make an update
 CheckerPtr round_robin(const CheckedRun& run);      // updates in a fixed cyclic order, staleness n - 1
+CheckerPtr elastic_plan(const CheckedRun& run);     // the barrier is where the workers are closest together
 CheckerPtr elastic_barrier(const CheckedRun& run);  // at most R iterations to a barrier, where all meet
 
 CheckerPtr samples_once(const CheckedRun& run);  // FlexRR: every sample of an iteration is computed and used once

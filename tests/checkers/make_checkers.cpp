@@ -123,6 +123,11 @@ void add_ssp(const CheckedRun& run, List& list) {
   list.push_back(held_everywhere(run, run.integer("staleness")));
 }
 
+void add_elastic(const CheckedRun& run, List& list) {
+  list.push_back(elastic_barrier(run));
+  if (run.virtual_time) list.push_back(elastic_plan(run));
+}
+
 void add_flexrr(const CheckedRun& run, List& list) {
   add_ssp(run, list);
   list.push_back(samples_once(run));
@@ -212,7 +217,7 @@ const std::map<std::string, Add>& of_protocols() {
       {"ps_backup", only(backup_round)},
       {"flexrr", add_flexrr},
       {"r2sp", add_r2sp},
-      {"elastic_bsp", only(elastic_barrier)},
+      {"elastic_bsp", add_elastic},
       {"sync_switch", only(one_switch)},
       {"dbw", only(backup_update)},
   };

@@ -113,8 +113,8 @@ mutant(bucket_not_awaited "gradient_mean;allreduce" "reduction_->reduced == redu
        "reduction_->reduced + 1 >= reduction_->pieces.size()")
 
 # BSP: an update of all gradients but one.
-mutant(bsp_off_by_one "shard;server;ps_clock;parameter_server" "self.gather(self.workers(), self.worker_count(),"
-       "self.gather(self.workers(), self.worker_count() - 1,")
+mutant(bsp_off_by_one "shard;server;ps_clock;parameter_server" "if (!push) continue;"
+       "if (!push || (k == 3 && worker == 0)) continue;")
 
 # SSP: a worker is held one push too late.
 mutant(ssp_off_by_one "shard;ps_clock;parameter_server" "shard.pushed(push.from) - staleness"
@@ -150,6 +150,15 @@ mutant(own_flag_only "selsync" "return mine || std::any_of(" "return mine && std
 # SelSync: one worker is told another flag than the rest.
 mutant(flag_kept_back "selsync" "{mine ? 1 : 0}" "{mine && peer != 0 ? 1 : 0}")
 
+# SelSync: after the window nobody raises a flag.
+mutant(delta_ignored "selsync" "!(change < delta)" "!(change < delta + 1e9)")
+
+# ElasticBSP: every worker meets the others after its next iteration.
+mutant(plan_of_one "elastic_bsp" "static_cast<Iter>(chosen[i]) + 1" "static_cast<Iter>(chosen[i]) * 0 + 1")
+
+# DBW: waits for everybody, whatever is gained.
+mutant(always_all "dbw" "return best_count(" "return static_cast<int>(there) + 0 * best_count(")
+
 # Sync-Switch: some servers switch a round before the others.
 mutant(switch_apart "sync_switch" "if (k >= rounds_ || !online_) return k < rounds_;"
        "if (k >= rounds_ || !online_) return k + self_.rank % 2 < rounds_;")
@@ -162,10 +171,14 @@ mutant(update_off_by_one "server;dbw" "(first.size()) < enough) {" "(first.size(
 
 # DBW: a gradient that comes too late is used all the same, with its worker told that it is not, or not told.
 mutant(late_gradient_used "dbw" [==[
-      if (push.iter < t) shard_.answer(push.from, t, {wait_for_, 0});
+      if (push.iter < t) discard(push, t);
       return push.iter == t;]==] [==[
       return push.iter <= t;]==])
-mutant(late_gradient_answered_and_used "dbw" "return push.iter == t;" "return push.iter <= t;")
+mutant(late_gradient_answered_and_used "dbw" [==[
+      if (push.iter < t) discard(push, t);
+      return push.iter == t;]==] [==[
+      if (push.iter < t) shard_.answer(push.from, t, {wait_for_, 0});
+      return push.iter <= t;]==])
 
 # A worker goes through an iteration without entering it.
 mutant(iteration_not_entered "dpsgd" "self.enter(k);" "if (k != 3) self.enter(k);")
@@ -237,6 +250,9 @@ mutant(period_too_long "local_sgd" "(k + 1) % period == 0" "(k + 1) % (period + 
 # LASGD: one mean is never taken in.
 mutant(correction_forgotten "lasgd" "if (round.number < 0) return;" "if (round.number < 0 || round.number == 3) return;")
 
+# LASGD: the mean is taken for the model, and what was done meanwhile is lost.
+mutant(mean_taken "lasgd" "{1.0f, -1.0f, 1.0f}" "{0.0f, 0.0f, 1.0f}")
+
 # Hierarchical: a host's leader does not wait for one of its workers.
 mutant(member_left_out "hierarchical;gradient_mean;allreduce" "if (member != leader) terms.push_back("
        "if (member != leader && (k != 3 || member != here.back())) terms.push_back(")
@@ -264,6 +280,9 @@ mutant(search_reopens_by_its_own_step "pair_search;balanced;lb_bsp" "i == leader
 
 # Batches that differ count the same in the mean.
 mutant(samples_not_weighed "balanced;lb_bsp" "serve_bsp(self, true)" "serve_bsp(self)")
+
+# The same in a mean along a ring.
+mutant(ring_not_weighed "balanced;lb_bsp" "float(mine.count) / float(self.batch())" "1.0f")
 
 # Batches change before the warm-up is over.
 mutant(no_warmup "batch_manager;balanced;lb_bsp" "if (k + 1 >= warmup) batches = rule.batches();"

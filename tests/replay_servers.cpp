@@ -1,0 +1,112 @@
+// The oracle for parameter servers. A worker has one push on its way: what servers apply of it is its newest gradient.
+#include <set>
+
+#include "tests/replay.h"
+
+namespace hopbench {
+namespace {
+
+class AtServers {
+ public:
+  AtServers(const Cluster& cluster, bool shared) : cluster_(cluster), shared_(shared) {
+    HB_ASSERT(cluster.optimizer.steps.empty() && cluster.optimizer.weight_decay == 0 && !cluster.optimizer.nesterov);
+    const Numbers x = numbers_of(cluster.work->initial().share());
+    workers_.assign(std::size_t(cluster.nodes), Worker{.x = x});
+    for (int s = 0; s < cluster.servers; ++s) {
+      const std::size_t n = std::size_t(cluster.servers), i = std::size_t(s);
+      const std::size_t begin = x.size() * i / n, end = x.size() * (i + 1) / n;
+      Server server{.offset = begin, .w = Numbers(x.begin() + long(begin), x.begin() + long(end))};
+      server.momentum.assign(server.w.size(), 0.0);
+      servers_.push_back(server);
+    }
+  }
+
+  std::string run() {
+    for (const Event& event : cluster_.events) {
+      if (event.rank < cluster_.nodes) {
+        Worker& worker = workers_[std::size_t(event.rank)];
+        if (event.what == EventKind::kGradient) worker.gradient = gradient_at(cluster_, worker.x, event, shared_);
+        if (event.what == EventKind::kReport) report(worker, event);
+      } else {
+        Server& server = servers_[std::size_t(event.rank - cluster_.nodes)];
+        if (event.what == EventKind::kReduced) mean(server, event);
+        if (event.what == EventKind::kApplied) applied(server, event);
+        if (event.what == EventKind::kSend && event.kind == std::uint16_t(kWeights)) sent(server, event.peer);
+      }
+      if (!wrong_.empty()) return wrong_;
+    }
+    return "";
+  }
+
+ private:
+  struct Worker {
+    Numbers x{}, gradient{}, received{};
+    std::size_t reports = 0;
+  };
+  struct Server {
+    std::size_t offset = 0;
+    Numbers w{}, momentum{};
+    std::set<int> in_the_mean{};  // what is applied of these is in the step already
+  };
+
+  void step(Server& server, const Numbers& g, double scale) const {
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      server.momentum[i] = double(cluster_.optimizer.momentum) * server.momentum[i] + g[i];
+      server.w[i] -= scale * double(cluster_.optimizer.lr) * server.momentum[i];
+    }
+  }
+
+  void mean(Server& server, const Event& event) {
+    Numbers sum(server.w.size(), 0.0);
+    double weights = 0;
+    for (std::size_t t = 0; t < event.senders.size(); ++t) {
+      const Numbers& g = workers_[std::size_t(event.senders[t])].gradient;
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += double(event.weights[t]) * g.at(server.offset + i);
+      weights += double(event.weights[t]);
+    }
+    if (std::abs(weights - 1) > 1e-4) fail(event, "the weights of a mean sum up to " + std::to_string(weights));
+    step(server, sum, 1);
+    server.in_the_mean.insert(event.senders.begin(), event.senders.end());
+  }
+
+  /// Without a mean before it: a step with that gradient alone, n of which make one of all.
+  void applied(Server& server, const Event& event) {
+    if (server.in_the_mean.erase(event.peer) > 0) return;
+    const auto& g = workers_[std::size_t(event.peer)].gradient;
+    const auto begin = g.begin() + long(server.offset);
+    step(server, Numbers(begin, begin + long(server.w.size())), 1.0 / cluster_.nodes);
+  }
+
+  void sent(const Server& server, int to) {
+    Worker& worker = workers_[std::size_t(to)];
+    worker.received.resize(worker.x.size());
+    std::copy(server.w.begin(), server.w.end(), worker.received.begin() + long(server.offset));
+  }
+
+  void report(Worker& worker, const Event& event) {
+    const Numbers is = numbers_of(cluster_.reports[std::size_t(event.rank)][worker.reports++].x);
+    if (const std::string wrong = difference(is, worker.received); !wrong.empty())
+      return fail(event, "its model " + wrong);
+    worker.x = is;
+  }
+
+  void fail(const Event& event, const std::string& what) {
+    if (wrong_.empty())
+      wrong_ = "rank " + std::to_string(event.rank) + ", iteration " + std::to_string(event.iter) + ": " + what;
+  }
+
+  const Cluster& cluster_;
+  bool shared_;
+  std::vector<Worker> workers_;
+  std::vector<Server> servers_;
+  std::string wrong_;
+};
+
+}  // namespace
+
+std::string replayed_at_servers(const Cluster& cluster, bool shared) {
+  HB_ASSERT_MSG(!cluster.events.empty(), "a run that kept no events cannot be replayed");
+  return AtServers(cluster, shared).run();
+}
+
+}  // namespace hopbench
