@@ -10,18 +10,30 @@ namespace {
 void add_bench_losses(CLI::App& bench, Parsed& parsed) {
   BenchLossesOptions& o = parsed.bench_losses;
   CLI::App& losses = *bench.add_subcommand("losses", "the losses of some steps, and all that is needed to repeat them");
-  losses.add_option("model", o.model, "see hopbench list models")->required();
+  losses
+      .add_option("model", o.model,
+                  "see hopbench list models; or a suite, of which a trial's first worker trains alone")
+      ->required();
   losses.add_option("-o,--output", o.output, "folder to write to")->required();
-  losses.add_option("--dataset", o.dataset, "default: the model's own");
-  losses.add_option("--path", o.path, "folder of the data set's files");
-  losses.add_option("--backend", o.backend, "see hopbench list backends");
-  losses.add_option("--threads", o.threads, "of a gradient")->check(CLI::Range(1, 1024));
-  losses.add_option("--batch", o.batch, "samples of a step")->check(CLI::Range(1, 1000000));
   losses.add_option("--steps", o.steps, "how many")->check(CLI::Range(1, 1000000));
-  losses.add_option("--lr", o.lr, "learning rate")->check(check_finite)->check(CLI::Range(0.0, 1e6));
-  losses.add_option("--momentum", o.momentum, "of SGD")->check(check_finite)->check(CLI::Range(0.0, 1.0));
-  losses.add_option("--weight-decay", o.weight_decay, "of SGD")->check(check_finite)->check(CLI::Range(0.0, 1e6));
-  losses.callback([&] { parsed.command = [&] { return command_bench_losses(parsed.bench_losses); }; });
+  const std::vector<CLI::Option*> own = {
+      losses.add_option("--dataset", o.dataset, "default: the model's own"),
+      losses.add_option("--path", o.path, "folder of the data set's files"),
+      losses.add_option("--backend", o.backend, "see hopbench list backends"),
+      losses.add_option("--threads", o.threads, "of a gradient")->check(CLI::Range(1, 1024)),
+      losses.add_option("--batch", o.batch, "samples of a step")->check(CLI::Range(1, 1000000)),
+      losses.add_option("--lr", o.lr, "learning rate")->check(check_finite)->check(CLI::Range(0.0, 1e6)),
+      losses.add_option("--momentum", o.momentum, "of SGD")->check(check_finite)->check(CLI::Range(0.0, 1.0)),
+      losses.add_option("--weight-decay", o.weight_decay, "of SGD")->check(check_finite)->check(CLI::Range(0.0, 1e6))};
+  losses.add_option("--filter", o.filter, "of a suite: the first trial whose id this regular expression matches");
+  losses.add_option("--worker", o.worker, "of a suite: whose samples, in whose order")->check(CLI::Range(0, 1000000));
+  losses.add_option("--set", o.sets, "of a suite: KEY=VALUE, as in run; repeatable");
+  losses.callback([&parsed, own] {
+    for (const CLI::Option* option : own) {
+      if (option->count() > 0) parsed.bench_losses.own.push_back(option->get_name());
+    }
+    parsed.command = [&parsed] { return command_bench_losses(parsed.bench_losses); };
+  });
 }
 
 void add_bench_transport(CLI::App& bench, Parsed& parsed) {

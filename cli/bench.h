@@ -48,7 +48,11 @@ int command_bench_compute(const BenchComputeOptions& options);
 /// (steps x batch), losses.txt; of sparse rows inputs.f32 has the values one after another, with lengths.u32
 /// (steps x batch) and columns.u32 beside it. Error(kUsage) if one of them is there already.
 struct BenchLossesOptions {
-  std::string model, dataset, path, output, backend = "onednn";
+  std::string model, dataset, path, output, backend = "onednn";  // model: its name, or a suite's file
+  std::vector<std::string> own;   // those of the other flags that were given and that a suite has a key for
+  std::vector<std::string> sets;  // KEY=VALUE, of a suite
+  std::string filter;             // of a suite: the first trial whose id it matches
+  int worker = 0;                 // whose samples
   int batch = 32, steps = 50, threads = 1;
   float lr = 0.01f, momentum = 0.9f, weight_decay = 5e-4f;
 };

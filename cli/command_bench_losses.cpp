@@ -4,15 +4,19 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "backends/base/error.h"
 #include "cli/bench.h"
+#include "cli/filter.h"
+#include "cli/labels.h"
 #include "models/workload.h"
 #include "protocols/lazy_sgd.h"
 #include "results/context.h"
+#include "suites/suite.h"
 
 namespace hopbench {
 namespace {
@@ -32,12 +36,13 @@ void append(const std::filesystem::path& path, const std::vector<T>& values) {
 /// One worker's batches, in its order; of sparse rows where the model takes these.
 class Batches {
  public:
-  Batches(const Dataset& train, const WorkloadSpec& spec, bool sparse)
+  Batches(const Dataset& train, const WorkloadSpec& spec, int worker, bool sparse)
       : inputs(sparse ? 0 : std::size_t(spec.batch) * train.shape().size()),
         labels(std::size_t(spec.batch)),
         train_(train),
         sparse_(sparse),
-        order_(split(train, spec.split, 1, spec.seed, 0).front(), spec.seed, 0, 0) {}
+        order_(split(train, spec.split, spec.everybody(), spec.seed, spec.repeat).at(std::size_t(worker)), spec.seed,
+               spec.repeat, worker) {}
 
   Batch next() {
     std::vector<std::uint32_t> samples(labels.size());
@@ -81,8 +86,8 @@ class Batches {
 /// SGD on one model: lazy where its gradients are sparse.
 class Training {
  public:
-  Training(Learner& learner, std::uint64_t seed, const Space::SgdStep& how)
-      : learner_(learner), how_(how), x_(learner.initial(seed, 0)) {
+  Training(Learner& learner, const WorkloadSpec& spec, const Space::SgdStep& how)
+      : learner_(learner), how_(how), x_(learner.initial(spec.seed, spec.repeat)) {
     if (learner.sparse()) {
       lazy_ = std::make_shared<LazySgd>(x_.size(), Vec());
       x_.defer(lazy_);
@@ -124,62 +129,128 @@ void refuse_overwriting(const std::filesystem::path& folder) {
   }
 }
 
-DatasetPair load_data(const std::string& name, const std::string& path) {
+DatasetPair load_data(const std::string& name, const WorkloadSpec& spec) {
+  const std::string& path = spec.dataset_path;
   const DatasetEntry& entry = find_dataset(name);
   if (entry.get.empty() && !path.empty())
     throw usage_error(fmt::format("--path {}: data set '{}' is drawn, not read: leave --path out", path, name));
-  return entry.load({.path = path});
+  return entry.load({.path = path, .size = spec.size, .seed = spec.seed});
 }
 
 /// The number as it was given: 0.1 for the float nearest to it, not 0.10000000149.
 nlohmann::json as_given(float number) { return nlohmann::json::parse(fmt::format("{}", number)); }
 
-nlohmann::json settings_json(const BenchLossesOptions& options, const std::string& dataset, const WorkloadSpec& spec,
+/// What is to be trained: as the flags say, or as a worker of a suite's trial does alone.
+struct Task {
+  WorkloadSpec spec;
+  int worker = 0;
+  Space::SgdStep how;
+};
+
+/// Error(kUsage) if the trial's steps are no plain steps of SGD on the samples as they are.
+void refuse_others(const TrialSpec& trial) {
+  const OptimizerSpec& o = trial.optimizer;
+  std::vector<std::string> others;
+  if (!o.steps.empty()) others.emplace_back("optimizer.lr_steps");
+  if (o.cosine > 0) others.emplace_back("optimizer.cosine");
+  if (o.warmup > 0) others.emplace_back("optimizer.lr_warmup");
+  if (o.lr_batch > 0) others.emplace_back("optimizer.lr_batch");
+  if (o.clip > 0) others.emplace_back("optimizer.clip");
+  if (trial.workload.augment != Augment::kNone) others.emplace_back("model.augment");
+  if (!others.empty())
+    throw usage_error(fmt::format("{} has {}, and steps are plain SGD here: change it with --set", trial.id(),
+                                  fmt::join(others, ", ")));
+}
+
+Task task_of_suite(const BenchLossesOptions& options) {
+  if (!options.own.empty())
+    throw usage_error(fmt::format("{} says what is trained: leave {} out, or use --set", options.model,
+                                  fmt::join(options.own, ", ")));
+  SuiteOptions suite_options;
+  suite_options.sets = options.sets;
+  const Suite suite = load_suite(options.model, suite_options);
+  const std::regex wanted = regular_expression(options.filter, "--filter");
+  for (const TrialSpec& trial : suite.trials) {
+    if (!std::regex_search(trial.id(), wanted)) continue;
+    refuse_others(trial);
+    if (options.worker >= trial.workload.everybody())
+      throw usage_error(fmt::format("--worker {}: the workers of {} are 0 to {}", options.worker, trial.id(),
+                                    trial.workload.everybody() - 1));
+    const OptimizerSpec& o = trial.optimizer;
+    return {trial.workload,
+            options.worker,
+            {.lr = o.lr, .momentum = o.momentum, .weight_decay = o.weight_decay, .nesterov = o.nesterov}};
+  }
+  throw usage_error("--filter " + options.filter + " leaves no trial of " + options.model);
+}
+
+Task task_of(const BenchLossesOptions& options) {
+  if (options.model.ends_with(".toml")) return task_of_suite(options);
+  if (!options.sets.empty() || !options.filter.empty() || options.worker != 0)
+    throw usage_error("--set, --filter and --worker are of a suite: name one in the place of " + options.model);
+  WorkloadSpec spec{.model = options.model,
+                    .dataset = options.dataset,
+                    .dataset_path = options.path,
+                    .batch = options.batch,
+                    .backend = options.backend,
+                    .threads = options.threads,
+                    .statistics = Statistics::kPrecise};
+  return {spec,
+          0,
+          {.lr = options.lr, .momentum = options.momentum, .weight_decay = options.weight_decay, .nesterov = false}};
+}
+
+nlohmann::json settings_json(const BenchLossesOptions& options, const Task& task, const std::string& dataset,
                              const Shape& shape, std::size_t parameters) {
-  return {{"schema_version", "1.0"},
+  const WorkloadSpec& spec = task.spec;
+  return {{"schema_version", "1.1"},
           {"context", nlohmann::json::parse(context_json({"bench", "losses", options.model}))},
-          {"model", options.model},
+          {"model", spec.model},
           {"parameters", parameters},
           {"dataset", dataset},
-          {"path", options.path},
+          {"path", spec.dataset_path},
           {"shape", {shape.channels, shape.height, shape.width}},
           {"seed", spec.seed},
-          {"backend", options.backend},
-          {"threads", options.threads},
-          {"batch", options.batch},
+          {"repeat", spec.repeat},
+          {"workers", spec.everybody()},
+          {"worker", task.worker},
+          {"split", split_text(spec.split)},
+          {"backend", spec.backend},
+          {"threads", spec.threads},
+          {"batch", spec.batch},
           {"steps", options.steps},
-          {"lr", as_given(options.lr)},
-          {"momentum", as_given(options.momentum)},
-          {"weight_decay", as_given(options.weight_decay)}};
+          {"lr", as_given(task.how.lr)},
+          {"momentum", as_given(task.how.momentum)},
+          {"weight_decay", as_given(task.how.weight_decay)},
+          {"nesterov", task.how.nesterov}};
 }
 
 }  // namespace
 
 int command_bench_losses(const BenchLossesOptions& options) {
-  const ModelEntry& model = find_model(options.model);
-  if (model.create == nullptr) throw usage_error("model " + options.model + " computes no losses: take another one");
+  const Task task = task_of(options);
+  const WorkloadSpec& spec = task.spec;
+  const ModelEntry& model = find_model(spec.model);
+  if (model.create == nullptr) throw usage_error("model " + spec.model + " computes no losses: take another one");
   const std::filesystem::path folder = options.output;
   refuse_overwriting(folder);
-  const std::string dataset = options.dataset.empty() ? model.default_dataset : options.dataset;
-  const DatasetPair data = load_data(dataset, options.path);
-  const WorkloadSpec spec{
-      .model = options.model, .dataset = dataset, .batch = options.batch, .statistics = Statistics::kPrecise};
-  const auto backend = create_backend(options.backend, {.threads = options.threads});
-  const auto learner = model.create(*backend, spec, data.train->shape(), data.train->classes(), options.batch);
+  const std::string dataset = spec.dataset.empty() ? model.default_dataset : spec.dataset;
+  const DatasetPair data = load_data(dataset, spec);
+  const auto backend = create_backend(
+      spec.backend, {.threads = spec.threads, .precision = spec.precision, .deterministic = spec.deterministic});
+  const auto learner = model.create(*backend, spec, data.train->shape(), data.train->classes(), spec.batch);
 
   const bool sparse = learner->sparse();
   if (sparse && data.train->rows() == nullptr)
-    throw usage_error(fmt::format("model {} takes sparse rows, and data set {} has none: leave --dataset out",
-                                  options.model, dataset));
-  const Space::SgdStep how{
-      .lr = options.lr, .momentum = options.momentum, .weight_decay = options.weight_decay, .nesterov = false};
-  Training training(*learner, spec.seed, how);
-  Batches batches(*data.train, spec, sparse);
+    throw usage_error(
+        fmt::format("model {} takes sparse rows, and data set {} has none: leave --dataset out", spec.model, dataset));
+  Training training(*learner, spec, task.how);
+  Batches batches(*data.train, spec, task.worker, sparse);
   std::error_code ignored;  // where there is no folder, writing into it says so
   std::filesystem::create_directories(folder, ignored);
   const std::vector<float> initial = training.x().to_host();
   const std::string settings =
-      settings_json(options, dataset, spec, data.train->shape(), initial.size()).dump(1) + "\n";
+      settings_json(options, task, dataset, data.train->shape(), initial.size()).dump(1) + "\n";
   write(folder / kSettings, settings.data(), settings.size());
   append(folder / kInitial, initial);
   std::string losses;

@@ -23,20 +23,6 @@ std::string network_text(const TrialSpec& spec) {
   return duration_text(spec.network.latency.count()) + ", " + rate_text(spec.network.bandwidth);
 }
 
-std::string split_text(const SplitSpec& split) {
-  switch (split.what) {
-    case SplitSpec::What::kIid:
-      return "iid";
-    case SplitSpec::What::kDirichlet:
-      return fmt::format("dirichlet({})", split.alpha);
-    case SplitSpec::What::kShards:
-      return fmt::format("{} shards a worker", split.shards_per_worker);
-    case SplitSpec::What::kByFeature:
-      return split.feature < 0 ? "by the sum of features" : fmt::format("by feature {}", split.feature);
-  }
-  return "";
-}
-
 std::string optimizer_text(const OptimizerSpec& o) {
   std::string text = fmt::format("sgd, lr {}", o.lr);
   if (o.lr_batch > 0) text += fmt::format(" at {} samples a step", o.lr_batch);
@@ -64,6 +50,20 @@ std::string hash_without_faults(TrialSpec spec) {
 }
 
 }  // namespace
+
+std::string split_text(const SplitSpec& split) {
+  switch (split.what) {
+    case SplitSpec::What::kIid:
+      return "iid";
+    case SplitSpec::What::kDirichlet:
+      return fmt::format("dirichlet({})", split.alpha);
+    case SplitSpec::What::kShards:
+      return fmt::format("{} shards a worker", split.shards_per_worker);
+    case SplitSpec::What::kByFeature:
+      return split.feature < 0 ? "by the sum of features" : fmt::format("by feature {}", split.feature);
+  }
+  return "";
+}
 
 TrialLabels labels_of(const TrialSpec& spec) {
   const Protocol& protocol = find_protocol(spec.protocol);
