@@ -42,7 +42,8 @@ void add_run(CLI::App& app, Parsed& parsed) {
   CLI::Option* resume = run.add_option("--resume", o.resume, "go on with an interrupted run: its folder");
   resume->excludes("suite")->excludes("--output");
   run.add_flag("--retry-failed", o.retry_failed, "with --resume: run failed trials again")->needs(resume);
-  run.add_flag("--force", o.force, "with --resume: keep rows although settings have changed")->needs(resume);
+  run.add_flag("--force", o.force,
+               "with --resume: keep rows although settings have changed; with --dump: above 1 GiB, too");
   run.add_option("--save-baseline", o.save_baseline, "keep the results as this baseline (see hopbench baseline)");
   run.add_option("--reason", o.reason, "with --save-baseline: why virtual time is not what it was");
   o.baselines = kBaselines;
@@ -65,6 +66,11 @@ void add_run(CLI::App& app, Parsed& parsed) {
   run.add_flag_callback(
          "--no-events", [&o] { o.events = "none"; }, "write no event logs")
       ->excludes(events);
+  run.add_option(
+         "--dump", o.dump,
+         "params, gradients, samples: at each evaluation, an archive of NumPy a worker in the result folder's dump/")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"params", "gradients", "samples"}));
   run.add_option("--trial-timeout", o.trial_timeout, "end a trial after this long (default 30min)");
   run.add_option("--rendezvous-timeout", o.rendezvous_timeout, "wait this long for all ranks to meet (default 30s)");
   run.add_option("--stall-timeout", o.stall_timeout,

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <regex>
@@ -183,6 +182,7 @@ class Run {
     execute_with.progress = [&](const Board& board, const TrialSpec& running) { progress.tick(board, running); };
     execute_with.fleet = fleet_;
     if (options_.events != "none") execute_with.event_log = folder_.event_log(spec.id());
+    if (!options_.dump.empty()) execute_with.dump = {options_.dump, folder_.dump(spec.id())};
     TrialRow row{labels_of(spec), execute_trial(spec, execute_with)};
     row.labels.tuned = job_.suite.tuned;
     progress.end(spec, row.record);
@@ -253,17 +253,16 @@ int run_jobs(const RunOptions& options, std::vector<Job> jobs, const Gathering& 
   return worst;
 }
 
-void print_ids(const Suite& suite) {
-  for (const TrialSpec& spec : suite.trials) fmt::print("{}\n", spec.id());
-}
-
-void print_dry(const Suite& suite) {
+void print_dry(const Suite& suite, bool only_ids) {
   double seconds = 0;
   for (const TrialSpec& spec : suite.trials) {
+    if (only_ids) fmt::print("{}\n", spec.id());
+    if (only_ids) continue;
     const Plan plan = make_plan(spec);
     fmt::print("{}  {} ranks on {}\n", spec.id(), plan.ranks(), spec.transport);
     seconds += estimated_seconds(spec, plan);
   }
+  if (only_ids) return;
   fmt::print("{} trial{}{}\n", suite.trials.size(), suite.trials.size() == 1 ? "" : "s",
              seconds > 0 ? fmt::format(", about {:.0f} s on the trials' clocks with real processes", seconds) : "");
 }
@@ -309,10 +308,9 @@ std::vector<Job> jobs_of(const RunOptions& options) {
     return std::any_of(job.suite.trials.begin(), job.suite.trials.end(),
                        [](const TrialSpec& spec) { return spec.transport == "sim"; });
   };
-  if (options.shuffle != 0 && std::none_of(jobs.begin(), jobs.end(), virtual_time)) {
+  if (options.shuffle != 0 && std::none_of(jobs.begin(), jobs.end(), virtual_time))
     throw usage_error(
         "--shuffle is about virtual time and no trial is in it: leave it out, or --set transport.name=sim");
-  }
   for (Job& job : jobs) {
     for (const TrialSpec& spec : job.suite.trials) job.ids.insert(spec.id());
     adjust(options, job.suite.trials);
@@ -337,11 +335,11 @@ void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
   }
   std::set<std::string> folders;
   for (const Job& job : jobs) {
-    if (!folders.insert(job.folder).second) {
+    if (!folders.insert(job.folder).second)
       throw usage_error("two suites are called '" + job.suite.name + "': run them one after the other");
-    }
     keep_contents();  // for the ranks: none decompresses what is looked at here
     check_available(job.suite.trials);
+    check_dump(options.dump, job.suite.trials, options.force);
   }
 }
 
@@ -373,6 +371,8 @@ int command_run(const RunOptions& options) {
   if (options.resume.empty() && options.suites.empty())
     throw usage_error(
         "run needs a suite: hopbench run suites/cnn_hetero.toml (hopbench list suites shows those there are)");
+  if (options.force && options.resume.empty() && options.dump.empty())
+    throw usage_error("--force is for --resume and --dump: leave it out");
   hint_at_outputs(options);
   std::vector<Job> jobs;
   std::optional<Gathering> gathering;
@@ -383,7 +383,7 @@ int command_run(const RunOptions& options) {
     gathering.emplace(options);
   });
   if (!gathering) {
-    for (const Job& job : jobs) options.list ? print_ids(job.suite) : print_dry(job.suite);
+    for (const Job& job : jobs) print_dry(job.suite, options.list);
     return static_cast<int>(ExitCode::kOk);
   }
   if (gathering->fleet() == nullptr) return run_jobs(options, std::move(jobs), *gathering);

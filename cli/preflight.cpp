@@ -15,6 +15,7 @@
 #include "backends/compute/backend.h"
 #include "backends/transport/wire.h"
 #include "models/dataset.h"
+#include "suites/dump.h"
 
 namespace hopbench {
 namespace {
@@ -85,6 +86,23 @@ void check_available(const std::vector<TrialSpec>& trials) {
   for (const std::string& name : transports) check_transport(name);
   for (const std::string& name : interfaces) check_interface(name);
   for (const std::string& name : backends) check_backend(name);
+}
+
+void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpec>& trials, bool forced) {
+  if (what.empty()) return;
+  const Dump dump{what, ""};
+  std::int64_t bytes = 0;
+  for (const TrialSpec& spec : trials) {
+    if (const std::string why = why_no_dump(dump, spec); !why.empty())
+      throw usage_error(fmt::format("--dump: {}: {}", spec.id(), why));
+    bytes += dump_size(dump, spec);
+  }
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  if (bytes <= kMost || forced) return;
+  throw usage_error(
+      fmt::format("--dump: {} of {} trials take {:.1f} GiB: choose fewer with --filter or "
+                  "run.evaluations, or take it with --force",
+                  fmt::join(what, ", "), trials.size(), double(bytes) / double(kMost)));
 }
 
 }  // namespace hopbench

@@ -12,6 +12,9 @@ namespace hopbench {
 /// cannot be read.
 void check_available(const std::vector<TrialSpec>& trials);
 
+/// run --dump: Error(kUsage) if a trial cannot keep that, or if all of it is above 1 GiB, unless that is `forced`.
+void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpec>& trials, bool forced);
+
 /// Error(kEnvironment) if that compute backend cannot be used here.
 void check_backend(const std::string& name);
 

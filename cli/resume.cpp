@@ -31,6 +31,7 @@ std::string resume_command(const std::string& folder, const RunOptions& options)
   give("--trial-timeout", options.trial_timeout);
   give("--stall-timeout", options.stall_timeout);
   if (options.events != RunOptions().events) give("--events", options.events);
+  give("--dump", fmt::format("{}", fmt::join(options.dump, ",")));
   if (without_password(options.rendezvous) == options.rendezvous) give("--rendezvous", options.rendezvous);
   give("--rendezvous-timeout", options.rendezvous_timeout);
   give("--iface", options.interface);

@@ -31,6 +31,7 @@ struct RunOptions {
   std::uint64_t shuffle = 0;
   int threads = 0;                                               // of a simulation; 0: all cores
   int jobs = 0;                                                  // trials of virtual time at once; 0: as many as cores
+  std::vector<std::string> dump;                                 // params, gradients, samples
   std::string events = "brief";                                  // none | brief | all: of the event logs
   std::string trial_timeout, rendezvous_timeout, stall_timeout;  // empty: as in TrialSpec
   std::string rendezvous, interface;                             // where several processes meet, and on what network

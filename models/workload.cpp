@@ -90,6 +90,11 @@ class Training final : public Workload {
   float gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
                  const std::function<void(int bucket)>& done) override;
   Evaluation evaluate(const Payload& x) override;
+  std::vector<std::uint32_t> samples_of(int worker, const Samples& which) override {
+    std::vector<std::uint32_t> samples(std::size_t(which.count));
+    name_samples(which.shared ? kEverybody : worker, std::uint64_t(which.first), samples, {});
+    return samples;
+  }
   void load_data() override { data_.train->load(); }
   std::size_t part_size(int worker) const override { return of(worker).order.part_size(); }
 

@@ -58,6 +58,8 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
                 .value = gradient->loss,
                 .since = end - occupied.took,
                 .delay = delay});
+  if (options_.computed)
+    options_.computed(k, {.first = first, .count = count, .shared = samples.shared}, gradient->values);
   return std::move(*gradient);
 }
 

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 constexpr const char* kTrials = "trials.jsonl";
 constexpr const char* kSuite = "suite.toml";
 constexpr const char* kContext = "context.json";
-constexpr const char* kEvents = "events";
+constexpr const char *kEvents = "events", *kDumps = "dump";
 constexpr const char* kOwnFiles[] = {kSuite,      kContext,   kTrials,      "trials.csv",      "ranks.csv",
                                      "curve.csv", "host.csv", "summary.md", "calibration.json"};
 
@@ -209,6 +209,8 @@ bool is_part_of_run(const std::string& file) {
   std::error_code ignored;
   const fs::path path = fs::weakly_canonical(fs::absolute(file, ignored), ignored), folder = path.parent_path();
   if (folder.filename() == kEvents && holds_run(folder.parent_path().string())) return true;
+  const fs::path above = folder.parent_path();
+  if (above.filename() == kDumps && holds_run(above.parent_path().string())) return true;
   const auto is_name = [&](const char* name) { return path.filename() == name; };
   const bool own = is_name(kBaselineFile) || std::any_of(std::begin(kOwnFiles), std::end(kOwnFiles), is_name);
   return own && holds_run(folder.string());
@@ -300,6 +302,10 @@ void RunFolder::claim() {
 
 std::string RunFolder::event_log(const std::string& trial_id) const {
   return fmt::format("{}/{}/{}.jsonl", path_, kEvents, safe_file_name(trial_id));
+}
+
+std::string RunFolder::dump(const std::string& trial_id) const {
+  return fmt::format("{}/{}/{}", path_, kDumps, safe_file_name(trial_id));
 }
 
 std::string RunFolder::suite_toml() const { return must_read(path_ + "/" + kSuite); }

@@ -6,6 +6,7 @@
 //   trials.jsonl   a finished trial a line, appended as it ends (of those that run at once: in the plan's order): what
 //                  --resume reads, so a crash loses no row that was added
 //   events/        the event log, a file a trial, JSON lines
+//   dump/          run --dump: a folder a trial, an archive of NumPy for each worker and evaluation (suites/dump.h)
 //   summary.md     the tables that were printed
 #pragma once
 
@@ -85,6 +86,7 @@ class RunFolder {
   const std::string& path() const { return path_; }
   /// The last line was torn when it was opened: a trial was being written, or the file was cut.
   bool cut_off() const { return cut_off_; }
+  std::string dump(const std::string& trial_id) const;       // a folder
   std::string event_log(const std::string& trial_id) const;  // a file name that is safe for any id
   const std::vector<TrialRow>& rows() const { return rows_; }
   std::string suite_toml() const;

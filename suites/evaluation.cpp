@@ -70,7 +70,8 @@ Payload joined(const std::vector<Payload>& slices) {
 }  // namespace
 
 CurveRecorder::CurveRecorder(int workers, int points, std::int64_t samples, const Payload& initial)
-    : initial_(initial), latest_(std::size_t(workers), Snapshot{0, 0, initial, false}) {
+    : initial_(initial), latest_(std::size_t(workers), Snapshot{.x = initial}) {
+  for (int rank = 0; rank < workers; ++rank) latest_[std::size_t(rank)].rank = rank;
   if (points > 0) {
     interval_ = std::max<std::int64_t>(1, samples / points);
     next_ = interval_;
@@ -97,7 +98,10 @@ void CurveRecorder::report(int rank, Iter k, Time when, std::int64_t samples, co
   if (due_ && when > last_) keep();
   Snapshot& mine = latest_[std::size_t(rank)];
   total_ += samples - mine.samples;
-  mine = {k, samples, x};
+  mine.iter = k;
+  mine.samples = samples;
+  mine.x = x;
+  mine.lost = false;
   last_ = std::max(last_, when);
   if (interval_ > 0 && total_ >= next_) {
     if (!std::exchange(due_, true)) due_servers_ = servers_now();

@@ -38,12 +38,19 @@ class CurveRecorder {
   /// time; after each of them `one_done` is called, on the thread that did it.
   std::vector<CurvePoint> evaluate(Workload& workload, int threads, const std::function<void()>& one_done = {});
 
- private:
+  /// A gradient that a worker has computed, for dump.h.
+  struct Computed {
+    Iter iter = -1;
+    Samples samples = {};
+    Payload gradient = {};
+  };
   struct Snapshot {
     Iter iter = 0;
     std::int64_t samples = 0;
     Payload x;
     bool lost = false;
+    int rank = 0;
+    Computed computed = {};  // the newest; nothing if nobody tells of it
   };
   struct Point {
     Time time{};
@@ -51,6 +58,18 @@ class CurveRecorder {
     std::vector<Snapshot> ranks;  // that were there
     std::vector<Payload> servers;
   };
+  /// A gradient that was ready at `when`.
+  void computed(int rank, Time when, Computed gradient) {
+    if (due_ && when > last_) keep();
+    latest_[std::size_t(rank)].computed = std::move(gradient);
+  }
+  /// All points, the end among them.
+  const std::vector<Point>& points() {
+    keep_the_end();
+    return points_;
+  }
+
+ private:
   void keep();
   void keep_the_end();
   std::vector<Payload> servers_now() const { return ask_servers_ ? ask_servers_() : std::vector<Payload>{}; }

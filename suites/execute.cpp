@@ -116,6 +116,22 @@ void evaluate_end(TrialRecord& record, const TrialSpec& spec, const Plan& plan, 
   mark_if_diverged(record, finals);
 }
 
+/// A real process tells its model once, at the end.
+void dump_finals(const Dump& dump, const TrialRecord& record, const Plan& plan,
+                 const std::vector<RankResult>& results) {
+  CurveRecorder::Point end;
+  for (int r = 0; r < plan.workers; ++r) {
+    const RankRecord& rank = record.ranks[std::size_t(r)];
+    if (!rank.lost.empty()) continue;
+    end.time = std::max(end.time, rank.finished);
+    end.ranks.push_back({.iter = rank.iters,
+                         .samples = rank.samples,
+                         .x = Vec::from_host(results[std::size_t(r)].parameters).share(),
+                         .rank = r});
+  }
+  write_dump(dump, {&end, 1}, nullptr);
+}
+
 TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
   const Plan plan = make_plan(spec);
   LaunchOptions launch_with = launch_options(spec, plan, options);
@@ -145,6 +161,7 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
     record.max_rss_bytes = std::max(record.max_rss_bytes, result.record.max_rss_bytes);
   }
   evaluate_end(record, spec, plan, launched, results);
+  if (options.dump.any()) dump_finals(options.dump, record, plan, results);
   if (spec.events != EventDetail::kNone && !options.event_log.empty()) {
     std::vector<EventLine> lines;
     for (RankResult& result : results) {
@@ -160,8 +177,8 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
 TrialRecord execute_simulated(const TrialSpec& spec, const ExecuteOptions& options) {
   LaunchOptions launch_with = launch_options(spec, make_plan(spec), options);
   launch_with.ranks = 1;
-  launch_with.job =
-      to_text(Job{Job::Role::kSimulate, spec, spec.events == EventDetail::kNone ? "" : options.event_log});
+  launch_with.job = to_text(
+      Job{Job::Role::kSimulate, spec, spec.events == EventDetail::kNone ? "" : options.event_log, "", options.dump});
   const LaunchResult launched = launch(launch_with);
   TrialRecord record;
   if (launched.ok) {

@@ -13,6 +13,7 @@
 
 #include "backends/runtime/board.h"
 #include "results/record.h"
+#include "suites/dump.h"
 #include "suites/plan.h"
 #include "suites/trial.h"
 
@@ -23,8 +24,9 @@ class Fleet;
 struct ExecuteOptions {
   const std::atomic<int>* interrupts = nullptr;  // rises with every ^C
   std::function<void(const Board&, const TrialSpec&)> progress;
-  std::string event_log;   // file for the JSON lines; empty: none
+  std::string event_log;  // file for the JSON lines; empty: none
   Fleet* fleet = nullptr;  // of machines that ranks run on; nullptr: this one
+  Dump dump = {};
 };
 
 /// In a child process of its own (virtual time) or in one child a rank (real processes), supervised. Never throws for
@@ -32,7 +34,8 @@ struct ExecuteOptions {
 TrialRecord execute_trial(const TrialSpec& spec, const ExecuteOptions& options);
 
 /// The same virtual-time trial in this process: tests, `bench sim`. `board` shows progress and may be null. Throws.
-TrialRecord simulate_trial(const TrialSpec& spec, Observer* observer = nullptr, Board* board = nullptr);
+TrialRecord simulate_trial(const TrialSpec& spec, Observer* observer = nullptr, Board* board = nullptr,
+                           const Dump& dump = {});
 
 /// The body of a child process that launch() started (the hidden command `rank`); returns its exit code.
 int rank_main();

@@ -38,7 +38,9 @@ std::string to_text(const Job& job) {
   return OrderedJson{{"role", kRoles[static_cast<int>(job.role)]},
                      {"spec", encode(job.spec)},
                      {"event_log", job.event_log},
-                     {"bench", job.bench}}
+                     {"bench", job.bench},
+                     {"dump", job.dump.what},
+                     {"dump_folder", job.dump.folder}}
       .dump();
 }
 
@@ -53,6 +55,7 @@ Job job_from_text(const std::string& text) {
     decode(j.at("spec"), job.spec);
     job.event_log = j.at("event_log");
     job.bench = j.at("bench");
+    job.dump = {j.at("dump").get<std::vector<std::string>>(), j.at("dump_folder")};
     return job;
   });
 }

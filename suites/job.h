@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "results/record.h"
+#include "suites/dump.h"
 #include "suites/event_log.h"
 #include "suites/trial.h"
 
@@ -15,6 +16,7 @@ struct Job {
   TrialSpec spec;
   std::string event_log;   // simulate: the file to write
   std::string bench = {};  // bench: what to measure (transport_bench.h)
+  Dump dump = {};          // simulate
 };
 std::string to_text(const Job& job);
 /// The readers throw Error (trial) for what is none of these.

@@ -199,7 +199,7 @@ std::string run_simulation(ChildChannel& channel, const Job& job) {
   channel.ready();
   channel.board().slot(0).phase = Phase::kRunning;
   EventLog events(job.spec.events);
-  TrialRecord record = simulate_trial(job.spec, job.event_log.empty() ? nullptr : &events, &channel.board());
+  TrialRecord record = simulate_trial(job.spec, job.event_log.empty() ? nullptr : &events, &channel.board(), job.dump);
   if (!job.event_log.empty()) write_event_log(job.event_log, job.spec.id(), std::move(events.lines()));
   RankRecord host;
   add_host_figures(host, Duration{});

@@ -47,9 +47,10 @@ class Watch : public Observer {
 // One trial's nodes on a simulation. Everything the strands refer to is a member, so it outlives the run.
 class Trial {
  public:
-  Trial(const TrialSpec& spec, const Plan& plan, Observer* observer, Board* board, CriticalPath& path)
+  Trial(const TrialSpec& spec, const Plan& plan, Observer* observer, Board* board, CriticalPath& path, const Dump& dump)
       : spec_(spec),
         plan_(plan),
+        dump_(dump),
         workload_(make_workload(spec.workload)),
         credits_(plan_.credits),
         watch_(observer, board, path),
@@ -98,6 +99,7 @@ class Trial {
       if (spec_.workload.split.what != SplitSpec::What::kIid) add_own_losses(finals, record);
     }
     mark_if_diverged(record, finals);
+    if (dump_.any()) write_dump(dump_, curve_.points(), workload_.get());
     return record;
   }
 
@@ -141,6 +143,11 @@ class Trial {
       if (r < plan_.workers) curve_.report(r, k, when, samples, x.watch());
       if (board_ != nullptr) show(r, k);
     };
+    if (dump_.holds("gradients") || dump_.holds("samples")) {
+      options.computed = [this, r](Iter k, const Samples& samples, const Vec& values) {
+        curve_.computed(r, simulation_.now(), {k, samples, dump_.holds("gradients") ? values.watch() : Payload()});
+      };
+    }
     options.crash = [this, r] {
       simulation_.kill(r, simulation_.now());
       simulation_.rank(r).await([] { return false; }, kNever, "its end");
@@ -181,6 +188,7 @@ class Trial {
 
   const TrialSpec spec_;
   const Plan& plan_;
+  const Dump& dump_;
   std::unique_ptr<Workload> workload_;
   Credits credits_;
   Watch watch_;
@@ -209,10 +217,11 @@ std::map<std::string, Duration> recorded_path(const CriticalPath& path, const Tr
 
 }  // namespace
 
-TrialRecord simulate_trial(const TrialSpec& spec, Observer* observer, Board* board) {
+TrialRecord simulate_trial(const TrialSpec& spec, Observer* observer, Board* board, const Dump& dump) {
   const Plan plan = make_plan(spec);
   CriticalPath path(plan.ranks(), [&](int rank) { return spec.workload.number_of(rank); });
-  TrialRecord record = Trial(spec, plan, observer, board, path).run();  // the simulation's memory is free from here on
+  TrialRecord record =
+      Trial(spec, plan, observer, board, path, dump).run();  // the simulation's memory is free from here on
   complete_record(record, spec, plan);
   if (spec.events != EventDetail::kNone) record.path = recorded_path(path, record, spec, plan);
   return record;

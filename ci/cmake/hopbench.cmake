@@ -34,6 +34,8 @@ endif()
 
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
+find_path(MINIZIP_INCLUDE minizip/zip.h REQUIRED)
+find_library(MINIZIP_LIBRARY minizip REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)

@@ -1,0 +1,40 @@
+// What `run --dump` keeps of a trial for other programs: models, gradients and samples, an archive of NumPy (npz.h) for
+// each worker and evaluation.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/workload.h"
+#include "suites/evaluation.h"
+#include "suites/trial.h"
+
+namespace hopbench {
+
+struct Dump {
+  std::vector<std::string> what = {};  // "params", "gradients", "samples"
+  std::string folder = "";             // of the trial; empty: nothing is kept
+
+  bool any() const { return !folder.empty(); }
+  bool holds(const std::string& name) const;
+};
+
+/// Writes rank<R>_point<P>.npz for each worker in each point of a curve:
+///   params              float32, the model that the worker had reported last
+///   iteration           int64, how many iterations that model had finished
+///   gradient            float32, the newest gradient that it had computed; of no number before the first
+///   gradient_iteration  int64, of that gradient; -1 before the first
+///   samples             uint32, the samples of that gradient: indices in the training set
+///   time_s              float64, of the point on the trial's clock
+/// `workload` names the samples, if these are kept. Error(kEnvironment) if that is not possible.
+void write_dump(const Dump& dump, std::span<const CurveRecorder::Point> points, Workload* workload);
+
+/// Returns how many bytes that takes for a trial; 0 where its data set is not there, so that nobody knows yet.
+std::int64_t dump_size(const Dump& dump, const TrialSpec& spec);
+
+/// Returns why the trial cannot keep this, or "".
+std::string why_no_dump(const Dump& dump, const TrialSpec& spec);
+
+}  // namespace hopbench
