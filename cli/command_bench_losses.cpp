@@ -162,6 +162,12 @@ void refuse_others(const TrialSpec& trial) {
                                   fmt::join(others, ", ")));
 }
 
+/// By which a protocol that steps with single gradients divides the learning rate.
+int divisor_of(const TrialSpec& trial) {
+  const bool single = find_protocol(trial.protocol).step_factor == StepFactor::kOverN;
+  return trial.optimizer.per_sample && single ? trial.workers() : 1;
+}
+
 Task task_of_suite(const BenchLossesOptions& options) {
   if (!options.own.empty())
     throw usage_error(fmt::format("{} says what is trained: leave {} out, or use --set", options.model,
@@ -177,9 +183,14 @@ Task task_of_suite(const BenchLossesOptions& options) {
       throw usage_error(fmt::format("--worker {}: the workers of {} are 0 to {}", options.worker, trial.id(),
                                     trial.workload.everybody() - 1));
     const OptimizerSpec& o = trial.optimizer;
-    return {trial.workload,
+    WorkloadSpec spec = trial.workload;
+    spec.statistics = Statistics::kPrecise;  // which training does not look at
+    return {spec,
             options.worker,
-            {.lr = o.lr, .momentum = o.momentum, .weight_decay = o.weight_decay, .nesterov = o.nesterov}};
+            {.lr = o.lr / float(divisor_of(trial)),
+             .momentum = o.momentum,
+             .weight_decay = o.weight_decay,
+             .nesterov = o.nesterov}};
   }
   throw usage_error("--filter " + options.filter + " leaves no trial of " + options.model);
 }

@@ -84,6 +84,11 @@ void dynamic_batching(Node& self, const KnobValues& knobs) {
                [](Node& manager, const KnobValues& k) { return std::make_unique<Controller>(manager, k); });
 }
 
+std::string note(const Setting&) {
+  return "an upper bound that one slow iteration has lowered never rises, as in the paper: where slowness comes and "
+         "goes, batches soon stay as they are, as in BSP";
+}
+
 std::vector<Knob> own_knobs() {
   return {
       {"dead_band", 0.05, 0, 1, {}, "no change while no batch would change by more than this share", "paper"},
@@ -105,6 +110,7 @@ const Protocol& dynamic_batching_protocol() {
       .body = dynamic_batching,
       .extra_ranks = balanced_servers,
       .links = balanced_links,
+      .note = note,
       .follows_times = always<true>,
       .moves_data = always<true>,
       .gap_bound = one_ahead,

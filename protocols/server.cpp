@@ -42,16 +42,43 @@ void work(Node& self, const KnobValues& knobs, const Talk& talk) {
   }
 }
 
+namespace {
+
+/// Waits for the next worker's push of iteration k, and takes those that are here of the workers after it, up to the
+/// first that is not. `next` becomes that one's place.
+std::vector<Message> pushes_in_order(Node& self, Iter k, std::size_t& next) {
+  std::vector<Message> pushes;
+  const std::vector<int>& workers = self.workers();
+  const Match theirs = is_from(kPush, workers[next], k);
+  constexpr const char* kWhy = "gradients of all workers";
+  if (auto first = self.recv_unless_left(theirs, kWhy)) {
+    pushes.push_back(std::move(*first));
+  } else if (self.died(workers[next])) {
+    pushes.push_back(self.recv(theirs, kWhy));  // says that it died
+  }
+  for (++next; next < workers.size(); ++next) {
+    auto another = self.take(is_from(kPush, workers[next], k));
+    if (!another) break;
+    pushes.push_back(std::move(*another));
+  }
+  return pushes;
+}
+
+}  // namespace
+
 void serve_bsp(Node& self, bool by_samples) {
   Shard shard(self);
   for (Iter k = 0;; ++k) {
     const double all = self.worker_count() * (by_samples ? self.batch() : 1);
     std::vector<int> pushed;
-    for (const int worker : self.workers()) {
-      auto push = self.recv_unless_left(is_from(kPush, worker, k), "gradients of all workers");
-      if (!push) continue;
-      shard.add(*push, (by_samples ? double(push->words[0]) : 1.0) / all);
-      pushed.push_back(worker);
+    for (std::size_t next = 0; next < self.workers().size();) {
+      std::vector<Term> come;
+      for (Message& push : pushes_in_order(self, k, next)) {
+        pushed.push_back(push.from);
+        const double weight = (by_samples ? double(push.words[0]) : 1.0) / all;
+        come.push_back({.sender = push.from, .tag = k, .value = shard.whole(push), .weight = float(weight)});
+      }
+      shard.add(std::move(come));
     }
     if (pushed.empty()) return;  // everybody has left
     shard.step(k);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "protocols/collectives.h"
 
@@ -43,18 +44,20 @@ std::vector<Slice> Shard::parts() const {
   return all;
 }
 
-void Shard::join(Message& push) {
-  if (push.body.size() == slice_.size) return;
-  Vec whole = Vec::uninitialised(slice_.size, w_.space());
+Payload Shard::whole(const Message& push) {
+  if (push.body.size() == slice_.size) return push.body;
+  Vec all = Vec::uninitialised(slice_.size, w_.space());
   std::vector<Slice> before = parts();
   const Slice last = before.back();
   before.pop_back();
   for (const Slice& part : before) {
-    if (part.size > 0) whole.assign(part.offset - slice_.offset, part_of(push).body);
+    if (part.size > 0) all.assign(part.offset - slice_.offset, part_of(push).body);
   }
-  if (last.size > 0) whole.assign(last.offset - slice_.offset, push.body);
-  push.body = share(whole);
+  if (last.size > 0) all.assign(last.offset - slice_.offset, push.body);
+  return share(all);
 }
+
+void Shard::join(Message& push) { push.body = whole(push); }
 
 void Shard::drop(const Message& push) {
   if (push.body.size() == slice_.size) return;
@@ -82,15 +85,19 @@ Vec Shard::apply_mean(Iter k, std::vector<Message> pushes) {
   return mean;
 }
 
-void Shard::add(Message push, double weight) {
-  join(push);
+void Shard::add(std::vector<Term> terms) {
+  if (terms.empty()) return;
   std::vector<Payload> values;
   std::vector<float> weights;
   if (!added_.empty()) values.push_back(share(sum_)), weights.push_back(1);
-  values.push_back(push.body), weights.push_back(float(weight));
-  const double bytes = bytes_of(values.front()) + bytes_of(values.back());  // the sum is as long as itself before
-  self_.operate(bytes + (added_.empty() ? 0 : bytes_of(values.front())), [&] { sum_ = weighted_sum(values, weights); });
-  added_.push_back({.sender = push.from, .tag = push.iter, .value = {}, .weight = float(weight)});
+  for (Term& term : terms) {
+    values.push_back(std::exchange(term.value, Payload()));
+    weights.push_back(term.weight);
+  }
+  double bytes = bytes_of(values.front());  // the sum, which is as long as its first term
+  for (const Payload& value : values) bytes += bytes_of(value);
+  self_.operate(bytes, [&] { sum_ = weighted_sum(values, weights); });
+  added_.insert(added_.end(), terms.begin(), terms.end());
 }
 
 void Shard::step(Iter k) {

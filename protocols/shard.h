@@ -24,8 +24,9 @@ class Shard {
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
-  /// Makes the body of a push whole of the parts that came before it. No copy is charged: who knows where a part
-  /// belongs receives it there. Of a push that nobody joins, drop() the parts.
+  /// The body of a push with the parts that came before it. No copy is charged: who knows where a part belongs receives
+  /// it there. Of a push that is not used, drop() the parts.
+  Payload whole(const Message& push);
   void join(Message& push);
   void drop(const Message& push);
 
@@ -34,9 +35,10 @@ class Shard {
   /// Update k: one step with the mean of gradients that are all of the weights as they are, summed by ascending worker.
   /// Returns that mean.
   Vec apply_mean(Iter k, std::vector<Message> pushes);
-  /// The same of gradients that are added up while others are still to come, each times its weight, which are meant to
-  /// sum up to 1. If they do not, as workers have left, step() divides by their sum.
-  void add(Message push, double weight);
+  /// The same of gradients that are added up while others are still to come, in ascending order of the workers, each
+  /// times its weight; the weights are meant to sum up to 1. If they do not, as workers have left, step() divides by
+  /// their sum.
+  void add(std::vector<Term> terms);
   void step(Iter k);
   /// Sends the weights as they are, as the answer to worker's push of iteration k.
   void answer(int worker, Iter k, Words words = {});

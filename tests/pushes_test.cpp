@@ -27,12 +27,13 @@ bool is_sent(const Event& event, Kind kind) {
 }
 
 TEST(Pushes, TakeTheBitsOfPushesAfterwards) {
-  for (const char* protocol : {"ps_bsp", "r2sp", "ps_ssp", "dssp", "lb_bsp", "dbw", "ps_backup", "sync_switch"}) {
+  for (const char* protocol : {"ps_bsp", "ps_asp", "r2sp", "ps_ssp", "dssp", "elastic_bsp", "lb_bsp",
+                               "dynamic_batching", "dbw", "ps_backup", "sync_switch"}) {
     for (const int servers : {1, 3}) {
       Knobs knobs;
       if (std::string(protocol) != "dbw") knobs["servers"] = servers;
-      if (std::string(protocol) == "lb_bsp") knobs["aggregation"] = "servers";
-      if (std::string(protocol) == "ps_backup") knobs["backup"] = 0;
+      if (std::string(protocol) == "lb_bsp" || std::string(protocol) == "dynamic_batching")
+        knobs["aggregation"] = "servers";
       if (std::string(protocol) == "sync_switch") knobs["fraction"] = 1.0;
       Cluster early{.nodes = 3, .topology = "complete", .instant_network = true}, late = early;
       early.compute = late.compute = {{.what = ComputeRule::What::kLogNormal, .shape = 0.1}};
@@ -50,15 +51,17 @@ TEST(Pushes, LeaveLayerByLayerTheLastOneFirst) {
   cluster.run("ps_bsp", {{"servers", 1}});
   const auto buckets = std::int64_t(cluster.work->buckets().size());
   ASSERT_GE(buckets, 4);
-  std::int64_t parts = 0, before = 0;
+  std::vector<Time> left;
   for (const Event& event : cluster.events) {
-    if (is_sent(event, kPart) && event.iter == 0) {
-      ++parts;
-      before += event.time < Time{} + milliseconds(10) ? 1 : 0;  // the gradient is complete then
-    }
+    if (is_sent(event, kPart) && event.iter == 0) left.push_back(event.time);
   }
-  EXPECT_EQ(parts, buckets - 1) << "the last one is in the push";
-  EXPECT_EQ(before, parts);
+  ASSERT_EQ(std::int64_t(left.size()), buckets - 1) << "the last one is in the push";
+  for (std::size_t b = 0; b < left.size(); ++b) {  // buckets are listed in the order in which they are complete
+    const double done_at = cluster.work->buckets()[b].done_at;
+    EXPECT_EQ(left[b], Time{} + scaled(milliseconds(10), done_at)) << "bucket " << b;
+    EXPECT_LT(done_at, 1.0);
+  }
+  EXPECT_GT(cluster.work->buckets()[0].offset, cluster.work->buckets()[1].offset) << "the last layer first";
 }
 
 TEST(Pushes, SaveWhatTheyTakeOfTheLinkWhileTheBackwardPassGoesOn) {
@@ -83,6 +86,7 @@ TEST(Pushes, OfNoUseLeaveNothingBehind) {
   for (const char* protocol : {"ps_backup", "dbw"}) {
     const Knobs knobs = std::string(protocol) == "dbw" ? Knobs{{"window", 3}} : Knobs{};
     Cluster cluster{.nodes = 6, .slow = {{2, 8.0}}, .topology = "complete", .iterations = 60};
+    cluster.workload.size = 64;  // each server's slice has parts of two buckets
     cluster.run(protocol, knobs);
     EXPECT_GT(cluster.records[2].gradients_lost, 1) << protocol;
     const auto parts = std::int64_t(cluster.work->buckets().size());
@@ -111,18 +115,39 @@ TEST(PsBsp, AddsUpGradientsAsTheyCome) {
       answered = event.time;
   }
   ASSERT_GT(came, Time{});
-  EXPECT_EQ(answered - came, milliseconds(24)) << "an addition and a step of 12 ms each; with all additions 108";
+  EXPECT_EQ(answered - came, milliseconds(24)) << "an addition and a step of 12 ms each; with the sum of all eight 48";
+}
+
+// Whoever is slow: what came after it in the order is added with it, in one pass.
+TEST(PsBsp, AddsInOnePassWhatCameBehindASlowFirstWorker) {
+  Cluster cluster{.nodes = 8, .slow = {{0, 20.0}}, .topology = "complete", .iterations = 3, .instant_network = true};
+  cluster.workload.size = 4000;
+  cluster.costs.vector_bytes_per_s = 4e6;  // 4 ms to read or write a vector
+  cluster.keep_events = true;
+  cluster.run("ps_bsp", {{"servers", 1}});
+  Time came{}, answered{};
+  for (const Event& event : cluster.events) {
+    if (event.what == EventKind::kDeliver && event.peer == 0 && event.kind == std::uint16_t(kPush) && event.iter == 0)
+      came = event.time;
+    if (event.what == EventKind::kSend && event.rank == 8 && event.iter == 0 && answered == Time{})
+      answered = event.time;
+  }
+  EXPECT_EQ(answered - came, milliseconds(4 * 9 + 12)) << "eight read, one written, and a step";
 }
 
 TEST(PsBsp, IsTheMeanOfThoseThatAreLeft) {
   Cluster cluster{.nodes = 4, .topology = "complete", .iterations = 20, .leaves = {{1, 8}}};
   cluster.keep_events = true;
   cluster.run("ps_bsp", {{"servers", 1}});
+  int means = 0;
   for (const Event& event : cluster.events) {
     if (event.what != EventKind::kReduced || event.rank != 4) continue;
+    ++means;
     const std::size_t left = event.iter < 8 ? 4 : 3;
-    EXPECT_EQ(event.weights, std::vector<float>(left, 1.0f / float(left))) << "iteration " << event.iter;
+    ASSERT_EQ(event.weights.size(), left);
+    for (const float weight : event.weights) EXPECT_FLOAT_EQ(weight, 1.0f / float(left)) << event.iter;
   }
+  EXPECT_EQ(means, 20);
 }
 
 }  // namespace

@@ -142,8 +142,9 @@ double squared_length(const Numbers& x) {
 
 std::string replayed_as(const std::string& protocol, const Cluster& cluster, const Knobs& knobs) {
   if (protocol == "hop" || protocol == "dpsgd") return replayed(cluster, knobs);
-  if (cluster.servers > 0) return replayed_at_servers(cluster, protocol == "lb_bsp");
-  return replayed_along_rings(cluster, protocol, knobs);
+  const bool grouped = protocol == "prague" || protocol == "partial_reduce";  // by a server, which averages nothing
+  if (cluster.servers > 0 && !grouped) return replayed_at_servers(cluster, protocol == "lb_bsp");
+  return replayed_in_groups(cluster, protocol, knobs);
 }
 
 std::string replayed(const Cluster& cluster, const Knobs& knobs) {

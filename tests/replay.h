@@ -18,9 +18,9 @@ std::string replayed(const Cluster& cluster, const Knobs& knobs);
 /// Parameter servers whose workers push and wait: all but flexrr. With `shared`, samples are of one order of all
 /// workers.
 std::string replayed_at_servers(const Cluster& cluster, bool shared = false);
-/// Averages along a ring: of gradients (allreduce, lb_bsp), or of models (local_sgd, ds_sync, lasgd, selsync). Of
-/// selsync also who raises a flag.
-std::string replayed_along_rings(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
+/// Averages of gradients (allreduce, lb_bsp), or of models within groups (local_sgd, ds_sync, lasgd, selsync, prague,
+/// partial_reduce) and pairs (adpsgd, gossipgrad). Of selsync also who raises a flag.
+std::string replayed_in_groups(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
 /// How many gradients dbw's server waits for: returns the first announcement that another number would have beaten.
 std::string replayed_choices(const Cluster& cluster, int window);
 

@@ -25,7 +25,10 @@ class AtServers {
     for (const Event& event : cluster_.events) {
       if (event.rank < cluster_.nodes) {
         Worker& worker = workers_[std::size_t(event.rank)];
-        if (event.what == EventKind::kGradient) worker.gradient = gradient_at(cluster_, worker.x, event, shared_);
+        if (event.what == EventKind::kGradient) {
+          worker.gradient = gradient_at(cluster_, worker.x, event, shared_);
+          worker.samples = double(event.count);
+        }
         if (event.what == EventKind::kReport) report(worker, event);
       } else {
         Server& server = servers_[std::size_t(event.rank - cluster_.nodes)];
@@ -41,6 +44,7 @@ class AtServers {
  private:
   struct Worker {
     Numbers x{}, gradient{}, received{};
+    double samples = 0;  // of the gradient
     std::size_t reports = 0;
   };
   struct Server {
@@ -58,13 +62,14 @@ class AtServers {
 
   void mean(Server& server, const Event& event) {
     Numbers sum(server.w.size(), 0.0);
-    double weights = 0;
+    double samples = 0;
+    for (const int sender : event.senders) samples += workers_[std::size_t(sender)].samples;
     for (std::size_t t = 0; t < event.senders.size(); ++t) {
-      const Numbers& g = workers_[std::size_t(event.senders[t])].gradient;
-      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += double(event.weights[t]) * g.at(server.offset + i);
-      weights += double(event.weights[t]);
+      const Worker& worker = workers_[std::size_t(event.senders[t])];
+      const double weight = shared_ ? worker.samples / samples : 1.0 / double(event.senders.size());
+      if (std::abs(double(event.weights[t]) - weight) > 1e-4) return fail(event, "a gradient has another weight");
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weight * worker.gradient.at(server.offset + i);
     }
-    if (std::abs(weights - 1) > 1e-4) fail(event, "the weights of a mean sum up to " + std::to_string(weights));
     step(server, sum, 1);
     server.in_the_mean.insert(event.senders.begin(), event.senders.end());
   }

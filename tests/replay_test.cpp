@@ -33,8 +33,10 @@ INSTANTIATE_TEST_SUITE_P(All, Replayed,
                                          Case{"elastic_bsp", {{"r", 4}}}, Case{"sync_switch", {{"fraction", 0.5}}},
                                          Case{"dbw"}, Case{"lb_bsp", {{"aggregation", "servers"}}}, Case{"lb_bsp"},
                                          Case{"allreduce"}, Case{"allreduce", {{"overlap", false}}},
-                                         Case{"local_sgd", {{"period", 3}}}, Case{"ds_sync"}, Case{"lasgd"},
-                                         Case{"selsync", {{"window", 3}, {"delta", 0.1}}}));
+                                         Case{"local_sgd", {{"period", 3}}}, Case{"ds_sync"}, Case{"prague"},
+                                         Case{"partial_reduce"}, Case{"partial_reduce", {{"weights", "dynamic"}}},
+                                         Case{"adpsgd"}, Case{"adpsgd", {{"form", "serial"}}}, Case{"gossipgrad"},
+                                         Case{"lasgd"}, Case{"selsync", {{"window", 3}, {"delta", 0.1}}}));
 
 TEST_P(Replayed, ModelsAreThoseOfTheEventLog) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {

@@ -113,8 +113,8 @@ mutant(bucket_not_awaited "gradient_mean;allreduce" "reduction_->reduced == redu
        "reduction_->reduced + 1 >= reduction_->pieces.size()")
 
 # BSP: an update of all gradients but one.
-mutant(bsp_off_by_one "shard;server;ps_clock;parameter_server" "if (!push) continue;"
-       "if (!push || (k == 3 && worker == 0)) continue;")
+mutant(bsp_off_by_one "shard;server;ps_clock;parameter_server" "next < self.workers().size();) {"
+       "next + 1 < self.workers().size();) {")
 
 # SSP: a worker is held one push too late.
 mutant(ssp_off_by_one "shard;ps_clock;parameter_server" "shard.pushed(push.from) - staleness"

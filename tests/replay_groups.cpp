@@ -1,5 +1,6 @@
 // The oracle for averages along a ring. What a worker puts into a round is its model, or its gradient, when it sends
 // the first part of it.
+#include <algorithm>
 #include <cmath>
 #include <deque>
 
@@ -15,14 +16,18 @@ double real(const Knobs& knobs, const std::string& name, double otherwise) {
   return whole != nullptr ? double(*whole) : std::get<double>(found->second);
 }
 
-class AlongRings {
+class InGroups {
  public:
-  AlongRings(const Cluster& cluster, const std::string& protocol, const Knobs& knobs)
+  InGroups(const Cluster& cluster, const std::string& protocol, const Knobs& knobs)
       : cluster_(cluster),
         of_gradients_(protocol == "allreduce" || protocol == "lb_bsp"),
         shared_(protocol == "lb_bsp"),
         corrects_(protocol == "lasgd"),
         flags_(protocol == "selsync"),
+        by_age_(knobs.count("weights") != 0),
+        numbered_(protocol == "prague" || protocol == "partial_reduce"),
+        in_pairs_(protocol == "adpsgd"),
+        steps_at_once_(protocol == "partial_reduce" || protocol == "gossipgrad"),
         delta_(real(knobs, "delta", 0.3)),
         window_(std::size_t(real(knobs, "window", 25))) {
     const Numbers x = numbers_of(cluster.work->initial().share());
@@ -33,11 +38,11 @@ class AlongRings {
     for (const Event& event : cluster_.events) {
       if (event.rank >= cluster_.nodes) continue;
       Worker& worker = workers_[std::size_t(event.rank)];
+      if (event.what == EventKind::kEnter) worker.entered = worker.x;
       if (event.what == EventKind::kGradient) gradient(worker, event);
-      if (event.what == EventKind::kApplied && (!of_gradients_ || event.peer == 0)) step(worker, event);
-      if (event.what == EventKind::kSend && event.kind == std::uint16_t(kReduceScatter))
-        rounds_[event.iter].emplace(event.rank, worker.x);
-      if (event.what == EventKind::kSend && event.kind == std::uint16_t(kRequest) && flags_) flag(worker, event);
+      if (event.what == EventKind::kApplied && !steps_at_once_ && (!of_gradients_ || event.peer == 0))
+        step(worker, event);
+      if (event.what == EventKind::kSend) sent(worker, event);
       if (event.what == EventKind::kReduced) reduce(worker, event);
       if (event.what == EventKind::kReport) report(worker, event);
       if (!wrong_.empty()) return wrong_;
@@ -51,17 +56,27 @@ class AlongRings {
     double samples = 0;
   };
   struct Worker {
-    Numbers x{}, momentum{};
+    Numbers x{}, momentum{}, entered{};  // entered: x as the iteration began, which its gradient is of
     std::map<Iter, Computed> computed{};
-    Iter at = -1;
-    std::deque<double> norms{};  // newest first
+    std::map<int, Numbers> to{};  // the newest model sent, by receiver
+    Iter round = -1;              // its newest
+    std::deque<double> norms{};   // newest first
     double smoothed = 0;
     std::size_t reports = 0;
   };
 
   void gradient(Worker& worker, const Event& event) {
-    worker.at = event.iter;
-    worker.computed[event.iter] = {gradient_at(cluster_, worker.x, event, shared_), double(event.count)};
+    worker.computed[event.iter] = {gradient_at(cluster_, worker.entered, event, shared_), double(event.count)};
+    if (steps_at_once_) step(worker, event);
+  }
+
+  void sent(Worker& worker, const Event& event) {
+    const Kind kind{event.kind};
+    if (flags_ && kind == kRequest) return flag(worker, event);
+    if (in_pairs_ && (kind == kRequest || kind == kReply)) worker.to[event.peer] = worker.x;
+    if (kind != kReduceScatter && kind != kParams) return;
+    rounds_[event.iter].emplace(event.rank, worker.x);
+    worker.round = event.iter;
   }
 
   /// Its own gradient, or the mean over the samples of all.
@@ -81,28 +96,44 @@ class AlongRings {
     }
   }
 
-  Numbers mean_of(const Event& event, Iter round, const std::vector<int>& members) {
-    Numbers sum(workers_[0].x.size(), 0.0);
-    for (const int member : members) {
-      const auto found = rounds_[round].find(member);
-      if (found == rounds_[round].end()) {
-        fail(event, "averaged a model of rank " + std::to_string(member) + " that it had not sent");
-        return sum;
-      }
-      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += found->second[i] / double(members.size());
-    }
-    return sum;
+  /// What a member put into the round of the event; nullptr after a failure.
+  const Numbers* put_in(const Event& event, int member) {
+    const Worker& worker = workers_[std::size_t(event.rank)];
+    if (in_pairs_ && member == event.rank) return &worker.x;
+    const auto& of_round = rounds_[numbered_ ? worker.round : event.iter];
+    const auto& from = in_pairs_ ? workers_[std::size_t(member)].to : of_round;
+    const auto found = from.find(in_pairs_ ? event.rank : member);
+    if (found != from.end()) return &found->second;
+    fail(event, "averaged a model of rank " + std::to_string(member) + " that it had not sent");
+    return nullptr;
   }
 
   void reduce(Worker& worker, const Event& event) {
-    if (of_gradients_) return;
-    if (event.senders.size() == 1) return;  // a group of its own
-    const Numbers mean = mean_of(event, event.iter, event.senders), before = worker.x;
-    if (!wrong_.empty()) return;
-    worker.x = mean;
+    if (of_gradients_ || event.senders.size() == 1) return;  // a group of its own
+    Numbers mean(worker.x.size(), 0.0);
+    double weights = 0;
+    for (std::size_t t = 0; t < event.senders.size(); ++t) {
+      const Numbers* model = put_in(event, event.senders[t]);
+      if (model == nullptr) return;
+      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += double(event.weights[t]) * (*model)[i];
+      weights += double(event.weights[t]);
+    }
+    if (std::abs(weights - 1) > 1e-4) return fail(event, "the weights of a mean sum up to " + std::to_string(weights));
+    const auto [least, most] = std::minmax_element(event.weights.begin(), event.weights.end());
+    if (!by_age_ && *most - *least > 1e-5f) return fail(event, "a model has another weight than the others");
+    const Numbers before = std::exchange(worker.x, mean);
     if (!corrects_) return;
     const Numbers& mine = rounds_[event.iter].at(event.rank);
     for (std::size_t i = 0; i < mean.size(); ++i) worker.x[i] = before[i] + mean[i] - mine[i];
+  }
+
+  /// SelSync's mean of an iteration, for which there is no event of its own.
+  Numbers mean_of(Iter round) {
+    Numbers mean(workers_[0].x.size(), 0.0);
+    for (const auto& [rank, model] : rounds_[round]) {
+      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += model[i] / double(cluster_.nodes);
+    }
+    return mean;
   }
 
   /// SelSync: raised in the first iterations, and where the smoothed norm has changed by delta.
@@ -119,22 +150,17 @@ class AlongRings {
     }
     const double before = std::exchange(worker.smoothed, sum / weights);
     const double change = std::abs(worker.smoothed - before) / before;
-    if (std::size_t(event.iter) < window_ || std::abs(change - delta_) < 1e-4) return;
-    if ((event.count != 0) != (change >= delta_))
+    const bool always = std::size_t(event.iter) < window_;
+    if (!always && std::abs(change - delta_) < 1e-4) return;
+    if ((event.count != 0) != (always || change >= delta_))
       fail(event, "its flag is " + std::to_string(event.count) + ", its change " + std::to_string(change));
   }
 
   void report(Worker& worker, const Event& event) {
-    if (flags_ && rounds_.count(event.iter - 1) != 0) worker.x = mean_of(event, event.iter - 1, everybody());
+    if (flags_ && rounds_.count(event.iter - 1) != 0) worker.x = mean_of(event.iter - 1);
     const Numbers is = numbers_of(cluster_.reports[std::size_t(event.rank)][worker.reports++].x);
     if (const std::string wrong = difference(is, worker.x); !wrong.empty()) return fail(event, "its model " + wrong);
     worker.x = is;
-  }
-
-  std::vector<int> everybody() const {
-    std::vector<int> all;
-    for (int rank = 0; rank < cluster_.nodes; ++rank) all.push_back(rank);
-    return all;
   }
 
   void fail(const Event& event, const std::string& what) {
@@ -144,6 +170,9 @@ class AlongRings {
 
   const Cluster& cluster_;
   bool of_gradients_, shared_, corrects_, flags_;
+  bool by_age_;               // partial_reduce's dynamic weights
+  bool numbered_, in_pairs_;  // groups have numbers; pairs have none
+  bool steps_at_once_;        // with each gradient, which no event says
   double delta_;
   std::size_t window_;
   std::vector<Worker> workers_;
@@ -153,9 +182,9 @@ class AlongRings {
 
 }  // namespace
 
-std::string replayed_along_rings(const Cluster& cluster, const std::string& protocol, const Knobs& knobs) {
+std::string replayed_in_groups(const Cluster& cluster, const std::string& protocol, const Knobs& knobs) {
   HB_ASSERT_MSG(!cluster.events.empty(), "a run that kept no events cannot be replayed");
-  return AlongRings(cluster, protocol, knobs).run();
+  return InGroups(cluster, protocol, knobs).run();
 }
 
 }  // namespace hopbench
