@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "protocols/gradient_mean.h"
-#include "protocols/pushes.h"
 #include "protocols/server.h"
 
 namespace hopbench {
@@ -29,15 +28,14 @@ void over_ring(Node& self, const KnobValues& knobs) {
   }
 }
 
-void over_servers(Node& self, const KnobValues& knobs) {
+void over_servers(Node& self) {
   Vec x = self.initial();
-  Pushes pushes(self, knobs);
   Batches batches(self, self.servers().front());
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    const Gradient g = pushes.gradient(x, k, k, batches.next(k));
+    const Gradient g = self.gradient(x, k, batches.next(k));
     batches.report(k, g);
-    pushes.push(k, g.values, {g.samples});
+    push_gradient(self, k, g.values, {g.samples});
     x = pull_weights(self, k, x);
     self.report(k + 1, x);
   }
@@ -51,7 +49,7 @@ void balanced_bsp(Node& self, const KnobValues& knobs, const MakeRule& make_rule
     self.spawn([&self, rule, warmup = knobs.integer("warmup_steps")] { manage_batches(self, *rule, warmup); });
   }
   if (!by_servers(knobs)) return over_ring(self, knobs);
-  return self.is_server() ? serve_bsp(self, true) : over_servers(self, knobs);
+  return self.is_server() ? serve_bsp(self, true) : over_servers(self);
 }
 
 BatchBounds bounds_around(int batch, double low, double high) {

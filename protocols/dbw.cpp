@@ -25,7 +25,7 @@ namespace {
 void compute(Node& self, const KnobValues& knobs) {
   const int server = self.servers().front();
   Vec x = self.initial();
-  Pushes pushes(self, knobs);
+  Pushes pushes(self, knobs.flag("overlap"));
   Iter version = 0;
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);

@@ -33,10 +33,12 @@ void Pushes::send(Kind kind, Iter tag, const Bucket& bucket, const Vec& g, const
 }
 
 Knob overlap_knob() {
-  return {.name = "overlap",
-          .fallback = true,
-          .meaning = "push what is complete of a gradient while the backward pass goes on; false: all of it afterwards",
-          .source = "ATC 2017"};
+  return {
+      .name = "overlap",
+      .fallback = false,
+      .meaning =
+          "push layer by layer while the backward pass goes on, which pays with few servers; false: afterwards, as one",
+      .source = "ATC 2017"};
 }
 
 }  // namespace hopbench

@@ -11,8 +11,7 @@ namespace hopbench {
 /// gradient leaves with the push.
 class Pushes {
  public:
-  /// With the knob `overlap` among the protocol's.
-  Pushes(Node& self, const KnobValues& knobs) : self_(self), overlap_(knobs.flag("overlap")) {}
+  Pushes(Node& self, bool overlap) : self_(self), overlap_(overlap) {}
   /// Node::gradient of iteration k, to be pushed as that of iteration `tag`. Follow it by push() with the same tag.
   Gradient gradient(const Vec& x, Iter k, Iter tag, Samples samples = {});
   void push(Iter tag, const Vec& g, Words words = {});
@@ -24,7 +23,8 @@ class Pushes {
   bool whole_ = false;  // nothing of the gradient has left
 };
 
-/// The knob `overlap`.
+/// The knob `overlap`. It is off by default: a server keeps neighbouring layers, so that what all workers send of one
+/// layer meets at few servers. With a server beside each worker that takes longer than to push everything at once.
 Knob overlap_knob();
 
 }  // namespace hopbench

@@ -30,7 +30,7 @@ Vec pull_weights(Node& self, Iter k, const Vec& like, Words* said) {
 
 void work(Node& self, const KnobValues& knobs, const Talk& talk) {
   Vec x = self.initial();
-  Pushes pushes(self, knobs);
+  Pushes pushes(self, knobs.flag("overlap"));
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
     const Gradient g = pushes.gradient(x, k, k);

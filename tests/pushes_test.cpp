@@ -27,19 +27,17 @@ bool is_sent(const Event& event, Kind kind) {
 }
 
 TEST(Pushes, TakeTheBitsOfPushesAfterwards) {
-  for (const char* protocol : {"ps_bsp", "ps_asp", "r2sp", "ps_ssp", "dssp", "elastic_bsp", "lb_bsp",
-                               "dynamic_batching", "dbw", "ps_backup", "sync_switch"}) {
+  for (const char* protocol :
+       {"ps_bsp", "ps_asp", "r2sp", "ps_ssp", "dssp", "elastic_bsp", "dbw", "ps_backup", "sync_switch"}) {
     for (const int servers : {1, 3}) {
       Knobs knobs;
       if (std::string(protocol) != "dbw") knobs["servers"] = servers;
-      if (std::string(protocol) == "lb_bsp" || std::string(protocol) == "dynamic_batching")
-        knobs["aggregation"] = "servers";
       if (std::string(protocol) == "sync_switch") knobs["fraction"] = 1.0;
       Cluster early{.nodes = 3, .topology = "complete", .instant_network = true}, late = early;
       early.compute = late.compute = {{.what = ComputeRule::What::kLogNormal, .shape = 0.1}};
-      early.run(protocol, knobs);
-      knobs["overlap"] = false;
       late.run(protocol, knobs);
+      knobs["overlap"] = true;
+      early.run(protocol, knobs);
       EXPECT_EQ(early.params_hash(), late.params_hash()) << protocol << ", " << servers << " servers";
       EXPECT_EQ(early.broken(), "") << protocol;
     }
@@ -48,7 +46,7 @@ TEST(Pushes, TakeTheBitsOfPushesAfterwards) {
 
 TEST(Pushes, LeaveLayerByLayerTheLastOneFirst) {
   Cluster cluster = on_slow_links();
-  cluster.run("ps_bsp", {{"servers", 1}});
+  cluster.run("ps_bsp", {{"servers", 1}, {"overlap", true}});
   const auto buckets = std::int64_t(cluster.work->buckets().size());
   ASSERT_GE(buckets, 4);
   std::vector<Time> left;
@@ -66,8 +64,8 @@ TEST(Pushes, LeaveLayerByLayerTheLastOneFirst) {
 
 TEST(Pushes, SaveWhatTheyTakeOfTheLinkWhileTheBackwardPassGoesOn) {
   Cluster early = on_slow_links(1), late = on_slow_links(1);
-  early.run("ps_bsp", {{"servers", 1}});
-  late.run("ps_bsp", {{"servers", 1}, {"overlap", false}});
+  early.run("ps_bsp", {{"servers", 1}, {"overlap", true}});
+  late.run("ps_bsp", {{"servers", 1}});
   const double saved = to_seconds(late.end - early.end) / 12;  // an iteration: 26 ms, of which 8 + 8 on the link
   // Of 8 buckets 7 leave in the 6.7 ms of the backward pass, and the last one afterwards.
   EXPECT_GT(saved, 0.0045);
@@ -76,15 +74,16 @@ TEST(Pushes, SaveWhatTheyTakeOfTheLinkWhileTheBackwardPassGoesOn) {
 
 TEST(Pushes, AreWholeOnServersThatKeepNothingOfTheLastLayer) {
   Cluster one = on_slow_links(), many = on_slow_links();
-  one.run("ps_bsp", {{"servers", 1}});
-  many.run("ps_bsp", {{"servers", 50}});
+  one.run("ps_bsp", {{"servers", 1}, {"overlap", true}});
+  many.run("ps_bsp", {{"servers", 50}, {"overlap", true}});
   EXPECT_EQ(one.params_hash(), many.params_hash());
 }
 
 // What a server does not take in must not stay in its mailbox.
 TEST(Pushes, OfNoUseLeaveNothingBehind) {
   for (const char* protocol : {"ps_backup", "dbw"}) {
-    const Knobs knobs = std::string(protocol) == "dbw" ? Knobs{{"window", 3}} : Knobs{};
+    Knobs knobs = {{"overlap", true}};
+    if (std::string(protocol) == "dbw") knobs["window"] = 3;
     Cluster cluster{.nodes = 6, .slow = {{2, 8.0}}, .topology = "complete", .iterations = 60};
     cluster.workload.size = 64;  // each server's slice has parts of two buckets
     cluster.run(protocol, knobs);
