@@ -140,14 +140,14 @@ DatasetPair load_data(const std::string& name, const WorkloadSpec& spec) {
 /// The number as it was given: 0.1 for the float nearest to it, not 0.10000000149.
 nlohmann::json as_given(float number) { return nlohmann::json::parse(fmt::format("{}", number)); }
 
-/// What is to be trained: as the flags say, or as a worker of a suite's trial does alone.
+/// The training to repeat. It comes from the flags, or from one worker of a suite's trial.
 struct Task {
   WorkloadSpec spec;
   int worker = 0;
   Space::SgdStep how;
 };
 
-/// Error(kUsage) if the trial's steps are no plain steps of SGD on the samples as they are.
+/// Throws Error(kUsage) if the trial does more than plain SGD on unchanged samples.
 void refuse_others(const TrialSpec& trial) {
   const OptimizerSpec& o = trial.optimizer;
   std::vector<std::string> others;
@@ -162,7 +162,7 @@ void refuse_others(const TrialSpec& trial) {
                                   fmt::join(others, ", ")));
 }
 
-/// By which a protocol that steps with single gradients divides the learning rate.
+/// Returns the divisor of the learning rate: the number of workers if the protocol steps with single gradients.
 int divisor_of(const TrialSpec& trial) {
   const bool single = find_protocol(trial.protocol).step_factor == StepFactor::kOverN;
   return trial.optimizer.per_sample && single ? trial.workers() : 1;

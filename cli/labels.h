@@ -8,7 +8,7 @@
 namespace hopbench {
 
 TrialLabels labels_of(const TrialSpec& spec);
-/// "iid", "dirichlet(0.5)", "2 shards a worker", "by feature 3".
+/// Returns the split as a phrase: "iid", "dirichlet(0.5)", "2 shards a worker", "by feature 3".
 std::string split_text(const SplitSpec& split);
 
 /// Roughly how long a real trial takes, from its cost and slowdowns; 0 where that is not known beforehand.

@@ -12,7 +12,7 @@ namespace hopbench {
 /// cannot be read.
 void check_available(const std::vector<TrialSpec>& trials);
 
-/// run --dump: Error(kUsage) if a trial cannot keep that, or if all of it is above 1 GiB, unless that is `forced`.
+/// Checks `run --dump`. Error(kUsage) if a trial cannot be dumped, or if all dumps exceed 1 GiB and not `forced`.
 void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpec>& trials, bool forced);
 
 /// Error(kEnvironment) if that compute backend cannot be used here.

@@ -86,7 +86,8 @@ class Workload {
                          const std::function<void(int bucket)>& done) = 0;
   /// On the named evaluation subset of the test set (all of it if it is smaller).
   virtual Evaluation evaluate(const Payload& x) = 0;
-  /// The samples that a gradient of worker w uses: their places in the training set. `which` has `first` and `count`.
+  /// Returns the samples that a gradient of worker w uses, as indices in the training set. `which` must have `first`
+  /// and `count`.
   virtual std::vector<std::uint32_t> samples_of(int /*worker*/, const Samples& /*which*/) { return {}; }
   /// Brings the training data into memory (Dataset::load). Call it before a clock starts. A server never needs it.
   virtual void load_data() {}

@@ -93,7 +93,8 @@ struct NodeOptions {
   /// What was reported last, once the rank's iterations are over. To share a model costs a copy at its next change, so
   /// this is told no other. May be empty.
   std::function<void(const Payload& x)> final_model;
-  /// Told of each gradient, with the samples that it used, once it is computed; with the rank's turn. May be empty.
+  /// Called with each gradient once it is computed, and with the samples that it used. The rank has the turn. May be
+  /// empty.
   std::function<void(Iter k, const Samples& samples, const Vec& values)> computed = {};
   /// Ends this rank without a word, where the scenario says so at an iteration; does not return.
   std::function<void()> crash = {};

@@ -19,7 +19,7 @@ void Pushes::push(Iter tag, const Vec& g, Words words) {
   send(kPush, tag, self_.buckets().back(), g, words);
 }
 
-/// To each server what it keeps of the bucket: as a push also where that is nothing.
+/// Sends each server its part of the bucket. A push goes to all servers, even if a part is empty.
 void Pushes::send(Kind kind, Iter tag, const Bucket& bucket, const Vec& g, const Words& words) {
   const std::vector<int>& servers = self_.servers();
   for (std::size_t i = 0; i < servers.size(); ++i) {

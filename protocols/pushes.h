@@ -6,13 +6,13 @@
 
 namespace hopbench {
 
-/// With overlap, each bucket of the gradient leaves as kPart as soon as it is complete, as layers do in MXNet and
-/// TensorFlow; the last one, or nothing, leaves with the push itself. A server joins them (Shard::join). A sparse
-/// gradient leaves with the push.
+/// A worker's pushes. With overlap, each bucket of the gradient is sent as kPart as soon as it is complete, as MXNet
+/// and TensorFlow send layers. The last bucket is sent with the push itself. A server joins the parts (Shard::whole). A
+/// sparse gradient is sent whole.
 class Pushes {
  public:
   Pushes(Node& self, bool overlap) : self_(self), overlap_(overlap) {}
-  /// Node::gradient of iteration k, to be pushed as that of iteration `tag`. Follow it by push() with the same tag.
+  /// Computes the gradient of iteration k (Node::gradient). Call push() with the same `tag` next.
   Gradient gradient(const Vec& x, Iter k, Iter tag, Samples samples = {});
   void push(Iter tag, const Vec& g, Words words = {});
 

@@ -13,7 +13,7 @@ struct Slice {
   std::size_t offset, size;
 };
 Slice slice_of(std::size_t size, std::size_t i, std::size_t n);
-/// What of a bucket is in a slice; its offset is that of the whole vector.
+/// Returns the part of a bucket that lies in a slice. Its offset is in the whole vector.
 Slice common(const Slice& slice, const Bucket& bucket);
 
 /// A server's slice of the weights, and how many gradients of each worker are in it.
@@ -24,8 +24,8 @@ class Shard {
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
-  /// The body of a push with the parts that came before it. No copy is charged: who knows where a part belongs receives
-  /// it there. Of a push that is not used, drop() the parts.
+  /// Returns the body of a push, joined with the parts that came before it. The copy is not charged, because a real
+  /// server receives each part in its place. Call drop() for a push that is not used.
   Payload whole(const Message& push);
   void join(Message& push);
   void drop(const Message& push);

@@ -1,5 +1,5 @@
-// What `run --dump` keeps of a trial for other programs: models, gradients and samples, an archive of NumPy (npz.h) for
-// each worker and evaluation.
+// Writes the files of `run --dump`: the models, gradients and samples of a trial. There is one NumPy archive (npz.h)
+// for each worker and evaluation.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,14 @@ struct Dump {
 ///   gradient_iteration  int64, of that gradient; -1 before the first
 ///   samples             uint32, the samples of that gradient: indices in the training set
 ///   time_s              float64, of the point on the trial's clock
-/// `workload` names the samples, if these are kept. Error(kEnvironment) if that is not possible.
+/// `workload` returns the samples; it may be null if samples are not dumped. Error(kEnvironment) if a file cannot be
+/// written.
 void write_dump(const Dump& dump, std::span<const CurveRecorder::Point> points, Workload* workload);
 
-/// Returns how many bytes that takes for a trial; 0 where its data set is not there, so that nobody knows yet.
+/// Returns the number of bytes of a trial's dump. Returns 0 if its data set is missing, as the size is not known then.
 std::int64_t dump_size(const Dump& dump, const TrialSpec& spec);
 
-/// Returns why the trial cannot keep this, or "".
+/// Returns why the trial cannot be dumped, or "" if it can.
 std::string why_no_dump(const Dump& dump, const TrialSpec& spec);
 
 }  // namespace hopbench

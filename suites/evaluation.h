@@ -34,8 +34,7 @@ class CurveRecorder {
   const Payload& latest(int rank) const { return latest_[std::size_t(rank)].x; }
 
   /// Evaluates what was kept, and the end: mean, median rank, worst rank of each point, and the servers' model if there
-  /// is one. `threads` evaluations at a
-  /// time; after each of them `one_done` is called, on the thread that did it.
+  /// is one. `threads` evaluations run at a time. After each of them `one_done` is called on its thread.
   std::vector<CurvePoint> evaluate(Workload& workload, int threads, const std::function<void()>& one_done = {});
 
   /// A gradient that a worker has computed, for dump.h.
@@ -58,12 +57,12 @@ class CurveRecorder {
     std::vector<Snapshot> ranks;  // that were there
     std::vector<Payload> servers;
   };
-  /// A gradient that was ready at `when`.
+  /// Records the newest gradient of a worker, which was complete at `when`.
   void computed(int rank, Time when, Computed gradient) {
     if (due_ && when > last_) keep();
     latest_[std::size_t(rank)].computed = std::move(gradient);
   }
-  /// All points, the end among them.
+  /// Returns all points, including the end.
   const std::vector<Point>& points() {
     keep_the_end();
     return points_;

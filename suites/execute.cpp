@@ -116,7 +116,7 @@ void evaluate_end(TrialRecord& record, const TrialSpec& spec, const Plan& plan, 
   mark_if_diverged(record, finals);
 }
 
-/// A real process tells its model once, at the end.
+/// Dumps the final models, which is all that real processes report.
 void dump_finals(const Dump& dump, const TrialRecord& record, const Plan& plan,
                  const std::vector<RankResult>& results) {
   CurveRecorder::Point end;

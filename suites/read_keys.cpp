@@ -1,4 +1,4 @@
-// From the entries of a table to the values of keys, with a mistake for each entry that is none.
+// Reads the entries of a table into values by key. Each entry without a key becomes a mistake.
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@ namespace {
 
 using T = Value::Type;
 
-// Of a list of tables those that are right: what they mean is looked at although others are wrong.
+// Returns the valid tables of a list, so that they are checked further even if others are wrong.
 Value right_tables(const SuiteKey& key, Value list) {
   const std::vector<Value> items = std::exchange(list.items, {});
   Value alone = list, right = list;

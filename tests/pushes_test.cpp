@@ -79,7 +79,7 @@ TEST(Pushes, AreWholeOnServersThatKeepNothingOfTheLastLayer) {
   EXPECT_EQ(one.params_hash(), many.params_hash());
 }
 
-// What a server does not take in must not stay in its mailbox.
+// Dropped pushes must not stay in the mailbox.
 TEST(Pushes, OfNoUseLeaveNothingBehind) {
   for (const char* protocol : {"ps_backup", "dbw"}) {
     Knobs knobs = {{"overlap", true}};
@@ -117,7 +117,7 @@ TEST(PsBsp, AddsUpGradientsAsTheyCome) {
   EXPECT_EQ(answered - came, milliseconds(24)) << "an addition and a step of 12 ms each; with the sum of all eight 48";
 }
 
-// Whoever is slow: what came after it in the order is added with it, in one pass.
+// A server that waits for a slow first worker adds up all gradients in one pass.
 TEST(PsBsp, AddsInOnePassWhatCameBehindASlowFirstWorker) {
   Cluster cluster{.nodes = 8, .slow = {{0, 20.0}}, .topology = "complete", .iterations = 3, .instant_network = true};
   cluster.workload.size = 4000;

@@ -21,10 +21,10 @@ std::string replayed_at_servers(const Cluster& cluster, bool shared = false);
 /// Averages of gradients (allreduce, lb_bsp), or of models within groups (local_sgd, ds_sync, lasgd, selsync, prague,
 /// partial_reduce) and pairs (adpsgd, gossipgrad). Of selsync also who raises a flag.
 std::string replayed_in_groups(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
-/// How many gradients dbw's server waits for: returns the first announcement that another number would have beaten.
+/// Checks how many gradients dbw's server waits for. Returns the first announcement that another number would beat.
 std::string replayed_choices(const Cluster& cluster, int window);
 
-/// That which is for the protocol.
+/// Calls the oracle for the protocol.
 std::string replayed_as(const std::string& protocol, const Cluster& cluster, const Knobs& knobs);
 
 // For these oracles.

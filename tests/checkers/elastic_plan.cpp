@@ -67,7 +67,7 @@ class ElasticPlan : public Checker {
 
   void judge() {
     if (plan_.empty()) return;
-    // Of one that died while it waited nobody hears, and the plan was with it.
+    // A worker that died while it waited is part of the plan, but no event shows its part.
     const bool lost =
         std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) { return worker.waits && worker.gone; });
     if (lost) return plan_.clear();
