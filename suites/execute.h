@@ -24,7 +24,7 @@ class Fleet;
 struct ExecuteOptions {
   const std::atomic<int>* interrupts = nullptr;  // rises with every ^C
   std::function<void(const Board&, const TrialSpec&)> progress;
-  std::string event_log;  // file for the JSON lines; empty: none
+  std::string event_log;   // file for the JSON lines; empty: none
   Fleet* fleet = nullptr;  // of machines that ranks run on; nullptr: this one
   Dump dump = {};
 };
