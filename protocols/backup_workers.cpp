@@ -7,7 +7,7 @@
 //
 // A worker's iteration is a mini-batch; the update it takes part in follows the update that its weights come from. Its
 // number goes with each push and answer. The first server alone decides which gradients are in; the others follow its
-// decisions one by one, so that all slices of an answer are of the same update.
+// decisions one by one, so that all parts of an answer are of the same update.
 #include "protocols/node.h"
 #include "protocols/server.h"
 #include "protocols/shard.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "protocols/gradient_mean.h"
+#include "protocols/pushes.h"
 #include "protocols/server.h"
 
 namespace hopbench {
@@ -28,14 +29,15 @@ void over_ring(Node& self, const KnobValues& knobs) {
   }
 }
 
-void over_servers(Node& self) {
+void over_servers(Node& self, const KnobValues& knobs) {
   Vec x = self.initial();
   Batches batches(self, self.servers().front());
+  Pushes pushes(self, knobs.flag("overlap"));
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    const Gradient g = self.gradient(x, k, batches.next(k));
+    const Gradient g = pushes.gradient(x, k, k, batches.next(k));
     batches.report(k, g);
-    push_gradient(self, k, g.values, {g.samples});
+    pushes.push(k, g.values, {g.samples});
     x = pull_weights(self, k, x);
     self.report(k + 1, x);
   }
@@ -49,7 +51,7 @@ void balanced_bsp(Node& self, const KnobValues& knobs, const MakeRule& make_rule
     self.spawn([&self, rule, warmup = knobs.integer("warmup_steps")] { manage_batches(self, *rule, warmup); });
   }
   if (!by_servers(knobs)) return over_ring(self, knobs);
-  return self.is_server() ? serve_bsp(self, true) : over_servers(self);
+  return self.is_server() ? serve_bsp(self, true) : over_servers(self, knobs);
 }
 
 BatchBounds bounds_around(int batch, double low, double high) {

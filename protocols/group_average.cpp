@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "protocols/collectives.h"
-#include "protocols/shard.h"
+#include "protocols/stripes.h"
 
 namespace hopbench {
 namespace {

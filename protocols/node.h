@@ -126,7 +126,7 @@ class Optimizer {
 
  private:
   friend class Node;
-  Optimizer(Node& node, std::size_t size, std::size_t offset);
+  Optimizer(Node& node, std::size_t trained) : node_(&node), trained_(trained) {}
   Payload clipped(const Payload& g) const;
   void step_dense(Vec& x, const Payload& g, const Payload& trained, const Space::SgdStep& step);
   void step_sparse(Vec& x, const Payload& g, const Space::SgdStep& step);
@@ -219,11 +219,12 @@ class Node {
   /// As it is now: the scenario's slowdown (a draw of each iteration: the last one's), and with real processes what the
   /// last gradient's thread waited for a core, and the host's memory. In virtual time `memory` is 0.
   Load load();
-  /// For n numbers of a model, from its `offset` on.
-  Optimizer optimizer(std::size_t n, std::size_t offset = 0) { return Optimizer(*this, n, offset); }
+  /// For a vector whose first n numbers are a model's, running statistics and all, or some that are trained.
+  Optimizer optimizer(std::size_t n) { return Optimizer(*this, std::min(n, trainable())); }
+  std::size_t trainable() const { return workload_.trainable(); }  // so many numbers of a model; statistics follow
   /// What is trained of a model, or the gradient of that: all but running statistics.
-  Payload trained(const Vec& x) const { return x.slice(0, workload_.trainable()); }
-  Payload trained(const Payload& x) const { return x.slice(0, workload_.trainable()); }
+  Payload trained(const Vec& x) const { return x.slice(0, trainable()); }
+  Payload trained(const Payload& x) const { return x.slice(0, trainable()); }
   const std::vector<Bucket>& buckets() const { return workload_.buckets(); }
   /// sum of weight * value in the order given (by convention ascending sender). Charged to the rank; tells the checkers
   /// whose vectors, which tags and weights it used.

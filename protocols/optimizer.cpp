@@ -12,9 +12,6 @@ constexpr float kStatisticsRate = 0.1f;  // 1 - the usual momentum of running st
 
 }  // namespace
 
-Optimizer::Optimizer(Node& node, std::size_t size, std::size_t offset)
-    : node_(&node), trained_(std::min(size, std::max(offset, node.workload_.trainable()) - offset)) {}
-
 float Optimizer::schedule(Iter k) const {
   const OptimizerSpec& spec = node_->options_.optimizer;
   double factor = 1;

@@ -8,7 +8,7 @@
 //   ps_asp   at once, after applying the one that was pushed
 //   ps_ssp   as ps_asp, but a worker that has pushed t gradients is held until nobody has pushed fewer than t - s
 //
-// The parameters are cut into slices, a server each. The servers of SSP have one clock (protocols/ps_clock.h).
+// Each server keeps a part of every layer (protocols/stripes.h). The servers of SSP have one clock (ps_clock.h).
 #include "protocols/node.h"
 #include "protocols/ps_clock.h"
 #include "protocols/server.h"

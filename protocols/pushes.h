@@ -2,7 +2,10 @@
 // "Poseidon: An Efficient Communication Architecture for Distributed Deep Learning on GPU Clusters", USENIX ATC 2017.
 #pragma once
 
+#include <vector>
+
 #include "protocols/node.h"
+#include "protocols/stripes.h"
 
 namespace hopbench {
 
@@ -11,20 +14,20 @@ namespace hopbench {
 /// sparse gradient is sent whole.
 class Pushes {
  public:
-  Pushes(Node& self, bool overlap) : self_(self), overlap_(overlap) {}
+  Pushes(Node& self, bool overlap);
   /// Computes the gradient of iteration k (Node::gradient). Call push() with the same `tag` next.
   Gradient gradient(const Vec& x, Iter k, Iter tag, Samples samples = {});
   void push(Iter tag, const Vec& g, Words words = {});
 
  private:
-  void send(Kind kind, Iter tag, const Bucket& bucket, const Vec& g, const Words& words);
+  void send(Kind kind, Iter tag, std::size_t bucket, const Vec& g, const Words& words);
   Node& self_;
   const bool overlap_;
-  bool whole_ = false;  // nothing of the gradient has left
+  std::vector<Stripes> stripes_;  // by server
+  bool whole_ = false;            // nothing of the gradient has left
 };
 
-/// The knob `overlap`. It is off by default: a server keeps neighbouring layers, so that what all workers send of one
-/// layer meets at few servers. With a server beside each worker that takes longer than to push everything at once.
+/// The knob `overlap`.
 Knob overlap_knob();
 
 }  // namespace hopbench

@@ -7,12 +7,13 @@
 
 namespace hopbench {
 
-void push_gradient(Node& self, Iter k, const Vec& g, Words words) {
+Stripes stripes_at(Node& self, int server) {
   const std::vector<int>& servers = self.servers();
-  for (std::size_t i = 0; i < servers.size(); ++i) {
-    const Slice slice = slice_of(g.size(), i, servers.size());
-    self.send(servers[i], kPush, k, g.slice(slice.offset, slice.size), words);
-  }
+  return Stripes(self.buckets(), std::size_t(server - servers.front()), servers.size());
+}
+
+void push_gradient(Node& self, Iter k, const Vec& g, Words words) {
+  for (const int server : self.servers()) self.send(server, kPush, k, stripes_at(self, server).taken(share(g)), words);
 }
 
 Vec pull_weights(Node& self, Iter k, const Vec& like, Words* said) {
@@ -20,10 +21,8 @@ Vec pull_weights(Node& self, Iter k, const Vec& like, Words* said) {
   const int all = static_cast<int>(servers.size());
   Vec weights = Vec::uninitialised(like.size(), like.space());
   for (const Message& answer : self.gather(servers, all, is(kWeights, k), "weights from the servers")) {
-    const auto i = static_cast<std::size_t>(answer.from - servers.front());
-    if (i == 0 && said != nullptr) *said = answer.words;
-    self.operate(bytes_of(2 * answer.body.size()),
-                 [&] { weights.assign(slice_of(like.size(), i, servers.size()).offset, answer.body); });
+    if (answer.from == servers.front() && said != nullptr) *said = answer.words;
+    self.operate(bytes_of(2 * answer.body.size()), [&] { stripes_at(self, answer.from).put(answer.body, weights); });
   }
   return weights;
 }

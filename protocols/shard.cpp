@@ -6,64 +6,41 @@
 #include <utility>
 
 #include "protocols/collectives.h"
+#include "protocols/server.h"
 
 namespace hopbench {
-namespace {
-
-Slice own_slice(Node& self, std::size_t parameters) {
-  return slice_of(parameters, static_cast<std::size_t>(self.rank - self.worker_count()), self.servers().size());
-}
-
-}  // namespace
-
-Slice slice_of(std::size_t size, std::size_t i, std::size_t n) {
-  return {size * i / n, size * (i + 1) / n - size * i / n};
-}
-
-Slice common(const Slice& slice, const Bucket& bucket) {
-  const std::size_t begin = std::max(slice.offset, bucket.offset);
-  const std::size_t end = std::min(slice.offset + slice.size, bucket.offset + bucket.size);
-  return {begin, end > begin ? end - begin : 0};
-}
 
 Shard::Shard(Node& self) : Shard(self, self.initial()) {}
 
 Shard::Shard(Node& self, const Vec& all)
     : self_(self),
-      slice_(own_slice(self, all.size())),
-      w_(Vec::copy_of(all.slice(slice_.offset, slice_.size))),
-      optimizer_(self.optimizer(slice_.size, slice_.offset)),
+      stripes_(stripes_at(self, self.rank)),
+      w_(Vec::copy_of(stripes_.taken(all.share()))),
+      optimizer_(own_optimizer()),
       pushed_(self.workers().size(), 0),
       sent_(pushed_) {
   self.keeps(&w_);
 }
 
-std::vector<Slice> Shard::parts() const {
-  std::vector<Slice> all;
-  for (const Bucket& bucket : self_.buckets()) all.push_back(common(slice_, bucket));
-  return all;
-}
+Optimizer Shard::own_optimizer() { return self_.optimizer(stripes_.before(self_.trainable())); }
 
 Payload Shard::whole(const Message& push) {
-  if (push.body.size() == slice_.size) return push.body;
-  Vec all = Vec::uninitialised(slice_.size, w_.space());
-  std::vector<Slice> before = parts();
-  const Slice last = before.back();
-  before.pop_back();
-  for (const Slice& part : before) {
-    if (part.size > 0) all.assign(part.offset - slice_.offset, part_of(push).body);
+  if (push.body.size() == stripes_.size()) return push.body;
+  Vec all = Vec::uninitialised(stripes_.size(), w_.space());
+  const std::size_t last = stripes_.buckets() - 1;
+  for (std::size_t b = 0; b < last; ++b) {
+    if (stripes_.of(b).model.size > 0) all.assign(stripes_.of(b).at, part_of(push).body);
   }
-  if (last.size > 0) all.assign(last.offset - slice_.offset, push.body);
+  if (!push.body.empty()) all.assign(stripes_.of(last).at, push.body);
   return share(all);
 }
 
 void Shard::join(Message& push) { push.body = whole(push); }
 
 void Shard::drop(const Message& push) {
-  if (push.body.size() == slice_.size) return;
-  const std::vector<Slice> all = parts();
-  for (std::size_t i = 0; i + 1 < all.size(); ++i) {
-    if (all[i].size > 0) part_of(push);
+  if (push.body.size() == stripes_.size()) return;
+  for (std::size_t b = 0; b + 1 < stripes_.buckets(); ++b) {
+    if (stripes_.of(b).model.size > 0) part_of(push);
   }
 }
 

@@ -5,18 +5,11 @@
 #include <vector>
 
 #include "protocols/node.h"
+#include "protocols/stripes.h"
 
 namespace hopbench {
 
-/// The part of all `size` parameters that server number i of n keeps.
-struct Slice {
-  std::size_t offset, size;
-};
-Slice slice_of(std::size_t size, std::size_t i, std::size_t n);
-/// Returns the part of a bucket that lies in a slice. Its offset is in the whole vector.
-Slice common(const Slice& slice, const Bucket& bucket);
-
-/// A server's slice of the weights, and how many gradients of each worker are in it.
+/// A server's stripes of the weights, and how many gradients of each worker are in them.
 class Shard {
  public:
   explicit Shard(Node& self);
@@ -45,7 +38,7 @@ class Shard {
 
   float learning_rate(Iter k) const { return optimizer_.learning_rate(k); }
   /// The optimizer's state is what it was at the start.
-  void forget_momentum() { optimizer_ = self_.optimizer(slice_.size, slice_.offset); }
+  void forget_momentum() { optimizer_ = own_optimizer(); }
 
   Iter pushed(int worker) const { return pushed_[static_cast<std::size_t>(worker)]; }
   /// The fewest gradients of a worker that is still there, and the most.
@@ -54,12 +47,12 @@ class Shard {
 
  private:
   Shard(Node& self, const Vec& all);
-  std::vector<Slice> parts() const;  // of a push: the last one is its body, empty ones never leave
+  Optimizer own_optimizer();
   Message part_of(const Message& push);
   void count(int worker, Iter k);
 
   Node& self_;
-  const Slice slice_;
+  const Stripes stripes_;
   Vec w_;
   Optimizer optimizer_;
   std::vector<Term> added_;   // since the last step; without their values

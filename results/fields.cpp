@@ -313,7 +313,7 @@ constexpr Field<CurvePoint> kPoint[] = {
     stored<&P::model>(
         "model", kCurve, "",
         "`mean` (of the workers' models), `median rank`, `worst rank` (by loss at this point), `server` (the parameter "
-        "servers' own, all slices at one instant)"),
+        "servers' own, all parts at one instant)"),
     stored<&P::time>("time", kCurve, "s", "of the evaluation on the trial's clock").named("time_s"),
     stored<&P::iteration>("iteration", kCurve, "iterations", "finished, mean over the workers"),
     stored<&P::samples>("samples", kCurve, "samples", "summed over the workers"),

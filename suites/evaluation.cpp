@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "protocols/stripes.h"
+
 namespace hopbench {
 namespace {
 
@@ -53,17 +55,13 @@ CurvePoint named(CurvePoint point, const char* model, const Evaluation& scores) 
 // Of a model that is only timed.
 bool numberless(const Payload& x) { return x.empty() || x.data() == nullptr; }
 
-/// Returns the whole model from its slices.
-Payload joined(const std::vector<Payload>& slices) {
-  if (slices.size() == 1) return slices.front();
+/// Returns the whole model from what the servers keep of it.
+Payload joined(const std::vector<Payload>& servers, const std::vector<Bucket>& buckets) {
+  if (servers.size() == 1) return servers.front();
   std::size_t size = 0;
-  for (const Payload& slice : slices) size += slice.size();
-  Vec all = Vec::uninitialised(size, slices.front().space());
-  std::size_t offset = 0;
-  for (const Payload& slice : slices) {
-    all.assign(offset, slice);
-    offset += slice.size();
-  }
+  for (const Payload& own : servers) size += own.size();
+  Vec all = Vec::uninitialised(size, servers.front().space());
+  for (std::size_t i = 0; i < servers.size(); ++i) Stripes(buckets, i, servers.size()).put(servers[i], all);
   return all.share();
 }
 
@@ -147,7 +145,7 @@ std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads,
     distances.push_back(equal ? 0.0 : distance_from(average, xs));
     of_ranks.push_back(std::move(places));
     const bool served = !point.servers.empty() && !numberless(point.servers.front());
-    of_servers.push_back(served ? std::optional(place(joined(point.servers))) : std::nullopt);
+    of_servers.push_back(served ? std::optional(place(joined(point.servers, workload.buckets()))) : std::nullopt);
   }
   std::vector<Evaluation> scores(distinct.size());
   in_parallel(distinct.size(), threads, [&](std::size_t i) {

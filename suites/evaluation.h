@@ -24,7 +24,7 @@ class CurveRecorder {
 
   void report(int rank, Iter k, Time when, std::int64_t samples, const Payload& x);
 
-  /// `ask` returns the servers' slices of the model, in order, or none where no server keeps one.
+  /// `ask` returns what each server keeps of the model, in order, or nothing where no server keeps any.
   void ask_servers(std::function<std::vector<Payload>()> ask) { ask_servers_ = std::move(ask); }
 
   /// From now on the worker is in no point; the samples that it has done stay counted.
@@ -77,7 +77,7 @@ class CurveRecorder {
   std::function<std::vector<Payload>()> ask_servers_;
   std::vector<Snapshot> latest_;
   std::vector<Point> points_;
-  std::vector<Payload> due_servers_;  // their slices when the point became due
+  std::vector<Payload> due_servers_;  // what they kept when the point became due
   std::int64_t interval_ = 0, next_ = 0, total_ = 0;
   Time last_{};
   bool due_ = false;  // a point is to be kept when this instant is over

@@ -92,7 +92,7 @@ void evaluate_finals(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   record.curve = curve.evaluate(*workload, 1);
 }
 
-/// The servers' slices of the model; none where the extra ranks kept none.
+/// Returns what each server keeps of the model; nothing where the extra ranks keep none.
 std::vector<Payload> model_of_servers(const Plan& plan, const std::vector<RankResult>& results) {
   std::vector<Payload> slices;
   for (int r = plan.workers; r < plan.ranks(); ++r) {

@@ -42,7 +42,7 @@ Duration ideal() {
 TEST(FlexRr, WithoutHelpersAndInOnePartIsSsp) {
   Cluster flexrr = transient(), ssp = transient();
   flexrr.run("flexrr", {{"helpers", 0}, {"parts", 1}, {"servers", 2}});
-  ssp.run("ps_ssp", {{"servers", 2}});
+  ssp.run("ps_ssp", {{"servers", 2}, {"overlap", false}});
   EXPECT_EQ(flexrr.params_hash(), ssp.params_hash());
   EXPECT_EQ(flexrr.end, ssp.end);
 }
@@ -50,7 +50,7 @@ TEST(FlexRr, WithoutHelpersAndInOnePartIsSsp) {
 TEST(FlexRr, CostsNothingAmongEquals) {
   Cluster flexrr = four_workers(), ssp = four_workers();
   flexrr.run("flexrr");
-  ssp.run("ps_ssp");
+  ssp.run("ps_ssp", {{"overlap", false}});
   EXPECT_EQ(samples_for_others(flexrr), 0);
   EXPECT_EQ(flexrr.end, ssp.end);
   EXPECT_EQ(flexrr.broken(), "");

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <string>
 
 #include "tests/cluster.h"
@@ -30,7 +32,7 @@ TEST(Pushes, TakeTheBitsOfPushesAfterwards) {
   for (const char* protocol :
        {"ps_bsp", "ps_asp", "r2sp", "ps_ssp", "dssp", "elastic_bsp", "dbw", "ps_backup", "sync_switch"}) {
     for (const int servers : {1, 3}) {
-      Knobs knobs;
+      Knobs knobs = {{"overlap", false}};
       if (std::string(protocol) != "dbw") knobs["servers"] = servers;
       if (std::string(protocol) == "sync_switch") knobs["fraction"] = 1.0;
       Cluster early{.nodes = 3, .topology = "complete", .instant_network = true}, late = early;
@@ -46,7 +48,7 @@ TEST(Pushes, TakeTheBitsOfPushesAfterwards) {
 
 TEST(Pushes, LeaveLayerByLayerTheLastOneFirst) {
   Cluster cluster = on_slow_links();
-  cluster.run("ps_bsp", {{"servers", 1}, {"overlap", true}});
+  cluster.run("ps_bsp", {{"servers", 1}});
   const auto buckets = std::int64_t(cluster.work->buckets().size());
   ASSERT_GE(buckets, 4);
   std::vector<Time> left;
@@ -64,8 +66,8 @@ TEST(Pushes, LeaveLayerByLayerTheLastOneFirst) {
 
 TEST(Pushes, SaveWhatTheyTakeOfTheLinkWhileTheBackwardPassGoesOn) {
   Cluster early = on_slow_links(1), late = on_slow_links(1);
-  early.run("ps_bsp", {{"servers", 1}, {"overlap", true}});
-  late.run("ps_bsp", {{"servers", 1}});
+  early.run("ps_bsp", {{"servers", 1}});
+  late.run("ps_bsp", {{"servers", 1}, {"overlap", false}});
   const double saved = to_seconds(late.end - early.end) / 12;  // an iteration: 26 ms, of which 8 + 8 on the link
   // Of 8 buckets 7 leave in the 6.7 ms of the backward pass, and the last one afterwards.
   EXPECT_GT(saved, 0.0045);
@@ -74,18 +76,33 @@ TEST(Pushes, SaveWhatTheyTakeOfTheLinkWhileTheBackwardPassGoesOn) {
 
 TEST(Pushes, AreWholeOnServersThatKeepNothingOfTheLastLayer) {
   Cluster one = on_slow_links(), many = on_slow_links();
-  one.run("ps_bsp", {{"servers", 1}, {"overlap", true}});
-  many.run("ps_bsp", {{"servers", 50}, {"overlap", true}});
+  one.workload.size = many.workload.size = 60;  // eight layers of 7 or 8 numbers
+  one.run("ps_bsp", {{"servers", 1}});
+  many.run("ps_bsp", {{"servers", 50}});
   EXPECT_EQ(one.params_hash(), many.params_hash());
+}
+
+// What all workers push of one layer is spread over all servers, which have a link each.
+TEST(Pushes, ReachAllServersWithEachLayer) {
+  Cluster cluster = on_slow_links(4);
+  cluster.run("ps_bsp", {{"servers", 4}});
+  const std::size_t layers = cluster.work->buckets().size();
+  std::map<std::uint64_t, std::set<int>> servers;  // by the instant at which a layer leaves
+  for (const Event& event : cluster.events) {
+    if (is_sent(event, kPart) && event.iter == 0)
+      servers[std::uint64_t(event.time.time_since_epoch().count())].insert(event.peer);
+  }
+  ASSERT_EQ(servers.size(), layers - 1);
+  for (const auto& [when, reached] : servers) EXPECT_EQ(reached.size(), 4U) << "at " << when << " ns";
 }
 
 // Dropped pushes must not stay in the mailbox.
 TEST(Pushes, OfNoUseLeaveNothingBehind) {
   for (const char* protocol : {"ps_backup", "dbw"}) {
-    Knobs knobs = {{"overlap", true}};
+    Knobs knobs;
     if (std::string(protocol) == "dbw") knobs["window"] = 3;
     Cluster cluster{.nodes = 6, .slow = {{2, 8.0}}, .topology = "complete", .iterations = 60};
-    cluster.workload.size = 64;  // each server's slice has parts of two buckets
+    cluster.workload.size = 64;  // eight layers of 8 numbers: each server has one or two of each
     cluster.run(protocol, knobs);
     EXPECT_GT(cluster.records[2].gradients_lost, 1) << protocol;
     const auto parts = std::int64_t(cluster.work->buckets().size());

@@ -12,12 +12,11 @@ class AtServers {
     HB_ASSERT(cluster.optimizer.steps.empty() && cluster.optimizer.weight_decay == 0 && !cluster.optimizer.nesterov);
     const Numbers x = numbers_of(cluster.work->initial().share());
     workers_.assign(std::size_t(cluster.nodes), Worker{.x = x});
-    for (int s = 0; s < cluster.servers; ++s) {
-      const std::size_t n = std::size_t(cluster.servers), i = std::size_t(s);
-      const std::size_t begin = x.size() * i / n, end = x.size() * (i + 1) / n;
-      Server server{.offset = begin, .w = Numbers(x.begin() + long(begin), x.begin() + long(end))};
+    servers_.resize(std::size_t(cluster.servers));
+    deal(cluster.work->buckets());
+    for (Server& server : servers_) {
+      for (const std::size_t place : server.places) server.w.push_back(x[place]);
       server.momentum.assign(server.w.size(), 0.0);
-      servers_.push_back(server);
     }
   }
 
@@ -48,10 +47,37 @@ class AtServers {
     std::size_t reports = 0;
   };
   struct Server {
-    std::size_t offset = 0;
+    std::vector<std::size_t> places{};  // in the model, of what it keeps
     Numbers w{}, momentum{};
     std::set<int> in_the_mean{};  // what is applied of these is in the step already
   };
+
+  /// Deals the numbers to the servers in turn, bucket by bucket. Of a bucket each has as many as it was dealt, in one
+  /// run. What a server keeps is in the order of the model, in which the first bucket stands last.
+  void deal(const std::vector<Bucket>& buckets) {
+    std::vector<std::vector<std::vector<std::size_t>>> runs;  // [bucket][server]
+    std::size_t turn = 0;
+    for (const Bucket& bucket : buckets) {
+      std::vector<std::size_t> dealt(servers_.size(), 0);
+      for (std::size_t i = 0; i < bucket.size; ++i) ++dealt[turn++ % dealt.size()];
+      std::size_t place = bucket.offset;
+      runs.emplace_back(servers_.size());
+      for (std::size_t s = 0; s < dealt.size(); ++s) {
+        while (dealt[s]-- > 0) runs.back()[s].push_back(place++);
+      }
+    }
+    for (auto bucket = runs.rbegin(); bucket != runs.rend(); ++bucket) {
+      for (std::size_t s = 0; s < servers_.size(); ++s)
+        servers_[s].places.insert(servers_[s].places.end(), (*bucket)[s].begin(), (*bucket)[s].end());
+    }
+  }
+
+  /// Returns what the server keeps of a gradient.
+  static Numbers own(const Server& server, const Numbers& g) {
+    Numbers of_it;
+    for (const std::size_t place : server.places) of_it.push_back(g.at(place));
+    return of_it;
+  }
 
   void step(Server& server, const Numbers& g, double scale) const {
     for (std::size_t i = 0; i < g.size(); ++i) {
@@ -68,7 +94,8 @@ class AtServers {
       const Worker& worker = workers_[std::size_t(event.senders[t])];
       const double weight = shared_ ? worker.samples / samples : 1.0 / double(event.senders.size());
       if (std::abs(double(event.weights[t]) - weight) > 1e-4) return fail(event, "a gradient has another weight");
-      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weight * worker.gradient.at(server.offset + i);
+      const Numbers g = own(server, worker.gradient);
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weight * g[i];
     }
     step(server, sum, 1);
     server.in_the_mean.insert(event.senders.begin(), event.senders.end());
@@ -77,15 +104,13 @@ class AtServers {
   /// Without a mean before it: a step with that gradient alone, n of which make one of all.
   void applied(Server& server, const Event& event) {
     if (server.in_the_mean.erase(event.peer) > 0) return;
-    const auto& g = workers_[std::size_t(event.peer)].gradient;
-    const auto begin = g.begin() + long(server.offset);
-    step(server, Numbers(begin, begin + long(server.w.size())), 1.0 / cluster_.nodes);
+    step(server, own(server, workers_[std::size_t(event.peer)].gradient), 1.0 / cluster_.nodes);
   }
 
   void sent(const Server& server, int to) {
     Worker& worker = workers_[std::size_t(to)];
     worker.received.resize(worker.x.size());
-    std::copy(server.w.begin(), server.w.end(), worker.received.begin() + long(server.offset));
+    for (std::size_t i = 0; i < server.w.size(); ++i) worker.received[server.places[i]] = server.w[i];
   }
 
   void report(Worker& worker, const Event& event) {
