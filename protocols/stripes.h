@@ -5,8 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "backends/base/vec.h"
-#include "models/learner.h"
+#include "protocols/node.h"
 
 namespace hopbench {
 
