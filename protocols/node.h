@@ -98,6 +98,9 @@ struct NodeOptions {
   std::function<void(Iter k, const Samples& samples, const Vec& values)> computed = {};
   /// Ends this rank without a word, where the scenario says so at an iteration; does not return.
   std::function<void()> crash = {};
+  /// Whether kept() is asked while a step is under way. It then returns the weights before the step, of which a copy is
+  /// made.
+  bool kept_is_watched = false;
 };
 
 /// "as the scenario says: allreduce stops when a worker is lost": the end of the reason why such a trial failed.
@@ -254,7 +257,7 @@ class Node {
   /// nullptr ends this.
   void keeps(const Vec* weights);
   /// Returns a server's slice of the weights, as it is or as it was last; empty if the rank never kept one.
-  Payload kept() const { return kept_ != nullptr ? kept_->watch() : last_kept_; }
+  Payload kept() const;
   void spent(int owner, std::int64_t tokens);  // took tokens from TokenQ(owner -> rank)
   void lost(Iter k, const char* why);          // own gradient of iteration k is thrown away
   /// The model after k finished iterations; evaluated later, off the clock. x must live until running() is asked next.
@@ -328,6 +331,7 @@ class Node {
   bool over_ = false;              // running() has said no
   const Vec* kept_ = nullptr;      // of a server
   Payload last_kept_;
+  Payload before_step_;        // what it kept, while a step is under way and somebody watches
   std::vector<Fault> faults_;  // of this rank, that are ahead
   std::deque<Load> loads_;     // the readings that the monitor shows now and later
   struct Hang {

@@ -64,8 +64,9 @@ void Optimizer::step(Vec& x, const Payload& g, Iter k, double scale) {
   step.momentum = spec.momentum;
   step.weight_decay = spec.weight_decay;
   step.nesterov = spec.nesterov;
-  if (g.sparse()) return step_sparse(x, trained, step);
-  step_dense(x, g, trained, step);
+  if (node_->options_.kept_is_watched && &x == node_->kept_) node_->before_step_ = x.watch();
+  g.sparse() ? step_sparse(x, trained, step) : step_dense(x, g, trained, step);
+  node_->before_step_ = Payload();
 }
 
 void Optimizer::step_dense(Vec& x, const Payload& g, const Payload& trained, const Space::SgdStep& step) {

@@ -152,6 +152,7 @@ class Trial {
       simulation_.kill(r, simulation_.now());
       simulation_.rank(r).await([] { return false; }, kNever, "its end");
     };
+    options.kept_is_watched = spec_.evaluations > 0;
     if (spec_.instant_network) options.costs.vector_bytes_per_s = 0;
     nodes_.push_back(std::make_unique<Node>(simulation_.rank(r), *workload_, std::move(options)));
     simulation_.start(

@@ -290,6 +290,20 @@ TEST_F(NodeTest, OptimizerMovesStatisticsATenthOfTheWay) {
   EXPECT_FLOAT_EQ(both.to_host()[1], 12.0f);
 }
 
+TEST_F(NodeTest, AServersStepIsSeenOnceItIsOver) {
+  options.rank = 5;
+  options.servers = 1;
+  options.optimizer = {.lr = 1.0f};
+  options.kept_is_watched = true;
+  Vec x = Vec::from_host(Floats{1, 2, 3, 4});
+  node().keeps(&x);
+  Floats meanwhile;
+  runtime.after_job = [&] { meanwhile = Vec::copy_of(node().kept()).to_host(); };
+  node().optimizer(4).step(x, Vec::from_host(Floats{1, 1, 1, 1}).share(), 0);
+  EXPECT_EQ(meanwhile, (Floats{1, 2, 3, 4}));
+  EXPECT_EQ(Vec::copy_of(node().kept()).to_host(), (Floats{0, 1, 2, 3}));
+}
+
 TEST_F(NodeTest, AServersGradientIsABug) {
   options.rank = 5;
   options.servers = 1;

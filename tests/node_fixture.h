@@ -42,6 +42,7 @@ class ScriptedRuntime : public Runtime {
     const Time start = now_;
     if (before_job) before_job();
     if (work.job) work.job([&](int i) { reached.push_back(i); });
+    if (after_job) after_job();
     for (const Work::Milestone& milestone : work.milestones) {
       pass_to(start + scaled(work.cost, milestone.at));
       milestone.then();
@@ -68,7 +69,7 @@ class ScriptedRuntime : public Runtime {
   std::vector<Work> works;
   std::vector<int> reached;
   std::vector<std::function<void()>> spawned;
-  std::function<void()> before_job;
+  std::function<void()> before_job, after_job;
   bool overran = false;
 
  private:
