@@ -145,6 +145,7 @@ struct Task {
   WorkloadSpec spec;
   int worker = 0;
   Space::SgdStep how;
+  std::string trial = {};  // of a suite
 };
 
 /// Throws Error(kUsage) if the trial does more than plain SGD on unchanged samples.
@@ -190,7 +191,8 @@ Task task_of_suite(const BenchLossesOptions& options) {
             {.lr = o.lr / float(divisor_of(trial)),
              .momentum = o.momentum,
              .weight_decay = o.weight_decay,
-             .nesterov = o.nesterov}};
+             .nesterov = o.nesterov},
+            trial.id()};
   }
   throw usage_error("--filter " + options.filter + " leaves no trial of " + options.model);
 }
@@ -217,6 +219,7 @@ nlohmann::json settings_json(const BenchLossesOptions& options, const Task& task
   return {{"schema_version", "1.1"},
           {"context", nlohmann::json::parse(context_json({"bench", "losses", options.model}))},
           {"model", spec.model},
+          {"trial", task.trial},
           {"parameters", parameters},
           {"dataset", dataset},
           {"path", spec.dataset_path},

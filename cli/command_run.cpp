@@ -131,8 +131,8 @@ class Run {
     folder_.drop_if([&](const TrialRow& row) { return stale(row); });
     if (options_.force) mark_kept();
     if (left.size() < job_.suite.trials.size()) {
-      tell(fmt::format("{} of {} trials are done already\n", job_.suite.trials.size() - left.size(),
-                       job_.suite.trials.size()));
+      tell(fmt::format("{} of {} trials are done already{}\n", job_.suite.trials.size() - left.size(),
+                       job_.suite.trials.size(), options_.dump.empty() ? "" : ": --dump is of the others"));
     }
     Progress progress(left.size(), isatty(STDERR_FILENO) != 0 && !under_ci());
     run_in_order(left, progress);
@@ -267,6 +267,14 @@ void print_dry(const Suite& suite, bool only_ids) {
              seconds > 0 ? fmt::format(", about {:.0f} s on the trials' clocks with real processes", seconds) : "");
 }
 
+/// A run that was started with --dump goes on with it: its archives are of all trials or of none.
+void check_dump_goes_on(const RunOptions& options) {
+  const std::string dumps = options.resume + "/dump";
+  if (!options.dump.empty() || !std::filesystem::exists(dumps)) return;
+  throw usage_error(
+      fmt::format("{} was started with --dump: give the same --dump again, or remove {}", options.resume, dumps));
+}
+
 Job resumed_job(const RunOptions& options) {
   const RunFolder folder = RunFolder::open(options.resume);
   const std::string name = options.resume + "/suite.toml", text = folder.suite_toml(), context = folder.context_json();
@@ -275,6 +283,7 @@ Job resumed_job(const RunOptions& options) {
         options.resume +
         " is a baseline, which later runs are compared with: start a new run and save it as the baseline");
   }
+  check_dump_goes_on(options);
   Job job{parse_suite(text, name, options.suite), options.resume, {}};
   if (options.force) return job;
   if (job.suite.resolved != parse_suite(text, name, {}).resolved) {
@@ -339,7 +348,6 @@ void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
       throw usage_error("two suites are called '" + job.suite.name + "': run them one after the other");
     keep_contents();  // for the ranks: none decompresses what is looked at here
     check_available(job.suite.trials);
-    check_dump(options.dump, job.suite.trials, options.force);
   }
 }
 
@@ -378,6 +386,7 @@ int command_run(const RunOptions& options) {
   std::optional<Gathering> gathering;
   telling_how_to_go_on(options.resume, options, [&] {
     jobs = jobs_of(options);
+    for (const Job& job : jobs) check_dump(options.dump, job.suite.trials, options.force);
     if (options.list || options.dry_run) return;
     check_jobs(options, jobs);
     gathering.emplace(options);

@@ -100,9 +100,9 @@ void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpe
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   if (bytes <= kMost || forced) return;
   throw usage_error(
-      fmt::format("--dump: {} of {} trials take {:.1f} GiB: choose fewer with --filter or "
+      fmt::format("--dump: {} of {} trial{} take {:.1f} GiB: choose fewer with --filter or "
                   "run.evaluations, or take it with --force",
-                  fmt::join(what, ", "), trials.size(), double(bytes) / double(kMost)));
+                  fmt::join(what, ", "), trials.size(), trials.size() == 1 ? "" : "s", double(bytes) / double(kMost)));
 }
 
 }  // namespace hopbench

@@ -163,7 +163,8 @@ constexpr Field<TrialRecord> kTrial[] = {
     stored<&T::samples_heard_per_s>(
         "samples_heard_per_s", kTrials, "samples/s",
         "of `samples_per_s`, those in gradients that another worker averaged, in any later update too, or a server "
-        "applied. Empty: workers were lost, or a row of schema 1.2 or older")
+        "applied. A worker's last ones count, and where Hop jumps, an update that was sent in time, though with backup "
+        "workers all receivers may do without it. Empty: workers were lost, or a row of schema 1.2 or older")
         .shown(if_known<&T::samples_heard_per_s>),
     stored<&T::window_ideal_samples_per_s>(
         "window_ideal_samples_per_s", kTrials, "samples/s",

@@ -142,9 +142,26 @@ TEST_F(Dumps, AreRefusedWhereTheyAreTooLargeOrSayNothing) {
   const Args many{"--dump", "params", "--set", "run.evaluations=100000", "--set", "run.samples=100000000"};
   const Ended large = run(many);
   EXPECT_EQ(large.code, 2);
+  EXPECT_THAT(large.err, HasSubstr("params of 1 trial take"));
+  Args dry = many;
+  dry.emplace_back("--dry-run");
+  EXPECT_EQ(run(dry).code, 2);
   EXPECT_THAT(large.err, HasSubstr("GiB: choose fewer with --filter or run.evaluations, or take it with --force"));
   EXPECT_THAT(run({"--force"}).err, HasSubstr("--force is for --resume and --dump"));
   EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/out"));
+}
+
+TEST_F(Dumps, GoOnWithARunThatHasThem) {
+  ASSERT_EQ(run({"--dump", "params"}).code, 0);
+  const auto resumed = [&](Args more) {
+    Args words{"run", "--resume", "out"};
+    words.insert(words.end(), more.begin(), more.end());
+    return hopbench(folder_.path(), words);
+  };
+  const Ended without = resumed({});
+  EXPECT_EQ(without.code, 2);
+  EXPECT_THAT(without.err, HasSubstr("out was started with --dump: give the same --dump again, or remove out/dump"));
+  EXPECT_THAT(resumed({"--dump", "params"}).err, HasSubstr("1 of 1 trials are done already: --dump is of the others"));
 }
 
 }  // namespace
