@@ -63,5 +63,16 @@ TEST(IdleSettings, AreNotedOfADrawnWorkerThatAVariantMayBeWithout) {
   EXPECT_FALSE(noted(part, suite_with("name = \"dpsgd\"", ", ranks = \"drawn\"")));
 }
 
+TEST(ProtocolNotes, SayThatPushesOverlapWhereTheSuiteDoesNot) {
+  const std::string part = "pushes overlap with the backward pass; that is new, and overlap = false is as before";
+  for (const char* name : {"ps_asp", "ps_backup", "dssp", "dbw"}) {
+    const std::string protocol = std::string("name = \"") + name + "\"";
+    EXPECT_TRUE(noted(part, suite_with(protocol, ""))) << name;
+    EXPECT_FALSE(noted(part, suite_with(protocol + "\noverlap = true", ""))) << name;
+  }
+  EXPECT_FALSE(noted(part, suite_with("name = \"lb_bsp\"", "")));
+  EXPECT_TRUE(noted(part, suite_with("name = \"lb_bsp\"\naggregation = \"servers\"", "")));
+}
+
 }  // namespace
 }  // namespace hopbench
