@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <regex>
 #include <set>
@@ -267,14 +266,6 @@ void print_dry(const Suite& suite, bool only_ids) {
              seconds > 0 ? fmt::format(", about {:.0f} s on the trials' clocks with real processes", seconds) : "");
 }
 
-/// A run that was started with --dump goes on with it: its archives are of all trials or of none.
-void check_dump_goes_on(const RunOptions& options) {
-  const std::string dumps = options.resume + "/dump";
-  if (!options.dump.empty() || !std::filesystem::exists(dumps)) return;
-  throw usage_error(
-      fmt::format("{} was started with --dump: give the same --dump again, or remove {}", options.resume, dumps));
-}
-
 Job resumed_job(const RunOptions& options) {
   const RunFolder folder = RunFolder::open(options.resume);
   const std::string name = options.resume + "/suite.toml", text = folder.suite_toml(), context = folder.context_json();
@@ -283,7 +274,7 @@ Job resumed_job(const RunOptions& options) {
         options.resume +
         " is a baseline, which later runs are compared with: start a new run and save it as the baseline");
   }
-  check_dump_goes_on(options);
+  check_dump_goes_on(options.resume, options.dump);
   Job job{parse_suite(text, name, options.suite), options.resume, {}};
   if (options.force) return job;
   if (job.suite.resolved != parse_suite(text, name, {}).resolved) {

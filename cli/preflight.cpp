@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -103,6 +104,12 @@ void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpe
       fmt::format("--dump: {} of {} trial{} take {:.1f} GiB: choose fewer with --filter or "
                   "run.evaluations, or take it with --force",
                   fmt::join(what, ", "), trials.size(), trials.size() == 1 ? "" : "s", double(bytes) / double(kMost)));
+}
+
+void check_dump_goes_on(const std::string& folder, const std::vector<std::string>& what) {
+  const std::string dumps = folder + "/dump";
+  if (!what.empty() || !std::filesystem::exists(dumps)) return;
+  throw usage_error(fmt::format("{} was started with --dump: give the same --dump again, or remove {}", folder, dumps));
 }
 
 }  // namespace hopbench

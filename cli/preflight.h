@@ -15,6 +15,9 @@ void check_available(const std::vector<TrialSpec>& trials);
 /// Checks `run --dump`. Error(kUsage) if a trial cannot be dumped, or if all dumps exceed 1 GiB and not `forced`.
 void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpec>& trials, bool forced);
 
+/// A run that was started with --dump goes on with it: its archives are of all trials or of none. Error(kUsage).
+void check_dump_goes_on(const std::string& folder, const std::vector<std::string>& what);
+
 /// Error(kEnvironment) if that compute backend cannot be used here.
 void check_backend(const std::string& name);
 

@@ -99,7 +99,6 @@ const Protocol& ps_backup_protocol() {
       .extra_ranks = server_count,
       .links = server_links,
       .refuse = refuse,
-      .note = overlap_note,
       .control = control,
       .on_loss = on_loss,
       .source = Source::kMemory,

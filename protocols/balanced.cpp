@@ -67,8 +67,6 @@ std::vector<Edge> balanced_links(const Setting& setting) {
   return edges;
 }
 
-std::string balanced_note(const Setting& setting) { return by_servers(setting.knobs) ? overlap_note(setting) : ""; }
-
 std::vector<Knob> balanced_knobs(std::vector<Knob> own) {
   std::vector<Knob> all = std::move(own);
   all.push_back({"warmup_steps", 5, 0, 1'000'000, {}, "iterations with equal batches at the start", "code"});

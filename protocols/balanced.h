@@ -23,7 +23,6 @@ void balanced_bsp(Node& self, const KnobValues& knobs, const MakeRule& make_rule
 std::vector<Knob> balanced_knobs(std::vector<Knob> own);
 int balanced_servers(const Setting& setting);
 std::vector<Edge> balanced_links(const Setting& setting);
-std::string balanced_note(const Setting& setting);
 
 /// `low` and `high` as multiples of the batch that all workers begin with: low <= 1 <= high leaves the sum possible.
 BatchBounds bounds_around(int batch, double low, double high);

@@ -118,7 +118,6 @@ const Protocol& dbw_protocol() {
       .body = dbw,
       .extra_ranks = always<1>,
       .links = links,
-      .note = overlap_note,
       .control = always<Control::kValues>,
       .on_loss = always<OnLoss::kContinues>,
       .source = Source::kMemory,

@@ -80,7 +80,6 @@ const Protocol& dssp_protocol() {
       .body = dssp,
       .extra_ranks = server_count,
       .links = server_links,
-      .note = overlap_note,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
       .step_factor = StepFactor::kOverN,

@@ -84,8 +84,7 @@ void dynamic_batching(Node& self, const KnobValues& knobs) {
                [](Node& manager, const KnobValues& k) { return std::make_unique<Controller>(manager, k); });
 }
 
-std::string note(const Setting& setting) {
-  if (std::string said = balanced_note(setting); !said.empty()) return said;
+std::string note(const Setting&) {
   return "an upper bound that one slow iteration has lowered never rises, as in the paper: where slowness comes and "
          "goes, batches soon stay as they are, as in BSP";
 }

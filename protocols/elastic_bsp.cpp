@@ -102,7 +102,6 @@ const Protocol& elastic_bsp_protocol() {
       .body = elastic_bsp,
       .extra_ranks = server_count,
       .links = server_links,
-      .note = overlap_note,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
       .step_factor = StepFactor::kOverN,

@@ -95,7 +95,6 @@ void lb_bsp(Node& self, const KnobValues& knobs) {
 }
 
 std::string note(const Setting& setting) {
-  if (std::string said = balanced_note(setting); !said.empty()) return said;
   if (setting.knobs.text("form") != "gpu" || setting.knobs.given("reopen")) return "";
   return "its search begins anew when a worker becomes slower; that is new, and reopen = 0 is as before";
 }

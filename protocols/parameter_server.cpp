@@ -48,7 +48,6 @@ const Protocol& ps_bsp_protocol() {
       .body = bsp,
       .extra_ranks = server_count,
       .links = server_links,
-      .note = overlap_note,
       .gap_bound = one_ahead,
       .source = Source::kFullText,
       .reading = "ps/as stated in DSSP"};
@@ -64,7 +63,6 @@ const Protocol& ps_asp_protocol() {
       .body = asp,
       .extra_ranks = server_count,
       .links = server_links,
-      .note = overlap_note,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
       .step_factor = StepFactor::kOverN,
@@ -82,7 +80,6 @@ const Protocol& ps_ssp_protocol() {
       .body = ssp,
       .extra_ranks = server_count,
       .links = server_links,
-      .note = overlap_note,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
       .step_factor = StepFactor::kOverN,

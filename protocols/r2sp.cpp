@@ -60,7 +60,6 @@ const Protocol& r2sp_protocol() {
       .body = r2sp,
       .extra_ranks = server_count,
       .links = server_links,
-      .note = overlap_note,
       .step_factor = StepFactor::kOverN,
       .gap_bound = [](const Setting&) -> std::optional<std::int64_t> { return 2; },
       .source = Source::kFullText,

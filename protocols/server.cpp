@@ -114,11 +114,6 @@ std::vector<Knob> with_server_knobs(std::vector<Knob> own) {
   return own;
 }
 
-std::string overlap_note(const Setting& setting) {
-  if (setting.knobs.given("overlap")) return "";
-  return "pushes overlap with the backward pass; that is new, and overlap = false is as before";
-}
-
 Knob servers_knob() {
   return {"servers", 0, 0, 256, {}, "how many servers share the parameters; 0: one beside each worker", "ours"};
 }

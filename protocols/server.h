@@ -48,8 +48,6 @@ void tell_servers(Node& self, Iter k, Words decision);
 /// The knob `servers`, and a protocol's own knobs followed by it and `overlap`.
 Knob servers_knob();
 std::vector<Knob> with_server_knobs(std::vector<Knob> own);
-/// Says that pushes overlap, which is new, where `overlap` is not given.
-std::string overlap_note(const Setting& setting);
 /// How many ranks `servers` asks for, and their links: all workers to all servers, and the first server, which decides,
 /// to the others.
 int server_count(const Setting& setting);

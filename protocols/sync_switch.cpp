@@ -112,7 +112,6 @@ const Protocol& sync_switch_protocol() {
       .body = sync_switch,
       .extra_ranks = server_count,
       .links = server_links,
-      .note = overlap_note,
       .control = control,
       .source = Source::kAbstractAndCode,
       .reading = "sync_switch/one switch",

@@ -155,16 +155,28 @@ std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_
   return notes;
 }
 
-// What protocols have to say about the settings they are given.
+// Says of a variant with servers that pushes overlap, which is new, where it does not give the knob.
+std::string overlap_note(const Protocol& protocol, const Setting& setting) {
+  const auto is_overlap = [](const Knob& knob) { return std::string_view(knob.name) == "overlap"; };
+  const bool has = std::any_of(protocol.knobs.begin(), protocol.knobs.end(), is_overlap);
+  if (!has || protocol.extra_ranks == nullptr || protocol.extra_ranks(setting) == 0) return "";
+  if (setting.knobs.given("overlap")) return "";
+  return "pushes overlap with the backward pass; that is new, and overlap = false is as before";
+}
+
+// What protocols have to say about the settings they are given, and what is to be said of them.
 void add_protocol_notes(const std::vector<TrialSpec>& trials, std::vector<std::string>& notes) {
   std::set<std::string> asked, said;
   for (const TrialSpec& trial : trials) {
     const Protocol& protocol = find_protocol(trial.protocol);
     const std::string about = fmt::format("{} with {} workers", trial.label, trial.workers());
-    if (protocol.note == nullptr || !asked.insert(about + trial.measure + trial.topology).second) continue;
+    if (!asked.insert(about + trial.measure + trial.topology).second) continue;
     const Topology graph = graph_of(trial);
-    const std::string note = protocol.note({trial.knobs, graph, trial.workers()});
-    if (!note.empty()) said.insert(fmt::format("{}: {}", about, note));
+    const Setting setting{trial.knobs, graph, trial.workers()};
+    const std::string own = protocol.note != nullptr ? protocol.note(setting) : "";
+    for (const std::string& note : {own, overlap_note(protocol, setting)}) {
+      if (!note.empty()) said.insert(fmt::format("{}: {}", about, note));
+    }
   }
   notes.insert(notes.end(), said.begin(), said.end());
 }
