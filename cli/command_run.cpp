@@ -377,7 +377,7 @@ int command_run(const RunOptions& options) {
   std::optional<Gathering> gathering;
   telling_how_to_go_on(options.resume, options, [&] {
     jobs = jobs_of(options);
-    for (const Job& job : jobs) check_dump(options.dump, job.suite.trials, options.force);
+    for (const Job& job : jobs) check_dump(options.dump, job.suite.trials, options.force || !options.resume.empty());
     if (options.list || options.dry_run) return;
     check_jobs(options, jobs);
     gathering.emplace(options);

@@ -89,7 +89,7 @@ void check_available(const std::vector<TrialSpec>& trials) {
   for (const std::string& name : backends) check_backend(name);
 }
 
-void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpec>& trials, bool forced) {
+void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpec>& trials, bool agreed) {
   if (what.empty()) return;
   const Dump dump{what, ""};
   std::int64_t bytes = 0;
@@ -99,7 +99,7 @@ void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpe
     bytes += dump_size(dump, spec);
   }
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
-  if (bytes <= kMost || forced) return;
+  if (bytes <= kMost || agreed) return;
   throw usage_error(
       fmt::format("--dump: {} of {} trial{} take {:.1f} GiB: choose fewer with --filter or "
                   "run.evaluations, or take it with --force",

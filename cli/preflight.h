@@ -12,10 +12,11 @@ namespace hopbench {
 /// cannot be read.
 void check_available(const std::vector<TrialSpec>& trials);
 
-/// Checks `run --dump`. Error(kUsage) if a trial cannot be dumped, or if all dumps exceed 1 GiB and not `forced`.
-void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpec>& trials, bool forced);
+/// Error(kUsage) if `run --dump` cannot dump a trial, or if all dumps exceed 1 GiB and that is not `agreed` to: by
+/// --force, or when the run was started.
+void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpec>& trials, bool agreed);
 
-/// A run that was started with --dump goes on with it: its archives are of all trials or of none. Error(kUsage).
+/// Error(kUsage) if a run that has dumps would go on without any.
 void check_dump_goes_on(const std::string& folder, const std::vector<std::string>& what);
 
 /// Error(kEnvironment) if that compute backend cannot be used here.

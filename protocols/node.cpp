@@ -320,11 +320,6 @@ void Node::keeps(const Vec* weights) {
   kept_ = weights;
 }
 
-Payload Node::kept() const {
-  if (!before_step_.empty()) return before_step_;
-  return kept_ != nullptr ? kept_->watch() : last_kept_;
-}
-
 void Node::retire() {
   close_last_iteration();
   background_ = true;

@@ -98,9 +98,7 @@ struct NodeOptions {
   std::function<void(Iter k, const Samples& samples, const Vec& values)> computed = {};
   /// Ends this rank without a word, where the scenario says so at an iteration; does not return.
   std::function<void()> crash = {};
-  /// Whether kept() is asked while a step is under way. It then returns the weights before the step, of which a copy is
-  /// made.
-  bool kept_is_watched = false;
+  bool kept_is_watched = false;  // kept() is asked while a step is under way, which is to show once it is over
 };
 
 /// "as the scenario says: allreduce stops when a worker is lost": the end of the reason why such a trial failed.
@@ -131,6 +129,7 @@ class Optimizer {
   friend class Node;
   Optimizer(Node& node, std::size_t trained) : node_(&node), trained_(trained) {}
   Payload clipped(const Payload& g) const;
+  void change(const Vec& x, double bytes, const std::function<void()>& arithmetic);
   void step_dense(Vec& x, const Payload& g, const Payload& trained, const Space::SgdStep& step);
   void step_sparse(Vec& x, const Payload& g, const Space::SgdStep& step);
   float schedule(Iter k) const;
@@ -253,11 +252,11 @@ class Node {
   /// What went into the own vector was `behind` iterations (a server's: updates) behind it: for `staleness_mean`.
   /// reduce says it of its terms by itself.
   void aged(Iter behind);
-  /// Records where a server keeps its slice of the weights, for evaluation. It must stay valid until the next call;
+  /// Records where a server keeps its part of the weights, for evaluation. It must stay valid until the next call;
   /// nullptr ends this.
   void keeps(const Vec* weights);
-  /// Returns a server's slice of the weights, as it is or as it was last; empty if the rank never kept one.
-  Payload kept() const;
+  /// Returns a server's part of the weights, as it is or as it was last; empty if the rank never kept one.
+  Payload kept() const { return kept_ != nullptr ? kept_->watch() : last_kept_; }
   void spent(int owner, std::int64_t tokens);  // took tokens from TokenQ(owner -> rank)
   void lost(Iter k, const char* why);          // own gradient of iteration k is thrown away
   /// The model after k finished iterations; evaluated later, off the clock. x must live until running() is asked next.
@@ -331,7 +330,6 @@ class Node {
   bool over_ = false;              // running() has said no
   const Vec* kept_ = nullptr;      // of a server
   Payload last_kept_;
-  Payload before_step_;        // what it kept, while a step is under way and somebody watches
   std::vector<Fault> faults_;  // of this rank, that are ahead
   std::deque<Load> loads_;     // the readings that the monitor shows now and later
   struct Hang {

@@ -64,9 +64,14 @@ void Optimizer::step(Vec& x, const Payload& g, Iter k, double scale) {
   step.momentum = spec.momentum;
   step.weight_decay = spec.weight_decay;
   step.nesterov = spec.nesterov;
-  if (node_->options_.kept_is_watched && &x == node_->kept_) node_->before_step_ = x.watch();
   g.sparse() ? step_sparse(x, trained, step) : step_dense(x, g, trained, step);
-  node_->before_step_ = Payload();
+}
+
+/// Charges for a change of x, and makes it. Who watches a server's weights sees a step once it is over.
+void Optimizer::change(const Vec& x, double bytes, const std::function<void()>& arithmetic) {
+  if (!node_->options_.kept_is_watched || &x != node_->kept_) return node_->operate(bytes, arithmetic);
+  node_->operate(bytes, [] {});
+  arithmetic();
 }
 
 void Optimizer::step_dense(Vec& x, const Payload& g, const Payload& trained, const Space::SgdStep& step) {
@@ -77,7 +82,7 @@ void Optimizer::step_dense(Vec& x, const Payload& g, const Payload& trained, con
   }
   if (step.momentum != 0 && momentum_.size() == 0) momentum_ = Vec(trained_, x.space());
   const std::size_t passes = momentum_.size() > 0 ? 5 : 3;  // x and the momentum are read and written, g is read
-  node_->operate(bytes_of(passes * x.size()), [&] {
+  change(x, bytes_of(passes * x.size()), [&] {
     Space& space = x.space();
     float* values = x.mutable_data();
     space.sgd(values, momentum_.mutable_data(), trained.data(), step, trained_);
@@ -96,7 +101,7 @@ void Optimizer::step_sparse(Vec& x, const Payload& g, const Space::SgdStep& step
     return step_dense(x, dense.share(), dense.share(), step);
   }
   if (step.momentum == 0 && step.weight_decay == 0) {
-    node_->operate(2 * bytes_of(g), [&] { x.axpy(-step.lr, g); });
+    change(x, 2 * bytes_of(g), [&] { x.axpy(-step.lr, g); });
     return;
   }
   if (!lazy_) lazy_ = std::make_shared<LazySgd>(x.size(), std::exchange(momentum_, Vec()));
@@ -104,7 +109,7 @@ void Optimizer::step_sparse(Vec& x, const Payload& g, const Space::SgdStep& step
   // A number and its momentum are read and written beside what the gradient holds of it. Passes over all numbers are
   // charged with the step that follows them.
   const double passes = static_cast<double>(lazy_->passes()) * bytes_of(LazySgd::kFloatsPerPass * x.size());
-  node_->operate(4 * bytes_of(g) + passes, [&] { lazy_->step(x, g.entries(), step); });
+  change(x, 4 * bytes_of(g) + passes, [&] { lazy_->step(x, g.entries(), step); });
 }
 
 }  // namespace hopbench

@@ -12,9 +12,8 @@ Gradient Pushes::gradient(const Vec& x, Iter k, Iter tag, Samples samples) {
   whole_ = !overlap_ || self_.buckets().size() == 1;
   if (whole_) return self_.gradient(x, k, samples);
   return self_.gradient(x, k, samples, [&](const Bucket& bucket, const Vec& so_far) {
-    whole_ = so_far.sparse();
     const auto b = std::size_t(&bucket - self_.buckets().data());
-    if (!whole_ && b + 1 < self_.buckets().size()) send(kPart, tag, b, so_far, {});
+    if (b + 1 < self_.buckets().size()) send(kPart, tag, b, so_far, {});
   });
 }
 

@@ -11,7 +11,7 @@ namespace hopbench {
 
 /// A worker's pushes. With overlap, each bucket of the gradient is sent as kPart as soon as it is complete, as MXNet
 /// and TensorFlow send layers. The last bucket is sent with the push itself. A server joins the parts (Shard::whole). A
-/// sparse gradient is sent whole.
+/// model of one bucket is pushed whole, and such are those with sparse gradients.
 class Pushes {
  public:
   Pushes(Node& self, bool overlap);

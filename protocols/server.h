@@ -13,8 +13,8 @@ namespace hopbench {
 /// What one of the servers keeps of the model.
 Stripes stripes_at(Node& self, int server);
 
-/// A worker's gradient of iteration k, to each server what it keeps of it, as one message with `words`. To gather that
-/// is not charged, because a real worker sends it from where it lies.
+/// A worker's gradient of iteration k, to each server what it keeps of it, as one message with `words`. Gathering
+/// it is not charged, because a good implementation sends it from where it lies.
 void push_gradient(Node& self, Iter k, const Vec& g, Words words = {});
 
 /// Waits for all servers' answers to that push: the new weights, of the size and in the space of `like`. `said`, if

@@ -123,13 +123,12 @@ class Trial {
     }
   }
 
-  /// The servers' slices of the model; none where the extra ranks keep none.
+  /// Returns what each server keeps of the model; nothing where the extra ranks keep none.
   std::vector<Payload> servers_model() const {
-    std::vector<Payload> slices;
-    for (int r = plan_.workers; r < plan_.ranks(); ++r) slices.push_back(nodes_[std::size_t(r)]->kept());
-    const bool any_empty =
-        std::any_of(slices.begin(), slices.end(), [](const Payload& slice) { return slice.empty(); });
-    return any_empty ? std::vector<Payload>{} : slices;
+    std::vector<Payload> parts;
+    for (int r = plan_.workers; r < plan_.ranks(); ++r) parts.push_back(nodes_[std::size_t(r)]->kept());
+    const bool any_empty = std::any_of(parts.begin(), parts.end(), [](const Payload& part) { return part.empty(); });
+    return any_empty ? std::vector<Payload>{} : parts;
   }
 
   std::int64_t total_samples() const {

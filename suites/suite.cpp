@@ -155,13 +155,14 @@ std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_
   return notes;
 }
 
-// Says of a variant with servers that pushes overlap, which is new, where it does not give the knob.
-std::string overlap_note(const Protocol& protocol, const Setting& setting) {
+// Says of a variant with servers that pushes overlap, which is new, where it does not give the knob. A model on sparse
+// rows is pushed whole.
+std::string overlap_note(const Protocol& protocol, const ModelEntry& model, const Setting& setting) {
   const auto is_overlap = [](const Knob& knob) { return std::string_view(knob.name) == "overlap"; };
   const bool has = std::any_of(protocol.knobs.begin(), protocol.knobs.end(), is_overlap);
   if (!has || protocol.extra_ranks == nullptr || protocol.extra_ranks(setting) == 0) return "";
-  if (setting.knobs.given("overlap")) return "";
-  return "pushes overlap with the backward pass; that is new, and overlap = false is as before";
+  if (model.sparse_rows || setting.knobs.given("overlap")) return "";
+  return "pushes overlap with the backward pass; that is new, and with overlap = false they follow it";
 }
 
 // What protocols have to say about the settings they are given, and what is to be said of them.
@@ -174,7 +175,7 @@ void add_protocol_notes(const std::vector<TrialSpec>& trials, std::vector<std::s
     const Topology graph = graph_of(trial);
     const Setting setting{trial.knobs, graph, trial.workers()};
     const std::string own = protocol.note != nullptr ? protocol.note(setting) : "";
-    for (const std::string& note : {own, overlap_note(protocol, setting)}) {
+    for (const std::string& note : {own, overlap_note(protocol, find_model(trial.workload.model), setting)}) {
       if (!note.empty()) said.insert(fmt::format("{}: {}", about, note));
     }
   }

@@ -64,12 +64,14 @@ TEST(IdleSettings, AreNotedOfADrawnWorkerThatAVariantMayBeWithout) {
 }
 
 TEST(ProtocolNotes, SayThatPushesOverlapWhereTheSuiteDoesNot) {
-  const std::string part = "pushes overlap with the backward pass; that is new, and overlap = false is as before";
+  const std::string part =
+      "pushes overlap with the backward pass; that is new, and with overlap = false they follow it";
   for (const char* name : {"ps_asp", "ps_backup", "dssp", "dbw"}) {
     const std::string protocol = std::string("name = \"") + name + "\"";
     EXPECT_TRUE(noted(part, suite_with(protocol, ""))) << name;
     EXPECT_FALSE(noted(part, suite_with(protocol + "\noverlap = true", ""))) << name;
   }
+  EXPECT_FALSE(noted(part, suite_with("name = \"ps_bsp\"", ""), {"model.name=linear_svm"}));
   EXPECT_FALSE(noted(part, suite_with("name = \"lb_bsp\"", "")));
   EXPECT_TRUE(noted(part, suite_with("name = \"lb_bsp\"\naggregation = \"servers\"", "")));
 }
