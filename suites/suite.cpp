@@ -155,13 +155,13 @@ std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_
   return notes;
 }
 
-// Says of a variant with servers that pushes overlap, which is new, where it does not give the knob. A model on sparse
-// rows is pushed whole.
+// Says of a variant with servers that pushes overlap, which is new. A model on sparse rows is pushed whole. It goes by
+// the value, and not by whether the suite gives it: a resolved suite gives all, and its notes are to be the same.
 std::string overlap_note(const Protocol& protocol, const ModelEntry& model, const Setting& setting) {
   const auto is_overlap = [](const Knob& knob) { return std::string_view(knob.name) == "overlap"; };
   const bool has = std::any_of(protocol.knobs.begin(), protocol.knobs.end(), is_overlap);
   if (!has || protocol.extra_ranks == nullptr || protocol.extra_ranks(setting) == 0) return "";
-  if (model.sparse_rows || setting.knobs.given("overlap")) return "";
+  if (model.sparse_rows || !setting.knobs.flag("overlap")) return "";
   return "pushes overlap with the backward pass; that is new, and with overlap = false they follow it";
 }
 

@@ -63,14 +63,16 @@ TEST(IdleSettings, AreNotedOfADrawnWorkerThatAVariantMayBeWithout) {
   EXPECT_FALSE(noted(part, suite_with("name = \"dpsgd\"", ", ranks = \"drawn\"")));
 }
 
-TEST(ProtocolNotes, SayThatPushesOverlapWhereTheSuiteDoesNot) {
+TEST(ProtocolNotes, SayThatPushesOverlap) {
   const std::string part =
       "pushes overlap with the backward pass; that is new, and with overlap = false they follow it";
   for (const char* name : {"ps_asp", "ps_backup", "dssp", "dbw"}) {
     const std::string protocol = std::string("name = \"") + name + "\"";
     EXPECT_TRUE(noted(part, suite_with(protocol, ""))) << name;
-    EXPECT_FALSE(noted(part, suite_with(protocol + "\noverlap = true", ""))) << name;
+    EXPECT_FALSE(noted(part, suite_with(protocol + "\noverlap = false", ""))) << name;
   }
+  const std::string resolved = parse_suite(suite_with("name = \"ps_asp\"", ""), "n.toml", {}).resolved;
+  EXPECT_TRUE(noted(part, resolved)) << "the notes of a resumed run are those of the first part";
   EXPECT_FALSE(noted(part, suite_with("name = \"ps_bsp\"", ""), {"model.name=linear_svm"}));
   EXPECT_FALSE(noted(part, suite_with("name = \"lb_bsp\"", "")));
   EXPECT_TRUE(noted(part, suite_with("name = \"lb_bsp\"\naggregation = \"servers\"", "")));
