@@ -10,7 +10,7 @@
 
 namespace hopbench {
 
-/// What one of the servers keeps of the model.
+/// The parts of the model that one of the servers keeps.
 Stripes stripes_at(Node& self, int server);
 
 /// A worker's gradient of iteration k, to each server what it keeps of it, as one message with `words`. Gathering

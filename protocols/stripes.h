@@ -16,12 +16,12 @@ struct Slice {
 /// Returns slice number i of n of a vector of so many numbers.
 Slice slice_of(std::size_t size, std::size_t i, std::size_t n);
 
-/// What a server keeps of one bucket: where it is in the model, and from where on in the server's own vector.
+/// A server's part of one bucket: where it is in the model, and from where on in the server's own vector.
 struct Stripe {
   Slice model;
   std::size_t at;
 };
-/// What server i of n keeps, ordered as the model is.
+/// The parts that server i of n keeps, in the order of the model.
 ///
 /// Bucket by bucket, the numbers of the model are counted as if dealt to the servers in turn. So a server has as many
 /// of each bucket as of any other, or one more or less, and so it is over all. What it has of a bucket is one run.

@@ -165,7 +165,7 @@ std::string overlap_note(const Protocol& protocol, const ModelEntry& model, cons
   return "pushes overlap with the backward pass; that is new, and with overlap = false they follow it";
 }
 
-// What protocols have to say about the settings they are given, and what is to be said of them.
+// Adds the notes of protocols on their settings, and those on the protocols.
 void add_protocol_notes(const std::vector<TrialSpec>& trials, std::vector<std::string>& notes) {
   std::set<std::string> asked, said;
   for (const TrialSpec& trial : trials) {
