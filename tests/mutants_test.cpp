@@ -128,6 +128,7 @@ Cluster uneven() {
   return cluster;
 }
 
+Cluster last_is_slow() { return {.nodes = 8, .slow = {{7, 6.0}}, .topology = "ring", .iterations = 30}; }
 Cluster with_momentum() {
   Cluster cluster = uneven();
   cluster.optimizer.momentum = 0.9f;
@@ -284,7 +285,7 @@ const std::vector<Case> kCases = {
     {"receiver_taken_for_past", receiver_taken_for_past::hop_protocol, kChecking, {"updates_sent"}},
     {"sum_in_another_order", sum_in_another_order::hop_protocol, {}, {"reduce_weights"}},
     {"bucket_not_awaited", bucket_not_awaited::allreduce_protocol, {}, {"lead_bound"}},
-    {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}},
+    {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}, last_is_slow},
     {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
     {"own_push_not_awaited", own_push_not_awaited::ps_ssp_protocol, {}, {"held_everywhere"}, with_jitter},
     {"follower_lets_go", follower_lets_go::ps_ssp_protocol, {}, {"held_everywhere"}, with_jitter},
