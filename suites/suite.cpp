@@ -155,12 +155,15 @@ std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_
   return notes;
 }
 
+bool may_push(const Protocol& protocol) {
+  const auto is_overlap = [](const Knob& knob) { return std::string_view(knob.name) == "overlap"; };
+  return protocol.extra_ranks != nullptr && std::any_of(protocol.knobs.begin(), protocol.knobs.end(), is_overlap);
+}
+
 // Says of a variant with servers that pushes overlap, which is new. A model on sparse rows is pushed whole. It goes by
 // the value, and not by whether the suite gives it: a resolved suite gives all, and its notes are to be the same.
 std::string overlap_note(const Protocol& protocol, const ModelEntry& model, const Setting& setting) {
-  const auto is_overlap = [](const Knob& knob) { return std::string_view(knob.name) == "overlap"; };
-  const bool has = std::any_of(protocol.knobs.begin(), protocol.knobs.end(), is_overlap);
-  if (!has || protocol.extra_ranks == nullptr || protocol.extra_ranks(setting) == 0) return "";
+  if (!may_push(protocol) || protocol.extra_ranks(setting) == 0) return "";
   if (model.sparse_rows || !setting.knobs.flag("overlap")) return "";
   return "pushes overlap with the backward pass; that is new, and with overlap = false they follow it";
 }
@@ -171,6 +174,7 @@ void add_protocol_notes(const std::vector<TrialSpec>& trials, std::vector<std::s
   for (const TrialSpec& trial : trials) {
     const Protocol& protocol = find_protocol(trial.protocol);
     const std::string about = fmt::format("{} with {} workers", trial.label, trial.workers());
+    if (protocol.note == nullptr && !may_push(protocol)) continue;
     if (!asked.insert(about + trial.measure + trial.topology).second) continue;
     const Topology graph = graph_of(trial);
     const Setting setting{trial.knobs, graph, trial.workers()};
