@@ -82,7 +82,7 @@ TEST(Pushes, AreWholeOnServersThatKeepNothingOfTheLastLayer) {
   EXPECT_EQ(one.params_hash(), many.params_hash());
 }
 
-// What all workers push of one layer is spread over all servers, which have a link each.
+// Each layer goes to all servers, so that all of their links are in use.
 TEST(Pushes, ReachAllServersWithEachLayer) {
   Cluster cluster = on_slow_links(4);
   cluster.run("ps_bsp", {{"servers", 4}});
