@@ -52,7 +52,7 @@ struct BenchLossesOptions {
   std::vector<std::string> own;   // those of the other flags that were given and that a suite has a key for
   std::vector<std::string> sets;  // KEY=VALUE, of a suite
   std::string filter;             // of a suite: the first trial whose id it matches
-  int worker = 0;                 // whose samples
+  std::optional<int> worker;      // whose samples; the first that trains
   int batch = 32, steps = 50, threads = 1;
   float lr = 0.01f, momentum = 0.9f, weight_decay = 5e-4f;
 };

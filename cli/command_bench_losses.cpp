@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -121,12 +122,15 @@ constexpr const char *kSettings = "settings.json", *kInitial = "initial.f32", *k
                      *kLabels = "labels.i32", *kLosses = "losses.txt", *kLengths = "lengths.u32",
                      *kColumns = "columns.u32";
 
-/// Error(kUsage) if something would be written over.
+/// Error(kUsage) if the folder holds anything, or is no folder.
 void refuse_overwriting(const std::filesystem::path& folder) {
-  for (const char* name : {kSettings, kInitial, kInputs, kLabels, kLosses, kLengths, kColumns}) {
-    if (std::filesystem::exists(folder / name))
-      throw usage_error(fmt::format("{} is there already: choose another folder with -o", (folder / name).string()));
-  }
+  std::error_code unreadable;  // creating it says so
+  const auto status = std::filesystem::status(folder, unreadable);
+  if (!std::filesystem::exists(status)) return;
+  if (!std::filesystem::is_directory(status))
+    throw usage_error(fmt::format("{} is not a folder: choose a new or empty one with -o", folder.string()));
+  if (!std::filesystem::is_empty(folder, unreadable))
+    throw usage_error(fmt::format("{} is not empty: choose a new or empty folder with -o", folder.string()));
 }
 
 DatasetPair load_data(const std::string& name, const WorkloadSpec& spec) {
@@ -169,6 +173,18 @@ int divisor_of(const TrialSpec& trial) {
   return trial.optimizer.per_sample && single ? trial.workers() : 1;
 }
 
+/// Returns the worker that was asked for, or the first that trains. Throws Error(kUsage) if it is none of the trial's.
+int worker_of(const BenchLossesOptions& options, const TrialSpec& trial) {
+  const WorkloadSpec& spec = trial.workload;
+  const int worker = options.worker.value_or(spec.number_of(0));
+  if (worker >= spec.everybody())
+    throw usage_error(
+        fmt::format("--worker {}: the workers of {} are 0 to {}", worker, trial.id(), spec.everybody() - 1));
+  if (std::find(spec.without.begin(), spec.without.end(), worker) != spec.without.end())
+    throw usage_error(fmt::format("--worker {}: {} trains without it: take another", worker, trial.id()));
+  return worker;
+}
+
 Task task_of_suite(const BenchLossesOptions& options) {
   if (!options.own.empty())
     throw usage_error(fmt::format("{} says what is trained: leave {} out, or use --set", options.model,
@@ -180,14 +196,11 @@ Task task_of_suite(const BenchLossesOptions& options) {
   for (const TrialSpec& trial : suite.trials) {
     if (!std::regex_search(trial.id(), wanted)) continue;
     refuse_others(trial);
-    if (options.worker >= trial.workload.everybody())
-      throw usage_error(fmt::format("--worker {}: the workers of {} are 0 to {}", options.worker, trial.id(),
-                                    trial.workload.everybody() - 1));
     const OptimizerSpec& o = trial.optimizer;
     WorkloadSpec spec = trial.workload;
     spec.statistics = Statistics::kPrecise;  // which training does not look at
     return {spec,
-            options.worker,
+            worker_of(options, trial),
             {.lr = o.lr / float(divisor_of(trial)),
              .momentum = o.momentum,
              .weight_decay = o.weight_decay,
@@ -199,7 +212,7 @@ Task task_of_suite(const BenchLossesOptions& options) {
 
 Task task_of(const BenchLossesOptions& options) {
   if (options.model.ends_with(".toml")) return task_of_suite(options);
-  if (!options.sets.empty() || !options.filter.empty() || options.worker != 0)
+  if (!options.sets.empty() || !options.filter.empty() || options.worker)
     throw usage_error("--set, --filter and --worker are of a suite: name one in the place of " + options.model);
   WorkloadSpec spec{.model = options.model,
                     .dataset = options.dataset,

@@ -54,7 +54,7 @@ class Run {
         fleet_(gathering.fleet()),
         folder_(options.resume.empty() ? RunFolder::create(job_.folder, job_.suite.resolved,
                                                            context_json(options.command_line, gpus_of(job_.suite),
-                                                                        gathering.processes_json()))
+                                                                        gathering.processes_json(), job_.suite.notes))
                                        : RunFolder::open(job_.folder)) {
     folder_.claim();
   }
@@ -129,10 +129,10 @@ class Run {
     }
     folder_.drop_if([&](const TrialRow& row) { return stale(row); });
     if (options_.force) mark_kept();
-    if (left.size() < job_.suite.trials.size()) {
+    if (left.size() < job_.suite.trials.size())
       tell(fmt::format("{} of {} trials are done already{}\n", job_.suite.trials.size() - left.size(),
                        job_.suite.trials.size(), options_.dump.empty() ? "" : ": --dump is of the others"));
-    }
+    if (!options_.dump.empty()) begin_dump(folder_.path(), options_.dump);
     Progress progress(left.size(), isatty(STDERR_FILENO) != 0 && !under_ci());
     run_in_order(left, progress);
   }

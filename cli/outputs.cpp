@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "backends/base/json_value.h"
@@ -24,6 +25,18 @@ namespace hopbench {
 namespace {
 
 constexpr const char* kCalibrations = "calibration.json";
+
+// Returns the notes on the suite that the run was started with. It is resumed with the resolved suite, where every
+// default is given. Returns nothing if there were none, or if an older hopbench started it.
+std::optional<std::vector<std::string>> notes_at_start(const RunFolder& folder) {
+  const nlohmann::json context = nlohmann::json::parse(folder.context_json(), nullptr, false);
+  if (!context.is_object() || !context.contains("notes") || !context.at("notes").is_array()) return std::nullopt;
+  std::vector<std::string> notes;
+  for (const nlohmann::json& note : context.at("notes")) {
+    if (note.is_string()) notes.push_back(note.get<std::string>());
+  }
+  return notes;
+}
 
 // The tables of one run share most of their notes: each is said below the first table that it belongs to.
 std::vector<Grid> said_once(std::vector<Grid> grids) {
@@ -102,7 +115,7 @@ void Outputs::add(const Suite& suite, const RunFolder& folder) {
     text += to_text(grid, options_.colour) + "\n";
     grids_.push_back(grid);
   }
-  std::vector<std::string> notes = suite.notes;
+  std::vector<std::string> notes = notes_at_start(folder).value_or(suite.notes);
   if (const std::string note = vector_rate_note(suite, folder.rows()); !note.empty()) notes.push_back(note);
   for (const std::string& note : notes) {
     markdown += "- " + note + "\n";

@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -26,6 +28,17 @@ void check_transport(const std::string& name) {
   if (const std::string why = find_transport(name).unavailable(); !why.empty()) {
     throw environment_error(fmt::format("transport '{}' is not available: {}", name, why));
   }
+}
+
+constexpr const char *kDumps = "/dump", *kWhat = "/what.txt";
+
+/// The words once each, in the order of the documentation.
+std::string as_one_word(const std::vector<std::string>& what) {
+  std::vector<std::string> words;
+  for (const char* word : {"params", "gradients", "samples"}) {
+    if (std::find(what.begin(), what.end(), word) != what.end()) words.emplace_back(word);
+  }
+  return fmt::format("{}", fmt::join(words, ","));
 }
 
 }  // namespace
@@ -106,10 +119,24 @@ void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpe
                   fmt::join(what, ", "), trials.size(), trials.size() == 1 ? "" : "s", double(bytes) / double(kMost)));
 }
 
+void begin_dump(const std::string& folder, const std::vector<std::string>& what) {
+  const std::string dumps = folder + kDumps;
+  std::error_code ignored;  // where there is no folder, writing into it says so
+  std::filesystem::create_directories(dumps, ignored);
+  std::ofstream file(dumps + kWhat);
+  file << as_one_word(what) << '\n';
+  if (!file.flush())
+    throw environment_error(fmt::format("--dump: cannot write into {}: is it a folder, with room in it?", dumps));
+}
+
 void check_dump_goes_on(const std::string& folder, const std::vector<std::string>& what) {
-  const std::string dumps = folder + "/dump";
-  if (!what.empty() || !std::filesystem::exists(dumps)) return;
-  throw usage_error(fmt::format("{} was started with --dump: give the same --dump again, or remove {}", folder, dumps));
+  const std::string dumps = folder + kDumps;
+  if (!std::filesystem::exists(dumps)) return;
+  std::string before;
+  std::ifstream(dumps + kWhat) >> before;
+  if (!what.empty() && (before.empty() || as_one_word(what) == before)) return;
+  throw usage_error(fmt::format("{} was started with --dump {}: give the same again, or remove {}", folder,
+                                before.empty() ? "..." : before, dumps));
 }
 
 }  // namespace hopbench

@@ -16,7 +16,10 @@ void check_available(const std::vector<TrialSpec>& trials);
 /// --force, or when the run was started.
 void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpec>& trials, bool agreed);
 
-/// Error(kUsage) if a run that has dumps would go on without any.
+/// Writes down in a run's folder what `run --dump` keeps. Error(kEnvironment) if it cannot.
+void begin_dump(const std::string& folder, const std::vector<std::string>& what);
+
+/// Error(kUsage) if a run that has dumps would go on without any, or with other ones.
 void check_dump_goes_on(const std::string& folder, const std::vector<std::string>& what);
 
 /// Error(kEnvironment) if that compute backend cannot be used here.

@@ -82,6 +82,9 @@ std::string hop_refuses(const Setting& setting) {
     return "reuse = false says what staleness does with an update that is not new: set staleness to 1 or more";
   if (set.check_receiver && set.max_ig == 0)
     return "check_receiver asks the tokens how far a receiver is: it needs gap_control = 'tokens'";
+  if (!set.skips() && (set.keep_self || set.keeps_momentum))
+    return std::string(set.keep_self ? "skip_keep_self = true" : "jump_momentum = 'keep'") +
+           " says what a jump does: set max_jump to 2 or more";
   for (int r = 0; r < setting.workers; ++r) {
     const int others = int(setting.graph.in(r).size());  // |N_in| - 1
     if (set.backup > 0 && set.backup >= others)

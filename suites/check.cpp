@@ -310,7 +310,9 @@ void read_measure_key(MeasureDraft& measure, const std::vector<std::string>& par
     std::vector<std::string> known = override_names();
     for (const std::string& name : children("measure")) known.push_back(name);
     std::string message = unknown("key", join(parts, "."), known, "in [[measure]]");
-    if (nearest(join(parts, "."), known).empty())
+    if (join(parts, ".") == "what" || join(parts, ".") == "name")
+      message = fmt::format("'{}' of a measure cannot be set from outside: change it in the suite", parts[0]);
+    else if (nearest(join(parts, "."), known).empty())
       message = fmt::format(
           "unknown key '{}' in [[measure]]: it takes what, name, scenarios, protocols and any key of the sections",
           join(parts, "."));

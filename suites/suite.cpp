@@ -160,30 +160,31 @@ bool may_push(const Protocol& protocol) {
   return protocol.extra_ranks != nullptr && std::any_of(protocol.knobs.begin(), protocol.knobs.end(), is_overlap);
 }
 
-// Says of a variant with servers that pushes overlap, which is new. A model on sparse rows is pushed whole. It goes by
-// the value, and not by whether the suite gives it: a resolved suite gives all, and its notes are to be the same.
+// Says of a variant with servers that pushes overlap by default, which is new. A model on sparse rows is pushed whole.
 std::string overlap_note(const Protocol& protocol, const ModelEntry& model, const Setting& setting) {
-  if (!may_push(protocol) || protocol.extra_ranks(setting) == 0) return "";
-  if (model.sparse_rows || !setting.knobs.flag("overlap")) return "";
-  return "pushes overlap with the backward pass; that is new, and with overlap = false they follow it";
+  if (model.sparse_rows || protocol.extra_ranks(setting) == 0) return "";
+  return "pushes overlap with the backward pass; that is new, and overlap = false is as before";
 }
 
-// Adds the notes of protocols on their settings, and those on the protocols.
+// Adds the notes of protocols on their settings, and those on the protocols: each once, with the variants it is of.
 void add_protocol_notes(const std::vector<TrialSpec>& trials, std::vector<std::string>& notes) {
-  std::set<std::string> asked, said;
+  std::set<std::string> asked;
+  std::map<std::string, std::set<std::string>> said;
   for (const TrialSpec& trial : trials) {
     const Protocol& protocol = find_protocol(trial.protocol);
     const std::string about = fmt::format("{} with {} workers", trial.label, trial.workers());
-    if (protocol.note == nullptr && !may_push(protocol)) continue;
+    const bool pushes = may_push(protocol) && !trial.knobs.given("overlap");
+    if (protocol.note == nullptr && !pushes) continue;
     if (!asked.insert(about + trial.measure + trial.topology).second) continue;
     const Topology graph = graph_of(trial);
     const Setting setting{trial.knobs, graph, trial.workers()};
     const std::string own = protocol.note != nullptr ? protocol.note(setting) : "";
-    for (const std::string& note : {own, overlap_note(protocol, find_model(trial.workload.model), setting)}) {
-      if (!note.empty()) said.insert(fmt::format("{}: {}", about, note));
+    const std::string pushed = pushes ? overlap_note(protocol, find_model(trial.workload.model), setting) : "";
+    for (const std::string& note : {own, pushed}) {
+      if (!note.empty()) said[note].insert(about);
     }
   }
-  notes.insert(notes.end(), said.begin(), said.end());
+  for (const auto& [note, whom] : said) notes.push_back(fmt::format("{}: {}", fmt::join(whom, ", "), note));
 }
 
 // Returns a note for each variant and measure with a long warm-up.

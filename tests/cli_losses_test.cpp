@@ -88,9 +88,20 @@ TEST_F(Losses, AreThoseOfTheTrialsWorker) {
   EXPECT_EQ(settings.at("lr"), 0.2);
 }
 
+TEST_F(Losses, AreOfTheFirstWorkerThatTrains) {
+  const Ended ended = losses({"--set", "protocol.local_sgd.without=[0]", "--set", "topology.name=complete"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(json::parse(text_of("out/settings.json")).at("worker"), 1);
+}
+
 TEST_F(Losses, RefuseWhatASuiteSaysAndWhatIsNoPlainStep) {
   EXPECT_THAT(losses({"--lr", "0.1"}).err, HasSubstr("l.toml says what is trained: leave --lr out, or use --set"));
   EXPECT_THAT(losses({"--worker", "3"}).err, HasSubstr("the workers of l/rate"));
+  EXPECT_THAT(
+      losses({"--set", "protocol.local_sgd.without=[1]", "--set", "topology.name=complete", "--worker", "1"}).err,
+      HasSubstr("trains without it: take another"));
+  EXPECT_THAT(losses({"-o", "l.toml"}).err, HasSubstr("l.toml is not a folder: choose a new or empty one with -o"));
+  EXPECT_THAT(losses({"-o", "."}).err, HasSubstr(". is not empty: choose a new or empty folder with -o"));
   EXPECT_THAT(losses({"--filter", "hop"}).err, HasSubstr("--filter hop leaves no trial of l.toml"));
   EXPECT_THAT(losses({"--set", "optimizer.cosine=100"}).err,
               HasSubstr("has optimizer.cosine, and steps are plain SGD"));

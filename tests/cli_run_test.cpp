@@ -179,6 +179,15 @@ TEST_F(Runs, ResumedAfterAnInterruptGiveTheTablesOfAnUndisturbedRun) {
   }
 }
 
+TEST_F(Runs, ResumedKeepTheNotesOnTheirSuite) {
+  folder_.write("a.toml", small_suite() + "[[protocol]]\nname = \"ps_bsp\"\n");
+  fine({"run", "a.toml", "-o", "part", "-f", "ps_bsp"});
+  const std::string before = text_of(at("part/summary.md"));
+  ASSERT_THAT(before, HasSubstr("pushes overlap with the backward pass; that is new"));
+  fine({"run", "--resume", "part", "-f", "ps_bsp"});
+  EXPECT_EQ(text_of(at("part/summary.md")), before);
+}
+
 TEST_F(Runs, InterruptedWithRealProcessesLeaveNoneOfThem) {
   folder_.write("a.toml", with(real_suite(), "iterations = 15", "iterations = 100000"));
   Running running(folder_.path(), {"run", "a.toml", "-o", "part", "-f", "dpsgd|hop"});

@@ -33,10 +33,14 @@ Knobs draw_hop(Random& random, const Cluster& cluster) {
     knobs["backup"] = between(random, 1, std::int64_t(std::min<std::size_t>(fewest - 1, 3)));
   }
   if (tokens && longest > 0 && random.chance(0.7)) {
-    knobs["max_jump"] = between(random, 1, longest);
+    const std::int64_t max_jump = between(random, 1, longest);
+    knobs["max_jump"] = max_jump;
     knobs["skip_trigger"] = between(random, 1, 3);
-    knobs["skip_keep_self"] = random.chance(0.5);
-    knobs["jump_momentum"] = std::string(random.chance(0.5) ? "drop" : "keep");
+    const bool keeps_self = random.chance(0.5), drops = random.chance(0.5);
+    if (max_jump > 1) {
+      knobs["skip_keep_self"] = keeps_self;
+      knobs["jump_momentum"] = std::string(drops ? "drop" : "keep");
+    }
   }
   if (tokens) knobs["check_receiver"] = random.chance(0.3);
   if (knobs.count("staleness") > 0) knobs["reuse"] = random.chance(0.6);

@@ -281,6 +281,17 @@ TEST(Hop, RefusesWhatHasNoRule) {
   EXPECT_EQ(refusal({}, {{"backup", 1}, {"max_jump", 2}}), "");
 }
 
+TEST(Hop, RefusesWhatSaysHowToJumpWithoutSkipping) {
+  const std::pair<std::string, KnobValue> how[] = {{"skip_keep_self", true}, {"jump_momentum", std::string("keep")}};
+  for (const auto& [name, value] : how) {
+    for (const std::int64_t max_jump : {0, 1}) {
+      const std::string why = refusal({}, {{"backup", 1}, {"max_jump", max_jump}, {name, value}});
+      EXPECT_NE(why.find("says what a jump does: set max_jump to 2 or more"), std::string::npos) << name << why;
+    }
+    EXPECT_EQ(refusal({}, {{"backup", 1}, {"max_jump", std::int64_t{2}}, {name, value}}), "") << name;
+  }
+}
+
 TEST(Hop, MarksWhatRestsOnLessThanHighConfidence) {
   const Protocol& hop = find_protocol("hop");
   const auto marked = [&](const Knobs& knobs) {

@@ -64,15 +64,15 @@ TEST(IdleSettings, AreNotedOfADrawnWorkerThatAVariantMayBeWithout) {
 }
 
 TEST(ProtocolNotes, SayThatPushesOverlap) {
-  const std::string part =
-      "pushes overlap with the backward pass; that is new, and with overlap = false they follow it";
+  const std::string part = "pushes overlap with the backward pass; that is new, and overlap = false is as before";
   for (const char* name : {"ps_asp", "ps_backup", "dssp", "dbw"}) {
     const std::string protocol = std::string("name = \"") + name + "\"";
     EXPECT_TRUE(noted(part, suite_with(protocol, ""))) << name;
-    EXPECT_FALSE(noted(part, suite_with(protocol + "\noverlap = false", ""))) << name;
+    for (const char* overlap : {"\noverlap = false", "\noverlap = true"})
+      EXPECT_FALSE(noted(part, suite_with(protocol + overlap, ""))) << name << overlap;
   }
-  const std::string resolved = parse_suite(suite_with("name = \"ps_asp\"", ""), "n.toml", {}).resolved;
-  EXPECT_TRUE(noted(part, resolved)) << "the notes of a resumed run are those of the first part";
+  const std::string two = suite_with("name = \"ps_asp\"\n[[protocol]]\nname = \"ps_bsp\"", "");
+  EXPECT_TRUE(noted("ps_asp with 4 workers, ps_bsp with 4 workers: " + part, two));
   EXPECT_FALSE(noted(part, suite_with("name = \"ps_bsp\"", ""), {"model.name=linear_svm"}));
   EXPECT_FALSE(noted(part, suite_with("name = \"lb_bsp\"", "")));
   EXPECT_TRUE(noted(part, suite_with("name = \"lb_bsp\"\naggregation = \"servers\"", "")));
