@@ -132,7 +132,7 @@ class Run {
     if (left.size() < job_.suite.trials.size())
       tell(fmt::format("{} of {} trials are done already{}\n", job_.suite.trials.size() - left.size(),
                        job_.suite.trials.size(), options_.dump.empty() ? "" : ": --dump is of the others"));
-    if (!options_.dump.empty()) begin_dump(folder_.path(), options_.dump);
+    if (!options_.dump.empty()) begin_dump(folder_, options_.dump);
     Progress progress(left.size(), isatty(STDERR_FILENO) != 0 && !under_ci());
     run_in_order(left, progress);
   }

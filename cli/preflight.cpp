@@ -18,6 +18,7 @@
 #include "backends/compute/backend.h"
 #include "backends/transport/wire.h"
 #include "models/dataset.h"
+#include "results/run_folder.h"
 #include "suites/dump.h"
 
 namespace hopbench {
@@ -30,7 +31,7 @@ void check_transport(const std::string& name) {
   }
 }
 
-constexpr const char *kDumps = "/dump", *kWhat = "/what.txt";
+constexpr const char *kDumps = "/dump", *kWhat = "dump.txt";
 
 /// The words once each, in the order of the documentation.
 std::string as_one_word(const std::vector<std::string>& what) {
@@ -119,24 +120,22 @@ void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpe
                   fmt::join(what, ", "), trials.size(), trials.size() == 1 ? "" : "s", double(bytes) / double(kMost)));
 }
 
-void begin_dump(const std::string& folder, const std::vector<std::string>& what) {
-  const std::string dumps = folder + kDumps;
-  std::error_code ignored;  // where there is no folder, writing into it says so
-  std::filesystem::create_directories(dumps, ignored);
-  std::ofstream file(dumps + kWhat);
-  file << as_one_word(what) << '\n';
-  if (!file.flush())
-    throw environment_error(fmt::format("--dump: cannot write into {}: is it a folder, with room in it?", dumps));
+void begin_dump(const RunFolder& folder, const std::vector<std::string>& what) {
+  const std::string dumps = folder.path() + kDumps;
+  std::error_code failed;
+  std::filesystem::create_directories(dumps, failed);
+  if (failed) throw environment_error(fmt::format("--dump: cannot make the folder {}: {}", dumps, failed.message()));
+  folder.write_text(kWhat, as_one_word(what) + "\n");
 }
 
 void check_dump_goes_on(const std::string& folder, const std::vector<std::string>& what) {
-  const std::string dumps = folder + kDumps;
-  if (!std::filesystem::exists(dumps)) return;
+  const std::string said = folder + "/" + kWhat, dumps = folder + kDumps;
   std::string before;
-  std::ifstream(dumps + kWhat) >> before;
-  if (!what.empty() && (before.empty() || as_one_word(what) == before)) return;
-  throw usage_error(fmt::format("{} was started with --dump {}: give the same again, or remove {}", folder,
-                                before.empty() ? "..." : before, dumps));
+  std::ifstream(said) >> before;
+  if (before.empty() && (!what.empty() || !std::filesystem::exists(dumps))) return;
+  if (as_one_word(what) == before) return;
+  throw usage_error(fmt::format("{} was started with --dump{}: give the same --dump again, or remove {}", folder,
+                                before.empty() ? "" : " " + before, before.empty() ? dumps : said));
 }
 
 }  // namespace hopbench

@@ -8,6 +8,8 @@
 
 namespace hopbench {
 
+class RunFolder;
+
 /// Error(kEnvironment) for a backend, transport or network interface that is missing, Error(kUsage) for a data set that
 /// cannot be read.
 void check_available(const std::vector<TrialSpec>& trials);
@@ -17,7 +19,7 @@ void check_available(const std::vector<TrialSpec>& trials);
 void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpec>& trials, bool agreed);
 
 /// Writes down in a run's folder what `run --dump` keeps. Error(kEnvironment) if it cannot.
-void begin_dump(const std::string& folder, const std::vector<std::string>& what);
+void begin_dump(const RunFolder& folder, const std::vector<std::string>& what);
 
 /// Error(kUsage) if a run that has dumps would go on without any, or with other ones.
 void check_dump_goes_on(const std::string& folder, const std::vector<std::string>& what);

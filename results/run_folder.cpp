@@ -31,8 +31,8 @@ constexpr const char* kTrials = "trials.jsonl";
 constexpr const char* kSuite = "suite.toml";
 constexpr const char* kContext = "context.json";
 constexpr const char *kEvents = "events", *kDumps = "dump";
-constexpr const char* kOwnFiles[] = {kSuite,      kContext,   kTrials,      "trials.csv",      "ranks.csv",
-                                     "curve.csv", "host.csv", "summary.md", "calibration.json"};
+constexpr const char* kOwnFiles[] = {kSuite,      kContext,   kTrials,      "trials.csv",       "ranks.csv",
+                                     "curve.csv", "host.csv", "summary.md", "calibration.json", "dump.txt"};
 
 Error cannot(const std::string& what, const std::string& path, int error) {
   const bool full = error == ENOSPC || error == EDQUOT, few = error == EMFILE || error == ENFILE;

@@ -7,6 +7,7 @@
 //                  --resume reads, so a crash loses no row that was added
 //   events/        the event log, a file a trial, JSON lines
 //   dump/          run --dump: a folder a trial, an archive of NumPy for each worker and evaluation (suites/dump.h)
+//   dump.txt       the arrays that --dump was asked for
 //   summary.md     the tables that were printed
 #pragma once
 

@@ -160,10 +160,12 @@ TEST_F(Dumps, GoOnWithARunThatHasThem) {
   };
   const Ended without = resumed({});
   EXPECT_EQ(without.code, 2);
-  EXPECT_THAT(without.err, HasSubstr("out was started with --dump params: give the same again, or remove out/dump"));
+  EXPECT_THAT(without.err,
+              HasSubstr("out was started with --dump params: give the same --dump again, or remove out/dump.txt"));
   const Ended others = resumed({"--dump", "params,samples"});
   EXPECT_EQ(others.code, 2);
-  EXPECT_THAT(others.err, HasSubstr("out was started with --dump params: give the same again, or remove out/dump"));
+  EXPECT_THAT(others.err,
+              HasSubstr("out was started with --dump params: give the same --dump again, or remove out/dump.txt"));
   EXPECT_THAT(resumed({"--dump", "params"}).err, HasSubstr("1 of 1 trials are done already: --dump is of the others"));
 }
 

@@ -100,8 +100,11 @@ TEST_F(Losses, RefuseWhatASuiteSaysAndWhatIsNoPlainStep) {
   EXPECT_THAT(
       losses({"--set", "protocol.local_sgd.without=[1]", "--set", "topology.name=complete", "--worker", "1"}).err,
       HasSubstr("trains without it: take another"));
-  EXPECT_THAT(losses({"-o", "l.toml"}).err, HasSubstr("l.toml is not a folder: choose a new or empty one with -o"));
-  EXPECT_THAT(losses({"-o", "."}).err, HasSubstr(". is not empty: choose a new or empty folder with -o"));
+  const auto into = [&](const std::string& folder) {
+    return hopbench(folder_.path(), {"bench", "losses", "l.toml", "-o", folder});
+  };
+  EXPECT_THAT(into("l.toml").err, HasSubstr("l.toml is not a folder: choose a new or empty one with -o"));
+  EXPECT_THAT(into(".").err, HasSubstr(". is not empty: choose a new or empty folder with -o"));
   EXPECT_THAT(losses({"--filter", "hop"}).err, HasSubstr("--filter hop leaves no trial of l.toml"));
   EXPECT_THAT(losses({"--set", "optimizer.cosine=100"}).err,
               HasSubstr("has optimizer.cosine, and steps are plain SGD"));

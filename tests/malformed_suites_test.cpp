@@ -383,7 +383,6 @@ TEST(MalformedSets, AreRefusedWithTheSetThatWasGiven) {
            {"protocol.alreduce.overlap=false", "unknown label 'alreduce': did you mean 'allreduce'?"},
            {"scenario.homogeneus.compute=[]", "unknown scenario 'homogeneus': did you mean 'homogeneous'?"},
            {"measure.rate.sampels=3", "did you mean 'samples'?"},
-           {"measure.rate.what=convergence", "'what' of a measure cannot be set from outside: change it in the suite"},
            {"transport.name=sim", "measure 'rate' runs in virtual time"},
        }) {
     const std::vector<Mistake> mistakes =

@@ -55,6 +55,20 @@ TEST(SuiteMessages, HoldNoControlCharactersOfTheSuite) {
   EXPECT_EQ(of_file, printable_lines(of_file));
 }
 
+TEST(SuiteMessages, SayThatAMeasureKeepsItsNameAndKind) {
+  for (const char* key : {"what", "name"}) {
+    SuiteOptions options;
+    options.sets = {std::string("measure.rate.") + key + "=other"};
+    std::string said;
+    try {
+      parse_suite(suite_with(""), "a.toml", options);
+    } catch (const SuiteError& error) {
+      said = error.what();
+    }
+    EXPECT_THAT(said, HasSubstr(std::string("'") + key + "' of a measure cannot be set from outside"));
+  }
+}
+
 TEST(SuiteMessages, GoOnBehindAByteOfZero) {
   const std::string said = complaint_about(suite_with("\"\\u0000a\" = 1\nfoo = 2"));
   EXPECT_THAT(said, HasSubstr("a.toml:2:1: unknown key '\\u0000a' at the top"));
