@@ -124,6 +124,7 @@ constexpr const char *kSettings = "settings.json", *kInitial = "initial.f32", *k
 
 /// Error(kUsage) if the folder holds anything, or is no folder.
 void refuse_overwriting(const std::filesystem::path& folder) {
+  if (folder.empty()) throw usage_error("-o wants a folder, not an empty name");
   std::error_code unreadable;  // creating it says so
   const auto status = std::filesystem::status(folder, unreadable);
   if (!std::filesystem::exists(status)) return;

@@ -63,6 +63,7 @@ class Run {
     tell(context_text());
     for (const std::string& note : job_.suite.long_warm_ups) tell("note: " + note + "\n");
     if (!options_.resume.empty() && options_.force) folder_.write_text("suite.toml", job_.suite.resolved);
+    if (!options_.dump.empty()) begin_dump(folder_, options_.dump);
     if (calibrate()) run_trials();
     return conclude(outputs);
   }
@@ -132,7 +133,6 @@ class Run {
     if (left.size() < job_.suite.trials.size())
       tell(fmt::format("{} of {} trials are done already{}\n", job_.suite.trials.size() - left.size(),
                        job_.suite.trials.size(), options_.dump.empty() ? "" : ": --dump is of the others"));
-    if (!options_.dump.empty()) begin_dump(folder_, options_.dump);
     Progress progress(left.size(), isatty(STDERR_FILENO) != 0 && !under_ci());
     run_in_order(left, progress);
   }

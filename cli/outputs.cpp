@@ -13,6 +13,7 @@
 #include <set>
 
 #include "backends/base/json_value.h"
+#include "backends/base/printable.h"
 #include "cli/places.h"
 #include "cli/tell.h"
 #include "results/cost.h"
@@ -30,11 +31,9 @@ constexpr const char* kCalibrations = "calibration.json";
 // default is given. Returns nothing if there were none, or if an older hopbench started it.
 std::optional<std::vector<std::string>> notes_at_start(const RunFolder& folder) {
   const nlohmann::json context = nlohmann::json::parse(folder.context_json(), nullptr, false);
-  if (!context.is_object() || !context.contains("notes") || !context.at("notes").is_array()) return std::nullopt;
+  if (!context.contains("notes")) return std::nullopt;
   std::vector<std::string> notes;
-  for (const nlohmann::json& note : context.at("notes")) {
-    if (note.is_string()) notes.push_back(note.get<std::string>());
-  }
+  for (const nlohmann::json& note : context.at("notes")) notes.push_back(printable(note.get<std::string>()));
   return notes;
 }
 

@@ -130,12 +130,12 @@ void begin_dump(const RunFolder& folder, const std::vector<std::string>& what) {
 
 void check_dump_goes_on(const std::string& folder, const std::vector<std::string>& what) {
   const std::string said = folder + "/" + kWhat, dumps = folder + kDumps;
+  if (!std::filesystem::exists(said) && !std::filesystem::exists(dumps)) return;
   std::string before;
-  std::ifstream(said) >> before;
-  if (before.empty() && (!what.empty() || !std::filesystem::exists(dumps))) return;
-  if (as_one_word(what) == before) return;
-  throw usage_error(fmt::format("{} was started with --dump{}: give the same --dump again, or remove {}", folder,
-                                before.empty() ? "" : " " + before, before.empty() ? dumps : said));
+  if (std::filesystem::is_regular_file(said)) std::ifstream(said) >> before;
+  if (!before.empty() && as_one_word(what) == before) return;
+  throw usage_error(fmt::format("{} was started with --dump{}: give the same --dump again, or remove {} and {}", folder,
+                                before.empty() ? "" : " " + before, said, dumps));
 }
 
 }  // namespace hopbench

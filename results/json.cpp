@@ -156,6 +156,7 @@ void check_context(const std::string& text, const std::string& path) {
   }
   if (context.contains("command") && !is_list_of_words(context.at("command")))
     throw damaged("'command' is no list of words");
+  if (context.contains("notes") && !is_list_of_words(context.at("notes"))) throw damaged("'notes' is no list of texts");
 }
 
 const char* to_string(TrialStatus status) {

@@ -74,7 +74,8 @@ TEST_F(Damaged, AnUnknownStatusIsRefused) {
 
 TEST_F(Damaged, AContextOfOtherTypesIsNoInternalError) {
   copy_run("odd");
-  for (const char* context : {R"({"environment": 5})", R"({"hopbench": "x"})", R"({"machine": [1]})"}) {
+  for (const char* context : {R"({"environment": 5})", R"({"hopbench": "x"})", R"({"machine": [1]})", R"({"notes": 3})",
+                              R"({"notes": [1]})"}) {
     folder_.write("odd/context.json", context);
     refused({{"compare", "run", "odd"}, {"report", "odd"}, {"baseline", "save", "main", "odd"}},
             "odd/context.json is damaged: '");

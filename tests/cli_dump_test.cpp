@@ -160,13 +160,20 @@ TEST_F(Dumps, GoOnWithARunThatHasThem) {
   };
   const Ended without = resumed({});
   EXPECT_EQ(without.code, 2);
-  EXPECT_THAT(without.err,
-              HasSubstr("out was started with --dump params: give the same --dump again, or remove out/dump.txt"));
+  EXPECT_THAT(
+      without.err,
+      HasSubstr("out was started with --dump params: give the same --dump again, or remove out/dump.txt and out/dump"));
   const Ended others = resumed({"--dump", "params,samples"});
   EXPECT_EQ(others.code, 2);
-  EXPECT_THAT(others.err,
-              HasSubstr("out was started with --dump params: give the same --dump again, or remove out/dump.txt"));
+  EXPECT_THAT(
+      others.err,
+      HasSubstr("out was started with --dump params: give the same --dump again, or remove out/dump.txt and out/dump"));
   EXPECT_THAT(resumed({"--dump", "params"}).err, HasSubstr("1 of 1 trials are done already: --dump is of the others"));
+  std::filesystem::remove(folder_.path() + "/out/dump.txt");
+  for (const Args& dump : {Args{}, Args{"--dump", "params"}})
+    EXPECT_THAT(resumed(dump).err, HasSubstr("out was started with --dump: give")) << "nobody knows of what";
+  std::filesystem::remove_all(folder_.path() + "/out/dump");
+  EXPECT_EQ(resumed({}).code, 0);
 }
 
 }  // namespace

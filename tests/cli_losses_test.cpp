@@ -104,6 +104,7 @@ TEST_F(Losses, RefuseWhatASuiteSaysAndWhatIsNoPlainStep) {
     return hopbench(folder_.path(), {"bench", "losses", "l.toml", "-o", folder});
   };
   EXPECT_THAT(into("l.toml").err, HasSubstr("l.toml is not a folder: choose a new or empty one with -o"));
+  EXPECT_THAT(into("").err, HasSubstr("-o wants a folder, not an empty name"));
   EXPECT_THAT(into(".").err, HasSubstr(". is not empty: choose a new or empty folder with -o"));
   EXPECT_THAT(losses({"--filter", "hop"}).err, HasSubstr("--filter hop leaves no trial of l.toml"));
   EXPECT_THAT(losses({"--set", "optimizer.cosine=100"}).err,
