@@ -1,5 +1,6 @@
 // Drawn data sets: no files. Samples scatter around the centres of ten classes, in turn (sample i is of class i mod
 // 10), so that the first few are as good a sample as any. A sample is drawn when it is first used: servers use none.
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <vector>

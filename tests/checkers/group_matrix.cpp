@@ -34,7 +34,7 @@ class GroupMatrix : public Checker {
 
   void finish() override {
     for (const auto& [group, rows] : groups_) {
-      const auto done = [&, &rows = rows](int member) { return rows.count(member) != 0 || dead_.count(member) != 0; };
+      const auto done = [&, &came = rows](int member) { return came.count(member) != 0 || dead_.count(member) != 0; };
       if (std::all_of(group.second.begin(), group.second.end(), done)) continue;
       fail(Time{}, rows.begin()->first,
            "averaged over a group of " + std::to_string(group.second.size()) + ", as only " +
