@@ -134,8 +134,11 @@ void check_dump_goes_on(const std::string& folder, const std::vector<std::string
   std::string before;
   if (std::filesystem::is_regular_file(said)) std::ifstream(said) >> before;
   if (!before.empty() && as_one_word(what) == before) return;
-  throw usage_error(fmt::format("{} was started with --dump{}: give the same --dump again, or remove {} and {}", folder,
-                                before.empty() ? "" : " " + before, said, dumps));
+  if (before.empty())
+    throw usage_error(
+        fmt::format("{} does not say what {} holds: put the run's own file there, or remove both", said, dumps));
+  throw usage_error(fmt::format("{} was started with --dump {}: give the same --dump again, or remove {} and {}",
+                                folder, before, said, dumps));
 }
 
 }  // namespace hopbench

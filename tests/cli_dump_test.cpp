@@ -171,7 +171,7 @@ TEST_F(Dumps, GoOnWithARunThatHasThem) {
   EXPECT_THAT(resumed({"--dump", "params"}).err, HasSubstr("1 of 1 trials are done already: --dump is of the others"));
   std::filesystem::remove(folder_.path() + "/out/dump.txt");
   for (const Args& dump : {Args{}, Args{"--dump", "params"}})
-    EXPECT_THAT(resumed(dump).err, HasSubstr("out was started with --dump: give")) << "nobody knows of what";
+    EXPECT_THAT(resumed(dump).err, HasSubstr("out/dump.txt does not say what out/dump holds: put"));
   std::filesystem::remove_all(folder_.path() + "/out/dump");
   EXPECT_EQ(resumed({}).code, 0);
 }
