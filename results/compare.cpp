@@ -304,6 +304,9 @@ std::vector<std::string> context_differences(const std::string& base, const std:
                           "kernel", "gpu_driver", "gpus"}) {
     look("machine", key);
   }
+  for (const char* key : {"tcp_congestion_control", "queue_discipline", "largest_packets"}) {  // not in older contexts
+    if (part_of(a, "machine", key) != nullptr && part_of(b, "machine", key) != nullptr) look("machine", key);
+  }
   std::set<std::string> variables;
   for (const nlohmann::json* context : {&a, &b}) {
     if (!context->contains("environment")) continue;

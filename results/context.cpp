@@ -90,6 +90,9 @@ Json machine_json(const std::vector<std::string>& gpus) {
   const auto quota = cpu_quota("");
   return Json{{"host", host_name()},
               {"kernel", kernel()},
+              {"tcp_congestion_control", tcp_congestion_control("")},
+              {"queue_discipline", queue_discipline("")},
+              {"largest_packets", largest_packets("")},
               {"cpu", cpu_model("")},
               {"isa", instruction_sets("")},
               {"cores", cores()},
@@ -146,6 +149,8 @@ std::string context_text() {
   line("load", load_average(""));
   line("memory", fmt::format("{:.1f} GiB", static_cast<double>(memory_bytes("")) / (1 << 30)));
   line("kernel", kernel());
+  line("network", fmt::format("TCP {}, queues {}, packets of {} bytes", tcp_congestion_control(""),
+                              queue_discipline(""), largest_packets("")));
   line("gpu driver", gpu_driver(""));
   const auto variables = recorded_variables(environ);
   line("environment", variables.empty() ? "-" : join(variables, " "));

@@ -8,8 +8,8 @@
 namespace hopbench {
 
 /// hopbench version and commit, dirty flag, compiler and flags, library versions, instruction set, CPU, cores, governor
-/// or "unavailable", load, cgroup quota, memory, kernel, an allow-list of environment variables (the whole environment
-/// leaks secrets).
+/// or "unavailable", load, cgroup quota, memory, kernel, TCP congestion control, queue discipline, largest packets, an
+/// allow-list of environment variables (the whole environment leaks secrets).
 /// `gpus`: what the run computes on, if it does on GPUs. `processes`: of a run of several, JSON. `notes`: on its suite.
 std::string context_json(const std::vector<std::string>& command_line, const std::vector<std::string>& gpus = {},
                          const std::string& processes = "", const std::vector<std::string>& notes = {});

@@ -79,6 +79,7 @@ RankRecord host_of(const TrialRecord& trial) {
     all.cpu_wait_s += rank.cpu_wait_s;
     all.contended_s += rank.contended_s;
     all.overruns += rank.overruns;
+    all.awaited_bodies += rank.awaited_bodies;
     all.link_late_median_s = std::max(all.link_late_median_s, rank.link_late_median_s);
     all.link_late_p99_s = std::max(all.link_late_p99_s, rank.link_late_p99_s);
   }

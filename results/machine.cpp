@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -140,6 +141,25 @@ std::int64_t memory_bytes(const std::string& root) {
 }
 
 std::string gpu_driver(const std::string& root) { return first_line(root + "/proc/driver/nvidia/version"); }
+
+std::string tcp_congestion_control(const std::string& root) {
+  return first_line(root + "/proc/sys/net/ipv4/tcp_congestion_control");
+}
+
+std::string queue_discipline(const std::string& root) {
+  return first_line(root + "/proc/sys/net/core/default_qdisc");
+}
+
+std::string largest_packets(const std::string& root) {
+  std::vector<std::string> all;
+  std::error_code none;
+  for (const auto& interface : std::filesystem::directory_iterator(root + "/sys/class/net", none)) {
+    const std::string bytes = first_line(interface.path() / "mtu");
+    if (bytes != kUnavailable) all.push_back(interface.path().filename().string() + " " + bytes);
+  }
+  std::sort(all.begin(), all.end());
+  return all.empty() ? kUnavailable : join(all, ", ");
+}
 
 std::string kernel() {
   utsname name{};

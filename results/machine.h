@@ -15,6 +15,12 @@ std::string load_average(const std::string& root);  // 1, 5 and 15 minutes
 std::int64_t memory_bytes(const std::string& root);
 std::string gpu_driver(const std::string& root);
 std::string kernel();
+/// The congestion control of new TCP connections in this network namespace: "cubic", "bbr".
+std::string tcp_congestion_control(const std::string& root);
+/// The queue discipline that a new network interface gets: "fq_codel".
+std::string queue_discipline(const std::string& root);
+/// The largest packet of each network interface, in bytes: "eth0 1500, lo 65536".
+std::string largest_packets(const std::string& root);
 int cores();         // online
 int usable_cores();  // of them, those this process may run on
 

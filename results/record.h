@@ -112,6 +112,7 @@ struct RankRecord {
   double cpu_s = 0, cpu_wait_s = 0,
          contended_s = 0;  // contended: run delay outside compute slots or past their deadline
   std::int64_t max_rss_bytes = 0;
+  std::int64_t awaited_bodies = 0;  // sent once the receiver asked for them
   double link_late_median_s = 0,
          link_late_p99_s = 0;  // by how much emulated links' messages that it waited for were late
 };

@@ -54,7 +54,9 @@ class Circle {
                               .peers = {peers.begin(), peers.end()},
                               .interface = spec.interface,
                               .connect_timeout = spec.rendezvous_timeout,
-                              .address = channel.address()};
+                              .address = channel.address(),
+                              .body_bytes = kLargeFloats * sizeof(float),
+                              .eager_bytes = std::size_t(spec.eager_bytes)};
     wire_ = find_transport(spec.transport).connect(options, channel);
   }
 

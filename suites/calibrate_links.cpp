@@ -222,7 +222,9 @@ std::string calibrate_links_rank(ChildChannel& channel, const TrialSpec& spec) {
                       .size = channel.size(),
                       .peers = {},
                       .interface = spec.interface,
-                      .connect_timeout = spec.rendezvous_timeout};
+                      .connect_timeout = spec.rendezvous_timeout,
+                      .body_bytes = kMoreFloats * sizeof(float),
+                      .eager_bytes = std::size_t(spec.eager_bytes)};
   for (int peer = 0; peer < channel.size(); ++peer) {
     if (peer != channel.rank()) options.peers.push_back(peer);
   }

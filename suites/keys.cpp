@@ -211,6 +211,9 @@ const std::vector<SuiteKey> kKeys = {
      to<&TrialSpec::transport>("transport")},
     {"transport.interface", T::kText, "\"\"", 0, 0, nullptr, "gloo: network interface; \"\": loopback",
      to<&TrialSpec::interface>("interface")},
+    {"transport.eager_bytes", T::kInteger, "67108864", 0, 1e12, nullptr,
+     "gloo: a rank's memory for bodies that it receives before it has read their heads, which saves them a round trip",
+     to_optional<&TrialSpec::eager_bytes>("eager_bytes")},
 
     {"network.latency", T::kDuration, "\"100us\"", 0, kDays, nullptr,
      "one way (all of [network]: sim, or with emulate)", to<kNetwork, &NetworkSpec::latency>("latency")},

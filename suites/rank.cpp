@@ -134,6 +134,18 @@ void touch(Workload& workload, int worker) {
   }
 }
 
+WireOptions wire_options_of(const TrialSpec& spec, const Plan& plan, const Workload& workload, ChildChannel& channel) {
+  const int rank = channel.rank();
+  return {.rank = rank,
+          .size = plan.ranks(),
+          .peers = plan.peers[std::size_t(rank)],
+          .interface = spec.interface,
+          .connect_timeout = spec.rendezvous_timeout,
+          .address = channel.address(),
+          .body_bytes = workload.size() * sizeof(float),
+          .eager_bytes = std::size_t(spec.eager_bytes)};
+}
+
 std::string run_rank(ChildChannel& channel, const Job& job) {
   const TrialSpec& spec = job.spec;
   const int rank = channel.rank();
@@ -146,12 +158,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   if (!server) touch(*workload, rank);
 
   slot.phase = Phase::kConnecting;
-  const WireOptions wire_options{.rank = rank,
-                                 .size = plan.ranks(),
-                                 .peers = plan.peers[std::size_t(rank)],
-                                 .interface = spec.interface,
-                                 .connect_timeout = spec.rendezvous_timeout,
-                                 .address = channel.address()};
+  const WireOptions wire_options = wire_options_of(spec, plan, *workload, channel);
   std::unique_ptr<Wire> wire = transport.connect(wire_options, channel);
   if (spec.emulate) wire = std::make_unique<EmulatedWire>(std::move(wire), wire_options.peers, kLinksFd);
 
@@ -187,6 +194,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   }
   result.record = node.record();
   add_host_figures(result.record, runtime.contended());
+  result.record.awaited_bodies = wire->awaited_bodies();
   result.record.cpu_wait_s = to_seconds(runtime.waited_for_cores());
   if (spec.emulate) add_lateness(result.record, static_cast<const EmulatedWire&>(*wire).lateness());
   result.events = std::move(events.lines());

@@ -239,7 +239,8 @@ Timed time_ours(ChildChannel& channel, const WayBench& bench) {
                                  .size = exchange.size,
                                  .peers = peers_of(exchange),
                                  .interface = exchange.interface,
-                                 .connect_timeout = exchange.timeout};
+                                 .connect_timeout = exchange.timeout,
+                                 .body_bytes = exchange.floats * sizeof(float)};
   const std::unique_ptr<Wire> wire = transport.connect(wire_options, channel);
   const TrialSpec spec = spec_of(exchange);
   const Plan plan = make_plan(spec);

@@ -58,7 +58,8 @@ struct TrialSpec {
   double target_loss = 0;  // 0: none
   int target_hold = 3;
   TargetModel target_model = TargetModel::kAuto;
-  std::string interface;  // gloo: network interface, "" = loopback
+  std::string interface;         // gloo: network interface, "" = loopback
+  std::int64_t eager_bytes = std::int64_t{64} << 20;  // gloo: for bodies that are received before their heads are read
 
   // Limits and schedules; not part of the hash
   Duration rendezvous_timeout{std::chrono::seconds(30)}, stall_timeout{std::chrono::seconds(60)};

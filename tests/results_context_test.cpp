@@ -70,5 +70,19 @@ TEST(Context, WhatTheKernelDoesNotTellIsUnavailable) {
   EXPECT_EQ(memory_bytes(machine.path()), 2 * 1024 * 1024);
 }
 
+TEST(Context, HasWhatDecidesAboutTcp) {
+  const Folder machine;
+  EXPECT_EQ(tcp_congestion_control(machine.path()), "unavailable");
+  EXPECT_EQ(queue_discipline(machine.path()), "unavailable");
+  EXPECT_EQ(largest_packets(machine.path()), "unavailable");
+  machine.write("proc/sys/net/ipv4/tcp_congestion_control", "bbr\n");
+  machine.write("proc/sys/net/core/default_qdisc", "fq\n");
+  machine.write("sys/class/net/lo/mtu", "65536\n");
+  machine.write("sys/class/net/eth0/mtu", "1500\n");
+  EXPECT_EQ(tcp_congestion_control(machine.path()), "bbr");
+  EXPECT_EQ(queue_discipline(machine.path()), "fq");
+  EXPECT_EQ(largest_packets(machine.path()), "eth0 1500, lo 65536");
+}
+
 }  // namespace
 }  // namespace hopbench

@@ -53,6 +53,7 @@ inline RankRecord full_rank() {
   rank.cpu_wait_s = 0.4;
   rank.contended_s = 0.5;
   rank.max_rss_bytes = 29;
+  rank.awaited_bodies = 3;
   rank.link_late_median_s = 0.1;
   rank.link_late_p99_s = 0.2;
   rank.machine = "a";

@@ -83,7 +83,13 @@ class WireTest : public testing::TestWithParam<std::string> {
       threads.emplace_back([&, r] {
         try {
           Seat seat(room, r);
-          const WireOptions options{r, size, peers_of ? peers_of(r) : others(size, r), "", timeout};
+          const WireOptions options{.rank = r,
+                                    .size = size,
+                                    .peers = peers_of ? peers_of(r) : others(size, r),
+                                    .interface = "",
+                                    .connect_timeout = timeout,
+                                    .body_bytes = body_bytes,
+                                    .eager_bytes = eager_bytes};
           std::unique_ptr<Wire> wire = transport_of(GetParam()).connect(options, seat);
           if (emulator) wire = std::make_unique<EmulatedWire>(std::move(wire), options.peers, emulator->take_end(r));
           body(*wire, r);
@@ -99,6 +105,8 @@ class WireTest : public testing::TestWithParam<std::string> {
   NetworkSpec links = wide_links();                   // where they are emulated
   std::chrono::steady_clock::time_point links_began;  // by the last run
   std::function<std::vector<int>(int)> peers_of;      // empty: everybody
+  std::size_t body_bytes = std::size_t{1} << 20;      // larger ones are not received ahead
+  std::size_t eager_bytes = std::size_t{64} << 20;
 };
 
 }  // namespace hopbench

@@ -19,9 +19,9 @@ Iter messages_wanted() {
   return (text != nullptr ? std::atoll(text) : 12'000) / (kTalkers * (kTalkers - 1));
 }
 
-/// Mostly tokens, some small bodies, some that are lent or sent on their own.
+/// Mostly tokens, some bodies that travel in frames, some on their own.
 std::size_t floats_of(int from, int to, Iter k) {
-  constexpr std::size_t kSizes[] = {0, 0, 0, 0, 1, 3, 0, 200, 0, 0, 0, 1023, 0, 1024, 0, 5000};
+  constexpr std::size_t kSizes[] = {0, 0, 0, 0, 1, 3, 0, 200, 0, 0, 0, 1023, 0, 17'000, 0, 5000};
   Random random({.seed = 5, .repeat = 0, .purpose = Purpose::kTest, .rank = from * kTalkers + to, .iteration = k});
   return kSizes[std::size_t(random.uniform() * 16)];
 }
@@ -84,7 +84,7 @@ class Talker {
   const int rank_;
   const Iter messages_;
   std::vector<Iter> heard_;
-  Vec x_{5000};
+  Vec x_{17'000};
   std::deque<Message> held_;
   int left_ = 0;
   bool torn_ = false;
@@ -94,6 +94,7 @@ class WireStressTest : public WireTest {};
 
 TEST_P(WireStressTest, LosesTearsAndReordersNothing) {
   const Iter messages = messages_wanted();
+  body_bytes = 100'000;
   run(kTalkers, [&](Wire& wire, int rank) {
     {
       Talker talker(wire, rank, messages);

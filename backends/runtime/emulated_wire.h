@@ -34,6 +34,7 @@ class EmulatedWire : public Wire {
   std::optional<Message> poll() override;
   void wait(Duration timeout, int messages = 1) override;
   void wake() override;
+  std::int64_t awaited_bodies() const override { return inner_->awaited_bodies(); }
   void close(Duration timeout) override;
 
   /// By how much a `wait` that a message ended was late, one for each such wait: when the message was handed over minus

@@ -91,7 +91,7 @@ Links form_mesh(const WireOptions& options, Meeting& meeting, std::shared_ptr<gl
     for (int peer : missing) {
       const Duration limit =
           options.connect_timeout / (kAttempts + 1);  // over before others lose patience with this rank
-      fresh.push_back(std::make_unique<GlooLink>(peer, device, limit));
+      fresh.push_back(std::make_unique<GlooLink>(peer, device, limit, eager_of(options)));
       blobs.push_back(fresh.back()->blob());
     }
     const auto wrong = connect_all(fresh, meeting.exchange(missing, blobs));
@@ -163,6 +163,12 @@ class GlooWire : public Wire {
     const std::lock_guard lock(inbox_.mutex);
     inbox_.woken = true;
     inbox_.changed.notify_one();
+  }
+
+  std::int64_t awaited_bodies() const override {
+    std::int64_t sum = 0;
+    for (const auto& [peer, link] : links_) sum += link->awaited_bodies();
+    return sum;
   }
 
   void close(Duration timeout) override {

@@ -20,10 +20,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Both ends of a pair see themselves as rank 0 of two: Gloo's ranks are local names, they are not on the wire.
-constexpr int kOther = 1;
-enum Slot : std::uint64_t { kFrameSlot, kBodySlot, kTokenSlot, kFarewellSlot, kWatchSlot };
-
 constexpr milliseconds kForever = std::chrono::hours(24 * 365);
 constexpr std::size_t kTokenBytes = 16;
 
@@ -34,7 +30,19 @@ std::string random_token() {
   return token;
 }
 
+constexpr std::size_t kFewest = 2, kMost = 4;  // bodies that a peer may send ahead
+
 }  // namespace
+
+Eager eager_of(const WireOptions& options) {
+  const bool in_frames = frame_bytes(0, options.body_bytes / sizeof(float)) <= GlooLink::kFrameBytes;
+  if (in_frames || options.peers.empty()) return {};
+  const std::size_t of_a_peer = options.eager_bytes / options.peers.size();
+  const std::size_t posted = std::clamp(of_a_peer / options.body_bytes, std::size_t{0}, kMost);
+  if (posted > 0) return {.floats = options.body_bytes / sizeof(float), .posted = posted};
+  if (of_a_peer <= kFewest * GlooLink::kFrameBytes) return {};
+  return {.floats = of_a_peer / kFewest / sizeof(float), .posted = kFewest};  // parts of bodies may still fit
+}
 
 void GlooLink::Waiting::abort() const {
   if (buffer == nullptr) return;
@@ -45,8 +53,8 @@ void GlooLink::Waiting::abort() const {
   }
 }
 
-GlooLink::GlooLink(int peer, std::shared_ptr<gloo::transport::Device> device, Duration timeout)
-    : peer_(peer), timeout_(timeout), token_(random_token()) {
+GlooLink::GlooLink(int peer, std::shared_ptr<gloo::transport::Device> device, Duration timeout, Eager eager)
+    : peer_(peer), timeout_(timeout), token_(random_token()), eager_(eager) {
   context_ = device->createContext(0, 2);
   // Gloo waits five times this long for a connection.
   context_->setTimeout(std::max(milliseconds(1), std::chrono::duration_cast<milliseconds>(timeout / 5)));
@@ -69,7 +77,10 @@ GlooLink::~GlooLink() {
 
 std::string GlooLink::blob() const {
   const std::vector<char> address = pair_->address().bytes();
-  return token_ + std::string(address.begin(), address.end());
+  const std::uint64_t room = eager_.floats;
+  std::string said = token_ + std::string(sizeof room, '\0');
+  std::memcpy(said.data() + kTokenBytes, &room, sizeof room);
+  return said + std::string(address.begin(), address.end());
 }
 
 std::unique_ptr<GlooLink::Buffer> GlooLink::buffer_for(void* data, std::size_t bytes) {
@@ -77,9 +88,11 @@ std::unique_ptr<GlooLink::Buffer> GlooLink::buffer_for(void* data, std::size_t b
 }
 
 std::string GlooLink::connect(const std::string& blob) {
-  if (blob.size() <= kTokenBytes) return "its address is malformed";
+  constexpr std::size_t kBefore = kTokenBytes + sizeof their_floats_;  // the address
+  if (blob.size() <= kBefore) return "its address is malformed";
+  std::memcpy(&their_floats_, blob.data() + kTokenBytes, sizeof their_floats_);
   try {
-    pair_->connect(std::vector<char>(blob.begin() + kTokenBytes, blob.end()));
+    pair_->connect(std::vector<char>(blob.begin() + kBefore, blob.end()));
     // Whoever connected must know the token that only this peer was told. Nothing else hangs on this context, so a
     // time-out harms nobody else.
     said_ = blob.substr(0, kTokenBytes);
@@ -103,6 +116,7 @@ void GlooLink::start(GlooInbox& inbox) {
   // In one piece: pages that no frame ever fills cost nothing, and a piece for each frame would touch one for its size.
   memory_ = std::make_unique_for_overwrite<char[]>((kPosted + kFlights) * kFrameBytes);
   for (std::size_t i = 0; i < kPosted; ++i) post(frames_.emplace_back(frame_at(i)));
+  for (std::size_t i = 0; i < eager_.posted; ++i) post_body(Vec::uninitialised(eager_.floats));
   for (std::size_t i = 0; i < kFlights; ++i)
     flights_.push_back({.frame = frame_at(kPosted + i), .body = {}, .body_buffer = {}});
   receiver_ = std::thread([this] { receive_all(); });
@@ -133,12 +147,26 @@ bool GlooLink::watch(Buffer& buffer) {
 }
 
 void GlooLink::died() {
-  const std::lock_guard lock(mutex_);
-  if (std::exchange(dead_, true)) return;
-  receiver_waits_.abort();
-  lander_waits_.abort();
-  queue_.clear();
-  changed_.notify_all();
+  bool room = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(dead_, true)) return;
+    receiver_waits_.abort();
+    lander_waits_.abort();
+    queue_.clear();
+    room = std::exchange(refused_, false);
+    changed_.notify_all();
+  }
+  if (room) tell_of_room();
+}
+
+/// To whoever waits because a message was refused.
+void GlooLink::tell_of_room() {
+  {
+    const std::lock_guard lock(inbox_->mutex);
+    inbox_->room = true;
+  }
+  inbox_->changed.notify_one();
 }
 
 /// Waits for an operation that was started on `buffer`. False: it will not complete, or this link is being taken down.
@@ -183,13 +211,22 @@ void GlooLink::receive_all() {
   try {
     parted = receive_frames() && part();
   } catch (const std::exception& error) {  // a damaged frame, or a body that no memory can hold
-    const std::lock_guard lock(inbox_->mutex);
-    inbox_->damage = error.what();
+    report(error);
   }
   // A death after the last word is no loss.
   if (!parted && !bye_delivered_) deliver({.from = peer_, .kind = kGone, .words = {}, .body = {}});
   finished_ = true;
   const std::lock_guard lock(inbox_->mutex);
+  inbox_->changed.notify_all();
+}
+
+/// The next poll says so.
+void GlooLink::report(const std::exception& damage) {
+  {
+    const std::lock_guard lock(inbox_->mutex);
+    inbox_->damage = damage.what();
+    inbox_->woken = true;
+  }
   inbox_->changed.notify_all();
 }
 
@@ -206,7 +243,41 @@ bool GlooLink::receive_frames() {
   }
 }
 
+/// Posts the receive of a body. On a dead pair there is none; bodies that came before are still to be read.
+void GlooLink::post_body(Vec room) {
+  Landing landing{.room = std::move(room), .buffer = {}};
+  landing.buffer = buffer_for(landing.room.mutable_data(), landing.room.size() * sizeof(float));
+  try {
+    landing.buffer->recv(kOther, kEagerSlot);
+    landings_.push_back(std::move(landing));
+  } catch (const std::exception&) {
+  }
+}
+
+/// The body stays where it came, unless it is so much smaller that a copy saves memory.
+bool GlooLink::receive_posted(Message& message, std::size_t floats, std::size_t numbers) {
+  if (landings_.empty()) return false;
+  Landing landing = std::move(landings_.front());
+  landings_.pop_front();
+  if (!await_done(receiver_waits_, *landing.buffer, Direction::kReceive)) {
+    abandon(std::move(landing.buffer), landing.room.share());
+    return false;
+  }
+  constexpr std::size_t kMuchLarger = 8;
+  if (numbers > 0 || kMuchLarger * floats <= landing.room.size()) {
+    ArrivingBody body(floats, numbers);
+    std::memcpy(body.data(), landing.room.data(), body.bytes());
+    message.body = body.whole();
+    post_body(std::move(landing.room));
+  } else {
+    message.body = landing.room.slice(0, floats);
+    post_body(Vec::uninitialised(eager_.floats));
+  }
+  return true;
+}
+
 bool GlooLink::receive_body(Message& message, std::size_t floats, std::size_t numbers) {
+  if (eager_.posted > 0 && floats <= eager_.floats) return receive_posted(message, floats, numbers);
   ArrivingBody body(floats, numbers);
   auto buffer = buffer_for(body.data(), body.bytes());
   try {
@@ -244,92 +315,6 @@ void GlooLink::deliver(Message message) {
     wake = inbox_->enough() || inbox_->woken;
   }
   if (wake) inbox_->changed.notify_one();
-}
-
-// --- Sending
-
-bool GlooLink::try_send(const Message& message) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (dead_) return true;
-    if (queue_.size() == kQueue) {
-      refused_ = true;
-      return false;
-    }
-    Outgoing outgoing{message, false};
-    if (!queue_.empty() || !start(outgoing)) queue_.push_back(std::move(outgoing));
-    if (!landing_due()) return true;
-  }
-  changed_.notify_one();
-  return true;
-}
-
-void GlooLink::say_bye() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (dead_) return;
-    queue_.push_back({{}, true});
-  }
-  changed_.notify_one();
-}
-
-/// Hands it to Gloo. With the mutex held. False: too many are under way.
-bool GlooLink::start(const Outgoing& outgoing) {
-  if (started_ - landed_ == kFlights) return false;
-  Flight& flight = flights_[started_ % kFlights];
-  const Payload body = on_host(outgoing.message.body);
-  const std::size_t words = outgoing.message.words.size();
-  const std::size_t bytes = write_frame(outgoing.message, body, outgoing.bye, flight.frame.all(), kFrameBytes);
-  try {
-    flight.frame.buffer->send(kOther, kFrameSlot, 0, bytes);
-    ++started_;
-    if (frame_bytes(words, body.stored()) <= kFrameBytes) return true;
-    flight.body = body;
-    // Gloo only reads it, though its interface has one kind of buffer.
-    flight.body_buffer = buffer_for(const_cast<float*>(body.raw()), body.stored() * sizeof(float));
-    flight.body_buffer->send(kOther, kBodySlot);
-    ++large_;
-  } catch (const std::exception&) {
-    // The pair is dead, and so the watch will say.
-  }
-  return true;
-}
-
-/// With the mutex held. A body is not to be held longer than it takes: its owner may want to write.
-bool GlooLink::landing_due() const { return !queue_.empty() || large_ > 0 || started_ - landed_ >= kFlights / 2; }
-
-void GlooLink::land_all() {
-  Flight* oldest = nullptr;
-  while (next_landing(oldest)) {
-    if (!await_done(lander_waits_, *oldest->frame.buffer, Direction::kSend)) return;
-    if (oldest->body_buffer && !await_done(lander_waits_, *oldest->body_buffer, Direction::kSend)) return;
-    const std::lock_guard lock(mutex_);
-    if (oldest->body_buffer) --large_;
-    oldest->body_buffer.reset();
-    oldest->body = {};
-    ++landed_;
-  }
-}
-
-/// Starts what had to queue. Then the oldest that is under way; false: there will be none.
-bool GlooLink::next_landing(Flight*& oldest) {
-  bool room = false;
-  {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return stopping_ || dead_ || landing_due(); });
-    if (stopping_ || dead_) return false;
-    while (!queue_.empty() && start(queue_.front())) queue_.pop_front();
-    if (queue_.size() <= kQueue / 2) room = std::exchange(refused_, false);
-    oldest = &flights_[landed_ % kFlights];
-  }
-  if (room) {
-    {
-      const std::lock_guard lock(inbox_->mutex);
-      inbox_->room = true;
-    }
-    inbox_->changed.notify_one();
-  }
-  return true;
 }
 
 }  // namespace hopbench

@@ -7,13 +7,16 @@
 //   being filled and the send that is being written. So one thread of the wire watches all pairs through a receive
 //   that never begins, and `died` aborts what Gloo forgot.
 // - A receive that had completed before the death still counts: see `await_done`.
-// - A send completes only when its receive is posted. So several small receives are always posted, and a large body's
-//   as soon as its header is here.
+// - A send completes only when its receive is posted, and the news of that waits behind all that this side sends. So
+//   receives are posted ahead: of frames, and of large bodies (Eager). Only a body larger than those has its receive
+//   posted when its head is here, and waits for it.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,6 +27,7 @@
 #include <vector>
 
 #include "backends/runtime/message.h"
+#include "backends/transport/wire.h"
 
 namespace gloo::transport {
 class Context;
@@ -51,20 +55,32 @@ struct GlooInbox {
   bool enough() const { return arrived.size() >= wanted; }
 };
 
+/// Large bodies whose receives are posted ahead on a link: so many, of at most so many floats each.
+struct Eager {
+  std::size_t floats = 0, posted = 0;
+};
+/// Shares the memory that the options allow among the peers.
+Eager eager_of(const WireOptions& options);
+
+// Both ends of a pair see themselves as rank 0 of two: Gloo's ranks are local names, they are not on the wire.
+inline constexpr int kOther = 1;
+/// What Gloo tells apart between the two.
+enum GlooSlot : std::uint64_t { kFrameSlot, kBodySlot, kTokenSlot, kFarewellSlot, kWatchSlot, kEagerSlot };
+
 class GlooLink {
  public:
   static constexpr std::size_t kFrameBytes = 64 * 1024;  // header, words and a small body travel as one frame
-  static constexpr std::size_t kPosted = 4;              // frames whose receives are posted ahead
+  static constexpr std::size_t kPosted = 16;             // frames whose receives are posted ahead
   static constexpr std::size_t kQueue = 256;             // messages that may wait to be sent
   static constexpr std::size_t kFlights = 16;            // messages that may be under way
 
-  GlooLink(int peer, std::shared_ptr<gloo::transport::Device> device, Duration timeout);
+  GlooLink(int peer, std::shared_ptr<gloo::transport::Device> device, Duration timeout, Eager eager = {});
   ~GlooLink();  // never hangs: aborts what its threads wait for
   GlooLink(const GlooLink&) = delete;
   GlooLink& operator=(const GlooLink&) = delete;
 
   int peer() const { return peer_; }
-  /// Where this side listens, and the token that it wants to hear from whoever connects.
+  /// Where this side listens, the token that it wants to hear from whoever connects, and what it has room for.
   std::string blob() const;
   /// Connects to the other side's blob and exchanges tokens. Empty: connected to the right peer; else what went wrong.
   std::string connect(const std::string& blob);
@@ -75,6 +91,7 @@ class GlooLink {
   void say_bye();
   /// Everything has been said by both sides, or the peer is gone.
   bool finished() const { return finished_; }
+  std::int64_t awaited_bodies() const { return awaited_bodies_; }
 
   /// For the watching thread: posts a receive that only the pair's death completes; false if the pair is dead.
   bool watch(gloo::transport::UnboundBuffer& buffer);
@@ -93,6 +110,10 @@ class GlooLink {
     std::unique_ptr<Buffer> buffer;
     bool posted = false;
     std::span<char> all() const { return {memory, kFrameBytes}; }
+  };
+  struct Landing {  // for a body that may come, or that Gloo is receiving
+    Vec room;
+    std::unique_ptr<Buffer> buffer;
   };
   struct Flight {
     Frame frame;
@@ -113,18 +134,29 @@ class GlooLink {
   void receive_all();
   bool receive_frames();  // true: the peer said its last word, false: it died
   bool receive_body(Message& message, std::size_t floats, std::size_t numbers);
+  bool receive_posted(Message& message, std::size_t floats, std::size_t numbers);
+  void post_body(Vec room);
   bool part();
   void deliver(Message message);
+  void report(const std::exception& damage);
+  void tell_of_room();
 
   Frame frame_at(std::size_t i);
+  static bool is_frame(const Message& message);
+  bool waits(const Payload& body) const;
+  bool room_for_flight() const { return started_ - landed_ < kFlights; }
   bool start(const Outgoing& outgoing);
+  void note_started(bool large);
   bool landing_due() const;
   void land_all();
+  bool land(Flight& flight);
   bool next_landing(Flight*& oldest);
 
   const int peer_;
   const Duration timeout_;
   const std::string token_;  // to be heard from the peer
+  const Eager eager_;
+  std::uint64_t their_floats_ = 0;  // of a body that the peer has room for
   std::shared_ptr<gloo::transport::Context> context_;
   gloo::transport::Pair* pair_ = nullptr;
   GlooInbox* inbox_ = nullptr;
@@ -142,13 +174,16 @@ class GlooLink {
   Waiting receiver_waits_, lander_waits_;
   std::vector<std::pair<Payload, std::unique_ptr<Buffer>>> abandoned_;
   bool dead_ = false, stopping_ = false;
+  bool starting_ = false;                 // a thread hands a message to Gloo, without the mutex
   std::vector<Flight> flights_;           // in turn
   std::size_t started_ = 0, landed_ = 0;  // ever
   std::size_t large_ = 0;                 // flights under way that hold a body
   bool refused_ = false;                  // a message for want of room; somebody waits for it
 
-  bool bye_delivered_ = false;  // receiving thread only
+  bool bye_delivered_ = false;    // receiving thread only, and so is what follows
+  std::deque<Landing> landings_;  // in the order in which they were posted
   std::atomic<bool> finished_{false};
+  std::atomic<std::int64_t> awaited_bodies_{0};
   std::thread receiver_, lander_;
 };
 

@@ -9,6 +9,7 @@
 // Threads: `wait` runs beside all others, `wake` is called by anybody; the rest is called by one thread at a time.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -39,9 +40,12 @@ class Wire {
   /// Makes a `wait` in progress, or the next one, return. From any thread.
   virtual void wake() = 0;
 
+  /// Bodies that were larger than the room that the receiver makes ahead, so that they waited until it asked for them.
+  virtual std::int64_t awaited_bodies() const { return 0; }
+
   /// Tells every peer kBye after all that was sent, and waits for theirs (or their death), at most `timeout`: as long
   /// as the slowest peer may still run. The only orderly end: without it what is still queued is lost and peers see
-  /// kGone. No call may follow but poll and the destructor's.
+  /// kGone. No call may follow but poll, awaited_bodies and the destructor's.
   virtual void close(Duration timeout) = 0;
 };
 
@@ -61,6 +65,9 @@ struct WireOptions {
   std::string interface;   // network interface to listen on; empty: as `address` says
   Duration connect_timeout{std::chrono::seconds(30)};
   std::string address = {};  // to listen on; empty: loopback
+  /// The largest body that is sent often, as a model is. A wire may make room for such bodies before they come, in at
+  /// most `eager_bytes` of memory for all peers together. 0: it does not.
+  std::size_t body_bytes = 0, eager_bytes = std::size_t{64} << 20;
 };
 
 /// A transport as the registry lists it. `unavailable` says why this build or machine lacks it; empty: it is there.
