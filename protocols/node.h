@@ -99,6 +99,7 @@ struct NodeOptions {
   /// Ends this rank without a word, where the scenario says so at an iteration; does not return.
   std::function<void()> crash = {};
   bool kept_is_watched = false;  // kept() is asked while a step is under way, which is to show once it is over
+  double noise = 0;              // of gradients, in virtual time: see noise_factor
 };
 
 /// "as the scenario says: allreduce stops when a worker is lost": the end of the reason why such a trial failed.

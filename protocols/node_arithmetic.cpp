@@ -23,6 +23,7 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   Work work;
   const int flat = options_.costs.saturation;
   work.nominal = scaled(options_.costs.gradient, double(std::max(count, flat)) / std::max(batch, flat));
+  if (options_.noise > 0) work.nominal = scaled(work.nominal, noise_factor(options_.noise, where(rank), k));
   // Neither paced nor calibrated: only the proportion counts.
   if (work.nominal == Duration{} && slowdown != 1.0) work.nominal = std::chrono::milliseconds(1);
   work.cost = scaled(work.nominal, slowdown);

@@ -32,14 +32,20 @@ double least_factor(const ComputeRule& rule) {
   return 0.0;
 }
 
-double least_slowdown(const Scenario& scenario, int rank) {
-  double least = 1.0;
-  for (const ComputeRule& rule : scenario.compute) {
+double least_factor(const TrialSpec& spec, int rank) {
+  double least = 1.0 - kMostNoise * spec.noise;
+  for (const ComputeRule& rule : spec.scenario.compute) {
     const bool applies =
         rule.ranks.empty() || std::find(rule.ranks.begin(), rule.ranks.end(), rank) != rule.ranks.end();
     if (applies) least *= least_factor(rule);
   }
   return least;
+}
+
+/// Returns what a full batch takes in iteration k, begun at `now`.
+Duration gradient_time(const TrialSpec& spec, const Scenario::Where& where, Iter k, Time now) {
+  const Duration nominal = scaled(spec.costs.gradient, noise_factor(spec.noise, where, k));
+  return scaled(nominal, spec.scenario.slowdown(where, k, now));
 }
 
 /// The gradients that the device of one worker would have computed in its idle time.
@@ -65,8 +71,7 @@ class IdleWork {
 
  private:
   void draw(Time now) {
-    const Duration drawn = scaled(spec_.costs.gradient, spec_.scenario.slowdown(where_, next_++, now));
-    length_ = left_ = std::max(drawn, Duration{1});
+    length_ = left_ = std::max(gradient_time(spec_, where_, next_++, now), Duration{1});
     total_s_ += to_seconds(length_);
     ++drawn_;
   }
@@ -86,9 +91,9 @@ class Device {
   Device(const TrialSpec& spec, const Plan& plan, const RankRecord& rank, const Window& window)
       : rank_(rank), window_(window), idle_(spec, place_of(spec, plan, rank.rank), after_last()) {
     const int full = std::max(spec.workload.batch, spec.costs.saturation);
-    const double nominal_s = std::max(0.0, to_seconds(spec.costs.gradient) / full - kRounding_s);
-    least_s_a_sample_ =
-        std::max(0.0, nominal_s * least_slowdown(spec.scenario, spec.workload.number_of(rank.rank)) - kRounding_s);
+    const int roundings = spec.noise > 0 ? 2 : 1;  // before the slowdown's
+    const double nominal_s = std::max(0.0, to_seconds(spec.costs.gradient) / full - roundings * kRounding_s);
+    least_s_a_sample_ = std::max(0.0, nominal_s * least_factor(spec, spec.workload.number_of(rank.rank)) - kRounding_s);
   }
 
   /// Returns the samples that it computed in the window, and those that would fit into its idle time.
@@ -157,7 +162,7 @@ ScheduleBounds schedule_bounds(const TrialSpec& spec, const Plan& plan, const st
     Time now{}, measured_from{};
     for (Iter k = 0; k < iterations; ++k) {
       if (k == first) measured_from = now;
-      now = after(now, scaled(spec.costs.gradient, spec.scenario.slowdown(place_of(spec, plan, r), k, now)));
+      now = after(now, gradient_time(spec, place_of(spec, plan, r), k, now));
     }
     rates.push_back(double(iterations - first) * spec.workload.batch / to_seconds(now - measured_from));
   }

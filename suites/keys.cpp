@@ -200,6 +200,10 @@ const std::vector<SuiteKey> kKeys = {
      "a gradient of fewer samples takes as long as one of so many, as on a GPU that is not full; 0: time is "
      "proportional",
      to<&TrialSpec::costs, &Costs::saturation>("saturation")},
+    {"compute.noise", T::kReal, "0.003", 0, 0.1, nullptr,
+     "virtual time: each gradient takes 1 + noise x (a draw of mean 0 and deviation 1, at most 6) times as long, as no "
+     "two of a machine take the same time; 0 where exact times are wanted",
+     to_optional<&TrialSpec::noise>("noise")},
     {"compute.load_noise", T::kReal, "0.0", 0, 1, nullptr,
      "error of the processor load that lb_bsp's narx is shown, a share of a core (standard deviation)",
      to_optional<&TrialSpec::monitor, &LoadMonitor::noise>("load_noise")},

@@ -127,7 +127,8 @@ NodeOptions node_options(const TrialSpec& spec, const Plan& plan, int rank, Cred
           .seed = spec.seed,
           .repeat = spec.repeat,
           .snapshot = {},
-          .final_model = {}};
+          .final_model = {},
+          .noise = spec.noise};
 }
 
 }  // namespace hopbench

@@ -48,6 +48,7 @@ struct TrialSpec {
   StopSpec stop;
   bool pace = true;
   LoadMonitor monitor = {};
+  double noise = 0;     // sim: of the time of a gradient, see noise_factor; 0: none
   Costs costs;          // gradient 0: to be calibrated (real processes with pace = "auto")
   Duration step_p99{};  // of a step with all ranks stepping together, where it was calibrated; 0: not
   std::uint64_t seed = 1;
@@ -58,7 +59,7 @@ struct TrialSpec {
   double target_loss = 0;  // 0: none
   int target_hold = 3;
   TargetModel target_model = TargetModel::kAuto;
-  std::string interface;         // gloo: network interface, "" = loopback
+  std::string interface;                              // gloo: network interface, "" = loopback
   std::int64_t eager_bytes = std::int64_t{64} << 20;  // gloo: for bodies that are received before their heads are read
 
   // Limits and schedules; not part of the hash

@@ -32,6 +32,7 @@ batch = 32
 [compute]
 backend = "reference"
 pace = "5ms"
+noise = 0
 [transport]
 name = "sim"
 [network]
@@ -74,6 +75,23 @@ TEST(Bounds, IdealIsTheRateOfAWorkerThatNeverWaits) {
     }
   }
   EXPECT_GE(steady, 130);  // of 140
+}
+
+// The bound is made of the same draws as the gradients, noise included.
+TEST(Bounds, IdealHasTheNoiseOfTheGradients) {
+  const auto trials = [](const char* noise) {
+    const std::vector<std::string> sets{std::string("compute.noise=") + noise, "run.repeats=3"};
+    return parse_suite(with_slowdown("ps_asp", kSlowdowns[0]), "bounds.toml",
+                       {.sets = sets, .profile = "", .seed = {}, .repeats = {}})
+        .trials;
+  };
+  const std::vector<TrialSpec> with = trials("0.1"), without = trials("0");
+  for (std::size_t i = 0; i < with.size(); ++i) {
+    const TrialRecord record = simulate_trial(with[i]), exact = simulate_trial(without[i]);
+    EXPECT_NEAR(record.samples_per_s / record.window_ideal_samples_per_s, 1.0, 1e-6);
+    EXPECT_NE(record.window_ideal_samples_per_s, exact.window_ideal_samples_per_s);
+    EXPECT_NE(record.slowest_rank_samples_per_s, exact.slowest_rank_samples_per_s);
+  }
 }
 
 double median_ideal(const std::string& protocol, const std::string& rule) {

@@ -24,6 +24,7 @@ name = "quadratic"
 size = 256
 batch = 8
 [compute]
+noise = 0
 backend = "reference"
 pace = "5ms"
 [transport]

@@ -116,6 +116,22 @@ TEST_F(NodeTest, ASlowdownIsInjectedDelay) {
   EXPECT_EQ(runtime.works[0].cost, Duration(milliseconds(60)));
 }
 
+// A gradient under noise costs more or less, and is no slow one.
+TEST_F(NodeTest, NoiseIsNoSlowdown) {
+  options.noise = 0.05;
+  options.scenario.compute.push_back({.ranks = {0}, .factor = 6.0, .until = at_ms(1)});
+  const Vec x = node().initial();
+  for (Iter k = 0; k < 3; ++k) {
+    const double factor = noise_factor(0.05, {.seed = options.seed, .rank = 0}, k);
+    node().gradient(x, k);
+    const Work& one = runtime.works.back();
+    EXPECT_EQ(one.nominal, scaled(Duration(milliseconds(10)), factor)) << k;
+    EXPECT_EQ(one.cost, scaled(one.nominal, k == 0 ? 6.0 : 1.0)) << k;
+    EXPECT_NE(factor, 1.0);
+  }
+  EXPECT_EQ(node().record().slow_events, 1);
+}
+
 TEST_F(NodeTest, ASlowdownKeepsItsProportionWhereNothingIsCalibrated) {
   options.costs.gradient = Duration{};
   options.scenario.compute.push_back({.factor = 2.5});

@@ -98,5 +98,36 @@ TEST(Scenario, HasTheMeanOrMedianOfItsDistribution) {
   EXPECT_NEAR(pareto[10'000], std::pow(2.0, 1.0 / 3.0), 0.02);
 }
 
+TEST(Noise, HasItsMeanDeviationAndLimits) {
+  const double noise = 0.05;
+  double sum = 0, squares = 0;
+  constexpr int kDraws = 20'000;
+  for (Iter k = 0; k < kDraws; ++k) {
+    const double z = (noise_factor(noise, {.rank = 3}, k) - 1) / noise;
+    ASSERT_LE(std::abs(z), kMostNoise);
+    sum += z;
+    squares += z * z;
+  }
+  EXPECT_NEAR(sum / kDraws, 0, 0.03);
+  EXPECT_NEAR(squares / kDraws, 1, 0.04);
+}
+
+TEST(Noise, IsAPureFunctionOfSeedRepeatRankAndIteration) {
+  const double x = noise_factor(0.05, {.seed = 5, .repeat = 1, .rank = 2}, 9);
+  EXPECT_EQ(x, noise_factor(0.05, {.seed = 5, .repeat = 1, .rank = 2, .host = 8}, 9));
+  EXPECT_NE(x, noise_factor(0.05, {.seed = 6, .repeat = 1, .rank = 2}, 9));
+  EXPECT_NE(x, noise_factor(0.05, {.seed = 5, .repeat = 2, .rank = 2}, 9));
+  EXPECT_NE(x, noise_factor(0.05, {.seed = 5, .repeat = 1, .rank = 3}, 9));
+  EXPECT_NE(x, noise_factor(0.05, {.seed = 5, .repeat = 1, .rank = 2}, 10));
+  EXPECT_EQ(noise_factor(0, {.seed = 5}, 9), 1.0);
+}
+
+// The same bits on every machine: no function of libm is among what makes them. The numbers come from a few lines of
+// Python after the paper on Philox and the header.
+TEST(Noise, IsTheSameOnEveryMachine) {
+  EXPECT_EQ(noise_factor(0.003, {.seed = 1}, 0), 0x1.fcfa8652e4c82p-1);
+  EXPECT_EQ(noise_factor(0.003, {.seed = 1, .repeat = 2, .rank = 5}, 1234), 0x1.ff20b95c9fe88p-1);
+}
+
 }  // namespace
 }  // namespace hopbench

@@ -82,5 +82,35 @@ TEST(WarmUp, BeyondTheLimitIsRefused) {
   EXPECT_EQ(costs_complaint(kPaced, kFarAhead + "1000000\n[[measure]]\nwhat = \"convergence\""), "");
 }
 
+TEST(Noise, IsOfVirtualTimeAndPartOfTheTrial) {
+  const auto trial = [](const std::string& lines) { return costs_suite(kPaced + lines).trials.front(); };
+  EXPECT_EQ(trial("").noise, 0.003);
+  const TrialSpec exact = trial("compute.noise = 0");
+  EXPECT_EQ(exact.noise, 0);
+  EXPECT_NE(trial("").hash(), exact.hash());
+  EXPECT_NE(trial("compute.noise = 0.01").hash(), trial("").hash());
+  EXPECT_EQ(trial_from_json(to_json(trial(""))).noise, 0.003);
+  EXPECT_THAT(to_json(exact), testing::Not(HasSubstr("noise"))) << "or trials of older versions had another hash";
+  EXPECT_THAT(costs_complaint(kPaced + "compute.noise = 0.2"), HasSubstr("0 to 0.1"));
+}
+
+// A real process needs no help to be noisy, and the same suite in both clocks says so with one key.
+TEST(Noise, IsNoneOfRealProcesses) {
+  const auto real = [](const std::string& line) {
+    return parse_suite("schema = 1\nrun.world_size = 4\nmodel.name = \"quadratic\"\n" + kPaced + line +
+                           "\n[[protocol]]\nname = \"allreduce\"\n",
+                       "a.toml", {})
+        .trials.front();
+  };
+  EXPECT_EQ(real("compute.noise = 0.05").noise, 0);
+  EXPECT_EQ(real("compute.noise = 0.05").hash(), real("").hash());
+}
+
+TEST(Noise, IsInTheResolvedSuite) {
+  const Suite suite = costs_suite(kPaced + "compute.noise = 0.01");
+  EXPECT_EQ(parse_suite(suite.resolved, "resolved.toml", {}).trials.front().hash(), suite.trials.front().hash());
+  EXPECT_THAT(costs_suite(kPaced).resolved, HasSubstr("noise = 0.003"));
+}
+
 }  // namespace
 }  // namespace hopbench

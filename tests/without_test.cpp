@@ -29,6 +29,7 @@ warmup_time = "0s"
 name = "quadratic"
 batch = 8
 [compute]
+noise = 0
 backend = "reference"
 pace = "5ms"
 [transport]

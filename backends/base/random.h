@@ -27,6 +27,7 @@ enum class Purpose : std::uint32_t {
   kAugment = 12,   // crops and flips of samples; iteration: the sample's position in the worker's order
   kSlowRank = 13,  // the slow worker of ranks = "drawn"
   kMonitor = 14,   // errors of a load monitor
+  kNoise = 15,     // small differences between gradients in virtual time
 };
 
 struct RandomKey {

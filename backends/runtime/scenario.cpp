@@ -82,6 +82,16 @@ double Scenario::slowdown(const Where& where, Iter k, Time now) const {
   return factor;
 }
 
+double noise_factor(double noise, const Scenario::Where& where, Iter k) {
+  if (noise == 0) return 1.0;
+  Random random(
+      {.seed = where.seed, .repeat = where.repeat, .purpose = Purpose::kNoise, .rank = where.rank, .iteration = k});
+  constexpr int kDraws = 12;  // each of variance 1/12
+  double sum = 0;
+  for (int draw = 0; draw < kDraws; ++draw) sum += random.uniform();
+  return 1.0 + noise * (sum - kDraws / 2.0);
+}
+
 bool Scenario::slows_vectors() const {
   return std::any_of(compute.begin(), compute.end(),
                      [](const ComputeRule& rule) { return rule.of == ComputeRule::Of::kAll; });

@@ -85,4 +85,12 @@ struct Scenario {
   std::vector<Fault> faults_of(int rank) const;
 };
 
+/// Returns what the compute time of a worker's gradient in iteration k is multiplied by in virtual time, where no two
+/// gradients of a real machine would take the same time: a draw close to a normal one, of mean 1 and of the standard
+/// deviation `noise`, from 1 - 6 * noise to 1 + 6 * noise. It is the sum of 12 uniform draws, from sums and products
+/// alone, so every machine draws the same. A pure function of its arguments; no such draw is a slowdown.
+double noise_factor(double noise, const Scenario::Where& where, Iter k);
+/// By how many standard deviations such a draw may be away from 1.
+inline constexpr double kMostNoise = 6;
+
 }  // namespace hopbench
