@@ -298,10 +298,9 @@ constexpr Field<RankRecord> kRank[] = {
     stored<&R::overruns>("overruns", kHost, "", "gradients whose arithmetic outlasted their slot").never_compared(),
     stored<&R::max_rss_bytes>("max_rss_bytes", kHost, "bytes", "largest resident memory; `all`: of the largest process")
         .never_compared(),
-    stored<&R::awaited_bodies>(
-        "awaited_bodies", kHost, "",
-        "vectors that did not fit, over Gloo, into the room that their receiver makes of its "
-        "`transport.eager_bytes`, and waited until it asked for them")
+    stored<&R::awaited_bodies>("awaited_bodies", kHost, "",
+                               "vectors that did not fit, over Gloo, into the room that their receiver makes of its "
+                               "`transport.eager_bytes`, and waited until it asked for them")
         .never_compared(),
     stored<&R::link_late_median_s>(
         "link_late_median_s", kHost, "s",

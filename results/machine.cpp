@@ -146,9 +146,7 @@ std::string tcp_congestion_control(const std::string& root) {
   return first_line(root + "/proc/sys/net/ipv4/tcp_congestion_control");
 }
 
-std::string queue_discipline(const std::string& root) {
-  return first_line(root + "/proc/sys/net/core/default_qdisc");
-}
+std::string queue_discipline(const std::string& root) { return first_line(root + "/proc/sys/net/core/default_qdisc"); }
 
 std::string largest_packets(const std::string& root) {
   std::vector<std::string> all;
