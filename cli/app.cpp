@@ -232,7 +232,7 @@ int run_command_line(int argc, char** argv) {
   }
   parsed.run.colour = parsed.tune.colour = parsed.compare.colour = wants_colour(parsed.colour);
   parsed.run.command_line.assign(argv, argv + argc);
-  parsed.reproduce.command_line = parsed.run.command_line;
+  parsed.reproduce.command_line = parsed.calibrate.command_line = parsed.run.command_line;
   return run_guarded([&] {
     check_stack();
     refuse_unknown_variables(variables);

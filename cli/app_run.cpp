@@ -105,6 +105,12 @@ void add_calibrate(CLI::App& app, Parsed& parsed) {
   calibrate.add_option("suite", parsed.calibrate.suite, "suite file")->required();
   calibrate.add_flag("--links", parsed.calibrate.links,
                      "and what the link between each two ranks carries, one pair after the other");
+  calibrate.add_option("--hosts", parsed.calibrate.hosts,
+                       "the same between machines, by ssh: a host file as for run; links are measured too");
+  calibrate.add_option("--ssh", parsed.calibrate.ssh, "with --hosts: the program that reaches them")
+      ->capture_default_str();
+  calibrate.add_option("--iface", parsed.calibrate.interface,
+                       "network interface by which the machines reach each other");
   calibrate.add_option("-f,--filter", parsed.calibrate.filter, "of the first trial whose id matches this");
   add_suite_flags(calibrate, parsed.calibrate.suite_options);
   calibrate.callback([&] { parsed.command = [&] { return command_calibrate(parsed.calibrate); }; });

@@ -1,13 +1,16 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
 
 #include "backends/base/text.h"
+#include "cli/join.h"
 #include "cli/places.h"
 #include "cli/preflight.h"
 #include "cli/run.h"
 #include "cli/signals.h"
+#include "cli/tell.h"
 #include "suites/calibrate_links.h"
 #include "suites/execute.h"
 
@@ -60,6 +63,94 @@ void print_links(const NetworkSpec& network) {
   fmt::print("]\n");
 }
 
+std::string milliseconds_text(double seconds) { return fmt::format("{:.3g}", 1e3 * seconds); }
+
+/// Comments: what each pair measured, and what each machine's TCP is.
+void print_pairs(const LinkFigures& figures) {
+  for (const PairFigures& pair : figures.pairs) {
+    fmt::print("# {} to {}: round trip {} ms;", pair.from, pair.to, milliseconds_text(pair.round_trip_s));
+    for (const PairFigures::Sent& sent : pair.bodies)
+      fmt::print(" {:.0f} KiB {},", sent.bytes / 1024, milliseconds_text(sent.seconds));
+    fmt::print(" both ways at once {} ms{}\n", milliseconds_text(pair.both_ways_s),
+               pair.contended ? "; cpu-contended" : "");
+  }
+  for (std::size_t rank = 0; rank < figures.ends.size(); ++rank) {
+    const LinkEnd& end = figures.ends[rank];
+    fmt::print("# rank {}{}: TCP {}, packets: {}\n", rank, end.machine.empty() ? "" : " on " + end.machine,
+               end.congestion_control, end.packets);
+  }
+  const auto contended =
+      std::count_if(figures.pairs.begin(), figures.pairs.end(), [](const PairFigures& pair) { return pair.contended; });
+  if (contended > 0)
+    tell(fmt::format(
+        "{} of {} pairs were cpu-contended: other programs took the cores. Calibrate again when they are idle\n",
+        contended, figures.pairs.size()));
+}
+
+void print_compute(const TrialSpec& spec, const Calibration& c) {
+  fmt::print("# {}\n# a step: {} median, {} at 99 %, all ranks stepping at once\n", calibration_key(spec),
+             text(c.step_median), text(c.step_p99));
+  fmt::print("[compute]\npace = \"{}\"\nvector_rate = \"{:.2f}GB/s\"\n\n", text(c.cost), c.vector_bytes_per_s / 1e9);
+}
+
+void print_machine(const TrialSpec& spec, const Calibration& c, bool links) {
+  fmt::print("[network]  # {}, every rank sending at once\noverhead = \"{}\"\nprocessors = {}\n", spec.transport,
+             text(c.overhead), c.processors);
+  if (!links) fmt::print("latency = \"{}\"\n", text(c.latency));
+  fmt::print("overhead_rate = {}\n", rate_text(c.overhead_rate));
+  if (!links) {
+    fmt::print("bandwidth = 0  # of links: none measured (--links)\n");
+    return;
+  }
+  const LinkFigures figures = calibrate_links(spec, &count_interrupts());
+  print_pairs(figures);
+  print_links(network_from(figures.pairs, c, make_plan(spec).host_of));
+}
+
+/// What messages cost a machine's cores is part of what links seem to take: between machines they cannot be told apart
+/// by rounds of all ranks.
+void print_machines(const TrialSpec& spec, Fleet& fleet) {
+  const LinkFigures figures = calibrate_links(spec, &count_interrupts(), &fleet);
+  print_pairs(figures);
+  fmt::print("[network]  # {}\nhosts = [{}]\n", spec.transport, fmt::join(figures.machine_of, ", "));
+  print_links(network_from(figures.pairs, {}, figures.machine_of));
+}
+
+/// The first trial of the suite that runs in real processes.
+TrialSpec real_trial(const CalibrateOptions& options) {
+  Suite suite = load_suite(find_suite(options.suite), options.suite_options);
+  keep_matching(options.filter, suite.trials);
+  const auto real = std::find_if(suite.trials.begin(), suite.trials.end(),
+                                 [](const TrialSpec& spec) { return spec.transport != "sim"; });
+  if (suite.trials.empty()) throw usage_error("--filter " + options.filter + ": no trial has such an id");
+  if (real == suite.trials.end()) {
+    throw usage_error(options.suite +
+                      ": nothing to calibrate: every measure of this suite is in virtual time, whose costs "
+                      "come from the suite: add --set transport.name=\"gloo\" to measure this machine");
+  }
+  check_available({*real});
+  return *real;
+}
+
+int calibrate_machines(const CalibrateOptions& options, const TrialSpec& spec) {
+  RunOptions gather;
+  gather.hosts = options.hosts;
+  gather.ssh = options.ssh;
+  gather.interface = options.interface;
+  gather.command_line = options.command_line;
+  const Gathering gathering(gather);
+  gathering.check({spec});
+  try {
+    print_compute(spec, calibrate_twice(spec, gathering.fleet()));
+    print_machines(spec, *gathering.fleet());
+  } catch (const Error& error) {
+    gathering.fleet()->set_exit_code(static_cast<int>(error.code()));
+    throw;
+  }
+  gathering.fleet()->set_exit_code(static_cast<int>(ExitCode::kOk));
+  return static_cast<int>(ExitCode::kOk);
+}
+
 }  // namespace
 
 bool needs_calibration(const TrialSpec& spec) {
@@ -85,30 +176,11 @@ void calibrate_trials(std::vector<TrialSpec>& trials, std::vector<Calibrated>& k
 }
 
 int command_calibrate(const CalibrateOptions& options) {
-  Suite suite = load_suite(find_suite(options.suite), options.suite_options);
-  keep_matching(options.filter, suite.trials);
-  const auto real = std::find_if(suite.trials.begin(), suite.trials.end(),
-                                 [](const TrialSpec& spec) { return spec.transport != "sim"; });
-  if (suite.trials.empty()) throw usage_error("--filter " + options.filter + ": no trial has such an id");
-  if (real == suite.trials.end()) {
-    throw usage_error(options.suite +
-                      ": nothing to calibrate: every measure of this suite is in virtual time, whose costs "
-                      "come from the suite: add --set transport.name=\"gloo\" to measure this machine");
-  }
-  check_available({*real});
-  const Calibration c = calibrate(*real, &count_interrupts());
-  fmt::print("# {}\n# a step: {} median, {} at 99 %, all ranks stepping at once\n", calibration_key(*real),
-             text(c.step_median), text(c.step_p99));
-  fmt::print("[compute]\npace = \"{}\"\nvector_rate = \"{:.2f}GB/s\"\n\n", text(c.cost), c.vector_bytes_per_s / 1e9);
-  fmt::print("[network]  # {}, every rank sending at once\noverhead = \"{}\"\nprocessors = {}\n", real->transport,
-             text(c.overhead), c.processors);
-  if (!options.links) fmt::print("latency = \"{}\"\n", text(c.latency));
-  fmt::print("overhead_rate = {}\n", rate_text(c.overhead_rate));
-  if (options.links) {
-    print_links(network_from(calibrate_links(*real, &count_interrupts()), c, make_plan(*real).host_of));
-  } else {
-    fmt::print("bandwidth = 0  # of links: none measured (--links)\n");
-  }
+  const TrialSpec spec = real_trial(options);
+  if (!options.hosts.empty()) return calibrate_machines(options, spec);
+  const Calibration c = calibrate(spec, &count_interrupts());
+  print_compute(spec, c);
+  print_machine(spec, c, options.links);
   return static_cast<int>(ExitCode::kOk);
 }
 

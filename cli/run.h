@@ -56,6 +56,8 @@ struct CalibrateOptions {
   std::string suite, filter;
   SuiteOptions suite_options;
   bool links = false;
+  std::string hosts, ssh = "ssh", interface;  // as of RunOptions
+  std::vector<std::string> command_line;
 };
 int command_calibrate(const CalibrateOptions& options);
 

@@ -10,9 +10,12 @@
 
 #include "backends/base/error.h"
 #include "backends/runtime/emulated_wire.h"
+#include "backends/runtime/run_delay.h"
 #include "backends/transport/wire.h"
+#include "results/machine.h"
 #include "results/statistics.h"
 #include "suites/job.h"
+#include "suites/place.h"
 
 namespace hopbench {
 namespace {
@@ -21,13 +24,9 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kRoundTrips = 30, kLarge = 3;
-constexpr std::size_t kFloats = 1 << 16, kMoreFloats = 1 << 20;  // 256 KiB; 4 MiB where that is over in no time
-constexpr double kNoTime = 0.02;                                 // seconds
-constexpr double kUnlimited = 1e300;
-constexpr double kLent = 1e11;                   // bytes/s: a model that is lent, not copied, seems to go as fast
-constexpr double kNothing = 0.3;                 // of a round trip
-constexpr double kSlower = 0.75;                 // of the others' bandwidth: worth a link of its own
-constexpr double kFarther = 1.5, kFarBy = 1e-4;  // of the others' latency, and seconds besides
+constexpr std::size_t kFewestFloats = 1 << 14, kMostFloats = 1 << 20;  // 64 KiB to 4 MiB, each four times the last
+constexpr double kLongest = 0.25;                                      // seconds: a body that takes longer is the last
+constexpr double kTaken = 0.02;                                        // of the time, by others: contended
 
 // Rank 0 lets one rank after the other measure; whoever is not measuring answers.
 class LinkMeter {
@@ -61,29 +60,61 @@ class LinkMeter {
   }
 
  private:
-  static constexpr Kind kPing{1}, kPong{2}, kGo{3}, kDone{4}, kEnd{5};
+  static constexpr Kind kPing{1}, kPong{2}, kGo{3}, kDone{4}, kEnd{5}, kBack{6}, kBody{7};
 
   json measure(int peer) {
-    std::vector<double> small, large;
+    const Duration waited = process_run_delay();
+    const auto begin = Clock::now();
+    std::vector<double> small;
     for (int i = 0; i < kRoundTrips; ++i) small.push_back(exchange(peer, {}));
-    std::size_t floats = kFloats;
-    const Payload some = Vec(kFloats).share();
-    exchange(peer, some);
-    if (exchange(peer, some) < kNoTime) floats = kMoreFloats;
-    const Payload body = floats == kFloats ? some : Vec(floats).share();
-    for (int i = 0; i < kLarge; ++i) large.push_back(exchange(peer, body));
+    json bodies = json::array();
+    std::size_t floats = kFewestFloats;
+    for (double seconds = 0; seconds < kLongest && floats <= kMostFloats; floats *= 4) {
+      seconds = median_of(kLarge, [&, body = Vec(floats).share()] { return exchange(peer, body); });
+      bodies.push_back({{"bytes", double(floats * sizeof(float))}, {"seconds", seconds}});
+    }
+    const double both = median_of(kLarge, [&, body = Vec(floats / 4).share()] { return exchange_both(peer, body); });
+    const double took = seconds_since(begin);
     return {{"from", rank_},
             {"to", peer},
             {"round_trip", median(small)},
-            {"large", median(large)},
-            {"bytes", double(floats * sizeof(float))}};
+            {"bodies", bodies},
+            {"both_ways", both},
+            {"contended", to_seconds(process_run_delay() - waited) > kTaken * took}};
+  }
+
+  static double seconds_since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+
+  /// The first one, which makes connections and memory ready, does not count.
+  template <class F>
+  static double median_of(int times, const F& seconds) {
+    seconds();
+    std::vector<double> all;
+    for (int i = 0; i < times; ++i) all.push_back(seconds());
+    return median(all);
   }
 
   double exchange(int peer, const Payload& body) {
     const auto begin = Clock::now();
     send(peer, kPing, body);
     await(kPong);
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+    return seconds_since(begin);
+  }
+
+  /// Asks for a body as large, and sends the own one meanwhile; over when both are there.
+  double exchange_both(int peer, const Payload& body) {
+    const auto begin = Clock::now();
+    send(peer, kBack, {}, {std::int64_t(body.size())});
+    send(peer, kPing, body);
+    bool came = false, answered = false;
+    while (!came || !answered) {
+      const Message message = next();
+      came = came || message.kind == kBody;
+      answered = answered || message.kind == kPong;
+    }
+    return seconds_since(begin);
   }
 
   void send(int to, Kind kind, const Payload& body = {}, const Words& words = {}) {
@@ -121,8 +152,13 @@ class LinkMeter {
       }
       slot_.beats.fetch_add(1, std::memory_order_relaxed);
       if (got->kind == kGone) throw trial_error("rank " + std::to_string(got->from) + " died during calibration");
-      if (got->kind != kPing) return std::move(*got);
-      send(got->from, kPong);
+      if (got->kind == kBack) {
+        send(got->from, kBody, Vec(std::size_t(got->words[0])).share());
+      } else if (got->kind == kPing) {
+        send(got->from, kPong);
+      } else {
+        return std::move(*got);
+      }
     }
   }
 
@@ -131,86 +167,20 @@ class LinkMeter {
   RankSlot& slot_;
 };
 
-/// What a link must carry if a message takes this long and processors take `machine`'s part of it; 0: they take it all.
-double bandwidth_of(const PairFigures& pair, const Calibration& machine) {
-  if (pair.large_s - pair.round_trip_s < kNothing * pair.round_trip_s) return 0;  // lent, or lost in the noise
-  const double a_byte = (pair.large_s - pair.round_trip_s) / pair.bytes;
-  const double handled = machine.overhead_rate > 0 ? 2 / machine.overhead_rate : 0;
-  const double on_link = a_byte - handled;
-  return on_link <= 0.3 * handled || on_link < 1 / kLent ? 0 : 1 / on_link;
+PairFigures pair_from(const json& j) {
+  PairFigures pair{.from = j.at("from"), .to = j.at("to"), .round_trip_s = j.at("round_trip")};
+  for (const json& sent : j.at("bodies")) pair.bodies.push_back({sent.at("bytes"), sent.at("seconds")});
+  pair.both_ways_s = j.at("both_ways");
+  pair.contended = j.at("contended");
+  return pair;
 }
 
-double latency_of(const PairFigures& pair, const Calibration& machine) {
-  return std::max(0.0, pair.round_trip_s / 2 - 2 * to_seconds(machine.overhead));
-}
-
-/// From one host to another; the fastest of several ranks' there.
-struct HostPair {
-  double bandwidth = 0, latency_s = 0;
-};
-using HostPairs = std::map<std::pair<int, int>, HostPair>;
-
-/// 0 is unlimited.
-double faster(double a, double b) { return a == 0 || b == 0 ? 0 : std::max(a, b); }
-bool slower_than(double a, double b) { return a > 0 && (b == 0 || a < kSlower * b); }
-
-/// The bandwidth of a host's own NIC if all its pairs are slower than most: that of the fastest of them.
-double nic_of(const HostPairs& pairs, int host, double usual) {
-  bool first = true;
-  double fastest = 0;
-  for (const auto& [hosts, pair] : pairs) {
-    if (hosts.first != host && hosts.second != host) continue;
-    fastest = first ? pair.bandwidth : faster(fastest, pair.bandwidth);
-    first = false;
-  }
-  return slower_than(fastest, usual) ? fastest : 0;
-}
-
-HostPairs by_hosts(std::span<const PairFigures> pairs, const Calibration& machine, std::span<const int> host_of) {
-  const auto host = [&](int rank) { return host_of.empty() ? rank : host_of[std::size_t(rank)]; };
-  HostPairs known;
-  for (const PairFigures& pair : pairs) {
-    if (host(pair.from) == host(pair.to)) continue;
-    const HostPair now{bandwidth_of(pair, machine), latency_of(pair, machine)};
-    const auto [at, fresh] = known.try_emplace({host(pair.from), host(pair.to)}, now);
-    if (fresh) continue;
-    at->second.bandwidth = faster(at->second.bandwidth, now.bandwidth);
-    at->second.latency_s = std::min(at->second.latency_s, now.latency_s);
-  }
-  return known;
-}
-
-/// Of the fastest quarter: one slow host of three has two of the three pairs.
-double usual_bandwidth(const HostPairs& pairs) {
-  std::vector<double> bandwidths;
-  for (const auto& [hosts, pair] : pairs) bandwidths.push_back(pair.bandwidth == 0 ? kUnlimited : pair.bandwidth);
-  std::sort(bandwidths.begin(), bandwidths.end());
-  const double usual = bandwidths[(3 * (bandwidths.size() - 1) + 3) / 4];
-  return usual == kUnlimited ? 0 : usual;
-}
-
-Duration usual_latency(const HostPairs& pairs) {
-  std::vector<double> latencies;
-  for (const auto& [hosts, pair] : pairs) latencies.push_back(pair.latency_s);
-  return seconds_to_duration(median(latencies));
-}
-
-/// The links between two hosts that are worth saying: one for both ways where both are alike, otherwise each its own.
-void add_links(const HostPairs& pairs, std::pair<int, int> hosts, double known, Duration latency,
-               std::vector<NetworkSpec::Link>& links) {
-  const auto [a, b] = hosts;
-  const HostPair there = pairs.at({a, b}), back = pairs.at({b, a});
-  const auto slower = [&](const HostPair& pair) { return slower_than(pair.bandwidth, known) ? pair.bandwidth : 0; };
-  NetworkSpec::Link link{.a = a, .b = b};
-  const double there_s =
-      std::min(there.latency_s, back.latency_s);  // of a round trip: nothing says which way is longer
-  if (there_s > kFarther * to_seconds(latency) + kFarBy) link.latency = seconds_to_duration(there_s);
-  const bool alike = !slower_than(there.bandwidth, back.bandwidth) && !slower_than(back.bandwidth, there.bandwidth);
-  if (alike && slower(there) > 0 && slower(back) > 0) link.bandwidth = std::max(slower(there), slower(back));
-  if (link.bandwidth > 0 || link.latency >= Duration{}) links.push_back(link);
-  if (link.bandwidth > 0) return;
-  if (slower(there) > 0) links.push_back({.a = a, .b = b, .bandwidth = slower(there), .one_way = true});
-  if (slower(back) > 0) links.push_back({.a = b, .b = a, .bandwidth = slower(back), .one_way = true});
+/// Numbers of the machines, in the order of their first ranks.
+std::vector<int> numbered(const std::vector<LinkEnd>& ends) {
+  std::map<std::string, int> numbers;
+  std::vector<int> all;
+  for (const LinkEnd& end : ends) all.push_back(numbers.try_emplace(end.machine, int(numbers.size())).first->second);
+  return all;
 }
 
 }  // namespace
@@ -223,7 +193,8 @@ std::string calibrate_links_rank(ChildChannel& channel, const TrialSpec& spec) {
                       .peers = {},
                       .interface = spec.interface,
                       .connect_timeout = spec.rendezvous_timeout,
-                      .body_bytes = kMoreFloats * sizeof(float),
+                      .address = channel.address(),
+                      .body_bytes = kMostFloats * sizeof(float),
                       .eager_bytes = std::size_t(spec.eager_bytes)};
   for (int peer = 0; peer < channel.size(); ++peer) {
     if (peer != channel.rank()) options.peers.push_back(peer);
@@ -240,10 +211,11 @@ std::string calibrate_links_rank(ChildChannel& channel, const TrialSpec& spec) {
     meter.follow();
   }
   wire->close(std::chrono::seconds(10));
-  return pairs.dump();
+  return json{{"pairs", pairs}, {"congestion_control", tcp_congestion_control("")}, {"packets", largest_packets("")}}
+      .dump();
 }
 
-std::vector<PairFigures> calibrate_links(const TrialSpec& spec, const std::atomic<int>* interrupts) {
+LinkFigures calibrate_links(const TrialSpec& spec, const std::atomic<int>* interrupts, Fleet* fleet) {
   LaunchOptions options;
   options.command = {"", "rank"};
   options.ranks = spec.workers();
@@ -255,40 +227,21 @@ std::vector<PairFigures> calibrate_links(const TrialSpec& spec, const std::atomi
   std::optional<LinkEmulator> links;
   if (spec.emulate) links.emplace(network_of(spec, make_plan(spec)), options.ranks, spec.seed, spec.repeat);
   options.links = links ? &*links : nullptr;
+  place(options, spec, make_plan(spec), fleet);
   const LaunchResult launched = launch(options);
   if (!launched.ok) {
     throw Error(launched.interrupted ? ExitCode::kInterrupted : ExitCode::kTrialsFailed,
                 "calibration of links failed: " + launched.failure.text);
   }
-  std::vector<PairFigures> pairs;
-  for (const json& j : json::parse(launched.ranks[0].result))
-    pairs.push_back({j.at("from"), j.at("to"), j.at("round_trip"), j.at("large"), j.at("bytes")});
-  return pairs;
-}
-
-NetworkSpec network_from(std::span<const PairFigures> pairs, const Calibration& machine, std::span<const int> host_of) {
-  const HostPairs by_host = by_hosts(pairs, machine, host_of);
-  NetworkSpec network;
-  if (by_host.empty()) return network;
-  network.bandwidth = usual_bandwidth(by_host);
-  network.latency = usual_latency(by_host);
-  network.overhead = machine.overhead;
-  network.overhead_rate = machine.overhead_rate;
-  network.processors = machine.processors;
-  std::map<int, double> nics;
-  for (const auto& [hosts, pair] : by_host) nics[hosts.first] = 0;
-  for (auto& [h, nic] : nics) {
-    nic = nic_of(by_host, h, network.bandwidth);
-    if (nic > 0) network.links.push_back({.a = h, .b = -1, .bandwidth = nic});
+  LinkFigures figures;
+  for (std::size_t rank = 0; rank < launched.ranks.size(); ++rank) {
+    const json said = json::parse(launched.ranks[rank].result);
+    figures.ends.push_back(
+        {machine_of(options, static_cast<int>(rank), fleet), said.at("congestion_control"), said.at("packets")});
+    for (const json& pair : said.at("pairs")) figures.pairs.push_back(pair_from(pair));
   }
-  const auto limit = [&](int h) { return nics[h] > 0 ? nics[h] : network.bandwidth; };
-  for (const auto& [hosts, pair] : by_host) {
-    if (hosts.first > hosts.second) continue;
-    const double a = limit(hosts.first), b = limit(hosts.second);
-    const double known = a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
-    add_links(by_host, hosts, known, network.latency, network.links);
-  }
-  return network;
+  if (fleet != nullptr) figures.machine_of = numbered(figures.ends);
+  return figures;
 }
 
 }  // namespace hopbench

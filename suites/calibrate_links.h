@@ -1,4 +1,4 @@
-// `hopbench calibrate --links`: what the link between each two ranks carries, one way. Pair after pair exchanges
+// `hopbench calibrate --links` and `--hosts`: what the link between each two ranks carries. Pair after pair exchanges
 // messages while everybody else is silent, so no pair meets another's.
 #pragma once
 
@@ -16,13 +16,29 @@ namespace hopbench {
 struct PairFigures {
   int from = 0, to = 0;
   double round_trip_s = 0;  // of a message without body and its answer; the median of some
-  double large_s = 0;       // of `bytes` and the answer
-  double bytes = 0;
+  /// Bodies that were sent, the smallest first, and how long each and its answer took (medians).
+  struct Sent {
+    double bytes = 0, seconds = 0;
+  };
+  std::vector<Sent> bodies{};
+  double both_ways_s = 0;  // the largest of them, with one as large the other way at the same time
+  bool contended = false;  // other programs took the core meanwhile
 };
 
-/// All ordered pairs of the spec's workers, over its transport. Real processes. Throws Error naming the rank if one
-/// fails.
-std::vector<PairFigures> calibrate_links(const TrialSpec& spec, const std::atomic<int>* interrupts);
+/// What one of the machines is like, as far as it matters to its links.
+struct LinkEnd {
+  std::string machine, congestion_control, packets;
+};
+
+struct LinkFigures {
+  std::vector<PairFigures> pairs;
+  std::vector<int> machine_of;  // rank -> machine, numbered from 0 on; empty: all ranks are here
+  std::vector<LinkEnd> ends;    // by rank
+};
+
+/// All ordered pairs of the spec's workers, over its transport. Real processes, on the fleet's machines if there is
+/// one. Throws Error naming the rank if one fails.
+LinkFigures calibrate_links(const TrialSpec& spec, const std::atomic<int>* interrupts, Fleet* fleet = nullptr);
 
 /// The rank's side; returns what the launcher reads.
 std::string calibrate_links_rank(ChildChannel& channel, const TrialSpec& spec);
@@ -30,7 +46,8 @@ std::string calibrate_links_rank(ChildChannel& channel, const TrialSpec& spec);
 /// A network whose messages take as long, beside what processors take for them (`machine`: the same suite's, without
 /// --links). Its bandwidth is 0 where processors explain all; links name hosts, and pairs of hosts, that are slower
 /// than the rest by a quarter or more, one way where only one is. Latency is half a round trip, so of both ways alike.
-/// `host_of`: rank -> host, empty: each on its own.
+/// Bandwidth is what more bytes take more time, so what passes an idle link at once (a token bucket's burst) does not
+/// count. `host_of`: rank -> host, empty: each on its own.
 NetworkSpec network_from(std::span<const PairFigures> pairs, const Calibration& machine, std::span<const int> host_of);
 
 }  // namespace hopbench

@@ -217,7 +217,8 @@ std::string run_simulation(ChildChannel& channel, const Job& job) {
 }
 
 std::string run(ChildChannel& channel, const Job& job) {
-  if (channel.lent() && job.role != Job::Role::kRank && job.role != Job::Role::kCalibrate)
+  if (channel.lent() && job.role != Job::Role::kRank && job.role != Job::Role::kCalibrate &&
+      job.role != Job::Role::kCalibrateLinks)
     throw trial_error("a launcher on another machine wants more than a rank: it is none of this program");
   switch (job.role) {
     case Job::Role::kRank:

@@ -18,7 +18,8 @@ std::vector<PairFigures> figures(int ranks, const Calibration& machine,
       const double round_trip = 2 * latency_s + 4 * to_seconds(machine.overhead), bytes = 1e6;
       const double handled = machine.overhead_rate > 0 ? 2 / machine.overhead_rate : 0;
       const double link = bandwidth(from, to) > 0 ? 1 / bandwidth(from, to) : 0;
-      all.push_back({from, to, round_trip, round_trip + bytes * (handled + link), bytes});
+      const auto sent = [&](double size) { return PairFigures::Sent{size, round_trip + size * (handled + link)}; };
+      all.push_back({from, to, round_trip, {sent(bytes / 4), sent(bytes)}});
     }
   }
   return all;
@@ -98,7 +99,7 @@ TEST(NetworkFrom, FindsThePairThatIsFarAway) {
   for (PairFigures& pair : all) {
     if (pair.from + pair.to != 3 || pair.from * pair.to != 0) continue;  // 0 and 3
     pair.round_trip_s += 0.02;
-    pair.large_s += 0.02;
+    for (PairFigures::Sent& sent : pair.bodies) sent.seconds += 0.02;
   }
   const NetworkSpec network = network_from(all, machine(), {});
   ASSERT_EQ(network.links.size(), 1u);
@@ -106,6 +107,15 @@ TEST(NetworkFrom, FindsThePairThatIsFarAway) {
   EXPECT_EQ(network.links[0].b, 3);
   EXPECT_EQ(network.links[0].bandwidth, 0);
   EXPECT_NEAR(to_seconds(network.links[0].latency), 0.0101, 1e-4);
+}
+
+// A token bucket lets some bytes through at once.
+TEST(NetworkFrom, CountsNoBurst) {
+  std::vector<PairFigures> all = figures(3, {}, [](int, int) { return 1e7; });
+  for (PairFigures& pair : all) {
+    for (PairFigures::Sent& sent : pair.bodies) sent.seconds -= 32768 / 1e7;
+  }
+  EXPECT_NEAR(network_from(all, {}, {}).bandwidth, 1e7, 1e4);
 }
 
 TEST(NetworkFrom, TakesRanksOfOneHostTogether) {

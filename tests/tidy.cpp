@@ -210,7 +210,7 @@ const std::vector<Arrow>& arrows() {
       // A trial's runner sees the record of results and what is computed from it, but no folders, files or tables.
       {"suites/",
        {"protocols/", "models/", "backends/", "results/record.h", "results/json.h", "results/steady.h",
-        "results/statistics.h", "results/claim.h", "results/published.h"}},
+        "results/statistics.h", "results/machine.h", "results/claim.h", "results/published.h"}},
       {"cli/", {"suites/", "protocols/", "models/", "backends/", "results/"}},
       {"tests/checkers/", {"results/record.h"}},
       {"tests/", {"cli/", "suites/", "protocols/", "models/", "backends/", "results/"}},
