@@ -296,6 +296,28 @@ class TimingOnly final : public Workload {
   std::vector<Bucket> buckets_;
 };
 
+/// A workload whose vectors hold no numbers: as large, and as long to compute, as those of the real one.
+class WithoutNumbers final : public Workload {
+ public:
+  explicit WithoutNumbers(std::unique_ptr<Workload> real) : real_(std::move(real)) {}
+  const WorkloadSpec& spec() const override { return real_->spec(); }
+  std::size_t size() const override { return real_->size(); }
+  std::size_t trainable() const override { return real_->trainable(); }
+  Space& space() const override { return null_space(); }
+  Vec initial() const override { return Vec(real_->size(), null_space()); }
+  const std::vector<Bucket>& buckets() const override { return real_->buckets(); }
+  double flops_per_sample() const override { return real_->flops_per_sample(); }
+  float gradient(const Payload&, int, std::uint64_t, int, Vec&, const std::function<void(int)>& done) override {
+    for (std::size_t b = 0; done && b < buckets().size(); ++b) done(static_cast<int>(b));
+    return 0;
+  }
+  Evaluation evaluate(const Payload&) override { return {}; }
+  std::size_t part_size(int worker) const override { return real_->part_size(worker); }
+
+ private:
+  std::unique_ptr<Workload> real_;
+};
+
 }  // namespace
 
 std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec, DatasetPair data) {
@@ -311,7 +333,9 @@ std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec) {
   WorkloadSpec resolved = spec;
   if (resolved.dataset.empty()) resolved.dataset = model.default_dataset;
   const DatasetRequest request{.path = spec.dataset_path, .size = spec.size, .seed = spec.seed};
-  return make_workload(resolved, find_dataset(resolved.dataset).load(request));
+  std::unique_ptr<Workload> workload = make_workload(resolved, find_dataset(resolved.dataset).load(request));
+  if (spec.numbers || workload->sparse()) return workload;
+  return std::make_unique<WithoutNumbers>(std::move(workload));
 }
 
 WorkloadSpec WorkloadSpec::on(int rank, int where) const {

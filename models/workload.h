@@ -45,6 +45,7 @@ struct WorkloadSpec {
   std::size_t size = 0;                          // timing_only and quadratic: parameters (quadratic: 64 if 0)
   Statistics statistics = Statistics::kRunning;  // of batch norms
   int evaluation_samples = 512;  // the first so many of the test set: the named subset of every curve; 0: no evaluation
+  bool numbers = true;           // false: gradients are not computed and vectors hold no numbers, for rates alone
 
   /// As `rank` computes it, the local_rank-th on its machine: all on one backend.
   WorkloadSpec on(int rank, int local_rank) const;

@@ -31,6 +31,7 @@ constexpr WarningWords kWarningWords[] = {
      "does not last"},
     {"moves data",
      "workers compute on samples of other workers' parts, at no cost: the others see none of a skewed split's classes"},
+    {"depends on ties", "samples/s change by more than 5 % where what happens at one instant happens in another order"},
 };
 static_assert(std::size(kWarningWords) == kWarningKinds);
 

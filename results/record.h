@@ -146,8 +146,9 @@ enum class WarningKind : std::uint8_t {
   kKept,           // by --force, with other settings
   kShortWarmUp,    // a rank may still be running ahead when the window begins
   kMovesData,      // workers compute on samples of others' parts, on skewed data
+  kDependsOnTies,  // other orders of what happens at one instant give other rates
 };
-inline constexpr int kWarningKinds = 14;
+inline constexpr int kWarningKinds = 15;
 
 struct Warning {
   Warning() = default;

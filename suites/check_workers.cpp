@@ -8,6 +8,25 @@ namespace hopbench {
 
 using T = Value::Type;
 
+namespace {
+
+void check_racks(const Configuration& c, Mistakes& mistakes) {
+  const Value *racks = c.find("network.racks"), &uplink = c.at("network.uplink");
+  const bool any_uplink = rate_of(uplink) > 0;
+  if (racks == nullptr) {
+    if (any_uplink) mistakes.add(uplink.place, "'uplink' means nothing without 'racks': say which host is in which");
+    return;
+  }
+  if (!any_uplink) mistakes.add(racks->place, "'racks' mean nothing without 'uplink': give its bandwidth");
+  if (racks->is(T::kArray) && int(racks->items.size()) != c.hosts())
+    mistakes.add(racks->place,
+                 fmt::format("'racks' lists {} hosts, but workers are on {}", racks->items.size(), c.hosts()));
+  if (racks->is(T::kInteger) && racks->integer > c.hosts())
+    mistakes.add(racks->place, fmt::format("{} racks are more than there are hosts ({})", racks->integer, c.hosts()));
+}
+
+}  // namespace
+
 void check_hosts(const Configuration& c, Mistakes& mistakes) {
   const Value* hosts = c.find("network.hosts");
   if (hosts != nullptr && hosts->is(T::kArray) && int(hosts->items.size()) != c.workers())
@@ -17,6 +36,7 @@ void check_hosts(const Configuration& c, Mistakes& mistakes) {
     mistakes.add(hosts->place,
                  fmt::format("{} hosts are more than there are workers ({})", hosts->integer, c.workers()));
   check_links(c.at("network.links").items, mistakes);
+  check_racks(c, mistakes);
 }
 
 bool check_without(const Draft& draft, const Configuration& c, const VariantDraft& variant, Mistakes& mistakes) {

@@ -220,6 +220,17 @@ void check_instant(const Configuration& c, Mistakes& mistakes) {
   mistakes.add(instant.place, "'instant' and 'emulate' exclude each other: real processes' messages take their time");
 }
 
+void check_queue(const Configuration& c, Mistakes& mistakes) {
+  const Value &queue = c.at("network.queue"), &burst = c.at("network.burst"), &jitter = c.at("network.jitter");
+  if (queue.text != "fifo") {
+    if (burst.as_real() > 0) mistakes.add(burst.place, "'burst' means nothing without queue = \"fifo\"");
+    return;
+  }
+  if (jitter.as_real() > 0) mistakes.add(jitter.place, "'jitter' is of queue = \"fair\": leave one of them out");
+  if (!simulated(c) && c.at("network.emulate").flag)
+    mistakes.add(queue.place, "queue = \"fifo\" is of virtual time: emulated links share fairly");
+}
+
 void check_scenarios(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
   std::vector<std::string> known;
   for (const ScenarioDraft& scenario : draft.scenarios) known.push_back(scenario.name);
@@ -297,6 +308,23 @@ std::vector<int> Configuration::host_of() const {
   return all;
 }
 
+int Configuration::hosts() const {
+  const std::vector<int> all = host_of();
+  return all.empty() ? workers() : *std::max_element(all.begin(), all.end()) + 1;
+}
+
+std::vector<int> Configuration::rack_of() const {
+  const Value* racks = find("network.racks");
+  if (racks == nullptr) return {};
+  std::vector<int> all;
+  if (racks->is(T::kArray)) {
+    for (const Value& rack : racks->items) all.push_back(int(rack.integer));
+    return all;
+  }
+  for (int host = 0; host < hosts(); ++host) all.push_back(int(std::int64_t{host} * racks->integer / hosts()));
+  return all;
+}
+
 std::string dataset_of(const Configuration& c) {
   const ModelEntry& model = model_of(c);
   if (model.create == nullptr) return "";  // it reads no data
@@ -358,6 +386,7 @@ void check_configuration(const Draft& draft, const Configuration& c, Graphs& gra
   check_hosts(c, mistakes);
   check_others(c, mistakes);
   check_instant(c, mistakes);
+  check_queue(c, mistakes);
   check_scenarios(draft, c, mistakes);
   check_variants(draft, c, graphs, mistakes);
 }

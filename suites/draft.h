@@ -141,6 +141,10 @@ struct Configuration {
   int workers() const { return int(at("run.world_size").integer); }
   /// worker -> host; empty: each on its own (or a list of a wrong length, which is a mistake already told).
   std::vector<int> host_of() const;
+  /// Returns the number of hosts that workers are on.
+  int hosts() const;
+  /// host -> rack, of the hosts that workers are on; empty: there are no racks.
+  std::vector<int> rack_of() const;
 };
 /// What is impossible only in combination.
 void check_configuration(const Draft& draft, const Configuration& configuration, Graphs& graphs, Mistakes& mistakes);

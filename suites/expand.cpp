@@ -55,10 +55,12 @@ TrialSpec base_trial(const Draft& draft, const Configuration& c) {
   trial.workload.dataset = dataset_of(c);
   trial.workload.workers = c.workers();
   trial.network.host_of = c.host_of();
+  trial.network.rack_of = c.rack_of();
   trial.emulate = c.at("network.emulate").flag && trial.transport != "sim";
   trial.instant_network = c.at("network.instant").flag && trial.transport == "sim";
   if (trial.instant_network) trial.costs.vector_bytes_per_s = 0;
   if (trial.transport != "sim") trial.noise = 0;
+  if (trial.transport != "sim" || trial.what != What::kRate) trial.shuffles = 0;
   trial.stop = stop_of(c);
   take_pace(trial, c);
   const Value& evaluations = c.at("run.evaluations");

@@ -195,6 +195,10 @@ void check_obeyed(const ScenarioDraft& scenario, const Configuration& c, Mistake
   if (scenario.links.empty() && !cuts) return;
   const bool simulated = c.at("transport.name").text == "sim";
   const bool instant = simulated && c.at("network.instant").flag;
+  if (cuts && simulated && c.at("network.queue").text == "fifo")
+    mistakes.add(cut->place, fmt::format("scenario '{}' cuts links, but measure '{}' has queue = \"fifo\", where links "
+                                         "are never cut: take \"fair\" or choose its scenarios",
+                                         scenario.name, c.name));
   if (!instant && (simulated || c.at("network.emulate").flag)) return;
   mistakes.add(scenario.links.empty() ? cut->place : scenario.links.front().place,
                fmt::format("scenario '{}' {} links, but measure '{}' {}", scenario.name,

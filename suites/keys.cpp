@@ -58,6 +58,7 @@ Names draw_units() { return {"iteration", "time"}; }
 Names draw_groups() { return {"rank", "host", "all"}; }
 Names target_models() { return {"auto", "mean", "median rank", "worst rank"}; }
 Names slowed_work() { return {"gradients", "all"}; }
+Names queue_kinds() { return {"fair", "fifo"}; }
 Names measure_kinds() { return {"rate", "convergence"}; }
 
 constexpr double kMany = 1e12;     // "no limit", for counts
@@ -95,6 +96,10 @@ const std::vector<SuiteKey> kKeys = {
      "iterations of a rank left out of rates, at least 10; \"auto\": twice as many as a rank may be ahead of another"},
     {"run.warmup_time", T::kDuration, "\"2s\"", 0, kDays, nullptr, "rates leave out at least this long",
      to<&TrialSpec::warmup_time>("warmup_time")},
+    {"run.shuffles", T::kInteger, "0", 0, 100, nullptr,
+     "virtual time, rates: so many other orders of what happens at one instant are tried, without gradients; a trial "
+     "whose rate they change by more than 5 % is marked `depends on ties`",
+     to_optional<&TrialSpec::shuffles>("shuffles")},
     {"run.evaluations", T::kCount, "\"auto\"", 0, 100000, nullptr,
      "points of the loss curve, evenly over the samples; \"auto\": 15 for convergence, 0 (only the end) for rate"},
     {"run.evaluation_samples", T::kInteger, "512", 1, kMany, nullptr,
@@ -233,9 +238,25 @@ const std::vector<SuiteKey> kKeys = {
      to<kNetwork, &NetworkSpec::processors>("processors")},
     {"network.jitter", T::kReal, "0.0", 0, 1e6, nullptr, "latency is multiplied by 1 + jitter x Exp(1)",
      to<kNetwork, &NetworkSpec::jitter>("jitter")},
+    {"network.goodput", T::kReal, "1.0", 0.01, 1, nullptr,
+     "payload's share of what links carry; TCP, packets of 1500 bytes: 0.956",
+     to_optional<kNetwork, &NetworkSpec::goodput>("goodput")},
+    {"network.queue", T::kName, "\"fair\"", 0, 0, queue_kinds,
+     "fair: flows share links max-min fairly; fifo: TCP's segments in the order in which they come (sim)",
+     to_optional<kNetwork, &NetworkSpec::queue>("queue")},
+    {"network.burst", T::kReal, "0.0", 0, 1e9, nullptr, "fifo: bytes that an idle link lets through at once",
+     to_optional<kNetwork, &NetworkSpec::burst>("burst")},
+    {"network.rendezvous_bytes", T::kInteger, "0", 0, 1e12, nullptr,
+     "larger messages wait for their receiver's permission (sim); 0: none do",
+     to_optional<kNetwork, &NetworkSpec::rendezvous_bytes>("rendezvous_bytes")},
     {"network.packet_bytes", T::kInteger, "1500", 0, 1e9, nullptr, "messages up to this size do not share links",
      to<kNetwork, &NetworkSpec::packet_bytes>("packet_bytes")},
     {"network.hosts", T::kHosts, "", 1, 100000, nullptr, "where the workers sit; each on a host of its own if not set"},
+    {"network.racks", T::kHosts, "", 1, 100000, nullptr,
+     "which rack each host is in, or so many racks of hosts in turn; servers' own hosts go round the racks"},
+    {"network.uplink", T::kRate, "0.0", 0, 1e15, nullptr,
+     "of each rack, each way, shared by all flows between it and the others; 0: unlimited",
+     to_optional<kNetwork, &NetworkSpec::uplink>("uplink")},
     {"network.local_latency", T::kDuration, "\"20us\"", 0, kDays, nullptr, "between ranks of one host",
      to<kNetwork, &NetworkSpec::local_latency>("local_latency")},
     {"network.local_bandwidth", T::kRate, "0.0", 0, 1e15, nullptr, "of a host's memory; 0: unlimited",

@@ -48,7 +48,7 @@ std::string type_text(const SuiteKey& key) {
     case KeyType::kRanksOrDrawn:
       return "list of ranks or \"drawn\"";
     case KeyType::kHosts:
-      return "integer, or a list of hosts";
+      return "integer, or a list of integers";
     case KeyType::kEdges:
       return "list of pairs";
     case KeyType::kNames:

@@ -9,6 +9,7 @@
 #include "suites/critical_path.h"
 #include "suites/evaluation.h"
 #include "suites/execute.h"
+#include "suites/ties.h"
 
 namespace hopbench {
 namespace {
@@ -224,6 +225,7 @@ TrialRecord simulate_trial(const TrialSpec& spec, Observer* observer, Board* boa
       Trial(spec, plan, observer, board, path, dump).run();  // the simulation's memory is free from here on
   complete_record(record, spec, plan);
   if (spec.events != EventDetail::kNone) record.path = recorded_path(path, record, spec, plan);
+  if (spec.shuffles > 0) mark_ties(record, spec, board);
   return record;
 }
 

@@ -74,6 +74,7 @@ constexpr JsonField<TrialSpec> kRest[] = {
     optional_field<kScenario, &Scenario::links>("scenario_links"),
     optional_field<kScenario, &Scenario::faults>("scenario_faults"),
     json_field<&TrialSpec::network, &NetworkSpec::host_of>("host_of"),
+    optional_field<&TrialSpec::network, &NetworkSpec::rack_of>("rack_of"),
     json_field<&TrialSpec::instant_network>("instant_network"),
     optional_field<&TrialSpec::emulate>("emulate"),
     json_field<&TrialSpec::stop, &StopSpec::kind>("stop"),

@@ -58,6 +58,7 @@ struct TrialSpec {
   int evaluations = 0;     // curve points; 0: only the end
   double target_loss = 0;  // 0: none
   int target_hold = 3;
+  int shuffles = 0;  // sim, rates: other orders of what happens at one instant that are tried; see mark_ties
   TargetModel target_model = TargetModel::kAuto;
   std::string interface;                              // gloo: network interface, "" = loopback
   std::int64_t eager_bytes = std::int64_t{64} << 20;  // gloo: for bodies that are received before their heads are read

@@ -150,6 +150,38 @@ TEST(LinksSuite, TellsOfLinksOfHostsThatAreNotThere) {
       has(notes("links = [{ a = 2, bandwidth = 1e6 }]\n[[protocol]]\nname = \"ps_bsp\"\nservers = 1\n"), note));
 }
 
+TEST(LinksSuite, PutsHostsIntoRacks) {
+  const auto racks = [](const std::string& text) {
+    return read("[transport]\nname = \"sim\"\n[network]\nuplink = \"1GB/s\"\n" + text).trials.at(0).network.rack_of;
+  };
+  EXPECT_EQ(racks("racks = 2\n"), (std::vector<int>{0, 0, 1, 1})) << "every worker on a host of its own";
+  EXPECT_EQ(racks("racks = 2\nhosts = 2\n"), (std::vector<int>{0, 1}));
+  EXPECT_EQ(racks("racks = [1, 0]\nhosts = [0, 1, 1, 1]\n"), (std::vector<int>{1, 0}));
+}
+
+TEST(LinksSuite, RefusesRacksThatAreNone) {
+  EXPECT_EQ(mistakes_of("[network]\nracks = 2\n"), "2: 'racks' mean nothing without 'uplink': give its bandwidth\n");
+  EXPECT_EQ(mistakes_of("[network]\nuplink = 1e9\n"),
+            "2: 'uplink' means nothing without 'racks': say which host is in which\n");
+  const std::string uplink = "[network]\nuplink = 1e9\n";
+  EXPECT_EQ(mistakes_of(uplink + "racks = 5\n"), "3: 5 racks are more than there are hosts (4)\n");
+  EXPECT_EQ(mistakes_of(uplink + "hosts = 2\nracks = [0, 1, 1]\n"), "4: 'racks' lists 3 hosts, but workers are on 2\n");
+}
+
+TEST(LinksSuite, RefusesQueuesWhereTheyMeanNothing) {
+  const std::string sim = "[transport]\nname = \"sim\"\n[network]\n";
+  EXPECT_EQ(mistakes_of(sim + "burst = 1000.0\n"), "4: 'burst' means nothing without queue = \"fifo\"\n");
+  EXPECT_EQ(mistakes_of(sim + "queue = \"fifo\"\njitter = 0.5\n"),
+            "5: 'jitter' is of queue = \"fair\": leave one of them out\n");
+  EXPECT_EQ(mistakes_of("[network]\nemulate = true\nqueue = \"fifo\"\n"),
+            "3: queue = \"fifo\" is of virtual time: emulated links share fairly\n");
+  EXPECT_EQ(mistakes_of(sim + "queue = \"fifo\"\n[[scenario]]\nname = \"x\"\n"
+                              "faults = [{ kind = \"cut\", a = 1, at = \"1s\", lasts = \"1s\" }]\n"),
+            "7: scenario 'x' cuts links, but measure 'rate' has queue = \"fifo\", where links are never cut: take "
+            "\"fair\" or choose its scenarios\n");
+  EXPECT_EQ(mistakes_of(sim + "queue = \"fifo\"\nburst = 1000.0\ngoodput = 0.956\nrendezvous_bytes = 65536\n"), "");
+}
+
 // Each with its line, once, and what to do.
 TEST(LinksSuite, IsRefusedWhereItMeansNothing) {
   const std::string emulated = "[network]\nemulate = true\n[[scenario]]\nname = \"x\"\n";

@@ -37,6 +37,8 @@ struct Platform {
   std::vector<double> nic{};  // by host, where it is not `bandwidth`
   std::vector<ThinLink> thin{};
   std::vector<int> host_of{};  // by rank; empty: rank r is on host r
+  std::vector<int> rack_of{};  // by host; empty: no racks
+  double uplink = 0;           // bytes/s of each rack, each way
   int host(int rank) const { return host_of.empty() ? rank : host_of[static_cast<std::size_t>(rank)]; }
   double nic_of(int h) const { return nic.empty() ? bandwidth : nic[static_cast<std::size_t>(h)]; }
 };
@@ -59,6 +61,12 @@ std::vector<s4u::Host*> build(const Platform& platform) {
     out.push_back(zone->create_link("out" + name, platform.nic_of(h))->set_latency(kLatency_s)->seal());
     in.push_back(zone->create_link("in" + name, platform.nic_of(h))->set_latency(0.0)->seal());
   }
+  std::vector<s4u::Link*> up, down;
+  for (std::size_t rack = 0; rack < platform.rack_of.size(); ++rack) {
+    const std::string name = std::to_string(rack);
+    up.push_back(zone->create_link("up" + name, platform.uplink)->set_latency(0.0)->seal());
+    down.push_back(zone->create_link("down" + name, platform.uplink)->set_latency(0.0)->seal());
+  }
   std::map<std::pair<int, int>, s4u::Link*> thin;
   for (const ThinLink& link : platform.thin) {
     for (const auto& [from, to] : {std::pair(link.a, link.b), std::pair(link.b, link.a)}) {
@@ -71,6 +79,11 @@ std::vector<s4u::Host*> build(const Platform& platform) {
       if (a == b) continue;
       std::vector<s4u::LinkInRoute> route{s4u::LinkInRoute(out[static_cast<std::size_t>(a)])};
       if (const auto between = thin.find({a, b}); between != thin.end()) route.emplace_back(between->second);
+      if (!platform.rack_of.empty()) {
+        const auto from = static_cast<std::size_t>(platform.rack_of[static_cast<std::size_t>(a)]);
+        const auto to = static_cast<std::size_t>(platform.rack_of[static_cast<std::size_t>(b)]);
+        if (from != to) route.insert(route.end(), {s4u::LinkInRoute(up[from]), s4u::LinkInRoute(down[to])});
+      }
       route.emplace_back(in[static_cast<std::size_t>(b)]);
       zone->add_route(hosts[static_cast<std::size_t>(a)]->get_netpoint(),
                       hosts[static_cast<std::size_t>(b)]->get_netpoint(), nullptr, nullptr, route, false);
@@ -137,6 +150,8 @@ std::vector<double> our_times(const Platform& platform, const std::vector<TimedF
   spec.bandwidth = platform.bandwidth;
   spec.packet_bytes = 0;
   spec.host_of = platform.host_of;
+  spec.rack_of = platform.rack_of;
+  spec.uplink = platform.uplink;
   for (std::size_t h = 0; h < platform.nic.size(); ++h)
     spec.links.push_back({.a = static_cast<int>(h), .bandwidth = platform.nic[h]});
   for (const ThinLink& link : platform.thin)
@@ -232,6 +247,19 @@ TEST(SimGrid, AgreesOnFiftyRandomPlatforms) {
     const std::vector<TimedFlow> flows = random_flows(platform, random);
     ASSERT_FALSE(flows.empty());
     expect_agreement(platform, flows);
+  }
+}
+
+// Uplinks of less than, about and more than what their racks' NICs have together.
+TEST(SimGrid, AgreesOnTwentyRandomPlatformsOfRacks) {
+  for (std::uint64_t seed = 100; seed < 120; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random({.seed = seed});
+    Platform platform = random_platform(random);
+    const int racks = 2 + static_cast<int>(random.below(3));
+    for (int h = 0; h < platform.hosts; ++h) platform.rack_of.push_back(h % racks);
+    platform.uplink = 10e6 + 200e6 * random.uniform();
+    expect_agreement(platform, random_flows(platform, random));
   }
 }
 

@@ -21,7 +21,13 @@ NetworkSpec sample_network() {
           .overhead_rate = 3e9,
           .processors = 3,
           .jitter = 0.5,
+          .queue = NetworkSpec::Queue::kFifo,
+          .goodput = 0.75,
+          .burst = 1.5,
+          .rendezvous_bytes = 11,
           .host_of = {0, 0, 1},
+          .rack_of = {0, 1},
+          .uplink = 7.5,
           .links = {{0, 2, 5, Duration(4), Time(Duration(1)), Time(Duration(2)), true, true}}};
 }
 

@@ -24,7 +24,7 @@ namespace hopbench {
 
 class FairShare {
  public:
-  static constexpr std::size_t kMaxPath = 3;
+  static constexpr std::size_t kMaxPath = 5;
 
   int add_resource(double capacity);  // > 0
   void set_capacity(int resource, double capacity);

@@ -29,6 +29,7 @@ NetworkSpec without_overheads(NetworkSpec spec) {
   spec.overhead = Duration{};
   spec.overhead_rate = 0;
   spec.processors = 0;
+  spec.rendezvous_bytes = 0;
   return spec;
 }
 

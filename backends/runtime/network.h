@@ -1,11 +1,11 @@
 // The simulated network of virtual time: latency, plus bytes over bandwidth shared max-min fairly.
 //
-// A flow from rank a to rank b crosses a's host's NIC outward, the link between the two host groups if they differ and
-// the suite gives it one, and b's host's NIC inward. Each of these has a bandwidth; flows that are under way at the
-// same time share them max-min fairly (progressive filling), so a parameter server's incast is there. Latency comes
-// first, then the bytes. Messages of one pair arrive in order, as over one TCP connection: at most one of a pair's
-// messages is on the links, though the latencies of the following ones run meanwhile. Ranks on one host talk over its
-// memory (`local`), shared likewise.
+// A flow from rank a to rank b crosses a's host's NIC outward, the link between the two hosts if the suite gives it
+// one, the uplinks of the two racks if they differ, and b's host's NIC inward. Each of these has a bandwidth; flows
+// that are under way at the same time share them max-min fairly (progressive filling), so a parameter server's incast
+// is there. Latency comes first, then the bytes. Messages of one pair arrive in order, as over one TCP connection: at
+// most one of a pair's messages is on the links, though the latencies of the following ones run meanwhile. Ranks on one
+// host talk over its memory (`local`), shared likewise.
 //
 // A message of at most `packet_bytes` is not shared: it arrives after latency + bytes / (narrowest bandwidth), since a
 // single packet waits for at most a packet of every other flow. It still keeps its pair's order.
@@ -37,12 +37,20 @@ struct NetworkSpec {
   std::int64_t packet_bytes = 1500;
   Duration local_latency{std::chrono::microseconds(20)};  // between ranks of one host
   double local_bandwidth = 0;                             // of each host's memory, shared by all its pairs
-  Duration overhead{};         // of a message at each end, on a processor that messages share
-  double overhead_rate = 0;    // bytes/s that such a processor handles besides
-  int processors = 0;          // that all ranks' messages share; 0: one on each host
-  double jitter = 0;           // latency is drawn from latency * (1 + jitter * exponential(1)); 0 = none
-  std::vector<int> host_of{};  // rank -> host; empty: every rank on a host of its own
-  struct Link {                // between two hosts, or a host's own NIC when b is -1
+  Duration overhead{};       // of a message at each end, on a processor that messages share
+  double overhead_rate = 0;  // bytes/s that such a processor handles besides
+  int processors = 0;        // that all ranks' messages share; 0: one on each host
+  double jitter = 0;         // latency is drawn from latency * (1 + jitter * exponential(1)); 0 = none
+  /// How flows share a link: max-min fairly, or as TCP's segments in the order in which they come (fifo_network.h).
+  enum class Queue { kFair, kFifo };
+  Queue queue = Queue::kFair;
+  double goodput = 1;                 // payload's share of the bytes that links carry; the rest are headers
+  double burst = 0;                   // fifo: bytes that a link that was idle lets through at once
+  std::int64_t rendezvous_bytes = 0;  // larger messages wait for the receiver's permission (rendezvous.h); 0: none do
+  std::vector<int> host_of{};         // rank -> host; empty: every rank on a host of its own
+  std::vector<int> rack_of{};         // host -> rack; hosts beyond the list go round the racks; empty: one rack
+  double uplink = 0;                  // of each rack, each way, shared by all that it has with the others
+  struct Link {                       // between two hosts, or a host's own NIC when b is -1
     int a = 0, b = -1;
     double bandwidth = 0;  // replaces the NIC's, or adds a link shared by all flows between a and b (both ways apart);
                            // 0: leaves that as it is

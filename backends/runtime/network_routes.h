@@ -1,0 +1,98 @@
+// The ways of messages through a simulated network: what they meet between two ranks, and who handles them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "backends/base/time.h"
+#include "backends/runtime/fair_share.h"
+#include "backends/runtime/network.h"
+
+namespace hopbench {
+
+/// How long so many bytes take; 0 bytes/s: no time.
+Duration time_for(double bytes, double bytes_per_s);
+
+/// What a flow between two ranks meets.
+struct Route {
+  int from = 0, to = 0;  // hosts
+  Duration latency{};
+  double narrowest = 0;  // bytes/s; 0: unlimited
+  std::array<int, FairShare::kMaxPath> resources{};
+  std::size_t hops = 0;
+};
+
+/// A NetworkSpec as numbered resources, each with a capacity, and the way from rank to rank over them.
+class Routes {
+ public:
+  /// Is told of each new resource, numbered from 0 on, and of each change of one. Capacities are in bytes/s of payload.
+  using Capacity = std::function<void(int resource, double bytes_per_s)>;
+
+  Routes(const NetworkSpec& spec, int ranks, Capacity tell);
+
+  Time next_change() const { return changes_.empty() ? kNever : changes_.back(); }
+
+  /// Routes and capacities from now on. The resources of a route stay the same.
+  void move_to(Time now);
+
+  Route between(int from, int to);
+
+  /// When a message is through that begins then and takes so long on its own: while its way is cut it stands still.
+  Time through(const Route& route, Time start, Duration length) const;
+
+ private:
+  enum class Part { kMemory, kOut, kIn, kLink, kUp, kDown };
+  using Place = std::tuple<Part, int, int>;  // hosts or racks: twice the same one but for a link
+  struct Way {
+    double bandwidth = 0;  // 0: always unlimited
+    Duration latency{-1};
+    bool cut = false;
+  };
+
+  static bool concerns(const NetworkSpec::Link& link, const Route& route);
+  void obey(const NetworkSpec::Link& link, bool holds, Way& way) const;
+  int host(int rank) const { return spec_.host_of.empty() ? rank : spec_.host_of[static_cast<std::size_t>(rank)]; }
+  int rack(int host) const;
+  double bandwidth_of(const Place& place) const;
+  double capacity_of(const Place& place) const;
+  const Way& way_of(const Place& place) const;
+  void add(Route& route, const Place& place);
+
+  const NetworkSpec spec_;
+  int hosts_ = 0, racks_ = 1;
+  Capacity tell_;
+  std::vector<Time> changes_;  // that are ahead, the next one last
+  std::vector<NetworkSpec::Link> cuts_;
+  std::vector<Way> out_, in_;  // NICs by host, as they are now
+  std::map<std::pair<int, int>, Way> links_;
+  std::map<Place, int> resources_;
+};
+
+/// Where messages are handled, in the order in which they ask.
+class Processors {
+ public:
+  Processors(const NetworkSpec& spec, int ranks);
+
+  bool any() const { return !free_at_.empty(); }
+
+  /// When a message of so many bytes that asks now at this rank has been handled.
+  Time handle(int rank, double bytes, Time now);
+
+ private:
+  std::size_t host(int rank) const {
+    return static_cast<std::size_t>(host_of_.empty() ? rank : host_of_[static_cast<std::size_t>(rank)]);
+  }
+
+  Duration overhead_;
+  double rate_;
+  bool shared_;
+  std::vector<int> host_of_;
+  std::vector<Time> free_at_;  // by processor; empty: handling takes no time
+};
+
+}  // namespace hopbench

@@ -1,0 +1,15 @@
+// Does a rate of virtual time hang on the order of what happens at one instant?
+#pragma once
+
+#include "backends/runtime/board.h"
+#include "results/record.h"
+#include "suites/trial.h"
+
+namespace hopbench {
+
+/// Simulates the trial `spec.shuffles` times more, each time with other ties (SimulationOptions::shuffle), and adds the
+/// warning "depends on ties" if the largest of all rates is more than 5 % above the smallest. Computes no gradients,
+/// unless the protocol follows their values. `board` shows that something goes on; may be null.
+void mark_ties(TrialRecord& record, const TrialSpec& spec, Board* board);
+
+}  // namespace hopbench
