@@ -44,7 +44,7 @@ Calibration calibrate_twice(const TrialSpec& spec, Fleet* fleet) {
 std::string text(Duration d) { return duration_text(d.count() / 1000 * 1000); }
 
 std::string rate_text(double bytes_per_s) {
-  return bytes_per_s > 0 ? fmt::format("\"{:.1f}MB/s\"", bytes_per_s / 1e6) : "0";
+  return bytes_per_s > 0 ? fmt::format("\"{:.4g}MB/s\"", bytes_per_s / 1e6) : "0";
 }
 
 void print_links(const NetworkSpec& network) {
@@ -141,6 +141,8 @@ int calibrate_machines(const CalibrateOptions& options, const TrialSpec& spec) {
   const Gathering gathering(gather);
   gathering.check({spec});
   try {
+    if (gathering.fleet()->hosts() < 2)
+      throw usage_error(options.hosts + ": all processes are on one machine: leave --hosts out, and take --links");
     print_compute(spec, calibrate_twice(spec, gathering.fleet()));
     print_machines(spec, *gathering.fleet());
   } catch (const Error& error) {

@@ -54,13 +54,15 @@ Iter group_average(Node& self, const Assignment& group, Iter tag, Vec& x, double
   HB_ASSERT(std::binary_search(members.begin(), members.end(), self.rank));
   std::vector<int> others = members;
   std::erase(others, self.rank);
+  std::vector<int> in_turn = others;  // the next one first: if all began with the same member, its link would be full
+  std::rotate(in_turn.begin(), std::lower_bound(in_turn.begin(), in_turn.end(), self.rank), in_turn.end());
   const auto slice = [&](int member) {
     const auto place = std::lower_bound(members.begin(), members.end(), member) - members.begin();
     return slice_of(x.size(), static_cast<std::size_t>(place), members.size());
   };
   const auto part = [&](int member) { return x.slice(slice(member).offset, slice(member).size); };
 
-  for (int other : others) self.send(other, kReduceScatter, group.number, part(other), {tag});
+  for (int other : in_turn) self.send(other, kReduceScatter, group.number, part(other), {tag});
   std::vector<Term> terms = {{.sender = self.rank, .tag = tag, .value = part(self.rank)}};
   for (int other : others) {
     const auto theirs = self.recv_unless_left(is_from(kReduceScatter, other, group.number), kWhy);
@@ -69,7 +71,7 @@ Iter group_average(Node& self, const Assignment& group, Iter tag, Vec& x, double
   const Iter newest = weigh(terms, decay);
   const Vec own = average(self, tag, std::move(terms));
 
-  for (int other : others) self.send(other, kAllGather, group.number, share(own));
+  for (int other : in_turn) self.send(other, kAllGather, group.number, share(own));
   Vec result = Vec::uninitialised(x.size(), x.space());
   const auto write = [&](int member, const Payload& sum) {
     self.operate(bytes_of(2 * sum.size()), [&] { result.assign(slice(member).offset, sum); });

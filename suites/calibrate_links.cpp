@@ -25,8 +25,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kRoundTrips = 30, kLarge = 3;
 constexpr std::size_t kFewestFloats = 1 << 14, kMostFloats = 1 << 20;  // 64 KiB to 4 MiB, each four times the last
-constexpr double kLongest = 0.25;                                      // seconds: a body that takes longer is the last
-constexpr double kTaken = 0.02;                                        // of the time, by others: contended
+constexpr double kLongest = 0.05;                                      // seconds: a body that takes longer is the last
+constexpr Duration kPairLimit = std::chrono::seconds(30);
+constexpr double kTaken = 0.02;  // of the time, by others: contended
 
 // Rank 0 lets one rank after the other measure; whoever is not measuring answers.
 class LinkMeter {
@@ -69,7 +70,7 @@ class LinkMeter {
     for (int i = 0; i < kRoundTrips; ++i) small.push_back(exchange(peer, {}));
     json bodies = json::array();
     std::size_t floats = kFewestFloats;
-    for (double seconds = 0; seconds < kLongest && floats <= kMostFloats; floats *= 4) {
+    for (double seconds = 0; bodies.size() < 2 || (seconds < kLongest && floats <= kMostFloats); floats *= 4) {
       seconds = median_of(kLarge, [&, body = Vec(floats).share()] { return exchange(peer, body); });
       bodies.push_back({{"bytes", double(floats * sizeof(float))}, {"seconds", seconds}});
     }
@@ -175,11 +176,14 @@ PairFigures pair_from(const json& j) {
   return pair;
 }
 
-/// Numbers of the machines, in the order of their first ranks.
-std::vector<int> numbered(const std::vector<LinkEnd>& ends) {
-  std::map<std::string, int> numbers;
+/// Numbers of the ranks' machines, in the order of their first ranks.
+std::vector<int> machines_of(const LaunchOptions& launch, const Fleet& fleet) {
+  std::map<int, int> numbers;
   std::vector<int> all;
-  for (const LinkEnd& end : ends) all.push_back(numbers.try_emplace(end.machine, int(numbers.size())).first->second);
+  for (const int process : launch.placement.crew_of) {
+    const int host = fleet.members()[std::size_t(process)].host;
+    all.push_back(numbers.try_emplace(host, int(numbers.size())).first->second);
+  }
   return all;
 }
 
@@ -222,7 +226,7 @@ LinkFigures calibrate_links(const TrialSpec& spec, const std::atomic<int>* inter
   options.job = to_text(Job{.role = Job::Role::kCalibrateLinks, .spec = spec, .event_log = ""});
   options.rendezvous_timeout = spec.rendezvous_timeout;
   options.stall_timeout = spec.stall_timeout;
-  options.trial_timeout = spec.trial_timeout;
+  options.trial_timeout = std::max(spec.trial_timeout, options.ranks * (options.ranks - 1) * kPairLimit);
   options.interrupts = interrupts;
   std::optional<LinkEmulator> links;
   if (spec.emulate) links.emplace(network_of(spec, make_plan(spec)), options.ranks, spec.seed, spec.repeat);
@@ -240,7 +244,7 @@ LinkFigures calibrate_links(const TrialSpec& spec, const std::atomic<int>* inter
         {machine_of(options, static_cast<int>(rank), fleet), said.at("congestion_control"), said.at("packets")});
     for (const json& pair : said.at("pairs")) figures.pairs.push_back(pair_from(pair));
   }
-  if (fleet != nullptr) figures.machine_of = numbered(figures.ends);
+  if (fleet != nullptr) figures.machine_of = machines_of(options, *fleet);
   return figures;
 }
 

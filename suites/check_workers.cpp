@@ -23,6 +23,11 @@ void check_racks(const Configuration& c, Mistakes& mistakes) {
                  fmt::format("'racks' lists {} hosts, but workers are on {}", racks->items.size(), c.hosts()));
   if (racks->is(T::kInteger) && racks->integer > c.hosts())
     mistakes.add(racks->place, fmt::format("{} racks are more than there are hosts ({})", racks->integer, c.hosts()));
+  if (!racks->is(T::kArray)) return;
+  std::set<std::int64_t> named;
+  for (const Value& rack : racks->items) named.insert(rack.integer);
+  if (named.size() < 2 || *named.rbegin() != std::int64_t(named.size()) - 1)
+    mistakes.add(racks->place, "'racks' must name racks 0, 1 and so on, at least two and none left out");
 }
 
 }  // namespace

@@ -220,10 +220,12 @@ void check_instant(const Configuration& c, Mistakes& mistakes) {
   mistakes.add(instant.place, "'instant' and 'emulate' exclude each other: real processes' messages take their time");
 }
 
-void check_queue(const Configuration& c, Mistakes& mistakes) {
+void check_queue(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
   const Value &queue = c.at("network.queue"), &burst = c.at("network.burst"), &jitter = c.at("network.jitter");
   if (queue.text != "fifo") {
-    if (burst.as_real() > 0) mistakes.add(burst.place, "'burst' means nothing without queue = \"fifo\"");
+    const bool varies = std::any_of(draft.axes.begin(), draft.axes.end(),
+                                    [](const Axis& axis) { return axis.path == "network.queue"; });
+    if (burst.as_real() > 0 && !varies) mistakes.add(burst.place, "'burst' means nothing without queue = \"fifo\"");
     return;
   }
   if (jitter.as_real() > 0) mistakes.add(jitter.place, "'jitter' is of queue = \"fair\": leave one of them out");
@@ -386,7 +388,7 @@ void check_configuration(const Draft& draft, const Configuration& c, Graphs& gra
   check_hosts(c, mistakes);
   check_others(c, mistakes);
   check_instant(c, mistakes);
-  check_queue(c, mistakes);
+  check_queue(draft, c, mistakes);
   check_scenarios(draft, c, mistakes);
   check_variants(draft, c, graphs, mistakes);
 }

@@ -45,6 +45,25 @@ void take_keys(TrialSpec& trial, bool optimizer, const ValueOf& value_of) {
   }
 }
 
+/// Resets what this trial does not obey, so that its hash does not depend on it. Older keys of [network] stay as they
+/// are: hashes of older trials have them.
+void drop_unobeyed(TrialSpec& trial) {
+  const bool simulated = trial.transport == "sim";
+  if (!simulated) trial.noise = 0;
+  if (!simulated || trial.what != What::kRate) trial.shuffles = 0;
+  NetworkSpec& network = trial.network;
+  if (!simulated) network.rendezvous_bytes = 0;
+  if (network.queue != NetworkSpec::Queue::kFifo) network.burst = 0;
+  if ((simulated && !trial.instant_network) || trial.emulate) return;
+  const NetworkSpec fresh;
+  network.goodput = fresh.goodput;
+  network.queue = fresh.queue;
+  network.burst = fresh.burst;
+  network.rendezvous_bytes = fresh.rendezvous_bytes;
+  network.uplink = fresh.uplink;
+  network.rack_of.clear();
+}
+
 // A trial of the configuration but for its variant, scenario and repeat.
 TrialSpec base_trial(const Draft& draft, const Configuration& c) {
   TrialSpec trial;
@@ -59,8 +78,7 @@ TrialSpec base_trial(const Draft& draft, const Configuration& c) {
   trial.emulate = c.at("network.emulate").flag && trial.transport != "sim";
   trial.instant_network = c.at("network.instant").flag && trial.transport == "sim";
   if (trial.instant_network) trial.costs.vector_bytes_per_s = 0;
-  if (trial.transport != "sim") trial.noise = 0;
-  if (trial.transport != "sim" || trial.what != What::kRate) trial.shuffles = 0;
+  drop_unobeyed(trial);
   trial.stop = stop_of(c);
   take_pace(trial, c);
   const Value& evaluations = c.at("run.evaluations");

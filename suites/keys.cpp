@@ -252,8 +252,9 @@ const std::vector<SuiteKey> kKeys = {
     {"network.packet_bytes", T::kInteger, "1500", 0, 1e9, nullptr, "messages up to this size do not share links",
      to<kNetwork, &NetworkSpec::packet_bytes>("packet_bytes")},
     {"network.hosts", T::kHosts, "", 1, 100000, nullptr, "where the workers sit; each on a host of its own if not set"},
-    {"network.racks", T::kHosts, "", 1, 100000, nullptr,
-     "which rack each host is in, or so many racks of hosts in turn; servers' own hosts go round the racks"},
+    {"network.racks", T::kHosts, "", 2, 100000, nullptr,
+     "which rack each host is in, or so many racks of hosts in blocks; hosts of servers alone are in the racks in "
+     "turn"},
     {"network.uplink", T::kRate, "0.0", 0, 1e15, nullptr,
      "of each rack, each way, shared by all flows between it and the others; 0: unlimited",
      to_optional<kNetwork, &NetworkSpec::uplink>("uplink")},

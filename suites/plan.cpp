@@ -99,9 +99,26 @@ Plan make_plan(const TrialSpec& spec) {
   return plan;
 }
 
+namespace {
+
+/// Puts hosts of servers alone into the racks in turn, whatever numbers they have.
+void place_servers(const Plan& plan, std::vector<int>& rack_of) {
+  if (rack_of.empty()) return;
+  const int racks = *std::max_element(rack_of.begin(), rack_of.end()) + 1;
+  const auto first_server = plan.host_of.begin() + plan.workers;
+  for (auto host = first_server; host != plan.host_of.end(); ++host) {
+    if (std::find(plan.host_of.begin(), first_server, *host) != first_server) continue;
+    rack_of.resize(std::max(rack_of.size(), std::size_t(*host) + 1));
+    rack_of[std::size_t(*host)] = int(host - first_server) % racks;
+  }
+}
+
+}  // namespace
+
 NetworkSpec network_of(const TrialSpec& spec, const Plan& plan) {
   NetworkSpec network = spec.network;
   network.host_of = plan.host_of;
+  place_servers(plan, network.rack_of);
   network.links.insert(network.links.end(), spec.scenario.links.begin(), spec.scenario.links.end());
   for (const Fault& fault : spec.scenario.faults) {
     if (fault.what != Fault::What::kCut) continue;

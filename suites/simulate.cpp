@@ -22,6 +22,7 @@ SimulationOptions simulation_options(const TrialSpec& spec, const Plan& plan, Ob
   options.threads = spec.sim_threads > 0 ? spec.sim_threads : std::max(1, cores);
   if (find_model(spec.workload.model).create == nullptr) options.threads = 1;  // there is nothing to compute
   options.shuffle = spec.shuffle;
+  if (spec.ties_alone) options.stretch = 0;
   options.observer = observer;
   return options;
 }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
+#include "backends/base/error.h"
 #include "protocols/protocol.h"
 #include "suites/execute.h"
 
@@ -24,9 +26,21 @@ TrialSpec rate_alone(const TrialSpec& spec) {
   TrialSpec other = spec;
   other.shuffles = 0;
   other.events = EventDetail::kNone;
+  other.ties_alone = true;
   other.workload.evaluation_samples = 0;
   other.workload.numbers = follows_values(spec);
   return other;
+}
+
+/// Why the trial fails in that order; empty: it does not.
+std::string failure_in_order(const TrialSpec& spec, Board* board, double& samples_per_s) {
+  try {
+    const TrialRecord record = simulate_trial(spec, nullptr, board);
+    samples_per_s = record.samples_per_s;
+    return record.status == TrialStatus::kOk ? "" : record.failure.text;
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 }  // namespace
@@ -37,10 +51,13 @@ void mark_ties(TrialRecord& record, const TrialSpec& spec, Board* board) {
   TrialSpec other = rate_alone(spec);
   for (int i = 1; i <= spec.shuffles; ++i) {
     other.shuffle = spec.shuffle + static_cast<std::uint64_t>(i);
-    const TrialRecord shuffled = simulate_trial(other, nullptr, board);
-    if (shuffled.status != TrialStatus::kOk) continue;
-    least = std::min(least, shuffled.samples_per_s);
-    most = std::max(most, shuffled.samples_per_s);
+    double rate = 0;
+    if (const std::string why = failure_in_order(other, board, rate); !why.empty()) {
+      record.warnings.emplace_back(WarningKind::kDependsOnTies, fmt::format("order {} fails: {}", other.shuffle, why));
+      return;
+    }
+    least = std::min(least, rate);
+    most = std::max(most, rate);
   }
   if (most <= kMostApart * least) return;
   record.warnings.emplace_back(WarningKind::kDependsOnTies, fmt::format("{:.4g} to {:.4g} samples/s", least, most));

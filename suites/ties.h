@@ -7,9 +7,10 @@
 
 namespace hopbench {
 
-/// Simulates the trial `spec.shuffles` times more, each time with other ties (SimulationOptions::shuffle), and adds the
-/// warning "depends on ties" if the largest of all rates is more than 5 % above the smallest. Computes no gradients,
-/// unless the protocol follows their values. `board` shows that something goes on; may be null.
+/// Simulates the trial `spec.shuffles` times more, each time with other ties (SimulationOptions::shuffle, no message
+/// longer for it), and adds the warning "depends on ties" if the largest of all rates is more than 5 % above the
+/// smallest, or if the trial fails in some order. Computes no gradients, unless they are sparse or the protocol follows
+/// their values. `board` shows that something goes on; may be null.
 void mark_ties(TrialRecord& record, const TrialSpec& spec, Board* board);
 
 }  // namespace hopbench

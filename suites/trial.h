@@ -70,6 +70,7 @@ struct TrialSpec {
   StrandKind strands = StrandKind::kFibers;
   int sim_threads = 0;  // 0: as many as cores
   std::uint64_t shuffle = 0;
+  bool ties_alone = false;                   // shuffle does not make messages longer; of mark_ties, never in JSON
   EventDetail events = EventDetail::kBrief;  // of the event log
 
   int workers() const { return workload.workers; }

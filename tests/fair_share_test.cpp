@@ -76,7 +76,7 @@ void compare_over_random_changes(std::uint64_t seed, int resources, bool equal_c
       std::vector<int> path(static_cast<std::size_t>(resources));
       for (int r = 0; r < resources; ++r) path[static_cast<std::size_t>(r)] = r;
       random.shuffle(std::span(path));
-      path.resize(1 + random.below(FairShare::kMaxPath));
+      path.resize(1 + random.below(std::min(path.size(), FairShare::kMaxPath)));
       if (servers > 0) {
         const auto workers = static_cast<std::uint64_t>(resources - servers);
         path = {static_cast<int>(random.below(static_cast<std::uint64_t>(servers))),

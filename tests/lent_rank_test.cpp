@@ -75,7 +75,7 @@ class LentRank : public testing::Test {
 
 TEST_F(LentRank, RefusesWhatIsNoRanksJob) {
   using Role = Job::Role;
-  for (const Role role : {Role::kSimulate, Role::kCalibrateLinks, Role::kBench}) {
+  for (const Role role : {Role::kSimulate, Role::kBench}) {
     start(role, true);
     EXPECT_EQ(words_.last.type, ControlType::kFail);
     EXPECT_THAT(words_.last.text, HasSubstr("wants more than a rank")) << static_cast<int>(role);

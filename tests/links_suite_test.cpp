@@ -166,6 +166,42 @@ TEST(LinksSuite, RefusesRacksThatAreNone) {
   const std::string uplink = "[network]\nuplink = 1e9\n";
   EXPECT_EQ(mistakes_of(uplink + "racks = 5\n"), "3: 5 racks are more than there are hosts (4)\n");
   EXPECT_EQ(mistakes_of(uplink + "hosts = 2\nracks = [0, 1, 1]\n"), "4: 'racks' lists 3 hosts, but workers are on 2\n");
+  const std::string numbers = "4: 'racks' must name racks 0, 1 and so on, at least two and none left out\n";
+  EXPECT_EQ(mistakes_of(uplink + "hosts = 2\nracks = [1, 1]\n"), numbers);
+  EXPECT_EQ(mistakes_of(uplink + "hosts = 2\nracks = [0, 2]\n"), numbers);
+}
+
+// Wherever the hosts of servers are numbered: without a worker they come earlier.
+TEST(LinksSuite, LeavesServersInTheirRackWithoutAWorker) {
+  const Suite suite = read(
+      "[[protocol]]\nname = \"ps_bsp\"\nservers = 1\n[[protocol]]\nname = \"ps_bsp\"\nservers = 1\nlabel = \"some\"\n"
+      "without = [3]\n[transport]\nname = \"sim\"\n[network]\nuplink = 1e9\nracks = [0, 0, 1, 1]\n");
+  for (const TrialSpec& trial : suite.trials) {
+    if (trial.protocol != "ps_bsp") continue;
+    const Plan plan = make_plan(trial);
+    const NetworkSpec network = network_of(trial, plan);
+    EXPECT_EQ(network.rack_of.at(std::size_t(plan.host_of.back())), 0) << trial.label;
+  }
+}
+
+TEST(LinksSuite, KeysThatATrialDoesNotObeyLeaveItsHash) {
+  const std::string keys =
+      "goodput = 0.9\nqueue = \"fifo\"\nburst = 10\nrendezvous_bytes = 9\nuplink = 1e9\nracks = 2\n";
+  const auto hash = [](const std::string& text) { return read("[network]\n" + text).trials.at(0).hash(); };
+  EXPECT_EQ(hash(keys), hash("")) << "real processes";
+  const auto simulated = [](const std::string& text) {
+    return read("[transport]\nname = \"sim\"\n[network]\n" + text).trials.at(0).hash();
+  };
+  EXPECT_EQ(simulated(keys + "instant = true\n"), simulated("instant = true\n"));
+  EXPECT_NE(simulated(keys), simulated(""));
+}
+
+TEST(LinksSuite, TakesABurstWhereOnlySomePointsHaveQueues) {
+  const Suite suite =
+      read("[transport]\nname = \"sim\"\n[network]\nburst = 1000.0\n[matrix]\nnetwork.queue = [\"fair\", \"fifo\"]\n");
+  ASSERT_EQ(suite.trials.size(), 2u);
+  for (const TrialSpec& trial : suite.trials)
+    EXPECT_EQ(trial.network.burst, trial.network.queue == NetworkSpec::Queue::kFifo ? 1000 : 0);
 }
 
 TEST(LinksSuite, RefusesQueuesWhereTheyMeanNothing) {

@@ -50,6 +50,15 @@ TEST(Ties, AreFoundWhereARateHangsOnThem) {
   EXPECT_FALSE(has(simulate_trial(tied("allreduce", "0", "3")).warnings, WarningKind::kDependsOnTies));
 }
 
+// Messages take no longer for it, though those of --shuffle do.
+TEST(Ties, AreNoneWhereMessagesDecide) {
+  TrialSpec trial = tied("allreduce", "0.003", "4");
+  trial.network.bandwidth = 1e5;
+  const TrialRecord record = simulate_trial(trial);
+  EXPECT_GT(record.wait_share, 0.7);
+  EXPECT_FALSE(has(record.warnings, WarningKind::kDependsOnTies));
+}
+
 TEST(Ties, TriedInOtherOrdersLeaveTheRecordAsItIs) {
   const TrialRecord once = simulate_trial(tied("allreduce", "0.003", "0"));
   const TrialRecord tried = simulate_trial(tied("allreduce", "0.003", "3"));

@@ -19,7 +19,6 @@ Duration time_for(double bytes, double bytes_per_s) {
 Routes::Routes(const NetworkSpec& spec, int ranks, Capacity tell) : spec_(spec), tell_(std::move(tell)) {
   HB_ASSERT(spec.host_of.empty() || spec.host_of.size() >= static_cast<std::size_t>(ranks));
   for (int r = 0; r < ranks; ++r) hosts_ = std::max(hosts_, host(r) + 1);
-  for (const int of_host : spec.rack_of) racks_ = std::max(racks_, of_host + 1);
   for (const NetworkSpec::Link& link : spec.links) {
     if (link.from > Time{}) changes_.push_back(link.from);
     if (link.until != kNever) changes_.push_back(link.until);
@@ -72,9 +71,8 @@ Route Routes::between(int from, int to) {
 }
 
 int Routes::rack(int host) const {
-  const int listed = static_cast<int>(spec_.rack_of.size());
-  if (listed == 0) return 0;
-  return host < listed ? spec_.rack_of[static_cast<std::size_t>(host)] : (host - listed) % racks_;
+  const auto at = static_cast<std::size_t>(host);
+  return at < spec_.rack_of.size() ? spec_.rack_of[at] : 0;
 }
 
 Time Routes::through(const Route& route, Time start, Duration length) const {

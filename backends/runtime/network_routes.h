@@ -64,7 +64,7 @@ class Routes {
   void add(Route& route, const Place& place);
 
   const NetworkSpec spec_;
-  int hosts_ = 0, racks_ = 1;
+  int hosts_ = 0;
   Capacity tell_;
   std::vector<Time> changes_;  // that are ahead, the next one last
   std::vector<NetworkSpec::Link> cuts_;

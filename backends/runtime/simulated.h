@@ -36,6 +36,7 @@ struct SimulationOptions {
   /// Nonzero: ties are broken in a permuted order and every message takes up to 10 % longer, keyed by this seed; the
   /// order of each pair's messages stays. A sweep over seeds is a search over schedules.
   std::uint64_t shuffle = 0;
+  double stretch = 0.1;  // with shuffle: messages take up to this share longer
   std::size_t stack_bytes = 256 * 1024;
   Observer* observer = nullptr;  // sees kSend, kDeliver, kDrop; settled() after each event that gave somebody a turn
 };

@@ -67,7 +67,7 @@ void Simulation::Impl::arrived(std::uint32_t envelope) {
 
 void Simulation::Impl::arrived_shuffled(std::uint32_t envelope) {
   const Envelope& e = envelopes_[envelope];
-  const Time when = now_ + scaled(now_ - e.posted, 0.1 * schedule_.uniform());
+  const Time when = now_ + scaled(now_ - e.posted, options_.stretch * schedule_.uniform());
   LastOfPair& last = last_of_pair_[pair_key(e.message.from, e.to)];
   if (when > last.time) last = {.time = when};
   // At one time the ties of a pair rise (or are equal, then the sequence number decides): its order stays.
