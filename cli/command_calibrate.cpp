@@ -107,8 +107,8 @@ void print_machine(const TrialSpec& spec, const Calibration& c, bool links) {
   print_links(network_from(figures.pairs, c, make_plan(spec).host_of));
 }
 
-/// What messages cost a machine's cores is part of what links seem to take: between machines they cannot be told apart
-/// by rounds of all ranks.
+/// Prints links between machines. The time that a machine's cores spend on messages counts as the links' there: rounds
+/// of all ranks cannot tell the two apart.
 void print_machines(const TrialSpec& spec, Fleet& fleet) {
   const LinkFigures figures = calibrate_links(spec, &count_interrupts(), &fleet);
   print_pairs(figures);

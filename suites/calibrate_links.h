@@ -25,7 +25,7 @@ struct PairFigures {
   bool contended = false;  // other programs took the core meanwhile
 };
 
-/// What one of the machines is like, as far as it matters to its links.
+/// A rank's machine and its TCP.
 struct LinkEnd {
   std::string machine, congestion_control, packets;
 };

@@ -15,7 +15,8 @@ constexpr double kNothing = 0.3;                 // of a round trip
 constexpr double kSlower = 0.75;                 // of the others' bandwidth: worth a link of its own
 constexpr double kFarther = 1.5, kFarBy = 1e-4;  // of the others' latency, and seconds besides
 
-/// What a link must carry if a message takes this long and processors take `machine`'s part of it; 0: they take it all.
+/// Returns the bytes/s of a link whose messages take this long, without the time of the processors of `machine`; 0 if
+/// those take it all.
 double bandwidth_of(const PairFigures& pair, const Calibration& machine) {
   const PairFigures::Sent least = pair.bodies.front(), most = pair.bodies.back();
   if (most.seconds - pair.round_trip_s < kNothing * pair.round_trip_s) return 0;  // lent, or lost in the noise
@@ -65,7 +66,7 @@ HostPairs by_hosts(std::span<const PairFigures> pairs, const Calibration& machin
   return known;
 }
 
-/// Of the fastest quarter: one slow host of three has two of the three pairs.
+/// Returns the bandwidth of the fastest quarter: one slow host of three has two of the three pairs.
 double usual_bandwidth(const HostPairs& pairs) {
   std::vector<double> bandwidths;
   for (const auto& [hosts, pair] : pairs) bandwidths.push_back(pair.bandwidth == 0 ? kUnlimited : pair.bandwidth);

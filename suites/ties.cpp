@@ -32,7 +32,7 @@ TrialSpec rate_alone(const TrialSpec& spec) {
   return other;
 }
 
-/// Why the trial fails in that order; empty: it does not.
+/// Returns why the trial fails in that order; empty: it does not.
 std::string failure_in_order(const TrialSpec& spec, Board* board, double& samples_per_s) {
   try {
     const TrialRecord record = simulate_trial(spec, nullptr, board);

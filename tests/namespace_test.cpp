@@ -94,7 +94,7 @@ class Cable : public Meeting {
   const int fd_;
 };
 
-/// What a rank does with its wire. Returns seconds.
+/// A rank's work on its wire. Returns seconds.
 using Talk = std::function<double(Wire& wire, int rank)>;
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -185,7 +185,7 @@ std::string read_all(int fd) {
   return said;
 }
 
-/// What the ranks return; what went wrong is a failure of the test.
+/// Returns the ranks' results. An error of a rank is a failure of the test.
 std::array<double, 2> seconds_of(const Namespaces& namespaces, const Conversation& conversation) {
   std::optional<LinkEmulator> emulator;
   if (conversation.emulated) emulator.emplace(*conversation.emulated, 2, 1, 0);

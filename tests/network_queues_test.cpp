@@ -159,7 +159,7 @@ TEST(FifoNetwork, KeepsOrderAndRatesOfRandomFlows) {
   }
 }
 
-// What Gloo does with a body whose receive is not posted: both ways at once take as long as one after the other.
+// Gloo treats a body so if its receive is not posted: both ways at once take as long as one after the other.
 TEST(RendezvousNetwork, HasAPermissionWaitBehindTheReceiversOwnBody) {
   for (const auto queue : {NetworkSpec::Queue::kFair, NetworkSpec::Queue::kFifo}) {
     NetworkSpec spec = queues();

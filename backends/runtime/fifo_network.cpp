@@ -89,7 +89,7 @@ class FifoNetwork final : public Network {
     return way;
   }
 
-  /// As much as the window and the sender's own queue have room for.
+  /// Sends as much as the window and the sender's own queue have room for.
   void send(Connection& way) {
     shrink(way);
     while (!way.unsent.empty()) {
@@ -168,7 +168,7 @@ class FifoNetwork final : public Network {
     timeline_.at(way.handled, std::move(arrived));
   }
 
-  /// Of a segment of `way`, from the hop-th queue of the way back on.
+  /// Brings the acknowledgement of a segment of `way` back, from the hop-th queue of the way back on.
   void acknowledge(Connection& way, Connection& back, double size, std::size_t hop) {
     if (hop < back.route.hops) {
       join(back.route.resources[hop], kAcknowledgement,

@@ -41,7 +41,8 @@ struct NetworkSpec {
   double overhead_rate = 0;  // bytes/s that such a processor handles besides
   int processors = 0;        // that all ranks' messages share; 0: one on each host
   double jitter = 0;         // latency is drawn from latency * (1 + jitter * exponential(1)); 0 = none
-  /// How flows share a link: max-min fairly, or as TCP's segments in the order in which they come (fifo_network.h).
+  /// The way in which flows share a link: max-min fairly, or as TCP's segments in the order in which they come
+  /// (fifo_network.h).
   enum class Queue { kFair, kFifo };
   Queue queue = Queue::kFair;
   double goodput = 1;                 // payload's share of the bytes that links carry; the rest are headers

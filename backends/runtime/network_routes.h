@@ -15,10 +15,10 @@
 
 namespace hopbench {
 
-/// How long so many bytes take; 0 bytes/s: no time.
+/// Returns the time that so many bytes take; 0 bytes/s: no time.
 Duration time_for(double bytes, double bytes_per_s);
 
-/// What a flow between two ranks meets.
+/// The links that a flow between two ranks crosses, and its latency.
 struct Route {
   int from = 0, to = 0;  // hosts
   Duration latency{};
@@ -42,7 +42,8 @@ class Routes {
 
   Route between(int from, int to);
 
-  /// When a message is through that begins then and takes so long on its own: while its way is cut it stands still.
+  /// Returns when a message is through that begins at `start` and takes `length` on its own. While its way is cut it
+  /// stands still.
   Time through(const Route& route, Time start, Duration length) const;
 
  private:
@@ -80,7 +81,7 @@ class Processors {
 
   bool any() const { return !free_at_.empty(); }
 
-  /// When a message of so many bytes that asks now at this rank has been handled.
+  /// Returns when a message of so many bytes has been handled that asks at this rank now.
   Time handle(int rank, double bytes, Time now);
 
  private:

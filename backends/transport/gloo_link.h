@@ -64,7 +64,7 @@ Eager eager_of(const WireOptions& options);
 
 // Both ends of a pair see themselves as rank 0 of two: Gloo's ranks are local names, they are not on the wire.
 inline constexpr int kOther = 1;
-/// What Gloo tells apart between the two.
+/// The kinds of transfers between the two. Gloo matches a send with the receive of the same kind.
 enum GlooSlot : std::uint64_t { kFrameSlot, kBodySlot, kTokenSlot, kFarewellSlot, kWatchSlot, kEagerSlot };
 
 class GlooLink {
