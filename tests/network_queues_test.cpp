@@ -40,7 +40,7 @@ TEST(FifoNetwork, SendsTenPacketsARoundTripAtFirstAndThenTwiceAsMany) {
   spec.bandwidth = 1e12;
   spec.latency = milliseconds(50);
   // 14 480 bytes at once, 28 960 after a round trip, 57 920 after two.
-  const std::vector<double> arrived = play_queues(spec, {{0, 1, 14'480}, {2, 1, 43'440}, {3, 1, 101'360}});
+  const std::vector<double> arrived = play_queues(spec, {{0, 1, 14'480}, {2, 1, 28'960}, {3, 1, 86'880}});
   EXPECT_NEAR(arrived[0], 0.05, 1e-5);
   EXPECT_NEAR(arrived[1], 0.15, 1e-5);
   EXPECT_NEAR(arrived[2], 0.25, 1e-5);
