@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -9,6 +10,17 @@
 
 #include "backends/base/error.h"
 #include "backends/runtime/runtime.h"  // Stop
+
+#ifdef __SANITIZE_ADDRESS__
+#define HB_TEST_ASAN
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HB_TEST_ASAN
+#endif
+#endif
+#ifdef HB_TEST_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace hopbench {
 namespace {
@@ -57,6 +69,20 @@ TEST_P(StrandTest, LetsGoOfItsBodyOnceThatHasReturned) {
   EXPECT_EQ(held.use_count(), 2);
   strand->resume();
   EXPECT_EQ(held.use_count(), 1);
+}
+
+// A data file is mapped where a fiber's stack was: ASan then took its bytes for the fiber's frames.
+TEST_P(StrandTest, LeavesNoForbiddenBytesWhereItsStackWas) {
+#ifdef HB_TEST_ASAN
+  std::uintptr_t inside = 0;
+  const auto strand = make([&] { inside = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)); });
+  strand->resume();
+  ASSERT_TRUE(strand->done());
+  const std::uintptr_t page = inside & ~std::uintptr_t{4095};  // a stack ends where a page does
+  EXPECT_EQ(__asan_region_is_poisoned(reinterpret_cast<void*>(page), 4096), nullptr);
+#else
+  GTEST_SKIP() << "only ASan forbids bytes";
+#endif
 }
 
 TEST_P(StrandTest, PassesOnAnExceptionOfItsBody) {

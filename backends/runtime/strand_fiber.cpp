@@ -57,8 +57,9 @@ class Switches {
   void created(void* top, std::size_t bytes) {
     inside_bottom_ = static_cast<char*>(top) - bytes;
     inside_bytes_ = bytes;
-    __asan_unpoison_memory_region(inside_bottom_, bytes);
+    unpoison();
   }
+  void ended() { unpoison(); }
   void entering() { __sanitizer_start_switch_fiber(&outside_fake_, inside_bottom_, inside_bytes_); }
   void entered() { __sanitizer_finish_switch_fiber(inside_fake_, &outside_bottom_, &outside_bytes_); }
   void leaving(bool for_good) {
@@ -67,11 +68,16 @@ class Switches {
   void left() { __sanitizer_finish_switch_fiber(outside_fake_, nullptr, nullptr); }
 
  private:
+  // A fiber's first frames never return, so ASan forbids their bytes for good: also to a file mapped there later.
+  void unpoison() { __asan_unpoison_memory_region(inside_bottom_, inside_bytes_); }
+
   void *inside_fake_ = nullptr, *outside_fake_ = nullptr;
-  const void *inside_bottom_ = nullptr, *outside_bottom_ = nullptr;
+  void* inside_bottom_ = nullptr;
+  const void* outside_bottom_ = nullptr;
   std::size_t inside_bytes_ = 0, outside_bytes_ = 0;
 #else
   void created(void*, std::size_t) {}
+  void ended() {}
   void entering() {}
   void entered() {}
   void leaving(bool) {}
@@ -93,6 +99,7 @@ class FiberStrand final : public Strand {
     switches_.entering();
     inside_ = std::move(inside_).resume();
     switches_.left();
+    if (done_) switches_.ended();
     exceptions_ = ExceptionState::swap(outside);
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
