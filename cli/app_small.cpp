@@ -7,7 +7,7 @@ namespace hopbench {
 
 void add_small_commands(CLI::App& app, Parsed& parsed) {
   CLI::App& list = *app.add_subcommand(
-      "list", "protocols, models, datasets, backends, transports, topologies, suites, keys, columns");
+      "list", "protocols, models, datasets, backends, transports, topologies, networks, suites, keys, columns");
   list.add_option("what", parsed.list.what, "what to list");  // checked by the command, which names the values
   list.add_flag("-v,--verbose", parsed.list.verbose, "with knobs, ranges, defaults, sources");
   list.add_flag("--json", parsed.list.json, "as JSON");

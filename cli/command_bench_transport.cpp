@@ -166,7 +166,10 @@ json to_json(const Row& row) {
 
 void check(const BenchTransportOptions& options) {
   for (const std::string& name : options.transports) {
-    const std::string why = find_transport(name).unavailable();
+    const Transport& transport = find_transport(name);
+    if (transport.chooses)
+      throw usage_error(fmt::format("--transport {}: name what it chooses from, gloo or shm", name));
+    const std::string why = transport.unavailable();
     if (!why.empty()) throw environment_error("transport " + name + " is not there: " + why);
   }
   if (options.backend == "cuda" && !options.mpi_peer.empty())

@@ -21,6 +21,7 @@
 #include "results/columns.h"
 #include "results/json.h"
 #include "suites/keys.h"
+#include "suites/network_presets.h"
 
 namespace hopbench {
 namespace {
@@ -132,6 +133,22 @@ Items topology_items() {
   return items;
 }
 
+Items network_items() {
+  Items items;
+  for (const NetworkPreset& preset : network_presets()) {
+    Item item{preset.name, preset.summary, "", {}};
+    std::string keys;
+    for (const PresetValue& is : preset.values) {
+      item.details.push_back(fmt::format("{} = {}: {}", is.path, is.text, is.source));
+      keys += fmt::format("{}`{} = {}` ({})", keys.empty() ? "" : "; ", is.path, is.text, is.source);
+      item.json["keys"][is.path] = is.text;
+    }
+    item.json["row"] = fmt::format("| `{}` | {} | {} |", preset.name, preset.summary, keys);
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
 Items suite_items() {
   Items items;
   for (const std::string& file : suite_files()) {
@@ -188,11 +205,11 @@ struct Listing {
   Items (*items)();
 };
 
-constexpr Listing kListings[] = {{"protocols", protocol_items},   {"models", model_items},
-                                 {"datasets", dataset_items},     {"backends", backend_items},
-                                 {"transports", transport_items}, {"topologies", topology_items},
-                                 {"suites", suite_items},         {"keys", key_items},
-                                 {"columns", column_items}};
+constexpr Listing kListings[] = {
+    {"protocols", protocol_items}, {"models", model_items},         {"datasets", dataset_items},
+    {"backends", backend_items},   {"transports", transport_items}, {"topologies", topology_items},
+    {"networks", network_items},   {"suites", suite_items},         {"keys", key_items},
+    {"columns", column_items}};
 
 void print_json(const std::string& what, const Items& items) {
   Json list = Json::array();

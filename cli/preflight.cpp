@@ -83,7 +83,7 @@ void check_available(const std::vector<TrialSpec>& trials) {
   std::map<std::string, DatasetPair> data;
   for (const TrialSpec& spec : trials) {
     transports.insert(spec.transport);
-    if (spec.transport == "gloo") interfaces.insert(spec.interface);
+    if (spec.transport == "gloo" || spec.transport == "auto") interfaces.insert(spec.interface);
     backends.insert(spec.workload.backend);
     if (spec.transport != "sim")
       for (const OtherBackend& other : spec.workload.others) backends.insert(other.backend);

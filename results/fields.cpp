@@ -302,6 +302,12 @@ constexpr Field<RankRecord> kRank[] = {
                                "vectors that did not fit, over Gloo, into the room that their receiver makes of its "
                                "`transport.eager_bytes`, and waited until it asked for them")
         .never_compared(),
+    stored<&R::carriers>("carriers", kHost, "",
+                         "the ranks that it exchanged messages with, by what carried these: `shm: 0-2; gloo: 3 5`")
+        .never_compared(),
+    stored<&R::congestion_control>("congestion_control", kHost, "",
+                                   "TCP's, where the rank used TCP: `cubic`, `reno`, `bbr`")
+        .never_compared(),
     stored<&R::link_late_median_s>(
         "link_late_median_s", kHost, "s",
         "of emulated links: by how much a message that the rank waited for was handed over after it was "

@@ -113,6 +113,8 @@ struct RankRecord {
          contended_s = 0;  // contended: run delay outside compute slots or past their deadline
   std::int64_t max_rss_bytes = 0;
   std::int64_t awaited_bodies = 0;  // sent once the receiver asked for them
+  std::string carriers;             // which ranks it reached over which transport
+  std::string congestion_control;   // TCP's, of its machine; empty: it used no TCP
   double link_late_median_s = 0,
          link_late_p99_s = 0;  // by how much emulated links' messages that it waited for were late
 };

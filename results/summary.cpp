@@ -54,6 +54,16 @@ std::string setting_note(const Trials& trials) {
   return join(parts, ", ");
 }
 
+/// BBR does not share a full link evenly, and virtual time's TCP is no BBR.
+std::string tcp_note(const Trials& trials) {
+  for (const TrialRow* row : trials)
+    for (const RankRecord& rank : row->record.ranks)
+      if (rank.congestion_control.starts_with("bbr"))
+        return "TCP's congestion control was " + rank.congestion_control +
+               ": where messages fill a link, rates are further from virtual time's than with reno or cubic";
+  return "";
+}
+
 std::string work_note(const Trials& trials) {
   std::vector<std::string> parts;
   const auto add = [&](const std::string& before, const std::string& value) {
@@ -125,7 +135,7 @@ void add_marks(Grid& grid, const Group& group) {
 
 void add_common_notes(Grid& grid, const Group& group) {
   const Trials trials = group.trials();
-  std::vector<std::string> notes{clock_note(trials), setting_note(trials), work_note(trials)};
+  std::vector<std::string> notes{clock_note(trials), setting_note(trials), tcp_note(trials), work_note(trials)};
   notes.push_back("n: repeats; medians over them; (a .. b): smallest and largest; [a, b]: 95 % interval (from 6)");
   const auto& head = grid.rows.front();
   if (std::find(head.begin(), head.end(), "speed-up") == head.end()) {

@@ -12,6 +12,7 @@
 #include "models/workload.h"
 #include "protocols/protocol.h"
 #include "protocols/topology.h"
+#include "suites/network_presets.h"
 
 namespace hopbench {
 namespace {
@@ -58,6 +59,7 @@ Names draw_units() { return {"iteration", "time"}; }
 Names draw_groups() { return {"rank", "host", "all"}; }
 Names target_models() { return {"auto", "mean", "median rank", "worst rank"}; }
 Names slowed_work() { return {"gradients", "all"}; }
+Names preset_names() { return names_of(network_presets()); }
 Names queue_kinds() { return {"fair", "fifo"}; }
 Names measure_kinds() { return {"rate", "convergence"}; }
 
@@ -215,8 +217,9 @@ const std::vector<SuiteKey> kKeys = {
     {"compute.load_delay", T::kInteger, "0", 0, 1e6, nullptr, "iterations by which that load is old",
      to_optional<&TrialSpec::monitor, &LoadMonitor::delay>("load_delay")},
 
-    {"transport.name", T::kName, "\"gloo\"", 0, 0, transport_names,
-     "gloo: TCP; shm: shared memory, on one machine; sim: virtual time; see `hopbench list transports`",
+    {"transport.name", T::kName, "\"auto\"", 0, 0, transport_names,
+     "gloo: TCP; shm: shared memory, on one machine; auto: shm between ranks of one machine, gloo between machines; "
+     "sim: virtual time",
      to<&TrialSpec::transport>("transport")},
     {"transport.interface", T::kText, "\"\"", 0, 0, nullptr, "gloo: network interface; \"\": loopback",
      to<&TrialSpec::interface>("interface")},
@@ -224,6 +227,8 @@ const std::vector<SuiteKey> kKeys = {
      "gloo: a rank's memory for bodies that it receives before it has read their heads, which saves them a round trip",
      to_optional<&TrialSpec::eager_bytes>("eager_bytes")},
 
+    {"network.preset", T::kName, "\"none\"", 0, 0, preset_names,
+     "a network by name, for those keys of [network] that are not given: `hopbench list networks -v`"},
     {"network.latency", T::kDuration, "\"100us\"", 0, kDays, nullptr,
      "one way (all of [network]: sim, or with emulate)", to<kNetwork, &NetworkSpec::latency>("latency")},
     {"network.bandwidth", T::kRate, "125e6", 0, 1e15, nullptr, "of each host's NIC, each way; 0: unlimited",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "suites/draft.h"
+#include "suites/network_presets.h"
 
 namespace hopbench {
 namespace {
@@ -59,14 +60,16 @@ void lay(Layer& base, const Layer& over) {
 }
 
 Layer effective(const Draft& draft, const MeasureDraft* measure, const Layer& point) {
-  Layer layer = default_layer();
-  lay(layer, draft.sections);
-  if (measure != nullptr) lay(layer, measure->overrides);
+  Layer own = draft.sections;
+  if (measure != nullptr) lay(own, measure->overrides);
   for (const Override& forced : draft.forced) {
     const bool applies = forced.measure.empty() || (measure != nullptr && forced.measure == measure->name);
-    if (applies) lay(layer, {{forced.path, forced.value}});
+    if (applies) lay(own, {{forced.path, forced.value}});
   }
-  lay(layer, point);
+  lay(own, point);
+  Layer layer = default_layer();
+  if (const Value* preset = find(own, "network.preset")) lay(layer, preset_layer(preset->text));
+  lay(layer, own);
   return layer;
 }
 

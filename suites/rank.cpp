@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -19,6 +20,7 @@
 #include "backends/runtime/process.h"
 #include "backends/transport/wire.h"
 #include "results/json.h"
+#include "results/machine.h"
 #include "results/statistics.h"
 #include "suites/calibrate.h"
 #include "suites/calibrate_links.h"
@@ -146,6 +148,24 @@ WireOptions wire_options_of(const TrialSpec& spec, const Plan& plan, const Workl
           .eager_bytes = std::size_t(spec.eager_bytes)};
 }
 
+/// "0-2 5": ascending numbers, neighbours as a range.
+std::string ranges_text(const std::vector<int>& numbers) {
+  std::string text;
+  for (std::size_t first = 0, last = 0; first < numbers.size(); first = ++last) {
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += (text.empty() ? "" : " ") + std::to_string(numbers[first]);
+    if (last > first) text += (last == first + 1 ? " " : "-") + std::to_string(numbers[last]);
+  }
+  return text;
+}
+
+std::string carriers_text(const std::map<std::string, std::vector<int>>& peers_of) {
+  std::string text;
+  for (const auto& [transport, peers] : peers_of)
+    text += (text.empty() ? "" : "; ") + transport + ": " + ranges_text(peers);
+  return text;
+}
+
 std::string run_rank(ChildChannel& channel, const Job& job) {
   const TrialSpec& spec = job.spec;
   const int rank = channel.rank();
@@ -195,6 +215,9 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   result.record = node.record();
   add_host_figures(result.record, runtime.contended());
   result.record.awaited_bodies = wire->awaited_bodies();
+  const auto carriers = wire->carriers();
+  result.record.carriers = carriers_text(carriers);
+  if (carriers.contains("gloo")) result.record.congestion_control = tcp_congestion_control("");
   result.record.cpu_wait_s = to_seconds(runtime.waited_for_cores());
   if (spec.emulate) add_lateness(result.record, static_cast<const EmulatedWire&>(*wire).lateness());
   result.events = std::move(events.lines());

@@ -289,7 +289,7 @@ std::vector<std::string> ways_of(Operation operation, bool device) {
   std::vector<std::string> ways;
   bool gloo = false;
   for (const Transport& transport : transports()) {
-    if (!transport.unavailable().empty()) continue;
+    if (transport.chooses || !transport.unavailable().empty()) continue;
     ways.emplace_back(transport.name);
     gloo = gloo || ways.back() == "gloo";
   }

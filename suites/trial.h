@@ -41,7 +41,7 @@ struct TrialSpec {
   std::string topology = "ring_based";
   std::vector<Edge> edges;  // topology = "edges"
   Scenario scenario;
-  std::string transport = "gloo";  // gloo | shm | sim
+  std::string transport = "auto";  // auto | gloo | shm | sim
   NetworkSpec network;             // sim, or emulated
   bool emulate = false;            // real processes: links are as slow as the network and the scenario say
   bool instant_network = false;    // sim: the schedule's own critical path (no communication, free vector operations)

@@ -15,6 +15,7 @@
 #include "suites/execute.h"
 #include "suites/suite.h"
 #include "tests/folder.h"
+#include "tests/transport_names.h"
 
 namespace hopbench {
 
@@ -388,13 +389,8 @@ TEST(Faults, AGradientEndsWithItsCostWhateverHangs) {
   EXPECT_EQ(log.find(R"({"t":305000000,"rank":3,"what":"gradient")"), std::string::npos);
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> all;
-  for (const Transport& transport : transports()) all.emplace_back(transport.name);
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Over, RealFaults, testing::ValuesIn(names()), [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Over, RealFaults, testing::ValuesIn(single_transports()),
+                         [](const auto& test) { return test.param; });
 
 }  // namespace
 }  // namespace hopbench

@@ -72,6 +72,8 @@ class LoopbackWire : public Wire {
 
   void wake() override { wake_end(mine_); }
 
+  std::map<std::string, std::vector<int>> carriers() const override { return {}; }
+
   void close(Duration) override {}
 
  private:

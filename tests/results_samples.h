@@ -54,6 +54,8 @@ inline RankRecord full_rank() {
   rank.contended_s = 0.5;
   rank.max_rss_bytes = 29;
   rank.awaited_bodies = 3;
+  rank.carriers = "gloo: 1-3";
+  rank.congestion_control = "reno";
   rank.link_late_median_s = 0.1;
   rank.link_late_p99_s = 0.2;
   rank.machine = "a";

@@ -286,6 +286,17 @@ TEST(Summary, NotesSayWhatTheNumbersRestOn) {
   EXPECT_THAT(summarise(std::vector<TrialRow>{row}, "hop")[0].notes, Not(Contains(HasSubstr("untuned"))));
 }
 
+TEST(Summary, NotesThatTcpWasBbr) {
+  TrialRow row = rate_row("hop", 0, 100);
+  for (const char* other : {"", "reno", "cubic"}) {
+    row.record.ranks[0].congestion_control = other;
+    EXPECT_THAT(summarise(std::vector<TrialRow>{row}, "hop")[0].notes, Not(Contains(HasSubstr("TCP")))) << other;
+  }
+  row.record.ranks.back().congestion_control = "bbr";
+  EXPECT_THAT(summarise(std::vector<TrialRow>{row}, "hop")[0].notes,
+              Contains(HasSubstr("TCP's congestion control was bbr")));
+}
+
 TEST(Summary, IsAGridAMeasureAndScenarioInTheOrderOfTheRun) {
   std::vector<TrialRow> rows{rate_row("hop", 0, 1), rate_row("hop", 0, 1), curve_row("hop", 0, 2)};
   rows[0].labels.scenario = "z first";

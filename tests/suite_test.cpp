@@ -121,7 +121,7 @@ TEST(Suite, OrdersItsTrialsAsItIsTold) {
 TEST(Suite, GivesATrialWhatItsMeasureScenarioAndVariantSay) {
   const Suite suite = parse(std::string(kSuite) + kMeasures);
   const TrialSpec& rate = trial(suite, "t/rate/random/hop a/1/1");
-  EXPECT_EQ(rate.transport, "gloo");
+  EXPECT_EQ(rate.transport, "auto");
   EXPECT_EQ(rate.stop.kind, StopSpec::Kind::kIterations);
   EXPECT_EQ(rate.stop.amount, 20);
   EXPECT_EQ(rate.knobs.integer("backup"), 1);

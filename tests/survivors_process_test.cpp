@@ -15,6 +15,7 @@
 #include "models/workload.h"
 #include "protocols/node.h"
 #include "tests/launched.h"
+#include "tests/transport_names.h"
 
 namespace hopbench {
 namespace {
@@ -136,14 +137,8 @@ TEST_P(SurvivorsInProcesses, FinishWhenOneIsKilled) {
   EXPECT_EQ(processes_with(test_mark()).size(), 0u);
 }
 
-std::vector<std::string> transport_names() {
-  std::vector<std::string> all;
-  for (const Transport& transport : transports()) all.emplace_back(transport.name);
-  return all;
-}
-
 INSTANTIATE_TEST_SUITE_P(Over, SurvivorsInProcesses,
-                         testing::Combine(testing::ValuesIn(transport_names()),
+                         testing::Combine(testing::ValuesIn(single_transports()),
                                           testing::Values("adpsgd", "ps_asp", "ps_backup", "partial_reduce")),
                          [](const auto& test) { return std::get<0>(test.param) + "_" + std::get<1>(test.param); });
 

@@ -9,6 +9,7 @@
 #include "suites/suite.h"
 #include "tests/cli.h"
 #include "tests/paths.h"
+#include "tests/transport_names.h"
 
 namespace hopbench {
 namespace {
@@ -81,13 +82,8 @@ TEST_P(Transports, GiveTheSameParametersOfSparseModelsWithLazyMomentumAndDecay) 
   expect_promises_kept(more);
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> all;
-  for (const Transport& transport : transports()) all.emplace_back(transport.name);
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Over, Transports, testing::ValuesIn(names()), [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Over, Transports, testing::ValuesIn(single_transports()),
+                         [](const auto& test) { return test.param; });
 
 TEST(AllProtocols, AreInTheSuite) {
   const Suite suite = load_suite(source_dir() + "/suites/all_protocols.toml", {});

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backends/runtime/network.h"
+#include "backends/transport/mixed_wire.h"
 #include "backends/transport/wire.h"
+#include "tests/transport_names.h"
 
 namespace hopbench {
 
@@ -62,16 +65,25 @@ inline bool whole(const Message& m, std::size_t floats) {
   return std::all_of(m.body.data(), m.body.data() + floats, [&](float v) { return v == expected; });
 }
 
-/// Every transport as it is, and over emulated links: "gloo", "emulated_gloo".
+/// Some pairs through shared memory, others over Gloo: 0 and 1, 1 and 3.
+inline std::unique_ptr<Wire> connect_some(const WireOptions& options, Meeting& meeting) {
+  const auto near = [&](int peer) { return (options.rank + peer) % 3 != 1; };
+  return connect_mixed(options, meeting, near, find_transport("gloo"), true);
+}
+inline const Transport kMixed{"mixed", "", find_transport("auto").unavailable, connect_some,
+                              find_transport("auto").prepare};
+
+/// Every transport as it is, and over emulated links: "gloo", "emulated_gloo". "mixed" in place of those that choose.
 inline std::vector<std::string> wire_names() {
-  std::vector<std::string> names;
+  std::vector<std::string> names{"mixed"};
   for (const char* prefix : {"", "emulated_"}) {
-    for (const Transport& transport : transports()) names.push_back(prefix + std::string(transport.name));
+    for (const std::string& name : single_transports()) names.push_back(prefix + name);
   }
   return names;
 }
 inline bool is_emulated(const std::string& wire) { return wire.starts_with("emulated_"); }
 inline const Transport& transport_of(const std::string& wire) {
+  if (wire == kMixed.name) return kMixed;
   return find_transport(is_emulated(wire) ? wire.substr(wire.find('_') + 1) : wire);
 }
 

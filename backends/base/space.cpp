@@ -89,9 +89,7 @@ class HostSpace final : public Space {
   void fill(float* y, float value, std::size_t n) override {
     for (std::size_t i = 0; i < n; ++i) y[i] = value;
   }
-  void copy(float* to, const float* from, std::size_t n) override {
-    if (n > 0) std::memcpy(to, from, n * sizeof(float));
-  }
+  void copy(float* to, const float* from, std::size_t n) override { copy_on_host(to, from, n); }
   void read(const float* from, float* host, std::size_t n) override { copy(host, from, n); }
   void write(float* to, const float* host, std::size_t n) override { copy(to, host, n); }
   void axpy(float* y, float a, const float* x, std::size_t n) override {

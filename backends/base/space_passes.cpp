@@ -14,16 +14,11 @@ namespace {
 
 // Sixteen numbers at a time, in four registers that every 64-bit processor has. Each lane is computed on its own in the
 // order written here, so the bits do not depend on how wide the registers are.
-constexpr std::size_t kLanes = 16, kFours = 4;
+constexpr std::size_t kLanes = 16;
 using Four [[gnu::vector_size(4 * sizeof(float))]] = float;
 using Eight [[gnu::vector_size(8 * sizeof(float))]] = float;
 using FourDoubles [[gnu::vector_size(4 * sizeof(double))]] = double;
-
-[[gnu::always_inline]] inline Four four_at(const float* from) {
-  Four lanes;
-  std::memcpy(&lanes, from, sizeof lanes);
-  return lanes;
-}
+using EightDoubles [[gnu::vector_size(8 * sizeof(double))]] = double;
 
 #ifdef __x86_64__
 bool streams(const float* out, std::size_t n) {
@@ -42,6 +37,9 @@ bool streams(const float*, std::size_t) { return false; }
 void stream(float*, const Eight&) {}
 void streamed() {}
 #endif
+
+/// Into the second-level cache: the first one has no room for eight pages that begin alike.
+[[gnu::always_inline]] inline void fetch(const float* from) { __builtin_prefetch(from, 0, 2); }
 
 constexpr std::size_t kTogether = 4;  // terms of one pass: processors fetch from few places at once
 
@@ -94,26 +92,36 @@ template <Reach kReach, bool kFirst>
 constexpr std::array<AddTerms, kTogether> kAnywhere{add_anywhere<kReach, kFirst, 1>, add_anywhere<kReach, kFirst, 2>,
                                                     add_anywhere<kReach, kFirst, 3>, add_anywhere<kReach, kFirst, 4>};
 
-/// Eight pages at once: from one place alone a processor does not fetch as fast as it could.
-template <bool kSame>
+/// Eight pages at once: from one place alone a processor does not fetch as fast as it could. The next eight are asked
+/// for meanwhile, for they begin where nothing was fetched before.
+template <bool kSame, class Floats, class Doubles>
 [[gnu::always_inline]] inline double dot_lanes(const float* x, const float* y, std::size_t n) {
-  constexpr std::size_t kPage = 1024, kPages = 8;
-  std::array<FourDoubles, kFours> sums{};
+  constexpr std::size_t kPage = 1024, kPages = 8, kWidth = sizeof(Floats) / sizeof(float);
+  std::array<Doubles, kLanes / kWidth> sums{};
   const auto add = [&](std::size_t i) __attribute__((always_inline)) {
-    for (std::size_t q = 0; q < kFours; ++q) {
-      const FourDoubles a = __builtin_convertvector(four_at(x + i + 4 * q), FourDoubles);
-      sums[q] += a * (kSame ? a : __builtin_convertvector(four_at(y + i + 4 * q), FourDoubles));
+    for (std::size_t q = 0; q < sums.size(); ++q) {
+      Floats a, b;
+      std::memcpy(&a, x + i + kWidth * q, sizeof a);
+      if (!kSame) std::memcpy(&b, y + i + kWidth * q, sizeof b);
+      const Doubles wide = __builtin_convertvector(a, Doubles);
+      sums[q] += wide * (kSame ? wide : __builtin_convertvector(b, Doubles));
     }
   };
   std::size_t begin = 0;
-  for (; begin + kPages * kPage <= n; begin += kPages * kPage) {
+  constexpr std::size_t kBlock = kPages * kPage;
+  for (; begin + kBlock <= n; begin += kBlock) {
+    const std::size_t ahead = begin + 2 * kBlock <= n ? kBlock : 0;
     for (std::size_t i = begin; i < begin + kPage; i += kLanes) {
-      for (std::size_t page = 0; page < kPages; ++page) add(i + page * kPage);
+      for (std::size_t page = 0; page < kPages; ++page) {
+        fetch(x + i + page * kPage + ahead);
+        if (!kSame) fetch(y + i + page * kPage + ahead);
+        add(i + page * kPage);
+      }
     }
   }
   for (; begin + kLanes <= n; begin += kLanes) add(begin);
   double total = 0;
-  for (std::size_t j = 0; j < kLanes; ++j) total += sums[j / 4][j % 4];
+  for (std::size_t j = 0; j < kLanes; ++j) total += sums[j / kWidth][j % kWidth];
   for (; begin < n; ++begin) total += double(x[begin]) * double(y[begin]);
   return total;
 }
@@ -122,7 +130,7 @@ using Dot = double (*)(const float* x, const float* y, std::size_t n);
 
 template <bool kSame>
 double dot_anywhere(const float* x, const float* y, std::size_t n) {
-  return dot_lanes<kSame>(x, y, n);
+  return dot_lanes<kSame, Four, FourDoubles>(x, y, n);
 }
 
 #ifdef __x86_64__
@@ -141,10 +149,15 @@ std::array<AddTerms, kTogether> best_terms() {
 
 template <bool kSame>
 [[gnu::target("avx2,fma")]] double dot_avx2(const float* x, const float* y, std::size_t n) {
-  return dot_lanes<kSame>(x, y, n);
+  return dot_lanes<kSame, Four, FourDoubles>(x, y, n);
+}
+template <bool kSame>
+[[gnu::target("avx512f")]] double dot_avx512(const float* x, const float* y, std::size_t n) {
+  return dot_lanes<kSame, Eight, EightDoubles>(x, y, n);
 }
 template <bool kSame>
 Dot best_dot() {
+  if (kSame && __builtin_cpu_supports("avx512f")) return dot_avx512<kSame>;  // two vectors wait for memory anyway
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? dot_avx2<kSame> : dot_anywhere<kSame>;
 }
 #else
@@ -185,6 +198,18 @@ void weighted_sum_on_host(float* out, std::span<const float* const> in, std::spa
     }
   }
   if (past_caches) streamed();
+}
+
+void copy_on_host(float* to, const float* from, std::size_t n) {
+  std::size_t done = 0;
+  if (streams(to, n)) {
+    for (Eight lanes; done + 8 <= n; done += 8) {
+      std::memcpy(&lanes, from + done, sizeof lanes);
+      stream(to + done, lanes);
+    }
+    streamed();
+  }
+  if (n > done) std::memcpy(to + done, from + done, (n - done) * sizeof(float));
 }
 
 double dot_on_host(const float* x, const float* y, std::size_t n) {

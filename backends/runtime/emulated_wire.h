@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -34,6 +35,7 @@ class EmulatedWire : public Wire {
   std::optional<Message> poll() override;
   void wait(Duration timeout, int messages = 1) override;
   void wake() override;
+  std::map<std::string, std::vector<int>> carriers() const override { return inner_->carriers(); }
   std::int64_t awaited_bodies() const override { return inner_->awaited_bodies(); }
   void close(Duration timeout) override;
 

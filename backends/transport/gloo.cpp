@@ -122,6 +122,7 @@ class GlooWire : public Wire {
       : rank_(options.rank),
         device_(open_gloo_device(options.interface, options.address)),
         links_(form_mesh(options, meeting, device_)) {
+    inbox_.news = options.news;
     for (auto& [peer, link] : links_) link->start(inbox_);
     watching_ = std::thread([this] { watch(); });
   }
@@ -162,7 +163,13 @@ class GlooWire : public Wire {
   void wake() override {
     const std::lock_guard lock(inbox_.mutex);
     inbox_.woken = true;
-    inbox_.changed.notify_one();
+    inbox_.tell();
+  }
+
+  std::map<std::string, std::vector<int>> carriers() const override {
+    std::map<std::string, std::vector<int>> all;
+    for (const auto& [peer, link] : links_) all["gloo"].push_back(peer);
+    return all;
   }
 
   std::int64_t awaited_bodies() const override {

@@ -166,7 +166,7 @@ void GlooLink::tell_of_room() {
     const std::lock_guard lock(inbox_->mutex);
     inbox_->room = true;
   }
-  inbox_->changed.notify_one();
+  inbox_->tell();
 }
 
 /// Waits for an operation that was started on `buffer`. False: it will not complete, or this link is being taken down.
@@ -217,7 +217,7 @@ void GlooLink::receive_all() {
   if (!parted && !bye_delivered_) deliver({.from = peer_, .kind = kGone, .words = {}, .body = {}});
   finished_ = true;
   const std::lock_guard lock(inbox_->mutex);
-  inbox_->changed.notify_all();
+  inbox_->tell();
 }
 
 /// The next poll says so.
@@ -227,7 +227,7 @@ void GlooLink::report(const std::exception& damage) {
     inbox_->damage = damage.what();
     inbox_->woken = true;
   }
-  inbox_->changed.notify_all();
+  inbox_->tell();
 }
 
 bool GlooLink::receive_frames() {
@@ -314,7 +314,7 @@ void GlooLink::deliver(Message message) {
     inbox_->arrived.push_back(std::move(message));
     wake = inbox_->enough() || inbox_->woken;
   }
-  if (wake) inbox_->changed.notify_one();
+  if (wake) inbox_->tell();
 }
 
 }  // namespace hopbench

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -51,8 +52,14 @@ struct GlooInbox {
   bool woken = false;      // by somebody, or by the end of a peer
   std::string damage;      // what came is no message: the next poll says so
   bool room = false;       // a link that had refused a message has room again
+  std::function<void()> news = {};
 
   bool enough() const { return arrived.size() >= wanted; }
+  /// There is something for whoever waits.
+  void tell() {
+    changed.notify_all();
+    if (news) news();
+  }
 };
 
 /// Large bodies whose receives are posted ahead on a link: so many, of at most so many floats each.

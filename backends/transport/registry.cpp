@@ -8,11 +8,12 @@
 
 namespace hopbench {
 
+extern const Transport kAutoTransport;
 extern const Transport kGlooTransport;
 extern const Transport kShmTransport;
 
 const std::vector<Transport>& transports() {
-  static const std::vector<Transport> all = {kGlooTransport, kShmTransport};
+  static const std::vector<Transport> all = {kAutoTransport, kGlooTransport, kShmTransport};
   return all;
 }
 

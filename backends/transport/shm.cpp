@@ -11,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <new>
 #include <string>
@@ -20,6 +21,7 @@
 
 #include "backends/base/error.h"
 #include "backends/base/relax.h"
+#include "backends/transport/shm.h"
 #include "backends/transport/shm_peer.h"
 #include "backends/transport/wire.h"
 
@@ -83,37 +85,39 @@ bool may_spin(int ranks) {
   return sched_getaffinity(0, sizeof cores, &cores) == 0 && ranks <= CPU_COUNT(&cores);
 }
 
+/// Why two ranks share no memory.
+struct Refusal {
+  int who = -1, with = -1;  // who says so
+  std::string why;
+
+  std::string text() const {
+    return "rank " + std::to_string(who) + " cannot share memory with rank " + std::to_string(with) + ": " + why;
+  }
+};
+
 class ShmWire : public Wire {
  public:
-  ShmWire(const WireOptions& options, Meeting& meeting) : bell_(new_bell()), spin_(may_spin(options.size)) {
+  ShmWire(const WireOptions& options, Meeting& meeting, std::map<int, Refusal>& refused)
+      : bell_(new_bell()), spin_(may_spin(options.size)) {
     std::vector<std::string> blobs, verdicts;
     for (int peer : options.peers) {
       peers_.push_back(std::make_unique<ShmPeer>(peer, *bell_));
       blobs.push_back(peers_.back()->address());
     }
     const auto theirs = meeting.exchange(options.peers, blobs);
-    std::string wrong;
-    int who = options.rank;  // whom the text names first
-    for (std::size_t i = 0; i < peers_.size(); ++i) {
-      verdicts.push_back(peers_[i]->connect(theirs[i]));
-      if (!verdicts.back().empty() && wrong.empty())
-        wrong = "rank " + std::to_string(options.rank) + " cannot share memory with rank " +
-                std::to_string(options.peers[i]) + ": " + verdicts.back();
-    }
+    for (std::size_t i = 0; i < peers_.size(); ++i) verdicts.push_back(peers_[i]->connect(theirs[i]));
     // Nobody goes on, and so ends, before everybody has mapped what is theirs.
     const auto their_verdicts = meeting.exchange(options.peers, verdicts);
-    for (std::size_t i = 0; i < peers_.size() && wrong.empty(); ++i) {
-      if (their_verdicts[i].empty()) continue;
-      who = options.peers[i];
-      wrong = "rank " + std::to_string(who) + " cannot share memory with rank " + std::to_string(options.rank) + ": " +
-              their_verdicts[i];
+    for (std::size_t i = 0; i < options.peers.size(); ++i) {
+      const int peer = options.peers[i];
+      if (!verdicts[i].empty()) {
+        refused[peer] = {options.rank, peer, verdicts[i]};
+      } else if (!their_verdicts[i].empty()) {
+        refused[peer] = {peer, options.rank, their_verdicts[i]};
+      }
     }
-    if (!wrong.empty()) throw environment_error(wrong).as(FailureKind::kEnvironment, who);
-    std::vector<ShmPeer*> others;
-    for (const auto& peer : peers_) {
-      if (peer->process() >= 0) others.push_back(peer.get());
-    }
-    if (!others.empty()) watch_.start(std::move(others), [this] { wake(); });
+    std::erase_if(peers_, [&](const auto& peer) { return refused.contains(peer->rank()); });
+    watch();
   }
 
   bool try_send(int to, const Message& message) override { return peer(to).try_send(message); }
@@ -155,6 +159,12 @@ class ShmWire : public Wire {
     bell_->ring(true);
   }
 
+  std::map<std::string, std::vector<int>> carriers() const override {
+    std::map<std::string, std::vector<int>> all;
+    for (const auto& peer : peers_) all["shm"].push_back(peer->rank());
+    return all;
+  }
+
   void close(Duration timeout) override {
     const auto until = Clock::now() + std::min<Duration>(timeout, std::chrono::hours(1000));
     for (const auto& peer : peers_) peer->say_bye();
@@ -172,6 +182,14 @@ class ShmWire : public Wire {
   }
 
  private:
+  void watch() {
+    std::vector<ShmPeer*> processes;
+    for (const auto& peer : peers_) {
+      if (peer->process() >= 0) processes.push_back(peer.get());
+    }
+    if (!processes.empty()) watch_.start(std::move(processes), [this] { wake(); });
+  }
+
   // Who spins keeps whoever else is on this core from what it waits for. After so many times in vain it is tried again
   // once in so many waits.
   static constexpr Duration kSpin = std::chrono::microseconds(50);
@@ -212,16 +230,28 @@ class ShmWire : public Wire {
   Watch watch_;
 };
 
-void prepare() { share_host_memory(ShmSegment::mine()); }
-
-std::unique_ptr<Wire> connect(const WireOptions& options, Meeting& meeting) {
-  prepare();
-  return std::make_unique<ShmWire>(options, meeting);
+std::unique_ptr<Wire> connect_all(const WireOptions& options, Meeting& meeting) {
+  prepare_shm();
+  std::map<int, Refusal> refused;
+  auto wire = std::make_unique<ShmWire>(options, meeting, refused);
+  if (refused.empty()) return wire;
+  const Refusal& first = refused.begin()->second;
+  throw environment_error(first.text()).as(FailureKind::kEnvironment, first.who);
 }
 
 }  // namespace
 
+void prepare_shm() { share_host_memory(ShmSegment::mine()); }
+
+std::unique_ptr<Wire> connect_shm(const WireOptions& options, Meeting& meeting, std::map<int, std::string>& others) {
+  prepare_shm();
+  std::map<int, Refusal> refused;
+  auto wire = std::make_unique<ShmWire>(options, meeting, refused);
+  for (const auto& [peer, refusal] : refused) others[peer] = refusal.text();
+  return wire;
+}
+
 extern const Transport kShmTransport{"shm", "memory that the processes of one machine share: models are read in place",
-                                     ShmSegment::unavailable, connect, prepare};
+                                     ShmSegment::unavailable, connect_all, prepare_shm};
 
 }  // namespace hopbench

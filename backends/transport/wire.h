@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,12 +41,15 @@ class Wire {
   /// Makes a `wait` in progress, or the next one, return. From any thread.
   virtual void wake() = 0;
 
+  /// The peers by the transport that carries messages to them.
+  virtual std::map<std::string, std::vector<int>> carriers() const = 0;
+
   /// Bodies that were larger than the room that the receiver makes ahead, so that they waited until it asked for them.
   virtual std::int64_t awaited_bodies() const { return 0; }
 
   /// Tells every peer kBye after all that was sent, and waits for theirs (or their death), at most `timeout`: as long
   /// as the slowest peer may still run. The only orderly end: without it what is still queued is lost and peers see
-  /// kGone. No call may follow but poll, awaited_bodies and the destructor's.
+  /// kGone. No call may follow but poll, carriers, awaited_bodies and the destructor's.
   virtual void close(Duration timeout) = 0;
 };
 
@@ -68,6 +72,8 @@ struct WireOptions {
   /// The largest body that is sent often, as a model is. A wire may make room for such bodies before they come, in at
   /// most `eager_bytes` of memory for all peers together. 0: it does not.
   std::size_t body_bytes = 0, eager_bytes = std::size_t{64} << 20;
+  /// Over Gloo: called from any thread when a `wait` would return. For whoever waits for several wires at once.
+  std::function<void()> news = {};
 };
 
 /// A transport as the registry lists it. `unavailable` says why this build or machine lacks it; empty: it is there.
@@ -78,6 +84,8 @@ struct Transport {
   std::unique_ptr<Wire> (*connect)(const WireOptions&, Meeting&);
   /// To be called in a rank's process before it makes its first vector; may be nullptr.
   void (*prepare)() = nullptr;
+  /// It is no other way, but takes one of the others for each pair.
+  bool chooses = false;
 };
 
 /// All transports for real processes (not `sim`), in the order they are listed.

@@ -1,0 +1,60 @@
+// Networks by name.
+#include "suites/network_presets.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "suites/suite.h"
+
+namespace hopbench {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+TrialSpec trial_with(const std::string& network, const std::string& measures = "", std::size_t which = 0) {
+  const std::string text =
+      "schema = 1\n[run]\nworld_size = 8\nrepeats = 1\n[model]\nname = \"quadratic\"\n[compute]\npace = \"10ms\"\n"
+      "[transport]\nname = \"sim\"\n[network]\n" +
+      network + "[[protocol]]\nname = \"allreduce\"\n" + measures;
+  return parse_suite(text, "preset.toml", {}).trials.at(which);
+}
+
+TEST(NetworkPresets, StandForTheirKeys) {
+  for (const NetworkPreset& preset : network_presets()) {
+    std::string keys;
+    for (const PresetValue& is : preset.values)
+      keys += std::string(is.path).substr(std::string("network.").size()) + " = " + is.text + "\n";
+    const std::string name = std::string("preset = \"") + preset.name + "\"\n";
+    EXPECT_EQ(trial_with(name).hash(), trial_with(keys).hash()) << preset.name;
+    EXPECT_EQ(trial_with(name).hash() == trial_with("").hash(), preset.values.empty()) << preset.name;
+  }
+}
+
+TEST(NetworkPresets, HaveTheNumbersOfTheirNames) {
+  const NetworkSpec racks = trial_with("preset = \"25G, two racks\"\n").network;
+  EXPECT_DOUBLE_EQ(racks.bandwidth, 25e9 / 8);
+  EXPECT_EQ(racks.rack_of, (std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_NEAR(racks.uplink, 4 * racks.bandwidth / 3, 0.01 * racks.uplink);
+  const NetworkSpec wide = trial_with("preset = \"WAN 100 Mbit/s\"\n").network;
+  EXPECT_DOUBLE_EQ(wide.bandwidth, 100e6 / 8);
+  EXPECT_EQ(wide.latency, milliseconds(40));
+  EXPECT_NEAR(wide.goodput, 1448.0 / 1538, 0.001);
+}
+
+TEST(NetworkPresets, GiveWayToWhatASuiteSaysWhereverItSaysIt) {
+  const std::string own = "latency = \"7us\"\npreset = \"10G\"\n";
+  EXPECT_EQ(trial_with(own).network.latency, microseconds(7));
+  EXPECT_DOUBLE_EQ(trial_with(own).network.bandwidth, 10e9 / 8);
+  const std::string measures =
+      "[[measure]]\nnetwork.preset = \"WAN 100 Mbit/s\"\n[[measure]]\nname = \"none\"\nnetwork.preset = \"none\"\n";
+  EXPECT_EQ(trial_with(own, measures).network.latency, microseconds(7));
+  EXPECT_DOUBLE_EQ(trial_with(own, measures).network.bandwidth, 100e6 / 8);
+  EXPECT_EQ(trial_with(own, measures, 1).network.latency, microseconds(7));
+  EXPECT_DOUBLE_EQ(trial_with(own, measures, 1).network.bandwidth, 125e6);
+}
+
+}  // namespace
+}  // namespace hopbench
