@@ -70,11 +70,11 @@ void check_interface(const std::string& asked) {
   if (fd >= 0) ::close(fd);
   if (!known) {
     throw environment_error(fmt::format(
-        "there is no network interface '{}' (transport.interface, --interface): name one that `ip link` lists", name));
+        "there is no network interface '{}' (transport.interface, --iface): name one that `ip link` lists", name));
   }
   if ((request.ifr_flags & IFF_UP) == 0) {
     throw environment_error(fmt::format(
-        "network interface '{0}' (transport.interface, --interface) is down: `ip link set {0} up` as root", name));
+        "network interface '{0}' (transport.interface, --iface) is down: `ip link set {0} up` as root", name));
   }
 }
 

@@ -302,8 +302,9 @@ constexpr Field<RankRecord> kRank[] = {
                                "vectors that did not fit, over Gloo, into the room that their receiver makes of its "
                                "`transport.eager_bytes`, and waited until it asked for them")
         .never_compared(),
-    stored<&R::carriers>("carriers", kHost, "",
-                         "the ranks that it exchanged messages with, by what carried these: `shm: 0-2; gloo: 3 5`")
+    stored<&R::carriers>(
+        "carriers", kHost, "",
+        "the ranks that it was connected to, by what carries messages between them: `shm: 0-2; gloo: 3 5`")
         .never_compared(),
     stored<&R::congestion_control>("congestion_control", kHost, "",
                                    "TCP's, where the rank used TCP: `cubic`, `reno`, `bbr`")

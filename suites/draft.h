@@ -113,7 +113,10 @@ const Layer& default_layer();
 /// Puts `over` on top. Keys that exclude each other (two stop rules, a pace that is a time and a cost, a named topology
 /// and a list of edges) give way to the ones on top.
 void lay(Layer& base, const Layer& over);
-/// Defaults, sections, the measure's own (nullptr: none), what is forced, and the point of the matrix.
+/// What the suite itself says: sections, the measure's own (nullptr: none), what is forced, and the point of the
+/// matrix.
+Layer own_keys(const Draft& draft, const MeasureDraft* measure, const Layer& point);
+/// The same on top of the defaults, and of the preset of the network if it names one.
 Layer effective(const Draft& draft, const MeasureDraft* measure, const Layer& point);
 /// Axes multiplied out. Variants' axes have become variants before.
 struct Point {

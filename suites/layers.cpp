@@ -59,7 +59,7 @@ void lay(Layer& base, const Layer& over) {
   for (const auto& [path, value] : over) base[path] = value;
 }
 
-Layer effective(const Draft& draft, const MeasureDraft* measure, const Layer& point) {
+Layer own_keys(const Draft& draft, const MeasureDraft* measure, const Layer& point) {
   Layer own = draft.sections;
   if (measure != nullptr) lay(own, measure->overrides);
   for (const Override& forced : draft.forced) {
@@ -67,8 +67,18 @@ Layer effective(const Draft& draft, const MeasureDraft* measure, const Layer& po
     if (applies) lay(own, {{forced.path, forced.value}});
   }
   lay(own, point);
+  return own;
+}
+
+Layer effective(const Draft& draft, const MeasureDraft* measure, const Layer& point) {
+  const Layer own = own_keys(draft, measure, point);
   Layer layer = default_layer();
-  if (const Value* preset = find(own, "network.preset")) lay(layer, preset_layer(preset->text));
+  if (const Value* preset = find(own, "network.preset")) {
+    for (auto [path, value] : preset_layer(preset->text)) {
+      value.place = preset->place;  // a mistake that follows from it is the preset's
+      layer[path] = value;
+    }
+  }
   lay(layer, own);
   return layer;
 }

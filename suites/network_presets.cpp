@@ -24,14 +24,14 @@ const std::vector<NetworkPreset>& network_presets() {
       {"none", "the keys as they are", {}},
       {"1G", "Ethernet of 1 Gbit/s", {{"network.bandwidth", "\"1Gbit/s\"", "IEEE 802.3ab"}, kGoodput, kZoneLatency}},
       {"10G", "Ethernet of 10 Gbit/s", {{"network.bandwidth", "\"10Gbit/s\"", "IEEE 802.3ae"}, kGoodput, kZoneLatency}},
-      {"25G, two racks",
-       "Ethernet of 25 Gbit/s, hosts in two racks of four with uplinks oversubscribed 3:1",
+      {"25G two racks",
+       "Ethernet of 25 Gbit/s, two racks with uplinks that four hosts a rack oversubscribe 3:1",
        {{"network.bandwidth", "\"25Gbit/s\"", "IEEE 802.3by"},
         {"network.racks", "2", "the preset's name"},
         {"network.uplink", "\"33.3Gbit/s\"",
          "what four hosts have of four uplinks of 100 Gbit/s that a rack of 48 hosts shares: 3:1, the upper end of "
          "what "
-         "is usual for leaf and spine. In proportion for other numbers of hosts"},
+         "is usual for leaf and spine. It stays the same with more hosts or fewer: set `uplink` then"},
         kGoodput,
         kZoneLatency}},
       {"WAN 100 Mbit/s",

@@ -13,7 +13,7 @@ void check_reach(const LaunchOptions& launch, const TrialSpec& spec, Fleet& flee
     const std::string where = "rank " + std::to_string(r) + " is on " + fleet.members()[std::size_t(process)].machine;
     if (spec.transport == "shm" && !fleet.crew(process).here()) {
       throw usage_error(spec.id() + ": transport shm is for ranks of one machine, but " + where +
-                        ": --set transport.name=\"gloo\"");
+                        ": --set transport.name=\"auto\"");
     }
     if (spec.emulate && process != 0) {
       throw usage_error(spec.id() + ": links are emulated where one process starts all ranks, but " + where +

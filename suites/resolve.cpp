@@ -5,6 +5,7 @@
 
 #include "backends/base/text.h"
 #include "suites/draft.h"
+#include "suites/network_presets.h"
 
 namespace hopbench {
 namespace {
@@ -23,6 +24,18 @@ std::string sections_text(const Layer& layer) {
     text += line(path.substr(section.size() + 1), to_toml(found->second));
   }
   return text;
+}
+
+/// The keys without those that a matrix over presets gives other values, unless they are the suite's own.
+Layer without_swept(Layer layer, const Draft& draft, const MeasureDraft* measure) {
+  const Layer own = own_keys(draft, measure, {});
+  for (const Axis& axis : draft.axes) {
+    if (axis.path != "network.preset") continue;
+    for (const Value& name : axis.values)
+      for (const auto& [path, value] : preset_layer(name.text))
+        if (!own.contains(path)) layer.erase(path);
+  }
+  return layer;
 }
 
 // How the suite was tuned; nothing where it was not.
@@ -88,7 +101,7 @@ std::string measure_text(const Draft& draft, const MeasureDraft& measure, const 
   for (const VariantDraft* variant : variants_of(draft, measure))
     protocols += (protocols.empty() ? "" : ", ") + toml_text(variant->label);
   if (!measure.protocols.empty()) text += line("protocols", "[" + protocols + "]");
-  Layer layer = effective(draft, &measure, {});
+  Layer layer = without_swept(effective(draft, &measure, {}), draft, &measure);
   if (Value& points = layer.at("run.evaluations"); points.is(Value::Type::kText)) {
     points.type = Value::Type::kInteger;  // "auto" is another number for each kind of measure
     points.integer = default_evaluations(measure.what);
@@ -106,7 +119,7 @@ std::string measure_text(const Draft& draft, const MeasureDraft& measure, const 
 }  // namespace
 
 std::string resolved_toml(const Draft& draft) {
-  Layer sections = effective(draft, nullptr, {});
+  Layer sections = without_swept(effective(draft, nullptr, {}), draft, nullptr);
   if (sections.count("run.reference") == 0)
     sections["run.reference"] = text_value(draft.variants.front().label, draft.place);
   std::string text = line("schema", "1") + line("name", toml_text(draft.name)) +

@@ -34,7 +34,7 @@ TEST(NetworkPresets, StandForTheirKeys) {
 }
 
 TEST(NetworkPresets, HaveTheNumbersOfTheirNames) {
-  const NetworkSpec racks = trial_with("preset = \"25G, two racks\"\n").network;
+  const NetworkSpec racks = trial_with("preset = \"25G two racks\"\n").network;
   EXPECT_DOUBLE_EQ(racks.bandwidth, 25e9 / 8);
   EXPECT_EQ(racks.rack_of, (std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1}));
   EXPECT_NEAR(racks.uplink, 4 * racks.bandwidth / 3, 0.01 * racks.uplink);
@@ -54,6 +54,31 @@ TEST(NetworkPresets, GiveWayToWhatASuiteSaysWhereverItSaysIt) {
   EXPECT_DOUBLE_EQ(trial_with(own, measures).network.bandwidth, 100e6 / 8);
   EXPECT_EQ(trial_with(own, measures, 1).network.latency, microseconds(7));
   EXPECT_DOUBLE_EQ(trial_with(own, measures, 1).network.bandwidth, 125e6);
+}
+
+// A resumed run reads the resolved suite.
+TEST(NetworkPresets, AreSweptByAResolvedSuiteAsByTheSuiteItself) {
+  const std::string text =
+      "schema = 1\n[run]\nworld_size = 8\nrepeats = 1\n[model]\nname = \"quadratic\"\n[compute]\npace = \"10ms\"\n"
+      "[transport]\nname = \"sim\"\n[network]\nlatency = \"7us\"\n[[protocol]]\nname = \"allreduce\"\n"
+      "[matrix]\n\"network.preset\" = [\"1G\", \"25G two racks\", \"none\"]\n";
+  const Suite once = parse_suite(text, "once.toml", {}), again = parse_suite(once.resolved, "again.toml", {});
+  ASSERT_EQ(once.trials.size(), 3u);
+  ASSERT_EQ(again.trials.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(once.trials[i].hash(), again.trials[i].hash()) << once.resolved;
+  EXPECT_EQ(again.trials[0].network.latency, microseconds(7));
+  EXPECT_FALSE(again.trials[1].network.rack_of.empty());
+  EXPECT_DOUBLE_EQ(again.trials[2].network.bandwidth, 125e6);
+}
+
+TEST(NetworkPresets, AreWhereTheirMistakesAre) {
+  try {
+    trial_with("hosts = 1\npreset = \"25G two racks\"\n");
+    FAIL();
+  } catch (const SuiteError& error) {
+    ASSERT_EQ(error.mistakes().size(), 1u);
+    EXPECT_EQ(error.mistakes()[0].line, 13);
+  }
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ std::unique_ptr<Wire> connect_network(const Transport& network, const WireOption
   const std::string peer = std::to_string(options.peers.front());
   const auto refusal = refused.find(options.peers.front());
   throw environment_error((refusal == refused.end()
-                               ? "rank " + std::to_string(options.rank) + " and rank " + peer + " are on two machines"
+                               ? "rank " + std::to_string(options.rank) + " and rank " + peer + " share no memory"
                                : refusal->second) +
                           ", and " + why)
       .as(FailureKind::kEnvironment, options.rank);
