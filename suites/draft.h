@@ -113,10 +113,10 @@ const Layer& default_layer();
 /// Puts `over` on top. Keys that exclude each other (two stop rules, a pace that is a time and a cost, a named topology
 /// and a list of edges) give way to the ones on top.
 void lay(Layer& base, const Layer& over);
-/// What the suite itself says: sections, the measure's own (nullptr: none), what is forced, and the point of the
-/// matrix.
+/// The suite's own values: of sections, of the measure (nullptr: none), forced ones, and of the point of the matrix.
+/// Later ones win.
 Layer own_keys(const Draft& draft, const MeasureDraft* measure, const Layer& point);
-/// The same on top of the defaults, and of the preset of the network if it names one.
+/// own_keys on top of the network's preset, if they name one, on top of the defaults.
 Layer effective(const Draft& draft, const MeasureDraft* measure, const Layer& point);
 /// Axes multiplied out. Variants' axes have become variants before.
 struct Point {

@@ -139,21 +139,6 @@ TEST(Space, SumsInTheOrderGivenAtAnyLengthAndPlace) {
   }
 }
 
-TEST(Space, CopiesAtAnyLengthAndPlace) {
-  const std::size_t most = (std::size_t(4) << 20) + 40;  // from 4 Mi floats on, past the caches
-  std::vector<float> from(most), to;
-  for (std::size_t i = 0; i < most; ++i) from[i] = float(i % 1021);
-  for (const std::size_t n : {std::size_t(0), std::size_t(1), std::size_t(17), most - 40, most - 33, most - 8}) {
-    for (const std::size_t at : {0, 1, 4}) {
-      to.assign(most, -1.0F);
-      host_space().copy(to.data() + at, from.data() + 3, n);
-      EXPECT_TRUE(std::equal(from.begin() + 3, from.begin() + 3 + std::ptrdiff_t(n), to.begin() + std::ptrdiff_t(at)))
-          << n;
-      EXPECT_EQ(std::count(to.begin(), to.end(), -1.0F), std::ptrdiff_t(most - n)) << n;
-    }
-  }
-}
-
 TEST(Space, MultipliesInDoubleAtAnyLength) {
   for (const std::size_t n : kLengths) {
     const std::vector<float> x = drawn(n, 1), y = drawn(n, 2), same = x;

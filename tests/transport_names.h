@@ -1,4 +1,4 @@
-// What tests that repeat over transports are named by.
+// The transports over which a test runs, once over each.
 #pragma once
 
 #include <string>

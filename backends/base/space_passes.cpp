@@ -12,8 +12,8 @@
 namespace hopbench {
 namespace {
 
-// Sixteen numbers at a time, in four registers that every 64-bit processor has. Each lane is computed on its own in the
-// order written here, so the bits do not depend on how wide the registers are.
+// Sixteen numbers at a time. Each lane is computed on its own in the order written here, so the bits do not depend on
+// how wide the registers are.
 constexpr std::size_t kLanes = 16;
 using Four [[gnu::vector_size(4 * sizeof(float))]] = float;
 using Eight [[gnu::vector_size(8 * sizeof(float))]] = float;

@@ -85,7 +85,7 @@ bool may_spin(int ranks) {
   return sched_getaffinity(0, sizeof cores, &cores) == 0 && ranks <= CPU_COUNT(&cores);
 }
 
-/// Why two ranks share no memory.
+/// Two ranks share no memory, and one of them says why.
 struct Refusal {
   int who = -1, with = -1;  // who says so
   std::string why;

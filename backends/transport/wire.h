@@ -84,7 +84,7 @@ struct Transport {
   std::unique_ptr<Wire> (*connect)(const WireOptions&, Meeting&);
   /// To be called in a rank's process before it makes its first vector; may be nullptr.
   void (*prepare)() = nullptr;
-  /// It is no other way, but takes one of the others for each pair.
+  /// It takes one of the other transports for each pair of ranks, and is no way of its own.
   bool chooses = false;
 };
 
