@@ -26,15 +26,24 @@ std::string sections_text(const Layer& layer) {
   return text;
 }
 
-/// The keys without those that a matrix over presets gives other values, unless they are the suite's own.
-Layer without_swept(Layer layer, const Draft& draft, const MeasureDraft* measure) {
+bool names_preset(const Draft& draft) {
+  const auto has = [](const Layer& layer) { return layer.contains("network.preset"); };
+  return has(own_keys(draft, nullptr, {})) ||
+         std::any_of(draft.measures.begin(), draft.measures.end(),
+                     [&](const MeasureDraft& measure) { return has(own_keys(draft, &measure, {})); }) ||
+         std::any_of(draft.axes.begin(), draft.axes.end(),
+                     [](const Axis& axis) { return axis.path == "network.preset"; });
+}
+
+/// effective(), for a suite that is read again. Where presets are named anywhere, their keys stay unsaid unless they
+/// are the suite's own: written out, one preset's would outlast it in a measure or at a point that names another.
+Layer to_be_written(const Draft& draft, const MeasureDraft* measure) {
+  Layer layer = effective(draft, measure, {});
+  if (!names_preset(draft)) return layer;
   const Layer own = own_keys(draft, measure, {});
-  for (const Axis& axis : draft.axes) {
-    if (axis.path != "network.preset") continue;
-    for (const Value& name : axis.values)
-      for (const auto& [path, value] : preset_layer(name.text))
-        if (!own.contains(path)) layer.erase(path);
-  }
+  for (const NetworkPreset& preset : network_presets())
+    for (const PresetValue& is : preset.values)
+      if (!own.contains(is.path)) layer.erase(is.path);
   return layer;
 }
 
@@ -101,7 +110,7 @@ std::string measure_text(const Draft& draft, const MeasureDraft& measure, const 
   for (const VariantDraft* variant : variants_of(draft, measure))
     protocols += (protocols.empty() ? "" : ", ") + toml_text(variant->label);
   if (!measure.protocols.empty()) text += line("protocols", "[" + protocols + "]");
-  Layer layer = without_swept(effective(draft, &measure, {}), draft, &measure);
+  Layer layer = to_be_written(draft, &measure);
   if (Value& points = layer.at("run.evaluations"); points.is(Value::Type::kText)) {
     points.type = Value::Type::kInteger;  // "auto" is another number for each kind of measure
     points.integer = default_evaluations(measure.what);
@@ -119,7 +128,7 @@ std::string measure_text(const Draft& draft, const MeasureDraft& measure, const 
 }  // namespace
 
 std::string resolved_toml(const Draft& draft) {
-  Layer sections = without_swept(effective(draft, nullptr, {}), draft, nullptr);
+  Layer sections = to_be_written(draft, nullptr);
   if (sections.count("run.reference") == 0)
     sections["run.reference"] = text_value(draft.variants.front().label, draft.place);
   std::string text = line("schema", "1") + line("name", toml_text(draft.name)) +

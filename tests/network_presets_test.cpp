@@ -71,6 +71,27 @@ TEST(NetworkPresets, AreSweptByAResolvedSuiteAsByTheSuiteItself) {
   EXPECT_DOUBLE_EQ(again.trials[2].network.bandwidth, 125e6);
 }
 
+// A key of the preset that is taken back must not outlast it in the resolved suite.
+TEST(NetworkPresets, AreTakenBackByAResolvedSuiteAsByTheSuiteItself) {
+  const std::string head =
+      "schema = 1\n[run]\nworld_size = 8\nrepeats = 1\n[model]\nname = \"quadratic\"\n[compute]\npace = \"10ms\"\n"
+      "[transport]\nname = \"sim\"\n[[protocol]]\nname = \"allreduce\"\n";
+  const std::string racks = "preset = \"25G two racks\"\n";
+  for (const std::string& rest :
+       {"[network]\n" + racks +
+            "[[measure]]\nnetwork.preset = \"none\"\n[[measure]]\nname = \"b\"\nnetwork.preset = \"1G\"\n",
+        "[network]\n" + racks + "[matrix]\n\"network.preset\" = [\"1G\", \"none\"]\n",
+        "[[measure]]\nnetwork." + racks + "[[measure]]\nname = \"b\"\n",
+        "[[measure]]\nnetwork." + racks + "[matrix]\n\"network.preset\" = [\"1G\", \"none\"]\n",
+        "[network]\nbandwidth = \"1Gbit/s\"\n" + racks + "[[measure]]\nnetwork.preset = \"10G\"\n"}) {
+    const Suite once = parse_suite(head + rest, "once.toml", {}), again = parse_suite(once.resolved, "again.toml", {});
+    ASSERT_EQ(once.trials.size(), again.trials.size()) << rest;
+    for (std::size_t i = 0; i < once.trials.size(); ++i)
+      EXPECT_EQ(once.trials[i].hash(), again.trials[i].hash()) << rest << once.resolved;
+    EXPECT_EQ(once.resolved, again.resolved);
+  }
+}
+
 TEST(NetworkPresets, AreWhereTheirMistakesAre) {
   try {
     trial_with("hosts = 1\npreset = \"25G two racks\"\n");
