@@ -1,13 +1,14 @@
 """PyTorch's side of ci/gpu, in turns with hopbench: times as JSON lines, one a round, which ci/gpu_tables.py makes tables of.
 
 gpu_peer.py [--hopbench PROGRAM [--libraries PATH]] [--rounds N] [--steps N] [--seconds S]
-            [--models LIST] [--batches LIST] [--precisions LIST] [--deterministic] [--check-on-cpu]
+            [--models LIST] [--batches LIST] [--precisions LIST] [--quick] [--deterministic] [--check-on-cpu]
 
 A gradient is forward pass, softmax cross-entropy and backward pass on drawn inputs that lie in the GPU's memory; a step is
 a gradient and SGD with momentum 0.9. `event_ms` are times between CUDA events around each of many steps in flight;
 `wall_ms` is wall time of steps that are waited for one by one. PyTorch may choose convolutions by measuring
 (cudnn.benchmark), unless --deterministic.
 
+--quick: without PyTorch's whole steps, and without its channels-last ones that are no graphs.
 --libraries: hopbench's LD_LIBRARY_PATH; PyTorch keeps its own cuBLAS and cuDNN. --seconds: no round begins later.
 --check-on-cpu: the same code with small sizes on the CPU, and whether it is right; no figure of it means anything.
 
@@ -17,6 +18,7 @@ says why.
 import argparse
 import contextlib
 import gc
+import itertools
 import json
 import os
 import subprocess
@@ -154,12 +156,12 @@ class Variant:
         return {"event_ms": self.machine.event_ms(self.run, steps), "wall_ms": self.machine.wall_ms(self.run, steps)}
 
 
-def make_variants(machine, models, batch, precision):
+def make_variants(machine, options, batch, precision):
     variants = []
-    for name in models:
-        for work in ("gradient", "step"):
+    for name in options.models:
+        for work in ("gradient",) if options.quick else ("gradient", "step"):
             for channels_last in (False, True):
-                for graph in (False, True):
+                for graph in (True,) if options.quick and channels_last else (False, True):
                     key = {"model": name, "batch": batch, "precision": precision, "work": work,
                            "layout": "NHWC" if channels_last else "NCHW", "graph": graph}
                     if graph and machine.cpu:
@@ -232,14 +234,17 @@ def tell_clocks(machine):
 
 
 def measure_steps(machine, options, hopbench, end):
-    for batch in options.batches:
-        for precision in options.precisions:
-            if time.monotonic() > end:
-                tell("skipped", part="all", batch=batch, precision=precision, reason="no time was left")
+    """Everything once before anything twice, so that little time does not go to one precision alone."""
+    for rounds in (range(1), range(1, options.rounds)):
+        for batch, precision in itertools.product(options.batches, options.precisions):
+            if not rounds:
                 continue
-            variants = make_variants(machine, options.models, batch, precision)
-            for number in range(options.rounds):
-                if number > 0 and time.monotonic() > end:
+            if time.monotonic() > end:
+                tell("skipped", part="all", batch=batch, precision=precision, reason=f"no time was left for round {rounds[0]}")
+                continue
+            variants = make_variants(machine, options, batch, precision)
+            for number in rounds:
+                if number > rounds[0] and time.monotonic() > end:
                     break
                 hopbench.steps(options.models, batch, precision, options.steps, number)
                 for at in range(len(variants)):  # in another order each round
@@ -364,10 +369,11 @@ def main():
     parser.add_argument("--libraries")
     parser.add_argument("--models", type=words, default=list(MODELS))
     parser.add_argument("--batches", type=lambda text: [int(part) for part in text.split(",")], default=[128, 1024])
-    parser.add_argument("--precisions", type=words, default=["fp32", "tf32", "bf16"])
+    parser.add_argument("--precisions", type=words, default=["bf16", "tf32", "fp32"])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--deterministic", action="store_true")
     parser.add_argument("--check-on-cpu", action="store_true")
     options = parser.parse_args()
@@ -388,9 +394,9 @@ def main():
     if machine.cpu:
         check_on_cpu(machine)
     hopbench = Hopbench(options.hopbench, options.libraries)
-    ipc = measure_ipc(machine, options)
     measure_memory(machine, options, hopbench, end)
     measure_steps(machine, options, hopbench, end)
+    ipc = measure_ipc(machine, options)
     if machine.cpu:
         assert ipc["works"], ipc
         print("gpu_peer.py: the checks on the CPU passed", file=sys.stderr)

@@ -12,17 +12,17 @@ namespace {
 
 class Pieces {
  public:
-  Pieces(std::size_t n, const std::function<void(std::size_t)>& work, const std::function<bool()>& over)
+  Pieces(std::size_t n, const std::function<void(std::size_t, int)>& work, const std::function<bool()>& over)
       : n_(n), work_(work), over_(over), done_(n, false) {}
 
   /// Does pieces until none is left.
-  void run() {
+  void run(int thread) {
     for (std::unique_lock lock(mutex_); next_ < n_ && !failed_ && !over_();) {
       const std::size_t mine = next_++;
       lock.unlock();
       std::exception_ptr thrown;
       try {
-        work_(mine);
+        work_(mine, thread);
       } catch (...) {
         thrown = std::current_exception();
       }
@@ -54,7 +54,7 @@ class Pieces {
 
  private:
   const std::size_t n_;
-  const std::function<void(std::size_t)>& work_;
+  const std::function<void(std::size_t, int)>& work_;
   const std::function<bool()>& over_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -65,11 +65,11 @@ class Pieces {
 
 }  // namespace
 
-void at_once(std::size_t n, int threads, const std::function<void(std::size_t)>& work,
+void at_once(std::size_t n, int threads, const std::function<void(std::size_t, int)>& work,
              const std::function<void(std::size_t)>& use, const std::function<bool()>& over) {
   if (threads == 1 || n <= 1) {
     for (std::size_t i = 0; i < n && !over(); ++i) {
-      work(i);
+      work(i, 0);
       use(i);
     }
     return;
@@ -77,7 +77,8 @@ void at_once(std::size_t n, int threads, const std::function<void(std::size_t)>&
   Pieces pieces(n, work, over);
   std::vector<std::thread> team;
   try {
-    while (team.size() < std::min(n, static_cast<std::size_t>(threads))) team.emplace_back([&] { pieces.run(); });
+    while (team.size() < std::min(n, static_cast<std::size_t>(threads)))
+      team.emplace_back([&, thread = int(team.size())] { pieces.run(thread); });
     for (std::size_t i = 0; i < n && pieces.wait(i, team.size()); ++i) use(i);
   } catch (...) {
     pieces.fail(std::current_exception());

@@ -6,10 +6,10 @@
 
 namespace hopbench {
 
-/// For i from 0 to n - 1: `work(i)`, on one of `threads` threads (1: on the caller's), and then `use(i)` on the
+/// For i from 0 to n - 1: `work(i, t)`, on thread t of `threads` (1: on the caller's, t = 0), and then `use(i)` on the
 /// caller's thread, in rising order of i. No work begins once `over()` holds; what had begun is used. Throws what
 /// `work` or `use` threw first, after all that had begun has ended.
-void at_once(std::size_t n, int threads, const std::function<void(std::size_t)>& work,
+void at_once(std::size_t n, int threads, const std::function<void(std::size_t, int)>& work,
              const std::function<void(std::size_t)>& use, const std::function<bool()>& over);
 
 }  // namespace hopbench

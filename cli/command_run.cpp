@@ -149,10 +149,10 @@ class Run {
       const int together = std::min(jobs(), int(rows.size()));
       at_once(
           rows.size(), together,
-          [&](std::size_t i) {
+          [&](std::size_t i, int thread) {
             TrialSpec spec = *begin[std::ptrdiff_t(i)];
             if (spec.sim_threads == 0) spec.sim_threads = std::max(1, cores() / together);
-            rows[i] = run_trial(spec, progress);
+            rows[i] = run_trial(spec, progress, thread);
           },
           [&](std::size_t i) { folder_.add(std::move(rows[i])); }, over);
       begin = end;
@@ -163,23 +163,23 @@ class Run {
   int jobs() const { return options_.jobs > 0 ? options_.jobs : cores(); }
 
   // A trial that the machine disturbed is measured again by a rule that was there before, blind to its outcome.
-  TrialRow run_trial(const TrialSpec& spec, Progress& progress) {
-    TrialRow row = measure(spec, progress);
+  TrialRow run_trial(const TrialSpec& spec, Progress& progress, int thread) {
+    TrialRow row = measure(spec, progress, thread);
     for (int again = 0; again < spec.remeasure && disturbed(row.record); ++again) {
       if (count_interrupts().load() > 0) break;
       progress.again();
-      row = measure(spec, progress);
+      row = measure(spec, progress, thread);
       row.record.warnings.emplace_back(WarningKind::kMeasuredAgain, "the machine disturbed it before");
     }
     return row;
   }
 
-  TrialRow measure(const TrialSpec& spec, Progress& progress) {
+  TrialRow measure(const TrialSpec& spec, Progress& progress, int thread) {
     progress.begin(spec);
     ExecuteOptions execute_with;
     execute_with.interrupts = &count_interrupts();
     execute_with.progress = [&](const Board& board, const TrialSpec& running) { progress.tick(board, running); };
-    execute_with.fleet = fleet_;
+    execute_with.fleet = fleet_, execute_with.at_once = thread;
     if (options_.events != "none") execute_with.event_log = folder_.event_log(spec.id());
     if (!options_.dump.empty()) execute_with.dump = {options_.dump, folder_.dump(spec.id())};
     TrialRow row{labels_of(spec), execute_trial(spec, execute_with)};

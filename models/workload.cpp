@@ -126,7 +126,8 @@ Training::Training(WorkloadSpec spec, DatasetPair data)
       backend_(create_backend(spec_.backend, {.threads = spec_.threads,
                                               .precision = spec_.precision,
                                               .deterministic = spec_.deterministic,
-                                              .local_rank = spec_.local_rank,
+                                              .local_rank = spec_.local.number,
+                                              .local_ranks = spec_.local.ranks,
                                               .lend = spec_.lend})),
       lanes_(static_cast<std::size_t>(spec_.workers) + 1) {
   check_augment(spec_.augment, *data_.train);
@@ -338,9 +339,9 @@ std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec) {
   return std::make_unique<WithoutNumbers>(std::move(workload));
 }
 
-WorkloadSpec WorkloadSpec::on(int rank, int where) const {
+WorkloadSpec WorkloadSpec::on(int rank, const LocalPlace& where) const {
   WorkloadSpec one = *this;
-  one.local_rank = where;
+  one.local = where;
   for (const OtherBackend& other : others) {
     if (std::find(other.ranks.begin(), other.ranks.end(), number_of(rank)) != other.ranks.end())
       one.backend = other.backend;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/base/local_place.h"
 #include "backends/base/vec.h"
 #include "models/dataset.h"
 #include "models/learner.h"
@@ -36,7 +37,7 @@ struct WorkloadSpec {
   std::string precision = "fp32";         // see BackendOptions
   bool deterministic = true;
   bool lend = true;
-  int local_rank = 0;             // of this process, not of the trial: see BackendOptions
+  LocalPlace local = {};          // of this process, not of the trial: see BackendOptions
   int threads = 1;                // of one gradient
   int workers = 1;                // the number that train
   std::vector<int> without = {};  // workers of the suite that do not train, ascending; their data are not used
@@ -47,8 +48,8 @@ struct WorkloadSpec {
   int evaluation_samples = 512;  // the first so many of the test set: the named subset of every curve; 0: no evaluation
   bool numbers = true;           // false: gradients are not computed and vectors hold no numbers, for rates alone
 
-  /// As `rank` computes it, the local_rank-th on its machine: all on one backend.
-  WorkloadSpec on(int rank, int local_rank) const;
+  /// As `rank` computes it, there on its machine: all on one backend.
+  WorkloadSpec on(int rank, const LocalPlace& where) const;
   /// Returns the number that the suite gives to worker `rank`. Ranks are numbered without gaps when workers are left
   /// out; data, draws, slowdowns and hosts keep the suite's numbers.
   int number_of(int rank) const;

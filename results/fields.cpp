@@ -309,6 +309,18 @@ constexpr Field<RankRecord> kRank[] = {
     stored<&R::congestion_control>("congestion_control", kHost, "",
                                    "TCP's, where the rank used TCP: `cubic`, `reno`, `bbr`")
         .never_compared(),
+    stored<&R::gpu>("gpu", kHost, "", "address on its machine's PCI bus of the GPU that the rank computed on")
+        .never_compared(),
+    stored<&R::gpu_shared_well>("gpu_mps", kHost, "",
+                                "NVIDIA's MPS was there, so that ranks on one GPU computed side by side, not in turns")
+        .never_compared(),
+    stored<&R::gpu_remarks>("gpu_remarks", kHost, "",
+                            "how the rank used its GPU: whether steps were launched as graphs, to whom memory was lent "
+                            "(CUDA IPC), how it waited")
+        .never_compared(),
+    stored<&R::staged_bodies>("staged_bodies", kHost, "",
+                              "vectors that were copied between the rank's GPU and host memory for messages")
+        .never_compared(),
     stored<&R::link_late_median_s>(
         "link_late_median_s", kHost, "s",
         "of emulated links: by how much a message that the rank waited for was handed over after it was "

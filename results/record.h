@@ -115,6 +115,10 @@ struct RankRecord {
   std::int64_t awaited_bodies = 0;  // sent once the receiver asked for them
   std::string carriers;             // which ranks it reached over which transport
   std::string congestion_control;   // TCP's, of its machine; empty: it used no TCP
+  std::string gpu;                  // address of the GPU that it computed on; empty: none
+  bool gpu_shared_well = false;     // with MPS: ranks that share it compute side by side
+  std::string gpu_remarks;          // how it used that: graphs, CUDA IPC, waits
+  std::int64_t staged_bodies = 0;   // vectors copied between a GPU and host memory for messages
   double link_late_median_s = 0,
          link_late_p99_s = 0;  // by how much emulated links' messages that it waited for were late
 };

@@ -64,6 +64,23 @@ std::string tcp_note(const Trials& trials) {
   return "";
 }
 
+/// Of ranks on one GPU the step of each holds a part of the others', unless MPS lets them compute side by side.
+std::string gpu_note(const Trials& trials) {
+  int most = 0;
+  bool in_turns = false;
+  for (const TrialRow* row : trials) {
+    std::map<std::pair<std::string, std::string>, int> ranks_of;  // machine and GPU
+    for (const RankRecord& rank : row->record.ranks) {
+      if (rank.gpu.empty()) continue;
+      most = std::max(most, ++ranks_of[{rank.machine, rank.gpu}]);
+      in_turns = in_turns || !rank.gpu_shared_well;
+    }
+  }
+  if (most < 2) return "";
+  return fmt::format("up to {} ranks shared a GPU, {}", most,
+                     in_turns ? "in turns: a rank's step holds parts of the others'" : "side by side (MPS)");
+}
+
 std::string work_note(const Trials& trials) {
   std::vector<std::string> parts;
   const auto add = [&](const std::string& before, const std::string& value) {
@@ -135,7 +152,8 @@ void add_marks(Grid& grid, const Group& group) {
 
 void add_common_notes(Grid& grid, const Group& group) {
   const Trials trials = group.trials();
-  std::vector<std::string> notes{clock_note(trials), setting_note(trials), tcp_note(trials), work_note(trials)};
+  std::vector<std::string> notes{clock_note(trials), setting_note(trials), tcp_note(trials), gpu_note(trials),
+                                 work_note(trials)};
   notes.push_back("n: repeats; medians over them; (a .. b): smallest and largest; [a, b]: 95 % interval (from 6)");
   const auto& head = grid.rows.front();
   if (std::find(head.begin(), head.end(), "speed-up") == head.end()) {

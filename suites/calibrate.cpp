@@ -281,7 +281,7 @@ double round_time(const std::vector<json>& ranks, std::size_t kind) {
 
 std::string calibrate_rank(ChildChannel& channel, const TrialSpec& spec) {
   if (const Transport& transport = find_transport(spec.transport); transport.prepare != nullptr) transport.prepare();
-  const std::unique_ptr<Workload> workload = make_workload(spec.workload.on(channel.rank(), channel.local_rank()));
+  const std::unique_ptr<Workload> workload = make_workload(spec.workload.on(channel.rank(), channel.local()));
   workload->load_data();  // a step that draws its samples would set the pace
   RankSlot& slot = channel.board().slot(channel.rank());
   Stepper stepper(*workload, channel.rank(), slot);

@@ -32,7 +32,7 @@ void place(LaunchOptions& launch, const TrialSpec& spec, const Plan& plan, Fleet
   const Places places = fleet->places();
   std::vector<int> process_of = place_ranks(places, who);
   process_of.resize(static_cast<std::size_t>(launch.ranks));
-  launch.placement.local_rank = local_ranks(places, process_of);
+  launch.placement.local = local_places(places, process_of);
   launch.placement.crew_of = std::move(process_of);
   for (int p = 0; p < fleet->size(); ++p) launch.placement.crews.push_back(&fleet->crew(p));
   check_reach(launch, spec, *fleet);

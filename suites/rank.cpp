@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "backends/base/ran_out.h"
+#include "backends/base/space.h"
 #include "backends/runtime/emulated_wire.h"
 #include "backends/runtime/launch.h"
 #include "backends/runtime/process.h"
+#include "backends/transport/body.h"
 #include "backends/transport/wire.h"
 #include "results/json.h"
 #include "results/machine.h"
@@ -166,6 +168,14 @@ std::string carriers_text(const std::map<std::string, std::vector<int>>& peers_o
   return text;
 }
 
+void add_device_use(RankRecord& record, const DeviceSpace& device) {
+  DeviceSpace::Use use = device.use();
+  record.gpu = std::move(use.device);
+  record.gpu_shared_well = use.shared_well;
+  record.gpu_remarks = std::move(use.remarks);
+  record.staged_bodies = staged_bodies();
+}
+
 std::string run_rank(ChildChannel& channel, const Job& job) {
   const TrialSpec& spec = job.spec;
   const int rank = channel.rank();
@@ -174,7 +184,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   RankSlot& slot = channel.board().slot(rank);
   const Transport& transport = find_transport(spec.transport);
   if (transport.prepare != nullptr) transport.prepare();
-  const std::unique_ptr<Workload> workload = make_workload(spec.workload.on(rank, channel.local_rank()));
+  const std::unique_ptr<Workload> workload = make_workload(spec.workload.on(rank, channel.local()));
   if (!server) touch(*workload, rank);
 
   slot.phase = Phase::kConnecting;
@@ -218,6 +228,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   const auto carriers = wire->carriers();
   result.record.carriers = carriers_text(carriers);
   if (carriers.contains("gloo")) result.record.congestion_control = tcp_congestion_control("");
+  if (&workload->space() == device_space()) add_device_use(result.record, *device_space());
   result.record.cpu_wait_s = to_seconds(runtime.waited_for_cores());
   if (spec.emulate) add_lateness(result.record, static_cast<const EmulatedWire&>(*wire).lateness());
   result.events = std::move(events.lines());
@@ -230,7 +241,9 @@ std::string run_simulation(ChildChannel& channel, const Job& job) {
   channel.ready();
   channel.board().slot(0).phase = Phase::kRunning;
   EventLog events(job.spec.events);
-  TrialRecord record = simulate_trial(job.spec, job.event_log.empty() ? nullptr : &events, &channel.board(), job.dump);
+  TrialSpec spec = job.spec;
+  spec.workload.local = channel.local();
+  TrialRecord record = simulate_trial(spec, job.event_log.empty() ? nullptr : &events, &channel.board(), job.dump);
   if (!job.event_log.empty()) write_event_log(job.event_log, job.spec.id(), std::move(events.lines()));
   RankRecord host;
   add_host_figures(host, Duration{});

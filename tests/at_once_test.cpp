@@ -9,6 +9,7 @@
 #include <fstream>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -30,7 +31,7 @@ TEST(AtOnce, UsesEachInOrderOnceItIsDone) {
     std::vector<std::atomic<bool>> done(20);
     std::vector<std::size_t> used;
     at_once(
-        20, threads, [&](std::size_t i) { done[i] = true; },
+        20, threads, [&](std::size_t i, int) { done[i] = true; },
         [&](std::size_t i) {
           EXPECT_TRUE(done[i]);
           used.push_back(i);
@@ -46,11 +47,13 @@ TEST(AtOnce, HasAsManyUnderWayAsThreads) {
   std::condition_variable changed;
   int begun = 0;
   bool second_ended = false;
+  std::set<int> threads;
   std::vector<std::size_t> used;
   at_once(
       2, 2,
-      [&](std::size_t i) {
+      [&](std::size_t i, int thread) {
         std::unique_lock lock(mutex);
+        threads.insert(thread);
         ++begun;
         changed.notify_all();
         changed.wait(lock, [&] { return begun == 2 && (i == 1 || second_ended); });
@@ -59,6 +62,7 @@ TEST(AtOnce, HasAsManyUnderWayAsThreads) {
       },
       [&](std::size_t i) { used.push_back(i); }, never);
   EXPECT_EQ(used, up_to(2));
+  EXPECT_EQ(threads, (std::set<int>{0, 1}));
 }
 
 TEST(AtOnce, BeginsNothingMoreOnceItIsOverAndUsesWhatHadBegun) {
@@ -68,7 +72,7 @@ TEST(AtOnce, BeginsNothingMoreOnceItIsOverAndUsesWhatHadBegun) {
     std::vector<std::size_t> used;
     at_once(
         100, threads,
-        [&](std::size_t i) {
+        [&](std::size_t i, int) {
           ++begun;
           if (i == 3) over = true;
         },
@@ -92,7 +96,7 @@ TEST(AtOnce, ThrowsWhatWasThrownAndBeginsNothingMore) {
     std::atomic<int> begun = 0;
     static std::atomic<bool> thrower_ended;
     thrower_ended = false;
-    const auto failing_work = [&](std::size_t i) {
+    const auto failing_work = [&](std::size_t i, int) {
       static thread_local EndOfThread mine;
       ++begun;
       if (i == 2) {
@@ -110,7 +114,7 @@ TEST(AtOnce, ThrowsWhatWasThrownAndBeginsNothingMore) {
       if (i == 1) throw std::logic_error("use");
     };
     EXPECT_THROW(at_once(
-                     5, threads, [](std::size_t) {}, failing_use, never),
+                     5, threads, [](std::size_t, int) {}, failing_use, never),
                  std::logic_error);
   }
 }
@@ -128,7 +132,7 @@ TEST(AtOnce, ThrowsIfThreadsCannotBeStarted) {
   std::atomic<int> done = 0;
   EXPECT_THROW(at_once(
                    200, 200,
-                   [&](std::size_t) {
+                   [&](std::size_t, int) {
                      ++done;
                      std::this_thread::sleep_for(std::chrono::milliseconds(5));
                    },

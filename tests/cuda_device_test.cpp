@@ -14,7 +14,7 @@ namespace {
 
 // Some of the runtime's error codes, which are stable.
 constexpr int kInvalidValue = 1, kMemoryAllocation = 2, kNoKernelImage = 209, kIllegalAddress = 700,
-              kLaunchFailure = 719;
+              kLaunchFailure = 719, kClientTerminated = 810;
 
 std::string error_of(const std::function<void()>& work) { return said_by(work, ExitCode::kEnvironment); }
 
@@ -34,9 +34,10 @@ TEST_F(CudaDevice, IsThereAndSaysWhatItIs) {
   ASSERT_EQ(unavailable(), "");
   const Device& device = Device::mine();
   EXPECT_FALSE(device.name().empty());
-  for (const char* part : {"CUDA ", "driver ", "cuBLAS ", "cuDNN ", "sm_"}) {
-    EXPECT_TRUE(holds(device.versions(), part)) << device.versions();
-  }
+  const std::string version = create_backend({})->version();
+  for (const char* part : {"CUDA ", "driver ", "cuBLAS ", "cuDNN ", "sm_"})
+    EXPECT_TRUE(holds(version, part)) << version;
+  EXPECT_EQ(device.address().size(), std::string("0000:3b:00.0").size()) << device.address();
   EXPECT_GT(device.multiprocessors(), 0);
   EXPECT_LE(device.free_memory(), device.memory());
   EXPECT_EQ(&Device::mine(), &device);
@@ -62,11 +63,17 @@ TEST_F(CudaErrors, SayWhatFailedAndWhatToDo) {
   EXPECT_TRUE(holds(error_of([] { check(kNoKernelImage, "fill"); }), "configure it with CMAKE_CUDA_ARCHITECTURES"));
 }
 
+// In a process of its own: the first lasting error is kept for as long as a process lives.
 TEST_F(CudaErrors, OfADeadDeviceKeepTheirFirstWords) {
-  const std::string first = error_of([] { check(kIllegalAddress, "the first"); });
-  EXPECT_EQ(first, "cuda: the first: an illegal memory access was encountered");
-  EXPECT_EQ(error_of([] { check(kLaunchFailure, "the second"); }), first);
-  EXPECT_EQ(error_of([] { check(kInvalidValue, "the third"); }), "cuda: the third: invalid argument");
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto right = [] {
+    const std::string first = error_of([] { check(kIllegalAddress, "the first"); });
+    return first == "cuda: the first: an illegal memory access was encountered" &&
+           error_of([] { check(kLaunchFailure, "the second"); }) == first &&
+           error_of([] { check(kClientTerminated, "under MPS"); }) == first &&
+           error_of([] { check(kInvalidValue, "the third"); }) == "cuda: the third: invalid argument";
+  };
+  EXPECT_EXIT(std::exit(right() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(CudaErrors, TellHowMuchMemoryWasWanted) {

@@ -35,6 +35,10 @@ name = "sim"
 [[protocol]]
 name = "allreduce"
 [[protocol]]
+name = "allreduce"
+label = "hierarchical"
+algorithm = "hierarchical"
+[[protocol]]
 name = "dpsgd"
 [[protocol]]
 name = "hop"
@@ -47,11 +51,15 @@ class CudaTrials : public testing::Test {
   CudaTrials() { folder_.write("a.toml", kSuite); }
 
   /// params_hash of every variant.
-  std::map<std::string, std::string> hashes(const std::string& name, Args more) {
+  std::map<std::string, std::string> hashes(const std::string& name, Args more, const Args& variables = {}) {
     Args words = {"run", "a.toml", "-o", name, "--events", "all"};
     words.insert(words.end(), more.begin(), more.end());
-    const Ended ended = hopbench(folder_.path(), words);
+    const Ended ended = hopbench(folder_.path(), words, variables);
     EXPECT_EQ(ended.code, 0) << ended.err;
+    return hashes_in(name);
+  }
+
+  std::map<std::string, std::string> hashes_in(const std::string& name) {
     std::map<std::string, std::string> all;
     const RunFolder run = RunFolder::open(folder_ / name);
     for (const TrialRow& row : run.rows()) {
@@ -61,8 +69,24 @@ class CudaTrials : public testing::Test {
     return all;
   }
 
+  /// Of the trial of that variant.
+  std::vector<RankRecord> ranks(const std::string& name, const std::string& variant) {
+    const RunFolder run = RunFolder::open(folder_ / name);
+    for (const TrialRow& row : run.rows()) {
+      if (row.labels.variant == variant) return row.record.ranks;
+    }
+    return {};
+  }
+
   Folder folder_;
 };
+
+const Args kOverShm = {"--set", "transport.name=\"shm\""};
+const Args kComplete = {"--set", "topology.name=\"complete\""};
+Args joined(Args some, const Args& more) {
+  some.insert(some.end(), more.begin(), more.end());
+  return some;
+}
 
 TEST_F(CudaTrials, TheGpuIsListed) {
   const Ended list = hopbench(folder_.path(), {"env"});
@@ -71,13 +95,80 @@ TEST_F(CudaTrials, TheGpuIsListed) {
 
 TEST_F(CudaTrials, EndWithTheSameBitsOnEveryTransport) {
   const auto expected = hashes("sim", {});
-  EXPECT_EQ(expected.size(), 4u);
+  EXPECT_EQ(expected.size(), 5u);
   EXPECT_EQ(hashes("again", {}), expected);
   for (const char* transport : {"shm", "gloo"}) {
     const std::string set = std::string("transport.name=\"") + transport + "\"";
     EXPECT_EQ(hashes(transport, {"--set", set}), expected) << transport;
   }
   EXPECT_EQ(hashes("copied", {"--set", "transport.name=\"shm\"", "--set", "compute.ipc=false"}), expected);
+}
+
+// What a ring passes on was borrowed: it is copied on the GPU, not through the host.
+TEST_F(CudaTrials, PassVectorsOnWithoutTheHost) {
+  hashes("lent", joined({"--filter", "allreduce"}, kOverShm));
+  for (const RankRecord& rank : ranks("lent", "allreduce")) {
+    EXPECT_EQ(rank.staged_bodies, 0) << rank.rank;
+    EXPECT_THAT(rank.gpu_remarks, AllOf(HasSubstr("ipc: yes"), HasSubstr("graphs: yes"))) << rank.rank;
+    EXPECT_EQ(rank.gpu, rank.rank % 2 == 0 ? "0000:3b:00.0" : "0000:3c:00.0");
+  }
+  EXPECT_THAT(text_of(folder_ / "lent/summary.md"), HasSubstr("up to 2 ranks shared a GPU, in turns"));
+}
+
+// One copy to the host, however many hear it; and one for each vector that is heard.
+TEST_F(CudaTrials, CopyAVectorOnceForAllNeighbours) {
+  hashes("gloo", joined({"--filter", "dpsgd", "--set", "transport.name=\"gloo\""}, kComplete));
+  for (const RankRecord& rank : ranks("gloo", "dpsgd")) {
+    EXPECT_GE(rank.messages_sent, 3 * 6);
+    EXPECT_EQ(rank.staged_bodies, rank.messages_sent / 3 + rank.messages_sent) << rank.rank;
+  }
+}
+
+TEST_F(CudaTrials, GoThroughTheHostWhereOneGpuCannotReadAnother) {
+  const auto expected = hashes("sim", {});
+  const std::string unmapped = "not to rank 1 (cuda: memory of another rank cannot be mapped";
+  for (const auto& [trouble, words] : {std::pair{"no-import", unmapped.c_str()},
+                                       {"no-export", "no, because memory cannot be exported"},
+                                       {"corrupt-peer", "and what was written there reads differently"},
+                                       {"no-peer", unmapped.c_str()}}) {
+    SCOPED_TRACE(trouble);
+    EXPECT_EQ(hashes(trouble, kOverShm, {std::string("HB_EMULATED_GPU=") + trouble}), expected);
+    const RankRecord rank = ranks(trouble, "allreduce").at(0);
+    EXPECT_THAT(rank.gpu_remarks, HasSubstr(words));
+    EXPECT_GT(rank.staged_bodies, 0);
+  }
+}
+
+// Ranks 0 and 2 are on one GPU, 1 and 3 on the other.
+TEST_F(CudaTrials, LendToThoseWhoCanReadIt) {
+  hashes("pairs", joined(joined({"--filter", "dpsgd"}, kOverShm), kComplete), {"HB_EMULATED_GPU=no-peer"});
+  const RankRecord rank = ranks("pairs", "dpsgd").at(0);
+  EXPECT_THAT(rank.gpu_remarks,
+              AllOf(HasSubstr("not to rank 1 ("), HasSubstr("not to rank 3 ("), Not(HasSubstr("not to rank 2"))));
+}
+
+// Two machines of two GPUs each, as far as hopbench can tell: memory is shared within one, and TCP is between them.
+TEST_F(CudaTrials, OnTwoMachinesShareMemoryWithinEach) {
+  const auto expected = hashes("sim", {"--set", "network.hosts=2"});
+  Args words = {"run", "a.toml", "-o", "two", "--no-events", "--rendezvous", folder_ / "meet"};
+  words = joined(words, {"--set", "network.hosts=2", "--set", "transport.name=\"auto\""});
+  std::filesystem::create_directory(folder_ / "meet");
+  std::vector<std::unique_ptr<Running>> processes;
+  for (const char* process : {"1", "0"}) {
+    const std::string number = process;
+    processes.push_back(std::make_unique<Running>(
+        folder_.path(), words,
+        Args{"HOPBENCH_RANK=" + number, "HOPBENCH_WORLD_SIZE=2", "HOPBENCH_JOB=two", "HOPBENCH_HOST=host" + number}));
+  }
+  for (const auto& process : processes) {
+    const Ended ended = process->wait();
+    ASSERT_EQ(ended.code, 0) << ended.err;
+  }
+  EXPECT_EQ(hashes_in("two"), expected);
+  for (const RankRecord& rank : ranks("two", "dpsgd")) {
+    EXPECT_THAT(rank.carriers, AllOf(HasSubstr("gloo: "), HasSubstr("shm: "))) << rank.rank;
+    EXPECT_THAT(rank.gpu_remarks, HasSubstr("ipc: yes")) << rank.rank;
+  }
 }
 
 TEST_F(CudaTrials, OfOtherPrecisionsAreToldApart) {
@@ -100,7 +191,7 @@ TEST_F(CudaTrials, MixWithRanksOnTheCpu) {
     Args words = mixed;
     words.insert(words.end(), {"--set", std::string("transport.name=\"") + transport + "\""});
     const auto ended = hashes(transport, words);
-    EXPECT_EQ(ended.size(), 4u);
+    EXPECT_EQ(ended.size(), 5u);
     if (expected.empty()) expected = ended;
     EXPECT_EQ(ended, expected) << "the same mix, the same bits";
   }

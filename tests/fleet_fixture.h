@@ -88,7 +88,7 @@ class FleetTest : public testing::Test {
     LaunchOptions trial = launch_of(ranks == 0 ? fleet_->size() : ranks, play);
     for (int p = 0; p < fleet_->size(); ++p) trial.placement.crews.push_back(&fleet_->crew(p));
     for (int r = 0; r < trial.ranks; ++r) trial.placement.crew_of.push_back(r % fleet_->size());
-    trial.placement.local_rank = local_ranks(fleet_->places(), trial.placement.crew_of);
+    trial.placement.local = local_places(fleet_->places(), trial.placement.crew_of);
     return trial;
   }
 

@@ -266,14 +266,16 @@ TEST(Placing, FollowsTheHostsOfTheSuite) {
 }
 
 TEST(Placing, NumbersTheRanksOfEachMachine) {
-  EXPECT_THAT(local_ranks({{0, 0, 1}, {}}, {0, 1, 2, 2, 0}), ElementsAre(0, 1, 0, 1, 2));
+  using Local = LocalPlace;
+  EXPECT_THAT(local_places({{0, 0, 1}, {}}, {0, 1, 2, 2, 0}),
+              ElementsAre(Local{0, 3}, Local{1, 3}, Local{0, 2}, Local{1, 2}, Local{2, 3}));
 }
 
 TEST(CrewText, AJobComesBackAsItWas) {
   RemoteJob job;
   job.job.job = std::string("text\nand \0 bytes", 15);
   job.job.ranks = 4;
-  job.job.members = {{1, 0}, {3, 1}};
+  job.job.members = {{1, {0, 2}}, {3, {1, 2}}};
   job.credits = 77;
   RemoteJob back;
   ASSERT_TRUE(from_text(to_text(job), back));

@@ -89,6 +89,80 @@ TEST_F(GpuScript, NeedsACompiler) {
   expect_lacking(gpu(measure(), "CUDACXX='" + (folder_ / "bin/nvcc") + "'"), "no cmake");
 }
 
+// --- What it does with programs that were carried: here scripts that do as little as they can
+
+class GpuStages : public GpuScript {
+ protected:
+  GpuStages() {
+    put("nvidia-smi", kGpu);
+    for (const char* tool : {"cp", "date", "head", "mkdir", "mv", "nproc", "tail", "tar", "timeout", "touch", "uname",
+                             "gzip", "printf", "sleep"})
+      if (!fs::exists(folder_ / (std::string("bin/") + tool)))
+        fs::create_symlink(fs::path("/usr/bin") / tool, folder_ / (std::string("bin/") + tool));
+    put("ldconfig", "echo libcudnn.so.9; echo libcublas.so.13");
+    carry("hopbench", "echo \"$@\" >> '" + (folder_ / "calls") + "'");
+    carry("gpu_probe", "echo 'gpu  Some GPU'");
+    carry("cuda_gpu_test",
+          "case \"$1\" in *list*) echo Running; echo CudaSpace.; echo '  A'; echo CudaGemm.; echo '  B';; *Gemm*) echo "
+          "wrong; exit 1;; esac");
+    folder_.write("pack/bin/capability", "90\n");
+    folder_.write("pack/bin/commit", "abc\n");
+  }
+  void carry(const std::string& name, const std::string& script) {
+    folder_.write("pack/bin/" + name, "#!/bin/bash\n" + script + "\n");
+    fs::permissions(folder_ / ("pack/bin/" + name), fs::perms::owner_all);
+  }
+  Said stages(const std::string& arguments) {
+    return gpu(measure() + " " + arguments, "GPU_PACK='" + (folder_ / "pack") + "' PYTHON=/none");
+  }
+  std::string outcomes() { return text_of(folder_ / "out/stages.tsv"); }
+};
+
+TEST_F(GpuStages, RunEachSuiteOfTestsAlone) {
+  const Said said = stages("--stages build,probe,tests");
+  EXPECT_EQ(said.code, 1) << said.text;
+  EXPECT_NE(outcomes().find("build\tpassed\t0\tcarried, built at abc\n"), std::string::npos) << outcomes();
+  EXPECT_NE(outcomes().find("probe\tpassed\t"), std::string::npos) << outcomes();
+  EXPECT_NE(outcomes().find("see tests/: CudaGemm\n"), std::string::npos) << outcomes();
+  EXPECT_EQ(text_of(folder_ / "out/tests/CudaGemm.txt"), "wrong\n--- again, with CUDA_LAUNCH_BLOCKING=1\nwrong\n");
+  EXPECT_EQ(text_of(folder_ / "out/tests/CudaSpace.txt"), "");
+  EXPECT_NE(text_of(folder_ / "out/README.md").find("| tests | failed |"), std::string::npos);
+}
+
+TEST_F(GpuStages, ThatPassedAreNotRepeated) {
+  EXPECT_EQ(stages("--flat --stages probe,tests").code, 1);
+  EXPECT_TRUE(fs::exists(folder_ / "out/rest.tar.gz"));
+  EXPECT_EQ(stages("--flat --stages probe,tests").code, 2) << "the folder is not empty";
+  carry("gpu_probe", "exit 1");
+  carry("cuda_gpu_test", "case \"$1\" in *list*) echo CudaGemm.;; esac");
+  const Said said = stages("--flat --continue --stages probe,tests");
+  EXPECT_EQ(said.code, 0) << said.text;
+  EXPECT_NE(outcomes().find("probe\tpassed\t"), std::string::npos) << outcomes();
+  EXPECT_NE(outcomes().find("tests\tpassed\t"), std::string::npos) << outcomes();
+}
+
+TEST_F(GpuStages, AreOnlyThoseThatThereAre) {
+  const Said said = stages("--stages build,benchmark");
+  EXPECT_EQ(said.code, 2) << said.text;
+  EXPECT_NE(said.text.find("unknown stage benchmark: known are versions, build, probe"), std::string::npos)
+      << said.text;
+}
+
+TEST_F(GpuStages, BuildWhereWhatWasCarriedDoesNotStart) {
+  carry("hopbench", "exit 127");
+  put("nvcc", "echo compute_90");
+  const Said said = gpu(measure(), "GPU_PACK='" + (folder_ / "pack") + "' CUDACXX='" + (folder_ / "bin/nvcc") + "'");
+  EXPECT_EQ(said.code, 6) << said.text;
+  EXPECT_NE(said.text.find("pack/bin/hopbench does not start here: building it\nci/gpu: no cmake"), std::string::npos)
+      << said.text;
+}
+
+// With the machine's own tools: what is in the lists of Debian's packages, and all that this checkout holds.
+TEST(GpuPack, FitsIntoWhatMayTravel) {
+  if (std::system("command -v dpkg-query git >/dev/null") != 0) GTEST_SKIP() << "there is no dpkg-query, or no git";
+  EXPECT_EQ(std::system(("'" + source_dir() + "/ci/gpu' --dry-run >/dev/null 2>&1").c_str()), 0);
+}
+
 TEST_F(GpuScript, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(gpu("--qick").code, 2);
   EXPECT_NE(gpu("--qick").text.find("unknown option --qick"), std::string::npos);

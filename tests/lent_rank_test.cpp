@@ -58,7 +58,7 @@ class LentRank : public testing::Test {
     Job job{.role = role, .spec = parse_suite(kSuite, "lent.toml", {}).trials.at(0), .event_log = log_};
     const auto board = Board::create(1, 10);
     LocalCrew crew("", lent);
-    crew.start({.command = {"", "rank"}, .job = to_text(job), .ranks = 1, .members = {{0, 0}}}, *board, words_);
+    crew.start({.command = {"", "rank"}, .job = to_text(job), .ranks = 1, .members = {{0, {}}}}, *board, words_);
     crew.put(0, {ControlType::kStart, -1, 1, ""});
     while (!crew.all_ended()) {
       std::vector<pollfd> wanted;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "backends/cuda/backend.h"
 #include "backends/cuda/device.h"
 
 namespace hopbench::cuda {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "backends/base/sparse.h"
 
@@ -81,13 +82,29 @@ class DeviceSpace : public Space {
   };
   /// Until this is called, lend returns nothing.
   virtual void allow_loans() = 0;
-  /// What somebody needs who is to read there; all that was written is there when it returns. nullopt: this memory
-  /// cannot be mapped by others.
+  /// Whether lend may return something: it is allowed, and the device has not refused yet.
+  virtual bool lends() const = 0;
+  /// What somebody needs who is to read there; all that was written is there when it returns, else Error(kEnvironment).
+  /// nullopt: this memory cannot be mapped by others.
   virtual std::optional<Loan> lend(const float* data) = 0;
+  /// Of numbers that follow from the loan, for a process to be tried with before anything else is lent to it.
+  virtual std::optional<Loan> lend_sample() = 0;
+  /// The other side: why what that process lends cannot be read here; empty: the sample is there and right.
+  virtual std::string trouble_with(const Loan& sample, bool own) = 0;
   /// The other side: where it is here. `own`: it is this process's. Error(kEnvironment) if it cannot be mapped.
   virtual float* borrow(const Loan& loan, bool own) = 0;
   /// Waits for all operations so far: what was borrowed has been read.
   virtual void finish() noexcept = 0;
+
+  /// For the record of a trial: how this process used the device.
+  struct Use {
+    std::string device;        // "0000:3b:00.0": the same for all processes of this machine that use it
+    bool shared_well = false;  // processes that share it compute side by side (MPS), not in turns
+    std::string remarks;       // "graphs: yes, 370 nodes; ipc: not with rank 3, because ..."
+  };
+  virtual Use use() const = 0;
+  /// Keeps the last text of each topic.
+  virtual void remark(const std::string& topic, const std::string& text) = 0;
 };
 
 /// The device on which this process's models live: dense vectors that arrive from another process's device go there.

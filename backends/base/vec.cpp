@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "backends/base/error.h"
 #include "backends/base/vec_sparse.h"
@@ -16,7 +17,39 @@ Storage::Storage(Space& space, std::size_t n) : space_(space), data_(space.alloc
 Storage::Storage(Space& space, float* data, std::size_t n, std::function<void()> on_last_release)
     : space_(space), data_(data), size_(n), on_last_release_(std::move(on_last_release)) {}
 
+/// Under the lock, so that who asks for a copy that is being made waits for it.
+struct Storage::HostCopies {
+  struct Part {
+    std::size_t offset, n;
+    Payload copy;
+  };
+  std::mutex mutex;
+  std::vector<Part> parts;
+};
+
+Payload Storage::host_copy(std::size_t offset, std::size_t n, bool* copied) {
+  HostCopies* copies = host_copies_.load(std::memory_order_acquire);
+  if (copies == nullptr) {
+    auto fresh = std::make_unique<HostCopies>();
+    if (host_copies_.compare_exchange_strong(copies, fresh.get(), std::memory_order_acq_rel)) copies = fresh.release();
+  }
+  const std::lock_guard lock(copies->mutex);
+  for (const HostCopies::Part& part : copies->parts) {
+    if (part.offset == offset && part.n == n) return part.copy;
+  }
+  Vec copy = Vec::uninitialised(n);
+  space_.read(data_ + offset, copy.mutable_data(), n);
+  copies->parts.push_back({offset, n, copy.share()});
+  if (copied != nullptr) *copied = true;
+  return copies->parts.back().copy;
+}
+
+void Storage::forget_host_copies() noexcept {
+  if (host_copies_.load(std::memory_order_relaxed) != nullptr) delete host_copies_.exchange(nullptr);
+}
+
 Storage::~Storage() {
+  forget_host_copies();
   if (on_last_release_) {
     on_last_release_();
   } else {
@@ -43,6 +76,13 @@ const float* Payload::raw() const {
 const float* Payload::data() const {
   HB_ASSERT_MSG(!sparse_, "a sparse vector, where a dense one is needed");
   return raw();
+}
+
+Payload Payload::on_host(bool* copied) const {
+  if (copied != nullptr) *copied = false;
+  if (sparse() || empty() || &space() == &host_space() || &space() == &null_space())
+    return in_space(*this, host_space());
+  return storage_.get()->host_copy(offset_, n_, copied);
 }
 
 Space& Payload::space() const { return storage_ ? storage_.get()->space() : host_space(); }
@@ -182,6 +222,7 @@ float* Vec::mutable_data() {
 /// Moves to storage of its own, if somebody else holds the old one, here or in another process.
 void Vec::own() {
   if (!storage_.sole() || space().lent(storage_.get()->data())) storage_ = copy_of(stored()).storage_;
+  storage_.get()->forget_host_copies();
 }
 
 std::vector<float> Vec::to_host() const {

@@ -29,6 +29,8 @@
 
 namespace hopbench {
 
+class Payload;
+
 /// A piece of memory in a Space, counted by its holders. Anything that can hold floats can stand behind it:
 /// `on_last_release` lets a transport lend its own memory (a slot in shared memory, a receive buffer).
 class Storage {
@@ -43,12 +45,21 @@ class Storage {
   float* data() const { return data_; }
   std::size_t size() const { return size_; }
 
+  /// Numbers [offset, offset + n) in host memory: copied by the first who asks for just these, and shared by all who
+  /// ask later. `copied`, unless nullptr, is set to whether it was now. Only while somebody else may hold this. Any
+  /// thread.
+  Payload host_copy(std::size_t offset, std::size_t n, bool* copied);
+  /// By its only holder, who is going to write.
+  void forget_host_copies() noexcept;
+
  private:
   friend class StorageRef;
+  struct HostCopies;
   Space& space_;
   float* data_;
   std::size_t size_;
   std::function<void()> on_last_release_;  // empty: the memory goes back to the space
+  std::atomic<HostCopies*> host_copies_{nullptr};
   std::atomic<std::int64_t> holders_{0};
 };
 
@@ -105,6 +116,9 @@ class Payload {
 
   /// For transports: the stored floats, of either form.
   const float* raw() const;
+  /// For transports: the same in host memory. However many of them ask, a vector of a device is copied once; `copied`,
+  /// unless nullptr, is set to whether that was now.
+  Payload on_host(bool* copied = nullptr) const;
 
  private:
   friend class Vec;

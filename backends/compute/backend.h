@@ -131,6 +131,7 @@ struct BackendOptions {
   /// The place of this process among those on its machine, which says which of several devices is its own. That of the
   /// first backend counts.
   int local_rank = 0;
+  int local_ranks = 1;  // so many processes of the trial are there
   /// Other processes may read its memory in place (cuda: CUDA IPC). Once allowed, it stays so.
   bool lend = true;
 };

@@ -14,9 +14,16 @@
 
 namespace hopbench::cuda {
 
-/// Why this build or machine cannot compute with CUDA; empty: it can. Asks the driver, and loads cuBLAS and cuDNN.
+/// Why this build or machine has no GPU; empty: it has. Asks the driver, and takes no memory of the GPU; but a process
+/// that has asked may not be forked, to compute in the child.
+std::string no_gpu();
+/// The same, or why cuBLAS or cuDNN cannot be loaded: which takes a second or two, and what follows does not need both.
 std::string unavailable();
-/// Error(kEnvironment) with unavailable()'s reason; Error(kUsage) for a precision that it does not know.
+/// "cuBLAS 13.1.0, cuDNN 9.19.0". Error(kEnvironment) where these cannot be loaded.
+std::string library_versions();
+/// ", from PATH and PATH": the files that were loaded.
+std::string library_paths();
+/// Error(kEnvironment) with no_gpu()'s reason; Error(kUsage) for a precision that it does not know.
 std::unique_ptr<Backend> create_backend(const BackendOptions& options);
 /// Floating-point operations a second of a large matrix product in that precision: what a network's share of the peak
 /// is of. Error as create_backend.

@@ -2,8 +2,12 @@
 //
 // Of the algorithms that cuDNN offers, only those are taken that give the same bits each time, the first of its own
 // ranking that computes this shape and wants no more working memory than a limit that follows from the GPU alone: what
-// is measured, or free, differs from process to process, and the bits would with it. With `deterministic` off, the
-// fastest of a measurement is taken. Either way each was run once when the constructor returns.
+// is measured, or free, differs from process to process, and the bits would with it. Tensor cores come first where the
+// precision has them. With `deterministic` off, the fastest of a measurement is taken. Either way each was run once
+// when the constructor returns.
+//
+// A batch size takes what was chosen for the next multiple of 8, where that was: protocols that change it in every
+// iteration would else wait for cuDNN's advice each time.
 //
 // With bf16 the gradient of the weights is written in bf16, too, as in PyTorch's automatic mixed precision; sums are
 // float.
@@ -45,6 +49,9 @@ class Convolution {
   ~Convolution();
   Convolution(const Convolution&) = delete;
   Convolution& operator=(const Convolution&) = delete;
+
+  /// From now on it is, of a layer that was made without. work_bytes() may grow.
+  void want_data_gradient();
 
   /// Bytes of working memory that every call below wants at `work`.
   std::size_t work_bytes() const;

@@ -2,23 +2,27 @@
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cctype>
+#include <cstdlib>
 #include <fstream>
 #include <mutex>
 #include <shared_mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "backends/base/error.h"
 #include "backends/cuda/backend.h"
 #include "backends/cuda/libraries.h"
+#include "backends/cuda/remarks.h"
 
 namespace hopbench::cuda {
 namespace {
 
-std::atomic<int> chosen_rank{0};
+std::atomic<int> chosen_rank{0}, ranks_here{1};
 std::atomic<int> opened{-1};  // the device of this process, from when it is open
 
 /// The current device is each thread's own, and the first by default, which would then be opened beside ours.
@@ -58,6 +62,14 @@ bool is_lasting(cudaError_t error) {
     case cudaErrorInvalidPc:
     case cudaErrorAssert:
     case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorContained:
+    case cudaErrorMpsConnectionFailed:
+    case cudaErrorMpsRpcFailure:
+    case cudaErrorMpsServerNotReady:
+    case cudaErrorMpsMaxClientsReached:
+    case cudaErrorMpsMaxConnectionsReached:
+    case cudaErrorMpsClientTerminated:
       return true;
     default:
       return false;
@@ -71,10 +83,12 @@ std::string advice(cudaError_t error) {
   }
   if (error == cudaErrorDevicesUnavailable) return ": nvidia-smi shows who holds the GPU, and its compute mode";
   if (error == cudaErrorECCUncorrectable) return ": the GPU's memory is damaged: take another";
+  if (error == cudaErrorMpsClientTerminated || error == cudaErrorMpsRpcFailure || error == cudaErrorMpsConnectionFailed)
+    return ": under MPS the fault of one process ends all that share the GPU: look at what failed first";
   return "";
 }
 
-std::string no_gpu() {
+std::string why_no_gpu() {
   int driver = 0, runtime = 0, count = 0;
   cudaDriverGetVersion(&driver);
   cudaRuntimeGetVersion(&runtime);
@@ -116,6 +130,11 @@ std::string driver_release() {
 
 }  // namespace
 
+std::string no_gpu() {
+  static const std::string reason = why_no_gpu();
+  return reason;
+}
+
 std::string unavailable() {
   static const std::string reason = [] {
     std::string why = no_gpu();
@@ -150,9 +169,10 @@ void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
 
 // --- Device ----------------------------------------------------------------------------------------------------------
 
-void Device::choose(int local_rank) {
-  HB_ASSERT(local_rank >= 0);
+void Device::choose(int local_rank, int local_ranks) {
+  HB_ASSERT(local_rank >= 0 && local_ranks > 0);
   chosen_rank = local_rank;
+  ranks_here = local_ranks;
 }
 
 Device& Device::mine() {
@@ -175,25 +195,33 @@ std::vector<std::string> gpus() {
 }
 
 Device::Device() {
-  if (const std::string why = unavailable(); !why.empty()) throw environment_error("cuda: " + why);
+  if (const std::string why = no_gpu(); !why.empty()) throw environment_error("cuda: " + why);
   int count = 0, runtime = 0, driver = 0;
   check(cudaGetDeviceCount(&count), "counting the GPUs");
   check(cudaRuntimeGetVersion(&runtime), "asking for the version");
   check(cudaDriverGetVersion(&driver), "asking for the driver's version");
   ordinal_ = chosen_rank % count;
+  // A thread that waits for the GPU spins, unless there are cores for half as many processes at most.
+  const bool sleeps = 2 * unsigned(ranks_here) > std::thread::hardware_concurrency();
   check(cudaSetDevice(ordinal_), "opening the GPU");
+  if (sleeps && cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync) == cudaSuccess) remark("waits", "asleep");
   check(find_kernels(), "opening the GPU");
   cudaDeviceProp gpu{};
   check(cudaGetDeviceProperties(&gpu, ordinal_), "asking for the GPU's properties");
   name_ = gpu.name;
+  address_ = fmt::format("{:04x}:{:02x}:{:02x}.0", gpu.pciDomainID, gpu.pciBusID, gpu.pciDeviceID);
   multiprocessors_ = gpu.multiProcessorCount;
   memory_ = gpu.totalGlobalMem;
   const std::string release = driver_release();
-  versions_ = fmt::format("CUDA {}, driver {}, {}, sm_{}{}", version_text(runtime),
-                          release.empty() ? "of CUDA " + version_text(driver) : release, library_versions(), gpu.major,
-                          gpu.minor);
+  versions_ = fmt::format("CUDA {}, driver {}, sm_{}{}", version_text(runtime),
+                          release.empty() ? "of CUDA " + version_text(driver) : release, gpu.major, gpu.minor);
   check(cudaStreamCreateWithFlags(&vectors_, cudaStreamNonBlocking), "making a stream");
   opened.store(ordinal_, std::memory_order_release);
+}
+
+bool Device::has_mps() {
+  const char* const pipes = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  return access((std::string(pipes != nullptr ? pipes : "/tmp/nvidia-mps") + "/control").c_str(), F_OK) == 0;
 }
 
 std::size_t Device::free_memory() const {
@@ -326,50 +354,6 @@ void copy(Stream stream, void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   make_current();
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "copying");
-}
-
-// --- Graph -----------------------------------------------------------------------------------------------------------
-
-// Thread-local: what other threads of the process do meanwhile is neither recorded nor forbidden.
-std::shared_mutex& recording() {
-  static auto* const mutex = new std::shared_mutex;
-  return *mutex;
-}
-
-Graph::Graph(Stream stream) : stream_(stream), alone_(recording()) {
-  make_current();
-  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "recording a graph");
-}
-
-void Graph::finish() {
-  HB_ASSERT(recording_);
-  recording_ = false;
-  cudaGraph_t recorded = nullptr;
-  const cudaError_t ended = cudaStreamEndCapture(stream_, &recorded);
-  alone_.unlock();
-  check(ended, "recording a graph");
-  cudaGraphExec_t graph = nullptr;
-  const cudaError_t error = cudaGraphInstantiateWithFlags(&graph, recorded, 0);
-  cudaGraphDestroy(recorded);
-  check(error, "making a graph");
-  graph_ = graph;
-}
-
-Graph::~Graph() {
-  make_current();
-  if (recording_) {  // an error passes through: the stream must compute again
-    cudaGraph_t recorded = nullptr;
-    cudaStreamEndCapture(stream_, &recorded);
-    if (recorded != nullptr) cudaGraphDestroy(recorded);
-    cudaGetLastError();
-  }
-  if (graph_ != nullptr) cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph_));
-}
-
-void Graph::launch() {
-  HB_ASSERT(graph_ != nullptr);
-  make_current();
-  check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph_), stream_), "launching a graph");
 }
 
 }  // namespace hopbench::cuda

@@ -24,10 +24,6 @@ namespace hopbench::cuda {
 using Stream = CUstream_st*;
 using Event = CUevent_st*;
 
-/// Why this build or machine cannot compute with CUDA; empty: it can. Asks the driver, and loads cuBLAS and cuDNN.
-/// Takes no memory of the GPU; but a process that has asked may not be forked, to compute in the child.
-std::string unavailable();
-
 /// Throws Error(kEnvironment) "cuda: WHAT: the runtime's words" (with what to do, where memory ran out) unless `error`
 /// (a cudaError_t) is success. Of errors that the device does not get over, the first is told each time.
 void check(int error, const char* what);
@@ -36,16 +32,19 @@ void check_launch(const char* kernel);
 
 class Device {
  public:
-  /// Which GPU: local_rank modulo how many there are. Before the first mine(); later calls change nothing.
-  static void choose(int local_rank);
-  /// Opens it, if nobody has, and makes it the calling thread's. Error(kEnvironment) with unavailable()'s reason.
+  /// Which GPU: local_rank modulo how many there are. With `local_ranks` processes on more than half of the machine's
+  /// cores, threads that wait for the GPU sleep. Before the first mine(); later calls change nothing.
+  static void choose(int local_rank, int local_ranks = 1);
+  /// Opens it, if nobody has, and makes it the calling thread's. Error(kEnvironment) with no_gpu()'s reason.
   static Device& mine();
 
   int ordinal() const { return ordinal_; }
-  const std::string& name() const { return name_; }  // "NVIDIA H100 80GB HBM3"
-  /// "CUDA 13.0, driver 580.159.03, cuBLAS 13.1.0, cuDNN 9.12.0, sm_90".
-  const std::string& versions() const { return versions_; }
+  const std::string& name() const { return name_; }          // "NVIDIA H100 80GB HBM3"
+  const std::string& address() const { return address_; }    // "0000:3b:00.0", on its machine's PCI bus
+  const std::string& versions() const { return versions_; }  // "CUDA 13.0, driver 580.159.03, sm_90"
   int multiprocessors() const { return multiprocessors_; }
+  /// NVIDIA's MPS is there: processes that share the GPU compute side by side instead of in turns.
+  static bool has_mps();
   std::size_t memory() const { return memory_; }
   std::size_t free_memory() const;
 
@@ -57,7 +56,7 @@ class Device {
   Device();
   int ordinal_ = 0, multiprocessors_ = 0;
   std::size_t memory_ = 0;
-  std::string name_, versions_;
+  std::string name_, address_, versions_;
   Stream vectors_ = nullptr;
 };
 
@@ -147,6 +146,7 @@ class Graph {
  public:
   explicit Graph(Stream stream);  // from here on `stream` records instead of computing
   void finish();                  // to here
+  std::size_t nodes() const { return nodes_; }
   ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -155,6 +155,7 @@ class Graph {
  private:
   Stream stream_;
   void* graph_ = nullptr;
+  std::size_t nodes_ = 0;
   std::unique_lock<std::shared_mutex> alone_;
   bool recording_ = true;
 };

@@ -1,17 +1,23 @@
 #include "backends/cuda/libraries.h"
 
-#include <dlfcn.h>
+#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <glob.h>
 
 #include <cstdlib>
+#include <sstream>
+#include <utility>
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/cuda/backend.h"
 #include "backends/cuda/device.h"
+#include "backends/cuda/shared_library.h"
 
 namespace hopbench::cuda {
 namespace {
+
+std::vector<std::string> loaded;  // files, in turn
 
 #ifndef HB_EMULATED_CUDA
 
@@ -23,70 +29,47 @@ std::vector<std::string> files_like(const std::string& pattern) {
   return paths;
 }
 
-/// Where the loader does not look by itself: the toolkit's usual place, and NVIDIA's packages for Python.
+std::vector<std::string> library_path() {
+  const char* const path = std::getenv("LD_LIBRARY_PATH");
+  std::vector<std::string> folders;
+  std::istringstream text(path != nullptr ? path : "");
+  for (std::string folder; std::getline(text, folder, ':');) {
+    if (!folder.empty()) folders.push_back(folder + "/");
+  }
+  return folders;
+}
+
+/// What the user says, what this was built with, what the loader finds; then where it does not look by itself: the
+/// toolkit's usual place, conda, and NVIDIA's packages for Python.
 std::vector<std::string> places_of(const std::string& file) {
-  std::vector<std::string> patterns = {"/usr/local/cuda/lib64/", "/usr/local/cuda/lib/",
-                                       "/usr/local/cuda/targets/*-linux/lib/"};
+  std::vector<std::string> patterns = library_path();
+  patterns.insert(patterns.end(), {HB_CUDNN_INCLUDE "/../lib/", HB_CUDNN_INCLUDE "/../lib64/"});
+  const std::size_t before = patterns.size();
+  patterns.insert(patterns.end(),
+                  {"/usr/local/cuda/lib64/", "/usr/local/cuda/lib/", "/usr/local/cuda/targets/*-linux/lib/"});
   std::vector<std::string> sites = {"/usr/lib/python3*/dist-packages", "/usr/local/lib/python3*/*-packages",
                                     "/opt/*/.venv/lib/python3*/site-packages", "/opt/*/lib/python3*/site-packages"};
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     const char* const prefix = std::getenv(variable);
-    if (prefix != nullptr) sites.insert(sites.begin(), std::string(prefix) + "/lib/python3*/site-packages");
+    if (prefix == nullptr) continue;
+    sites.insert(sites.begin(), std::string(prefix) + "/lib/python3*/site-packages");
+    patterns.push_back(std::string(prefix) + "/lib/");
   }
   if (const char* const home = std::getenv("HOME")) {
     sites.push_back(std::string(home) + "/.local/lib/python3*/site-packages");
   }
   for (const std::string& site : sites) patterns.push_back(site + "/nvidia/*/lib/");
   std::vector<std::string> places;
-  for (const std::string& pattern : patterns) {
-    for (std::string& path : files_like(pattern + file)) places.push_back(std::move(path));
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    if (i == before) places.push_back(file);
+    for (std::string& path : files_like(patterns[i] + file)) places.push_back(std::move(path));
   }
   return places;
 }
 
-class Library {
- public:
-  /// `needed`: a file beside it that it needs, and may not find there by itself.
-  Library(const char* name, const std::string& file, const std::string& needed) : name_(name), file_(file) {
-    if (open(file)) return;
-    for (const std::string& path : places_of(file)) {
-      if (!needed.empty()) dlopen((path.substr(0, path.rfind('/') + 1) + needed).c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (open(path)) return;
-    }
-    throw environment_error(
-        fmt::format("{} cannot be loaded: {}: set LD_LIBRARY_PATH to the folder of {}", name_, why_, file_));
-  }
-
-  template <class F>
-  void find(F& function, const char* symbol) const {
-    function = reinterpret_cast<F>(dlsym(handle_, symbol));
-    if (function != nullptr) return;
-    throw environment_error(
-        fmt::format("{} ({}) has no {}: set LD_LIBRARY_PATH to the folder of another {}", name_, path_, symbol, file_));
-  }
-
-  void demand_major(int major, int built_for) const {
-    if (major == built_for) return;
-    throw environment_error(
-        fmt::format("{} ({}) is version {}, this build is for {}: set LD_LIBRARY_PATH to the folder of {}", name_,
-                    path_, major, built_for, file_));
-  }
-
- private:
-  bool open(const std::string& path) {
-    handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle_ == nullptr) {
-      const char* const error = dlerror();
-      why_ = error != nullptr ? error : path + " was refused";
-    }
-    path_ = path;
-    return handle_ != nullptr;
-  }
-
-  const char* name_;
-  std::string file_, path_, why_;
-  void* handle_ = nullptr;  // for as long as the process lives
-};
+std::string wrong_major(const char* what, int major, int built_for) {
+  return major == built_for ? "" : fmt::format("it is {} {}, this build is for {}", what, major, built_for);
+}
 
 #endif
 
@@ -125,23 +108,33 @@ Dnn load_dnn() {
 
 #else
 
-#define HB_TAKE(function) library.find(table.function, #function);
+#define HB_TAKE(function) \
+  if (!library.find(table.function, #function)) return std::string("it has no " #function);
 
 Blas load_blas() {
   const std::string suffix = ".so." + std::to_string(CUBLAS_VER_MAJOR);
-  const Library library("cuBLAS", "libcublas" + suffix, "libcublasLt" + suffix);
   Blas table;
-  HB_CUBLAS_FUNCTIONS(HB_TAKE)
-  library.demand_major(major_of(table.cublasGetProperty), CUBLAS_VER_MAJOR);
+  const auto refusal = [&](const SharedLibrary& library) {
+    HB_CUBLAS_FUNCTIONS(HB_TAKE)
+    return wrong_major("version", major_of(table.cublasGetProperty), CUBLAS_VER_MAJOR);
+  };
+  const SharedLibrary library({"cuBLAS", places_of("libcublas" + suffix), "libcublasLt" + suffix}, refusal);
+  loaded.push_back(library.path());
   return table;
 }
 
+// A cuDNN for another CUDA has the same name, and fails only when it computes.
 Dnn load_dnn() {
   blas();  // which cuDNN looks for, too: by name, so that it finds the one that is loaded
-  const Library library("cuDNN", "libcudnn.so." + std::to_string(CUDNN_MAJOR), "");
   Dnn table;
-  HB_CUDNN_FUNCTIONS(HB_TAKE)
-  library.demand_major(major_of(table.cudnnGetProperty), CUDNN_MAJOR);
+  const auto refusal = [&](const SharedLibrary& library) {
+    HB_CUDNN_FUNCTIONS(HB_TAKE)
+    const std::string why = wrong_major("version", major_of(table.cudnnGetProperty), CUDNN_MAJOR);
+    return why.empty() ? wrong_major("for CUDA", int(table.cudnnGetCudartVersion() / 1000), CUDART_VERSION / 1000)
+                       : why;
+  };
+  const SharedLibrary library({"cuDNN", places_of("libcudnn.so." + std::to_string(CUDNN_MAJOR)), ""}, refusal);
+  loaded.push_back(library.path());
   return table;
 }
 
@@ -160,6 +153,12 @@ const Blas& blas() {
 const Dnn& dnn() {
   static const Dnn table = load_dnn();
   return table;
+}
+
+std::string library_paths() {
+  std::string text;
+  for (const std::string& path : loaded) text += (text.empty() ? ", from " : " and ") + path;
+  return text;
 }
 
 std::string library_versions() {

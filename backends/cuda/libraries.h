@@ -41,6 +41,7 @@ namespace hopbench::cuda {
   F(cudnnGetConvolutionBackwardFilterWorkspaceSize) \
   F(cudnnGetConvolutionForwardAlgorithm_v7)         \
   F(cudnnGetConvolutionForwardWorkspaceSize)        \
+  F(cudnnGetCudartVersion)                          \
   F(cudnnGetErrorString)                            \
   F(cudnnGetProperty)                               \
   F(cudnnSetConvolution2dDescriptor)                \
@@ -58,12 +59,9 @@ struct Dnn {
 };
 #undef HB_MEMBER
 
-/// Error(kEnvironment) where the library cannot be loaded, or is another version than this build's.
+/// Error(kEnvironment) where no library can be loaded that is of this build's versions, of CUDA too.
 const Blas& blas();
 const Dnn& dnn();
-/// "cuBLAS 13.1.0, cuDNN 9.19.0".
-std::string library_versions();
-
 /// Error(kEnvironment) "cuda: WHAT: cuBLAS: its words" unless `status` is success.
 void check_blas(cublasStatus_t status, const char* what);
 void check_dnn(cudnnStatus_t status, const char* what);

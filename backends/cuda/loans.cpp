@@ -7,6 +7,7 @@
 
 #include "backends/base/error.h"
 #include "backends/cuda/device.h"
+#include "backends/cuda/remarks.h"
 
 namespace hopbench::cuda {
 
@@ -37,9 +38,11 @@ std::optional<DeviceSpace::Loan> Loans::lend(const float* data) {
     Device::mine();  // is this thread's, too
     cudaIpcMemHandle_t handle;
     static_assert(sizeof handle == sizeof block.handle);
-    if (cudaIpcGetMemHandle(&handle, const_cast<float*>(found->first)) != cudaSuccess) {
+    if (const cudaError_t error = cudaIpcGetMemHandle(&handle, const_cast<float*>(found->first));
+        error != cudaSuccess) {
       cudaGetLastError();  // is not to be found by somebody else
       possible_ = false;
+      remark("ipc", std::string("no, because memory cannot be exported: ") + cudaGetErrorString(error));
       return std::nullopt;
     }
     std::memcpy(block.handle.data(), &handle, sizeof handle);
@@ -67,6 +70,7 @@ float* Loans::borrow(const DeviceSpace::Loan& loan, bool own) {
     const cudaError_t error = cudaIpcOpenMemHandle(&at, handle, cudaIpcMemLazyEnablePeerAccess);
     if (error != cudaSuccess) {
       cudaGetLastError();
+      opened_.erase(loan.handle);
       throw environment_error(std::string("cuda: memory of another rank cannot be mapped (CUDA IPC): ") +
                               cudaGetErrorString(error) +
                               ": give the ranks one IPC namespace, or go without: --set compute.ipc=false");

@@ -2,6 +2,8 @@
 // memory, a counter a block, by the transport (see ShmSegment); what is counted is not used anew.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <mutex>
@@ -18,6 +20,8 @@ class Loans {
   void add(const float* block, std::size_t floats);
   void remove(const float* block);
 
+  /// False: CUDA has refused to export a block.
+  bool possible() const { return possible_; }
   /// See DeviceSpace. nullopt: no shared host memory, or CUDA cannot export this.
   std::optional<DeviceSpace::Loan> lend(const float* data);
   float* borrow(const DeviceSpace::Loan& loan, bool own);
@@ -36,7 +40,7 @@ class Loans {
   std::mutex mutex_;
   std::map<const float*, Block> blocks_;          // by where they begin
   std::map<std::array<char, 64>, char*> opened_;  // of other processes
-  bool possible_ = true;
+  std::atomic<bool> possible_{true};
 };
 
 }  // namespace hopbench::cuda

@@ -1,4 +1,7 @@
 // The backend `cuda` and its compiled networks: the seam of compute/backend.h on one side, programs on the other.
+#include <fmt/format.h>
+
+#include <chrono>
 #include <cstddef>
 #include <map>
 #include <utility>
@@ -6,6 +9,7 @@
 #include "backends/base/error.h"
 #include "backends/cuda/backend.h"
 #include "backends/cuda/program.h"
+#include "backends/cuda/remarks.h"
 #include "backends/cuda/row_products.h"
 
 namespace hopbench::cuda {
@@ -53,6 +57,7 @@ class CudaNetwork final : public CompiledNetwork {
                 const std::function<void(int)>& layer_done) override {
     begin({.parameters = params, .x = x, .dy = dy, .gradient = dparams, .dx = dx});
     Program& program = program_of(batch).program;
+    if (dx != nullptr) keep_graphs_right([&] { program.want_input_gradient(); });
     program.take_dy();
     program.backward(dx != nullptr, false);
     program.tell(layer_done);
@@ -99,7 +104,8 @@ class CudaNetwork final : public CompiledNetwork {
     int steps = 0;
     std::unique_ptr<Graph> graph;
     bool graph_has_statistics = false;
-    int broken = 0;  // recordings
+    int broken = 0;          // recordings
+    bool graphless = false;  // so many that no more are tried
   };
   /// Pinned: what goes to the device and comes back in every step.
   struct Room {
@@ -116,13 +122,18 @@ class CudaNetwork final : public CompiledNetwork {
 
   Variant& program_of(int batch) {
     HB_ASSERT(batch >= 1 && batch <= shop_.plan.largest_batch);
-    const void* const work = shop_.convolution_work.data();
     std::unique_ptr<Variant>& variant = variants_[batch];
-    if (variant == nullptr) variant = std::make_unique<Variant>(shop_, batch);
-    if (shop_.convolution_work.data() != work) {  // graphs know where it was
-      for (auto& [size, other] : variants_) other->graph.reset();
-    }
+    if (variant == nullptr) keep_graphs_right([&] { variant = std::make_unique<Variant>(shop_, batch); });
     return *variant;
+  }
+
+  /// `change` may move the working memory, and graphs know where that was.
+  template <class Change>
+  void keep_graphs_right(const Change& change) {
+    const void* const work = shop_.convolution_work.data();
+    change();
+    if (shop_.convolution_work.data() == work) return;
+    for (auto& [size, variant] : variants_) variant->graph.reset();
   }
 
   void step(Variant& variant, bool statistics, bool in_graph) {
@@ -140,7 +151,7 @@ class CudaNetwork final : public CompiledNetwork {
 
   /// The first step of a batch size is launched piece by piece, so that libraries are done with their preparations.
   void launch_step(Variant& variant, bool statistics) {
-    if (shop_.watch || variant.steps++ == 0) return step(variant, statistics, false);
+    if (shop_.watch || variant.graphless || variant.steps++ == 0) return step(variant, statistics, false);
     if (variant.graph == nullptr || variant.graph_has_statistics != statistics) {
       variant.graph.reset();
       if (!record(variant, statistics)) return step(variant, statistics, false);
@@ -148,17 +159,22 @@ class CudaNetwork final : public CompiledNetwork {
     variant.graph->launch();
   }
 
-  /// False: something else in the process broke the recording, so this step goes without.
+  /// False: the recording broke, so this step goes without. The next may succeed, unless one of the algorithms cannot
+  /// be recorded at all: then all steps of this batch size go without, and the record of the trial says so.
   bool record(Variant& variant, bool statistics) {
     try {
+      const auto begin = std::chrono::steady_clock::now();
       auto graph = std::make_unique<Graph>(shop_.stream);
       step(variant, statistics, true);
       graph->finish();
+      const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
       variant.graph = std::move(graph);
       variant.graph_has_statistics = statistics;
+      remark("graphs", fmt::format("yes, {} nodes, recorded in {:.1f} ms", variant.graph->nodes(), took.count()));
       return true;
-    } catch (const Error&) {
-      if (++variant.broken > kMostBroken) throw;
+    } catch (const Error& error) {
+      variant.graphless = ++variant.broken == kMostBroken;
+      if (variant.graphless) remark("graphs", std::string("no, because ") + error.what());
       return false;
     }
   }
@@ -193,12 +209,14 @@ class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(const BackendOptions& options)
       : precision_(precision_of(options.precision)), deterministic_(options.deterministic) {
-    Device::choose(options.local_rank);
+    Device::choose(options.local_rank, options.local_ranks);
     live_on(cuda::space());
     if (options.lend) cuda::space().allow_loans();
   }
   const char* name() const override { return "cuda"; }
-  std::string version() const override { return Device::mine().name() + ", " + Device::mine().versions(); }
+  std::string version() const override {
+    return Device::mine().name() + ", " + Device::mine().versions() + ", " + library_versions();
+  }
   Space& space() override { return cuda::space(); }
   std::unique_ptr<CompiledNetwork> compile(std::span<const LayerSpec> layers, const Shape& input,
                                            int largest_batch) override {

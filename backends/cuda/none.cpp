@@ -5,7 +5,8 @@
 
 namespace hopbench::cuda {
 
-std::string unavailable() { return "this build has no CUDA: " HB_NO_CUDA; }
+std::string no_gpu() { return "this build has no CUDA: " HB_NO_CUDA; }
+std::string unavailable() { return no_gpu(); }
 std::unique_ptr<Backend> create_backend(const BackendOptions&) { throw environment_error(unavailable()); }
 std::vector<std::string> gpus() { return {}; }
 double matrix_rate(const std::string&) { throw environment_error(unavailable()); }

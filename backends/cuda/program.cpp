@@ -33,9 +33,14 @@ Workshop::Workshop(NetworkPlan plan_given, Precision precision_, bool determinis
       precision(precision_),
       number(number_of(precision_)),
       deterministic(deterministic_),
-      memory(plan, precision, stream),
-      gemm(stream, precision),
-      convolutions(stream) {}
+      memory(plan, precision, stream) {
+  const auto has = [&](Type type) {
+    return std::any_of(plan.layers.begin(), plan.layers.end(),
+                       [&](const auto& layer) { return layer.spec.type == type; });
+  };
+  if (has(Type::kDense)) gemm.emplace(stream, precision);
+  if (has(Type::kConv)) convolutions.emplace(stream);
+}
 
 Program::Program(Workshop& shop, int batch)
     : shop_(shop),
@@ -45,7 +50,7 @@ Program::Program(Workshop& shop, int batch)
       number_(shop.number),
       batch_(batch),
       convolutions_(shop.plan.layers.size()) {
-  std::size_t work = shop.convolution_work.bytes(), waiting = 0;
+  std::size_t work = 0, waiting = 0;
   const std::size_t eighth = parameters_of(plan_) / 8;
   for (std::size_t i = plan_.layers.size(); i-- > 0;) {
     const NetworkPlan::Layer& layer = plan_.layers[i];
@@ -53,7 +58,7 @@ Program::Program(Workshop& shop, int batch)
       const Convolution::Shape shape{cells(layer.input), cells(layer.output), layer.spec.kernel, layer.spec.stride,
                                      layer.spec.padding};
       convolutions_[i] =
-          std::make_unique<Convolution>(shop.convolutions, shape, shop.precision, shop.deterministic, true);
+          std::make_unique<Convolution>(*shop.convolutions, shape, shop.precision, shop.deterministic, i > 0);
       work = std::max(work, convolutions_[i]->work_bytes());
     }
     waiting += parameter_count(layer.spec, layer.input);
@@ -62,13 +67,22 @@ Program::Program(Workshop& shop, int batch)
     flushes_.back()->down_to = int(i);
     waiting = 0;
   }
-  if (work > shop.convolution_work.bytes()) {
-    shop.convolution_work = Buffer();
-    shop.convolution_work = Buffer(work);
-  }
+  make_room(work);
 }
 
 Program::~Program() = default;
+
+void Program::make_room(std::size_t work) {
+  if (work <= shop_.convolution_work.bytes()) return;
+  shop_.convolution_work = Buffer();
+  shop_.convolution_work = Buffer(work);
+}
+
+void Program::want_input_gradient() {
+  if (convolutions_[0] == nullptr) return;
+  convolutions_[0]->want_data_gradient();
+  make_room(convolutions_[0]->work_bytes());
+}
 
 Cells Program::cells(const Shape& shape) const { return {batch_, shape.channels, shape.height, shape.width}; }
 
@@ -151,7 +165,7 @@ void Program::forward_dense(const NetworkPlan::Layer& layer, const LayerMemory& 
   if (here.flat != nullptr)
     to_channels_first_inside(stream_, number_, here.in, here.flat, batch_, in.channels, in.height * in.width);
   const void* const x = here.flat != nullptr ? here.flat : here.in;
-  shop_.gemm.run(false, true, batch_, layer.spec.outputs, int(in.size()), x, here.weights, here.out, number_);
+  shop_.gemm->run(false, true, batch_, layer.spec.outputs, int(in.size()), x, here.weights, here.out, number_);
   add_bias(layer, here);
 }
 
@@ -271,11 +285,11 @@ void Program::backward_dense(std::size_t i, bool data) {
   const int inputs = int(in.size()), outputs = layer.spec.outputs;
   bias_backward(layer, here);
   const void* const x = here.flat != nullptr ? here.flat : here.in;
-  shop_.gemm.run(true, false, outputs, inputs, batch_, here.dout, x, here.dweights, number_);
+  shop_.gemm->run(true, false, outputs, inputs, batch_, here.dout, x, here.dweights, number_);
   told(i, Direction::kBackwardWeights);
   if (!data) return;
-  shop_.gemm.run(false, false, batch_, inputs, outputs, here.dout, here.weights,
-                 here.flat != nullptr ? here.dflat : here.din, number_);
+  shop_.gemm->run(false, false, batch_, inputs, outputs, here.dout, here.weights,
+                  here.flat != nullptr ? here.dflat : here.din, number_);
   if (here.flat != nullptr)
     to_channels_last_inside(stream_, number_, here.dflat, here.din, batch_, in.channels, in.height * in.width);
   told(i, Direction::kBackwardData);

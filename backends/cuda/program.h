@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backends/cuda/convolution.h"
@@ -27,8 +28,8 @@ struct Workshop {
   const bool deterministic;
   StreamOwner stream;
   NetworkMemory memory;
-  Gemm gemm;
-  ConvolutionLibrary convolutions;
+  std::optional<Gemm> gemm;  // of a network with dense layers; and of one with convolutions:
+  std::optional<ConvolutionLibrary> convolutions;
   Buffer convolution_work;  // as much as the most that any program wants
   /// See CompiledNetwork::watch; waits for the stream before it tells.
   std::function<void(int layer, CompiledNetwork::Direction direction)> watch;
@@ -49,6 +50,8 @@ class Program {
   void write_logits();       // memory.logits -> y
   void take_dy();            // dy -> memory.dlogits
   void write_statistics();   // of the last forward -> seen
+  /// Before the first backward with `data`. May take more of the workshop's working memory.
+  void want_input_gradient();
   /// memory.dlogits -> gradient; dx if `data`. `in_graph`: is being captured.
   void backward(bool data, bool in_graph);
 
@@ -61,6 +64,7 @@ class Program {
     EventOwner event;
   };
   Cells cells(const Shape& shape) const;
+  void make_room(std::size_t work);
   void load();
   void layer_forward(std::size_t i, bool training);
   void layer_backward(std::size_t i, bool data);

@@ -16,6 +16,7 @@
 #include "backends/cuda/device.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/loans.h"
+#include "backends/cuda/remarks.h"
 
 namespace hopbench::cuda {
 namespace {
@@ -25,10 +26,21 @@ namespace {
 struct Staging {
   static constexpr std::size_t kFloats = std::size_t(1) << 20;  // of one half: 4 MiB
   Pinned half[2] = {Pinned(kFloats * sizeof(float)), Pinned(kFloats * sizeof(float))};
+  StreamOwner copies;    // to the host
   EventOwner passed[2];  // the stream has done what it was last to do with the half
   Buffer sums{(kDotPartials + 1) * sizeof(double)};
   Buffer entries{kFloats * sizeof(float)};
 };
+
+/// Numbers that are no two processes' alike, so that a mapping of something else is found out.
+constexpr std::size_t kSample = std::size_t(1) << 16;
+void fill_sample(std::vector<float>& numbers, std::uint64_t address) {
+  std::uint64_t state = address;
+  for (float& number : numbers) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    number = float(state >> 40);
+  }
+}
 
 class CudaSpace final : public DeviceSpace {
  public:
@@ -43,7 +55,7 @@ class CudaSpace final : public DeviceSpace {
       if (kept != kept_.end() && !kept->second.empty()) {
         float* const block = kept->second.back();
         kept->second.pop_back();
-        kept_floats_ -= n;
+        kept_bytes_ -= whole_pieces(n);
         return block;
       }
     }
@@ -63,9 +75,9 @@ class CudaSpace final : public DeviceSpace {
         waiting_.emplace_back(data, n);
         return;
       }
-      if ((kept_floats_ + n) * sizeof(float) <= largest_kept_ || loans_.ever_lent(data)) {
+      if (kept_bytes_ + whole_pieces(n) <= largest_kept_ || loans_.ever_lent(data)) {
         kept_[n].push_back(data);
-        kept_floats_ += n;
+        kept_bytes_ += whole_pieces(n);
         return;
       }
     }
@@ -73,11 +85,36 @@ class CudaSpace final : public DeviceSpace {
   }
 
   void allow_loans() override { may_lend_ = true; }
+  bool lends() const override { return may_lend_ && loans_.possible(); }
   std::optional<Loan> lend(const float* data) override {
     if (!may_lend_) return std::nullopt;
-    finish();
+    wait_for(stream());  // which throws: nobody is to read what was never computed
     return loans_.lend(data);
   }
+  std::optional<Loan> lend_sample() override {
+    if (!may_lend_) return std::nullopt;
+    std::call_once(sample_made_, [&] {
+      sample_ = allocate(kSample);
+      std::vector<float> numbers(kSample);
+      fill_sample(numbers, reinterpret_cast<std::uint64_t>(sample_));
+      write(sample_, numbers.data(), kSample);
+    });
+    return lend(sample_);
+  }
+  std::string trouble_with(const Loan& sample, bool own) override {
+    std::vector<float> expected(kSample), got(kSample);
+    fill_sample(expected, sample.address);
+    try {
+      read(borrow(sample, own), got.data(), kSample);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return got == expected ? "" : "its memory is mapped here, and what was written there reads differently";
+  }
+  Use use() const override {
+    return {.device = Device::mine().address(), .shared_well = Device::mine().has_mps(), .remarks = remarks()};
+  }
+  void remark(const std::string& topic, const std::string& text) override { cuda::remark(topic, text); }
   float* borrow(const Loan& loan, bool own) override { return loans_.borrow(loan, own); }
   bool lent(const float* data) override { return loans_.lent(data); }
   void finish() noexcept override {
@@ -120,14 +157,15 @@ class CudaSpace final : public DeviceSpace {
 
   void read(const float* from, float* host, std::size_t n) override {
     if (n == 0) return;
-    const Stream vectors = stream();
+    // Beside what is launched onto the stream of the vectors from now on.
     Borrowed staging(*this);
+    Device::mine().after_vectors(staging->copies);
     const std::size_t pieces = (n + Staging::kFloats - 1) / Staging::kFloats;
     const auto floats_of = [&](std::size_t piece) { return std::min(n - piece * Staging::kFloats, Staging::kFloats); };
     const auto send = [&](std::size_t piece) {
-      cuda::copy(vectors, staging->half[piece % 2].as<float>(), from + piece * Staging::kFloats,
+      cuda::copy(staging->copies, staging->half[piece % 2].as<float>(), from + piece * Staging::kFloats,
                  floats_of(piece) * sizeof(float));
-      staging->passed[piece % 2].record(vectors);
+      staging->passed[piece % 2].record(staging->copies);
     };
     send(0);
     for (std::size_t piece = 0; piece < pieces; ++piece) {
@@ -191,12 +229,14 @@ class CudaSpace final : public DeviceSpace {
     std::unique_ptr<Staging> staging_;
   };
 
-  float* new_block(std::size_t n) {
-    // What is lent is a block of its own: CUDA shares memory with other processes in pieces of 2 MiB.
+  /// What is lent is a block of its own: CUDA shares memory with other processes in pieces of 2 MiB.
+  static std::size_t whole_pieces(std::size_t n) {
     constexpr std::size_t kPiece = std::size_t(2) << 20;
-    std::size_t bytes = n * sizeof(float);
-    if (may_lend_ && n >= kSharedFloats) bytes = (bytes + kPiece - 1) / kPiece * kPiece;
-    auto* const block = static_cast<float*>(allocate_memory(bytes));
+    const std::size_t bytes = n * sizeof(float);
+    return n >= kSharedFloats ? (bytes + kPiece - 1) / kPiece * kPiece : bytes;
+  }
+  float* new_block(std::size_t n) {
+    auto* const block = static_cast<float*>(allocate_memory(may_lend_ ? whole_pieces(n) : n * sizeof(float)));
     loans_.add(block, n);
     return block;
   }
@@ -210,7 +250,7 @@ class CudaSpace final : public DeviceSpace {
     std::erase_if(waiting_, [&](const std::pair<float*, std::size_t>& block) {
       if (loans_.lent(block.first)) return false;
       kept_[block.second].push_back(block.first);
-      kept_floats_ += block.second;
+      kept_bytes_ += whole_pieces(block.second);
       return true;
     });
   }
@@ -221,7 +261,7 @@ class CudaSpace final : public DeviceSpace {
     {
       const std::lock_guard lock(mutex_);
       kept.swap(kept_);
-      if (std::exchange(kept_floats_, 0) == 0) return false;
+      if (std::exchange(kept_bytes_, 0) == 0) return false;
     }
     for (const auto& [n, blocks] : kept) {
       for (float* block : blocks) loans_.ever_lent(block) ? release(block, n) : free_block(block);
@@ -233,10 +273,12 @@ class CudaSpace final : public DeviceSpace {
   // would wait for all that runs.
   std::mutex mutex_;
   std::map<std::size_t, std::vector<float*>> kept_;
-  std::size_t kept_floats_ = 0;
+  std::size_t kept_bytes_ = 0;
   std::vector<std::pair<float*, std::size_t>> waiting_;  // released, but read by other processes
   Loans loans_;
   std::atomic<bool> may_lend_{false};
+  std::once_flag sample_made_;
+  float* sample_ = nullptr;
   const std::size_t largest_kept_ = Device::mine().memory() / 16;  // bytes
   std::vector<std::unique_ptr<Staging>> stagings_;
 };

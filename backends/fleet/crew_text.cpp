@@ -27,7 +27,8 @@ struct SlotImage {
 std::string to_text(const RemoteJob& remote) {
   const CrewJob& job = remote.job;
   nlohmann::json members = nlohmann::json::array();
-  for (const CrewMember& member : job.members) members.push_back({member.rank, member.local_rank});
+  for (const CrewMember& member : job.members)
+    members.push_back({member.rank, member.local.number, member.local.ranks});
   const nlohmann::json head{{"ranks", job.ranks},
                             {"members", members},
                             {"check_every", job.check_every.count()},
@@ -45,11 +46,14 @@ bool from_text(const std::string& text, RemoteJob& remote) {
     job.check_every = Duration{integer_of<std::int64_t>(head.at("check_every"))};
     remote.credits = integer_of<std::int64_t>(head.at("credits"));
     for (const nlohmann::json& member : head.at("members"))
-      job.members.push_back({integer_of<int>(member.at(0)), integer_of<int>(member.at(1))});
+      job.members.push_back(
+          {integer_of<int>(member.at(0)), {integer_of<int>(member.at(1)), integer_of<int>(member.at(2))}});
     job.job = text.substr(line + 1);
     return job.ranks >= 1 && job.ranks <= kMostRanks &&
-           std::all_of(job.members.begin(), job.members.end(),
-                       [&](const CrewMember& member) { return member.rank >= 0 && member.rank < job.ranks; });
+           std::all_of(job.members.begin(), job.members.end(), [&](const CrewMember& member) {
+             return member.rank >= 0 && member.rank < job.ranks && member.local.number >= 0 &&
+                    member.local.number < member.local.ranks;
+           });
   } catch (const std::exception&) {
     return false;
   }

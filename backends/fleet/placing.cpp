@@ -81,10 +81,12 @@ std::vector<int> place_ranks(const Places& places, const WhoIsToBePlaced& who) {
   return process_of;
 }
 
-std::vector<int> local_ranks(const Places& places, const std::vector<int>& process_of) {
+std::vector<LocalPlace> local_places(const Places& places, const std::vector<int>& process_of) {
+  const auto host_of = [&](int process) { return places.host_of[static_cast<std::size_t>(process)]; };
   std::map<int, int> on_host;
-  std::vector<int> result;
-  for (const int process : process_of) result.push_back(on_host[places.host_of[static_cast<std::size_t>(process)]]++);
+  std::vector<LocalPlace> result;
+  for (const int process : process_of) result.push_back({on_host[host_of(process)]++, 0});
+  for (std::size_t r = 0; r < result.size(); ++r) result[r].ranks = on_host[host_of(process_of[r])];
   return result;
 }
 

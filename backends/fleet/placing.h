@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/base/local_place.h"
+
 namespace hopbench {
 
 struct Places {
@@ -26,7 +28,7 @@ struct WhoIsToBePlaced {
 /// Error(kUsage) where they do not fit: what there is, what the trial wants, what to change.
 std::vector<int> place_ranks(const Places& places, const WhoIsToBePlaced& who);
 
-/// Rank -> its number among the ranks of its machine.
-std::vector<int> local_ranks(const Places& places, const std::vector<int>& process_of);
+/// Rank -> its place among the ranks of its machine.
+std::vector<LocalPlace> local_places(const Places& places, const std::vector<int>& process_of);
 
 }  // namespace hopbench

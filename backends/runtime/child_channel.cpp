@@ -41,9 +41,9 @@ class LaunchedChannel : public ChildChannel {
  public:
   LaunchedChannel() : channel_(kControlFd) {
     const ControlMessage place = next_message(ControlType::kPlace);
-    local_rank_ = place.peer;
-    lent_ = place.value != 0;
-    address_ = place.text;
+    local_ = {place.peer, static_cast<int>(place.value)};
+    lent_ = place.text.starts_with(kLent);
+    address_ = place.text.substr(lent_ ? kLent.size() : 0);
     ControlMessage job = next_message(ControlType::kJob);
     rank_ = job.peer;
     size_ = static_cast<int>(job.value);
@@ -66,7 +66,7 @@ class LaunchedChannel : public ChildChannel {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   const std::string& job() const override { return job_; }
-  int local_rank() const override { return local_rank_; }
+  LocalPlace local() const override { return local_; }
   bool lent() const override { return lent_; }
   const std::string& address() const override { return address_; }
   Board& board() override { return *board_; }
@@ -173,7 +173,8 @@ class LaunchedChannel : public ChildChannel {
   }
 
   ControlChannel channel_;
-  int rank_ = 0, size_ = 0, local_rank_ = 0;
+  int rank_ = 0, size_ = 0;
+  LocalPlace local_;
   bool lent_ = false;
   std::string job_, address_;
   std::unique_ptr<Board> board_;

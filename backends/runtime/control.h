@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "backends/base/failure.h"
 
@@ -14,10 +15,13 @@ namespace hopbench {
 inline constexpr int kControlFd = 3;
 inline constexpr int kBoardFd = 4;
 
+/// Before the address of kPlace.
+inline constexpr std::string_view kLent = "lent ";
+
 enum class ControlType : std::uint32_t {
   // launcher -> rank
-  kPlace,  // peer = its number on its machine, value = 1: started by an agent, text = the address to listen on, empty:
-           // loopback; before the job
+  kPlace,  // peer = its number on its machine, value = number of ranks there, text = the address to listen on, empty:
+           // loopback; "lent " stands before it where an agent started the rank; before the job
   kJob,    // peer = the rank's number, value = number of ranks, text = the job
   kStart,  // value = the trial's start on CLOCK_MONOTONIC
   kEnd,    // please end

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/base/local_place.h"
 #include "backends/base/time.h"
 #include "backends/runtime/board.h"
 #include "backends/runtime/control.h"
@@ -24,7 +25,7 @@ namespace hopbench {
 
 struct CrewMember {
   int rank = 0;
-  int local_rank = 0;  // among the trial's ranks on its machine
+  LocalPlace local = {};
 };
 
 struct CrewJob {

@@ -79,7 +79,8 @@ class Supervisor : private CrewEvents {
       const auto at = static_cast<std::size_t>(r);
       const auto crew = static_cast<std::size_t>(own_ != nullptr ? 0 : placement.crew_of.at(at));
       children_[at].crew = crews_.at(crew);
-      jobs[crew].members.push_back({r, own_ != nullptr ? r : placement.local_rank.at(at)});
+      const LocalPlace here{options_.first_local_number + r, options_.first_local_number + options_.ranks};
+      jobs[crew].members.push_back({r, own_ != nullptr ? here : placement.local.at(at)});
     }
     for (std::size_t i = 0; i < crews_.size(); ++i) {
       if (!jobs[i].members.empty()) crews_[i]->start(jobs[i], *board_, *this);

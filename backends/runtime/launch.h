@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "backends/base/failure.h"
+#include "backends/base/local_place.h"
 #include "backends/base/time.h"
 #include "backends/runtime/board.h"
 #include "backends/runtime/link_emulator.h"
@@ -29,15 +30,16 @@ class Crew;
 /// Who lives where. Default: all in one crew of this process.
 struct Placement {
   std::vector<Crew*> crews;
-  std::vector<int> crew_of;     // rank -> index into crews
-  std::vector<int> local_rank;  // rank -> its number on its machine
+  std::vector<int> crew_of;       // rank -> index into crews
+  std::vector<LocalPlace> local;  // rank -> its place on its machine
 };
 
 struct LaunchOptions {
   std::vector<std::string> command;  // argv of a rank; the launcher adds nothing. Empty command[0]: /proc/self/exe
   int ranks = 1;
-  std::string job;           // handed to every rank
-  std::int64_t credits = 0;  // see Credits
+  std::string job;             // handed to every rank
+  std::int64_t credits = 0;    // see Credits
+  int first_local_number = 0;  // without a placement: of rank 0 on this machine
   Duration rendezvous_timeout{std::chrono::seconds(30)};
   Duration stall_timeout{std::chrono::seconds(60)};  // no rank got anything done for this long
   Duration trial_timeout{std::chrono::minutes(30)};
@@ -87,8 +89,8 @@ class ChildChannel : public Meeting {
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual const std::string& job() const = 0;
-  virtual int local_rank() const = 0;  // among the trial's ranks on its machine
-  virtual bool lent() const = 0;       // started by an agent, for a launcher that has nothing to write on this machine
+  virtual LocalPlace local() const = 0;
+  virtual bool lent() const = 0;  // started by an agent, for a launcher that has nothing to write on this machine
   virtual const std::string& address() const = 0;  // where its transport is to listen; empty: loopback
   virtual Board& board() = 0;
   /// Blocks until every rank is ready; returns the trial's start on CLOCK_MONOTONIC (slightly in the future), the same

@@ -38,7 +38,8 @@ LocalCrew::Member LocalCrew::start_one(const CrewMember& member, const CrewJob& 
   const ControlChannel theirs(ends[1]);
   const ControlChannel links(job.links != nullptr ? job.links->take_end(member.rank) : -1);
   made.pid = spawn_rank(job.command, {theirs.fd(), board_->fd(), links.fd()});
-  made.channel->put({ControlType::kPlace, member.local_rank, lent_ ? 1 : 0, address_});
+  made.channel->put(
+      {ControlType::kPlace, member.local.number, member.local.ranks, lent_ ? std::string(kLent) + address_ : address_});
   made.channel->put({ControlType::kJob, member.rank, job.ranks, job.job});
   return made;
 }

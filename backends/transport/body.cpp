@@ -1,11 +1,24 @@
 #include "backends/transport/body.h"
 
+#include <atomic>
 #include <cstddef>
 #include <limits>
 
 namespace hopbench {
+namespace {
 
-Payload on_host(const Payload& body) { return in_space(body, host_space()); }
+std::atomic<std::int64_t> staged{0};
+
+}  // namespace
+
+Payload on_host(const Payload& body) {
+  bool copied = false;
+  Payload there = body.on_host(&copied);
+  staged += copied ? 1 : 0;
+  return there;
+}
+
+std::int64_t staged_bodies() { return staged; }
 
 bool on_device(const Payload& body) {
   DeviceSpace* const device = device_space();
@@ -14,7 +27,9 @@ bool on_device(const Payload& body) {
 
 Payload arrived(const Payload& body, bool from_device) {
   DeviceSpace* const device = device_space();
-  return from_device && device != nullptr ? in_space(body, *device) : body;
+  if (!from_device || device == nullptr || on_device(body)) return body;
+  ++staged;
+  return in_space(body, *device);
 }
 
 bool body_is_possible(std::uint64_t floats, std::uint64_t numbers) {

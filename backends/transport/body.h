@@ -8,8 +8,10 @@
 
 namespace hopbench {
 
-/// The body as host memory: as it is, or a staged copy of what lies on a device.
+/// The body as host memory: as it is, or a staged copy of what lies on a device, which all receivers share.
 Payload on_host(const Payload& body);
+/// So many bodies this process has copied between a device and host memory.
+std::int64_t staged_bodies();
 
 /// Whether it lies on a device, and is to lie on one where it arrives.
 bool on_device(const Payload& body);

@@ -9,7 +9,8 @@
 
 namespace hopbench {
 
-/// It goes to Gloo at once, unless Gloo may write its body into the socket there: then another thread sends it.
+/// It goes to Gloo at once, unless its body takes time there: because Gloo may write it into the socket, or because it
+/// has to be copied from a device first. Then another thread sends it.
 bool GlooLink::try_send(const Message& message) {
   {
     const std::lock_guard lock(mutex_);
@@ -19,7 +20,7 @@ bool GlooLink::try_send(const Message& message) {
       return false;
     }
     const bool is_free = queue_.empty() && !starting_ && room_for_flight();
-    const bool at_once = is_free && (is_frame(message) || waits(message.body));
+    const bool at_once = is_free && (is_frame(message) || (waits(message.body) && !on_device(message.body)));
     Outgoing outgoing{message, false};
     if (at_once) {
       note_started(start(outgoing));

@@ -99,23 +99,26 @@ class ShmWire : public Wire {
  public:
   ShmWire(const WireOptions& options, Meeting& meeting, std::map<int, Refusal>& refused)
       : bell_(new_bell()), spin_(may_spin(options.size)) {
-    std::vector<std::string> blobs, verdicts;
+    std::vector<std::string> blobs;
+    std::vector<Verdict> verdicts;
     for (int peer : options.peers) {
       peers_.push_back(std::make_unique<ShmPeer>(peer, *bell_));
       blobs.push_back(peers_.back()->address());
     }
     const auto theirs = meeting.exchange(options.peers, blobs);
-    for (std::size_t i = 0; i < peers_.size(); ++i) verdicts.push_back(peers_[i]->connect(theirs[i]));
+    for (std::size_t i = 0; i < peers_.size(); ++i)
+      verdicts.push_back({peers_[i]->connect(theirs[i]), peers_[i]->trouble_with_device()});
     // Nobody goes on, and so ends, before everybody has mapped what is theirs.
-    const auto their_verdicts = meeting.exchange(options.peers, verdicts);
+    const std::vector<Verdict> their_verdicts = exchange(options, meeting, verdicts);
     for (std::size_t i = 0; i < options.peers.size(); ++i) {
       const int peer = options.peers[i];
-      if (!verdicts[i].empty()) {
-        refused[peer] = {options.rank, peer, verdicts[i]};
-      } else if (!their_verdicts[i].empty()) {
-        refused[peer] = {peer, options.rank, their_verdicts[i]};
+      if (!verdicts[i].on_memory.empty()) {
+        refused[peer] = {options.rank, peer, verdicts[i].on_memory};
+      } else if (!their_verdicts[i].on_memory.empty()) {
+        refused[peer] = {peer, options.rank, their_verdicts[i].on_memory};
       }
     }
+    lend_device(options, their_verdicts);
     std::erase_if(peers_, [&](const auto& peer) { return refused.contains(peer->rank()); });
     watch();
   }
@@ -182,6 +185,35 @@ class ShmWire : public Wire {
   }
 
  private:
+  /// What a rank says of another's memory: why it cannot be mapped, or read; empty: it can.
+  struct Verdict {
+    std::string on_memory, on_device;
+  };
+
+  static std::vector<Verdict> exchange(const WireOptions& options, Meeting& meeting, const std::vector<Verdict>& mine) {
+    std::vector<std::string> lines;
+    for (const Verdict& verdict : mine) lines.push_back(verdict.on_memory + '\n' + verdict.on_device);
+    std::vector<Verdict> theirs;
+    for (const std::string& line : meeting.exchange(options.peers, lines)) {
+      const std::size_t end = std::min(line.find('\n'), line.size());
+      theirs.push_back({line.substr(0, end), line.substr(std::min(end + 1, line.size()))});
+    }
+    return theirs;
+  }
+
+  /// Vectors on this process's device are lent to those who have read a sample of it.
+  void lend_device(const WireOptions& options, const std::vector<Verdict>& theirs) {
+    if (device_space() == nullptr || !device_space()->lends() || peers_.empty()) return;
+    std::string refused;
+    for (std::size_t i = 0; i < peers_.size(); ++i) {
+      peers_[i]->lend_device(theirs[i].on_device.empty());
+      if (theirs[i].on_device.empty()) continue;
+      refused += (refused.empty() ? "not to rank " : ", not to rank ") + std::to_string(options.peers[i]) + " (" +
+                 theirs[i].on_device + ")";
+    }
+    device_space()->remark("ipc", refused.empty() ? "yes" : refused);
+  }
+
   void watch() {
     std::vector<ShmPeer*> processes;
     for (const auto& peer : peers_) {

@@ -3,8 +3,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
+#include <bit>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <iomanip>
 #include <new>
 #include <sstream>
 #include <utility>
@@ -35,6 +39,23 @@ ShmChannel* new_channel() {
   void* const memory = ShmSegment::mine().allocate(sizeof(ShmChannel));
   if (memory == nullptr) throw environment_error("out of shared memory: use fewer ranks");
   return new (memory) ShmChannel;
+}
+
+std::string to_hex(const DeviceSpace::Loan& loan) {
+  std::ostringstream text;
+  for (const unsigned char byte : std::bit_cast<std::array<unsigned char, sizeof loan>>(loan))
+    text << std::hex << std::setw(2) << std::setfill('0') << int(byte);
+  return text.str();
+}
+
+std::optional<DeviceSpace::Loan> loan_from_hex(const std::string& text) {
+  std::array<unsigned char, sizeof(DeviceSpace::Loan)> bytes{};
+  if (text.size() != 2 * bytes.size()) return std::nullopt;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const char* const begin = text.data() + 2 * i;
+    if (std::from_chars(begin, begin + 2, bytes[i], 16).ptr != begin + 2) return std::nullopt;
+  }
+  return std::bit_cast<DeviceSpace::Loan>(bytes);
 }
 
 std::uint64_t rounded(std::uint64_t bytes) { return (bytes + 7) / 8 * 8; }
@@ -74,6 +95,8 @@ std::string ShmPeer::address() {
   std::ostringstream text;
   text << segment.address() << ' ' << segment.offset_of(out_) << ' ' << segment.lend(out_) << ' '
        << segment.offset_of(&bell_) << ' ' << segment.lend(&bell_);
+  if (device_space() == nullptr) return text.str();
+  if (const auto sample = device_space()->lend_sample()) text << ' ' << to_hex(*sample);
   return text.str();
 }
 
@@ -94,9 +117,20 @@ std::string ShmPeer::connect(const std::string& address) {
       if (process_ < 0) dead_ = true;
     }
     view_ = std::move(view);
+    std::string sample;
+    if (text >> sample) try_device(sample);
     return "";
   } catch (const Error& error) {
     return error.what();
+  }
+}
+
+void ShmPeer::try_device(const std::string& sample) {
+  const std::optional<DeviceSpace::Loan> loan = loan_from_hex(sample);
+  if (!loan) {
+    trouble_with_device_ = "its sample is malformed";
+  } else if (device_space() != nullptr) {
+    trouble_with_device_ = device_space()->trouble_with(*loan, view_->own());
   }
 }
 
@@ -138,16 +172,26 @@ bool ShmPeer::try_send(const Message& message) {
   return true;
 }
 
+/// Of a vector that is another process's, or part of no block, a copy on the device is lent.
+bool ShmPeer::lend_on_device(const Payload& body, Head& head, std::uint64_t place) {
+  DeviceSpace& device = *device_space();
+  if (!lends_device_ || !device.lends()) return false;
+  Payload there = body;
+  std::optional<DeviceSpace::Loan> loan = device.lend(there.data());
+  if (!loan && device.lends()) {
+    there = Vec::copy_of(body).share();
+    loan = device.lend(there.data());
+  }
+  if (!loan) return false;
+  head.lent = kOnDevice;
+  head.block = ShmSegment::mine().lend(loan->counter);
+  out_->put(place, &*loan, sizeof *loan);
+  return true;
+}
+
 void ShmPeer::lend_body(const Payload& body, Head& head, std::uint64_t place) {
   ShmSegment& segment = ShmSegment::mine();
-  if (head.device != 0) {
-    if (const std::optional<DeviceSpace::Loan> loan = device_space()->lend(body.data())) {
-      head.lent = kOnDevice;
-      head.block = segment.lend(loan->counter);
-      out_->put(place, &*loan, sizeof *loan);
-      return;
-    }
-  }
+  if (head.device != 0 && lend_on_device(body, head, place)) return;
   Payload there = on_host(body);
   if (!segment.contains(there.raw())) there = Vec::copy_of(there).share();  // older than the segment, or another's
   head.lent = kInSegment;

@@ -27,6 +27,10 @@ class ShmPeer {
   std::string address();
   /// Maps what is at the peer's address. Empty: done; else what went wrong.
   std::string connect(const std::string& address);
+  /// Why vectors on the peer's device cannot be read in place; empty: they can, or the peer has none to lend.
+  const std::string& trouble_with_device() const { return trouble_with_device_; }
+  /// Whether vectors on this process's device are lent to the peer. To be told once it has tried to read one.
+  void lend_device(bool lends) { lends_device_ = lends; }
   /// A descriptor to be polled: readable when the peer's process has ended. -1: it is this process.
   int process() const { return process_; }
 
@@ -55,6 +59,8 @@ class ShmPeer {
   Payload body_of(const Head& head, std::uint64_t place) const;
   // Of a body that is not copied: fills in where the peer finds it; what follows the words goes to `place`.
   void lend_body(const Payload& body, Head& head, std::uint64_t place);
+  bool lend_on_device(const Payload& body, Head& head, std::uint64_t place);
+  void try_device(const std::string& sample);
   Payload borrowed(const Head& head, std::uint64_t place) const;
 
   const int rank_;
@@ -65,6 +71,8 @@ class ShmPeer {
   ShmBell* their_bell_ = nullptr;
   std::uint64_t in_block_ = 0, bell_block_ = 0;  // lent by the peer
   int process_ = -1;
+  std::string trouble_with_device_;
+  bool lends_device_ = false;
 
   std::uint64_t written_ = 0, sent_ = 0;  // of out_: bytes, messages
   std::uint64_t read_ = 0, taken_ = 0;    // of in_

@@ -51,7 +51,11 @@ if(NOT CMAKE_CUDA_ARCHITECTURES)
       set(newest ${architecture})
     endif()
   endforeach()
-  set(CMAKE_CUDA_ARCHITECTURES ${architectures} ${newest}-virtual CACHE STRING "GPUs to build for")
+  list(APPEND architectures ${newest}-virtual)
+  if("90-real" IN_LIST architectures AND NOT newest EQUAL 90)   # for those between 90 and the newest that are not named
+    list(APPEND architectures 90-virtual)
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES ${architectures} CACHE STRING "GPUs to build for")
 endif()
 enable_language(CUDA)
 if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)   # CMake 3.25 does not know it of nvcc 13

@@ -44,6 +44,7 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t* handle);
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle);
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream);
 cudnnStatus_t cudnnGetProperty(libraryPropertyType type, int* value);
+std::size_t cudnnGetCudartVersion();
 const char* cudnnGetErrorString(cudnnStatus_t status);
 
 cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* tensor);

@@ -5,6 +5,7 @@
 #include <cudnn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -135,6 +136,7 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
 cudnnStatus_t cudnnGetProperty(libraryPropertyType type, int* value) {
   return *value = type == MAJOR_VERSION ? CUDNN_MAJOR : 0, CUDNN_STATUS_SUCCESS;
 }
+std::size_t cudnnGetCudartVersion() { return 13000; }
 const char* cudnnGetErrorString(cudnnStatus_t status) {
   return status == CUDNN_STATUS_SUCCESS         ? "CUDNN_STATUS_SUCCESS"
          : status == CUDNN_STATUS_NOT_SUPPORTED ? "CUDNN_STATUS_NOT_SUPPORTED"
@@ -266,26 +268,43 @@ Perf proposal(int algorithm, cudnnConvolutionDescriptor_t how, bool repeats, cud
           math};
 }
 
+std::atomic<int> advice{0};
+
+/// The same proposal, and before it perhaps the one without tensor cores.
+template <class Perf>
+void add(Perf* list, int* found, const Perf& proposed) {
+  if (emulated_cuda::has_trouble("fma-first")) {
+    list[*found] = proposed;
+    list[(*found)++].mathType = CUDNN_FMA_MATH;
+  }
+  list[(*found)++] = proposed;
+}
+
 /// 2 is known not to do, 6 is found out when it is run, 1 does.
 cudnnStatus_t propose_forward(cudnnConvolutionDescriptor_t how, int room, int* found,
                               cudnnConvolutionFwdAlgoPerf_t* list) {
-  if (room < 3) return CUDNN_STATUS_BAD_PARAM;
-  list[0] = proposal<cudnnConvolutionFwdAlgoPerf_t>(2, how, true, CUDNN_STATUS_NOT_SUPPORTED);
-  list[1] = proposal<cudnnConvolutionFwdAlgoPerf_t>(kRefused, how, true, CUDNN_STATUS_SUCCESS);
-  list[2] = proposal<cudnnConvolutionFwdAlgoPerf_t>(1, how, true, CUDNN_STATUS_SUCCESS);
-  return *found = 3, CUDNN_STATUS_SUCCESS;
+  using Perf = cudnnConvolutionFwdAlgoPerf_t;
+  if (room < 6) return CUDNN_STATUS_BAD_PARAM;
+  ++advice, *found = 0;
+  add(list, found, proposal<Perf>(2, how, true, CUDNN_STATUS_NOT_SUPPORTED));
+  add(list, found, proposal<Perf>(kRefused, how, true, CUDNN_STATUS_SUCCESS));
+  add(list, found, proposal<Perf>(1, how, true, CUDNN_STATUS_SUCCESS));
+  return CUDNN_STATUS_SUCCESS;
 }
 
 /// 0 is ranked first, but does not give the same bits each time.
 template <class Perf>
 cudnnStatus_t propose_backward(cudnnConvolutionDescriptor_t how, int room, int* found, Perf* list) {
-  if (room < 2) return CUDNN_STATUS_BAD_PARAM;
-  list[0] = proposal<Perf>(0, how, false, CUDNN_STATUS_SUCCESS);
-  list[1] = proposal<Perf>(1, how, true, CUDNN_STATUS_SUCCESS);
-  return *found = 2, CUDNN_STATUS_SUCCESS;
+  if (room < 4) return CUDNN_STATUS_BAD_PARAM;
+  ++advice, *found = 0;
+  add(list, found, proposal<Perf>(0, how, false, CUDNN_STATUS_SUCCESS));
+  add(list, found, proposal<Perf>(1, how, true, CUDNN_STATUS_SUCCESS));
+  return CUDNN_STATUS_SUCCESS;
 }
 
 }  // namespace
+
+int emulated_cuda::advice_asked() { return advice; }
 
 cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, cudnnTensorDescriptor_t, cudnnFilterDescriptor_t,
                                                      cudnnConvolutionDescriptor_t how, cudnnTensorDescriptor_t,
@@ -294,9 +313,11 @@ cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, cudnnTensorD
 }
 cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t, cudnnFilterDescriptor_t,
                                                           cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t how,
-                                                          cudnnTensorDescriptor_t, int room, int* found,
+                                                          cudnnTensorDescriptor_t dx, int room, int* found,
                                                           cudnnConvolutionBwdDataAlgoPerf_t* list) {
-  return propose_backward(how, room, found, list);
+  const cudnnStatus_t status = propose_backward(how, room, found, list);
+  if (dx->c == 3 && emulated_cuda::has_trouble("no-first-dgrad")) *found = 1;  // the one that does not repeat its bits
+  return status;
 }
 cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t, cudnnTensorDescriptor_t,
                                                             cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t how,

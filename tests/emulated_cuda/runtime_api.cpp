@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +28,7 @@ using emulated_cuda::forbidden;
 using emulated_cuda::give;
 
 thread_local cudaError_t last_error = cudaSuccess;
+std::atomic<int> current{0};  // GPU of this process
 
 /// Returns a file of kPatch bytes of the pattern.
 int pattern_file() {
@@ -151,6 +154,15 @@ cudaError_t release(Memory& memory, void* at) {
 
 }  // namespace
 
+bool emulated_cuda::has_trouble(const char* word) {
+  const char* const troubles = std::getenv("HB_EMULATED_GPU");
+  std::istringstream words(troubles != nullptr ? troubles : "");
+  for (std::string one; words >> one;) {
+    if (one == word) return true;
+  }
+  return false;
+}
+
 cudaError_t emulated_cuda::give(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
   return error;
@@ -162,8 +174,11 @@ cudaError_t cudaDriverGetVersion(int* version) { return *version = 13000, cudaSu
 cudaError_t cudaRuntimeGetVersion(int* version) { return *version = 13000, cudaSuccess; }
 cudaError_t cudaGetDeviceCount(int* count) { return *count = 2, cudaSuccess; }
 cudaError_t cudaSetDevice(int device) {
-  return give(device == 0 || device == 1 ? cudaSuccess : cudaErrorInvalidDevice);
+  if (device != 0 && device != 1) return give(cudaErrorInvalidDevice);
+  current = device;
+  return cudaSuccess;
 }
+cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (device != 0 && device != 1) return give(cudaErrorInvalidDevice);
@@ -172,6 +187,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   properties->totalGlobalMem = kMemory;
   properties->major = 9;
   properties->multiProcessorCount = 4;
+  properties->pciBusID = 0x3b + device;
   return cudaSuccess;
 }
 
@@ -194,6 +210,8 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "no kernel image is available for execution on the device";
     case cudaErrorIllegalAddress:
       return "an illegal memory access was encountered";
+    case cudaErrorPeerAccessUnsupported:
+      return "peer access is not supported between these two devices";
     case cudaErrorLaunchFailure:
       return "unspecified launch failure";
     case cudaErrorStreamCaptureUnsupported:
@@ -238,20 +256,28 @@ cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t
 
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* memory) {
   emulated_cuda::finish_all();
+  if (emulated_cuda::has_trouble("no-export")) return give(cudaErrorInvalidValue);
   const std::string address = device_memory().address(memory);
-  if (address.empty() || address.size() >= sizeof handle->reserved) return give(cudaErrorInvalidValue);
+  if (address.empty() || address.size() + 1 >= sizeof handle->reserved) return give(cudaErrorInvalidValue);
   std::memset(handle->reserved, 0, sizeof handle->reserved);
   address.copy(handle->reserved, address.size());
+  handle->reserved[sizeof handle->reserved - 1] = char(current);
   return cudaSuccess;
 }
 
 cudaError_t cudaIpcOpenMemHandle(void** memory, cudaIpcMemHandle_t handle, unsigned) {
+  const bool of_peer = handle.reserved[sizeof handle.reserved - 1] != char(current);
+  if (emulated_cuda::has_trouble("no-import")) return give(cudaErrorInvalidValue);
+  if (of_peer && emulated_cuda::has_trouble("no-peer")) return give(cudaErrorPeerAccessUnsupported);
   const int file = open(handle.reserved, O_RDWR | O_CLOEXEC);
   struct stat of_file {};
   if (file < 0 || fstat(file, &of_file) != 0) return give(cudaErrorInvalidValue);
-  void* const at = mmap(nullptr, std::size_t(of_file.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  const bool corrupt = emulated_cuda::has_trouble("corrupt-peer");
+  void* const at =
+      mmap(nullptr, std::size_t(of_file.st_size), PROT_READ | PROT_WRITE, corrupt ? MAP_PRIVATE : MAP_SHARED, file, 0);
   close(file);
   if (at == MAP_FAILED) return give(cudaErrorInvalidValue);
+  if (corrupt) static_cast<char*>(at)[1] ^= 1;
   device_memory().add(at, std::size_t(of_file.st_size));
   *memory = at;
   return cudaSuccess;

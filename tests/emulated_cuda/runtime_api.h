@@ -26,6 +26,9 @@ enum cudaError_t : int {
   cudaErrorInvalidDevice = 101,
   cudaErrorNoKernelImageForDevice = 209,
   cudaErrorECCUncorrectable = 214,
+  cudaErrorPeerAccessUnsupported = 217,
+  cudaErrorNvlinkUncorrectable = 220,
+  cudaErrorContained = 226,
   cudaErrorIllegalAddress = 700,
   cudaErrorLaunchTimeout = 702,
   cudaErrorAssert = 710,
@@ -35,6 +38,12 @@ enum cudaError_t : int {
   cudaErrorInvalidAddressSpace = 717,
   cudaErrorInvalidPc = 718,
   cudaErrorLaunchFailure = 719,
+  cudaErrorMpsConnectionFailed = 805,
+  cudaErrorMpsRpcFailure = 806,
+  cudaErrorMpsServerNotReady = 807,
+  cudaErrorMpsMaxClientsReached = 808,
+  cudaErrorMpsMaxConnectionsReached = 809,
+  cudaErrorMpsClientTerminated = 810,
   cudaErrorStreamCaptureUnsupported = 900,
   cudaErrorStreamCaptureInvalidated = 901,
   cudaErrorStreamCaptureIsolation = 905,
@@ -49,6 +58,7 @@ struct cudaDeviceProp {
   char name[256];
   std::size_t totalGlobalMem;
   int major, minor, multiProcessorCount;
+  int pciDomainID, pciBusID, pciDeviceID;
 };
 struct cudaFuncAttributes {
   int binaryVersion;
@@ -61,7 +71,9 @@ enum libraryPropertyType { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL };
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaGetDeviceCount(int* count);
+constexpr unsigned cudaDeviceScheduleBlockingSync = 4;
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaSetDeviceFlags(unsigned flags);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
 const char* cudaGetErrorString(cudaError_t error);
@@ -97,6 +109,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags);
+struct CUgraphNode_st;
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, CUgraphNode_st** nodes, std::size_t* count);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
@@ -111,5 +125,19 @@ void finish_all();  // of all streams
 cudaError_t give(cudaError_t error);  // to the caller, and to cudaGetLastError
 /// A call that may wait, or be waited for, breaks what its thread captures.
 bool forbidden();
+
+/// What this GPU does that a GPU should not: words in the environment's HB_EMULATED_GPU, separated by spaces.
+///
+///   no-graphs         every capture fails
+///   no-first-dgrad    no deterministic algorithm for the gradient of an input of 3 channels
+///   fma-first         each algorithm is proposed without tensor cores before it is with them
+///   fault             whoever waits for a stream is told of an illegal memory access
+///   no-export         memory cannot be exported to other processes
+///   no-import         nor imported from them
+///   no-peer           nor imported from another GPU
+///   corrupt-peer      what is mapped of another process's memory reads differently
+bool has_trouble(const char* word);
+/// So many times cuDNN was asked for its advice.
+int advice_asked();
 
 }  // namespace emulated_cuda

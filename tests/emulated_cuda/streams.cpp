@@ -101,6 +101,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (emulated_cuda::forbidden()) return give(cudaErrorStreamCaptureUnsupported);
+  if (emulated_cuda::has_trouble("fault")) return give(cudaErrorIllegalAddress);
   if (stream == nullptr) return emulated_cuda::finish_all(), cudaSuccess;
   if (!stream->capturing) return run(stream, stream->given), cudaSuccess;
   stream->broken = true;
@@ -152,13 +153,18 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   if (std::erase(captures, stream) == 0) return give(cudaErrorInvalidValue);
   stream->capturing = false;
   std::vector<Piece> pieces = std::exchange(stream->captured, {});
-  if (stream->broken) return give(cudaErrorStreamCaptureInvalidated);
+  if (stream->broken || emulated_cuda::has_trouble("no-graphs")) return give(cudaErrorStreamCaptureInvalidated);
   *graph = new CUgraph_st{std::move(pieces)};
   return cudaSuccess;
 }
 
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
   *exec = new CUgraphExec_st{graph->pieces};
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, CUgraphNode_st**, std::size_t* count) {
+  *count = graph->pieces.size();
   return cudaSuccess;
 }
 

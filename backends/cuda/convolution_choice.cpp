@@ -1,0 +1,206 @@
+// Which of cuDNN's algorithms computes a layer.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "backends/base/error.h"
+#include "backends/cuda/convolution_state.h"
+#include "backends/cuda/device.h"
+
+namespace hopbench::cuda {
+namespace {
+
+// Whatever is to be the same each time may not depend on how much memory is free.
+std::size_t largest_work() { return std::min<std::size_t>(std::size_t(1) << 30, Device::mine().memory() / 16); }
+
+constexpr int kBatches = 8;  // a choice is for so many batch sizes
+
+/// All that this process has chosen. Never gone: layers may be made at its very end.
+struct Choices {
+  std::mutex mutex;
+  std::map<Key, Choice> known;
+};
+Choices& choices() {
+  static auto* const all = new Choices;
+  return *all;
+}
+
+std::optional<Choice> known_choice(const Key& key) {
+  const std::lock_guard lock(choices().mutex);
+  const auto found = choices().known.find(key);
+  return found == choices().known.end() ? std::nullopt : std::optional(found->second);
+}
+void keep_choice(const Key& key, const Choice& choice) {
+  const std::lock_guard lock(choices().mutex);
+  choices().known[key] = choice;
+}
+
+}  // namespace
+
+Key Convolution::State::key(Pass pass) const {
+  return {shape.in.batch, shape.in.channels, shape.in.height, shape.in.width,     shape.out.channels, shape.kernel,
+          shape.stride,   shape.padding,     int(precision),  int(deterministic), int(pass)};
+}
+
+bool Convolution::State::room(Pass pass, int algorithm, std::size_t* bytes) const {
+  const auto status = [&] {
+    switch (pass) {
+      case Pass::kForward:
+        return dnn().cudnnGetConvolutionForwardWorkspaceSize(handle, x, w, way(pass).how, y,
+                                                             static_cast<cudnnConvolutionFwdAlgo_t>(algorithm), bytes);
+      case Pass::kData:
+        return dnn().cudnnGetConvolutionBackwardDataWorkspaceSize(
+            handle, w, y, way(pass).how, x, static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm), bytes);
+      case Pass::kWeights:
+        break;
+    }
+    return dnn().cudnnGetConvolutionBackwardFilterWorkspaceSize(
+        handle, x, y, way(pass).how, w, static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm), bytes);
+  };
+  return status() == CUDNN_STATUS_SUCCESS && *bytes <= largest_work();
+}
+
+void Convolution::State::take(Pass pass, const Choice& choice) {
+  Way& taken = way(pass);
+  taken.choice = choice;
+  check_dnn(dnn().cudnnSetConvolutionMathType(taken.how, choice.arithmetic), "setting the arithmetic");
+}
+
+// A choice may depend on nothing but shapes: so it is made for the next multiple of kBatches, whichever batch size of
+// those comes first.
+void Convolution::State::settle(Pass pass) {
+  if (way(pass).choice.algorithm >= 0) return;
+  Shape wide = shape;
+  wide.in.batch = wide.out.batch = (shape.in.batch + kBatches - 1) / kBatches * kBatches;
+  const auto chosen_by = [&](State& state) {
+    if (const auto known = known_choice(state.key(pass))) return *known;
+    const Choice choice = state.choose(pass);
+    keep_choice(state.key(pass), choice);
+    return choice;
+  };
+  State there(handle, stream, wide, precision, deterministic);
+  there.describe();
+  take(pass, chosen_by(there));
+  if (room(pass, way(pass).choice.algorithm, &way(pass).bytes)) return;
+  take(pass, chosen_by(*this));  // it does not do for this size
+  HB_ASSERT(room(pass, way(pass).choice.algorithm, &way(pass).bytes));
+}
+
+Choice Convolution::State::choose(Pass pass) {
+  // Something to run on, for the choice's sake.
+  const std::size_t each = bytes_of(number_of(precision));
+  const auto kernel = std::size_t(shape.kernel);
+  const Buffer at_x(shape.in.size() * each), at_y(shape.out.size() * each);
+  const Buffer at_w(std::size_t(shape.out.channels) * std::size_t(shape.in.channels) * kernel * kernel * each);
+  switch (pass) {
+    case Pass::kForward:
+      return choose_forward(at_x.data(), at_w.data(), at_y.data());
+    case Pass::kData:
+      return choose_data(at_x.data(), at_w.data(), at_y.data());
+    case Pass::kWeights:
+      break;
+  }
+  return choose_weights(at_x.data(), at_w.data(), at_y.data());
+}
+
+/// rank(room, &found, list) and measure(room, &found, list, work, bytes) are cuDNN's proposals; run(algorithm, work, n)
+/// runs one. What is proposed may still be refused when it is run.
+template <class Perf, class Rank, class Measure, class Run>
+Choice Convolution::State::choose(Pass pass, const Rank& rank, const Measure& measure, const Run& run) {
+  const char* const what = name_of(pass);
+  std::array<Perf, 16> list{};
+  int found = 0;
+  if (deterministic) {
+    check_dnn(rank(int(list.size()), &found, list.data()), what);
+  } else {
+    const Buffer work(std::min(largest_work(), Device::mine().free_memory() / 4));
+    const std::shared_lock hold(recording());
+    check_dnn(measure(int(list.size()), &found, list.data(), work.data(), work.bytes()), what);
+  }
+  // Of each direction algorithm 1 is the one for tensor cores that repeats its bits; a ranking may put a plain one
+  // first, and the same algorithm without tensor cores before the one with them.
+  const auto proposed = std::span(list).first(std::size_t(found));
+  const auto place = [&](const Perf& perf) {
+    return std::pair(int(perf.algo) != 1, precision != Precision::kFp32 && perf.mathType == CUDNN_FMA_MATH);
+  };
+  if (deterministic)
+    std::stable_sort(proposed.begin(), proposed.end(),
+                     [&](const Perf& a, const Perf& b) { return place(a) < place(b); });
+  std::string why = "nothing was proposed";
+  for (const Perf& perf : proposed) {
+    if (perf.status != CUDNN_STATUS_SUCCESS) continue;
+    if (deterministic && perf.determinism != CUDNN_DETERMINISTIC) continue;
+    // fp32 stays without tensor cores whatever is proposed; else algorithm and arithmetic are proposed together.
+    const Choice choice{int(perf.algo), precision != Precision::kFp32 ? perf.mathType : arithmetic_of(precision)};
+    take(pass, choice);
+    std::size_t wanted = 0;
+    if (!room(pass, choice.algorithm, &wanted)) continue;
+    const Buffer work(wanted);
+    const cudnnStatus_t status = run(perf.algo, work.data(), wanted);
+    if (status == CUDNN_STATUS_SUCCESS) {
+      wait_for(stream);
+      return choice;
+    }
+    why = dnn().cudnnGetErrorString(status);
+  }
+  throw environment_error(fmt::format(
+      "cuda: {} {}x{}x{}x{} -> {} (kernel {}, stride {}, padding {}): cuDNN has no {}algorithm ({}): {}", what,
+      shape.in.batch, shape.in.channels, shape.in.height, shape.in.width, shape.out.channels, shape.kernel,
+      shape.stride, shape.padding, deterministic ? "deterministic " : "", why,
+      deterministic ? "set compute.deterministic = false, or take another precision" : "take another precision"));
+}
+
+Choice Convolution::State::choose_forward(void* at_x, void* at_w, void* at_y) {
+  return choose<cudnnConvolutionFwdAlgoPerf_t>(
+      Pass::kForward,
+      [&](int room, int* found, auto* list) {
+        return dnn().cudnnGetConvolutionForwardAlgorithm_v7(handle, x, w, way(Pass::kForward).how, y, room, found,
+                                                            list);
+      },
+      [&](int room, int* found, auto* list, void* work, std::size_t bytes) {
+        return dnn().cudnnFindConvolutionForwardAlgorithmEx(handle, x, at_x, w, at_w, way(Pass::kForward).how, y, at_y,
+                                                            room, found, list, work, bytes);
+      },
+      [&](auto algorithm, void* work, std::size_t bytes) {
+        return run_forward(algorithm, at_x, at_w, at_y, work, bytes);
+      });
+}
+
+Choice Convolution::State::choose_data(void* at_x, void* at_w, void* at_y) {
+  return choose<cudnnConvolutionBwdDataAlgoPerf_t>(
+      Pass::kData,
+      [&](int room, int* found, auto* list) {
+        return dnn().cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, w, y, way(Pass::kData).how, x, room, found,
+                                                                 list);
+      },
+      [&](int room, int* found, auto* list, void* work, std::size_t bytes) {
+        return dnn().cudnnFindConvolutionBackwardDataAlgorithmEx(handle, w, at_w, y, at_y, way(Pass::kData).how, x,
+                                                                 at_x, room, found, list, work, bytes);
+      },
+      [&](auto algorithm, void* work, std::size_t bytes) {
+        return run_data(algorithm, at_y, at_w, at_x, work, bytes);
+      });
+}
+
+Choice Convolution::State::choose_weights(void* at_x, void* at_w, void* at_y) {
+  return choose<cudnnConvolutionBwdFilterAlgoPerf_t>(
+      Pass::kWeights,
+      [&](int room, int* found, auto* list) {
+        return dnn().cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, x, y, way(Pass::kWeights).how, w, room,
+                                                                   found, list);
+      },
+      [&](int room, int* found, auto* list, void* work, std::size_t bytes) {
+        return dnn().cudnnFindConvolutionBackwardFilterAlgorithmEx(handle, x, at_x, y, at_y, way(Pass::kWeights).how, w,
+                                                                   at_w, room, found, list, work, bytes);
+      },
+      [&](auto algorithm, void* work, std::size_t bytes) {
+        return run_weights(algorithm, at_x, at_y, at_w, work, bytes);
+      });
+}
+
+}  // namespace hopbench::cuda

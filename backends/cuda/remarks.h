@@ -1,0 +1,13 @@
+// What a reader of this process's measurements should know of how it used the GPU: it stands in the trial's record.
+#pragma once
+
+#include <string>
+
+namespace hopbench::cuda {
+
+/// Keeps the last text of each topic. Any thread.
+void remark(const std::string& topic, const std::string& text);
+/// "TOPIC: TEXT; TOPIC: TEXT", topics in the order of the alphabet.
+std::string remarks();
+
+}  // namespace hopbench::cuda

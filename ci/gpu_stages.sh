@@ -1,0 +1,217 @@
+# shellcheck shell=bash disable=SC2154,SC2034  # variables of ci/gpu
+# Part of ci/gpu: its stages. A stage returns 0: passed, 77: skipped, 78: it could not begin, 124: it took too long, else: failed; and
+# says in `reason` what there is to say. What it leaves in $raw is published as soon as it ends.
+
+left() { echo $((stage_end - SECONDS > 1 ? stage_end - SECONDS : 1)); }
+limited() { timeout -k 10 "$(left)" "$@"; }
+with_libraries() { limited env LD_LIBRARY_PATH="$library_path" "$@"; }
+short() { tail -c $((1 << 20)) "$1" >"$1.end" && mv "$1.end" "$1"; }  # logs are of a MiB at most
+
+wanted() {
+  case ",$only," in ,,|*,"$1",*) ;; *) return 1 ;; esac
+  ! grep -q "^$1	passed	" "$raw/stages.tsv" 2>/dev/null
+}
+
+# stage NAME SECONDS FUNCTION
+stage() {
+  local name=$1 seconds=$2 begin=$SECONDS code=0 outcome
+  wanted "$name" || return 0
+  if [ $((deadline - SECONDS)) -lt "$seconds" ]; then seconds=$((deadline - SECONDS)); fi
+  reason=""
+  if [ "$seconds" -lt 5 ]; then
+    reason="no time was left" code=78
+  else
+    say "$name (at most $seconds s)"
+    stage_end=$((SECONDS + seconds))
+    "$3" || code=$?
+  fi
+  case "$code" in
+    0) outcome=passed ;;
+    77) outcome=skipped ;;
+    78) outcome="not run" ;;
+    124|137) outcome=failed reason="it took over $seconds s" ;;
+    *) outcome=failed ;;
+  esac
+  case "$outcome" in failed|"not run") failed=1 ;; esac
+  touch "$raw/stages.tsv"
+  { grep -v "^$name	" "$raw/stages.tsv" || true; } >"$work/stages.tsv"
+  printf '%s\t%s\t%s\t%s\n' "$name" "$outcome" $((SECONDS - begin)) "$reason" >>"$work/stages.tsv"
+  mv "$work/stages.tsv" "$raw/stages.tsv"
+  say "$name $outcome in $((SECONDS - begin)) s${reason:+: $reason}"
+  publish
+}
+
+versions() {
+  {
+    echo "hopbench $(commit)$(git status --porcelain -uno 2>/dev/null | sed 's/.*/, changed/;q')"
+    echo; limited nvidia-smi
+    echo; nvidia-smi -i 0 --format=csv --query-gpu=name,driver_version,compute_cap,pstate,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,power.limit,temperature.gpu,mig.mode.current
+    echo; if [ -n "$nvcc" ]; then "$nvcc" --version; fi
+    echo "cuDNN headers: ${cudnn:-not looked for}; libraries first looked for in: $library_path"
+    if [ -z "$carried" ]; then cmake --version | head -1; g++ --version | head -1; fi
+    echo "cores: $(nproc); $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1); $(sed -n 's/^PRETTY_NAME=//p' /etc/os-release); Linux $(uname -r)"
+    if [ -n "$python" ]; then
+      "$python" --version
+      limited "$python" -c 'import torch; print("PyTorch", torch.__version__, "CUDA", torch.version.cuda, "cuDNN", torch.backends.cudnn.version())' || true
+    fi
+  } >"$raw/versions.txt" 2>&1 || { reason="see versions.txt"; return 1; }
+}
+
+# What was carried, if it runs here; else it is built.
+compile() {
+  local found=()
+  if [ -n "$carried" ]; then reason="carried, built at $(cat "$carried/commit")"; return; fi
+  if [ -d "$prefix/lib" ]; then
+    found=("-DCMAKE_PREFIX_PATH=$prefix;$(compgen -G "$prefix/lib/*/cmake")" "-DCMAKE_LIBRARY_PATH=$(dirname "$(compgen -G "$prefix/lib/*/cmake")")")
+  fi
+  reason="see build.txt"
+  if ! limited cmake --preset release -B "$build" "${found[@]}" -DCMAKE_CUDA_COMPILER="$nvcc" -DNVCC="$nvcc" -DCUDNN_INCLUDE="$cudnn" \
+      -DHOPBENCH_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES="$capability-real" >"$raw/build.txt" 2>&1; then
+    [ -d "$prefix/lib" ] || reason="see build.txt; packages that are not there travel in .gpu/ (ci/gpu pack, on a Debian machine)"
+    return 1
+  fi
+  limited ninja -C "$build" hopbench cuda_gpu_test gpu_probe >>"$raw/build.txt" 2>&1 || { short "$raw/build.txt"; return 1; }
+  reason=""
+}
+
+program() { if [ -n "$carried" ]; then echo "$carried/$1"; elif [ "$1" = hopbench ]; then echo "$build/hopbench"; else echo "$build/tests/$1"; fi; }
+have() { [ -x "$(program "$1")" ] || { reason="nothing was built"; return 78; }; }
+
+probe() {
+  have gpu_probe || return
+  with_libraries "$(program gpu_probe)" >"$raw/probe.txt" 2>&1 || { reason="see probe.txt: $(grep -c ' no: ' "$raw/probe.txt") answers are no"; return 1; }
+}
+
+# Each suite in a process of its own: an error that the GPU does not get over ends one, not all. A test that skips is no test here.
+gpu_tests() {
+  have cuda_gpu_test || return
+  local test suite code worst=0 bad=() suites=0
+  test=$(program cuda_gpu_test)
+  mkdir -p "$raw/tests"
+  for suite in $("$test" --gtest_list_tests | grep -v '^[ R]' | tr -d .); do
+    code=0 suites=$((suites + 1))
+    HB_GPU_REQUIRED=1 timeout -k 10 "$(least 150 "$(left)")" env LD_LIBRARY_PATH="$library_path" "$test" --gtest_filter="$suite.*" >"$raw/tests/$suite.txt" 2>&1 || code=$?
+    if [ "$code" != 0 ] && [ "$code" != 124 ]; then
+      echo "--- again, with CUDA_LAUNCH_BLOCKING=1" >>"$raw/tests/$suite.txt"
+      CUDA_LAUNCH_BLOCKING=1 HB_GPU_REQUIRED=1 timeout -k 10 "$(least 150 "$(left)")" env LD_LIBRARY_PATH="$library_path" "$test" --gtest_filter="$suite.*" >>"$raw/tests/$suite.txt" 2>&1 || true
+    fi
+    short "$raw/tests/$suite.txt"
+    if [ "$code" != 0 ]; then bad+=("$suite"); fi
+    if [ "$code" -gt "$worst" ]; then worst=$code; fi
+  done
+  reason="$suites suites"
+  [ ${#bad[@]} = 0 ] || reason="see tests/: ${bad[*]}"
+  return "$worst"
+}
+
+least() { if [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi; }
+
+# The tests of our kernels, small ones: each tool takes ten to fifty times as long.
+sanitizer() {
+  have cuda_gpu_test || return
+  local tool="" candidate check code kernels="--gtest_filter=CudaVectors.*:CudaLayouts.*:CudaSparse.*:CudaLayers.*:CudaLoss.*:CudaPools.*"
+  for candidate in "$(command -v compute-sanitizer || true)" ${toolkit:+"$toolkit/bin/compute-sanitizer" "$toolkit/compute-sanitizer/compute-sanitizer"}; do
+    if [ -z "$tool" ] && [ -n "$candidate" ] && [ -x "$candidate" ]; then tool=$candidate; fi
+  done
+  [ -n "$tool" ] || { reason="there is no compute-sanitizer"; return 77; }
+  for check in racecheck synccheck memcheck; do
+    code=0
+    with_libraries "$tool" --tool "$check" --report-api-errors no --error-exitcode 1 "$(program cuda_gpu_test)" --gtest_brief=1 "$kernels" >"$raw/$check.txt" 2>&1 || code=$?
+    short "$raw/$check.txt"
+    if [ "$code" = 0 ]; then continue; fi
+    reason="see $check.txt"
+    if [ "$code" != 124 ] && ! grep -q 'ERROR SUMMARY\|RACECHECK SUMMARY' "$raw/$check.txt"; then
+      reason="$check does not work here: $(grep '=====' "$raw/$check.txt" | tail -1 | tr -d '=|')"
+      return 77
+    fi
+    return $code
+  done
+}
+
+# Which layers take how long, with algorithms that repeat their bits and with any.
+layers() {
+  have hopbench || return
+  local precision
+  for precision in bf16 tf32 fp32; do
+    with_libraries "$(program hopbench)" bench compute --backend cuda --precision "$precision" --batch 128 --model resnet32 --model vgg11 \
+      --no-vectors --layers >>"$raw/layers.txt" 2>&1 || { reason="see layers.txt: $(tail -n 1 "$raw/layers.txt")"; return 1; }
+  done
+}
+
+# hopbench and PyTorch in turns; the call of hopbench is in gpu_peer.py (`hopbench_turn`).
+benchmarks() {
+  [ -n "$python" ] || { reason="there is no python3"; return 77; }
+  local code=0 with=()
+  if have hopbench; then with=(--hopbench "$(program hopbench)" --libraries "$library_path"); fi
+  limited "$python" ci/gpu_peer.py "${with[@]}" "${peer[@]}" --seconds $(($(left) - 15)) >"$raw/bench.jsonl" 2>"$raw/bench.txt" || code=$?
+  "$python" ci/gpu_tables.py "$raw" || return
+  if [ "$code" = 6 ]; then reason=$(tail -n 1 "$raw/bench.txt"); return 77; fi
+  [ "$code" = 0 ] || reason="see bench.txt: $(tail -n 1 "$raw/bench.txt")"
+  [ ${#with[@]} != 0 ] || { reason="only PyTorch: nothing was built"; code=1; }
+  return $code
+}
+
+# Two ranks average their vectors through CUDA IPC, beside the same in one process.
+exchange() {
+  have hopbench || return
+  with_libraries "$(program hopbench)" bench transport average --backend cuda --transport shm --ranks 2 --neighbours 1 \
+    -b 36902440 -e 36902440 -f 1 -r 2 >"$raw/exchange.txt" 2>&1 || { reason="see exchange.txt: $(tail -n 1 "$raw/exchange.txt")"; return 1; }
+}
+
+# At full speed: a suite that paces its steps says nothing of a GPU.
+suite() {
+  have hopbench || return
+  local settings=(--set 'compute.backend="cuda"' --set 'compute.pace="off"' --set 'measure.rate.transport="shm"' "${profile[@]}") code=0
+  if [ ! -d /usr/share/datasets/fashion-mnist ] && [ -d "$prefix/share/datasets/fashion-mnist" ]; then
+    settings+=(--set "model.dataset.path=\"$prefix/share/datasets/fashion-mnist\"")
+  fi
+  if [ -d "$raw/run" ]; then settings+=(--resume); fi
+  with_libraries "$(program hopbench)" run suites/cnn_hetero.toml "${settings[@]}" --no-events -o "$raw/run" >"$raw/run.txt" 2>&1 || code=$?
+  case "$code" in 0|124|137) ;; *) reason="see run.txt: $(tail -n 1 "$raw/run.txt")" ;; esac
+  return $code
+}
+
+# --- What came out ---
+
+fenced() { printf '```\n'; tail -n 40 "$1"; printf '```\n\n'; }
+
+summary() {
+  local file
+  printf '# %s\n\n' "$gpu"
+  # shellcheck disable=SC2016
+  printf 'Made by `ci/gpu%s` at %s, hopbench %s. What the figures are: docs/gpu.md.\n\n' "${quick:+ --quick}" "$(date -u +%Y-%m-%d)" "$(commit)"
+  printf '| stage | | s | |\n|---|---|---|---|\n'
+  awk -F'\t' '{ printf "| %s | %s | %s | %s |\n", $1, $2, $3, $4 }' "$raw/stages.tsv"
+  echo
+  if [ -f "$raw/bench.md" ]; then cat "$raw/bench.md"; echo; fi
+  for file in probe exchange layers; do
+    if [ -s "$raw/$file.txt" ]; then printf '## %s.txt\n\n' "$file"; fenced "$raw/$file.txt"; fi
+  done
+  if [ -f "$raw/run/summary.md" ]; then printf '## suites/cnn_hetero.toml\n\n'; cat "$raw/run/summary.md"; echo; fi
+  for file in build racecheck synccheck memcheck; do
+    if grep -q "see $file.txt" "$raw/stages.tsv" && [ -f "$raw/$file.txt" ]; then printf '## The end of %s.txt\n\n' "$file"; fenced "$raw/$file.txt"; fi
+  done
+  printf '## Machine\n\n'
+  if [ -f "$raw/versions.txt" ]; then fenced "$raw/versions.txt"; fi
+}
+
+# All that there is so far, to where it stays: whatever ends this script later, it is there.
+publish() {
+  summary >"$raw/README.md"
+  if [ -z "$flat" ]; then
+    cp -a "$raw/." "$out/"
+    return
+  fi
+  local file stay=()
+  for file in README.md stages.tsv versions.txt probe.txt steps.csv memory.csv bench.jsonl; do
+    if [ -f "$raw/$file" ] && [ "$(stat -c %s "$raw/$file")" -le $((16 << 20)) ]; then stay+=("$file"); fi
+  done
+  (cd "$raw" && cp -a "${stay[@]}" "$out/")
+  tar -C "$raw" "${stay[@]/#/--exclude=./}" -czf "$work/rest.tar.gz" .
+  if [ "$(stat -c %s "$work/rest.tar.gz")" -gt $((16 << 20)) ]; then
+    say "rest.tar.gz would have $(mib "$(stat -c %s "$work/rest.tar.gz")"): left out"
+    failed=1
+  else
+    cp "$work/rest.tar.gz" "$out/"
+  fi
+}
