@@ -14,7 +14,7 @@ const std::vector<BackendEntry>& backends() {
   static const std::vector<BackendEntry> entries = {
       {"reference", "naive loops that every other backend is held against", always_there, create_reference_backend},
       {"onednn", "oneDNN on the host's CPU", onednn_unavailable, create_onednn_backend},
-      {"cuda", "cuDNN and cuBLAS on an NVIDIA GPU", cuda::unavailable, cuda::create_backend},
+      {"cuda", "cuDNN and cuBLAS on an NVIDIA GPU; not yet run on a GPU", cuda::unavailable, cuda::create_backend},
   };
   return entries;
 }
