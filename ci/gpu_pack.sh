@@ -138,8 +138,10 @@ build_programs() {
   find_python
   find_cudnn_headers
   cmake --preset release -B "$root/build/gpu_programs" -DHOPBENCH_CUDA=ON -DHOPBENCH_GLOO=OFF -DHOPBENCH_ONEDNN=OFF -DCMAKE_CUDA_COMPILER="$nvcc" \
-    -DNVCC="$nvcc" -DCUDNN_INCLUDE="$cudnn" -DCMAKE_CUDA_ARCHITECTURES="$capability-real" "-DCMAKE_EXE_LINKER_FLAGS=-Wl,-rpath,\$ORIGIN" >&2
+    -DNVCC="$nvcc" -DCUDNN_INCLUDE="$cudnn" -DCMAKE_CUDA_ARCHITECTURES="$capability-real" "-DCMAKE_EXE_LINKER_FLAGS=-Wl,-rpath,\\\$ORIGIN" >&2
   ninja -C "$root/build/gpu_programs" hopbench cuda_gpu_test gpu_probe >&2
+  # shellcheck disable=SC2016
+  readelf -d "$root/build/gpu_programs/hopbench" | grep -F '[$ORIGIN]' >/dev/null || { say "the programs would not find the libraries beside them"; exit 1; }
   rm -rf "$folder"
   mkdir -p "$folder"
   for program in hopbench tests/cuda_gpu_test tests/gpu_probe; do
@@ -152,6 +154,6 @@ build_programs() {
     done
   done
   echo "$capability" >"$folder/capability"
-  commit >"$folder/commit"
+  echo "$(commit)$(changed)" >"$folder/commit"
   echo "programs for sm_$capability, of $(cat "$folder/commit"): $(mib "$(bytes_of_programs)") in $folder"
 }

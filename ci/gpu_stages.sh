@@ -3,7 +3,9 @@
 # says in `reason` what there is to say. What it leaves in $raw is published as soon as it ends.
 
 left() { echo $((stage_end - SECONDS > 1 ? stage_end - SECONDS : 1)); }
-limited() { timeout -k 10 "$(left)" "$@"; }
+# In the background, so that who ends this script ends what runs, too.
+within() { timeout -k 10 "$@" & wait $!; }
+limited() { within "$(left)" "$@"; }
 with_libraries() { limited env LD_LIBRARY_PATH="$library_path" "$@"; }
 short() { tail -c $((1 << 20)) "$1" >"$1.end" && mv "$1.end" "$1"; }  # logs are of a MiB at most
 
@@ -43,7 +45,7 @@ stage() {
 
 versions() {
   {
-    echo "hopbench $(commit)$(git status --porcelain -uno 2>/dev/null | sed 's/.*/, changed/;q')"
+    echo "hopbench $(commit)$(changed)${carried:+; the programs are of $(cat "$carried/commit")}"
     echo; limited nvidia-smi
     echo; nvidia-smi -i 0 --format=csv --query-gpu=name,driver_version,compute_cap,pstate,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,power.limit,temperature.gpu,mig.mode.current
     echo; if [ -n "$nvcc" ]; then "$nvcc" --version; fi
@@ -82,56 +84,64 @@ probe() {
   with_libraries "$(program gpu_probe)" >"$raw/probe.txt" 2>&1 || { reason="see probe.txt: $(grep -c ' no: ' "$raw/probe.txt") answers are no"; return 1; }
 }
 
+least() { if [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi; }
+
+suite_of_tests() { within "$(least 150 "$(left)")" env HB_GPU_REQUIRED=1 LD_LIBRARY_PATH="$library_path" "$@" "$(program cuda_gpu_test)" --gtest_filter="$suite.*"; }
+
 # Each suite in a process of its own: an error that the GPU does not get over ends one, not all. A test that skips is no test here.
 gpu_tests() {
   have cuda_gpu_test || return
-  local test suite code worst=0 bad=() suites=0
-  test=$(program cuda_gpu_test)
+  local suite code bad=() missed=() suites
   mkdir -p "$raw/tests"
-  for suite in $("$test" --gtest_list_tests | grep -v '^[ R]' | tr -d .); do
-    code=0 suites=$((suites + 1))
-    HB_GPU_REQUIRED=1 timeout -k 10 "$(least 150 "$(left)")" env LD_LIBRARY_PATH="$library_path" "$test" --gtest_filter="$suite.*" >"$raw/tests/$suite.txt" 2>&1 || code=$?
-    if [ "$code" != 0 ] && [ "$code" != 124 ]; then
-      echo "--- again, with CUDA_LAUNCH_BLOCKING=1" >>"$raw/tests/$suite.txt"
-      CUDA_LAUNCH_BLOCKING=1 HB_GPU_REQUIRED=1 timeout -k 10 "$(least 150 "$(left)")" env LD_LIBRARY_PATH="$library_path" "$test" --gtest_filter="$suite.*" >>"$raw/tests/$suite.txt" 2>&1 || true
-    fi
+  mapfile -t suites < <("$(program cuda_gpu_test)" --gtest_list_tests | grep -v '^[ R]' | tr -d .)
+  [ ${#suites[@]} != 0 ] || { reason="the tests cannot be listed"; return 1; }
+  for suite in "${suites[@]}"; do
+    if [ "$(left)" -lt 5 ]; then missed+=("$suite"); continue; fi
+    code=0
+    suite_of_tests >"$raw/tests/$suite.txt" 2>&1 || code=$?
+    case "$code" in
+      0) continue ;;
+      124|137) echo "--- it took too long" >>"$raw/tests/$suite.txt" ;;
+      *)
+        echo "--- again, with CUDA_LAUNCH_BLOCKING=1" >>"$raw/tests/$suite.txt"
+        suite_of_tests CUDA_LAUNCH_BLOCKING=1 >>"$raw/tests/$suite.txt" 2>&1 || true ;;
+    esac
+    bad+=("$suite")
     short "$raw/tests/$suite.txt"
-    if [ "$code" != 0 ]; then bad+=("$suite"); fi
-    if [ "$code" -gt "$worst" ]; then worst=$code; fi
   done
-  reason="$suites suites"
-  [ ${#bad[@]} = 0 ] || reason="see tests/: ${bad[*]}"
-  return "$worst"
+  reason="${#suites[@]} suites${bad[*]:+; see tests/: ${bad[*]}}${missed[*]:+; no time was left for ${missed[*]}}"
+  [ $((${#bad[@]} + ${#missed[@]})) = 0 ]
 }
-
-least() { if [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi; }
 
 # The tests of our kernels, small ones: each tool takes ten to fifty times as long.
 sanitizer() {
   have cuda_gpu_test || return
-  local tool="" candidate check code kernels="--gtest_filter=CudaVectors.*:CudaLayouts.*:CudaSparse.*:CudaLayers.*:CudaLoss.*:CudaPools.*"
+  local tool="" candidate check code options kernels="--gtest_filter=CudaVectors.*:CudaLayouts.*:CudaSparse.*:CudaLayers.*:CudaLoss.*:CudaPools.*" worst=0 why=()
   for candidate in "$(command -v compute-sanitizer || true)" ${toolkit:+"$toolkit/bin/compute-sanitizer" "$toolkit/compute-sanitizer/compute-sanitizer"}; do
     if [ -z "$tool" ] && [ -n "$candidate" ] && [ -x "$candidate" ]; then tool=$candidate; fi
   done
   [ -n "$tool" ] || { reason="there is no compute-sanitizer"; return 77; }
   for check in racecheck synccheck memcheck; do
-    code=0
-    with_libraries "$tool" --tool "$check" --report-api-errors no --error-exitcode 1 "$(program cuda_gpu_test)" --gtest_brief=1 "$kernels" >"$raw/$check.txt" 2>&1 || code=$?
+    code=0 options=()
+    if [ "$check" = memcheck ]; then options=(--report-api-errors no); fi
+    with_libraries "$tool" --tool "$check" "${options[@]}" --error-exitcode 1 "$(program cuda_gpu_test)" --gtest_brief=1 "$kernels" >"$raw/$check.txt" 2>&1 || code=$?
     short "$raw/$check.txt"
     if [ "$code" = 0 ]; then continue; fi
-    reason="see $check.txt"
+    why+=("see $check.txt")
     if [ "$code" != 124 ] && ! grep -q 'ERROR SUMMARY\|RACECHECK SUMMARY' "$raw/$check.txt"; then
-      reason="$check does not work here: $(grep '=====' "$raw/$check.txt" | tail -1 | tr -d '=|')"
-      return 77
+      why[-1]="$check does not work here: $(grep '=====' "$raw/$check.txt" | tail -1 | tr -d '=|')" code=77
     fi
-    return $code
+    if [ "$worst" = 0 ] || [ "$worst" = 77 ]; then worst=$code; fi
   done
+  reason="${why[*]}"
+  return "$worst"
 }
 
-# Which layers take how long, with algorithms that repeat their bits and with any.
+# Which layers take how long.
 layers() {
   have hopbench || return
   local precision
+  : >"$raw/layers.txt"
   for precision in bf16 tf32 fp32; do
     with_libraries "$(program hopbench)" bench compute --backend cuda --precision "$precision" --batch 128 --model resnet32 --model vgg11 \
       --no-vectors --layers >>"$raw/layers.txt" 2>&1 || { reason="see layers.txt: $(tail -n 1 "$raw/layers.txt")"; return 1; }
@@ -143,7 +153,7 @@ benchmarks() {
   [ -n "$python" ] || { reason="there is no python3"; return 77; }
   local code=0 with=()
   if have hopbench; then with=(--hopbench "$(program hopbench)" --libraries "$library_path"); fi
-  limited "$python" ci/gpu_peer.py "${with[@]}" "${peer[@]}" --seconds $(($(left) - 15)) >"$raw/bench.jsonl" 2>"$raw/bench.txt" || code=$?
+  limited "$python" ci/gpu_peer.py "${with[@]}" "${peer[@]}" --seconds $(($(left) - 45)) >"$raw/bench.jsonl" 2>"$raw/bench.txt" || code=$?
   "$python" ci/gpu_tables.py "$raw" || return
   if [ "$code" = 6 ]; then reason=$(tail -n 1 "$raw/bench.txt"); return 77; fi
   [ "$code" = 0 ] || reason="see bench.txt: $(tail -n 1 "$raw/bench.txt")"
@@ -198,6 +208,7 @@ summary() {
 # All that there is so far, to where it stays: whatever ends this script later, it is there.
 publish() {
   summary >"$raw/README.md"
+  rm -f "$out/rest.tar.gz"
   if [ -z "$flat" ]; then
     cp -a "$raw/." "$out/"
     return

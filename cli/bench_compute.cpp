@@ -65,9 +65,23 @@ Repeat time_once(const BenchWork& work, const F& f) {
   return {seconds, delay > 0.02 * seconds};
 }
 
+template <class F, class Keep>
+Timings measure_there(const BenchWork& work, const F& f, const Keep& keep) {
+  Timings timings;
+  const double before = peak_now(work);
+  f();
+  for (int i = 0; i < work.repeats; ++i) {
+    timings.seconds.push_back(time_once(work, f).seconds);
+    keep();
+  }
+  timings.peaks.assign(timings.seconds.size(), (before + peak_now(work)) / 2);
+  return timings;
+}
+
 /// `keep` is called after each repeat that counts.
 template <class F, class Keep>
 Timings measure(const BenchWork& work, const F& f, const Keep& keep) {
+  if (work.device()) return measure_there(work, f, keep);
   Timings timings;
   int spare = 2 * work.repeats;
   double before = peak_now(work);
@@ -216,6 +230,7 @@ ModelBench bench_model(const std::string& model, const BenchWork& work) {
   bench.step = measure(
       work, [&] { stepper->step(); }, [] {});
   bench.peak_mib = status_mib("VmHWM");
+  if (work.device()) bench.device = device_space()->use().remarks;
   if (work.layers) bench.layers = bench_layers(*stepper, work);
   return bench;
 }

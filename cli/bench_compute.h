@@ -10,7 +10,8 @@
 
 namespace hopbench {
 
-/// Times of something that was repeated, each beside the FMA peak measured just before and just after it.
+/// Times of something that was repeated, each beside the FMA peak measured just before and just after it. (On a device
+/// the peak is measured before and after all of them: a large product between any two would empty its caches.)
 ///
 /// With one thread a time is the CPU time of the thread: what others on its core take is not in it (what they do to
 /// caches and clock is). With several it is wall time; a repeat in which they waited for a core more than 2 % of it is
@@ -42,6 +43,7 @@ struct ModelBench {
   double peak_mib = 0, idle_mib = 0;  // memory of a process that does this alone; the same before it began
   Timings step;
   std::vector<LayerBench> layers;
+  std::string device;  // how it used the device: see DeviceSpace::Use
 };
 
 struct BenchWork {

@@ -24,7 +24,7 @@ namespace hopbench {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Timings, seconds, peaks, disturbed)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LayerBench, name, direction, flops, timings)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelBench, model, skipped, parameters, batch, threads, flops, setup_s, first_s,
-                                   peak_mib, idle_mib, step, layers)
+                                   peak_mib, idle_mib, step, layers, device)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(VectorBench, operation, against, bytes, rates, shares)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BandwidthBench, mib, read, copy, triad, sum, operations)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SparseBench, data, skipped, numbered, columns, row, batch, reading, gradient, step,
@@ -139,6 +139,7 @@ void print_models(const std::vector<ModelBench>& models, const BenchComputeOptio
                          percent(m.step.share(m.flops)), fmt::format("{:.0f}", m.batch / seconds),
                          fmt::format("{:.0f}", 1e3 * m.setup_s), fmt::format("{:.3g}", 1e3 * m.first_s),
                          fmt::format("{:.0f}", m.peak_mib), fmt::format("{:.0f}", m.idle_mib)});
+    if (!m.device.empty()) grid.notes.push_back(m.model + ": " + m.device);
     if (m.step.disturbed > 0) {
       grid.notes.push_back(
           fmt::format("{}: {} of {} repeats waited for a core", m.model, m.step.disturbed, options.repeats));

@@ -179,7 +179,7 @@ class Run {
     ExecuteOptions execute_with;
     execute_with.interrupts = &count_interrupts();
     execute_with.progress = [&](const Board& board, const TrialSpec& running) { progress.tick(board, running); };
-    execute_with.fleet = fleet_, execute_with.at_once = thread;
+    execute_with.fleet = fleet_, execute_with.at_once = {thread, jobs()};
     if (options_.events != "none") execute_with.event_log = folder_.event_log(spec.id());
     if (!options_.dump.empty()) execute_with.dump = {options_.dump, folder_.dump(spec.id())};
     TrialRow row{labels_of(spec), execute_trial(spec, execute_with)};

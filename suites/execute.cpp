@@ -27,7 +27,7 @@ LaunchOptions launch_options(const TrialSpec& spec, const Plan& plan, const Exec
   launch.trial_timeout = spec.trial_timeout;
   if (plan.iterations > 0) launch.warm_up = plan.run_in;
   launch.interrupts = options.interrupts;
-  launch.first_local_number = options.at_once;
+  launch.alone = options.at_once;
   if (options.progress) {
     launch.progress = [&](const Board& board) { options.progress(board, spec); };
   }

@@ -27,7 +27,7 @@ struct ExecuteOptions {
   std::string event_log;   // file for the JSON lines; empty: none
   Fleet* fleet = nullptr;  // of machines that ranks run on; nullptr: this one
   Dump dump = {};
-  int at_once = 0;  // number of the trial among those under way: in virtual time each takes another GPU
+  LocalPlace at_once = {};  // the trial's among those under way: in virtual time each takes another GPU
 };
 
 /// In a child process of its own (virtual time) or in one child a rank (real processes), supervised. Never throws for

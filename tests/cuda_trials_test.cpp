@@ -109,7 +109,7 @@ TEST_F(CudaTrials, PassVectorsOnWithoutTheHost) {
   hashes("lent", joined({"--filter", "allreduce"}, kOverShm));
   for (const RankRecord& rank : ranks("lent", "allreduce")) {
     EXPECT_EQ(rank.staged_bodies, 0) << rank.rank;
-    EXPECT_THAT(rank.gpu_remarks, AllOf(HasSubstr("ipc: yes"), HasSubstr("graphs: yes"))) << rank.rank;
+    EXPECT_THAT(rank.gpu_remarks, AllOf(HasSubstr("ipc: yes"), HasSubstr("graph of batch 4: yes"))) << rank.rank;
     EXPECT_EQ(rank.gpu, rank.rank % 2 == 0 ? "0000:3b:00.0" : "0000:3c:00.0");
   }
   EXPECT_THAT(text_of(folder_ / "lent/summary.md"), HasSubstr("up to 2 ranks shared a GPU, in turns"));

@@ -53,14 +53,14 @@ std::vector<Floats> gradients_of(const Case& c, int steps) {
 TEST(CudaTroubles, StepsThatCannotBeRecordedGoWithoutAGraph) {
   const Case c{kSmallVgg, {3, 16, 16}};
   const auto expected = gradients_of(c, 8);
-  EXPECT_THAT(remarks(), HasSubstr("graphs: yes, "));
+  EXPECT_THAT(remarks(), HasSubstr("graph of batch 4: yes, "));
   {
     const Trouble trouble("no-graphs");
     EXPECT_EQ(gradients_of(c, 8), expected);
-    EXPECT_THAT(remarks(), HasSubstr("graphs: no, because cuda: recording a graph: operation failed"));
+    EXPECT_THAT(remarks(), HasSubstr("graph of batch 4: no, because cuda: recording a graph: operation failed"));
   }
   EXPECT_EQ(gradients_of(c, 8), expected);
-  EXPECT_THAT(remarks(), HasSubstr("graphs: yes, "));
+  EXPECT_THAT(remarks(), HasSubstr("graph of batch 4: yes, "));
 }
 
 TEST(CudaTroubles, TrainingNeedsNoGradientOfTheInput) {
@@ -125,7 +125,7 @@ TEST(CudaTroubles, WhatWasNeverComputedIsNotLent) {
 
 // --- Libraries of one name
 
-SharedLibrary::Search search_of(const std::vector<std::string>& places) { return {"Fake", places, ""}; }
+SharedLibrary::Search search_of(const std::vector<std::string>& places) { return {"Fake", places, "", true}; }
 
 std::string fake(int cuda) { return build_dir() + "/tests/fake" + std::to_string(cuda) + "/libfake.so.9"; }
 

@@ -66,9 +66,7 @@ bool Convolution::State::room(Pass pass, int algorithm, std::size_t* bytes) cons
 }
 
 void Convolution::State::take(Pass pass, const Choice& choice) {
-  Way& taken = way(pass);
-  taken.choice = choice;
-  check_dnn(dnn().cudnnSetConvolutionMathType(taken.how, choice.arithmetic), "setting the arithmetic");
+  check_dnn(dnn().cudnnSetConvolutionMathType(way(pass).how, choice.arithmetic), "setting the arithmetic");
 }
 
 // A choice may depend on nothing but shapes: so it is made for the next multiple of kBatches, whichever batch size of
@@ -85,33 +83,62 @@ void Convolution::State::settle(Pass pass) {
   };
   State there(handle, stream, wide, precision, deterministic);
   there.describe();
-  take(pass, chosen_by(there));
-  if (room(pass, way(pass).choice.algorithm, &way(pass).bytes)) return;
-  take(pass, chosen_by(*this));  // it does not do for this size
-  HB_ASSERT(room(pass, way(pass).choice.algorithm, &way(pass).bytes));
+  Choice choice = chosen_by(there);
+  if (!computes(pass, choice)) choice = chosen_by(*this);
+  std::size_t bytes = 0;
+  take(pass, choice);
+  HB_ASSERT(room(pass, choice.algorithm, &bytes));
+  way(pass).choice = choice, way(pass).bytes = bytes;
+}
+
+Convolution::State::Numbers::Numbers(const Shape& shape, Precision precision)
+    : x(shape.in.size() * bytes_of(number_of(precision))),
+      w(std::size_t(shape.out.channels) * std::size_t(shape.in.channels) * std::size_t(shape.kernel) *
+        std::size_t(shape.kernel) * bytes_of(number_of(precision))),
+      y(shape.out.size() * bytes_of(number_of(precision))) {}
+
+bool Convolution::State::computes(Pass pass, const Choice& choice) {
+  take(pass, choice);
+  std::size_t bytes = 0;
+  if (!room(pass, choice.algorithm, &bytes)) return false;
+  const Numbers on(shape, precision);
+  const Buffer work(bytes);
+  const auto status = [&] {
+    switch (pass) {
+      case Pass::kForward:
+        return run_forward(static_cast<cudnnConvolutionFwdAlgo_t>(choice.algorithm), on.x.data(), on.w.data(),
+                           on.y.data(), work.data(), bytes);
+      case Pass::kData:
+        return run_data(static_cast<cudnnConvolutionBwdDataAlgo_t>(choice.algorithm), on.y.data(), on.w.data(),
+                        on.x.data(), work.data(), bytes);
+      case Pass::kWeights:
+        break;
+    }
+    return run_weights(static_cast<cudnnConvolutionBwdFilterAlgo_t>(choice.algorithm), on.x.data(), on.y.data(),
+                       on.w.data(), work.data(), bytes);
+  };
+  const bool computed = status() == CUDNN_STATUS_SUCCESS;
+  wait_for(stream);
+  return computed;
 }
 
 Choice Convolution::State::choose(Pass pass) {
-  // Something to run on, for the choice's sake.
-  const std::size_t each = bytes_of(number_of(precision));
-  const auto kernel = std::size_t(shape.kernel);
-  const Buffer at_x(shape.in.size() * each), at_y(shape.out.size() * each);
-  const Buffer at_w(std::size_t(shape.out.channels) * std::size_t(shape.in.channels) * kernel * kernel * each);
+  const Numbers on(shape, precision);
   switch (pass) {
     case Pass::kForward:
-      return choose_forward(at_x.data(), at_w.data(), at_y.data());
+      return choose_forward(on);
     case Pass::kData:
-      return choose_data(at_x.data(), at_w.data(), at_y.data());
+      return choose_data(on);
     case Pass::kWeights:
       break;
   }
-  return choose_weights(at_x.data(), at_w.data(), at_y.data());
+  return choose_weights(on);
 }
 
-/// rank(room, &found, list) and measure(room, &found, list, work, bytes) are cuDNN's proposals; run(algorithm, work, n)
-/// runs one. What is proposed may still be refused when it is run.
-template <class Perf, class Rank, class Measure, class Run>
-Choice Convolution::State::choose(Pass pass, const Rank& rank, const Measure& measure, const Run& run) {
+/// rank(room, &found, list) and measure(room, &found, list, work, bytes) are cuDNN's proposals. What is proposed may
+/// still be refused when it is run.
+template <class Perf, class Rank, class Measure>
+Choice Convolution::State::choose(Pass pass, const Rank& rank, const Measure& measure) {
   const char* const what = name_of(pass);
   std::array<Perf, 16> list{};
   int found = 0;
@@ -137,16 +164,8 @@ Choice Convolution::State::choose(Pass pass, const Rank& rank, const Measure& me
     if (deterministic && perf.determinism != CUDNN_DETERMINISTIC) continue;
     // fp32 stays without tensor cores whatever is proposed; else algorithm and arithmetic are proposed together.
     const Choice choice{int(perf.algo), precision != Precision::kFp32 ? perf.mathType : arithmetic_of(precision)};
-    take(pass, choice);
-    std::size_t wanted = 0;
-    if (!room(pass, choice.algorithm, &wanted)) continue;
-    const Buffer work(wanted);
-    const cudnnStatus_t status = run(perf.algo, work.data(), wanted);
-    if (status == CUDNN_STATUS_SUCCESS) {
-      wait_for(stream);
-      return choice;
-    }
-    why = dnn().cudnnGetErrorString(status);
+    if (computes(pass, choice)) return choice;
+    why = "what is proposed is refused when it is run";
   }
   throw environment_error(fmt::format(
       "cuda: {} {}x{}x{}x{} -> {} (kernel {}, stride {}, padding {}): cuDNN has no {}algorithm ({}): {}", what,
@@ -155,7 +174,7 @@ Choice Convolution::State::choose(Pass pass, const Rank& rank, const Measure& me
       deterministic ? "set compute.deterministic = false, or take another precision" : "take another precision"));
 }
 
-Choice Convolution::State::choose_forward(void* at_x, void* at_w, void* at_y) {
+Choice Convolution::State::choose_forward(const Numbers& on) {
   return choose<cudnnConvolutionFwdAlgoPerf_t>(
       Pass::kForward,
       [&](int room, int* found, auto* list) {
@@ -163,15 +182,13 @@ Choice Convolution::State::choose_forward(void* at_x, void* at_w, void* at_y) {
                                                             list);
       },
       [&](int room, int* found, auto* list, void* work, std::size_t bytes) {
-        return dnn().cudnnFindConvolutionForwardAlgorithmEx(handle, x, at_x, w, at_w, way(Pass::kForward).how, y, at_y,
-                                                            room, found, list, work, bytes);
-      },
-      [&](auto algorithm, void* work, std::size_t bytes) {
-        return run_forward(algorithm, at_x, at_w, at_y, work, bytes);
+        return dnn().cudnnFindConvolutionForwardAlgorithmEx(handle, x, on.x.data(), w, on.w.data(),
+                                                            way(Pass::kForward).how, y, on.y.data(), room, found, list,
+                                                            work, bytes);
       });
 }
 
-Choice Convolution::State::choose_data(void* at_x, void* at_w, void* at_y) {
+Choice Convolution::State::choose_data(const Numbers& on) {
   return choose<cudnnConvolutionBwdDataAlgoPerf_t>(
       Pass::kData,
       [&](int room, int* found, auto* list) {
@@ -179,15 +196,13 @@ Choice Convolution::State::choose_data(void* at_x, void* at_w, void* at_y) {
                                                                  list);
       },
       [&](int room, int* found, auto* list, void* work, std::size_t bytes) {
-        return dnn().cudnnFindConvolutionBackwardDataAlgorithmEx(handle, w, at_w, y, at_y, way(Pass::kData).how, x,
-                                                                 at_x, room, found, list, work, bytes);
-      },
-      [&](auto algorithm, void* work, std::size_t bytes) {
-        return run_data(algorithm, at_y, at_w, at_x, work, bytes);
+        return dnn().cudnnFindConvolutionBackwardDataAlgorithmEx(handle, w, on.w.data(), y, on.y.data(),
+                                                                 way(Pass::kData).how, x, on.x.data(), room, found,
+                                                                 list, work, bytes);
       });
 }
 
-Choice Convolution::State::choose_weights(void* at_x, void* at_w, void* at_y) {
+Choice Convolution::State::choose_weights(const Numbers& on) {
   return choose<cudnnConvolutionBwdFilterAlgoPerf_t>(
       Pass::kWeights,
       [&](int room, int* found, auto* list) {
@@ -195,11 +210,9 @@ Choice Convolution::State::choose_weights(void* at_x, void* at_w, void* at_y) {
                                                                    found, list);
       },
       [&](int room, int* found, auto* list, void* work, std::size_t bytes) {
-        return dnn().cudnnFindConvolutionBackwardFilterAlgorithmEx(handle, x, at_x, y, at_y, way(Pass::kWeights).how, w,
-                                                                   at_w, room, found, list, work, bytes);
-      },
-      [&](auto algorithm, void* work, std::size_t bytes) {
-        return run_weights(algorithm, at_x, at_y, at_w, work, bytes);
+        return dnn().cudnnFindConvolutionBackwardFilterAlgorithmEx(handle, x, on.x.data(), y, on.y.data(),
+                                                                   way(Pass::kWeights).how, w, on.w.data(), room, found,
+                                                                   list, work, bytes);
       });
 }
 

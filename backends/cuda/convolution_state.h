@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "backends/cuda/convolution.h"
+#include "backends/cuda/device.h"
 #include "backends/cuda/libraries.h"
 
 namespace hopbench::cuda {
@@ -72,20 +73,28 @@ struct Convolution::State {
   Way& way(Pass pass) { return ways[std::size_t(pass)]; }
   const Way& way(Pass pass) const { return ways[std::size_t(pass)]; }
 
+  /// Something to run on, for the choice's sake.
+  struct Numbers {
+    Numbers(const Shape& shape, Precision precision);
+    Buffer x, w, y;
+  };
+
   void describe();  // first of all
   void describe_tensor(cudnnTensorDescriptor_t& tensor, const Cells& cells) const;
   /// From here on `pass` can be computed.
   void settle(Pass pass);
-  void take(Pass pass, const Choice& choice);
+  void take(Pass pass, const Choice& choice);  // for what is asked next
   Key key(Pass pass) const;
   bool room(Pass pass, int algorithm, std::size_t* bytes) const;
 
+  /// Whether that algorithm computes this shape: it is run, on anything.
+  bool computes(Pass pass, const Choice& choice);
   Choice choose(Pass pass);
-  template <class Perf, class Rank, class Measure, class Run>
-  Choice choose(Pass pass, const Rank& rank, const Measure& measure, const Run& run);
-  Choice choose_forward(void* at_x, void* at_w, void* at_y);
-  Choice choose_data(void* at_x, void* at_w, void* at_y);
-  Choice choose_weights(void* at_x, void* at_w, void* at_y);
+  template <class Perf, class Rank, class Measure>
+  Choice choose(Pass pass, const Rank& rank, const Measure& measure);
+  Choice choose_forward(const Numbers& on);
+  Choice choose_data(const Numbers& on);
+  Choice choose_weights(const Numbers& on);
 
   static constexpr float kOne = 1, kZero = 0;
   cudnnStatus_t run_forward(cudnnConvolutionFwdAlgo_t algorithm, const void* from, const void* filter, void* to,

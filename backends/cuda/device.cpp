@@ -202,9 +202,10 @@ Device::Device() {
   check(cudaDriverGetVersion(&driver), "asking for the driver's version");
   ordinal_ = chosen_rank % count;
   // A thread that waits for the GPU spins, unless there are cores for half as many processes at most.
-  const bool sleeps = 2 * unsigned(ranks_here) > std::thread::hardware_concurrency();
+  waits_asleep_ = 2 * unsigned(ranks_here) > std::thread::hardware_concurrency();
   check(cudaSetDevice(ordinal_), "opening the GPU");
-  if (sleeps && cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync) == cudaSuccess) remark("waits", "asleep");
+  if (waits_asleep_) check(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), "opening the GPU");
+  if (waits_asleep_) remark("waits", "asleep");
   check(find_kernels(), "opening the GPU");
   cudaDeviceProp gpu{};
   check(cudaGetDeviceProperties(&gpu, ordinal_), "asking for the GPU's properties");
@@ -220,8 +221,12 @@ Device::Device() {
 }
 
 bool Device::has_mps() {
-  const char* const pipes = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
-  return access((std::string(pipes != nullptr ? pipes : "/tmp/nvidia-mps") + "/control").c_str(), F_OK) == 0;
+  const char* const said = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  const std::string folder = said != nullptr ? said : "/tmp/nvidia-mps";
+  std::string daemon;
+  const bool died = std::ifstream(folder + "/nvidia-cuda-mps-control.pid") >> daemon &&
+                    access(("/proc/" + daemon).c_str(), F_OK) != 0;  // its files stay
+  return !died && access((folder + "/control").c_str(), F_OK) == 0;
 }
 
 std::size_t Device::free_memory() const {
@@ -259,8 +264,8 @@ StreamOwner::~StreamOwner() {
 }
 
 EventOwner::EventOwner() {
-  Device::mine();
-  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event");
+  const unsigned sleeps = Device::mine().waits_asleep() ? cudaEventBlockingSync : 0;
+  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming | sleeps), "making an event");
 }
 
 EventOwner::~EventOwner() {

@@ -43,6 +43,8 @@ class Device {
   const std::string& address() const { return address_; }    // "0000:3b:00.0", on its machine's PCI bus
   const std::string& versions() const { return versions_; }  // "CUDA 13.0, driver 580.159.03, sm_90"
   int multiprocessors() const { return multiprocessors_; }
+  /// Threads that wait for the GPU sleep instead of spinning.
+  bool waits_asleep() const { return waits_asleep_; }
   /// NVIDIA's MPS is there: processes that share the GPU compute side by side instead of in turns.
   static bool has_mps();
   std::size_t memory() const { return memory_; }
@@ -56,6 +58,7 @@ class Device {
   Device();
   int ordinal_ = 0, multiprocessors_ = 0;
   std::size_t memory_ = 0;
+  bool waits_asleep_ = false;
   std::string name_, address_, versions_;
   Stream vectors_ = nullptr;
 };

@@ -133,7 +133,7 @@ Dnn load_dnn() {
     return why.empty() ? wrong_major("for CUDA", int(table.cudnnGetCudartVersion() / 1000), CUDART_VERSION / 1000)
                        : why;
   };
-  const SharedLibrary library({"cuDNN", places_of("libcudnn.so." + std::to_string(CUDNN_MAJOR)), ""}, refusal);
+  const SharedLibrary library({"cuDNN", places_of("libcudnn.so." + std::to_string(CUDNN_MAJOR)), "", true}, refusal);
   loaded.push_back(library.path());
   return table;
 }

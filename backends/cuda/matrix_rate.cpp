@@ -1,4 +1,5 @@
 #include <chrono>
+#include <map>
 
 #include "backends/cuda/backend.h"
 #include "backends/cuda/device.h"
@@ -32,8 +33,10 @@ struct Products {
 double matrix_rate(const std::string& precision) {
   const Precision wanted = precision_of(precision);
   Device::mine();
-  static Products products;
-  Gemm gemm(products.stream, wanted);
+  // Never gone: at the process's end cuBLAS may be gone before.
+  static auto& products = *new Products;
+  static auto& gemms = *new std::map<Precision, Gemm>;
+  Gemm& gemm = gemms.try_emplace(wanted, products.stream, wanted).first->second;
   const auto multiply = [&](int size) {
     const auto begin = std::chrono::steady_clock::now();
     gemm.run(false, true, size, kSize, kSize, products.a.data(), products.b.data(), products.c.data(),

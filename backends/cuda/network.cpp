@@ -57,7 +57,10 @@ class CudaNetwork final : public CompiledNetwork {
                 const std::function<void(int)>& layer_done) override {
     begin({.parameters = params, .x = x, .dy = dy, .gradient = dparams, .dx = dx});
     Program& program = program_of(batch).program;
-    if (dx != nullptr) keep_graphs_right([&] { program.want_input_gradient(); });
+    if (dx != nullptr) {
+      const GraphsKeptRight guard(*this);
+      program.want_input_gradient();
+    }
     program.take_dy();
     program.backward(dx != nullptr, false);
     program.tell(layer_done);
@@ -98,13 +101,14 @@ class CudaNetwork final : public CompiledNetwork {
  private:
   /// The program of one batch size, and its step of training as a graph.
   struct Variant {
-    Variant(Workshop& shop, int batch) : program(shop, batch) {}
+    Variant(Workshop& shop, int batch) : program(shop, batch), name(fmt::format("graph of batch {}", batch)) {}
     Program program;
+    const std::string name;
     EventOwner statistics_there;
     int steps = 0;
     std::unique_ptr<Graph> graph;
     bool graph_has_statistics = false;
-    int broken = 0;          // recordings
+    int broken = 0;          // recordings in a row
     bool graphless = false;  // so many that no more are tried
   };
   /// Pinned: what goes to the device and comes back in every step.
@@ -122,19 +126,27 @@ class CudaNetwork final : public CompiledNetwork {
 
   Variant& program_of(int batch) {
     HB_ASSERT(batch >= 1 && batch <= shop_.plan.largest_batch);
-    std::unique_ptr<Variant>& variant = variants_[batch];
-    if (variant == nullptr) keep_graphs_right([&] { variant = std::make_unique<Variant>(shop_, batch); });
-    return *variant;
+    const auto found = variants_.find(batch);
+    if (found != variants_.end()) return *found->second;
+    const GraphsKeptRight guard(*this);
+    return *variants_.emplace(batch, std::make_unique<Variant>(shop_, batch)).first->second;
   }
 
-  /// `change` may move the working memory, and graphs know where that was.
-  template <class Change>
-  void keep_graphs_right(const Change& change) {
-    const void* const work = shop_.convolution_work.data();
-    change();
-    if (shop_.convolution_work.data() == work) return;
-    for (auto& [size, variant] : variants_) variant->graph.reset();
-  }
+  /// Meanwhile the working memory may move, or fail to, and graphs know where it was.
+  class GraphsKeptRight {
+   public:
+    explicit GraphsKeptRight(CudaNetwork& network) : network_(network), work_(network.shop_.convolution_work.data()) {}
+    ~GraphsKeptRight() {
+      if (network_.shop_.convolution_work.data() == work_) return;
+      for (auto& [size, variant] : network_.variants_) variant->graph.reset();
+    }
+    GraphsKeptRight(const GraphsKeptRight&) = delete;
+    GraphsKeptRight& operator=(const GraphsKeptRight&) = delete;
+
+   private:
+    CudaNetwork& network_;
+    const void* const work_;
+  };
 
   void step(Variant& variant, bool statistics, bool in_graph) {
     Program& program = variant.program;
@@ -170,11 +182,12 @@ class CudaNetwork final : public CompiledNetwork {
       const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
       variant.graph = std::move(graph);
       variant.graph_has_statistics = statistics;
-      remark("graphs", fmt::format("yes, {} nodes, recorded in {:.1f} ms", variant.graph->nodes(), took.count()));
+      variant.broken = 0;
+      remark(variant.name, fmt::format("yes, {} nodes, recorded in {:.1f} ms", variant.graph->nodes(), took.count()));
       return true;
     } catch (const Error& error) {
       variant.graphless = ++variant.broken == kMostBroken;
-      if (variant.graphless) remark("graphs", std::string("no, because ") + error.what());
+      if (variant.graphless) remark(variant.name, std::string("no, because ") + error.what());
       return false;
     }
   }

@@ -12,10 +12,12 @@ class SharedLibrary {
   struct Search {
     std::string name;                 // for people: "cuDNN"
     std::vector<std::string> places;  // in turn; what has no '/' is looked for as the loader does
-    std::string beside;               // a file that it needs and may not find in its own folder by itself; may be empty
+    std::string beside = {};          // a file that it needs and may not find in its own folder by itself
+    bool of_one_name = false;         // for different versions of what it needs
   };
-  /// `refusal` says why one that was loaded does not suit ("it is for CUDA 12"); empty: it does. Error(kEnvironment)
-  /// naming all that were found, and why each does not suit.
+  /// `refusal` says why one does not suit ("it is for CUDA 12"); empty: it does. With `of_one_name` it is asked of a
+  /// copy that shares nothing with this process: what one has brought along would else answer for the next, too.
+  /// Error(kEnvironment) naming all that were found, and why each does not suit.
   SharedLibrary(const Search& search, const std::function<std::string(const SharedLibrary&)>& refusal);
   SharedLibrary(const SharedLibrary&) = delete;
   SharedLibrary& operator=(const SharedLibrary&) = delete;
@@ -29,7 +31,7 @@ class SharedLibrary {
   std::string path() const;
 
  private:
-  bool open(const std::string& place, const std::string& beside);
+  bool open(const std::string& place, const std::string& beside, bool apart);
   void* address_of(const char* symbol) const;
 
   void* handle_ = nullptr;  // for as long as the process lives

@@ -34,12 +34,15 @@ struct Staging {
 
 /// Numbers that are no two processes' alike, so that a mapping of something else is found out.
 constexpr std::size_t kSample = std::size_t(1) << 16;
-void fill_sample(std::vector<float>& numbers, std::uint64_t address) {
-  std::uint64_t state = address;
+std::vector<float> numbers_of(const DeviceSpace::Loan& loan) {
+  std::uint64_t state = loan.address;
+  for (const char byte : loan.handle) state = state * 1099511628211u + static_cast<unsigned char>(byte);
+  std::vector<float> numbers(kSample);
   for (float& number : numbers) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     number = float(state >> 40);
   }
+  return numbers;
 }
 
 class CudaSpace final : public DeviceSpace {
@@ -93,17 +96,17 @@ class CudaSpace final : public DeviceSpace {
   }
   std::optional<Loan> lend_sample() override {
     if (!may_lend_) return std::nullopt;
-    std::call_once(sample_made_, [&] {
-      sample_ = allocate(kSample);
-      std::vector<float> numbers(kSample);
-      fill_sample(numbers, reinterpret_cast<std::uint64_t>(sample_));
-      write(sample_, numbers.data(), kSample);
-    });
-    return lend(sample_);
+    std::call_once(sample_made_, [&] { sample_ = allocate(kSample); });
+    const std::optional<Loan> loan = lend(sample_);
+    if (!loan) return std::nullopt;
+    const std::vector<float> numbers = numbers_of(*loan);
+    write(sample_, numbers.data(), kSample);
+    wait_for(stream());
+    return loan;
   }
   std::string trouble_with(const Loan& sample, bool own) override {
-    std::vector<float> expected(kSample), got(kSample);
-    fill_sample(expected, sample.address);
+    const std::vector<float> expected = numbers_of(sample);
+    std::vector<float> got(kSample);
     try {
       read(borrow(sample, own), got.data(), kSample);
     } catch (const Error& error) {

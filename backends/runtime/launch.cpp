@@ -79,7 +79,7 @@ class Supervisor : private CrewEvents {
       const auto at = static_cast<std::size_t>(r);
       const auto crew = static_cast<std::size_t>(own_ != nullptr ? 0 : placement.crew_of.at(at));
       children_[at].crew = crews_.at(crew);
-      const LocalPlace here{options_.first_local_number + r, options_.first_local_number + options_.ranks};
+      const LocalPlace here = options_.ranks == 1 ? options_.alone : LocalPlace{r, options_.ranks};
       jobs[crew].members.push_back({r, own_ != nullptr ? here : placement.local.at(at)});
     }
     for (std::size_t i = 0; i < crews_.size(); ++i) {

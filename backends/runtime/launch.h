@@ -37,9 +37,9 @@ struct Placement {
 struct LaunchOptions {
   std::vector<std::string> command;  // argv of a rank; the launcher adds nothing. Empty command[0]: /proc/self/exe
   int ranks = 1;
-  std::string job;             // handed to every rank
-  std::int64_t credits = 0;    // see Credits
-  int first_local_number = 0;  // without a placement: of rank 0 on this machine
+  std::string job;           // handed to every rank
+  std::int64_t credits = 0;  // see Credits
+  LocalPlace alone = {};     // of the rank, where it is the only one
   Duration rendezvous_timeout{std::chrono::seconds(30)};
   Duration stall_timeout{std::chrono::seconds(60)};  // no rank got anything done for this long
   Duration trial_timeout{std::chrono::minutes(30)};

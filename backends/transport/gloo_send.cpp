@@ -20,7 +20,7 @@ bool GlooLink::try_send(const Message& message) {
       return false;
     }
     const bool is_free = queue_.empty() && !starting_ && room_for_flight();
-    const bool at_once = is_free && (is_frame(message) || (waits(message.body) && !on_device(message.body)));
+    const bool at_once = is_free && !on_device(message.body) && (is_frame(message) || waits(message.body));
     Outgoing outgoing{message, false};
     if (at_once) {
       note_started(start(outgoing));

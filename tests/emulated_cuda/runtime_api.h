@@ -51,6 +51,7 @@ enum cudaError_t : int {
 
 enum cudaMemcpyKind { cudaMemcpyDefault = 4 };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
+constexpr unsigned cudaEventBlockingSync = 1;
 constexpr unsigned cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaHostAllocDefault = 0;
 constexpr unsigned cudaEventRecordDefault = 0, cudaEventRecordExternal = 1;
 
