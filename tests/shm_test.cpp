@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -113,9 +114,14 @@ TEST_F(SharedSegment, IsOfOneProcessAndSaysWhatIsWrongWithAnAddress) {
   };
   EXPECT_EQ(wrong(segment_.address()), "");
   EXPECT_NE(wrong("nonsense").find("malformed"), std::string::npos);
-  EXPECT_NE(wrong("999999999 3 1").find("its memory cannot be opened"), std::string::npos);
-  EXPECT_NE(wrong(segment_.address() + "1").find("it ended before"), std::string::npos)
+  EXPECT_NE(wrong("999999999 3 1 1").find("its memory cannot be opened"), std::string::npos);
+  std::istringstream words(segment_.address());
+  std::string process, file, inode, token;
+  words >> process >> file >> inode >> token;
+  EXPECT_NE(wrong(process + ' ' + file + ' ' + inode + "1 " + token).find("it ended before"), std::string::npos)
       << "the file's number is another's";
+  EXPECT_NE(wrong(process + ' ' + file + ' ' + inode + " 1").find("HOPBENCH_HOST"), std::string::npos)
+      << "the machine is a clone of another";
   const ShmView view(segment_.address());
   EXPECT_THROW(view.at(~0ULL - 10, 100), Error);
   EXPECT_THROW(view.at(0, ~0ULL), Error);

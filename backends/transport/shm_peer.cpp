@@ -102,12 +102,12 @@ std::string ShmPeer::address() {
 
 std::string ShmPeer::connect(const std::string& address) {
   std::istringstream text(address);
-  std::string segment[3];
+  std::string segment[4];
   std::uint64_t channel = 0, bell = 0;
-  if (!(text >> segment[0] >> segment[1] >> segment[2] >> channel >> in_block_ >> bell >> bell_block_))
+  if (!(text >> segment[0] >> segment[1] >> segment[2] >> segment[3] >> channel >> in_block_ >> bell >> bell_block_))
     return "its address is malformed";
   try {
-    auto view = std::make_shared<ShmView>(segment[0] + ' ' + segment[1] + ' ' + segment[2]);
+    auto view = std::make_shared<ShmView>(segment[0] + ' ' + segment[1] + ' ' + segment[2] + ' ' + segment[3]);
     in_ = there<ShmChannel>(*view, channel);
     their_bell_ = there<ShmBell>(*view, bell);
     for (const std::uint64_t block : {in_block_, bell_block_}) there<std::atomic<std::uint32_t>>(*view, block);

@@ -11,6 +11,9 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <new>
+#include <random>
+#include <sstream>
 
 #include "backends/base/error.h"
 
@@ -80,8 +83,15 @@ ShmSegment::ShmSegment() : bytes_(machine_bytes()) {
   base_ = mapped.base;
   struct stat status {};
   fstat(fd_, &status);
-  // The inode tells it from another file that took the number.
-  address_ = std::to_string(getpid()) + " " + std::to_string(fd_) + " " + std::to_string(status.st_ino);
+  // The inode tells it from another file that took the number; the token, from one of a machine that is this one's
+  // clone.
+  std::random_device random;
+  const std::uint64_t token = std::uint64_t(random()) << 32 | random();
+  new (base_) std::uint64_t(token);
+  used_ = kPage;
+  std::ostringstream text;
+  text << getpid() << ' ' << fd_ << ' ' << status.st_ino << ' ' << token;
+  address_ = text.str();
 }
 
 ShmSegment::Readers& ShmSegment::readers_at(std::size_t block) const {
@@ -169,8 +179,8 @@ std::uint64_t ShmSegment::lend(const void* memory) {
 
 ShmView::ShmView(const std::string& address) {
   int fd = -1;
-  unsigned long long inode = 0;
-  if (std::sscanf(address.c_str(), "%d %d %llu", &pid_, &fd, &inode) != 3)
+  unsigned long long inode = 0, token = 0;
+  if (std::sscanf(address.c_str(), "%d %d %llu %llu", &pid_, &fd, &inode, &token) != 4)
     throw trial_error("the address of its shared memory is malformed");
   if (ShmSegment& own = ShmSegment::mine(); address == own.address()) {
     base_ = own.base_;
@@ -193,6 +203,11 @@ ShmView::ShmView(const std::string& address) {
   if (status.st_ino != inode) throw trial_error("it ended before its memory was mapped");
   if (at == MAP_FAILED) throw environment_error(why + ": ulimit -v unlimited");
   base_ = static_cast<char*>(at);
+  if (*reinterpret_cast<const std::uint64_t*>(base_) == token) return;
+  munmap(base_, bytes_);
+  throw trial_error(
+      "another process's memory was mapped in its place, as on a clone of its machine: give each machine a name of its "
+      "own (HOPBENCH_HOST)");
 }
 
 ShmView::~ShmView() {
