@@ -1,4 +1,5 @@
 // The GPU's memory, streams, graphs and vectors; and what is said when something fails.
+#include <atomic>
 #include <cstdlib>
 #include <numeric>
 #include <thread>
@@ -297,6 +298,31 @@ TEST_F(CudaSpace, UsesReleasedMemoryAnew) {
   EXPECT_EQ(space().allocate(12345), first);
   space().release(first, 12345);
   EXPECT_EQ(space().allocate(0), nullptr);
+}
+
+// Whoever asks shares one copy, until the owner writes: in the same memory, as nobody else holds it.
+TEST_F(CudaSpace, IsCopiedToTheHostOnceForAllWhoSendIt) {
+  Vec x = Vec::from_host(Floats(5000, 1.0f), space());
+  const auto copies = [&](std::size_t offset, std::size_t n, float value) {
+    bool copied = false;
+    const Payload there = x.slice(offset, n).on_host(&copied);
+    EXPECT_EQ(Floats(there.data(), there.data() + n), Floats(n, value));
+    return copied;
+  };
+  EXPECT_TRUE(copies(0, 5000, 1));
+  EXPECT_FALSE(copies(0, 5000, 1));
+  EXPECT_TRUE(copies(1000, 2000, 1)) << "a slice is another vector";
+  EXPECT_FALSE(copies(1000, 2000, 1));
+  const float* const before = x.data();
+  x.scale(3);
+  EXPECT_EQ(x.data(), before);
+  EXPECT_TRUE(copies(0, 5000, 3));
+  std::atomic<int> made = 0;
+  x.scale(2);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) threads.emplace_back([&] { made += copies(0, 5000, 6) ? 1 : 0; });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(made, 1);
 }
 
 TEST_F(CudaSpace, IsSafeOnSeveralThreads) {
