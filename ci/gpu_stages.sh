@@ -14,10 +14,28 @@ wanted() {
   ! grep -q "^$1	passed	" "$raw/stages.tsv" 2>/dev/null
 }
 
+note_stage() {  # NAME OUTCOME SECONDS REASON
+  touch "$raw/stages.tsv"
+  { grep -v "^$1	" "$raw/stages.tsv" || true; } >"$work/stages.tsv"
+  printf '%s\t%s\t%s\t%s\n' "$@" >>"$work/stages.tsv"
+  mv "$work/stages.tsv" "$raw/stages.tsv"
+}
+
+interrupted() {
+  trap '' TERM INT HUP
+  local running
+  running=$(jobs -p)
+  # shellcheck disable=SC2086
+  if [ -n "$running" ]; then kill $running 2>/dev/null || true; wait || true; fi
+  if [ -n "${stage_name:-}" ]; then note_stage "$stage_name" failed $((SECONDS - stage_begin)) "interrupted"; publish; say "interrupted in $stage_name: $out has what there is"; fi
+  exit "$1"
+}
+
 # stage NAME SECONDS FUNCTION
 stage() {
   local name=$1 seconds=$2 begin=$SECONDS code=0 outcome
   wanted "$name" || return 0
+  stage_name=$name stage_begin=$begin
   if [ $((deadline - SECONDS)) -lt "$seconds" ]; then seconds=$((deadline - SECONDS)); fi
   reason=""
   if [ "$seconds" -lt 5 ]; then
@@ -35,10 +53,7 @@ stage() {
     *) outcome=failed ;;
   esac
   case "$outcome" in failed|"not run") failed=1 ;; esac
-  touch "$raw/stages.tsv"
-  { grep -v "^$name	" "$raw/stages.tsv" || true; } >"$work/stages.tsv"
-  printf '%s\t%s\t%s\t%s\n' "$name" "$outcome" $((SECONDS - begin)) "$reason" >>"$work/stages.tsv"
-  mv "$work/stages.tsv" "$raw/stages.tsv"
+  note_stage "$name" "$outcome" $((SECONDS - begin)) "$reason"
   say "$name $outcome in $((SECONDS - begin)) s${reason:+: $reason}"
   publish
 }
@@ -81,7 +96,7 @@ have() { [ -x "$(program "$1")" ] || { reason="nothing was built"; return 78; };
 
 probe() {
   have gpu_probe || return
-  with_libraries "$(program gpu_probe)" >"$raw/probe.txt" 2>&1 || { reason="see probe.txt: $(grep -c ' no: ' "$raw/probe.txt") answers are no"; return 1; }
+  with_libraries "$(program gpu_probe)" >"$raw/probe.txt" 2>&1 || { reason="see probe.txt: $(last_line "$raw/probe.txt")"; return 1; }
 }
 
 least() { if [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi; }
@@ -144,7 +159,7 @@ layers() {
   : >"$raw/layers.txt"
   for precision in bf16 tf32 fp32; do
     with_libraries "$(program hopbench)" bench compute --backend cuda --precision "$precision" --batch 128 --model resnet32 --model vgg11 \
-      --no-vectors --layers >>"$raw/layers.txt" 2>&1 || { reason="see layers.txt: $(tail -n 1 "$raw/layers.txt")"; return 1; }
+      --no-vectors --layers >>"$raw/layers.txt" 2>&1 || { reason="see layers.txt: $(last_line "$raw/layers.txt")"; return 1; }
   done
 }
 
@@ -208,21 +223,22 @@ summary() {
 # All that there is so far, to where it stays: whatever ends this script later, it is there.
 publish() {
   summary >"$raw/README.md"
-  rm -f "$out/rest.tar.gz"
   if [ -z "$flat" ]; then
     cp -a "$raw/." "$out/"
+    rm -f "$out/rest.tar.gz"
     return
   fi
   local file stay=()
-  for file in README.md stages.tsv versions.txt probe.txt steps.csv memory.csv bench.jsonl; do
+  for file in README.md stages.tsv of.txt probe.txt steps.csv memory.csv bench.jsonl; do
     if [ -f "$raw/$file" ] && [ "$(stat -c %s "$raw/$file")" -le $((16 << 20)) ]; then stay+=("$file"); fi
   done
   (cd "$raw" && cp -a "${stay[@]}" "$out/")
   tar -C "$raw" "${stay[@]/#/--exclude=./}" -czf "$work/rest.tar.gz" .
   if [ "$(stat -c %s "$work/rest.tar.gz")" -gt $((16 << 20)) ]; then
-    say "rest.tar.gz would have $(mib "$(stat -c %s "$work/rest.tar.gz")"): left out"
+    say "rest.tar.gz would have $(mib "$(stat -c %s "$work/rest.tar.gz")"): what is there is older"
     failed=1
   else
-    cp "$work/rest.tar.gz" "$out/"
+    cp "$work/rest.tar.gz" "$out/.rest.tar.gz"
+    mv "$out/.rest.tar.gz" "$out/rest.tar.gz"  # at no time is there none
   fi
 }

@@ -166,7 +166,8 @@ std::vector<std::string> recorded_variables(const char* const* environment) {
     const bool named_so = name == "LC_ALL" || name == "CI";
     if (name == "HOPBENCH_TOKEN") continue;                               // a secret
     if (name == "HOPBENCH_COMMAND" || name == "HOPBENCH_ROOT") continue;  // set by ci/hopbench, not by the user
-    if (named_so || begins("OMP_") || begins("HOPBENCH_") || begins("DNNL_") || begins("GLOO_")) {
+    if (named_so || begins("OMP_") || begins("HOPBENCH_") || begins("DNNL_") || begins("GLOO_") || begins("CUDA_") ||
+        begins("NVIDIA_TF32")) {
       found.push_back(without_password(std::string(entry)));
     }
   }

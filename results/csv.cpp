@@ -80,6 +80,8 @@ RankRecord host_of(const TrialRecord& trial) {
     all.contended_s += rank.contended_s;
     all.overruns += rank.overruns;
     all.awaited_bodies += rank.awaited_bodies;
+    all.staged_bodies += rank.staged_bodies;
+    all.gpu_fallbacks += rank.gpu_fallbacks;
     all.link_late_median_s = std::max(all.link_late_median_s, rank.link_late_median_s);
     all.link_late_p99_s = std::max(all.link_late_p99_s, rank.link_late_p99_s);
   }

@@ -314,6 +314,11 @@ constexpr Field<RankRecord> kRank[] = {
     stored<&R::gpu_shared_well>("gpu_mps", kHost, "",
                                 "NVIDIA's MPS was there, so that ranks on one GPU computed side by side, not in turns")
         .never_compared(),
+    stored<&R::gpu_fallbacks>(
+        "gpu_fallbacks", kHost, "",
+        "ranks whose GPU memory was not read in place, or that did not read this rank's, and batch sizes whose "
+        "steps were not launched as graphs; `gpu_remarks` says why")
+        .never_compared(),
     stored<&R::gpu_remarks>("gpu_remarks", kHost, "",
                             "how the rank used its GPU: whether steps were launched as graphs, to whom memory was lent "
                             "(CUDA IPC), how it waited")

@@ -117,6 +117,7 @@ struct RankRecord {
   std::string congestion_control;   // TCP's, of its machine; empty: it used no TCP
   std::string gpu;                  // address of the GPU that it computed on; empty: none
   bool gpu_shared_well = false;     // with MPS: ranks that share it compute side by side
+  int gpu_fallbacks = 0;            // things that it did there another way than it should
   std::string gpu_remarks;          // how it used that: graphs, CUDA IPC, waits
   std::int64_t staged_bodies = 0;   // vectors copied between a GPU and host memory for messages
   double link_late_median_s = 0,

@@ -65,7 +65,7 @@ std::string tcp_note(const Trials& trials) {
 }
 
 /// Of ranks on one GPU the step of each holds a part of the others', unless MPS lets them compute side by side.
-std::string gpu_note(const Trials& trials) {
+std::string sharing_note(const Trials& trials) {
   int most = 0;
   bool in_turns = false;
   for (const TrialRow* row : trials) {
@@ -79,6 +79,13 @@ std::string gpu_note(const Trials& trials) {
   if (most < 2) return "";
   return fmt::format("up to {} ranks shared a GPU, {}", most,
                      in_turns ? "in turns: a rank's step holds parts of the others'" : "side by side (MPS)");
+}
+
+std::string fallback_note(const Trials& trials) {
+  int most = 0;
+  for (const TrialRow* row : trials)
+    for (const RankRecord& rank : row->record.ranks) most = std::max(most, rank.gpu_fallbacks);
+  return most == 0 ? "" : "GPUs were not used as they should be: gpu_remarks in host.csv says why";
 }
 
 std::string work_note(const Trials& trials) {
@@ -152,8 +159,8 @@ void add_marks(Grid& grid, const Group& group) {
 
 void add_common_notes(Grid& grid, const Group& group) {
   const Trials trials = group.trials();
-  std::vector<std::string> notes{clock_note(trials), setting_note(trials), tcp_note(trials), gpu_note(trials),
-                                 work_note(trials)};
+  std::vector<std::string> notes{clock_note(trials),   setting_note(trials),  tcp_note(trials),
+                                 sharing_note(trials), fallback_note(trials), work_note(trials)};
   notes.push_back("n: repeats; medians over them; (a .. b): smallest and largest; [a, b]: 95 % interval (from 6)");
   const auto& head = grid.rows.front();
   if (std::find(head.begin(), head.end(), "speed-up") == head.end()) {

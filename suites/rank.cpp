@@ -172,6 +172,7 @@ void add_device_use(RankRecord& record, const DeviceSpace& device) {
   DeviceSpace::Use use = device.use();
   record.gpu = std::move(use.device);
   record.gpu_shared_well = use.shared_well;
+  record.gpu_fallbacks = use.fallbacks;
   record.gpu_remarks = std::move(use.remarks);
   record.staged_bodies = staged_bodies();
 }

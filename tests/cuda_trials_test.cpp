@@ -109,10 +109,20 @@ TEST_F(CudaTrials, PassVectorsOnWithoutTheHost) {
   hashes("lent", joined({"--filter", "allreduce"}, kOverShm));
   for (const RankRecord& rank : ranks("lent", "allreduce")) {
     EXPECT_EQ(rank.staged_bodies, 0) << rank.rank;
+    EXPECT_EQ(rank.gpu_fallbacks, 0) << rank.rank;
     EXPECT_THAT(rank.gpu_remarks, AllOf(HasSubstr("ipc: yes"), HasSubstr("graph of batch 4: yes"))) << rank.rank;
     EXPECT_EQ(rank.gpu, rank.rank % 2 == 0 ? "0000:3b:00.0" : "0000:3c:00.0");
   }
   EXPECT_THAT(text_of(folder_ / "lent/summary.md"), HasSubstr("up to 2 ranks shared a GPU, in turns"));
+}
+
+// What a ring passes on is sent from where it came.
+TEST_F(CudaTrials, PassOnWhatCameOverTcpWithoutCopyingItAgain) {
+  hashes("ring", {"--filter", "allreduce", "--set", "transport.name=\"gloo\""});
+  for (const RankRecord& rank : ranks("ring", "allreduce")) {
+    EXPECT_GT(rank.staged_bodies, rank.messages_sent);
+    EXPECT_LT(rank.staged_bodies, 2 * rank.messages_sent);
+  }
 }
 
 // One copy to the host, however many hear it; and one for each vector that is heard.
@@ -126,16 +136,19 @@ TEST_F(CudaTrials, CopyAVectorOnceForAllNeighbours) {
 
 TEST_F(CudaTrials, GoThroughTheHostWhereOneGpuCannotReadAnother) {
   const auto expected = hashes("sim", {});
-  const std::string unmapped = "not to rank 1 (cuda: memory of another rank cannot be mapped";
-  for (const auto& [trouble, words] : {std::pair{"no-import", unmapped.c_str()},
-                                       {"no-export", "no, because memory cannot be exported"},
-                                       {"corrupt-peer", "and what was written there reads differently"},
-                                       {"no-peer", unmapped.c_str()}}) {
+  const std::string unmapped = "ranks 1 3 (this rank's memory cannot be mapped: ";
+  for (const auto& [trouble, words] :
+       {std::pair{"no-import", unmapped.c_str()},
+        {"no-export", "no, because memory cannot be exported"},
+        {"corrupt-peer", "ranks 1 3 (this rank's memory is mapped, and reads differently"},
+        {"no-peer", unmapped.c_str()}}) {
     SCOPED_TRACE(trouble);
     EXPECT_EQ(hashes(trouble, kOverShm, {std::string("HB_EMULATED_GPU=") + trouble}), expected);
     const RankRecord rank = ranks(trouble, "allreduce").at(0);
     EXPECT_THAT(rank.gpu_remarks, HasSubstr(words));
     EXPECT_GT(rank.staged_bodies, 0);
+    EXPECT_GT(rank.gpu_fallbacks, 0);
+    EXPECT_THAT(text_of(folder_ / (std::string(trouble) + "/summary.md")), HasSubstr("gpu_remarks"));
   }
 }
 
@@ -143,8 +156,11 @@ TEST_F(CudaTrials, GoThroughTheHostWhereOneGpuCannotReadAnother) {
 TEST_F(CudaTrials, LendToThoseWhoCanReadIt) {
   hashes("pairs", joined(joined({"--filter", "dpsgd"}, kOverShm), kComplete), {"HB_EMULATED_GPU=no-peer"});
   const RankRecord rank = ranks("pairs", "dpsgd").at(0);
-  EXPECT_THAT(rank.gpu_remarks,
-              AllOf(HasSubstr("not to rank 1 ("), HasSubstr("not to rank 3 ("), Not(HasSubstr("not to rank 2"))));
+  EXPECT_THAT(
+      rank.gpu_remarks,
+      HasSubstr("ipc: not with ranks 1 3 (its memory cannot be mapped: peer access is not supported between these "
+                "two devices), not with ranks 1 3 (this rank's memory cannot be mapped: "));
+  EXPECT_EQ(rank.gpu_fallbacks, 2);
 }
 
 // Two machines of two GPUs each, as far as hopbench can tell: memory is shared within one, and TCP is between them.

@@ -95,8 +95,8 @@ class GpuStages : public GpuScript {
  protected:
   GpuStages() {
     put("nvidia-smi", kGpu);
-    for (const char* tool : {"cp", "date", "head", "mkdir", "mv", "nproc", "tail", "tar", "timeout", "touch", "uname",
-                             "gzip", "printf", "sleep"})
+    for (const char* tool : {"cp", "date", "head", "mkdir", "ps", "mv", "nproc", "tail", "tar", "timeout", "touch",
+                             "uname", "gzip", "printf", "sleep"})
       if (!fs::exists(folder_ / (std::string("bin/") + tool)))
         fs::create_symlink(fs::path("/usr/bin") / tool, folder_ / (std::string("bin/") + tool));
     put("ldconfig", "echo libcudnn.so.9; echo libcublas.so.13");
@@ -141,6 +141,23 @@ TEST_F(GpuStages, ThatPassedAreNotRepeated) {
   EXPECT_NE(outcomes().find("tests\tpassed\t"), std::string::npos) << outcomes();
 }
 
+TEST_F(GpuStages, AreInterruptedWithWhatThereIs) {
+  carry("gpu_probe", "echo begun; kill -TERM $(ps -o ppid= -p $PPID); sleep 60");
+  const Said said = stages("--stages build,probe --flat");
+  EXPECT_EQ(said.code, 143) << said.text;
+  EXPECT_NE(outcomes().find("probe\tfailed\t"), std::string::npos) << outcomes();
+  EXPECT_NE(outcomes().find("\tinterrupted\n"), std::string::npos) << outcomes();
+  EXPECT_EQ(text_of(folder_ / "out/probe.txt"), "begun\n");
+}
+
+TEST_F(GpuStages, OfAnotherKindOfRunAreNotGoneOnWith) {
+  EXPECT_EQ(stages("--stages probe").code, 0);
+  EXPECT_EQ(stages("--stages probe --continue").code, 0);
+  const Said said = stages("--stages probe --continue --quick");
+  EXPECT_EQ(said.code, 2) << said.text;
+  EXPECT_NE(said.text.find("carried, abc, and this would be of"), std::string::npos) << said.text;
+}
+
 TEST_F(GpuStages, OfTestsThatCannotBeListedFail) {
   carry("cuda_gpu_test", "exit 127");
   EXPECT_EQ(stages("--stages tests").code, 1);
@@ -171,6 +188,11 @@ TEST(GpuPack, FitsIntoWhatMayTravel) {
 }
 
 TEST_F(GpuScript, RefusesWhatItDoesNotKnow) {
+  for (const char* words : {"--stages", "--stages ''", "--stages ,", "-o", "pack --help", "build --help"}) {
+    const Said said = gpu(words);
+    EXPECT_EQ(said.code, 2) << words << ": " << said.text;
+    EXPECT_EQ(said.text.find("ci/gpu: "), 0u) << said.text;
+  }
   EXPECT_EQ(gpu("--qick").code, 2);
   EXPECT_NE(gpu("--qick").text.find("unknown option --qick"), std::string::npos);
   EXPECT_EQ(gpu("pack a b").code, 2);

@@ -89,7 +89,8 @@ class DeviceSpace : public Space {
   virtual std::optional<Loan> lend(const float* data) = 0;
   /// Of numbers that follow from the loan, for a process to be tried with before anything else is lent to it.
   virtual std::optional<Loan> lend_sample() = 0;
-  /// The other side: why what that process lends cannot be read here; empty: the sample is there and right.
+  /// The other side: what is wrong with that process's memory here ("cannot be mapped: ..."); empty: the sample is
+  /// there and right.
   virtual std::string trouble_with(const Loan& sample, bool own) = 0;
   /// The other side: where it is here. `own`: it is this process's. Error(kEnvironment) if it cannot be mapped.
   virtual float* borrow(const Loan& loan, bool own) = 0;
@@ -100,11 +101,12 @@ class DeviceSpace : public Space {
   struct Use {
     std::string device;        // "0000:3b:00.0": the same for all processes of this machine that use it
     bool shared_well = false;  // processes that share it compute side by side (MPS), not in turns
-    std::string remarks;       // "graphs: yes, 370 nodes; ipc: not with rank 3, because ..."
+    int fallbacks = 0;         // things that it did another way than it should: the remarks say which
+    std::string remarks;       // "graph of batch 8: yes, 370 nodes; ipc: not with rank 3 (...)"
   };
   virtual Use use() const = 0;
-  /// Keeps the last text of each topic.
-  virtual void remark(const std::string& topic, const std::string& text) = 0;
+  /// Keeps the last text of each topic, and how many fallbacks it tells of.
+  virtual void remark(const std::string& topic, const std::string& text, int fallbacks) = 0;
 };
 
 /// The device on which this process's models live: dense vectors that arrive from another process's device go there.

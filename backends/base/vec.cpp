@@ -27,21 +27,32 @@ struct Storage::HostCopies {
   std::vector<Part> parts;
 };
 
-Payload Storage::host_copy(std::size_t offset, std::size_t n, bool* copied) {
+Storage::HostCopies& Storage::host_copies() {
   HostCopies* copies = host_copies_.load(std::memory_order_acquire);
-  if (copies == nullptr) {
-    auto fresh = std::make_unique<HostCopies>();
-    if (host_copies_.compare_exchange_strong(copies, fresh.get(), std::memory_order_acq_rel)) copies = fresh.release();
-  }
-  const std::lock_guard lock(copies->mutex);
-  for (const HostCopies::Part& part : copies->parts) {
-    if (part.offset == offset && part.n == n) return part.copy;
+  if (copies != nullptr) return *copies;
+  auto fresh = std::make_unique<HostCopies>();
+  if (host_copies_.compare_exchange_strong(copies, fresh.get(), std::memory_order_acq_rel)) copies = fresh.release();
+  return *copies;
+}
+
+Payload Storage::host_copy(std::size_t offset, std::size_t n, bool* copied) {
+  HostCopies& copies = host_copies();
+  const std::lock_guard lock(copies.mutex);
+  for (const HostCopies::Part& part : copies.parts) {
+    if (part.offset <= offset && offset + n <= part.offset + part.n) return part.copy.slice(offset - part.offset, n);
   }
   Vec copy = Vec::uninitialised(n);
   space_.read(data_ + offset, copy.mutable_data(), n);
-  copies->parts.push_back({offset, n, copy.share()});
+  copies.parts.push_back({offset, n, copy.share()});
   if (copied != nullptr) *copied = true;
-  return copies->parts.back().copy;
+  return copies.parts.back().copy;
+}
+
+void Storage::have_host_copy(Payload copy) {
+  HostCopies& copies = host_copies();
+  const std::lock_guard lock(copies.mutex);
+  const std::size_t n = copy.size();
+  copies.parts.push_back({0, n, std::move(copy)});
 }
 
 void Storage::forget_host_copies() noexcept {
@@ -83,6 +94,13 @@ Payload Payload::on_host(bool* copied) const {
   if (sparse() || empty() || &space() == &host_space() || &space() == &null_space())
     return in_space(*this, host_space());
   return storage_.get()->host_copy(offset_, n_, copied);
+}
+
+Payload Payload::on_device(Space& device) const {
+  Payload there = in_space(*this, device);
+  if (&there.space() == &device && &space() == &host_space() && there.storage_)
+    there.storage_.get()->have_host_copy(*this);
+  return there;
 }
 
 Space& Payload::space() const { return storage_ ? storage_.get()->space() : host_space(); }

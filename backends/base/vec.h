@@ -49,12 +49,15 @@ class Storage {
   /// ask later. `copied`, unless nullptr, is set to whether it was now. Only while somebody else may hold this. Any
   /// thread.
   Payload host_copy(std::size_t offset, std::size_t n, bool* copied);
+  /// Numbers [0, copy.size()) are these: whoever asks for a host copy of them gets this one.
+  void have_host_copy(Payload copy);
   /// By its only holder, who is going to write.
   void forget_host_copies() noexcept;
 
  private:
   friend class StorageRef;
   struct HostCopies;
+  HostCopies& host_copies();
   Space& space_;
   float* data_;
   std::size_t size_;
@@ -119,6 +122,8 @@ class Payload {
   /// For transports: the same in host memory. However many of them ask, a vector of a device is copied once; `copied`,
   /// unless nullptr, is set to whether that was now.
   Payload on_host(bool* copied = nullptr) const;
+  /// For transports: moved to that device, which keeps this as its host copy.
+  Payload on_device(Space& device) const;
 
  private:
   friend class Vec;

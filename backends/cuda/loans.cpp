@@ -42,7 +42,7 @@ std::optional<DeviceSpace::Loan> Loans::lend(const float* data) {
         error != cudaSuccess) {
       cudaGetLastError();  // is not to be found by somebody else
       possible_ = false;
-      remark("ipc", std::string("no, because memory cannot be exported: ") + cudaGetErrorString(error));
+      remark("ipc", std::string("no, because memory cannot be exported: ") + cudaGetErrorString(error), 1);
       return std::nullopt;
     }
     std::memcpy(block.handle.data(), &handle, sizeof handle);
@@ -58,6 +58,13 @@ std::optional<DeviceSpace::Loan> Loans::lend(const float* data) {
 }
 
 float* Loans::borrow(const DeviceSpace::Loan& loan, bool own) {
+  std::string why;
+  if (float* const here = try_to_borrow(loan, own, why)) return here;
+  throw environment_error("cuda: memory of another rank cannot be mapped (CUDA IPC): " + why +
+                          ": run the trial without: --set compute.ipc=false");
+}
+
+float* Loans::try_to_borrow(const DeviceSpace::Loan& loan, bool own, std::string& why) {
   if (own) return std::bit_cast<float*>(loan.address);
   const std::lock_guard lock(mutex_);
   char*& opened = opened_[loan.handle];
@@ -71,9 +78,8 @@ float* Loans::borrow(const DeviceSpace::Loan& loan, bool own) {
     if (error != cudaSuccess) {
       cudaGetLastError();
       opened_.erase(loan.handle);
-      throw environment_error(std::string("cuda: memory of another rank cannot be mapped (CUDA IPC): ") +
-                              cudaGetErrorString(error) +
-                              ": give the ranks one IPC namespace, or go without: --set compute.ipc=false");
+      why = cudaGetErrorString(error);
+      return nullptr;
     }
     opened = static_cast<char*>(at);
   }

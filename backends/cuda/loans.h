@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "backends/base/space.h"
 
@@ -25,6 +26,8 @@ class Loans {
   /// See DeviceSpace. nullopt: no shared host memory, or CUDA cannot export this.
   std::optional<DeviceSpace::Loan> lend(const float* data);
   float* borrow(const DeviceSpace::Loan& loan, bool own);
+  /// nullptr, and the reason, if it cannot be mapped.
+  float* try_to_borrow(const DeviceSpace::Loan& loan, bool own, std::string& why);
 
   bool ever_lent(const float* data);
   bool lent(const float* data);

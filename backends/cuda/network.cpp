@@ -187,7 +187,7 @@ class CudaNetwork final : public CompiledNetwork {
       return true;
     } catch (const Error& error) {
       variant.graphless = ++variant.broken == kMostBroken;
-      if (variant.graphless) remark(variant.name, std::string("no, because ") + error.what());
+      if (variant.graphless) remark(variant.name, std::string("no, because ") + error.what(), 1);
       return false;
     }
   }

@@ -6,9 +6,13 @@
 namespace hopbench::cuda {
 namespace {
 
+struct Remark {
+  std::string text;
+  int fallbacks = 0;
+};
 struct Remarks {
   std::mutex mutex;
-  std::map<std::string, std::string> by_topic;
+  std::map<std::string, Remark> by_topic;
 };
 
 Remarks& all() {
@@ -18,15 +22,22 @@ Remarks& all() {
 
 }  // namespace
 
-void remark(const std::string& topic, const std::string& text) {
+void remark(const std::string& topic, const std::string& text, int fallbacks) {
   const std::lock_guard lock(all().mutex);
-  all().by_topic[topic] = text;
+  all().by_topic[topic] = {text, fallbacks};
+}
+
+int fallbacks() {
+  const std::lock_guard lock(all().mutex);
+  int sum = 0;
+  for (const auto& [topic, said] : all().by_topic) sum += said.fallbacks;
+  return sum;
 }
 
 std::string remarks() {
   const std::lock_guard lock(all().mutex);
   std::string text;
-  for (const auto& [topic, words] : all().by_topic) text += (text.empty() ? "" : "; ") + topic + ": " + words;
+  for (const auto& [topic, said] : all().by_topic) text += (text.empty() ? "" : "; ") + topic + ": " + said.text;
   return text;
 }
 

@@ -5,8 +5,9 @@
 
 namespace hopbench::cuda {
 
-/// Keeps the last text of each topic. Any thread.
-void remark(const std::string& topic, const std::string& text);
+/// Keeps the last text of each topic, and how many fallbacks it tells of. Any thread.
+void remark(const std::string& topic, const std::string& text, int fallbacks = 0);
+int fallbacks();  // of all topics
 /// "TOPIC: TEXT; TOPIC: TEXT", topics in the order of the alphabet.
 std::string remarks();
 

@@ -107,17 +107,21 @@ class CudaSpace final : public DeviceSpace {
   std::string trouble_with(const Loan& sample, bool own) override {
     const std::vector<float> expected = numbers_of(sample);
     std::vector<float> got(kSample);
-    try {
-      read(borrow(sample, own), got.data(), kSample);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return got == expected ? "" : "its memory is mapped here, and what was written there reads differently";
+    std::string why;
+    const float* const here = loans_.try_to_borrow(sample, own, why);
+    if (here == nullptr) return "cannot be mapped: " + why;
+    read(here, got.data(), kSample);
+    return got == expected ? "" : "is mapped, and reads differently from what was written";
   }
   Use use() const override {
-    return {.device = Device::mine().address(), .shared_well = Device::mine().has_mps(), .remarks = remarks()};
+    return {.device = Device::mine().address(),
+            .shared_well = Device::mine().has_mps(),
+            .fallbacks = fallbacks(),
+            .remarks = remarks()};
   }
-  void remark(const std::string& topic, const std::string& text) override { cuda::remark(topic, text); }
+  void remark(const std::string& topic, const std::string& text, int fallbacks) override {
+    cuda::remark(topic, text, fallbacks);
+  }
   float* borrow(const Loan& loan, bool own) override { return loans_.borrow(loan, own); }
   bool lent(const float* data) override { return loans_.lent(data); }
   void finish() noexcept override {

@@ -29,7 +29,7 @@ Payload arrived(const Payload& body, bool from_device) {
   DeviceSpace* const device = device_space();
   if (!from_device || device == nullptr || on_device(body)) return body;
   ++staged;
-  return in_space(body, *device);
+  return body.on_device(*device);
 }
 
 bool body_is_possible(std::uint64_t floats, std::uint64_t numbers) {

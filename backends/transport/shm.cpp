@@ -118,7 +118,7 @@ class ShmWire : public Wire {
         refused[peer] = {peer, options.rank, their_verdicts[i].on_memory};
       }
     }
-    lend_device(options, their_verdicts);
+    lend_device(options, verdicts, their_verdicts);
     std::erase_if(peers_, [&](const auto& peer) { return refused.contains(peer->rank()); });
     watch();
   }
@@ -201,17 +201,25 @@ class ShmWire : public Wire {
     return theirs;
   }
 
-  /// Vectors on this process's device are lent to those who have read a sample of it.
-  void lend_device(const WireOptions& options, const std::vector<Verdict>& theirs) {
+  /// Vectors on this process's device are lent to those who have read a sample of it. The record says with whom not.
+  void lend_device(const WireOptions& options, const std::vector<Verdict>& mine, const std::vector<Verdict>& theirs) {
     if (device_space() == nullptr || !device_space()->lends() || peers_.empty()) return;
-    std::string refused;
+    std::map<std::string, std::vector<int>> refused;  // by reason
+    int fallbacks = 0;
     for (std::size_t i = 0; i < peers_.size(); ++i) {
       peers_[i]->lend_device(theirs[i].on_device.empty());
-      if (theirs[i].on_device.empty()) continue;
-      refused += (refused.empty() ? "not to rank " : ", not to rank ") + std::to_string(options.peers[i]) + " (" +
-                 theirs[i].on_device + ")";
+      if (!theirs[i].on_device.empty())
+        refused["this rank's memory " + theirs[i].on_device].push_back(options.peers[i]);
+      if (!mine[i].on_device.empty()) refused["its memory " + mine[i].on_device].push_back(options.peers[i]);
+      fallbacks += theirs[i].on_device.empty() && mine[i].on_device.empty() ? 0 : 1;
     }
-    device_space()->remark("ipc", refused.empty() ? "yes" : refused);
+    std::string text;
+    for (const auto& [why, ranks] : refused) {
+      text += (text.empty() ? "not with ranks" : ", not with ranks");
+      for (const int rank : ranks) text += ' ' + std::to_string(rank);
+      text += " (" + why + ")";
+    }
+    device_space()->remark("ipc", text.empty() ? "yes" : text, fallbacks);
   }
 
   void watch() {
