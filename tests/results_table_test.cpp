@@ -297,21 +297,6 @@ TEST(Summary, NotesThatTcpWasBbr) {
               Contains(HasSubstr("TCP's congestion control was bbr")));
 }
 
-TEST(Summary, NotesHowGpusWereUsed) {
-  TrialRow row = rate_row("hop", 0, 100);
-  row.record.ranks = std::vector<RankRecord>(3);
-  const auto notes = [&] { return summarise(std::vector<TrialRow>{row}, "hop")[0].notes; };
-  EXPECT_THAT(notes(), Not(Contains(HasSubstr("GPU"))));
-  for (RankRecord& rank : row.record.ranks) rank.gpu = "0000:3b:00.0";
-  row.record.ranks[0].machine = "another";
-  EXPECT_THAT(notes(), Contains("up to 2 ranks shared a GPU, in turns: a rank's step holds parts of the others'"));
-  EXPECT_THAT(notes(), Not(Contains(HasSubstr("gpu_remarks"))));
-  for (RankRecord& rank : row.record.ranks) rank.gpu_shared_well = true;
-  row.record.ranks[1].gpu_fallbacks = 1;
-  EXPECT_THAT(notes(), Contains("up to 2 ranks shared a GPU, side by side (MPS)"));
-  EXPECT_THAT(notes(), Contains(HasSubstr("gpu_remarks in host.csv")));
-}
-
 TEST(Summary, IsAGridAMeasureAndScenarioInTheOrderOfTheRun) {
   std::vector<TrialRow> rows{rate_row("hop", 0, 1), rate_row("hop", 0, 1), curve_row("hop", 0, 2)};
   rows[0].labels.scenario = "z first";

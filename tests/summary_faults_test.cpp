@@ -1,4 +1,5 @@
-// Workers that were lost, in tables and rates.
+// Workers that were lost, in tables and rates; GPUs that were not used as they should be.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -223,6 +224,22 @@ TEST(Lost, AreToldInTheTables) {
   const auto whole = read_csv(trials_csv(std::vector{faulty_row("hop", 0, -1, 80, 1.5)}), "t");
   EXPECT_EQ(cell(whole, "ranks_lost"), "0");
   EXPECT_EQ(cell(whole, "first_lost_s"), "");
+}
+
+TEST(SummaryNotes, TellHowGpusWereUsed) {
+  TrialRow row = faulty_row("hop", 0, -1, 100, 1);
+  row.record.ranks = std::vector<RankRecord>(3);
+  const auto notes = [&] { return summarise(std::vector<TrialRow>{row}, "hop")[0].notes; };
+  EXPECT_THAT(notes(), testing::Not(testing::Contains(testing::HasSubstr("GPU"))));
+  for (RankRecord& rank : row.record.ranks) rank.gpu = "0000:3b:00.0";
+  row.record.ranks[0].machine = "another";
+  EXPECT_THAT(notes(),
+              testing::Contains("up to 2 ranks shared a GPU, in turns: a rank's step holds parts of the others'"));
+  EXPECT_THAT(notes(), testing::Not(testing::Contains(testing::HasSubstr("gpu_remarks"))));
+  for (RankRecord& rank : row.record.ranks) rank.gpu_shared_well = true;
+  row.record.ranks[1].gpu_fallbacks = 1;
+  EXPECT_THAT(notes(), testing::Contains("up to 2 ranks shared a GPU, side by side (MPS)"));
+  EXPECT_THAT(notes(), testing::Contains(testing::HasSubstr("gpu_remarks in host.csv")));
 }
 
 }  // namespace
