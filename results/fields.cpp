@@ -314,13 +314,11 @@ constexpr Field<RankRecord> kRank[] = {
     stored<&R::gpu_shared_well>("gpu_mps", kHost, "",
                                 "NVIDIA's MPS was there, so that ranks on one GPU computed side by side, not in turns")
         .never_compared(),
-    stored<&R::gpu_fallbacks>("gpu_fallbacks", kHost, "",
-                              "pairs with ranks in which GPU memory was not read in place, and batch sizes without a "
-                              "graph: `gpu_remarks` says why")
+    stored<&R::gpu_fallbacks>(
+        "gpu_fallbacks", kHost, "",
+        "ranks with whom GPU memory was not read in place, batch sizes without a graph: see gpu_remarks")
         .never_compared(),
-    stored<&R::gpu_remarks>(
-        "gpu_remarks", kHost, "",
-        "how the rank used its GPU: graphs of steps, memory that was lent (CUDA IPC), how it waited")
+    stored<&R::gpu_remarks>("gpu_remarks", kHost, "", "how the rank used its GPU: graphs, memory that was lent, waits")
         .never_compared(),
     stored<&R::staged_bodies>("staged_bodies", kHost, "",
                               "vectors that were copied between the rank's GPU and host memory for messages")
