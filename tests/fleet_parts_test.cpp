@@ -300,7 +300,7 @@ TEST(CrewText, SlotsComeBackAsTheyWere) {
   slot.stopped = true;
   std::strncpy(slot.waiting_for, "a token", sizeof slot.waiting_for - 1);
   std::strncpy(slot.silent, "0, 1", sizeof slot.silent - 1);
-  ASSERT_TRUE(show_slots(slots_text(*there, {{1, 0}, {2, 0}}), -400, {2}, *here));
+  ASSERT_TRUE(show_slots(slots_text(*there, {{1, {}}, {2, {}}}), -400, {2}, *here));
   EXPECT_EQ(here->slot(2).iteration, 12);
   EXPECT_EQ(here->slot(2).samples, 48);
   EXPECT_EQ(here->slot(2).since, 600);
@@ -310,7 +310,7 @@ TEST(CrewText, SlotsComeBackAsTheyWere) {
   EXPECT_EQ(here->slot(1).phase, Phase::kStarting) << "nobody else's";
   EXPECT_FALSE(show_slots("half", 0, {0}, *here));
   const auto larger = Board::create(9, 0);
-  EXPECT_FALSE(show_slots(slots_text(*larger, {{8, 0}}), 0, {8}, *here)) << "no such rank here";
+  EXPECT_FALSE(show_slots(slots_text(*larger, {{8, {}}}), 0, {8}, *here)) << "no such rank here";
 }
 
 }  // namespace
