@@ -36,7 +36,7 @@ files_of_boost() {
   any=$(dpkg-query -W -f '${Depends}' "$context" | grep -o 'libboost[0-9.]*-dev')
   files_of "$context"
   dpkg -L "$any" | grep '/cmake/.*\.cmake$'
-  git grep -hE '^#include <boost/' -- '*.cpp' '*.h' | sort -u |
+  grep -rhE '^#include <boost/' --include='*.cpp' --include='*.h' --exclude-dir=build --exclude-dir=.gpu . | sort -u |
     g++ -std=c++20 -x c++ -M - | grep -o '/usr/include/boost/[^ ]*'
 }
 

@@ -48,7 +48,7 @@ struct WorkloadSpec {
   int evaluation_samples = 512;  // the first so many of the test set: the named subset of every curve; 0: no evaluation
   bool numbers = true;           // false: gradients are not computed and vectors hold no numbers, for rates alone
 
-  /// As `rank` computes it, there on its machine: all on one backend.
+  /// Returns the spec for one rank, at that place on its machine: all on one backend.
   WorkloadSpec on(int rank, const LocalPlace& where) const;
   /// Returns the number that the suite gives to worker `rank`. Ranks are numbered without gaps when workers are left
   /// out; data, draws, slowdowns and hosts keep the suite's numbers.

@@ -64,7 +64,7 @@ std::string tcp_note(const Trials& trials) {
   return "";
 }
 
-/// Of ranks on one GPU the step of each holds a part of the others', unless MPS lets them compute side by side.
+/// Without MPS, ranks on one GPU take turns, and each one's step holds parts of the others'.
 std::string sharing_note(const Trials& trials) {
   int most = 0;
   bool in_turns = false;

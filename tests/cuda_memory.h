@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "backends/cuda/convolution.h"
 #include "backends/cuda/device.h"
 #include "backends/cuda/gemm.h"
 #include "tests/compute_cases.h"
@@ -60,6 +61,19 @@ inline Floats from_device(cuda::Stream stream, const cuda::Buffer& buffer, cuda:
     }
   }
   return values;
+}
+
+/// Returns a forward pass of drawn numbers, which are floats.
+inline Floats convolved(const cuda::Convolution::Shape& shape, cuda::Precision precision) {
+  const cuda::StreamOwner stream;
+  cuda::ConvolutionLibrary library(stream);
+  cuda::Convolution convolution(library, shape, precision, true, false);
+  const std::size_t weights = std::size_t(shape.out.channels) * std::size_t(shape.in.channels) *
+                              std::size_t(shape.kernel) * std::size_t(shape.kernel);
+  const cuda::Buffer x = to_device(normals(shape.in.size(), 1)), w = to_device(normals(weights, 2));
+  const cuda::Buffer y = poisoned(shape.out.size()), work(convolution.work_bytes());
+  convolution.forward(x.data(), w.data(), y.data(), work.data());
+  return from_device(stream, y);
 }
 
 }  // namespace hopbench

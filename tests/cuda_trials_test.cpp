@@ -69,7 +69,7 @@ class CudaTrials : public testing::Test {
     return all;
   }
 
-  /// Of the trial of that variant.
+  /// Returns the ranks of that variant's trial.
   std::vector<RankRecord> ranks(const std::string& name, const std::string& variant) {
     const RunFolder run = RunFolder::open(folder_ / name);
     for (const TrialRow& row : run.rows()) {
@@ -104,7 +104,7 @@ TEST_F(CudaTrials, EndWithTheSameBitsOnEveryTransport) {
   EXPECT_EQ(hashes("copied", {"--set", "transport.name=\"shm\"", "--set", "compute.ipc=false"}), expected);
 }
 
-// What a ring passes on was borrowed: it is copied on the GPU, not through the host.
+// A ring passes on vectors that it borrowed. They are copied on the GPU, not through the host.
 TEST_F(CudaTrials, PassVectorsOnWithoutTheHost) {
   hashes("lent", joined({"--filter", "allreduce"}, kOverShm));
   for (const RankRecord& rank : ranks("lent", "allreduce")) {
@@ -116,7 +116,7 @@ TEST_F(CudaTrials, PassVectorsOnWithoutTheHost) {
   EXPECT_THAT(text_of(folder_ / "lent/summary.md"), HasSubstr("up to 2 ranks shared a GPU, in turns"));
 }
 
-// What a ring passes on is sent from where it came.
+// A ring passes on a vector from the host memory in which it came.
 TEST_F(CudaTrials, PassOnWhatCameOverTcpWithoutCopyingItAgain) {
   hashes("ring", {"--filter", "allreduce", "--set", "transport.name=\"gloo\""});
   for (const RankRecord& rank : ranks("ring", "allreduce")) {

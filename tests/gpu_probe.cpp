@@ -1,5 +1,5 @@
-// What a GPU can do that the backend wants of it, in ten seconds and thirty lines: ci/gpu runs it first, and what it
-// says decides what is worth trying next. Each line is one question; a question that fails does not end the rest.
+// Asks a GPU for each thing that the backend wants of it, in ten seconds and thirty lines. ci/gpu runs this first, to
+// show what is worth trying next. A question that fails does not end the rest.
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>

@@ -33,7 +33,7 @@ class GpuScript : public testing::Test {
       const fs::path link = folder_ / (std::string("bin/") + tool);
       if (!fs::exists(link)) fs::create_symlink(fs::path("/usr/bin") / tool, link);
     }
-    // What lies in this checkout's .gpu/ is not to be found.
+    // The script must not find this checkout's own .gpu/.
     FILE* const pipe = popen(("PATH='" + (folder_ / "bin") + "' GPU_PACK='" + (folder_ / "none") + "' " + variables +
                               " /usr/bin/env bash '" + source_dir() + "/ci/gpu' " + arguments + " 2>&1")
                                  .c_str(),
@@ -184,7 +184,9 @@ TEST_F(GpuStages, BuildWhereWhatWasCarriedDoesNotStart) {
 
 // With the machine's own tools: what is in the lists of Debian's packages, and all that this checkout holds.
 TEST(GpuPack, FitsIntoWhatMayTravel) {
-  if (std::system("command -v dpkg-query git >/dev/null") != 0) GTEST_SKIP() << "there is no dpkg-query, or no git";
+  for (const char* tool : {"dpkg-query", "g++"}) {
+    if (std::system((std::string("command -v ") + tool + " >/dev/null").c_str()) != 0) GTEST_SKIP() << "no " << tool;
+  }
   EXPECT_EQ(std::system(("'" + source_dir() + "/ci/gpu' --dry-run >/dev/null 2>&1").c_str()), 0);
 }
 

@@ -82,15 +82,14 @@ class DeviceSpace : public Space {
   };
   /// Until this is called, lend returns nothing.
   virtual void allow_loans() = 0;
-  /// Whether lend may return something: it is allowed, and the device has not refused yet.
+  /// True if loans are allowed and the device has not refused one yet.
   virtual bool lends() const = 0;
-  /// What somebody needs who is to read there; all that was written is there when it returns, else Error(kEnvironment).
-  /// nullopt: this memory cannot be mapped by others.
+  /// Returns what another process needs to read there. All writes are done by then, else Error(kEnvironment). nullopt:
+  /// others cannot map this memory.
   virtual std::optional<Loan> lend(const float* data) = 0;
-  /// Of numbers that follow from the loan, for a process to be tried with before anything else is lent to it.
+  /// Lends a block with known numbers, so that another process can test whether it reads this one's memory.
   virtual std::optional<Loan> lend_sample() = 0;
-  /// The other side: what is wrong with that process's memory here ("cannot be mapped: ..."); empty: the sample is
-  /// there and right.
+  /// The other side: reads such a block. Returns what is wrong ("cannot be mapped: ..."), or nothing.
   virtual std::string trouble_with(const Loan& sample, bool own) = 0;
   /// The other side: where it is here. `own`: it is this process's. Error(kEnvironment) if it cannot be mapped.
   virtual float* borrow(const Loan& loan, bool own) = 0;

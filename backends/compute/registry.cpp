@@ -28,7 +28,7 @@ std::unique_ptr<Backend> create_backend(const std::string& name, const BackendOp
   for (const BackendEntry& entry : backends()) {
     names.emplace_back(entry.name);
     if (name != entry.name) continue;
-    // Of cuda the libraries are loaded when a network wants them.
+    // The backend cuda loads its libraries later, for the first network.
     const std::string why = entry.name == std::string("cuda") ? cuda::no_gpu() : entry.unavailable();
     if (!why.empty()) {
       throw environment_error("backend '" + name + "' is not available: " + why +

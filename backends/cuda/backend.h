@@ -14,8 +14,8 @@
 
 namespace hopbench::cuda {
 
-/// Why this build or machine has no GPU; empty: it has. Asks the driver, and takes no memory of the GPU; but a process
-/// that has asked may not be forked, to compute in the child.
+/// Returns why this build or machine has no GPU, or nothing if it has one. Asks the driver, and takes no memory of the
+/// GPU; but a process that has asked may not be forked, to compute in the child.
 std::string no_gpu();
 /// The same, or why cuBLAS or cuDNN cannot be loaded: which takes a second or two, and what follows does not need both.
 std::string unavailable();

@@ -149,7 +149,7 @@ Choice Convolution::State::choose(Pass pass, const Rank& rank, const Measure& me
     const std::shared_lock hold(recording());
     check_dnn(measure(int(list.size()), &found, list.data(), work.data(), work.bytes()), what);
   }
-  // Of each direction algorithm 1 is the one for tensor cores that repeats its bits; a ranking may put a plain one
+  // In each direction algorithm 1 is the one for tensor cores that repeats its bits; a ranking may put a plain one
   // first, and the same algorithm without tensor cores before the one with them.
   const auto proposed = std::span(list).first(std::size_t(found));
   const auto place = [&](const Perf& perf) {

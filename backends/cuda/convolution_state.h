@@ -87,7 +87,7 @@ struct Convolution::State {
   Key key(Pass pass) const;
   bool room(Pass pass, int algorithm, std::size_t* bytes) const;
 
-  /// Whether that algorithm computes this shape: it is run, on anything.
+  /// Runs that algorithm once, on numbers that do not matter. False: it does not compute this shape.
   bool computes(Pass pass, const Choice& choice);
   Choice choose(Pass pass);
   template <class Perf, class Rank, class Measure>

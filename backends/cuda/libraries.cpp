@@ -39,8 +39,8 @@ std::vector<std::string> library_path() {
   return folders;
 }
 
-/// What the user says, what this was built with, what the loader finds; then where it does not look by itself: the
-/// toolkit's usual place, conda, and NVIDIA's packages for Python.
+/// Returns the files to try: in LD_LIBRARY_PATH, beside the headers of the build, and where the loader finds one. Then
+/// in folders that the loader does not know: the toolkit's, conda's, and those of NVIDIA's packages for Python.
 std::vector<std::string> places_of(const std::string& file) {
   std::vector<std::string> patterns = library_path();
   patterns.insert(patterns.end(), {HB_CUDNN_INCLUDE "/../lib/", HB_CUDNN_INCLUDE "/../lib64/"});

@@ -1,4 +1,4 @@
-// What a reader of this process's measurements should know of how it used the GPU: it stands in the trial's record.
+// Remarks on how this process used the GPU. They go into the trial's record, for readers of its measurements.
 #pragma once
 
 #include <string>

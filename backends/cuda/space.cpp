@@ -236,7 +236,7 @@ class CudaSpace final : public DeviceSpace {
     std::unique_ptr<Staging> staging_;
   };
 
-  /// What is lent is a block of its own: CUDA shares memory with other processes in pieces of 2 MiB.
+  /// A vector that may be lent has a block of its own: CUDA shares memory with other processes in pieces of 2 MiB.
   static std::size_t whole_pieces(std::size_t n) {
     constexpr std::size_t kPiece = std::size_t(2) << 20;
     const std::size_t bytes = n * sizeof(float);

@@ -185,7 +185,7 @@ class ShmWire : public Wire {
   }
 
  private:
-  /// What a rank says of another's memory: why it cannot be mapped, or read; empty: it can.
+  /// A rank's words on another's memory: why it cannot be mapped, or read. Empty: it can.
   struct Verdict {
     std::string on_memory, on_device;
   };

@@ -172,7 +172,7 @@ bool ShmPeer::try_send(const Message& message) {
   return true;
 }
 
-/// Of a vector that is another process's, or part of no block, a copy on the device is lent.
+/// Lends the vector where it lies. If it belongs to another process, or to no block, lends a copy on the device.
 bool ShmPeer::lend_on_device(const Payload& body, Head& head, std::uint64_t place) {
   DeviceSpace& device = *device_space();
   if (!lends_device_ || !device.lends()) return false;

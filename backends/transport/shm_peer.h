@@ -27,9 +27,9 @@ class ShmPeer {
   std::string address();
   /// Maps what is at the peer's address. Empty: done; else what went wrong.
   std::string connect(const std::string& address);
-  /// Why vectors on the peer's device cannot be read in place; empty: they can, or the peer has none to lend.
+  /// Returns why the peer's device cannot be read in place, or nothing if it can, or the peer lends none.
   const std::string& trouble_with_device() const { return trouble_with_device_; }
-  /// Whether vectors on this process's device are lent to the peer. To be told once it has tried to read one.
+  /// Allows loans of this process's device to the peer, once the peer has read a test block.
   void lend_device(bool lends) { lends_device_ = lends; }
   /// A descriptor to be polled: readable when the peer's process has ended. -1: it is this process.
   int process() const { return process_; }

@@ -127,7 +127,7 @@ cudaError_t give(cudaError_t error);  // to the caller, and to cudaGetLastError
 /// A call that may wait, or be waited for, breaks what its thread captures.
 bool forbidden();
 
-/// What this GPU does that a GPU should not: words in the environment's HB_EMULATED_GPU, separated by spaces.
+/// Faults that this GPU is told to have: words in the environment's HB_EMULATED_GPU, separated by spaces.
 ///
 ///   no-graphs         every capture fails
 ///   no-first-dgrad    no deterministic algorithm for the gradient of an input of 3 channels
