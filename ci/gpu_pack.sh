@@ -107,7 +107,7 @@ dry_run() {
 pack() {
   local folder=$1 new
   command -v dpkg-query >/dev/null || lacks "packing reads the lists of Debian's packages, and there is no dpkg-query: pack on the Debian machine that ci/setup has set up"
-  if [ -e "$folder" ] && [ ! -f "$folder/packages.txt" ] && [ -n "$(ls -A "$folder")" ]; then
+  if [ -e "$folder" ] && [ ! -f "$folder/packages.txt" ] && [ -n "$(ls -A "$folder")" ] && [ "$(ls -A "$folder")" != bin ]; then
     misused "$folder is no folder that this has packed: name an empty one"
   fi
   plan

@@ -27,7 +27,12 @@ interrupted() {
   running=$(jobs -p)
   # shellcheck disable=SC2086
   if [ -n "$running" ]; then kill $running 2>/dev/null || true; wait || true; fi
-  if [ -n "${stage_name:-}" ]; then note_stage "$stage_name" failed $((SECONDS - stage_begin)) "interrupted"; publish; say "interrupted in $stage_name: $out has what there is"; fi
+  if [ -n "${stage_name:-}" ]; then note_stage "$stage_name" failed $((SECONDS - stage_begin)) "interrupted"; fi
+  if [ -f "${raw:-}/stages.tsv" ]; then
+    if [ -s "$raw/bench.jsonl" ]; then "$python" ci/gpu_tables.py "$raw" || true; fi
+    publish_or_say
+    say "interrupted${stage_name:+ in $stage_name}: $out has what there is"
+  fi
   exit "$1"
 }
 
@@ -54,14 +59,16 @@ stage() {
   esac
   case "$outcome" in failed|"not run") failed=1 ;; esac
   note_stage "$name" "$outcome" $((SECONDS - begin)) "$reason"
+  stage_name=""
   say "$name $outcome in $((SECONDS - begin)) s${reason:+: $reason}"
-  publish
+  publish_or_say
 }
 
 versions() {
+  local code=0
   {
     echo "hopbench $(commit)$(changed)${carried:+; the programs are of $(cat "$carried/commit")}"
-    echo; limited nvidia-smi
+    echo; limited nvidia-smi || code=$?
     echo; nvidia-smi -i 0 --format=csv --query-gpu=name,driver_version,compute_cap,pstate,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,power.limit,temperature.gpu,mig.mode.current
     echo; if [ -n "$nvcc" ]; then "$nvcc" --version; fi
     echo "cuDNN headers: ${cudnn:-not looked for}; libraries first looked for in: $library_path"
@@ -71,7 +78,9 @@ versions() {
       "$python" --version
       limited "$python" -c 'import torch; print("PyTorch", torch.__version__, "CUDA", torch.version.cuda, "cuDNN", torch.backends.cudnn.version())' || true
     fi
-  } >"$raw/versions.txt" 2>&1 || { reason="see versions.txt"; return 1; }
+  } >"$raw/versions.txt" 2>&1
+  [ $code = 0 ] || reason="see versions.txt: nvidia-smi failed"
+  return $code
 }
 
 # What was carried, if it runs here; else it is built.
@@ -139,7 +148,7 @@ sanitizer() {
   for check in racecheck synccheck memcheck; do
     code=0 options=()
     if [ "$check" = memcheck ]; then options=(--report-api-errors no); fi
-    with_libraries "$tool" --tool "$check" "${options[@]}" --error-exitcode 1 "$(program cuda_gpu_test)" --gtest_brief=1 "$kernels" >"$raw/$check.txt" 2>&1 || code=$?
+    with_libraries HB_GPU_REQUIRED=1 "$tool" --tool "$check" "${options[@]}" --error-exitcode 1 "$(program cuda_gpu_test)" --gtest_brief=1 "$kernels" >"$raw/$check.txt" 2>&1 || code=$?
     short "$raw/$check.txt"
     if [ "$code" = 0 ]; then continue; fi
     why+=("see $check.txt")
@@ -161,6 +170,7 @@ layers() {
     with_libraries "$(program hopbench)" bench compute --backend cuda --precision "$precision" --batch 128 --model resnet32 --model vgg11 \
       --no-vectors --layers >>"$raw/layers.txt" 2>&1 || { reason="see layers.txt: $(last_line "$raw/layers.txt")"; return 1; }
   done
+  if grep -q 'was left out' "$raw/layers.txt"; then reason="see layers.txt: a model was left out"; return 1; fi
 }
 
 # hopbench and PyTorch in turns; the call of hopbench is in gpu_peer.py (`hopbench_turn`).
@@ -183,15 +193,15 @@ exchange() {
     -b 36902440 -e 36902440 -f 1 -r 2 >"$raw/exchange.txt" 2>&1 || { reason="see exchange.txt: $(tail -n 1 "$raw/exchange.txt")"; return 1; }
 }
 
-# At full speed: a suite that paces its steps says nothing of a GPU.
+# Real processes at full speed: paced steps would tell nothing about a GPU. Virtual time keeps its pace.
 suite() {
   have hopbench || return
-  local settings=(--set 'compute.backend="cuda"' --set 'compute.pace="off"' --set 'measure.rate.transport="shm"' "${profile[@]}") code=0
+  local code=0 settings=(suites/cnn_hetero.toml -o "$raw/run" --set 'compute.backend="cuda"' --set 'measure.rate.pace="off"' --set 'measure.rate.transport="shm"' "${profile[@]}")
   if [ ! -d /usr/share/datasets/fashion-mnist ] && [ -d "$prefix/share/datasets/fashion-mnist" ]; then
     settings+=(--set "model.dataset.path=\"$prefix/share/datasets/fashion-mnist\"")
   fi
-  if [ -d "$raw/run" ]; then settings+=(--resume); fi
-  with_libraries "$(program hopbench)" run suites/cnn_hetero.toml "${settings[@]}" --no-events -o "$raw/run" >"$raw/run.txt" 2>&1 || code=$?
+  if [ -f "$raw/run/suite.toml" ]; then settings=(--resume "$raw/run"); fi  # which has the settings
+  with_libraries "$(program hopbench)" run "${settings[@]}" --no-events >"$raw/run.txt" 2>&1 || code=$?
   case "$code" in 0|124|137) ;; *) reason="see run.txt: $(tail -n 1 "$raw/run.txt")" ;; esac
   return $code
 }
@@ -204,7 +214,7 @@ summary() {
   local file
   printf '# %s\n\n' "$gpu"
   # shellcheck disable=SC2016
-  printf 'Made by `ci/gpu%s` at %s, hopbench %s. What the figures are: docs/gpu.md.\n\n' "${quick:+ --quick}" "$(date -u +%Y-%m-%d)" "$(commit)"
+  printf 'Made by `ci/gpu%s` at %s on %s. What the figures are: docs/gpu.md.\n\n' "${quick:+ --quick}" "$(date -u +%Y-%m-%d)" "$(cat "$raw/of.txt")"
   printf '| stage | | s | |\n|---|---|---|---|\n'
   awk -F'\t' '{ printf "| %s | %s | %s | %s |\n", $1, $2, $3, $4 }' "$raw/stages.tsv"
   echo
@@ -220,25 +230,28 @@ summary() {
   if [ -f "$raw/versions.txt" ]; then fenced "$raw/versions.txt"; fi
 }
 
-# All that there is so far, to where it stays: whatever ends this script later, it is there.
+# All that there is so far, to where it stays: whatever ends this script later, it is there. What cannot be published now may be later.
+publish_or_say() {
+  publish || { say "$out could not be brought up to date"; failed=1; }
+}
+
 publish() {
-  summary >"$raw/README.md"
+  summary >"$raw/README.md" || return
   if [ -z "$flat" ]; then
-    cp -a "$raw/." "$out/"
-    rm -f "$out/rest.tar.gz"
+    cp -a "$raw/." "$out/" && rm -f "$out/rest.tar.gz"
     return
   fi
   local file stay=()
   for file in README.md stages.tsv of.txt probe.txt steps.csv memory.csv bench.jsonl; do
     if [ -f "$raw/$file" ] && [ "$(stat -c %s "$raw/$file")" -le $((16 << 20)) ]; then stay+=("$file"); fi
   done
-  (cd "$raw" && cp -a "${stay[@]}" "$out/")
-  tar -C "$raw" "${stay[@]/#/--exclude=./}" -czf "$work/rest.tar.gz" .
+  (cd "$raw" && cp -a "${stay[@]}" "$out/") || return
+  tar -C "$raw" "${stay[@]/#/--exclude=./}" -czf "$work/rest.tar.gz" . || return
   if [ "$(stat -c %s "$work/rest.tar.gz")" -gt $((16 << 20)) ]; then
     say "rest.tar.gz would have $(mib "$(stat -c %s "$work/rest.tar.gz")"): what is there is older"
     failed=1
   else
-    cp "$work/rest.tar.gz" "$out/.rest.tar.gz"
-    mv "$out/.rest.tar.gz" "$out/rest.tar.gz"  # at no time is there none
+    cp "$work/rest.tar.gz" "$out/.rest.tar.gz" &&
+      mv "$out/.rest.tar.gz" "$out/rest.tar.gz"  # at no time is there none
   fi
 }

@@ -1,4 +1,4 @@
-# Steps of CI, for ci/test and ci/check to source. Each step says what it cost. Costs are kept in ~/.cache/hopbench/steps.tsv, a line a step:
+# Steps of CI, for ci/test, ci/check and ci/setup to source. Each step says what it cost. Costs are kept in ~/.cache/hopbench/steps.tsv, a line a step:
 # date, commit, step, seconds of CPU time, seconds.
 
 # step SCRIPT NAME COMMAND...: runs the command; says whether it passed and what it cost. A cost that is a quarter above the median of the
@@ -17,4 +17,21 @@ step() {
     awk '{ all[NR] = $1 } END { if (NR > 0) print all[int((NR + 1) / 2)] }')
   [ -z "$usual" ] || [ $((4 * cpu)) -le $((5 * usual)) ] || echo "$script: $name usually takes $usual s of CPU time here"
   printf '%s\t%s\t%s\t%s\t%s\n' "$(date -u +%F)" "$(git -C "$root" log -1 --format=%h)" "$name" "$cpu" "$seconds" >>"$kept"
+}
+
+# free_mib FOLDER: MiB left on its disk.
+free_mib() { df -Pk "$1" | awk 'NR == 2 { print int($4 / 1024) }'; }
+
+# make_room STEP: where under 3 GiB are left, the build folder that no step after this one wants goes. ccache keeps most of what it was made of.
+make_room() {
+  local folder free
+  case "$1" in
+    tidy|cuda|tsan) folder=$root/build/$1 ;;
+    fuzz) folder=$root/build/asan ;;
+    *) return 0 ;;
+  esac
+  free=$(free_mib "$root")
+  [ "$free" -lt 3072 ] && [ -d "$folder" ] || return 0
+  echo "$folder goes: only $free MiB are left on this disk"
+  rm -rf "$folder"
 }

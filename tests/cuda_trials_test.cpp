@@ -141,6 +141,7 @@ TEST_F(CudaTrials, GoThroughTheHostWhereOneGpuCannotReadAnother) {
        {std::pair{"no-import", unmapped.c_str()},
         {"no-export", "no, because memory cannot be exported"},
         {"corrupt-peer", "ranks 1 3 (this rank's memory is mapped, and reads differently"},
+        {"unread-peer", "ranks 1 3 (this rank's memory is mapped, but cannot be read: "},
         {"no-peer", unmapped.c_str()}}) {
     SCOPED_TRACE(trouble);
     EXPECT_EQ(hashes(trouble, kOverShm, {std::string("HB_EMULATED_GPU=") + trouble}), expected);

@@ -1,4 +1,5 @@
 // A GPU and libraries that do not do what they should: emulated ones only, as a real one cannot be told to fail.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -101,6 +102,23 @@ TEST(CudaTroubles, ABatchSizeTakesWhatWasChosenForTheNextMultipleOfEight) {
   EXPECT_EQ(make(17), asked + 3);
 }
 
+TEST(CudaTroubles, AnotherNetworkOfThatSizeRunsNothingToChoose) {
+  const StreamOwner stream;
+  ConvolutionLibrary library(stream);
+  const auto make = [&](int batch) {
+    const Cells cells{batch, 4, 5, 6};
+    const Convolution convolution(library, {cells, cells, 3, 1, 1}, Precision::kFp32, true, true);
+    return emulated_cuda::convolutions_run();
+  };
+  for (const int batch : {11, 16}) {
+    const int run = make(batch);
+    EXPECT_EQ(make(batch), run) << batch;
+  }
+  const int run = make(16);
+  EXPECT_EQ(make(13), run + 3) << "what is for 16 is tried at 13, once";
+  EXPECT_EQ(make(13), run + 3);
+}
+
 TEST(CudaTroubles, WhatWasNeverComputedIsNotLent) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // the first lasting error is kept for as long as a process lives
   const auto right = [] {
@@ -126,7 +144,22 @@ std::string refusal(const SharedLibrary& library) {
 }
 
 TEST(SharedLibraries, TheFirstThatSuitsIsTaken) {
-  EXPECT_EQ(SharedLibrary(search_of({"/none/libfake.so.9", fake(12), fake(13)}), refusal).path(), fake(13));
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto right = [] {
+    return SharedLibrary(search_of({"/none/libfake.so.9", fake(12), fake(13)}), refusal).path() == fake(13);
+  };
+  EXPECT_EXIT(std::exit(right() ? 0 : 1), testing::ExitedWithCode(0), "");
+}
+
+// The C library has room for some 15 copies.
+TEST(SharedLibraries, AreAskedThemselvesWhereThereIsNoRoomForACopy) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // what was loaded stays
+  const auto right = [] {
+    while (dlmopen(LM_ID_NEWLM, fake(13).c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr) {
+    }
+    return SharedLibrary(search_of({fake(13)}), refusal).path() == fake(13);
+  };
+  EXPECT_EXIT(std::exit(right() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 TEST(SharedLibraries, AllThatDoNotSuitAreNamed) {

@@ -141,7 +141,12 @@ int borrow(const std::string& hex) {
   if (hex.size() != 2 * sizeof loan) return 2;
   for (std::size_t i = 0; i < sizeof loan; ++i)
     bytes[i] = static_cast<unsigned char>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
-  const std::string trouble = space().trouble_with(loan, false);
+  std::string trouble;
+  try {
+    trouble = space().trouble_with(loan, false);
+  } catch (const Error& error) {
+    trouble = error.what();
+  }
   if (!trouble.empty()) fmt::print("  {}\n", trouble);
   return trouble.empty() ? 0 : 1;
 }

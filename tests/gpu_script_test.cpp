@@ -23,6 +23,7 @@ class GpuScript : public testing::Test {
  protected:
   /// A program that the script finds; of the machine's own it finds only the usual ones, so no nvidia-smi.
   void put(const std::string& name, const std::string& script) {
+    fs::remove(folder_ / ("bin/" + name));  // never through a link into the machine's own
     folder_.write("bin/" + name, "#!/bin/bash\n" + script + "\n");
     fs::permissions(folder_ / ("bin/" + name), fs::perms::owner_all);
   }
@@ -166,6 +167,66 @@ TEST_F(GpuStages, OfTestsThatCannotBeListedFail) {
   EXPECT_NE(outcomes().find("the tests cannot be listed"), std::string::npos) << outcomes();
 }
 
+// As ci/gpu calls it, hopbench takes the suite and its settings.
+TEST_F(GpuStages, RunASuiteThatThereIs) {
+  carry("hopbench", "printf '%q ' \"$@\" > '" + (folder_ / "calls") + "'");
+  for (const char* options : {"--quick", ""}) {
+    fs::remove_all(folder_ / "out");
+    EXPECT_EQ(stages(std::string("--stages run ") + options).code, 0);
+    const std::string call = "cd '" + source_dir() + "' && '" + program() + "' " + text_of(folder_ / "calls");
+    EXPECT_EQ(std::system((call + " --dry-run >/dev/null").c_str()), 0) << call;
+  }
+}
+
+TEST_F(GpuStages, GoOnWithARunThatHasBegun) {
+  carry("hopbench",
+        "[ $1 = --version ] && exit; [ $2 = --resume ] && { echo \"$@\"; exit; }; echo \"$@\"; while [ $1 != -o ]; do "
+        "shift; done; "
+        "mkdir -p $2; touch $2/suite.toml; exit 1");
+  EXPECT_EQ(stages("--stages run").code, 1);
+  const Said said = stages("--stages run --continue");
+  EXPECT_EQ(said.code, 0) << said.text;
+  const std::string words = text_of(folder_ / "out/run.txt");
+  EXPECT_EQ(words.find("run --resume /"), 0u) << words;
+  EXPECT_EQ(words.find("cnn_hetero"), std::string::npos) << words;
+  EXPECT_EQ(words.find("--set"), std::string::npos) << words;
+}
+
+TEST_F(GpuStages, FailWhereAModelWasLeftOut) {
+  carry("hopbench", "echo 'vgg11 was left out: cuDNN'");
+  EXPECT_EQ(stages("--stages layers").code, 1);
+  EXPECT_NE(outcomes().find("layers\tfailed\t"), std::string::npos) << outcomes();
+}
+
+// A test that skips is none.
+TEST_F(GpuStages, LetNoTestSkipUnderTheSanitizer) {
+  put("compute-sanitizer",
+      "while [ \"$1\" != '" + (folder_ / "pack/bin/cuda_gpu_test") + "' ]; do shift; done; \"$@\"");
+  carry("cuda_gpu_test", "[ \"$HB_GPU_REQUIRED\" = 1 ]");
+  EXPECT_EQ(stages("--stages sanitizer").code, 0) << outcomes();
+}
+
+TEST_F(GpuStages, EndWithinTheSecondsThatTheyWereGiven) {
+  carry("gpu_probe", "sleep 60");
+  const Said said = stages("--stages probe,exchange --within 6");
+  EXPECT_EQ(said.code, 1) << said.text;
+  EXPECT_NE(outcomes().find("probe\tfailed\t"), std::string::npos) << outcomes();
+  EXPECT_NE(outcomes().find("exchange\tnot run\t"), std::string::npos) << outcomes();
+}
+
+TEST_F(GpuStages, ThatHaveEndedStayAsTheyAreWhenInterrupted) {
+  put("cp", "/usr/bin/cp \"$@\"; kill -TERM $PPID; sleep 0.2");  // while the results are published
+  const Said said = stages("--stages probe");
+  EXPECT_EQ(said.code, 143) << said.text;
+  EXPECT_NE(outcomes().find("probe\tpassed\t"), std::string::npos) << outcomes();
+}
+
+TEST_F(GpuStages, TellThatTheDriverFails) {
+  put("nvidia-smi", "case \"$*\" in *compute_cap*) echo 'NVIDIA H100 80GB HBM3, 9.0';; *) exit 9;; esac");
+  EXPECT_EQ(stages("--stages versions").code, 1);
+  EXPECT_NE(outcomes().find("nvidia-smi failed"), std::string::npos) << outcomes();
+}
+
 TEST_F(GpuStages, AreOnlyThoseThatThereAre) {
   const Said said = stages("--stages build,benchmark");
   EXPECT_EQ(said.code, 2) << said.text;
@@ -191,7 +252,8 @@ TEST(GpuPack, FitsIntoWhatMayTravel) {
 }
 
 TEST_F(GpuScript, RefusesWhatItDoesNotKnow) {
-  for (const char* words : {"--stages", "--stages ''", "--stages ,", "-o", "pack --help", "build --help"}) {
+  for (const char* words :
+       {"--within", "--within 5m", "--stages", "--stages ''", "--stages ,", "-o", "pack --help", "build --help"}) {
     const Said said = gpu(words);
     EXPECT_EQ(said.code, 2) << words << ": " << said.text;
     EXPECT_EQ(said.text.find("ci/gpu: "), 0u) << said.text;

@@ -69,26 +69,31 @@ void Convolution::State::take(Pass pass, const Choice& choice) {
   check_dnn(dnn().cudnnSetConvolutionMathType(way(pass).how, choice.arithmetic), "setting the arithmetic");
 }
 
-// A choice may depend on nothing but shapes: so it is made for the next multiple of kBatches, whichever batch size of
-// those comes first.
 void Convolution::State::settle(Pass pass) {
   if (way(pass).choice.algorithm >= 0) return;
-  Shape wide = shape;
-  wide.in.batch = wide.out.batch = (shape.in.batch + kBatches - 1) / kBatches * kBatches;
-  const auto chosen_by = [&](State& state) {
-    if (const auto known = known_choice(state.key(pass))) return *known;
-    const Choice choice = state.choose(pass);
-    keep_choice(state.key(pass), choice);
-    return choice;
-  };
-  State there(handle, stream, wide, precision, deterministic);
-  there.describe();
-  Choice choice = chosen_by(there);
-  if (!computes(pass, choice)) choice = chosen_by(*this);
+  const auto known = known_choice(key(pass));
+  const Choice choice = known ? *known : choose_by_shape(pass);
+  if (!known) keep_choice(key(pass), choice);
   std::size_t bytes = 0;
   take(pass, choice);
   HB_ASSERT(room(pass, choice.algorithm, &bytes));
   way(pass).choice = choice, way(pass).bytes = bytes;
+}
+
+// A choice may depend on nothing but shapes: so it is made for the next multiple of kBatches, whichever batch size of
+// those comes first.
+Choice Convolution::State::choose_by_shape(Pass pass) {
+  Shape wide = shape;
+  wide.in.batch = wide.out.batch = (shape.in.batch + kBatches - 1) / kBatches * kBatches;
+  if (wide.in.batch == shape.in.batch) return choose(pass);
+  State there(handle, stream, wide, precision, deterministic);
+  there.describe();
+  auto choice = known_choice(there.key(pass));
+  if (!choice) {
+    choice = there.choose(pass);
+    keep_choice(there.key(pass), *choice);
+  }
+  return computes(pass, *choice) ? *choice : choose(pass);
 }
 
 Convolution::State::Numbers::Numbers(const Shape& shape, Precision precision)

@@ -89,7 +89,8 @@ struct Convolution::State {
 
   /// Runs that algorithm once, on numbers that do not matter. False: it does not compute this shape.
   bool computes(Pass pass, const Choice& choice);
-  Choice choose(Pass pass);
+  Choice choose_by_shape(Pass pass);  // what may be kept
+  Choice choose(Pass pass);           // of what cuDNN proposes for just this shape
   template <class Perf, class Rank, class Measure>
   Choice choose(Pass pass, const Rank& rank, const Measure& measure);
   Choice choose_forward(const Numbers& on);

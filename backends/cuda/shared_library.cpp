@@ -9,21 +9,31 @@
 namespace hopbench::cuda {
 
 SharedLibrary::SharedLibrary(const Search& search, const std::function<std::string(const SharedLibrary&)>& refusal) {
-  std::string found, first_why;
-  for (const std::string& place : search.places) {
-    if (!open(place, search.beside, search.of_one_name)) {
-      if (first_why.empty()) first_why = why_;
-      continue;
-    }
-    const std::string file = path(), why = refusal(*this);
-    if (why.empty() && !search.of_one_name) return;
+  std::string found, never_opened;
+  const auto refuses = [&] {
+    const std::string why = refusal(*this);
+    if (why.empty()) return false;
+    found += (found.empty() ? "" : "; ") + path() + ": " + why;
     dlclose(handle_);
-    if (why.empty() && open(file, search.beside, false) && refusal(*this).empty()) return;
-    found += (found.empty() ? "" : "; ") + file + ": " + (why.empty() ? why_ : why);
+    return true;
+  };
+  for (const std::string& place : search.places) {
+    std::string file = place;
+    if (search.of_one_name && open(place, search.beside, true)) {
+      if (refuses()) continue;
+      file = path();
+      dlclose(handle_);
+    }
+    // Where there was no room for a copy, the library itself is asked.
+    if (open(file, search.beside, false)) {
+      if (!refuses()) return;
+    } else if (never_opened.empty()) {
+      never_opened = why_;
+    }
   }
   const std::string& file = search.places.back();
   throw environment_error(fmt::format("{} cannot be loaded: {}: set LD_LIBRARY_PATH to the folder of {}", search.name,
-                                      found.empty() ? first_why : found, file.substr(file.rfind('/') + 1)));
+                                      found.empty() ? never_opened : found, file.substr(file.rfind('/') + 1)));
 }
 
 bool SharedLibrary::open(const std::string& place, const std::string& beside, bool apart) {

@@ -16,7 +16,8 @@ class SharedLibrary {
     bool of_one_name = false;         // for different versions of what it needs
   };
   /// `refusal` says why one does not suit ("it is for CUDA 12"); empty: it does. With `of_one_name` it is asked of a
-  /// copy that shares nothing with this process: what one has brought along would else answer for the next, too.
+  /// copy that shares nothing with this process, if there is room for one: what one has brought along would else answer
+  /// for the next, too.
   /// Error(kEnvironment) naming all that were found, and why each does not suit.
   SharedLibrary(const Search& search, const std::function<std::string(const SharedLibrary&)>& refusal);
   SharedLibrary(const SharedLibrary&) = delete;

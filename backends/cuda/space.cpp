@@ -110,7 +110,11 @@ class CudaSpace final : public DeviceSpace {
     std::string why;
     const float* const here = loans_.try_to_borrow(sample, own, why);
     if (here == nullptr) return "cannot be mapped: " + why;
-    read(here, got.data(), kSample);
+    try {
+      read(here, got.data(), kSample);
+    } catch (const Error& error) {
+      return std::string("is mapped, but cannot be read: ") + error.what();
+    }
     return got == expected ? "" : "is mapped, and reads differently from what was written";
   }
   Use use() const override {

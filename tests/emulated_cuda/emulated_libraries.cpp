@@ -229,6 +229,7 @@ void each_product(const Task& t, const F& f) {
 }
 
 constexpr int kRefused = 6;
+std::atomic<int> advice{0}, run{0};
 
 /// Returns the bytes of working memory that an algorithm wants.
 std::size_t work_of(int algorithm) { return std::size_t(algorithm) * 512; }
@@ -240,6 +241,7 @@ cudnnStatus_t compute(cudnnHandle_t handle, const Task& task, int algorithm, con
                       std::size_t b_size, void* to, std::size_t size, const Term& term) {
   if (!task.fits() || bytes < work_of(algorithm)) return CUDNN_STATUS_BAD_PARAM;
   if (algorithm == kRefused || !is(alpha, 1) || !is(beta, 0)) return CUDNN_STATUS_NOT_SUPPORTED;
+  ++run;
   emulated_cuda::enqueue(handle->stream, [=] {
     if (work_of(algorithm) > 0) std::memset(work, 0xff, work_of(algorithm));
     const std::vector<float> a = load(at_a, task.format(), a_size), b = load(at_b, task.format(), b_size);
@@ -268,15 +270,10 @@ Perf proposal(int algorithm, cudnnConvolutionDescriptor_t how, bool repeats, cud
           math};
 }
 
-std::atomic<int> advice{0};
-
 /// The same proposal, and before it perhaps the one without tensor cores.
 template <class Perf>
 void add(Perf* list, int* found, const Perf& proposed) {
-  if (emulated_cuda::has_trouble("fma-first")) {
-    list[*found] = proposed;
-    list[(*found)++].mathType = CUDNN_FMA_MATH;
-  }
+  if (emulated_cuda::has_trouble("fma-first")) (list[(*found)++] = proposed).mathType = CUDNN_FMA_MATH;
   list[(*found)++] = proposed;
 }
 
@@ -305,6 +302,7 @@ cudnnStatus_t propose_backward(cudnnConvolutionDescriptor_t how, int room, int* 
 }  // namespace
 
 int emulated_cuda::advice_asked() { return advice; }
+int emulated_cuda::convolutions_run() { return run; }
 
 cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, cudnnTensorDescriptor_t, cudnnFilterDescriptor_t,
                                                      cudnnConvolutionDescriptor_t how, cudnnTensorDescriptor_t,

@@ -28,7 +28,8 @@ using emulated_cuda::forbidden;
 using emulated_cuda::give;
 
 thread_local cudaError_t last_error = cudaSuccess;
-std::atomic<int> current{0};  // GPU of this process
+std::atomic<const void*> last_mapped{nullptr};  // of another process
+std::atomic<int> current{0};                    // GPU of this process
 
 /// Returns a file of kPatch bytes of the pattern.
 int pattern_file() {
@@ -242,6 +243,7 @@ cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) { return a
 cudaError_t cudaFreeHost(void* memory) { return release(host_memory(), memory); }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+  if (from == last_mapped && emulated_cuda::has_trouble("unread-peer")) return give(cudaErrorPeerAccessUnsupported);
   emulated_cuda::enqueue(stream, [=] { std::memmove(to, from, bytes); });
   const auto pageable = [](const void* at) { return !device_memory().holds(at) && !host_memory().holds(at); };
   return pageable(to) || pageable(from) ? cudaStreamSynchronize(stream) : cudaSuccess;
@@ -279,6 +281,6 @@ cudaError_t cudaIpcOpenMemHandle(void** memory, cudaIpcMemHandle_t handle, unsig
   if (at == MAP_FAILED) return give(cudaErrorInvalidValue);
   if (corrupt) static_cast<char*>(at)[1] ^= 1;
   device_memory().add(at, std::size_t(of_file.st_size));
-  *memory = at;
+  last_mapped = *memory = at;
   return cudaSuccess;
 }

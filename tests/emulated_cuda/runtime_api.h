@@ -136,9 +136,12 @@ bool forbidden();
 ///   no-export         memory cannot be exported to other processes
 ///   no-import         nor imported from them
 ///   no-peer           nor imported from another GPU
+///   unread-peer       what is mapped of another process's memory cannot be read
 ///   corrupt-peer      what is mapped of another process's memory reads differently
 bool has_trouble(const char* word);
 /// So many times cuDNN was asked for its advice.
 int advice_asked();
+/// So many convolutions it was told to compute.
+int convolutions_run();
 
 }  // namespace emulated_cuda
