@@ -190,7 +190,8 @@ void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, 
     if (!why.empty())
       mistakes.add(variant->place, fmt::format("'{}' is impossible{}: {}", variant->label, rest.of_whom(), why));
     all_possible = all_possible && why.empty();
-    if (why.empty()) hosts = std::max(hosts, host_count(*variant->protocol, setting));
+    if (why.empty())
+      hosts = std::max(hosts, host_count(*variant->protocol, setting, c.at("network.servers_apart").flag));
   }
   if (!all_possible) return;  // nobody knows how many servers that one was meant to have
   for (const ScenarioDraft* scenario : scenarios_of(draft, *c.measure)) {

@@ -61,6 +61,7 @@ void drop_unobeyed(TrialSpec& trial) {
   network.burst = fresh.burst;
   network.rendezvous_bytes = fresh.rendezvous_bytes;
   network.uplink = fresh.uplink;
+  if (trial.instant_network) network.servers_apart = true;  // real processes are placed by it
   network.rack_of.clear();
 }
 

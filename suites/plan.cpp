@@ -37,14 +37,18 @@ std::vector<int> hosts_of_workers(const TrialSpec& spec) {
   return hosts;
 }
 
-// One server a worker sits beside its worker; fewer (or more) have hosts of their own. `host_of`: of the workers.
-std::vector<int> hosts_of(std::vector<int> host_of, int workers, int servers) {
+// One server a worker sits beside its worker; fewer (or more) have hosts of their own, or are with worker 0.
+// `host_of`: of the workers.
+std::vector<int> hosts_of(std::vector<int> host_of, int workers, int servers, bool apart) {
   if (host_of.empty()) {
     for (int r = 0; r < workers; ++r) host_of.push_back(r);
   }
   host_of.resize(std::size_t(workers), 0);
   const int first_free = *std::max_element(host_of.begin(), host_of.end()) + 1;
-  for (int s = 0; s < servers; ++s) host_of.push_back(servers == workers ? host_of[std::size_t(s)] : first_free + s);
+  for (int s = 0; s < servers; ++s) {
+    const int alone = apart ? first_free + s : host_of.front();
+    host_of.push_back(servers == workers ? host_of[std::size_t(s)] : alone);
+  }
   return host_of;
 }
 
@@ -61,9 +65,9 @@ WarmUp warm_up_of(const TrialSpec& spec) {
   return {std::max(spec.warmup, in_time), in_time > spec.warmup};
 }
 
-int host_count(const Protocol& protocol, const Setting& setting) {
+int host_count(const Protocol& protocol, const Setting& setting, bool servers_apart) {
   const int servers = protocol.extra_ranks != nullptr ? protocol.extra_ranks(setting) : 0;
-  const std::vector<int> host_of = hosts_of(setting.host_of, setting.workers, servers);
+  const std::vector<int> host_of = hosts_of(setting.host_of, setting.workers, servers, servers_apart);
   return *std::max_element(host_of.begin(), host_of.end()) + 1;
 }
 
@@ -86,7 +90,7 @@ Plan make_plan(const TrialSpec& spec) {
   }
   if (plan.protocol->extra_ranks != nullptr) plan.servers = plan.protocol->extra_ranks(setting);
   plan.peers = peers_of(plan, setting);
-  plan.host_of = hosts_of(hosts_of_workers(spec), plan.workers, plan.servers);
+  plan.host_of = hosts_of(hosts_of_workers(spec), plan.workers, plan.servers, spec.network.servers_apart);
   plan.run_in = warm_up_of(spec).iterations;
   const int batch = spec.workload.batch;
   if (spec.stop.kind == StopSpec::Kind::kIterations) {

@@ -38,7 +38,7 @@ WarmUp warm_up_of(const TrialSpec& spec);
 inline constexpr Iter kLongestWarmUp = 1'000'000;  // longer ones are refused
 
 /// Up to the last one that has a worker or a server.
-int host_count(const Protocol& protocol, const Setting& setting);
+int host_count(const Protocol& protocol, const Setting& setting, bool servers_apart);
 
 /// Of the workers.
 Topology graph_of(const TrialSpec& spec);

@@ -184,6 +184,27 @@ TEST(LinksSuite, LeavesServersInTheirRackWithoutAWorker) {
   }
 }
 
+TEST(LinksSuite, PutsLoneServersOnHostsOfTheirOwnOrBesideWorker0) {
+  const auto host_of = [](const std::string& knobs, const std::string& network) {
+    const Suite suite =
+        read("[[protocol]]\nname = \"ps_bsp\"\n" + knobs + "\n[transport]\nname = \"sim\"\n[network]\n" + network);
+    for (const TrialSpec& trial : suite.trials) {
+      if (trial.protocol == "ps_bsp") return network_of(trial, make_plan(trial)).host_of;
+    }
+    return std::vector<int>{};
+  };
+  const std::string beside = "servers_apart = false\n", hosts = "hosts = [1, 0, 0, 1]\n";
+  EXPECT_EQ(host_of("servers = 2", ""), (std::vector<int>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(host_of("servers = 2", beside), (std::vector<int>{0, 1, 2, 3, 0, 0}));
+  EXPECT_EQ(host_of("servers = 2", hosts + beside), (std::vector<int>{1, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(host_of("", hosts + beside), (std::vector<int>{1, 0, 0, 1, 1, 0, 0, 1})) << "each has a worker";
+  const auto hash = [](const std::string& text) { return read(text).trials.at(0).hash(); };
+  const std::string sim = "[transport]\nname = \"sim\"\n[network]\n";
+  EXPECT_EQ(hash(sim), hash(sim + "servers_apart = true\n"));
+  EXPECT_NE(hash(sim), hash(sim + beside));
+  EXPECT_EQ(hash(sim + "instant = true\n"), hash(sim + "instant = true\n" + beside));
+}
+
 TEST(LinksSuite, KeysThatATrialDoesNotObeyLeaveItsHash) {
   const std::string keys =
       "goodput = 0.9\nqueue = \"fifo\"\nburst = 10\nrendezvous_bytes = 9\nuplink = 1e9\nracks = 2\n";

@@ -26,6 +26,7 @@ NetworkSpec sample_network() {
           .burst = 1.5,
           .rendezvous_bytes = 11,
           .host_of = {0, 0, 1},
+          .servers_apart = false,
           .rack_of = {0, 1},
           .uplink = 7.5,
           .links = {{0, 2, 5, Duration(4), Time(Duration(1)), Time(Duration(2)), true, true}}};
