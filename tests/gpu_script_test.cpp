@@ -203,7 +203,8 @@ TEST_F(GpuStages, LetNoTestSkipUnderTheSanitizer) {
   put("compute-sanitizer",
       "while [ \"$1\" != '" + (folder_ / "pack/bin/cuda_gpu_test") + "' ]; do shift; done; \"$@\"");
   carry("cuda_gpu_test", "[ \"$HB_GPU_REQUIRED\" = 1 ]");
-  EXPECT_EQ(stages("--stages sanitizer").code, 0) << outcomes();
+  EXPECT_EQ(stages("--stages sanitizer").code, 0);
+  EXPECT_NE(outcomes().find("sanitizer\tpassed\t"), std::string::npos) << outcomes();
 }
 
 TEST_F(GpuStages, EndWithinTheSecondsThatTheyWereGiven) {
