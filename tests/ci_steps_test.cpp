@@ -19,7 +19,7 @@ class CiSteps : public testing::Test {
     for (const char* preset : {"asan", "tsan", "tidy", "release"})
       folder_.write(std::string("build/") + preset + "/made", "");
   }
-  /// What make_room says after that step, on a disk with so many MiB left.
+  /// Calls make_room after that step, on a disk with so many MiB left. Returns its words.
   std::string make_room(const std::string& step, int free_mib) {
     folder_.write("bin/df", "#!/bin/sh\necho header\necho /dev/x 9 9 " + std::to_string(free_mib * 1024) + " 9% /\n");
     fs::permissions(folder_ / "bin/df", fs::perms::owner_all);

@@ -167,7 +167,7 @@ TEST_F(GpuStages, OfTestsThatCannotBeListedFail) {
   EXPECT_NE(outcomes().find("the tests cannot be listed"), std::string::npos) << outcomes();
 }
 
-// As ci/gpu calls it, hopbench takes the suite and its settings.
+// hopbench takes the suite and the settings with which ci/gpu calls it.
 TEST_F(GpuStages, RunASuiteThatThereIs) {
   carry("hopbench", "printf '%q ' \"$@\" > '" + (folder_ / "calls") + "'");
   for (const char* options : {"--quick", ""}) {
