@@ -105,7 +105,7 @@ have() { [ -x "$(program "$1")" ] || { reason="nothing was built"; return 78; };
 
 probe() {
   have gpu_probe || return
-  with_libraries "$(program gpu_probe)" >"$raw/probe.txt" 2>&1 || { reason="see probe.txt: $(last_line "$raw/probe.txt")"; return 1; }
+  with_libraries "$(program gpu_probe)" >"$raw/probe.txt" 2>&1 || { local code=$?; reason="see probe.txt: $(last_line "$raw/probe.txt")"; return $code; }
 }
 
 least() { if [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi; }

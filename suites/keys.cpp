@@ -258,7 +258,7 @@ const std::vector<SuiteKey> kKeys = {
      to<kNetwork, &NetworkSpec::packet_bytes>("packet_bytes")},
     {"network.hosts", T::kHosts, "", 1, 100000, nullptr, "where the workers sit; each on a host of its own if not set"},
     {"network.servers_apart", T::kBool, "true", 0, 0, nullptr,
-     "whether servers of which there is not one for each worker have hosts of their own, or sit beside worker 0",
+     "true: servers have hosts of their own; false: they are beside worker 0. No effect with one for each worker",
      to_optional<kNetwork, &NetworkSpec::servers_apart>("servers_apart")},
     {"network.racks", T::kHosts, "", 2, 100000, nullptr,
      "which rack each host is in, or so many racks of hosts in blocks; hosts of servers alone are in the racks in "

@@ -290,6 +290,19 @@ TEST(Network, CutsALinkThatIsElseUnlimited) {
   expect_near(play_network(spec, flows), {0.1, 0.9, 0.9, 0.5, 0.5});
 }
 
+// By the rates of the cut the last 5 kB would take 150 years: nothing may be left to happen then, or a trial fails.
+TEST(Network, ForgetsTheRatesOfACutThatIsOver) {
+  NetworkSpec spec = plain();
+  spec.links = {{.a = 0, .from = after_ms(400), .until = after_ms(900), .cut = true}};
+  TestTimeline timeline;
+  const auto network = make_network(spec, 2, timeline, 1, 0);
+  double arrived = 0;
+  network->transfer({0, 1, 405'000}, [&] { arrived = to_seconds(timeline.now()); });
+  timeline.run();
+  EXPECT_NEAR(arrived, 0.905, 1e-6);
+  EXPECT_NEAR(to_seconds(timeline.now()), 0.905, 1e-6);
+}
+
 // A latency runs meanwhile; nothing is there while the link is cut, and a pair keeps its order.
 TEST(Network, HoldsSmallMessagesWhileALinkIsCut) {
   NetworkSpec spec = plain();

@@ -173,6 +173,7 @@ void FairNetwork::rates_change() {
 }
 
 void FairNetwork::watch_next_end() {
+  if (asked_for_rates_) return;  // by the old ones what was cut ends in centuries; rates_change() comes at this instant
   const Time end = transfers_.next_end();
   if (end == kNever) return;  // a change is no matter before somebody sends
   const Time next = std::min(end, routes_.next_change());

@@ -49,7 +49,7 @@ struct NetworkSpec {
   double burst = 0;                   // fifo: bytes that a link that was idle lets through at once
   std::int64_t rendezvous_bytes = 0;  // larger messages wait for the receiver's permission (rendezvous.h); 0: none do
   std::vector<int> host_of{};         // rank -> host; empty: every rank on a host of its own
-  bool servers_apart = true;          // lone servers (not one for each worker) have hosts of their own; else worker 0's
+  bool servers_apart = true;          // of which there is not one for each worker: else they are with worker 0
   std::vector<int> rack_of{};         // host -> rack; hosts beyond the list are in rack 0; empty: one rack
   double uplink = 0;                  // of each rack, each way, shared by all that it has with the others
   struct Link {                       // between two hosts, or a host's own NIC when b is -1
