@@ -267,6 +267,9 @@ TEST(Text, FindsTheNearestName) {
   EXPECT_EQ(nearest("bacth", names), "batch");
   EXPECT_EQ(nearest("thread", names), "threads");
   EXPECT_EQ(nearest("momentum", names), "");
+  const std::vector<std::string> networks = {"1G", "10G", "25G two racks"};
+  EXPECT_EQ(nearest("25G", networks), "25G two racks") << "the only one that begins so";
+  EXPECT_EQ(nearest("1", networks), "1G") << "two begin so";
   EXPECT_EQ(did_you_mean("bakend", names), " Did you mean 'backend'?");
 }
 

@@ -259,6 +259,8 @@ TEST(Placing, FollowsTheHostsOfTheSuite) {
   EXPECT_THAT(place_ranks({{0, 1, 2}, {}}, {8, 0, drawn, "t"}), ElementsAre(0, 0, 0, 1, 1, 1, 2, 2));
   EXPECT_THAT(place_ranks({{0, 1, 0, 1}, {}}, {4, 1, {0, 0, 1, 1, 2}, "t"}), ElementsAre(0, 2, 1, 3, 0))
       << "a server on a host of its own, which is not there";
+  EXPECT_THAT(place_ranks({{0, 1, 0, 1}, {}}, {4, 1, {1, 1, 0, 0, 2}, "t"}), ElementsAre(1, 3, 0, 2, 1))
+      << "beside worker 0, which is not on the first machine";
   EXPECT_THAT(said_by([&] {
                 place_ranks({{0, 1}, {}}, {8, 0, drawn, "t"});
               }),

@@ -30,11 +30,23 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
+/// Returns the only candidate that begins with `word`; "" if there is none, or more than one.
+std::string only_continuation(std::string_view word, std::span<const std::string> candidates) {
+  std::string found;
+  for (const std::string& candidate : candidates) {
+    if (word.empty() || !candidate.starts_with(word)) continue;
+    if (!found.empty()) return "";
+    found = candidate;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
   if (std::find(candidates.begin(), candidates.end(), word) != candidates.end()) return std::string(word);
   if (std::string same = synonym_of(word, candidates); !same.empty() || is_synonym(word)) return same;
+  if (std::string whole = only_continuation(word, candidates); !whole.empty()) return whole;
   std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
   std::string found;
   for (const std::string& candidate : candidates) {

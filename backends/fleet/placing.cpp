@@ -19,7 +19,7 @@ std::vector<int> as_drawn(const Places& places, const WhoIsToBePlaced& who) {
     const int host = who.host_of[rank];
     auto there = processes.find(host);
     const bool server = static_cast<int>(rank) >= who.workers;
-    if (there == processes.end() && server) there = processes.find(0);
+    if (there == processes.end() && server) there = processes.find(who.host_of.front());
     if (there == processes.end()) {
       throw usage_error(who.trial + " puts ranks on host " + std::to_string(host) + ", but this run has " +
                         std::to_string(processes.size()) + " machine" + (processes.size() == 1 ? "" : "s") +
