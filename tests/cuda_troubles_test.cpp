@@ -119,6 +119,18 @@ TEST(CudaTroubles, AnotherNetworkOfThatSizeRunsNothingToChoose) {
   EXPECT_EQ(make(13), run + 3);
 }
 
+TEST(CudaTroubles, AGpuThatIsTooOldIsNamedByTheRanksThatGetIt) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process chooses its GPU once
+  const auto said_of_rank = [](int rank) {
+    const Trouble trouble("old-second");
+    Device::choose(rank);
+    return said_by([] { Device::mine(); }, ExitCode::kEnvironment);
+  };
+  EXPECT_EXIT(std::exit(said_of_rank(3).find("cuda: GPU 1 (Emulated GPU) is too old") == 0 ? 0 : 1),
+              testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(std::exit(said_of_rank(2).empty() ? 0 : 1), testing::ExitedWithCode(0), "");
+}
+
 TEST(CudaTroubles, WhatWasNeverComputedIsNotLent) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // the first lasting error is kept for as long as a process lives
   const auto right = [] {

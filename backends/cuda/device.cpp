@@ -88,6 +88,16 @@ std::string advice(cudaError_t error) {
   return "";
 }
 
+/// Returns "" if that GPU can be used, or asking for its properties fails.
+std::string why_too_old(int ordinal) {
+  cudaDeviceProp gpu{};
+  if (cudaGetDeviceProperties(&gpu, ordinal) != cudaSuccess || gpu.major >= 8) return "";
+  return fmt::format(
+      "GPU {} ({}) is too old: its compute capability is {}.{}, at least 8.0 is needed: CUDA_VISIBLE_DEVICES may "
+      "hide it from the ranks",
+      ordinal, gpu.name, gpu.major, gpu.minor);
+}
+
 std::string why_no_gpu() {
   int driver = 0, runtime = 0, count = 0;
   cudaDriverGetVersion(&driver);
@@ -108,13 +118,10 @@ std::string why_no_gpu() {
     return fmt::format("the NVIDIA driver (CUDA {}) answers: {}: nvidia-smi may say more", version_text(driver),
                        cudaGetErrorString(error));
   }
-  const int ordinal = chosen_rank % count;
-  cudaDeviceProp gpu{};
-  if (cudaGetDeviceProperties(&gpu, ordinal) == cudaSuccess && gpu.major < 8) {
-    return fmt::format("GPU {} ({}) is too old: its compute capability is {}.{}, at least 8.0 is needed: take another",
-                       ordinal, gpu.name, gpu.major, gpu.minor);
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    if (why_too_old(ordinal).empty()) return "";
   }
-  return "";
+  return why_too_old(0);
 }
 
 /// "580.159.03": of the kernel's module.
@@ -201,6 +208,7 @@ Device::Device() {
   check(cudaRuntimeGetVersion(&runtime), "asking for the version");
   check(cudaDriverGetVersion(&driver), "asking for the driver's version");
   ordinal_ = chosen_rank % count;
+  if (const std::string why = why_too_old(ordinal_); !why.empty()) throw environment_error("cuda: " + why);
   // A thread that waits for the GPU spins, unless there are cores for half as many processes at most.
   waits_asleep_ = 2 * unsigned(ranks_here) > std::thread::hardware_concurrency();
   check(cudaSetDevice(ordinal_), "opening the GPU");

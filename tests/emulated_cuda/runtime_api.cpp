@@ -186,7 +186,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   *properties = {};
   std::strcpy(properties->name, "Emulated GPU");
   properties->totalGlobalMem = kMemory;
-  properties->major = 9;
+  properties->major = device == 1 && emulated_cuda::has_trouble("old-second") ? 7 : 9;
   properties->multiProcessorCount = 4;
   properties->pciBusID = 0x3b + device;
   return cudaSuccess;
@@ -232,7 +232,7 @@ cudaError_t cudaPeekAtLastError() { return last_error; }
 // --- Memory ----------------------------------------------------------------------------------------------------------
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  *free = device_memory().free();
+  *free = emulated_cuda::has_trouble("little-memory") ? std::size_t{4} << 20 : device_memory().free();
   *total = kMemory;
   return cudaSuccess;
 }

@@ -137,11 +137,15 @@ bool forbidden();
 ///   no-import         nor imported from them
 ///   no-peer           nor imported from another GPU
 ///   unread-peer       what is mapped of another process's memory cannot be read
+///   old-second        its second GPU is too old
+///   little-memory     4 MiB of its memory are free
 ///   corrupt-peer      what is mapped of another process's memory reads differently
 bool has_trouble(const char* word);
 /// So many times cuDNN was asked for its advice.
 int advice_asked();
 /// So many convolutions it was told to compute.
 int convolutions_run();
+/// Returns the number of graphs that were recorded.
+int graphs_recorded();
 
 }  // namespace emulated_cuda
