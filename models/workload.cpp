@@ -96,6 +96,7 @@ class Training final : public Workload {
     return samples;
   }
   void load_data() override { data_.train->load(); }
+  void make_room(int batch) override { announced_ = batch; }
   std::size_t part_size(int worker) const override { return of(worker).order.part_size(); }
 
  private:
@@ -114,6 +115,7 @@ class Training final : public Workload {
   std::unique_ptr<Backend> backend_;
   std::vector<std::unique_ptr<Worker>> workers_;
   mutable std::vector<Lane> lanes_;
+  int announced_ = 0;  // the largest batch that is expected
   std::size_t size_ = 0, trainable_ = 0;
   bool sparse_ = false;
   std::vector<Bucket> buckets_;
@@ -130,6 +132,7 @@ Training::Training(WorkloadSpec spec, DatasetPair data)
                                               .local_ranks = spec_.local.ranks,
                                               .lend = spec_.lend})),
       lanes_(static_cast<std::size_t>(spec_.workers) + 1) {
+  announced_ = spec_.batch;
   check_augment(spec_.augment, *data_.train);
   auto parts = split(*data_.train, spec_.split, spec_.everybody(), spec_.seed, spec_.repeat);
   for (int w = 0; w < spec_.workers; ++w) {
@@ -152,9 +155,12 @@ Training::Training(WorkloadSpec spec, DatasetPair data)
 
 Learner& Training::learner(Lane& lane, int batch) const {
   if (!lane.learner || lane.largest_batch < batch) {
-    lane.largest_batch = std::max({batch, spec_.batch, 2 * lane.largest_batch});  // batches may grow step by step
-    lane.learner = find_model(spec_.model)
-                       .create(*backend_, spec_, data_.train->shape(), data_.train->classes(), lane.largest_batch);
+    const int largest = batch <= announced_ ? announced_ : std::max(batch, 2 * lane.largest_batch);  // may grow on
+    lane.learner.reset();  // before there is another: a device may not have room for both
+    lane.largest_batch = 0;
+    lane.learner =
+        find_model(spec_.model).create(*backend_, spec_, data_.train->shape(), data_.train->classes(), largest);
+    lane.largest_batch = largest;
   }
   return *lane.learner;
 }

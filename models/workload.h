@@ -93,6 +93,8 @@ class Workload {
   virtual std::vector<std::uint32_t> samples_of(int /*worker*/, const Samples& /*which*/) { return {}; }
   /// Brings the training data into memory (Dataset::load). Call it before a clock starts. A server never needs it.
   virtual void load_data() {}
+  /// Announces the largest batch of a gradient, so that networks need not grow until it comes. Not beside a gradient.
+  virtual void make_room(int /*batch*/) {}
   /// How many samples worker w owns.
   virtual std::size_t part_size(int worker) const = 0;
 };

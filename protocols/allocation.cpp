@@ -42,9 +42,12 @@ std::vector<double> unrounded(std::int64_t total, std::span<const double> shares
 
 std::vector<int> proportional(std::int64_t total, std::span<const double> shares, std::span<const BatchBounds> bounds) {
   HB_ASSERT(!shares.empty() && shares.size() == bounds.size());
+  const int multiple = bounds.front().multiple;
+  HB_ASSERT(total % multiple == 0);
   const std::vector<double> parts = unrounded(total, shares, bounds);
   std::vector<int> batches(parts.size());
-  for (std::size_t i = 0; i < parts.size(); ++i) batches[i] = static_cast<int>(std::floor(parts[i]));
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    batches[i] = static_cast<int>(std::floor(parts[i] / multiple)) * multiple;
   std::vector<std::size_t> order(parts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -54,9 +57,9 @@ std::vector<int> proportional(std::int64_t total, std::span<const double> shares
   while (left > 0) {
     const std::int64_t before = left;
     for (const std::size_t i : order) {
-      if (left == 0 || batches[i] >= bounds[i].high) continue;
-      ++batches[i];
-      --left;
+      if (left == 0 || batches[i] > bounds[i].high - multiple) continue;
+      batches[i] += multiple;
+      left -= multiple;
     }
     HB_ASSERT_MSG(left < before, "the bounds leave no room for the global batch");
   }

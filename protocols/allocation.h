@@ -9,14 +9,17 @@
 
 namespace hopbench {
 
-/// Fewest and most samples that a worker may be given, both included.
+/// The batches that a worker may be given: from `low` to `high` samples, both included, in steps of `multiple`. `low`,
+/// and `high` unless it is the default, are multiples too.
 struct BatchBounds {
   int low = 1, high = std::numeric_limits<int>::max();
+  int multiple = 1;
 };
 
 /// Whole numbers in proportion to `shares` (all above 0; one for each worker, as `bounds`) that sum to `total`: the
 /// least max b_i / share_i, up to rounding. Workers that would leave their bounds are held at them and the others share
-/// the rest. Rounding is by largest remainder, of equal ones to the lowest rank first.
+/// the rest. Rounding is by largest remainder, of equal ones to the lowest rank first. All bounds must have the same
+/// `multiple`, and `total` must be one; so are the numbers.
 /// The sum of the bounds' lows must not exceed `total`, that of their highs not be below it.
 std::vector<int> proportional(std::int64_t total, std::span<const double> shares, std::span<const BatchBounds> bounds);
 

@@ -43,6 +43,32 @@ void over_servers(Node& self, const KnobValues& knobs) {
   }
 }
 
+int servers_of(const Setting& setting) { return by_servers(setting.knobs) ? server_count(setting) : 0; }
+
+std::vector<Edge> links_of(const Setting& setting) {
+  if (by_servers(setting.knobs)) return server_links(setting);
+  std::vector<Edge> edges = GradientMean::links(setting);
+  for (int worker = 1; worker < setting.workers; ++worker) edges.emplace_back(worker, 0);  // the manager
+  return edges;
+}
+
+std::vector<Knob> all_knobs(std::vector<Knob> own) {
+  std::vector<Knob> all = std::move(own);
+  all.push_back({"warmup_steps", 5, 0, 1'000'000, {}, "iterations with equal batches at the start", "code"});
+  all.push_back(choice("aggregation", {"allreduce", "servers"}, "of the gradients: ring or servers", "ours"));
+  all.push_back(servers_knob());
+  all.push_back({"multiple", 1, 1, 1024, {}, "batches are multiples of so many samples; see docs/gpu.md", "ours"});
+  for (const Knob& knob : GradientMean::knobs()) all.push_back(knob);
+  return all;
+}
+
+std::string refuse(const Setting& setting) {
+  const int multiple = setting.knobs.integer("multiple");
+  if (setting.batch % multiple == 0) return "";
+  return "multiple = " + std::to_string(multiple) + " does not divide model.batch = " + std::to_string(setting.batch) +
+         ": take a divisor, or another batch";
+}
+
 }  // namespace
 
 void balanced_bsp(Node& self, const KnobValues& knobs, const MakeRule& make_rule) {
@@ -54,26 +80,28 @@ void balanced_bsp(Node& self, const KnobValues& knobs, const MakeRule& make_rule
   return self.is_server() ? serve_bsp(self, true) : over_servers(self, knobs);
 }
 
-BatchBounds bounds_around(int batch, double low, double high) {
-  return {.low = std::max(1, int(std::ceil(low * batch))), .high = int(high * batch)};
+BatchBounds bounds_around(int batch, double low, double high, const KnobValues& knobs) {
+  const int multiple = knobs.integer("multiple");
+  return {.low = std::max(1, int(std::ceil(low * batch / multiple))) * multiple,
+          .high = int(high * batch) / multiple * multiple,
+          .multiple = multiple};
 }
 
-int balanced_servers(const Setting& setting) { return by_servers(setting.knobs) ? server_count(setting) : 0; }
-
-std::vector<Edge> balanced_links(const Setting& setting) {
-  if (by_servers(setting.knobs)) return server_links(setting);
-  std::vector<Edge> edges = GradientMean::links(setting);
-  for (int worker = 1; worker < setting.workers; ++worker) edges.emplace_back(worker, 0);  // the manager
-  return edges;
+BatchBounds balanced_batches(const Setting& setting, BatchBounds bounds) {
+  const std::int64_t others = setting.workers - 1;
+  bounds.high = int(std::min<std::int64_t>(bounds.high, setting.batch + others * (setting.batch - bounds.low)));
+  return bounds;
 }
 
-std::vector<Knob> balanced_knobs(std::vector<Knob> own) {
-  std::vector<Knob> all = std::move(own);
-  all.push_back({"warmup_steps", 5, 0, 1'000'000, {}, "iterations with equal batches at the start", "code"});
-  all.push_back(choice("aggregation", {"allreduce", "servers"}, "of the gradients: ring or servers", "ours"));
-  all.push_back(servers_knob());
-  for (const Knob& knob : GradientMean::knobs()) all.push_back(knob);
-  return all;
+Protocol balanced(Protocol own) {
+  own.knobs = all_knobs(std::move(own.knobs));
+  own.extra_ranks = servers_of;
+  own.links = links_of;
+  own.refuse = refuse;
+  own.follows_times = always<true>;
+  own.moves_data = always<true>;
+  own.gap_bound = one_ahead;
+  return own;
 }
 
 }  // namespace hopbench

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "protocols/allocation.h"
@@ -19,12 +20,13 @@ using MakeRule = std::function<std::unique_ptr<BatchRule>(Node& manager, const K
 /// The body of every rank.
 void balanced_bsp(Node& self, const KnobValues& knobs, const MakeRule& make_rule);
 
-// Facts of a protocol with this body.
-std::vector<Knob> balanced_knobs(std::vector<Knob> own);
-int balanced_servers(const Setting& setting);
-std::vector<Edge> balanced_links(const Setting& setting);
+/// Returns the protocol with the facts and knobs that all with this body have, besides its own knobs.
+Protocol balanced(Protocol own);
+/// Returns the batches that a worker may be given if the rule keeps to `bounds`: the others have their least at least.
+BatchBounds balanced_batches(const Setting& setting, BatchBounds bounds);
 
-/// `low` and `high` as multiples of the batch that all workers begin with: low <= 1 <= high leaves the sum possible.
-BatchBounds bounds_around(int batch, double low, double high);
+/// `low` and `high` are in batches that all workers begin with: low <= 1 <= high leaves the sum possible. Both are
+/// rounded towards that batch, to multiples of the knob `multiple`.
+BatchBounds bounds_around(int batch, double low, double high, const KnobValues& knobs);
 
 }  // namespace hopbench

@@ -17,6 +17,10 @@
 namespace hopbench {
 namespace {
 
+BatchBounds bounds_of(int batch, const KnobValues& knobs) {
+  return bounds_around(batch, knobs.real("min_batch"), knobs.real("max_batch"), knobs);
+}
+
 class Controller final : public BatchRule {
  public:
   Controller(Node& self, const KnobValues& knobs)
@@ -25,7 +29,7 @@ class Controller final : public BatchRule {
         total_(std::int64_t{self.batch()} * self.worker_count()),
         batches_(self.workers().size(), self.batch()),
         times_(batches_.size(), 0.0),
-        bounds_(batches_.size(), bounds_around(self.batch(), knobs.real("min_batch"), knobs.real("max_batch"))) {}
+        bounds_(batches_.size(), bounds_of(self.batch(), knobs)) {}
 
   void observe(std::span<const Timing> timings) override {
     for (std::size_t i = 0; i < timings.size(); ++i) {
@@ -101,21 +105,17 @@ std::vector<Knob> own_knobs() {
 }  // namespace
 
 const Protocol& dynamic_batching_protocol() {
-  static const Protocol protocol{
-      .name = "dynamic_batching",
-      .summary = "BSP whose batches a proportional controller adjusts until all workers take the same time",
-      .paper =
-          "Tyagi, Sharma: Taming Resource Heterogeneity in Distributed ML Training with Dynamic Batching, ACSOS 2020",
-      .knobs = balanced_knobs(own_knobs()),
-      .body = dynamic_batching,
-      .extra_ranks = balanced_servers,
-      .links = balanced_links,
-      .note = note,
-      .follows_times = always<true>,
-      .moves_data = always<true>,
-      .gap_bound = one_ahead,
-      .source = Source::kFullText,
-      .reading = "dynamic_batching/rescaled"};
+  static const Protocol protocol = balanced(
+      {.name = "dynamic_batching",
+       .summary = "BSP whose batches a proportional controller adjusts until all workers take the same time",
+       .paper =
+           "Tyagi, Sharma: Taming Resource Heterogeneity in Distributed ML Training with Dynamic Batching, ACSOS 2020",
+       .knobs = own_knobs(),
+       .body = dynamic_batching,
+       .note = note,
+       .batches = [](const Setting& s) { return balanced_batches(s, bounds_of(s.batch, s.knobs)); },
+       .source = Source::kFullText,
+       .reading = "dynamic_batching/rescaled"});
   return protocol;
 }
 

@@ -20,15 +20,15 @@
 namespace hopbench {
 namespace {
 
-BatchBounds bounds_of(Node& self, const KnobValues& knobs) {
-  return bounds_around(self.batch(), 0, knobs.real("memory_limit"));
+BatchBounds bounds_of(int batch, const KnobValues& knobs) {
+  return bounds_around(batch, 0, knobs.real("memory_limit"), knobs);
 }
 
 class InProportionToSpeed final : public BatchRule {
  public:
   InProportionToSpeed(Node& self, const KnobValues& knobs)
       : total_(std::int64_t{self.batch()} * self.worker_count()),
-        bounds_(self.workers().size(), bounds_of(self, knobs)) {
+        bounds_(self.workers().size(), bounds_of(self.batch(), knobs)) {
     for (const int worker : self.workers()) {
       predictors_.push_back(make_speed_predictor(knobs.text("predictor"), knobs.real("ema_weight"),
                                                  self.random(Purpose::kProtocol, worker)));
@@ -74,7 +74,7 @@ class BySearch final : public BatchRule {
                  .window_growth = knobs.real("window_growth"),
                  .halve_on_rise = knobs.flag("halve_on_rise"),
                  .reopen = knobs.real("reopen"),
-                 .bounds = bounds_of(self, knobs)}) {}
+                 .bounds = bounds_of(self.batch(), knobs)}) {}
 
   void observe(std::span<const Timing> timings) override {
     std::vector<double> seconds;
@@ -124,22 +124,18 @@ std::vector<Knob> own_knobs() {
 }  // namespace
 
 const Protocol& lb_bsp_protocol() {
-  static const Protocol protocol{
-      .name = "lb_bsp",
-      .summary = "BSP with batches resized at every barrier so that all workers finish together; their sum is kept",
-      .paper = "Chen, Weng, Wang, Li, Li: Semi-Dynamic Load Balancing, SoCC 2020",
-      .knobs = balanced_knobs(own_knobs()),
-      .body = lb_bsp,
-      .extra_ranks = balanced_servers,
-      .links = balanced_links,
-      .note = note,
-      .follows_times = always<true>,
-      .moves_data = always<true>,
-      .reads_load = [](const KnobValues& k) { return k.text("form") == "cpu" && k.text("predictor") == "narx"; },
-      .gap_bound = one_ahead,
-      .source = Source::kAbstractAndCode,
-      .reading = "lb_bsp/constant-sum",
-      .experimental = experimental};
+  static const Protocol protocol = balanced(
+      {.name = "lb_bsp",
+       .summary = "BSP with batches resized at every barrier so that all workers finish together; their sum is kept",
+       .paper = "Chen, Weng, Wang, Li, Li: Semi-Dynamic Load Balancing, SoCC 2020",
+       .knobs = own_knobs(),
+       .body = lb_bsp,
+       .note = note,
+       .reads_load = [](const KnobValues& k) { return k.text("form") == "cpu" && k.text("predictor") == "narx"; },
+       .batches = [](const Setting& s) { return balanced_batches(s, bounds_of(s.batch, s.knobs)); },
+       .source = Source::kAbstractAndCode,
+       .reading = "lb_bsp/constant-sum",
+       .experimental = experimental});
   return protocol;
 }
 

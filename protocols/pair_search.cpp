@@ -12,7 +12,8 @@ PairSearch::PairSearch(std::vector<int> batches, Options options) : options_(opt
 }
 
 void PairSearch::begin() {
-  step_ = options_.step;
+  const int multiple = options_.bounds.multiple;
+  step_ = (options_.step + multiple - 1) / multiple * multiple;
   window_ = options_.window;
   leader_ = straggler_ = -1;
   slowest_ = best_ = std::numeric_limits<double>::infinity();
@@ -66,17 +67,18 @@ bool PairSearch::became_slower() {
 
 void PairSearch::move() {
   const auto of = [](int worker) { return static_cast<std::size_t>(worker); };
+  const int multiple = options_.bounds.multiple;
   int leader = -1, straggler = 0;
   for (int i = 0; i < static_cast<int>(sums_.size()); ++i) {
     if (sums_[of(i)] > sums_[of(straggler)]) straggler = i;
-    const bool room = batches_[of(i)] < options_.bounds.high;
+    const bool room = batches_[of(i)] <= options_.bounds.high - multiple;
     if (room && (leader < 0 || sums_[of(i)] < sums_[of(leader)])) leader = i;
   }
   const double slowest = sums_[of(straggler)] / double(seen_);
   const bool ahead = leader >= 0 && sums_[of(leader)] < sums_[of(straggler)];
   const bool reversed = ahead && leader == straggler_ && straggler == leader_;
   if (reversed || (options_.halve_on_rise && slowest > slowest_)) {
-    step_ = std::max(1, step_ / 2);
+    step_ = std::max(multiple, step_ / 2 / multiple * multiple);
     window_ = std::max(window_, static_cast<Iter>(double(window_) * options_.window_growth));
   }
   if (ahead) {

@@ -23,7 +23,7 @@ class PairSearch {
  public:
   struct Options {
     int window = 10;             // iterations
-    int step = 1;                // samples, at first
+    int step = 1;                // samples, at first; rounded up to a multiple that the bounds allow
     double window_growth = 2;    // at each halving
     bool halve_on_rise = false;  // also when the largest time rose: reversal misses cycles over three workers
     double reopen = 0;           // 0: it never begins anew

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "protocols/allocation.h"
 #include "protocols/knobs.h"
 #include "protocols/topology.h"
 
@@ -35,6 +36,7 @@ struct Setting {
   int workers;
   std::vector<int> host_of = {};  // worker -> host; empty: every worker on its own
   std::int64_t parameters = 0;    // of the model, where the suite sets their number; 0: it does not
+  int batch = 0;                  // of one worker, at the start
 };
 
 struct Protocol {
@@ -59,6 +61,7 @@ struct Protocol {
   /// The most iterations by which one worker may be ahead of another that is still at work; nothing: any number.
   /// nullptr: no such bound is known.
   std::optional<std::int64_t> (*gap_bound)(const Setting&) = nullptr;
+  BatchBounds (*batches)(const Setting&) = nullptr;  // that a worker may be given; nullptr: the trial's only
   Source source = Source::kOwn;
   std::string_view reading;                           // which named reading of the paper: "hop/H1-H17"
   bool (*experimental)(const KnobValues&) = nullptr;  // rests on [memory M] or [memory L]; nullptr: it does not

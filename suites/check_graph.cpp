@@ -34,7 +34,7 @@ std::string torn_at(const Topology& graph) {
 }  // namespace
 
 TrainingSetting::TrainingSetting(const Configuration& c, const VariantDraft& variant, const Topology& whole)
-    : variant_(variant), whole_(whole), host_of_(c.host_of()) {
+    : variant_(variant), whole_(whole), host_of_(c.host_of()), batch_(int(c.at("model.batch").integer)) {
   const std::vector<int> left_out = variant.left_out();
   if (left_out.empty()) return;
   rest_ = whole.without(left_out);
@@ -47,7 +47,7 @@ TrainingSetting::TrainingSetting(const Configuration& c, const VariantDraft& var
 }
 
 Setting TrainingSetting::of(std::int64_t parameters) const {
-  return {variant_.knobs, graph(), graph().size(), host_of_, parameters};
+  return {variant_.knobs, graph(), graph().size(), host_of_, parameters, batch_};
 }
 
 std::string TrainingSetting::of_whom() const {

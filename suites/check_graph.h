@@ -32,6 +32,7 @@ class TrainingSetting {
   const Topology& whole_;
   std::optional<Topology> rest_;  // set if workers are left out
   std::vector<int> host_of_;
+  int batch_;
 };
 
 /// Of all configurations, each graph made and looked at once: there may be thousands of configurations with the same

@@ -83,7 +83,7 @@ Plan make_plan(const TrialSpec& spec) {
   plan.protocol = &find_protocol(spec.protocol);
   plan.goes_on = continues(*plan.protocol, spec.knobs);
   plan.workers = spec.workers();
-  const Setting setting{spec.knobs, plan.graph, plan.workers, hosts_of_workers(spec)};
+  const Setting setting{spec.knobs, plan.graph, plan.workers, hosts_of_workers(spec), 0, spec.workload.batch};
   if (plan.protocol->refuse != nullptr) {
     if (const std::string why = plan.protocol->refuse(setting); !why.empty())
       throw usage_error(spec.label + ": " + why);
@@ -93,6 +93,7 @@ Plan make_plan(const TrialSpec& spec) {
   plan.host_of = hosts_of(hosts_of_workers(spec), plan.workers, plan.servers, spec.network.servers_apart);
   plan.run_in = warm_up_of(spec).iterations;
   const int batch = spec.workload.batch;
+  plan.batches = plan.protocol->batches != nullptr ? plan.protocol->batches(setting) : BatchBounds{batch, batch, 1};
   if (spec.stop.kind == StopSpec::Kind::kIterations) {
     plan.iterations = plan.run_in + spec.stop.amount;
   } else if (in_lockstep(*plan.protocol, spec.knobs)) {

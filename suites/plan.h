@@ -25,6 +25,7 @@ struct Plan {
   Iter iterations = 0;  // a rank; 0: credits decide
   std::int64_t credits = 0;
   bool goes_on = false;  // the protocol does when a worker is lost
+  BatchBounds batches;   // that a worker may be given
 
   int ranks() const { return workers + servers; }
 };

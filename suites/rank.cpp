@@ -29,6 +29,7 @@
 #include "suites/event_log.h"
 #include "suites/execute.h"
 #include "suites/job.h"
+#include "suites/preparation.h"
 #include "suites/transport_bench.h"
 
 namespace hopbench {
@@ -127,17 +128,6 @@ class SignsOfLife {
   std::jthread thread_;
 };
 
-// The data, page faults, first touch and the compiled network are outside every clock: one gradient that nobody sees.
-void touch(Workload& workload, int worker) {
-  workload.load_data();
-  if (&workload.space() == &null_space()) return;
-  const int steps = &workload.space() == device_space() ? 2 : 1;  // of which the second is captured as a graph
-  for (int step = 0; step < steps; ++step) {
-    Vec g = workload.sparse() ? Vec() : Vec::uninitialised(workload.size(), workload.space());
-    workload.gradient(workload.initial().share(), worker, 0, workload.spec().batch, g, [](int) {});
-  }
-}
-
 WireOptions wire_options_of(const TrialSpec& spec, const Plan& plan, const Workload& workload, ChildChannel& channel) {
   const int rank = channel.rank();
   return {.rank = rank,
@@ -168,12 +158,16 @@ std::string carriers_text(const std::map<std::string, std::vector<int>>& peers_o
   return text;
 }
 
-void add_device_use(RankRecord& record, const DeviceSpace& device) {
+void add_device_use(RankRecord& record, const DeviceSpace& device, const Prepared& prepared) {
   DeviceSpace::Use use = device.use();
   record.gpu = std::move(use.device);
   record.gpu_shared_well = use.shared_well;
   record.gpu_fallbacks = use.fallbacks;
   record.gpu_remarks = std::move(use.remarks);
+  if (prepared.sizes > 1) {
+    record.gpu_remarks += (record.gpu_remarks.empty() ? "" : "; ") + std::string("batch sizes compiled beforehand: ") +
+                          std::to_string(prepared.computed) + " of " + std::to_string(prepared.sizes);
+  }
   record.staged_bodies = staged_bodies();
 }
 
@@ -186,7 +180,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   const Transport& transport = find_transport(spec.transport);
   if (transport.prepare != nullptr) transport.prepare();
   const std::unique_ptr<Workload> workload = make_workload(spec.workload.on(rank, channel.local()));
-  if (!server) touch(*workload, rank);
+  const Prepared prepared = server ? Prepared() : prepare(*workload, rank, plan.batches, spec.rendezvous_timeout / 3);
 
   slot.phase = Phase::kConnecting;
   const WireOptions wire_options = wire_options_of(spec, plan, *workload, channel);
@@ -229,7 +223,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   const auto carriers = wire->carriers();
   result.record.carriers = carriers_text(carriers);
   if (carriers.contains("gloo")) result.record.congestion_control = tcp_congestion_control("");
-  if (&workload->space() == device_space()) add_device_use(result.record, *device_space());
+  if (&workload->space() == device_space()) add_device_use(result.record, *device_space(), prepared);
   result.record.cpu_wait_s = to_seconds(runtime.waited_for_cores());
   if (spec.emulate) add_lateness(result.record, static_cast<const EmulatedWire&>(*wire).lateness());
   result.events = std::move(events.lines());

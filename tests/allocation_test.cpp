@@ -60,6 +60,14 @@ TEST(Proportional, KeepsSumAndBoundsAndTheLeastTime) {
     for (std::size_t i = 0; i < n; ++i)
       bounds.push_back({1 + int(random.below(std::uint64_t(batch))), batch + int(random.below(20))});
     const Ints batches = hopbench::proportional(total, speeds, bounds);
+    const int multiple = 2 + int(random.below(7));
+    Ints scaled;
+    std::vector<BatchBounds> wide;
+    for (std::size_t i = 0; i < n; ++i) {
+      wide.push_back({bounds[i].low * multiple, bounds[i].high * multiple, multiple});
+      scaled.push_back(batches[i] * multiple);
+    }
+    EXPECT_EQ(hopbench::proportional(total * multiple, speeds, wide), scaled) << "the same in larger units";
     EXPECT_EQ(std::accumulate(batches.begin(), batches.end(), std::int64_t{0}), total);
     double time = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -119,6 +127,16 @@ TEST(PairSearch, MovesAStepFromTheStragglerToTheLeaderOnceAWindow) {
 }
 
 // Speeds 1 and 1.1: the first step goes too far, and the largest time rises from 64 to 65.5.
+TEST(PairSearch, MovesWholeMultiples) {
+  PairSearch search({32, 32, 32}, {.window = 1, .step = 11, .window_growth = 1, .bounds = {8, 64, 8}});
+  EXPECT_EQ(search.step(), 16);
+  EXPECT_EQ(step(search, {1, 2, 4}), (Ints{16, 32, 48}));
+  for (int k = 0; k < 40; ++k) {
+    for (const int batch : step(search, {1, 2, 4})) EXPECT_EQ(batch % 8, 0);
+  }
+  EXPECT_EQ(search.step(), 8) << "halved no further";
+}
+
 TEST(PairSearch, HalvesItsStepWhenLeaderAndStragglerChangePlaces) {
   for (bool on_rise : {false, true}) {
     PairSearch search({64, 64}, {.window = 1, .step = 8, .halve_on_rise = on_rise});

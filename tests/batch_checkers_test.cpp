@@ -80,6 +80,18 @@ TEST(BatchSum, KnowsTheBoundsOfDynamicBatching) {
   EXPECT_FALSE(begun().computed(1, {13, 3}).ok());
 }
 
+TEST(BatchSum, KnowsWhatEachIsAMultipleOf) {
+  CheckedRun run{.protocol = "dynamic_batching", .workers = 2};
+  run.knobs["multiple"] = 4;
+  const auto begun = [&] {
+    BatchStream stream(batch_sum(run));
+    stream.computed(0, {8, 8});
+    return stream;
+  };
+  EXPECT_TRUE(begun().computed(1, {12, 4}).ok());
+  EXPECT_FALSE(begun().computed(1, {10, 6}).ok());
+}
+
 TEST(BatchWeights, AreTheSharesOfTheSamples) {
   CheckedRun run = balanced(2);
   run.servers = 1;

@@ -143,7 +143,7 @@ class Run {
     for (const auto& [name, value] : knobs) knobs_.set(protocol.knobs, name, value);
     std::vector<int> host_of = cluster.network.host_of;  // of servers too
     if (!host_of.empty()) host_of.resize(std::size_t(cluster.nodes));
-    const Setting setting{knobs_, graph_, cluster.nodes, std::move(host_of)};
+    const Setting setting{knobs_, graph_, cluster.nodes, std::move(host_of), 0, cluster.workload.batch};
     if (protocol.refuse != nullptr) {
       if (const std::string why = protocol.refuse(setting); !why.empty()) throw usage_error(why);
     }

@@ -124,6 +124,14 @@ Knobs draw_balanced(Random& random, Cluster& cluster) {
           {"warmup_steps", between(random, 0, 6)}};
 }
 
+// Draws last, so that the draws before stay as they are.
+void draw_multiple(Random& random, Cluster& cluster, Knobs& knobs) {
+  if (!random.chance(0.4)) return;
+  const std::int64_t multiple = between(random, 2, 8);
+  knobs["multiple"] = multiple;
+  cluster.workload.batch *= int(multiple);
+}
+
 Knobs draw_lb_bsp(Random& random, Cluster& cluster) {
   Knobs knobs = draw_balanced(random, cluster);
   knobs["form"] = one_of(random, {"cpu", "gpu"});
@@ -133,6 +141,7 @@ Knobs draw_lb_bsp(Random& random, Cluster& cluster) {
   knobs["halve_on_rise"] = random.chance(0.5);
   knobs["reopen"] = random.chance(0.5) ? 0.0 : 0.5 * random.uniform();
   knobs["memory_limit"] = 1 + 3 * random.uniform();
+  draw_multiple(random, cluster, knobs);
   return knobs;
 }
 
@@ -141,6 +150,7 @@ Knobs draw_dynamic_batching(Random& random, Cluster& cluster) {
   knobs["dead_band"] = random.chance(0.5) ? 0.05 : 0.3;
   knobs["min_batch"] = random.uniform();
   knobs["max_batch"] = 1 + 3 * random.uniform();
+  draw_multiple(random, cluster, knobs);
   return knobs;
 }
 

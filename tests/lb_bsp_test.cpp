@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "tests/cluster.h"
+#include "tests/said.h"
 
 namespace hopbench {
 namespace {
@@ -125,6 +126,44 @@ TEST(LbBsp, KeepsToTheMemoryLimit) {
     EXPECT_EQ(cluster.broken(), "");
     const std::vector<int> last = cluster.batches(39);
     EXPECT_EQ(*std::max_element(last.begin(), last.end()), 15);
+  }
+}
+
+TEST(LbBsp, GivesMultiplesOnly) {
+  for (const char* form : {"cpu", "gpu"}) {
+    Cluster cluster = uneven_batches();
+    cluster.workload.batch = 24;
+    cluster.run("lb_bsp", {{"form", form}, {"multiple", 8}, {"window", 2}});
+    EXPECT_EQ(cluster.broken(), "");
+    const std::vector<int> last = cluster.batches(39);
+    EXPECT_NE(last, std::vector<int>(5, 24));
+    for (const int batch : last) EXPECT_EQ(batch % 8, 0);
+  }
+}
+
+TEST(LbBsp, AnnouncesTheBatchesThatItMayGive) {
+  const auto of = [](const char* name, const Knobs& given, int workers) {
+    const Protocol& protocol = find_protocol(name);
+    KnobValues knobs(protocol.knobs);
+    for (const auto& [knob, value] : given) knobs.set(protocol.knobs, knob, value);
+    const Topology graph = make_topology("complete", workers);
+    const BatchBounds bounds = protocol.batches({knobs, graph, workers, {}, 0, 32});
+    return std::vector<int>{bounds.low, bounds.high, bounds.multiple};
+  };
+  EXPECT_EQ(of("lb_bsp", {}, 4), (std::vector<int>{1, 125, 1})) << "the others have a sample each";
+  EXPECT_EQ(of("lb_bsp", {{"multiple", 8}}, 4), (std::vector<int>{8, 104, 8}));
+  EXPECT_EQ(of("lb_bsp", {{"multiple", 8}, {"memory_limit", 1.4}}, 4), (std::vector<int>{8, 40, 8}));
+  EXPECT_EQ(of("dynamic_batching", {{"min_batch", 0.3}, {"max_batch", 1.9}, {"multiple", 4}}, 9),
+            (std::vector<int>{12, 60, 4}));
+}
+
+TEST(LbBsp, IsRefusedAMultipleThatDoesNotDivideTheBatch) {
+  for (const char* protocol : {"lb_bsp", "dynamic_batching"}) {
+    Cluster cluster = uneven_batches();
+    EXPECT_EQ(said_by([&] {
+                cluster.run(protocol, {{"multiple", 8}});
+              }),
+              "multiple = 8 does not divide model.batch = 12: take a divisor, or another batch");
   }
 }
 

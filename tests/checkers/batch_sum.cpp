@@ -1,5 +1,6 @@
 // Batches that differ: in every iteration each worker computes one gradient, and their samples sum to what they sum to
-// in the first; all are equal until the warm-up is over; each is within its bounds, given as multiples of that.
+// in the first and are multiples of the knob; all are equal until the warm-up is over; each is within its bounds, given
+// as multiples of that.
 #include <algorithm>
 
 #include "tests/checkers/checkers.h"
@@ -18,6 +19,7 @@ class BatchSum : public Checker {
       : Checker("batch_sum"),
         workers_(std::size_t(run.workers)),
         warmup_(std::max<Iter>(1, run.integer("warmup_steps"))),
+        multiple_(std::max<std::int64_t>(1, run.integer("multiple"))),
         low_(real_or(run, "min_batch", 0)),
         high_(std::min(real_or(run, "max_batch", 1e9), real_or(run, "memory_limit", 1e9))) {}
 
@@ -26,6 +28,8 @@ class BatchSum : public Checker {
     std::map<int, std::int64_t>& batches = open_[event.iter];
     if (!batches.emplace(event.rank, event.count).second)
       fail(event.time, event.rank, "computed two gradients in iteration " + std::to_string(event.iter));
+    if (event.count % multiple_ != 0)
+      fail(event.time, event.rank, "computed on " + std::to_string(event.count) + " samples, not a multiple");
     if (event.iter >= warmup_ && first_ > 0) bounds(event);
     if (batches.size() < workers_) return;
     look();
@@ -63,6 +67,7 @@ class BatchSum : public Checker {
 
   std::size_t workers_;
   Iter warmup_;
+  std::int64_t multiple_;
   double low_, high_;
   std::int64_t first_ = 0;  // the batch that all begin with
   std::map<Iter, std::map<int, std::int64_t>> open_;

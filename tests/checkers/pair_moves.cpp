@@ -14,7 +14,8 @@ class PairMoves : public Checker {
       : Checker("pair_moves"),
         workers_(std::size_t(run.workers)),
         window_(run.integer("window")),
-        step_(std::get<double>(run.knobs.at("step"))) {}
+        step_(std::get<double>(run.knobs.at("step"))),
+        multiple_(std::max<std::int64_t>(1, run.integer("multiple"))) {}
 
   void on(const Event& event) override {
     if (event.what != EventKind::kGradient) return;
@@ -34,7 +35,10 @@ class PairMoves : public Checker {
       if (batch != last_[rank]) changes.push_back(batch - last_[rank]);
     }
     if (changes.empty()) return;
-    if (first_step_ == 0) first_step_ = std::max<std::int64_t>(1, std::llround(step_ * double(last_.begin()->second)));
+    if (first_step_ == 0) {
+      first_step_ = std::max<std::int64_t>(1, std::llround(step_ * double(last_.begin()->second)));
+      first_step_ = (first_step_ + multiple_ - 1) / multiple_ * multiple_;
+    }
     const std::string where = " at iteration " + std::to_string(event.iter);
     if (changes.size() != 2 || changes[0] + changes[1] != 0 || std::abs(changes[0]) > first_step_)
       fail(event.time, event.rank, "more moved than a step between two workers" + where);
@@ -45,6 +49,7 @@ class PairMoves : public Checker {
   std::size_t workers_;
   std::int64_t window_;
   double step_;
+  std::int64_t multiple_;
   std::int64_t first_step_ = 0;  // in samples; known once the first batches are
   Iter changed_ = 0;
   std::map<int, std::int64_t> last_;

@@ -1,6 +1,7 @@
 // LB-BSP's search, played along: once a window is over, a step of samples moves from the straggler, who took longest in
 // it, to the leader, who took least of those with room. When the two have changed places since the last move, or, with
 // halve_on_rise, the longest mean time rose, the step halves and windows grow. Of equal times the lowest rank counts.
+// Steps and bounds are multiples: the first step is rounded up, all else down.
 // Once all times of a worker in a stretch of the first window's length are above 1 + reopen of the least longest mean
 // time, the search begins anew. In the first stretch after a move the leader is left out; later its time counts that it
 // had then, if that is longer.
@@ -23,8 +24,9 @@ class PairSearch : public Checker {
         workers_(std::size_t(run.workers)),
         warmup_(run.integer("warmup_steps")),
         window_(run.integer("window")),
-        most_(std::int64_t(run.real("memory_limit") * run.batch)),
-        step_(std::max<std::int64_t>(1, std::llround(run.real("step") * run.batch))),
+        multiple_(std::max<std::int64_t>(1, run.integer("multiple"))),
+        most_(std::int64_t(run.real("memory_limit") * run.batch) / multiple_ * multiple_),
+        step_(in_multiples(std::max<std::int64_t>(1, std::llround(run.real("step") * run.batch)) + multiple_ - 1)),
         first_window_(window_),
         first_step_(step_),
         growth_(run.real("window_growth")),
@@ -68,6 +70,8 @@ class PairSearch : public Checker {
     if (event.iter + 1 >= warmup_) decide();
     open_.erase(event.iter);
   }
+
+  std::int64_t in_multiples(std::int64_t samples) const { return samples / multiple_ * multiple_; }
 
   void decide() {
     if (reopen_ > 0 && stretch_ >= first_window_) {
@@ -113,11 +117,11 @@ class PairSearch : public Checker {
     const bool moves = leader < workers_ && sums_[leader] < sums_[straggler];
     const bool too_far = moves && leader == straggler_ && straggler == leader_;
     if (too_far || (on_rise_ && longest > longest_)) {
-      step_ = std::max<std::int64_t>(1, step_ / 2);
+      step_ = std::max(multiple_, in_multiples(step_ / 2));
       window_ = std::max(window_, Iter(double(window_) * growth_));
     }
     if (moves) {
-      const std::int64_t moved = std::min({step_, most_ - due_[leader], due_[straggler] - 1});
+      const std::int64_t moved = std::min({step_, most_ - due_[leader], due_[straggler] - multiple_});
       due_[leader] += moved;
       due_[straggler] -= moved;
       leader_ = leader;
@@ -132,7 +136,7 @@ class PairSearch : public Checker {
   static constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
   std::size_t workers_;
   Iter warmup_, window_;
-  std::int64_t most_, step_;  // in samples
+  std::int64_t multiple_, most_, step_;  // in samples; the last two are multiples
   Iter first_window_;
   std::int64_t first_step_;
   double growth_, reopen_;

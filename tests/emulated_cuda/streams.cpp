@@ -1,4 +1,5 @@
 // Streams, events and graphs. One lock for all: work is done by whoever waits for it, on the waiter's thread.
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -148,6 +149,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   return cudaSuccess;
 }
 
+static std::atomic<int> graphs = 0;
+
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   *graph = nullptr;
   if (std::erase(captures, stream) == 0) return give(cudaErrorInvalidValue);
@@ -155,8 +158,11 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   std::vector<Piece> pieces = std::exchange(stream->captured, {});
   if (stream->broken || emulated_cuda::has_trouble("no-graphs")) return give(cudaErrorStreamCaptureInvalidated);
   *graph = new CUgraph_st{std::move(pieces)};
+  ++graphs;
   return cudaSuccess;
 }
+
+int emulated_cuda::graphs_recorded() { return graphs; }
 
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
   *exec = new CUgraphExec_st{graph->pieces};

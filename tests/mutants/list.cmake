@@ -270,7 +270,7 @@ mutant(moved_the_wrong_way "pair_search;balanced;lb_bsp" [==[
     batches_[of(straggler)] -= moved;]==] [==[
     batches_[of(leader)] -= moved;
     batches_[of(straggler)] += moved;]==])
-mutant(step_never_halves "pair_search;balanced;lb_bsp" "step_ = std::max(1, step_ / 2);" "")
+mutant(step_never_halves "pair_search;balanced;lb_bsp" "step_ = std::max(multiple, step_ / 2 / multiple * multiple);" "")
 mutant(window_never_grows "pair_search;balanced;lb_bsp"
        "window_ = std::max(window_, static_cast<Iter>(double(window_) * options_.window_growth));" "")
 
