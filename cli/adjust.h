@@ -1,4 +1,4 @@
-// What the command line of `run` says about trials without being part of them.
+// Flags of `run` that apply to trials without being part of them.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace hopbench {
 
-/// Keeps those that --filter and --exclude leave, and sets limits and schedules.
+/// Keeps the trials that --filter and --exclude leave, and sets limits and schedules.
 void adjust(const RunOptions& options, std::vector<TrialSpec>& trials);
 
 }  // namespace hopbench

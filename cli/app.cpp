@@ -52,7 +52,7 @@ bool wants_colour(const std::string& mode) {
 
 void build(CLI::App& app, Parsed& parsed) {
   app.require_subcommand(1);
-  app.fallthrough();  // --color also behind the command
+  app.fallthrough();  // allows --color behind the command, too
   app.add_option("--color,--colour", parsed.colour, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->envname("HOPBENCH_COLOR");
@@ -62,10 +62,10 @@ void build(CLI::App& app, Parsed& parsed) {
   add_gate_commands(app, parsed);
   add_paper_commands(app, parsed);
   add_small_commands(app, parsed);
-  app.footer(kExamples);  // last: commands inherit what is there when they are added, and these examples are not theirs
+  app.footer(kExamples);  // last, since commands inherit what is there when they are added, and need other examples
 }
 
-// The command that was parsed last, and its words: "run", "bench sim".
+// Returns the command that was parsed last, and appends its words: "run", "bench sim".
 const CLI::App& innermost(const CLI::App& app, std::string& words) {
   const CLI::App* at = &app;
   while (!at->get_subcommands().empty()) {
@@ -92,14 +92,14 @@ void complain(const std::string& message) {
   std::fprintf(stderr, "%s\n", printable_lines(shortened(message, kMostBytes)).c_str());
 }
 
-// CLI11 2.1.2 exits with 105-109 and suggests nothing.
+// Prints what is wrong with the command line. CLI11 2.1.2 itself exits with 105-109 and suggests nothing.
 int explain(const CLI::App& app, const CLI::ParseError& error) {
   std::string words, message = error.what(), hint;
   const CLI::App& at = innermost(app, words);
   const std::vector<std::string> unknown = app.remaining(true);
   const bool wants_command = !at.get_subcommands([](const CLI::App*) { return true; }).empty();
   const bool no_command = wants_command && !unknown.empty() && !unknown.front().starts_with('-');
-  // --help and --version. The help of a command that does not exist would be that of hopbench: no answer.
+  // --help and --version. The help of a command that does not exist would be hopbench's own, which is not an answer.
   if (error.get_exit_code() == 0 && !no_command) return app.exit(error);
   if (!unknown.empty()) {
     const std::string word = unknown.front().substr(0, unknown.front().find('='));
@@ -137,7 +137,7 @@ void forget_variables_of_others(CLI::App& app, std::span<char*> words) {
   }
 }
 
-// A mistyped one would be a run with other settings than its user believes.
+// Refuses unknown variables. With a mistyped one a run would have other settings than its user believes.
 void refuse_unknown_variables(const std::vector<std::string>& known) {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string name = std::string(*variable).substr(0, std::strcspn(*variable, "="));
@@ -147,7 +147,7 @@ void refuse_unknown_variables(const std::vector<std::string>& known) {
   }
 }
 
-// CLI11 2.2 and newer skip a variable whose value its flag would refuse, and 2.1 refuses it.
+// Refuses variables that CLI11 skipped. Versions from 2.2 on skip a value that the flag would refuse; 2.1 refuses it.
 void refuse_skipped_variables(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     const std::string& name = option->get_envname();
@@ -226,7 +226,7 @@ int run_command_line(int argc, char** argv) {
     const std::string& kind = parsed.list.what;
     const bool unknown_kind =
         !kind.empty() && std::find(listable().begin(), listable().end(), kind) == listable().end();
-    if (error.get_exit_code() == 0 && unknown_kind)  // its help would be that of list: no answer
+    if (error.get_exit_code() == 0 && unknown_kind)  // its help would be that of list, which is not an answer
       return run_guarded([&] { return command_list(parsed.list); });
     return explain(app, error);
   }

@@ -1,4 +1,4 @@
-// The command line: CLI11's errors in hopbench's words and with hopbench's exit codes.
+// The command line, with CLI11's errors in hopbench's words and with hopbench's exit codes.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace hopbench {
 
-/// Parses, runs the command, returns the process's exit code. Prints errors itself; nothing leaves it.
+/// Parses, runs the command, returns the process's exit code. Prints errors itself and throws nothing.
 int run_command_line(int argc, char** argv);
 
-/// Every command and its flags as typed, for completion: {"run", "--filter", ...}.
+/// Returns every command and its flags as typed, for completion: {"run", "--filter", ...}.
 std::vector<std::vector<std::string>> command_words();
 
 }  // namespace hopbench

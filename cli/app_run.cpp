@@ -25,7 +25,7 @@ Examples:
   hopbench tune my.toml --set tune.trials=24 -o tuned/my.toml
   hopbench run my.tuned.toml                              its notes tell how it was tuned)";
 
-// What TOML can hold; CLI11 makes its largest of everything beyond.
+// The seeds that TOML can hold. CLI11 turns everything beyond its largest number into that number.
 const CLI::Range kSeeds(std::int64_t{0}, std::numeric_limits<std::int64_t>::max() - 1);
 
 void add_run(CLI::App& app, Parsed& parsed) {

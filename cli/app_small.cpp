@@ -1,4 +1,4 @@
-// The flags of the commands that only tell, and of new.
+// The flags of the commands that only report, and of new.
 #include "cli/parsed.h"
 
 #include <CLI/CLI.hpp>

@@ -36,7 +36,7 @@ class Pieces {
     changed_.notify_all();
   }
 
-  /// Blocks until piece i is done; false: it never will be, as all of `threads` have ended.
+  /// Blocks until piece i is done. Returns false if it never will be, since all of `threads` have ended.
   bool wait(std::size_t i, std::size_t threads) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return done_[i] || ended_ == threads; });

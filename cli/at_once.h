@@ -6,9 +6,9 @@
 
 namespace hopbench {
 
-/// For i from 0 to n - 1: `work(i, t)`, on thread t of `threads` (1: on the caller's, t = 0), and then `use(i)` on the
-/// caller's thread, in rising order of i. No work begins once `over()` holds; what had begun is used. Throws what
-/// `work` or `use` threw first, after all that had begun has ended.
+/// For i from 0 to n - 1, calls `work(i, t)` on thread t of `threads` (if that is 1, on the caller's, t = 0), and then
+/// `use(i)` on the caller's thread, in rising order of i. Begins no work once `over()` holds, but uses what had begun.
+/// Throws what `work` or `use` threw first, after all that had begun has ended.
 void at_once(std::size_t n, int threads, const std::function<void(std::size_t, int)>& work,
              const std::function<void(std::size_t)>& use, const std::function<bool()>& over);
 

@@ -1,5 +1,5 @@
-// `hopbench bench`: how fast hopbench itself is on this machine. `sim`: virtual time. `compute`: gradients and vector
-// operations, beside what the machine could do (see bench_compute.h).
+// `hopbench bench`: how fast hopbench itself is on this machine. `sim` measures virtual time. `compute` measures
+// gradients and vector operations and compares them with what the machine could do (see bench_compute.h).
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ struct BenchSimOptions {
 };
 int command_bench_sim(const BenchSimOptions& options);
 
-/// As nccl-tests have it: -b, -e, -f, -n, -w.
+/// The options of nccl-tests: -b, -e, -f, -n, -w.
 struct BenchTransportOptions {
   std::vector<std::string> operations;         // empty: all
   std::vector<std::string> transports;         // empty: all that are here
   std::int64_t begin = 8, end = 64 << 20;      // bytes
-  int factor = 8, ranks = 2, neighbours = 0;   // neighbours 0: 2, or as many as there are
-  int iterations = 0, warmup = 5, rounds = 5;  // iterations 0: as many as make 64 MiB, from 20 to 1000
+  int factor = 8, ranks = 2, neighbours = 0;   // neighbours 0: 2, or 1 if there are 2 ranks
+  int iterations = 0, warmup = 5, rounds = 5;  // iterations 0: enough for 64 MiB, from 20 to 1000
   std::string mpi_peer;                        // a program (ci/mpi_peer.cpp); empty: none
   std::string interface;                       // empty: loopback
   std::string backend;                         // cuda: vectors lie on the GPU
   bool json = false;
 };
-/// 3 if a result was wrong.
+/// Returns 3 if a result was wrong.
 int command_bench_transport(const BenchTransportOptions& options);
 
 struct BenchComputeOptions {
@@ -40,20 +40,20 @@ struct BenchComputeOptions {
   int batch = 32, threads = 1, repeats = 15;
   bool layers = false, vectors = true, json = false;
   std::string backend = "onednn", precision = "fp32";
-  std::string isa;  // avx2: as on a machine without AVX-512; "": what there is
+  std::string isa;  // avx2: as on a machine without AVX-512; "": the machine's own
 };
 int command_bench_compute(const BenchComputeOptions& options);
 
-/// `hopbench bench losses`: one worker trains, and writes into a folder what another program needs to do the same:
-/// settings.json, initial.f32 (parameters, in the order of backend.h), inputs.f32 (steps x batch x shape), labels.i32
-/// (steps x batch), losses.txt; of sparse rows inputs.f32 has the values one after another, with lengths.u32
-/// (steps x batch) and columns.u32 beside it. Error(kUsage) if one of them is there already.
+/// Options of `hopbench bench losses`. One worker trains, and writes into a folder what another program needs to do the
+/// same: settings.json, initial.f32 (parameters, in the order of backend.h), inputs.f32 (steps x batch x shape),
+/// labels.i32 (steps x batch), losses.txt. For sparse rows inputs.f32 has the values one after another, with
+/// lengths.u32 (steps x batch) and columns.u32. Error(kUsage) if one of them is there already.
 struct BenchLossesOptions {
   std::string model, dataset, path, output, backend = "onednn";  // model: its name, or a suite's file
-  std::vector<std::string> own;   // those of the other flags that were given and that a suite has a key for
+  std::vector<std::string> own;   // the other flags that were given, if a suite has a key for them
   std::vector<std::string> sets;  // KEY=VALUE, of a suite
   std::string filter;             // of a suite: the first trial whose id it matches
-  std::optional<int> worker;      // whose samples; the first that trains
+  std::optional<int> worker;      // the worker whose samples are used; absent: the first that trains
   int batch = 32, steps = 50, threads = 1;
   float lr = 0.01f, momentum = 0.9f, weight_decay = 5e-4f;
 };

@@ -23,7 +23,7 @@ double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Of a line "NAME:  123 kB" of this process's status; 0 where the kernel does not say.
+/// Returns the MiB of a line "NAME:  123 kB" of this process's status; 0 if the kernel has no such line.
 double status_mib(const std::string& name) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -39,7 +39,7 @@ double peak_now(const BenchWork& work) {
   return fma_peak(work.threads, work.width, kBurst);
 }
 
-/// One repeat's time, and whether somebody else's work is in it.
+/// The time of one repeat. `disturbed`: other programs' work is in it.
 struct Repeat {
   double seconds = 0;
   bool disturbed = false;
@@ -78,7 +78,7 @@ Timings measure_there(const BenchWork& work, const F& f, const Keep& keep) {
   return timings;
 }
 
-/// `keep` is called after each repeat that counts.
+/// Repeats `f` and times it. Calls `keep` after each repeat that counts.
 template <class F, class Keep>
 Timings measure(const BenchWork& work, const F& f, const Keep& keep) {
   if (work.device()) return measure_there(work, f, keep);
@@ -99,7 +99,7 @@ Timings measure(const BenchWork& work, const F& f, const Keep& keep) {
   return timings;
 }
 
-/// One step of a model, with all that it needs.
+/// A step of a model, with all that it needs.
 class Stepper {
  public:
   Stepper(const ModelEntry& entry, const BenchWork& work)
@@ -153,7 +153,7 @@ std::string direction_name(Direction direction) {
   return direction == Direction::kForward ? "forward" : direction == Direction::kBackwardWeights ? "weights" : "data";
 }
 
-/// Steps in which the network tells when each part of it is done.
+/// Measures steps in which the network reports when each part of it is done.
 std::vector<LayerBench> bench_layers(Stepper& stepper, const BenchWork& work) {
   const Learner::Anatomy anatomy = stepper.learner().anatomy();
   using Key = std::pair<int, int>;  // direction, layer: in the order of a step
@@ -243,8 +243,8 @@ struct Operation {
   std::function<void()> run;
 };
 
-/// The best rate of three passes of each operation that is compared with `peer`, in turns with it, since neighbours
-/// take part of the bandwidth. Returns the peer's own.
+/// Adds the best rate of three passes of each operation that is compared with `peer`. They are measured in turns with
+/// it, since neighbours take part of the bandwidth. Returns the peer's own best rate.
 double bench_beside(const PlainPass& peer, const std::vector<Operation>& operations, BandwidthBench& bench) {
   double limit = 0;
   std::vector<double> rates(operations.size(), 0.0);

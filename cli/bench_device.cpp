@@ -1,4 +1,4 @@
-// Vector operations on a device, each beside the rate of the device's own copy, measured in turns.
+// Vector operations on a device, each compared with the rate of the device's own copy, measured in turns.
 #include <chrono>
 #include <functional>
 
@@ -10,7 +10,7 @@ namespace hopbench {
 namespace {
 
 constexpr std::size_t kNumbers = 9'225'610;  // of VGG-11: 36.9 MB
-constexpr int kTogether = 50;  // operations that are timed together: one takes about as long as its launch
+constexpr int kTogether = 50;  // operations that are timed together, since one takes about as long as its launch
 
 double seconds_each(DeviceSpace& space, const std::function<void()>& operation) {
   using Clock = std::chrono::steady_clock;

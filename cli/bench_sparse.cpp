@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kNumbered = 16'609'143, kRowValues = 3662, kRows = 1024;
 
-/// Columns are u^power of all: 1 is all alike.
+/// Draws rows. Columns are u^power of all, with u uniform; with power 1 all columns are alike.
 SparseDataset draw_rows(int power, bool drop_unused) {
   Random random({.seed = 1, .purpose = Purpose::kSynthetic});
   SparseVectors all;
@@ -59,7 +59,7 @@ class SparseStepper {
     lazy_x_.defer(lazy_);
   }
 
-  /// The k-th batch from now on; returns its non-zeros.
+  /// Chooses the k-th batch from now on; returns the number of its non-zeros.
   double choose(std::size_t k) {
     double values = 0;
     columns_.clear();
@@ -120,7 +120,7 @@ SparseBench measure(const std::string& name, const SparseDataset& data, int batc
     const std::size_t turn = 2 * static_cast<std::size_t>(k);
     const double unread = stepper.choose(turn);
     timed(unread, bench.reading, [&] { stepper.read(); });
-    const double values = stepper.choose(turn + 1);  // whose weights nobody has just read
+    const double values = stepper.choose(turn + 1);  // its weights have not just been read
     timed(values, bench.gradient, [&] { stepper.gradient(); });
     timed(values, bench.step, [&] { stepper.step(); });
     timed(values, bench.lazy_step, [&] { stepper.lazy_step(); });

@@ -41,7 +41,7 @@ SuiteTrials trials_of_suite(const RunFolder& run) {
 
 namespace {
 
-/// Error(kUsage) if the run has not all trials of its suite. Throws SuiteError if the suite is damaged.
+/// Throws Error(kUsage) if the run lacks trials of its suite, and SuiteError if the suite is damaged.
 void check_all_there(const RunFolder& run, bool partial) {
   const auto [all, missing] = trials_of_suite(run);
   if (partial || missing.empty()) return;

@@ -16,7 +16,7 @@
 namespace hopbench {
 namespace {
 
-// A Hop run whose arithmetic is left out: what remains is virtual time itself, transfers sharing links included.
+// Returns a Hop run without its arithmetic. What remains is virtual time itself, with transfers that share links.
 TrialSpec hop_without_arithmetic(int workers, int iterations) {
   TrialSpec spec;
   spec.suite = spec.measure = spec.scenario_name = "bench";
@@ -53,8 +53,8 @@ double peak_bytes() {
   return double(usage.ru_maxrss) * 1024;
 }
 
-// What a rank adds to the process: the peak with all workers beyond that with half of them. The model has sizes only,
-// so its parameters are in neither. To be asked first, since a peak never falls.
+// Returns the memory that a rank adds to the process, from the peaks with all workers and with half of them. The model
+// has sizes only, so its parameters are in neither. Call it first, since a peak never falls.
 double bytes_a_rank(const BenchSimOptions& options) {
   const int half = options.workers / 2;
   simulate_trial(hop_without_arithmetic(half, options.iterations));
@@ -71,7 +71,7 @@ struct Rates {
 Rates measure(const BenchSimOptions& options) {
   const TrialSpec hop = hop_without_arithmetic(options.workers, options.iterations);
   Rates rates;
-  for (int i = 0; i < options.repeats; ++i) {  // in turns, so that all meet the same machine
+  for (int i = 0; i < options.repeats; ++i) {  // in turns, so that all see the same machine
     const MessageBench exchange = run_exchange_bench(options.ranks, options.messages / (4 * options.ranks) + 1);
     rates.exchange.push_back(double(exchange.messages) / exchange.cpu_s);
     const MessageBench incast = run_incast_bench(options.incast, options.messages / options.incast + 1);

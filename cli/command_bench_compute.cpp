@@ -34,8 +34,8 @@ namespace {
 
 using nlohmann::json;
 
-/// f() in a process of its own: its memory and the set-up of its libraries are then its own too, and a process that
-/// has not yet used OpenMP may be forked.
+/// Calls f() in a process of its own. Its memory and the set-up of its libraries are then its own too, and a process
+/// that has not yet used OpenMP may be forked.
 json in_child(const std::function<json()>& f) {
   int ends[2];
   if (pipe(ends) != 0) throw environment_error("cannot measure: no pipe can be made");
@@ -87,7 +87,7 @@ FmaBench bench_fma(const BenchComputeOptions& options, int width) {
   return bench;
 }
 
-/// "12.3 (12.1 .. 12.8)": median and quartiles.
+/// Returns "12.3 (12.1 .. 12.8)": median and quartiles.
 std::string spread(const std::vector<double>& values, double unit, const char* format) {
   const auto text = [&](double v) { return fmt::format(fmt::runtime(format), v / unit); };
   return text(median(values)) + " (" + text(quantile(values, 0.25)) + " .. " + text(quantile(values, 0.75)) + ")";
@@ -204,7 +204,7 @@ std::vector<std::string> models_asked(const BenchComputeOptions& options) {
   return names;
 }
 
-/// Threads that take turns on a core measure the scheduler.
+/// Refuses more threads than cores: threads that take turns on a core measure the scheduler.
 void check_threads(int threads) {
   const int cores = usable_cores();
   if (threads > cores)
@@ -212,8 +212,8 @@ void check_threads(int threads) {
         fmt::format("--threads {} are more than the cores that this process may use: at most {} here", threads, cores));
 }
 
-/// With what the tables show and the measurements do not hold themselves: the share of the peak and the rate of each
-/// repeat.
+/// Adds what the tables show and the measurements do not hold: the share of the peak and the rate of each repeat.
+/// Returns the result.
 json with_shares(json models) {
   const auto add = [](json& of, const json& timings, double flops) {
     if (flops == 0) return;  // a pool, say
@@ -234,7 +234,7 @@ json with_shares(json models) {
   return models;
 }
 
-/// With the sums that the table shows: gradient and step.
+/// Adds the sums that the table shows, of gradient and step. Returns the result.
 json with_sums(json benches) {
   for (json& bench : benches) {
     for (const auto& [sum, step] : {std::pair{"plain", "step"}, std::pair{"lazy", "lazy_step"}}) {
@@ -246,7 +246,7 @@ json with_sums(json benches) {
   return benches;
 }
 
-/// Nothing of what was asked for was measured: that is no success.
+/// Returns true if nothing of what was asked for was measured, which is not a success.
 bool all_left_out(const std::vector<ModelBench>& models, const std::vector<SparseBench>& sparse) {
   const auto left_out = [](const auto& bench) { return !bench.skipped.empty(); };
   return models.size() + sparse.size() > 0 && std::all_of(models.begin(), models.end(), left_out) &&
@@ -258,7 +258,7 @@ bool all_left_out(const std::vector<ModelBench>& models, const std::vector<Spars
 int command_bench_compute(const BenchComputeOptions& options) {
   const std::vector<std::string> names = models_asked(options);
   check_threads(options.threads);
-  // Read by oneDNN when it is first used, which is in a process of its own.
+  // oneDNN reads this when it is first used, which is in a process of its own.
   if (options.isa == "avx2") setenv("DNNL_MAX_CPU_ISA", "AVX2", 1);
   const int width = fma_width(options.isa == "avx2" ? 8 : 16);
   const BenchWork work{.batch = options.batch,
@@ -277,7 +277,7 @@ int command_bench_compute(const BenchComputeOptions& options) {
   std::vector<SparseBench> sparse;
   for (const std::string& name : names) {
     if (find_model(name).sparse_rows) {
-      if (device) continue;           // a step of theirs is one pass over all weights
+      if (device) continue;           // a step of these is one pass over all weights
       if (!sparse.empty()) continue;  // all of them are alike
       tell("measuring linear models on sparse rows\n");
       sparse = in_child([&] {

@@ -34,7 +34,7 @@ void append(const std::filesystem::path& path, const std::vector<T>& values) {
   write(path, values.data(), values.size() * sizeof(T), std::ios::app);
 }
 
-/// One worker's batches, in its order; of sparse rows where the model takes these.
+/// One worker's batches, in its order; of sparse rows if the model takes these.
 class Batches {
  public:
   Batches(const Dataset& train, const WorkloadSpec& spec, int worker, bool sparse)
@@ -60,9 +60,9 @@ class Batches {
     }
     return batch;
   }
-  std::vector<float> inputs;  // of sparse rows: their values
+  std::vector<float> inputs;  // for sparse rows: their values
   std::vector<std::int32_t> labels;
-  std::vector<std::uint32_t> lengths, columns;  // of sparse rows: how many values each has, and where
+  std::vector<std::uint32_t> lengths, columns;  // for sparse rows: the number of values of each, and their columns
 
  private:
   void gather_rows(std::span<const std::uint32_t> samples) {
@@ -84,7 +84,7 @@ class Batches {
   std::vector<SparseDataset::Row> rows_;
 };
 
-/// SGD on one model: lazy where its gradients are sparse.
+/// SGD on one model; lazy if its gradients are sparse.
 class Training {
  public:
   Training(Learner& learner, const WorkloadSpec& spec, const Space::SgdStep& how)
@@ -98,7 +98,7 @@ class Training {
     }
   }
   const Vec& x() const { return x_; }
-  /// Returns the loss before it. `columns`: those of a sparse batch.
+  /// Does a step. Returns the loss before it. `columns`: those of a sparse batch.
   float step(const Batch& batch, std::vector<std::uint32_t> columns) {
     if (!lazy_) {
       const float loss = learner_.gradient(x_.data(), batch, g_.mutable_data(), {});
@@ -122,10 +122,10 @@ constexpr const char *kSettings = "settings.json", *kInitial = "initial.f32", *k
                      *kLabels = "labels.i32", *kLosses = "losses.txt", *kLengths = "lengths.u32",
                      *kColumns = "columns.u32";
 
-/// Error(kUsage) if the folder holds anything, or is no folder.
+/// Throws Error(kUsage) if the folder holds anything, or is not a folder.
 void refuse_overwriting(const std::filesystem::path& folder) {
   if (folder.empty()) throw usage_error("-o wants a folder, not an empty name");
-  std::error_code unreadable;  // creating it says so
+  std::error_code unreadable;  // creating the folder reports it
   const auto status = std::filesystem::status(folder, unreadable);
   if (!std::filesystem::exists(status)) return;
   if (!std::filesystem::is_directory(status))
@@ -142,7 +142,7 @@ DatasetPair load_data(const std::string& name, const WorkloadSpec& spec) {
   return entry.load({.path = path, .size = spec.size, .seed = spec.seed});
 }
 
-/// The number as it was given: 0.1 for the float nearest to it, not 0.10000000149.
+/// Returns the number as it was given: 0.1 for the float nearest to it, not 0.10000000149.
 nlohmann::json as_given(float number) { return nlohmann::json::parse(fmt::format("{}", number)); }
 
 /// The training to repeat. It comes from the flags, or from one worker of a suite's trial.
@@ -174,7 +174,7 @@ int divisor_of(const TrialSpec& trial) {
   return trial.optimizer.per_sample && single ? trial.workers() : 1;
 }
 
-/// Returns the worker that was asked for, or the first that trains. Throws Error(kUsage) if it is none of the trial's.
+/// Returns the worker that was asked for, or the first that trains. Error(kUsage) if the trial has no such worker.
 int worker_of(const BenchLossesOptions& options, const TrialSpec& trial) {
   const WorkloadSpec& spec = trial.workload;
   const int worker = options.worker.value_or(spec.number_of(0));
@@ -199,7 +199,7 @@ Task task_of_suite(const BenchLossesOptions& options) {
     refuse_others(trial);
     const OptimizerSpec& o = trial.optimizer;
     WorkloadSpec spec = trial.workload;
-    spec.statistics = Statistics::kPrecise;  // which training does not look at
+    spec.statistics = Statistics::kPrecise;  // training does not use it
     return {spec,
             worker_of(options, trial),
             {.lr = o.lr / float(divisor_of(trial)),
@@ -274,7 +274,7 @@ int command_bench_losses(const BenchLossesOptions& options) {
         fmt::format("model {} takes sparse rows, and data set {} has none: leave --dataset out", spec.model, dataset));
   Training training(*learner, spec, task.how);
   Batches batches(*data.train, spec, task.worker, sparse);
-  std::error_code ignored;  // where there is no folder, writing into it says so
+  std::error_code ignored;  // if there is no folder, writing into it says so
   std::filesystem::create_directories(folder, ignored);
   const std::vector<float> initial = training.x().to_host();
   const std::string settings =

@@ -24,7 +24,7 @@ using nlohmann::json;
 constexpr std::pair<const char*, Operation> kOperations[] = {
     {"pingpong", Operation::kPingPong}, {"average", Operation::kAverage}, {"allreduce", Operation::kAllReduce}};
 
-/// One way at one size; a value a round.
+/// The figures of one way at one size, with a value for each round.
 struct Row {
   std::string operation, way;
   int ranks = 2, neighbours = 0;  // neighbours: of an average
@@ -33,13 +33,13 @@ struct Row {
   std::vector<double> times;    // seconds, of the slowest rank's mean
   std::vector<double> singles;  // of all rounds
   std::string against;          // what it is compared with
-  std::vector<double> shares;   // the time of that / this time, round by round
+  std::vector<double> shares;   // the time of that / this time, for each round
 
   bool ours() const { return way != "in place" && way != "open mpi" && !way.starts_with("bare "); }
   double algbw() const { return double(bytes) / median(times); }
 };
 
-// nccl-tests: what crosses each link, so that it can be held against the link's speed.
+// Returns the factor of nccl-tests: what crosses each link, so that it can be compared with the link's speed.
 double bus_factor(const ExchangeSpec& exchange) {
   if (exchange.operation == Operation::kPingPong) return 2;
   if (exchange.operation == Operation::kAverage) return exchange.neighbours;
@@ -59,7 +59,7 @@ WayBench bench_of(const BenchTransportOptions& options, Operation operation, std
   return bench;
 }
 
-/// The ways that were asked for: of a transport that is left out its bare peers are too.
+/// Returns the ways that were asked for. If a transport is left out, its bare peers are too.
 std::vector<std::string> ways_asked(const BenchTransportOptions& options, Operation operation) {
   std::vector<std::string> ways = ways_of(operation, options.backend == "cuda");
   if (!options.mpi_peer.empty()) ways.emplace_back("open mpi");
@@ -77,7 +77,7 @@ std::vector<std::string> ways_asked(const BenchTransportOptions& options, Operat
   return ways;
 }
 
-// One size: round by round, in each round one way after the other.
+// Measures one size round by round. In each round one way follows the other.
 std::vector<Row> measure(const BenchTransportOptions& options, const std::string& name, Operation operation,
                          std::int64_t bytes) {
   WayBench bench = bench_of(options, operation, bytes);
@@ -103,8 +103,8 @@ std::vector<Row> measure(const BenchTransportOptions& options, const std::string
   return rows;
 }
 
-/// What a row is held against: the limit if there is one, else the same transport without us. Of several that are not
-/// ours the fastest.
+/// Returns true if a row is compared with `with`: the limit if there is one, else the same transport without us. If
+/// several such rows are not ours, the fastest counts.
 bool comparable(const Row& row, const Row& with) {
   if (row.operation == "average") return with.way == "in place" && &row != &with;
   if (row.operation == "pingpong") return row.ours() && with.way == "bare " + row.way;

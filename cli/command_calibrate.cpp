@@ -17,7 +17,7 @@
 namespace hopbench {
 namespace {
 
-// Two trials with the same key have the same cost: the same arithmetic by as many ranks.
+// Returns a key. Trials with the same key have the same cost: the same arithmetic by the same number of ranks.
 std::string calibration_key(const TrialSpec& spec) {
   const WorkloadSpec& w = spec.workload;
   return fmt::format("{} on {}{}, batch {}, {} x {} threads, {} workers", w.model, w.dataset,
@@ -30,7 +30,7 @@ void apply(const Calibrated& calibrated, TrialSpec& spec) {
   if (spec.costs.vector_bytes_per_s == 0) spec.costs.vector_bytes_per_s = calibrated.vector_bytes_per_s;
 }
 
-// Without a cost no trial can run, so a mishap is given a second chance.
+// Calibrates, and tries once more if that fails, since no trial can run without a cost.
 Calibration calibrate_twice(const TrialSpec& spec, Fleet* fleet) {
   try {
     return calibrate(spec, &count_interrupts(), fleet);
@@ -65,7 +65,7 @@ void print_links(const NetworkSpec& network) {
 
 std::string milliseconds_text(double seconds) { return fmt::format("{:.3g}", 1e3 * seconds); }
 
-/// Comments: what each pair measured, and what each machine's TCP is.
+/// Prints comments: what each pair measured, and the TCP of each machine.
 void print_pairs(const LinkFigures& figures) {
   for (const PairFigures& pair : figures.pairs) {
     fmt::print("# {} to {}: round trip {} ms;", pair.from, pair.to, milliseconds_text(pair.round_trip_s));
@@ -107,8 +107,8 @@ void print_machine(const TrialSpec& spec, const Calibration& c, bool links) {
   print_links(network_from(figures.pairs, c, make_plan(spec).host_of));
 }
 
-/// Prints links between machines. The time that a machine's cores spend on messages counts as the links' there: rounds
-/// of all ranks cannot tell the two apart.
+/// Prints links between machines. The time that a machine's cores spend on messages counts as the links' there, since
+/// rounds of all ranks cannot tell the two apart.
 void print_machines(const TrialSpec& spec, Fleet& fleet) {
   const LinkFigures figures = calibrate_links(spec, &count_interrupts(), &fleet);
   print_pairs(figures);
@@ -116,7 +116,7 @@ void print_machines(const TrialSpec& spec, Fleet& fleet) {
   print_links(network_from(figures.pairs, {}, figures.machine_of));
 }
 
-/// The first trial of the suite that runs in real processes.
+/// Returns the first trial of the suite that runs in real processes.
 TrialSpec real_trial(const CalibrateOptions& options) {
   Suite suite = load_suite(find_suite(options.suite), options.suite_options);
   keep_matching(options.filter, suite.trials);

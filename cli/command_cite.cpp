@@ -21,7 +21,7 @@ bool digits(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Journals by the abbreviations that papers are known by. All other venues are conferences, or arXiv.
+/// Abbreviations by which journals are known, and their names. All other venues are conferences, or arXiv.
 constexpr std::pair<std::string_view, std::string_view> kJournals[] = {
     {"JPDC", "Journal of Parallel and Distributed Computing"},
     {"TPDS", "IEEE Transactions on Parallel and Distributed Systems"},
@@ -30,12 +30,12 @@ constexpr std::pair<std::string_view, std::string_view> kJournals[] = {
     {"PVLDB", "Proceedings of the VLDB Endowment"},
 };
 
-/// Where a paper appeared, as BibTeX has it: "@inproceedings", "booktitle = {ICML}", "year = {2019}".
+/// A place where a paper appeared, for BibTeX: "@inproceedings", "booktitle = {ICML}", "year = {2019}".
 struct Publication {
   std::string entry, field, name, year;
 };
 
-/// The parts of "VENUE YEAR" or "arXiv IDENTIFIER".
+/// Returns the parts of "VENUE YEAR" or "arXiv IDENTIFIER".
 Publication publication_of(const std::string& where) {
   const std::string last = where.substr(where.rfind(' ') + 1), venue = where.substr(0, where.rfind(' '));
   if (where.starts_with("arXiv ")) return {"misc", "howpublished", "arXiv:" + last, "20" + last.substr(0, 2)};
@@ -46,13 +46,13 @@ Publication publication_of(const std::string& where) {
   return {"inproceedings", "booktitle", venue, year};
 }
 
-/// Protocols of one paper share an entry.
+/// A paper that is cited. Protocols of one paper share an entry.
 struct CitedPaper {
   std::string text;  // "AUTHORS: TITLE, VENUE YEAR"
   std::vector<std::string> protocols;
 };
 
-/// All protocols that a run's variants use, in the order of its rows.
+/// Returns all protocols that a run's variants use, in the order of its rows.
 std::vector<std::string> protocols_of_run(const std::string& folder) {
   std::vector<std::string> names;
   const RunFolder run = open_run(folder);

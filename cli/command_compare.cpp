@@ -20,7 +20,7 @@ bool compared_at_all(const std::vector<Compared>& heads) {
   });
 }
 
-/// Why nothing could be compared: the first reason there is.
+/// Returns why nothing could be compared: the first reason there is.
 Error nothing_compared(const std::string& base, const std::vector<Compared>& heads) {
   for (const Compared& head : heads) {
     for (const Comparison& row : head.rows) {
@@ -34,7 +34,7 @@ Error nothing_compared(const std::string& base, const std::vector<Compared>& hea
   return usage_error(base + " and what it is compared with have no trial in common that ended well");
 }
 
-/// The rows that are slower by more than --fail-above or lack trials of base, and why; empty without the flag.
+/// Returns the rows that are slower by more than --fail-above or lack trials of base, and why; "" without the flag.
 std::string too_slow(const std::vector<Compared>& heads, const CompareCommand& options) {
   std::string text;
   if (!options.fail_above) return text;

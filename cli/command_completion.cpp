@@ -1,4 +1,4 @@
-// Completion: small scripts for three shells over one hidden command, so that they never fall behind the flags.
+// Completion: small scripts for three shells that call one hidden command, so that they never fall behind the flags.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Each calls hopbench as it was typed, so that a copy under another path completes with its own flags. Not compgen -W:
-// it expands what it is given, and a file's name may be $(anything).
+// Each script calls hopbench as it was typed, so that a copy under another path completes with its own flags. It avoids
+// compgen -W, which expands what it is given, and a file's name may be $(anything).
 constexpr const char* kBash = R"sh(# hopbench completion for bash: source <(hopbench completion bash)
 _hopbench() {
   mapfile -t COMPREPLY < <("$1" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
@@ -60,7 +60,7 @@ Names protocol_names() {
   return names;
 }
 
-/// What follows a flag that takes a value; nullptr: it takes none that is known here.
+/// Returns what gives the values of a flag; nullptr if it takes none that is known here.
 Names (*values_of(const std::string& flag))() {
   static const std::map<std::string, Names (*)()> known{
       {"--set", overrides},
@@ -85,7 +85,7 @@ Names (*values_of(const std::string& flag))() {
   return found == known.end() ? nullptr : found->second;
 }
 
-/// Flags whose value is for the shell to complete (a file, a folder) or is anybody's guess.
+/// Returns true for flags whose value the shell completes (a file, a folder) or that cannot be guessed.
 bool takes_other_value(const std::string& flag) {
   static const Names flags{"-o",
                            "--output",
@@ -118,7 +118,7 @@ Names arguments_of(const std::string& command) {
   return {};
 }
 
-/// The command among the words before the last; "" if there is none yet.
+/// Returns the command among the words before the last; "" if there is none yet.
 std::string command_in(const Names& words) {
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (words[i] == "--color" || words[i] == "--colour") {

@@ -26,7 +26,7 @@ std::string transport_text(const Transport& transport) {
   return why.empty() ? "available" : "unavailable: " + why;
 }
 
-// What `hopbench run` would be.
+// Describes what `hopbench run` would be here: a run that is alone, or one of several processes.
 std::string standing_text() {
   try {
     const Standing standing = standing_of([](const char* name) -> const char* { return std::getenv(name); });
@@ -43,7 +43,7 @@ void print_line(const std::string& name, const std::string& text) { fmt::print("
 }  // namespace
 
 std::vector<LauncherValue> launcher_values() {
-  // In this order: the launcher that is nearest to the process first. OMPI_UNIVERSE_SIZE counts slots, not ranks.
+  // The launcher that is nearest to the process comes first. OMPI_UNIVERSE_SIZE counts slots, not ranks.
   static const std::vector<std::pair<const char*, std::vector<const char*>>> known{
       {"rank",
        {"HOPBENCH_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID",

@@ -1,4 +1,4 @@
-// `hopbench gate`: a run against a baseline, or two programs in turns; then what was found, in every form asked for.
+// `hopbench gate` compares a run with a baseline, or two programs in turns. It reports in every form asked for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,18 +16,18 @@
 namespace hopbench {
 namespace {
 
-/// Nothing if there is no such baseline. A folder of its name that holds no run does not hide it.
+/// Returns nothing if there is no such baseline. A folder of its name that holds no run does not hide it.
 std::optional<RunFolder> open_baseline(const GateCommand& options) {
   const std::string named = options.baselines + "/" + options.baseline;
   for (const std::string& folder : {options.baseline, named}) {
     if (std::filesystem::exists(folder + "/trials.jsonl")) return RunFolder::open(folder);
   }
   if (std::filesystem::is_directory(options.baseline))
-    return RunFolder::open(options.baseline);  // which says what it is
+    return RunFolder::open(options.baseline);  // which reports what the folder is
   return std::nullopt;
 }
 
-/// Rows may be missing because the run has not ended: then it says how to go on with it.
+/// Adds a note if rows may be missing because the run has not ended. The note says how to go on with it.
 void add_advice(const RunFolder& run, GateResult& result) {
   const auto missing = [](const GateRow& row) { return row.verdict == Verdict::kMissing; };
   if (std::none_of(result.rows.begin(), result.rows.end(), missing)) return;
@@ -38,7 +38,7 @@ void add_advice(const RunFolder& run, GateResult& result) {
           fmt::format("{0} lacks {1} of the {2} trials of its suite: run them (hopbench run --resume "
                       "{0})",
                       run.path(), trials.lacking.size(), trials.all));
-  } catch (const Error&) {  // a suite that this program cannot read is no reason to say nothing of the others
+  } catch (const Error&) {  // if this program cannot read the suite, the results are still reported
   }
 }
 
@@ -97,7 +97,7 @@ void check_outputs(const GateCommand& o) {
   if (o.github_summary) check_github_summary(o.what);
 }
 
-/// Writes what was asked for. Every output is tried, and the first failure is returned: it must not swallow the others.
+/// Writes what was asked for. Tries every output, so that one failure does not prevent others; returns the first one.
 std::optional<Error> write_outputs(const GateCommand& options, const GateResult& result, bool strict) {
   std::optional<Error> broken;
   const auto attempt = [&](const auto& write) {

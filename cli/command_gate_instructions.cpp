@@ -1,5 +1,5 @@
-// `hopbench gate --instructions FILE`, tier T1: how many instructions the hot paths take. A count is nearly free of
-// noise and sees what a stopwatch on a shared machine cannot; it says nothing of caches or of waiting.
+// `hopbench gate --instructions FILE`, tier T1, counts the instructions of the hot paths. A count is nearly free of
+// noise and shows what a stopwatch on a shared machine cannot. It does not show the cost of caches or of waiting.
 #include <fmt/format.h>
 #include <sys/wait.h>
 
@@ -25,14 +25,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kSmallest = 0.02;  // counts differ a little from machine to machine: memcpy is chosen by the processor
+constexpr double kSmallest = 0.02;  // machines' counts differ a little, since memcpy is chosen by the processor
 
 struct HotPath {
   std::string name;
   std::vector<std::string> words;
 };
 
-/// What costs CPU time in a run, each a second or two under callgrind.
+/// Returns the paths that cost CPU time in a run. Each takes a second or two under callgrind.
 std::vector<HotPath> hot_paths(const TemporaryFolder& folder) {
   return {{"messages, an incast and Hop in virtual time",
            {"bench", "sim", "-r", "1", "--ranks", "16", "--incast", "64", "-n", "4000", "--workers", "16",
@@ -44,7 +44,7 @@ std::vector<HotPath> hot_paths(const TemporaryFolder& folder) {
            {"bench", "losses", "mlp", "--backend", "reference", "--steps", "2", "--batch", "4", "-o", folder / "mlp"}}};
 }
 
-/// Instructions of this program with these words. Error(kTrialsFailed) if it fails.
+/// Returns the number of instructions of this program with these words. Error(kTrialsFailed) if it fails.
 double instructions_of(const HotPath& path, const TemporaryFolder& folder) {
   const std::string log = folder / "log";
   std::string command = "valgrind --tool=callgrind --callgrind-out-file=/dev/null --log-file=" + shell_word(log) + " " +
@@ -57,7 +57,7 @@ double instructions_of(const HotPath& path, const TemporaryFolder& folder) {
   return std::stod(said.substr(at + mark.size()));
 }
 
-/// Counts by name.
+/// Returns the counts by name.
 std::vector<std::pair<std::string, double>> count_all() {
   const TemporaryFolder folder;
   std::vector<std::pair<std::string, double>> counts;
@@ -65,7 +65,7 @@ std::vector<std::pair<std::string, double>> count_all() {
   return counts;
 }
 
-/// What the counts depend on: compiler and flags.
+/// Returns what the counts depend on: compiler and flags.
 Json build_of(const std::string& context) {
   const Json all = Json::parse(context);
   const Json& hopbench = all.at("hopbench");

@@ -23,7 +23,7 @@ TimedRule rule_of(const GateCommand& options) {
   return {options.pairs, options.most, options.threshold.value_or(5) / 100};
 }
 
-/// Virtual time comes first: a head that is slower there fails, however fast its simulator is.
+/// Adds the rows of virtual time in front: a head that is slower there fails, however fast its simulator is.
 void add_virtual_rows(const GateCommand& options, const SideRun& base, const SideRun& head, GateResult& result) {
   const std::optional<double> percent = options.virtual_threshold;
   const std::optional<double> tolerance = percent ? std::optional(*percent / 100) : std::nullopt;
@@ -39,7 +39,7 @@ std::vector<std::string> differences(const std::string& base, const std::string&
   return all;
 }
 
-/// Rows with a failure in one of them, where a side did not get to the end.
+/// Returns a result in which all rows failed, because a side did not get to the end.
 GateResult failed(const std::vector<TimedRow>& rows, const std::string& why) {
   GateResult result{"timed", {}, {}, {}, {}};
   for (const TimedRow& row : rows) {
@@ -48,7 +48,7 @@ GateResult failed(const std::vector<TimedRow>& rows, const std::string& why) {
   return result;
 }
 
-/// How many of the gates ended how.
+/// Numbers of gates that ended in each way.
 struct Ends {
   int gates = 0, regressions = 0, inconclusive = 0;
   void add(const GateResult& result) {
@@ -82,14 +82,14 @@ struct SelfTest {
   }
 };
 
-/// Gates made of recorded pairs of base with itself, the head's times longer by `slowdown`.
+/// Runs gates on recorded pairs of base with itself, with the head's times longer by `slowdown`.
 Ends resampled(const std::vector<TimedRow>& rows, const TimedRule& rule, int gates, double slowdown,
                const std::vector<std::vector<TimedPair>>& recorded) {
   std::mt19937_64 random(1);
   const MeasurePair draw = [&](bool base_twice) {
     std::vector<TimedPair> pair = recorded[random() % recorded.size()];
     for (TimedPair& row : pair) {
-      if (random() % 2 == 1) std::swap(row.base, row.head);  // which was first is no matter
+      if (random() % 2 == 1) std::swap(row.base, row.head);  // the order of the sides does not matter
       if (!base_twice) row.head *= 1 + slowdown;
     }
     return pair;

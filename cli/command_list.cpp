@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// A thing of a list. `details` are the lines of -v; `json` holds what is not in the other fields.
+/// An entry of a list. `details` are the lines of -v; `json` holds what is not in the other fields.
 struct Item {
   std::string name, summary, unavailable;
   std::vector<std::string> details;
@@ -262,7 +262,7 @@ std::vector<std::string> suite_files() {
   std::vector<std::string> files;
   for (const std::string& folder : folders) {
     for (fs::recursive_directory_iterator at(folder, none), end; at != end; at.increment(none)) {
-      // expected.toml is what a paper claims: hopbench reproduce.
+      // expected.toml holds the claims of a paper, for hopbench reproduce.
       if (at->path().extension() == ".toml" && at->path().filename() != "expected.toml")
         files.push_back(at->path().string());
     }

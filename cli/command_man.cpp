@@ -10,7 +10,7 @@
 namespace hopbench {
 namespace {
 
-/// Text as troff takes it: no escapes, and no line that begins a request.
+/// Returns text as troff takes it, without escapes and without lines that begin a request.
 std::string troff(const std::string& text) {
   std::string safe = replaced(text, "\\", "\\e");
   safe = replaced(safe, "-", "\\-");
@@ -19,7 +19,7 @@ std::string troff(const std::string& text) {
   return safe.starts_with('.') || safe.starts_with('\'') ? "\\&" + safe : safe;
 }
 
-/// Lines as they stand.
+/// Returns lines that are printed as they stand.
 std::string example(const std::string& text) { return ".nf\n" + troff(text) + "\n.fi\n"; }
 
 void add_option(std::string& page, const CLI::Option& option) {

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "my_gossip" -> "MyGossip", for the names of tests.
+// Turns "my_gossip" into "MyGossip", for the names of tests.
 std::string camel_case(const std::string& name) {
   std::string text;
   bool upper = true;

@@ -20,8 +20,8 @@
 namespace hopbench {
 namespace {
 
-/// Reads the reference from the suite in the folder, and the bounds of each trial that ran. A suite that this program
-/// cannot read (a protocol that it lacks) is no reason to show nothing.
+/// Reads the reference from the suite in the folder, and the bounds of each trial that ran. If this program cannot read
+/// the suite (it lacks a protocol, say), the report shows the rest.
 void add_suite(const RunFolder& run, ReportOptions& options) {
   try {
     const Suite suite = parse_suite(run.suite_toml(), run.path() + "/suite.toml", {});
@@ -77,7 +77,7 @@ void write_tables(const ReportCommand& command, std::span<const TrialRow> rows, 
   put(command.output.empty() ? "-" : command.output, text);
 }
 
-/// Suites of a paper are named after it: hop_skipping.
+/// Judges the claims of the paper that the suite is named after: hop_skipping.
 int check_claims(const ReportCommand& command, const RunFolder& run) {
   const std::string suite = run.rows().empty() ? "" : run.rows().front().labels.suite;
   ReproduceCommand options;
@@ -100,7 +100,7 @@ int command_report(const ReportCommand& command) {
     check_output_files({&output, 1});
   }
   const RunFolder run = open_run(command.folder);
-  run.context_json();  // throws if it is damaged: then nobody knows what the numbers are of
+  run.context_json();  // throws if it is damaged: the origin of the numbers is then unknown
   if (command.check) return check_claims(command, run);
   ReportOptions options;
   options.wanted = [&](const TrialRow& row) { return std::regex_search(row.record.id, wanted); };

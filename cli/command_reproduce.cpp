@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Folders with an expected.toml, of ./suites/papers and of those that come with the program.
+/// Returns the folders with an expected.toml, in ./suites/papers and in those that come with the program.
 std::vector<std::string> paper_folders() {
   std::vector<std::string> roots{"suites/papers"}, folders;
   std::error_code none;
@@ -57,7 +57,7 @@ Paper paper_called(const std::string& name) {
                                 did_you_mean(name, names)));
 }
 
-/// A paper, and what is to be judged of it.
+/// A paper, and what of it is to be judged.
 struct Reproduction {
   const ReproduceCommand& options;
   const Paper& paper;
@@ -100,13 +100,13 @@ struct Reproduction {
         judged.back().finding = judge(*claim, outcomes);
       } catch (const Error& error) {
         if (options.from.empty()) throw;
-        judged.back().not_run = error.what();  // of these results a part is not there
+        judged.back().not_run = error.what();  // a part of these results is missing
       }
     }
   }
 };
 
-/// The rows of a run of this suite; none if the folder holds no such run.
+/// Returns the rows of a run of this suite; none if the folder holds no such run.
 std::vector<Outcome> outcomes_in(const std::string& folder, const std::string& suite) {
   if (!fs::exists(folder + "/trials.jsonl") && !fs::exists(folder + "/trials.csv")) return {};
   std::vector<Outcome> outcomes = load_results(folder, kBaselines).outcomes;
@@ -132,7 +132,7 @@ void check_metrics(const Paper& paper) {
   mistakes.throw_if_any();
 }
 
-/// The files of the paper that this command reads.
+/// Returns the files of the paper that this command reads.
 std::vector<std::string> files_of(const Paper& paper) {
   std::vector<std::string> files{paper.folder + "/expected.toml"};
   for (const PaperSuite& suite : paper.suites) files.push_back(paper.folder + "/" + suite.file);
@@ -143,7 +143,7 @@ std::string folder_of(const Reproduction& to, const std::string& suite) {
   return to.folder + "/" + safe_file_name(suite);
 }
 
-/// Reads and checks every suite that is to run: what would stop the last trial is found before the first one.
+/// Reads and checks every suite that is to run, so that what would stop the last trial is found before the first one.
 void load_suites(Reproduction& to) {
   for (const PaperSuite& suite : to.paper.suites) {
     if (to.claims_of(suite.file).empty() || !missing_data(suite).empty()) continue;
@@ -182,14 +182,14 @@ void reproduce_all(Reproduction& to) {
   }
 }
 
-/// The profile with which the suite of a run's folder was resolved; what was asked for if it is none of them.
+/// Returns `asked`. If that is empty, returns the profile that gave the suite in a run's folder, or "full" if none did.
 std::string profile_in(const std::string& folder, const std::string& suite, const std::string& asked) {
   const std::optional<std::string> resolved = read_file(folder + "/suite.toml");
   if (!asked.empty() || !resolved) return asked.empty() ? "full" : asked;
   for (const std::string& profile : paper_profiles()) {
     try {
       if (load_suite(suite, options_of_profile(profile)).resolved == *resolved) return profile;
-    } catch (const Error&) {  // its data is not here: the results are, and can be judged
+    } catch (const Error&) {  // its data is not here, but the results are, and can be judged
     }
   }
   return "full";
@@ -326,7 +326,7 @@ int command_reproduce(const ReproduceCommand& options) {
   if (!alone) print_summary(all);
   if (options.kick_the_tires) {
     tell(fmt::format("took {:.1f} minutes\n", minutes_since(start)));
-    // What has no data here is no part of it.
+    // Claims whose data is not here do not count.
     finish(options, all);
     std::erase_if(all, [](const JudgedClaim& judged) { return !judged.finding; });
     return exit_code_of(all, worst);

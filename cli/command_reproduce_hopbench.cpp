@@ -30,7 +30,7 @@ using FigureJson = nlohmann::ordered_json;
 constexpr const char* kFigures = "results/published/hopbench/figures.toml";
 constexpr const char* kMeasured = "results/published/hopbench/measured.json";
 
-/// The entries, the last values and the pages, read and checked.
+/// The entries, the last values and the pages. They are read and checked.
 struct Book {
   std::string root;
   Published published;
@@ -134,7 +134,7 @@ Grid grid_of(const std::vector<JudgedFigure>& figures) {
   return grid;
 }
 
-/// A line for each figure that needs one: why it was not run, failed or is undecided.
+/// Returns a line for each figure that needs one: why it was not run, failed or is undecided.
 std::string reasons_text(const std::vector<JudgedFigure>& figures) {
   std::string text;
   for (const JudgedFigure& figure : figures) {
@@ -156,7 +156,7 @@ std::string counts_text(const std::vector<JudgedFigure>& figures) {
   return fmt::format("{} figures: {}\n", figures.size(), join(parts, ", "));
 }
 
-/// "written: 2 of 3 figures; not written: never".
+/// Returns "written: 2 of 3 figures; not written: never".
 std::string written_text(const std::vector<JudgedFigure>& figures, bool judged) {
   if (judged) return "written: nothing, since --judged only judges\n";
   std::vector<std::string> kept;

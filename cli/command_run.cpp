@@ -32,14 +32,14 @@
 namespace hopbench {
 namespace {
 
-// A suite that is to run, and where its results go.
+// A suite that is to run, and the folder for its results.
 struct Job {
   Suite suite;
   std::string folder;
   std::set<std::string> ids;  // of all its trials, also those that --filter leaves out
 };
 
-/// What its trials compute on, where that is a GPU.
+/// Returns the GPUs that the suite's trials compute on; none if they do not use GPUs.
 std::vector<std::string> gpus_of(const Suite& suite) {
   const bool any = std::any_of(suite.trials.begin(), suite.trials.end(),
                                [](const TrialSpec& spec) { return spec.workload.backend == "cuda"; });
@@ -69,13 +69,13 @@ class Run {
   }
 
  private:
-  // Rows that will be replaced; whatever was set then does not matter.
+  // Returns true for rows that will be replaced, whatever their settings were.
   bool stale(const TrialRow& row) const {
     return row.record.status == TrialStatus::kInterrupted ||
            (options_.retry_failed && row.record.status == TrialStatus::kFailed);
   }
 
-  // False: interrupted.
+  // Returns false if it was interrupted.
   bool calibrate() {
     std::vector<Calibrated> known = read_calibrations(folder_);
     try {
@@ -105,7 +105,7 @@ class Run {
     }
   }
 
-  // --force: what is kept is no measurement of the suite as it is now, and its rows say so.
+  // For --force: marks the kept rows, since they do not measure the suite as it is now.
   void mark_kept() {
     std::map<std::string, std::string> hashes;
     for (const TrialSpec& spec : job_.suite.trials) hashes[spec.id()] = spec.hash();
@@ -138,8 +138,8 @@ class Run {
   }
 
   // Stretches of virtual time may have several trials under way; a trial in real processes is alone. Rows are added in
-  // the order of the plan whatever ends first, so that the files do not depend on the number of jobs. Trials share the
-  // cores out among them, since a trial on each core is faster than a trial whose gradients go to all of them.
+  // the order of the plan, no matter which trial ends first, so that the files do not depend on the number of jobs.
+  // Trials share the cores, since a trial on each core is faster than a trial whose gradients go to all of them.
   void run_in_order(const std::vector<const TrialSpec*>& left, Progress& progress) {
     const auto over = [] { return count_interrupts().load() > 0; };
     const auto in_virtual_time = [](const TrialSpec* spec) { return spec->transport == "sim"; };
@@ -162,7 +162,7 @@ class Run {
   static int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
   int jobs() const { return options_.jobs > 0 ? options_.jobs : cores(); }
 
-  // A trial that the machine disturbed is measured again by a rule that was there before, blind to its outcome.
+  // Measures a trial, and again if the machine disturbed it: by a rule that was set before, blind to the outcome.
   TrialRow run_trial(const TrialSpec& spec, Progress& progress, int thread) {
     TrialRow row = measure(spec, progress, thread);
     for (int again = 0; again < spec.remeasure && disturbed(row.record); ++again) {
@@ -320,7 +320,7 @@ std::vector<Job> jobs_of(const RunOptions& options) {
   return jobs;
 }
 
-// Before the first trial of the first suite: what would stop the last one hours later.
+// Checks, before the first trial of the first suite, for what would stop the last one hours later.
 void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
   const std::vector<std::string> read = files_read_by(options);
   std::vector<std::string> used = read;
@@ -337,7 +337,7 @@ void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
   for (const Job& job : jobs) {
     if (!folders.insert(job.folder).second)
       throw usage_error("two suites are called '" + job.suite.name + "': run them one after the other");
-    keep_contents();  // for the ranks: none decompresses what is looked at here
+    keep_contents();  // so that no rank decompresses what is read here
     check_available(job.suite.trials);
   }
 }

@@ -33,7 +33,7 @@ struct Files {
   std::string suite, table;
 };
 
-// a.toml becomes a.tuned.toml beside it; a suite that comes with the program is tuned into the folder one is in.
+// Returns a.tuned.toml next to a.toml; for a suite that comes with the program, a file in the current folder.
 Files files_of(const TuneOptions& options, const std::string& found) {
   if (options.suite == "-" && options.output.empty())
     throw usage_error("a suite from standard input has no place to write beside: name one with -o FILE");
@@ -56,10 +56,10 @@ void check_files(const TuneOptions& options, const std::string& found, const Fil
   }
 }
 
-/// A name beside the file that nothing else has.
+/// Returns a name beside the file that no other file has.
 std::string scratch(const std::string& file) { return fmt::format("{}.{}.part", file, getpid()); }
 
-// Whole or not at all: an interrupted write leaves what was there before.
+// Writes both files or none: an interrupted write leaves what was there before.
 void put_both(const Files& files, const std::string& suite, const std::string& table) {
   std::error_code none;
   try {

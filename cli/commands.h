@@ -1,5 +1,5 @@
-// The commands that only tell: what there is, whether a suite is right, where this runs. Results on standard output,
-// messages on standard error; each returns the process's exit code.
+// The commands that only report: what there is, if a suite is right, where this runs. Results go to standard output,
+// messages to standard error. Each command returns the process's exit code.
 #pragma once
 
 #include <string>
@@ -15,21 +15,21 @@ struct ListOptions {
 };
 int command_list(const ListOptions& options);
 const std::vector<std::string>& listable();
-/// The suite files of ./suites and of $HOPBENCH_ROOT/suites, as they would be typed.
+/// Returns the suite files of ./suites and of $HOPBENCH_ROOT/suites, as they would be typed.
 std::vector<std::string> suite_files();
 
 struct ValidateOptions {
   std::vector<std::string> suites;
   SuiteOptions suite;
 };
-/// "FILE: ok: N trials" for each; every mistake of the others on standard error. Exit code 2 if a suite is wrong or its
-/// data cannot be read; else 6 if a backend or transport is missing.
+/// Prints "FILE: ok: N trials" for each suite that is right; every mistake of the others goes to standard error. Exit
+/// code 2 if a suite is wrong or its data cannot be read; otherwise 6 if a backend or transport is missing.
 int command_validate(const ValidateOptions& options);
 
 struct EnvOptions {};
 int command_env(const EnvOptions& options);
 
-/// What a launcher (mpirun, srun, torchrun) says of one quantity: the variables that are set, the first hit first.
+/// One quantity as a launcher (mpirun, srun, torchrun) sets it: the variables that are set, the first hit first.
 struct LauncherValue {
   std::string quantity;
   std::vector<std::string> seen;  // "RANK=3"
@@ -41,7 +41,7 @@ struct CiteOptions {
 };
 /// Prints BibTeX of hopbench and of the papers of these protocols. Error(kUsage) for an unknown one.
 int command_cite(const CiteOptions& options);
-/// Of "AUTHORS: TITLE, VENUE YEAR", as Protocol::paper has it.
+/// Returns the entry for "AUTHORS: TITLE, VENUE YEAR", the form of Protocol::paper.
 std::string bibtex_entry(const std::string& key, const std::string& paper, const std::string& note);
 
 struct VersionOptions {};
@@ -53,8 +53,8 @@ struct CompletionOptions {
 };
 int command_completion(const CompletionOptions& options);
 
-/// The hidden `hopbench __complete WORDS...`, which those scripts call: what may stand in place of the last word, a
-/// line each. `commands`: every command and its flags, {"run", "--filter", ...}.
+/// Runs the hidden `hopbench __complete WORDS...`, which those scripts call. Prints what may stand instead of the last
+/// word, one per line. `commands`: every command and its flags, {"run", "--filter", ...}.
 int command_complete(const std::vector<std::string>& words, const std::vector<std::vector<std::string>>& commands);
 std::vector<std::string> completions(const std::vector<std::string>& words,
                                      const std::vector<std::vector<std::string>>& commands);

@@ -11,14 +11,14 @@
 namespace hopbench {
 namespace {
 
-// The library goes down a level of its stack for each bracket and each state, and makes a state of each repetition.
+// The library goes down a level of its stack for each bracket and each state. Each repetition becomes a state.
 constexpr std::size_t kMost = 500;      // bytes
 constexpr double kMostRepeated = 1000;  // all counts in braces together
 
-// Otherwise (a*)*b takes a time that doubles with each a. It knows no back-references.
+// With another syntax (a*)*b takes a time that doubles with each a. This one has no back-references.
 constexpr auto kSyntax = std::regex::ECMAScript | std::regex_constants::__polynomial;
 
-/// The product of all numbers in braces: of those that stand in each other, so often is the innermost repeated.
+/// Returns the product of all numbers in braces. If braces stand in each other, the innermost is repeated that often.
 double repeated(const std::string& text) {
   double all = 1;
   for (std::size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {

@@ -6,8 +6,8 @@
 
 namespace hopbench {
 
-/// Error(kUsage) naming `flag` if the text is none. Searching with it takes a time that grows with what is searched,
-/// whatever was written: there are no back-references.
+/// Throws Error(kUsage) naming `flag` if the text is not a regular expression. There are no back-references, so the
+/// time of a search grows with what is searched, whatever the expression is.
 std::regex regular_expression(const std::string& text, const char* flag);
 
 }  // namespace hopbench

@@ -1,4 +1,4 @@
-// Commands over results that are there: compare, why, trace, report, baseline, gate.
+// Commands over existing results: compare, why, trace, report, baseline, gate.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@
 
 namespace hopbench {
 
-inline constexpr const char* kBaselines = "results/baselines";  // from the folder one is in
+inline constexpr const char* kBaselines = "results/baselines";  // relative to the current folder
 
 struct CompareCommand {
-  std::vector<std::string> results;  // the first is what the others are compared with
+  std::vector<std::string> results;  // the others are compared with the first
   std::string baselines = kBaselines;
   double threshold = 5;              // percent
   std::optional<double> fail_above;  // percent
@@ -22,15 +22,15 @@ struct CompareCommand {
   std::optional<std::string> csv, markdown;  // absent, "-" (standard output), or a file
   bool colour = false;
 };
-/// Prints a row a scenario and variant. Exit code 0, or 1 if `fail_above` is set and a row is slower by more than that.
-/// Error(kUsage) if nothing could be compared.
+/// Prints one row for each scenario and variant. Exit code 0, or 1 if `fail_above` is set and a row is slower by more
+/// than that. Error(kUsage) if nothing could be compared.
 int command_compare(const CompareCommand& options);
 
 struct WhyCommand {
   std::string folder, a, b;  // of a run; its variants
   std::string filter;        // regular expression on "measure/scenario"; empty: all
 };
-/// Prints a sentence, two bars and a table for each measure and scenario that has both.
+/// Prints a sentence, two bars and a table for each measure and scenario that has both variants.
 int command_why(const WhyCommand& options);
 
 struct TraceCommand {
@@ -41,15 +41,15 @@ int command_trace(const TraceCommand& options);
 
 struct ReportCommand {
   std::string folder, filter, output;  // of a run; regular expression on trial ids; "-": standard output
-  std::string figure;                  // one for a paper, by its id, and nothing else
-  std::optional<std::string> title;    // of the figure; "": none; nothing: what tells its panels apart
-  bool latex = false, cost = false;    // the tables as LaTeX; tables of cost, and of who pays
+  std::string figure;                  // only this figure for a paper, by its id
+  std::optional<std::string> title;    // of the figure; "": none; absent: what tells its panels apart
+  bool latex = false, cost = false;    // the tables as LaTeX; the tables of cost and of "who pays"
   std::string columns;                 // of the LaTeX tables, "samples/s,speed-up"; empty: those that fit a column
-  bool workers = false;                // who pays has a row for each worker
+  bool workers = false;                // "who pays" has a row for each worker
   bool check = false;                  // judges what a paper claims; `figure`: of one claim
-  std::size_t trials = kTrialsDrawn;   // drawn one by one in the page
+  std::size_t trials = kTrialsDrawn;   // number of trials drawn one by one in the page
 };
-/// Writes one HTML page, or what was asked for in place of it. Error(kUsage) if no trial matches.
+/// Writes one HTML page, or what was asked for instead. Error(kUsage) if no trial matches.
 int command_report(const ReportCommand& options);
 
 struct BaselineCommand {
@@ -65,7 +65,7 @@ int command_baseline_remove(const BaselineCommand& options);
 struct GateCommand {
   std::string baselines = kBaselines;
   std::string baseline;           // T0: a baseline's name or a run's folder; empty: T2
-  std::vector<std::string> what;  // T0: the run that is held against it; T2: the suites that both run
+  std::vector<std::string> what;  // T0: the run that is compared with it; T2: the suites that both run
   std::string base, head;         // T2: a command each
   std::vector<std::string> sets;
   std::string filter, profile;
@@ -74,8 +74,8 @@ struct GateCommand {
   bool self_test = false;
   int recorded = 200, resampled = 300, full = 20;  // of the self-test: pairs, gates, gates that are really run
   int pairs = 9, most = 60;
-  std::optional<double> threshold;          // percent, of times that are measured; 5
-  std::optional<double> virtual_threshold;  // percent, of virtual time; absent: exact
+  std::optional<double> threshold;          // percent, for measured times; absent: 5
+  std::optional<double> virtual_threshold;  // percent, for virtual time; absent: exact
   bool strict = false, advisory = false;
   std::string junit, json, benchmark_json, markdown;  // files; empty: none
   bool github_summary = false;
@@ -86,23 +86,23 @@ int command_gate(const GateCommand& options);
 /// The trials of a run's suite, as suite.toml in its folder has them.
 struct SuiteTrials {
   std::size_t all = 0;
-  std::set<std::string> lacking;  // that have no row
+  std::set<std::string> lacking;  // those without a row
 };
-/// Error(kUsage) or SuiteError if the suite is damaged.
+/// Throws Error(kUsage), or SuiteError if the suite is damaged.
 SuiteTrials trials_of_suite(const RunFolder& run);
 
-/// The newest folder of ./hopbench-results. Error(kUsage) if there is none.
+/// Returns the newest folder of ./hopbench-results. Error(kUsage) if there is none.
 std::string newest_run();
-/// As it is without a flag: strict where the variable CI is set.
+/// Returns true if the gate is strict. Without a flag it is strict if the variable CI is set.
 bool strict_gate(const GateCommand& options);
 
-/// Both programs in turns (tier T2).
+/// Runs both programs in turns (tier T2).
 GateResult run_timed_gate(const GateCommand& options);
-/// How many instructions the hot paths take, held against the file (tier T1); and written into it.
+/// Count the instructions of the hot paths (tier T1). The first compares them with the file; the second writes it.
 GateResult run_instructions_gate(const std::string& file);
 void record_instructions(const std::string& file);
 bool have_valgrind();
-/// `gate --self-test`: prints how often the timed gate cries wolf and what it finds, with the noise of this machine.
+/// Prints for `gate --self-test` how often the timed gate gives false alarms, what it finds, and the machine's noise.
 int run_gate_self_test(const GateCommand& options);
 
 }  // namespace hopbench

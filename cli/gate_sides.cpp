@@ -35,13 +35,13 @@ void add_row(const TrialRow& row, SideRun& run) {
   if (run.iterations == 0 && !row.record.ranks.empty()) run.iterations = double(row.record.ranks[0].iters);
 }
 
-/// Returns how a program that std::system() ran has ended.
+/// Returns in words how a program that std::system() ran has ended.
 std::string in_words(int status) {
   return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
                              : fmt::format("exit code {}", WEXITSTATUS(status));
 }
 
-/// Throws if a run of `command` has not the same trials of a row as the first run of base.
+/// Throws if a run of `command` does not have the same trials of a row as the first run of base.
 void check_same_trials(const std::string& row, const std::string& command, const SideRun& first, const SideRun& run) {
   const auto trials_of = [&](const SideRun& side) {
     const auto there = side.trials.find(row);
@@ -96,7 +96,7 @@ SideRun GateSides::run(const std::string& command, const std::vector<std::string
   return result;
 }
 
-// Before anything runs for minutes. A suite that this program cannot read is the sides' own affair.
+// Checks suites before anything runs for minutes. A suite that this program cannot read is left to the sides.
 void GateSides::check_suites() const {
   bool may_be_virtual = false;
   for (const std::string& file : options_.what) {

@@ -23,23 +23,23 @@ struct SideRun {
 
 class GateSides {
  public:
-  /// From here on ^C and SIGTERM are counted, so that the folder of the runs is always taken away.
+  /// Counts ^C and SIGTERM from here on, so that the folder of the runs is always removed.
   explicit GateSides(const GateCommand& options);
 
-  /// Runs `command` on the suites: `CMD run SUITE... --json=... `. Error(kTrialsFailed) if it fails; kUsage if it is
-  /// no hopbench, or a trial is paced: a slowdown would hide in its pace.
+  /// Runs `command` on the suites: `CMD run SUITE... --json=... `. Error(kTrialsFailed) if it fails; Error(kUsage) if
+  /// it is not hopbench, or if a trial is paced, since a slowdown would hide in its pace.
   SideRun run(const std::string& command, const std::vector<std::string>& more_sets = {});
 
-  /// The rows of a first run of base: what every pair has.
+  /// Returns the rows of a first run of base, which every pair has.
   const std::vector<TimedRow>& rows();
-  /// One pair, the sides in turns: base first, then head first, and so on. Error(kTrialsFailed) if one of the runs has
-  /// not the trials of the first run of base: its times would be of less work, or of more.
+  /// Runs one pair, the sides in turns: base first, then head first, and so on. Error(kTrialsFailed) if one of the runs
+  /// does not have the trials of the first run of base: its times would be of less work, or of more.
   std::vector<TimedPair> pair(const std::string& base, const std::string& head,
                               const std::vector<std::string>& head_sets = {});
   const SideRun& first() const { return first_; }
 
  private:
-  /// Error(kUsage) for a real trial with a pace, and for --virtual-threshold where no trial is of virtual time.
+  /// Throws Error(kUsage) for a real trial with a pace, and for --virtual-threshold if no trial is of virtual time.
   void check_suites() const;
 
   const GateCommand& options_;

@@ -52,7 +52,7 @@ Introduction introduction(const std::string& interface, const std::vector<std::s
   return about;
 }
 
-/// Of this user alone: who could write there could bring the processes to another place.
+/// Returns a folder of this user alone. Other users with access to it could send the processes to another place.
 std::string folder_of_machine() {
   std::string folder = (std::filesystem::temp_directory_path() / ("hopbench-" + std::to_string(geteuid()))).string();
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
@@ -85,7 +85,7 @@ struct Company {
   std::vector<int> slots;  // process 0 first
 };
 
-/// Who is to come by ssh. This machine is process 0, with no rank unless the file has it.
+/// Reads which machines come by ssh. This machine is process 0, with no rank unless the file has it.
 Company read_company(const std::string& path) {
   const std::vector<HostLine> lines = read_host_file(path);
   const bool said = std::any_of(lines.begin(), lines.end(), [](const HostLine& line) { return line.slots > 0; });

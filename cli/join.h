@@ -1,4 +1,4 @@
-// `hopbench run` as one of several processes: who it is, whom it waits for, whom it serves.
+// `hopbench run` as one of several processes: which process it is, and which others it waits for or serves.
 #pragma once
 
 #include <memory>
@@ -10,20 +10,20 @@
 
 namespace hopbench {
 
-/// For a process that is not the first of its run: serves that one until the run is over, and returns the exit code.
-/// Nothing for one that is the first, or alone.
+/// Serves the first process of the run, if this process is not the first, until the run is over. Returns the exit code.
+/// Returns nothing if this process is the first, or alone.
 std::optional<int> serve(const RunOptions& options);
 
-/// For the first process of several, or with --hosts: waits for the others. nullptr for one that is alone.
+/// The other processes of a run. The first of several, or one with --hosts, waits for them. fleet() is null if alone.
 class Gathering {
  public:
   explicit Gathering(const RunOptions& options);
   Fleet* fleet() const { return fleet_.get(); }
-  /// Of all its processes, with their machines and clocks, for the context; empty: alone.
+  /// Returns all its processes, with their machines and clocks, for the context; empty if this process is alone.
   std::string processes_json() const;
-  /// Error(kUsage) for a trial that these processes cannot run.
+  /// Throws Error(kUsage) for a trial that these processes cannot run.
   void check(const std::vector<TrialSpec>& trials) const;
-  /// Error(kUsage) if a run that is resumed was one of other processes: its context.
+  /// Throws Error(kUsage) if a run that is resumed, whose context this is, was one of other processes.
   void check_same(const std::string& context_json) const;
 
  private:
@@ -31,7 +31,7 @@ class Gathering {
   std::unique_ptr<Fleet> fleet_;  // says good-bye before ssh is waited for
 };
 
-/// The hidden command `agent`, which --hosts starts by ssh; returns the exit code.
+/// Runs the hidden command `agent`, which --hosts starts by ssh; returns the exit code.
 int agent_main();
 
 }  // namespace hopbench

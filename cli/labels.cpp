@@ -35,14 +35,14 @@ std::string optimizer_text(const OptimizerSpec& o) {
   return text + (o.per_sample ? " (step per sample)" : " (step as written)");
 }
 
-/// "backup=1, staleness=4", all of them; "none".
+/// Returns all knobs as "backup=1, staleness=4"; "none" if there are none.
 std::string knobs_text(const KnobValues& knobs) {
   std::vector<std::string> values;
   for (const auto& [name, value] : knobs.all()) values.push_back(name + "=" + to_string(value));
   return values.empty() ? "none" : join(values, ", ");
 }
 
-// Trials of one suite that differ in nothing but faults have the same.
+// Returns a hash that is the same for trials of one suite that differ only in faults.
 std::string hash_without_faults(TrialSpec spec) {
   spec.scenario.faults.clear();
   spec.scenario.name = spec.scenario_name = "";

@@ -11,7 +11,7 @@ TrialLabels labels_of(const TrialSpec& spec);
 /// Returns the split as a phrase: "iid", "dirichlet(0.5)", "2 shards a worker", "by feature 3".
 std::string split_text(const SplitSpec& split);
 
-/// Roughly how long a real trial takes, from its cost and slowdowns; 0 where that is not known beforehand.
+/// Returns roughly how long a real trial takes, from its cost and slowdowns; 0 if that is not known beforehand.
 double estimated_seconds(const TrialSpec& spec, const Plan& plan);
 
 }  // namespace hopbench

@@ -12,8 +12,8 @@
 #include "suites/execute.h"
 
 int main(int argc, char** argv) {
-  // A child of a trial is this same binary, and so is what --hosts starts by ssh; they go their own way before anything
-  // else is set up.
+  // A child of a trial is this same binary, and so is what --hosts starts by ssh. Both leave here before anything else
+  // is set up.
   if (argc == 2 && std::strcmp(argv[1], "rank") == 0) return hopbench::rank_main();
   if (argc == 2 && std::strcmp(argv[1], "agent") == 0) return hopbench::agent_main();
   return hopbench::run_command_line(argc, argv);

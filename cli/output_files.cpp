@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "--json=x.json", "-o x.toml" or "x.csv".
+/// Returns "--json=x.json", "-o x.toml" or "x.csv".
 std::string as_typed(const OutputFile& output) {
   std::string name = printable(output.where.value_or(""));
   if (output.flag.empty()) return name;

@@ -1,4 +1,4 @@
-// The files that a command is asked to write: checked before it measures anything, written at its end.
+// The files that a command is asked to write. They are checked before it measures anything, and written at its end.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ struct OutputFile {
   std::optional<std::string> where;  // absent, "-" (standard output), or a file
 };
 
-/// Checks that each output can be written. To be called before anything is measured: a command that runs for an hour
-/// must not find out at its end. Error(kUsage) names the flag and the file if
+/// Checks that each output can be written. Call this before anything is measured: a command that runs for an hour must
+/// not find out at its end. Error(kUsage) names the flag and the file if
 ///   - two outputs want standard output, or the same file;
 ///   - the file is one of `inputs`, which are the files that this command reads or writes by itself;
 ///   - the file is part of a run's folder;
@@ -30,7 +30,7 @@ void check_output_files(std::span<const OutputFile> outputs, std::span<const std
 /// Appends to the file that $GITHUB_STEP_SUMMARY names. Throws as check_github_summary() does.
 void append_github_summary(const std::string& text);
 
-/// Error(kUsage) if $GITHUB_STEP_SUMMARY is not set, is one of `inputs` or is part of a run's folder.
+/// Throws Error(kUsage) if $GITHUB_STEP_SUMMARY is not set, is one of `inputs` or is part of a run's folder. Throws
 /// Error(kEnvironment) if the file that it names cannot be written.
 void check_github_summary(std::span<const std::string> inputs = {});
 

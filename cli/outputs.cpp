@@ -37,7 +37,7 @@ std::optional<std::vector<std::string>> notes_at_start(const RunFolder& folder) 
   return notes;
 }
 
-// The tables of one run share most of their notes: each is said below the first table that it belongs to.
+// Keeps each note only below the first table that it belongs to, since the tables of one run share most notes.
 std::vector<Grid> said_once(std::vector<Grid> grids) {
   std::set<std::string> said;
   for (Grid& grid : grids) {
@@ -124,14 +124,14 @@ void Outputs::add(const Suite& suite, const RunFolder& folder) {
   markdown_ += markdown;
   rows_.insert(rows_.end(), folder.rows().begin(), folder.rows().end());
   if (context_.empty()) context_ = folder.context_json();
-  // A machine-readable form on standard output stands there alone.
+  // A machine-readable form on standard output must be alone there.
   if (!options_.tables || to_stdout(options_.json) || to_stdout(options_.csv) || to_stdout(options_.markdown) ||
       broken_)
     return;
   try {
     put("-", text);
   } catch (const Error& error) {
-    broken_ = error;  // said at the end: the suites that are left run all the same
+    broken_ = error;  // reported at the end: the suites that are left still run
   }
 }
 

@@ -11,12 +11,12 @@
 namespace hopbench {
 
 struct ReproduceCommand {
-  std::string paper;                // a name, a folder with an expected.toml, or hopbench; empty: tells which there are
+  std::string paper;                // a name, a folder with an expected.toml, or hopbench; empty: lists the papers
   bool list = false;                // its claims
   bool kick_the_tires = false;      // the smoke sizes of every paper whose data is there
   std::vector<std::string> claims;  // ids; empty: all
   std::string profile;              // smoke | full; empty: smoke, or what the results of --from were run with
-  std::string output, from;         // folders; empty: hopbench-results/<utc>-<id>; runs the suites
+  std::string output, from;         // folders; empty output: hopbench-results/<utc>-<id>; empty from: runs the suites
   std::optional<std::string> json;  // absent, "-" (standard output), or a file
   std::string markdown;             // a file; empty: none
   bool judged = false;              // of hopbench: only runs that judge something; nothing is written
@@ -24,20 +24,20 @@ struct ReproduceCommand {
   std::optional<double> minutes;    // of hopbench: only runs that take at most this long
   std::vector<std::string> command_line;
 };
-/// 0: every verdict is the expected one; 1: one is not; 3: trials failed that no verdict shows; 6: data is missing.
+/// Returns 0 if every verdict is the expected one, 1 if not, 3 if trials failed that no verdict shows, 6 without data.
 int command_reproduce(const ReproduceCommand& options);
 
-/// A claim and what came of it.
+/// A claim and its result.
 struct JudgedClaim {
-  std::string paper, profile, command, caption;  // command: repeats it
+  std::string paper, profile, command, caption;  // command: the one that repeats it
   Claim claim;
   std::optional<Finding> finding;  // nothing: not run
   std::string not_run;             // why
-  double minutes = 0;              // of its suite: measured, or as expected.toml has it where nothing ran
+  double minutes = 0;              // of its suite: measured, or from expected.toml if nothing ran
   bool expected() const;
 };
 
-/// Of ./suites/papers and of $HOPBENCH_ROOT/suites/papers.
+/// Returns the papers of ./suites/papers and of $HOPBENCH_ROOT/suites/papers.
 std::vector<std::string> paper_names();
 
 // paper_text.cpp
@@ -47,7 +47,7 @@ std::string judged_text(const Paper& paper, const std::vector<JudgedClaim>& clai
 std::string judged_json(const std::vector<JudgedClaim>& claims);
 std::string judged_markdown(const std::vector<JudgedClaim>& claims);
 std::string command_of(const Paper& paper, const Claim& claim, const std::string& profile);
-/// "needs ci/fetch-data cifar10"; "" if all is there.
+/// Returns "needs ci/fetch-data cifar10"; "" if all data is there.
 std::string missing_data(const PaperSuite& suite);
 /// Returns true if the files of a data set are where it looks for them.
 bool data_is_here(const std::string& dataset);

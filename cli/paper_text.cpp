@@ -1,4 +1,4 @@
-// What `hopbench reproduce` prints and writes.
+// Texts that `hopbench reproduce` prints and writes.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ std::string minutes_text(double minutes) {
 
 std::string data_text(const PaperSuite& suite) { return suite.data.empty() ? "drawn" : join(suite.data, ", "); }
 
-/// What a verdict is beside what was expected.
+/// Returns a verdict, and how it relates to the expected one.
 std::string verdict_text(const JudgedClaim& judged) {
   if (!judged.finding) return "not run: " + judged.not_run;
   const std::string verdict = to_string(judged.finding->verdict);
@@ -33,7 +33,7 @@ std::string verdict_text(const JudgedClaim& judged) {
   return expected == ClaimVerdict::kHolds ? verdict : verdict + ", as expected";
 }
 
-/// Why, of a verdict: what the rows say, and what the paper's file does where the claim does not hold.
+/// Returns the reason for a verdict: what the rows say, and the paper's file if, as expected, the claim does not hold.
 std::string reason_text(const JudgedClaim& judged) {
   if (!judged.finding) return "";
   std::string text = judged.finding->reason;

@@ -1,5 +1,5 @@
-// The command line as data: what every command's options parse into, and the functions that declare them, a file for
-// each kind of command (app_run, app_bench, app_gate, app_paper, app_small).
+// The command line as data: a structure for the options of every command, and the functions that declare them, one file
+// for each kind of command (app_run, app_bench, app_gate, app_paper, app_small).
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ class App;
 
 namespace hopbench {
 
-/// Lives as long as the app, whose callbacks refer to it.
+/// The parsed options. They live as long as the app, whose callbacks refer to them.
 struct Parsed {
   RunOptions run;
   TuneOptions tune;
@@ -49,28 +49,28 @@ struct Parsed {
 /// Returns what is wrong with a number that is not finite; "" if it is. A check for options, since CLI::Range lets nan
 /// pass.
 std::string check_finite(const std::string& text);
-/// The same of a number that is not finite and above 0.
+/// Returns the same for a number that is not finite or not above 0.
 std::string check_above_zero(const std::string& text);
 
-/// run, tune, calibrate
+/// Adds run, tune and calibrate.
 void add_run_commands(CLI::App& app, Parsed& parsed);
-/// bench ...
+/// Adds bench ...
 void add_bench_commands(CLI::App& app, Parsed& parsed);
-/// compare, why, trace, baseline ..., gate
+/// Adds compare, why, trace, baseline ... and gate.
 void add_gate_commands(CLI::App& app, Parsed& parsed);
-/// reproduce
+/// Adds reproduce.
 void add_paper_commands(CLI::App& app, Parsed& parsed);
-/// list, validate, env, version, cite, new, completion
+/// Adds list, validate, env, version, cite, new and completion.
 void add_small_commands(CLI::App& app, Parsed& parsed);
 
-/// The manual page (troff) of this command line.
+/// Returns the manual page (troff) of this command line.
 std::string man_page(const CLI::App& app, const std::string& version);
 
-/// --set, --profile, --seed, --runs.
+/// Adds --set, --profile, --seed and --runs.
 void add_suite_flags(CLI::App& command, SuiteOptions& suite);
-/// A flag's environment variable: --trial-timeout is HOPBENCH_TRIAL_TIMEOUT. All of the command's but --set.
+/// Names the environment variable of each flag of the command but --set: --trial-timeout is HOPBENCH_TRIAL_TIMEOUT.
 void name_environment(CLI::App& command);
-/// --json alone is standard output, --json=FILE a file; CLI11's flags take their value only behind '='.
+/// Adds a flag: --json alone is standard output, --json=FILE a file. CLI11's flags take their value only behind '='.
 void add_output(CLI::App& command, const std::string& name, std::optional<std::string>& to, const std::string& what);
 
 }  // namespace hopbench

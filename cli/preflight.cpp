@@ -33,7 +33,7 @@ void check_transport(const std::string& name) {
 
 constexpr const char *kDumps = "/dump", *kWhat = "dump.txt";
 
-/// The words once each, in the order of the documentation.
+/// Returns the words once each, in the order of the documentation.
 std::string as_one_word(const std::vector<std::string>& what) {
   std::vector<std::string> words;
   for (const char* word : {"params", "gradients", "samples"}) {

@@ -1,4 +1,4 @@
-// What must be there before the first trial starts, so that nothing is written when it is not.
+// Checks what must be there before the first trial starts, so that nothing is written if it is missing.
 #pragma once
 
 #include <string>
@@ -10,27 +10,27 @@ namespace hopbench {
 
 class RunFolder;
 
-/// Error(kEnvironment) for a backend, transport or network interface that is missing, Error(kUsage) for a data set that
+/// Throws Error(kEnvironment) if a backend, transport or network interface is missing, and Error(kUsage) if a data set
 /// cannot be read.
 void check_available(const std::vector<TrialSpec>& trials);
 
-/// Error(kUsage) if `run --dump` cannot dump a trial, or if all dumps exceed 1 GiB and that is not `agreed` to: by
-/// --force, or when the run was started.
+/// Throws Error(kUsage) if `run --dump` cannot dump a trial, or if all dumps exceed 1 GiB without being `agreed` to (by
+/// --force, or when the run was started).
 void check_dump(const std::vector<std::string>& what, const std::vector<TrialSpec>& trials, bool agreed);
 
-/// Writes down in a run's folder what `run --dump` keeps. Error(kEnvironment) if it cannot.
+/// Writes down in a run's folder what `run --dump` keeps. Throws Error(kEnvironment) if it cannot.
 void begin_dump(const RunFolder& folder, const std::vector<std::string>& what);
 
-/// Error(kUsage) if a run that has dumps would go on without any, or with other ones.
+/// Throws Error(kUsage) if a run that has dumps would go on without dumps or with others.
 void check_dump_goes_on(const std::string& folder, const std::vector<std::string>& what);
 
-/// Error(kEnvironment) if that compute backend cannot be used here.
+/// Throws Error(kEnvironment) if that compute backend cannot be used here.
 void check_backend(const std::string& name);
 
-/// Error(kEnvironment) if threads would have stacks too small for what runs on them: a fault there has no words.
+/// Throws Error(kEnvironment) if stacks of threads are too small for what runs on them: that fault prints no message.
 void check_stack();
 
-/// Error(kEnvironment) if it is not there or down. Empty: the loopback interface.
+/// Throws Error(kEnvironment) if the interface does not exist or is down. Empty: the loopback interface.
 void check_interface(const std::string& asked);
 
 }  // namespace hopbench

@@ -22,7 +22,7 @@ std::string clock_text(double seconds) {
   return s >= 3600 ? fmt::format("{}h{:02}m", s / 3600, s / 60 % 60) : fmt::format("{}m{:02}s", s / 60, s % 60);
 }
 
-/// At least 2. A line that wraps could not be rewritten.
+/// Returns at least 2. A line that wraps could not be rewritten.
 std::size_t columns_of_the_terminal() {
   winsize size{};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
@@ -44,7 +44,7 @@ void Progress::say(const std::string& line) {
   std::fflush(stderr);
 }
 
-// Trials differ in length; the mean so far is the best guess there is, since their order is mixed.
+// Returns the time left, from the mean so far. Trials differ in length, but their order is mixed: no guess is better.
 std::string Progress::time_left() const {
   if (done_ == 0) return "";
   const double each = std::chrono::duration<double>(Clock::now() - start_).count() / double(done_);

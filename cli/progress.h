@@ -1,5 +1,5 @@
-// What a run says while it runs, on stderr: one line that is rewritten on a terminal, one plain line a trial elsewhere.
-// Trials of virtual time may run at once, each on a thread of its own: all of this may be called from any of them.
+// The progress of a run on stderr: one line that is rewritten on a terminal, one plain line per trial elsewhere. Trials
+// of virtual time may run at once, each on a thread of its own, so all of this may be called from any of them.
 #pragma once
 
 #include <chrono>
@@ -16,13 +16,13 @@ namespace hopbench {
 
 class Progress {
  public:
-  /// `trials`: how many will run. `live`: stderr is a terminal and this is not CI.
+  /// `trials`: the number of trials that will run. `live`: stderr is a terminal and this is not CI.
   Progress(std::size_t trials, bool live);
 
   void begin(const TrialSpec& spec);
   void tick(const Board& board, const TrialSpec& spec);
   void end(const TrialSpec& spec, const TrialRecord& record);
-  /// The trial that ended last is to run again.
+  /// Notes that the trial that ended last will run again.
   void again();
 
  private:

@@ -1,5 +1,5 @@
-// `hopbench reproduce hopbench`: the figures that the documentation publishes about hopbench, measured, judged and
-// written into its pages. docs/figures.md says what each verdict means.
+// `hopbench reproduce hopbench` measures and judges the figures that the documentation publishes about hopbench, and
+// writes them into its pages. docs/figures.md says what each verdict means.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,10 @@
 
 namespace hopbench {
 
-/// How a command ended.
+/// The end of a command.
 struct RanCommand {
   int exit_code = 0;               // 128 + the signal that ended it
-  bool too_long = false;           // it was ended since it took too long
+  bool too_long = false;           // it was ended because it took too long
   std::string json{}, said{};      // its JSON; the last line that it wrote on standard error
   std::optional<double> others{};  // share of the cores' time that other processes took; nothing if not known
 };
@@ -24,13 +24,13 @@ struct RanCommand {
 /// Runs a command in `root` without a shell. Error(kInterrupted) after ^C or SIGTERM; the command is ended first.
 RanCommand run_published(const PublishedRun& run, const std::string& root);
 
-/// The share of the cores' time between two texts of /proc/stat that neither idled nor went into `own_s` seconds of
-/// this run: other processes, and the hypervisor. Interrupts are left out, since nobody's processes are charged with
-/// them. Nothing if the texts are not of that file, or no time went by.
+/// Returns the share of the cores' time between two texts of /proc/stat that was neither idle nor used by `own_s`
+/// seconds of this run. Other processes and the hypervisor took it. Interrupts are left out, since they are charged to
+/// no process. Returns nothing if the texts are not of that file, or if no time went by.
 std::optional<double> share_of_others(const std::string& before, const std::string& after, double own_s,
                                       double ticks_per_s);
 
-/// Why this machine does not satisfy `needs`; "" if it does. "quiet" is not looked at.
+/// Returns why this machine does not satisfy `needs`; "" if it does. Does not check "quiet".
 std::string missing_need(const std::vector<std::string>& needs);
 
 /// The verdict on a claim or a table.
@@ -56,18 +56,18 @@ struct PublishedWorld {
   std::string date, commit, machine;
 };
 
-/// Runs what the plan asks for, in the order of figures.toml; at the end once more what was in doubt. `values` receives
-/// what may be written.
+/// Runs what the plan asks for, in the order of figures.toml. At the end runs once more what was in doubt. `values`
+/// receives what may be written.
 std::vector<JudgedFigure> judge_published(const Published& published, const PublishedPlan& plan,
                                           const PublishedWorld& world, LastValues& values);
 
-/// 0, 1 or 3: docs/figures.md.
+/// Returns 0, 1 or 3 (see docs/figures.md).
 int exit_code_of(const std::vector<JudgedFigure>& figures);
 
 /// The name under which `reproduce` knows the published figures.
 inline constexpr const char* kHopbench = "hopbench";
 int command_reproduce_hopbench(const ReproduceCommand& options);
-/// The folder with results/published/hopbench: the current one or $HOPBENCH_ROOT; "" if neither has it.
+/// Returns the folder with results/published/hopbench: the current one or $HOPBENCH_ROOT; "" if neither has it.
 std::string published_root();
 
 }  // namespace hopbench

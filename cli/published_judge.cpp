@@ -1,4 +1,4 @@
-// Which commands of figures.toml run, and what their values are worth.
+// Chooses which commands of figures.toml run, and judges their values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ bool contains(const std::vector<std::string>& list, const std::string& id) {
   return std::find(list.begin(), list.end(), id) != list.end();
 }
 
-/// One call of the command: what is measured, run by run.
+/// A call of the command, which measures run by run.
 class Judging {
  public:
   Judging(const Published& published, const PublishedPlan& plan, const PublishedWorld& world, LastValues& values)
@@ -50,7 +50,7 @@ class Judging {
     return chosen;
   }
 
-  /// Those whose other runs are run, too.
+  /// Returns the tables with this run whose other runs are run, too.
   std::vector<const PublishedTable*> tables_of(const PublishedRun& run) const {
     const auto runs = [&](const std::string& id) { return runs_.contains(id); };
     std::vector<const PublishedTable*> chosen;
@@ -61,7 +61,7 @@ class Judging {
     return chosen;
   }
 
-  /// The run has ended, as all others of these tables have.
+  /// Notes that the run has ended. Returns those of its tables of which all other runs have ended, too.
   std::vector<const PublishedTable*> tables_that_end_with(const PublishedRun& run) {
     done_.insert(run.id);
     std::vector<const PublishedTable*> tables = tables_of(run);
@@ -87,7 +87,7 @@ class Judging {
     doubtful_.push_back(&run);
   }
 
-  /// Not at once: what neighbours do to a virtual machine lasts for minutes.
+  /// Runs a command once more. This is done late, since what neighbours do to a virtual machine lasts for minutes.
   void again(const PublishedRun& run) {
     tell(fmt::format("{} once more: {} (about {:g} min)\n", run.id, run.text(), run.minutes));
     ended(run, world_.run(run));
@@ -105,8 +105,8 @@ class Judging {
     return run.needs_quiet() && ran.others && *ran.others > kMostOthers;
   }
 
-  /// A reason to measure a second time, or "". A virtual machine does not see what its neighbours take of the memory's
-  /// bandwidth, so one false time may be theirs; two in a row are not waved through.
+  /// Returns a reason to measure a second time, or "". A virtual machine does not see what its neighbours take of the
+  /// memory's bandwidth, so one false result may be theirs; two in a row count as false.
   std::string doubt_about(const PublishedRun& run, const RanCommand& ran) const {
     if (is_disturbed(run, ran)) return fmt::format("others took {:.0f} % of the cores' time", 100 * *ran.others);
     if (!run.needs_quiet()) return "";
@@ -138,7 +138,7 @@ class Judging {
     return figure;
   }
 
-  /// The same verdict for everything that the run measures.
+  /// Gives everything that the run measures the same verdict.
   void all_of(const PublishedRun& run, PublishedVerdict verdict, const std::string& reason) {
     const auto add = [&](const std::string& id, const std::string& range) {
       JudgedFigure figure = begun(id, run);

@@ -1,4 +1,4 @@
-// A command of figures.toml as a process, and what the machine has.
+// Runs a command of figures.toml as a process, and finds out what the machine has.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -30,8 +30,8 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_of(const timeval& time) { return double(time.tv_sec) + 1e-6 * double(time.tv_usec); }
 
-/// The running program. Error(kEnvironment) if its file was replaced since it began: figures of two programs would be
-/// published as those of one.
+/// Returns the running program. Throws Error(kEnvironment) if its file was replaced since it began: figures of two
+/// programs would be published as those of one.
 std::string this_program() {
   std::string path = fs::read_symlink("/proc/self/exe").string();
   if (!fs::exists(path))
@@ -53,11 +53,11 @@ bool writes_file(const PublishedRun& run) {
 
 [[noreturn]] void become(const std::vector<std::string>& words, const std::string& program, const std::string& root,
                          const std::string& out, const std::string& err) {
-  setpgid(0, 0);  // it is ended with all that it started
+  setpgid(0, 0);  // so that it is ended with all that it started
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   setenv("HOPBENCH", program.c_str(), 1);
   setenv("HOPBENCH_ROOT", root.c_str(), 1);
-  unsetenv("CI");  // under which gates are strict
+  unsetenv("CI");  // with it gates are strict
   const int none = open("/dev/null", O_RDONLY), to = open(out.c_str(), O_WRONLY | O_CREAT, 0600),
             says = open(err.c_str(), O_WRONLY | O_CREAT, 0600);
   if (chdir(root.c_str()) != 0 || dup2(none, 0) < 0 || dup2(to, 1) < 0 || dup2(says, 2) < 0) _exit(126);
@@ -68,7 +68,7 @@ bool writes_file(const PublishedRun& run) {
   _exit(127);
 }
 
-/// Ends a process group: politely, and after five seconds at once.
+/// Ends a process group by SIGTERM, and after five seconds by SIGKILL.
 void end_group(pid_t child) {
   kill(-child, SIGTERM);
   for (int i = 0; i < 100 && waitpid(child, nullptr, WNOHANG) == 0; ++i)
@@ -90,7 +90,7 @@ void end_orphans() {
   }
 }
 
-/// Waits for the child. Returns false if it was ended since it took too long.
+/// Waits for the child. Returns false if it was ended because it took too long.
 bool wait_for(pid_t child, double limit_s, int& status) {
   const auto begin = Clock::now();
   while (waitpid(child, &status, WNOHANG) == 0) {
@@ -107,7 +107,7 @@ bool wait_for(pid_t child, double limit_s, int& status) {
   return true;
 }
 
-/// CPU seconds of all processes that this one has awaited.
+/// Returns the CPU seconds of all processes that this one has awaited.
 double seconds_of_children() {
   rusage usage{};
   getrusage(RUSAGE_CHILDREN, &usage);
@@ -122,7 +122,7 @@ std::string last_line(const std::string& text) {
   return last;
 }
 
-/// user, nice, system, idle, iowait, irq, softirq and steal of all cores, in ticks.
+/// Returns user, nice, system, idle, iowait, irq, softirq and steal of all cores, in ticks.
 std::vector<double> ticks_of(const std::string& stat) {
   std::istringstream words(stat);
   std::string name;

@@ -3,8 +3,8 @@
 namespace hopbench {
 namespace {
 
-/// Of D-PSGD and Hop: what is averaged is of the iteration itself, or as old as `staleness` says; a jump averages the
-/// one before.
+/// Returns the bound for D-PSGD and Hop: they average values of the iteration itself, or as old as `staleness` says.
+/// Jumps have no such bound, since a jump averages the iteration before.
 std::optional<double> staleness_of(const TrialSpec& spec) {
   if (spec.protocol == "dpsgd") return 0;
   if (spec.protocol != "hop" || spec.knobs.integer("max_jump") > 1) return std::nullopt;

@@ -1,4 +1,4 @@
-// What theory promises of a trial, as docs/protocols.md has it: what a report draws beside what happened.
+// The bounds that theory gives for a trial, as in docs/protocols.md. A report draws them beside the measured values.
 #pragma once
 
 #include "results/report.h"
@@ -6,8 +6,8 @@
 
 namespace hopbench {
 
-/// The gap is the one that the record has (`gap_bound`), so records made before that column existed have none. Nothing
-/// where a protocol bounds nothing, or where its bound is not a plain number (sgp, gossipgrad).
+/// Returns the bound. The gap is the one that the record has (`gap_bound`), so records made before that column existed
+/// have none. Returns nothing if the protocol has no bound, or if its bound is not a plain number (sgp, gossipgrad).
 ReportBound bound_of(const TrialSpec& spec, const TrialRecord& record);
 
 }  // namespace hopbench

@@ -18,8 +18,8 @@ namespace hopbench {
 
 namespace {
 
-// It means the same trials again, under the same limits, and the same place to meet unless that has a password.
-// ci/hopbench says by the environment how it was called.
+// Returns a command for the same trials, under the same limits, and for the same rendezvous unless that has a password.
+// ci/hopbench says in an environment variable how it was called.
 std::string resume_command(const std::string& folder, const RunOptions& options) {
   const char* called = std::getenv("HOPBENCH_COMMAND");
   std::string command = fmt::format("{} run --resume {}", called != nullptr ? called : "hopbench", shell_word(folder));

@@ -21,7 +21,7 @@ struct RunOptions {
   std::string resume;  // folder of an interrupted run
   bool retry_failed = false, force = false;
   std::string save_baseline, baselines, reason;  // keep the results as this baseline; empty: no
-  // Outputs beside the table: absent, "-" (standard output), or a file.
+  // Outputs in addition to the table: absent, "-" (standard output), or a file.
   std::optional<std::string> json, csv, markdown;
   std::string junit;            // a file; empty: none
   bool github_summary = false;  // the tables are added to $GITHUB_STEP_SUMMARY
@@ -30,16 +30,16 @@ struct RunOptions {
   std::string strands = "fibers";
   std::uint64_t shuffle = 0;
   int threads = 0;                                               // of a simulation; 0: all cores
-  int jobs = 0;                                                  // trials of virtual time at once; 0: as many as cores
+  int jobs = 0;                                                  // trials of virtual time at once; 0: one per core
   std::vector<std::string> dump;                                 // params, gradients, samples
   std::string events = "brief";                                  // none | brief | all: of the event logs
   std::string trial_timeout, rendezvous_timeout, stall_timeout;  // empty: as in TrialSpec
-  std::string rendezvous, interface;                             // where several processes meet, and on what network
+  std::string rendezvous, interface;                             // where several processes meet, and over which network
   std::string hosts, ssh = "ssh";                                // a host file; how to reach its hosts
   std::vector<std::string> command_line;                         // for the context
 };
 
-/// Exit code. Throws Error for what stops the whole run.
+/// Returns the exit code. Throws Error for what stops the whole run.
 int command_run(const RunOptions& options);
 
 struct TuneOptions {
@@ -49,23 +49,23 @@ struct TuneOptions {
   bool force = false, dry_run = false, colour = false;
   int threads = 0;  // of a simulation; 0: all cores
 };
-/// Exit code. Both files are written, or none.
+/// Returns the exit code. Writes both files, or none.
 int command_tune(const TuneOptions& options);
 
 struct CalibrateOptions {
   std::string suite, filter;
   SuiteOptions suite_options;
   bool links = false;
-  std::string hosts, ssh = "ssh", interface;  // as of RunOptions
+  std::string hosts, ssh = "ssh", interface;  // as in RunOptions
   std::vector<std::string> command_line;
 };
 int command_calibrate(const CalibrateOptions& options);
 
-/// Of these trials those whose id the regular expression finds; all if it is empty.
+/// Keeps the trials whose id the regular expression finds; all if it is empty.
 void keep_matching(const std::string& filter, std::vector<TrialSpec>& trials);
 
-/// Sets the cost of every trial that is paced by calibration, measuring each combination of workload and ranks once.
-/// `known` are earlier results by key (a resumed run must not measure again); what is measured is added.
+/// Sets the cost of every trial that is paced by calibration. Measures each combination of workload and ranks once.
+/// `known` are earlier results by key (a resumed run must not measure again); new results are added to it.
 struct Calibrated {
   std::string key;
   Duration cost{}, step_p99{};

@@ -1,4 +1,4 @@
-// `hopbench new`: a first version of a protocol of one's own, that builds, runs and is tested.
+// `hopbench new`: a first version of the user's own protocol, which builds, runs and is tested.
 #pragma once
 
 #include <string>

@@ -14,8 +14,8 @@ static_assert(std::atomic<int>::is_always_lock_free);
 
 void on_signal(int signal) {
   last_signal.store(signal);
-  // The second one kills the ranks, and then little is left to do here. Should that little hang, the third ends it;
-  // ranks die with their launcher.
+  // The second one kills the ranks, and then little is left to do here. If that hangs, the third ends it; ranks die
+  // with their launcher.
   if (interrupts.fetch_add(1) >= 2) _exit(128 + signal);
 }
 
@@ -30,7 +30,7 @@ const std::atomic<int>& count_interrupts() {
   struct sigaction ignored {};
   ignored.sa_handler = SIG_IGN;
   sigemptyset(&ignored.sa_mask);
-  // A closed pipe or a file that may not grow is an error of that write, not the end of the run.
+  // A closed pipe or a file that may not grow is an error of that write. It does not end the run.
   sigaction(SIGPIPE, &ignored, nullptr);
   sigaction(SIGXFSZ, &ignored, nullptr);
   return interrupts;

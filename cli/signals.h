@@ -1,5 +1,5 @@
-// ^C: once ends the trial in progress, flushes and marks it interrupted; twice kills the ranks, three
-// times hopbench itself. SIGTERM counts as the first ^C.
+// ^C ends the trial in progress, flushes and marks it interrupted. A second ^C kills the ranks, and a third ends
+// hopbench itself. SIGTERM counts as the first ^C.
 #pragma once
 
 #include <atomic>
@@ -8,9 +8,9 @@ namespace hopbench {
 
 /// Installs the handlers (once) and returns the counter that they raise.
 const std::atomic<int>& count_interrupts();
-/// Another process of the run was told to end: counts as a first ^C, unless there was one here.
+/// Counts a first ^C, unless there was one here, because another process of the run was told to end.
 void count_interrupt_from_elsewhere();
-/// 128 + the signal that interrupted: 130 for ^C, 143 for SIGTERM; 0 if none did.
+/// Returns 128 + the signal that interrupted: 130 for ^C, 143 for SIGTERM; 0 if none did.
 int interrupted_exit_code();
 
 }  // namespace hopbench

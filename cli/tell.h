@@ -1,4 +1,4 @@
-// What hopbench says beside its results, on standard error.
+// Messages of hopbench other than its results, on standard error.
 #pragma once
 
 #include <cstdio>
@@ -9,11 +9,11 @@
 
 namespace hopbench {
 
-/// Writes `text` to standard error, with control characters escaped but for line breaks and tabs. Errors are ignored: a
-/// closed or full standard error ends no run.
+/// Writes `text` to standard error, with control characters escaped but for line breaks and tabs. Ignores errors: a
+/// closed or full standard error does not end a run.
 inline void tell(const std::string& text) { std::fputs(printable_lines(text).c_str(), stderr); }
 
-/// Nobody watches: the variable CI is set, to anything but false or 0.
+/// Returns true if the variable CI is set to anything but false or 0, so that probably no user watches.
 inline bool under_ci() {
   const char* value = std::getenv("CI");
   const std::string ci = value == nullptr ? "" : value;

@@ -1,7 +1,7 @@
-// A downsized AlexNet: three convolutions and two dense layers, for 3x32x32. Zhao et al., "Dynamic stale synchronous
-// parallel distributed training for deep learning" (ICDCS 2019) train such a one on CIFAR-10; its widths we know of no
-// print. These are those of Krizhevsky's small CIFAR-10 network (cuda-convnet; Caffe's cifar10_quick), with AlexNet's
-// overlapping max-pools and its ReLU behind the first dense layer.
+// A downsized AlexNet for 3x32x32: three convolutions and two dense layers. Zhao et al., "Dynamic stale synchronous
+// parallel distributed training for deep learning" (ICDCS 2019), train such a network on CIFAR-10, but we know of no
+// publication of its layer widths. The widths here are those of Krizhevsky's small CIFAR-10 network (cuda-convnet;
+// Caffe's cifar10_quick), with AlexNet's overlapping max-pools and its ReLU after the first dense layer.
 //
 //   conv 5x5 32 - pool - conv 5x5 32 - pool - conv 5x5 64 - pool - dense 64 - dense
 //

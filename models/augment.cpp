@@ -36,7 +36,7 @@ Crop draw_crop(std::uint64_t seed, std::uint32_t repeat, int rank, std::uint64_t
 
 void crop_picture(const Crop& crop, const Shape& shape, const float* from, float* to) {
   const int height = shape.height, width = shape.width, shift = crop.right - kFrame;
-  const int first = std::clamp(-shift, 0, width), last = std::clamp(width - shift, first, width);  // not of the frame
+  const int first = std::clamp(-shift, 0, width), last = std::clamp(width - shift, first, width);  // not in the frame
   for (int channel = 0; channel < shape.channels; ++channel) {
     for (int row = 0; row < height; ++row, to += width) {
       const int source = row + crop.down - kFrame;

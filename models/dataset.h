@@ -1,4 +1,4 @@
-// Data sets in memory, and who gets which part of them.
+// Data sets in memory, and their division among the workers.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace hopbench {
 
-/// Samples of one shape with an integer label each. They never change; shared by all ranks of a process and all
-/// threads.
+/// Samples of one shape with an integer label each. A data set never changes, and all ranks of a process and all
+/// threads share it.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -27,7 +27,7 @@ class Dataset {
   virtual void copy_sample(std::size_t i, float* to) const = 0;
   /// Brings into memory what would otherwise be drawn when a sample is first used. Call it before a clock starts.
   virtual void load() const {}
-  /// The samples as sparse rows, of data sets that have them so; else nullptr.
+  /// Returns the samples as sparse rows, or nullptr if the data set does not have them as such.
   virtual const SparseDataset* rows() const { return nullptr; }
 };
 
@@ -37,24 +37,24 @@ struct DatasetPair {
 
 constexpr std::int64_t kLargestQuadratic = 4096;  // features of its data set
 
-/// What a data set may depend on. Never on the repeat: all repeats of a suite train on the same samples.
+/// The inputs that determine a data set. The repeat is not one of them: all repeats of a suite use the same samples.
 struct DatasetRequest {
   std::string path = "";   // a folder; "": the entry's default
-  std::size_t size = 0;    // features of a sample, where the data set lets one choose; 0: its default
+  std::size_t size = 0;    // features of a sample, if the data set has no fixed number; 0: its default
   std::uint64_t seed = 1;  // of drawn data sets
 };
 
-/// How the training set is divided among the workers. A pure function of the key: the same on every rank. Parts differ
-/// in size by at most one sample (shards: by one sample a shard), so that the plain mean of the workers' objectives is
-/// the objective over the whole set: skew then makes training harder, but does not move the optimum.
+/// The division of the training set among the workers, a pure function of the key and so the same on every rank. Parts
+/// differ in size by at most one sample (shards: one per shard), so the plain mean of the workers' objectives is the
+/// objective over the whole set. Skew then makes training harder but does not move the optimum.
 struct SplitSpec {
   /// kDirichlet: worker w wants the classes in proportions drawn from a symmetric Dirichlet(alpha), as in Hsu, Qi,
-  ///   Brown (2019); the workers take turns drawing one sample each, without replacement, from the classes left.
-  /// kShards: the samples sorted by label are cut into workers * shards_per_worker shards, dealt at random (McMahan et
-  ///   al., AISTATS 2017).
-  /// kByFeature: the samples sorted by one feature, as models see it, or by the sum of all (a picture's brightness),
-  /// and
-  ///   by their index where that is equal, are cut into a part a worker, dealt at random: covariate shift. Needs no
+  ///   Brown (2019). The workers take turns drawing one sample each, without replacement, from the classes left.
+  /// kShards: the samples are sorted by label and cut into workers * shards_per_worker shards, which are dealt at
+  ///   random (McMahan et al., AISTATS 2017).
+  /// kByFeature: the samples are sorted by one feature, as models see it, or by the sum of all
+  ///   features (a picture's brightness); ties are broken by index. The list is then cut into one
+  ///   part per worker, and the parts are dealt at random. The result is covariate shift. Needs no
   ///   labels.
   enum class What { kIid, kDirichlet, kShards, kByFeature };
   What what = What::kIid;
@@ -63,20 +63,20 @@ struct SplitSpec {
   int feature = -1;           // by_feature: from 0; -1: the sum of all
 };
 
-/// parts[w] = the indices of worker w, ascending: disjoint, together everything, none empty. Error(kUsage) where there
-/// are too few samples, no labels to skew by, or alpha, shards_per_worker and feature are out of range.
+/// Returns the ascending sample indices of each worker, by worker. Parts are disjoint, not empty, and cover the set.
+/// Throws Error(kUsage) for too few samples, missing labels, or an alpha, shards_per_worker or feature out of range.
 std::vector<std::vector<std::uint32_t>> split(const Dataset& train, const SplitSpec& spec, int workers,
                                               std::uint64_t seed, std::uint32_t repeat);
 
-/// One worker's seeded order over its part: a fresh permutation every epoch, no sample twice inside an epoch, whatever
-/// the batch sizes. Position p of the endless stream is sample permutation(p / part)[p mod part]: a pure function, so
-/// ranks may skip. It keeps the last epoch's permutation: one thread at a time; orders of different workers share
-/// nothing.
+/// One worker's seeded order over its part. Each epoch is a fresh permutation, so no sample occurs twice in an epoch,
+/// whatever the batch sizes. Position p of the endless stream is sample permutation(p / part)[p mod part], a pure
+/// function, so ranks may skip positions. It caches the last epoch's permutation, so only one thread may use it at a
+/// time. The orders of different workers share nothing.
 class SampleOrder {
  public:
   SampleOrder(std::vector<std::uint32_t> part, std::uint64_t seed, std::uint32_t repeat, int rank);
   std::size_t part_size() const { return part_.size(); }
-  /// The samples at positions first .. first + to.size().
+  /// Fills `to` with the samples at positions [first, first + to.size()).
   void fill(std::uint64_t first, std::span<std::uint32_t> to);
 
  private:
@@ -87,36 +87,36 @@ class SampleOrder {
   int rank_;
 };
 
-/// Training pictures changed a little, another way each time they are used; evaluation never is.
+/// A small random change of training pictures, drawn anew for each use. Pictures for evaluation are never changed.
 enum class Augment {
   kNone,
-  /// A frame of 4 zeros (after normalisation: the mean colour) around the picture, of that a piece of its size at a
-  /// random place, mirrored left to right half the time: He, Zhang, Ren, Sun, CVPR 2016, in the order of
-  /// fb.resnet.torch.
+  /// Pads the picture with a frame of 4 zeros (the mean colour after normalisation), crops a piece of the picture's
+  /// size at a random place, and mirrors it left to right half the time (He, Zhang, Ren, Sun, CVPR 2016). The order of
+  /// the steps is that of fb.resnet.torch.
   kPadCropFlip,
 };
 
-/// Error(kUsage) if the data set has no pictures to crop.
+/// Throws Error(kUsage) if the data set has no pictures to crop.
 void check_augment(Augment augment, const Dataset& data);
 
-/// What is drawn for one sample. A pure function of the key, so every rank, transport and thread draws alike; position
-/// is that in the worker's order (see SampleOrder), which goes on from epoch to epoch.
+/// The random draws for one sample. They are a pure function of the key, so every rank, transport and thread draws the
+/// same. `position` is that in the worker's order (see SampleOrder), which goes on from epoch to epoch.
 struct Crop {
   int down = 0, right = 0;  // where the piece begins, 0 to 8 from the frame's top and left; 4, 4 is the picture itself
   bool mirrored = false;
 };
 Crop draw_crop(std::uint64_t seed, std::uint32_t repeat, int rank, std::uint64_t position);
-/// to[shape.size()] becomes that piece of `from`, each channel alike. They may not overlap.
+/// Writes that piece of `from` to to[shape.size()], the same for each channel. The two must not overlap.
 void crop_picture(const Crop& crop, const Shape& shape, const float* from, float* to);
 
 struct DatasetEntry {
   const char* name;
   const char* summary;
-  std::string default_path;  // a folder; "" where nothing is read, or only what the request names
-  std::string get;           // how to come by the files: "run `ci/fetch-data cifar10`"; "" where nothing is read
-  /// Error(kUsage) for a truncated or corrupt file: the file, the byte offset, what was expected, what to do. A folder
-  /// or file that is not there is Error(kEnvironment) at the default path, and names the command that gets it; in a
-  /// folder that the request names it is Error(kUsage).
+  std::string default_path;  // a folder; "" if nothing is read, or only what the request names
+  std::string get;           // how to get the files: "run `ci/fetch-data cifar10`"; "" if nothing is read
+  /// Throws Error(kUsage) for a truncated or corrupt file, with the file, the byte offset, what was expected and what
+  /// to do. If a folder or file is missing at the default path, throws Error(kEnvironment) with the command that gets
+  /// it. If it is missing in a folder that the request names, throws Error(kUsage).
   DatasetPair (*load)(const DatasetRequest& request);
 };
 const std::vector<DatasetEntry>& datasets();

@@ -1,12 +1,12 @@
-// Linear models of two classes on sparse rows: a weight a column, and a bias behind them. With y = -1 or 1 and the
+// Linear models of two classes on sparse rows: one weight per column, followed by a bias. With y = -1 or 1 and the
 // margin m = w x + b, the loss of a sample is
 //   linear_svm           max(0, 1 - y m)       (the hinge loss of a support vector machine)
 //   logistic_regression  log(1 + exp(-y m))
 // The squared norm of the weights, which makes the first one an SVM, is optimizer.weight_decay.
 //
-// They begin at 0, as convex problems may. The gradient has an entry for each column of the batch, even where the value
-// is 0 because every margin is wide enough: what a step costs and a message weighs then follows the samples alone, and
-// with it virtual time.
+// Parameters start at 0, as convex problems allow. The gradient has an entry for each column of the batch, even if its
+// value is 0 because every margin is wide enough. So the cost of a step and the size of a message, and with them
+// virtual time, depend on the samples alone.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -26,20 +26,20 @@ struct Loss {
   double (*slope)(double ym);  // its derivative
 };
 
-// A margin that is no number gives a loss that is none: a comparison with it is false.
+// A margin that is not a number gives a loss that is not a number, because comparisons with it are false.
 constexpr Loss kHinge = {[](double ym) { return ym >= 1.0 ? 0.0 : 1.0 - ym; },
                          [](double ym) { return ym >= 1.0 ? 0.0 : -1.0; }};
 constexpr Loss kLogistic = {
     [](double ym) { return ym > 0 ? std::log1p(std::exp(-ym)) : std::log1p(std::exp(ym)) - ym; },
     [](double ym) { return -1.0 / (1.0 + std::exp(ym)); }};
 
-/// Adds up the columns of several rows, a window of columns at a time that stays in the cache, and so finds each
-/// column once, in ascending order, without sorting.
+/// A sum of several rows by column. It processes one window of columns at a time, which stays in the cache. So it finds
+/// each column once, in ascending order, without sorting.
 class ColumnSums {
  public:
   explicit ColumnSums(std::size_t columns) : columns_(columns) {}
 
-  /// g's entries become the sum over rows r of factors[r] * row r, with room for one entry more; returns how many.
+  /// Writes the sum over rows r of factors[r] * row r to g, which has room for one more entry; returns their number.
   std::size_t add_up(const Batch& batch, const std::vector<float>& factors, SparseEntry* g) {
     next_.assign(static_cast<std::size_t>(batch.size), 0);
     SparseEntry* const begin = g;
@@ -53,7 +53,7 @@ class ColumnSums {
  private:
   static constexpr std::size_t kWindow = std::size_t{1} << 15, kBits = 64;
 
-  /// Those of its values, from the i-th on, that lie in the window; returns the first beyond it.
+  /// Adds the row's values from the i-th on that lie in the window; returns the index of the first beyond it.
   std::size_t add_row(const SparseDataset::Row& row, std::size_t i, std::size_t base, float factor) {
     for (; i < row.columns.size() && row.columns[i] < base + kWindow; ++i) {
       const std::size_t at = row.columns[i] - base;
@@ -87,16 +87,16 @@ class Linear final : public Learner {
   Space& space() const override { return backend_.space(); }
   Vec initial(std::uint64_t, std::uint32_t) const override { return Vec(size(), space()); }
   const std::vector<Bucket>& buckets() const override { return buckets_; }
-  double flops_per_sample() const override { return 0; }  // follows the sample
+  double flops_per_sample() const override { return 0; }  // depends on the sample
 
   bool sparse() const override { return true; }
   float sparse_gradient(const float* x, const Batch& batch, Vec& g) override;
-  /// The same, as a dense vector.
+  /// Computes the same as a dense vector.
   float gradient(const float* x, const Batch& batch, float* g, const std::function<void(int)>& done) override;
   Score score(const float* x, const Batch& batch) override;
 
  private:
-  /// Of each row of the batch, in margins_.
+  /// Computes the margin of each row of the batch into margins_.
   void find_margins(const float* x, const Batch& batch);
   static double sign(const Batch& batch, std::size_t r) { return batch.labels[r] == 0 ? -1.0 : 1.0; }
 

@@ -10,7 +10,7 @@
 namespace hopbench {
 namespace {
 
-/// Sums are in double: the gradient at the optimum is zero to float precision, whatever the order of the samples.
+/// The quadratic objective. Sums are in double, so at the optimum the gradient is 0 to float precision in any order.
 class Quadratic final : public Learner {
  public:
   explicit Quadratic(std::size_t size) : curvatures_(quadratic_curvatures(size)), buckets_(equal_buckets(size)) {}
@@ -28,7 +28,7 @@ class Quadratic final : public Learner {
   std::vector<Bucket> buckets_;
 };
 
-/// About three deviations of the samples' scatter away from the centres: far enough to see convergence.
+/// Starts about three deviations of the samples' scatter away from the centres, far enough to see convergence.
 Vec Quadratic::initial(std::uint64_t seed, std::uint32_t repeat) const {
   Random random({.seed = seed, .repeat = repeat, .purpose = Purpose::kInitialParameters, .rank = 0, .iteration = 0});
   std::vector<float> values(size());

@@ -3,11 +3,11 @@
 //   conv 3x3 16 - n blocks of 16 - n of 32 - n of 64 - mean of each map - dense; 6n + 2 layers
 //
 // A block: conv 3x3 - batch norm - ReLU - conv 3x3 - batch norm - add its input - ReLU. The first block of 32 and of 64
-// halves the maps; shortcuts are of option A, without parameters, and convolutions have no bias, as the batch norm
-// behind each has a shift.
+// halves the maps. Shortcuts are of option A, without parameters. Convolutions have no bias, because the batch norm
+// after each has a shift.
 //
-// Parameters for 10 classes: 269 722 (n = 3), 464 154 (5), 853 018 (9); besides as many running statistics as scales
-// and shifts.
+// Parameters for 10 classes: 269 722 (n = 3), 464 154 (5), 853 018 (9). In addition, there is one running statistic for
+// each scale and shift.
 #include "backends/base/error.h"
 #include "models/sequential.h"
 #include "models/workload.h"

@@ -10,7 +10,7 @@
 namespace hopbench {
 namespace {
 
-/// One layer in its place.
+/// A layer at its place in the network.
 struct Placed {
   LayerSpec layer;
   Shape input;
@@ -53,8 +53,8 @@ class Sequential final : public Learner {
   int largest_batch_;
   std::unique_ptr<CompiledNetwork> network_;
   Vec logits_, dlogits_;
-  Vec statistics_;       // that the model is scored with
-  Vec inputs_, labels_;  // the batch, where the space is not host memory; labels keep their bits
+  Vec statistics_;       // with which the model is scored
+  Vec inputs_, labels_;  // the batch, if the space is not host memory; labels keep their bits
 };
 
 double backward_flops(const std::vector<Placed>& layers, std::size_t index) {
@@ -101,7 +101,7 @@ double Sequential::place(const std::vector<LayerSpec>& layers, const Shape& inpu
   return forward;
 }
 
-/// A bucket for each layer with weights. What a batch norm has goes with the layer before it, which costs all the time.
+/// Makes a bucket for each layer with weights. A batch norm joins the layer before it, which takes all the time.
 void Sequential::make_buckets(double forward) {
   flops_ = forward;
   for (std::size_t i = 0; i < layers_.size(); ++i) flops_ += backward_flops(layers_, i);
@@ -202,7 +202,7 @@ Batch Sequential::piece_of(const Batch& batch, int first, int largest) {
   return in_space({count, batch.inputs + static_cast<std::size_t>(first) * features_, batch.labels + first});
 }
 
-/// Protocols that compress what they exchange may leave a variance below 0.
+/// Returns the statistics with negative variances set to 0. Protocols that compress what they exchange may cause these.
 std::vector<float> plausible(std::vector<float> statistics, const std::vector<Placed>& layers) {
   std::size_t at = 0;
   for (const Placed& placed : layers) {
@@ -232,7 +232,7 @@ Learner::Score Sequential::score(const float* x, const Batch& batch) {
   return score;
 }
 
-/// Of all samples together: the mean of the pieces' means, and of their variances and squared means less its square.
+/// Estimates over all samples: the mean of the pieces' means, and of their variances and squared means less its square.
 void Sequential::estimate(const float* x, const Batch& batch, int piece) {
   std::vector<double> means(statistics_.size()), squares(statistics_.size());
   for (int first = 0; first < batch.size; first += piece) {

@@ -10,8 +10,8 @@
 
 namespace hopbench {
 
-/// How weights are drawn; biases and shifts begin at 0, scales at 1. Layer i draws under a key of its own (iteration =
-/// i). All draws are uniform: unlike normal ones these take no logarithm, whose last bit varies by machine.
+/// The distribution of initial weights. Biases and shifts start at 0, scales at 1. Layer i draws with a key of its own
+/// (iteration = i). All draws are uniform, because normal ones take a logarithm, whose last bit varies by machine.
 enum class Initial {
   kGlorot,  // U(-b, b) with b = sqrt(6 / (fan_in + fan_out)): Glorot, Bengio (2010); LeNet starts at the loss of
             // guessing
@@ -20,11 +20,11 @@ enum class Initial {
   kHe,
 };
 
-/// Error(kUsage) if the data set has no classes.
+/// Throws Error(kUsage) if the data set has no classes.
 void require_labels(const std::string& model, int classes);
 
-/// The last layer's outputs are the logits, one a class. Gradients of up to `largest_batch` samples. The backend must
-/// outlive the learner. Error(kUsage) if a layer does not fit its input or the backend lacks it.
+/// Returns a learner. The last layer's outputs are the logits, one per class. Gradients are of up to `largest_batch`
+/// samples. The backend must outlive it. Throws Error(kUsage) if a layer misfits its input or the backend lacks it.
 ///
 /// Costs: a layer's backward pass counts twice its forward pass, the first layer's once (no gradient of the data).
 std::unique_ptr<Learner> make_sequential(Backend& backend, std::vector<LayerSpec> layers, const Shape& input,

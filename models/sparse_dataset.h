@@ -10,18 +10,18 @@
 namespace hopbench {
 
 /// The arrays of a compressed sparse row matrix. Row r's values are values[offsets[r] .. offsets[r + 1]), in the
-/// columns of the same places, which ascend within a row.
+/// columns at the same indices, which ascend within a row.
 struct SparseArrays {
   std::span<const std::uint64_t> offsets;  // rows + 1, from 0 up to the number of values
   std::span<const std::uint32_t> columns;  // 0 .. original.size() - 1
   std::span<const float> values;           // finite, none of them 0
-  std::span<const float> labels;           // a row's, finite, as the file has them
-  /// original[c]: what the file calls column c; ascending. A file may number columns up to 2^32 - 1 and use few of
-  /// them: only those that some row uses have a place in a model, so that no vector is longer than the data need.
+  std::span<const float> labels;           // one per row, finite, as in the file
+  /// original[c] is the file's number of column c; ascending. A file may number columns up to 2^32 - 1 and use few of
+  /// them. Only columns that some row uses have a place in a model, so vectors are no longer than the data need.
   std::span<const std::uint32_t> original;
 };
 
-/// Immutable; copies share the arrays, which stay where they are as long as one lives. May be read by many threads.
+/// An immutable set of rows. Copies share the arrays, which stay in place while one lives. Many threads may read it.
 class SparseDataset {
  public:
   struct Row {
@@ -46,11 +46,11 @@ class SparseDataset {
   SparseArrays a_;
 };
 
-/// The same rows in the columns of another data set (original of its arrays): a test set in those of its training set.
-/// Values in columns that it lacks are dropped: a model that starts them at 0 has learnt nothing about them.
+/// Returns the rows of `data` in the columns of `other`, as for a test set in the columns of its training set. Values
+/// in columns that `other` lacks are dropped: a model that starts them at 0 has learnt nothing about them.
 SparseDataset in_columns_of(const SparseDataset& data, const SparseDataset& other);
 
-/// Vectors that own what a SparseDataset shows.
+/// Vectors that own the arrays of a SparseDataset.
 struct SparseVectors {
   std::vector<std::uint64_t> offsets;
   std::vector<std::uint32_t> columns;

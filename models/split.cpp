@@ -16,7 +16,7 @@ Random split_random(std::uint64_t seed, std::uint32_t repeat, int rank, std::int
   return Random({.seed = seed, .repeat = repeat, .purpose = Purpose::kDataSplit, .rank = rank, .iteration = iteration});
 }
 
-/// 0 .. n-1 in random order.
+/// Returns 0 .. n-1 in random order.
 Indices shuffled(std::size_t n, std::uint64_t seed, std::uint32_t repeat) {
   Indices all(n);
   std::iota(all.begin(), all.end(), 0u);
@@ -25,7 +25,7 @@ Indices shuffled(std::size_t n, std::uint64_t seed, std::uint32_t repeat) {
   return all;
 }
 
-/// The k-th of `pieces` nearly equal runs of `all`, appended to `to`.
+/// Appends the k-th of `pieces` nearly equal runs of `all` to `to`.
 void append_piece(const Indices& all, std::size_t k, std::size_t pieces, Indices& to) {
   const std::size_t n = all.size();
   const auto begin = all.begin();
@@ -39,8 +39,8 @@ std::vector<Indices> split_iid(const Indices& all, std::size_t workers) {
   return parts;
 }
 
-/// log of a draw from Gamma(shape, 1): Marsaglia and Tsang (2000); below 1 by Gamma(a) = Gamma(a + 1) U^(1/a). In logs,
-/// because for small shapes the draw itself underflows.
+/// Returns the log of a draw from Gamma(shape, 1) by Marsaglia and Tsang (2000); for shapes below 1 by Gamma(a) =
+/// Gamma(a + 1) U^(1/a). Logs are used because for small shapes the draw itself underflows.
 double log_gamma_draw(double shape, Random& random) {
   if (shape < 1) return log_gamma_draw(shape + 1, random) + std::log(1.0 - random.uniform()) / shape;
   const double d = shape - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
@@ -52,7 +52,7 @@ double log_gamma_draw(double shape, Random& random) {
   }
 }
 
-/// A draw from the symmetric Dirichlet, up to a factor: the largest is 1.
+/// Returns a draw from the symmetric Dirichlet, scaled so that the largest share is 1.
 std::vector<double> dirichlet_draw(double alpha, std::size_t classes, Random random) {
   std::vector<double> share(classes);
   for (double& s : share) s = log_gamma_draw(alpha, random);
@@ -73,8 +73,8 @@ std::size_t draw_index(const std::vector<double>& weights, double total, Random&
   return last;  // rounding may leave `left` at 0: then the last class with any weight
 }
 
-/// A class for a worker that wants classes in these shares, out of those with samples left. If it wants none of them
-/// (shares underflow to 0), as they come.
+/// Draws a class for a worker that wants classes in these shares, among the classes with samples left. If the shares of
+/// all of these underflow to 0, draws in proportion to the samples left.
 std::size_t draw_class(const std::vector<double>& share, const std::vector<Indices>& left, Random& random) {
   std::vector<double> weights(left.size(), 0.0);
   double total = 0, samples = 0;
@@ -106,7 +106,7 @@ std::vector<Indices> split_dirichlet(const Dataset& train, const Indices& all, d
   return parts;
 }
 
-/// 0 .. pieces-1 in random order: the piece that each gets.
+/// Returns 0 .. pieces-1 in random order, which is the order in which pieces are dealt.
 Indices dealt(std::size_t pieces, std::uint64_t seed, std::uint32_t repeat) {
   Indices order(pieces);
   std::iota(order.begin(), order.end(), 0u);
@@ -126,7 +126,7 @@ std::vector<Indices> split_shards(const Dataset& train, Indices all, std::size_t
   return parts;
 }
 
-/// As below, of sparse rows: zeros change no sum, so no row is written out.
+/// Does the same as sort_keys() for sparse rows. Zeros change no sum, so no row is expanded.
 std::vector<double> sort_keys_of_rows(const SparseDataset& rows, int feature) {
   std::vector<double> keys(rows.rows());
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -142,7 +142,7 @@ std::vector<double> sort_keys_of_rows(const SparseDataset& rows, int feature) {
   return keys;
 }
 
-/// What sample i is sorted by. Sums are in double and in the order of the features: the same on every machine.
+/// Returns the sort key of each sample. Sums are in double and in feature order, so they are the same on every machine.
 std::vector<double> sort_keys(const Dataset& train, int feature) {
   if (train.rows() != nullptr) return sort_keys_of_rows(*train.rows(), feature);
   std::vector<float> sample(train.shape().size());

@@ -1,5 +1,5 @@
 // VGG-11 for 3x32x32: configuration A of Simonyan, Zisserman, "Very deep convolutional networks for large-scale image
-// recognition" (2015), without batch norms, with one dense layer in place of its three, as is usual for CIFAR.
+// recognition" (2015), without batch norms, with one dense layer instead of three, as is usual for CIFAR.
 //
 //   conv 64 - pool - 128 - pool - 256 256 - pool - 512 512 - pool - 512 512 - pool - dense; all 3x3 with a ReLU
 //

@@ -1,4 +1,4 @@
-// The workload of a trial: a model, its data, the split among the workers, on a backend. What a Node computes with.
+// The workload of a trial, with which a Node computes: a model, its data, their split among the workers, and a backend.
 //
 // Thread-safe: several gradients and evaluations may be computed at once (virtual time does), each on a learner of its
 // own.
@@ -19,7 +19,7 @@
 
 namespace hopbench {
 
-/// Ranks that compute on another backend than the rest of their trial: a GPU beside CPUs.
+/// Ranks that compute on another backend than the rest of their trial, such as a GPU among CPUs.
 struct OtherBackend {
   std::string backend;
   std::vector<int> ranks;
@@ -45,24 +45,24 @@ struct WorkloadSpec {
   std::uint32_t repeat = 0;
   std::size_t size = 0;                          // timing_only and quadratic: parameters (quadratic: 64 if 0)
   Statistics statistics = Statistics::kRunning;  // of batch norms
-  int evaluation_samples = 512;  // the first so many of the test set: the named subset of every curve; 0: no evaluation
+  int evaluation_samples = 512;  // size of the named subset of every curve, the first test samples; 0: no evaluation
   bool numbers = true;           // false: gradients are not computed and vectors hold no numbers, for rates alone
 
-  /// Returns the spec for one rank, at that place on its machine: all on one backend.
+  /// Returns the spec for one rank, at that place on its machine, with a single backend.
   WorkloadSpec on(int rank, const LocalPlace& where) const;
   /// Returns the number that the suite gives to worker `rank`. Ranks are numbered without gaps when workers are left
   /// out; data, draws, slowdowns and hosts keep the suite's numbers.
   int number_of(int rank) const;
-  /// Returns the number of workers in the suite, with those that are left out.
+  /// Returns the number of workers in the suite, including those that are left out.
   int everybody() const { return workers + static_cast<int>(without.size()); }
 };
 
-/// Which samples a gradient uses.
+/// The samples that a gradient uses.
 struct Samples {
   std::int64_t first = -1;  // position in the worker's order; -1: iteration * batch
   int count = 0;            // 0: the trial's batch
-  /// Positions are in everybody's order instead: the workers' orders interleaved, a batch of each in turn. Its k-th
-  /// stretch of workers * batch samples is what they all use in iteration k, however it is divided among them.
+  /// If true, positions are in the shared order, which interleaves the workers' orders, a batch of each in turn. Its
+  /// k-th stretch of workers * batch samples is used in iteration k, however it is divided among the workers.
   bool shared = false;
 };
 
@@ -75,18 +75,18 @@ class Workload {
   virtual std::size_t trainable() const { return size(); }  // see Learner::trainable
   virtual Space& space() const = 0;
   virtual Vec initial() const = 0;
-  /// Gradients are sparse: see Vec.
+  /// Returns true if gradients are sparse (see Vec).
   virtual bool sparse() const { return false; }
-  /// What the gradient below reads of x, where gradients are sparse: these columns, which may repeat, into `to`.
+  /// Writes to `to`, if gradients are sparse, the columns of x that the gradient below reads. Columns may repeat.
   virtual void columns(int /*worker*/, std::uint64_t /*first*/, int /*count*/, std::vector<std::uint32_t>& /*to*/) {}
   virtual const std::vector<Bucket>& buckets() const = 0;
   virtual double flops_per_sample() const = 0;
-  /// Gradient of worker w's samples [first, first + count) at x, into g (of size(), with storage of its own, all of it
-  /// written; where gradients are sparse: whatever g was); kEverybody: of everybody's order (see Samples). Returns the
-  /// mean loss over them. Inside done(i) (may be empty), bucket i of g is final and may be shared; the rest is not.
+  /// Computes the gradient of worker w's samples [first, first + count) at x into g; kEverybody: in the shared order
+  /// (see Samples). g has size() numbers in storage of its own, all overwritten (if sparse: g may be anything). Returns
+  /// the mean loss. Inside done(i) (may be empty), bucket i of g is final and may be shared, the rest not.
   virtual float gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
                          const std::function<void(int bucket)>& done) = 0;
-  /// On the named evaluation subset of the test set (all of it if it is smaller).
+  /// Evaluates x on the named evaluation subset of the test set (all of it if it is smaller).
   virtual Evaluation evaluate(const Payload& x) = 0;
   /// Returns the samples that a gradient of worker w uses, as indices in the training set. `which` must have `first`
   /// and `count`.
@@ -95,25 +95,25 @@ class Workload {
   virtual void load_data() {}
   /// Announces the largest batch of a gradient, so that networks need not grow until it comes. Not beside a gradient.
   virtual void make_room(int /*batch*/) {}
-  /// How many samples worker w owns.
+  /// Returns the number of samples that worker w owns.
   virtual std::size_t part_size(int worker) const = 0;
 };
 
-/// Error(kUsage) for unknown names, sizes out of range, data that cannot be read or does not fit the model;
-/// Error(kEnvironment) for a backend that is not there.
+/// Makes a workload. Throws Error(kUsage) for unknown names, sizes out of range, or data that cannot be read or do not
+/// fit the model. Throws Error(kEnvironment) for a backend that is not available.
 std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec);
-/// The same on data that is loaded already (spec.dataset and its path are not looked at); not for timing_only.
+/// Makes one with data that are already loaded (spec.dataset and its path are ignored); not for timing_only.
 std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec, DatasetPair data);
 
 /// A model as the registry lists it.
 struct ModelEntry {
   const char* name;
   const char* summary;
-  const char* default_dataset;  // "": it reads none
-  /// nullptr: timing_only, which computes nothing and reads no data. Error(kUsage) if the data do not fit the model.
+  const char* default_dataset;  // "": it reads no data
+  /// nullptr for timing_only, which computes nothing and reads no data. Throws Error(kUsage) if the data do not fit.
   std::unique_ptr<Learner> (*create)(Backend& backend, const WorkloadSpec& spec, const Shape& input, int classes,
                                      int largest_batch);
-  bool sparse_rows = false;  // it takes these, and no others
+  bool sparse_rows = false;  // it takes sparse rows, and no others
 };
 const std::vector<ModelEntry>& models();
 const ModelEntry& find_model(std::string_view name);  // Error(kUsage) with the nearest and the known names

@@ -1,4 +1,4 @@
-// NOTIFY-ACK, the scheme before token queues that Hop compares with: one update an edge at a time (protocols/hop.cpp).
+// NOTIFY-ACK, the scheme before token queues that Hop compares with: one update per edge at a time (protocols/hop.cpp).
 #pragma once
 
 #include <map>
@@ -8,14 +8,14 @@
 
 namespace hopbench {
 
-/// Sends a worker's updates. A receiver acknowledges an update once it has averaged it; only then may the next one
-/// leave on that edge. What may not leave yet leaves by itself later (decision H14): nobody waits in `send`.
+/// The sender of a worker's updates. A receiver acknowledges an update once it has averaged it; only then may the next
+/// leave on that edge. An update that may not leave yet leaves by itself later (decision H14), so `send` never waits.
 class Acknowledged {
  public:
-  /// `on` false: updates leave at once, nothing is acknowledged or waited for.
+  /// If `on` is false, updates leave at once, and nothing is acknowledged or waited for.
   Acknowledged(Node& self, bool on);
 
-  /// Iteration k's update, for these out-neighbours.
+  /// Sends iteration k's update to these out-neighbours.
   void send(const std::vector<int>& receivers, Iter k, const Payload& x);
   /// Waits until that update has left for all of them: iteration k + 1 may not be entered before.
   void until_sent();
@@ -24,7 +24,7 @@ class Acknowledged {
 
  private:
   struct Edge {
-    bool free = true;  // nothing on it is unacknowledged
+    bool free = true;  // all updates on it are acknowledged
     bool pending = false;
   };
   struct State {

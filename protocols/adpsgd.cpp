@@ -1,17 +1,17 @@
-// AD-PSGD: asynchronous decentralised SGD: a worker averages its model with one random neighbour's, and waits for
-// nobody else.
+// AD-PSGD, asynchronous decentralised SGD: a worker averages its model with that of one random neighbour, and waits for
+// no other worker.
 // Lian, Zhang, Zhang, Liu: "Asynchronous Decentralized Parallel Stochastic Gradient Descent", ICML 2018.
 //
 // Rules enforced here:
-//   - a worker computes the gradient of its model as it read it and applies it to the model as it is by then;
-//   - once an iteration x_i, x_j <- (x_i + x_j) / 2, atomically, with a random neighbour j: x_i + x_j is kept;
-//   - the graph is bipartite: active workers (even ranks) ask, passive ones (odd ranks) answer at any time, even after
-//     their own last iteration, and wait for nobody: so there is no deadlock;
-//   - only live neighbours are asked. An exchange whose answer dies with j is void: i keeps its model.
+//   - a worker computes the gradient at its model as it was read, and applies it to the model as it is by then;
+//   - once per iteration, atomically, x_i, x_j <- (x_i + x_j) / 2 with a random neighbour j, which keeps x_i + x_j;
+//   - the graph is bipartite: active workers (even ranks) ask; passive ones (odd ranks) answer at any time, even after
+//     their own last iteration, and wait for no other worker, so there is no deadlock;
+//   - only live neighbours are asked. If j dies before its answer arrives, the exchange is void and i keeps its model.
 //
-// Why an exchange is atomic: i sends x_i and does not touch it until the answer is here. j answers with x_j and
-// averages in the same turn: that is the instant of the exchange. i averages the same two vectors, whatever j does to
-// its model meanwhile, and gets the same bits; nobody saw x_i in between.
+// An exchange is atomic because i sends x_i and does not touch it until the answer arrives. j answers with x_j and
+// averages in the same turn, which is the instant of the exchange. i averages the same two vectors, whatever j does to
+// its model meanwhile, and gets the same bits. No rank saw x_i in between.
 #include <algorithm>
 #include <memory>
 
@@ -23,21 +23,21 @@ namespace {
 
 bool is_active(int rank) { return rank % 2 == 0; }
 
-/// The neighbours that rank is averaged with: those of the other kind.
+/// Returns the neighbours that `rank` is averaged with, which are those of the other kind (active or passive).
 std::vector<int> partners_of(const Topology& graph, int rank) {
   std::vector<int> partners = graph.in(rank);
   std::erase_if(partners, [rank](int peer) { return is_active(peer) == is_active(rank); });
   return partners;
 }
 
-/// One of those that are present, drawn; kAnyone: there is none.
+/// Returns a random one of the partners that are present, or kAnyone if none is.
 int one_of(Node& self, std::vector<int> partners, Iter k) {
   std::erase_if(partners, [&](int peer) { return !self.present(peer); });
   return partners.empty() ? kAnyone : partners[self.random(Purpose::kPeer, k).below(partners.size())];
 }
 
 Vec averaged(Node& self, const Vec& x, const Message& other) {
-  self.contributed();  // the other one averages the same two
+  self.contributed();  // the partner averages the same two
   return average(self, self.iteration(),
                  {{.sender = self.rank, .tag = self.iteration(), .value = share(x)},
                   {.sender = other.from, .tag = other.iter, .value = other.body}});
@@ -46,7 +46,7 @@ Vec averaged(Node& self, const Vec& x, const Message& other) {
 void answer_forever(Node& self, Vec& x) {
   for (;;) {
     const Message request = self.recv(is(kRequest), "a request to average");
-    if (!self.present(request.from)) continue;  // it died: nobody would take the other half of the sum
+    if (!self.present(request.from)) continue;  // it died, so no rank would take the other half of the sum
     self.send(request.from, kReply, self.iteration(), share(x));
     x = averaged(self, x, request);
   }
@@ -69,7 +69,7 @@ void adpsgd(Node& self, const KnobValues& knobs) {
       if (partner != kAnyone) self.send(partner, kRequest, k, share(x));
     };
     if (is_active(self.rank) && parallel) ask();
-    const Gradient g = self.gradient(x, k);  // of x as it is read now: a passive worker's changes while it computes
+    const Gradient g = self.gradient(x, k);  // at x as it is now; a passive worker's x changes while it computes
     if (is_active(self.rank) && !parallel) ask();
     if (partner != kAnyone) {
       const auto answer = self.recv_unless_left(is_from(kReply, partner), "the partner's model");
@@ -86,7 +86,7 @@ void adpsgd(Node& self, const KnobValues& knobs) {
   self.report(k, x);
 }
 
-/// An edge for each pair that may be averaged.
+/// Returns an edge for each pair that may be averaged.
 std::vector<Edge> pairs(const Setting& setting) {
   std::vector<Edge> edges;
   for (int i = 0; i < setting.workers; i += 2) {

@@ -3,8 +3,8 @@
 // overlap with the backward pass: Li et al., "PyTorch Distributed", VLDB 2020.
 //
 // Two rules are enforced here:
-//   - a worker finishes iteration k with the mean of everybody's iteration-k gradients, the same bits everywhere: the
-//     replicas never differ;
+//   - a worker finishes iteration k with the mean of all workers' iteration-k gradients, the same bits on every rank,
+//     so the replicas never differ;
 //   - with `overlap`, a bucket of the gradient is reduced as soon as it is complete, last layer first, while the rest
 //     of the backward pass goes on (protocols/gradient_mean.h).
 #include "protocols/gradient_mean.h"

@@ -1,13 +1,13 @@
 // Backup workers: a synchronous parameter server that does not wait for the slowest ones.
 // Chen, Monga, Bengio, Jozefowicz: "Revisiting Distributed Synchronous SGD", ICLR workshop 2016.
 //
-// What is enforced: an update is the mean of exactly n - b gradients, the first to come of those computed with the
-// weights as they are; the b later ones are dropped on arrival, and their workers go on with the newest weights. With
-// b = 0 it is ps_bsp.
+// One rule is enforced here: an update is the mean of exactly n - b gradients, the first to arrive of those computed
+// with the current weights. The b later ones are dropped on arrival, and their workers go on with the newest weights.
+// With b = 0 this is ps_bsp.
 //
-// A worker's iteration is a mini-batch; the update it takes part in follows the update that its weights come from. Its
-// number goes with each push and answer. The first server alone decides which gradients are in; the others follow its
-// decisions one by one, so that all parts of an answer are of the same update.
+// A worker's iteration is a mini-batch. Its gradient can be in one update only, the one after the update that its
+// weights come from. The number of that update goes with each push and answer. Only the first server decides which
+// gradients are in; the others follow its decisions one by one, so all parts of an answer are of the same update.
 #include "protocols/node.h"
 #include "protocols/server.h"
 #include "protocols/shard.h"
@@ -15,10 +15,10 @@
 namespace hopbench {
 namespace {
 
-constexpr std::int64_t kLate = -1;  // in the place of "how many more are in this update"
+constexpr std::int64_t kLate = -1;  // instead of the number of gradients still to come in this update
 
 void worker(Node& self, const KnobValues& knobs) {
-  Iter update = 0;  // how many are in the weights
+  Iter update = 0;  // the number of updates in the weights
   const auto hear = [&](Iter k, const Words& words) {
     update = words[0];
     if (words[1] == kLate) self.lost(k, "came after enough others");
@@ -26,7 +26,7 @@ void worker(Node& self, const KnobValues& knobs) {
   work(self, knobs, {.say = [&](Iter) { return Words{update}; }, .hear = hear});
 }
 
-/// Decides; its decisions are {worker, how many more gradients are in this update, or kLate}.
+/// Runs the first server. A decision is {worker, number of gradients still to come in this update, or kLate}.
 void lead(Node& self, Shard& shard, int quorum) {
   for (Iter update = 0;; ++update) {
     const auto in = first_pushes(self, quorum, [&](const Message& push) {
@@ -36,7 +36,7 @@ void lead(Node& self, Shard& shard, int quorum) {
       shard.drop(push);
       return false;
     });
-    if (in.empty()) return;  // everybody has left
+    if (in.empty()) return;  // all workers have left
     shard.apply_mean(update, in);
     auto more = std::int64_t(in.size());
     for (const Message& push : in) tell_servers(self, push.iter, {push.from, --more});
@@ -50,12 +50,12 @@ void follow(Node& self, Shard& shard) {
     const Message decision = self.recv(is(kClock), "the first server's decision");
     const int from = static_cast<int>(decision.words[0]);
     if (decision.words[1] == kLate) {
-      for (const Kind kind : {kPush, kPart})  // it may still be on its way
+      for (const Kind kind : {kPush, kPart})  // the gradient may still be on its way
         self.ignore({.kind = kind, .last = decision.iter, .from = from});
       shard.answer(from, decision.iter);
       continue;
     }
-    // A worker that died between two pushes is in the update at the first server only.
+    // If a worker died between its pushes to two servers, its gradient is in the update at the first server only.
     auto next = self.recv_unless_left(is_from(kPush, from, decision.iter), "a gradient of this update");
     if (next) in.push_back(std::move(*next));
     if (decision.words[1] > 0) continue;

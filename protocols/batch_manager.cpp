@@ -6,7 +6,7 @@
 namespace hopbench {
 namespace {
 
-/// The messages of a barrier: kRequest of iteration k says how it went, kReply of k + 1 what is to be done.
+/// Returns the words of a kRequest of iteration k, which reports how it went. kReply of k + 1 says what to do next.
 Words words_of(const Gradient& g, const Load& load) {
   return {g.samples, g.took.count(), std::llround(load.cpu * 1e6), std::llround(load.memory * 1e6)};
 }

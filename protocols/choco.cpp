@@ -3,12 +3,12 @@
 // ICML 2019; for deep learning: Koloskova, Lin, Stich, Jaggi, ICLR 2020.
 //
 // Rules enforced here:
-//   - beside its model x_i a worker has a public one, x^_i, of which each neighbour keeps a copy. All copies are equal:
-//     they begin with the initial model, and nothing but q_i = Q(x_i - x^_i), the same for everybody, is added to them;
+//   - besides its model x_i, a worker has a public one, x^_i, and each neighbour keeps a copy of it. The copies are
+//     equal: they start as the initial model, and only q_i = Q(x_i - x^_i), the same on all, is added to them;
 //   - an iteration is a local step, then x_i += gamma * sum of W_ij (x^_j - x^_i), then q_i is sent and added to x^_i;
-//   - W is symmetric and its rows sum to 1: so averaging keeps the mean of all x_i, however rough Q is.
+//   - W is symmetric and its rows sum to 1, so averaging keeps the mean of all x_i, however coarse Q is.
 //
-// What neighbours sent in iteration k - 1 is needed only for the averaging of k: it travels behind the gradient.
+// Messages of iteration k - 1 are needed only for the averaging of k, so they travel while the gradient is computed.
 #include <algorithm>
 #include <map>
 
@@ -19,11 +19,11 @@
 namespace hopbench {
 namespace {
 
-constexpr double kAuthorsStep = 0.45;  // of sign on a ring of 8
+constexpr double kAuthorsStep = 0.45;  // for sign on a ring of 8
 
-/// The consensus step size, where none is given. Where only a share of the entries is sent, an entry of a public model
-/// waits 1 / share iterations, and models must not move past each other meanwhile. The largest entries do not wait as
-/// long as random ones.
+/// Returns the consensus step size, with a default if none is given. If only a share of the entries is sent, an entry
+/// of a public model waits 1 / share iterations, and models must not move past each other meanwhile. The largest
+/// entries wait for a shorter time than random ones.
 double step_size(const KnobValues& knobs) {
   if (const double given = knobs.real("gamma"); given > 0) return given;
   const std::string& compressor = knobs.text("compressor");
@@ -31,7 +31,7 @@ double step_size(const KnobValues& knobs) {
   return per_share > 0 ? std::min(kAuthorsStep, per_share * knobs.real("share")) : kAuthorsStep;
 }
 
-/// x^ of a worker and of its neighbours, as all of them keep it.
+/// The public models x^ of a worker and of its neighbours, which are the same on all of them.
 class PublicModels {
  public:
   PublicModels(Node& self, const KnobValues& knobs)
@@ -40,7 +40,7 @@ class PublicModels {
     models_[self.rank] = self.initial();
   }
 
-  /// x + gamma * sum of W_ij (x^_j - x^_i), with the public models as of iteration `of`.
+  /// Returns x + gamma * sum of W_ij (x^_j - x^_i), with the public models as of iteration `of`.
   Vec averaged(const Vec& x, Iter k, Iter of) {
     std::vector<Term> terms = {{.sender = self_.rank, .tag = k, .value = share(x)}};
     float given = 0;
@@ -55,7 +55,7 @@ class PublicModels {
     return sum(self_, k, std::move(terms));
   }
 
-  /// Q(x - x^) of this worker.
+  /// Returns Q(x - x^) of this worker.
   Vec difference(const Vec& x, Iter k) {
     Vec q;
     self_.operate(bytes_of(3 * x.size()), [&] {

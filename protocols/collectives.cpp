@@ -6,7 +6,7 @@
 namespace hopbench {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 18;  // floats: 1 MiB, as Gloo's ring has it
+constexpr std::size_t kPiece = std::size_t{1} << 18;  // floats: 1 MiB, as in Gloo's ring
 
 /// Returns the words of a message along a ring: the sum of the counts so far, and the sum of the vectors' weights.
 Words beside(std::int64_t counted, double mass) { return {counted, std::bit_cast<std::int64_t>(mass)}; }
@@ -52,7 +52,7 @@ RingMean ring_mean(Node& self, std::span<const int> group, Iter k, const Payload
     self.operate(2 * bytes_of(mine), [&] { result.assign(offset, mine); });
     return {count, 1};
   }
-  // Chunk c of n, in pieces that are passed on as they come.
+  // Chunk c of n is sent in pieces, which are passed on as they arrive.
   const auto begin = [&](int chunk) {
     return mine.size() * static_cast<std::size_t>(chunk) / static_cast<std::size_t>(n);
   };
@@ -67,8 +67,8 @@ RingMean ring_mean(Node& self, std::span<const int> group, Iter k, const Payload
     self.operate(2 * bytes_of(mean), [&] { result.assign(offset + place(chunk, piece), mean); });
   };
 
-  // Reduce-scatter: chunk c starts at rank c and gathers a term at each stop; rank c - 1 adds the last one, which makes
-  // it the mean. What is added up lies in a Vec of its own, so nobody's slice is written.
+  // Reduce-scatter: chunk c starts at rank c and gathers a term at each stop. Rank c - 1 adds the last term, which
+  // makes it the mean. The sum lies in a Vec of its own, so no rank's slice is written.
   for (std::size_t piece = 0; piece < pieces; ++piece)
     self.send(right, kReduceScatter, k, part(me, piece), beside(count, 1));
   std::int64_t counted = 0;

@@ -1,5 +1,5 @@
-// What several protocols do with a group, written over send and recv like the protocols themselves: so it is simulated,
-// measured and checked like everything else.
+// Operations on groups that several protocols share. They are written over send and recv like the protocols themselves,
+// so they are simulated, measured and checked like everything else.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@
 
 namespace hopbench {
 
-/// The vectors that `messages` carry, each of weight 1.
+/// Returns the vectors that `messages` carry, each with weight 1.
 std::vector<Term> terms_of(std::span<const Message> messages);
 
-/// Node::reduce by ascending sender: the order fixes the bits.
+/// Returns Node::reduce of the terms by ascending sender, because the order determines the bits.
 Vec sum(Node& self, Iter k, std::vector<Term> terms);
 
-/// The same with the weights scaled so that they sum to 1.
+/// Returns the same with the weights scaled so that they sum to 1.
 Vec average(Node& self, Iter k, std::vector<Term> terms);
 
-/// weight * a + weight * b, as a vector operation of this rank. (a, b) and (b, a) give the same bits.
+/// Returns weight * a + weight * b, as a vector operation of this rank. (a, b) and (b, a) give the same bits.
 Payload added(Node& self, const Payload& a, const Payload& b, float weight);
 
-/// Ring all-reduce (reduce-scatter, then all-gather): writes the mean of everybody's `mine` to
-/// result[offset, offset + mine.size()). 2 (n - 1) messages a rank, of 1/n of the vector each; where that is more than
-/// 1 MiB, in pieces of at most that, so that one is on its way while the next is added up.
+/// Ring all-reduce (reduce-scatter, then all-gather), which writes the mean of all members' `mine` to result[offset,
+/// offset + mine.size()). Each rank sends 2 (n - 1) messages of 1/n of the vector. If that is more than 1 MiB, it is
+/// sent in pieces of at most 1 MiB, so that one piece travels while the next is added up.
 ///
-/// Each n-th is summed along the ring and scaled by one rank, and everybody gets that rank's bits: all results are
-/// bit-identical. `group` is the same on every rank and holds this one; several calls of one k must come in the same
-/// order everywhere. `mine` may be a slice of a vector that is still being written elsewhere.
+/// Each n-th part is summed along the ring and scaled by one rank, and all members get that rank's bits, so all results
+/// are bit-identical. `group` is the same on every rank and holds this one. Several calls with one k must come in the
+/// same order on every rank. `mine` may be a slice of a vector that is still being written elsewhere.
 ///
 /// Also adds up each member's `count`. The weights of the vectors are added up and scaled on the way by the same
 /// arithmetic as the vectors, so a wrong divisor shows in the result's weight.

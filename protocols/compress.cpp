@@ -42,7 +42,7 @@ Floats from_signs(const Floats& message, std::size_t n) {
   return x;
 }
 
-/// The places of the k entries of largest modulus, ascending; of equal ones the first.
+/// Returns the places of the k entries of largest modulus, ascending. Among equal entries, the first are taken.
 std::vector<std::uint32_t> largest(const Floats& x, std::size_t k) {
   std::vector<std::uint32_t> places(x.size());
   std::iota(places.begin(), places.end(), 0u);

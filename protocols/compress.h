@@ -1,4 +1,4 @@
-// Compressed vectors: what is sent instead of one, and what it then stands for.
+// Compressed vectors: the message that is sent for a vector, and the vector that it stands for.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 
 namespace hopbench {
 
-/// Q(x), of one method. A message has floats and packed bits in floats of its own, so that the wire carries, and is
-/// charged, what the method costs.
+/// A compressor Q of one method. A message consists of floats, some of which hold packed bits, so that the network
+/// carries, and is charged for, what the method costs.
 ///   none      x itself
 ///   sign      |x|_1 / n and n signs, a bit each
 ///   top_k     the k = share * n entries of largest modulus, with their places
 ///   random_k  k entries at random places, which follow from a number that is sent along
-///   qsgd      |x|_2 and n bytes: a sign and one of 127 levels, rounded at random so that Q is unbiased, then divided
-///   by
-///             1 + min(n / 127^2, sqrt(n) / 127), so that |Q(x) - x| < |x|
+///   qsgd      |x|_2 and n bytes, each a sign and one of 127 levels, rounded at random so that Q is unbiased.
+///             The result is divided by 1 + min(n / 127^2, sqrt(n) / 127),
+///             so that |Q(x) - x| < |x|
 class Compressor {
  public:
   Compressor(std::string method, double share) : method_(std::move(method)), share_(share) {}
   static const std::vector<std::string>& methods();
 
-  /// The message for x.
+  /// Returns the message for x.
   Vec pack(const Vec& x, Random random) const;
-  /// Q(x), of size n, of a message for x.
+  /// Returns Q(x), of size n, from a message for x.
   Vec unpack(const Payload& message, std::size_t n) const;
 
  private:

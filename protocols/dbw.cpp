@@ -1,14 +1,14 @@
-// DBW, dynamic backup workers: a synchronous parameter server that decides anew, update by update, for how many
-// gradients to wait. Xu, Neglia, Sebastianelli: "Dynamic Backup Workers for Parallel Machine Learning", arXiv
+// DBW, dynamic backup workers: a synchronous parameter server that decides for each update how many gradients
+// to wait for. Xu, Neglia, Sebastianelli: "Dynamic Backup Workers for Parallel Machine Learning", arXiv
 // 2004.14696.
 //
-// Rules enforced here, where version t of the weights is what t updates made:
-//   - version t + 1 is made of the first k_t gradients that were computed at version t, as one mean;
-//   - a gradient that comes too late, when its version is no longer the newest, is discarded;
-//   - k_t promises the largest gain a second (protocols/dbw_policy.h); while an estimate is missing it is everybody.
+// Rules enforced here, where version t of the weights is the result of t updates:
+//   - version t + 1 is made with the mean of the first k_t gradients that were computed at version t;
+//   - a gradient that arrives when its version is no longer the newest is too late and is discarded;
+//   - k_t maximises the expected gain per second (protocols/dbw_policy.h); without an estimate, it counts all workers.
 //
-// Push and wait: no gradient is interrupted. A worker computes, pushes, and gets the newest weights: at once if it was
-// late, else with the update. One server: the estimates need whole gradients.
+// This is "push and wait": no gradient is interrupted. A worker computes, pushes, and gets the newest weights, at once
+// if it was late, else with the update. There is one server, because the estimates need whole gradients.
 #include <algorithm>
 #include <bit>
 
@@ -47,7 +47,7 @@ class Server {
     arrivals_.published(0, self_.now(), wait_for_);
     for (Iter t = 0;; ++t) {
       std::vector<Message> fresh = gather(t);
-      if (fresh.empty()) return;  // everybody has left
+      if (fresh.empty()) return;  // all workers have left
       for (Message& push : fresh) shard_.join(push);
       const Vec mean = shard_.apply_mean(t, fresh);
       landscape_.add(seen_in(fresh, mean, t));
@@ -58,7 +58,7 @@ class Server {
   }
 
  private:
-  /// The first k_t gradients of version t.
+  /// Returns the first k_t gradients of version t.
   std::vector<Message> gather(Iter t) {
     return first_pushes(self_, wait_for_, [&](const Message& push) {
       arrivals_.arrived(push.iter, self_.now());
@@ -82,7 +82,7 @@ class Server {
     return seen;
   }
 
-  /// k_t, after an update with `made_of` gradients.
+  /// Returns k_t after an update with `made_of` gradients.
   int best(Iter t, int made_of) const {
     const auto& workers = self_.workers();
     const auto there = std::count_if(workers.begin(), workers.end(), [&](int w) { return self_.present(w); });
@@ -122,7 +122,7 @@ const Protocol& dbw_protocol() {
       .on_loss = always<OnLoss::kContinues>,
       .source = Source::kMemory,
       .reading = "dbw/push and wait",
-      .experimental = always<true>};  // the estimates are recalled with medium confidence
+      .experimental = always<true>};  // the estimates are not checked against the paper's text
   return protocol;
 }
 

@@ -38,7 +38,7 @@ void LandscapeEstimate::add(const UpdateSeen& update) {
   }
 }
 
-/// Of the distances from the mean of each update: unbiased, and nothing where no update has two gradients.
+/// Returns the unbiased variance around each update's mean, or nothing if no update has two gradients.
 std::optional<double> LandscapeEstimate::variance() const {
   double scatter = 0;
   int free = 0;

@@ -19,7 +19,7 @@ bool uniform(const KnobValues& knobs, const Topology& graph) {
   return knobs.text("weights") == "uniform" || graph.regular() || !graph.undirected();
 }
 
-/// Sets Metropolis weights; what is left of 1 is the worker's own, whose term comes last.
+/// Sets Metropolis weights. The worker's own term comes last and gets the rest of 1.
 void weigh(const Node& self, std::vector<Term>& terms) {
   double given = 0;
   for (Term& term : terms) {

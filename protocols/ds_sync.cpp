@@ -3,11 +3,11 @@
 // Synchronization for Distributed DNN Training", INFOCOM 2022.
 //
 // Rules enforced here:
-//   - divide: in every round each worker is in one group; it goes on with the mean of its group's models of that round,
-//     and waits for nobody else. What is averaged are parameters; the optimizer's state stays where it is;
-//   - shuffle: the workers stand in a grid, whose rows and columns are the groups in turn. After both, everybody has
-//     the mean of all models: exactly, if all rows are equally long;
-//   - where rows are hosts, a group leaves a host in every other round only, and then with one worker of each host.
+//   - divide: in every round each worker is in one group. It goes on with the mean of its group's models of that round,
+//     and waits for no other worker. Only parameters are averaged; the optimizer's state is not;
+//   - shuffle: the workers form a grid, whose rows and columns are the groups in turn. After both, every worker has the
+//     mean of all models, exactly if all rows are equally long;
+//   - if rows are hosts, a group spans hosts in every other round only, and then with one worker of each host.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@
 namespace hopbench {
 namespace {
 
-/// The divisor of n nearest to its root, the smaller of two; its root, rounded, if n is prime.
+/// Returns the divisor of n nearest to its root (the smaller of two), or the rounded root if n is prime.
 int side_of_grid(int n) {
   const double root = std::sqrt(n);
   int nearest = 0;
@@ -34,9 +34,9 @@ std::vector<Division> rounds_of(const KnobValues& knobs, int n, const Of& of) {
   return {rows, columns_of(rows)};
 }
 
-/// A rank's group in a round. Server number i serves group number i of every round that has so many.
+/// A rank's group in a round. Server number i serves group number i of every round that has such a group.
 struct Own {
-  Group members;  // none: a server that this round does without
+  Group members;  // empty: a server that this round does not use
   std::size_t number = 0;
 };
 
@@ -117,7 +117,7 @@ std::string refuse(const Setting& setting) {
   return "division = 'hosts' needs several hosts, and several workers on some of them: set network.hosts";
 }
 
-// Which workers stand in which row where hosts matter is recalled with medium confidence.
+// Not checked against the paper's text: which workers form a row if hosts matter (medium confidence).
 bool experimental(const KnobValues& knobs) { return knobs.text("division") == "hosts"; }
 
 }  // namespace

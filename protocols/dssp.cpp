@@ -1,15 +1,15 @@
 // DSSP: stale synchronous parallel with a range of thresholds instead of one.
 // Zhao, An, Liu, Chen: "Dynamic Stale Synchronous Parallel Distributed Training", ICDCS 2019.
 //
-// What is enforced: a worker p that has pushed t[p] gradients is held until nobody has pushed fewer than t[p] - s_L.
-// But when a fastest worker first exceeds s_L, the controller (protocols/dssp_controller.h) grants it r* in [0, r_max]
-// more iterations, r_max = s_U - s_L: as many as let it stop just when the slowest one is about to push.
+// One rule is enforced here: a worker p that has pushed t[p] gradients is held until every worker has pushed at least
+// t[p] - s_L. But when a fastest worker first exceeds s_L, the controller (protocols/dssp_controller.h) grants it r* in
+// [0, r_max] more iterations, r_max = s_U - s_L, so that it stops just when the slowest worker is about to push.
 //
-// What the printed algorithm does not enforce is s_U, and `faithful` is the algorithm as printed: r[p] counts from now
-// and not from s_L; when it is used up and p is still the fastest, the controller grants anew, and nothing compares the
+// The printed algorithm does not enforce s_U, and `faithful` is the algorithm as printed. There r[p] counts from now
+// and not from s_L. When it is used up and p is still the fastest, the controller grants anew, and nothing compares the
 // whole difference with s_U. So the difference is unbounded, although the prose, the problem statement and the regret
-// theorem take it for bounded; at steady speeds this is ASP. (And OK is sent at the grant without counting it: r* + 1
-// pushes a grant.) `capped` is our repair: a grant ends where t[p] - t[slowest] = s_U + 1, SSP's own convention. Then
+// theorem assume a bound; at steady speeds this is ASP. (Also, OK is sent at the grant without counting it, so a grant
+// is r* + 1 pushes.) `capped` is our repair: a grant ends when t[p] - t[slowest] = s_U + 1, SSP's own convention. Then
 // its long-run rate is SSP(s_U)'s, the slowest worker's. The paper's results can only come from `faithful`.
 #include <algorithm>
 
@@ -22,7 +22,7 @@
 namespace hopbench {
 namespace {
 
-/// Of those still there; the lowest rank if several are.
+/// Returns the slowest of the workers that are present, the lowest rank if there are several.
 int slowest(const Node& self, const Shard& shard) {
   const auto is_slowest = [&](int w) { return self.present(w) && shard.pushed(w) == shard.least_pushed(); };
   return *std::find_if(self.workers().begin(), self.workers().end(), is_slowest);
@@ -41,7 +41,7 @@ void dssp(Node& self, const KnobValues& knobs) {
     const auto p = static_cast<std::size_t>(push.from);
     a[p] = {.latest = now, .before = a[p].latest};
     const Iter t = shard.pushed(push.from), behind = t - shard.least_pushed();
-    const Iter hold = t - s_l;  // answer once the slowest has pushed that often
+    const Iter hold = t - s_l;  // answer once the slowest has pushed this many
     if (r[p] > 0) {
       --r[p];
       return kOk;

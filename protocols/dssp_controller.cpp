@@ -10,7 +10,7 @@ int extra_iterations(const PushTimes& fastest, const PushTimes& slowest, int r_m
   int best = 0, k = 0;
   Duration least = Duration::max();
   for (int r = 0; r <= r_max; ++r) {
-    while (k < r_max && apart(r, k + 1) <= apart(r, k)) ++k;  // both rows rise: never back
+    while (k < r_max && apart(r, k + 1) <= apart(r, k)) ++k;  // both rows rise, so k never falls
     if (apart(r, k) < least) {
       least = apart(r, k);
       best = r;

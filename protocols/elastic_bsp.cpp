@@ -1,13 +1,13 @@
-// ElasticBSP: bulk synchronous parallel with barriers where workers of unequal speed meet by themselves.
+// ElasticBSP: bulk synchronous parallel with barriers at times when workers of unequal speed arrive together anyway.
 // Zhao, An, Liu, Chen: "Elastic Bulk Synchronous Parallel Model for Distributed Deep Learning", ICDM 2019.
 //
-// What is enforced: at each barrier the server predicts every worker's next R pushes from its latest iteration and
-// picks the next barrier by ZipLine (protocols/zipline.h), one push of each, as close together as can be. Until its own
-// one, at most R iterations, a worker waits for nobody; there it waits for all, and all go on with the same weights.
-// The first barrier comes after one iteration each, as nothing is known before.
+// Rules enforced here: at each barrier the server predicts every worker's next R pushes from its latest iteration. It
+// picks the next barrier by ZipLine (protocols/zipline.h): one push of each worker, as close together as possible.
+// Until that push, at most R iterations later, a worker waits for no other. At the barrier it waits for all, and all go
+// on with the same weights. The first barrier comes after one iteration each, because nothing is known before.
 //
-// A push says how many iterations are left to its worker's barrier, so the servers need not agree on anything; the
-// first one plans, and its answer carries the worker's share. Between barriers gradients are applied on arrival.
+// A push carries the number of iterations left to its worker's barrier, so servers need not agree on anything. The
+// first one plans, and its answer carries the worker's share. Between barriers, gradients are applied on arrival.
 #include <optional>
 
 #include "protocols/node.h"
@@ -42,7 +42,7 @@ bool all_at_barrier(const Node& self, const std::vector<Worker>& workers) {
   return anybody;
 }
 
-/// By worker: iterations to the next barrier of those that go on from this one.
+/// Returns, by worker, the iterations to the next barrier for the workers that go on from this one.
 std::vector<Iter> plan(const std::vector<Worker>& workers, int r) {
   std::vector<std::size_t> who;
   std::vector<std::vector<Time>> pushes;
@@ -108,7 +108,7 @@ const Protocol& elastic_bsp_protocol() {
       .free_run = most_to_a_barrier,
       .source = Source::kFullText,
       .reading = "elastic_bsp/E1-E5",
-      // That gradients are applied on arrival between barriers is our understanding, not the text's.
+      // Not in the paper's text but our reading: gradients are applied on arrival between barriers.
       .experimental = always<true>};
   return protocol;
 }

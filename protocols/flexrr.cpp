@@ -1,15 +1,15 @@
-// FlexRR: stale synchronous parallel, and stragglers are helped out before they hold anybody up.
+// FlexRR: stale synchronous parallel in which stragglers get help before they hold up other workers.
 // Harlap, Cui, Dai, Wei, Ganger, Gibbons, Gibson, Xing: "Addressing the Straggler Problem for Iterative Convergent
 // Parallel ML", SoCC 2016.
 //
 // Rules enforced here:
-//   - the servers are those of SSP (protocols/ps_clock.h): a worker that has pushed t gradients is held until nobody
-//     has pushed fewer than t - s;
+//   - the servers are those of SSP (protocols/ps_clock.h): a worker that has pushed t gradients is held until every
+//     worker has pushed at least t - s;
 //   - RapidReassignment (protocols/reassignment.h): a worker that is ahead of another by a share of an iteration takes
-//     slices of what the other has not begun of its samples, small ones first; each is agreed on, and confirmed;
+//     over slices of the samples that the other has not begun, small ones first. Each is agreed on and confirmed;
 //   - each sample of an iteration is computed once, by its worker or by a helper, and a push is the mean over all.
 //
-// A helper computes at the weights that it has. It is ahead, so they hold all that SSP promises to the worker it helps.
+// A helper computes at its own weights. Since it is ahead, they hold all that SSP promises to the worker it helps.
 #include <algorithm>
 #include <memory>
 

@@ -1,13 +1,13 @@
-// GossipGraD: one partner a batch, and everybody's work reaches everybody within log n batches.
+// GossipGraD: one partner per batch, and every worker's updates reach all workers within log n batches.
 // Daily, Vishnu, Siegel, Warfel, Amatya: "GossipGraD: Scalable Deep Learning using Gossip Communication based
 // Asynchronous Gradient Descent", arXiv 1803.05880.
 //
 // Rules enforced here:
-//   - in iteration k worker i steps, sends its model to rank i + 2^(k mod L) and goes on with the mean of its own and
-//     that of the one rank that sent to it, L = log2 n, rounded up;
-//   - rotation: after each turn of L iterations the partners are others. In turn r they are m 2^(k mod L) ahead, m is
-//     the r-th number that has no divisor in common with n, so that a turn still reaches everybody;
-//   - the samples go round a ring too: in iteration k a worker computes on those of rank i + k.
+//   - in iteration k worker i steps, sends its model to rank i + 2^(k mod L), and goes on with the mean of its own
+//     model and that of the one rank that sent to it; L = log2 n, rounded up;
+//   - rotation: after each turn of L iterations the partners change. In turn r they are m 2^(k mod L) ahead, where m is
+//     the r-th number coprime to n, so that a turn still reaches all workers;
+//   - the samples also go round a ring: in iteration k worker i computes on the samples of rank i + k.
 #include <numeric>
 #include <set>
 
@@ -25,7 +25,7 @@ class Partners {
       if (m == 1 || (rotate && std::gcd(m, Iter{n}) == 1)) factors_.push_back(m);
     }
   }
-  /// How many ranks ahead the partner of iteration k is.
+  /// Returns the number of ranks by which the partner of iteration k is ahead.
   int ahead(Iter k) const {
     const auto at = static_cast<std::size_t>(k);
     return int(hops_[at % hops_.size()] * factors_[at / hops_.size() % factors_.size()] % n_);

@@ -1,4 +1,4 @@
-// How much a worker's gradient changes from one iteration to the next, as SelSync measures it (protocols/selsync.cpp).
+// The change of a worker's gradient from one iteration to the next, as SelSync measures it (protocols/selsync.cpp).
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@ class GradientChange {
  public:
   GradientChange(int window, double factor) : window_(static_cast<std::size_t>(window)), factor_(factor) {}
 
-  /// After the next gradient, of this squared norm. 0 for the first, and where both averages are 0.
+  /// Takes the squared norm of the next gradient and returns the change; 0 at first, and if both averages are 0.
   double next(double squared_norm);
-  /// E_k; 0 before the first.
+  /// Returns E_k; 0 before the first gradient.
   double smoothed() const { return smoothed_; }
 
  private:

@@ -10,7 +10,7 @@
 namespace hopbench {
 namespace {
 
-/// Neighbouring buckets that are reduced as one; complete when the model's bucket `last` is.
+/// A run of neighbouring buckets that are reduced as one. It is complete when the model's bucket `last` is.
 struct Piece {
   std::size_t offset = 0, size = 0, last = 0;
 };
@@ -42,7 +42,7 @@ Payload scaled_copy(Node& self, const Payload& x, float weight) {
 
 }  // namespace
 
-/// What the two strands of a worker share: the body adds pieces of its gradient, the other strand reduces them.
+/// The state shared by a worker's two strands: the body adds pieces of its gradient, the other strand reduces them.
 struct GradientMean::Reduction {
   struct Part {
     Iter k = 0;

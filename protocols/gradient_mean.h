@@ -9,19 +9,19 @@
 
 namespace hopbench {
 
-/// Neighbouring buckets of the gradient are merged up to a size and reduced as one, last layer first, as soon as they
-/// are complete; one after the other, in the same order on every rank. All ranks get the same bits.
+/// The mean of all gradients. Neighbouring buckets are merged up to a size and reduced as one as soon as they are
+/// complete, last layer first, one after the other, in the same order on every rank. All ranks get the same bits.
 class GradientMean {
  public:
-  /// With the knobs of `knobs()` among the protocol's.
+  /// Reads the knobs of `knobs()`, which must be among the protocol's.
   GradientMean(Node& self, const KnobValues& knobs);
   static std::vector<Knob> knobs();
-  /// The links that its algorithm needs.
+  /// Returns the links that the algorithm needs.
   static std::vector<Edge> links(const Setting& setting);
 
-  /// Node::gradient, and its share in the mean of iteration k: `weight` times it, divided by the number of workers.
+  /// Computes Node::gradient, and adds `weight` times it, divided by the number of workers, to the mean of iteration k.
   Gradient add(const Vec& x, Iter k, Samples samples = {}, float weight = 1);
-  /// Waits until the whole mean of the last iteration added is here.
+  /// Waits until the whole mean of the last iteration added is here, and returns it.
   Payload result();
 
  private:

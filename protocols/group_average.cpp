@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kWhy = "models of the group";
 
-/// Multiplied out, as pow() differs between machines. Returns the newest tag.
+/// Sets the weights and returns the newest tag. Multiplies step by step, because pow() differs between machines.
 Iter weigh(std::vector<Term>& terms, double decay) {
   const auto older = [](const Term& a, const Term& b) { return a.tag < b.tag; };
   const Iter newest = std::max_element(terms.begin(), terms.end(), older)->tag;

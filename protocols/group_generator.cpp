@@ -62,7 +62,7 @@ void GroupGenerator::divide(int asking, Random& random) {
   }
   make_random_groups(std::move(heads), random);
 
-  // For the second step nobody is there yet, the asking worker neither: all must be fast.
+  // No worker has arrived at the second step yet, not even the asking one, so all must be fast.
   for (auto& [host, members] : hosts) {
     Iter most = 0;
     for (int w : members) most = std::max(most, worker(w).asked);

@@ -2,14 +2,14 @@
 // their groups may run (protocols/prague.cpp).
 //
 //   group buffer     a worker that was drawn into a group finds it there when it asks for its next one
-//   group division   a worker that finds its buffer empty has all idle ones, whose buffers are empty too, divided into
-//                    disjoint groups
-//   inter/intra      of each host one idle worker, its head, averages with other hosts' heads, the others among
-//                    themselves; then all of the host together. A division makes both groups at once
-//   slowdown filter  a division leaves out who has asked far fewer times than the worker that caused it. It may itself
-//                    be a slow one: then it is there already and nobody waits for it
-//   lock vector      a group runs once its members' earlier groups are done. As all buffers are in the order in which
-//                    the groups were made, no circle of groups can wait
+//   group division   if a worker finds its buffer empty, all idle workers, whose buffers are empty too, are divided
+//                    into disjoint groups
+//   inter/intra      one idle worker of each host, its head, averages with the heads of other hosts, and the others
+//                    among themselves; then the whole host together. A division makes both groups at once
+//   slowdown filter  a division leaves out workers that have asked far fewer times than the one that caused it.
+//                    That one may itself be slow, but it has already arrived, so no worker waits for it
+//   lock vector      a group runs once its members' earlier groups are done. All buffers are in the order in which
+//                    the groups were made, so groups cannot wait for each other in a circle
 #pragma once
 
 #include <deque>
@@ -23,28 +23,28 @@
 namespace hopbench {
 
 struct DivisionRule {
-  int group_size = 3;  // at least so many, where so many are idle
+  int group_size = 3;  // least members of a group, if that many workers are idle
   bool inter_intra = true;
-  Iter slow_threshold = 4;  // how many fewer requests than the asking worker's are not slow; 0: no filter
+  Iter slow_threshold = 4;  // slow: more than this many requests behind the asking worker; 0: no filter
 };
 
 class GroupGenerator {
  public:
-  /// host_of: of each worker.
+  /// `host_of` is the host of each worker.
   GroupGenerator(std::vector<int> host_of, DivisionRule rule);
 
-  /// Worker w has done a step and wants its next group.
+  /// Records that worker w has done a step and wants its next group.
   void request(int w, Random random);
-  /// Worker w does no further step: it is drawn no more, but wants the groups it has been drawn into, one by one.
+  /// Records that worker w does no further step: it is drawn no more, but wants the groups that it is in, one by one.
   void leave(int w);
-  /// Worker w is done with the group it was given last. Of one that was lost: nothing.
+  /// Records that worker w is done with the group it was given last. Does nothing if w was lost.
   void release(int w);
-  /// Worker w has died, and groups that nobody has been given yet are without it. Where somebody has, w
-  /// stays a member, as all must speak of the same group; they do without it (protocols/group_average.h).
+  /// Records that worker w has died, and removes it from groups that no member has been given yet. It stays in a group
+  /// that a member has been given, since all must name the same group; they do without it (protocols/group_average.h).
   void lose(int w);
   bool has_lost(int w) const { return workers_[static_cast<std::size_t>(w)].lost; }
 
-  /// Who wanted a group and has one that runs. A group of nobody: the worker has left and was in no further one.
+  /// A worker that wanted a group, and its group, which runs. No members: the worker has left and is in no other.
   struct Answer {
     int worker;
     Assignment group;
@@ -75,14 +75,14 @@ class GroupGenerator {
   struct Made {
     std::vector<int> members;
     bool runs = false;
-    std::size_t given = 0;  // to so many members, or they have died
+    std::size_t given = 0;  // the members that were given it or have died
   };
-  std::map<Iter, Made> groups_;  // that not all members have been given
+  std::map<Iter, Made> groups_;  // those that not all members have been given
 };
 
-/// The static schedule has a period of 4 steps and is written for 4 workers a host, numbered by rank: 0 of all hosts
-/// together, 2 with 3, 1 idle; the whole host; 1 of all hosts together, 0 with 3, 2 idle; the whole host. Here: whom
-/// worker w averages with in each of the 4 steps, itself included.
+/// Returns the workers that worker w averages with, itself included, in each of the 4 steps of the static schedule. It
+/// is for 4 workers per host, numbered by rank. Step 1: number 0 of all hosts together, 2 with 3, 1 idle. Step 3:
+/// number 1 of all hosts together, 0 with 3, 2 idle. Steps 2 and 4: the whole host.
 std::vector<std::vector<int>> static_schedule(const std::vector<int>& host_of, int w);
 bool has_static_schedule(const std::vector<int>& host_of);
 

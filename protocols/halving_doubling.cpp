@@ -34,7 +34,7 @@ void halving_doubling_mean(Node& self, std::span<const int> group, Iter k, const
   HB_ASSERT(me < n);
   const auto at = [&](int position) { return group[static_cast<std::size_t>(position)]; };
 
-  // Those beyond the hypercube take part through a partner in it.
+  // Ranks beyond the hypercube take part through a partner in it.
   if (me >= p) {
     self.contributed();
     self.send(at(me - p), kReduceScatter, k, mine);
@@ -44,7 +44,7 @@ void halving_doubling_mean(Node& self, std::span<const int> group, Iter k, const
   Payload sum = mine;
   if (me + p < n) sum = added(self, mine, self.recv(is_from(kReduceScatter, at(me + p), k), why).body, 1.0f);
 
-  // Reduce-scatter by halving: of what both have, each of two partners gives one half away and adds to the other.
+  // Reduce-scatter by halving: each of two partners gives away one half of what both have, and adds to the other half.
   for (int distance = p / 2; distance > 0; distance /= 2) {
     const std::size_t half = sum.size() / 2;
     const Payload low = sum.slice(0, half), high = sum.slice(half, sum.size() - half);
@@ -55,7 +55,7 @@ void halving_doubling_mean(Node& self, std::span<const int> group, Iter k, const
     sum = added(self, keeps_high ? high : low, theirs.body, weight);
   }
 
-  // All-gather by doubling: the same partners in the other order, each with all it has.
+  // All-gather by doubling: the same partners in the opposite order, each sends all it has.
   for (int distance = 1; distance < p; distance *= 2) {
     self.send(at(me ^ distance), kAllGather, k, sum);
     const Payload theirs = self.recv(is_from(kAllGather, at(me ^ distance), k), why).body;

@@ -31,7 +31,7 @@ void hierarchical_mean(Node& self, const Division& hosts, Iter k, const Payload&
   for (const int member : here) {
     if (member != leader) terms.push_back(self.recv(is_from(kPush, member, k), why).body);
   }
-  // Scaled so that the mean over the leaders is the mean over all workers, however many a host has.
+  // Scaled so that the mean over the leaders is the mean over all workers, whatever the number of workers per host.
   std::size_t n = 0;
   for (const Group& host : hosts) n += host.size();
   const std::vector<float> weights(terms.size(), static_cast<float>(hosts.size()) / static_cast<float>(n));

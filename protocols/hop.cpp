@@ -3,15 +3,15 @@
 //
 // Rules enforced here:
 //   - a worker finishes iteration k with the iteration-k parameters of all but `backup` in-neighbours; or, with
-//     `staleness` s, with each one's newest, none older than k - s, the fresher the heavier;
-//   - it enters an iteration only after spending a token of each out-neighbour, who grants one whenever it enters its
-//     own: so it is never more than `max_ig` iterations ahead of one (protocols/tokens.h);
-//   - behind all of them by `skip_trigger` or more, it jumps, at most to the slowest one's iteration, and goes on with
-//     its neighbours' average. In the parallel form a gradient that the jump throws away is no step: it moves neither
-//     the momentum nor the model that is reported (`jump_momentum`);
-//   - with `backup` the survivors of a worker that dies go on, as long as each lacks no more than `backup` of its
-//     in-neighbours for good. The dead owe no tokens: the bound is over the survivors' graph.
-// What can be set, and what is impossible, is in protocols/hop_settings.h.
+//     `staleness` s, with each one's newest parameters, none older than k - s, and fresher ones weigh more;
+//   - it enters an iteration only after spending a token of each out-neighbour, which grants one for each iteration
+//     that it enters. So no worker is more than `max_ig` iterations ahead of an out-neighbour (protocols/tokens.h);
+//   - if it is behind all of them by `skip_trigger` or more, it jumps, at most to the slowest one's iteration, and goes
+//     on with its neighbours' average. In the parallel form a gradient that the jump throws away is not a step: it
+//     changes neither the momentum nor the reported model (`jump_momentum`);
+//   - with `backup`, if a worker dies, the survivors go on while each has lost at most `backup` of its in-neighbours
+//     for good. Dead workers owe no tokens, so the bound is over the survivors' graph.
+// The settings, and which of them are impossible, are in protocols/hop_settings.h.
 #include <algorithm>
 
 #include "protocols/acknowledged.h"
@@ -25,17 +25,17 @@
 namespace hopbench {
 namespace {
 
-/// By how many iterations to advance (H7): never past the slowest out-neighbour, and so never past the last iteration.
-/// An advance by one is the ordinary one: the updates a jump of one would need are used already.
+/// Returns the number of iterations to advance (H7): never past the slowest out-neighbour, so never past the last
+/// iteration. An advance by one is not a jump, because the updates that a jump of one would need are used already.
 Iter next_stride(Tokens& tokens, const HopSettings& set) {
   if (!set.skips()) return 1;
   const Iter behind = tokens.behind();
   return behind < set.skip_trigger ? 1 : std::min(behind, Iter{set.max_jump});
 }
 
-/// The out-neighbours that can still use iteration k's update, as far as tokens tell. In iteration K a worker uses
-/// updates of K - staleness or later; right after a jump one older, and on a directed graph that may still be on its
-/// way.
+/// Returns the out-neighbours that can still use iteration k's update, as far as tokens tell. In iteration K a worker
+/// uses updates of K - staleness or later. Right after a jump it also uses an update that is one iteration older, which
+/// on a directed graph may still be on its way.
 std::vector<int> in_time(Iter k, Node& self, Tokens& tokens, const HopSettings& set) {
   const bool late_use = set.skips() && !self.graph().undirected();
   return tokens.not_past(k + set.staleness + (late_use ? 1 : 0));
@@ -115,8 +115,8 @@ bool follows_times(const KnobValues& knobs) {
   return set.backup > 0 || set.staleness > 0 || set.skips();
 }
 
-// Which updates are averaged after a jump, what NOTIFY-ACK waits for, how a receiver is checked, and that an update is
-// averaged once only, are recalled with medium or low confidence.
+// Not checked against the paper's text (medium or low confidence): which updates are averaged after a jump, what
+// NOTIFY-ACK waits for, how a receiver is checked, and that an update is averaged once only.
 bool experimental(const KnobValues& knobs) {
   const HopSettings set(knobs);
   return set.skips() || set.acknowledges || set.check_receiver || !set.reuse;

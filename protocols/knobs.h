@@ -22,7 +22,7 @@ struct Knob {
   const char* source = "";                // "paper", "memory H", "ours", ...
 };
 
-/// A knob that is one of several words; the first is the default.
+/// Returns a knob that is one of several words. The first is the default.
 Knob choice(const char* name, std::vector<std::string> choices, const char* meaning, const char* source);
 
 /// Every knob of a protocol with its value. Asking for a name the protocol does not have is a bug (HB_ASSERT).
@@ -30,8 +30,8 @@ class KnobValues {
  public:
   KnobValues() = default;
   explicit KnobValues(std::span<const Knob> knobs);  // all defaults
-  /// Error(kUsage): unknown name (with the nearest known one), wrong type, out of range, not a choice. A whole number
-  /// is taken for a real one.
+  /// Sets a knob. Throws Error(kUsage) for an unknown name (with the nearest known one), a wrong type, a value out of
+  /// range or not among the choices. A real knob also takes a whole number.
   void set(std::span<const Knob> knobs, const std::string& name, const KnobValue& value);
 
   bool flag(const std::string& name) const;

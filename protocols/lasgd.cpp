@@ -3,12 +3,12 @@
 // 2203.13085.
 //
 // Rules enforced here:
-//   - all-reduces, the rounds, follow one another; a worker contributes its model between two of its steps, and never
-//     waits for the mean;
-//   - when the mean is there, x <- x + (mean - what it contributed), between two steps again: what it did meanwhile
-//     stays, and the sum of all workers' corrections is zero;
-//   - whoever has no more steps to do goes on contributing, until a round finds everybody in that state: all take part
-//     in the same rounds, and end with the same model.
+//   - all-reduces, called rounds, follow one another. A worker contributes its model between two of its steps, and
+//     never waits for the mean;
+//   - when the mean arrives, x <- x + (mean - contributed model), again between two steps. So the steps made meanwhile
+//     stay, and the sum of all workers' corrections is zero;
+//   - a worker that has no steps left goes on contributing, until a round finds all workers in that state. So all take
+//     part in the same rounds, and end with the same model.
 #include <memory>
 
 #include "protocols/collectives.h"
@@ -25,7 +25,7 @@ struct Round {
   Payload contributed;
   Vec mean;
   double weight = 0;          // of each worker's model in the mean
-  std::int64_t finished = 0;  // 1 if this worker has no more steps to do; afterwards: how many workers had none
+  std::int64_t finished = 0;  // 1 if this worker has no more steps to do; afterwards: the number of such workers
 };
 
 void average_forever(Node& self, Round& round) {
@@ -49,7 +49,7 @@ void begin(Round& round, const Vec& x, bool finished) {
 void correct(Node& self, Vec& x, const Round& round) {
   if (round.number < 0) return;
   self.operate(bytes_of(4 * x.size()), [&] {
-    // In this order: who has not moved since ends with the bits of the mean.
+    // In this order, a worker whose model has not changed since then ends with the bits of the mean.
     const Payload terms[] = {share(x), round.contributed, share(round.mean)};
     const float weights[] = {1.0f, -1.0f, 1.0f};
     x = weighted_sum(terms, weights);
@@ -102,7 +102,7 @@ const Protocol& lasgd_protocol() {
       .control = always<Control::kSchedule>,
       .source = Source::kMemory,
       .reading = "lasgd/correction on completion",
-      .experimental = always<true>};  // the correction is recalled with medium confidence
+      .experimental = always<true>};  // the correction is not checked against the paper's text
   return protocol;
 }
 

@@ -15,8 +15,8 @@ LazySgd::LazySgd(std::size_t n, const Vec& momentum) : numbers_(n) {
   for (std::size_t i = 0; i < momentum.size(); ++i) numbers_[i].momentum = from[i];
 }
 
-/// Columns lie all over memory, and whether one is up to date is anybody's guess: a processor that guesses wrong has
-/// not asked for the next ones yet.
+/// Prefetches a column. Columns lie all over memory, and the branch on whether one is up to date is unpredictable.
+/// After a wrong prediction, the processor has not requested the next columns yet.
 void LazySgd::fetch(const float* x, std::uint32_t column) const {
   __builtin_prefetch(x + column, 1);
   __builtin_prefetch(&numbers_[column], 1);

@@ -2,8 +2,8 @@
 // Stich: "Local SGD Converges Fast and Communicates Little", ICLR 2019.
 //
 // One rule is enforced here: after every `period` local steps (the paper's H) each worker goes on with the mean of all
-// workers' models of that iteration; in between it hears of nobody. With H = 1 that is synchronous SGD, which averages
-// parameters instead of gradients.
+// workers' models of that iteration. In between it hears of no other worker. With H = 1 this is synchronous SGD that
+// averages parameters instead of gradients.
 #include "protocols/group_average.h"
 #include "protocols/node.h"
 
@@ -24,7 +24,7 @@ void local_sgd(Node& self, const KnobValues& knobs) {
 
 std::vector<Edge> links(const Setting& setting) { return ring_links(all_workers(setting)); }
 
-// From one average to the next nobody holds a worker back.
+// From one average to the next, no other worker holds a worker back.
 int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
 
 }  // namespace

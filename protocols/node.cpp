@@ -25,7 +25,7 @@ Event about(EventKind what, const Message& message, int rank, int peer) {
   return event;
 }
 
-// `who`: "rank 3 died".
+// `who` is a text such as "rank 3 died".
 Error death(const std::string& who, int rank, const char* why) {
   return trial_error(who + " while rank " + std::to_string(rank) + " waited for " + why);
 }
@@ -130,14 +130,14 @@ std::vector<Message> Node::gather(std::span<const int> senders, int at_least, co
       if (has(theirs)) {
         ++here;
       } else if (present(r) || (died(r) && !bears_the_death_of(r))) {
-        ++to_come;  // of the dead it never comes: the wait fails
+        ++to_come;  // from a dead rank it never comes, so the wait fails
       }
     }
     return here >= at_least || to_come == 0;
   };
   note_departures();
   const auto here = static_cast<int>(std::min<std::size_t>(runtime_.mailbox.count(match), senders.size()));
-  // Once somebody has left, fewer than `at_least` may be enough: the next message may be the last there is.
+  // Once a rank has left, fewer than `at_least` may be enough, because the next message may be the last there is.
   wait(enough, why, partings_.empty() ? std::max(1, at_least - here) : 1);
   record_.queue_max = std::max(record_.queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
   std::vector<Message> messages = runtime_.mailbox.take_all(match);
@@ -171,7 +171,7 @@ bool Node::wait(const Ready& ready, Time deadline, const char* why, int messages
   bool holds = at_once;
   for (bool in_time = true; in_time;) {
     if (!holds && !gone_.empty()) throw death(gone_, rank, why);
-    // Asked even when it holds already: a runtime that polls gets its chance.
+    // Called even if `ready` holds already, so that a runtime that polls gets its chance.
     in_time = runtime_.await([&] { return departure_here() || ready(); }, deadline, why, std::exchange(messages, 1));
     background_ = background;
     note_departures();
@@ -223,7 +223,7 @@ void Node::note_departures() {
   }
 }
 
-// --- What checkers see
+// --- Events for checkers
 
 void Node::emit(Event&& event) const { emit_at(now(), std::move(event)); }
 
@@ -260,7 +260,7 @@ void Node::close_iteration(Iter next) {
 void Node::close_last_iteration() {
   if (open_.iter >= 0 && open_.samples > 0) close_iteration(entered_ + 1);
   open_ = IterationMark{};
-  open_.iter = -1;  // a gradient for somebody else, from now on, is of no iteration
+  open_.iter = -1;  // from now on, a gradient for another worker is of no iteration
 }
 
 void Node::averaged(Iter k, std::span<const int> ranks, double weight) {
@@ -278,7 +278,7 @@ void Node::applied(int sender, Iter k) {
 }
 
 void Node::hears(int sender, Iter k) {
-  const bool for_all_servers = rank <= options_.workers;  // they hear the same
+  const bool for_all_servers = rank <= options_.workers;  // all servers hear the same
   if (sender != rank && sender < options_.workers && for_all_servers) note_heard(sender, k);
 }
 

@@ -16,7 +16,7 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   const std::int64_t first = samples.first >= 0 ? samples.first : k * batch;
   const double slowdown = slowdown_in(k);
 
-  // Held by the job too: a run that ends meanwhile unwinds this strand, not the job.
+  // The job holds it too: a run that ends meanwhile unwinds this strand, not the job.
   const auto gradient = std::make_shared<Gradient>();
   if (!workload_.sparse()) gradient->values = Vec::uninitialised(workload_.size(), workload_.space());
   gradient->samples = count;
@@ -64,7 +64,7 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   return std::move(*gradient);
 }
 
-/// All of x, or where changes of it are pending, what the gradient of these samples reads.
+/// Returns all of x or, if changes of it are pending, what the gradient of these samples reads.
 Payload Node::for_gradient(const Vec& x, std::int64_t first, int count, bool shared) {
   if (x.pending() == nullptr || !x.pending()->due()) return x.share();
   const int worker = shared ? Workload::kEverybody : rank;
@@ -78,7 +78,7 @@ Scenario::Where Node::where(int worker) const {
 
 double Node::slowdown_in(Iter k) const { return options_.scenario.slowdown(where(rank), k, now()); }
 
-/// A server is as slow as the first worker on its host.
+/// Returns the slowdown of vector operations. A server is as slow as the first worker on its host.
 double Node::vector_slowdown() const {
   int worker = rank;
   if (is_server()) {

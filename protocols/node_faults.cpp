@@ -1,4 +1,4 @@
-// Node: what the scenario does to this rank (Fault). A crash at a time, which needs no turn, is the runtime's affair.
+// Node: the scenario's faults of this rank (Fault). A crash at a time, which needs no turn, is handled by the runtime.
 #include <limits>
 
 #include "protocols/node.h"
@@ -49,7 +49,7 @@ void Node::live(const std::function<void()>& body) {
   finish();
 }
 
-/// Whether it leaves instead of beginning iteration k.
+/// Returns true if the rank leaves instead of beginning iteration k.
 bool Node::leaves(Iter k) {
   if (options_.stop.credits == nullptr && k >= options_.stop.iterations) return false;
   const bool due = std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
@@ -65,7 +65,7 @@ bool Node::leaves(Iter k) {
   return true;
 }
 
-/// Those that come at an iteration, before its gradient.
+/// Carries out the faults that come at iteration k, before its gradient.
 void Node::meet_faults(Iter k) {
   const auto due = [&](const Fault& fault) {
     const bool here = fault.what == Fault::What::kHang || fault.what == Fault::What::kCrash;
@@ -92,7 +92,7 @@ void Node::hang(Duration lasts) {
   emit_fault(Fault::What::kHang, since);
 }
 
-/// The body has waited from `since` until now: for `why`, but where the rank hung meanwhile, for the end of that.
+/// Records that the body waited from `since` until now, for `why` or, while the rank hung, for the end of the hang.
 void Node::waited(Time since, const char* why) {
   for (const Hang& hang : hangs_) {
     if (hang.until <= since) continue;
@@ -103,7 +103,7 @@ void Node::waited(Time since, const char* why) {
   waited(since, now(), why);
 }
 
-/// For how long the rank hung after a piece of work was over, until now; of the body that is a wait.
+/// Returns how long the rank hung from the end of a piece of work until now. For the body, records it as a wait.
 Duration Node::hung_since(Time over, bool background) {
   Duration hung{};
   for (const Hang& hang : hangs_) {

@@ -67,7 +67,7 @@ void Optimizer::step(Vec& x, const Payload& g, Iter k, double scale) {
   g.sparse() ? step_sparse(x, trained, step) : step_dense(x, g, trained, step);
 }
 
-/// Charges for a change of x, and makes it. Who watches a server's weights sees a step once it is over.
+/// Charges for a change of x and makes it. An observer of a server's weights sees a step only once it is over.
 void Optimizer::change(const Vec& x, double bytes, const std::function<void()>& arithmetic) {
   if (!node_->options_.kept_is_watched || &x != node_->kept_) return node_->operate(bytes, arithmetic);
   node_->operate(bytes, [] {});
@@ -95,7 +95,7 @@ void Optimizer::step_dense(Vec& x, const Payload& g, const Payload& trained, con
 
 void Optimizer::step_sparse(Vec& x, const Payload& g, const Space::SgdStep& step) {
   HB_ASSERT_MSG(trained_ == x.size(), "running statistics are dense");
-  if (&x.space() != &host_space()) {  // a device passes over all numbers sooner than a host remembers which are due
+  if (&x.space() != &host_space()) {  // a device updates all numbers faster than a host finds those that are due
     Vec dense(x.size(), x.space());
     dense.axpy(1.0f, g);
     return step_dense(x, dense.share(), dense.share(), step);
@@ -106,8 +106,8 @@ void Optimizer::step_sparse(Vec& x, const Payload& g, const Space::SgdStep& step
   }
   if (!lazy_) lazy_ = std::make_shared<LazySgd>(x.size(), std::exchange(momentum_, Vec()));
   if (x.pending() != lazy_.get()) x.defer(lazy_);
-  // A number and its momentum are read and written beside what the gradient holds of it. Passes over all numbers are
-  // charged with the step that follows them.
+  // In addition to each entry of the gradient, its number and momentum are read and written. Passes over all numbers
+  // are charged with the step that follows them.
   const double passes = static_cast<double>(lazy_->passes()) * bytes_of(LazySgd::kFloatsPerPass * x.size());
   change(x, 4 * bytes_of(g) + passes, [&] { lazy_->step(x, g.entries(), step); });
 }

@@ -2,11 +2,11 @@
 // Parameter Server", NeurIPS 2013; rules as stated by Zhao, An, Liu, Chen: "Dynamic Stale Synchronous Parallel
 // Distributed Training", ICDCS 2019.
 //
-// A worker pushes the gradient of iteration k and goes on when the answer, the new weights, is there. What is enforced
-// is when the server answers:
+// A worker pushes the gradient of iteration k and goes on when the answer, the new weights, has arrived. The rule
+// enforced here is when the server answers:
 //   ps_bsp   once all workers' gradients of iteration k are applied, as one mean
 //   ps_asp   at once, after applying the one that was pushed
-//   ps_ssp   as ps_asp, but a worker that has pushed t gradients is held until nobody has pushed fewer than t - s
+//   ps_ssp   as ps_asp, but a worker that has pushed t gradients is held until all have pushed at least t - s
 //
 // Each server keeps a part of every layer (protocols/stripes.h). The servers of SSP have one clock (ps_clock.h).
 #include "protocols/node.h"

@@ -1,15 +1,15 @@
-// Partial Reduce: a worker that has done a step averages its model with the first others that are as far.
+// Partial Reduce: a worker that has done a step averages its model with the first other workers that have done theirs.
 // Miao et al.: "Heterogeneity-Aware Distributed Machine Learning Training via Partial Reduce", SIGMOD 2021.
 //
 // Rules enforced here:
 //   - workers tell a controller when they are ready; the first P form a group and average, the others keep computing;
 //   - any `window` groups in a row connect all workers, so no set of groups stays frozen (protocols/ready_queue.h);
 //   - weights are 1/P, which keeps the mean of all models, or dynamic: a model whose steps are s behind the newest of
-//     the group has decay^s times its weight. A model that was averaged is as new as the newest that went into it.
+//     the group gets decay^s times the newest's weight. An averaged model is as new as the newest that went into it.
 //
-// The controller is a rank of its own, a server: it answers in the order in which signals arrive, and no worker is
-// nearer to it than another. Once fewer than P workers are left in the run, those go on alone: a group has P members.
-// Who has died is grouped no more; a group that it was in already goes on without it.
+// The controller is a rank of its own, a server. It answers in the order in which signals arrive, and no worker is
+// nearer to it than another. Once fewer than P workers are left in the run, they go on alone, because a group has P
+// members. A dead worker is in no further group; a group that it was in already goes on without it.
 #include <algorithm>
 
 #include "protocols/group_average.h"
@@ -51,7 +51,7 @@ void partial_reduce(Node& self, const KnobValues& knobs) {
   const double decay = knobs.text("weights") == "dynamic" ? knobs.real("decay") : 1.0;
   Optimizer optimizer = self.optimizer(self.initial().size());
   Vec x = self.initial();
-  Iter steps = 0;  // on the longest way from the initial model to this one
+  Iter steps = 0;  // on the longest path from the initial model to this one
 
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
@@ -108,7 +108,7 @@ const Protocol& partial_reduce_protocol() {
       .on_loss = always<OnLoss::kContinues>,
       .source = Source::kMemory,
       .reading = "partial_reduce/window looked at ahead",
-      .experimental = always<true>};  // weights and the avoidance are recalled with medium confidence
+      .experimental = always<true>};  // weights and the avoidance are not checked against the paper's text
   return protocol;
 }
 

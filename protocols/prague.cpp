@@ -1,16 +1,16 @@
-// Prague: after each step a worker averages its model with those of a group, another one each time.
+// Prague: after each step a worker averages its model with those of a group, which is another one each time.
 // Luo, He, Zhuo, Qian: "Prague: High-Performance Heterogeneity-Aware Asynchronous Decentralized Training", ASPLOS 2020
 // (earlier "Ripples").
 //
 // Rules enforced here:
 //   - a group's members go on with the mean of their models, 1/|G| each: a doubly stochastic averaging of all models;
-//   - smart: a group generator answers requests. It draws groups so that who is drawn need not ask for a group of its
-//     own, and slow workers are left out; a worker runs one group at a time (protocols/group_generator.h);
-//   - static: the groups are a function of the iteration; nobody is asked.
+//   - smart: a group generator answers requests. It draws groups such that a drawn worker need not ask for a group of
+//     its own, and slow workers are left out. A worker runs one group at a time (protocols/group_generator.h);
+//   - static: the groups are a function of the iteration; no rank is asked.
 //
-// The generator is a rank of its own, a server: all workers reach it alike, and no worker's turn is needed to answer.
-// A worker that has done its last iteration takes part in the groups it has been drawn into, then leaves. One that has
-// died is drawn no more, and its groups do without it.
+// The generator is a rank of its own, a server. All workers reach it equally well, and it needs no worker's turn to
+// answer. A worker that has done its last iteration takes part in the groups it is in already, then leaves. A dead
+// worker is drawn no more, and its groups go on without it.
 #include <algorithm>
 
 #include "protocols/group_average.h"
@@ -36,7 +36,7 @@ void generate(Node& self, const KnobValues& knobs) {
     for (auto w = lost(); w != self.workers().end(); w = lost()) generator.lose(*w);
     while (const auto done = self.take(is(kAck))) generator.release(done->from);
     const auto request = self.take(is(kRequest));
-    if (request && self.present(request->from)) {  // who is not has asked and died
+    if (request && self.present(request->from)) {  // one that is not present asked, then died
       if (request->words[0] != 0) {
         generator.leave(request->from);
       } else {
@@ -48,7 +48,7 @@ void generate(Node& self, const KnobValues& knobs) {
   }
 }
 
-/// Asks for the next group and averages over it. False: there is none for a worker that is leaving.
+/// Asks for the next group and averages over it. Returns false if there is none for a worker that is leaving.
 bool join_group(Node& self, Iter k, bool leaving, Vec& x) {
   const int generator = self.servers().front();
   self.send(generator, kRequest, k, {}, {leaving ? 1 : 0});
@@ -97,7 +97,7 @@ std::vector<Edge> links(const Setting& setting) {
 
 std::string refuse(const Setting& setting) {
   const int size = setting.knobs.integer("group_size");
-  if (!is_static(setting.knobs) && size > std::max(setting.workers, kUsualSize))  // with fewer, all are a group
+  if (!is_static(setting.knobs) && size > std::max(setting.workers, kUsualSize))  // with fewer, all form a group
     return "group_size = " + std::to_string(size) + " is more than the " + std::to_string(setting.workers) + " workers";
   if (!is_static(setting.knobs) && setting.workers > kMostGrouped)
     return "a group is told in one message, of up to " + std::to_string(kMostGrouped) + " workers: take fewer";
@@ -108,7 +108,7 @@ std::string refuse(const Setting& setting) {
 
 Control control(const KnobValues& knobs) { return is_static(knobs) ? Control::kLockstep : Control::kSchedule; }
 
-/// A schedule goes on without the dead, but a dead head would cut its host off from the others for good.
+/// Returns kStops for a static schedule: it could go on, but a dead head would cut off its host for good.
 OnLoss on_loss(const KnobValues& knobs) { return is_static(knobs) ? OnLoss::kStops : OnLoss::kContinues; }
 
 int free_run(const KnobValues& knobs) { return is_static(knobs) ? 4 : knobs.integer("slow_threshold"); }

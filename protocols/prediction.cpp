@@ -27,9 +27,9 @@ class Ema final : public SpeedPredictor {
   double weight_, mean_ = 0;
 };
 
-/// v(t+1) = v(t) + out . h, h_j = softsign(w_j . inputs): the last kLag speeds and loads, and 1. Speeds are relative to
-/// their mean so far. Series-parallel training: every observation is an example; the newest kKept are gone through
-/// once at each barrier, each one a step of gradient descent on its squared error.
+/// A predictor v(t+1) = v(t) + out . h, h_j = softsign(w_j . inputs). Inputs are the last kLag speeds and loads, and 1.
+/// Speeds are relative to their mean so far. Training is series-parallel: every observation is an example. At each
+/// barrier each of the newest kKept makes one step of gradient descent on its squared error.
 class Narx final : public SpeedPredictor {
  public:
   explicit Narx(Random initial) {
@@ -65,7 +65,7 @@ class Narx final : public SpeedPredictor {
   using Hidden = std::array<double, kHidden>;
   struct Example {
     Inputs inputs;
-    double last, next;  // the speed before, and the one to foresee
+    double last, next;  // the speed before, and the one to predict
   };
   struct Moment {
     double speed;

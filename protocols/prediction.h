@@ -13,17 +13,17 @@ namespace hopbench {
 class SpeedPredictor {
  public:
   virtual ~SpeedPredictor() = default;
-  /// The speed (samples/s, above 0) of the iteration that has ended, and the host's load since then.
+  /// Takes the speed (samples/s, above 0) of the iteration that has ended, and the host's load since then.
   virtual void observe(double speed, const Load& load) = 0;
-  /// Of the next iteration; above 0. At least one speed has been observed.
+  /// Returns the speed of the next iteration; above 0. At least one speed must have been observed.
   virtual double predict() const = 0;
-  /// Of its state, read and written from one observation to the next: what it costs.
+  /// Returns the bytes of its state that are read and written from one observation to the next, which are its cost.
   virtual double bytes() const { return 0; }
 };
 
-/// "last": what it was. "ema": exponential moving average in which the newest speed has weight `ema_weight`.
-/// "narx": nonlinear autoregressive network with exogenous inputs, the past speeds and the current and past load: one
-/// hidden layer, trained while it is used. `initial` draws its first weights; it begins as "last".
+/// Returns a predictor. "last": the last speed. "ema": exponential moving average in which the newest speed has weight
+/// `ema_weight`. "narx": nonlinear autoregressive network with exogenous inputs, the past speeds and the current and
+/// past load, with one hidden layer, trained while it is used. `initial` draws its first weights; it starts as "last".
 std::unique_ptr<SpeedPredictor> make_speed_predictor(const std::string& name, double ema_weight, Random initial);
 
 }  // namespace hopbench

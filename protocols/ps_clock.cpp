@@ -8,12 +8,12 @@ namespace hopbench {
 
 void serve(Node& self, Shard& shard, const LeastPushed& least) {
   const bool decides = self.rank == self.servers().front();
-  struct Held {  // an answer to worker's push of iteration k; it may leave once everybody has pushed `least`
+  struct Held {  // an answer to worker's push of iteration k; it may leave once all have pushed `least`
     int worker;
     Iter k, least;
   };
   std::vector<Held> held;
-  Iter by_all = 0;  // of everybody who is present, as last looked at
+  Iter by_all = 0;  // pushed by all present workers, as last checked
   const auto due = [&](const Held& h) { return shard.pushed(h.worker) > h.k && by_all >= h.least; };
   const auto any_due = [&] {
     by_all = shard.least_pushed();

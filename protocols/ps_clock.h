@@ -1,5 +1,5 @@
-// When an asynchronous parameter server with a bound answers (protocols/parameter_server.cpp, protocols/dssp.cpp and
-// others).
+// The rule by which an asynchronous parameter server with a bound answers (protocols/parameter_server.cpp,
+// protocols/dssp.cpp and others).
 #pragma once
 
 #include <functional>
@@ -9,21 +9,21 @@
 
 namespace hopbench {
 
-/// The rule: how many gradients everybody must have pushed before `push`, which has just been applied, is answered.
-/// 0: at once. `when`: the instant it was taken.
+/// The rule: returns the number of gradients that all workers must have pushed before `push`, which has just been
+/// applied, is answered; 0: at once. `when` is the time at which the push was taken.
 using LeastPushed = std::function<Iter(const Message& push, Time when)>;
 
-/// A server, for ever: applies each push on arrival and holds the answer until `least` allows it. Workers that have
-/// left are not waited for. All servers have one clock: the first alone asks `least`, for its own counts; the others
-/// hold their answer until its decision is there, and until they have themselves applied what the decision rests on.
+/// Runs a server for ever: applies each push on arrival and holds the answer until `least` allows it. Does not wait for
+/// workers that have left. All servers have one clock. Only the first calls `least`, for its own counts. The others
+/// hold their answer until its decision is there and until they have applied what the decision rests on.
 void serve(Node& self, Shard& shard, const LeastPushed& least);
 
-/// That with SSP's rule: a worker that has pushed t gradients is held until nobody has pushed fewer than t - staleness.
+/// Does this by SSP's rule: a worker with t pushed gradients is held until all have pushed at least t - staleness.
 void serve_ssp(Node& self, Iter staleness);
-/// The knob `staleness`, and its value as the fact `free_run`.
+/// Returns the knob `staleness`, or its value as the fact `free_run`.
 Knob staleness_knob();
 int staleness_of(const KnobValues& knobs);
-/// Who has pushed s times more than another enters the iteration after that.
+/// Returns s + 1: a worker that has pushed s times more than another enters the iteration after that.
 std::optional<std::int64_t> staleness_bound(const Setting& setting);
 
 }  // namespace hopbench

@@ -7,7 +7,7 @@
 namespace hopbench {
 namespace {
 
-// As a word of a message.
+// Converts a number to a word of a message, and back.
 std::int64_t word(double number) { return std::bit_cast<std::int64_t>(number); }
 double number(std::int64_t bits) { return std::bit_cast<double>(bits); }
 

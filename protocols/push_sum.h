@@ -1,6 +1,6 @@
-// Push-sum: a vector x and a weight w beside it, of both of which the same shares are given away. Whatever the shares
-// and the delays, the sums of x and of w over all ranks, with what is on the way, are kept, and x / w tends to the
-// mean. Kempe, Dobra, Gehrke: "Gossip-Based Computation of Aggregate Information", FOCS 2003.
+// Push-sum: a vector x and a weight w, of which the same shares are given away. Whatever the shares and the delays, the
+// sums of x and of w over all ranks, including what is under way, are kept, and x / w tends to the mean. Kempe, Dobra,
+// Gehrke: "Gossip-Based Computation of Aggregate Information", FOCS 2003.
 #pragma once
 
 #include <vector>
@@ -11,13 +11,13 @@ namespace hopbench {
 
 class PushSum {
  public:
-  /// x = initial, w = 1. `weighs` false: w is known to stay 1, so that z is x itself.
+  /// Starts with x = initial, w = 1. If `weighs` is false, w is known to stay 1, so that z is x itself.
   PushSum(Node& self, bool weighs);
 
   Vec& x() { return x_; }
   const Vec& z() const { return weighs_ ? z_ : x_; }  // x / w, as of the last receive
 
-  /// Sends x and w to each of `peers`, who take the share p of both.
+  /// Sends x and w to each of `peers`, which take the share p of both.
   void push(const std::vector<int>& peers, Iter k, float p);
   /// Keeps the share p of x and w, and adds to it what the pushes bring.
   void receive(const std::vector<Message>& pushes, Iter k, float p);

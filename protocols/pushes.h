@@ -11,7 +11,7 @@ namespace hopbench {
 
 /// A worker's pushes. With overlap, each bucket of the gradient is sent as kPart as soon as it is complete, as MXNet
 /// and TensorFlow send layers. The last bucket is sent with the push itself. A server joins the parts (Shard::whole). A
-/// model of one bucket is pushed whole, and such are those with sparse gradients.
+/// model of one bucket, such as one with sparse gradients, is pushed whole.
 class Pushes {
  public:
   Pushes(Node& self, bool overlap);
@@ -24,10 +24,10 @@ class Pushes {
   Node& self_;
   const bool overlap_;
   std::vector<Stripes> stripes_;  // by server
-  bool whole_ = false;            // nothing of the gradient has left
+  bool whole_ = false;            // no part of the gradient has been sent
 };
 
-/// The knob `overlap`.
+/// Returns the knob `overlap`.
 Knob overlap_knob();
 
 }  // namespace hopbench

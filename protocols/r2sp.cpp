@@ -3,12 +3,12 @@
 // Chen, Wang, Li: "Round-Robin Synchronization: Mitigating Communication Bottlenecks in Parameter Servers", INFOCOM
 // 2019. Without its batch tuning.
 //
-// What is enforced: gradients are applied and answered in one fixed cyclic order of the workers, at least r T / n
-// apart; T is the moving average of the time between two updates of a worker. A push asks for leave to go on and the
-// answer, the new weights, gives it. So between two updates of a worker there is one of each other: staleness is always
-// n - 1.
+// One rule is enforced here: gradients are applied and answered in one fixed cyclic order of the workers, at least r T
+// / n apart. T is the moving average of the time between two updates of a worker. A push asks for leave to go on, and
+// the answer, the new weights, gives it. So between two updates of a worker there is one of each other worker, and
+// staleness is always n - 1.
 //
-// The order needs no agreement between servers. Each spaces by the T that it sees.
+// The order needs no agreement between servers. Each server spaces its updates by the T that it sees.
 #include <algorithm>
 
 #include "protocols/node.h"
@@ -25,7 +25,7 @@ void r2sp(Node& self, const KnobValues& knobs) {
   Shard shard(self);
   const Time start = self.now();
   std::vector<Time> updated(self.workers().size(), start);  // by worker
-  Time last = start;                                        // update of anybody
+  Time last = start;                                        // update of any worker
   Duration t{};                                             // T; 0: nothing is known yet
 
   while (std::any_of(self.workers().begin(), self.workers().end(), here)) {

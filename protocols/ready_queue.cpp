@@ -9,7 +9,7 @@
 namespace hopbench {
 namespace {
 
-/// The parts of a graph of groups: union-find. A part counts if somebody of it is still here.
+/// The parts of a graph of groups, by union-find. A part counts if some worker of it is still here.
 class Parts {
  public:
   explicit Parts(const std::vector<char>& here)
@@ -38,7 +38,7 @@ class Parts {
   int& above(int worker) { return above_[static_cast<std::size_t>(worker)]; }
 
   std::vector<int> above_;
-  std::vector<char> here_;  // of a part's root: whether somebody of the part is
+  std::vector<char> here_;  // of a part's root: 1 if some worker of the part is here
   int count_;
 };
 
@@ -60,7 +60,7 @@ void ReadyQueue::left(int worker) {
 
 int ReadyQueue::workers_left() const { return static_cast<int>(std::count(here_.begin(), here_.end(), 1)); }
 
-/// By falling `kept`: the parts of fewer groups are finer.
+/// Returns the duties in the order of falling `kept`: the parts of fewer groups are finer.
 std::vector<ReadyQueue::Duty> ReadyQueue::duties() const {
   std::vector<Duty> duties;
   Parts parts(here_);
@@ -74,9 +74,9 @@ std::vector<ReadyQueue::Duty> ReadyQueue::duties() const {
   return duties;
 }
 
-/// The fewest ready workers that do all duties, first come, first served; nothing if those who are ready cannot. Each
-/// is of a part of its own, in coarse parts and therefore in finer ones, so all duties together ask for no more workers
-/// than the largest of them.
+/// Returns the fewest ready workers that do all duties, first come, first served; nothing if the ready ones cannot.
+/// Each is of a part of its own, in coarse parts and therefore in finer ones, so all duties together need no more
+/// workers than the largest of them.
 std::optional<std::vector<int>> ReadyQueue::bridging() const {
   std::vector<int> chosen;
   for (const auto& [kept, wanted] : duties()) {

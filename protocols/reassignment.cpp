@@ -105,7 +105,7 @@ void Reassignment::offer() {
   for (const int worker : self_.workers()) {
     const Peer& peer = peers_[std::size_t(worker)];
     if (!helps_[std::size_t(worker)] || peer.refused || !self_.present(worker) || peer.progress > least) continue;
-    least = peer.progress - 1;  // of several equal ones the first
+    least = peer.progress - 1;  // the first of several equal ones
     asked_ = worker;
   }
   if (asked_ >= 0) self_.send(asked_, kOffer, k_, {}, {progress()});
@@ -122,7 +122,7 @@ void Reassignment::help(const Vec& x) {
     self_.send(slice->from, kConfirm, slice->iter, share(g.values), {count});
     self_.record().figures["samples for others"] += double(count);
   }
-  if (owner == asked_) asked_ = -1;  // not if it has left, and its refusal comes late
+  if (owner == asked_) asked_ = -1;  // false if that rank has left and its refusal comes late
   offer();
 }
 

@@ -105,7 +105,7 @@ namespace {
 // Returns the topologies with which the same setting is possible, as the end of a message; "" if there are none, since
 // then the topology is not the reason.
 std::string topologies_instead(const Protocol& protocol, const Setting& setting) {
-  constexpr int kMostWorkers = 512;  // of more a graph takes long to make and to look at
+  constexpr int kMostWorkers = 512;  // with more, a graph takes long to make and to check
   std::vector<std::string> possible;
   for (const auto& [name, summary] : topologies()) {
     if (setting.workers > kMostWorkers) break;
@@ -114,7 +114,7 @@ std::string topologies_instead(const Protocol& protocol, const Setting& setting)
       if (protocol.refuse({setting.knobs, graph, setting.workers, setting.host_of, setting.parameters}).empty())
         possible.emplace_back(name);
     } catch (const Error&) {
-      continue;  // it is not defined for so many workers
+      continue;  // it is not defined for this number of workers
     }
   }
   return possible.empty() ? "" : ": with these workers and knobs it accepts topology " + join(possible, ", ");

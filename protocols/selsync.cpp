@@ -1,10 +1,10 @@
-// SelSync: workers train locally and average their models only when somebody's gradient has changed enough.
+// SelSync: workers train locally and average their models only when some worker's gradient has changed enough.
 // Tyagi, Swany: "Accelerating Distributed ML Training via Selective Synchronization", CLUSTER 2023.
 //
 // One rule is enforced here: an iteration ends with the average of all workers' parameters if one of them raised its
-// flag in it, and with everybody's own local step otherwise. A worker raises its flag when its gradient's smoothed
-// squared norm changed by `delta` or more; in the first `window` iterations always. Everybody has everybody's flag of
-// iteration k before k ends: so all decide alike, and nobody is more than one iteration ahead.
+// flag in it, and with each worker's own local step otherwise. A worker raises its flag if its gradient's smoothed
+// squared norm changed by `delta` or more, and always in the first `window` iterations. Every worker has all flags of
+// iteration k before k ends, so all decide alike, and no worker is more than one iteration ahead.
 #include <algorithm>
 
 #include "protocols/collectives.h"
@@ -15,13 +15,13 @@
 namespace hopbench {
 namespace {
 
-/// The weight of the newest norm in the average: N / 100 in the paper.
+/// Returns the weight of the newest norm in the average: N / 100 in the paper.
 double smoothing_factor(const Node& self, const KnobValues& knobs) {
   const double given = knobs.real("smoothing");
   return given > 0 ? given : std::min(1.0, self.worker_count() / 100.0);
 }
 
-/// Tells all others this worker's flag of iteration k. Returns whether anybody raised one.
+/// Sends this worker's flag of iteration k to all others. Returns true if any worker raised its flag.
 bool any_flag(Node& self, const std::vector<int>& others, Iter k, bool mine) {
   for (const int peer : others) self.send(peer, kRequest, k, {}, {mine ? 1 : 0});
   const auto flags = self.gather(others, static_cast<int>(others.size()), is(kRequest, k), "flags of all workers");
@@ -45,7 +45,7 @@ void selsync(Node& self, const KnobValues& knobs) {
     optimizer.step(x, share(g.values), k);
     self.applied(self.rank, k);
 
-    const bool unlike = !(change < delta);  // what is not a number raises the flag, too
+    const bool unlike = !(change < delta);  // NaN raises the flag, too
     if (any_flag(self, others, k, k < window || unlike)) {
       Vec mean = Vec::uninitialised(x.size(), x.space());
       ring_mean(self, self.workers(), k, share(x), mean, 0, "parameters of the other workers");

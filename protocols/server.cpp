@@ -43,8 +43,8 @@ void work(Node& self, const KnobValues& knobs, const Talk& talk) {
 
 namespace {
 
-/// Waits for the next worker's push of iteration k, and takes those that are here of the workers after it, up to the
-/// first that is not. `next` becomes that one's place.
+/// Waits for the next worker's push of iteration k. Also takes those of the workers after it that are here, up to the
+/// first that is not. Sets `next` to the place of that one.
 std::vector<Message> pushes_in_order(Node& self, Iter k, std::size_t& next) {
   std::vector<Message> pushes;
   const std::vector<int>& workers = self.workers();
@@ -53,7 +53,7 @@ std::vector<Message> pushes_in_order(Node& self, Iter k, std::size_t& next) {
   if (auto first = self.recv_unless_left(theirs, kWhy)) {
     pushes.push_back(std::move(*first));
   } else if (self.died(workers[next])) {
-    pushes.push_back(self.recv(theirs, kWhy));  // says that it died
+    pushes.push_back(self.recv(theirs, kWhy));  // throws, because it died
   }
   for (++next; next < workers.size(); ++next) {
     auto another = self.take(is_from(kPush, workers[next], k));
@@ -79,7 +79,7 @@ void serve_bsp(Node& self, bool by_samples) {
       }
       shard.add(std::move(come));
     }
-    if (pushed.empty()) return;  // everybody has left
+    if (pushed.empty()) return;  // all workers have left
     shard.step(k);
     for (const int worker : pushed) shard.answer(worker, k);
   }

@@ -1,15 +1,15 @@
-// SGP: stochastic gradient push: decentralised SGD over directed graphs, where a worker pushes shares of its model and
-// of a weight beside it, and need not hear from those it pushes to.
+// SGP, stochastic gradient push: decentralised SGD over directed graphs, in which a worker pushes shares of its model
+// and of a weight, and need not hear from the workers that it pushes to.
 // Assran, Loizou, Ballas, Rabbat: "Stochastic Gradient Push for Distributed Deep Learning", ICML 2019.
 //
 // Rules enforced here:
 //   - a worker has x, a weight w = 1 at the start, and z = x / w, the model: gradients are taken at z and applied to x;
-//   - in iteration k it gives away all of x and w: p of both to itself and to each of its peers, p = 1 / (peers + 1).
-//     So the sums of x and of w over all workers, with what is on the way, are kept;
-//   - it finishes iteration k with what was pushed to it in iteration k - overlap, no earlier and no later (overlap > 0
-//     is Overlap-SGP), and after its last iteration takes in what is still on the way.
+//   - in iteration k it gives away all of x and w: the share p = 1 / (peers + 1) of both to itself and to each of its
+//     peers. So the sums of x and of w over all workers, including what is under way, are kept;
+//   - it finishes iteration k with the pushes of iteration k - overlap, no earlier and no later ones (overlap > 0 is
+//     Overlap-SGP), and after its last iteration takes in the pushes that are still under way.
 //
-// Where everybody pushes to as many as it hears from and overlap is 0, w stays 1: then z is x, and nothing is divided.
+// If every worker has as many receivers as senders and overlap is 0, w stays 1. Then z is x, and nothing is divided.
 #include "protocols/collectives.h"
 #include "protocols/hops.h"
 #include "protocols/node.h"
@@ -20,7 +20,7 @@ namespace {
 
 bool on_topology(const KnobValues& knobs) { return knobs.text("graph") == "topology"; }
 
-/// Who pushes to whom.
+/// The ranks that a worker pushes to and receives pushes from, by iteration.
 class Peers {
  public:
   Peers(const Node& self, const KnobValues& knobs)

@@ -9,7 +9,7 @@
 
 namespace hopbench {
 
-/// A server's stripes of the weights, and how many gradients of each worker are in them.
+/// A server's stripes of the weights, and the number of gradients of each worker in them.
 class Shard {
  public:
   explicit Shard(Node& self);
@@ -23,25 +23,25 @@ class Shard {
   void join(Message& push);
   void drop(const Message& push);
 
-  /// One step with one gradient; the learning rate is multiplied by `scale`.
+  /// Makes one step with one gradient. The learning rate is multiplied by `scale`.
   void apply(Message push, double scale = 1.0);
-  /// Update k: one step with the mean of gradients that are all of the weights as they are, summed by ascending worker.
+  /// Makes update k: one step with the mean of gradients at the weights as they are now, summed by ascending worker.
   /// Returns that mean.
   Vec apply_mean(Iter k, std::vector<Message> pushes);
-  /// The same of gradients that are added up while others are still to come, in ascending order of the workers, each
-  /// times its weight; the weights are meant to sum up to 1. If they do not, as workers have left, step() divides by
-  /// their sum.
+  /// Does the same with gradients that are added up while others are still to come, in ascending order of the workers,
+  /// each times its weight. The weights are meant to sum to 1. If they do not, because workers have left, step()
+  /// divides by their sum.
   void add(std::vector<Term> terms);
   void step(Iter k);
   /// Sends the weights as they are, as the answer to worker's push of iteration k.
   void answer(int worker, Iter k, Words words = {});
 
   float learning_rate(Iter k) const { return optimizer_.learning_rate(k); }
-  /// The optimizer's state is what it was at the start.
+  /// Resets the optimizer's state to that at the start.
   void forget_momentum() { optimizer_ = own_optimizer(); }
 
   Iter pushed(int worker) const { return pushed_[static_cast<std::size_t>(worker)]; }
-  /// The fewest gradients of a worker that is still there, and the most.
+  /// Returns the fewest gradients, or the most, of a worker that is still present.
   Iter least_pushed() const;
   Iter most_pushed() const;
 
@@ -59,7 +59,7 @@ class Shard {
   Vec sum_;                   // of those
   std::vector<Iter> pushed_;  // by worker
   Iter updates_ = 0;          // in the weights
-  std::vector<Iter> sent_;    // so many were in the weights that each worker was sent last
+  std::vector<Iter> sent_;    // by worker: updates in the weights that it was sent last
 };
 
 }  // namespace hopbench

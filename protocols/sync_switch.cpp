@@ -18,7 +18,7 @@
 namespace hopbench {
 namespace {
 
-/// The BSP part of a run: how many rounds, and whether a straggler ends it sooner.
+/// The BSP part of a run: the number of its rounds, and its earlier end by a straggler.
 class Rounds {
  public:
   Rounds(Node& self, const KnobValues& knobs)
@@ -33,7 +33,7 @@ class Rounds {
     if (fraction == 1) rounds_ = std::numeric_limits<Iter>::max();
   }
 
-  /// Whether k is one of them. Online the first server decides, and tells the others.
+  /// Returns true if k is one of the rounds. Online, the first server decides and informs the others.
   bool includes(Iter k) {
     if (k >= rounds_ || !online_) return k < rounds_;
     const int decides = self_.servers().front();
@@ -43,8 +43,8 @@ class Rounds {
     return go_on;
   }
 
-  /// All workers' gradients of round k. It is held up if the last one takes over `slowdown` times as long as
-  /// the median one.
+  /// Returns all workers' gradients of round k. A round is held up if the last one takes more than `slowdown` times as
+  /// long as the median one.
   std::vector<Message> gather(Iter k) {
     const Time start = self_.now();
     const auto from = [&](const std::vector<int>& workers, std::size_t least) {
@@ -73,7 +73,7 @@ void sync_switch(Node& self, const KnobValues& knobs) {
   Rounds rounds(self, knobs);
   for (Iter k = 0; rounds.includes(k); ++k) {
     const auto pushes = rounds.gather(k);
-    if (pushes.empty()) return;  // everybody has left
+    if (pushes.empty()) return;  // all workers have left
     shard.apply_mean(k, pushes);
     for (const Message& push : pushes) shard.answer(push.from, k);
   }
@@ -115,7 +115,7 @@ const Protocol& sync_switch_protocol() {
       .control = control,
       .source = Source::kAbstractAndCode,
       .reading = "sync_switch/one switch",
-      .experimental = always<true>};  // the hyper-parameters' rule is recalled with medium confidence
+      .experimental = always<true>};  // the hyper-parameters' rule is not checked against the paper's text
   return protocol;
 }
 

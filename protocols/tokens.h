@@ -1,8 +1,8 @@
-// Hop's token queues: what bounds how far a worker may be ahead of a neighbour (protocols/hop.cpp).
+// Hop's token queues, which bound how far a worker may be ahead of a neighbour (protocols/hop.cpp).
 //
-// TokenQ(o -> i) is owned by o, an out-neighbour of i: o inserts, i removes. It is kept as a credit at i, who removes,
-// filled by token messages from o (decision H3). Hence |TokenQ(o -> i)| = max_ig + Iter(o) - Iter(i) >= 0, messages
-// under way included.
+// TokenQ(o -> i) is owned by o, an out-neighbour of i: o inserts, i removes. It is kept at i as a credit, which token
+// messages from o fill (decision H3). Hence |TokenQ(o -> i)| = max_ig + Iter(o) - Iter(i) >= 0, messages under way
+// included.
 #pragma once
 
 #include <map>
@@ -17,16 +17,16 @@ class Tokens {
   /// nothing.
   Tokens(Node& self, int max_ig);
 
-  /// Waits until every out-neighbour's queue holds n, then takes all at once (H2). Out-neighbours that have left owe no
-  /// tokens (H10).
+  /// Waits until every out-neighbour's queue holds n, then takes n of each at once (H2). Out-neighbours that have left
+  /// owe no tokens (H10).
   void spend(Iter n);
-  /// Inserts n for each in-neighbour: to be called after iteration k has been entered (H1), never before.
+  /// Inserts n tokens for each in-neighbour. Must be called after iteration k has been entered (H1), never before.
   void grant(Iter n, Iter k);
-  /// The out-neighbours that have not entered an iteration after k, as far as their tokens tell. They may be further: a
-  /// token may be on its way.
+  /// Returns the out-neighbours that have not entered an iteration after k, as far as their tokens tell. They may be
+  /// further, because a token may be on its way.
   std::vector<int> not_past(Iter k);
-  /// By how many iterations this worker is behind the slowest out-neighbour, as far as its tokens tell; <= 0: it is
-  /// not.
+  /// Returns the number of iterations by which this worker is behind the slowest out-neighbour, as far as its tokens
+  /// tell; <= 0: it is not behind.
   Iter behind();
 
  private:

@@ -34,7 +34,7 @@ bool all_reached(const std::vector<int>& distances) {
   return *std::min_element(distances.begin(), distances.end()) >= 0;
 }
 
-/// One rotation of the Jacobi method: makes m[p][q] of a symmetric matrix zero.
+/// Makes one rotation of the Jacobi method, after which m[p][q] of a symmetric matrix is zero.
 void rotate(Matrix& m, std::size_t p, std::size_t q) {
   if (m[p][q] == 0) return;
   const double theta = (m[q][q] - m[p][p]) / (2 * m[p][q]);
@@ -52,7 +52,7 @@ void rotate(Matrix& m, std::size_t p, std::size_t q) {
   }
 }
 
-/// The moduli of the eigenvalues of a symmetric matrix, largest first (cyclic Jacobi).
+/// Returns the moduli of the eigenvalues of a symmetric matrix, largest first (cyclic Jacobi).
 std::vector<double> eigenvalue_moduli(Matrix m) {
   const auto off_diagonal = [&] {
     double sum = 0;
@@ -83,7 +83,7 @@ void both_ways(std::vector<Edge>& edges, int a, int b) {
   edges.emplace_back(b, a);
 }
 
-/// Of the ranks first .. first + n - 1.
+/// Adds a ring of the ranks first .. first + n - 1.
 void add_ring(std::vector<Edge>& edges, int first, int n) {
   for (int i = 0; i < n; ++i) both_ways(edges, first + i, first + (i + 1) % n);
 }
@@ -93,7 +93,7 @@ void add_ring_based(std::vector<Edge>& edges, int first, int n) {
   for (int i = 0; i < n / 2; ++i) both_ways(edges, first + i, first + i + n / 2);
 }
 
-// 2000 workers: with more, the graph alone would take the machine's memory before anything is said.
+// Enough for 2000 workers. With more, the graph alone would use up the machine's memory before an error message.
 constexpr std::int64_t kMostEdges = 4'000'000;
 
 void check_complete(int n) {

@@ -1,4 +1,4 @@
-// Who sends to whom among the workers: a directed graph without self loops, and its mixing weights.
+// The communication graph of the workers, which is directed and without self loops, and its mixing weights.
 #pragma once
 
 #include <cstdint>
@@ -27,30 +27,30 @@ class Topology {
   /// Returns true if all ranks have the same number of in-neighbours and the same number of out-neighbours.
   bool regular() const { return regular_; }
   bool strongly_connected() const;
-  /// Edges on the shortest directed path a -> b; -1 if there is none, 0 if a == b.
+  /// Returns the number of edges on the shortest directed path a -> b; -1 if there is none, 0 if a == b.
   int distance(int a, int b) const;
-  /// The same from rank a to every rank, in O(edges).
+  /// Returns the same from rank a to every rank, in O(edges).
   std::vector<int> distances_from(int a) const;
-  /// The same from every rank to rank b, in O(edges).
+  /// Returns the same from every rank to rank b, in O(edges).
   std::vector<int> distances_to(int b) const;
-  /// The largest distance; -1 if some rank cannot reach another. Takes O(starts() x edges).
+  /// Returns the largest distance; -1 if some rank cannot reach another. Takes O(starts() x edges).
   int diameter() const;
-  /// The largest of min(there * distance(i, j), back * distance(j, i)) over all i and j: how far i may be ahead of j
-  /// where an edge allows so many iterations against its direction (`there`: tokens) and along it (`back`: updates). 0:
-  /// that way allows any number; both 0, or a graph that is not strongly connected: -1. Takes O(starts() x edges).
+  /// Returns the largest of min(there * distance(i, j), back * distance(j, i)) over all i and j: how far i may be ahead
+  /// of j if an edge allows `there` iterations against its direction (tokens) and `back` along it (updates). 0: no
+  /// bound that way. Returns -1 if both are 0 or the graph is not strongly connected. Takes O(starts() x edges).
   std::int64_t largest_lead(std::int64_t there, std::int64_t back) const;
-  /// The ranks from which distances must be measured to know the largest one. For each other rank, a renaming of the
-  /// ranks that keeps all edges (an automorphism) maps it to one of these, so it sees the same set of distances in both
-  /// directions. Only make_topology knows such renamings:
+  /// Returns the ranks from which distances must be measured to know the largest one. For each other rank, a renaming
+  /// of the ranks that keeps all edges (an automorphism) maps it to one of these, so it sees the same set of distances
+  /// in both directions. Only make_topology knows such renamings:
   ///   ring, complete    {0}: i -> i + 1 (mod n) keeps every edge.
   ///   ring_based        {0}: the same, as i <-> i + n/2 becomes i + 1 <-> i + 1 + n/2 (n is even).
   ///   double_ring       {0}: i -> i + 1 (mod n/2) in both halves at once, and the exchange of the two halves.
   ///   star              {0, 1}: every exchange of two outer workers keeps all edges, and no renaming moves the centre.
-  /// A graph with edges of its own has all ranks here, whatever it is called.
+  /// A graph with edges of its own has all ranks here, whatever its name.
   const std::vector<int>& starts() const { return starts_; }
-  /// W[i][j]: what i gives j's vector in its average: 1 / (in-degree + 1) for every in-neighbour and itself.
+  /// Returns W. W[i][j] is the weight of j's vector in i's average: 1 / (in-degree + 1) for each in-neighbour and i.
   std::vector<std::vector<double>> weights() const;
-  /// 1 - |second largest eigenvalue| of the weights; of undirected graphs only.
+  /// Returns 1 - |second largest eigenvalue| of the weights. For undirected graphs only.
   double spectral_gap() const;
 
  private:
@@ -62,18 +62,18 @@ class Topology {
   friend Topology make_topology(const std::string& name, int n);
 };
 
-/// Metropolis weights: what i and j give each other's vector, 1 / (1 + the larger degree of the two). On an undirected
-/// graph they are symmetric, so with the rest of 1 for the own vector they are doubly stochastic. On a regular one they
-/// are uniform.
+/// Returns the Metropolis weight that i and j give each other's vector, 1 / (1 + the larger degree of the two). On an
+/// undirected graph these are symmetric, so with the rest of 1 for a rank's own vector they are doubly stochastic. On a
+/// regular graph they are uniform.
 double metropolis_weight(const Topology& graph, int i, int j);
 
-/// Why workers that hear of each other through this graph alone cannot train together: it is not strongly connected.
-/// Empty if it is.
+/// Returns why workers that hear of each other only through this graph cannot train together: it is not strongly
+/// connected. Empty if it is.
 std::string unconnected(const Topology& graph);
 
-/// ring (i <-> i+-1), ring_based (ring plus i <-> i + n/2), double_ring (two ring-based graphs of n/2, joined node to
-/// node), complete, star (all <-> 0). One rank alone has no edges in any of them. Error(kUsage) for an unknown name
-/// (with the known ones) or an n it is not defined for.
+/// Makes ring (i <-> i+-1), ring_based (ring plus i <-> i + n/2), double_ring (two ring-based graphs of n/2, joined
+/// node to node), complete, or star (all <-> 0). With one rank, none of them has edges. Throws Error(kUsage) for an
+/// unknown name (with the known ones) or an n for which it is not defined.
 Topology make_topology(const std::string& name, int n);
 const std::vector<std::pair<const char*, const char*>>& topologies();  // name, one line
 

@@ -7,15 +7,15 @@
 
 namespace hopbench {
 
-/// The gradients that only the worker's own model holds, as no update with them was sent in time for anybody. A jump
-/// that leaves the own model out loses them. Kept only where workers jump.
+/// The gradients that only the worker's own model holds, because no update with them was sent in time for any
+/// neighbour. A jump that leaves the own model out loses them. They are kept only if workers jump.
 class Unheard {
  public:
   explicit Unheard(Node& self) : self_(self) {}
 
-  /// The own model holds the gradient of iteration k from now on.
+  /// Records that the own model holds the gradient of iteration k from now on.
   void add(Iter k) { gradients_.push_back(k); }
-  /// An update with all of them was sent in time.
+  /// Records that an update with all of them was sent in time.
   void heard() { gradients_.clear(); }
   /// Declares all of them lost.
   void lose_all();

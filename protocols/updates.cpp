@@ -29,12 +29,12 @@ std::vector<Term> Updates::receive(Iter k, int absent) {
   const int quorum = static_cast<int>(senders_.size()) - absent;
   const auto updates = self_.gather(senders_, quorum, is(kParams, k), "parameters of this iteration");
   self_.ignore(is_before(kParams, k + 1));  // here or still to come: too late
-  self_.ignore(is_before(kSkip, k + 2));    // of use only to who has jumped to the same iteration
+  self_.ignore(is_before(kSkip, k + 2));    // useful only to a worker that jumped to the same iteration
   if (static_cast<int>(updates.size()) < quorum) check_enough_live(absent);
   return terms_of(updates);
 }
 
-/// Those who have finished may all be missing, as nothing of them is left to come: `absent` is for the others.
+/// Fails the trial if more than `absent` in-neighbours died. Finished ones do not count: nothing of them is to come.
 void Updates::check_enough_live(int absent) const {
   std::vector<int> dead;
   std::vector<std::string> names;
@@ -73,8 +73,8 @@ void Updates::announce_jump(Iter k) {
   for (int receiver : self_.graph().out(self_.rank)) self_.send(receiver, kSkip, k);
 }
 
-/// A jump lands ahead of no out-neighbour. So of the one that waits here in iteration k + 1, an in-neighbour can have
-/// passed k only by a jump to k + 1 itself.
+/// Returns true if `sender` jumped over k. A jump lands ahead of no out-neighbour. So an in-neighbour of this worker,
+/// which waits in iteration k + 1, can have passed k only by a jump to k + 1 itself.
 bool Updates::jumped_over(int sender, Iter k) const { return self_.has(is_from(kSkip, sender, k + 1)); }
 
 std::vector<Term> Updates::receive_newest(Iter k) {
@@ -98,7 +98,7 @@ std::vector<Term> Updates::receive_newest(Iter k) {
 
 Term Updates::own(Iter k, Iter tag, const Vec& x) const { return {self_.rank, tag, share(x), weight(k, tag)}; }
 
-/// Linear in freshness: an update of k - s counts once, one of k counts s + 1 times.
+/// Returns a weight linear in freshness: an update of k - s counts once, one of k counts s + 1 times.
 float Updates::weight(Iter k, Iter tag) const {
   return staleness_ > 0 ? static_cast<float>(tag - (k - staleness_) + 1) : 1.0f;
 }

@@ -8,11 +8,11 @@
 
 namespace hopbench {
 
-/// `pushes[i]`: worker i's next pushes as predicted, ascending, one at least. Chooses one of each worker so that the
-/// last and the first of those chosen are as close together as can be, and returns their places. Of several such
-/// choices the earliest.
+/// Chooses one push of each worker, so that the last and the first of those chosen are as close together as possible,
+/// and returns their places. `pushes[i]` holds worker i's next pushes as predicted, ascending, at least one. Of several
+/// such choices, takes the earliest.
 ///
-/// One pass over all times in order, keeping each worker's latest: O(R n^2) for R times of each of n workers.
+/// Makes one pass over all times in order, keeping each worker's latest: O(R n^2) for R times of each of n workers.
 std::vector<std::size_t> zipline(const std::vector<std::vector<Time>>& pushes);
 
 }  // namespace hopbench

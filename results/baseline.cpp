@@ -49,7 +49,7 @@ void write_gzip(const std::string& path, const std::string& text) {
   if (!written || !closed) throw environment_error("cannot write " + path + ": is the disk full?");
 }
 
-/// The trial's event log, unpacked; "" if there is none.
+/// Returns the trial's event log, unpacked; "" if there is no log.
 std::string log_text(const RunFolder& run, const std::string& trial_id) {
   EventLines lines(find_event_log(run, trial_id));
   if (!lines.there()) return "";
@@ -58,7 +58,7 @@ std::string log_text(const RunFolder& run, const std::string& trial_id) {
   return text;
 }
 
-/// Everything of the run that comparisons need, into a fresh folder.
+/// Writes everything of the run that comparisons need into a new folder.
 void write_rows(const RunFolder& run, const std::string& folder) {
   RunFolder copy = RunFolder::create(folder, run.suite_toml(), run.context_json());
   for (TrialRow row : run.rows()) {
@@ -71,7 +71,7 @@ void write_rows(const RunFolder& run, const std::string& folder) {
 }
 
 struct Changes {
-  std::vector<std::string> changed;  // trials of virtual time that came out otherwise
+  std::vector<std::string> changed;  // trials of virtual time with other results
   bool none = false;                 // all rows are of virtual time, and the same
 };
 
@@ -105,7 +105,7 @@ void check_kept(const RunFolder& run, const TrialRow& row) {
   }
 }
 
-/// Error(kUsage) if the folder holds a file whose name is not in `own`: it would be removed with the baseline.
+/// Throws Error(kUsage) if the folder holds a file whose name is not in `own`: it would be removed with the baseline.
 void check_holds_only(const std::string& folder, const std::set<std::string>& own) {
   if (!fs::is_directory(folder)) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
@@ -246,7 +246,7 @@ std::vector<Baseline> list_baselines(const std::string& folders) {
 }
 
 void remove_baseline(const std::string& folders, const std::string& name) {
-  read_baseline(folders, name);  // or it is none, and not ours to remove
+  read_baseline(folders, name);  // throws if it is not a baseline, and thus not to be removed
   check_only_ours(folders + "/" + name);
   fs::remove_all(folders + "/" + name);
 }

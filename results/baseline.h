@@ -12,12 +12,12 @@
 
 namespace hopbench {
 
-/// An entry of a baseline's history, the first when it was first saved. A save without a reason that changes no trial
-/// has none.
+/// An entry of a baseline's history. The first entry is the first save. A save without a reason that changes no trial
+/// adds no entry.
 struct BaselineSave {
   std::string time, version;         // UTC; "0.1.0 (1d1d8fa)"
   std::string reason;                // empty where no exact row changed
-  std::vector<std::string> changed;  // trials of virtual time that came out otherwise
+  std::vector<std::string> changed;  // trials of virtual time with other results
 };
 
 struct Baseline {
@@ -26,14 +26,14 @@ struct Baseline {
   std::vector<BaselineSave> history;
 };
 
-/// Letters, digits, '_', '-' and '.', not '.' first: what a baseline may be called. Error(kUsage) for anything else.
+/// Checks a baseline's name: letters, digits, '_', '-' and '.', not '.' first. Error(kUsage) for any other name.
 void check_baseline_name(const std::string& name);
 
 /// Returns true if the folder is a baseline, false if it is a run.
 bool is_baseline(const std::string& folder);
 
-/// Checks that a baseline can be saved as `folders`/NAME. Error(kUsage) if the name is none, if the folder exists and
-/// is no baseline, or if it holds files that are not of a baseline, which saving would remove.
+/// Checks that a baseline can be saved as `folders`/NAME. Error(kUsage) if the name is not valid, if the folder exists
+/// and is not a baseline, or if it holds files that are not part of a baseline, which saving would remove.
 void check_baseline_place(const std::string& folders, const std::string& name);
 
 /// Writes `folders`/NAME, whole or not at all, and returns the trials of virtual time that changed. Error(kUsage) if a
@@ -43,11 +43,11 @@ void check_baseline_place(const std::string& folders, const std::string& name);
 std::vector<std::string> save_baseline(const std::string& folders, const std::string& name, const RunFolder& run,
                                        const std::string& reason);
 
-/// In the order of their names. Error(kUsage) if one is damaged.
+/// Returns all baselines, in the order of their names. Error(kUsage) if one is damaged.
 std::vector<Baseline> list_baselines(const std::string& folders);
 Baseline read_baseline(const std::string& folders, const std::string& name);
 
-/// Error(kUsage) if there is none, the folder is no baseline, or it holds files that are not of a baseline.
+/// Removes a baseline. Error(kUsage) if it does not exist, if the folder is not a baseline, or if it holds other files.
 void remove_baseline(const std::string& folders, const std::string& name);
 
 }  // namespace hopbench

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kReplacement = "\xEF\xBF\xBD";
 
-/// Bytes of the well-formed code point at the front (RFC 3629); 0: there is none.
+/// Returns the number of bytes of the well-formed code point at the front (RFC 3629); 0: there is none.
 std::size_t code_point_size(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0u) == 0x80u; };
@@ -51,7 +51,7 @@ const char* escape_of(char c) {
   }
 }
 
-/// The nearest of 1, 2 and 5 times a power of ten, upwards.
+/// Rounds up to the nearest of 1, 2 and 5 times a power of ten.
 double round_step(double raw) {
   const double power = std::pow(10, std::floor(std::log10(raw)));
   const double digit = raw / power;

@@ -14,12 +14,12 @@ using Anchor = Svg::Anchor;
 
 constexpr int kLineColours = 8;
 
-/// Eight lines differ in colour and in dashes; those after them repeat neither together.
+/// Returns the classes of a line. The first eight differ in colour and dashes; later ones never repeat both together.
 std::string line_class(int style) {
   return fmt::format("line l{} d{}", style % kLineColours, (style + style / kLineColours) % kLineColours);
 }
 
-/// How far bars and their whiskers go, arrows left out.
+/// Returns the largest value that bars and their whiskers reach, without arrows.
 double bars_most(const BarChart& chart) {
   double most = chart.mark.value_or(0);
   for (const Bar& bar : chart.bars) {
@@ -70,7 +70,7 @@ std::string line_path(const Line& line, const Axis& x, const Axis& y, const Inte
   return d;
 }
 
-/// The outline of a band: its upper ends from left to right, its lower ones back. What has no lower end splits it.
+/// Returns a band's outline: its upper ends from left to right, its lower ones back. A missing lower end splits it.
 std::string band_path(const Line& line, const Axis& x, const Axis& y, const Interval& across, const Interval& down) {
   const auto place = [&](double px, double py) {
     const double at_y = std::isfinite(py) ? down.high - (down.high - down.low) * y.at(py) : down.low;
@@ -91,8 +91,8 @@ std::string scale_text(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
-/// What the shades mean, below a heat map, with the bound marked. A bound that is not reached lies beyond the shades,
-/// so that they keep telling small gaps apart; one that is far off is only said.
+/// Draws the scale of the shades below a heat map, with the bound marked. A bound that is not reached lies beyond the
+/// shades, so that they still tell small gaps apart. A bound that is far off is only written.
 void heat_scale(Svg& svg, const HeatMap& map, double most, double x, double y, double w) {
   constexpr int kSteps = 20;
   const bool far = map.bound && *map.bound > 6 * most;
@@ -194,7 +194,7 @@ std::string stacks_svg(const StackChart& chart) {
     most = std::max(most, sum);
   }
   Svg svg(kNames + kPlot + kRight, kTop + height + 38, chart.title);
-  // What rounding adds is no reason for an axis half of which is empty.
+  // Rounding errors must not cause a longer axis, half of which would be empty.
   const Axis axis = make_axis(chart.label, 0, most < 1.02 * chart.most ? chart.most : most);
   svg.bottom_axis(axis, kNames, kTop, kPlot, height);
   for (std::size_t i = 0; i < chart.rows.size(); ++i) {
@@ -234,7 +234,7 @@ std::string heat_svg(const HeatMap& map) {
     const double y = kTop + row * double(r);
     if (row > 10 || r % 4 == 0) svg.name(kNames - 6, y + row / 2 + 4, map.rows[r], 11);
     const std::vector<double>& cells = map.cells[r];
-    for (std::size_t c = 0, next = 0; c < cells.size(); c = next) {  // equal neighbours are one
+    for (std::size_t c = 0, next = 0; c < cells.size(); c = next) {  // equal neighbours are one rectangle
       for (next = c + 1; next < cells.size() && cells[next] == cells[c];) ++next;
       if (std::isnan(cells[c])) continue;
       svg.rect(kNames + step * double(c), y + 1, step * double(next - c), row - 2, "heat",
@@ -256,7 +256,7 @@ std::string histogram_svg(const Histogram& histogram) {
   for (const auto& [value, count] : histogram.bins) most = std::max(most, count);
   // A bar of whole numbers stands over its number; the axis names those.
   const bool whole = histogram.width == 1;
-  high = std::max(high, low + 6 * histogram.width);  // one bar is not to fill the drawing
+  high = std::max(high, low + 6 * histogram.width);  // a single bar must not fill the drawing
   if (histogram.bound && *histogram.bound + 1 <= 2 * high) high = std::max(high, *histogram.bound + 1);
   const double shift = whole ? 0.5 : 0;
   Axis x = make_axis(histogram.x, low, high, 6);

@@ -1,5 +1,5 @@
-// A claim of a paper as plain data: which rows of a run it is about, and what is said of their numbers. Claims are read
-// by suites/paper.h and judged by results/claims.h.
+// A claim of a paper as plain data: the rows of a run that it is about, and what it says about their numbers. Claims
+// are read by suites/paper.h and judged by results/claims.h.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace hopbench {
 
-/// The trials of one variant in one scenario of one measure. As a claim names them, an empty part is the one that the
+/// The trials of one variant in one scenario of one measure. In a claim, an empty part stands for the only one that the
 /// suite has.
 struct Selection {
   std::string measure, scenario, variant;
@@ -37,7 +37,7 @@ struct Claim {
   std::optional<double> at_least, at_most;
   double tolerance = 0;                         // order: a later median may be this share smaller
   std::map<std::string, ClaimVerdict> expects;  // by profile: "smoke", "full"; one that is missing is not judged
-  std::string because;                          // why it differs
+  std::string because;                          // the reason why it differs
 };
 
 }  // namespace hopbench

@@ -16,9 +16,9 @@ namespace hopbench {
 namespace {
 
 constexpr double kInfinitelyLate = std::numeric_limits<double>::infinity();  // later than everything
-constexpr double kRounding = 1e-9;                                           // what logarithms lose is no difference
+constexpr double kRounding = 1e-9;                                           // rounding error of logarithms
 
-/// A claim's metric of the rows that one selection names, by draw.
+/// The values of a claim's metric in the rows that one selection names, by draw.
 struct Sample {
   std::string name;
   std::map<std::string, double> by_draw;
@@ -69,7 +69,7 @@ Sample sample_of(const Claim& claim, const Selection& selection, std::span<const
   return sample;
 }
 
-/// Of the range, or of a neighbour in an order.
+/// Returns the verdict on a number in a range, or on the ratio of neighbours in an order.
 ClaimVerdict within(double number, const std::optional<Interval>& interval, const std::optional<double>& at_least,
                     const std::optional<double>& at_most) {
   bool in = true;
@@ -82,7 +82,7 @@ ClaimVerdict within(double number, const std::optional<Interval>& interval, cons
   return in ? ClaimVerdict::kHolds : ClaimVerdict::kDiffers;
 }
 
-/// What is amiss with the rows themselves: nothing can be computed from them.
+/// Returns the fault of the rows themselves that leaves nothing to compute from them; "" if there is none.
 std::string amiss(const Sample& sample, const std::string& metric) {
   if (sample.by_draw.empty() && sample.failed == sample.trials) return sample.name + ": all trials failed";
   if (sample.without > 0) return fmt::format("{}: has no {}", sample.name, metric);
@@ -92,7 +92,7 @@ std::string amiss(const Sample& sample, const std::string& metric) {
   return "";
 }
 
-/// What is to be said of rows although they count.
+/// Returns remarks on rows that count nevertheless.
 std::string remarks(std::span<const Sample> samples) {
   std::vector<std::string> all;
   for (const Sample& sample : samples) {
@@ -171,7 +171,7 @@ Finding judge_value(const Claim& claim, const Sample& sample) {
   return finding;
 }
 
-/// Whether `later` follows `sooner`. Undecided too where the medians and the pairs do not agree.
+/// Returns the verdict on `later` following `sooner`. It is also undecided if the medians and the pairs do not agree.
 ClaimVerdict follows(const Sample& sooner, const Sample& later, double tolerance) {
   const double least = 1 - tolerance, a = median(sooner.values()), b = median(later.values());
   if (std::isinf(a) || std::isinf(b)) return std::isinf(b) ? ClaimVerdict::kHolds : ClaimVerdict::kDiffers;
@@ -202,7 +202,7 @@ Finding judge_order(const Claim& claim, const std::vector<Sample>& samples) {
   return finding;
 }
 
-/// What the rows have in a column, each once, in the order of the alphabet.
+/// Returns the values that the rows have in a column, each once, in alphabetical order.
 std::string all_of(std::span<const Outcome> outcomes, const char* column) {
   std::set<std::string> all;
   for (const Outcome& row : outcomes) {

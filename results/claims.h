@@ -1,4 +1,4 @@
-// What came out of a paper's claim, from the rows of a run.
+// The verdict on a paper's claim, from the rows of a run.
 #pragma once
 
 #include <optional>
@@ -11,23 +11,23 @@
 
 namespace hopbench {
 
-/// `number` is the ratio or the median; of an order it is not given. A side that never reaches its target is infinitely
-/// late: the ratio is infinite or 0.
+/// The result of judging a claim. `number` is the ratio or the median; an order has no number. A side that never
+/// reaches its target counts as infinitely late, so that the ratio is infinite or 0.
 struct Finding {
   ClaimVerdict verdict = ClaimVerdict::kUndecided;
   std::optional<double> number;
   std::optional<Interval> interval;  // from 3 pairs; of 3 to 5 values: smallest to largest
   int n = 0;                         // pairs or values
-  bool failed = false;               // a side has no trial that ended well: expected of no claim
+  bool failed = false;               // a side has no trial that ended well, which no claim expects
   std::string text;                  // "1.84x [1.79, 1.90], n = 3"
-  std::string reason;                // where the number alone does not say it: what failed, what was never reached
+  std::string reason;                // if the number alone does not say it: failures, targets never reached
 };
 
-/// Of the rows only those that the claim selects count. Error(kUsage) if one of its selections is not there, or there
-/// is no such metric.
+/// Judges a claim. Only the rows that the claim selects count. Error(kUsage) if one of its selections is not there, or
+/// if there is no such metric.
 Finding judge(const Claim& claim, std::span<const Outcome> outcomes);
 
-/// What a reader must know of the rows: repeats, seeds, clock, model, tuned or not, readings.
+/// Returns a caption with the facts that a reader needs: repeats, seeds, clock, model, tuned or not, readings.
 std::string caption_of(std::span<const Outcome> outcomes);
 
 /// Gives each row the largest value of every column of ranks.csv over its ranks: "ranks.gap_max".

@@ -7,8 +7,8 @@
 namespace hopbench {
 
 struct Column {
-  const char* table;  // "trials.csv"; "": every one begins with it
-  const char* name;   // "wait_s: REASON" stands for a column a reason
+  const char* table;  // "trials.csv"; "": every table begins with it
+  const char* name;   // "wait_s: REASON" stands for a column for each reason
   const char* unit;   // "": a count, or text
   const char* meaning;
 };

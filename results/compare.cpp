@@ -24,7 +24,7 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 struct Metric {
   Quantity quantity;
   const char *name, *column;
-  const char *had, *lost;  // of one that has the number, and of one that lost it
+  const char *had, *lost;  // words for a trial that has the number, and for one that lost it
   bool more_is_better = false;
 };
 
@@ -69,7 +69,7 @@ const Metric& metric_of(const Row& row, bool speed_only) {
   return metric_of(has_target ? Quantity::kTimeToTarget : Quantity::kFinalLoss);
 }
 
-/// Settings in which the two sides differ: "batch: 32; 64".
+/// Returns the settings in which the two sides differ: "batch: 32; 64".
 std::vector<std::string> setting_differences(const Row& row) {
   static const char* const kSettings[] = {"what",     "protocol", "knobs",     "backend", "transport", "clock",
                                           "world",    "hosts",    "batch",     "model",   "dataset",   "split",
@@ -92,7 +92,7 @@ std::vector<std::string> setting_differences(const Row& row) {
 
 struct Pairs {
   std::vector<double> base, head;
-  int lost = 0, gained = 0;          // pairs of which base alone, head alone has the number
+  int lost = 0, gained = 0;          // pairs in which only base, only head has the number
   std::vector<std::string> missing;  // trials of base that ended well and that head lacks
 };
 
@@ -137,7 +137,7 @@ Verdict virtual_verdict(const Comparison& row, double threshold) {
   return row.speed_up < 1 ? Verdict::kRegression : Verdict::kImprovement;
 }
 
-/// Bounds are one-sided 95 %: a change must be beyond chance and beyond the threshold; none, safely within it.
+/// Judges by one-sided 95 % bounds. A change must be beyond chance and the threshold; no change, safely within it.
 Verdict real_verdict(double speed_up, const Interval& bounds, double threshold) {
   const double most = 1 + threshold;
   if (bounds.high < 1 && speed_up < 1 / most) return Verdict::kRegression;
@@ -150,7 +150,7 @@ Verdict verdict_of(const Comparison& row, const Pairs& pairs, const Metric& metr
   if (pairs.gained > pairs.lost) return Verdict::kImprovement;
   const auto& [fast, slow] =
       metric.more_is_better ? std::tie(pairs.head, pairs.base) : std::tie(pairs.base, pairs.head);
-  // What takes how long repeats to the last bit there; where training gets to hangs on the draws there too.
+  // In virtual time durations repeat to the last bit. The result of training depends on the draws there too.
   if (row.virtual_time && !fast.empty() && (metric.more_is_better || fast == slow)) {
     return virtual_verdict(row, threshold);
   }
@@ -158,7 +158,7 @@ Verdict verdict_of(const Comparison& row, const Pairs& pairs, const Metric& metr
   return bounds ? real_verdict(paired_ratio(fast, slow).ratio, *bounds, threshold) : Verdict::kInsufficient;
 }
 
-/// "head lacks 2 trials that base has: ID, ID".
+/// Returns "head lacks 2 trials that base has: ID, ID".
 std::string missing_text(const std::vector<std::string>& missing) {
   constexpr std::size_t kNamed = 3;
   return fmt::format("head lacks {} {} that base has: {}", missing.size(), missing.size() == 1 ? "trial" : "trials",
@@ -193,7 +193,7 @@ void fill_numbers(Comparison& result, const Pairs& pairs, const Metric& metric) 
   result.note = join(notes, "; ");
 }
 
-/// The reason of the first trial of head that did not end well though its like in base did.
+/// Returns the reason of head's first trial that did not end well, if any trial of base did.
 std::optional<std::string> failure_of(const Row& row) {
   const bool base_ok = std::any_of(row.base.begin(), row.base.end(), [](const Outcome* o) { return o->ok(); });
   const auto bad = std::find_if(row.head.begin(), row.head.end(), [](const Outcome* o) { return !o->ok(); });
@@ -233,7 +233,7 @@ Comparison compare_row(const Row& row, const CompareOptions& options, const std:
   return result;
 }
 
-/// A value deep in a context; null if it is not there.
+/// Returns the value of a key in a section of a context; nullptr if it is not there.
 const nlohmann::json* part_of(const nlohmann::json& context, const char* section, const std::string& key) {
   if (!context.is_object() || !context.contains(section)) return nullptr;
   const nlohmann::json& inside = context.at(section);
@@ -245,7 +245,7 @@ std::string shown(const nlohmann::json* value) {
   return value->is_string() ? value->get<std::string>() : value->dump();
 }
 
-/// Virtual machines of one kind differ by some pages.
+/// Returns true if two values are equal, or nearly for memory: virtual machines of one kind differ by some pages.
 bool alike(const std::string& key, const nlohmann::json* a, const nlohmann::json* b) {
   const auto none = [](const nlohmann::json* value) { return value == nullptr || value->is_null(); };
   if (none(a) || none(b)) return none(a) && none(b);

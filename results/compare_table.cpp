@@ -29,7 +29,7 @@ std::string title_of(const Comparison& row) {
   return fmt::format("{} / {} / {}", row.suite, row.measure, row.scenario);
 }
 
-/// The same variant of the same grid in another head's comparisons.
+/// Returns the same variant of the same grid in another head's comparisons; nullptr if it is not there.
 const Comparison* same_row(const Compared& head, const Comparison& row) {
   const auto key = [](const Comparison& c) { return std::tie(c.suite, c.measure, c.scenario, c.variant); };
   const auto hit =

@@ -29,7 +29,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of the headers this was built with; "no" for what was left out.
+/// Returns the names and versions of the libraries whose headers this was built with; "no" for one that was left out.
 std::vector<std::pair<std::string, std::string>> libraries() {
   const auto optional = [](bool there, std::string version) { return there ? std::move(version) : std::string("no"); };
   std::string dnnl = "unknown", gloo = "unknown", boost = "unknown";

@@ -35,7 +35,7 @@ std::vector<SeedPairs> seed_pairs(const RunFolder& base, const RunFolder& head) 
     const TrialLabels& l = row.labels;
     const auto other = by_trial.find(row.record.id);
     if (l.what != "convergence" || l.target_loss <= 0 || other == by_trial.end()) continue;
-    if (other->second->record.hash != row.record.hash) continue;  // the exact row says so
+    if (other->second->record.hash != row.record.hash) continue;  // the exact row reports it
     const std::string name = fmt::format("{}/{}/{}/{}", l.suite, l.measure, l.scenario, l.variant);
     auto at = std::find_if(all.begin(), all.end(), [&](const SeedPairs& pairs) { return pairs.name == name; });
     if (at == all.end()) at = all.insert(all.end(), {name, {}, {}, 0});
@@ -48,7 +48,7 @@ std::vector<SeedPairs> seed_pairs(const RunFolder& base, const RunFolder& head) 
   return all;
 }
 
-/// How likely head needs so many more (sign 1) or fewer (-1) iterations by chance.
+/// Returns the probability that head needs that many more (sign 1) or fewer (-1) iterations by chance.
 double p_of(const SeedPairs& pairs, int sign) {
   std::vector<double> logs;
   for (std::size_t i = 0; i < pairs.base.size(); ++i) logs.push_back(sign * std::log(pairs.head[i] / pairs.base[i]));

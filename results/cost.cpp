@@ -25,8 +25,8 @@ int hosts_in(const TrialRecord& record) {
   return most + 1;
 }
 
-/// Seconds that its hosts were taken for: until the target, or for a million samples. NaN: not known, infinity: never
-/// got there.
+/// Returns the seconds for which the trial took its hosts: until the target, or for a million samples. NaN: not known;
+/// infinity: it never reached the target.
 double host_seconds(const TrialRow& row) {
   const TrialRecord& record = row.record;
   const int hosts = hosts_in(record);
@@ -44,7 +44,7 @@ double samples_of(const TrialRecord& record) {
   return sum;
 }
 
-/// Bytes a sample over each link between two hosts, both ways together.
+/// Returns the bytes a sample over each link between two hosts, both ways together.
 std::map<HostLink, double> links_of(const TrialRecord& record) {
   std::map<HostLink, double> links;
   const double samples = samples_of(record);
@@ -64,7 +64,7 @@ std::string links_text(const std::vector<const TrialRow*>& trials) {
   }
   std::vector<std::pair<double, HostLink>> by_bytes;
   for (auto& [link, bytes] : all) {
-    bytes.resize(trials.size());  // nothing in the others
+    bytes.resize(trials.size());  // 0 in the other trials
     by_bytes.emplace_back(median(bytes), link);
   }
   std::stable_sort(by_bytes.begin(), by_bytes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -104,7 +104,7 @@ Grid cost_grid(const Group& group) {
   return grid;
 }
 
-/// Samples in gradients that were not lost.
+/// Returns the number of samples in gradients that were not lost.
 double counted(const RankRecord& rank) {
   if (rank.gradients == 0) return 0;
   return double(rank.samples) * double(rank.gradients - rank.gradients_lost) / double(rank.gradients);
@@ -151,7 +151,7 @@ std::string share_text(double share) { return std::isnan(share) ? "-" : percent_
 std::string plain_text(double value) { return number_text(value); }
 std::string loss_text(double loss) { return std::isinf(loss) ? "diverged" : number_text(loss); }
 
-/// "4.0 % / 6.2 % / 8.1 %": the least, the median and the most of the workers for whom it is known.
+/// Returns "4.0 % / 6.2 % / 8.1 %": least, median and most of the workers for which the value is known.
 std::string workers_text(const std::vector<Paid>& workers, double Paid::*what, std::string (*text)(double)) {
   std::vector<double> known;
   for (const Paid& paid : workers) {
@@ -185,7 +185,7 @@ void add_payers(Grid& grid, const Variant& variant, PayersShown shown) {
                        workers_text(workers, &Paid::loss, loss_text)});
 }
 
-/// "what rank 3 had done died with it", of all ranks that crashed in one of these.
+/// Returns "what rank 3 had done died with it" about all ranks that crashed in a trial of the group; "" if none did.
 std::string crash_note(const Group& group) {
   std::set<int> ranks;
   for (const TrialRow* row : group.trials()) {
@@ -203,7 +203,7 @@ bool is_skewed(const Group& group) {
   return !split.empty() && split != "iid";
 }
 
-/// Some worker's part is not as large as another's.
+/// Returns true if in some trial a worker's part is less than 95 % of another's.
 bool uneven(const std::vector<const TrialRow*>& trials) {
   return std::any_of(trials.begin(), trials.end(), [](const TrialRow* row) {
     double least = std::numeric_limits<double>::infinity(), most = 0;

@@ -1,6 +1,6 @@
 // The long-form tables of a run as CSV (RFC 4180, lines end in LF). Rows stand in the order of the run (`order`), so
 // that neither the order in which trials ended nor a resume shows. Numbers are in the shortest form that reads back as
-// the same number, whatever the locale; what is unknown is empty. Only host.csv has measurements of the host. The
+// the same number, in every locale; an unknown value is empty. Only host.csv has measurements of the host. The
 // columns are listed in fields.cpp.
 #pragma once
 
@@ -20,17 +20,17 @@ std::string ranks_csv(std::span<const TrialRow> rows);  // a column for every re
 std::string curve_csv(std::span<const TrialRow> rows);
 std::string host_csv(std::span<const TrialRow> rows);  // rank "all": the whole trial
 
-/// The rows of trials.csv as cells by column, in the order of the run.
+/// Returns the rows of trials.csv as cells by column, in the order of the run.
 std::vector<std::map<std::string, std::string>> trial_cells(std::span<const TrialRow> rows);
 
-/// The fields of every line (RFC 4180; LF or CR LF). Error(kUsage) naming `name` and the line if a quote never ends.
+/// Returns the fields of each line (RFC 4180; LF or CR LF). Error(kUsage) naming `name` and line if a quote never ends.
 std::vector<std::vector<std::string>> read_csv(std::string_view text, const std::string& name);
 
-/// Quoted where it has to be.
+/// Returns the text as a field, in quotes if it needs them.
 std::string csv_field(std::string_view text);
-/// Shortest form that reads back the same; empty for NaN, "inf" and "-inf".
+/// Returns the shortest form that reads back the same; "inf" or "-inf" for infinite values, "" for NaN.
 std::string csv_number(double value);
-/// The number of a cell; nothing if the cell, or a part of it, is no number.
+/// Returns the number of a cell; nothing if the cell, or a part of it, is not a number.
 std::optional<double> number_of_cell(std::string_view cell);
 
 }  // namespace hopbench

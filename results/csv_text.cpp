@@ -42,7 +42,7 @@ std::vector<std::vector<std::string>> read_csv(std::string_view text, const std:
       const std::size_t end = std::min(text.find_first_of(",\n", at), text.size());
       std::string_view rest = text.substr(at, end - at);
       more = end < text.size() && text[end] == ',';
-      if (!more && rest.ends_with('\r')) rest.remove_suffix(1);  // of the line's end; one in quotes is the field's
+      if (!more && rest.ends_with('\r')) rest.remove_suffix(1);  // of the line break; one in quotes is content
       field += rest;
       at = end + 1;
     }

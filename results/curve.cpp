@@ -42,7 +42,7 @@ TargetReached target_reached(const TrialRow& row) {
     iterations.push_back(point->iteration);
     loss.push_back(point->loss);
   }
-  if (loss.size() < 2) return {};  // only the end was evaluated: that it is below the target does not say since when
+  if (loss.size() < 2) return {};  // only the end was evaluated, which cannot show when the target was reached
   const double target = row.labels.target_loss;
   const int hold = std::max(1, row.labels.target_hold);
   return {time_to_target(time, loss, target, hold), time_to_target(samples, loss, target, hold),

@@ -33,14 +33,14 @@ EventKind kind_of(const std::string& what) {
   return kind->second;
 }
 
-/// Whatever is reckoned with two of them stays a number.
+/// Returns a time. Throws above 4e18 ns, so that sums and differences of two times do not overflow.
 Duration time_of(const nlohmann::json& j) {
   const auto ns = integer_of<std::int64_t>(j);
   if (std::abs(double(ns)) > 4e18) throw usage_error("a time of more than a hundred years");
   return Duration{ns};
 }
 
-/// Where it is not there, `value` keeps what it has.
+/// Reads a field into `value`, which keeps what it has if the field is not there.
 template <class T>
 void read_if_there(const nlohmann::json& j, const char* name, T& value) {
   if (!j.contains(name)) return;
@@ -73,7 +73,7 @@ LoggedEvent event_of(const nlohmann::json& j) {
   return logged;
 }
 
-/// Throws if the log's first line does not name this trial. Nothing: the log is empty.
+/// Throws if the log's first line does not name this trial, or if `line` is nothing: the log is empty.
 void check_head(const std::optional<std::string>& line, const std::string& path, const std::string& trial_id) {
   if (!line) throw usage_error(path + ":1: damaged: the event log is empty: run the trial again");
   const nlohmann::json head = too_deep(*line) ? nlohmann::json() : nlohmann::json::parse(*line, nullptr, false);
@@ -91,7 +91,7 @@ std::int64_t ranks_of(const TrialRow& row) {
   return ranks;
 }
 
-/// Throws if no trial with so many ranks has such an event.
+/// Throws if no trial with this number of ranks (0: not known) has such an event.
 void check_event(const Event& event, std::int64_t ranks) {
   const auto not_before_the_start = [](const char* name, Duration time) {
     if (time.count() < 0) throw usage_error(fmt::format("'{}' is {} ns, and a trial begins at 0", name, time.count()));

@@ -20,9 +20,9 @@ namespace {
 
 using Cells = std::vector<std::pair<std::string, std::string>>;
 
-constexpr std::size_t kShown = 6;  // differences of a trial; more say nothing more
+constexpr std::size_t kShown = 6;  // differences of a trial; more of them add nothing
 
-/// "at 0.0125 s rank 2 in iteration 3: wait for 'parameters' since 0.01 s".
+/// Returns "at 0.0125 s rank 2 in iteration 3: wait for 'parameters' since 0.01 s".
 std::string in_words(const nlohmann::json& event) {
   const nlohmann::json& iter = event.at("iter");
   const bool of_none = iter.is_number() && iter.get<double>() < 0;  // of a server, for example
@@ -41,7 +41,7 @@ std::string in_words(const std::optional<std::string>& line) {
   if (!line) return "the log ends";
   try {
     if (!too_deep(*line)) return in_words(nlohmann::json::parse(*line));
-  } catch (const nlohmann::json::exception&) {  // no JSON, or not that of an event
+  } catch (const nlohmann::json::exception&) {  // not JSON, or not the JSON of an event
   }
   return "a damaged line (" + line->substr(0, 40) + ")";
 }
@@ -90,7 +90,7 @@ std::vector<std::string> differences_of(const TrialRow& base, const TrialRow& he
   return differences;
 }
 
-/// ": optimizer: sgd, lr 0.05; sgd, lr 0.04" of what the tables name of settings.
+/// Returns the labels of settings that differ: ": base sgd, lr 0.05, head sgd, lr 0.04"; "" if none does.
 std::string changed_labels(const TrialRow& base, const TrialRow& head) {
   static constexpr std::string TrialLabels::*kSettings[] = {
       &TrialLabels::backend, &TrialLabels::transport, &TrialLabels::model,   &TrialLabels::dataset,
@@ -112,7 +112,7 @@ bool shows_a_message(const std::string& line) {
   return false;
 }
 
-/// What --events was, as far as the results show it: "none", "all", "brief"; empty where the log is not kept.
+/// Returns the value of --events that the results show: "none", "all", "brief"; "" if the log is not kept.
 std::string events_of(const RunFolder& folder, const TrialRow& row) {
   if (row.record.path.empty()) return "none";
   EventLines log(find_event_log(folder, row.record.id));
@@ -123,7 +123,7 @@ std::string events_of(const RunFolder& folder, const TrialRow& row) {
   return "brief";
 }
 
-/// "made with --events brief, the baseline with --events all"; empty if they are alike.
+/// Returns "made with --events brief, the baseline with --events all"; "" if they are alike.
 std::string other_events(const RunFolder& base_folder, const TrialRow& base, const RunFolder& head_folder,
                          const TrialRow& head) {
   const std::string before = events_of(base_folder, base), after = events_of(head_folder, head);

@@ -1,4 +1,4 @@
-// Small things about files that results and commands need.
+// Helpers for files that results and commands need.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@ namespace hopbench {
 /// Returns the whole file; nothing, with the reason in errno, if it cannot be opened or is a directory.
 std::optional<std::string> read_file(const std::string& path);
 
-/// All of it, in place of what was there. Error(kEnvironment) if it cannot be written.
+/// Writes the whole text and replaces what was there. Error(kEnvironment) if the file cannot be written.
 void write_file(const std::string& path, const std::string& text);
 
-/// A fresh folder where temporary files go ($TMPDIR, or /tmp), which is gone with all that is in it when this is.
+/// A new folder for temporary files (in $TMPDIR, or /tmp). The destructor removes it with its content.
 class TemporaryFolder {
  public:
-  /// Error(kEnvironment) if it cannot be made.
+  /// Makes the folder. Error(kEnvironment) if that fails.
   TemporaryFolder();
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;

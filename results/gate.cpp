@@ -18,7 +18,7 @@ bool undecided(const GateRow& row) {
   return row.verdict == Verdict::kInconclusive || row.verdict == Verdict::kInsufficient;
 }
 
-/// About speed; the others could not be compared.
+/// Returns true if the row has a verdict about speed; the others could not be compared.
 bool has_verdict(const GateRow& row) {
   return row.verdict == Verdict::kNoChange || row.verdict == Verdict::kImprovement ||
          row.verdict == Verdict::kRegression || row.verdict == Verdict::kInconclusive;
@@ -37,7 +37,7 @@ std::string headline(const GateResult& result) {
   return text;
 }
 
-/// What has no verdict about speed, and why: the row's own notes, or where it is missing.
+/// Returns the rows without a verdict about speed, and the reason: its own notes, or the side where it is missing.
 std::string not_compared(const GateResult& result) {
   std::vector<NotCompared> rows;
   for (const GateRow& row : result.rows) {
@@ -77,7 +77,7 @@ std::string numbers_of(const GateRow& row) {
   return text;
 }
 
-/// Rows of exact virtual time that are equal say nothing one by one. Timed ones say what they could have seen.
+/// Returns true if a row is shown. Equal rows of exact virtual time are not; timed ones show what they could have seen.
 bool shown(const GateRow& row) { return row.verdict != Verdict::kNoChange || !row.notes.empty() || row.threshold; }
 
 std::string threshold_text(const GateRow& row) { return row.threshold ? percent_text(*row.threshold) : "-"; }

@@ -1,4 +1,4 @@
-// What a regression gate found, whatever tier it is of, and how it is told: exit code, text, JUnit, JSON, Markdown.
+// The findings of a regression gate of any tier, and their reports: exit code, text, JUnit, JSON, Markdown.
 //
 //   exact    T0: virtual time against a baseline; equal or not                                    (exact.h)
 //   virtual  T0: virtual time against a baseline, with a tolerance                                (virtual_gate.h)
@@ -25,41 +25,41 @@ struct GateRow {
   double base = 0, head = 0;
   double speed_up = 1;                // NaN: not in both
   std::optional<Interval> interval;   // 95 %
-  std::vector<std::string> notes;     // what differs, or why there is no verdict
-  std::optional<double> threshold{};  // of timed and virtual rows: a smaller change is none, as a share
+  std::vector<std::string> notes;     // the differences, or the reason why there is no verdict
+  std::optional<double> threshold{};  // of timed and virtual rows, as a share: a smaller change does not count
 };
 
 struct GateResult {
   std::string tier;        // "exact", "virtual", "counts", "timed"
-  std::string base, head;  // what was held against what
+  std::string base, head;  // the names of the two sides
   std::vector<GateRow> rows;
-  std::vector<std::string> notes;  // about the whole: the noise that was found, what the sides differ in
+  std::vector<std::string> notes;  // about the whole: the noise, and differences between the sides
 };
 
-/// Rows that have a verdict about speed; the others could not be compared.
+/// Returns the number of rows that have a verdict about speed; the others could not be compared.
 int compared(const GateResult& result);
-/// A regression, or a row that is missing, failed, or (T0) not what it was.
+/// Returns true for a regression, and for a row that is missing, failed, or (T0) not what it was.
 bool fails(const GateRow& row);
 
-/// kRegression if a row fails, kNoBaseline if no row at all was compared. Under `strict` kInconclusive if a row is
-/// inconclusive or insufficient, and kNoBaseline if one is incomparable. Else kOk.
+/// Returns kRegression if a row fails, kNoBaseline if no row at all was compared. Under `strict`, returns kInconclusive
+/// if a row is inconclusive or insufficient, and kNoBaseline if one is incomparable. Otherwise returns kOk.
 ExitCode gate_exit(const GateResult& result, bool strict);
 
-/// Adds that the baseline's trials of real time are not gated, if there are some.
+/// If the baseline has trials of real time, adds a note that these are not gated.
 void add_real_time_note(std::span<const TrialRow> base, GateResult& result);
 
-/// "compared 68 of 70 rows: ...", the rows that need a look, and what the exit code says. Rows that have a threshold
-/// are all shown, with it.
+/// Returns "compared 68 of 70 rows: ...", the rows that need attention, and the meaning of the exit code. Rows that
+/// have a threshold are all shown, with it.
 std::string gate_text(const GateResult& result, bool strict);
 std::string gate_markdown(const GateResult& result, bool strict);
-/// {"schema_version", "tier", "base", "head", "compared", "of", "exit", "notes", "rows"}
+/// Returns {"schema_version", "tier", "base", "head", "compared", "of", "exit", "notes", "rows"}
 std::string gate_json(const GateResult& result, bool strict);
-/// A test case a row; what fails the gate is a failure, what could not be compared is skipped (a failure if strict).
+/// Returns a test case for each row: a failure if it fails the gate, skipped (if strict, a failure) if not compared.
 std::string gate_junit(const GateResult& result, bool strict);
-/// google-benchmark's JSON, so that its compare.py and dashboards read it: two benchmarks a row, base/ and head/.
+/// Returns google-benchmark's JSON, which its compare.py and dashboards read: two benchmarks a row, base/ and head/.
 std::string gate_benchmark_json(const GateResult& result, const std::string& context_json);
 
-/// Tier T0.
+/// Runs the gate of tier T0.
 GateResult exact_gate(const std::string& base_name, const RunFolder& base, const std::string& head_name,
                       const RunFolder& head);
 

@@ -1,4 +1,4 @@
-// What a gate found, for machines: JUnit XML, JSON, and google-benchmark's JSON.
+// The findings of a gate for programs: JUnit XML, JSON, and google-benchmark's JSON.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -14,7 +14,7 @@
 namespace hopbench {
 namespace {
 
-/// Text from outside (a suite, an error message) need not be UTF-8; the file has to be.
+/// Returns JSON in UTF-8, which a file needs. Text from outside (a suite, an error message) need not be UTF-8.
 std::string dump(const OrderedJson& j, int indent = -1) {
   return j.dump(indent, ' ', false, OrderedJson::error_handler_t::replace);
 }
@@ -33,7 +33,7 @@ void check_schema(const OrderedJson& j, const std::string& of) {
     throw SchemaError(of + " of schema " + version + " cannot be read" + use);
 }
 
-/// `records`: how its schema is to be called; "": it has none.
+/// Parses a record. `records` names the records in errors about their schema; "": they have no schema.
 template <class Record, class Decode>
 Record parse(const std::string& text, const std::string& what, const std::string& records, Decode decode_into) {
   const auto none = [&](const std::string& why) { return usage_error("not " + what + ": " + why); };

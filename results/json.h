@@ -17,21 +17,21 @@
 
 namespace hopbench {
 
-/// Of everything hopbench writes as JSON: major.minor, major only when an old reader would misread.
+/// The schema of all JSON that hopbench writes: major.minor. Major changes only if an old reader would misread.
 inline constexpr const char* kSchemaVersion = "1.3";
 
-/// Records of another schema than this program reads. They are not damaged.
+/// The error for records of another schema than this program reads. They are not damaged.
 class SchemaError : public Error {
  public:
   explicit SchemaError(const std::string& message) : Error(ExitCode::kUsage, message) {}
 };
 
-/// The record that a rank sends, as JSON and back. decode() throws as the readers below do.
+/// Convert the record that a rank sends into JSON and back. decode() throws as the readers below do.
 OrderedJson encode(const RankRecord& record);
 void decode(const OrderedJson& j, RankRecord& record);
 
-/// One line each, without its line break. The readers throw Error(kUsage) for what is not such a record or has values
-/// that no trial has (results/possible.h), and SchemaError.
+/// Write records as one line each, without its line break, and read them. The readers throw SchemaError, and
+/// Error(kUsage) if the text is not such a record or has values that no trial has (results/possible.h).
 std::string to_json(const RankRecord& record);
 std::string to_json(const TrialRecord& record);
 std::string to_json(const TrialRow& row);  // {"schema_version", "labels", "record"}
@@ -39,34 +39,34 @@ RankRecord rank_from_json(const std::string& text);
 TrialRecord record_from_json(const std::string& text);
 TrialRow row_from_json(const std::string& text);
 
-/// The whole run as one document: {"schema_version", "context", "trials"}, without the marks of single iterations.
-/// `tables_json`: the printed tables, as to_json(Grid) has them; "" leaves them out.
+/// Returns the run as one document: {"schema_version", "context", "trials"}, without the marks of single iterations.
+/// `tables_json`: the printed tables, in the form of to_json(Grid); "" leaves them out.
 std::string run_to_json(std::span<const TrialRow> rows, const std::string& context_json,
                         const std::string& tables_json = "");
 
-/// Such a document. Error(kUsage) naming `name` if the text is none.
+/// A document that run_from_json() has read. It throws Error(kUsage) naming `name` if the text is not such a document.
 struct RunDocument {
   std::vector<TrialRow> rows;
   std::string context_json;
 };
 RunDocument run_from_json(const std::string& text, const std::string& name);
 
-/// Whether lists and objects stand in each other deeper than anything that hopbench writes: what walks through them
-/// would run out of its stack. Of text that is no JSON it says nothing.
+/// Returns true if lists and objects are nested deeper than anything that hopbench writes, so that code that walks
+/// through them would run out of its stack. For text that is not JSON the result means nothing.
 bool too_deep(std::string_view json);
 
-/// Error(kUsage) naming the file if the text of a context.json is no JSON object, or its parts have other types than
-/// hopbench writes: it tells machines and versions apart, so a run without a whole one is not compared.
+/// Checks the text of a context.json. Error(kUsage) naming the file if it is not a JSON object, or its parts have other
+/// types than hopbench writes. It tells machines and versions apart, so a run without a whole one is not compared.
 void check_context(const std::string& text, const std::string& path);
 
-/// First line of an event log, and a line an event, line break included. Fields that say nothing are left out.
+/// Return the first line of an event log, and add a line for an event, with line breaks. Omits fields at their default.
 std::string event_log_head(const std::string& trial_id);
 void append_event(std::string& lines, const Event& event);
 const char* to_string(EventKind kind);
-/// Events that most of a full log consists of: only --events all has them.
+/// Returns true for the kinds of events that most of a full log consists of. Only --events all has them.
 bool of_a_message(EventKind kind);
 const char* to_string(TrialStatus status);
-/// Error(kUsage) names the statuses that there are if `text` is none of them.
+/// Returns the status that `text` names. Error(kUsage) names the known statuses if it is not one of them.
 TrialStatus status_of(const std::string& text);
 
 }  // namespace hopbench

@@ -19,7 +19,7 @@ std::string xml_text(const std::string& text) {
     } else if (c == '\n') {
       out += "&#10;";
     } else {
-      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;  // no other control character is XML
+      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;  // XML has no other control characters
     }
   }
   return out;

@@ -9,7 +9,7 @@ namespace hopbench {
 struct TestCase {
   enum class End { kPassed, kFailed, kSkipped } end = End::kPassed;
   std::string of, name;            // "hopbench.gate.exact", "smoke/rate/homogeneous/hop/1/0"
-  std::string message, text = {};  // of a failure or a skip: a word, and all there is to say
+  std::string message, text = {};  // of a failure or a skip: a word, and the details
   double seconds = 0;
 };
 

@@ -1,4 +1,4 @@
-// The words of kinds, as JSON and tables have them, and what follows from a kind.
+// The words for the kinds of failures and warnings in JSON and tables, and what follows from a kind.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ const char* to_string(WarningKind kind);
 FailureKind failure_kind(std::string_view word);
 /// Returns the kind with this word; kOther if there is none.
 WarningKind warning_kind(std::string_view word);
-/// Returns a sentence about the kind, or "" where the warning's text says all.
+/// Returns a sentence about the kind, or "" if the warning's text is enough.
 const char* meaning_of(WarningKind kind);
 /// Returns "overpaced: the pace is above ...", or the word alone if the warning has no text.
 std::string in_words(const Warning& warning);
@@ -24,7 +24,7 @@ bool has(std::span<const Warning> warnings, WarningKind kind);
 
 /// Returns true if a failed trial may end well when it is run again: a limit, a signal or the machine ended it.
 bool may_pass(FailureKind kind);
-/// Returns the first line of the failure's text: who did what follows in further lines.
+/// Returns the first line of the failure's text. The further lines say what each rank did.
 std::string what_happened(const Failure& failure);
 
 }  // namespace hopbench

@@ -61,7 +61,7 @@ void check_columns(std::span<const Grid> grids, const std::vector<std::string>& 
   }
 }
 
-/// Their places in a row.
+/// Returns the places in a row of the columns that are shown.
 std::vector<std::size_t> shown_of(const Grid& grid, const std::vector<std::string>& columns) {
   std::vector<std::size_t> shown{0};
   std::vector<std::string> names = columns.empty() ? grid.narrow : columns;
@@ -73,8 +73,8 @@ std::vector<std::size_t> shown_of(const Grid& grid, const std::vector<std::strin
   return shown;
 }
 
-/// "hop: 2 of 3, dpsgd: 3": what the cells of a column that is not shown hold; empty where it is shown, or there is
-/// none.
+/// Returns the cells of a column that is not shown: "n of hop: 2 of 3; dpsgd: 3". Returns "" if the column is shown, or
+/// there is no such column.
 std::string left_out(const Grid& grid, const std::vector<std::size_t>& shown, const std::string& column) {
   const std::optional<std::size_t> place = place_of(grid, column);
   if (!place || std::find(shown.begin(), shown.end(), *place) != shown.end()) return "";

@@ -37,7 +37,7 @@ std::vector<std::string> words(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-/// The value of the first line "key : value" of a file.
+/// Returns the value of the first line "key : value" of a file.
 std::string value_of(const std::string& path, const std::string& key) {
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
@@ -58,13 +58,13 @@ std::optional<double> number(const std::string& text) {
   return value;
 }
 
-/// The limit written in one group's folder.
+/// Returns the limit written in one group's folder.
 std::optional<double> limit_of(const std::string& folder, bool v2) {
   std::optional<double> quota, period;
   if (v2) {
     const auto parts = words(read_text(folder + "/cpu.max"));
     if (parts.size() == 2) {
-      quota = number(parts[0]);  // "max": none
+      quota = number(parts[0]);  // "max": no limit
       period = number(parts[1]);
     }
   } else {
@@ -75,7 +75,7 @@ std::optional<double> limit_of(const std::string& folder, bool v2) {
   return *quota / *period;
 }
 
-/// The least limit from a group up to the mount point.
+/// Returns the least limit from a group up to the mount point.
 std::optional<double> least_limit(const std::string& mount, std::string group, bool v2) {
   std::optional<double> least;
   while (true) {

@@ -1,5 +1,5 @@
-// The machine as the kernel describes it: small files under /proc and /sys, read with `root` in front ("" but in
-// tests). What is not there is "unavailable", never a failure.
+// The machine as the kernel describes it: small files under /proc and /sys, read with `root` in front ("" except in
+// tests). A value that is not there is "unavailable", never a failure.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 namespace hopbench {
 
 std::string cpu_model(const std::string& root);
-/// Those instruction sets that matter to arithmetic, of what the CPU has: "sse4_2 avx avx2 fma".
+/// Returns the CPU's instruction sets that matter to arithmetic: "sse4_2 avx avx2 fma".
 std::string instruction_sets(const std::string& root);
 std::string governor(const std::string& root);
 std::string load_average(const std::string& root);  // 1, 5 and 15 minutes
 std::int64_t memory_bytes(const std::string& root);
 std::string gpu_driver(const std::string& root);
 std::string kernel();
-/// The congestion control of new TCP connections in this network namespace: "cubic", "bbr".
+/// Returns the congestion control of new TCP connections in this network namespace: "cubic", "bbr".
 std::string tcp_congestion_control(const std::string& root);
-/// The queue discipline that a new network interface gets: "fq_codel".
+/// Returns the queue discipline that a new network interface gets: "fq_codel".
 std::string queue_discipline(const std::string& root);
-/// The largest packet of each network interface, in bytes: "eth0 1500, lo 65536".
+/// Returns the largest packet of each network interface, in bytes: "eth0 1500, lo 65536".
 std::string largest_packets(const std::string& root);
 int cores();         // online
-int usable_cores();  // of them, those this process may run on
+int usable_cores();  // the cores of these that this process may run on
 
 }  // namespace hopbench

@@ -25,7 +25,7 @@ std::string content(const std::string& path) {
   return *std::move(text);
 }
 
-/// The trials of a trials.csv. Error(kUsage) if one that ended well has a time or a rate that is not finite.
+/// Returns the trials of a trials.csv. Error(kUsage) if one that ended well has a time or a rate that is not finite.
 std::vector<Outcome> finite_outcomes(const std::string& file) {
   std::vector<Outcome> outcomes = outcomes_from_csv(content(file), file);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -39,7 +39,7 @@ std::vector<Outcome> finite_outcomes(const std::string& file) {
   return outcomes;
 }
 
-/// Of a folder that holds published tables only: there is no trials.jsonl.
+/// Loads a folder that holds published tables only: there is no trials.jsonl.
 Results tables_of(const std::string& folder) {
   Results source{folder, finite_outcomes(folder + "/trials.csv"), "", folder, false};
   if (const std::string path = folder + "/context.json"; fs::exists(path)) {
@@ -63,7 +63,7 @@ Results file_source(const std::string& file) {
   return {file, outcomes_of(run.rows), std::move(run.context_json), "", false};
 }
 
-/// A trial from its line of the table. Error(kUsage) if it is none, or has cells that no trial has.
+/// Returns the trial of a table's line. Error(kUsage) if the line is not a trial, or has cells that no trial has.
 Outcome outcome_of(const std::vector<std::string>& head, const std::vector<std::string>& line) {
   if (line.size() != head.size())
     throw usage_error(fmt::format("it has {} fields, the head {}", line.size(), head.size()));
@@ -73,7 +73,7 @@ Outcome outcome_of(const std::vector<std::string>& head, const std::vector<std::
   return outcome;
 }
 
-/// Error(kUsage) if columns are missing without which this is no trials.csv.
+/// Throws Error(kUsage) if a column is missing that every trials.csv has.
 void check_head(const std::vector<std::string>& head, const std::string& name) {
   for (const char* column : {"trial", "scenario", "variant", "measure", "status", "clock"}) {
     if (std::find(head.begin(), head.end(), column) != head.end()) continue;

@@ -22,7 +22,7 @@ using report::Figure;
 constexpr std::size_t kMostPanels = 4;
 constexpr double kWidthInches = 3.33;  // a column of two
 
-/// As gnuplot takes it between single quotes, in enhanced mode.
+/// Returns the text between single quotes, as gnuplot takes it in enhanced mode.
 std::string gnuplot_text(const std::string& text) {
   std::string safe;
   for (const char c : text) {
@@ -34,7 +34,7 @@ std::string gnuplot_text(const std::string& text) {
 }
 
 struct Panel {
-  std::string title;  // empty: none
+  std::string title;  // empty: no title
   std::string measure, scenario;
   Figure figure;
   bool bars = false;
@@ -59,7 +59,7 @@ std::vector<Panel> panels_of(std::span<const TrialRow> rows, const std::string& 
   return panels;
 }
 
-/// Several panels are told apart by their scenarios, and by their measures where scenarios repeat.
+/// Names panels by their scenarios, and if scenarios repeat, also by their measures.
 void name_panels(std::vector<Panel>& panels) {
   std::set<std::string> scenarios;
   for (const Panel& panel : panels) scenarios.insert(panel.scenario);
@@ -67,7 +67,7 @@ void name_panels(std::vector<Panel>& panels) {
     panel.title = scenarios.size() == panels.size() ? panel.scenario : panel.measure + ", " + panel.scenario;
 }
 
-/// From 0 to what the bars and whiskers reach, with few enough numbers below it for a column.
+/// Returns an x axis from 0 to the end of the bars and whiskers, with few enough numbers below it for a column.
 std::string x_axis(const report::Rows& data) {
   double most = 0;
   for (std::size_t r = 1; r < data.size(); ++r) {
@@ -81,7 +81,7 @@ std::string x_axis(const report::Rows& data) {
   return fmt::format("set xrange [0:{:g}]\nset xtics ({})\n", axis.high, ticks);
 }
 
-/// Rows from below to above in the order of the suite, the first on top.
+/// Returns the script for bars, in the order of the suite with the first on top.
 std::string bars_script(const Panel& panel) {
   const report::Rows& rows = panel.figure.data;
   std::string data, names, marks;
@@ -94,7 +94,7 @@ std::string bars_script(const Panel& panel) {
     if (!row[2].empty())
       data += fmt::format("{} {} {} {} {}\n", row[2], place, or_value(row[3]), or_value(row[4]), (r - 1) % 8 + 1);
     const std::string shown = replaced(row[5], " reached)", ")");
-    const bool beyond = row[5].starts_with('>') && !row[2].empty();  // it goes on to where nobody looked
+    const bool beyond = row[5].starts_with('>') && !row[2].empty();  // the value lies somewhere beyond the bar
     if (beyond) marks += fmt::format("set arrow from {0},{1} rto graph 0.12,0 filled lw 1.5 front\n", row[2], place);
     marks += fmt::format("set label {} at graph 1.01, first {} left font ',6'\n", gnuplot_text(shown), place);
     longest = std::max(longest, shown.size());
@@ -112,7 +112,7 @@ std::string bars_script(const Panel& panel) {
 
 bool known(const std::string& cell) { return !cell.empty() && cell != "inf"; }
 
-/// The largest number of a panel of lines: a band that is infinite ends there.
+/// Returns the largest number of a panel of lines: a band that is infinite ends there.
 std::string top_of(const report::Rows& data) {
   double top = 0;
   for (std::size_t r = 1; r < data.size(); ++r) {
@@ -121,7 +121,7 @@ std::string top_of(const report::Rows& data) {
   return fmt::format("{}", top);
 }
 
-/// Medians as lines with points; behind them a band from the smallest to the largest repeat.
+/// Returns the script for medians as lines with points; behind them a band from the smallest to the largest repeat.
 std::string lines_script(const Panel& panel) {
   const report::Rows& data = panel.figure.data;
   const std::string top = top_of(data);
@@ -153,7 +153,7 @@ std::string lines_script(const Panel& panel) {
       blocks, title_line(panel), gnuplot_text(data[0][2]), bands, lines);
 }
 
-/// What occurs of a label, in the order of the trials.
+/// Returns the values that occur of a label, in the order of the trials.
 template <class Get>
 std::string all_of_them(std::span<const TrialRow> rows, Get get) {
   std::vector<std::string> seen;

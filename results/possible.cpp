@@ -67,7 +67,7 @@ void check_numbers(const Record& record) {
   }
 }
 
-/// Columns of trials.csv whose cells are numbers, figures of a protocol's own left out.
+/// Returns the columns of trials.csv whose cells are numbers, without figures of a protocol's own.
 const std::set<std::string>& number_columns() {
   static const std::set<std::string> columns = [] {
     std::set<std::string> names;
@@ -99,7 +99,7 @@ void check_clock(const std::string& clock, const std::string& transport) {
                                 clock, quotable(transport)));
 }
 
-/// Names stand in tables and on terminals. A suite with such a name is refused too.
+/// Throws if a name has control characters: names stand in tables and on terminals. Suites refuse such names too.
 void without_control(std::string_view name, const std::string& value) {
   if (is_printable(value)) return;
   throw usage_error(fmt::format("'{}' is '{}', and no name has control characters", quotable(name), quotable(value)));
@@ -138,7 +138,7 @@ void check_rank(const RankRecord& rank) {
   least("bytes_sent", double(rank.bytes_sent), 0);
 }
 
-/// In virtual time a trial that computed more than was possible has failed (suites/bounds.h), so no good one is above.
+/// Throws if a trial of virtual time ended well above its ideal: it would have failed then (suites/bounds.h).
 void check_below_ideal(const TrialRow& row) {
   const TrialRecord& record = row.record;
   const double ideal = record.window_ideal_samples_per_s;
@@ -160,7 +160,7 @@ void check_id(const std::string& id) {
   }
 }
 
-/// "its 'time_s' is inf"; "" if time and rate are finite.
+/// Returns "its 'time_s' is inf"; "" if time and rate are finite.
 std::string not_finite(const TrialRecord& record) {
   for (const auto& [name, value] : {std::pair{"time_s", record.time_s}, {"samples_per_s", record.samples_per_s}}) {
     if (!std::isfinite(value)) return fmt::format("its '{}' is {}", name, value);

@@ -1,4 +1,4 @@
-// Values that no trial can have: a file with one of them was damaged or edited.
+// Checks for values that no trial can have: a file with one of them was damaged or edited.
 #pragma once
 
 #include <map>
@@ -9,21 +9,21 @@
 
 namespace hopbench {
 
-/// Error(kUsage) names the first field whose value is impossible: a negative count, time or rate, a clock or measure of
-/// an unknown kind, a clock that its transport has not, a name with control characters, or a rate in virtual time above
-/// its ideal. Reasons and warnings are free text. Infinite and missing (nan) rates are possible.
+/// Checks a trial. Error(kUsage) names the first field with an impossible value: a negative count, time or rate,
+/// a clock or measure of an unknown kind, a clock that its transport lacks, a name with control characters, a rate
+/// in virtual time above its ideal. Reasons and warnings are free text. Infinite and missing (nan) rates are possible.
 void check_possible(const TrialRow& row);
-/// The same of a row of trials.csv, by column. Cells may be missing or empty. Numbers must be numbers to their end.
+/// Checks the same for a row of trials.csv, by column. Cells may be missing or empty. A number must be one to its end.
 void check_possible(const std::map<std::string, std::string>& cells);
 
-/// Error(kUsage) names the first trial that ended well and whose time or rate is not finite: it cannot be compared.
-/// `file` is where the rows are from, and `folder` that of the run; empty: there is none.
+/// Checks that trials can be compared. Error(kUsage) names the first that ended well but whose time or rate is not
+/// finite. `file` is the file that has the rows, and `folder` is the run's folder; empty: there is none.
 void check_finite(std::span<const TrialRow> rows, const std::string& file, const std::string& folder);
-/// The same of the trials of a run.
+/// Checks the same for the trials of a run.
 void check_finite(const RunFolder& run);
 
-/// Error(kUsage) names the first field of a trial that ended well which cannot be compared with later results: a time
-/// or rate that is not finite, or an id with an empty part, a part "." or "..", or a control character.
+/// Checks a trial that ended well. Error(kUsage) names the first field that cannot be compared with later results: a
+/// time or rate that is not finite, or an id with an empty part, a part "." or "..", or a control character.
 void check_comparable(const TrialRow& row);
 
 }  // namespace hopbench

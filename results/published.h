@@ -19,9 +19,9 @@ struct PublishedRun {
   std::vector<std::string> json;     // words added for JSON output; "{file}" becomes a file's name
   std::vector<std::string> needs;    // "quiet", "root", "package:python3-torch"
   double minutes = 0;
-  std::vector<int> exit_codes{0};  // with which it has printed its JSON
+  std::vector<int> exit_codes{0};  // those that mean that it has printed its JSON
 
-  /// As typed in a shell, without the words for JSON.
+  /// Returns the command as typed in a shell, without the words for JSON.
   std::string text() const;
   bool needs_quiet() const;
 };
@@ -49,7 +49,7 @@ struct PublishedTable {
     Reading reading;  // places within a row
   };
   std::string id;
-  std::vector<std::string> runs;  // whose rows follow each other
+  std::vector<std::string> runs;  // their rows follow each other
   std::string rows, where;        // a place; conditions that a row must satisfy
   std::vector<std::string> by{};  // members by which rows are grouped; empty: each is a row of the table
   std::vector<Column> columns;
@@ -63,26 +63,26 @@ struct Published {
   std::vector<PublishedTable> tables;
 
   const PublishedRun& run(const std::string& id) const;  // there is one
-  /// "2.1x to 3x": the accepted range of a claim; "" for one that is only recorded.
+  /// Returns the accepted range of a claim, such as "2.1 to 3"; "" for a claim that is only recorded.
   static std::string range_text(const PublishedClaim& claim);
 };
 
-/// Error(kUsage) if `show` or `statistic` is not one of those in docs/figures.md.
+/// Checks a reading. Error(kUsage) if `show` or `statistic` is not one of those in docs/figures.md.
 void check_reading(const Reading& reading);
 
 /// The JSON that a command printed.
 class MeasuredJson {
  public:
-  /// Error(kUsage) naming `name` if the text is no JSON.
+  /// Parses the text. Error(kUsage) naming `name` if it is not JSON.
   MeasuredJson(const std::string& text, const std::string& name);
   ~MeasuredJson();
   MeasuredJson(MeasuredJson&&) noexcept;
 
-  /// In the unit that is shown; at least one. Error(kUsage) if the place is not there or holds no numbers.
+  /// Returns one value or more, in the unit that is shown. Error(kUsage) if the place is not there or holds no numbers.
   std::vector<double> values(const Reading& reading) const;
-  /// The value as it is written into a page; texts as they are.
+  /// Returns the value as it is written into a page; texts as they are.
   std::string shown(const Reading& reading) const;
-  /// The table's cells. Error(kUsage) if there are no rows.
+  /// Returns the table's cells. Error(kUsage) if there are no rows.
   std::vector<std::vector<std::string>> rows(const PublishedTable& table) const;
 
  private:
@@ -90,15 +90,15 @@ class MeasuredJson {
   std::unique_ptr<Content> content_;
 };
 
-/// The values' median, least, most or sum.
+/// Returns the values' median, least, most or sum.
 double statistic_of(const std::string& statistic, std::span<const double> values);
 
 enum class PublishedVerdict { kHolds, kRecorded, kFalse, kBusy, kNotRun, kFailed };
-/// "holds", "recorded", "false", "undecided: busy", "not run", "failed".
+/// Returns "holds", "recorded", "false", "undecided: busy", "not run", "failed".
 const char* to_string(PublishedVerdict verdict);
 const char* to_string(PublishedClaim::Kind kind);
 
-/// The verdict on a value. `disturbed`: the run needs a quiet machine and did not have it.
+/// Returns the verdict on a value. `disturbed`: the run needs a quiet machine and did not have it.
 PublishedVerdict judge(const PublishedClaim& claim, double value, bool disturbed);
 
 /// The last value of a claim or table, as measured.json keeps it.
@@ -107,18 +107,18 @@ struct LastValue {
   std::vector<std::vector<std::string>> rows;  // of a table
   std::string measured, commit, machine;       // 2026-11-23, f510481a2b3c, "2 cores, ..."; commit "" if not known
   std::vector<std::string> commands;           // as typed
-  std::optional<double> value;                 // of a claim: what was judged
+  std::optional<double> value;                 // of a claim: the value that was judged
   std::optional<double> at_least, at_most;     // the range in which it was judged
   std::string widened;                         // and the reason for it
 };
 using LastValues = std::map<std::string, LastValue>;
 
-/// Error(kUsage) naming `name` if the text is no such file.
+/// Reads measured.json. Error(kUsage) naming `name` if the text is not such a file.
 LastValues last_values_from_json(const std::string& text, const std::string& name);
 std::string to_json(const LastValues& values);
 
-/// A message for each claim whose range is wider than that of its last value without a new reason, and for each limit
-/// whose end is less than a factor of 2 from its expected value.
+/// Returns a message for each claim whose range is wider than that of its last value without a new reason, and for each
+/// limit whose end is less than a factor of 2 from its expected value.
 std::vector<std::string> check_ranges(const Published& published, const LastValues& values);
 
 }  // namespace hopbench

@@ -1,4 +1,4 @@
-// Values out of a command's JSON.
+// Values read from a command's JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::vector<std::string> parts_of(const std::string& text, char between) {
 
 std::string cell_text(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-/// The member of an element, or of an object in it: "labels.variant". nullptr if it is not there.
+/// Returns the member of an element, or of an object in it: "labels.variant". nullptr if it is not there.
 const json* member_of(const json& element, const std::string& name) {
   if (!element.is_object()) return nullptr;
   if (const auto member = element.find(name); member != element.end()) return &*member;
@@ -50,7 +50,7 @@ bool satisfies(const json& element, const std::string& conditions) {
   return true;
 }
 
-/// The value at one step below `at`; nullptr if it is not there.
+/// Returns the value at one step below `at`; nullptr if it is not there.
 const json* step_of(const json& at, const std::string& part) {
   if (at.is_object()) {
     const auto member = at.find(part);
@@ -76,7 +76,7 @@ void collect(const json& at, std::span<const std::string> path, std::vector<cons
   }
 }
 
-/// All values at a place: several where it has a "*".
+/// Returns all values at a place, several if it has a "*".
 std::vector<const json*> found_at(const json& root, const std::string& place) {
   std::vector<std::string> path = parts_of(place, '/');
   path.erase(path.begin());  // a place is "" or begins with a slash
@@ -122,7 +122,7 @@ std::vector<double> read_values(const json& root, const Reading& reading) {
   return values;
 }
 
-/// 1209000 as "1 209 000".
+/// Returns 1209000 as "1 209 000".
 std::string grouped(double value) {
   std::string text = fmt::format("{:.0f}", value);
   const std::size_t first = text.starts_with('-') ? 1 : 0;
@@ -147,7 +147,7 @@ double one_statistic(const std::string& name, std::span<const double> values) {
   return statistic_of(name, values);
 }
 
-/// The text of `show` with each {NAME:FORMAT} replaced.
+/// Returns the text of `show` with each {NAME:FORMAT} replaced.
 std::string show_text(const Reading& reading, std::span<const double> values) {
   std::string text;
   const std::string& show = reading.show;
@@ -174,7 +174,7 @@ std::string read_text(const json& root, const Reading& reading) {
   return show_text(reading, read_values(root, reading));
 }
 
-/// A cell; empty where one of its places is not in the row.
+/// Returns a cell; "" if one of its places is not in the row.
 std::string read_cell(const json& row, const Reading& reading) {
   for (const std::string* place : {&reading.value, &reading.over, &reading.times}) {
     if (place != &reading.value && place->empty()) continue;
@@ -184,7 +184,7 @@ std::string read_cell(const json& row, const Reading& reading) {
   return read_text(row, reading);
 }
 
-/// Rows that agree in all members of `by`, in the order of their first.
+/// Returns groups of the rows that agree in all members of `by`, in the order of their first rows.
 std::vector<json> grouped_rows(const std::vector<json>& rows, const std::vector<std::string>& by) {
   if (by.empty()) return rows;
   std::vector<json> keys, groups;

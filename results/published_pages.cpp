@@ -23,7 +23,7 @@ int line_at(const std::string& text, std::size_t at) {
   return 1 + int(std::count(text.begin(), text.begin() + std::ptrdiff_t(at), '\n'));
 }
 
-/// The text before and after [begin, end) in its line.
+/// Return the text before `begin`, and after `end`, in its line.
 std::string before(const std::string& text, std::size_t begin) {
   const std::size_t line = begin == 0 ? 0 : text.rfind('\n', begin - 1) + 1;
   return text.substr(line, begin - line);
@@ -55,7 +55,7 @@ std::string table_line(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
-/// Whether all cells of a column that are not empty begin like a number, which is then at the right.
+/// Returns true if all cells of a column that are not empty begin like a number. The column is then right-aligned.
 bool holds_numbers(const std::vector<std::vector<std::string>>& rows, std::size_t column) {
   return std::all_of(rows.begin(), rows.end(), [&](const auto& row) {
     const std::string text = column < row.size() ? row[column] : "";
@@ -82,8 +82,8 @@ std::string commands_text(const LastValue& last) {
   return join(commands, ", ");
 }
 
-/// The block `runs`: a line for each command, day, commit and machine of the page's other blocks. If a command has
-/// several lines, each names its figures.
+/// Returns the block `runs`: a line for each command, day, commit and machine of the page's other blocks. If a command
+/// has several lines, each names its figures.
 std::string runs_text(const Page& page, const LastValues& values) {
   std::vector<std::vector<std::string>> rows;
   std::vector<std::vector<std::string>> figures;  // of each row
@@ -179,7 +179,7 @@ std::vector<MeasuredBlock> blocks_of(const Page& page) {
 std::string filled(const Page& page, const Published& published, const LastValues& values) {
   std::string text = page.text;
   std::vector<MeasuredBlock> blocks = blocks_of(page);
-  for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {  // from the end, so that places stay
+  for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {  // from the end, so that places stay valid
     if (const auto content = content_of(page, *block, published, values))
       text.replace(block->begin, block->end - block->begin, *content);
   }

@@ -24,19 +24,19 @@ struct MeasuredBlock {
 /// The ID of the block that lists a page's runs.
 inline constexpr const char* kRunsBlock = "runs";
 
-/// Blocks in the order of the page. Error(kUsage), "PATH:LINE: ...", for a marker without its other half, a block in a
-/// block, a block within a line that begins the line, and a marker of a longer block that shares its line.
+/// Returns the blocks in the order of the page. Error(kUsage), "PATH:LINE: ...", for a marker without its other half, a
+/// block in a block, a block within a line that begins the line, and a marker of a longer block that shares its line.
 std::vector<MeasuredBlock> blocks_of(const Page& page);
 
-/// The page with the content of every block replaced by the last value of its entry. A block whose entry has no value
-/// stays as it is. Doing it twice changes nothing.
+/// Returns the page with the content of every block replaced by the last value of its entry. A block whose entry has no
+/// value stays as it is. A second call changes nothing.
 std::string filled(const Page& page, const Published& published, const LastValues& values);
 
-/// A message for each block without an entry, each entry without a block, a table in a line, a claim on lines of its
-/// own, and a page with blocks that lacks the block `runs` or has it twice.
+/// Returns a message for each block without an entry, each entry without a block, a table in a line, a claim on lines
+/// of its own, and a page with blocks that lacks the block `runs` or has it twice.
 std::vector<std::string> check_blocks(const Published& published, const std::vector<Page>& pages);
 
-/// A message for each entry without a last value, each value without an entry, and each page that says something else.
+/// Returns a message for each entry without a last value, value without an entry, and page that shows something else.
 std::vector<std::string> check_values(const Published& published, const LastValues& values,
                                       const std::vector<Page>& pages);
 

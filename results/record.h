@@ -1,5 +1,5 @@
-// What a trial leaves behind, as plain data. Writers (JSON, CSV, tables) and checkers read it; nothing here computes.
-// This is the lowest header of the house: it sees backends/base only, and everybody may see it.
+// The record of a trial, as plain data. Writers (JSON, CSV, tables) and checkers read it; nothing here computes.
+// This is the lowest header of its directory: it sees backends/base only, and every module may see it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace hopbench {
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The event stream: what a protocol does, as checkers, traces and metrics see it. It is the only thing they see.
+// The event stream: what a protocol does, as checkers, traces and metrics see it. They see nothing else.
 
 enum class EventKind : std::uint8_t {
   kEnter,     // rank entered iteration iter (iter 0 at the start); from -> iter is a jump if it is more than one ahead
@@ -25,7 +25,7 @@ enum class EventKind : std::uint8_t {
   kReduced,   // rank combined the vectors of `senders` (their tags, the weights used) into its own in iteration iter
   kApplied,  // rank (a server, or a worker's own step) applied a gradient that sender `peer` computed in iteration iter
   kSend,     // rank posted a message of `kind`, iteration iter, `count` = words[0] if any, to peer
-  kDeliver,  // rank's mailbox received it from peer, who posted it at `since` (virtual time only)
+  kDeliver,  // rank's mailbox received it from peer, which posted it at `since` (virtual time only)
   kDrop,     // rank's mailbox dropped it (ignored: too late)
   kTake,     // a strand of rank took it from the mailbox
   kSpend,    // rank removed `count` tokens of peer's queue TokenQ(peer -> rank)
@@ -33,7 +33,7 @@ enum class EventKind : std::uint8_t {
   kLost,     // a gradient of rank, iteration iter, is thrown away; text = why
   kReport,   // rank reported a snapshot after iteration iter
   kFinished,  // rank's body returned
-  kGone,      // peer is known dead to rank
+  kGone,      // rank knows that peer is dead
   kFault,     // the scenario has done something to rank: text = "crash", "leave", "join", "hang" (begun at `since`)
 };
 
@@ -55,7 +55,7 @@ struct Event {
   const char* text = "";  // static storage: a reason
 };
 
-/// Sees every event, in the order of the trial's clock within a rank (virtual time: across all ranks).
+/// An observer of every event, in the order of the trial's clock within a rank (virtual time: across all ranks).
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -85,8 +85,8 @@ struct RankRecord {
   bool server = false;
   std::vector<IterationMark> marks;
   Time finished{};
-  std::string lost;  // "crash" or "leave": the scenario took it before the end, when it `finished`; of a crash all else
-                     // is as if it had done nothing
+  std::string lost;  // "crash" or "leave": the scenario took it at `finished`, before the end; after a crash, all else
+                     // is as if the rank had done nothing
   Duration compute{}, injected_delay{}, vector_ops{};
   std::map<std::string, Duration> waits;  // by reason
   std::int64_t iters = 0, iters_jumped = 0, gradients = 0, gradients_lost = 0, samples = 0;
@@ -95,7 +95,7 @@ struct RankRecord {
   std::vector<std::int64_t> bytes_to;  // of bytes_sent, by the receiver's host; empty where there are more than 64
   std::int64_t slow_events = 0;        // iterations that met a slowdown
   std::int64_t overruns = 0;           // paced iterations whose work did not fit (real processes)
-  double staleness_mean = 0;           // by how much what went into the own vector was behind it, own terms left out
+  double staleness_mean = 0;           // iterations that terms of its vector were behind it, without its own terms
   std::int64_t staleness_max = 0;
   double gap_mean = 0;  // own iteration minus the slowest live worker's, over its own entries
   std::int64_t gap_max = 0;
@@ -106,25 +106,25 @@ struct RankRecord {
   std::vector<std::pair<int, Iter>> heard;
   Iter heard_step = 0;                    // the most iterations between two of one worker
   std::vector<Iter> lost_in;              // the iterations of its gradients_lost
-  std::map<std::string, double> figures;  // of the protocol's own, by name
+  std::map<std::string, double> figures;  // the protocol's own figures, by name
   // Real processes only; these are of the host, not the protocol.
-  std::string machine;  // that it ran on, where a run has several processes (docs/clusters.md)
+  std::string machine;  // the one that it ran on, if a run has several processes (docs/clusters.md)
   double cpu_s = 0, cpu_wait_s = 0,
          contended_s = 0;  // contended: run delay outside compute slots or past their deadline
   std::int64_t max_rss_bytes = 0;
   std::int64_t awaited_bodies = 0;  // sent once the receiver asked for them
-  std::string carriers;             // which ranks it reached over which transport
+  std::string carriers;             // the ranks that it reached over each transport
   std::string congestion_control;   // TCP's, of its machine; empty: it used no TCP
   std::string gpu;                  // address of the GPU that it computed on; empty: none
-  bool gpu_shared_well = false;     // with MPS: ranks that share it compute side by side
-  int gpu_fallbacks = 0;            // things that it did there another way than it should
-  std::string gpu_remarks;          // how it used that: graphs, CUDA IPC, waits
+  bool gpu_shared_well = false;     // with MPS: ranks that share it compute at the same time
+  int gpu_fallbacks = 0;            // number of things that it could not do there as it should
+  std::string gpu_remarks;          // its use of that GPU: graphs, CUDA IPC, waits
   std::int64_t staged_bodies = 0;   // vectors copied between a GPU and host memory for messages
   double link_late_median_s = 0,
-         link_late_p99_s = 0;  // by how much emulated links' messages that it waited for were late
+         link_late_p99_s = 0;  // lateness of emulated links' messages that it waited for
 };
 
-/// Whose loss has to reach a target. kAuto: the servers' model where there is one, else the mean of the workers'.
+/// The model whose loss has to reach a target. kAuto: the servers' model if there is one, else the workers' mean.
 enum class TargetModel { kAuto, kMean, kMedianRank, kWorstRank };
 
 struct CurvePoint {
@@ -142,7 +142,7 @@ enum class WarningKind : std::uint8_t {
   kOther,           // of a later version: only its text is known
   kNotSteady,       // the halves of the window differ
   kNoSteadyWindow,  // rates are over the whole trial
-  kOversubscribed,  // too many iterations did not fit their pace
+  kOversubscribed,  // too many iterations did not fit into their pace
   kContended,       // a rank waited for a core
   kOverpaced,       // the pace is far above what a step takes
   kAboveIdeal,      // the rate is above what the devices could compute
@@ -163,22 +163,22 @@ struct Warning {
   friend bool operator==(const Warning& a, const Warning& b) = default;
 
   WarningKind kind = WarningKind::kOther;
-  std::string text;  // for people, what the kind does not say; empty: nothing more
+  std::string text;  // for people: details beyond the kind; empty: no details
 };
 
-/// A rate in virtual time is at most its window_ideal_samples_per_s, but for rounding.
+/// The share by which rounding may lift a rate in virtual time above its window_ideal_samples_per_s.
 inline constexpr double kIdealRounding = 1e-6;
 
 struct TrialRecord {
   std::string id;    // suite/measure/scenario/variant/seed/repeat: readable, unique in a run
-  std::string hash;  // of the resolved trial: what --resume compares
+  std::string hash;  // of the resolved trial; --resume compares it
   TrialStatus status = TrialStatus::kOk;
   Failure failure;  // kNone if ok
   std::vector<Warning> warnings;
   // The trial's clock (real or virtual)
   double time_s = 0;
   int ranks_lost = 0;        // workers; rates, losses, `time_s` and `params_hash` are of the others
-  double first_lost_s = -1;  // -1: none was
+  double first_lost_s = -1;  // -1: no worker was lost
   std::vector<RankRecord> ranks;
   std::vector<CurvePoint> curve;
   std::string params_hash;

@@ -92,7 +92,7 @@ std::string Page::finish(const std::string& title, const std::string& below) con
   std::string contents;
   for (const auto& [id, name] : sections_)
     contents += fmt::format("<a href=\"#{}\">{}</a>\n", markup(id), markup(name));
-  // Whatever a name in the results manages, the page loads nothing.
+  // The policy lets the page load nothing, even if a name in the results becomes markup.
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "

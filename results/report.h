@@ -1,5 +1,5 @@
-// A run as one page of HTML: what went wrong, the tables, every figure with its numbers as CSV, and what it was made
-// with. The page needs nothing else: no network, no other file; without JavaScript only zooming is missing.
+// A run as one page of HTML: failures and warnings, the tables, every figure with its numbers as CSV, and the context
+// of the run. The page needs no network and no other file. Without JavaScript only zooming is missing.
 #pragma once
 
 #include <functional>
@@ -12,10 +12,10 @@
 
 namespace hopbench {
 
-/// What theory says of a trial, where it says anything.
+/// The bounds that theory gives for a trial, if it gives any.
 struct ReportBound {
   std::optional<double> gap;        // iterations that a worker may be ahead of the slowest
-  std::optional<double> staleness;  // iterations that what goes into an average may be behind it
+  std::optional<double> staleness;  // iterations that a term of an average may be behind it
 };
 
 /// The default for ReportOptions::drawn. With it a page stays below about 20 MB for 10 000 trials of four ranks.
@@ -29,15 +29,15 @@ struct ReportOptions {
   /// The most trials that are drawn one by one: where the time went, gaps, staleness and timelines. The page takes the
   /// first trial of each variant, in the order of the tables, and says how many it leaves out.
   std::size_t drawn = kTrialsDrawn;
-  /// Called with a sentence for each trial whose event log is damaged or ends early; empty: nobody is told. The page
-  /// says the same.
+  /// Called, if not empty, with a sentence for each trial whose event log is damaged or ends early. The page says the
+  /// same.
   std::function<void(const std::string&)> warn{};
   /// The lines of losses that are drawn, one for each variant of a measure and scenario. A group is drawn whole.
   std::size_t lines = 1000;
 };
 
-/// The page. A trial whose event log is missing or damaged is told of in its place. Error(kUsage) if no trial is wanted
-/// or the folder lacks its context.
+/// Returns the page. If a trial's event log is missing or damaged, the page says so in its place. Error(kUsage) if no
+/// trial is wanted or the folder lacks its context.
 std::string report_html(const RunFolder& run, const ReportOptions& options);
 
 }  // namespace hopbench

@@ -1,4 +1,4 @@
-// How fast, and how much faster than the reference: bars for each measure and scenario, and losses as lines.
+// Figures of speed, and of speed-ups over the reference: bars for each measure and scenario, and losses as lines.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::vector<std::string> bar_row(const Bar& bar, std::size_t n) {
           bar.text};
 }
 
-/// The interval of the median from 6 values, the least and the most of fewer.
+/// Returns the interval of the median from 6 values, the least and the most of fewer.
 std::optional<Interval> spread_of(const Numbers& values) {
   if (const auto interval = median_interval(values)) return interval;
   if (values.size() < 2) return std::nullopt;
@@ -62,7 +62,7 @@ Figure rate_figure(const Group& group, const char* id, const std::string& label,
   return {label, chart::bars_svg(chart), "", {}, std::move(data), false, id};
 }
 
-/// One that did not get there counts as later than every other, as in the table.
+/// Returns the bar of a time to target. A trial that did not reach it counts as later than any other, as in the table.
 Bar reach_bar(const Group& group, const Variant& variant) {
   const std::vector<Reach> trials = times_to_target(variant);
   Numbers reached, all;
@@ -138,7 +138,7 @@ constexpr double kDiverged = std::numeric_limits<double>::infinity();
 struct Curve {
   Numbers x, loss;
 
-  /// Interpolated; nothing before the first evaluation and after the last.
+  /// Returns the interpolated loss; nothing before the first evaluation and after the last.
   std::optional<double> at(double where) const {
     const auto after = std::size_t(std::upper_bound(x.begin(), x.end(), where) - x.begin());
     if (after == 0) return std::nullopt;
@@ -164,7 +164,7 @@ std::vector<Curve> curves_of(const Variant& variant, double (*x_of)(const CurveP
   return curves;
 }
 
-/// Where a variant's curves are compared: at the evaluations of its first trial, and where its shortest trial ends.
+/// Returns the places to compare a variant's curves at: its first trial's evaluations, and its shortest trial's end.
 Numbers places_of(const std::vector<Curve>& curves) {
   double end = curves[0].x.back();
   for (const Curve& curve : curves) end = std::min(end, curve.x.back());
@@ -176,7 +176,7 @@ Numbers places_of(const std::vector<Curve>& curves) {
   return places;
 }
 
-/// The median over the trials, and as a band the smallest and the largest loss.
+/// Returns the median over the trials, and as a band the smallest and the largest loss.
 chart::Line line_of(const std::vector<Curve>& curves) {
   chart::Line line;
   for (const double x : places_of(curves)) {

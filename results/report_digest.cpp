@@ -1,4 +1,4 @@
-// What the report reads off a trial's event log, in one pass.
+// Reads a trial's event log for the report, in one pass.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kParts = 60;  // of a trial's time, in the map of gaps
 
-/// Who is in which iteration, and how far ahead of the slowest that still runs.
+/// The iteration of each worker, and how far it is ahead of the slowest that still runs.
 class GapMap {
  public:
   GapMap(const TrialRecord& record, Digest& digest) : digest_(digest) {
@@ -40,7 +40,7 @@ class GapMap {
     go_to(e.time);
     const Iter before = slowest();
     move(at_[worker->second], e.what == EventKind::kFinished ? kGone : e.iter);
-    // Where the slowest is no further back than before, no other worker's gap has grown.
+    // If the slowest is no further back than before, no other worker's gap has grown.
     if (!begun_ || slowest() < before) {
       note_all(now_);
     } else {

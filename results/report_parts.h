@@ -22,7 +22,7 @@ struct Figure {
   std::vector<std::string> notes;
   Rows data;
   bool wide = false;
-  std::string id = {};  // by which it is asked for alone: "rate"; empty: it is in pages only
+  std::string id = {};  // its name if it is asked for alone: "rate"; empty: it is in pages only
 };
 
 /// The page's body as it grows. Titles and texts are plain and get escaped; `raw` takes markup.
@@ -44,21 +44,21 @@ class Page {
   int figures_ = 0;
 };
 
-/// CSV text of a table, and a link that saves it without any server.
+/// Return the CSV text of a table, and a link that saves it without any server.
 std::string csv_text(const Rows& rows);
 std::string data_uri(const std::string& csv);
 
-/// Fills of what time goes into: the same reason has the same fill all over the page.
+/// The fills for the uses of time. The same reason has the same fill all over the page.
 class Fills {
  public:
   explicit Fills(const std::vector<Group>& groups);
   std::string of(const std::string& reason);  // of waiting
-  /// Of a group of figures. More reasons than anybody keeps apart are left out: each figure then has a legend of its
-  /// own.
+  /// Returns the legend of a group of figures. It leaves out reasons if there are more than kMostInLegend, too many to
+  /// tell apart; each figure then has a legend of its own.
   std::string legend(const std::set<std::string>& reasons, bool with_rest);
   std::string waits_legend(const std::set<std::string>& reasons);
   static constexpr std::size_t kMostInLegend = 8;
-  static std::string patterns();  // markup: what the fills are made of
+  static std::string patterns();  // markup that defines the fills
 
  private:
   std::map<std::string, int> places_;
@@ -71,13 +71,13 @@ struct Slice {
   std::int64_t from = 0, to = 0, delay = 0;  // ns; delay: at the end, added by a slowdown
 };
 
-/// What the report needs of an event log.
+/// The data of an event log that the report needs.
 struct Digest {
-  std::string problem;                    // why there is none; empty: there is
+  std::string problem;                    // the reason why there is no digest; empty: there is one
   std::string flaw;                       // "trial X: the log ends early: ...", or how it is damaged; empty: none
-  std::vector<std::vector<double>> gaps;  // a worker's largest in each part of the trial's time; NaN: it had finished
+  std::vector<std::vector<double>> gaps;  // a worker's largest gap in each part of the trial; NaN: it had finished
   double gap_most = 0;
-  std::map<std::int64_t, std::int64_t> staleness;  // how often
+  std::map<std::int64_t, std::int64_t> staleness;  // number of terms
   std::vector<Slice> slices;                       // by their ends, of the ranks that have a lane
   std::size_t slices_in_log = 0;                   // of all ranks
   std::vector<std::string> reasons;
@@ -95,16 +95,16 @@ struct Shown {
 /// The trials that are drawn one by one, in the page's order, and a sentence about those that are not.
 struct Drawn {
   std::vector<Shown> trials;
-  std::string left_out;  // empty: none are
+  std::string left_out;  // empty: all are drawn
 };
 
-/// rate, iterations, speed-up, time-to-target: those that the group has. Columns: variant, n, value, low, high, shown.
+/// Returns rate, iterations, speed-up, time-to-target if it has them. Columns: variant, n, value, low, high, shown.
 std::vector<Figure> bar_figures(const Group& group);
-/// loss-time, loss-iterations. Columns: variant, n, x, loss (the median over the repeats), low, high (the smallest and
-/// the largest, from two repeats).
+/// Returns loss-time and loss-iterations. Columns: variant, n, x, loss (the median over the repeats), low, high (the
+/// smallest and the largest, from two repeats).
 std::vector<Figure> curve_figures(const Group& group);
 
-inline constexpr std::size_t kMostRanks = 32;         // drawn of a trial: what a page can show
+inline constexpr std::size_t kMostRanks = 32;         // the most that a page can show of a trial
 inline constexpr std::size_t kMostRanksInData = 256;  // of a trial in the numbers below a figure
 
 std::string rank_name(const RankRecord& rank);  // "rank 0", "server 4"
@@ -123,7 +123,7 @@ void add_timelines(Page& page, const Drawn& drawn, Fills& fills);
 void add_who_pays(Page& page, std::span<const TrialRow> rows);
 void add_context(Page& page, const RunFolder& run, std::span<const TrialRow> rows);
 
-/// What context.json says, for the page's head: "2026-11-21T12:00:00Z", "0.1.0 (1d1d8fa)"; empty where it does not.
+/// The facts of context.json for the page's head: "2026-11-21T12:00:00Z", "0.1.0 (1d1d8fa)"; empty if it lacks them.
 struct Made {
   std::string when, version;
 };

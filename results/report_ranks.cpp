@@ -1,4 +1,4 @@
-// What ranks did with their time, how far ahead they were, and how old what they averaged was.
+// Figures of the ranks' use of time, of how far ahead they were, and of the staleness of what they averaged.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Fill {
 };
 constexpr int kColours = 5, kWaits = 25;  // fills of waiting, all different
 
-/// Adjacent ones differ in colour, in lightness and in what is drawn on them: any one of these is enough to tell them.
+/// Returns all fills. Adjacent ones differ in colour, lightness and pattern; any one of these is enough to tell them.
 std::vector<Fill> all_fills() {
   constexpr const char* kColour[kColours] = {"orange", "sky", "purple", "yellow", "grey"};
   constexpr const char* kHatch[kColours] = {"", "dots", "level", "cross", "left"};
@@ -78,7 +78,7 @@ std::span<const RankRecord> first_of(const std::vector<RankRecord>& ranks) {
   return std::span(ranks).first(std::min(ranks.size(), kMostRanksInData));
 }
 
-/// "drawn are 32 of 1000 ranks, and the data are of 256; ranks.csv has all"; empty: all are drawn.
+/// Returns "drawn are 32 of 1000 ranks, and the data are of 256; ranks.csv has all"; "" if all are drawn.
 std::string ranks_note(const char* what, std::size_t number) {
   if (number <= kMostRanks) return "";
   std::string note = fmt::format("drawn are {} of {} {}", kMostRanks, number, what);

@@ -1,4 +1,4 @@
-// The report's words and tables: what went wrong, the summary, what the run was made with.
+// The report's texts and tables: failures and warnings, the summary, the context of the run.
 #include <fmt/format.h>
 
 #include <map>
@@ -22,11 +22,11 @@ std::string plain_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// "machine.cpu" and so on, a row a value.
+/// Adds a row for each value, named "machine.cpu" and so on.
 void flatten(const Json& value, const std::string& name, Rows& rows) {
   if (value.is_object()) {
     for (const auto& [key, inner] : value.items()) flatten(inner, name.empty() ? key : name + "." + key, rows);
-  } else if (name != "command") {  // stands above, as it would be typed
+  } else if (name != "command") {  // it stands above, as it would be typed
     rows.push_back({name, plain_text(value)});
   }
 }
@@ -38,7 +38,7 @@ std::string command_text(const Json& context) {
   return join(words, " ");
 }
 
-/// Who has a mark, and what it says of itself beyond its name.
+/// The number of trials and the variants that have a mark, and its details beyond its name.
 struct Marked {
   int trials = 0;
   std::set<std::string> variants, details;
@@ -55,7 +55,7 @@ std::map<std::string, Marked> marks_by_name(const std::vector<Group>& groups,
       if (row->labels.tuned && at_the_edge.contains(row->labels.variant)) of_trial.emplace_back(kAtTheEdge);
       if (row->labels.learns && !row->labels.tuned) of_trial.emplace_back("untuned");
       for (const std::string& mark : of_trial) {
-        if (mark == "failed" || mark == "interrupted") continue;  // have a table of their own
+        if (mark == "failed" || mark == "interrupted") continue;  // these have a table of their own
         Marked& marked = marks[mark];
         ++marked.trials;
         marked.variants.insert(row->labels.variant);
@@ -138,7 +138,7 @@ void add_warnings(Page& page, const std::vector<Group>& groups, const Drawn& dra
 namespace {
 
 void add_grids(Page& page, const std::vector<Grid>& grids) {
-  std::set<std::string> said;  // tables share most of their notes: each is said below the first that it belongs to
+  std::set<std::string> said;  // tables share most of their notes: each stands below the first table with it
   for (const Grid& grid : grids) {
     page.heading(grid.title);
     page.table(for_a_screen(grid).rows, "summary");

@@ -1,4 +1,4 @@
-// Who did what when: a lane a rank. A window is drawn; report.js moves it over the slices that the page holds.
+// Timelines: a lane for each rank. A window is drawn; report.js moves it over the slices that the page holds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Window {
   std::int64_t from = 0, to = 0;  // ns
 };
 
-/// What a page keeps of a trial: the slices from the window on, and those before it where there is room.
+/// Returns the slices that a page keeps of a trial: those from the window on, and earlier ones if there is room.
 std::vector<Slice> kept_slices(std::vector<Slice> slices, std::int64_t from) {
   if (slices.size() <= kMostSlices) return slices;
   const auto first = std::find_if(slices.begin(), slices.end(), [&](const Slice& s) { return s.to > from; });
@@ -27,7 +27,7 @@ std::vector<Slice> kept_slices(std::vector<Slice> slices, std::int64_t from) {
   return {slices.begin() + std::ptrdiff_t(begin), slices.begin() + std::ptrdiff_t(begin + kMostSlices)};
 }
 
-/// Gradients lie over waits: where both are under way, the computation is what the rank does.
+/// Returns the layer of a slice. Gradients lie over waits: if both are under way, the rank is computing.
 int layer(const Slice& slice) { return slice.kind >= 0 ? 0 : slice.kind == Slice::kGradient ? 1 : 2; }
 
 struct Lanes {
@@ -58,7 +58,7 @@ Named named(const Slice& slice, const Digest& digest, Fills& fills) {
   return {fills.of(reason), "waiting: " + reason};
 }
 
-/// One stretch of a lane, cut to the window.
+/// Draws one stretch of a lane, cut to the window.
 void draw(chart::Svg& svg, const Window& window, const Lanes& lanes, int lane, std::int64_t from, std::int64_t to,
           const Named& what) {
   from = std::max(from, window.from), to = std::min(to, window.to);
@@ -90,7 +90,7 @@ std::string timeline_svg(const TrialRow& row, const Digest& digest, const std::v
   return svg.finish();
 }
 
-/// For report.js: [lane, what, from, length, delay] of every slice in microseconds, one after the other.
+/// Returns for report.js [lane, what, from, length, delay] of every slice in microseconds, one after the other.
 std::string timeline_json(const Digest& digest, const std::vector<Slice>& slices, const Window& window,
                           const Lanes& lanes, Fills& fills) {
   nlohmann::json what = nlohmann::json::array({{"ops", "vector operation"}, {"compute", "gradient"}});
@@ -138,8 +138,8 @@ Rows timeline_data(const TrialRow& row, const Digest& digest, const std::vector<
   return data;
 }
 
-/// All variants of a group have windows of one length, from the end of the longest warm-up on where a trial goes so
-/// far.
+/// Returns the window of each group. All its variants have windows of one length, from the end of the longest warm-up
+/// on if the trial goes that far.
 std::map<const Group*, Window> windows_of(const std::vector<Shown>& trials) {
   constexpr double kIterations = 8;
   std::map<const Group*, Window> windows;

@@ -56,7 +56,7 @@ class File {
   void truncate(off_t size) const {
     if (::ftruncate(fd_, size) != 0) throw cannot("shorten", path_, errno);
   }
-  /// All of it, usually in one write, and onto the disk.
+  /// Writes all of the text, usually in one call, and flushes it onto the disk.
   void write(std::string_view text) const {
     while (!text.empty()) {
       const ssize_t written = ::write(fd_, text.data(), text.size());
@@ -64,7 +64,7 @@ class File {
       if (written < 0) throw cannot("write", path_, errno);
       text.remove_prefix(static_cast<std::size_t>(written));
     }
-    // EINVAL: not a regular file (/dev/stdout), which has no disk to get to
+    // EINVAL: not a regular file (/dev/stdout), which is not on a disk
     if (::fdatasync(fd_) != 0 && errno != EINVAL) throw cannot("write", path_, errno);
   }
 
@@ -73,10 +73,10 @@ class File {
   int fd_;
 };
 
-/// Writes beside it and renames: a reader, or a crash, finds the old file or the new one. Symbolic links are replaced.
+/// Writes a second file and renames it: a reader, or a crash, finds the old file or the new one. Replaces symlinks.
 void replace_file(const std::string& path, const std::string& text) {
   const std::string beside = path + ".new";
-  ::unlink(beside.c_str());  // of a crash
+  ::unlink(beside.c_str());  // left by a crash
   try {
     const File file(beside, O_WRONLY | O_CREAT | O_EXCL);
     file.write(text);
@@ -100,7 +100,7 @@ std::string must_read(const std::string& path,
   return *std::move(text);
 }
 
-/// The rows of trials.jsonl. A torn last line is no row: `whole` is what is in front of it.
+/// Returns the rows of trials.jsonl. A torn last line is not a row; `whole` is the number of bytes in front of it.
 std::vector<TrialRow> read_trials(const std::string& path, std::size_t& whole) {
   const std::string text = must_read(path);
   std::vector<TrialRow> rows;
@@ -131,19 +131,19 @@ std::vector<TrialRow> read_trials(const std::string& path, std::size_t& whole) {
   return rows;
 }
 
-/// The open folder, which no other process has until it is closed.
+/// Opens and locks the folder. No other process can lock it until it is closed.
 std::shared_ptr<void> lock(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) throw cannot("open", path, errno);
   std::shared_ptr<void> held(nullptr, [fd](void*) { ::close(fd); });
-  // Any other error: a file system without locks, over which nothing can be said.
+  // Any other error: a file system without locks, on which other processes cannot be detected.
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     throw usage_error(printable(path) + ": another hopbench is at work in this folder: wait until it has ended");
   }
   return held;
 }
 
-/// "a.txt, b.txt and 3 more": what is in the folder, hidden files too.
+/// Returns the content of the folder, hidden files too: "a.txt, b.txt and 3 more".
 std::string content_of(const std::string& folder) {
   constexpr std::size_t kShown = 3;
   std::vector<std::string> names;
@@ -157,7 +157,7 @@ std::string content_of(const std::string& folder) {
   return join(names, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
-/// Throws if mkdir would not get as far as `folder`.
+/// Throws if mkdir could not make `folder` and the folders above it.
 void check_can_be_made(const std::string& folder) {
   std::error_code ignored;
   fs::path above = fs::absolute(folder, ignored).lexically_normal();
@@ -186,7 +186,7 @@ std::string safe_file_name(const std::string& id) {
       name += fmt::format("%{:02X}", static_cast<unsigned char>(c));
     }
   }
-  // File systems end at 255 bytes. The head tells a person what it is, the hash of the whole keeps it apart.
+  // File systems allow 255 bytes. The head tells a person what it is; the hash of the whole makes it unique.
   constexpr std::size_t kLongest = 200;
   if (name.size() <= kLongest) return name;
   std::uint64_t hash = 14695981039346656037u;  // FNV-1a
@@ -259,7 +259,7 @@ RunFolder RunFolder::create(const std::string& path, const std::string& suite_to
     if (error) throw cannot("make", path, error.value());
     folder.write_text(kSuite, suite_toml);
     folder.write_text(kContext, context_json);
-    File(path + "/" + kTrials, O_WRONLY | O_CREAT | O_EXCL).write("");  // last: with it the folder is one to resume
+    File(path + "/" + kTrials, O_WRONLY | O_CREAT | O_EXCL).write("");  // last: makes the folder one to resume
   } catch (const Error&) {
     for (const char* name : {kTrials, kContext, kSuite, kEvents}) fs::remove(fs::path(path) / name, error);
     if (fresh) fs::remove(path, error);
@@ -292,7 +292,7 @@ void RunFolder::claim() {
         fmt::format("{}/{} has other names (hard links), and rows would be added to them too: put a copy there",
                     printable(path_), kTrials));
   }
-  std::error_code said_by_logs;  // somebody may have taken the logs away meanwhile, to save space
+  std::error_code said_by_logs;  // a user may have removed the logs meanwhile, to save space
   fs::create_directories(fs::path(path_) / kEvents, said_by_logs);
   const std::string trials = path_ + "/" + kTrials;
   std::size_t whole = 0;

@@ -2,9 +2,9 @@
 //
 //   suite.toml     the resolved suite            context.json   versions, machine, command line
 //   trials.csv ranks.csv curve.csv               long-form tables, a row each; the same bytes each time in virtual time
-//   host.csv       what measures the host (wall_s, cpu_s, max_rss_bytes), apart for that reason
-//   trials.jsonl   a finished trial a line, appended as it ends (of those that run at once: in the plan's order): what
-//                  --resume reads, so a crash loses no row that was added
+//   host.csv       measurements of the host (wall_s, cpu_s, max_rss_bytes), apart for that reason
+//   trials.jsonl   a line for each finished trial, appended as it ends (those that run at once: in the plan's order);
+//                  --resume reads it, so a crash loses no row that was added
 //   events/        the event log, a file a trial, JSON lines
 //   dump/          run --dump: a folder a trial, an archive of NumPy for each worker and evaluation (suites/dump.h)
 //   dump.txt       the arrays that --dump was asked for
@@ -22,16 +22,16 @@
 
 namespace hopbench {
 
-/// What the tables need to know of a trial beside its record: names and settings, as text.
+/// The names and settings of a trial, as text, which the tables need in addition to its record.
 struct TrialLabels {
   std::string suite, measure, what;  // what: "rate" | "convergence"
   std::string scenario, protocol, variant, backend, transport, clock, model, dataset, topology, status_mark;
   std::string split, optimizer, network;  // a phrase each, for the notes: "iid", "sgd, lr 0.05", "100us, 1Gbit/s"
   std::string knobs;                      // "backup=1, staleness=4", "none"; empty: not recorded, in old runs
   int world = 0, batch = 0;               // world: workers and servers; batch: of one worker
-  int hosts = 0;                          // how many host groups the ranks are on; 0: not said
+  int hosts = 0;                          // number of host groups that the ranks are on; 0: not known
   int place = 0;                          // of the variant in its suite: the order of a table's rows
-  double cost_s = 0;                      // what a step is paced to; 0: unpaced
+  double cost_s = 0;                      // time that a step is paced to; 0: unpaced
   bool learns = true;                     // false: the model is only timed and has neither losses nor learning rates
   bool tuned = false;                     // learning rates come from `hopbench tune`
   std::uint64_t seed = 0;
@@ -42,8 +42,8 @@ struct TrialLabels {
   TargetModel target_model = TargetModel::kAuto;
   bool experimental = false;
   std::string source, reading;
-  bool faults = false;   // its scenario has some
-  std::string unharmed;  // the hash of this trial without them and without names: what its cost is told by
+  bool faults = false;   // its scenario has faults
+  std::string unharmed;  // the hash of this trial without faults and names; finds the trial to compare with
 };
 
 struct TrialRow {
@@ -60,7 +60,7 @@ std::string safe_file_name(const std::string& name);
 
 /// Returns true if the folder holds a run, whole or not.
 bool holds_run(const std::string& folder);
-/// Every file that a run writes into its folder, except event logs.
+/// Returns every file that a run writes into its folder, except event logs.
 std::vector<std::string> files_of_run(const std::string& folder);
 /// The file with a baseline's history (baseline.h).
 inline constexpr const char* kBaselineFile = "baseline.json";
@@ -77,15 +77,15 @@ class RunFolder {
   /// Creates the folder with suite and context. Throws as check_free() does. If the folder cannot be written, what was
   /// made of it is removed again.
   static RunFolder create(const std::string& path, const std::string& suite_toml, const std::string& context_json);
-  /// Reads one. A torn last line of trials.jsonl is no row. Error(kUsage) if it is no run's folder or another line is
-  /// damaged.
+  /// Reads a folder. A torn last line of trials.jsonl is not a row. Error(kUsage) if it is not the folder of a run or
+  /// another line is damaged.
   static RunFolder open(const std::string& path);
 
-  /// For who adds rows: no other process may until this object is gone. Reads the rows again and cuts a torn last line
-  /// off. Error(kUsage) if another process is at it now.
+  /// Must be called before rows are added: no other process can add any until this object is gone. Reads the rows again
+  /// and cuts a torn last line off. Error(kUsage) if another process has claimed the folder.
   void claim();
   const std::string& path() const { return path_; }
-  /// The last line was torn when it was opened: a trial was being written, or the file was cut.
+  /// Returns true if the last line was torn at open(): a trial was being written, or the file was cut.
   bool cut_off() const { return cut_off_; }
   std::string dump(const std::string& trial_id) const;       // a folder
   std::string event_log(const std::string& trial_id) const;  // a file name that is safe for any id
@@ -95,9 +95,9 @@ class RunFolder {
 
   /// Appends a finished trial and flushes it to the disk. Error(kEnvironment) if that fails: the file is as before.
   void add(TrialRow row);
-  /// Drops the rows for which it is true (trials that are to run again), rewriting trials.jsonl.
+  /// Drops the rows for which `out` is true (trials that are to run again), rewriting trials.jsonl.
   void drop_if(const std::function<bool(const TrialRow&)>& out);
-  /// Adds a warning to the rows for which it is true, unless they have one of its kind, and rewrites trials.jsonl.
+  /// Adds a warning to rows for which `about` is true, unless they have one of its kind, and rewrites trials.jsonl.
   void warn_if(const std::function<bool(const TrialRow&)>& about, const Warning& warning);
   /// (Re)writes the CSV tables, rows in the order of `order`; a reader sees the old table or the new one, whole.
   void write_tables() const;

@@ -39,7 +39,7 @@ std::string cell(const Sensitivity& sensitivity, const Tried& tried) {
   return number_text(tried.median_samples());
 }
 
-// Where the upper one of the middle two is "never", so is the median: half of it would be a number of nothing.
+// If the upper one of the two middle values is "never", so is the median, since half of "never" is not a number.
 double median_or_never(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values.empty() || values[values.size() / 2] == kNoNumber ? kNoNumber : median(values);

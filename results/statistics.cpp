@@ -21,8 +21,8 @@ std::vector<double> sorted(std::span<const double> values) {
   return copy;
 }
 
-/// P(|T| < t) with theta = atan(t / sqrt(freedom)): the finite series of Abramowitz & Stegun 26.7.3 and 26.7.4, exact
-/// for whole degrees of freedom.
+/// Returns P(|T| < t) with theta = atan(t / sqrt(freedom)) by the finite series of Abramowitz & Stegun 26.7.3 and
+/// 26.7.4, which is exact for whole degrees of freedom.
 double central_share(double theta, int freedom) {
   const double sine = std::sin(theta), cosine = std::cos(theta);
   double sum = 0;
@@ -49,7 +49,7 @@ std::vector<double> log_ratios(std::span<const double> a, std::span<const double
   return logs;
 }
 
-/// Twice the rank of every value of a, then of b, among all of them: whole numbers where equal values share a rank.
+/// Returns twice the rank of every value of a, then of b, among all: whole numbers even if equal values share a rank.
 std::vector<int> doubled_ranks(std::span<const double> a, std::span<const double> b) {
   std::vector<double> all(a.begin(), a.end());
   all.insert(all.end(), b.begin(), b.end());
@@ -114,7 +114,7 @@ double deviation(std::span<const double> values) {
 double t_quantile(double p, int freedom) {
   HB_ASSERT(freedom >= 1 && p > 0 && p < 1);
   if (p < 0.5) return -t_quantile(1 - p, freedom);
-  double low = 0, high = kPi / 2;  // of the angle, where the distribution function is steep nowhere
+  double low = 0, high = kPi / 2;  // of the angle, over which the distribution function is nowhere steep
   for (int step = 0; step < 80; ++step) {
     const double middle = (low + high) / 2;
     ((1 + central_share(middle, freedom)) / 2 < p ? low : high) = middle;
@@ -145,7 +145,7 @@ std::optional<Interval> median_interval(std::span<const double> values) {
     term *= static_cast<double>(n - k) / (k + 1);
     ++k;
   }
-  if (k == 0) return std::nullopt;  // n beyond 1074, where 0.5^n is no number any more: not a repeat count
+  if (k == 0) return std::nullopt;  // n beyond 1074, where 0.5^n is 0: not a number of repeats
   const std::vector<double> v = sorted(values);
   return Interval{v[std::size_t(k - 1)], v[std::size_t(n - k)]};
 }
@@ -179,7 +179,7 @@ double u_test(std::span<const double> a, std::span<const double> b) {
       for (int s = all; s >= rank; --s) ways[k][std::size_t(s)] += ways[k - 1][std::size_t(s - rank)];
     }
   }
-  // A choice's mean sum is its share of all ranks; both sides are taken times the number of values, to stay whole.
+  // The mean sum of a choice is its share of all ranks. Both sides are taken times the number of values, to stay whole.
   const auto values = static_cast<std::int64_t>(ranks.size());
   const std::int64_t mean = std::int64_t{all} * static_cast<std::int64_t>(a.size());
   const auto off = [&](int s) { return std::abs(s * values - mean); };

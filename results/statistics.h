@@ -7,26 +7,26 @@
 
 namespace hopbench {
 
-double median(std::span<const double> values);              // NaN for none
+double median(std::span<const double> values);              // NaN without values
 double quantile(std::span<const double> values, double p);  // linear interpolation (type 7)
 double mean_of(std::span<const double> values);
 double deviation(std::span<const double> values);  // sample standard deviation; NaN below 2
-/// The p-quantile of Student's t with `freedom` degrees of freedom.
+/// Returns the p-quantile of Student's t with `freedom` degrees of freedom.
 double t_quantile(double p, int freedom);
-/// How likely such a t is at or above this value.
+/// Returns the probability that such a t is at or above this value.
 double t_tail(double t, int freedom);
-/// One-sided t-test: how likely a mean so far above 0 is by chance. 0 or 1 where all values are one.
+/// Returns the p-value of a one-sided t-test: the probability of a mean so far above 0. 0 or 1 if all values are equal.
 double p_above_zero(std::span<const double> values);
 
 struct Interval {
   double low = 0, high = 0;
 };
 
-/// The narrowest pair of order statistics that covers the median with at least 95 %; nothing below 6 values.
+/// Returns the narrowest pair of order statistics that covers the median with at least 95 %; nothing below 6 values.
 std::optional<Interval> median_interval(std::span<const double> values);
 
-/// A ratio of paired measurements: geometric mean of a[i] / b[i], and the two-sided 95 % t-interval of the log ratios
-/// from 3 pairs. All measurements are positive. NaN for no pairs.
+/// A ratio of paired measurements: the geometric mean of a[i] / b[i], and the two-sided 95 % t-interval of the log
+/// ratios from 3 pairs. All measurements are positive. NaN without pairs.
 struct PairedRatio {
   int n = 0;
   double ratio = 0;
@@ -34,20 +34,20 @@ struct PairedRatio {
 };
 PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b);
 
-/// The t-interval of the geometric mean of a[i] / b[i] with `tail` beyond either end: 0.025 is the two-sided 95 %
-/// interval, 0.05 gives one-sided 95 % bounds. Nothing below 3 pairs.
+/// Returns the t-interval of the geometric mean of a[i] / b[i] with `tail` beyond either end: 0.025 is the two-sided 95
+/// % interval, 0.05 gives one-sided 95 % bounds. Nothing below 3 pairs.
 std::optional<Interval> ratio_interval(std::span<const double> a, std::span<const double> b, double tail);
 
-/// Exact two-sided Mann-Whitney U-test: the probability that two samples of one distribution differ in their ranks at
-/// least as much as a and b do. Equal values share the mean of their ranks. NaN if one is empty.
+/// Does an exact two-sided Mann-Whitney U-test: returns the probability that two samples of one distribution differ in
+/// their ranks at least as much as a and b do. Equal values share the mean of their ranks. NaN if one is empty.
 double u_test(std::span<const double> a, std::span<const double> b);
 
-/// Least-squares fit that never rises (pool adjacent violators), weights equal.
+/// Returns the least-squares fit that never rises (pool adjacent violators), weights equal.
 std::vector<double> fit_falling(std::span<const double> y);
 
-/// Where a curve of losses reaches the target. `fitted`: interpolated crossing of the fitted falling curve. `held`: x
-/// of the first of `hold` points in a row at or below the target. Nothing where it is not reached. The fit ends before
-/// the first loss that is not finite (a run that diverged), so that what came before still counts.
+/// The place where a curve of losses reaches the target. `fitted`: interpolated crossing of the fitted falling curve.
+/// `held`: x of the first of `hold` points in a row at or below the target. Empty if it is not reached. The fit ends
+/// before the first loss that is not finite (a run that diverged), so that what came before still counts.
 struct Crossing {
   std::optional<double> fitted, held;
 };

@@ -20,7 +20,7 @@ constexpr double kHalvesDiffer = 0.10;  // fairness section 5, as are the follow
 constexpr double kOverrunsShown = 0.05;
 constexpr double kContentionShown = 0.05;
 
-/// Those that were there to the end.
+/// Returns the workers that were there to the end.
 std::vector<const RankRecord*> workers_of(const TrialRecord& record, int workers) {
   std::vector<const RankRecord*> list;
   for (const RankRecord& rank : record.ranks) {
@@ -31,7 +31,7 @@ std::vector<const RankRecord*> workers_of(const TrialRecord& record, int workers
 
 Time last_mark(const RankRecord& rank) { return rank.marks.empty() ? rank.finished : rank.marks.back().end; }
 
-/// A rank of a failed trial may not have got to its end.
+/// Returns when a rank finished, or its last mark if that is later: a rank of a failed trial may not reach its end.
 Time finish_of(const RankRecord& rank) { return std::max(rank.finished, last_mark(rank)); }
 
 struct Work {
@@ -112,14 +112,14 @@ std::optional<Time> warm_from(const RankRecord& rank, Iter warmup, Duration warm
   return std::nullopt;
 }
 
-/// Nothing if no window is worth a rate.
+/// Returns the steady window; nothing if no window is worth a rate.
 std::optional<Window> steady_window(const std::vector<const RankRecord*>& workers, Iter warmup, Duration warmup_time) {
   Window window{Time{}, kNever};
   for (const RankRecord* rank : workers) {
     const std::optional<Time> from = warm_from(*rank, warmup, warmup_time);
     if (!from) return std::nullopt;
     window.from = std::max(window.from, *from);
-    window.until = std::min(window.until, last_mark(*rank));  // what follows is no work
+    window.until = std::min(window.until, last_mark(*rank));  // no work follows
   }
   if (workers.empty() || window.until <= window.from) return std::nullopt;
   double most = 0;
@@ -207,7 +207,7 @@ class Slowest {
       steps.push_back({finish_of(*rank), at, -1});
     }
     std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.when < b.when; });
-    std::vector<std::size_t> at(static_cast<std::size_t>(last) + 1);  // by iteration: how many are there
+    std::vector<std::size_t> at(static_cast<std::size_t>(last) + 1);  // the number of workers in each iteration
     at[0] = workers.size();
     Iter slowest = 0;
     for (const Step& step : steps) {
@@ -219,7 +219,7 @@ class Slowest {
     }
   }
 
-  /// Once all of that instant has happened; no worker still runs: `own`.
+  /// Returns the slowest worker's iteration after all events of that instant; `own` if no worker still runs.
   Iter at(Time now, Iter own) const {
     const auto after = std::upper_bound(changes_.begin(), changes_.end(), now,
                                         [](Time time, const auto& change) { return time < change.first; });
@@ -250,7 +250,7 @@ Window fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int wo
   const std::optional<Window> steady = steady_window(list, warmup, warmup_time);
   const Window window = steady.value_or(whole);
   if (record.status != TrialStatus::kOk) {
-    // What is left of it is no rate to rely on, and its status says so.
+    // The rate of a trial that did not end well is not reliable, and its status says so.
   } else if (!steady) {
     warn(record, WarningKind::kNoSteadyWindow);
   } else if (halves_differ(list, window)) {

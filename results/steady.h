@@ -33,7 +33,7 @@ double share_inside(Time begin, Time end, const Window& window);
 /// above 5 %); kContended (of a worker, contended_s above 5 % of the trial).
 Window fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int workers);
 
-/// Whether the machine had its part in what came out: it ended well, but oversubscribed or cpu-contended.
+/// Returns true if the machine influenced the result: the trial ended well, but oversubscribed or cpu-contended.
 bool disturbed(const TrialRecord& record);
 
 /// Fills gap_mean and gap_max of every worker from the marks: at each entry into an iteration after the first, its own

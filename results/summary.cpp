@@ -18,7 +18,7 @@ using Trials = std::vector<const TrialRow*>;
 
 constexpr std::size_t kReasonsShown = 5;
 
-/// What the trials have in common; where they differ, all that occurs.
+/// Returns the value that the trials have in common, or all values that occur if they differ.
 template <class Get>
 std::string common(const Trials& trials, Get get) {
   std::vector<std::string> seen;
@@ -54,7 +54,7 @@ std::string setting_note(const Trials& trials) {
   return join(parts, ", ");
 }
 
-/// BBR does not share a full link evenly, and virtual time's TCP is no BBR.
+/// Returns a note if TCP used BBR, which does not share a full link evenly and is not the TCP of virtual time.
 std::string tcp_note(const Trials& trials) {
   for (const TrialRow* row : trials)
     for (const RankRecord& rank : row->record.ranks)
@@ -64,7 +64,7 @@ std::string tcp_note(const Trials& trials) {
   return "";
 }
 
-/// Without MPS, ranks on one GPU take turns, and each one's step holds parts of the others'.
+/// Returns a note on shared GPUs. Without MPS, ranks on one GPU take turns, so a rank's step holds parts of others'.
 std::string sharing_note(const Trials& trials) {
   int most = 0;
   bool in_turns = false;
@@ -106,7 +106,7 @@ std::string work_note(const Trials& trials) {
   return join(parts, ", ");
 }
 
-/// "rests on: hop tokens, hop backup: memory (hop/H1-H14); ps_ssp: full-text"
+/// Returns "rests on: hop tokens, hop backup: memory (hop/H1-H14); ps_ssp: full-text"
 std::string sources_note(const Group& group) {
   std::vector<std::string> sources;
   std::map<std::string, std::vector<std::string>> variants;
@@ -123,7 +123,7 @@ std::string sources_note(const Group& group) {
   return parts.empty() ? "" : "rests on: " + join(parts, "; ");
 }
 
-/// Which they are stands behind the mark.
+/// Returns the warnings of faults that never came. The faults stand behind the mark.
 std::set<std::string> faults_that_never_came(const Group& group) {
   std::set<std::string> said;
   for (const TrialRow* row : group.trials()) {
@@ -140,7 +140,7 @@ void add_marks(Grid& grid, const Group& group) {
   for (const TrialRow* row : group.trials()) {
     for (const std::string& mark : marks_of(*row)) marks.insert(mark);
     if (row->record.status != TrialStatus::kOk) {
-      const Failure& failure = row->record.failure;  // who did what stands in trials.csv
+      const Failure& failure = row->record.failure;  // trials.csv says what each rank did
       failures.push_back(row->record.id + ": " +
                          (failure.text.empty() ? to_string(row->record.status) : what_happened(failure)));
     }
@@ -164,7 +164,7 @@ void add_common_notes(Grid& grid, const Group& group) {
   notes.push_back("n: repeats; medians over them; (a .. b): smallest and largest; [a, b]: 95 % interval (from 6)");
   const auto& head = grid.rows.front();
   if (std::find(head.begin(), head.end(), "speed-up") == head.end()) {
-    // nothing to say of it
+    // no note on speed-ups
   } else if (group.find(group.reference) != nullptr) {
     notes.push_back("speed-up over " + group.reference +
                     ": geometric mean of ratios paired by repeat; [a, b]: 95 % t-interval (from 3 pairs)");

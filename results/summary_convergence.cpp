@@ -51,8 +51,8 @@ std::string speed_up_text(const Group& group, const Variant& variant) {
   return ratio_text(pairs.above, pairs.below);
 }
 
-/// What the mean model, the median rank and the worst rank end with: medians over the trials, NaN without any. A value
-/// that is not finite counts as larger than every other.
+/// Returns the final values of the mean model, the median rank and the worst rank: medians over the trials, NaN without
+/// trials. A value that is not finite counts as larger than every other.
 Values final_medians(const std::vector<const TrialRow*>& trials, double CurvePoint::*value) {
   Values medians;
   for (const char* model : {"mean", "median rank", "worst rank"}) {
@@ -67,7 +67,7 @@ Values final_medians(const std::vector<const TrialRow*>& trials, double CurvePoi
   return medians;
 }
 
-/// "0.51 / 0.52 / 0.61", or "diverged".
+/// Returns "0.51 / 0.52 / 0.61", or "diverged".
 std::string finals_text(const Values& medians, double scale) {
   const auto diverged = [](double value) { return std::isinf(value); };
   if (std::all_of(medians.begin(), medians.end(), diverged)) return "diverged";
@@ -83,7 +83,7 @@ bool has_accuracy(const Group& group) {
                      [](const TrialRow* row) { return best_accuracy(row->record).value_or(0) > 0; });
 }
 
-/// Returns whose loss has to reach the target.
+/// Returns the words for the model whose loss has to reach the target.
 std::string whose_loss(const Group& group) {
   std::set<std::string_view> models;
   for (const TrialRow* row : group.trials()) models.insert(target_model(*row));
@@ -124,7 +124,7 @@ Reach median_reach(std::span<const Reach> trials) {
 
 std::vector<Reach> times_to_target(const Variant& variant) { return reaches_of(variant.ok()).time; }
 
-// None where a trial of a pair did not reach it: leaving that pair out would flatter.
+// Returns no pairs if a trial of a pair did not reach the target: leaving that pair out would flatter.
 SpeedUpPairs target_pairs(const Group& group, const Variant& variant) {
   const Variant* reference = group.find(group.reference);
   if (reference == nullptr) return {};

@@ -1,4 +1,4 @@
-// What faults cost: columns of the tables of scenarios that have some.
+// The cost of faults: columns of the tables of scenarios with faults.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using Rows = std::vector<const TrialRow*>;
 
 constexpr double kWorkDiffers = 0.01;
 
-/// The same trial without faults: nullptr if there is none, or it did not end well.
+/// Returns the same trial without faults; nullptr if there is none, or it did not end well.
 const TrialRow* unharmed(const TrialRow& row, std::span<const TrialRow> rows) {
   const auto hit = std::find_if(rows.begin(), rows.end(), [&](const TrialRow& other) {
     return !other.labels.faults && other.labels.unharmed == row.labels.unharmed && !row.labels.unharmed.empty() &&
@@ -26,7 +26,7 @@ const TrialRow* unharmed(const TrialRow& row, std::span<const TrialRow> rows) {
   return hit == rows.end() ? nullptr : &*hit;
 }
 
-/// Trials with faults, and the same without.
+/// Returns pairs of a trial with faults and the same trial without them.
 std::vector<Pair> pairs_without_faults(const Rows& trials, std::span<const TrialRow> rows) {
   std::vector<Pair> pairs;
   for (const TrialRow* row : trials) {
@@ -47,7 +47,7 @@ int workers_of(const TrialRecord& record) {
 
 int survivors_of(const TrialRecord& record) { return workers_of(record) - record.ranks_lost; }
 
-/// What `get` makes of both trials of each pair, as a ratio; pairs where one is not above 0 are left out.
+/// Returns the ratio of `get` of the two trials of each pair. Pairs in which one of them is not above 0 are left out.
 template <class Get>
 std::string ratio_of(const std::vector<Pair>& pairs, Get get) {
   Values with, without;
@@ -58,7 +58,7 @@ std::string ratio_of(const std::vector<Pair>& pairs, Get get) {
   return ratio_text(with, without);
 }
 
-/// "rate 0.875x, a survivor 1.00x": of all that are there, and where some are not, of each that is.
+/// Returns "rate 0.875x, a survivor 1.00x": the ratio of all workers' rates, and if some were lost, of each survivor's.
 std::string rate_cost(const std::vector<Pair>& pairs) {
   const std::string rate = ratio_of(pairs, [](const TrialRow& row) { return row.record.samples_per_s; });
   if (rate == "-") return "";
@@ -74,7 +74,7 @@ std::string rate_cost(const std::vector<Pair>& pairs) {
 
 std::optional<double> reached_at(const TrialRow& row) { return target_reached(row).time_s.fitted; }
 
-/// To leave out pairs that did not reach it would flatter: then it is of none.
+/// Returns true if all pairs reached the target. If one did not, none counts, since leaving out that one would flatter.
 bool all_reached(const std::vector<Pair>& pairs) {
   return std::all_of(pairs.begin(), pairs.end(),
                      [](const Pair& pair) { return reached_at(*pair.a) && reached_at(*pair.b); });
@@ -89,12 +89,12 @@ std::string time_cost(const std::vector<Pair>& pairs) {
 
 constexpr double kDiverged = std::numeric_limits<double>::infinity();
 
-/// With its sign.
+/// Returns a difference with its sign, or "diverged".
 std::string difference_text(double value) {
   return value == kDiverged ? "diverged" : (value > 0 ? "+" : "") + number_text(value, 3);
 }
 
-/// By how much the final loss is higher. No ratio: a loss that nothing falls below would hide what there is.
+/// Returns by how much the final loss is higher. Not a ratio: a floor below all losses would hide the difference.
 std::string loss_cost(const std::vector<Pair>& pairs) {
   Values differences;
   for (const auto& [a, b] : pairs) {
@@ -112,7 +112,7 @@ std::string cost_text(const std::vector<Pair>& pairs, bool convergence) {
   return parts.empty() ? "-" : join(parts, ", ");
 }
 
-/// Where losses, or times of whole trials, are compared that did not do as much: "hop 0.881x".
+/// Adds a note if losses, or times of whole trials, of unequal work are compared: "hop 0.881x".
 void add_work_note(Grid& grid, const Group& group, std::span<const TrialRow> rows) {
   std::vector<std::string> unequal;
   bool of_times = false;
@@ -132,7 +132,7 @@ void add_work_note(Grid& grid, const Group& group, std::span<const TrialRow> row
                        ": not of equal work: samples done against no faults: " + join(unequal, ", "));
 }
 
-/// "7 of 8 workers", of all trials that lost some.
+/// Returns "7 of 8" workers for all trials that lost some, each text once.
 std::string survivors_text(const Group& group) {
   std::vector<std::string> seen;
   for (const Variant& variant : group.variants) {
@@ -145,7 +145,7 @@ std::string survivors_text(const Group& group) {
   return join(seen, ", ");
 }
 
-/// Ranks that were lost before or after what the rates are of.
+/// Adds notes on ranks that were lost before or after the window of the rates.
 void add_window_notes(Grid& grid, const Group& group) {
   for (const Variant& variant : group.variants) {
     std::vector<std::string> first;

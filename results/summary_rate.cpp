@@ -32,7 +32,7 @@ bool all_zero(const Group& group, std::int64_t RankRecord::*counter) {
                      [&](const TrialRow* row) { return sum_over_ranks(row->record, counter) == 0; });
 }
 
-/// "12 (1.5 %)": medians of a counter and of its share in another, which does not include it if `apart`.
+/// Returns "12 (1.5 %)": medians of a counter and of its share in another, which does not include it if `apart`.
 std::string counter_text(const std::vector<const TrialRow*>& trials, std::int64_t RankRecord::*part,
                          std::int64_t RankRecord::*whole, bool apart) {
   Values counts, shares;
@@ -72,7 +72,7 @@ bool hosts_differ(const Group& group) {
 
 constexpr double kHeardDiffers = 0.02;
 
-/// Returns true if some variant's work, by more than that share, came to no other rank.
+/// Returns true if more than that share of a trial's work came to no other rank.
 bool heard_differs(const Group& group) {
   const auto trials = group.trials();
   return std::any_of(trials.begin(), trials.end(), [](const TrialRow* row) {
@@ -81,7 +81,7 @@ bool heard_differs(const Group& group) {
   });
 }
 
-/// "1872, 1.43x": the rate of what came to another rank, and its speed-up; "-" where it is not known.
+/// Returns "1872, 1.43x": the rate of what came to another rank, and its speed-up; "-" if it is not known.
 std::string heard_text(const Group& group, const Variant& variant) {
   const auto ok = variant.ok();
   const Values heard = values_of(ok, [](const TrialRecord& r) { return r.samples_heard_per_s; });
@@ -115,7 +115,7 @@ std::vector<std::string> variant_row(const Group& group, const Variant& variant,
   return row;
 }
 
-/// Which variant of a repeat gives the bound: the reference (the draws are the same), or the one with the largest.
+/// The variant of a repeat that gives the bound: the reference (the draws are the same), or the one with the largest.
 enum class BoundOf { kReference, kLargest };
 
 void add_bound_row(Grid& grid, const Group& group, const std::string& name, double TrialRecord::*bound, BoundOf of) {
@@ -162,7 +162,7 @@ bool have_alike_windows(const TrialRow& a, const TrialRow& b) {
 SpeedUpPairs rate_pairs(const Group& group, const Variant& variant, double TrialRecord::*rate) {
   const Variant* reference = group.find(group.reference);
   if (reference == nullptr) return {};
-  // Rates over a whole trial, the start with it, beside rates over a steady window: no ratio says anything.
+  // A ratio of rates over a whole trial, including its start, and rates over a steady window says nothing.
   if (mostly_without_window(variant) != mostly_without_window(*reference)) return {};
   SpeedUpPairs pairs;
   for (const auto& [a, b] : pairs_of(variant, *reference)) {

@@ -17,7 +17,7 @@ constexpr const char* kFaint = "\033[2m";
 constexpr const char* kPlain = "\033[0m";
 constexpr std::size_t kNoteWidth = 120;
 
-/// Code points, not bytes: "µ" takes one column.
+/// Returns the number of code points, not of bytes: "µ" takes one column.
 std::size_t width(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
@@ -42,7 +42,7 @@ std::string without_trailing_space(std::string line) {
   return line;
 }
 
-/// Lines of at most kNoteWidth where the words allow it; the following ones are set in.
+/// Returns lines of at most kNoteWidth if the words allow it. All but the first are indented.
 std::vector<std::string> wrapped(const std::string& text) {
   std::vector<std::string> lines{"  "};
   std::size_t begin = 0;

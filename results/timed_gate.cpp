@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLevel = 0.05;
 
-/// Pairs of every row.
+/// The pairs of every row.
 using Set = std::vector<std::vector<TimedPair>>;
 
 std::vector<double> logs_of(std::span<const TimedPair> pairs) {
@@ -23,7 +23,7 @@ std::vector<double> logs_of(std::span<const TimedPair> pairs) {
   return logs;
 }
 
-/// How likely a mean log ratio so far above 0 is by chance.
+/// Returns the probability of a mean log ratio so far above 0 (sign 1) or below 0 (sign -1) by chance.
 double p_slower(std::span<const TimedPair> pairs, int sign) {
   std::vector<double> logs = logs_of(pairs);
   for (double& log : logs) log *= sign;
@@ -97,7 +97,7 @@ class Gate {
     return verdicts;
   }
 
-  // Its upper one-sided bound is below what would be a regression.
+  // Returns true if the upper one-sided bound is below what would be a regression.
   static bool within(std::span<const TimedPair> pairs, double bound) {
     const std::vector<double> logs = logs_of(pairs);
     const auto n = static_cast<int>(logs.size());
@@ -146,7 +146,7 @@ class Gate {
   const std::vector<TimedRow>& rows_;
   const TimedRule& rule_;
   const MeasurePair& measure_;
-  std::vector<double> bounds_;  // of every row: a smaller change is none, as a log ratio
+  std::vector<double> bounds_;  // of every row, as a log ratio: a smaller change does not count
 };
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace hopbench {
 namespace {
 
-/// Microseconds, to the nanosecond.
+/// Return microseconds, to the nanosecond.
 std::string us(Time t) { return fmt::format("{:.3f}", double(t.time_since_epoch().count()) / 1e3); }
 std::string us(Duration d) { return fmt::format("{:.3f}", double(d.count()) / 1e3); }
 std::string quoted(const std::string& text) {
@@ -23,7 +23,7 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-// What has to be remembered of one trial while its log goes by.
+// The state of one trial while its log is read.
 class TraceWriter::Trial {
  public:
   Trial(TraceWriter& to, int pid, const TrialRow& row) : to_(to), pid_(pid) {
@@ -79,8 +79,8 @@ class TraceWriter::Trial {
     }
   }
 
-  // Of a pair the order stays, so its oldest message under way is the one. A message that is dropped from a mailbox had
-  // arrived before.
+  // A pair's messages stay in order, so its oldest message under way is the one that arrives. A message that is dropped
+  // from a mailbox had arrived before.
   void arrived(const std::string& name, const Event& e) {
     std::deque<std::int64_t>& flows = under_way_[{e.peer, e.rank}];
     if (e.what == EventKind::kDeliver) {
@@ -130,7 +130,7 @@ class TraceWriter::Trial {
     to_.event(fmt::format(R"("ph":"C","name":"{}, rank {}","pid":{},"ts":{},"args":{{"{}":{}}})", name, e.rank, pid_,
                           us(e.time), name, value));
   }
-  // An arrow starts and ends in slices: a message gets one of no length at either end.
+  // An arrow starts and ends in slices, so a message gets one of no length at either end.
   void flow(const char* phase, const std::string& name, const Event& e, std::int64_t id) {
     to_.event(fmt::format(R"("ph":"X","name":{},"pid":{},"tid":{},"ts":{},"dur":0)",
                           quoted((*phase == 's' ? "send " : "receive ") + name), pid_, e.rank, us(e.time)));
@@ -141,7 +141,7 @@ class TraceWriter::Trial {
   TraceWriter& to_;
   int pid_;
   std::map<int, Iter> entered_;  // workers that have not finished
-  std::map<Iter, int> working_;  // how many of them are in each iteration
+  std::map<Iter, int> working_;  // the number of them in each iteration
   std::map<std::pair<int, int>, std::deque<std::int64_t>> under_way_;
   std::map<int, int> mailbox_;
 };

@@ -18,9 +18,9 @@ class TraceWriter {
   /// `put` takes the text piece by piece; the whole is one JSON document.
   explicit TraceWriter(std::function<void(const std::string&)> put);
 
-  /// Adds a trial and returns LogEnds::flaw() of its event log. Error(kUsage) if it has none or that is damaged.
+  /// Adds a trial and returns LogEnds::flaw() of its event log. Error(kUsage) if the log is missing or damaged.
   std::string add(const RunFolder& run, const TrialRow& row);
-  /// To be called once, last.
+  /// Ends the document. Must be called once, last.
   void finish();
 
  private:

@@ -16,18 +16,18 @@
 namespace hopbench {
 namespace {
 
-/// A smaller share of the whole is left of the rounding of sums.
+/// Smaller shares of the whole are rounding errors of sums.
 constexpr double kDust = 1e-12;
-/// A part that is a tenth of all changes explains something.
+/// The share of all changes from which on a part explains something.
 constexpr double kMatters = 0.1;
 constexpr const char* kSlowdown = "slowdown, rank ";  // a part for each rank: "slowdown, rank 3"
 
-/// How long some work of a trial took.
+/// Some work of a trial, and the time that it took.
 struct Work {
   double time_s = 0, samples = 0;
 };
 
-/// Nothing for a trial that did nothing, and for numbers that no trial has.
+/// Returns the work; nothing for a trial that did nothing, and for numbers that no trial has.
 std::optional<Work> work_if_sound(double time_s, double samples) {
   const bool sound = time_s > 0 && samples > 0 && std::isfinite(time_s) && std::isfinite(samples);
   return sound ? std::optional(Work{time_s, samples}) : std::nullopt;
@@ -39,7 +39,7 @@ std::optional<Work> whole_work(const TrialRow& row) {
   return work_if_sound(row.record.time_s, double(samples));
 }
 
-/// Nothing if the trial did not do what is asked.
+/// Returns the work of that part of a trial; nothing if the trial did not do it.
 std::optional<Work> work_of(const TrialRow& row, Why::Time time) {
   if (row.record.status != TrialStatus::kOk || !std::isfinite(row.record.time_s)) return std::nullopt;
   if (time == Why::Time::kWhole) return whole_work(row);
@@ -70,7 +70,7 @@ std::string known_variants(std::span<const TrialRow> rows) {
   return join(std::vector<std::string>(names.begin(), names.end()), ", ");
 }
 
-/// a's parts for b's samples, and b's own, added to the sums.
+/// Adds to the sums the parts of a trial (a or b) for the samples of b.
 void add_parts(const TrialRow& row, const Work& work, double samples, double WhyPart::*side,
                std::map<std::string, WhyPart>& sums) {
   const double seconds = work.time_s * samples / work.samples;
@@ -89,7 +89,7 @@ double all_changes(const std::vector<WhyPart>& parts) {
   return all;
 }
 
-/// Makes one row of the slow ranks that explain nothing each, if they are several.
+/// If several slow ranks each explain nothing, merges them into one row.
 void collapse_ranks(std::vector<WhyPart>& parts) {
   const double shown = kMatters * all_changes(parts);
   const auto small = [&](const WhyPart& part) { return part.name.starts_with(kSlowdown) && change_of(part) <= shown; };
@@ -184,7 +184,7 @@ std::string with_interval(const PairedRatio& ratio) {
   return fmt::format("{}x [{}, {}]", text(ratio.ratio), text(ratio.interval->low), text(ratio.interval->high));
 }
 
-/// What explains most of a difference: parts that are a tenth of all changes, three at most.
+/// Returns the parts that explain most of a difference: those of a tenth of all changes or more, three at most.
 std::string main_changes(const Why& why) {
   const double all = all_changes(why.parts);
   std::vector<std::string> changes;
@@ -201,8 +201,8 @@ std::string parts_title(const Why& why) {
   return why.time == Why::Time::kWindow ? "along the critical path in the window" : "along the critical path";
 }
 
-/// Until the rank's last iteration ended: some answer others afterwards. Until its body ended, if what it computed and
-/// waited does not fit before that.
+/// Returns the time until the rank's last iteration ended: some ranks answer others afterwards. If what it computed and
+/// waited does not fit before that, returns the time until its body ended.
 double lived_s(const RankRecord& rank, const TrialRecord& record) {
   Duration told = rank.compute;
   for (const auto& [reason, time] : rank.waits) told += time;

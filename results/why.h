@@ -1,5 +1,5 @@
-// Why one variant is faster than another: log(speed-up) = log(samples ratio) + log(time a sample's ratio), and the time
-// a sample split by what it went into.
+// Reasons why one variant is faster than another: log(speed-up) = log(samples ratio) + log(time a sample's ratio), and
+// the time a sample split by its uses.
 //
 // A rate is explained in the window of the table's samples/s, so that both give the same ratio; a target, up to where
 // it was reached. In virtual time the parts are those of the critical path (suites/critical_path.h). With real
@@ -18,7 +18,7 @@ namespace hopbench {
 
 struct WhyPart {
   std::string name;     // "compute", "slowdown, rank 3", "messages, parameters", "waiting, parameters", "other"
-  double a = 0, b = 0;  // s that it took each of them, a's for as many samples as b needed
+  double a = 0, b = 0;  // seconds that it took a and b, a's for the number of samples that b needed
 };
 
 struct Why {
@@ -33,7 +33,7 @@ struct Why {
   Time time = Time::kWindow;
   double target = 0;     // loss; 0: none
   int n = 0;             // pairs of repeats in which both got there
-  int lost = 0;          // repeats in which only b did, or neither; kWindow: or only one has a steady window
+  int lost = 0;          // the other repeats; kWindow: also those in which only one has a steady window
   PairedRatio speed_up;  // time of b / time of a
   PairedRatio samples;   // samples of b / samples of a: above 1, a needs fewer
   PairedRatio rate;      // time a sample of b / of a
@@ -43,15 +43,15 @@ struct Why {
   double a_s = 0, b_s = 0;     // time a sample x the samples that b needed
 };
 
-/// One for each measure and scenario in which both variants have trials. Error(kUsage) if a variant is not there.
+/// Returns one for each measure and scenario in which both variants have trials. Error(kUsage) if one is not there.
 std::vector<Why> why(std::span<const TrialRow> rows, const std::string& a, const std::string& b);
 
-/// "hop reaches 0.6 1.31x sooner than allreduce: 1.42x faster a sample (-0.9 s slowdown, rank 3), 8 % more samples."
+/// Returns "a reaches 0.6 1.31x sooner than b: 1.42x faster a sample (-0.9 s slowdown, rank 3), 8 % more samples."
 std::string why_sentence(const Why& why);
-/// The sentence, two stacked bars and what they are made of.
+/// Returns the sentence, two stacked bars and their parts.
 std::string why_text(const Why& why);
 
-/// Returns what a trial's time went into, as shares from 0 to 1 that sum up to 1. "vector operations, other" is the
+/// Returns the uses of a trial's time, as shares from 0 to 1 that sum up to 1. "vector operations, other" is the
 /// time of the mean worker in which it neither computed nor waited. Operations of a strand beside the body are not
 /// counted: the body computes or waits at the same time.
 std::map<std::string, double> time_shares(const TrialRow& row);

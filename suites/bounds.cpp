@@ -5,17 +5,17 @@
 namespace hopbench {
 namespace {
 
-/// A worker draws slowdowns for at most this many gradients that it did not compute. More go at the mean pace of these.
+/// A worker draws slowdowns for at most this many gradients that it did not compute. More of them take the mean time.
 constexpr std::int64_t kMostDraws = 100'000;
 
-/// Durations are whole nanoseconds, and a gradient has at least one sample: the most that rounding changes a sample by.
+/// The most by which rounding changes a sample. Durations are whole nanoseconds; a gradient has a sample or more.
 constexpr double kRounding_s = 1e-9;
 
 Scenario::Where place_of(const TrialSpec& spec, const Plan& plan, int rank) {
   return {spec.seed, spec.repeat, spec.workload.number_of(rank), plan.host_of[std::size_t(rank)]};
 }
 
-/// The least that `rule` can multiply the compute time of its ranks by.
+/// Returns the least factor by which `rule` can multiply the compute time of its ranks.
 double least_factor(const ComputeRule& rule) {
   const bool always = rule.from == Time{} && rule.until == kNever;
   switch (rule.what) {
@@ -42,7 +42,7 @@ double least_factor(const TrialSpec& spec, int rank) {
   return least;
 }
 
-/// Returns what a full batch takes in iteration k, begun at `now`.
+/// Returns the time of a full batch in iteration k, begun at `now`.
 Duration gradient_time(const TrialSpec& spec, const Scenario::Where& where, Iter k, Time now) {
   const Duration nominal = scaled(spec.costs.gradient, noise_factor(spec.noise, where, k));
   return scaled(nominal, spec.scenario.slowdown(where, k, now));
@@ -118,7 +118,7 @@ class Device {
     return next;
   }
 
-  /// An iteration that crosses an edge of the window counts by the share of its time inside, as in the rates.
+  /// Adds an iteration. If it crosses an edge of the window, its share of time inside counts, as in the rates.
   void add(const IterationMark& mark, Time begin) {
     const double share = share_inside(begin, mark.end, window_);
     if (share <= 0) return;
@@ -131,7 +131,7 @@ class Device {
     if (idle_s > 0) idle(until - seconds_to_duration(idle_s), until);
   }
 
-  /// Work that took longer than its own iteration, as a gradient for another worker may, is taken from idle time later.
+  /// Adds idle time. Work that took longer than its own iteration, as a gradient for another may, is taken from it.
   void idle(Time from, Time until) {
     if (until <= from) return;
     const double paid_s = std::min(owed_s_, to_seconds(until - from));
@@ -145,7 +145,7 @@ class Device {
   double least_s_a_sample_ = 0;
   double samples_ = 0, busy_s_ = 0;  // computed
   double others_ = 0;                // that fit into idle time
-  double owed_s_ = 0;                // of work, beyond the time that there was
+  double owed_s_ = 0;                // of work that took more than the time that there was
 };
 
 }  // namespace

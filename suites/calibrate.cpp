@@ -1,6 +1,6 @@
-// Calibration: what a step costs while all ranks step together, as they will in the trial. A paced trial gives every
-// iteration a slot, so the steps are measured in slots too: all ranks start one at the same instant, and what counts is
-// when it is done.
+// Calibration: the cost of a step while all ranks step together, as they will in the trial. A paced trial gives every
+// iteration a slot, so the steps are measured in slots too. All ranks start a step at the same instant, and its end
+// counts.
 #include "suites/calibrate.h"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ class Circle {
     wire_ = find_transport(spec.transport).connect(options, channel);
   }
 
-  /// How many ranks each one exchanges messages with.
+  /// Returns the number of ranks with which each one exchanges messages.
   int fan() const { return fan_; }
 
   /// Sends to the next rank; returns what the previous one sent.
@@ -74,7 +74,7 @@ class Circle {
     return got;
   }
 
-  /// Sends to the next fan() ranks and waits for what as many before it sent in this round; some may be ahead.
+  /// Sends to the next fan() ranks and waits for this round's messages of the fan() ranks before it. Some may be ahead.
   void exchange(const Payload& body, std::int64_t round) {
     for (int step = 1; step <= fan_; ++step)
       send(after(step), {.from = rank_, .kind = kExchange, .iter = round, .words = {}, .body = body, .bytes = 0});
@@ -82,7 +82,7 @@ class Circle {
     arrived_.erase(round);
   }
 
-  /// The largest of all ranks' values; it also brings them together in time.
+  /// Returns the largest of all ranks' values. It also brings the ranks together in time.
   std::int64_t largest(std::int64_t mine) {
     std::int64_t all = mine, passing = mine;
     for (int i = 1; i < size_; ++i) {
@@ -105,7 +105,7 @@ class Circle {
     while (!wire_->try_send(to, message)) wire_->wait(std::chrono::milliseconds(10));
   }
 
-  // One message, which may belong to a round that is not yet waited for.
+  // Takes one message, which may belong to a round that is not yet waited for.
   void take() {
     std::optional<Message> got = wire_->poll();
     if (!got) return static_cast<void>(wire_->wait(std::chrono::milliseconds(100)));
@@ -138,7 +138,7 @@ class Stepper {
     slot_.beats.fetch_add(1, std::memory_order_relaxed);  // else many long steps look like a stall
   }
 
-  /// Bytes read and written a second.
+  /// Returns the bytes read and written per second.
   double vector_rate() {
     const auto begin = SteadyClock::now();
     const std::vector<Payload> terms = {x_.share(), gradient_.share(), momentum_.share()};
@@ -157,9 +157,9 @@ class Stepper {
   std::uint64_t position_ = 0;
 };
 
-// The length of a slot, in nanoseconds, that every rank's step fits into with room to spare. The mean counts, not the
-// median: with more ranks than cores most steps run undisturbed in a slice of their own, and a few wait for all the
-// others.
+// Returns the length of a slot, in nanoseconds, that every rank's step fits into with time to spare. It uses the mean,
+// not the median: with more ranks than cores most steps run undisturbed in a slice of their own, and a few wait for all
+// the others.
 std::int64_t find_slot(Stepper& stepper, Circle& circle) {
   int steps = 0;
   circle.largest(0);
@@ -175,8 +175,8 @@ constexpr double kLate = -1;
 
 struct Measured {
   std::vector<double> steps, vector_rates;          // seconds, bytes/s
-  std::array<double, kRounds> warm{};               // seconds a round, one after the other: the mean
-  std::array<std::vector<double>, kRounds> cold{};  // that follows a step and a sleep; kLate where there was no sleep
+  std::array<double, kRounds> warm{};               // seconds per round, one after the other: the mean
+  std::array<std::vector<double>, kRounds> cold{};  // of a round after a step and a sleep; kLate if there was no sleep
 };
 
 class Rounds {
@@ -189,8 +189,8 @@ class Rounds {
     if (kind == kSeveral) circle_.exchange({}, exchanges_++);
   }
 
-  // A message may be here before it is waited for, so single waits say little; round by round nobody can be more than a
-  // message ahead of those before it, so the mean over many rounds is what a round takes.
+  // A message may be here before it is waited for, so single waits say little. From round to round no rank can be more
+  // than a message ahead of those before it, so the mean over many rounds is the time of a round.
   double warm(int kind) {
     circle_.largest(0);
     const auto begin = SteadyClock::now();
@@ -230,9 +230,9 @@ void measure_slots(Stepper& stepper, Circle& circle, Measured& measured) {
   }
 }
 
-// Ranks on one machine share its cores, and handling messages is what a network of theirs costs. A round in which each
-// of n ranks sends m messages and gets m keeps c cores busy for 2 n m handlings: what a message more adds to a round
-// is its overhead, what a byte more adds the overhead of a byte; what is left of the smallest round is latency.
+// Ranks on one machine share its cores, and their network costs the handling of messages. If each of n ranks sends m
+// messages and gets m, the round keeps c cores busy for 2 n m handlings. A message's overhead is what one more adds to
+// a round, and a byte's overhead is what one more byte adds. The rest of the smallest round is latency.
 void explain_messages(Calibration& result, int ranks, const std::array<double, kRounds>& round) {
   if (ranks < 2) return;
   const int fan = std::min(ranks - 1, kMostPeers);
@@ -242,7 +242,7 @@ void explain_messages(Calibration& result, int ranks, const std::array<double, k
   const double overhead = std::clamp(a_message, 0.0, small / handlings);
   result.overhead = seconds_to_duration(overhead);
   result.latency = seconds_to_duration(small - handlings * overhead);
-  // Shared memory lends large bodies: who reads them pays.
+  // Shared memory lends large bodies, so only the rank that reads them spends time on the bytes.
   const double bytes_s = round[kOneLarge] - small;
   if (bytes_s > kNoise * small) result.overhead_rate = handlings * double(kLargeFloats * sizeof(float)) / bytes_s;
 }
@@ -256,8 +256,8 @@ std::vector<double> pooled(const std::vector<json>& ranks, const char* key) {
   return all;
 }
 
-// What a round takes as a paced rank meets it: after a step and a sleep, until the last rank is done; the median of the
-// slots that no rank came late to. Where there is none, what a round takes in a row of them.
+// Returns the time of a round as a paced rank meets it: after a step and a sleep, until the last rank is done. It is
+// the median of the slots in which no rank was late. If there are none, it is that of rounds in a row.
 double round_time(const std::vector<json>& ranks, std::size_t kind) {
   std::vector<double> slots, warm;
   std::set<std::size_t> late;

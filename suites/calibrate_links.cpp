@@ -27,9 +27,9 @@ constexpr int kRoundTrips = 30, kLarge = 3;
 constexpr std::size_t kFewestFloats = 1 << 14, kMostFloats = 1 << 20;  // 64 KiB to 4 MiB, each four times the last
 constexpr double kLongest = 0.05;                                      // seconds: a body that takes longer is the last
 constexpr Duration kPairLimit = std::chrono::seconds(30);
-constexpr double kTaken = 0.02;  // of the time, by others: contended
+constexpr double kTaken = 0.02;  // share of the time taken by others, above which it is contended
 
-// Rank 0 lets one rank after the other measure; whoever is not measuring answers.
+// Rank 0 lets one rank after the other measure. The ranks that are not measuring answer.
 class LinkMeter {
  public:
   LinkMeter(ChildChannel& channel, Wire& wire)
@@ -88,7 +88,7 @@ class LinkMeter {
     return std::chrono::duration<double>(Clock::now() - begin).count();
   }
 
-  /// The first one, which makes connections and memory ready, does not count.
+  /// Returns the median of `times` calls. A first call, which makes connections and memory ready, does not count.
   template <class F>
   static double median_of(int times, const F& seconds) {
     seconds();
@@ -104,7 +104,7 @@ class LinkMeter {
     return seconds_since(begin);
   }
 
-  /// Asks for a body as large, and sends the own one meanwhile; over when both are there.
+  /// Asks for a body of the same size and sends its own meanwhile. Ends when both are there.
   double exchange_both(int peer, const Payload& body) {
     const auto begin = Clock::now();
     send(peer, kBack, {}, {std::int64_t(body.size())});
@@ -127,7 +127,7 @@ class LinkMeter {
                           .bytes = kHeaderBytes + std::int64_t(body.stored() * sizeof(float))};
     while (!wire_.try_send(to, message)) wire_.wait(std::chrono::milliseconds(10));
   }
-  // A short text as a body: a float a character.
+  // Sends a short text as a body, with a float for each character.
   void send_text(int to, Kind kind, const std::string& text) {
     const std::vector<float> characters(text.begin(), text.end());
     send(to, kind, Vec::from_host(characters).share());
@@ -137,7 +137,7 @@ class LinkMeter {
     return {characters.begin(), characters.end()};
   }
 
-  /// Answers meanwhile.
+  /// Waits for a message of that kind, and answers others meanwhile.
   Message await(Kind kind) {
     while (true) {
       Message message = next();
@@ -176,7 +176,7 @@ PairFigures pair_from(const json& j) {
   return pair;
 }
 
-/// Numbers of the ranks' machines, in the order of their first ranks.
+/// Returns the numbers of the ranks' machines, in the order of their first ranks.
 std::vector<int> machines_of(const LaunchOptions& launch, const Fleet& fleet) {
   std::map<int, int> numbers;
   std::vector<int> all;

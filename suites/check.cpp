@@ -1,4 +1,4 @@
-// From the values of a document to a Draft: sections, variants, scenarios and measures, each checked by itself.
+// Turns the values of a document into a Draft: sections, variants, scenarios and measures, each checked by itself.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -69,13 +69,13 @@ void for_each_block(const Value& root, const std::string& name, Mistakes& mistak
   }
 }
 
-// What the block calls itself, right or not: a wrong name is one mistake, not two.
+// Returns the name of the block as written, right or not, so that a wrong name is one mistake and not two.
 std::string raw_text(const Value& block, const std::string& name) {
   const Entry* entry = block.find(name);
   return entry == nullptr ? "" : entry->value.text;
 }
 
-// The text of a block's key if it has a right one.
+// Returns the text of a block's key if it has a right one, otherwise "".
 std::string text_of(const Value& block, const std::string& list, const std::string& name, Mistakes& mistakes) {
   const Entry* entry = block.find(name);
   const SuiteKey* key = find_key(list + "." + name);

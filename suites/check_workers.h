@@ -1,16 +1,16 @@
-// What a suite says of single workers: where they sit, what they compute on. Inside of configuration.cpp.
+// Checks of what a suite says about single workers: where they are and what they compute on. Part of configuration.cpp.
 #pragma once
 
 #include "suites/draft.h"
 
 namespace hopbench {
 
-/// [network] hosts: as many as there are workers.
+/// Checks [network] hosts, which has one host for each worker if it is a list, and the links and racks.
 void check_hosts(const Configuration& c, Mistakes& mistakes);
-/// [[protocol]] without: workers that there are, each once, and not all of them; no scenario with faults, which name
-/// ranks. Returns whether it is right.
+/// Checks `without` of a [[protocol]]: workers that exist, each once, and not all of them. No scenario may have faults,
+/// since faults name ranks. Returns true if it is right.
 bool check_without(const Draft& draft, const Configuration& c, const VariantDraft& variant, Mistakes& mistakes);
-/// [compute] others: each worker once, and only those that there are.
+/// Checks [compute] others, which names each worker at most once, and only workers that exist.
 void check_others(const Configuration& c, Mistakes& mistakes);
 
 }  // namespace hopbench

@@ -1,4 +1,4 @@
-// A measure at a point of the matrix: what is impossible only in combination, and the trial it gives.
+// A measure at a point of the matrix: settings that are impossible only in combination, and the trial that it gives.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -18,7 +18,7 @@ namespace {
 
 using T = Value::Type;
 
-// No data set is smaller than this: fewer samples a step need no look at the data.
+// No data set is smaller than this. If a step takes fewer samples, the data need not be read.
 constexpr std::int64_t kSmallestTrainingSet = 1000;
 
 bool paced_by_time(const Configuration& c) {
@@ -85,7 +85,7 @@ void check_model(const Draft& draft, const Configuration& c, Mistakes& mistakes)
     mistakes.add(c.at("run.epochs").place, fmt::format("model '{}' reads no data, so it has no epochs", name));
 }
 
-/// Reads the data at most once for each.
+/// Returns inputs_of() the data set. Reads the data at most once for each.
 std::optional<Inputs> known_inputs(const Configuration& c, const WorkloadSpec& spec) {
   static std::map<std::tuple<std::string, std::string, std::size_t>, std::optional<Inputs>> known;
   const auto key = std::tuple(spec.dataset, c.at("model.dataset.path").text, spec.size);
@@ -140,14 +140,14 @@ void check_batch(const Draft& draft, const Configuration& c, Mistakes& mistakes)
     mistakes.add(place, fmt::format("'batch' is {}, more than a worker's part of the data ({} samples with {} workers)",
                                     batch.integer, part, c.workers()));
   } catch (const Error& error) {
-    // Where the data is not here, the suite may still be right: a run will say what is missing.
+    // If the data is not here, the suite may still be right. A run will say what is missing.
     if (!c.has("run.epochs")) return;
-    if (error.code() == ExitCode::kEnvironment) throw;  // not fetched: no mistake of the suite's
+    if (error.code() == ExitCode::kEnvironment) throw;  // not fetched, which is not a mistake of the suite
     mistakes.add(c.at("run.epochs").place, fmt::format("'epochs' needs the data: {}", error.what()));
   }
 }
 
-/// Of the model, where the suite sets it; 0 elsewhere: other models have far more than there can be servers.
+/// Returns the model's size if the suite sets it; else 0: other models have more parameters than there can be servers.
 std::int64_t parameters_of(const Configuration& c) {
   const std::string& name = c.at("model.name").text;
   const std::int64_t size = c.at("model.size").integer;
@@ -193,7 +193,7 @@ void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, 
     if (why.empty())
       hosts = std::max(hosts, host_count(*variant->protocol, setting, c.at("network.servers_apart").flag));
   }
-  if (!all_possible) return;  // nobody knows how many servers that one was meant to have
+  if (!all_possible) return;  // the number of servers of the impossible one is unknown
   for (const ScenarioDraft* scenario : scenarios_of(draft, *c.measure)) {
     if (hosts > 0) check_cuts(*scenario, hosts, mistakes);
   }
@@ -247,7 +247,7 @@ void check_scenarios(const Draft& draft, const Configuration& c, Mistakes& mista
     check_faults_with(*scenario, c.workers(), mistakes);
     check_obeyed(*scenario, c, mistakes);
   }
-  // Where the names chosen are wrong, any scenario may have been meant.
+  // If the chosen names are wrong, any scenario may have been meant.
   if (!chosen.empty()) return;
   for (const ScenarioDraft& scenario : draft.scenarios) {
     check_rules_with(scenario, c.workers(), mistakes);
@@ -334,7 +334,7 @@ std::string dataset_of(const Configuration& c) {
   return c.has("model.dataset.name") ? c.at("model.dataset.name").text : model.default_dataset;
 }
 
-// Reads the data, once for each: suites that need its size are rare.
+// Reads each data set once. Suites that need its size are rare.
 std::size_t training_set_size(const Configuration& c) {
   static std::map<std::tuple<std::string, std::string, std::int64_t>, std::size_t> known;
   const auto key = std::tuple(dataset_of(c), c.at("model.dataset.path").text, c.at("model.size").integer);

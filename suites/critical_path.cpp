@@ -38,8 +38,8 @@ void CriticalPath::on(const Event& event) {
   }
 }
 
-// Backwards from (rank, time). Of every rank it uses each piece of work, wait and delivery once, the later ones first,
-// so that it ends even where messages take no time.
+// A walk backwards from (rank, time). It uses each piece of work, wait and delivery of a rank once, the later ones
+// first, so that it ends even if messages take no time.
 class CriticalPath::Walk {
  public:
   Walk(const CriticalPath& path, int rank, Time end, Time from)
@@ -83,14 +83,14 @@ class CriticalPath::Walk {
     if (computing && came_now && !waited) return follow(*came, "an answer");
     if (computing && !waited) return take(*work);
     if (waited) return spend(std::string("waiting, ") + wait->why, wait->begin);
-    // What the body did takes no time, or is not told: on to what was before it.
+    // The body's last action takes no time, or is not recorded. Go on with what was before it.
     Time last{};
     if (wait) last = std::max(last, wait->end);
     if (work) last = std::max(last, work->end);
     spend("other", last);
   }
 
-  /// The last one that began before now.
+  /// Returns the last work that began before now.
   std::optional<Work> last_work() {
     Trail::Reader& all = left().works;
     while (!all.empty() && time_of(all.last()[0]) >= time_) all.pop();
@@ -107,7 +107,7 @@ class CriticalPath::Walk {
     return Wait{time_of(end - length), time_of(end), reasons_[std::size_t(reason)]};
   }
 
-  /// The last that came until now.
+  /// Returns the last delivery that came until now.
   std::optional<Delivery> last_delivery() {
     Trail::Reader& all = left().deliveries;
     while (!all.empty() && time_of(all.last()[0]) > time_) all.pop();
@@ -116,7 +116,7 @@ class CriticalPath::Walk {
     return Delivery{time_of(at), time_of(at - under_way), int(from)};
   }
 
-  /// The work up to now; a gradient's pieces leave layer by layer, so that now may be within it.
+  /// Takes the work up to now. A gradient's pieces leave layer by layer, so that now may be within the gradient.
   void take(const Work& work) {
     if (!work.gradient) return spend("vector operations", work.begin);
     const Duration whole = work.end - work.begin, done = time_ - work.begin;

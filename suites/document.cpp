@@ -12,10 +12,10 @@
 namespace hopbench {
 namespace {
 
-// The library bounds how deep values stand in each other, but not dotted keys, and who goes down them is out of stack
-// in the end. The dots of numbers do not count: lists have many.
+// The library limits the depth of values in each other, but not that of dotted keys, where code that goes down them
+// runs out of stack. The dots of numbers do not count: lists have many.
 constexpr int kMostDots = 2000;
-constexpr int kMostLevels = 100;  // of values in values: what is read can be printed, and read again, by the library
+constexpr int kMostLevels = 100;  // of values in values, so that the library can print what was read and read it again
 
 bool too_many_dots(const std::string& text) {
   const auto digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
@@ -148,7 +148,7 @@ const char* type_name(Value::Type type) {
 
 namespace {
 
-/// The parser's words, and what they mean for a number such as 1e400.
+/// Returns the parser's words, and what they mean for a number such as 1e400.
 std::string no_toml(std::string_view said) {
   const bool number = said.find("floating-point") != std::string_view::npos &&
                       said.find("could not be interpreted") != std::string_view::npos;
@@ -184,7 +184,7 @@ std::optional<Value> parse_value(const std::string& text, const Place& place, Mi
     return value;
   }
   const bool meant_as_toml = text.empty() || std::string("[{\"'").find(text[0]) != std::string::npos;
-  // What is no UTF-8 could not be written out again.
+  // A text that is not UTF-8 could not be written out again.
   const bool one_line = text.find('\n') == std::string::npos;
   if (!meant_as_toml && one_line && parse_document("v = " + toml_text(text), place.file, own))
     return text_value(text, place);

@@ -22,7 +22,7 @@ std::vector<float> floats_of(const Payload& x) {
 bool Dump::holds(const std::string& name) const { return std::find(what.begin(), what.end(), name) != what.end(); }
 
 void write_dump(const Dump& dump, std::span<const CurveRecorder::Point> points, Workload* workload) {
-  std::error_code ignored;  // where there is no folder, writing into it says so
+  std::error_code ignored;  // if there is no folder, writing into it says so
   std::filesystem::create_directories(dump.folder, ignored);
   for (std::size_t p = 0; p < points.size(); ++p) {
     for (const CurveRecorder::Snapshot& at : points[p].ranks) {

@@ -23,8 +23,8 @@ struct Dump {
 
 /// Writes rank<R>_point<P>.npz for each worker in each point of a curve:
 ///   params              float32, the model that the worker had reported last
-///   iteration           int64, how many iterations that model had finished
-///   gradient            float32, the newest gradient that it had computed; of no number before the first
+///   iteration           int64, the number of iterations that model had finished
+///   gradient            float32, the newest gradient that it had computed; empty before the first
 ///   gradient_iteration  int64, of that gradient; -1 before the first
 ///   samples             uint32, the samples of that gradient: indices in the training set
 ///   time_s              float64, of the point on the trial's clock

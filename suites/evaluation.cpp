@@ -22,7 +22,7 @@ struct PointScores {
   double consensus_distance = 0;
 };
 
-// Runs jobs 0 .. n-1 on `threads` threads; what a job throws comes out.
+// Runs jobs 0 .. n-1 on `threads` threads. Throws what a job throws.
 void in_parallel(std::size_t n, int threads, const std::function<void(std::size_t)>& job) {
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
@@ -52,7 +52,7 @@ CurvePoint named(CurvePoint point, const char* model, const Evaluation& scores) 
   return point;
 }
 
-// Of a model that is only timed.
+// Returns true for a vector of a model that is only timed.
 bool numberless(const Payload& x) { return x.empty() || x.data() == nullptr; }
 
 /// Returns the whole model from what the servers keep of it.
@@ -77,7 +77,7 @@ CurveRecorder::CurveRecorder(int workers, int points, std::int64_t samples, cons
   }
 }
 
-// Workers in lock step report at one instant: a point is kept when that is over, so that all of them are in it.
+// Workers in lock step report at one instant. A point is kept when that instant is over, so that all of them are in it.
 void CurveRecorder::keep() {
   points_.push_back({last_, total_, latest_, due_ ? std::exchange(due_servers_, {}) : servers_now()});
   std::erase_if(points_.back().ranks, [](const Snapshot& snapshot) { return snapshot.lost; });
@@ -112,15 +112,15 @@ void CurveRecorder::keep_the_end() {
   const auto left = std::size_t(std::count_if(latest_.begin(), latest_.end(), present));
   if (!points_.empty() && points_.back().time == last_ && points_.back().ranks.size() > left) points_.pop_back();
   if (points_.empty() || points_.back().time != last_) keep();
-  points_.back().servers = servers_now();  // as they ended, after the last worker's report
+  points_.back().servers = servers_now();  // as they are at the end, after the last worker's report
   if (interval_ > 0 && points_.size() > 1 && !points_.back().servers.empty()) points_.front().servers = {initial_};
 }
 
 std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads,
                                                 const std::function<void()>& one_done) {
   keep_the_end();
-  // Replicas are often the same bits (all-reduce) and snapshots of slow ranks stay: each distinct vector is evaluated
-  // once.
+  // Replicas are often the same bits (all-reduce), and snapshots of slow ranks stay the same. Each distinct vector is
+  // evaluated once.
   std::vector<Payload> distinct;
   std::map<std::uint64_t, std::size_t> index;
   const auto place = [&](const Payload& x) {

@@ -1,4 +1,4 @@
-// Evaluation: off every clock, on a fixed named subset, every so many samples (fairness section 3).
+// Evaluation, off every clock, on a fixed named subset, after each interval of samples (fairness section 3).
 #pragma once
 
 #include <cstddef>
@@ -14,27 +14,27 @@
 
 namespace hopbench {
 
-/// Keeps every worker's latest snapshot (a reference, never a copy), and all of them each time the workers together
-/// have done another interval of samples. The mean at t thus uses each rank's last snapshot at or before t. With them
-/// it keeps the model of the parameter servers, as all of them have it at that moment.
+/// A recorder of every worker's latest snapshot (a reference, never a copy). Each time the workers together have done
+/// another interval of samples, it keeps all of the snapshots. The mean at t thus uses each rank's last snapshot at or
+/// before t. With them it keeps the model of the parameter servers, as all of them have it at that moment.
 class CurveRecorder {
  public:
-  /// `points` after the start, evenly over `samples` in all; 0: only the end.
+  /// `points`: number of points after the start, evenly over `samples` in all; 0: only the end.
   CurveRecorder(int workers, int points, std::int64_t samples, const Payload& initial);
 
   void report(int rank, Iter k, Time when, std::int64_t samples, const Payload& x);
 
-  /// `ask` returns what each server keeps of the model, in order, or nothing where no server keeps any.
+  /// `ask` returns what each server keeps of the model, in order, or nothing if no server keeps any.
   void ask_servers(std::function<std::vector<Payload>()> ask) { ask_servers_ = std::move(ask); }
 
-  /// From now on the worker is in no point; the samples that it has done stay counted.
+  /// Leaves the worker out of all further points. The samples that it has done stay counted.
   void lose(int rank, Time when, std::int64_t samples);
 
-  /// Worker `rank`'s last snapshot.
+  /// Returns worker `rank`'s last snapshot.
   const Payload& latest(int rank) const { return latest_[std::size_t(rank)].x; }
 
-  /// Evaluates what was kept, and the end: mean, median rank, worst rank of each point, and the servers' model if there
-  /// is one. `threads` evaluations run at a time. After each of them `one_done` is called on its thread.
+  /// Evaluates the kept points and the end: mean, median rank and worst rank of each point, and the servers' model if
+  /// there is one. Runs `threads` evaluations at a time. After each of them `one_done` is called on its thread.
   std::vector<CurvePoint> evaluate(Workload& workload, int threads, const std::function<void()>& one_done = {});
 
   /// A gradient that a worker has computed, for dump.h.
@@ -49,12 +49,12 @@ class CurveRecorder {
     Payload x;
     bool lost = false;
     int rank = 0;
-    Computed computed = {};  // the newest; nothing if nobody tells of it
+    Computed computed = {};  // the newest; empty if no gradients are recorded
   };
   struct Point {
     Time time{};
-    std::int64_t samples = 0;     // of all
-    std::vector<Snapshot> ranks;  // that were there
+    std::int64_t samples = 0;     // of all workers
+    std::vector<Snapshot> ranks;  // of the workers that were there
     std::vector<Payload> servers;
   };
   /// Records the newest gradient of a worker, which was complete at `when`.
@@ -84,10 +84,10 @@ class CurveRecorder {
 };
 
 /// Adds the mark `diverged` if a training loss of a worker, an evaluated loss, or a number of a final model is NaN or
-/// infinite. The final models are looked at too, because a ReLU can hide a NaN from every loss.
+/// infinite. Checks the final models too, because a ReLU can hide a NaN from every loss.
 void mark_if_diverged(TrialRecord& record, const std::vector<Payload>& finals);
 
-/// 16 hex digits over all workers' final vectors in rank order; empty where there are no numbers (model timing_only).
+/// Returns 16 hex digits over all workers' final vectors in rank order; "" if there are no numbers (timing_only).
 std::string params_hash(const std::vector<Payload>& finals);
 
 }  // namespace hopbench

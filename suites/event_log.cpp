@@ -26,7 +26,7 @@ void write_event_log(const std::string& path, const std::string& trial_id, std::
   std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
   std::error_code none;
   const bool linked = std::filesystem::is_symlink(path, none) || std::filesystem::hard_link_count(path, none) > 1;
-  if (linked && !none) std::filesystem::remove(path, none);  // what else has its contents keeps them
+  if (linked && !none) std::filesystem::remove(path, none);  // other names of the same file keep its contents
   errno = 0;
   std::ofstream file(path, std::ios::binary);
   file << event_log_head(trial_id);

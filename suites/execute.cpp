@@ -34,7 +34,7 @@ LaunchOptions launch_options(const TrialSpec& spec, const Plan& plan, const Exec
   return launch;
 }
 
-/// Workers that the scenario kills.
+/// Returns the workers that the scenario kills.
 std::vector<int> doomed(const Scenario& scenario) {
   std::vector<int> ranks;
   for (const Fault& fault : scenario.faults) {
@@ -57,7 +57,7 @@ Failure failure_of_simulation(const LaunchResult& launched) {
   return {launched.failure.kind, -1, launched.failure.text};
 }
 
-/// What the ranks sent, and what is left of those that the scenario killed.
+/// Returns what the ranks sent. For ranks that the scenario killed, returns what is left of them.
 std::vector<RankResult> results_of(const LaunchResult& launched, const TrialSpec& spec, const Plan& plan) {
   std::vector<RankResult> results;
   for (std::size_t r = 0; r < launched.ranks.size(); ++r) {
@@ -74,7 +74,7 @@ std::vector<RankResult> results_of(const LaunchResult& launched, const TrialSpec
   return results;
 }
 
-/// Sets the curve, which is its end alone. What a crashed rank had computed counts, as in virtual time: its slot tells.
+/// Sets the curve, which is its end alone. Samples of a crashed rank, which its slot holds, count as in virtual time.
 void evaluate_finals(TrialRecord& record, const TrialSpec& spec, const Plan& plan, const LaunchResult& launched,
                      const std::vector<Payload>& finals, const std::vector<Payload>& servers) {
   const std::unique_ptr<Workload> workload = make_workload(spec.workload);
@@ -93,7 +93,7 @@ void evaluate_finals(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   record.curve = curve.evaluate(*workload, 1);
 }
 
-/// Returns what each server keeps of the model; nothing where the extra ranks keep none.
+/// Returns what each server keeps of the model; nothing if the extra ranks keep none.
 std::vector<Payload> model_of_servers(const Plan& plan, const std::vector<RankResult>& results) {
   std::vector<Payload> slices;
   for (int r = plan.workers; r < plan.ranks(); ++r) {
@@ -103,7 +103,7 @@ std::vector<Payload> model_of_servers(const Plan& plan, const std::vector<RankRe
   return slices;
 }
 
-// Final losses of a real trial, evaluated here after its processes have ended: off its clock, on nobody's core.
+// Evaluates the final losses of a real trial after its processes have ended, so off its clock and on no rank's core.
 void evaluate_end(TrialRecord& record, const TrialSpec& spec, const Plan& plan, const LaunchResult& launched,
                   const std::vector<RankResult>& results) {
   std::vector<Payload> finals;

@@ -1,4 +1,4 @@
-// From a Draft to trials: measures x points of the matrix x scenarios x variants x repeats, in the order they run.
+// Turns a Draft into trials: measures x points of the matrix x scenarios x variants x repeats, in the order they run.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,7 +13,7 @@
 namespace hopbench {
 namespace {
 
-// A run is limited by patience, not by this; it stops a slip in [matrix] from eating the memory.
+// The user's patience limits a run, not this constant. It stops a slip in [matrix] from filling the memory.
 constexpr std::size_t kMostTrials = 20000;
 
 StopSpec stop_of(const Configuration& c) {
@@ -45,8 +45,8 @@ void take_keys(TrialSpec& trial, bool optimizer, const ValueOf& value_of) {
   }
 }
 
-/// Resets what this trial does not obey, so that its hash does not depend on it. Older keys of [network] stay as they
-/// are: hashes of older trials have them.
+/// Resets settings that have no effect on this trial, so that its hash does not depend on them. Older keys of [network]
+/// stay as they are, since hashes of older trials have them.
 void drop_unobeyed(TrialSpec& trial) {
   const bool simulated = trial.transport == "sim";
   if (!simulated) trial.noise = 0;
@@ -65,7 +65,7 @@ void drop_unobeyed(TrialSpec& trial) {
   network.rack_of.clear();
 }
 
-// A trial of the configuration but for its variant, scenario and repeat.
+// Returns a trial of the configuration without its variant, scenario and repeat.
 TrialSpec base_trial(const Draft& draft, const Configuration& c) {
   TrialSpec trial;
   trial.suite = draft.name;
@@ -88,7 +88,7 @@ TrialSpec base_trial(const Draft& draft, const Configuration& c) {
   return trial;
 }
 
-/// The warm-ups of variants, each worked out once: its bound may take a search of the whole graph.
+/// The warm-ups of variants. Each is computed once, since its bound may take a search of the whole graph.
 class WarmUps {
  public:
   WarmUps(const Draft& draft, Graphs& graphs) : draft_(draft), graphs_(graphs) {}
@@ -108,7 +108,7 @@ class WarmUps {
     return std::max<Iter>(warmup, given.is(Value::Type::kInteger) ? given.integer : 2 * bound_of(c, variant));
   }
 
-  /// Returns by how many iterations one worker may be ahead of another; 0 where no such bound is known.
+  /// Returns by how many iterations one worker may be ahead of another; 0 if no such bound is known.
   Iter bound_of(const Configuration& c, const VariantDraft& variant) const {
     if (variant.protocol->gap_bound == nullptr) return 0;
     Mistakes told_before;
@@ -132,7 +132,7 @@ std::vector<Configuration> configurations_of(const Draft& draft) {
   return all;
 }
 
-// All variants of a configuration in one scenario, once each.
+// Returns all variants of a configuration in one scenario, once each.
 std::vector<TrialSpec> group_of(const Draft& draft, const Configuration& c, const ScenarioDraft& scenario,
                                 std::uint32_t repeat, WarmUps& warm_ups) {
   TrialSpec base = base_trial(draft, c);

@@ -1,4 +1,4 @@
-// Faults of a scenario: what each kind needs and knows, and whether somebody would notice.
+// Faults of a scenario: what each kind needs and knows, and if the faults have an effect.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -22,7 +22,7 @@ FaultKind fault_kind(const Value& table) {
                        [&](FaultKind what) { return kind == to_string(what); });
 }
 
-/// What a kind has beside `at`.
+/// Returns the keys of a kind other than `at`.
 std::vector<std::string> keys_of_kind(FaultKind what) {
   switch (what) {
     case FaultKind::kCrash:
@@ -64,7 +64,7 @@ void check_fault(const Value& table, Mistakes& mistakes) {
     mistakes.add(b->value.place, "'a' and 'b' are one host: leave out 'b' to mean its NIC");
 }
 
-// Who is lost twice, or everybody: nobody would be left to measure.
+// Refuses to lose a worker twice, or all workers, which would leave none to measure.
 void check_losses(const ScenarioDraft& scenario, int workers, Mistakes& mistakes) {
   std::set<std::int64_t> lost;
   for (const Value& table : scenario.faults) {
@@ -91,7 +91,7 @@ struct Moment {
 
 std::string time_text(Time at) { return duration_text(at.time_since_epoch().count()); }
 
-// Of each rank the faults of that kind which come at a time, in the order of the text.
+// Returns for each rank the faults of that kind that come at a time, in the order of the text.
 std::map<std::int64_t, std::vector<Moment>> moments_of(const ScenarioDraft& scenario, FaultKind what) {
   std::map<std::int64_t, std::vector<Moment>> moments;
   for (const Value& table : scenario.faults) {
@@ -105,7 +105,7 @@ std::map<std::int64_t, std::vector<Moment>> moments_of(const ScenarioDraft& scen
   return moments;
 }
 
-// A rank joins once, and is there before it is lost.
+// Checks that a rank joins once, and before it is lost.
 void check_joins(const ScenarioDraft& scenario, Mistakes& mistakes) {
   const auto joining = moments_of(scenario, FaultKind::kJoin);
   for (const auto& [rank, joins] : joining) {
@@ -126,11 +126,11 @@ void check_joins(const ScenarioDraft& scenario, Mistakes& mistakes) {
   }
 }
 
-// One that came during another would begin after it, which nobody means.
+// Refuses a hang that comes during another. It would begin after the other one, which no user means.
 void check_hangs(const ScenarioDraft& scenario, Mistakes& mistakes) {
   for (auto& [rank, hangs] : moments_of(scenario, FaultKind::kHang)) {
     std::stable_sort(hangs.begin(), hangs.end(), [](const Moment& a, const Moment& b) { return a.at < b.at; });
-    Moment last = hangs.front();  // of those before, the one that ends last
+    Moment last = hangs.front();  // the one of those before that ends last
     for (std::size_t i = 1; i < hangs.size(); ++i) {
       const Moment& next = hangs[i];
       const Time end = last.at + last.lasts;

@@ -11,7 +11,7 @@
 namespace hopbench {
 namespace {
 
-/// What another process of this same binary wrote is none of that: that process went wrong.
+/// Reports a malformed text as the failure of the process that wrote it, which runs this same binary.
 [[noreturn]] void refuse(const char* what, const std::string& why) {
   throw trial_error(std::string(what) + " cannot be read: " + why + ": run the trial again");
 }
@@ -60,8 +60,8 @@ Job job_from_text(const std::string& text) {
   });
 }
 
-// "<length of the JSON>\n<JSON><the events' lines><float32 parameters, this machine's order>": both ends are this same
-// binary.
+// The text is "<length of the JSON>\n<JSON><the events' lines><float32 parameters, this machine's order>". Both ends
+// are this same binary.
 std::string to_text(const RankResult& result) {
   std::vector<Time> times;
   std::string lines;

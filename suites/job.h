@@ -1,4 +1,4 @@
-// What passes between the launcher and the children of a trial: a job down, a result up. Text in front, numbers behind.
+// Texts between the launcher and the children of a trial: a job down, a result up. JSON comes first, numbers last.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct Job {
   Dump dump = {};          // simulate
 };
 std::string to_text(const Job& job);
-/// The readers throw Error (trial) for what is none of these.
+/// Reads such a text. This and rank_result_from_text throw Error (trial) if the text is malformed.
 Job job_from_text(const std::string& text);
 
 /// A rank's share of a trial.

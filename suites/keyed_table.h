@@ -1,4 +1,4 @@
-// A TOML table as papers and published figures read it: key by key, with a mistake for every key that nothing reads.
+// A TOML table as papers and published figures read it, key by key. Every key that nothing reads is a mistake.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace hopbench {
 
-/// A view of a table. Each value of another type than was asked for becomes a mistake at once; when the view goes, each
-/// key that nothing asked for becomes one too. `where` names the table in messages: "[[claim]]".
+/// A view of a table. A value of another type than was asked for becomes a mistake at once. When the view is destroyed,
+/// each key that nothing asked for becomes one too. `where` names the table in messages: "[[claim]]".
 class KeyedTable {
  public:
   KeyedTable(const Value& value, std::string where, Mistakes& mistakes);
@@ -18,22 +18,22 @@ class KeyedTable {
   KeyedTable(const KeyedTable&) = delete;
   KeyedTable& operator=(const KeyedTable&) = delete;
 
-  /// nullptr if the key is not there, or its value has another type.
+  /// Returns nullptr if the key is missing or its value has another type.
   const Value* find(const std::string& key);
   const Value* find(const std::string& key, Value::Type type);
-  /// As find; a missing key is a mistake.
+  /// Works as find, but a missing key is a mistake.
   const Value* need(const std::string& key, Value::Type type);
-  /// A text that must be there and not be empty; "" after a mistake.
+  /// Returns a text that must be there and must not be empty; "" after a mistake.
   std::string text(const std::string& key);
-  /// A text that may be missing: then `otherwise`.
+  /// Returns a text, or `otherwise` if it is missing.
   std::string text_or(const std::string& key, const std::string& otherwise);
-  /// A finite number that may be missing.
+  /// Returns a finite number; nothing if it is missing.
   std::optional<double> number(const std::string& key);
-  /// A text that must be one of these.
+  /// Returns a text that must be one of `names`.
   std::string one_of(const std::string& key, const std::vector<std::string>& names);
-  /// A list of texts that must be there.
+  /// Returns a list of texts that must be there.
   std::vector<std::string> texts(const std::string& key);
-  /// The tables of a list such as [[claim]], which must be there.
+  /// Returns the tables of a list such as [[claim]], which must be there.
   const std::vector<Value>& tables(const std::string& key);
 
   void wrong(const Value& value, const std::string& key, const std::string& wanted);

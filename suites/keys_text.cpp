@@ -1,4 +1,4 @@
-// How people read a key: its type, its range, its row in docs/suites.md.
+// A key as people read it: its type, its range, its row in docs/suites.md.
 #include <fmt/format.h>
 
 #include "backends/base/text.h"
@@ -69,7 +69,7 @@ std::string markdown_row(const SuiteKey& key) {
   const std::string fallback = key.fallback == nullptr                  ? "**required**"
                                : std::string_view(key.fallback).empty() ? "not set"
                                                                         : fmt::format("`{}`", key.fallback);
-  // Which names there are depends on the build: they are listed by the program, not here.
+  // The names depend on the build, so the program lists them, and this row does not.
   const bool listed =
       key.type == KeyType::kName && std::string_view(key.meaning).find("hopbench list") != std::string_view::npos;
   return fmt::format("| `{}` | {} | {} | {} |", key.path, listed ? "a name" : type_text(key), fallback, key.meaning);

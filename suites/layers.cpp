@@ -17,7 +17,7 @@ const Value* find(const Layer& layer, const char* path) {
   return found == layer.end() ? nullptr : &found->second;
 }
 
-// A matrix value as part of a measure's or a variant's name.
+// Returns a matrix value as part of a measure's or a variant's name.
 std::string name_of(const Value& value) {
   std::string name = value.type == Value::Type::kText ? value.text : to_toml(value);
   std::replace(name.begin(), name.end(), '/', '_');  // ids are divided by it

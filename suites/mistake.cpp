@@ -58,7 +58,7 @@ std::string unknown(const std::string& what, const std::string& name, const std:
   const std::string near = nearest(name, known);
   if (!near.empty()) return fmt::format("{}: did you mean '{}'?", subject, quotable(near));
   if (known.empty()) return subject + ": there are none";
-  constexpr std::size_t kListed = 24;  // more than that nobody reads in an error
+  constexpr std::size_t kListed = 24;  // longer lists in an error are not read
   if (known.size() > kListed)
     return fmt::format("{}: none of the {} known ones is near: see docs/suites.md", subject, known.size());
   return subject + ": known are " + listed(known);

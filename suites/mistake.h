@@ -1,4 +1,4 @@
-// Mistakes in a suite, collected so that all of them are told at once.
+// Mistakes in a suite, collected so that all of them are reported at once.
 #pragma once
 
 #include <set>
@@ -10,7 +10,7 @@
 
 namespace hopbench {
 
-/// Where something stands in a text. Line and column from 1; 0 where the text has no place for it (a command line).
+/// A place in a text. Line and column count from 1; they are 0 if the text has no place for it (a command line).
 struct Place {
   std::string file;
   int line = 0, column = 0;
@@ -24,8 +24,8 @@ struct Mistake {
   std::string text() const;  // "suites/a.toml:12:3: ..."
 };
 
-/// what() has a line for each mistake, up to a limit: the same message at most 5 times, at most 100 lines, and then the
-/// number of those left out.
+/// An error whose what() has a line for each mistake, up to a limit: the same message at most 5 times, at most 100
+/// lines, and then the number of those left out.
 class SuiteError : public Error {
  public:
   explicit SuiteError(std::vector<Mistake> mistakes);
@@ -35,13 +35,13 @@ class SuiteError : public Error {
   std::vector<Mistake> mistakes_;
 };
 
-/// Collects what the readers of a suite find. A mistake that many trials would meet is kept once.
+/// A collection of what the readers of a suite find. A mistake that many trials would meet is kept once.
 class Mistakes {
  public:
-  /// Escapes control characters in `message` and shortens it in the middle where it is very long.
+  /// Escapes control characters in `message`, and shortens it in the middle if it is very long.
   void add(const Place& place, const std::string& message);
   bool empty() const { return list_.empty(); }
-  /// SuiteError with all of them, in the order of the text.
+  /// Throws SuiteError with all of them, in the order of the text.
   void throw_if_any() const;
 
  private:
@@ -50,7 +50,7 @@ class Mistakes {
   std::set<Key> known_;
 };
 
-/// "unknown WHAT 'x' WHERE: did you mean 'y'?", or the known ones where none is near.
+/// Returns "unknown WHAT 'x' WHERE: did you mean 'y'?", or lists the known ones if none is near.
 std::string unknown(const std::string& what, const std::string& name, const std::vector<std::string>& known,
                     const std::string& where = "");
 

@@ -1,4 +1,4 @@
-// From what pairs of ranks measured to a network that explains it.
+// Turns what pairs of ranks measured into a network that explains it.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -10,13 +10,13 @@ namespace hopbench {
 namespace {
 
 constexpr double kUnlimited = 1e300;
-constexpr double kLent = 1e11;                   // bytes/s: a model that is lent, not copied, seems to go as fast
+constexpr double kLent = 1e11;                   // bytes/s: a model that is lent, not copied, seems to be this fast
 constexpr double kNothing = 0.3;                 // of a round trip
 constexpr double kSlower = 0.75;                 // of the others' bandwidth: worth a link of its own
-constexpr double kFarther = 1.5, kFarBy = 1e-4;  // of the others' latency, and seconds besides
+constexpr double kFarther = 1.5, kFarBy = 1e-4;  // times the others' latency, plus these seconds
 
 /// Returns the bytes/s of a link whose messages take this long, without the time of the processors of `machine`; 0 if
-/// those take it all.
+/// the processors take all of it.
 double bandwidth_of(const PairFigures& pair, const Calibration& machine) {
   const PairFigures::Sent least = pair.bodies.front(), most = pair.bodies.back();
   if (most.seconds - pair.round_trip_s < kNothing * pair.round_trip_s) return 0;  // lent, or lost in the noise
@@ -30,17 +30,17 @@ double latency_of(const PairFigures& pair, const Calibration& machine) {
   return std::max(0.0, pair.round_trip_s / 2 - 2 * to_seconds(machine.overhead));
 }
 
-/// From one host to another; the fastest of several ranks' there.
+/// The link from one host to another. If several ranks are there, the fastest pair counts.
 struct HostPair {
   double bandwidth = 0, latency_s = 0;
 };
 using HostPairs = std::map<std::pair<int, int>, HostPair>;
 
-/// 0 is unlimited.
+/// Returns the larger bandwidth; 0 is unlimited.
 double faster(double a, double b) { return a == 0 || b == 0 ? 0 : std::max(a, b); }
 bool slower_than(double a, double b) { return a > 0 && (b == 0 || a < kSlower * b); }
 
-/// The bandwidth of a host's own NIC if all its pairs are slower than most: that of the fastest of them.
+/// Returns the bandwidth of a host's own NIC, that of its fastest pair, if all its pairs are slower than usual; else 0.
 double nic_of(const HostPairs& pairs, int host, double usual) {
   bool first = true;
   double fastest = 0;
@@ -81,7 +81,7 @@ Duration usual_latency(const HostPairs& pairs) {
   return seconds_to_duration(median(latencies));
 }
 
-/// The links between two hosts that are worth saying: one for both ways where both are alike, otherwise each its own.
+/// Adds the links between two hosts that differ from the rest: one for both ways if they are alike, else one each way.
 void add_links(const HostPairs& pairs, std::pair<int, int> hosts, double known, Duration latency,
                std::vector<NetworkSpec::Link>& links) {
   const auto [a, b] = hosts;
@@ -89,7 +89,7 @@ void add_links(const HostPairs& pairs, std::pair<int, int> hosts, double known, 
   const auto slower = [&](const HostPair& pair) { return slower_than(pair.bandwidth, known) ? pair.bandwidth : 0; };
   NetworkSpec::Link link{.a = a, .b = b};
   const double there_s =
-      std::min(there.latency_s, back.latency_s);  // of a round trip: nothing says which way is longer
+      std::min(there.latency_s, back.latency_s);  // of a round trip, which does not show which way is longer
   if (there_s > kFarther * to_seconds(latency) + kFarBy) link.latency = seconds_to_duration(there_s);
   const bool alike = !slower_than(there.bandwidth, back.bandwidth) && !slower_than(back.bandwidth, there.bandwidth);
   if (alike && slower(there) > 0 && slower(back) > 0) link.bandwidth = std::max(slower(there), slower(back));

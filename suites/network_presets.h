@@ -1,5 +1,5 @@
-// Networks by name: what `network.preset` stands for. Each value is what the preset's key would be without one; what
-// the suite says of such a key goes first.
+// Networks by name, for `network.preset`. A preset gives each of its keys a value; a value that the suite itself gives
+// to such a key wins.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace hopbench {
 
 struct PresetValue {
   const char* path;    // of the key: "network.bandwidth"
-  const char* text;    // as a suite would say it
+  const char* text;    // as a suite would write it
   const char* source;  // where the number is from
 };
 
@@ -21,10 +21,10 @@ struct NetworkPreset {
   std::vector<PresetValue> values;
 };
 
-/// All of them. The first one, "none", changes nothing.
+/// Returns all of them. The first one, "none", changes nothing.
 const std::vector<NetworkPreset>& network_presets();
 
-/// The values of the preset that has this name.
+/// Returns the values of the preset that has this name.
 const Layer& preset_layer(const std::string& name);
 
 }  // namespace hopbench

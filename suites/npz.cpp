@@ -18,8 +18,8 @@ static_assert(std::endian::native == std::endian::little, "the types of npz say 
 
 std::size_t size_of(const std::string& type) { return static_cast<std::size_t>(type.back() - '0'); }
 
-/// The head of a .npy file (NumPy Enhancement Proposal 1): a dictionary as text, padded so that the numbers begin at a
-/// multiple of 64 bytes.
+/// Returns the head of a .npy file (NumPy Enhancement Proposal 1): a dictionary as text, padded so that the numbers
+/// begin at a multiple of 64 bytes.
 std::string head_of(const NpzArray& array) {
   std::string words =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", array.type, array.count);

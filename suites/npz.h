@@ -1,4 +1,4 @@
-// NumPy's archives of arrays: what np.load() reads.
+// NumPy's archives of arrays, which np.load() reads.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace hopbench {
 
-/// One array of one dimension, of numbers in this machine's order.
+/// An array of one dimension, with numbers in this machine's byte order.
 struct NpzArray {
   std::string name;
   std::string type;  // as NumPy writes it: "<f4", "<u4", "<i8", "<f8"
@@ -15,7 +15,7 @@ struct NpzArray {
   std::size_t count = 0;
 };
 
-/// Writes an uncompressed archive. Error(kEnvironment) if that is not possible.
+/// Writes an uncompressed archive. Throws Error(kEnvironment) if that is not possible.
 void write_npz(const std::string& path, const std::vector<NpzArray>& arrays);
 
 }  // namespace hopbench

@@ -1,4 +1,4 @@
-// What changes a suite from outside its sections: the matrix, profiles, and the command line.
+// Changes of a suite from outside its sections: the matrix, profiles, and the command line.
 #include <algorithm>
 #include <set>
 
@@ -11,8 +11,8 @@
 namespace hopbench {
 namespace {
 
-// Measures x points. A run is limited by patience, not by this; it keeps a slip in [matrix] from eating the memory, of
-// which each takes some 50 kB.
+// Limits measures x points. The user's patience limits a run, not this constant. It keeps a slip in [matrix] from
+// filling the memory, of which each takes some 50 kB.
 constexpr double kMostConfigurations = 2000;
 
 using Parts = std::vector<std::string>;
@@ -44,7 +44,7 @@ void set_scenario(ScenarioDraft& scenario, const Parts& rest, const Entry& entry
   (name == "compute" ? scenario.rules : name == "links" ? scenario.links : scenario.faults) = items;
 }
 
-// protocol.LABEL.KNOB, scenario.NAME.compute, .links or .faults, measure.NAME.KEY
+// Sets protocol.LABEL.KNOB, scenario.NAME.compute, .links or .faults, or measure.NAME.KEY.
 void override_block(Draft& draft, const Parts& parts, const Entry& entry, Mistakes& mistakes) {
   const Parts rest(parts.begin() + 2, parts.end());
   if (parts[0] == "protocol") {
@@ -69,7 +69,7 @@ void override_block(Draft& draft, const Parts& parts, const Entry& entry, Mistak
   }
 }
 
-// A section's key loses its axis when it is given one value from outside.
+// Removes the axis of a section's key that is given one value from outside.
 void drop_axis(Draft& draft, const std::string& path) {
   std::erase_if(draft.axes, [&](const Axis& axis) { return axis.path == path; });
 }
@@ -142,7 +142,7 @@ void override_key(Draft& draft, const Parts& parts, const Entry& entry, Mistakes
   }
 }
 
-// Tables of overrides may be nested or dotted, quoted or not: [profile.quick.run] world_size, "run.world_size".
+// Flattens overrides, which may be nested or dotted, quoted or not: [profile.quick.run] world_size, "run.world_size".
 template <class Apply>
 void flatten(const Entry& entry, Parts parts, Mistakes& mistakes, const Apply& apply) {
   const bool name = parts.size() == 1 && (parts[0] == "protocol" || parts[0] == "scenario" || parts[0] == "measure");
@@ -158,7 +158,7 @@ void flatten(const Entry& entry, Parts parts, Mistakes& mistakes, const Apply& a
 }
 
 void apply_profile(Draft& draft, const Value& profile, Mistakes& mistakes) {
-  // What is said of one measure is said against what is said of all: it comes later.
+  // A value for one measure wins over a value for all measures, so it is applied later.
   for (const bool of_measures : {false, true}) {
     for (const Entry& entry : profile.entries) {
       flatten(entry, {}, mistakes, [&](const Parts& parts, const Entry& leaf) {
@@ -188,7 +188,7 @@ void apply_profiles(Draft& draft, const Value& root, const std::string& chosen, 
     mistakes.add({"--profile " + quotable(chosen), 0, 0}, unknown("profile", chosen, names));
 }
 
-// The first '=' outside of quotes.
+// Returns the position of the first '=' outside of quotes.
 std::size_t equals_sign(const std::string& set) {
   char quote = 0;
   for (std::size_t i = 0; i < set.size(); ++i) {

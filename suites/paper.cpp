@@ -49,7 +49,7 @@ void read_order(const Value& value, Claim& claim, Mistakes& mistakes) {
   if (claim.selections.size() < 2) mistakes.add(value.place, "an order is of two or more");
 }
 
-/// What is compared: one of the three kinds.
+/// Reads what is compared, which is one of the three kinds.
 void read_kind(KeyedTable& table, Claim& claim, Mistakes& mistakes) {
   const Value* ratio = table.find("ratio", Value::Type::kTable);
   const Value* value = table.find("value", Value::Type::kTable);

@@ -19,7 +19,7 @@ PublishedClaim::Kind kind_of(const std::string& name) {
   return found == kKinds.end() ? PublishedClaim::Kind::kRecorded : PublishedClaim::Kind(found - kKinds.begin());
 }
 
-/// An ID stands in a comment of HTML, and in a file's name.
+/// Reads an ID, which is written into a comment of HTML and into a file's name.
 std::string read_id(KeyedTable& table, Mistakes& mistakes) {
   std::string id = table.text("id");
   const bool plain = id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
@@ -147,7 +147,7 @@ PublishedTable read_table(const Value& value, Mistakes& mistakes) {
   return result;
 }
 
-/// Lists of what is named, for check_names.
+/// The IDs that were seen, for check_names.
 struct Names {
   std::set<std::string> seen;
   void add(const std::string& what, const std::string& id, const Place& place, Mistakes& mistakes) {
@@ -160,7 +160,7 @@ void check_run(const std::string& id, const std::vector<std::string>& known, con
     mistakes.add(place, unknown("run", id, known));
 }
 
-/// A run that measures nothing is a mistake: it would be run in vain.
+/// Adds a mistake for each run that measures nothing, since it would be run in vain.
 void check_used(const Published& published, const std::vector<Place>& places, Mistakes& mistakes) {
   for (std::size_t i = 0; i < published.runs.size(); ++i) {
     const std::string& id = published.runs[i].id;

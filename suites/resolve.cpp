@@ -1,4 +1,4 @@
-// The suite as it will run: every default and override written out, as TOML that gives the same trials again.
+// Writes the suite as it will run, with every default and override, as TOML that gives the same trials again.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -35,8 +35,8 @@ bool names_preset(const Draft& draft) {
                      [](const Axis& axis) { return axis.path == "network.preset"; });
 }
 
-/// effective(), for a suite that is read again. Where presets are named anywhere, their keys stay unsaid unless they
-/// are the suite's own: written out, one preset's would outlast it in a measure or at a point that names another.
+/// Returns effective(), for a suite that is read again. If presets are named anywhere, it leaves out their keys unless
+/// they are the suite's own. Written out, one preset's keys would outlast it where a measure or a point names another.
 Layer to_be_written(const Draft& draft, const MeasureDraft* measure) {
   Layer layer = effective(draft, measure, {});
   if (!names_preset(draft)) return layer;
@@ -47,7 +47,7 @@ Layer to_be_written(const Draft& draft, const MeasureDraft* measure) {
   return layer;
 }
 
-// How the suite was tuned; nothing where it was not.
+// Returns how the suite was tuned; "" if it was not.
 std::string tuning_text(const Layer& tuning) {
   std::string text;
   for (const auto& [path, value] : tuning) text += line(last_part(path), to_toml(value));
@@ -72,7 +72,7 @@ std::string variant_text(const Draft& draft, const VariantDraft& variant) {
   return text;
 }
 
-// A rule of the list at `path` with the defaults of what it leaves out.
+// Returns a rule of the list at `path` with the defaults of what it leaves out.
 std::string rule_text(const Value& rule, const std::string& path) {
   Value whole = rule;
   const Entry* per = rule.find("per");

@@ -27,7 +27,7 @@ SimulationOptions simulation_options(const TrialSpec& spec, const Plan& plan, Ob
   return options;
 }
 
-// What the caller wants to see, what the critical path is read from, and the loss that a watcher is told.
+// An observer for the caller, for the critical path, and for the loss that is shown while the trial runs.
 class Watch : public Observer {
  public:
   Watch(Observer* asked_for, Board* board, CriticalPath& path) : asked_for_(asked_for), board_(board), path_(path) {}
@@ -46,7 +46,7 @@ class Watch : public Observer {
   CriticalPath& path_;
 };
 
-// One trial's nodes on a simulation. Everything the strands refer to is a member, so it outlives the run.
+// The nodes of one trial on a simulation. Everything the strands refer to is a member, so it outlives the run.
 class Trial {
  public:
   Trial(const TrialSpec& spec, const Plan& plan, Observer* observer, Board* board, CriticalPath& path, const Dump& dump)
@@ -84,7 +84,7 @@ class Trial {
     });
   }
 
-  /// To be called once: the record takes what the nodes have recorded.
+  /// Runs the trial. Call it once: the record takes what the nodes have recorded.
   TrialRecord run() {
     simulation_.run();
     TrialRecord record;
@@ -106,7 +106,7 @@ class Trial {
   }
 
  private:
-  /// Who pays where data are skewed: the mean model's loss on samples of each worker's own.
+  /// Adds the mean model's loss on samples of each worker's own, which shows which workers suffer from skewed data.
   void add_own_losses(const std::vector<Payload>& finals, TrialRecord& record) {
     const Vec average = mean(finals);
     const Payload x = average.watch();
@@ -125,7 +125,7 @@ class Trial {
     }
   }
 
-  /// Returns what each server keeps of the model; nothing where the extra ranks keep none.
+  /// Returns what each server keeps of the model; nothing if the extra ranks keep none.
   std::vector<Payload> servers_model() const {
     std::vector<Payload> parts;
     for (int r = plan_.workers; r < plan_.ranks(); ++r) parts.push_back(nodes_[std::size_t(r)]->kept());
@@ -165,7 +165,7 @@ class Trial {
         r < plan_.workers);
   }
 
-  /// The rank is about to be killed.
+  /// Prepares for the rank that is about to be killed. Throws if the protocol does not go on without it.
   void crash(int r) {
     Node& node = *nodes_[std::size_t(r)];
     if (!plan_.goes_on) {
@@ -178,7 +178,7 @@ class Trial {
     if (seen_by_ != nullptr) seen_by_->on(crash_event(r, node.iteration(), simulation_.now()));
   }
 
-  // The board has one slot: this process stands for all ranks.
+  // Shows progress on the board, which has one slot since this process stands for all ranks.
   void show(int r, Iter k) {
     beat();
     if (r == 0) board_->slot(0).iteration.store(k, std::memory_order_relaxed);
@@ -201,8 +201,8 @@ class Trial {
   Board* board_;
 };
 
-/// Returns what the time went into that the table's number rests on. A rate counts in its window, which ends with the
-/// first worker's last iteration. All else counts until the last worker ends.
+/// Returns the parts of the time that the table's number rests on. For a rate that time is its window, which ends with
+/// the first worker's last iteration. For all else it lasts until the last worker ends.
 std::map<std::string, Duration> recorded_path(const CriticalPath& path, const TrialRecord& record,
                                               const TrialSpec& spec, const Plan& plan) {
   const auto workers_end = record.ranks.begin() + plan.workers;

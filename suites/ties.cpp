@@ -21,7 +21,7 @@ bool follows_values(const TrialSpec& spec) {
   return control == Control::kValues || control == Control::kLockstepByValues;
 }
 
-/// The trial as it is repeated: for its rate alone.
+/// Returns the trial as it is repeated, for its rate alone.
 TrialSpec rate_alone(const TrialSpec& spec) {
   TrialSpec other = spec;
   other.shuffles = 0;
@@ -32,7 +32,7 @@ TrialSpec rate_alone(const TrialSpec& spec) {
   return other;
 }
 
-/// Returns why the trial fails in that order; empty: it does not.
+/// Returns why the trial fails in that order; "" if it does not fail.
 std::string failure_in_order(const TrialSpec& spec, Board* board, double& samples_per_s) {
   try {
     const TrialRecord record = simulate_trial(spec, nullptr, board);

@@ -1,4 +1,4 @@
-// Does a rate of virtual time hang on the order of what happens at one instant?
+// Tests if a rate of virtual time depends on the order of what happens at one instant.
 #pragma once
 
 #include "backends/runtime/board.h"
@@ -7,10 +7,10 @@
 
 namespace hopbench {
 
-/// Simulates the trial `spec.shuffles` times more, each time with other ties (SimulationOptions::shuffle, no message
-/// longer for it), and adds the warning "depends on ties" if the largest of all rates is more than 5 % above the
+/// Simulates the trial `spec.shuffles` more times, each time with other ties (SimulationOptions::shuffle, without
+/// longer messages). Adds the warning "depends on ties" if the largest of all rates is more than 5 % above the
 /// smallest, or if the trial fails in some order. Computes no gradients, unless they are sparse or the protocol follows
-/// their values. `board` shows that something goes on; may be null.
+/// their values. `board` shows progress; it may be null.
 void mark_ties(TrialRecord& record, const TrialSpec& spec, Board* board);
 
 }  // namespace hopbench

@@ -21,8 +21,8 @@ std::int64_t unfolded(std::uint64_t number, std::int64_t now) {
 
 }  // namespace
 
-// Written from its end to its start: the last byte of each number has its lowest bits, and kMore in a byte says that
-// the byte before has higher ones. So numbers are read backwards.
+// Writes the entry from its end to its start. The last byte of each number has its lowest bits, and kMore in a byte
+// says that the byte before has higher ones. So numbers are read backwards.
 void Trail::push(const Entry& entry) {
   std::array<std::uint8_t, std::tuple_size_v<Entry> * kMostOfANumber> bytes{};
   std::size_t at = bytes.size();
@@ -35,7 +35,7 @@ void Trail::push(const Entry& entry) {
     } while (number != 0);
   }
   last_ = entry;
-  // Grows by a quarter: of many trails at once, doubling would leave much memory unused.
+  // Grows by a quarter. With many trails at once, doubling would leave much memory unused.
   if (bytes_.capacity() - bytes_.size() < bytes.size() - at)
     bytes_.reserve(bytes_.size() + bytes_.size() / 4 + 2 * bytes.size());
   bytes_.insert(bytes_.end(), bytes.begin() + std::ptrdiff_t(at), bytes.end());

@@ -8,22 +8,22 @@
 
 namespace hopbench {
 
-/// Keeps of each number its difference to the same number of the entry before, in seven bits a byte. Entries that
-/// resemble the one before, as times of a steady run do, take nine to ten bytes instead of 24 to 32.
+/// A list that keeps each number as its difference to the same number of the entry before, seven bits in a byte.
+/// Entries that resemble the one before, as times of a steady run do, take nine to ten bytes instead of 24 to 32.
 class Trail {
  public:
   using Entry = std::array<std::int64_t, 3>;
 
   void push(const Entry& entry);
 
-  /// Reads a trail backwards. Invalid once an entry is pushed onto the trail.
+  /// A backward reader of a trail. Invalid once an entry is pushed onto the trail.
   class Reader {
    public:
     explicit Reader(const Trail& trail) : bytes_(trail.bytes_.data()), at_(trail.bytes_.size()), entry_(trail.last_) {}
     bool empty() const { return at_ == 0; }
-    /// The last entry that is left. Only while not empty.
+    /// Returns the last entry that is left. Call it only while not empty.
     const Entry& last() const { return entry_; }
-    /// Removes the last entry. Only while not empty.
+    /// Removes the last entry. Call it only while not empty.
     void pop();
 
    private:

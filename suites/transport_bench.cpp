@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kOurReason = "the bench";
 
-// As protocols do it: over a Node.
+// The operation as protocols do it, over a Node.
 class OurExchange : public Exchange {
  public:
   OurExchange(Node& node, const ExchangeSpec& spec, Space& space)
@@ -186,7 +186,7 @@ std::string end_text(int status) {
                              : "exit code " + std::to_string(WEXITSTATUS(status));
 }
 
-/// All that a program prints. Throws Error if it cannot be started or fails.
+/// Returns all that a program prints. Throws Error if it cannot be started or fails.
 std::string output_of(const std::string& command) {
   FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) throw environment_error("cannot start " + command);
@@ -198,7 +198,7 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-// Open MPI spins where it waits; with more ranks than cores it is told to yield.
+// Runs the operation over Open MPI, which spins while it waits. With more ranks than cores it is made to yield.
 WayTimes over_mpi(const WayBench& bench) {
   const ExchangeSpec& e = bench.exchange;
   const bool crowded = e.size > int(std::thread::hardware_concurrency());
@@ -216,7 +216,7 @@ WayTimes over_mpi(const WayBench& bench) {
   return times;
 }
 
-// A trial that has nothing but ranks.
+// Returns a trial that has only ranks.
 TrialSpec spec_of(const ExchangeSpec& exchange) {
   TrialSpec spec;
   spec.protocol = spec.label = "dpsgd";
@@ -259,13 +259,13 @@ Timed time_ours(ChildChannel& channel, const WayBench& bench) {
       timed = time_it(ours, bench, channel);
     });
   } catch (const std::exception& error) {
-    channel.fail(failure_of(error));  // before the wire is gone: then the peers complain, of this rank
+    channel.fail(failure_of(error));  // before the wire is gone, when the peers report this rank
     throw;
   }
   return timed;
 }
 
-/// Who is done first would close connections that another still reads from.
+/// Waits for all ranks. The first one to finish would close connections that another still reads from.
 void leave_together(ChildChannel& channel) {
   std::vector<int> others;
   for (int rank = 0; rank < channel.size(); ++rank) {

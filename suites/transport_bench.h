@@ -1,4 +1,4 @@
-// `hopbench bench transport`, but for its options and tables: one operation, done one way, by ranks that are processes.
+// `hopbench bench transport` without its options and tables: one operation, done one way, by ranks that are processes.
 //
 //   bench_way (launcher)  --launch-->  bench_rank (child): warm-up, all start at one instant, timed, results checked
 #pragma once
@@ -25,14 +25,14 @@ struct WayBench {
   std::string mpi_peer = {};  // that program
 };
 
-/// Seconds, the transport's own set-up left out.
+/// Times in seconds, without the transport's own set-up.
 struct WayTimes {
-  std::vector<double> single;  // each operation, all ranks' (of a ping-pong rank 0's)
+  std::vector<double> single;  // of each operation, of all ranks (ping-pong: of rank 0)
   double mean = 0;             // of an operation, at the slowest rank
-  std::int64_t wrong = 0;      // numbers that one more operation left wrong, all ranks'
+  std::int64_t wrong = 0;      // wrong numbers of all ranks after one more operation
 };
 
-/// Ways to do it on this build, ours first.
+/// Returns the ways to do the operation on this build, ours first.
 /// `device`: with vectors on the GPU.
 std::vector<std::string> ways_of(Operation operation, bool device);
 
@@ -40,10 +40,10 @@ std::vector<std::string> ways_of(Operation operation, bool device);
 WayTimes bench_way(const WayBench& bench, const std::atomic<int>* interrupts);
 
 std::string to_text(const WayBench& bench);
-/// Error (trial) if it is none.
+/// Throws Error (trial) if the text is not one.
 WayBench way_bench_from_text(const std::string& text);
 
-/// The rank's side; returns what the launcher reads.
+/// Runs the rank's side; returns what the launcher reads.
 std::string bench_rank(ChildChannel& channel, const WayBench& bench);
 
 }  // namespace hopbench

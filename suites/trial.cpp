@@ -128,7 +128,7 @@ KnobValue knob_from(const OrderedJson& j) {
   return j.get<std::string>();
 }
 
-// Everything that makes the trial what it is.
+// Returns everything that makes the trial what it is, for its hash.
 OrderedJson identity(const TrialSpec& spec) {
   OrderedJson j = OrderedJson::object();
   write_fields(kRest, spec, j);

@@ -1,5 +1,5 @@
-// A trial: one variant in one scenario, one seed and repeat, fully resolved. Plain data: what --resume hashes, what a
-// rank of a real trial is sent, what the context records.
+// A trial: one variant in one scenario, one seed and repeat, fully resolved. It is plain data, which --resume hashes,
+// ranks of a real trial receive, and the context records.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 
 namespace hopbench {
 
-/// What a trial measures (a [[measure]] block of the suite).
+/// The kind of measurement (a [[measure]] block of the suite).
 enum class What { kRate, kConvergence };
 
 struct StopSpec {
   enum class Kind { kIterations, kSamples } kind = Kind::kIterations;
-  std::int64_t amount = 50;  // iterations after the warm-up, a rank (kIterations); samples summed over ranks (kSamples)
+  std::int64_t amount = 50;  // iterations per rank after the warm-up (kIterations); samples of all ranks (kSamples)
 };
 
-/// What a trial's event log holds: nothing, what iterations and waits show, or single messages too.
+/// The content of a trial's event log: nothing, what iterations and waits show, or single messages too.
 enum class EventDetail { kNone, kBrief, kAll };
 
 struct TrialSpec {
@@ -34,7 +34,7 @@ struct TrialSpec {
   int place = 0;                     // of its variant in the suite: the order of a table's rows
   bool default_vector_rate = false;  // compute.vector_rate is the default: for a note; not part of the hash
 
-  // What runs
+  // The trial itself
   WorkloadSpec workload;  // model, data, batch, split, backend, threads, workers, seed, repeat
   KnobValues knobs;
   OptimizerSpec optimizer;
@@ -50,15 +50,15 @@ struct TrialSpec {
   LoadMonitor monitor = {};
   double noise = 0;     // sim: of the time of a gradient, see noise_factor; 0: none
   Costs costs;          // gradient 0: to be calibrated (real processes with pace = "auto")
-  Duration step_p99{};  // of a step with all ranks stepping together, where it was calibrated; 0: not
+  Duration step_p99{};  // of a step while all ranks step, if it was calibrated; 0: it was not
   std::uint64_t seed = 1;
   std::uint32_t repeat = 0;
-  Iter warmup = 10;  // iterations a rank left out of rates, before the 2 s rule
+  Iter warmup = 10;  // iterations per rank left out of rates, before the 2 s rule
   Duration warmup_time{std::chrono::seconds(2)};
   int evaluations = 0;     // curve points; 0: only the end
   double target_loss = 0;  // 0: none
   int target_hold = 3;
-  int shuffles = 0;  // sim, rates: other orders of what happens at one instant that are tried; see mark_ties
+  int shuffles = 0;  // sim, rates: number of other orders of simultaneous events that are tried; see mark_ties
   TargetModel target_model = TargetModel::kAuto;
   std::string interface;                              // gloo: network interface, "" = loopback
   std::int64_t eager_bytes = std::int64_t{64} << 20;  // gloo: for bodies that are received before their heads are read
@@ -66,24 +66,24 @@ struct TrialSpec {
   // Limits and schedules; not part of the hash
   Duration rendezvous_timeout{std::chrono::seconds(30)}, stall_timeout{std::chrono::seconds(60)};
   Duration trial_timeout{std::chrono::minutes(30)};
-  int remeasure = 1;  // how often, if the machine disturbed it; whatever came out
+  int remeasure = 1;  // how often to measure again if the machine disturbed it, whatever came out
   StrandKind strands = StrandKind::kFibers;
-  int sim_threads = 0;  // 0: as many as cores
+  int sim_threads = 0;  // 0: the number of cores
   std::uint64_t shuffle = 0;
-  bool ties_alone = false;                   // shuffle does not make messages longer; of mark_ties, never in JSON
+  bool ties_alone = false;                   // shuffle does not make messages longer; for mark_ties, never in JSON
   EventDetail events = EventDetail::kBrief;  // of the event log
 
   int workers() const { return workload.workers; }
   /// Returns the trial with all workers of the suite.
   TrialSpec of_everybody() const;
-  /// suite/measure/scenario/label/seed/repeat
+  /// Returns suite/measure/scenario/label/seed/repeat.
   std::string id() const;
-  /// 16 hex digits over everything above the limits, but for `order` and `place` (another variant in the suite moves
-  /// them) and `step_p99` (measured anew each time).
+  /// Returns 16 hex digits over everything above the limits, but for `order` and `place` (another variant in the suite
+  /// moves them) and `step_p99` (measured anew each time).
   std::string hash() const;
 };
 
-/// The whole spec as JSON text and back: what a rank is sent, and what the context stores.
+/// Convert the whole spec to JSON text, which a rank receives and the context stores, and back.
 std::string to_json(const TrialSpec& spec);
 TrialSpec trial_from_json(const std::string& text);
 

@@ -24,7 +24,7 @@ std::span<const JsonField<OtherBackend>> json_fields_of(const OtherBackend*);
 struct TrialField : JsonField<TrialSpec> {
   /// True if the field is not part of the hash.
   bool limit = false;
-  /// Sets the member from a checked value. nullptr: expand.cpp sets it, from several keys.
+  /// Sets the member from a checked value. If nullptr, expand.cpp sets the member, from several keys.
   void (*take)(TrialSpec&, const SuiteKey&, const Value&) = nullptr;
 
   constexpr TrialField as_limit() const {
@@ -37,7 +37,7 @@ struct TrialField : JsonField<TrialSpec> {
 // Convert a checked value of a key.
 double real_value(const SuiteKey& key, const Value& value);  // of a rate: bytes/s
 std::int64_t time_value(const Value& value);                 // ns
-int choice_value(const SuiteKey& key, const Value& value);   // which of the key's names it is, from 0
+int choice_value(const SuiteKey& key, const Value& value);   // index of the name in the key's names, from 0
 
 /// Copies a value into a member.
 template <class T>
@@ -53,12 +53,12 @@ void copy_value(T& to, const SuiteKey& key, const Value& value) {
   } else if constexpr (std::is_floating_point_v<T>) {
     to = static_cast<T>(real_value(key, value));
   } else {
-    constexpr std::int64_t kMost = sizeof(T) < sizeof(std::int64_t) ? 1 << 30 : INT64_MAX;  // leaves room to count on
+    constexpr std::int64_t kMost = sizeof(T) < sizeof(std::int64_t) ? 1 << 30 : INT64_MAX;  // allows counting on
     to = static_cast<T>(std::min(value.integer, kMost));
   }
 }
 
-/// A key's member of TrialSpec: to<&TrialSpec::workload, &WorkloadSpec::batch>("batch").
+/// Returns a key's member of TrialSpec: to<&TrialSpec::workload, &WorkloadSpec::batch>("batch").
 template <auto kFirst, auto... kRest>
 constexpr TrialField to(const char* name) {
   TrialField field{json_field<kFirst, kRest...>(name)};
@@ -67,7 +67,7 @@ constexpr TrialField to(const char* name) {
   };
   return field;
 }
-/// Returns the same for a member that JSON omits if it has its default value, so that older hashes stay.
+/// Returns the same for a member that JSON omits if it has its default value, so that older hashes stay the same.
 template <auto kFirst, auto... kRest>
 constexpr TrialField to_optional(const char* name) {
   TrialField field = to<kFirst, kRest...>(name);

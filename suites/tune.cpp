@@ -1,4 +1,4 @@
-// From [tune] to trials: where the suite is tuned, and what every variant tries there.
+// Turns [tune] into trials: where the suite is tuned, and what every variant tries there.
 #include "suites/tune.h"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ namespace {
 
 using T = Value::Type;
 
-constexpr double kBelow = 64, kAbove = 32;  // of the suite's learning rate: 12 trials double it each time, and meet it
+constexpr double kBelow = 64, kAbove = 32;  // of the suite's learning rate; 12 trials double it each time, and try it
 constexpr int kFewestRates = 3;             // below that there is no middle, only edges
 constexpr std::size_t kMostKnobs = 2;
 
-/// The draft and what [tune] says of it.
+/// The draft, and what [tune] sets for it.
 struct Frame {
   Draft draft;
   const MeasureDraft* measure = nullptr;
@@ -48,7 +48,7 @@ const MeasureDraft* measure_of(const Draft& draft, const Layer& sections, Mistak
   return nullptr;
 }
 
-// The control unless [tune] names another: nobody knows in advance who will be slow.
+// Returns the control unless [tune] names another: which worker will be slow is not known in advance.
 const ScenarioDraft* scenario_for(const Draft& draft, const MeasureDraft& measure, const Layer& sections,
                                   Mistakes& mistakes) {
   const auto named = sections.find("tune.scenario");
@@ -71,7 +71,7 @@ const ScenarioDraft* scenario_for(const Draft& draft, const MeasureDraft& measur
   return own.empty() ? &draft.scenarios.front() : own.front();
 }
 
-// What would make the settings that are found those of no run.
+// Refuses suites for which no run would have the settings that tuning finds.
 void check_suite(const Draft& draft, Mistakes& mistakes) {
   if (!draft.tuning.empty())
     mistakes.add(draft.tuning.begin()->second.place,
@@ -114,7 +114,7 @@ struct KnobAxis {
 
 constexpr const char* kMomentum = "optimizer.momentum";
 
-/// The keys on the way to what is tuned: {"backup"}, {"optimizer", "momentum"}.
+/// Returns the keys on the way to what is tuned: {"backup"}, {"optimizer", "momentum"}.
 std::vector<std::string> parts_of(const std::string& knob) {
   return knob == kMomentum ? std::vector<std::string>{"optimizer", "momentum"} : std::vector<std::string>{knob};
 }
@@ -169,7 +169,7 @@ std::vector<TuneSetting> settings_of(const std::vector<KnobAxis>& axes, const st
   return all;
 }
 
-// As many settings as everybody has, whatever is tuned.
+// Returns the settings of a variant. Their number is the same for every variant, whatever is tuned.
 std::vector<TuneSetting> share_of(const Frame& frame, const VariantDraft& variant, const Tuning& tuning,
                                   Mistakes& mistakes) {
   const int trials = int(frame.at("tune.trials").integer);
@@ -212,7 +212,7 @@ void set_lr(VariantDraft& variant, double lr) {
   variant.optimizer["optimizer.lr"] = value;
 }
 
-// Every variant has as many settings: the i-th of each make a suite, whose trials are wanted once a repeat.
+// Adds the trials of the i-th setting of every variant. These settings make a suite, which runs once per repeat.
 void add_trials(const Frame& frame, std::size_t i, Tuning& tuning, Mistakes& mistakes) {
   Draft draft = at_tuning_place(frame.draft, *frame.measure, *frame.scenario);
   for (std::size_t v = 0; v < draft.variants.size(); ++v) {
@@ -295,7 +295,7 @@ Tuning plan_tuning(const std::string& text, const std::string& file, const Suite
   mistakes.throw_if_any();
   for (std::size_t i = 0; i < tuning.variants.front().settings.size(); ++i) add_trials(frame, i, tuning, mistakes);
   mistakes.throw_if_any();
-  // Whether the text takes settings at all is better known before they are searched for.
+  // Find out if the text takes settings at all before they are searched for.
   tuned_text(tuning, std::vector<TuneChoice>(tuning.variants.size()), "");
   return tuning;
 }

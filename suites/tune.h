@@ -1,6 +1,6 @@
 // Tuning: every variant of a suite, the reference too, gets the same number of settings to try, over one range of the
-// learning rate. What was found is written into the suite, with a record by which a later run can tell whether its
-// settings are still those. See docs/tuning.md.
+// learning rate. The settings found are written into the suite, with a record by which a later run can tell whether its
+// settings are still the same. See docs/tuning.md.
 #pragma once
 
 #include <string>
@@ -20,13 +20,13 @@ struct TuneSetting {
 
 struct TuneVariant {
   std::string label;
-  std::vector<TuneSetting> settings;  // as many for every variant
+  std::vector<TuneSetting> settings;  // the same number for every variant
 };
 
 /// A setting on one repeat's draws.
 struct TuneTrial {
   std::size_t variant = 0, setting = 0;  // indices
-  TrialSpec spec;                        // in virtual time; its label tells the setting
+  TrialSpec spec;                        // in virtual time; its label names the setting
 };
 
 struct Tuning {
@@ -41,18 +41,18 @@ struct Tuning {
   std::vector<TuneTrial> trials;  // variants take turns
 };
 
-/// The draws of tuning are those of this seed. Suites and --seed hold less than 2^63, so no run ever meets them.
+/// Returns the seed for the draws of tuning. Suites and --seed hold less than 2^63, so no run ever has the same draws.
 std::uint64_t tuning_seed(std::uint64_t run_seed);
 
-/// Low and high are the first and the last; equal ratios between, to three digits.
+/// Returns `points` values from `low` to `high`, both included, with equal ratios between them, to three digits.
 std::vector<double> log_grid(double low, double high, int points);
 
-/// Reads a suite and multiplies its [tune] out. SuiteError with every mistake; also where the suite leaves nothing to
-/// tune (no measure of convergence in virtual time, a learning rate that the command line gives, a [matrix]) and where
+/// Reads a suite and multiplies its [tune] out. Throws SuiteError with every mistake; also if the suite leaves nothing
+/// to tune (no measure of convergence in virtual time, a learning rate that the command line gives, a [matrix]), and if
 /// its text has a form in which settings could not be written down.
 Tuning plan_tuning(const std::string& text, const std::string& file, const SuiteOptions& options);
 
-/// What was found for a variant.
+/// The result of tuning a variant.
 struct TuneChoice {
   std::size_t setting = 0;
   double samples = 0;  // to the target; infinite: not reached
@@ -60,8 +60,8 @@ struct TuneChoice {
   bool edge = false;   // the learning rate is the first or the last of the grid
 };
 
-/// The suite's text with `tuned = true`, every variant's choice, and the record [tuning]; comments stay. `by`: version
-/// and commit. With the same options it is a right suite, which counts as tuned: anything else is an Error.
+/// Returns the suite's text with `tuned = true`, every variant's choice, and the record [tuning]; comments stay. `by`:
+/// version and commit. Throws Error unless, with the same options, the text is a right suite that counts as tuned.
 std::string tuned_text(const Tuning& tuning, const std::vector<TuneChoice>& choices, const std::string& by);
 
 }  // namespace hopbench

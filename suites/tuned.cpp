@@ -1,4 +1,4 @@
-// Whether a suite is still set as it was when it was tuned: its record [tuning] holds a hash of each variant's
+// Checks if a suite is still set as it was when it was tuned. Its record [tuning] holds a hash of each variant's
 // settings.
 #include <algorithm>
 #include <map>
@@ -22,14 +22,14 @@ std::string integer_at(const Layer& layer, const std::string& path) {
   return found == layer.end() ? "?" : fmt::format("{}", found->second.integer);
 }
 
-// Labels and settings as recorded. (Where the record has mistakes, the suite is refused for them.)
+// Returns labels and settings as recorded. (If the record has mistakes, the suite is refused for them.)
 const std::vector<Value>& recorded_variants(const Draft& draft) {
   static const std::vector<Value> kNone;
   const auto found = draft.tuning.find("tuning.variants");
   return found == draft.tuning.end() ? kNone : found->second.items;
 }
 
-// The settings that every variant has now; none where the place at which it was tuned is no more.
+// Returns the settings that every variant has now; none if the measure or scenario where it was tuned no longer exists.
 std::multimap<std::string, std::string> present_marks(const Draft& draft) {
   const std::string measure = text_at(draft.tuning, "tuning.measure");
   const std::string scenario = text_at(draft.tuning, "tuning.scenario");
@@ -39,7 +39,7 @@ std::multimap<std::string, std::string> present_marks(const Draft& draft) {
                               [&](const ScenarioDraft& other) { return other.name == scenario; });
   std::multimap<std::string, std::string> marks;
   if (m == draft.measures.end() || s == draft.scenarios.end()) return marks;
-  Mistakes ignored;  // the scenario may be of no measure, and then nobody has checked it
+  Mistakes ignored;  // the scenario may belong to no measure, and is then not checked
   for (const TrialSpec& trial : expand(at_tuning_place(draft, *m, *s), ignored))
     marks.emplace(trial.label, settings_mark(trial));
   return marks;
@@ -85,7 +85,7 @@ std::vector<std::string> variants_at_the_edge(const Draft& draft) {
   return labels;
 }
 
-// What else a reader of tuned results must know.
+// Returns what else a reader of tuned results must know.
 std::string caveats(const Draft& draft, const std::vector<std::string>& edge) {
   std::vector<std::string> far, others;
   for (const Value& variant : recorded_variants(draft)) {

@@ -1,5 +1,5 @@
-// Writes what was found into the suite's own text. Comments and layout stay; whether every edit means what it should is
-// not left to the edits: the result is read again.
+// Writes the settings found into the suite's own text. Comments and layout stay. The result is read again, which checks
+// that every edit means what it should.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ class Edits {
     for (std::size_t at = 0; at != std::string::npos; at = next_line(at)) lines_.push_back(at);
   }
 
-  /// The character at a place; columns count characters, not bytes.
+  /// Returns the offset of the character at a place. Columns count characters, not bytes.
   std::size_t offset(const Place& place) const {
     std::size_t at = lines_.at(std::size_t(place.line - 1));
     for (int column = 1; column < place.column && at < text_.size(); ++column) {
@@ -72,7 +72,7 @@ class Edits {
   std::vector<Edit> edits_;
 };
 
-// `key = value` into a variant's table, which may stand below a [[protocol]] or between braces.
+// Adds `key = value` to a variant's table, which may stand below a [[protocol]] or between braces.
 void add_key(Edits& edits, const Value& block, const std::string& key, const std::string& value) {
   if (edits.at(block.place) == '{') {
     edits.insert_after(block.place, fmt::format(" {} = {},", key, value));

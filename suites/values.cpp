@@ -1,4 +1,4 @@
-// Whether a value is one that its key can have, and what it means then.
+// Checks that a value is one that its key can have, and converts it.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -54,7 +54,7 @@ bool in_range(const SuiteKey& key, double number, const Value& value, Mistakes& 
   return false;
 }
 
-// Texts reach tables, logs and terminals.
+// Refuses control characters, since texts reach tables, logs and terminals.
 bool check_printable(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   if (is_printable(value.text)) return true;
   mistakes.add(value.place,
@@ -82,7 +82,7 @@ bool check_name(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   const std::string last = last_part(path);
   const std::string group = path.size() > last.size() ? path.substr(0, path.size() - last.size() - 1) : "";
   std::string message = unknown(last == "name" ? last_part(group) : last, value.text, known);
-  // Not a slip: a protocol that another build of this program has.
+  // This may not be a slip, but a protocol that another build of this program has.
   if (path == "protocol.name" && synonym_of(value.text, known).empty())
     message +=
         " (`hopbench list protocols` shows all; one of your own has to be built in: ci/hopbench --protocols DIR)";
@@ -132,7 +132,7 @@ bool check_rate(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   return in_range(key, rate, value, mistakes);
 }
 
-// "1/n", "3/16": nothing if it is not of that form. n stands for the number of workers.
+// Returns the value of "1/n" or "3/16"; nothing if the text is not of that form. n stands for the number of workers.
 std::optional<double> fraction(const std::string& text, int workers) {
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) return std::nullopt;
@@ -150,7 +150,7 @@ std::optional<double> fraction(const std::string& text, int workers) {
 
 bool check_probability(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   if (value.number()) return in_range(key, value.as_real(), value, mistakes);
-  // Whether 3/n is within 0 to 1 depends on n, which is known later; with n = 1000 it is if it ever can be.
+  // The range of 3/n depends on n, which is known later. If it is within 0 to 1 for any n, it is for n = 1000.
   const std::optional<double> p = value.is(T::kText) ? fraction(value.text, 1000) : std::nullopt;
   if (!p) return wrong(key, value, "a number from 0 to 1, or a fraction such as \"1/n\"", mistakes);
   return in_range(key, *p, value, mistakes);

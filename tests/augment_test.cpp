@@ -162,7 +162,7 @@ TEST(Augmentation, IsAnotherOneInEachEpoch) {
   EXPECT_GT(other, 1e-3);
 }
 
-// Whoever computes a sample of everybody's order, in whatever portions and on whatever thread, draws as its owner does.
+// A sample of everybody's order is drawn as its owner draws it, in whatever portions and on whatever thread.
 TEST(Augmentation, DrawsAlikeForTheOwnerAndForEverybody) {
   const auto a = workload(Augment::kPadCropFlip), b = workload(Augment::kPadCropFlip);
   for (const int k : {0, 9}) {

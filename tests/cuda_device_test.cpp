@@ -300,7 +300,7 @@ TEST_F(CudaSpace, UsesReleasedMemoryAnew) {
   EXPECT_EQ(space().allocate(0), nullptr);
 }
 
-// Whoever asks shares one copy, until the owner writes: in the same memory, as nobody else holds it.
+// All requests share one copy until the owner writes. The owner writes in the same memory, as nothing else holds it.
 TEST_F(CudaSpace, IsCopiedToTheHostOnceForAllWhoSendIt) {
   Vec x = Vec::from_host(Floats(5000, 1.0f), space());
   const auto copies = [&](std::size_t offset, std::size_t n, float value) {

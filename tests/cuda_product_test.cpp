@@ -10,7 +10,7 @@ namespace {
 
 constexpr Precision kPrecisions[] = {Precision::kFp32, Precision::kTf32, Precision::kBf16};
 
-/// How far from exact sums of what the precision keeps. TF32 rounds what it multiplies to 10 bits; bf16 keeps 7.
+/// Returns the allowed error against exact sums of what a precision keeps. TF32 rounds factors to 10 bits, bf16 to 7.
 double tolerance(Precision precision, Number out) {
   if (precision == Precision::kTf32) return 2e-3;
   return out == Number::kBf16 ? 6e-3 : 2e-5;

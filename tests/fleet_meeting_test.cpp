@@ -1,4 +1,4 @@
-// How the processes of a run find each other, and whom they keep out.
+// Tests how the processes of a run find each other, and which processes they keep out.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

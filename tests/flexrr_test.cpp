@@ -32,8 +32,8 @@ std::int64_t samples_for_others(const Cluster& cluster) {
   return std::int64_t(sum);
 }
 
-// How long the run takes if all samples are shared out so that nobody ever waits: the sum of the speeds is 3 + 1/10
-// while rank 1 is slow, 4 else.
+// Returns the duration of the run if all samples are shared out so that no worker ever waits: the sum of the speeds is
+// 3 + 1/10 while rank 1 is slow, 4 otherwise.
 Duration ideal() {
   const double work = 4 * 60 * 0.010, lost = 0.5 * (1 - 1.0 / 10);
   return seconds_to_duration((work + lost) / 4);

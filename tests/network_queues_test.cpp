@@ -127,7 +127,7 @@ TEST(FifoNetwork, ObeysLinksThatChange) {
   EXPECT_NEAR(play_queues(spec, {{0, 1, 2'000'000}})[0], 1.1, 0.06);
 }
 
-// Whatever is sent: a pair's messages come in order, no sooner than the links' rates allow, and the same again.
+// A pair's messages always come in order, no sooner than the links' rates allow, and at the same times in a second run.
 TEST(FifoNetwork, KeepsOrderAndRatesOfRandomFlows) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     Random random({.seed = seed});

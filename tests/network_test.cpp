@@ -315,7 +315,7 @@ TEST(Network, HoldsSmallMessagesWhileALinkIsCut) {
   expect_near(play_network(spec, flows), {0.301, 0.9015, 0.9005, 0.951, 1.051, 1.201, 1.211, 0.601});
 }
 
-// Whatever changes: what a NIC carried is what its bandwidth allowed, to the byte, and pairs keep their order.
+// Under any changes, a NIC carries what its bandwidth allows, to the byte, and pairs keep their order.
 TEST(Network, ConservesBytesAndOrderWhileLinksChange) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Random random({.seed = seed});

@@ -57,7 +57,7 @@ TEST(PartialReduce, DoesNotLetGroupsFreeze) {
               std::any_of(mixed.events.begin(), mixed.events.end(), with(0, 3)));
 }
 
-// When fewer than P are left these go on alone: a group always has P members.
+// If fewer than P are left, these go on alone: a group always has P members.
 TEST(PartialReduce, LetsTheLastOnesGoOnAlone) {
   Cluster cluster{.nodes = 5, .slow = {{4, 10.0}}, .topology = "ring", .iterations = 20, .keep_events = true};
   cluster.run("partial_reduce", {{"group_size", 3}});

@@ -23,7 +23,7 @@ Cluster on_slow_links(int workers = 2) {
   return cluster;
 }
 
-/// Whether the event is a message of that kind, of worker 0.
+/// Returns true if the event is a message of that kind, sent by worker 0.
 bool is_sent(const Event& event, Kind kind) {
   return event.what == EventKind::kSend && event.rank == 0 && event.kind == std::uint16_t(kind);
 }
@@ -69,7 +69,7 @@ TEST(Pushes, SaveWhatTheyTakeOfTheLinkWhileTheBackwardPassGoesOn) {
   early.run("ps_bsp", {{"servers", 1}});
   late.run("ps_bsp", {{"servers", 1}, {"overlap", false}});
   const double saved = to_seconds(late.end - early.end) / 12;  // an iteration: 26 ms, of which 8 + 8 on the link
-  // Of 8 buckets 7 leave in the 6.7 ms of the backward pass, and the last one afterwards.
+  // Seven of 8 buckets leave in the 6.7 ms of the backward pass, and the last one afterwards.
   EXPECT_GT(saved, 0.0045);
   EXPECT_LT(saved, 0.0067);
 }

@@ -61,7 +61,7 @@ TEST(ReadyQueue, LetsTheLastOnesGoOnAlone) {
   EXPECT_TRUE(queue.stranded().empty());
 }
 
-// How many parts the last `window` groups leave of the workers that are here.
+// Returns the number of parts that the last `window` groups leave of the workers that are here.
 std::size_t parts(const std::vector<Members>& groups, int window, const std::set<int>& here, int workers) {
   std::vector<int> part;
   for (int w = 0; w < workers; ++w) part.push_back(w);

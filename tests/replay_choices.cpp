@@ -103,7 +103,7 @@ class Choices {
     return fit;
   }
 
-  /// What a second of waiting for k gains; nothing while an estimate is missing.
+  /// Returns the gain of a second of waiting for k, for each k from 1; nothing while an estimate is missing.
   std::optional<std::vector<double>> gains(int made_of) const {
     const std::size_t last = updates_.size() - 1;
     const double lr = double(cluster_.optimizer.lr);

@@ -96,7 +96,7 @@ class InGroups {
     }
   }
 
-  /// What a member put into the round of the event; nullptr after a failure.
+  /// Returns the numbers that a member put into the round of the event; nullptr after a failure.
   const Numbers* put_in(const Event& event, int member) {
     const Worker& worker = workers_[std::size_t(event.rank)];
     if (in_pairs_ && member == event.rank) return &worker.x;

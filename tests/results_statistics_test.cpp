@@ -140,7 +140,7 @@ Values drawn(int n, const Draw& draw, std::mt19937_64& random) {
   return values;
 }
 
-/// How often `hit` is true.
+/// Returns the share of kExperiments calls in which `hit` is true.
 double share_of(const std::function<bool(std::mt19937_64&)>& hit) {
   std::mt19937_64 random(20260131);
   int hits = 0;

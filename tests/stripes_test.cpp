@@ -1,4 +1,4 @@
-// How parameter servers divide a model.
+// Tests how parameter servers divide a model.
 #include "protocols/stripes.h"
 
 #include <gtest/gtest.h>

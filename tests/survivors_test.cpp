@@ -126,7 +126,7 @@ TEST(Survivors, OfAServerDoNotExist) {
   }
 }
 
-/// How many gradients are in each update of the first server.
+/// Returns the number of gradients in each update of the first server.
 std::vector<std::size_t> sizes_of_updates(const Cluster& cluster) {
   std::vector<std::size_t> sizes;
   for (const Event& event : cluster.events) {

@@ -1,4 +1,4 @@
-// How tables look as text and as Markdown.
+// Tests how tables look as text and as Markdown.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

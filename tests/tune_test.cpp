@@ -224,7 +224,7 @@ TEST(TunedText, KeepsTheSuiteAndGivesEachVariantItsOwn) {
   }
 }
 
-// Whatever the form of the text, each variant gets its own and the result is read again.
+// In every form of the text, each variant gets its own settings and the result is read again.
 TEST(TunedText, CopesWithEveryFormOfAVariant) {
   const std::string hop = "name = \"hop\"        # with a backup\nlabel = \"hop a\"\nbackup = 1\n";
   const std::vector<std::string> forms = {

@@ -100,7 +100,7 @@ TEST(Why, FallsBackToTheWholeTrialWhereOnlyOneHasAWindow) {
   EXPECT_THAT(why_text(answer), HasSubstr("over the whole trial, n = 3: the table shows no speed-up here"));
 }
 
-// As in the table: a rate over a whole trial beside one over a window is no pair.
+// A rate over a whole trial beside one over a window is not a pair, as in the table.
 TEST(Why, LeavesOutRepeatsInWhichOnlyOneHasAWindow) {
   std::vector<TrialRow> rows = two_variants();
   rows[0].record.warnings = {WarningKind::kNoSteadyWindow};

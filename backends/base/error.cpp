@@ -6,7 +6,7 @@
 namespace hopbench {
 namespace {
 
-// The one piece of global state: an abort has nobody to ask who it is. Written once at start-up.
+// Global state, because an abort has no caller to ask which process this is. Written once at start-up.
 std::string& process_description() {
   static std::string text;
   return text;

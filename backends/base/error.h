@@ -1,8 +1,8 @@
 // Two kinds of failure, never mixed.
 //
-// Error: the world or the user failed. Thrown, context added on the way up, printed once in main as
-//        "what failed: why: what to do"; it carries the process's exit code.
-// HB_ASSERT: we failed. Always on; prints the expression and where, then aborts.
+// Error: the environment or the user failed. It is thrown, gets context added on the way up, and is printed once in
+// main as "what failed: why: what to do". It carries the process's exit code.
+// HB_ASSERT: hopbench itself failed. Always on; prints the expression and its place in the source, then aborts.
 #pragma once
 
 #include <stdexcept>
@@ -13,7 +13,7 @@
 
 namespace hopbench {
 
-/// The process's exit codes: part of the interface, stable (scripts and CI read them).
+/// The process's exit codes. They are part of the interface and stay stable, because scripts and CI read them.
 enum class ExitCode : int {
   kOk = 0,
   kRegression = 1,
@@ -33,15 +33,15 @@ class Error : public std::runtime_error {
         kind_(code == ExitCode::kEnvironment ? FailureKind::kEnvironment : FailureKind::kError) {}
 
   ExitCode code() const { return code_; }
-  /// The kind of failure if it ends a trial, and the rank that failed (-1: not known).
+  /// Returns the kind of failure if it ends a trial. rank(): the rank that failed (-1: unknown).
   FailureKind kind() const { return kind_; }
   int rank() const { return rank_; }
 
-  /// The same failure seen from one level up: "while reading suites/a.toml: <message>".
+  /// Returns the same failure as seen from one level up: "while reading suites/a.toml: <message>".
   Error in(std::string_view context) const {
     return Error(code_, std::string(context) + ": " + what()).as(kind_, rank_);
   }
-  /// The same failure, of another kind.
+  /// Returns the same failure, with another kind.
   Error as(FailureKind kind, int rank = -1) const {
     Error error = *this;
     error.kind_ = kind;
@@ -59,8 +59,8 @@ inline Error usage_error(const std::string& message) { return Error(ExitCode::kU
 inline Error environment_error(const std::string& message) { return Error(ExitCode::kEnvironment, message); }
 inline Error trial_error(const std::string& message) { return Error(ExitCode::kTrialsFailed, message); }
 
-/// Prints one line to stderr and aborts. What the process knows of itself (rank, seed, how to repeat) is told
-/// beforehand with describe_process and printed along.
+/// Prints one line to stderr and aborts. The line includes the text that describe_process was given beforehand, which
+/// says what is known about the process (rank, seed, how to repeat).
 [[noreturn]] void assertion_failed(const char* expression, const char* file, int line, const std::string& detail);
 void describe_process(const std::string& who_and_how_to_repeat);
 

@@ -1,4 +1,4 @@
-// The number of an iteration: from 0 on, each rank counts its own.
+// The number of an iteration. Each rank counts its own iterations, from 0 on.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Integers out of JSON. nlohmann's library converts a fraction unseen where an integer is asked for, also one that no
-// integer holds, which is undefined; and of an integer that is too large it keeps the lower bits.
+// Reads integers from JSON. If an integer is asked for, nlohmann's library silently converts a fraction, which is
+// undefined if no integer can hold it. If an integer is too large, the library keeps its lower bits.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace hopbench {
 
-/// Error(kUsage) for what is no integer, or none that an Integer holds.
+/// Returns j as an Integer. Throws Error(kUsage) if j is not an integer or does not fit into an Integer.
 template <class Integer, class Json>
 Integer integer_of(const Json& j) {
   const bool fits = j.is_number_unsigned()  ? std::in_range<Integer>(j.template get<std::uint64_t>())
@@ -25,7 +25,7 @@ Integer integer_of(const Json& j) {
   return j.template get<Integer>();
 }
 
-/// Returns in plain words what an exception of nlohmann's library complains about: its own text is for programmers.
+/// Returns in plain words what an exception of nlohmann's library complains about. Its own text is for programmers.
 template <class JsonException>
 std::string json_mistake(const JsonException& error) {
   constexpr int kFirstOfParser = 101, kLastOfParser = 199, kWrongType = 302, kMissingKey = 403, kTooLarge = 406;
@@ -36,14 +36,14 @@ std::string json_mistake(const JsonException& error) {
   return "its values are not those that belong there";
 }
 
-/// Returns a field of a JSON object. Error(kUsage) names it if it is missing.
+/// Returns a field of a JSON object. Throws Error(kUsage), which names the field, if it is missing.
 template <class Json>
 const Json& field_of(const Json& object, const char* name) {
   if (!object.is_object() || !object.contains(name)) throw usage_error(std::string("'") + name + "' is missing");
   return object.at(name);
 }
 
-/// As j.get_to(value), but for the integers in it.
+/// Does the same as j.get_to(value), but reads the integers in it with integer_of().
 template <class T, class Json>
 void read_value(const Json& j, T& value) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {

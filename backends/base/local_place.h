@@ -2,10 +2,10 @@
 
 namespace hopbench {
 
-/// A rank among its trial's ranks on its machine.
+/// The place of a rank among the ranks of its trial on its machine.
 struct LocalPlace {
-  int number = 0;  // from 0
-  int ranks = 1;   // so many are there
+  int number = 0;  // counted from 0
+  int ranks = 1;   // number of these ranks
   bool operator==(const LocalPlace&) const = default;
 };
 

@@ -11,7 +11,7 @@ std::optional<std::string> ran_out(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
     return "out of memory: use a smaller model or batch, or fewer workers (see ulimit -v)";
   }
-  // Of all that throws it only std::thread meets this code.
+  // Among the calls that throw this error, only starting a std::thread leads here.
   const auto* system = dynamic_cast<const std::system_error*>(&error);
   if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
     return std::string("cannot start a thread: ") + error.what() +

@@ -9,11 +9,11 @@
 
 namespace hopbench {
 
-/// "out of memory: use a smaller model ...", "cannot start a thread: ..."; nothing for any other exception.
+/// Returns "out of memory: use a smaller model ..." or "cannot start a thread: ..."; nullopt for any other exception.
 std::optional<std::string> ran_out(const std::exception& error);
 
-/// Returns the failure of a trial that this exception ended: kind and rank of an Error, kEnvironment where something
-/// ran out, kError for any other exception.
+/// Returns the failure of a trial that this exception ended: kind and rank of an Error, kEnvironment if a resource ran
+/// out, kError for any other exception.
 Failure failure_of(const std::exception& error);
 
 }  // namespace hopbench

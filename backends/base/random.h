@@ -1,6 +1,6 @@
-// Every random draw of the program, keyed by (seed, repeat, purpose, rank, iteration) and nothing else: never by trial
-// or variant. So adding a draw moves no other, and within a repeat all variants share initial parameters, data order
-// and slowdowns (fairness: paired draws). Counter-based generator: Philox4x32-10 (Salmon et al., SC'11), from
+// Every random draw of the program. Its key is (seed, repeat, purpose, rank, iteration) and never the trial or the
+// variant. So adding a draw changes no other draw. Within a repeat all variants share initial parameters, data order
+// and slowdowns (fairness: paired draws). The generator is counter-based: Philox4x32-10 (Salmon et al., SC'11), from
 // Random123.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace hopbench {
 
-/// What a draw is for. Append only: the number is part of the key, so reordering changes every published result.
+/// The purpose of a draw. Append only: the number is part of the key, so reordering changes every published result.
 enum class Purpose : std::uint32_t {
   kInitialParameters = 1,
   kDataSplit = 2,
@@ -38,8 +38,8 @@ struct RandomKey {
   std::int64_t iteration = 0;
 };
 
-/// A stream of draws under one key. A value: copying it repeats the stream. Integers and uniform draws are the same
-/// numbers on every machine; normal and exponential ones go through libm, whose last bit may differ between machines.
+/// A stream of draws under one key. It is a value: copying it repeats the stream. Integers and uniform draws are the
+/// same on every machine. Normal and exponential draws use libm, whose last bit may differ between machines.
 class Random {
  public:
   explicit Random(const RandomKey& key);
@@ -52,7 +52,7 @@ class Random {
   double normal();       // mean 0, deviation 1 (Box-Muller, no state kept across calls)
   double exponential();  // mean 1
 
-  /// Fisher-Yates.
+  /// Shuffles in place (Fisher-Yates).
   template <class T>
   void shuffle(std::span<T> items) {
     for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);

@@ -38,16 +38,16 @@ void stream(float*, const Eight&) {}
 void streamed() {}
 #endif
 
-/// Into the second-level cache: the first one has no room for eight pages that begin alike.
+/// Fetches into the second-level cache. The first-level cache cannot hold eight pages whose addresses begin alike.
 [[gnu::always_inline]] inline void fetch(const float* from) { __builtin_prefetch(from, 0, 2); }
 
-constexpr std::size_t kTogether = 4;  // terms of one pass: processors fetch from few places at once
+constexpr std::size_t kTogether = 4;  // terms of one pass; processors fetch from few places at once
 
-/// to[j] = sums[j] + weights[0] * terms[0][j] + ..., added in that order. Term t begins at terms[t] + begin. `to` may
-/// be `sums`.
+/// Computes to[j] = sums[j] + weights[0] * terms[0][j] + ..., added in that order. Term t begins at terms[t] + begin.
+/// `to` may be equal to `sums`.
 using AddTerms = void (*)(float* to, const float* sums, const float* const* terms, const float* weights,
                           std::size_t begin, std::size_t n);
-/// By the number of terms less one. The first terms have no sums before them.
+/// Functions, indexed by the number of terms minus one. `first` is for the first terms, with no sums before them.
 struct Adding {
   std::array<AddTerms, kTogether> first, next;
 };
@@ -92,8 +92,8 @@ template <Reach kReach, bool kFirst>
 constexpr std::array<AddTerms, kTogether> kAnywhere{add_anywhere<kReach, kFirst, 1>, add_anywhere<kReach, kFirst, 2>,
                                                     add_anywhere<kReach, kFirst, 3>, add_anywhere<kReach, kFirst, 4>};
 
-/// Eight pages at once: from one place alone a processor does not fetch as fast as it could. The next eight are asked
-/// for meanwhile, for they begin where nothing was fetched before.
+/// Reads eight pages at once, because a processor does not reach its full speed from one place alone. Asks for the next
+/// eight pages meanwhile, because nothing was fetched near their beginnings before.
 template <bool kSame, class Floats, class Doubles>
 [[gnu::always_inline]] inline double dot_lanes(const float* x, const float* y, std::size_t n) {
   constexpr std::size_t kPage = 1024, kPages = 8, kWidth = sizeof(Floats) / sizeof(float);
@@ -134,7 +134,7 @@ double dot_anywhere(const float* x, const float* y, std::size_t n) {
 }
 
 #ifdef __x86_64__
-// Without FMA, which would round once where the others round twice.
+// Compiled without FMA, which would round once where the others round twice.
 template <Reach kReach, bool kFirst, std::size_t kTerms>
 [[gnu::target("avx2")]] void add_avx2(float* to, const float* sums, const float* const* terms, const float* weights,
                                       std::size_t begin, std::size_t n) {
@@ -179,8 +179,8 @@ Adding best_adding() {
 
 }  // namespace
 
-// All terms at once. Of more than fit one pass, block by block: the sums of a block stay in the first cache until the
-// last terms.
+// Adds all terms at once if they fit into one pass. Otherwise works block by block: the sums of a block stay in the
+// first-level cache until the last terms are added.
 void weighted_sum_on_host(float* out, std::span<const float* const> in, std::span<const float> weights, std::size_t n) {
   static const Adding near = best_adding<Reach::kInCaches>(), far = best_adding<Reach::kPastCaches>();
   constexpr std::size_t kBlock = 512;

@@ -5,7 +5,7 @@
 namespace hopbench {
 namespace {
 
-/// Calls f(column, in x, in y) for each column that either has, ascending; nullptr where one has none.
+/// Calls f(column, in x, in y) for each column that either has, ascending; nullptr for the one that lacks it.
 template <class F>
 void walk(std::span<const SparseEntry> x, std::span<const SparseEntry> y, const F& f) {
   std::size_t i = 0, j = 0;

@@ -8,7 +8,7 @@
 namespace hopbench {
 namespace {
 
-// The first name that is a candidate is suggested: a word may be looked up among protocols, transports or keys.
+// The first name that is a candidate is suggested, since a word may be looked up among protocols, transports or keys.
 const std::vector<Synonym> kSynonyms = {
     // Protocols
     {"ddp", {"allreduce"}},
@@ -159,7 +159,7 @@ const std::vector<Synonym> kSynonyms = {
     {"strategy", {"protocol"}},
 };
 
-constexpr std::size_t kLongest = 64;  // bytes of a word that is looked at
+constexpr std::size_t kLongest = 64;  // bytes of a word that is looked up
 
 // "D-PSGD", "d_psgd" and "dpsgd" are one word.
 std::string plain(std::string_view word) {

@@ -50,7 +50,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
   std::string found;
   for (const std::string& candidate : candidates) {
-    // So many letters more or less are as many slips: what is long is not looked at letter by letter.
+    // The distance is at least the difference in length, so words of very different length are not compared.
     if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) >= best) continue;
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best) {
@@ -134,7 +134,7 @@ std::string duration_text(long long nanoseconds) {
   static constexpr std::pair<std::string_view, long long> kUnits[] = {
       {"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}, {"ns", 1}};
   for (const auto& [name, factor] : kUnits) {
-    // The largest unit that says it exactly in at most three decimals: 1.5s, 1500.001us.
+    // Takes the largest unit that is exact with at most three decimals: 1.5s, 1500.001us.
     if (nanoseconds != 0 && std::llabs(nanoseconds) >= factor &&
         (factor < 1000 || nanoseconds % (factor / 1000) == 0)) {
       char digits[32];

@@ -6,8 +6,8 @@
 
 namespace hopbench {
 
-/// Names the trial's clock for the type system only: it cannot be read here. A protocol asks its Node, a runtime keeps
-/// it.
+/// Names the trial's clock for the type system only: it cannot be read here. A protocol asks its Node for the time. A
+/// runtime keeps the clock.
 struct TrialClock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -39,10 +39,10 @@ constexpr Duration seconds_to_duration(double s) {
   return ns < kMost ? Duration{static_cast<std::int64_t>(ns)} : kLongestDuration;  // not a number: kLongestDuration
 }
 
-/// d * factor, rounded to the nearest nanosecond. Stays within +-kLongestDuration.
+/// Returns d * factor, rounded to the nearest nanosecond. Stays within +-kLongestDuration.
 constexpr Duration scaled(Duration d, double factor) { return seconds_to_duration(to_seconds(d) * factor); }
 
-/// t + d for a duration d >= 0, at most Time(kLongestDuration). Sums of many durations stay in range with it.
+/// Returns t + d for a duration d >= 0, at most Time(kLongestDuration), so that sums of many durations stay in range.
 constexpr Time after(Time t, Duration d) {
   constexpr Time kLast{kLongestDuration};
   return t >= kLast || d >= kLast - t ? kLast : t + d;

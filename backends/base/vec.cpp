@@ -17,7 +17,7 @@ Storage::Storage(Space& space, std::size_t n) : space_(space), data_(space.alloc
 Storage::Storage(Space& space, float* data, std::size_t n, std::function<void()> on_last_release)
     : space_(space), data_(data), size_(n), on_last_release_(std::move(on_last_release)) {}
 
-/// Under the lock, so that who asks for a copy that is being made waits for it.
+/// Copies of parts of a storage. Made under the lock, so that a second caller waits for a copy in progress.
 struct Storage::HostCopies {
   struct Part {
     std::size_t offset, n;
@@ -237,7 +237,7 @@ float* Vec::mutable_data() {
   return storage_.get()->data();
 }
 
-/// Moves to storage of its own, if somebody else holds the old one, here or in another process.
+/// Moves to storage of its own if the old storage has another holder, here or in another process.
 void Vec::own() {
   if (!storage_.sole() || space().lent(storage_.get()->data())) storage_ = copy_of(stored()).storage_;
   storage_.get()->forget_host_copies();
@@ -249,15 +249,15 @@ std::vector<float> Vec::to_host() const {
   return values;
 }
 
-// --- What is pending
+// --- Pending changes
 
 void Vec::settle() const {
   if (!pending_ || !pending_->due()) return;
-  Vec& self = const_cast<Vec&>(*this);  // the same numbers, written down
+  Vec& self = const_cast<Vec&>(*this);  // the vector keeps its numbers, which are only written down
   pending_->settle(self.unsettled());
 }
 
-/// Whoever decided on the changes may go on elsewhere, with what it knows of these numbers.
+/// Drops the pending changes. If their owner keeps them and may go on with its knowledge of these numbers, makes them.
 void Vec::part() noexcept {
   if (!pending_) return;
   if (pending_.use_count() > 1) settle();

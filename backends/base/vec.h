@@ -1,18 +1,18 @@
 // Vec: a flat vector of float32 (parameters, a gradient, optimizer state) that lives in some Space.
-// Payload: an immutable shared view of one, as messages carry it.
+// Payload: an immutable shared view of a Vec, carried by messages.
 //
-// A protocol never indexes a Vec: it uses the whole-vector operations below, so the numbers may lie in host memory, in
-// a mapping shared with other processes or on a GPU, and the operation runs where they lie.
+// A protocol never indexes a Vec. It uses the whole-vector operations below, which run where the numbers lie: in host
+// memory, in a mapping shared with other processes or on a GPU.
 //
-// Two forms. A vector is dense, or sparse: then only the entries that may differ from zero are kept (see sparse.h). A
-// gradient of sparse rows is, and so are its slices, what messages carry of it and sums of such, as long as that is
-// smaller; an operation that needs all numbers makes a dense vector of it first. Either form gives the same numbers.
+// A vector is dense or sparse. A sparse vector keeps only the entries that may differ from zero (see sparse.h). A
+// gradient of sparse rows is sparse, and so are its slices, its messages and sums of such vectors, while the sparse
+// form is smaller. An operation that needs all numbers makes the vector dense first. Both forms give the same numbers.
 //
-// Copy on write. `share` and Node::gradient hold a reference on the storage; a write to storage that somebody else
-// still holds first moves this Vec to storage of its own. So a Payload never changes, however long it is in flight, and
-// k neighbours share one copy. Only the owner writes, and it does so under its node's turn; references may be dropped
-// on any thread. Collectives that overwrite slices in place keep their chunks in Vecs of their own (see
-// protocols/collectives.h).
+// Copy on write. `share` and Node::gradient hold a reference on the storage. A write to
+// storage that has another holder first moves this Vec to storage of its own. So a Payload
+// never changes while it is in flight, and k neighbours share one copy. Only the owner writes,
+// and only in its node's turn. Any thread may drop references. Collectives that overwrite
+// slices in place keep their chunks in Vecs of their own (see protocols/collectives.h).
 #pragma once
 
 #include <atomic>
@@ -31,8 +31,8 @@ namespace hopbench {
 
 class Payload;
 
-/// A piece of memory in a Space, counted by its holders. Anything that can hold floats can stand behind it:
-/// `on_last_release` lets a transport lend its own memory (a slot in shared memory, a receive buffer).
+/// A piece of memory in a Space, counted by its holders. With `on_last_release` it can be any memory that holds floats:
+/// a transport can lend its own (a slot in shared memory, a receive buffer).
 class Storage {
  public:
   Storage(Space& space, std::size_t n);
@@ -45,13 +45,13 @@ class Storage {
   float* data() const { return data_; }
   std::size_t size() const { return size_; }
 
-  /// Numbers [offset, offset + n) in host memory: copied by the first who asks for just these, and shared by all who
-  /// ask later. `copied`, unless nullptr, is set to whether it was now. Only while somebody else may hold this. Any
-  /// thread.
+  /// Returns numbers [offset, offset + n) in host memory. The first call for a range copies it, and later calls share
+  /// that copy. `copied`, unless nullptr, is set to true if this call made the copy. Call it only while there may be
+  /// another holder. Any thread may call it.
   Payload host_copy(std::size_t offset, std::size_t n, bool* copied);
-  /// Numbers [0, copy.size()) are these: whoever asks for a host copy of them gets this one.
+  /// Makes `copy` the host copy of numbers [0, copy.size()), which later calls of host_copy return.
   void have_host_copy(Payload copy);
-  /// By its only holder, who is going to write.
+  /// Called by the only holder before it writes.
   void forget_host_copies() noexcept;
 
  private:
@@ -66,7 +66,7 @@ class Storage {
   std::atomic<std::int64_t> holders_{0};
 };
 
-/// Intrusive reference. sole() is an acquire load: after it returns true every other holder's reads have happened.
+/// An intrusive reference. sole() is an acquire load: if it returns true, all reads by other holders have happened.
 class StorageRef {
  public:
   StorageRef() = default;
@@ -93,36 +93,36 @@ class StorageRef {
 
 class Vec;
 
-/// An immutable view of floats. Cheap to copy; keeps its storage alive.
+/// An immutable view of floats. It is cheap to copy and keeps its storage alive.
 class Payload {
  public:
   Payload() = default;
   Payload(StorageRef storage, std::size_t offset, std::size_t n)
       : storage_(std::move(storage)), offset_(offset), n_(n), stored_(n) {}
 
-  /// A sparse one of n numbers, whose entries fill the storage's first `stored` floats.
+  /// Returns a sparse payload of n numbers, whose entries fill the storage's first `stored` floats.
   static Payload of_entries(StorageRef storage, std::size_t n, std::size_t stored);
 
   std::size_t size() const { return n_; }
   bool empty() const { return n_ == 0; }
   Payload slice(std::size_t offset, std::size_t n) const;
 
-  /// What it takes in storage and on the wire, in floats: size(), or less of a sparse one.
+  /// Returns the size in storage and on the wire, in floats: size(), or less for a sparse payload.
   std::size_t stored() const { return stored_; }
   bool sparse() const { return sparse_; }
-  /// Of a sparse one.
+  /// Returns the entries. The payload must be sparse.
   std::span<const SparseEntry> entries() const;
 
-  /// The numbers of a dense one, for what lies below protocols (transports, models). nullptr where nothing is stored.
+  /// Returns the numbers of a dense payload, for code below protocols (transports, models); nullptr if none are stored.
   const float* data() const;
   Space& space() const;
 
-  /// For transports: the stored floats, of either form.
+  /// For transports: returns the stored floats of either form.
   const float* raw() const;
-  /// For transports: the same in host memory. However many of them ask, a vector of a device is copied once; `copied`,
-  /// unless nullptr, is set to whether that was now.
+  /// For transports: returns the same in host memory. A vector of a device is copied by the first call only. `copied`,
+  /// unless nullptr, is set to true if this call made the copy, else to false.
   Payload on_host(bool* copied = nullptr) const;
-  /// For transports: moved to that device, which keeps this as its host copy.
+  /// For transports: returns this moved to that device, whose storage keeps this as its host copy.
   Payload on_device(Space& device) const;
 
  private:
@@ -133,35 +133,35 @@ class Payload {
 };
 
 /// Changes to a vector that are decided but not made, so that a step need not touch every number. They are made before
-/// somebody reads them. See LazySgd.
+/// anything reads the numbers. See LazySgd.
 class Pending {
  public:
   virtual ~Pending() = default;
   virtual bool due() const = 0;
-  /// Makes them: in all numbers of x, which it was told of first, or in those columns at least.
+  /// Makes the changes in all numbers of x, the vector that defers to this, or at least in those columns.
   virtual void settle(float* x) = 0;
   virtual void settle(float* x, std::span<const std::uint32_t> columns) = 0;
-  /// What x would be with all of them made, into `to`.
+  /// Writes into `to` the numbers that x would have after all changes.
   virtual void look(const float* x, float* to) const = 0;
 
  private:
   friend class Vec;
-  Vec* holder_ = nullptr;  // whose numbers they are
+  Vec* holder_ = nullptr;  // the vector whose numbers they are
 };
 
 class Vec {
  public:
   Vec() = default;
-  /// n floats, all zero.
+  /// Makes a vector of n floats, all zero.
   explicit Vec(std::size_t n, Space& space = host_space());
-  /// n floats, contents undefined: for results that are written whole.
+  /// Returns n floats with undefined contents, for results that are written completely.
   static Vec uninitialised(std::size_t n, Space& space = host_space());
   static Vec from_host(std::span<const float> values, Space& space = host_space());
   static Vec copy_of(const Payload& view);
 
-  /// A sparse one of n numbers, all zero, with room for so many entries, in host memory.
+  /// Returns a sparse vector of n numbers, all zero, with space for `entries` entries, in host memory.
   static Vec sparse_with_room(std::size_t n, std::size_t entries);
-  /// n numbers that are going to be assigned whole, in parts of this form.
+  /// Returns a vector of n numbers that will be assigned completely, in parts of the form of `like`.
   static Vec of_parts(std::size_t n, const Payload& like);
 
   Vec(const Vec& other);  // deep
@@ -182,29 +182,29 @@ class Vec {
   double dot(const Payload& x) const;
   double norm() const;  // Euclidean
 
-  /// This vector or a part of it, to send or to read; it never changes afterwards (copy on write).
+  /// Returns this vector or a part of it, to send or to read. The result never changes (copy on write).
   Payload share() const;
-  /// The same for who watches a run and is no part of it: where changes are pending, they stay so. To make them now or
-  /// later is to round them differently.
+  /// Returns the same for an observer that is not part of the run. Pending changes stay pending, because making them at
+  /// another time would round them differently.
   Payload watch() const;
   Payload slice(std::size_t offset, std::size_t n) const;
 
-  /// For what lies below protocols: the numbers to read, and to write (moves to storage of its own if shared).
+  /// For code below protocols: the numbers to read, and to write (moves to storage of its own if shared).
   const float* data() const;
   float* mutable_data();
   std::vector<float> to_host() const;
 
-  /// Of a sparse one: its room, to write entries into, and how many of them there are from now on.
+  /// For a sparse vector: room() returns memory to write entries into, keep() sets the number of entries.
   SparseEntry* room();
   void keep(std::size_t entries);
 
-  /// `pending` has changes to make in this vector from now on, and in no other; nullptr: none any more. What was
-  /// pending is made first, here and where `pending` was until now.
+  /// Attaches `pending`: its changes are made in this vector from now on, and in no other; nullptr: nothing is pending
+  /// any more. First makes the changes that were pending until now, here and in the vector that `pending` belonged to.
   void defer(std::shared_ptr<Pending> pending);
   const Pending* pending() const { return pending_.get(); }
-  /// The numbers as they are stored, for who knows what is pending in them.
+  /// Returns the numbers as they are stored, for code that knows which changes are pending in them.
   float* unsettled();
-  /// As share(), but of what is pending only these columns are made: the others may not be read.
+  /// Does the same as share(), but makes pending changes in these columns only. The other columns may not be read.
   Payload share_at(std::span<const std::uint32_t> columns) const;
 
  private:
@@ -213,33 +213,33 @@ class Vec {
   void own();
   Payload stored() const;
 
-  // In vec_sparse.cpp.
+  // Defined in vec_sparse.cpp.
   void make_dense();
   void scale_entries(float a);
   void add_entries(float a, const Payload& x);
   void assign_entries(std::size_t offset, const Payload& part);
 
   StorageRef storage_;
-  std::size_t n_ = 0, stored_ = 0;  // stored_: floats in use, of a sparse one
+  std::size_t n_ = 0, stored_ = 0;  // stored_: floats in use by a sparse vector
   bool sparse_ = false;
   std::shared_ptr<Pending> pending_;
 };
 
 inline Payload share(const Vec& x) { return x.share(); }
 
-/// The same numbers there: x itself, where that is where it is, or where it is sparse. Operations do this with what
-/// they read, to where what they write is.
+/// Returns the same numbers in that space, or x itself if it is there already or is sparse. Operations do this with
+/// their inputs, to bring them into the space of their output.
 Payload in_space(const Payload& x, Space& space);
 
-/// The sum of the squares, by Space::dot; of what a message carries, too.
+/// Returns the sum of the squares, by Space::dot. Also works on the contents of a message.
 double squared_norm(const Payload& x);
 
-/// The mean in the order given: (((w x_0) + w x_1) + ...) with w = 1/k. At least one term, all of one size.
+/// Returns the mean, added in the order given: (((w x_0) + w x_1) + ...), w = 1/k. Needs >= 1 terms of one size.
 Vec mean(std::span<const Payload> terms);
-/// sum of weights[i] * terms[i] in the order given.
+/// Returns the sum of weights[i] * terms[i], added in the order given.
 Vec weighted_sum(std::span<const Payload> terms, std::span<const float> weights);
 
-/// 64-bit hash of the bits, for params_hash: equal exactly when bit-identical (xxHash64; continues from `seed`).
+/// Returns a 64-bit hash for params_hash: equal exactly if bit-identical (xxHash64; continues from `seed`).
 std::uint64_t hash_bits(const Payload& x, std::uint64_t seed = 0);
 
 }  // namespace hopbench

@@ -8,7 +8,7 @@
 namespace hopbench {
 namespace {
 
-/// Blocks of memory are kept by size: rounded up to one of eight sizes between two powers of two, they fit again.
+/// Rounds up to one of eight sizes between two powers of two: blocks of memory are kept by size and so fit again.
 std::size_t rounded(std::size_t entries) {
   const std::size_t step = std::max<std::size_t>(16, std::bit_floor(entries) / 8);
   return (entries + step - 1) / step * step;

@@ -1,4 +1,4 @@
-// What Vec does where one of its vectors is sparse. Not part of the seam.
+// The parts of Vec for cases in which one of the vectors is sparse. Not part of the seam.
 #pragma once
 
 #include <span>
@@ -7,11 +7,11 @@
 
 namespace hopbench {
 
-/// One of them is sparse, or both.
+/// Returns the dot product of x and y, at least one of which is sparse.
 double sparse_dot(const Payload& x, const Payload& y);
-/// As weighted_sum, where one of the terms is sparse at least. Sparse where all are and that is smaller.
+/// Returns weighted_sum of terms of which at least one is sparse. Sparse if all terms are and the result is smaller so.
 Vec sparse_weighted_sum(std::span<const Payload> terms, std::span<const float> weights);
-/// All x.size() numbers, of either form.
+/// Writes all x.size() numbers of either form into `to`.
 void read_to_host(const Payload& x, std::span<float> to);
 
 }  // namespace hopbench

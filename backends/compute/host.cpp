@@ -24,7 +24,7 @@ NetworkPlan::NetworkPlan(std::span<const LayerSpec> specs, const Shape& input_sh
 
 namespace {
 
-/// An add needs a shortcut that its stride and channels of zeros bring to the shape of its input.
+/// Throws unless stride and channels of zeros bring the shortcut to the shape of the add's input.
 void check_shortcut(const LayerSpec& add, const Shape& input, const Shape& from) {
   const auto subsampled = [&](int extent) { return (extent + add.stride - 1) / add.stride; };
   const int zeros = input.channels - from.channels;
@@ -63,7 +63,7 @@ bool NetworkPlan::normalises() const {
                      [](const Layer& layer) { return layer.spec.type == LayerSpec::Type::kBatchNorm; });
 }
 
-/// Four sums: loads of weights that wait for memory overlap.
+/// Uses four sums, so that loads of weights that wait for memory overlap.
 void Backend::margins(const float* x, std::size_t bias_at, std::span<const SparseRow> rows, float* to) {
   for (const SparseRow& row : rows) {
     const std::uint32_t* const c = row.columns.data();
@@ -85,9 +85,9 @@ float population_variance(double variance, std::size_t count) {
 
 namespace {
 
-/// e^x for x <= 0 or NaN, to about 1e-15: x = k ln 2 + r with |r| <= ln 2 / 2, then the series of e^r.
+/// Returns e^x for x <= 0 or NaN, to about 1e-15: x = k ln 2 + r with |r| <= ln 2 / 2, then the series of e^r.
 double exponential(double x) {
-  if (std::isnan(x)) return x;  // of a run that diverged; the loss says so
+  if (std::isnan(x)) return x;  // the run diverged; the loss shows it
   if (x < -700) return 0;       // far below what a float can add to a sum that is at least 1
   constexpr double kLn2High = 6.93147180369123816490e-01, kLn2Low = 1.90821492927058770002e-10;
   const double k = std::nearbyint(x * 1.44269504088896340736);
@@ -97,7 +97,7 @@ double exponential(double x) {
   return std::ldexp(sum, int(k));
 }
 
-/// ln x for x >= 1: x = m 2^k with m near 1, then ln m = 2 artanh((m - 1) / (m + 1)).
+/// Returns ln x for x >= 1: x = m 2^k with m near 1, then ln m = 2 artanh((m - 1) / (m + 1)).
 double logarithm(double x) {
   int k = 0;
   double m = std::frexp(x, &k);

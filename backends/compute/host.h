@@ -1,4 +1,4 @@
-// What the backends that compute on the host share. Not part of the seam.
+// Shared code of the backends that compute on the host. Not part of the seam.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace hopbench {
 
 constexpr double kBatchNormEpsilon = 1e-5;
 
-/// A network with its shapes and where each layer's parameters lie. Error(kUsage) names the layer that does not fit.
+/// A network with shapes and the place of each layer's parameters. Error(kUsage) names the layer that does not fit.
 struct NetworkPlan {
   NetworkPlan(std::span<const LayerSpec> specs, const Shape& input_shape, int largest);
 
   struct Layer {
     LayerSpec spec;
     Shape input, output;
-    std::size_t weights = 0;     // how many
+    std::size_t weights = 0;     // number of them
     std::size_t weights_at = 0;  // offset in the parameters
     std::size_t bias_at = 0;     // weights_at + weights
     std::size_t means_at = 0;    // offset in the statistics; the variances follow
@@ -31,20 +31,20 @@ struct NetworkPlan {
   Shape input, output;
   int largest_batch;
 
-  bool normalises() const;  // whether there is a batch norm
+  bool normalises() const;  // true if there is a batch norm
 
  private:
   void add_layer(const LayerSpec& spec, std::size_t& parameters, std::size_t& statistics);
 };
 
-/// Variance of the population from that of `count` samples.
+/// Returns the variance of the population, given that of `count` samples.
 float population_variance(double variance, std::size_t count);
 
-/// Error(kUsage) naming the first label that is no class.
+/// Throws Error(kUsage) that names the first label that is not a class.
 void check_labels(const std::int32_t* labels, int batch, std::size_t classes);
 
-/// CompiledNetwork::softmax_cross_entropy in host memory, in double and in one fixed order. Its exp and log are built
-/// from + and * alone, so its bits do not follow the C library's choice of instructions.
+/// Computes CompiledNetwork::softmax_cross_entropy in host memory, in double and in one fixed order. Its exp and log
+/// use only + and *, so its bits do not depend on the C library's choice of instructions.
 float softmax_cross_entropy_on_host(const float* logits, const std::int32_t* labels, float* dlogits, int batch,
                                     std::size_t classes, int* correct);
 

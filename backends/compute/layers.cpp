@@ -42,7 +42,7 @@ int windows(const LayerSpec& layer, int extent) {
   return (extent + 2 * layer.padding - layer.kernel) / layer.stride + 1;
 }
 
-/// Inputs that one output of a conv or dense layer is computed from.
+/// Returns the number of inputs that one output of a conv or dense layer is computed from.
 std::size_t fan_in(const LayerSpec& layer, const Shape& input) {
   if (layer.type == Type::kDense) return input.size();
   return std::size_t(input.channels) * std::size_t(layer.kernel) * std::size_t(layer.kernel);

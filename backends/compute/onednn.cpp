@@ -1,5 +1,5 @@
-// oneDNN on the CPU. Nothing here touches oneDNN or its thread pool before a network is compiled: a process that forks
-// after either was used hangs.
+// oneDNN on the CPU. Nothing here touches oneDNN or its thread pool before a network is compiled, because a process
+// that forks after either was used hangs.
 #include "backends/base/error.h"
 #include "backends/compute/host.h"
 
@@ -12,7 +12,7 @@
 
 #include "backends/compute/onednn_program.h"
 
-// Of the OpenMP runtime that oneDNN is linked with; <omp.h> may belong to another one (clang's).
+// Functions of the OpenMP runtime that oneDNN is linked with; <omp.h> may belong to another one (clang's).
 extern "C" int omp_get_max_threads();
 extern "C" void omp_set_num_threads(int threads);
 #endif
@@ -91,8 +91,8 @@ class OneDnnNetwork final : public CompiledNetwork {
     }
   }
 
-  /// The program for this batch (one for both ways where they do not differ), in possession of the working memory.
-  /// Setting the thread count is thread-local and cheap; primitives expect the count they were made under.
+  /// Returns the program for this batch (one for both ways if they do not differ), bound to the working memory. Setting
+  /// the thread count is thread-local and cheap. Primitives expect the thread count they were made under.
   OneDnnProgram& prepare(int batch, bool training) {
     HB_ASSERT(batch >= 1 && batch <= plan_.largest_batch);
     if (omp_get_max_threads() != threads_) omp_set_num_threads(threads_);
@@ -113,7 +113,7 @@ class OneDnnNetwork final : public CompiledNetwork {
   const int threads_;
   WorkingMemory memory_;
   const bool normalises_ = plan_.normalises();
-  std::map<std::pair<int, bool>, std::unique_ptr<OneDnnProgram> > programs_;  // by batch, and whether for training
+  std::map<std::pair<int, bool>, std::unique_ptr<OneDnnProgram> > programs_;  // by batch and training
   OneDnnProgram* bound_ = nullptr;
   OneDnnProgram::Watch watch_;
 };

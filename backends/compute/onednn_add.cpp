@@ -1,5 +1,5 @@
-// Residual additions. Where both shapes are equal oneDNN adds; a shortcut that is subsampled is added by plain loops:
-// there is one where a network's maps become smaller.
+// Residual additions. If both shapes are equal, oneDNN adds. A subsampled shortcut is added by plain loops; it occurs
+// where a network's maps become smaller.
 #include <algorithm>
 
 #include "backends/compute/onednn_builder.h"
@@ -7,7 +7,7 @@
 namespace hopbench::onednn {
 namespace {
 
-/// Where the numbers of a tensor lie, in blocks of channels: all of them channels last, one in nchw.
+/// The places of a tensor's numbers, in blocks of channels: one block of all if channels last, blocks of one in nchw.
 class Layout {
  public:
   Layout(const memory::desc& desc, const Shape& shape) : shape_(shape) {
@@ -28,13 +28,13 @@ class Layout {
   int block_;
 };
 
-/// What a shortcut joins that is not of the same shape on both sides.
+/// A shortcut whose two sides differ in shape.
 struct Shortcut {
   Shape from, to;
   int stride;
   int batch;
 
-  /// f(index there, index here) for every number.
+  /// Calls f(index there, index here) for every number.
   template <class F>
   void for_each(const Layout& there, const Layout& here, const F& f) const {
     const int zeros = (to.channels - from.channels) / 2;
@@ -79,7 +79,7 @@ Tensor add_add(Builder& build, int index, const Tensor& in) {
   build.leave_behind(index, [=, &build](const Tensor& diff) {
     Steps& steps = build.backward_layer(index).data;
     const Tensor dout = build.diff_in(steps, diff, build.inner(to));
-    build.reorder(steps, dout, out);  // what all that comes later read in forward is free by now
+    build.reorder(steps, dout, out);  // only later layers read `out` in forward, so it is free by now
     build.hold(build.layer(index).spec.from, [=, &build](Steps& later, const Tensor& sum) {
       if (equal) return add_equal(build, later, sum, out, sum, false);
       build.add_kernel(later, std::array{sum, out}, [=](std::span<float* const> data) {

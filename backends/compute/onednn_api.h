@@ -70,8 +70,8 @@ inline dnnl::pooling_backward::desc describe(Of<dnnl::pooling_backward>, const d
 
 #endif
 
-/// The description of a forward primitive. `parameters`: those of oneDNN 3's primitive_desc between engine and
-/// attributes.
+/// Returns the description of a forward primitive. `parameters` are those of oneDNN 3's primitive_desc between engine
+/// and attributes.
 template <class Primitive, class... Parameters>
 typename Primitive::primitive_desc describe(const dnnl::engine& engine, const dnnl::primitive_attr& attributes,
                                             const Parameters&... parameters) {
@@ -112,7 +112,7 @@ inline void set_data(const memory& tensor, void* data, [[maybe_unused]] const dn
 #endif
 }
 
-/// Whether the backward pass of a batch norm takes the shift, too. oneDNN 3 refuses an argument that it does not use.
+/// True if the backward pass of a batch norm also takes the shift. oneDNN 3 refuses an argument that it does not use.
 inline constexpr bool kNormBackwardTakesShift = DNNL_VERSION_MAJOR < 3;
 
 inline memory::dims dims_of(const memory::desc& desc) {

@@ -22,7 +22,7 @@ dnnl::primitive_attr attributes(bool relu) {
 
 namespace {
 
-/// Of one channel or one cell nchw and nhwc are the same bytes.
+/// Returns the tensor as `wanted` if it has one channel or one cell: nchw and nhwc are the same bytes then.
 Tensor in_same_bytes(const Tensor& tensor, const memory::desc& wanted) {
   const memory::dims dims = dims_of(tensor.desc);
   if (dims[1] == 1 || dims[2] * dims[3] == 1) return {wanted, tensor.region, tensor.at};
@@ -96,7 +96,7 @@ void Builder::bind(std::byte* memory) {
 
 void Builder::place(Region region, const void* base) {
   for (const auto& [tensor, at] : placed_[region]) {
-    // oneDNN asks for a mutable pointer even of what it only reads.
+    // oneDNN asks for a mutable pointer even to memory that it only reads.
     auto* data = static_cast<std::byte*>(const_cast<void*>(base));
     set_data(tensor, data == nullptr ? nullptr : data + at, stream_);
   }
@@ -216,9 +216,9 @@ void Builder::build() {
   for (; !behind_.empty(); behind_.pop_back()) {
     const auto& [index, behind] = behind_.back();
     for (const auto& add_part : held_[std::size_t(index)]) {
-      Steps& steps = backward.back().data;  // of the layer after it
+      Steps& steps = backward.back().data;  // steps of the layer after it
       const memory::desc wanted = inner(layer(index).output);
-      if (diff.region == kDy) {  // the caller's stays as it is
+      if (diff.region == kDy) {  // the caller's gradient must not change
         const Tensor copy = take_diff(diff, wanted);
         reorder(steps, diff, copy);
         diff = copy;

@@ -1,5 +1,5 @@
-// Convolutions: oneDNN's direct ones, with weights as it likes them best; see onednn_matrices.cpp for what is faster
-// otherwise.
+// Convolutions by oneDNN's direct algorithm, with weights in the layout that it prefers. See onednn_matrices.cpp for
+// cases in which another way is faster.
 #include "backends/compute/onednn_builder.h"
 
 namespace hopbench::onednn {
@@ -7,7 +7,7 @@ namespace {
 
 constexpr dnnl::algorithm kAlgorithm = dnnl::algorithm::convolution_direct;
 
-/// What all three directions of a convolution are described by.
+/// The parameters that describe all three directions of a convolution.
 struct Geometry {
   Geometry(const Builder& build, const Layer& layer)
       : window{layer.spec.outputs, layer.input.channels, layer.spec.kernel, layer.spec.kernel},

@@ -1,5 +1,5 @@
-// Dense layers. Weights stay in the caller's layout: a copy would cost more than it gains, and plain gemm takes them as
-// they are.
+// Dense layers. Weights stay in the caller's layout, because a copy would cost more than it gains and plain gemm takes
+// them as they are.
 #include "backends/compute/onednn_builder.h"
 
 namespace hopbench::onednn {

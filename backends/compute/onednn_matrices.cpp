@@ -1,10 +1,10 @@
-// How a layer is computed, where there is a choice: layouts, and products of matrices in place of convolutions. Rules,
-// not measurements: a choice that follows a stopwatch would give two ranks, or two runs, different bits.
+// Chooses layouts, and products of matrices instead of convolutions. The choices are rules, not measurements: a choice
+// that follows a stopwatch would give two ranks, or two runs, different bits.
 //
-// Why these: VGG-11 on 32x32 images, batch 32, one thread, share of the FMA peak (docs/performance.md). In blocks of
-// channels a forward or data pass takes 70 to 107 % where channels last takes 24 to 93 %. LeNet's 6, 20 or 50 channels
-// however would be rounded up to 16, 32 or 64. On maps of 4x4 and 2x2 oneDNN's gradient of the weights takes 41 and
-// 19 %; by matrices the padding of small maps is not multiplied.
+// The reasons, as shares of the FMA peak of VGG-11 on 32x32 images, batch 32, one thread (docs/performance.md): In
+// blocks of channels a forward or data pass reaches 70 to 107 %, but channels last 24 to 93 %. LeNet's 6, 20 or 50
+// channels however would be rounded up to 16, 32 or 64. On maps of 4x4 and 2x2 oneDNN's gradient of the weights reaches
+// 41 and 19 %. Products of matrices do not multiply the padding of small maps.
 #include <algorithm>
 
 #include "backends/compute/onednn_builder.h"
@@ -14,7 +14,7 @@ namespace {
 
 using Type = LayerSpec::Type;
 
-constexpr int kFewChannels = 3;  // that oneDNN's convolutions in blocks read as they are
+constexpr int kFewChannels = 3;  // up to this number, oneDNN's convolutions in blocks read channels as they are
 
 int block_of_instruction_set() {
   const auto has = [isa = int(dnnl::get_effective_cpu_isa())](dnnl::cpu_isa wanted) {
@@ -23,7 +23,7 @@ int block_of_instruction_set() {
   return has(dnnl::cpu_isa::avx512_core) ? 16 : 8;
 }
 
-/// Rows of outputs whose window cell at `tap` lies inside the input: [begin, end); in it they meet row begin + shift.
+/// Output rows [begin, end) whose window cell at `tap` lies inside the input, where they meet row begin + shift.
 struct Overlap {
   Overlap(int tap, int padding, int in, int out)
       : shift(tap - padding), begin(std::max(0, -shift)), end(std::min(out, in - shift)) {}
@@ -31,7 +31,7 @@ struct Overlap {
   memory::dim size() const { return std::max(0, end - begin); }
 };
 
-/// The rows of y, one a cell of a map, summed.
+/// Adds up the rows of y, one row for each cell of a map.
 void sum_rows(const float* y, std::size_t rows, std::size_t columns, float* sum) {
   std::fill_n(sum, columns, 0.0f);
   for (std::size_t r = 0; r < rows; ++r) {
@@ -63,8 +63,8 @@ bool weights_by_matrices(const Builder& build, const Layer& layer) {
          layer.output.channels >= kChannels;
 }
 
-/// dW[o][c][i][j] = sum over outputs y of dout[o][y] * src[c][y + (i, j) - padding]: for each (i, j) the product of two
-/// matrices, whose rows are those cells of both maps that meet.
+/// Computes dW[o][c][i][j] = sum over outputs y of dout[o][y] * src[c][y + (i, j) - padding]. For each (i, j) this is
+/// the product of two matrices, whose rows are the cells of both maps that meet.
 void add_weights_by_matrices(Builder& build, Steps& steps, const Layer& layer, const Tensor& src, const Tensor& dout) {
   const Shape &in = layer.input, &out = layer.output;
   const memory::dim n = build.batch, plane = memory::dim(out.channels) * in.channels;

@@ -1,4 +1,4 @@
-// Batch norms, with the ReLU behind them. oneDNN keeps of that one which outputs it let through.
+// Batch norms, with the ReLU behind them. oneDNN keeps a record of the outputs that the ReLU let through.
 #include "backends/compute/onednn_builder.h"
 
 namespace hopbench::onednn {
@@ -38,7 +38,7 @@ Tensor add_norm(Builder& build, int index, const Tensor& in) {
   if (build.training) build.keep_moments(layer, means, variances);
   build.leave_behind(relu ? index + 1 : index, [=, &build](const Tensor& diff) {
     if (relu) build.backward_layer(index + 1);
-    Steps& steps = build.backward_layer(index).weights;  // one primitive for both
+    Steps& steps = build.backward_layer(index).weights;  // one primitive computes both
     const Tensor dout = build.activations_in(steps, diff, data);
     const auto backward = describe_backward<dnnl::batch_normalization_backward>(build.engine, attributes(), description,
                                                                                 prop_kind::backward, data, data, data,

@@ -1,4 +1,4 @@
-// Pools, and ReLUs where no other layer computes them.
+// Pools, and ReLUs that no other layer computes.
 #include "backends/compute/onednn_builder.h"
 
 namespace hopbench::onednn {
@@ -15,7 +15,7 @@ dnnl::eltwise_forward::primitive_desc relu_forward(const Builder& build, const m
 
 }  // namespace
 
-/// In place: no layer's backward pass needs the output of a pool, and that of another relu stays as it is.
+/// Works in place: no layer's backward pass needs a pool's output, and the output of another ReLU stays as it is.
 Tensor add_relu(Builder& build, int index, const Tensor& in) {
   const bool kept = index > 0 && build.layer(index - 1).kept;
   const Tensor out = in.region == kX || kept ? build.take(kKept, in.desc) : in;

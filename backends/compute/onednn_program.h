@@ -9,14 +9,14 @@
 
 namespace hopbench {
 
-/// Built once, run many times, by one thread at a time. It owns primitives and no memory: programs of several batch
-/// sizes take turns in the same working memory.
+/// A list of primitives that is built once and run many times, by one thread at a time. It owns no memory: programs of
+/// several batch sizes take turns in the same working memory.
 class OneDnnProgram {
  public:
   virtual ~OneDnnProgram() = default;
 
-  /// How much working memory it needs, and where it is (64-byte aligned). Whatever is in it may be lost when another
-  /// program uses it.
+  /// working_floats() returns the size of the working memory. bind() sets its place (64-byte aligned). Its contents may
+  /// be lost when another program uses it.
   virtual std::size_t working_floats() const = 0;
   virtual void bind(float* memory) = 0;
 
@@ -24,7 +24,7 @@ class OneDnnProgram {
   using Watch = std::function<void(int layer, CompiledNetwork::Direction direction)>;
   virtual void watch(Watch done) = 0;
 
-  /// `statistics`: of the batch norms, for a program that is not for training.
+  /// `statistics`: those of the batch norms, for a program that is not for training.
   virtual void forward(const float* params, const float* statistics, const float* x, float* y) = 0;
   /// See CompiledNetwork.
   virtual void statistics(float* to) const = 0;
@@ -32,8 +32,8 @@ class OneDnnProgram {
                         const std::function<void(int layer)>& layer_done) = 0;
 };
 
-/// Throws dnnl::error where oneDNN lacks something. The thread count in force here must be in force in every run;
-/// `plan` must outlive the program. `training`: see CompiledNetwork::forward and infer.
+/// Throws dnnl::error if oneDNN lacks something. The thread count in force here must be in force in every run. `plan`
+/// must outlive the program. `training`: see CompiledNetwork::forward and infer.
 std::unique_ptr<OneDnnProgram> make_onednn_program(const NetworkPlan& plan, int batch, bool training);
 
 }  // namespace hopbench

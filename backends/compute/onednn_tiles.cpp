@@ -1,5 +1,5 @@
-// Max-pools whose windows lie side by side, channels last. oneDNN's takes four times as long where channels are few: of
-// LeNet it was half the step.
+// Max-pools whose windows lie side by side, channels last. If channels are few, oneDNN's max-pool takes four times as
+// long: in LeNet it took half of the step.
 #include <algorithm>
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 namespace hopbench::onednn {
 namespace {
 
-/// One pool: the maps it reads and writes, and where in its input the cells of a window are, from the first one on.
+/// One pool: the maps it reads and writes, and the offsets of a window's cells in its input, from the first cell on.
 struct Tiles {
   Tiles(const Layer& layer, memory::dim samples)
       : in(layer.input), out(layer.output), kernel(std::size_t(layer.spec.kernel)), batch(std::size_t(samples)) {
@@ -16,7 +16,7 @@ struct Tiles {
     for (std::size_t k = 0; k < kernel * kernel; ++k) offsets.push_back(k / kernel * row + k % kernel * cell);
   }
 
-  /// f(where a window begins in the input, where its outputs begin) for each window of all channels.
+  /// Calls f(begin of a window in the input, begin of its outputs) for each window of all channels.
   template <class F>
   void for_windows(const F& f) const {
     const auto channels = std::size_t(in.channels), height = std::size_t(out.height), width = std::size_t(out.width);

@@ -26,8 +26,8 @@ constexpr int kChains = 12;  // more than latency times units of any processor s
 constexpr long kRounds = 20'000;
 
 #ifdef __x86_64__
-// x = x m + a, twelve chains. Written as assembly, since a compiler that sees what is computed computes less. The
-// accumulators are named one by one: filled in a loop they would lie in memory.
+// Twelve chains of x = x m + a. Written as assembly, because a compiler that sees the arithmetic computes less of it.
+// The accumulators are named one by one: filled in a loop they would lie in memory.
 __attribute__((target("avx512f"), noinline)) void busy_16(long rounds) {
   const __m512 m = _mm512_set1_ps(0.5f), a = m;
   __m512 x[kChains] = {a, a, a, a, a, a, a, a, a, a, a, a};
@@ -121,7 +121,7 @@ void plain_triad(float* a, const float* b, const float* c, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + 0.5f * c[i];
 }
 
-/// 2 KiB of each vector after the other.
+/// Adds 2 KiB of each vector after the other.
 void sum_by_blocks(float* to, const FourVectors& from, std::size_t n) {
   constexpr std::size_t kBlock = 512;
   for (std::size_t begin = 0; begin < n; begin += kBlock) {
@@ -133,7 +133,7 @@ void sum_by_blocks(float* to, const FourVectors& from, std::size_t n) {
   }
 }
 
-/// The sum, from `kStreams` pages at once: from one place alone a processor does not fetch as fast as it could.
+/// Returns the sum, read from `kStreams` pages at once: one place alone does not use a processor's full speed.
 template <std::size_t kStreams>
 float sum(const float* x, std::size_t n) {
   constexpr std::size_t kLanes = 16, kPage = 1024;
@@ -156,10 +156,10 @@ void busy(int width, long rounds) {
   busy_4(rounds);
 }
 
-/// Makes the compiler compute a value that nobody reads.
+/// Makes the compiler compute a value that is not used.
 void keep(float value) { asm volatile("" : : "m"(value)); }
 
-/// Calls f until `seconds` of CPU time are over; calls a CPU second.
+/// Calls f until `seconds` of CPU time are over. Returns the number of calls per CPU second.
 template <class F>
 double rate_of(double seconds, const F& f) {
   const double begin = thread_cpu_seconds();
@@ -207,7 +207,7 @@ double fma_peak(int threads, int width, double seconds) {
   HB_ASSERT(threads >= 1 && width <= fma_width());
   const double flops = 2.0 * width * kChains * double(kRounds);  // of one call
   if (threads == 1) return flops * rate_of(seconds, [&] { busy(width, kRounds); });
-  // As many calls of each thread as fit one core's time; the wall time includes what others take from us.
+  // Each thread makes the number of calls that fit one core's time; the wall time includes what other processes take.
   const long calls = std::max(1L, long(seconds * rate_of(seconds / 4, [&] { busy(width, kRounds); })));
   std::atomic<int> ready{0};
   std::vector<double> begins(std::size_t(threads), 0.0), ends(std::size_t(threads), 0.0);

@@ -62,7 +62,7 @@ class ReferenceNetwork final : public CompiledNetwork {
   void backward(const float* params, const float* x, const float* dy, float* dparams, float* dx, int batch,
                 const std::function<void(int)>& layer_done) override {
     HB_ASSERT(batch >= 1 && batch <= plan_.largest_batch);
-    std::vector<std::vector<float>> douts(plan_.layers.size());  // from all layers behind
+    std::vector<std::vector<float>> douts(plan_.layers.size());  // sums from all layers behind
     douts.back().assign(dy, dy + plan_.output.size() * std::size_t(batch));
     for (std::size_t i = plan_.layers.size(); i-- > 0;) {
       const Layer& layer = plan_.layers[i];
@@ -109,7 +109,7 @@ class ReferenceNetwork final : public CompiledNetwork {
     }
   }
 
-  /// `din` is empty where nobody asked for it.
+  /// `din` is empty if it is not needed.
   void layer_backward(std::size_t index, const float* params, const float* in, const std::vector<float>& dout,
                       float* dparams, std::vector<float>& din, int batch) const {
     const Layer& layer = plan_.layers[index];

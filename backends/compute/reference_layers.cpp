@@ -8,7 +8,7 @@ namespace {
 
 using Type = LayerSpec::Type;
 
-/// a[n][c][i][j] of a batch of samples in one shape.
+/// An array a[n][c][i][j] of a batch of samples in one shape.
 template <class T>
 class Grid {
  public:
@@ -33,7 +33,7 @@ void for_each(const Shape& shape, int batch, const F& f) {
         for (int j = 0; j < shape.width; ++j) f(n, c, i, j);
 }
 
-/// The cells of the window behind output (i, j) that lie in the input: f(ky, kx, y, x), row by row.
+/// Calls f(ky, kx, y, x), row by row, for the cells of output (i, j)'s window that lie in the input.
 template <class F>
 void for_window(const Layer& layer, int i, int j, const F& f) {
   const int top = i * layer.spec.stride - layer.spec.padding, left = j * layer.spec.stride - layer.spec.padding;
@@ -127,7 +127,7 @@ struct Cell {
   int row = -1, column = -1;
 };
 
-/// The largest number of a window, the first of equals.
+/// Returns the cell with the largest number of a window, the first of equal ones.
 Cell largest(const Layer& layer, const Grid<const float>& in, int n, int c, int i, int j) {
   Cell best;
   for_window(layer, i, j, [&](int, int, int row, int column) {
@@ -229,7 +229,7 @@ void norm_backward(const Layer& layer, const float* params, const Moments& m, co
 
 namespace {
 
-/// f(n, c, i, j; channel, row, column of the earlier layer) for every output of an add that its shortcut reaches.
+/// Calls f(n, c, i, j; channel, row, column of the earlier layer) for every output of an add with a shortcut.
 template <class F>
 void for_shortcut(const Layer& layer, const Shape& from, int batch, const F& f) {
   const int zeros = (layer.output.channels - from.channels) / 2;

@@ -14,24 +14,24 @@
 
 namespace hopbench::cuda {
 
-/// Returns why this build or machine has no GPU, or nothing if it has one. Asks the driver, and takes no memory of the
-/// GPU; but a process that has asked may not be forked, to compute in the child.
+/// Returns why this build or machine has no GPU, or "" if it has one. Asks the driver, and takes no memory of the GPU.
+/// A process that has asked may not be forked, to compute in the child.
 std::string no_gpu();
-/// The same, or why cuBLAS or cuDNN cannot be loaded: which takes a second or two, and what follows does not need both.
+/// Returns the same, or why cuBLAS or cuDNN cannot be loaded. That takes a second or two, and not every use needs both.
 std::string unavailable();
-/// "cuBLAS 13.1.0, cuDNN 9.19.0". Error(kEnvironment) where these cannot be loaded.
+/// Returns "cuBLAS 13.1.0, cuDNN 9.19.0". Throws Error(kEnvironment) if these cannot be loaded.
 std::string library_versions();
-/// ", from PATH and PATH": the files that were loaded.
+/// Returns ", from PATH and PATH", with the files that were loaded.
 std::string library_paths();
-/// Error(kEnvironment) with no_gpu()'s reason; Error(kUsage) for a precision that it does not know.
+/// Throws Error(kEnvironment) with no_gpu()'s reason, or Error(kUsage) if the precision is unknown.
 std::unique_ptr<Backend> create_backend(const BackendOptions& options);
-/// Floating-point operations a second of a large matrix product in that precision: what a network's share of the peak
-/// is of. Error as create_backend.
+/// Returns floating-point operations a second of a large matrix product in that precision, the peak that a network's
+/// share refers to. Throws the errors of create_backend.
 double matrix_rate(const std::string& precision);
-/// Those of this machine and the libraries that compute on them, a line each: "NVIDIA H100 80GB HBM3, 79.2 GiB, sm_90,
-/// cuBLAS 13.1, cuDNN 9.12". Of local ranks r the one at r modulo their number is used. Opens none of them.
+/// Returns the GPUs of this machine and the libraries that compute on them, one a line: "NVIDIA H100 80GB HBM3, 79.2
+/// GiB, sm_90, cuBLAS 13.1, cuDNN 9.12". Local rank r uses the GPU at r modulo their number. Opens none of them.
 std::vector<std::string> gpus();
-/// The GPU's memory. Error(kEnvironment) as above.
+/// Returns the GPU's memory. Throws Error(kEnvironment) as above.
 DeviceSpace& space();
 
 }  // namespace hopbench::cuda

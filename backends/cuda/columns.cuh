@@ -1,8 +1,8 @@
-// Sums over the rows of NHWC activations, one for each channel, in two stages of one fixed order: blocks add up chunks
-// of rows and leave what they got in `work`, [chunk][channel]; then a second kernel adds up the chunks.
+// Sums over the rows of NHWC activations, one for each channel, in two stages of one fixed order. Blocks add up chunks
+// of rows and leave their sums in `work`, [chunk][channel]. Then a second kernel adds up the chunks.
 //
-// Neighbouring threads take neighbouring channels, so that loads coalesce; a block's threads that are not needed for
-// channels share the rows. What is added up comes as an `Op`, a struct of pointers and plain values:
+// Neighbouring threads take neighbouring channels, so that loads coalesce. Threads of a block that are not needed for
+// channels share the rows. The numbers to add come as an `Op`, a struct of pointers and plain values:
 //
 //   static constexpr int kLanes, kInFlight, kSide   as in each.cuh; kSide: the most channels of one block
 //   Total                      of one channel; merge(other) adds what another thread found
@@ -15,14 +15,14 @@
 
 namespace hopbench::cuda {
 
-/// Chunk i holds rows [i * rows, (i + 1) * rows) as far as there are any.
+/// A division of rows into chunks. Chunk i holds rows [i * rows, (i + 1) * rows), as far as these exist.
 struct Chunks {
   unsigned count = 1;
   std::size_t rows = 1;
 };
 
-/// From the sizes alone: at least 4096 numbers for a block, and no more than 512 blocks of 128 channels each, which is
-/// what fills a large GPU.
+/// Depends on the sizes alone: at least 4096 numbers for a block, and at most 512 blocks of 128 channels each, which is
+/// enough to fill a large GPU.
 inline Chunks chunks_of(std::size_t rows, int channels) {
   constexpr std::size_t kWidth = 128, kNumbers = 4096, kBlocks = 512;
   const auto c = static_cast<std::size_t>(std::max(channels, 1));
@@ -32,7 +32,7 @@ inline Chunks chunks_of(std::size_t rows, int channels) {
   return {static_cast<unsigned>(std::max<std::size_t>(1, (rows + each - 1) / each)), each};
 }
 
-/// Where up to two sums over a chunk go: [chunk][channel].
+/// The place of up to two sums over each chunk: [chunk][channel].
 struct Partials {
   float* first = nullptr;
   float* second = nullptr;
@@ -42,12 +42,12 @@ struct Partials {
     return static_cast<std::size_t>(chunk) * static_cast<std::size_t>(channels) + static_cast<std::size_t>(c);
   }
 };
-/// The whole layout of `work`. Its size is column_work().
+/// Returns the whole layout of `work`. The size of `work` is column_work().
 inline Partials partials_in(float* work, Chunks chunks, int channels) {
   return {work, work + static_cast<std::size_t>(chunks.count) * static_cast<std::size_t>(channels), channels};
 }
 
-/// What thread `group` of those that share a pack of channels finds in its rows of a chunk.
+/// Adds up the rows of a chunk that belong to thread `group` of the threads that share a pack of channels.
 template <int L, class Op>
 __device__ __forceinline__ void add_rows(const Op& op, typename Op::template Running<L>& running, int channels, int c,
                                          std::size_t row, std::size_t end, std::size_t groups) {
@@ -103,7 +103,7 @@ __device__ void add_columns(const Op& op, std::size_t rows, int channels, Chunks
   }
 }
 
-/// Whether numbers go in packs follows from the count of channels, not from an address: so does the order of additions.
+/// Packs are used depending on the number of channels, not on an address, so the order of additions depends on it too.
 template <class Op>
 __global__ void __launch_bounds__(kThreads) columns_kernel(const Op op, std::size_t rows, int channels, Chunks chunks) {
   if (channels % Op::kLanes == 0) {
@@ -130,7 +130,7 @@ struct Sums {
   }
 };
 
-/// The second stage of plain sums: over chunks.
+/// The second stage of plain sums: adds up chunks.
 template <int K>
 struct AddChunks {
   static constexpr int kLanes = 1, kInFlight = 4, kSide = 8;
@@ -158,7 +158,7 @@ struct AddChunks {
   }
 };
 
-/// Both stages. make(partials): the Op of the first stage, which leaves its K sums there. One chunk needs one stage.
+/// Runs both stages. make(partials) makes the Op of the first stage, which leaves K sums there. One chunk: one stage.
 template <int K, class F>
 void sum_columns(Stream stream, std::size_t rows, int channels, float* work, const Partials& to, const F& make) {
   const Chunks chunks = chunks_of(rows, channels);

@@ -1,13 +1,13 @@
 // Convolutions, by cuDNN: activations NHWC, weights [output][kernel][kernel][input].
 //
-// Of the algorithms that cuDNN offers, only those are taken that give the same bits each time, the first of its own
-// ranking that computes this shape and wants no more working memory than a limit that follows from the GPU alone: what
-// is measured, or free, differs from process to process, and the bits would with it. Tensor cores come first where the
-// precision has them. With `deterministic` off, the fastest of a measurement is taken. Either way each was run once
-// when the constructor returns.
+// Only algorithms of cuDNN that give the same bits each time are used. The first in cuDNN's own ranking is taken that
+// computes this shape and needs no more working memory than a limit. The limit follows from the GPU alone: measurements
+// and free memory differ from process to process, and the bits would differ too. If the precision has tensor cores,
+// they come first. With `deterministic` off, the fastest of a measurement is taken. Either way, each chosen algorithm
+// has been run once when the constructor returns.
 //
-// A batch size takes what was chosen for the next multiple of 8, where that was: protocols that change it in every
-// iteration would else wait for cuDNN's advice each time.
+// A batch size takes the choice for the next multiple of 8 if that computes it. Otherwise protocols that change the
+// batch size in every iteration would wait for cuDNN's advice each time.
 //
 // With bf16 the gradient of the weights is written in bf16, too, as in PyTorch's automatic mixed precision; sums are
 // float.
@@ -36,26 +36,26 @@ class ConvolutionLibrary {
   std::unique_ptr<State> state_;
 };
 
-/// One layer for one batch size. The library must outlive it. Error(kEnvironment) in cuDNN's words if it fails.
+/// One layer for one batch size. The library must outlive it. Throws Error(kEnvironment) in cuDNN's words if it fails.
 class Convolution {
  public:
   struct Shape {
     Cells in, out;
     int kernel = 1, stride = 1, padding = 0;
   };
-  /// `data_gradient`: backward_data is going to be called.
+  /// `data_gradient`: backward_data will be called.
   Convolution(ConvolutionLibrary& library, const Shape& shape, Precision precision, bool deterministic,
               bool data_gradient);
   ~Convolution();
   Convolution(const Convolution&) = delete;
   Convolution& operator=(const Convolution&) = delete;
 
-  /// From now on it is, of a layer that was made without. work_bytes() may grow.
+  /// Allows backward_data from now on, for a layer made without data_gradient. work_bytes() may grow.
   void want_data_gradient();
 
-  /// Bytes of working memory that every call below wants at `work`.
+  /// Returns the bytes of working memory that every call below needs at `work`.
   std::size_t work_bytes() const;
-  /// For `hopbench bench compute`: what was chosen, "forward 1, data 1, weights 1".
+  /// For `hopbench bench compute`: returns the chosen algorithms, "forward 1, data 1, weights 1".
   std::string algorithms() const;
 
   void forward(const void* x, const void* weights, void* y, void* work);

@@ -1,4 +1,4 @@
-// Which of cuDNN's algorithms computes a layer.
+// Chooses the algorithm of cuDNN that computes a layer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,12 +15,12 @@
 namespace hopbench::cuda {
 namespace {
 
-// Whatever is to be the same each time may not depend on how much memory is free.
+// Returns a limit. It may not depend on the free memory, because the choice must be the same each time.
 std::size_t largest_work() { return std::min<std::size_t>(std::size_t(1) << 30, Device::mine().memory() / 16); }
 
-constexpr int kBatches = 8;  // a choice is for so many batch sizes
+constexpr int kBatches = 8;  // number of batch sizes that share a choice
 
-/// All that this process has chosen. Never gone: layers may be made at its very end.
+/// All choices of this process. Never destroyed: layers may be made at the very end of the process.
 struct Choices {
   std::mutex mutex;
   std::map<Key, Choice> known;
@@ -80,8 +80,8 @@ void Convolution::State::settle(Pass pass) {
   way(pass).choice = choice, way(pass).bytes = bytes;
 }
 
-// A choice may depend on nothing but shapes: so it is made for the next multiple of kBatches, whichever batch size of
-// those comes first.
+// A choice may depend on shapes only. Therefore it is made for the next multiple of kBatches, whichever of the batch
+// sizes up to it comes first.
 Choice Convolution::State::choose_by_shape(Pass pass) {
   Shape wide = shape;
   wide.in.batch = wide.out.batch = (shape.in.batch + kBatches - 1) / kBatches * kBatches;
@@ -140,8 +140,8 @@ Choice Convolution::State::choose(Pass pass) {
   return choose_weights(on);
 }
 
-/// rank(room, &found, list) and measure(room, &found, list, work, bytes) are cuDNN's proposals. What is proposed may
-/// still be refused when it is run.
+/// Chooses from cuDNN's proposals, which rank(room, &found, list) and measure(room, &found, list, work, bytes) return.
+/// A proposal may still be refused when it is run.
 template <class Perf, class Rank, class Measure>
 Choice Convolution::State::choose(Pass pass, const Rank& rank, const Measure& measure) {
   const char* const what = name_of(pass);
@@ -167,7 +167,7 @@ Choice Convolution::State::choose(Pass pass, const Rank& rank, const Measure& me
   for (const Perf& perf : proposed) {
     if (perf.status != CUDNN_STATUS_SUCCESS) continue;
     if (deterministic && perf.determinism != CUDNN_DETERMINISTIC) continue;
-    // fp32 stays without tensor cores whatever is proposed; else algorithm and arithmetic are proposed together.
+    // fp32 never uses tensor cores, whatever is proposed. Otherwise algorithm and arithmetic are proposed together.
     const Choice choice{int(perf.algo), precision != Precision::kFp32 ? perf.mathType : arithmetic_of(precision)};
     if (computes(pass, choice)) return choice;
     why = "what is proposed is refused when it is run";

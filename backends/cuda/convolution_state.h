@@ -18,14 +18,14 @@ struct Choice {
   int algorithm = -1;  // none
   cudnnMathType_t arithmetic = CUDNN_DEFAULT_MATH;
 };
-/// One of the three: how it is computed.
+/// One of the three passes, with the way it is computed.
 struct Way {
   cudnnConvolutionDescriptor_t how = nullptr;
   Choice choice;
   std::size_t bytes = 0;
 };
 
-/// Batch, channels, height, width, outputs, kernel, stride, padding, precision, deterministic, pass.
+/// A choice's key: batch, channels, height, width, outputs, kernel, stride, padding, precision, deterministic, pass.
 using Key = std::array<int, 11>;
 
 inline const char* name_of(Pass pass) {
@@ -73,24 +73,24 @@ struct Convolution::State {
   Way& way(Pass pass) { return ways[std::size_t(pass)]; }
   const Way& way(Pass pass) const { return ways[std::size_t(pass)]; }
 
-  /// Something to run on, for the choice's sake.
+  /// Operands to run an algorithm on while choosing.
   struct Numbers {
     Numbers(const Shape& shape, Precision precision);
     Buffer x, w, y;
   };
 
-  void describe();  // first of all
+  void describe();  // must be called first
   void describe_tensor(cudnnTensorDescriptor_t& tensor, const Cells& cells) const;
-  /// From here on `pass` can be computed.
+  /// Chooses an algorithm, so that `pass` can be computed from now on.
   void settle(Pass pass);
-  void take(Pass pass, const Choice& choice);  // for what is asked next
+  void take(Pass pass, const Choice& choice);  // for the calls of cuDNN that follow
   Key key(Pass pass) const;
   bool room(Pass pass, int algorithm, std::size_t* bytes) const;
 
-  /// Runs that algorithm once, on numbers that do not matter. False: it does not compute this shape.
+  /// Runs that algorithm once, on arbitrary numbers. Returns false if it does not compute this shape.
   bool computes(Pass pass, const Choice& choice);
-  Choice choose_by_shape(Pass pass);  // what may be kept
-  Choice choose(Pass pass);           // of what cuDNN proposes for just this shape
+  Choice choose_by_shape(Pass pass);  // a choice that may be kept
+  Choice choose(Pass pass);           // from cuDNN's proposals for just this shape
   template <class Perf, class Rank, class Measure>
   Choice choose(Pass pass, const Rank& rank, const Measure& measure);
   Choice choose_forward(const Numbers& on);

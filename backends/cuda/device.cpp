@@ -23,9 +23,9 @@ namespace hopbench::cuda {
 namespace {
 
 std::atomic<int> chosen_rank{0}, ranks_here{1};
-std::atomic<int> opened{-1};  // the device of this process, from when it is open
+std::atomic<int> opened{-1};  // the device of this process, once it is open; else -1
 
-/// The current device is each thread's own, and the first by default, which would then be opened beside ours.
+/// Makes the process's device current in this thread. By default the first device is current, and would be opened too.
 void make_current() noexcept {
   thread_local bool current = false;
   if (current || opened.load(std::memory_order_acquire) < 0) return;
@@ -49,7 +49,7 @@ std::string how_full() {
 
 constexpr const char* kLess = "use a smaller model or batch, or fewer ranks on this GPU";
 
-/// After these the device does nothing more for this process.
+/// Returns true for errors after which the device does nothing more for this process.
 bool is_lasting(cudaError_t error) {
   switch (error) {
     case cudaErrorIllegalAddress:
@@ -124,7 +124,7 @@ std::string why_no_gpu() {
   return why_too_old(0);
 }
 
-/// "580.159.03": of the kernel's module.
+/// Returns the release of the kernel's module, for example "580.159.03".
 std::string driver_release() {
   for (const char* path : {"/sys/module/nvidia/version", "/proc/driver/nvidia/version"}) {
     std::ifstream file(path);
@@ -183,7 +183,7 @@ void Device::choose(int local_rank, int local_ranks) {
 }
 
 Device& Device::mine() {
-  static Device* const device = new Device;  // never closed: at the process's end others may still have memory of it
+  static Device* const device = new Device;  // never closed: at the process's end other code may still use its memory
   make_current();
   return *device;
 }
@@ -209,7 +209,7 @@ Device::Device() {
   check(cudaDriverGetVersion(&driver), "asking for the driver's version");
   ordinal_ = chosen_rank % count;
   if (const std::string why = why_too_old(ordinal_); !why.empty()) throw environment_error("cuda: " + why);
-  // A thread that waits for the GPU spins, unless there are cores for half as many processes at most.
+  // A thread that waits for the GPU sleeps if there are fewer than two cores for each process. Otherwise it spins.
   waits_asleep_ = 2 * unsigned(ranks_here) > std::thread::hardware_concurrency();
   check(cudaSetDevice(ordinal_), "opening the GPU");
   if (waits_asleep_) check(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), "opening the GPU");
@@ -258,7 +258,7 @@ void wait_for(Stream stream) {
   check(cudaStreamSynchronize(stream), "computing");
 }
 
-// --- What is made on it ----------------------------------------------------------------------------------------------
+// --- Objects made on it ----------------------------------------------------------------------------------------------
 
 StreamOwner::StreamOwner() {
   Device::mine();

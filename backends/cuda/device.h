@@ -1,13 +1,13 @@
-// The GPU that this process uses, and what is made on it: memory, streams, events. CUDA's own headers stay in .cpp
+// The GPU that this process uses, and the objects made on it: memory, streams, events. CUDA's own headers stay in .cpp
 // files.
 //
-// A process uses one device. It is chosen before the first use (choose), by the rank's place on its machine, and opened
-// by the first call of mine(). Until then nothing of CUDA is touched: a process may fork, and a run on the CPU loads
-// neither the driver nor cuBLAS or cuDNN.
+// A process uses one device. The device is chosen before the first use (choose), by the rank's place on its machine,
+// and opened by the first call of mine(). Until then nothing of CUDA is touched: a process may fork, and a run on the
+// CPU loads neither the driver nor cuBLAS or cuDNN.
 //
-// Two streams. Vectors (cuda_space) work on vectors(), all in one order, so that what a thread has been handed over may
-// be used by it without waiting. A network computes on a stream of its own, which begins behind what vectors() holds
-// and is empty again when the network's call returns. What copies to the host waits for what it copies.
+// There are two streams. Vectors (cuda_space) use vectors(), all in one order, so that a thread may use what it was
+// handed without waiting. A network computes on a stream of its own, which begins after the work in vectors() and is
+// empty again when the network's call returns. Copies to the host wait for the data that they copy.
 #pragma once
 
 #include <cstddef>
@@ -24,18 +24,18 @@ namespace hopbench::cuda {
 using Stream = CUstream_st*;
 using Event = CUevent_st*;
 
-/// Throws Error(kEnvironment) "cuda: WHAT: the runtime's words" (with what to do, where memory ran out) unless `error`
-/// (a cudaError_t) is success. Of errors that the device does not get over, the first is told each time.
+/// Throws Error(kEnvironment) "cuda: WHAT: the runtime's words" (with advice if memory ran out) unless `error`, a
+/// cudaError_t, is success. After an error that the device does not recover from, reports that first one each time.
 void check(int error, const char* what);
-/// The same for what the last launch left.
+/// Does the same for the error of the last launch.
 void check_launch(const char* kernel);
 
 class Device {
  public:
-  /// Which GPU: local_rank modulo how many there are. With `local_ranks` processes on more than half of the machine's
-  /// cores, threads that wait for the GPU sleep. Before the first mine(); later calls change nothing.
+  /// Chooses the GPU: local_rank modulo the number of GPUs. If `local_ranks` processes take more than half of the
+  /// machine's cores, threads that wait for the GPU sleep. Must precede the first mine(); later calls change nothing.
   static void choose(int local_rank, int local_ranks = 1);
-  /// Opens it, if nobody has, and makes it the calling thread's. Error(kEnvironment) with no_gpu()'s reason.
+  /// Opens the device unless it is open, and makes it the calling thread's. Error(kEnvironment) with no_gpu()'s reason.
   static Device& mine();
 
   int ordinal() const { return ordinal_; }
@@ -43,15 +43,15 @@ class Device {
   const std::string& address() const { return address_; }    // "0000:3b:00.0", on its machine's PCI bus
   const std::string& versions() const { return versions_; }  // "CUDA 13.0, driver 580.159.03, sm_90"
   int multiprocessors() const { return multiprocessors_; }
-  /// Threads that wait for the GPU sleep instead of spinning.
+  /// Returns true if threads that wait for the GPU sleep instead of spinning.
   bool waits_asleep() const { return waits_asleep_; }
-  /// NVIDIA's MPS is there: processes that share the GPU compute side by side instead of in turns.
+  /// Returns true if NVIDIA's MPS runs. Then processes that share the GPU compute at the same time, not in turns.
   static bool has_mps();
   std::size_t memory() const { return memory_; }
   std::size_t free_memory() const;
 
   Stream vectors() const { return vectors_; }
-  /// `stream` goes on only when everything now in vectors() is done.
+  /// Makes `stream` wait until everything now in vectors() is done.
   void after_vectors(Stream stream) const;
 
  private:
@@ -63,7 +63,7 @@ class Device {
   Stream vectors_ = nullptr;
 };
 
-void wait_for(Stream stream);  // until it is empty
+void wait_for(Stream stream);  // blocks until it is empty
 
 class StreamOwner {
  public:
@@ -83,16 +83,16 @@ class EventOwner {
   ~EventOwner();
   EventOwner(const EventOwner&) = delete;
   EventOwner& operator=(const EventOwner&) = delete;
-  /// `in_graph`: the record is to be part of the graph that is being captured from this stream.
+  /// `in_graph`: the record becomes part of the graph that is being captured from this stream.
   void record(Stream stream, bool in_graph = false);
-  void wait();               // the host's thread, until the last record has been passed
-  void hold(Stream stream);  // the same for what is launched onto `stream` from now on
+  void wait();               // blocks the host's thread until the last record has been passed
+  void hold(Stream stream);  // the same for work launched onto `stream` from now on
 
  private:
   Event event_ = nullptr;
 };
 
-/// What a Buffer owns. release_memory waits until the device is done with it.
+/// Memory that a Buffer owns. release_memory waits until the device is done with it.
 void* allocate_memory(std::size_t bytes);
 void release_memory(void* memory) noexcept;
 
@@ -117,7 +117,7 @@ class Buffer {
   std::size_t bytes_ = 0;
 };
 
-/// Host memory that the device copies to and from without a detour.
+/// Host memory that the device copies to and from directly.
 class Pinned {
  public:
   Pinned() = default;
@@ -137,14 +137,14 @@ class Pinned {
   std::size_t bytes_ = 0;
 };
 
-/// Any side to any other; returns at once unless one side is pageable host memory.
+/// Copies from any side to any other. Returns at once unless one side is pageable host memory.
 void copy(Stream stream, void* to, const void* from, std::size_t bytes);
 
-/// Held while a graph is recorded, alone; and shared by who makes or unmakes what may wait for the whole device:
-/// memory, streams, handles of libraries. Such a wait would break every recording of the process.
+/// Returns a mutex that is held alone while a graph is recorded. Code that makes or destroys memory, streams or library
+/// handles shares it, since it may wait for the whole device, which breaks every recording of the process.
 std::shared_mutex& recording();
 
-/// What was launched onto a stream between begin and end, to be launched again as one.
+/// Work launched onto a stream between the constructor and finish(), to be launched again as one.
 class Graph {
  public:
   explicit Graph(Stream stream);  // from here on `stream` records instead of computing
@@ -163,7 +163,7 @@ class Graph {
   bool recording_ = true;
 };
 
-/// Whether this program holds kernels for the device: a cudaError_t. In probe.cu.
+/// Returns a cudaError_t: success if this program holds kernels for the device. Defined in probe.cu.
 int find_kernels();
 
 }  // namespace hopbench::cuda

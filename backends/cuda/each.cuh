@@ -1,13 +1,13 @@
-// Passes over numbers of which each is computed for itself: over n of them, and over rows of channels (NHWC).
+// Passes over numbers that are computed independently of each other: over n of them, and over rows of channels (NHWC).
 //
 // They run at the speed of memory: 16 bytes a load where pointers and sizes allow, and several loads on their way at
-// once. What is computed comes as an `Op`, a struct of pointers and plain values:
+// once. The computation comes as an `Op`, a struct of pointers and plain values:
 //
-//   static constexpr int kLanes       how many numbers side by side make a pack
+//   static constexpr int kLanes       number of neighbouring numbers in a pack
 //   static constexpr int kInFlight    packs that a thread loads before it finishes the first of them
-//   bool aligned() const              whether packs of kLanes may be moved as such; otherwise numbers go one by one
+//   bool aligned() const              true: packs of kLanes may be moved as such; false: numbers go one by one
 //   each:        load<L>(at), finish<L>(at, loaded)
-//   each_cell:   Column<L>(op, c): what is the same in each row of channels [c, c + L);
+//   each_cell:   Column<L>(op, c): the data that is the same in each row of channels [c, c + L);
 //                load<L>(row, at, c), finish<L>(at, c, loaded, column); at = row * channels + c
 #pragma once
 
@@ -33,7 +33,7 @@ __device__ __forceinline__ void write(T* to, const Pack<T, L>& pack) {
   *reinterpret_cast<Pack<T, L>*>(to) = pack;
 }
 
-/// The same from wherever it lies: where the order of additions must not follow from an address.
+/// Does the same at any address, for sums whose order of additions must not depend on an address.
 template <int L, class T>
 __device__ __forceinline__ Pack<T, L> read(const T* from, bool aligned) {
   if (aligned) return read<L>(from);
@@ -49,13 +49,13 @@ __device__ __forceinline__ void write(T* to, const Pack<T, L>& pack, bool aligne
   for (int l = 0; l < L; ++l) to[l] = pack.of[l];
 }
 
-/// Whether packs of L may be moved to and from there. nullptr: nothing is.
+/// Returns true if packs of L may be moved to and from `at`. nullptr: nothing is moved there.
 template <int L, class T>
 __host__ __device__ inline bool fits(const T* at) {
   return reinterpret_cast<std::uintptr_t>(at) % alignof(Pack<T, L>) == 0;
 }
 
-/// A pack from f(0), f(1), ..., each rounded to T.
+/// Returns a pack of f(0), f(1), ..., each rounded to T.
 template <class T, int L, class F>
 __device__ __forceinline__ Pack<T, L> make_pack(const F& f) {
   Pack<T, L> pack;
@@ -67,7 +67,7 @@ __device__ __forceinline__ Pack<T, L> make_pack(const F& f) {
 __device__ inline std::size_t thread_index() { return blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; }
 __device__ inline std::size_t thread_count() { return static_cast<std::size_t>(blockDim.x) * gridDim.x; }
 
-/// Packs of L in [begin, end), whose difference is a multiple of L.
+/// Computes packs of L in [begin, end), whose difference is a multiple of L.
 template <int L, class Op>
 __device__ void each_pack(const Op& op, std::size_t begin, std::size_t end) {
   const std::size_t step = thread_count() * L, ahead = step * (Op::kInFlight - 1);
@@ -99,7 +99,7 @@ void launch_each(Stream stream, const Op& op, std::size_t n) {
   HB_LAUNCH((each_kernel<Op>), blocks_for((n + Op::kLanes - 1) / Op::kLanes), kThreads, stream, op, n);
 }
 
-/// A thread stays in its channels, so that what belongs to them is loaded once; neighbours are side by side in memory.
+/// A thread keeps its channels, so that their data is loaded once. Neighbouring threads are side by side in memory.
 template <int L, class Op>
 __device__ void each_cell_pack(const Op& op, std::size_t rows, int channels) {
   const std::size_t packs = static_cast<std::size_t>(channels / L), side = min(packs, thread_count());
@@ -138,14 +138,14 @@ void launch_each_cell(Stream stream, const Op& op, std::size_t rows, int channel
   HB_LAUNCH((each_cell_kernel<Op>), blocks_for(packs), kThreads, stream, op, rows, channels);
 }
 
-/// The column of an Op that has nothing of its own in each channel.
+/// The column of an Op that has no data of its own in each channel.
 template <int L>
 struct NoColumn {
   template <class Op>
   __device__ NoColumn(const Op&, int) {}
 };
 
-/// Where in its batch a row of channels lies.
+/// The place of a row of channels in its batch.
 struct Place {
   std::size_t sample;
   int y, x;

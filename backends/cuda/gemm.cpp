@@ -10,8 +10,8 @@
 namespace hopbench::cuda {
 namespace {
 
-// cuBLAS's own memory is shared by what runs on one handle, and algorithms are chosen by how much there is: with memory
-// of a fixed size that is this stream's alone, the choice is the same each time, in a graph and out of it.
+// All work on one handle shares cuBLAS's own memory, and cuBLAS chooses algorithms by its size. With memory of a fixed
+// size for this stream alone, the choice is the same each time, in a graph and out of it.
 constexpr std::size_t kWorkspace = std::size_t(32) << 20;
 
 cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
@@ -46,7 +46,7 @@ Gemm::Gemm(Stream stream, Precision precision) : state_(std::make_unique<State>(
   const std::shared_lock hold(recording());
   check_blas(blas().cublasCreate_v2(&state_->handle), "opening cuBLAS");
   check_blas(blas().cublasSetStream_v2(state_->handle, stream), "setting a stream");
-  // After the stream, which would undo it.
+  // Set after the stream, because setting the stream would undo it.
   check_blas(blas().cublasSetWorkspace_v2(state_->handle, state_->workspace.data(), kWorkspace), "setting a workspace");
   // By default parts of a sum of bf16 products may be added up in bf16.
   const auto mode = static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
@@ -55,7 +55,7 @@ Gemm::Gemm(Stream stream, Precision precision) : state_(std::make_unique<State>(
 
 Gemm::~Gemm() = default;
 
-// cuBLAS counts columns first, where a row-major matrix is its own transpose: it is asked for c^T = op(b)^T op(a)^T.
+// cuBLAS is column-major, where a row-major matrix is its own transpose. It is asked for c^T = op(b)^T op(a)^T.
 void Gemm::run(bool transpose_a, bool transpose_b, int m, int n, int k, const void* a, const void* b, void* c,
                Number out) {
   HB_ASSERT(m > 0 && n > 0 && k > 0);

@@ -5,7 +5,7 @@
 
 namespace hopbench::cuda {
 
-// Thread-local: what other threads of the process do meanwhile is neither recorded nor forbidden.
+// Thread-local capture: the work of other threads of the process meanwhile is neither recorded nor forbidden.
 std::shared_mutex& recording() {
   static auto* const mutex = new std::shared_mutex;
   return *mutex;
@@ -33,7 +33,7 @@ void Graph::finish() {
 
 Graph::~Graph() {
   Device::mine();
-  if (recording_) {  // an error passes through: the stream must compute again
+  if (recording_) {  // an error occurred: the stream must compute again
     cudaGraph_t recorded = nullptr;
     cudaStreamEndCapture(stream_, &recorded);
     if (recorded != nullptr) cudaGraphDestroy(recorded);

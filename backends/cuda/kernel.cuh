@@ -1,8 +1,8 @@
-// What the .cu files share: the launch, loops over a grid, sums over a block.
+// Shared parts of the .cu files: the launch, loops over a grid, sums over a block.
 //
-// tests/emulated_cuda/ compiles the same files for the host: there a block is one thread, a warp too, and HB_LAUNCH
-// runs the blocks one after the other. So a kernel may rely on no block size, and barriers stand where all threads
-// come.
+// tests/emulated_cuda/ compiles the same files for the host. There a block is one thread, a warp too, and HB_LAUNCH
+// runs the blocks one after the other. Therefore a kernel may not rely on a block size, and all threads must reach each
+// barrier.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -16,7 +16,7 @@
 
 namespace hopbench::cuda {
 
-void check_launch(const char* kernel);  // of device.h
+void check_launch(const char* kernel);  // in device.h
 
 #ifdef HB_EMULATED_CUDA
 #define HB_LAUNCH(kernel, blocks, threads, stream, ...) \
@@ -29,8 +29,8 @@ void check_launch(const char* kernel);  // of device.h
   } while (false)
 #endif
 
-/// Before a loop whose count is known at compile time: its values are to live in registers. By 4: before another one,
-/// so that several loads are on their way at once.
+/// Placed before a loop whose count is known at compile time, so that its values live in registers. HB_UNROLL_BY_4 is
+/// for other loops, so that several loads are on their way at once.
 #ifdef HB_EMULATED_CUDA
 #define HB_UNROLL
 #define HB_UNROLL_BY_4
@@ -41,7 +41,7 @@ void check_launch(const char* kernel);  // of device.h
 
 constexpr int kThreads = 256;
 
-/// Blocks for n pieces of work in a loop over the grid: enough to fill any GPU, no more than n needs.
+/// Returns the blocks for n pieces of work in a loop over the grid: enough to fill any GPU, at most what n needs.
 inline int blocks_for(std::size_t n, int threads = kThreads) {
   const std::size_t wanted = (n + static_cast<std::size_t>(threads) - 1) / static_cast<std::size_t>(threads);
   return static_cast<int>(std::clamp<std::size_t>(wanted, 1, 4096));
@@ -80,7 +80,7 @@ __device__ inline unsigned warps_of_block() {
   return (blockDim.x + static_cast<unsigned>(warpSize) - 1) / static_cast<unsigned>(warpSize);
 }
 
-/// merge(...) of the lanes' values, in one fixed order; every lane gets it. All lanes of the warp must come here.
+/// Returns merge(...) of the lanes' values, in one fixed order, to every lane. All lanes of the warp must call it.
 template <class T, class F>
 __device__ T warp_reduce(const Warp& warp, T value, const F& merge) {
   for (unsigned offset = static_cast<unsigned>(warpSize) / 2; offset > 0; offset /= 2) {
@@ -94,7 +94,7 @@ __device__ T warp_sum(const Warp& warp, T value) {
   return warp_reduce(warp, value, [](T a, T b) { return a + b; });
 }
 
-/// The sum over all threads of a block, in one fixed order; every thread gets it. All threads must come here.
+/// Returns the sum over all threads of a block, in one fixed order, to every thread. All threads must call it.
 template <class T>
 __device__ T block_sum(T value) {
   __shared__ T of_warp[32];
@@ -108,7 +108,7 @@ __device__ T block_sum(T value) {
   return sum;
 }
 
-/// f(float{}) or f(__nv_bfloat16{}), for f = [&]<class T>(T) {...}: the kernel of what activations are kept in.
+/// Calls f(float{}) or f(__nv_bfloat16{}), for f = [&]<class T>(T) {...}: the type that activations are kept in.
 template <class F>
 void with_number(Number number, const F& f) {
   if (number == Number::kFloat) {

@@ -1,13 +1,13 @@
-// The kernels: everything that runs on the GPU and is neither a convolution (cuDNN) nor a matrix product (cuBLAS).
+// The kernels: all code that runs on the GPU except convolutions (cuDNN) and matrix products (cuBLAS).
 //
 // A call launches onto a stream and returns at once; pointers are into device memory and must stay valid until the
 // stream has passed. Errors of a launch are thrown as Error(kEnvironment). Every kernel is deterministic: reductions
 // add in an order that follows from the sizes alone, and nothing is added atomically.
 //
-// Inside a network activations are NHWC, of float or of bf16 (`Number`); at its border, and in parameters, they are
-// float and NCHW (see compute/backend.h). What is added up is added up in float, or where said in double.
+// Inside a network activations are NHWC, of float or of bf16 (`Number`). At its border, and in parameters, they are
+// float and NCHW (see compute/backend.h). Sums are added up in float, or in double where stated.
 //
-// Kernels are written for any block size, one thread included: then the same source runs on the host, where
+// Kernels are written for any block size, one thread included. Therefore the same source also runs on the host, where
 // tests/emulated_cuda/ stands in for the GPU.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace hopbench::cuda {
 
 using Stream = CUstream_st*;
 
-/// What activations are kept in.
+/// The number type of activations.
 enum class Number { kFloat, kBf16 };
 inline std::size_t bytes_of(Number number) { return number == Number::kFloat ? 4 : 2; }
 
@@ -32,8 +32,8 @@ struct Cells {
   std::size_t size() const { return rows() * std::size_t(channels); }
 };
 
-/// Where a pointer is read from when the kernel runs, not when it is launched: what a captured graph is given anew each
-/// time. `offset` floats are added to the pointer that lies at *at.
+/// A pointer that is read when the kernel runs, not when it is launched, so that a captured graph can be given a new
+/// one each time. `offset` floats are added to the pointer at *at.
 struct Indirect {
   const float* const* at = nullptr;
   std::size_t offset = 0;
@@ -48,35 +48,35 @@ struct IndirectOut {
 void fill(Stream stream, float* y, float value, std::size_t n);
 void axpy(Stream stream, float* y, float a, const float* x, std::size_t n);
 void scale(Stream stream, float* y, float a, std::size_t n);
-/// out may be one of in; the order of additions is that of Space::weighted_sum. Of more than kMostTerms terms, several
-/// passes; then memory for n floats is borrowed where out is one of the later terms.
+/// `out` may be one of `in`. The order of additions is that of Space::weighted_sum. More than kMostTerms terms take
+/// several passes; if `out` is one of the later terms, memory for n floats is taken for the time.
 inline constexpr std::size_t kMostTerms = 256;
 void weighted_sum(Stream stream, float* out, std::span<const float* const> in, std::span<const float> weights,
                   std::size_t n);
-/// *result (device memory) = the sum, in double. `partial`: kDotPartials doubles of device memory to work in.
+/// Sets *result (device memory) to the sum, in double. `partial`: kDotPartials doubles of device memory to work in.
 inline constexpr int kDotPartials = 1024;
 void dot(Stream stream, const float* x, const float* y, std::size_t n, double* partial, double* result);
-/// As Space::sgd; m is nullptr where momentum is 0.
+/// Does Space::sgd; m is nullptr if momentum is 0.
 void sgd(Stream stream, float* x, float* m, const float* g, float lr, float momentum, float weight_decay, bool nesterov,
          std::size_t n);
 
 // ---- between the border and the inside
 
-/// [n][c][hw] floats -> [n][hw][c] numbers: of activations, and of a convolution's weights (n: outputs, c: inputs).
+/// Converts [n][c][hw] floats to [n][hw][c] numbers: activations, or convolution weights (n: outputs, c: inputs).
 void to_channels_last(Stream stream, Number number, Indirect from, void* to, int n, int c, int hw);
-/// And back.
+/// Converts them back.
 void to_channels_first(Stream stream, Number number, const void* from, IndirectOut to, int n, int c, int hw);
-/// The same, where both sides are inside: a dense layer wants its inputs in the order of the parameters.
+/// Does the same if both sides are inside: a dense layer needs its inputs in the order of the parameters.
 void to_channels_first_inside(Stream stream, Number number, const void* from, void* to, int n, int c, int hw);
 void to_channels_last_inside(Stream stream, Number number, const void* from, void* to, int n, int c, int hw);
-/// n floats, as they are or rounded to bf16, and back.
+/// Converts n floats to numbers inside, unchanged or rounded to bf16; and back.
 void to_inside(Stream stream, Number number, Indirect from, void* to, std::size_t n);
 void to_border(Stream stream, Number number, const void* from, IndirectOut to, std::size_t n);
 
-/// A piece of the parameters and where a network has its own copy, laid out as products want it. A convolution's
-/// weights are [output][channel][hw] at the border and [output][hw][channel] inside: of one output a piece has
-/// `channels` neighbouring channels, of `stride` that there are. What keeps its order has hw 1. At most kSegment
-/// numbers.
+/// A piece of the parameters and the place of the network's own copy, laid out as products need it. A convolution's
+/// weights are [output][channel][hw] at the border and [output][hw][channel] inside. A piece holds `channels`
+/// neighbouring channels of one output, which has `stride` channels. Data that keeps its order has hw 1. A piece has at
+/// most kSegment numbers.
 inline constexpr int kSegment = 4608;
 struct Segment {
   std::size_t at = 0;        // the first of its parameters
@@ -85,44 +85,44 @@ struct Segment {
   int channels = 1, stride = 1, hw = 1;
   Number number = Number::kFloat;
 };
-/// segments[first, first + count), in device memory: from the parameters to the copies; from the gradients of the
-/// copies to the gradient. One launch, however many.
+/// Copies segments[first, first + count), which lie in device memory: load_segments from the parameters to the copies,
+/// store_segments from the copies' gradients to the gradient. One launch for any number of segments.
 void load_segments(Stream stream, const Segment* segments, int first, int count, Indirect parameters);
 void store_segments(Stream stream, const Segment* segments, int first, int count, IndirectOut gradient);
 
 // ---- layers; x, y: activations, dx, dy: gradients at them, all of `number`
 
-/// y = y + bias (of each channel; nullptr: none), then ReLU if asked.
+/// Computes y = y + bias (of each channel; nullptr: none), then ReLU if asked.
 void bias_relu(Stream stream, Number number, void* y, const float* bias, bool relu, std::size_t rows, int channels);
-/// ReLU's backward pass and the gradient of the bias, in one: where relu, dy is set to 0 where y <= 0 (in place); then
-/// dbias[c] = sum over rows of dy (nullptr: not wanted). `work`: column_work(rows, channels) floats.
+/// Computes ReLU's backward pass and the gradient of the bias, in one. If `relu`, sets dy to 0 where y <= 0 (in place).
+/// Then dbias[c] = sum over rows of dy (nullptr: not wanted). `work`: column_work(rows, channels) floats.
 void bias_relu_backward(Stream stream, Number number, void* dy, const void* y, float* dbias, bool relu,
                         std::size_t rows, int channels, float* work);
-/// How many floats of working memory the sums over rows need (for up to two sums at once).
+/// Returns the number of floats of working memory that the sums over rows need (for up to two sums at once).
 std::size_t column_work(std::size_t rows, int channels);
 
-/// y = relu(x) (x may be y); dx = dy where y > 0, else 0 (dx may be dy).
+/// Computes y = relu(x) (x may be y), and dx = dy where y > 0, else 0 (dx may be dy).
 void relu(Stream stream, Number number, const void* x, void* y, std::size_t n);
 void relu_backward(Stream stream, Number number, const void* dy, const void* y, void* dx, std::size_t n);
 
-/// Of the cells of a batch: mean and inverse deviation 1 / sqrt(variance + 1e-5) of each channel into saved[0, c) and
-/// saved[c, 2c); and means and population variances (divided by the count less one; see population_variance) into
-/// seen[0, c) and seen[c, 2c). `work`: column_work(rows, channels).
+/// Computes the moments of a batch's cells. saved[0, c) and saved[c, 2c) get mean and inverse deviation 1 /
+/// sqrt(variance + 1e-5) of each channel. seen[0, c) and seen[c, 2c) get means and population variances (divided by the
+/// count less one; see population_variance). `work`: column_work(rows, channels).
 void norm_statistics(Stream stream, Number number, const void* x, float* saved, float* seen, std::size_t rows,
                      int channels, float* work);
-/// saved from given means and variances: statistics[0, c) and [c, 2c).
+/// Computes `saved` from given means and variances: statistics[0, c) and [c, 2c).
 void norm_from_statistics(Stream stream, const float* statistics, float* saved, int channels);
-/// y = scale * (x - mean) * inverse deviation + shift, then ReLU if asked. y is not x.
+/// Computes y = scale * (x - mean) * inverse deviation + shift, then ReLU if asked. y is not x.
 void norm_forward(Stream stream, Number number, const void* x, void* y, const float* saved, const float* scale,
                   const float* shift, bool relu, std::size_t rows, int channels);
-/// The backward pass of norm_statistics and norm_forward: dscale, dshift, and dx (may be dy). Where relu, dy counts
-/// only where y > 0.
+/// Computes the backward pass of norm_statistics and norm_forward: dscale, dshift, and dx (may be dy). If `relu`, dy
+/// counts only where y > 0.
 void norm_backward(Stream stream, Number number, const void* x, const void* y, const void* dy, void* dx,
                    const float* saved, const float* scale, float* dscale, float* dshift, bool relu, std::size_t rows,
                    int channels, float* work);
 
-/// Square windows; see LayerSpec. `at` (one byte for each cell of y) says which cell of its window was the largest,
-/// the first in row-major order of equal ones; so max_pool's kernel is at most 16.
+/// Square windows; see LayerSpec. `at` (one byte for each cell of y) says which cell of its window was the largest, the
+/// first in row-major order of equal ones. Therefore max_pool's kernel is at most 16.
 struct Window {
   int kernel = 1, stride = 1, padding = 0;
 };
@@ -132,23 +132,23 @@ void max_pool_backward(Stream stream, Number number, const void* dy, const std::
 void avg_pool(Stream stream, Number number, const void* x, void* y, Cells in, Cells out, Window);
 void avg_pool_backward(Stream stream, Number number, const void* dy, void* dx, Cells in, Cells out, Window);
 
-/// y = x + the cells of `from` subsampled with stride, zeros for channels around them, then ReLU if asked (y may be
-/// x): LayerSpec's kAdd. `out` is the shape of x and y.
+/// Computes y = x + the cells of `from` subsampled with stride, zeros for channels around them, then ReLU if asked (y
+/// may be x): LayerSpec's kAdd. `out` is the shape of x and y.
 void add_shortcut(Stream stream, Number number, const void* x, const void* from, void* y, Cells out, Cells of_from,
                   int stride, bool relu);
-/// dfrom = the gradient that goes the short way; added to what is there if `accumulate`.
+/// Computes dfrom, the gradient that takes the shortcut, or adds it to dfrom's contents if `accumulate`.
 void add_shortcut_backward(Stream stream, Number number, const void* dy, void* dfrom, Cells out, Cells of_from,
                            int stride, bool accumulate);
-/// y += x.
+/// Adds x to y.
 void add_to(Stream stream, Number number, void* y, const void* x, std::size_t n);
 
 // ---- loss
 
-/// What softmax_cross_entropy leaves on the device.
+/// The result of softmax_cross_entropy on the device.
 struct Loss {
   double sum = 0;   // over the batch, nats
   int correct = 0;  // arg-maxes (ties: the lowest class) that equal their label
-  int foreign = 0;  // labels that are no class: they add nothing to sum and correct
+  int foreign = 0;  // labels that are not a class: they add nothing to sum and correct
 
   struct Part {
     double sum = 0;
@@ -157,7 +157,7 @@ struct Loss {
   static constexpr int kParts = 128;
   Part parts[kParts];  // of each block: the kernels' working memory
 };
-/// logits[batch][classes] float; dlogits (nullptr: not wanted), of d(mean loss). In double, as on the host.
+/// Takes float logits[batch][classes]. dlogits (nullptr: not wanted): of d(mean loss). In double, as on the host.
 void softmax_cross_entropy(Stream stream, const float* logits, const std::int32_t* labels, float* dlogits, Loss* loss,
                            int batch, int classes);
 
@@ -169,9 +169,9 @@ struct SparseRows {
   const std::uint64_t* row_begin = nullptr;  // rows + 1
   int rows = 0;
 };
-/// margins[r] = row r * x + x[bias_at].
+/// Computes margins[r] = row r * x + x[bias_at].
 void margins(Stream stream, SparseRows rows, const float* x, std::size_t bias_at, float* margins);
-/// y[column of e] += a * value of e, for each entry; no column twice. See SparseEntry.
+/// Does y[column of e] += a * value of e, for each entry e. No column may occur twice. See SparseEntry.
 void scatter_add(Stream stream, float* y, float a, const void* entries, std::size_t n);
 
 }  // namespace hopbench::cuda

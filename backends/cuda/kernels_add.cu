@@ -1,4 +1,4 @@
-// Sums of activations: shortcuts around layers, and gradients that come along several ways.
+// Sums of activations: shortcuts around layers, and gradients that arrive on several paths.
 #include "backends/cuda/each.cuh"
 
 namespace hopbench::cuda {
@@ -9,7 +9,7 @@ struct Shortcut {
   Cells out, from;
   int stride, zeros;
 
-  /// Where row `row` of `out` begins in `from`.
+  /// Returns where row `row` of `out` begins in `from`.
   __device__ __forceinline__ std::size_t from_row(std::size_t row) const {
     if (stride > 1) {
       const Place place = place_of(row, out.height, out.width);
@@ -20,7 +20,7 @@ struct Shortcut {
     }
     return row * static_cast<std::size_t>(from.channels);
   }
-  /// Where row `row` of `from` begins in `out`; `taken`: whether it is there at all.
+  /// Returns where row `row` of `from` begins in `out`. `taken` is set to true if `out` has that row, else to false.
   __device__ __forceinline__ std::size_t out_row(std::size_t row, bool& taken) const {
     taken = true;
     if (stride > 1) {
@@ -32,7 +32,7 @@ struct Shortcut {
     }
     return row * static_cast<std::size_t>(out.channels);
   }
-  /// Whether packs of L channels of one side are packs of the other.
+  /// Returns true if packs of L channels of one side are packs of the other.
   __device__ bool packed(int lanes) const { return from.channels % lanes == 0 && zeros % lanes == 0; }
 };
 

@@ -45,7 +45,7 @@ struct ReluBackward {
   }
 };
 
-/// y + bias, and ReLU if asked.
+/// The sum y + bias, then ReLU if asked.
 template <class T>
 struct BiasRelu {
   static constexpr int kLanes = kLanesOf<T>, kInFlight = 4;
@@ -75,7 +75,7 @@ struct BiasRelu {
   }
 };
 
-/// The first stage of the sums of dy over rows; ReLU's backward pass, if asked, on the way.
+/// The first stage of the sums of dy over rows, with ReLU's backward pass if asked.
 template <class T>
 struct BiasBackward {
   static constexpr int kLanes = kLanesOf<T>, kInFlight = sizeof(T) == 4 ? 4 : 2, kSide = 128;

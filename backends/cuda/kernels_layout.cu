@@ -1,10 +1,10 @@
-// Between the border of a network (float, NCHW) and its inside (NHWC, of float or bf16): transposes and conversions.
+// Transposes and conversions between the border of a network (float, NCHW) and its inside (NHWC, of float or bf16).
 #include "backends/cuda/each.cuh"
 
 namespace hopbench::cuda {
 namespace {
 
-/// Where a kernel finds its numbers, when it runs.
+/// Returns the place of a kernel's numbers, found when the kernel runs.
 template <class T>
 __device__ __forceinline__ T* found(T* at) {
   return at;
@@ -43,13 +43,13 @@ void launch_convert(Stream stream, From from, To to, std::size_t n) {
   HB_LAUNCH((convert_kernel<From, To>), blocks_for((n + 3) / 4), kThreads, stream, from, to, n);
 }
 
-/// A tile of a transpose: `rows` by `columns` numbers in shared memory, each row padded to an odd length, so that
-/// neither rows nor columns meet in one bank.
+/// A tile of a transpose: `rows` by `columns` numbers in shared memory. Each row is padded to an odd length, so that
+/// neither rows nor columns fall into one memory bank.
 constexpr int kTile = 1024, kTileRoom = kTile + kTile / 2;
 struct Tile {
   int rows, columns;
 };
-/// Long ways are read and written in pieces of at least 32 where the matrix has as many.
+/// Returns a tile whose long sides are accessed in pieces of at least 32, if the matrix is that long.
 inline Tile tile_of(int rows, int columns) {
   constexpr int kSide = 32;
   const auto part = [](int extent, int other) {
@@ -61,7 +61,7 @@ inline Tile tile_of(int rows, int columns) {
   return {kSide, kSide};
 }
 
-/// [n][rows][columns] -> [n][columns][rows]
+/// Transposes [n][rows][columns] to [n][columns][rows].
 template <class From, class To>
 __device__ void transpose(const From* from, To* to, int n, int rows, int columns, Tile tile) {
   __shared__ From room[kTileRoom];
@@ -77,7 +77,7 @@ __device__ void transpose(const From* from, To* to, int n, int rows, int columns
                                static_cast<std::size_t>(column);
     To* const target =
         to + matrix + static_cast<std::size_t>(column) * static_cast<std::size_t>(rows) + static_cast<std::size_t>(row);
-    __syncthreads();  // the room may still be read
+    __syncthreads();  // `room` may still be read
     for (int i = static_cast<int>(threadIdx.x); i < height * width; i += step) {
       const int y = i / width, x = i % width;
       room[y * pitch + x] =

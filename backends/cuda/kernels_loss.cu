@@ -1,4 +1,4 @@
-// The loss. A warp takes a row of logits at a time; what blocks found is added up by a second kernel.
+// The loss. A warp takes a row of logits at a time. A second kernel adds up the results of the blocks.
 #include <climits>
 
 #include "backends/cuda/kernel.cuh"
@@ -6,8 +6,8 @@
 namespace hopbench::cuda {
 namespace {
 
-/// The class of the largest logit of a row, the lowest of equals; 0 where the first one is not a number. Others that
-/// are none are never the largest. As a loop with `>` from the first class on finds it.
+/// Returns the class of the largest logit of a row, the lowest of equal ones; 0 if the first logit is not a number.
+/// Other logits that are not a number are never the largest. A loop with `>` from the first class on finds the same.
 __device__ int largest_class(const Warp& warp, const float* row, int classes) {
   float best = -INFINITY;
   int at = INT_MAX;
@@ -22,7 +22,7 @@ __device__ int largest_class(const Warp& warp, const float* row, int classes) {
   return warp_reduce(warp, best == largest ? at : INT_MAX, [](int a, int b) { return b < a ? b : a; });
 }
 
-/// One row of logits; what it adds to `found` is the first lane's to keep.
+/// Computes one row of logits and adds the result to `found`, of which only the first lane's is to be kept.
 __device__ void loss_of_row(const Warp& warp, const float* row, int label, float* dlogits, int batch, int classes,
                             Loss::Part& found) {
   const int first = static_cast<int>(warp.lane), step = static_cast<int>(warp.lanes);
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kThreads) add_losses(Loss* loss, unsigned part
 
 void softmax_cross_entropy(Stream stream, const float* logits, const std::int32_t* labels, float* dlogits, Loss* loss,
                            int batch, int classes) {
-  constexpr int kRows = kThreads / 32;  // of a block at a time
+  constexpr int kRows = kThreads / 32;  // rows that a block takes at a time
   const int blocks = std::clamp((batch + kRows - 1) / kRows, 1, int{Loss::kParts});
   HB_LAUNCH(loss_kernel, blocks, kThreads, stream, logits, labels, dlogits, loss, batch, classes);
   HB_LAUNCH(add_losses, 1, kThreads, stream, loss, static_cast<unsigned>(blocks));

@@ -1,4 +1,4 @@
-// Batch normalisation. Its statistics are sums over rows as in columns.cuh; what follows from them is for each cell.
+// Batch normalisation. Its statistics are sums over rows as in columns.cuh. The rest is computed for each cell.
 #include "backends/cuda/columns.cuh"
 
 namespace hopbench::cuda {
@@ -6,8 +6,8 @@ namespace {
 
 constexpr double kEpsilon = 1e-5;
 
-/// Count, mean, and the sum of squared distances from it, of some numbers; those of other numbers merged into it by the
-/// formula of Chan, Golub, LeVeque (1979).
+/// Count and mean of some numbers, and the sum of their squared distances from the mean. Those of other numbers are
+/// merged into it by the formula of Chan, Golub, LeVeque (1979).
 template <class F>
 struct Moments {
   F count, mean, squares;
@@ -20,9 +20,9 @@ struct Moments {
   }
 };
 
-/// The first stage. A thread adds up distances of a few rows from a number near them: from the very first one, later
-/// from the mean so far. So neither a large mean nor a long sum takes much from the precision, and an outlier in the
-/// first row little. Means are kept as distances from the channel's first number.
+/// The first stage. A thread adds up distances of a few rows from a number near them: at first from the very first one,
+/// later from the mean so far. Therefore neither a large mean nor a long sum costs much precision, and an outlier in
+/// the first row costs little. Means are kept as distances from the channel's first number.
 template <class T>
 struct ChunkMoments {
   static constexpr int kLanes = kLanesOf<T>, kInFlight = sizeof(T) == 4 ? 4 : 2, kSide = 128;
@@ -55,7 +55,7 @@ struct ChunkMoments {
       }
       ++count;
     }
-    /// As Moments::merge, of all lanes at once.
+    /// Does the same as Moments::merge, for all lanes at once.
     __device__ void fold(const ChunkMoments& op) {
       const float n = static_cast<float>(count), share = n / (before + n);
       HB_UNROLL
@@ -160,7 +160,7 @@ struct NormForward {
   }
 };
 
-/// What both kernels of the backward pass read.
+/// The inputs of both kernels of the backward pass.
 template <class T>
 struct Slopes {
   const T* x;
@@ -171,7 +171,7 @@ struct Slopes {
   template <int L>
   struct Loaded {
     Pack<T, L> x, y, dy;
-    /// dy, as far as ReLU lets it through.
+    /// Returns dy where ReLU lets it through, else 0.
     __device__ float slope(bool masked, int l) const {
       return masked && !(as_float(y.of[l]) > 0) ? 0 : as_float(dy.of[l]);
     }

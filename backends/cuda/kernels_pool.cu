@@ -1,25 +1,25 @@
-// Pools. Backward, a cell gathers from the windows that cover it: nothing is added atomically.
+// Pools. In the backward pass a cell gathers from the windows that cover it, so nothing is added atomically.
 #include "backends/cuda/each.cuh"
 
 namespace hopbench::cuda {
 namespace {
 
-/// [begin, end) of the windows' or cells' places along one axis.
+/// A range [begin, end) of the windows' or cells' places along one axis.
 struct Range {
   int begin, end;
 };
-/// The cells of window i that lie in the input: offsets within the window.
+/// Returns the cells of window i that lie in the input, as offsets within the window.
 __device__ __forceinline__ Range cells_of(int i, Window window, int extent) {
   const int first = i * window.stride - window.padding;
   return {max(0, -first), min(window.kernel, extent - first)};
 }
-/// The windows that cover cell i.
+/// Returns the windows that cover cell i.
 __device__ __forceinline__ Range windows_over(int i, Window window, int count) {
   const int place = i + window.padding;
   return {place < window.kernel ? 0 : (place - window.kernel) / window.stride + 1,
           min(count, place / window.stride + 1)};
 }
-/// Offset of row (y, x) of a sample.
+/// Returns the offset of row (y, x) of a sample.
 __device__ __forceinline__ std::size_t offset_of(const Cells& cells, std::size_t sample, int y, int x) {
   const std::size_t line = sample * static_cast<std::size_t>(cells.height) + static_cast<std::size_t>(y);
   return (line * static_cast<std::size_t>(cells.width) + static_cast<std::size_t>(x)) *
@@ -107,7 +107,7 @@ struct MaxPoolBackward {
   }
 };
 
-/// The mean over kernel * kernel cells, of which those outside the input are zeros.
+/// The mean over kernel * kernel cells. Cells outside the input are zeros.
 template <class T>
 struct AvgPool {
   static constexpr int kLanes = kLanesOf<T>, kInFlight = 1;

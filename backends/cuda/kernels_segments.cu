@@ -1,6 +1,6 @@
-// Parameters into a network's own layout, and its gradient back, all layers in one launch: a ResNet-32 has 95 pieces,
-// and a launch for each would cost more than the copies. A block turns one segment around in shared memory, so that
-// both sides are read and written in their own order.
+// Copies parameters into a network's own layout, and its gradient back, all layers in one launch. A ResNet-32 has 95
+// pieces, and a launch for each would cost more than the copies. A block rearranges one segment in shared memory, so
+// that both sides are read and written in their own order.
 #include "backends/cuda/kernel.cuh"
 
 namespace hopbench::cuda {

@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Rounded as on the host.
+/// Rounds as the host does.
 __global__ void __launch_bounds__(kThreads)
     scatter_kernel(float* y, float a, const SparseEntry* entries, std::size_t n) {
   HB_GRID_LOOP(i, n) {

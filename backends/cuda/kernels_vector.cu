@@ -1,4 +1,4 @@
-// Vectors. Each number is multiplied and added, and rounded, as on the host: the same bits come out.
+// Vectors. Each number is multiplied, added and rounded as on the host, so that the bits are the same.
 #include <algorithm>
 #include <vector>
 
@@ -8,7 +8,7 @@
 namespace hopbench::cuda {
 namespace {
 
-/// y + a * x, rounded twice: no fused multiply-add.
+/// Returns y + a * x, rounded twice: no fused multiply-add.
 __device__ __forceinline__ float plus(float y, float a, float x) { return __fadd_rn(y, __fmul_rn(a, x)); }
 
 struct Fill {
@@ -65,7 +65,7 @@ struct Scale {
   }
 };
 
-/// All terms of a number are added up before it is written: out may be any of them.
+/// A sum of terms. All terms of a number are added up before it is written, so `out` may be any of them.
 template <int kRoom>
 struct WeightedSum {
   static constexpr int kLanes = 4, kInFlight = 1, kTogether = 8;  // terms on their way at once
@@ -177,7 +177,7 @@ struct MomentumSgd {
   }
 };
 
-/// A thread's share: packs of four, wherever they lie, so that the order of additions follows from n alone.
+/// Computes a thread's share: packs of four at any address, so that the order of additions follows from n alone.
 __global__ void __launch_bounds__(kThreads)
     dot_kernel(const float* x, const float* y, std::size_t n, bool aligned, double* partial) {
   const std::size_t step = thread_count() * 4, packed = n - n % 4;
@@ -217,7 +217,7 @@ void weighted_sum(Stream stream, float* out, std::span<const float* const> in, s
                   std::size_t n) {
   if (n == 0 || in.empty()) return;
   if (in.size() <= 8) return launch_sum<8>(stream, out, in.data(), weights.data(), in.size(), false, n);
-  // The first pass overwrites out: what later passes want of it is set aside.
+  // The first pass overwrites out, so the contents that later passes need are set aside.
   std::vector<const float*> terms(in.begin(), in.end());
   const auto later = terms.begin() + static_cast<std::ptrdiff_t>(std::min(terms.size(), kMostTerms));
   Buffer kept;

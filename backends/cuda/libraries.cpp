@@ -17,7 +17,7 @@
 namespace hopbench::cuda {
 namespace {
 
-std::vector<std::string> loaded;  // files, in turn
+std::vector<std::string> loaded;  // files, in the order of loading
 
 #ifndef HB_EMULATED_CUDA
 
@@ -39,7 +39,7 @@ std::vector<std::string> library_path() {
   return folders;
 }
 
-/// Returns the files to try: in LD_LIBRARY_PATH, beside the headers of the build, and where the loader finds one. Then
+/// Returns the files to try: in LD_LIBRARY_PATH, next to the headers of the build, and where the loader finds one. Then
 /// in folders that the loader does not know: the toolkit's, conda's, and those of NVIDIA's packages for Python.
 std::vector<std::string> places_of(const std::string& file) {
   std::vector<std::string> patterns = library_path();
@@ -125,7 +125,7 @@ Blas load_blas() {
 
 // A cuDNN for another CUDA has the same name, and fails only when it computes.
 Dnn load_dnn() {
-  blas();  // which cuDNN looks for, too: by name, so that it finds the one that is loaded
+  blas();  // cuDNN looks for cuBLAS by name, so that it finds the one that is loaded here
   Dnn table;
   const auto refusal = [&](const SharedLibrary& library) {
     HB_CUDNN_FUNCTIONS(HB_TAKE)
@@ -165,7 +165,7 @@ std::string library_versions() {
   return "cuBLAS " + version(blas().cublasGetProperty) + ", cuDNN " + version(dnn().cudnnGetProperty);
 }
 
-// What the device itself reports says more than that a library failed over it: so that comes first.
+// The device's own error says more than that a library failed over it, so the device's error comes first.
 
 void check_blas(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;

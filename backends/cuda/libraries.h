@@ -1,5 +1,5 @@
-// cuBLAS and cuDNN, loaded when they are first asked for: a run on the CPU needs neither, and a machine may hold them
-// where no linker looks, inside PyTorch. For the .cpp files that call them.
+// cuBLAS and cuDNN, loaded on first use: a run on the CPU needs neither, and a machine may hold them where no linker
+// looks, inside PyTorch. For the .cpp files that call them.
 #pragma once
 
 #include <cublas_v2.h>
@@ -59,10 +59,10 @@ struct Dnn {
 };
 #undef HB_MEMBER
 
-/// Error(kEnvironment) where no library can be loaded that is of this build's versions, of CUDA too.
+/// Throws Error(kEnvironment) if no library of this build's versions, of CUDA too, can be loaded.
 const Blas& blas();
 const Dnn& dnn();
-/// Error(kEnvironment) "cuda: WHAT: cuBLAS: its words" unless `status` is success.
+/// Throws Error(kEnvironment) "cuda: WHAT: cuBLAS: its words" unless `status` is success.
 void check_blas(cublasStatus_t status, const char* what);
 void check_dnn(cudnnStatus_t status, const char* what);
 

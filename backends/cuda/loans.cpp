@@ -35,12 +35,12 @@ std::optional<DeviceSpace::Loan> Loans::lend(const float* data) {
   if (shared == nullptr || !possible_ || found == blocks_.end()) return std::nullopt;
   Block& block = found->second;
   if (block.counter == nullptr) {
-    Device::mine();  // is this thread's, too
+    Device::mine();  // makes the device this thread's, too
     cudaIpcMemHandle_t handle;
     static_assert(sizeof handle == sizeof block.handle);
     if (const cudaError_t error = cudaIpcGetMemHandle(&handle, const_cast<float*>(found->first));
         error != cudaSuccess) {
-      cudaGetLastError();  // is not to be found by somebody else
+      cudaGetLastError();  // so that no later check finds this error
       possible_ = false;
       remark("ipc", std::string("no, because memory cannot be exported: ") + cudaGetErrorString(error), 1);
       return std::nullopt;

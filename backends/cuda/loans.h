@@ -1,5 +1,5 @@
-// Blocks of device memory that other processes read in place, through CUDA IPC. Who reads is counted in shared host
-// memory, a counter a block, by the transport (see ShmSegment); what is counted is not used anew.
+// Blocks of device memory that other processes read in place, through CUDA IPC. The transport counts the readers in
+// shared host memory, with one counter per block (see ShmSegment). Blocks with readers are not reused.
 #pragma once
 
 #include <array>
@@ -14,19 +14,19 @@
 
 namespace hopbench::cuda {
 
-/// Any thread.
+/// The blocks that this process lends and borrows. For any thread.
 class Loans {
  public:
-  /// A block that was allocated; and was freed, which what was ever lent never is.
+  /// add() registers an allocated block, remove() unregisters a freed one. A block that was ever lent is never freed.
   void add(const float* block, std::size_t floats);
   void remove(const float* block);
 
-  /// False: CUDA has refused to export a block.
+  /// Returns false if CUDA has refused to export a block.
   bool possible() const { return possible_; }
-  /// See DeviceSpace. nullopt: no shared host memory, or CUDA cannot export this.
+  /// See DeviceSpace. Returns nullopt if there is no shared host memory or CUDA cannot export this block.
   std::optional<DeviceSpace::Loan> lend(const float* data);
   float* borrow(const DeviceSpace::Loan& loan, bool own);
-  /// nullptr, and the reason, if it cannot be mapped.
+  /// Returns nullptr, and the reason in `why`, if it cannot be mapped.
   float* try_to_borrow(const DeviceSpace::Loan& loan, bool own, std::string& why);
 
   bool ever_lent(const float* data);
@@ -41,8 +41,8 @@ class Loans {
   std::map<const float*, Block>::iterator block_of(const float* data);
 
   std::mutex mutex_;
-  std::map<const float*, Block> blocks_;          // by where they begin
-  std::map<std::array<char, 64>, char*> opened_;  // of other processes
+  std::map<const float*, Block> blocks_;          // by their first address
+  std::map<std::array<char, 64>, char*> opened_;  // blocks of other processes
   std::atomic<bool> possible_{true};
 };
 

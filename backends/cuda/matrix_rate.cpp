@@ -15,7 +15,7 @@ struct Products {
   StreamOwner stream;
   Buffer a{kNumbers * 4}, b{kNumbers * 4}, c{kNumbers * 4};
 
-  // Of random-looking numbers: products of zeros draw less power, and run faster than any network does.
+  // Uses random-looking numbers: products of zeros draw less power, and run faster than any network does.
   Products() {
     Pinned numbers(kNumbers * 4);
     std::uint32_t state = 1;
@@ -33,7 +33,7 @@ struct Products {
 double matrix_rate(const std::string& precision) {
   const Precision wanted = precision_of(precision);
   Device::mine();
-  // Never gone: at the process's end cuBLAS may be gone before.
+  // Never destroyed: at the process's end cuBLAS may be destroyed first.
   static auto& products = *new Products;
   static auto& gemms = *new std::map<Precision, Gemm>;
   Gemm& gemm = gemms.try_emplace(wanted, products.stream, wanted).first->second;

@@ -19,7 +19,7 @@ constexpr int kMostBroken = 3;
 constexpr std::size_t kMostNamed = 8;
 constexpr int kLargestKernel = 64;
 static_assert(kLargestKernel * kLargestKernel <= kSegment);
-constexpr int kLargestMaxPool = 16;  // where in its window a largest cell lies is one byte
+constexpr int kLargestMaxPool = 16;  // the place of the largest cell in its window is one byte
 
 class CudaNetwork final : public CompiledNetwork {
  public:
@@ -28,7 +28,7 @@ class CudaNetwork final : public CompiledNetwork {
   ~CudaNetwork() override {
     try {
       wait_for(shop_.stream);
-    } catch (const Error&) {  // was told where it happened
+    } catch (const Error&) {  // was already reported where it happened
     }
   }
 
@@ -100,7 +100,7 @@ class CudaNetwork final : public CompiledNetwork {
   }
 
  private:
-  /// The program of one batch size, and its step of training as a graph.
+  /// The program of one batch size, and its training step as a graph.
   struct Variant {
     Variant(Workshop& shop, int batch) : program(shop, batch), name(fmt::format("graph of batch {}", batch)) {}
     Program program;
@@ -109,10 +109,10 @@ class CudaNetwork final : public CompiledNetwork {
     int steps = 0;
     std::unique_ptr<Graph> graph;
     bool graph_has_statistics = false;
-    int broken = 0;          // recordings in a row
-    bool graphless = false;  // so many that no more are tried
+    int broken = 0;          // failed recordings in a row
+    bool graphless = false;  // after too many failures no more are tried
   };
-  /// Pinned: what goes to the device and comes back in every step.
+  /// Pinned memory that goes to the device and comes back in every step.
   struct Room {
     Pointers pointers;
     Loss loss;
@@ -133,7 +133,7 @@ class CudaNetwork final : public CompiledNetwork {
     return *variants_.emplace(batch, std::make_unique<Variant>(shop_, batch)).first->second;
   }
 
-  /// Meanwhile the working memory may move, or fail to, and graphs know where it was.
+  /// A guard for code in which the working memory may move, or fail to. Graphs, which hold its old place, are dropped.
   class GraphsKeptRight {
    public:
     explicit GraphsKeptRight(CudaNetwork& network) : network_(network), work_(network.shop_.convolution_work.data()) {}
@@ -162,7 +162,7 @@ class CudaNetwork final : public CompiledNetwork {
     fetch_loss();
   }
 
-  /// The first step of a batch size is launched piece by piece, so that libraries are done with their preparations.
+  /// Launches a step. The first step of a batch size runs without a graph, so that libraries finish their preparations.
   void launch_step(Variant& variant, bool statistics) {
     if (shop_.watch || variant.graphless || variant.steps++ == 0) return step(variant, statistics, false);
     if (variant.graph == nullptr || variant.graph_has_statistics != statistics) {
@@ -172,8 +172,8 @@ class CudaNetwork final : public CompiledNetwork {
     variant.graph->launch();
   }
 
-  /// False: the recording broke, so this step goes without. The next may succeed, unless one of the algorithms cannot
-  /// be recorded at all: then all steps of this batch size go without, and the record of the trial says so.
+  /// Returns false if the recording broke; this step then runs without a graph. The next recording may succeed. If one
+  /// of the algorithms cannot be recorded at all, all steps of this batch size run without, as the trial's record says.
   bool record(Variant& variant, bool statistics) {
     try {
       const auto begin = std::chrono::steady_clock::now();

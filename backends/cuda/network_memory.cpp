@@ -33,7 +33,7 @@ bool flattens(const NetworkPlan::Layer& layer) {
 
 }  // namespace
 
-// Twice over the same plan: what it takes, and then where it lies.
+// Goes over the plan twice: first to find the size, then to place the memory.
 class NetworkMemory::Layout {
  public:
   Layout(const NetworkPlan& plan, Precision precision, NetworkMemory& memory)
@@ -132,14 +132,14 @@ void NetworkMemory::Layout::forward_of(std::size_t i) {
     };
     here.accumulate = std::any_of(plan_.layers.begin() + std::ptrdiff_t(i) + 1, plan_.layers.end(), later);
   }
-  // Channels are those of the rows that column sums run over, for any batch up to the largest.
+  // These are the channels of the rows that column sums run over, for any batch up to the largest.
   for (int batch = 1; has_parameters(layer) && batch <= plan_.largest_batch; ++batch) {
     const std::size_t rows = std::size_t(layer.output.height) * std::size_t(layer.output.width) * std::size_t(batch);
     work_ = std::max(work_, column_work(rows, layer.output.channels));
   }
 }
 
-/// The gradients at both sides of what computes nothing of its own share their memory.
+/// Places the gradients. On both sides of a layer that computes nothing of its own they share their memory.
 void NetworkMemory::Layout::backward_of(std::size_t i) {
   const NetworkPlan::Layer& layer = plan_.layers[i];
   LayerMemory& here = memory_.layers[i];
@@ -151,7 +151,7 @@ void NetworkMemory::Layout::backward_of(std::size_t i) {
   (i == 0 ? memory_.dinput : memory_.layers[i - 1].dout) = here.din;
 }
 
-/// [n][c][hw] at the border, [n][hw][c] inside, cut into segments.
+/// Adds a part that is [n][c][hw] at the border and [n][hw][c] inside, cut into segments.
 void NetworkMemory::Layout::add_part(std::size_t at, void* inside, void* gradient, int n, int c, int hw,
                                      Number number) {
   const int most = std::max(1, kSegment / hw);  // channels

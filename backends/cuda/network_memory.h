@@ -1,5 +1,5 @@
-// Where a network's numbers lie on the GPU. Laid out once, for the largest batch; the programs of all batch sizes take
-// turns in it.
+// The places of a network's numbers on the GPU. Laid out once, for the largest batch. The programs of all batch sizes
+// take turns in this memory.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,39 @@
 
 namespace hopbench::cuda {
 
-/// What callers give a pass, read by the kernels when they run: a captured graph outlives the pointers of one step.
+/// The callers' arguments of a pass, read by kernels when they run: a captured graph outlives the pointers of one step.
 struct Pointers {
   const float *parameters = nullptr, *x = nullptr, *dy = nullptr, *labels = nullptr, *statistics = nullptr;
   float *y = nullptr, *gradient = nullptr, *dx = nullptr, *seen = nullptr;
   float *logits = nullptr, *dlogits = nullptr;  // the network's own
 };
 
-/// Of one layer. in and din are the layer before's out and dout.
+/// The memory of one layer. `in` and `din` are `out` and `dout` of the layer before.
 struct LayerMemory {
   void *in = nullptr, *out = nullptr, *din = nullptr, *dout = nullptr;
-  void* shortcut = nullptr;                // the gradient at `out` that comes from adds further behind
-  void *flat = nullptr, *dflat = nullptr;  // dense: its inputs in the order of the parameters, where that is another
+  void* shortcut = nullptr;                // the gradient at `out` that comes from later adds
+  void *flat = nullptr, *dflat = nullptr;  // dense: its inputs in the order of the parameters, if that differs
   void *weights = nullptr, *dweights = nullptr;
   float *bias = nullptr, *dbias = nullptr;  // batch norm: weights is the scale, bias the shift
   float *saved = nullptr, *seen = nullptr;  // batch norm
   std::uint8_t* at = nullptr;               // max pool
   bool relu = false;                        // the ReLU behind it is computed with it
-  bool folded = false;                      // it is a ReLU that the layer before computes: out is in
-  /// Add: an add further behind has written the shortcut's gradient before.
+  bool folded = false;                      // a ReLU that the layer before computes: out is in
+  /// Add: a later add has written the shortcut's gradient before.
   bool accumulate = false;
 };
 
 class NetworkMemory {
  public:
-  /// Error(kEnvironment) with what it wants and what is free, if that is too little.
+  /// Throws Error(kEnvironment), naming what is needed and what is free, if that is too little.
   NetworkMemory(const NetworkPlan& plan, Precision precision, Stream stream);
 
-  std::vector<LayerMemory> layers;  // as the plan's
+  std::vector<LayerMemory> layers;  // as in the plan
   void *input = nullptr, *dinput = nullptr;
   float *logits = nullptr, *dlogits = nullptr;
   float *seen = nullptr, *given = nullptr;  // statistics of batch norms: of the last pass, and to infer with
   std::int32_t* labels = nullptr;
-  float* work = nullptr;  // of column sums
+  float* work = nullptr;  // for column sums
   Loss* loss = nullptr;
   Pointers* pointers = nullptr;
   Segment* segments = nullptr;

@@ -1,4 +1,4 @@
-// In place of the backend where it was not built.
+// Replaces the backend in builds without it.
 #include "backends/base/error.h"
 #include "backends/cuda/backend.h"
 #include "no_cuda.h"  // HB_NO_CUDA: why, as ci/cmake/cuda.cmake found

@@ -1,11 +1,11 @@
-// A network's passes for one batch size: which kernels and library calls, in which order. Everything is launched onto
-// one stream and nothing waits, so that a pass can be captured as a graph.
+// A network's passes for one batch size: the kernels and library calls, in their order. Everything is launched onto one
+// stream and nothing waits, so that a pass can be captured as a graph.
 //
-// One step of training walks like this. The parameters are loaded into the network's own copies (one launch), x is
-// turned to channels last, every layer computes from its `in` to its `out`; the logits are turned back, and the loss
-// leaves its gradient. Then from the last layer to the first each computes from `dout` to `din`, and as soon as an
-// eighth of the parameters has its gradient, that is turned back to the caller's layout (one launch) and an event tells
-// of it.
+// One step of training runs as follows. The parameters are loaded into the network's own copies (one launch). x is
+// converted to channels last, and every layer computes from its `in` to its `out`. The logits are converted back, and
+// the loss leaves its gradient. Then each layer, from the last to the first, computes from `dout` to `din`. As soon as
+// an eighth of the parameters has its gradient, that part is converted back to the caller's layout (one launch), and an
+// event reports it.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace hopbench::cuda {
 
-/// What the programs of a network share.
+/// State shared by the programs of a network.
 struct Workshop {
   Workshop(NetworkPlan plan_, Precision precision_, bool deterministic_);
 
@@ -28,10 +28,10 @@ struct Workshop {
   const bool deterministic;
   StreamOwner stream;
   NetworkMemory memory;
-  std::optional<Gemm> gemm;  // of a network with dense layers; and of one with convolutions:
+  std::optional<Gemm> gemm;  // only if there are dense layers; and only if there are convolutions:
   std::optional<ConvolutionLibrary> convolutions;
-  Buffer convolution_work;  // as much as the most that any program wants
-  /// See CompiledNetwork::watch; waits for the stream before it tells.
+  Buffer convolution_work;  // the most that any program needs
+  /// See CompiledNetwork::watch. The stream is waited for before each call.
   std::function<void(int layer, CompiledNetwork::Direction direction)> watch;
 };
 
@@ -42,7 +42,7 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // What is read and written lies behind memory.pointers. See CompiledNetwork.
+  // The passes read and write through memory.pointers. See CompiledNetwork.
   void forward();            // parameters, x -> memory.logits
   void infer();              // the same with `statistics`
   void loss(bool gradient);  // memory.logits, memory.labels -> memory.loss, memory.dlogits
@@ -50,12 +50,12 @@ class Program {
   void write_logits();       // memory.logits -> y
   void take_dy();            // dy -> memory.dlogits
   void write_statistics();   // of the last forward -> seen
-  /// Before the first backward with `data`. May take more of the workshop's working memory.
+  /// Must be called before the first backward with `data`. May take more of the workshop's working memory.
   void want_input_gradient();
-  /// memory.dlogits -> gradient; dx if `data`. `in_graph`: is being captured.
+  /// Computes memory.dlogits -> gradient, and dx if `data`. `in_graph`: the pass is being captured.
   void backward(bool data, bool in_graph);
 
-  /// Waits until layers are complete and tells of each, after a backward.
+  /// Waits, after a backward, until layers are complete, and reports each.
   void tell(const std::function<void(int layer)>& layer_done);
 
  private:
@@ -83,8 +83,8 @@ class Program {
   const Stream stream_;
   const Number number_;
   const int batch_;
-  std::vector<std::unique_ptr<Convolution>> convolutions_;  // of each layer that is one
-  std::vector<std::unique_ptr<Flush>> flushes_;             // in order; where they are follows from the plan
+  std::vector<std::unique_ptr<Convolution>> convolutions_;  // of each convolution
+  std::vector<std::unique_ptr<Flush>> flushes_;             // in order; their places follow from the plan
 };
 
 }  // namespace hopbench::cuda

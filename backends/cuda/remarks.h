@@ -5,10 +5,10 @@
 
 namespace hopbench::cuda {
 
-/// Keeps the last text of each topic, and how many fallbacks it tells of. Any thread.
+/// Keeps the last text of each topic, and the number of fallbacks that the text reports. Any thread may call it.
 void remark(const std::string& topic, const std::string& text, int fallbacks = 0);
 int fallbacks();  // of all topics
-/// "TOPIC: TEXT; TOPIC: TEXT", topics in the order of the alphabet.
+/// Returns "TOPIC: TEXT; TOPIC: TEXT", with topics in alphabetical order.
 std::string remarks();
 
 }  // namespace hopbench::cuda

@@ -13,7 +13,7 @@ void RowProducts::make_room(std::size_t bytes) {
   host_ = Pinned(2 * bytes), device_ = Buffer(2 * bytes);
 }
 
-// In one piece there and back: where rows begin, columns, values; then the products.
+// Copies one piece there and one back: where rows begin, columns, values; then the products.
 void RowProducts::run(const float* x, std::size_t bias_at, std::span<const Backend::SparseRow> rows, float* to) {
   const std::lock_guard lock(mutex_);
   const Stream stream = Device::mine().vectors();

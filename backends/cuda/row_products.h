@@ -1,4 +1,4 @@
-// Products of sparse rows, which lie in host memory, with a vector on the GPU: what linear models compute.
+// Products of sparse rows, which lie in host memory, with a vector on the GPU, as linear models compute them.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace hopbench::cuda {
 
-/// Any thread; one call at a time.
+/// Products with working memory of their own. Any thread may call run; one call runs at a time.
 class RowProducts {
  public:
   /// See Backend::margins.

@@ -24,7 +24,7 @@ SharedLibrary::SharedLibrary(const Search& search, const std::function<std::stri
       file = path();
       dlclose(handle_);
     }
-    // Where there was no room for a copy, the library itself is asked.
+    // If there was no room for a copy, the library itself is asked.
     if (open(file, search.beside, false)) {
       if (!refuses()) return;
     } else if (never_opened.empty()) {

@@ -1,5 +1,5 @@
-// The GPU's memory as a Space: all operations in the order of one stream, which is why a block that was released may be
-// used anew at once, whatever still runs on it.
+// The GPU's memory as a Space. All operations run in the order of one stream. Therefore a released block may be reused
+// at once, whatever still runs on it.
 #include "backends/base/space.h"
 
 #include <algorithm>
@@ -21,18 +21,18 @@
 namespace hopbench::cuda {
 namespace {
 
-/// What a copy between the GPU and pageable memory goes through, in two halves: while one is copied by the GPU, the
-/// other is by the host. And what a dot product works in.
+/// Buffers for copies between the GPU and pageable memory, in two halves: while the GPU copies one half, the host
+/// copies the other. Also the working memory of a dot product.
 struct Staging {
-  static constexpr std::size_t kFloats = std::size_t(1) << 20;  // of one half: 4 MiB
+  static constexpr std::size_t kFloats = std::size_t(1) << 20;  // floats in one half: 4 MiB
   Pinned half[2] = {Pinned(kFloats * sizeof(float)), Pinned(kFloats * sizeof(float))};
   StreamOwner copies;    // to the host
-  EventOwner passed[2];  // the stream has done what it was last to do with the half
+  EventOwner passed[2];  // the stream has done its last work with the half
   Buffer sums{(kDotPartials + 1) * sizeof(double)};
   Buffer entries{kFloats * sizeof(float)};
 };
 
-/// Numbers that are no two processes' alike, so that a mapping of something else is found out.
+/// Numbers that differ between any two processes, so that a mapping of other memory is detected.
 constexpr std::size_t kSample = std::size_t(1) << 16;
 std::vector<float> numbers_of(const DeviceSpace::Loan& loan) {
   std::uint64_t state = loan.address;
@@ -91,7 +91,7 @@ class CudaSpace final : public DeviceSpace {
   bool lends() const override { return may_lend_ && loans_.possible(); }
   std::optional<Loan> lend(const float* data) override {
     if (!may_lend_) return std::nullopt;
-    wait_for(stream());  // which throws: nobody is to read what was never computed
+    wait_for(stream());  // throws if computing failed, so that numbers that were never computed are not read
     return loans_.lend(data);
   }
   std::optional<Loan> lend_sample() override {
@@ -131,7 +131,7 @@ class CudaSpace final : public DeviceSpace {
   void finish() noexcept override {
     try {
       wait_for(stream());
-    } catch (const Error&) {  // the next operation tells of it
+    } catch (const Error&) {  // the next operation reports it
     }
   }
 
@@ -168,7 +168,7 @@ class CudaSpace final : public DeviceSpace {
 
   void read(const float* from, float* host, std::size_t n) override {
     if (n == 0) return;
-    // Beside what is launched onto the stream of the vectors from now on.
+    // Runs at the same time as work launched onto the vectors' stream from now on.
     Borrowed staging(*this);
     Device::mine().after_vectors(staging->copies);
     const std::size_t pieces = (n + Staging::kFloats - 1) / Staging::kFloats;
@@ -193,7 +193,7 @@ class CudaSpace final : public DeviceSpace {
     Borrowed staging(*this);
     for (std::size_t at = 0, half = 0; at < n; at += Staging::kFloats, half = 1 - half) {
       const std::size_t now = std::min(n - at, Staging::kFloats);
-      staging->passed[half].wait();  // somebody's last copy may still be on its way from there
+      staging->passed[half].wait();  // an earlier copy may still be on its way from there
       std::memcpy(staging->half[half].as<float>(), host + at, now * sizeof(float));
       cuda::copy(vectors, to + at, staging->half[half].as<float>(), now * sizeof(float));
       staging->passed[half].record(vectors);
@@ -215,7 +215,7 @@ class CudaSpace final : public DeviceSpace {
  private:
   static Stream stream() { return Device::mine().vectors(); }
 
-  /// A Staging for one call; several threads may be in one at a time.
+  /// A Staging for one call. Several threads may be in a call at the same time.
   class Borrowed {
    public:
     explicit Borrowed(CudaSpace& space) : space_(space) {
@@ -240,7 +240,7 @@ class CudaSpace final : public DeviceSpace {
     std::unique_ptr<Staging> staging_;
   };
 
-  /// A vector that may be lent has a block of its own: CUDA shares memory with other processes in pieces of 2 MiB.
+  /// Returns the bytes of a vector's block, whole pieces if it may be lent: CUDA shares memory in pieces of 2 MiB.
   static std::size_t whole_pieces(std::size_t n) {
     constexpr std::size_t kPiece = std::size_t(2) << 20;
     const std::size_t bytes = n * sizeof(float);
@@ -256,7 +256,7 @@ class CudaSpace final : public DeviceSpace {
     release_memory(block);
   }
 
-  /// Of what was released while somebody read it, what nobody reads any more.
+  /// Keeps for reuse the blocks that were released while they were being read, and that are not read any more.
   void take_back() {
     std::erase_if(waiting_, [&](const std::pair<float*, std::size_t>& block) {
       if (loans_.lent(block.first)) return false;
@@ -266,7 +266,7 @@ class CudaSpace final : public DeviceSpace {
     });
   }
 
-  /// What is kept for later, to whoever wants memory. False: nothing was.
+  /// Frees the memory that is kept for later, so that others can allocate it. Returns false if there was none.
   bool give_back() {
     std::map<std::size_t, std::vector<float*>> kept;
     {
@@ -280,8 +280,8 @@ class CudaSpace final : public DeviceSpace {
     return true;
   }
 
-  // Freed blocks are kept by size, so that a training loop asks the driver for memory in its first iterations only: it
-  // would wait for all that runs.
+  // Freed blocks are kept by size, so that a training loop asks the driver for memory in its first iterations only.
+  // Asking waits for all running work.
   std::mutex mutex_;
   std::map<std::size_t, std::vector<float*>> kept_;
   std::size_t kept_bytes_ = 0;
@@ -297,7 +297,7 @@ class CudaSpace final : public DeviceSpace {
 }  // namespace
 
 DeviceSpace& space() {
-  static auto* const space = new CudaSpace;  // never gone: vectors may be released at the process's very end
+  static auto* const space = new CudaSpace;  // never destroyed: vectors may be released at the process's very end
   return *space;
 }
 

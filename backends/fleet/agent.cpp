@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kTick(50), kCreditsTick(5), kReapTick(2), kTellEvery(100), kLookAgain(50);
 constexpr auto kOneAttempt = std::chrono::seconds(2);  // to connect to an address
-constexpr auto kVerdict = std::chrono::seconds(5);     // to be let in by who is there
+constexpr auto kVerdict = std::chrono::seconds(5);     // to be let in by a listener
 constexpr std::uint64_t kVerdictBytes = 64 * 1024;
 
 class Agent : private CrewEvents {
@@ -29,7 +29,7 @@ class Agent : private CrewEvents {
       : launcher_(std::move(launcher)), options_(options), crew_(address(), true) {}
 
   int serve() {
-    hear_all();  // what came with the welcome
+    hear_all();  // messages that came with the welcome
     while (!exit_code_) {
       poll_all();
       pass_on_interrupt();
@@ -41,7 +41,7 @@ class Agent : private CrewEvents {
   }
 
  private:
-  /// Where this machine was reached, or wants to be.
+  /// Returns the address at which this machine was reached, or wants to be reached.
   std::string address() const {
     const std::string& wanted = options_.about.address;
     const std::string address = wanted.empty() ? own_address(launcher_->fd()) : wanted;
@@ -120,17 +120,17 @@ class Agent : private CrewEvents {
     launcher_->put({ControlType::kFromRank, rank, 0, to_bytes(message)});
   }
   void ended(int rank, int status) override {
-    tell_slots(Clock::now());  // what it was doing
+    tell_slots(Clock::now());  // its last state
     launcher_->put({ControlType::kEnded, rank, status, ""});
   }
-  void lost(const std::vector<int>&, const std::string&) override {}  // not of processes of one's own
+  void lost(const std::vector<int>&, const std::string&) override {}  // does not happen to own processes
 
   void tell_slots(Clock::time_point now) {
     told_ = now;
     launcher_->put({ControlType::kSlots, -1, 0, slots_text(*board_, members_)});
   }
 
-  /// Some ahead, so that no rank has to wait for them.
+  /// Asks for some credits ahead, so that no rank has to wait for them.
   void ask_for_credits() {
     const auto ranks = static_cast<std::int64_t>(members_.size());
     Credits& credits = board_->credits();
@@ -154,19 +154,19 @@ class Agent : private CrewEvents {
   const std::unique_ptr<ControlChannel> launcher_;
   const AgentOptions& options_;
   LocalCrew crew_;
-  std::unique_ptr<Board> board_;  // of the trial that is on
+  std::unique_ptr<Board> board_;  // of the running trial
   std::vector<CrewMember> members_;
   Clock::time_point told_{};
   bool asked_ = false, interrupted_ = false;
   std::optional<int> exit_code_;
 };
 
-/// What became of an attempt to be let in.
+/// The result of an attempt to be let in.
 struct Attempt {
-  std::unique_ptr<ControlChannel> channel;  // let in
-  std::string why;                          // not
-  bool refused = false;                     // by process 0 of this run: no use to try again
-  bool hung_up = false;                     // who listens there ended the connection, as process 0 does over a token
+  std::unique_ptr<ControlChannel> channel;  // nullptr: not let in
+  std::string why;                          // why it was not let in
+  bool refused = false;                     // by process 0 of this run: trying again is useless
+  bool hung_up = false;                     // the listener ended the connection, as process 0 does over a token
 };
 
 Attempt introduce(int fd, const AgentOptions& options, const Invitation& invitation) {
@@ -236,7 +236,7 @@ int run_agent(const AgentOptions& options, MeetingPoint& meeting) {
     try {
       if (const std::optional<Invitation> invitation = meeting.look()) {
         attempt = try_all(options, *invitation, deadline);
-        if (!hung_up) why = attempt.why;  // later on it may be gone, which says less
+        if (!hung_up) why = attempt.why;  // later it may be gone, and that reason says less
         hung_up = hung_up || attempt.hung_up;
         if (attempt.refused) throw usage_error("process 0 of this run refuses " + options.about.machine + ": " + why);
       }

@@ -1,10 +1,10 @@
-// An agent: it lends a machine to the launcher of a run, which is on another or beside it.
+// An agent: it makes a machine available to the launcher of a run, which may be on another machine or on the same one.
 //
-// It connects to the launcher, says who it is, and is let in or not. Then it waits for trials: it starts the ranks that
-// it is told to (always this very program, never a command that came over the network), passes on what they and the
-// launcher say to each other, and tells how they end. It holds no suite, writes no file, and ends with the launcher.
+// It connects to the launcher, introduces itself, and is let in or not. Then it waits for trials. It starts the ranks
+// that it is asked for (always this program, never a command that came over the network), passes on their messages and
+// the launcher's, and reports their ends. It holds no suite, writes no file, and ends with the launcher.
 //
-// It never listens. Whatever becomes of the connection, no process of a trial is left when it returns.
+// It never listens. Whatever happens to the connection, no process of a trial is left when it returns.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace hopbench {
 
-/// What an agent says of itself, and the launcher of the run.
+/// The data with which an agent, and the launcher of the run, introduce themselves.
 struct Introduction {
   std::string token;    // of the invitation
   std::string machine;  // its name
@@ -26,19 +26,19 @@ struct Introduction {
   std::string context;  // of the machine, JSON: for the result folder
 };
 std::string to_text(const Introduction& introduction);
-/// False: it is none.
+/// Returns false if `text` is not an introduction.
 bool from_text(const std::string& text, Introduction& introduction);
 
 struct AgentOptions {
   int number = 1, size = 2;  // of the run's processes
-  Introduction about = {};   // without token
+  Introduction about = {};   // of this process, without token
   std::vector<std::string> command{"", "rank"};
   Duration timeout{std::chrono::seconds(30)};    // to be let in
-  const std::atomic<int>* interrupts = nullptr;  // rises with SIGINT and SIGTERM: the launcher is told
+  const std::atomic<int>* interrupts = nullptr;  // rises with SIGINT and SIGTERM; then the launcher is notified
 };
 
-/// Serves until the launcher says good-bye; returns the exit code it names. Error(kEnvironment) if there is no
-/// launcher, it refuses, or it is lost.
+/// Serves until the launcher says good-bye. Returns the exit code that the launcher names. Throws Error(kEnvironment)
+/// if there is no launcher, or if it refuses or is lost.
 int run_agent(const AgentOptions& options, MeetingPoint& meeting);
 
 }  // namespace hopbench

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMostRanks = 1 << 20;
 
-/// As it travels: machines of one run have one byte order, since they run one program.
+/// A slot as it travels. Machines of one run have one byte order, because they run one program.
 struct SlotImage {
   std::int32_t rank = 0;
   Phase phase = Phase::kStarting;

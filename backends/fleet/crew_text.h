@@ -1,4 +1,4 @@
-// What a launcher and its agents send each other about a trial. Inside of backends/fleet.
+// The messages about a trial between a launcher and its agents. Internal to backends/fleet.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ struct RemoteJob {
   std::int64_t credits = 0;  // of the trial
 };
 std::string to_text(const RemoteJob& job);
-/// False: it is none, or one that no launcher would send.
+/// Returns false if `text` is not a job, or is one that no launcher would send.
 bool from_text(const std::string& text, RemoteJob& job);
 
-/// The slots of these ranks, and back onto a board; `shift_ns` is added to their times. Those of others than `ranks`
-/// are left out. False: it is none.
+/// slots_text() writes the slots of these ranks. show_slots() puts them onto a board and adds `shift_ns` to their
+/// times. It leaves out the slots of ranks that are not in `ranks`, and returns false if `text` holds no slots.
 std::string slots_text(const Board& board, const std::vector<CrewMember>& members);
 bool show_slots(const std::string& text, std::int64_t shift_ns, const std::vector<int>& ranks, Board& board);
 

@@ -17,11 +17,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kToIntroduce = std::chrono::seconds(5);  // for who has connected
+constexpr auto kToIntroduce = std::chrono::seconds(5);  // for a process that has connected
 constexpr std::uint64_t kIntroductionBytes = 1024 * 1024;
-constexpr std::size_t kStrangers = 256;  // that may be at the door at once
+constexpr std::size_t kStrangers = 256;  // number of them that may wait to be let in at once
 
-/// Takes the same time wherever they differ.
+/// Compares in the same time wherever the texts differ.
 bool same_token(const std::string& a, const std::string& b) {
   if (a.size() != b.size()) return false;
   unsigned char difference = 0;
@@ -36,18 +36,18 @@ struct Arrival {
   Introduction about;
 };
 
-/// The door while the processes of a run come in.
+/// The listening side while the processes of a run come in.
 class Door {
  public:
   Door(const FleetOptions& options, MeetingPoint& meeting)
       : options_(options), meeting_(meeting), listener_(listen_on(listening_address(), meeting.port())) {
     invitation_ = {addresses(), port_of(listener_), fresh_secret(), fresh_secret()};
     if (meeting.port() == 0) return;
-    invitation_.token = meeting.look()->token;  // whoever knows the address knows that one
+    invitation_.token = meeting.look()->token;  // a process that knows the address knows that token
     invitation_.answer = "";
   }
   ~Door() {
-    close(listener_);  // nobody listens any more
+    close(listener_);  // stops listening
     try {
       meeting_.clear(invitation_);
     } catch (const Error&) {
@@ -62,7 +62,7 @@ class Door {
     while (static_cast<int>(arrived_.size()) + 1 < options_.size) {
       wait();
       drop_silent();
-      std::erase_if(arrived_, [](const auto& arrival) { return !arrival.second.channel->fill(); });  // gone again
+      std::erase_if(arrived_, [](const auto& arrival) { return !arrival.second.channel->fill(); });  // left again
       if (options_.interrupts != nullptr && options_.interrupts->load() > 0)
         throw Error(ExitCode::kInterrupted, "interrupted");
       if (const std::string trouble = meeting_.trouble(); !trouble.empty()) throw environment_error(trouble);
@@ -87,7 +87,7 @@ class Door {
   std::vector<std::string> addresses() const {
     if (options_.one_machine) return {"127.0.0.1"};
     std::vector<std::string> all = machine_addresses(options_.interface);
-    // At its own loopback another machine would find somebody else.
+    // Another machine that used a loopback address would find another process, on itself.
     if (!is_loopback(all.front())) std::erase_if(all, is_loopback);
     return all;
   }
@@ -111,14 +111,14 @@ class Door {
     std::erase_if(strangers_, [](const Stranger& stranger) { return Clock::now() > stranger.until; });
   }
 
-  /// False: has come in, or is to be shut out.
+  /// Returns false if it has come in or is to be shut out.
   bool still_strange(Stranger& stranger) {
     const bool there = stranger.channel->fill();
     const std::optional<ControlMessage> hello = stranger.channel->take();
     if (!hello) return there;
     Introduction about;
     if (hello->type != ControlType::kHello || !from_text(hello->text, about)) return false;
-    if (!same_token(about.token, invitation_.token)) {  // of another run, or of none
+    if (!same_token(about.token, invitation_.token)) {  // from another run, or from none
       another_token_ = other_address(stranger.channel->fd());
       return false;
     }
@@ -163,7 +163,7 @@ class Door {
            ", or raise --rendezvous-timeout";
   }
 
-  /// Empty: it is where it was left.
+  /// Returns "" if the invitation is where it was left.
   std::string what_became_of_the_invitation() const {
     if (!meeting_.is_shared()) return "";
     try {
@@ -182,8 +182,8 @@ class Door {
   const int listener_;
   Invitation invitation_;
   std::vector<Stranger> strangers_;
-  std::map<int, Arrival> arrived_;  // process -> it
-  std::string another_token_;       // the address of one that came with a wrong token; empty: none did
+  std::map<int, Arrival> arrived_;  // by process number
+  std::string another_token_;       // the address of a process that came with a wrong token; empty: there was none
 };
 
 class Gathered : public Fleet {
@@ -224,7 +224,7 @@ class Gathered : public Fleet {
   }
 
  private:
-  /// Where the others reach this process: at its end of a connection from elsewhere.
+  /// Returns the address at which other processes reach this one: its end of a connection from another machine.
   static std::string own_end(const FleetOptions& options, const std::map<int, Arrival>& arrivals) {
     if (!options.about.address.empty()) return options.about.address;
     for (const auto& [number, arrival] : arrivals) {

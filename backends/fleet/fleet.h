@@ -1,11 +1,11 @@
-// The machines of a run, as its launcher has them: a crew for each process that mpirun, srun, a Kubernetes Job or ssh
-// started (backends/fleet/agent.h), process 0 among them.
+// The machines of a run, as its launcher sees them: a crew for each process that mpirun, srun, a Kubernetes Job or ssh
+// started (backends/fleet/agent.h), including process 0.
 //
-// A run, walked through: mpirun starts four processes. Process 0 listens, leaves an invitation at the meeting point and
-// waits; 1, 2 and 3 find it, connect, say the token and who they are. When all are there process 0 stops listening,
-// measures how far their clocks are from its own, and runs the suite: for each trial, launch() starts rank 2 by the
-// crew of process 2, whose agent forks it there. Rank 2's transport learns through the same connection where rank 0
-// listens.
+// An example of a run: mpirun starts four processes. Process 0 listens, leaves an invitation at the meeting point and
+// waits. Processes 1, 2 and 3 find it, connect, send the token and introduce themselves. When all are there, process 0
+// stops listening, measures the offsets of their clocks from its own, and runs the suite. For each trial, launch()
+// starts rank 2 through the crew of process 2, whose agent forks it there. Rank 2's transport learns through the same
+// connection where rank 0 listens.
 #pragma once
 
 #include <atomic>
@@ -24,41 +24,41 @@ namespace hopbench {
 class Crew;
 
 struct FleetOptions {
-  int size = 1;                                  // processes, this one among them
+  int size = 1;                                  // number of processes, including this one
   Introduction about = {};                       // of this process, without token
   std::vector<int> slots = {};                   // see Places
-  bool one_machine = false;                      // all of them are here: listens on loopback
-  std::string interface = {};                    // whose address to listen on and to tell; empty: all
-  Duration timeout{std::chrono::seconds(30)};    // for all to come
-  std::function<void()> interrupted = {};        // an agent was told to end
-  const std::atomic<int>* interrupts = nullptr;  // here; ends the waiting
+  bool one_machine = false;                      // all of them are on this machine: listens on loopback
+  std::string interface = {};                    // the one whose address to listen on and to announce; empty: all
+  Duration timeout{std::chrono::seconds(30)};    // for all processes to come
+  std::function<void()> interrupted = {};        // called when an agent is asked to end
+  const std::atomic<int>* interrupts = nullptr;  // of this process; ends the waiting
 };
 
 /// A process of the run.
 struct FleetMember {
-  std::string machine, address;  // its name, and where its ranks listen; empty: loopback
+  std::string machine, address;  // its name, and the address where its ranks listen; empty: loopback
   int host = 0;                  // machines are numbered in the order of their first processes
   std::int64_t clock_offset_ns = 0,
-               clock_error_ns = 0;  // its CLOCK_MONOTONIC minus that of process 0; at most so wrong
+               clock_error_ns = 0;  // its CLOCK_MONOTONIC minus that of process 0; largest error of that
   std::string context;              // JSON
 };
 
 class Fleet {
  public:
-  /// Waits until all are there. Error(kEnvironment) naming the processes that are missing, or whom it cannot take and
-  /// why; Error(kInterrupted).
+  /// Waits until all processes are there. Throws Error(kEnvironment), naming the processes that are missing, or the one
+  /// that it cannot take and why; or Error(kInterrupted).
   static std::unique_ptr<Fleet> gather(const FleetOptions& options, MeetingPoint& meeting);
   /// Tells the agents that the run is over.
   virtual ~Fleet() = default;
 
   virtual const std::vector<FleetMember>& members() const = 0;
   virtual Crew& crew(int number) = 0;
-  /// The exit code that the agents are to end with.
+  /// Sets the exit code that the agents end with.
   virtual void set_exit_code(int code) = 0;
 
   int size() const { return static_cast<int>(members().size()); }
   virtual Places places() const = 0;
-  /// Machines.
+  /// Returns the number of machines.
   int hosts() const;
 };
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kMostSlots = 10'000;
 
-/// What ssh takes for a host and never for an option.
+/// Returns true if ssh takes this name for a host and never for an option.
 bool is_host(const std::string& name) {
   return !name.empty() && name.size() <= 255 && name.front() != '-' && name.back() != '@' &&
          std::all_of(name.begin(), name.end(), [](char c) {
@@ -33,7 +33,7 @@ bool is_host(const std::string& name) {
          });
 }
 
-/// As an error shows it, whatever it is.
+/// Returns the word as an error shows it, whatever it contains.
 std::string excerpt(const std::string& word) {
   constexpr std::size_t kShown = 60;
   std::string shown = word.substr(0, kShown) + (word.size() > kShown ? "..." : "");
@@ -56,9 +56,9 @@ HostLine parse_line(const std::string& line, const std::string& where) {
   return host;
 }
 
-/// In the child: what ssh needs, and nothing else of this process.
+/// Runs in the child. Passes on what ssh needs, and nothing else of this process.
 [[noreturn]] void become_ssh(const std::vector<char*>& argv, int input, pid_t parent) {
-  setpgid(0, 0);  // what it starts ends with it
+  setpgid(0, 0);  // processes that it starts end with it
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(127);
   signal(SIGINT, SIG_IGN);  // the launcher decides
@@ -69,12 +69,12 @@ HostLine parse_line(const std::string& line, const std::string& where) {
   _exit(127);
 }
 
-/// Whether it has, just now; then what it has left running ends too, and `pid` is -1.
+/// Returns true if the process has ended. Then ends the processes that it left running, too, and sets `pid` to -1.
 bool has_ended(pid_t& pid, int& status) {
   siginfo_t ended{};
   if (pid <= 0 || waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) != 0) return false;
   if (ended.si_pid != pid) return false;
-  kill(-pid, SIGKILL);  // as long as nobody else can have its number
+  kill(-pid, SIGKILL);  // while no other process can have its number
   waitpid(pid, &status, 0);
   pid = -1;
   return true;
@@ -91,12 +91,12 @@ class SshPoint : public MeetingPoint {
   SshPoint(std::string ssh, std::vector<std::string> hosts, std::string program)
       : ssh_(std::move(ssh)), hosts_(std::move(hosts)), program_(std::move(program)) {}
   ~SshPoint() override {
-    // Their agents have been told good-bye; who does not hear is not waited for.
+    // Their agents have been sent a good-bye. An agent that does not hear it is not waited for.
     for (int i = 0; i < 100 && !all_ended(); ++i) usleep(20'000);
     for (const pid_t pid : started_) {
       if (pid <= 0) continue;
       kill(-pid, SIGKILL);
-      kill(pid, SIGKILL);  // it may not have come to its group yet
+      kill(pid, SIGKILL);  // it may not have joined its group yet
       waitpid(pid, nullptr, 0);
     }
   }
@@ -153,11 +153,11 @@ class SshPoint : public MeetingPoint {
   std::vector<pid_t> started_;  // -1: has ended
 };
 
-/// What an agent was handed when it was started.
+/// The meeting point of an agent that was handed the invitation when it was started.
 class HandedPoint : public MeetingPoint {
  public:
   explicit HandedPoint(Invitation invitation) : invitation_(std::move(invitation)) {
-    // The launcher's machine as this one was reached from it: the address that surely works.
+    // The address from which the launcher's machine reached this one surely works.
     if (const char* connection = std::getenv("SSH_CONNECTION"); connection != nullptr) {
       std::string from;
       std::istringstream(connection) >> from;

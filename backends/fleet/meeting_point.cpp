@@ -21,11 +21,11 @@
 namespace hopbench {
 namespace {
 
-constexpr std::size_t kLongest = 64 * 1024;  // of an invitation
-constexpr std::size_t kLongestName = 200;    // of its file, beside which one of a longer name is written first
+constexpr std::size_t kLongest = 64 * 1024;  // bytes of an invitation
+constexpr std::size_t kLongestName = 200;    // of its file; a file with a longer name is written first, next to it
 
-/// Another for each run: what a file's name had better not hold becomes %2f. Error(kUsage) for a run of too long a
-/// name.
+/// Returns a file name that differs from run to run. A character that is unfit for a file name becomes %2f or the like.
+/// Throws Error(kUsage) if the name of the run is too long.
 std::string file_name(const std::string& run) {
   std::string name = "hopbench-";
   for (const char c : run.empty() ? "run" : run) {
@@ -48,7 +48,7 @@ class FolderPoint : public MeetingPoint {
   void leave(const Invitation& invitation) override {
     if (std::filesystem::exists(file_) && !look())
       throw unusable(file_ + " exists and is not an invitation of hopbench: remove it or set HOPBENCH_JOB");
-    // Beside it, then in its place: nobody reads half of it.
+    // Written next to it and then renamed, so that no process reads half of it.
     const std::string fresh = file_ + "." + fresh_secret();
     const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) throw unusable(std::strerror(errno));
@@ -67,7 +67,7 @@ class FolderPoint : public MeetingPoint {
     const int fd = open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) return std::nullopt;
     struct stat found {};
-    // What somebody else left there would bring this process to a launcher of theirs.
+    // A file that another user left there could lead this process to that user's launcher.
     const bool ours =
         fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == geteuid() && (found.st_mode & 077) == 0;
     std::string text(kLongest, '\0');

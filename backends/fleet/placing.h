@@ -1,4 +1,4 @@
-// Which process of a run starts which rank of a trial.
+// Decides which process of a run starts which rank of a trial.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace hopbench {
 
 struct Places {
   std::vector<int> host_of;  // process -> its machine, numbered from 0 in the order of their first processes
-  std::vector<int> slots;    // process -> how many ranks it may start, or kAnyNumber; empty: any number each
+  std::vector<int> slots;    // process -> number of ranks it may start, or kAnyNumber; empty: any number each
 };
 inline constexpr int kAnyNumber = -1;
 
@@ -21,14 +21,14 @@ struct WhoIsToBePlaced {
   std::string trial;  // for messages
 };
 
-/// Rank -> process. Where the suite names hosts, its host h is machine h, and the ranks of a machine take turns among
-/// its processes. Otherwise: as many processes as workers or more, one worker each; a process a machine, the workers in
-/// blocks as even as can be, or as slots say. One server a worker is where its worker is; others are where worker 0 is
-/// (where the suite names hosts: on their own, or with machine 0 if there is none).
-/// Error(kUsage) where they do not fit: what there is, what the trial wants, what to change.
+/// Returns rank -> process. If the suite names hosts, its host h is machine h, and the ranks of a machine take turns
+/// among its processes. Else, if there are enough processes, each worker has its own. Else, with one process a machine,
+/// workers are in blocks as even as possible, or as slots say. If there is one server per worker, it is where its
+/// worker is. Others are where worker 0 is (if the suite names hosts: on their own, or on machine 0 if there is none).
+/// Throws Error(kUsage) if they do not fit, naming what there is, what the trial wants and what to change.
 std::vector<int> place_ranks(const Places& places, const WhoIsToBePlaced& who);
 
-/// Rank -> its place among the ranks of its machine.
+/// Returns, for each rank, its place among the ranks of its machine.
 std::vector<LocalPlace> local_places(const Places& places, const std::vector<int>& process_of);
 
 }  // namespace hopbench

@@ -14,7 +14,7 @@ namespace hopbench {
 namespace {
 
 constexpr timeval kTimeout{5, 0};
-constexpr const char* kLifetime = "3600";  // seconds: what a run that was killed leaves behind
+constexpr const char* kLifetime = "3600";  // seconds; the lifetime of what a killed run leaves behind
 
 class RedisPoint : public MeetingPoint {
  public:
@@ -46,7 +46,7 @@ class RedisPoint : public MeetingPoint {
     try {
       const std::optional<Invitation> there = look();
       if (there && there->token == invitation.token) ask({"DEL", key_});
-    } catch (const Error&) {  // it goes by itself in an hour
+    } catch (const Error&) {  // the key expires in an hour
     }
   }
   bool is_shared() const override { return true; }
@@ -68,7 +68,7 @@ class RedisPoint : public MeetingPoint {
             freeReplyObject};
   }
 
-  /// A connection for each word, so that a server that was away in between is no matter.
+  /// Uses one connection per command, so that a server that was away in between does not matter.
   std::string ask(const std::vector<std::string>& words) const {
     const Context context(redisConnectWithTimeout(host_.c_str(), port_, kTimeout), redisFree);
     if (context == nullptr || context->err != 0) throw unusable(context == nullptr ? "out of memory" : context->errstr);

@@ -1,4 +1,4 @@
-// A meeting point in a Redis server. Inside of meeting_point.cpp.
+// A meeting point in a Redis server. Internal to meeting_point.cpp.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace hopbench {
 
-/// `where` is what follows redis://. Error(kEnvironment) where this build has no hiredis.
+/// `where` is the text after redis://. Throws Error(kEnvironment) if this build has no hiredis.
 std::unique_ptr<MeetingPoint> open_redis_point(const std::string& where, const std::string& run);
 
 }  // namespace hopbench

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// An agent with a trial says what its ranks do ten times a second.
+// An agent with a trial reports the state of its ranks ten times a second.
 constexpr auto kSilence = std::chrono::seconds(10);
 constexpr int kPings = 16;
 
@@ -31,7 +31,7 @@ RemoteCrew::RemoteCrew(std::unique_ptr<ControlChannel> channel, int number, std:
 
 std::string RemoteCrew::who() const { return "process " + std::to_string(number_) + " (" + host_ + ")"; }
 
-/// The quickest answer says most: the agent read its clock somewhere between question and answer.
+/// Uses the quickest answer, the most precise one: the agent read its clock somewhere between question and answer.
 void RemoteCrew::synchronise() {
   std::int64_t best = std::numeric_limits<std::int64_t>::max();
   for (int i = 0; i < kPings; ++i) {
@@ -138,7 +138,7 @@ void RemoteCrew::lose(const std::string& why) {
   if (busy_ && !alive_.empty()) events_->lost(std::exchange(alive_, {}), why);
 }
 
-/// False, and lost, if no such message comes for a while.
+/// Waits for such a message. If none comes for a while, the agent is lost, and this returns false.
 bool RemoteCrew::await(ControlType type, ControlMessage& message) {
   const auto until = Clock::now() + kSilence;
   while (lost_.empty()) {

@@ -1,4 +1,4 @@
-// The crew behind an agent's connection. Inside of backends/fleet.
+// The crew behind an agent's connection. Internal to backends/fleet.
 #pragma once
 
 #include <chrono>
@@ -13,12 +13,12 @@ namespace hopbench {
 
 class RemoteCrew : public Crew {
  public:
-  /// `number` of the process among the run's; `host`: its name for people. `here`: it is on this machine.
-  /// `interrupted` is called when the agent was told to end.
+  /// `number`: the number of the process in the run. `host`: its name for people. `here`: it is on this machine.
+  /// `interrupted` is called when the agent is asked to end.
   RemoteCrew(std::unique_ptr<ControlChannel> channel, int number, std::string host, bool here,
              std::function<void()> interrupted);
 
-  /// Measures how far the agent's clock is from this one's. Error(kEnvironment) if it does not answer.
+  /// Measures the offset of the agent's clock from this one. Throws Error(kEnvironment) if it does not answer.
   void synchronise();
   std::int64_t clock_offset_ns() const { return offset_ns_; }
   std::int64_t clock_error_ns() const { return error_ns_; }
@@ -48,10 +48,10 @@ class RemoteCrew : public Crew {
   const std::string host_;
   const bool here_;
   const std::function<void()> interrupted_;
-  std::string lost_;  // why; empty: it is there
+  std::string lost_;  // why it was lost; empty: it is there
   std::int64_t offset_ns_ = 0, error_ns_ = 0;
 
-  // Of the trial.
+  // State of the trial.
   bool busy_ = false;
   std::vector<int> alive_;
   Board* board_ = nullptr;

@@ -34,7 +34,7 @@ Addresses resolve(const std::string& host, int port, int flags, std::string& why
   return {error == 0 ? found : nullptr, freeaddrinfo};
 }
 
-/// A peer that has vanished without a word is found out in about ten seconds.
+/// Prepares a socket so that a peer that vanishes silently is noticed in about ten seconds.
 void prepare(int fd) {
   const int on = 1, idle = 4, interval = 2, count = 3, limit_ms = 10'000;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -50,7 +50,7 @@ int milliseconds_to(Deadline deadline) {
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
 
-/// Connects to one address; 0 or an errno.
+/// Connects to one address. Returns 0 or an errno.
 int connect_one(int fd, const addrinfo& to, Deadline deadline) {
   fcntl(fd, F_SETFL, O_NONBLOCK);
   if (connect(fd, to.ai_addr, to.ai_addrlen) != 0) {
@@ -91,7 +91,7 @@ std::string first_line(const std::string& path) {
 
 }  // namespace
 
-/// On every address, of both versions; -1 where there is no version 6.
+/// Listens on every address, of both versions. Returns -1 if there is no version 6.
 int listen_everywhere(int port) {
   const int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
@@ -180,7 +180,7 @@ std::vector<std::string> machine_addresses(const std::string& interface) {
       if (!interface.empty() && interface != each->ifa_name) continue;
       if (each->ifa_addr->sa_family != AF_INET && each->ifa_addr->sa_family != AF_INET6) continue;
       const std::string address = numeric(each->ifa_addr);
-      if (address.empty() || address.starts_with("fe80:")) continue;  // of a link: means nothing elsewhere
+      if (address.empty() || address.starts_with("fe80:")) continue;  // link-local: means nothing on other machines
       ((each->ifa_flags & IFF_LOOPBACK) != 0 ? loopback : found).push_back(address);
     }
     freeifaddrs(all);

@@ -10,7 +10,7 @@
 namespace hopbench {
 namespace {
 
-/// What a launcher calls its things; nullptr or empty: it has no such thing.
+/// The names of a launcher's variables; nullptr or empty: it has no such variable.
 struct Family {
   const char* number;
   std::vector<const char*> size;
@@ -82,7 +82,7 @@ int size_of(const Reader& reader, const Family& family) {
                     family.size.front() + ": set it to the number of processes (1: this one alone)");
 }
 
-/// torchrun calls a run that nobody named "none".
+/// torchrun names a run "none" if the user gave it no name.
 void name_run(const Reader& reader, const Family& family, Standing& standing) {
   if (reader.has("HOPBENCH_JOB")) {
     standing.run = reader.text("HOPBENCH_JOB");
@@ -116,7 +116,7 @@ Standing standing_of(const Environment& environment) {
     standing.local_size = standing.size;
   }
   name_run(reader, *family, standing);
-  // Where torchrun says that its own store is at that port, it is not free.
+  // If torchrun says that its own store is at that port, the port is not free.
   const bool taken = reader.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
   if (reader.has("MASTER_ADDR") && reader.has("MASTER_PORT") && !taken) {
     standing.address = reader.text("MASTER_ADDR") + ":" + std::to_string(reader.number("MASTER_PORT", 1));

@@ -14,7 +14,7 @@
 namespace hopbench {
 namespace {
 
-// Each slot and the credits lie on cache lines of their own: ranks write theirs all the time.
+// Each slot and the credits lie on cache lines of their own, because ranks write theirs all the time.
 constexpr std::size_t kStride = 256;
 static_assert(sizeof(RankSlot) <= kStride && sizeof(Credits) <= kStride);
 static_assert(std::atomic<std::int64_t>::is_always_lock_free && std::atomic<float>::is_always_lock_free);

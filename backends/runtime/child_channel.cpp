@@ -27,11 +27,11 @@ bool is_socket(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
 }
 
-/// How a rank wants to be scheduled; before any thread is started, so that all inherit it.
+/// Sets how the rank is scheduled. Called before any thread is started, so that all threads inherit it.
 void prepare_process() {
   std::signal(SIGPIPE, SIG_IGN);
-  // Without the wake-up preemption of the default policy: with more ranks than cores, a message would take milliseconds
-  // longer. Needs no privilege; where it is refused, nothing is lost but that.
+  // Avoids the wake-up preemption of the default policy: with more ranks than cores, a message would take milliseconds
+  // longer. Needs no privilege. If it is refused, only that advantage is lost.
   const sched_param no_priority{};
   sched_setscheduler(0, SCHED_BATCH, &no_priority);
   prctl(PR_SET_TIMERSLACK, 1UL);  // paced slots end on time
@@ -51,7 +51,7 @@ class LaunchedChannel : public ChildChannel {
     board_ = Board::attach(kBoardFd, size_);
     try {
       reader_ = std::thread([this] { read_all(); });
-    } catch (const std::exception& error) {  // there is no channel yet for others to say so
+    } catch (const std::exception& error) {  // no channel exists yet through which callers could say so
       LaunchedChannel::fail(failure_of(error));
       throw;
     }
@@ -145,7 +145,7 @@ class LaunchedChannel : public ChildChannel {
   void read_all() {
     bool there = true;
     while (true) {
-      while (auto message = channel_.take()) hear(std::move(*message));  // at first what came with the job
+      while (auto message = channel_.take()) hear(std::move(*message));  // at first messages that came with the job
       if (!there || closing_) break;
       wait_for_bytes();
       there = channel_.fill();
@@ -181,7 +181,7 @@ class LaunchedChannel : public ChildChannel {
   std::atomic<bool> closing_{false};
 
   std::mutex say_mutex_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   std::map<int, std::deque<std::string>> blobs_;
   std::int64_t start_ = 0;

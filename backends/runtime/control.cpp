@@ -67,7 +67,7 @@ bool ControlChannel::flush() {
   while (open() && pending()) {
     const ssize_t n = send(fd_, outgoing_.data() + sent_, outgoing_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) break;  // no room now, or nobody there any more: `fill` finds out
+    if (n < 0) break;  // no room now, or the peer is gone: `fill` finds out
     sent_ += static_cast<std::size_t>(n);
   }
   if (pending()) return false;

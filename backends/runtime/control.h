@@ -1,4 +1,4 @@
-// The framing of the control channel between the launcher and a rank: both sides and nobody else include this.
+// The framing of the control channel between the launcher and a rank. Only these two sides include it.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@ namespace hopbench {
 inline constexpr int kControlFd = 3;
 inline constexpr int kBoardFd = 4;
 
-/// Before the address of kPlace.
+/// Stands before the address of kPlace.
 inline constexpr std::string_view kLent = "lent ";
 
 enum class ControlType : std::uint32_t {
   // launcher -> rank
-  kPlace,  // peer = its number on its machine, value = number of ranks there, text = the address to listen on, empty:
-           // loopback; "lent " stands before it where an agent started the rank; before the job
+  kPlace,  // peer = its number on its machine, value = number of ranks there, text = the address to listen on (empty:
+           // loopback), after "lent " if an agent started the rank; comes before the job
   kJob,    // peer = the rank's number, value = number of ranks, text = the job
   kStart,  // value = the trial's start on CLOCK_MONOTONIC
   kEnd,    // please end
   // both ways
-  kBlob,  // what a meeting exchanges; peer = for whom (to the launcher), from whom (to a rank)
+  kBlob,  // data of a meeting; peer = receiver (to the launcher), sender (to a rank)
   // rank -> launcher
   kReady,
   kFinish,  // text = the result
-  kFail,    // text = the failure (to_bytes), value = when it was told, on CLOCK_MONOTONIC
-  // launcher <-> agent (backends/fleet): what they say of and for a crew's ranks
-  kHello,      // agent: peer = its process, value = of so many, text = an Introduction
+  kFail,    // text = the failure (to_bytes), value = when it was reported, on CLOCK_MONOTONIC
+  // launcher <-> agent (backends/fleet): messages of and for a crew's ranks
+  kHello,      // agent: peer = its process, value = number of processes, text = an Introduction
   kWelcome,    // launcher: it belongs to the run
   kRefused,    // launcher: text = why not
   kPing,       // launcher asks, agent answers with value = its CLOCK_MONOTONIC
@@ -41,11 +41,11 @@ enum class ControlType : std::uint32_t {
   kFromRank,   // agent: peer = the rank, text = a message of it
   kSlots,      // agent: text = what its ranks are doing
   kEnded,      // agent: peer = the rank, value = its wait status
-  kCredits,    // agent: wants value more; launcher: gives value, text = how many are left; 0: there are no more
+  kCredits,    // agent: asks for value more; launcher: gives value, text = number left; 0: there are no more
   kKill,       // launcher: all ranks
-  kDismiss,    // launcher: the trial is over; agent: nobody of it is left
+  kDismiss,    // launcher: the trial is over; agent: no process of it is left
   kTrouble,    // agent: text = why it cannot start the trial's ranks
-  kInterrupt,  // agent: it was told to end (SIGTERM)
+  kInterrupt,  // agent: it was asked to end (SIGTERM)
   kOver,       // launcher: the run is over, value = its exit code
 };
 
@@ -56,17 +56,17 @@ struct ControlMessage {
   std::string text;
 };
 
-/// A message as it travels, and back; false: these bytes are none, whole and alone.
+/// Converts a message to bytes, and back. Returns false unless the bytes are exactly one whole message.
 std::string to_bytes(const ControlMessage& message);
 bool from_bytes(const std::string& bytes, ControlMessage& message);
 
-/// A failure as it travels ("KIND RANK TEXT", with a number for the kind), and back. Bytes that are no failure are the
-/// text of one of kind kError.
+/// Converts a failure to bytes ("KIND RANK TEXT", with a number for the kind), and back. Bytes that are not a failure
+/// become the text of one of kind kError.
 std::string to_bytes(const Failure& failure);
 Failure failure_from_bytes(const std::string& bytes);
 
-/// One end of a channel over a stream socket; owns the descriptor. Not for several threads at once. `limit`: the
-/// longest text that is taken; the channel is broken by a longer one, as if the other end had hung up.
+/// One end of a channel over a stream socket. It owns the descriptor. Only one thread at a time may use it. `limit`:
+/// the longest text accepted. A longer one breaks the channel, as if the other end had hung up.
 class ControlChannel {
  public:
   static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
@@ -80,12 +80,12 @@ class ControlChannel {
   void close();
   void set_limit(std::uint64_t limit) { limit_ = limit; }
 
-  /// Queues a message and writes what the socket takes now.
+  /// Queues a message and writes as much as the socket takes now.
   void put(const ControlMessage& message);
-  /// Writes what the socket takes of the queue. True when nothing is left.
+  /// Writes as much of the queue as the socket takes. Returns true if nothing is left.
   bool flush();
   bool pending() const { return sent_ < outgoing_.size(); }
-  /// Reads what is there, without blocking. False: the other end has hung up (what came before is still to be taken).
+  /// Reads without blocking. Returns false if the other end has hung up (earlier messages are still to be taken).
   bool fill();
   std::optional<ControlMessage> take();
 
@@ -99,7 +99,7 @@ class ControlChannel {
   std::size_t taken_ = 0, sent_ = 0;
 };
 
-/// The same on the rank's side, where a socket may block: the whole message, now. False: the launcher is gone.
+/// Does the same for a rank, whose socket may block: writes the whole message. Returns false if the launcher is gone.
 bool write_control(int fd, const ControlMessage& message);
 
 }  // namespace hopbench

@@ -1,9 +1,9 @@
-// The ranks of a trial that live in one place, as their launcher sees them: processes of its own (LocalCrew), or those
-// that an agent on another machine started for it (backends/fleet).
+// The ranks of a trial in one place, as their launcher sees them: its own processes (LocalCrew), or processes that an
+// agent on another machine started for it (backends/fleet).
 //
-// A death, walked through: rank 3 of an agent's crew is killed. There the LocalCrew buries it and tells the agent,
-// which sends the rank's last slot and the wait status; the launcher's crew puts the slot on the launcher's board and
-// calls `ended`; from there on it is the same for all ranks, wherever they were.
+// An example of a death: rank 3 of an agent's crew is killed. The LocalCrew there reaps it and reports it to the agent,
+// which sends the rank's last slot and the wait status. The launcher's crew puts the slot on the launcher's board and
+// calls `ended`. From there on all ranks are treated alike, wherever they were.
 #pragma once
 
 #include <poll.h>
@@ -33,50 +33,50 @@ struct CrewJob {
   std::string job;                                       // handed to every rank
   int ranks = 1;                                         // of the trial, all crews together
   std::vector<CrewMember> members;                       // this crew's
-  Duration check_every{std::chrono::milliseconds(500)};  // whether somebody has been stopped (SIGSTOP)
+  Duration check_every{std::chrono::milliseconds(500)};  // interval of the checks for stopped ranks (SIGSTOP)
   LinkEmulator* links = nullptr;                         // emulated links; nullptr: none
 };
 
-/// Who is told what happens to a crew, from within `start`, `step` and `put`.
+/// The receiver of a crew's events. It is called from within `start`, `step` and `put`.
 class CrewEvents {
  public:
   virtual ~CrewEvents() = default;
   virtual void heard(int rank, ControlMessage message) = 0;
-  /// Its process is dead and buried, after its last words; `status` as waitpid has it.
+  /// The rank's process has ended and is reaped, after its last words; `status` is as in waitpid.
   virtual void ended(int rank, int status) = 0;
-  /// The whole crew is out of reach, and with it these ranks, which had not ended.
+  /// The whole crew cannot be reached, and so these ranks, which had not ended, are lost.
   virtual void lost(const std::vector<int>& ranks, const std::string& why) = 0;
 };
 
 class Crew {
  public:
   virtual ~Crew() = default;
-  /// Where it is, as people know it; empty: here.
+  /// Returns the machine's name for people; empty: this machine.
   virtual const std::string& host() const = 0;
-  /// Whether its ranks can share memory, and a link emulator, with this process.
+  /// Returns true if its ranks can share memory, and a link emulator, with this process.
   virtual bool here() const = 0;
 
   /// Starts its members. The slots of their ranks on `board` show what they do, and their credits come from it. Board
-  /// and events must outlive the trial. Error where no process can be made.
+  /// and events must outlive the trial. Throws Error if no process can be made.
   virtual void start(const CrewJob& job, Board& board, CrewEvents& events) = 0;
-  /// A message for a rank; times in it are on this process's CLOCK_MONOTONIC.
+  /// Sends a message to a rank; times in it are on this process's CLOCK_MONOTONIC.
   virtual void put(int rank, const ControlMessage& message) = 0;
   virtual void kill_all() = 0;
 
-  /// Adds what is to be polled for.
+  /// Adds the descriptors that are to be polled.
   virtual void watch(std::vector<pollfd>& wanted) const = 0;
-  /// Somebody is about to end whose death no descriptor tells: look again soon.
+  /// Returns true if a rank is about to end and no descriptor will report its death; then look again soon.
   virtual bool burial_ahead() const = 0;
-  /// Deals with what came; `polled` is what `watch` added.
+  /// Handles what came; `polled` is what `watch` added.
   virtual void step(std::span<const pollfd> polled) = 0;
   virtual bool all_ended() const = 0;
 
-  /// The trial is over: kills and buries whoever is left. Then `start` may be called again.
+  /// Ends the trial: kills and reaps all ranks that are left. Then `start` may be called again.
   virtual void dismiss() = 0;
 };
 
-/// Processes of this one, in groups of their own; they die with the thread that started them. `address`: where their
-/// transport may listen, empty: loopback. `lent`: for a launcher on another machine, which is not to write files here.
+/// Child processes, in groups of their own, that die with the thread that started them. `address`: where their
+/// transport may listen; empty: loopback. `lent`: for a launcher on another machine, which is not to write files here.
 class LocalCrew : public Crew {
  public:
   explicit LocalCrew(std::string address = "", bool lent = false);

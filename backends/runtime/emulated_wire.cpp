@@ -15,8 +15,8 @@
 namespace hopbench {
 namespace {
 
-// A wire has room for so many that nobody takes. Whoever waits for the emulator takes them before it is full, or their
-// senders could not send, and so not offer, what follows.
+// A wire has room for this number of messages that are not taken. A rank that waits for the emulator takes them before
+// the wire is full. Otherwise their senders could not send, and so not offer, the messages that follow.
 constexpr int kTakeAfter = 32;
 constexpr std::int64_t kNobodyWaited = std::numeric_limits<std::int64_t>::max();
 
@@ -81,7 +81,7 @@ void EmulatedWire::listen() {
   }
 }
 
-/// Whether the first of a peer's held messages is there. Nobody offers a kGone.
+/// Returns true if the first of a peer's held messages has arrived. A kGone is never offered.
 bool EmulatedWire::may_go(const Peer& peer) const {
   return !peer.held.empty() && (alone_ || !peer.due.empty() || peer.held.front().kind == kGone);
 }
@@ -94,7 +94,7 @@ EmulatedWire::Ready EmulatedWire::ready() const {
     const std::size_t free = alone_ ? offered : std::min(offered, peer.due.size());
     all.messages += static_cast<int>(free);
     all.coming += static_cast<int>(alone_ ? 0 : peer.due.size() - free);
-    if (gone > 0 && free == offered) all.messages += kTakeAfter;  // which no wait counts on
+    if (gone > 0 && free == offered) all.messages += kTakeAfter;  // no wait counts on it
   }
   return all;
 }
@@ -109,7 +109,7 @@ void EmulatedWire::take_in() {
 std::optional<Message> EmulatedWire::poll() {
   take_in();
   const std::lock_guard lock(mutex_);
-  // Fair: whoever was heard last is asked last.
+  // Fair: the peer that was heard last is asked last.
   auto at = peers_.upper_bound(last_);
   for (std::size_t i = 0; i < peers_.size(); ++i, ++at) {
     if (at == peers_.end()) at = peers_.begin();
@@ -124,7 +124,7 @@ std::optional<Message> EmulatedWire::poll() {
 Message EmulatedWire::hand_over(Peer& from) {
   Message message = std::move(from.held.front());
   from.held.pop_front();
-  if (message.kind == kGone) {  // what it had offered and did not send any more
+  if (message.kind == kGone) {  // drop the messages that it had offered but never sent
     from.gone = true;
     from.due.clear();
   }
@@ -151,7 +151,7 @@ std::vector<Duration> EmulatedWire::lateness() const {
 void EmulatedWire::wait(Duration timeout, int messages) {
   messages = std::min(messages, kTakeAfter);
   const std::int64_t began = link_clock_ns();
-  int really = kTakeAfter;  // so many must come really
+  int really = kTakeAfter;  // number of messages that must really come
   {
     const std::lock_guard lock(mutex_);
     const Ready now = ready();

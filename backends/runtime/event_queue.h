@@ -1,4 +1,4 @@
-// The event heap of virtual time. Events are small tagged records: what they are about lies in slots of the simulation.
+// The event heap of virtual time. Events are small tagged records. Their data lies in slots of the simulation.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@ struct SimEvent {
     kKill,      // index: a rank
   };
   Time time{};
-  std::uint32_t tie = 0;  // 0 but for --shuffle
+  std::uint32_t tie = 0;  // 0 without --shuffle
   What what = What::kAction;
   std::uint64_t sequence = 0;
   std::uint32_t index = 0;
-  std::uint32_t wait = 0;  // kWake, kDeadline: which of the strand's waits is meant; an older one is stale
+  std::uint32_t wait = 0;  // kWake, kDeadline: the strand's wait that is meant; an older one is stale
 };
 
-/// Ordered by (time, tie, sequence).
+/// A heap ordered by (time, tie, sequence).
 class EventQueue {
  public:
   void push(SimEvent event) {
@@ -53,7 +53,7 @@ class EventQueue {
   std::uint64_t next_ = 0;
 };
 
-/// Things that an event refers to by a small number, used again once it is over.
+/// Values that an event refers to by a small number, which is used again once the event is over.
 template <class T>
 class Slots {
  public:

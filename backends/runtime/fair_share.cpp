@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kSlack = 1e-9;     // rates this close (relative) count as equal when a bottleneck is checked
 constexpr double kSame = 1e-12;     // a rate that moves less than this stays
-constexpr int kPatientRounds = 12;  // then the filling takes in all it touches, so a long ripple ends soon
+constexpr int kPatientRounds = 12;  // then the filling takes in every flow it touches, so a long ripple ends soon
 
 }  // namespace
 
@@ -87,7 +87,7 @@ const FairShare::Changes& FairShare::update() {
   return changes_;
 }
 
-// Each where an equal part is least. If that is wrong, the filling puts it right.
+// Places each flow where an equal part is least. If that is wrong, the filling corrects it.
 void FairShare::place_added() {
   for (const int f : added_) {
     FlowState& placed = flow(f);
@@ -105,7 +105,7 @@ void FairShare::place_added() {
   }
 }
 
-// No flow has its bottleneck on r, and an equal part of it is another than before.
+// Called if no flow has its bottleneck on r and an equal part of r has changed.
 void FairShare::lower_ceilings(int r) {
   const double part = resource(r).equal_part();
   for (const auto& [f, hop] : resource(r).flows) {
@@ -144,8 +144,8 @@ double FairShare::ceiling_of(int r) {
   return ceiling;
 }
 
-// Up to which level r's flows leave the resource `other` with nobody's bottleneck on it. None, where it has some; and
-// none where another flow is faster than an equal part, which it may be as long as r's are slower.
+// Returns the level up to which r's flows leave the resource `other` without a bottleneck on it. Returns 0 if a flow
+// has its bottleneck there, or if another flow is faster than an equal part, as it may be while r's are slower.
 double FairShare::room_on(int other, int r) {
   const Resource& res = resource(other);
   if (res.own > 0) return 0;
@@ -213,7 +213,7 @@ void FairShare::fill() {
     by_level_.pop_back();
     Resource& res = resource(r);
     if (res.open == 0) continue;
-    const double now = res.left / res.open;  // levels only rise while others are filled: look again later
+    const double now = res.left / res.open;  // levels only rise while others are filled, so look again later
     if (now > level) {
       by_level_.emplace_back(now, r);
       std::push_heap(by_level_.begin(), by_level_.end(), std::greater<>{});
@@ -274,8 +274,8 @@ void FairShare::settle() {
     settled.bottleneck = settled.next_bottleneck;
     changes_.moved.push_back(f);
   }
-  // A flow that stayed outside and has its bottleneck where others were filled goes as fast as they do but for slack:
-  // then the level stays.
+  // A flow that stayed outside, with its bottleneck where others were filled, is as fast as they are except for slack.
+  // Then the level stays.
   for (const int r : touched_) {
     Resource& res = resource(r);
     res.touched = false;

@@ -13,7 +13,7 @@ namespace {
 
 // Bytes of TCP over Ethernet with packets of 1500 bytes and time stamps.
 constexpr double kPayload = 1448;                           // of a packet
-constexpr double kSegment = 2 * kPayload;                   // what one acknowledgement is for
+constexpr double kSegment = 2 * kPayload;                   // that one acknowledgement covers
 constexpr double kAcknowledgement = 66;                     // with its headers
 constexpr double kFirstWindow = 10 * kPayload;              // RFC 6928
 constexpr double kLargestWindow = 3 << 20;                  // half of Linux' largest receive buffer, tcp_rmem
@@ -60,7 +60,7 @@ class FifoNetwork final : public Network {
   };
   struct Queue {
     double rate = 0;  // bytes/s
-    Time free_at{};   // when the last one that it served was through, as a bucket without burst would have it
+    Time free_at{};   // when the last one that it served was through, for a bucket without burst
     std::deque<Waiting> waiting;
     bool serving = false;
   };
@@ -71,7 +71,7 @@ class FifoNetwork final : public Network {
     queues_[at].rate = rate;
   }
 
-  /// Links that have changed meanwhile.
+  /// Applies the changes of links since the last call.
   void catch_up() {
     if (timeline_.now() < routes_.next_change()) return;
     routes_.move_to(timeline_.now());
@@ -89,7 +89,7 @@ class FifoNetwork final : public Network {
     return way;
   }
 
-  /// Sends as much as the window and the sender's own queue have room for.
+  /// Sends as much as the window and the sender's own queue allow.
   void send(Connection& way) {
     shrink(way);
     while (!way.unsent.empty()) {
@@ -111,7 +111,7 @@ class FifoNetwork final : public Network {
       way.window = std::max(way.window / 2, kFirstWindow);
   }
 
-  /// A segment, from its hop-th queue on.
+  /// Moves a segment on from its hop-th queue.
   void travel(Connection& way, double size, std::size_t hop) {
     if (hop == way.route.hops) {
       if (hop == 0) way.in_own_queue -= size;
@@ -130,7 +130,7 @@ class FifoNetwork final : public Network {
     serve(resource);
   }
 
-  /// The first in the queue, unless one is being served. It takes the rate that the link has now.
+  /// Serves the first in the queue, unless one is being served. It gets the rate that the link has now.
   void serve(int resource) {
     catch_up();
     Queue& queue = queues_[static_cast<std::size_t>(resource)];

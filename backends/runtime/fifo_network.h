@@ -1,7 +1,7 @@
 // A simulated network of first-in-first-out queues, for links that are full: `network.queue = "fifo"`.
 //
 // A message travels as segments. Each waits in the queue of every link on its way, behind all that came before it, and
-// then takes the latency. A queue is a token bucket: it serves at the link's rate, and one that was idle lets `burst`
+// then takes the latency. A queue is a token bucket. It serves at the link's rate, and if it was idle, it lets `burst`
 // bytes through at once. An acknowledgement comes back the same way, and queues there too.
 //
 // A connection, which all messages of a pair of ranks share, has at most a window of bytes on the way. The window

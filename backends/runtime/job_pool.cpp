@@ -10,7 +10,7 @@ void Job::run() noexcept {
   } catch (...) {
     error_ = std::current_exception();
   }
-  work_ = nullptr;  // what it refers to is let go here, not when the strand gets round to it
+  work_ = nullptr;  // what it refers to is released here, not when the strand gets to it
 }
 
 JobPool::~JobPool() {

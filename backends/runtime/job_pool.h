@@ -1,5 +1,5 @@
 // Threads for the pure arithmetic of virtual time. The simulation starts a job when its virtual time begins and joins
-// it when that time is over; in between it goes on with other events.
+// it when that time is over. In between it goes on with other events.
 #pragma once
 
 #include <condition_variable>
@@ -12,7 +12,7 @@
 
 namespace hopbench {
 
-/// A job and its end. It must be joined before it is destroyed; what it threw waits here meanwhile.
+/// A job and its end. It must be joined before it is destroyed. An exception that it threw waits here meanwhile.
 class Job {
  public:
   explicit Job(std::function<void()> work) : work_(std::move(work)) {}
@@ -31,11 +31,11 @@ class JobPool {
   ~JobPool();
 
   void start(Job& job);
-  /// Instead of start: does it now, on the caller's thread.
+  /// Runs the job now on the caller's thread, instead of start.
   void run_here(Job& job);
-  /// Blocks until the job has ended, and throws what it threw (once).
+  /// Blocks until the job has ended. Throws what the job threw (once).
   void join(Job& job);
-  /// The same, and forgets what it threw.
+  /// Does the same, and forgets what the job threw.
   void wait(Job& job) noexcept;
 
  private:

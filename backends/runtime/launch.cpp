@@ -22,18 +22,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kTick(50);        // how late an interrupt or a stall may be noticed; messages and deaths wake it
+constexpr milliseconds kTick(50);        // latest notice of an interrupt or a stall; messages and deaths wake it
 constexpr milliseconds kReapTick(2);     // between a rank's hanging up and its end
 constexpr milliseconds kLookEvery(100);  // progress and stalls
 constexpr milliseconds kCheckStoppedEvery(500);
-constexpr milliseconds kAfterKill = std::chrono::seconds(10);  // for the kernel to bury the dead
+constexpr milliseconds kAfterKill = std::chrono::seconds(10);  // for the kernel to end the killed processes
 
 struct Child {
   Crew* crew = nullptr;
   bool ended = false;
   bool arrived = false, is_ready = false;  // at the meeting, at the start
   int blobs_awaited = 0;
-  bool finished = false, failed = false;  // it said so
+  bool finished = false, failed = false;  // as it reported
   std::optional<Clock::time_point> stopped_since;
   RankOutcome outcome;
 };
@@ -46,7 +46,7 @@ class Supervisor : private CrewEvents {
     crews_ = own_ != nullptr ? std::vector<Crew*>{own_.get()} : options.placement.crews;
   }
 
-  ~Supervisor() override {  // nobody is left behind, whatever the way out
+  ~Supervisor() override {  // no process is left behind, whatever the way out
     for (Crew* crew : crews_) crew->dismiss();
   }
 
@@ -87,7 +87,7 @@ class Supervisor : private CrewEvents {
     }
   }
 
-  /// "rank 3", and where it is, if that is elsewhere.
+  /// Returns "rank 3", and its machine if that is another one.
   std::string name_of(int r) const {
     const Crew* crew = children_[r].crew;
     return rank_name(r) + (crew == nullptr || crew->host().empty() ? "" : " (" + crew->host() + ")");
@@ -97,7 +97,7 @@ class Supervisor : private CrewEvents {
     return std::all_of(children_.begin(), children_.end(), [](const Child& c) { return c.ended; });
   }
 
-  /// Waits for messages, room to write, or the next tick; crews deal with what came.
+  /// Waits for messages, room to write, or the next tick. Crews handle what came.
   void step() {
     std::vector<pollfd> wanted;
     std::vector<std::size_t> begins;
@@ -152,7 +152,7 @@ class Supervisor : private CrewEvents {
     }
   }
 
-  /// Nobody connects before all are there: so a late rank costs the others no time-out.
+  /// No rank connects before all are there, so that a late rank costs the others no time-out.
   void hand_out_blobs() {
     if (!std::all_of(children_.begin(), children_.end(), [](const Child& c) { return c.arrived; })) return;
     for (auto& [from, blob] : blobs_) {
@@ -167,7 +167,7 @@ class Supervisor : private CrewEvents {
     if (!std::all_of(children_.begin(), children_.end(), [](const Child& c) { return c.is_ready; })) return;
     started_ = true;
     last_progress_ = Clock::now();
-    // Late enough for all to hear of it.
+    // Late enough for all ranks to hear of it.
     const auto when = Clock::now() + milliseconds(20) + milliseconds(2) * options_.ranks;
     const std::int64_t start = Duration(when.time_since_epoch()).count();
     if (options_.links != nullptr) options_.links->start(start);
@@ -178,7 +178,7 @@ class Supervisor : private CrewEvents {
     Child& child = children_[r];
     child.ended = true;
     const bool clean = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    // Told to end, a rank exits so; what else it does is its own.
+    // A rank that was asked to end exits in this way. Any other end is its own.
     const bool obeyed = WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(ExitCode::kInterrupted);
     const bool by_us = killed_ || (ending_ && (obeyed || clean));
     child.outcome.ok = clean && child.finished && !child.failed;
@@ -202,7 +202,7 @@ class Supervisor : private CrewEvents {
     return crash.empty() || (named && board_->slot(r).crashed_ns >= 0);
   }
 
-  /// Several ranks may fail over one cause; who said so first is nearest to it.
+  /// Several ranks may fail from one cause. The rank that reported first is nearest to it.
   void complain(int r, const Failure& said, std::int64_t when) {
     children_[r].outcome.error = said.text;
     const Failure failure{said.kind, r, said.rank == r ? said.text : name_of(r) + " failed: " + said.text};
@@ -213,8 +213,8 @@ class Supervisor : private CrewEvents {
     failure_ = failure;
   }
 
-  /// The trial is over before its time: the first cause counts, those who still run are asked to end. Returns false if
-  /// it is over already.
+  /// Ends the trial before its time: the first cause counts, and ranks that still run are asked to end. Returns false
+  /// if it is over already.
   bool end(const Failure& failure) {
     if (std::exchange(ending_, true)) return false;
     failure_ = failure;
@@ -285,7 +285,7 @@ class Supervisor : private CrewEvents {
     }
   }
 
-  /// A line a rank: what it does and since when, as virtual time's reports of deadlocks.
+  /// Returns a line for each rank, with its activity and since when, like virtual time's reports of deadlocks.
   std::string everybody() const {
     std::string text;
     const std::int64_t now = link_clock_ns();
@@ -299,7 +299,7 @@ class Supervisor : private CrewEvents {
     return text;
   }
 
-  /// Those who keep the others waiting before the start: neither ready nor waiting for somebody's address themselves.
+  /// Returns the ranks that delay the start: neither ready nor waiting for another rank's address themselves.
   std::string missing_ranks() const {
     std::vector<std::string> missing;
     for (int r = 0; r < options_.ranks; ++r) {
@@ -311,7 +311,7 @@ class Supervisor : private CrewEvents {
            ": raise --rendezvous-timeout if this machine is slow";
   }
 
-  /// Whom to blame for a stall: who is stopped, else who is busy without getting anything done, else who is behind.
+  /// Names the rank to blame for a stall: a stopped one, else a busy one that makes no progress, else the last one.
   std::string laggard(const char* does = " hangs while ") const {
     int worst = -1;
     std::tuple<int, std::int64_t> worst_key;
@@ -346,7 +346,7 @@ class Supervisor : private CrewEvents {
     }
     result.interrupted = interrupted_;
     result.ok = !ending_ && delivered && (!lost || options_.survivors_go_on);
-    // Survivors may complain of a death before it is known here: then the death is the cause.
+    // Survivors may report a death before it is known here. Then the death is the cause.
     const bool died = death_.rank >= 0 && (complaint_ || ended_by_death_);
     result.failure = result.ok ? survived_ : died ? death_ : failure_;
     result.died = !result.ok && died ? death_.rank : -1;
@@ -361,13 +361,13 @@ class Supervisor : private CrewEvents {
   std::vector<Child> children_;
   std::unique_ptr<LocalCrew> own_;
   std::vector<Crew*> crews_;
-  std::vector<std::pair<int, ControlMessage>> blobs_;  // from whom; held until everybody is at the meeting
+  std::vector<std::pair<int, ControlMessage>> blobs_;  // with the sender; held until all ranks are at the meeting
 
   bool started_ = false, ending_ = false, killed_ = false, interrupted_ = false;
   Failure failure_;                   // why it is ending
-  std::optional<Failure> complaint_;  // that is what a rank said of itself, in its words
+  std::optional<Failure> complaint_;  // set if that is a rank's own report, in its words
   std::int64_t complained_ = 0;
-  Failure death_, survived_;  // of the first rank that ended without a word; and without which others may go on
+  Failure death_, survived_;  // of the first rank that ended without a report; of the one that the others survived
   bool ended_by_death_ = false;
   Clock::time_point kill_at_{}, last_look_{}, last_progress_{};
   std::int64_t heard_ = 0, progress_ = 0;

@@ -42,7 +42,7 @@ std::int64_t link_clock_ns() {
 }
 
 class LinkEmulator::Impl {
-  /// Events in their order; `now` is the time of the one that is dealt with, the machine's clock is somewhat later.
+  /// Events in their order. `now` is the time of the event being handled; the machine's clock is somewhat later.
   class EventTime final : public Timeline {
    public:
     Time now() const override { return now_; }
@@ -51,7 +51,7 @@ class LinkEmulator::Impl {
     }
 
     Time next() const { return actions_.empty() ? kNever : actions_.begin()->first.first; }
-    /// Does all that is due until then, and what follows from it.
+    /// Does all that is due until then, and all that follows from it.
     void run_until(Time when) {
       while (next() <= when) {
         const auto first = actions_.extract(actions_.begin());
@@ -71,7 +71,7 @@ class LinkEmulator::Impl {
   struct End {
     int ours = -1, theirs = -1;
     bool hung_up = false;
-    std::deque<LinkRelease> untold;  // what its socket had no room for
+    std::deque<LinkRelease> untold;  // releases that its socket had no room for
 
     void tell() {
       for (; !untold.empty(); untold.pop_front()) {

@@ -106,7 +106,7 @@ void LocalCrew::reap(Member& member) {
   siginfo_t info{};
   if (waitid(P_PID, static_cast<id_t>(member.pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
   read(member);                // its last words
-  kill(-member.pid, SIGKILL);  // its group, as long as its number cannot be anybody else's
+  kill(-member.pid, SIGKILL);  // its group, while no other process can have its number
   int status = 0;
   waitpid(member.pid, &status, 0);
   member.reaped = member.hung_up = true;

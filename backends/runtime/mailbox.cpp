@@ -14,7 +14,7 @@ bool covers(const Match& wide, const Match& narrow) {
   return (wide.from == kAnyone || wide.from == narrow.from) && wide.first <= narrow.first && narrow.last <= wide.last;
 }
 
-/// Of one sender, overlapping or one right after the other.
+/// Returns true if both are of one sender, and overlap or follow each other directly.
 bool joinable(const Match& a, const Match& b) {
   if (a.from != b.from) return false;
   const Match& low = a.first <= b.first ? a : b;

@@ -1,5 +1,5 @@
-// One mailbox a rank, received from selectively (kind, iteration, sender). It replaces the papers' queue zoo: update
-// queue, token queue and pull queue are matches on it. Touched only under the node's turn, so it has no lock.
+// One mailbox for each rank, received from selectively (kind, iteration, sender). It replaces the papers' many queues:
+// update queue, token queue and pull queue are matches on it. Used only under the node's turn: it has no lock.
 #pragma once
 
 #include <cstddef>
@@ -16,30 +16,30 @@ class Mailbox {
   /// Adds a message, in order of arrival. Returns false if it was dropped because a standing `ignore` admits it.
   bool put(Message message);
 
-  /// The oldest message that `match` admits, removed; or nothing.
+  /// Removes and returns the oldest message that `match` admits, or returns nullopt.
   std::optional<Message> take(const Match& match);
-  /// All that `match` admits, removed, in order of arrival.
+  /// Removes and returns all messages that `match` admits, in order of arrival.
   std::vector<Message> take_all(const Match& match);
 
-  /// How many `match` admits. Constant time for {kind} and {kind, one iteration}; a scan of that kind otherwise.
+  /// Returns the number of messages that `match` admits. Constant for {kind} and {kind, one iteration}, else a scan.
   std::size_t count(const Match& match) const;
   bool has(const Match& match) const { return peek(match) != nullptr; }
-  /// The oldest message that `match` admits, left where it is; nullptr if there is none.
+  /// Returns the oldest message that `match` admits and leaves it where it is; nullptr if there is none.
   const Message* peek(const Match& match) const;
 
-  /// Drops what `match` admits, now and on arrival from now on. Ranges of iterations that overlap or touch become one
-  /// and a wider ignore swallows the narrower ones, so "everything before k" may be said every iteration. Returns what
-  /// was dropped now.
+  /// Drops the messages that `match` admits, now and on arrival from now on. Ranges of iterations that overlap or touch
+  /// become one, and a wider ignore swallows the narrower ones. So "everything before k" may be ignored every
+  /// iteration. Returns the messages that were dropped now.
   std::vector<Message> ignore(const Match& match);
 
   std::size_t size() const { return size_; }
-  /// How many ranges of iterations are ignored, over all kinds and senders.
+  /// Returns the number of ranges of iterations that are ignored, over all kinds and senders.
   std::size_t ignored_ranges() const;
 
  private:
   struct Lane {  // one kind
     Kind kind{};
-    std::vector<Message> messages;  // in order of arrival, from `head` on; before it lie the husks of what was taken
+    std::vector<Message> messages;  // in order of arrival, from `head` on; before it lie the husks of taken messages
     std::size_t head = 0;
     std::vector<std::pair<Iter, std::size_t>> counts;  // by iteration, rising; few at any time
     std::vector<Match> ignored;

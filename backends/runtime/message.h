@@ -1,4 +1,4 @@
-// What travels between ranks.
+// The messages that travel between ranks.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace hopbench {
 
-/// What a message is about. Protocols name theirs (protocols/node.h); a selective receive matches on it.
+/// The subject of a message. Protocols define theirs (protocols/node.h). A selective receive matches on it.
 enum class Kind : std::uint16_t {};
 
-/// Delivered after a peer's last message. kBye: its body returned, it sends no more. kGone: it died.
+/// Delivered after a peer's last message. kBye: its body has returned and it sends no more. kGone: it died.
 inline constexpr Kind kBye{0xFFFE};
 inline constexpr Kind kGone{0xFFFF};
 /// Between runtimes only: the sender is ended by Stop, so its peers need not wait for its kBye.
@@ -52,12 +52,12 @@ struct Message {
   Iter iter = 0;
   Words words{};
   Payload body{};
-  std::int64_t bytes = 0;  // what the wire is charged: body and a header
+  std::int64_t bytes = 0;  // the bytes charged to the wire: body and a header
 };
 
 inline constexpr std::int64_t kHeaderBytes = 64;
 
-/// What the wire is charged for a message with this body.
+/// Returns the bytes charged to the wire for a message with this body.
 inline std::int64_t bytes_with(const Payload& body) {
   return kHeaderBytes + static_cast<std::int64_t>(body.stored() * sizeof(float));
 }
@@ -65,7 +65,7 @@ inline std::int64_t bytes_with(const Payload& body) {
 inline constexpr int kAnyone = -1;
 inline constexpr Iter kAnyIter = std::numeric_limits<Iter>::min();
 
-/// Which messages a receive means: plain data, so that a mailbox can index it.
+/// The messages that a receive asks for, as plain data, so that a mailbox can index it.
 struct Match {
   Kind kind{};
   Iter first = std::numeric_limits<Iter>::min();  // iterations first..last, both included

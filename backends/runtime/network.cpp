@@ -57,7 +57,7 @@ class FairNetwork final : public Network {
     Time handled_at{};      // when the last one that arrived has been handled
     bool on_links = false;  // one of its messages shares bandwidth, or is about to
     std::int64_t messages = 0;
-    std::list<Waiting> queue{};  // empty for most pairs: then it takes no memory
+    std::list<Waiting> queue{};  // empty for most pairs, and then it takes no memory
     Waiting current;             // while on_links
   };
   void set_capacity(int resource, double bytes_per_s);
@@ -80,7 +80,7 @@ class FairNetwork final : public Network {
   std::uint64_t seed_;
   std::uint32_t repeat_;
   Transfers transfers_;
-  int resources_ = 0;  // of transfers_
+  int resources_ = 0;  // number of resources in transfers_
   Routes routes_;
   Processors processors_;
   std::unordered_map<std::uint64_t, std::uint32_t> pair_index_;
@@ -97,7 +97,7 @@ void FairNetwork::set_capacity(int resource, double bytes_per_s) {
   ++resources_;
 }
 
-// Links that have changed meanwhile. While anything is on them this is called at the very instant.
+// Applies the changes of links since the last call. While anything is on them this is called at the very instant.
 void FairNetwork::catch_up() {
   if (timeline_.now() < routes_.next_change()) return;
   routes_.move_to(timeline_.now());
@@ -130,7 +130,7 @@ Duration FairNetwork::latency(const Flow& flow, Pair& pair) const {
   return scaled(pair.route.latency, 1.0 + jitter_ * random.exponential());
 }
 
-// Of two messages of a pair the second may be done first, on another processor; it is handed over after the first.
+// The second of two messages of a pair may be handled first, on another processor. It is handed over after the first.
 std::function<void()> FairNetwork::handled_at(int rank, double bytes, Pair& pair, std::function<void()> then) {
   return [this, rank, bytes, &pair, then = std::move(then)]() mutable {
     pair.handled_at = std::max(pair.handled_at, processors_.handle(rank, bytes, timeline_.now()));
@@ -160,7 +160,7 @@ void FairNetwork::begin(Pair& pair) {
   share_anew();
 }
 
-// All that begins and ends at one instant is dealt with together, after the last of it.
+// Everything that begins or ends at one instant is handled together, after the last of it.
 void FairNetwork::share_anew() {
   if (std::exchange(asked_for_rates_, true)) return;
   timeline_.at(timeline_.now(), [this] { rates_change(); });
@@ -173,9 +173,9 @@ void FairNetwork::rates_change() {
 }
 
 void FairNetwork::watch_next_end() {
-  if (asked_for_rates_) return;  // by the old ones what was cut ends in centuries; rates_change() comes at this instant
+  if (asked_for_rates_) return;  // by old rates a cut flow would end in centuries; rates_change() comes at this instant
   const Time end = transfers_.next_end();
-  if (end == kNever) return;  // a change is no matter before somebody sends
+  if (end == kNever) return;  // a change does not matter before a rank sends
   const Time next = std::min(end, routes_.next_change());
   if (next >= watched_) return;
   watched_ = next;
@@ -188,7 +188,7 @@ void FairNetwork::look_at_ends() {
   catch_up();
   ended_.clear();
   for (const int flow : transfers_.ended(now)) ended_.push_back(flows_[static_cast<std::size_t>(flow)]);
-  for (Pair* pair : ended_) end(*pair);  // which may begin other flows, of the same numbers
+  for (Pair* pair : ended_) end(*pair);  // this may begin other flows, of the same numbers
   watch_next_end();
 }
 

@@ -1,24 +1,24 @@
 // The simulated network of virtual time: latency, plus bytes over bandwidth shared max-min fairly.
 //
-// A flow from rank a to rank b crosses a's host's NIC outward, the link between the two hosts if the suite gives it
-// one, the uplinks of the two racks if they differ, and b's host's NIC inward. Each of these has a bandwidth; flows
-// that are under way at the same time share them max-min fairly (progressive filling), so a parameter server's incast
-// is there. Latency comes first, then the bytes. Messages of one pair arrive in order, as over one TCP connection: at
-// most one of a pair's messages is on the links, though the latencies of the following ones run meanwhile. Ranks on one
-// host talk over its memory (`local`), shared likewise.
+// A flow from rank a to rank b crosses a's host's NIC outward, the link between the two hosts if the suite defines one,
+// the uplinks of the two racks if they differ, and b's host's NIC inward. Each of these has a bandwidth. Flows that are
+// under way at the same time share it max-min fairly (progressive filling), so a parameter server's incast is modelled.
+// Latency comes first, then the bytes. Messages of one pair arrive in order, as over one TCP connection: at most one of
+// a pair's messages is on the links, while the latencies of the following ones run. Ranks on one host use its memory
+// (`local`), which is shared likewise.
 //
 // A message of at most `packet_bytes` is not shared: it arrives after latency + bytes / (narrowest bandwidth), since a
 // single packet waits for at most a packet of every other flow. It still keeps its pair's order.
 //
-// A message keeps a processor busy for `overhead` + bytes / `overhead_rate` before its latency begins, and again when
-// it is there: the o and O of LogGOPS (Hoefler, Schneider, Lumsdaine: LogGOPSim, HPDC 2010). Each host has one
+// A message keeps a processor busy for `overhead` + bytes / `overhead_rate` before its latency begins, and again after
+// it has arrived: the o and O of LogGOPS (Hoefler, Schneider, Lumsdaine: LogGOPSim, HPDC 2010). Each host has one
 // processor for that, or all hosts share `processors` of them, as ranks that play hosts on one machine do. Messages are
-// handled one after the other in the order in which they ask, each as a whole, and handed over in their pair's order;
-// the work of ranks is not slowed by them.
+// handled one after the other in the order in which they ask, each as a whole. They are handed over in their pair's
+// order. They do not slow the work of ranks.
 //
-// Links may change in time: at that instant the flows under way share what there is then. A message has the latency
-// that holds when it is sent, and a small one also the bandwidth. While a link is cut its bytes stand still; latencies
-// run meanwhile.
+// Links may change in time. At that instant the flows under way share the capacity that is there then. A message has
+// the latency that holds when it is sent, and a small one also has the bandwidth of that time. While a link is cut, its
+// bytes stand still but latencies run.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct NetworkSpec {
   Duration local_latency{std::chrono::microseconds(20)};  // between ranks of one host
   double local_bandwidth = 0;                             // of each host's memory, shared by all its pairs
   Duration overhead{};       // of a message at each end, on a processor that messages share
-  double overhead_rate = 0;  // bytes/s that such a processor handles besides
+  double overhead_rate = 0;  // bytes/s that such a processor handles in addition
   int processors = 0;        // that all ranks' messages share; 0: one on each host
   double jitter = 0;         // latency is drawn from latency * (1 + jitter * exponential(1)); 0 = none
   /// The way in which flows share a link: max-min fairly, or as TCP's segments in the order in which they come
@@ -49,21 +49,21 @@ struct NetworkSpec {
   double burst = 0;                   // fifo: bytes that a link that was idle lets through at once
   std::int64_t rendezvous_bytes = 0;  // larger messages wait for the receiver's permission (rendezvous.h); 0: none do
   std::vector<int> host_of{};         // rank -> host; empty: every rank on a host of its own
-  bool servers_apart = true;          // of which there is not one for each worker: else they are with worker 0
+  bool servers_apart = true;          // if there is not one for each worker; false: they are with worker 0
   std::vector<int> rack_of{};         // host -> rack; hosts beyond the list are in rack 0; empty: one rack
-  double uplink = 0;                  // of each rack, each way, shared by all that it has with the others
-  struct Link {                       // between two hosts, or a host's own NIC when b is -1
+  double uplink = 0;                  // of each rack, each way, shared by all its traffic with other racks
+  struct Link {                       // between two hosts, or a host's own NIC if b is -1
     int a = 0, b = -1;
     double bandwidth = 0;  // replaces the NIC's, or adds a link shared by all flows between a and b (both ways apart);
-                           // 0: leaves that as it is
+                           // 0: leaves that unchanged
     Duration latency{
-        -1};      // replaces, if not negative: of all pairs of that NIC (of two such NICs the longer), or of a, b
+        -1};      // if not negative, replaces that of all pairs of that NIC (of two such NICs the longer), or of a, b
     Time from{};  // it holds within [from, until)
     Time until = kNever;
     bool one_way = false;  // from a to b only, or out of that NIC only
-    bool cut = false;      // nothing gets through while it holds: what is under way goes on afterwards
+    bool cut = false;      // nothing gets through while it holds; what is under way goes on afterwards
   };
-  std::vector<Link> links{};  // where several hold, the last one that says something counts
+  std::vector<Link> links{};  // if several hold, the last one that sets a value counts
 };
 
 struct Flow {
@@ -76,21 +76,21 @@ class Timeline {
  public:
   virtual ~Timeline() = default;
   virtual Time now() const = 0;
-  virtual void at(Time when, std::function<void()> action) = 0;  // ties run in the order they were asked for
+  virtual void at(Time when, std::function<void()> action) = 0;  // ties run in the order of the calls
 };
 
 class Network {
  public:
   virtual ~Network() = default;
-  /// Calls `arrived` on the timeline when the flow's last byte is there.
+  /// Calls `arrived` on the timeline when the flow's last byte has arrived.
   virtual void transfer(const Flow& flow, std::function<void()> arrived) = 0;
 };
 
-/// Draws of jitter are keyed by (seed, repeat, kLink, pair, message number).
+/// Makes the network. Draws of jitter are keyed by (seed, repeat, kLink, pair, message number).
 std::unique_ptr<Network> make_network(const NetworkSpec& spec, int ranks, Timeline& timeline, std::uint64_t seed,
                                       std::uint32_t repeat);
 
-/// Everything arrives at once: the schedule's own critical path, with no communication at all.
+/// Makes a network where everything arrives at once: the schedule's own critical path, with no communication at all.
 std::unique_ptr<Network> make_instant_network(Timeline& timeline);
 
 }  // namespace hopbench

@@ -7,8 +7,8 @@
 namespace hopbench {
 namespace {
 
-constexpr double kAsIfUnlimited = 1e18;  // bytes/s, of what is limited at other times
-constexpr double kAsIfCut = 1e-6;        // bytes/s, of what is cut: not a byte in a week
+constexpr double kAsIfUnlimited = 1e18;  // bytes/s, of a link that is limited at other times
+constexpr double kAsIfCut = 1e-6;        // bytes/s, of a cut link: not a byte in a week
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// The ways of messages through a simulated network: what they meet between two ranks, and who handles them.
+// The ways of messages through a simulated network: resources between two ranks, and processors that handle messages.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace hopbench {
 
-/// Returns the time that so many bytes take; 0 bytes/s: no time.
+/// Returns the time that `bytes` take; 0 bytes/s: no time.
 Duration time_for(double bytes, double bytes_per_s);
 
 /// The links that a flow between two ranks crosses, and its latency.
@@ -30,25 +30,25 @@ struct Route {
 /// A NetworkSpec as numbered resources, each with a capacity, and the way from rank to rank over them.
 class Routes {
  public:
-  /// Is told of each new resource, numbered from 0 on, and of each change of one. Capacities are in bytes/s of payload.
+  /// Called for each new resource, numbered from 0 on, and for each change of one. Capacities: bytes/s of payload.
   using Capacity = std::function<void(int resource, double bytes_per_s)>;
 
   Routes(const NetworkSpec& spec, int ranks, Capacity tell);
 
   Time next_change() const { return changes_.empty() ? kNever : changes_.back(); }
 
-  /// Routes and capacities from now on. The resources of a route stay the same.
+  /// Moves routes and capacities to the time `now`. The resources of a route stay the same.
   void move_to(Time now);
 
   Route between(int from, int to);
 
-  /// Returns when a message is through that begins at `start` and takes `length` on its own. While its way is cut it
-  /// stands still.
+  /// Returns when a message is through that begins at `start` and takes `length` on its own. It stands still while its
+  /// way is cut.
   Time through(const Route& route, Time start, Duration length) const;
 
  private:
   enum class Part { kMemory, kOut, kIn, kLink, kUp, kDown };
-  using Place = std::tuple<Part, int, int>;  // hosts or racks: twice the same one but for a link
+  using Place = std::tuple<Part, int, int>;  // two hosts or racks; twice the same unless it is a link
   struct Way {
     double bandwidth = 0;  // 0: always unlimited
     Duration latency{-1};
@@ -67,21 +67,21 @@ class Routes {
   const NetworkSpec spec_;
   int hosts_ = 0;
   Capacity tell_;
-  std::vector<Time> changes_;  // that are ahead, the next one last
+  std::vector<Time> changes_;  // changes ahead, the next one last
   std::vector<NetworkSpec::Link> cuts_;
   std::vector<Way> out_, in_;  // NICs by host, as they are now
   std::map<std::pair<int, int>, Way> links_;
   std::map<Place, int> resources_;
 };
 
-/// Where messages are handled, in the order in which they ask.
+/// The processors on which messages are handled, in the order in which they ask.
 class Processors {
  public:
   Processors(const NetworkSpec& spec, int ranks);
 
   bool any() const { return !free_at_.empty(); }
 
-  /// Returns when a message of so many bytes has been handled that asks at this rank now.
+  /// Returns when a message of `bytes` bytes that asks at this rank now will have been handled.
   Time handle(int rank, double bytes, Time now);
 
  private:

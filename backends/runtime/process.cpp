@@ -15,7 +15,7 @@
 namespace hopbench {
 namespace {
 
-constexpr Duration kLongWait = std::chrono::seconds(1);    // then who is silent is looked at again
+constexpr Duration kLongWait = std::chrono::seconds(1);    // then silent peers are looked for again
 constexpr Duration kNap = std::chrono::milliseconds(100);  // the longest sleep in which an early end goes unnoticed
 
 std::int64_t monotonic_ns() {
@@ -93,7 +93,7 @@ void Impl::run(const std::function<void()>& body, bool must_finish) {
 
 void Impl::end() {
   asked_to_end_ = true;
-  wire_.wake();  // a strand that polls will tell the others; one that computes will see it when it is done
+  wire_.wake();  // a polling strand will notify the others; a computing one will see it when it is done
 }
 
 void Impl::spawn(std::function<void()> strand) {
@@ -136,7 +136,7 @@ void Impl::stop() {
   call_all();
 }
 
-/// Whether the rank is over, asked by a strand that is about to block with everything delivered that has arrived.
+/// Returns true if the rank is over. A strand asks that is about to block, after all that arrived was delivered.
 bool Impl::over() const {
   if (must_finish_ && !body_returned_) return false;
   for (int peer : options_.peers) {
@@ -189,8 +189,8 @@ bool Impl::await(const Ready& ready, Time deadline, const char* why, int message
   }
 }
 
-/// A strand that was called will look and, if it then waits, poll itself. So the one that a message is for goes on
-/// polling for the next: with two strands taking turns at it each message would wake both.
+/// A strand that was called looks and, if it then waits, polls itself. So the strand that a message is for goes on
+/// polling for the next one. If two strands took turns at it, each message would wake both.
 void Impl::block(Waiter& me, Time deadline, std::unique_lock<std::mutex>& turn) {
   if (poller_ == nullptr && !somebody_will_look()) {
     poller_ = &me;
@@ -209,7 +209,7 @@ void Impl::block(Waiter& me, Time deadline, std::unique_lock<std::mutex>& turn) 
   me.changed.wait_until(turn, until, [&] { return me.called; });
 }
 
-/// The fewest further messages after which one of those that wait may be ready.
+/// Returns the smallest number of further messages after which one of the waiting strands may be ready.
 int Impl::missing() const {
   std::int64_t least = std::numeric_limits<int>::max();
   for (const Waiter* waiter : waiters_) least = std::min(least, waiter->wanted - arrived_);
@@ -229,14 +229,14 @@ void Impl::call_all() {
   for (Waiter* waiter : waiters_) call(*waiter);
 }
 
-/// To be done whenever a strand gives its turn away: what it did may be what another waits for.
+/// Must be called whenever a strand gives its turn away: what it did may be what another strand waits for.
 void Impl::let_others_look() {
   for (Waiter* waiter : waiters_) {
     if (waiter->called) continue;
     bool wake = true;
     try {
       wake = waiter->ready();
-    } catch (...) {  // it will come out where it belongs: in that strand
+    } catch (...) {  // it will be thrown again where it belongs: in that strand
     }
     if (wake) call(*waiter);
   }
@@ -246,8 +246,8 @@ bool Impl::somebody_will_look() const {
   return std::any_of(waiters_.begin(), waiters_.end(), [](const Waiter* w) { return w->called; });
 }
 
-/// To be done when a strand gives its turn away without waiting itself: somebody must wait on the wire as long as
-/// anybody waits at all.
+/// Must be called when a strand gives its turn away without waiting itself: as long as any strand waits, one strand
+/// must wait on the wire.
 void Impl::pass_on_polling() {
   if (poller_ == nullptr && !waiters_.empty() && !somebody_will_look()) call(*waiters_.front());
 }
@@ -277,7 +277,7 @@ void Impl::tell_peers(Kind kind) {
   }
 }
 
-/// Takes in all that has arrived, and sends what waits for room.
+/// Takes in all messages that have arrived, and sends those that wait for room.
 void Impl::drain() {
   for (auto& [peer, messages] : outbox_) {
     while (!messages.empty() && wire_.try_send(peer, messages.front())) messages.pop_front();
@@ -346,7 +346,7 @@ void Impl::show(Phase phase, const char* why) {
   if (phase == Phase::kWaiting) std::strncpy(slot->waiting_for, why, sizeof slot->waiting_for - 1);
 }
 
-/// What the rank's own strand waits for says more than what its responders do, and it waits on while they answer.
+/// Shows the wait of the rank's own strand, if any. It says more than its responders', and it lasts while they answer.
 void Impl::show_wait(const Waiter& me) {
   RankSlot* const slot = options_.slot;
   if (slot == nullptr) return;
@@ -359,7 +359,7 @@ void Impl::show_wait(const Waiter& me) {
   std::strncpy(slot->silent, silent.c_str(), sizeof slot->silent - 1);
 }
 
-/// The peers from which nothing has come since that wait began, as many as there is room for: "2, 5, ...".
+/// Returns the peers from which nothing has come since that wait began, as far as they fit: "2, 5, ...".
 std::string Impl::silent_since(const Waiter& me) const {
   constexpr std::size_t kRoom = sizeof RankSlot::silent - std::string_view(", ...").size() - 1;
   std::string silent;

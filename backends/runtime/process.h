@@ -1,13 +1,13 @@
-// Real processes: one rank a process, over a Wire, on the machine's own clock.
+// Real processes: one rank per process, over a Wire, on the machine's own clock.
 //
-// Strands are threads; one mutex a rank, the baton, is released in exactly `await` and `occupy`. Of the strands that
-// wait one polls the Wire, the others sleep.
+// Strands are threads. Each rank has one mutex, the baton, which is released in exactly `await` and `occupy`. One of
+// the waiting strands polls the Wire; the others sleep.
 //
-// Pacing. With `pace` on, work with a cost occupies wall time `cost` from its start: the real arithmetic first, then
-// sleep to the deadline, milestones at their times (where the job is still busy then: as soon as it says `reached`, or
-// is done); work that outlasts its cost is an overrun. So a rank's iteration
-// takes what the trial says whatever the other ranks do to the cores. With `pace` off the work takes the time it takes,
-// and a slowdown is added as sleep in proportion. Vector operations (yields = false) take their real time in both.
+// Pacing. With `pace` on, work with a cost occupies wall time `cost` from its start: first the real arithmetic, then
+// sleep until the deadline. Milestones happen at their times (if the job is still busy then, as soon as it calls
+// `reached` or is done). Work that outlasts its cost is an overrun. So a rank's iteration takes what the trial says,
+// whatever the other ranks do to the cores. With `pace` off the work takes its own time, and a slowdown is added as a
+// proportional sleep. Vector operations (yields = false) take their real time in both.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +36,14 @@ class ProcessRuntime : public Runtime {
   ProcessRuntime(const ProcessOptions& options, Wire& wire);
   ~ProcessRuntime() override;
 
-  /// Runs the body and every strand it spawns until the rank ends: a worker's body has returned (or a server's has been
-  /// ended by Stop), all peers said kBye or are gone, and nothing that has arrived can wake a waiting strand. Says kBye
-  /// to all when the body returns. Peers that are servers are not waited for. Rethrows what a strand threw. Starts at
-  /// Time{}. Then it closes the wire, unless something was thrown: then peers find kGone when the wire is destroyed. So
-  /// an error is best told to the launcher before that, or it hears the peers' complaints first.
+  /// Runs the body and every strand it spawns until the rank ends: a worker's body has returned (or Stop has ended a
+  /// server's), all peers said kBye or are gone, and nothing that has arrived can wake a waiting strand. Says kBye to
+  /// all when the body returns. Does not wait for peers that are servers. Starts at Time{}. Rethrows what a strand
+  /// threw; peers then find kGone when the wire is destroyed. Otherwise closes the wire. Report an error to the
+  /// launcher before the wire is destroyed, or the launcher hears the peers' complaints first.
   void run(std::function<void()> body, bool must_finish = true);
 
-  /// Ends the run before its time: every strand gets Stop, run throws Error. From any thread; never blocks.
+  /// Ends the run before its time: every strand gets Stop, run throws Error. Any thread may call it; never blocks.
   void end();
 
   Time now() const override;
@@ -52,10 +52,10 @@ class ProcessRuntime : public Runtime {
   Occupied occupy(Work work) override;
   void spawn(std::function<void()> strand) override;
 
-  /// Run delay (schedstat) that the strands met outside compute slots and past their deadlines: what makes a paced
-  /// trial cpu-contended; unpaced, all of it. The transport's own threads are not in it. To be asked after the run.
+  /// Returns the run delay (schedstat) that the strands met outside compute slots and past their deadlines, which makes
+  /// a paced trial cpu-contended. Unpaced: all of it. The transport's own threads are not in it. Call it after run.
   Duration contended() const;
-  /// All run delay of this process, its transport's threads included; known after run.
+  /// Returns all run delay of this process, including its transport's threads; known after run.
   Duration waited_for_cores() const;
 
   class Impl;

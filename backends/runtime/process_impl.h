@@ -1,4 +1,4 @@
-// The inside of ProcessRuntime; process.cpp has the turns and the messages, process_occupy.cpp the device's time.
+// The inside of ProcessRuntime. process.cpp has the turns and the messages, process_occupy.cpp has the device's time.
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,7 @@ class ProcessRuntime::Impl {
     const Ready& ready;
     const char* why = "";
     std::int64_t wanted = 0;  // messages that must have arrived in all before `ready` can hold
-    Time since{};             // and what had arrived by then,
+    Time since{};             // start of the wait; messages arrived by then:
     std::int64_t before = 0;
     bool body = false;   // the rank's own strand, not one that it spawned
     bool called = true;  // to look again; false only while it is blocked
@@ -53,7 +53,7 @@ class ProcessRuntime::Impl {
     Observer* const observer_;
   };
 
-  // All below are called with the baton, unless they say so.
+  // All functions below are called with the baton, unless they say so.
   void let_others_look();
   void call(Waiter& waiter);
   void call_all();
@@ -88,16 +88,16 @@ class ProcessRuntime::Impl {
   Runtime& runtime_;
   Tap tap_;
 
-  std::mutex baton_;                 // of what follows
+  std::mutex baton_;                 // protects the members below
   std::vector<Waiter*> waiters_;     // oldest first
   Waiter* poller_ = nullptr;         // the one that waits on the wire
   std::int64_t arrived_ = 0;         // messages so far
   std::vector<std::int64_t> heard_;  // by rank: the number of its last message
   std::thread::id body_{};
-  int polling_for_ = 1;  // of which the wire is asked for so many more
+  int polling_for_ = 1;  // number of further messages that the wire is asked for
   std::vector<std::thread> threads_;
   int strands_ = 0, computing_ = 0;
-  std::map<int, std::deque<Message>> outbox_;  // what the wire had no room for
+  std::map<int, std::deque<Message>> outbox_;  // messages that the wire had no room for
   std::deque<Message> to_self_;
   std::set<int> left_, serving_;  // peers that said kBye or died; peers that are ended by Stop
   bool must_finish_ = true, body_returned_ = false;

@@ -1,4 +1,4 @@
-// Pacing: what the device's time is, with real arithmetic on cores that other ranks use too.
+// Pacing: keeps the device's time, with real arithmetic on cores that other ranks use too.
 #include <sys/sysinfo.h>
 
 #include <algorithm>
@@ -14,13 +14,13 @@ using Impl = ProcessRuntime::Impl;
 
 namespace {
 
-/// Paced arithmetic begins after this share of its slot; it only has to be done by the end. With fewer cores than ranks
-/// it would otherwise hold a core for which another rank waits that has a last message to pass on before it can begin
-/// itself: 8 ranks on 2 cores then took 36 ms an iteration of ring all-reduce instead of 29, an effect of the machine.
+/// Paced arithmetic begins after this share of its slot, because it only has to be done by the end. With fewer cores
+/// than ranks it could otherwise hold a core that another rank needs to pass on a last message before it can begin
+/// itself. 8 ranks on 2 cores then took 36 ms an iteration of ring all-reduce instead of 29, an effect of the machine.
 /// The margin of a calibrated cost (1.25 x the 99th percentile) covers it.
 constexpr double kHeadStart = 0.2;
 
-/// Of the host, caches included; below a microsecond.
+/// Returns the share of the host's memory in use, caches included. Takes less than a microsecond.
 double memory_in_use() {
   struct sysinfo info {};
   if (sysinfo(&info) != 0 || info.totalram == 0) return 0;
@@ -29,7 +29,7 @@ double memory_in_use() {
 
 }  // namespace
 
-/// One piece of work while it is done, without the baton.
+/// One piece of work while it runs, without the baton.
 class Impl::Slot {
  public:
   Slot(Impl& impl, const Work& work) : impl_(impl), work_(work), start_(impl.now()), end_(start_ + work.cost) {
@@ -61,7 +61,7 @@ class Impl::Slot {
             .memory = memory_in_use()};
   }
 
-  /// The run delay that the pace made harmless: all of it, but for what pushed the work past its deadline.
+  /// Returns the run delay that the pace made harmless: all of it, except what pushed the work past its deadline.
   Duration absorbed() const { return impl_.options_.pace ? delay_ - std::min(delay_, overrun_) : Duration{}; }
 
  private:
@@ -71,7 +71,7 @@ class Impl::Slot {
     pass_milestones(false);
   }
 
-  /// Runs the milestones whose results are complete and, where paced, whose time has come or can be waited for.
+  /// Runs the milestones whose results are complete. If paced, their time must have come, or be waited for.
   void pass_milestones(bool may_sleep) {
     for (; passed_ < computed_ && passed_ < static_cast<int>(work_.milestones.size()); ++passed_) {
       const Work::Milestone& milestone = work_.milestones[static_cast<std::size_t>(passed_)];
@@ -85,14 +85,14 @@ class Impl::Slot {
       if (impl_.stopping_) return;
       const Duration blocked = impl_.now() - asked;
       blocked_ += blocked;
-      dragged_to_ += blocked;  // no arithmetic, so nothing of it is slowed
+      dragged_to_ += blocked;  // no arithmetic, so none of this time is slowed
       if (milestone.then) milestone.then();
       impl_.drain();
       impl_.let_others_look();
     }
   }
 
-  /// Unpaced: a slowed rank takes longer in proportion, piece by piece, so that its milestones come later as well.
+  /// Unpaced: makes a slowed rank take longer in proportion, piece by piece, so that its milestones are late too.
   void drag() {
     const Time here = impl_.now();
     if (drag_ > 0) impl_.sleep_until(here + scaled(here - dragged_to_, drag_));
@@ -106,7 +106,7 @@ class Impl::Slot {
   Time dragged_to_ = start_;
   int computed_ = 0, passed_ = 0;  // milestones whose results are complete; which have been run
   Duration delay_{}, overrun_{};
-  Duration blocked_{};  // its milestones, while another strand had the turn
+  Duration blocked_{};  // waits of its milestones, while another strand had the turn
 };
 
 Occupied Impl::occupy(const Work& work) {
@@ -122,7 +122,7 @@ Occupied Impl::occupy(const Work& work) {
   Slot slot(*this, work);
   Occupied occupied;
   {
-    struct Away {  // the baton comes back however this ends
+    struct Away {  // takes the baton back, however this ends
       Impl& impl;
       explicit Away(Impl& i) : impl(i) { impl.baton_.unlock(); }
       ~Away() {
@@ -138,7 +138,7 @@ Occupied Impl::occupy(const Work& work) {
   return occupied;
 }
 
-/// With the baton. It counts as getting on, or a long hang would be taken for a stall.
+/// Called with the baton. The beats count as progress, or a long hang would be taken for a stall.
 void Impl::hang_until(Time when) {
   constexpr Duration kBeat = std::chrono::milliseconds(100);
   while (now() < when && !stopping_ && !asked_to_end_) {

@@ -7,7 +7,7 @@
 namespace hopbench {
 namespace {
 
-constexpr std::int64_t kHead = 64;  // bytes, of a head and of a permission: as much as a message without a body takes
+constexpr std::int64_t kHead = 64;  // bytes of a head and of a permission, the same as of a message without a body
 
 class Rendezvous final : public Network {
  public:
@@ -35,7 +35,7 @@ class Rendezvous final : public Network {
     std::deque<Message> under_way;
   };
 
-  /// Hands over what is there, up to the first that is not.
+  /// Hands over the messages that have arrived, up to the first that has not.
   void arrive(Pair& pair, std::int64_t number) {
     pair.under_way[static_cast<std::size_t>(number - pair.first)].there = true;
     while (!pair.under_way.empty() && pair.under_way.front().there) {
@@ -46,7 +46,7 @@ class Rendezvous final : public Network {
   }
 
   std::unique_ptr<Network> inner_;
-  const std::int64_t largest_;  // that needs no permission
+  const std::int64_t largest_;  // the largest size that needs no permission
   Timeline& timeline_;
   std::map<std::pair<int, int>, Pair> pairs_;
 };

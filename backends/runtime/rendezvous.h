@@ -1,6 +1,6 @@
-// Large messages over a transport that sends them by rendezvous: the head travels first, then the receiver's permission
-// comes back, then the body leaves. The permission is a message of the receiver's and waits behind all that it has sent
-// to this sender before. Gloo sends so where no receive is posted, and most MPI libraries do above their eager limit.
+// Large messages over a transport that sends them by rendezvous. The head travels first, then the receiver's permission
+// comes back, then the body leaves. The permission is a message of the receiver, and waits behind all that it has sent
+// to this sender before. Gloo does so if no receive is posted, and most MPI libraries do above their eager limit.
 #pragma once
 
 #include <cstdint>

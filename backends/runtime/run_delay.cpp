@@ -10,7 +10,7 @@
 namespace hopbench {
 namespace {
 
-/// The file stays open: it goes on telling about the thread that opened it.
+/// The schedstat file of a thread. It stays open and goes on reporting on the thread that opened it.
 class Schedstat {
  public:
   explicit Schedstat(const char* file) : fd_(open(file, O_RDONLY | O_CLOEXEC)) {}

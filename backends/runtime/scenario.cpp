@@ -9,8 +9,8 @@
 namespace hopbench {
 namespace {
 
-/// Each rule of a scenario draws from its own place in the stream, so two rules of one kind are independent, and a rule
-/// added at the end moves no other.
+/// The number of draws reserved for each rule of a scenario. Each rule draws from its own place in the stream, so two
+/// rules of one kind are independent, and a rule added at the end changes no other.
 constexpr std::size_t kDrawsPerRule = 8;
 
 bool applies(const ComputeRule& rule, int rank, Time now) {
@@ -42,7 +42,7 @@ double drawn_factor(const ComputeRule& rule, Random random) {
   return 1.0;
 }
 
-/// Returns what the i-th rule of a scenario multiplies by.
+/// Returns the factor of the i-th rule of a scenario.
 double factor_of(const ComputeRule& rule, std::size_t i, const Scenario::Where& where, Iter k, Time now) {
   if (!applies(rule, where.rank, now)) return 1.0;
   if (rule.what == ComputeRule::What::kConstant) return rule.factor;
@@ -98,7 +98,7 @@ bool Scenario::slows_vectors() const {
 }
 
 double Scenario::vector_slowdown(const Where& where, Time now) const {
-  constexpr Iter kNoIteration = 0;  // such rules do not draw by it
+  constexpr Iter kNoIteration = 0;  // such rules do not depend on it
   double factor = 1.0;
   for (std::size_t i = 0; i < compute.size(); ++i) {
     if (compute[i].of == ComputeRule::Of::kAll) factor *= factor_of(compute[i], i, where, kNoIteration, now);

@@ -1,7 +1,7 @@
-// What the world does to a trial: slow ranks and links, ranks that crash, leave, join late or hang, and links that are
-// cut, as plain data, obeyed alike in virtual time and by real processes (links by those whose links are emulated).
+// External events of a trial: slow ranks and links, ranks that crash, leave, join late or hang, and links that are cut.
+// Plain data, applied alike in virtual time and by real processes (links: only if they are emulated).
 //
-// Every draw is keyed by (seed, repeat, kSlowdown, rank or host, iteration or time slot), never by trial or variant:
+// Every draw is keyed by (seed, repeat, kSlowdown, rank or host, iteration or time slot), never by trial or variant. So
 // all variants of a repeat meet the same slowdowns.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace hopbench {
 /// One rule of a scenario. It multiplies the compute time of the ranks that it names.
 struct ComputeRule {
   enum class What { kConstant, kBernoulli, kExponential, kLogNormal, kPareto };
-  /// Whether a new draw is made each iteration (the papers' rule) or each `slot` of time (how machines are slow).
+  /// A new draw is made each iteration (the papers' rule) or each `slot` of time (the way in which machines are slow).
   enum class Per { kIteration, kTime };
   enum class Correlated { kRank, kHost, kAll };
   /// The work that the rule slows: gradients, or gradients and vector operations.
@@ -39,36 +39,36 @@ struct ComputeRule {
   Time until = kNever;
 };
 
-/// What happens once, to each of `ranks` or to a link.
+/// An event that happens once, to each of `ranks` or to a link.
 struct Fault {
   enum class What {
-    kCrash,  // the rank is gone without a word: peers find kGone
+    kCrash,  // the rank disappears without a message: peers find kGone
     kLeave,  // its body ends where it would have begun an iteration: peers find kBye
     kJoin,   // its body begins no earlier; messages to it wait
-    kHang,   // for `lasts` nothing of the rank runs; a gradient that is being computed is, to its end
-    kCut,    // for `lasts` nothing gets through between hosts a and b, or through the NIC of a where b is -1
+    kHang,   // for `lasts` nothing of the rank runs, except that a gradient in progress is completed
+    kCut,    // for `lasts` nothing gets through between hosts a and b, or through the NIC of a if b is -1
   };
   What what = What::kCrash;
   std::vector<int> ranks{};  // workers
   Time at = kNever;          // kNever: at an iteration
-  Iter iteration = -1;       // before its gradient; where a rank jumps over it, before the next one
+  Iter iteration = -1;       // before its gradient; if a rank jumps over it, before the next one
   Duration lasts{};
   int a = -1, b = -1;
 
   bool is_of(int rank) const { return std::find(ranks.begin(), ranks.end(), rank) != ranks.end(); }
   bool is_due(Iter k, Time now) const { return at != kNever ? now >= at : k >= iteration; }
 };
-/// "crash", "leave": as suites, records and event logs call it.
+/// Returns "crash", "leave": the name in suites, records and event logs.
 const char* to_string(Fault::What what);
 
 struct Scenario {
   std::string name = "homogeneous";
   std::vector<ComputeRule> compute;
-  std::vector<NetworkSpec::Link> links{};  // beside the network's own, and before them
+  std::vector<NetworkSpec::Link> links{};  // in addition to the network's own, and before them
   std::vector<Fault> faults{};
 
-  /// By how much the compute of `rank` (a worker, on `host`) in iteration k that starts at `now` is slowed: the product
-  /// of the rules that apply; 1 = not at all. A pure function of its arguments.
+  /// slowdown() returns the factor by which the compute of `rank` (a worker, on `host`) in iteration k that starts at
+  /// `now` is slowed: the product of the rules that apply; 1 = not at all. It is a pure function of its arguments.
   struct Where {
     std::uint64_t seed = 1;
     std::uint32_t repeat = 0;
@@ -85,12 +85,12 @@ struct Scenario {
   std::vector<Fault> faults_of(int rank) const;
 };
 
-/// Returns what the compute time of a worker's gradient in iteration k is multiplied by in virtual time, where no two
-/// gradients of a real machine would take the same time: a draw close to a normal one, of mean 1 and of the standard
-/// deviation `noise`, from 1 - 6 * noise to 1 + 6 * noise. It is the sum of 12 uniform draws, from sums and products
-/// alone, so every machine draws the same. A pure function of its arguments; no such draw is a slowdown.
+/// Returns the factor of the compute time of a worker's gradient in iteration k in virtual time, since no two gradients
+/// of a real machine take the same time. It is a draw close to a normal one, with mean 1 and standard deviation
+/// `noise`, from 1 - 6 * noise to 1 + 6 * noise: the sum of 12 uniform draws, from sums and products alone, so every
+/// machine draws the same. A pure function of its arguments. Such a draw is not a slowdown.
 double noise_factor(double noise, const Scenario::Where& where, Iter k);
-/// By how many standard deviations such a draw may be away from 1.
+/// The largest distance of such a draw from 1, in standard deviations.
 inline constexpr double kMostNoise = 6;
 
 }  // namespace hopbench

@@ -10,10 +10,10 @@
 namespace hopbench {
 namespace {
 
-// So many deadlines in a row with no message, work or action on the way are taken for a run that polls for ever.
+// If this number of deadlines in a row comes with no message, work or action on the way, the run polls for ever.
 constexpr std::int64_t kIdleLimit = 1'000'000;
 
-/// At least milliseconds; finer where there is something finer.
+/// Returns the time with at least milliseconds, and with finer digits if it has them.
 std::string seconds_text(std::int64_t ns) {
   const int digits = ns % 1'000'000 == 0 ? 3 : ns % 1000 == 0 ? 6 : 9;
   return fmt::format("{:.{}f} s", static_cast<double>(ns) * 1e-9, digits);
@@ -320,7 +320,7 @@ std::string Simulation::Impl::under_way() const {
   return at_work + waiting;
 }
 
-// --- The door
+// --- The interface
 
 Simulation::Simulation(const SimulationOptions& options) : impl_(std::make_unique<Impl>(options, *this)) {}
 Simulation::~Simulation() = default;

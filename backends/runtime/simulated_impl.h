@@ -25,7 +25,7 @@ struct SimStrand {
   std::uint32_t id = 0;
   bool is_body = false;
 
-  std::uint32_t wait = 0;  // counts its waits, so that events of earlier ones are known as stale
+  std::uint32_t wait = 0;  // counts its waits, so that events of earlier waits are known to be stale
   const Ready* ready = nullptr;
   const char* why = "";
   Time since{};
@@ -123,8 +123,8 @@ class Simulation::Impl {
   void deliver(std::uint32_t envelope);
   std::string deadlock_report() const;
   std::string clock_end_report() const;
-  /// Returns a line for each strand, those at work first: rank, what it waits for, for how long, and what describe_
-  /// says.
+  /// Returns a line for each strand, those at work first: the rank, the reason and length of its wait, and the text of
+  /// describe_.
   std::string under_way() const;
 
   Simulation& self_;
@@ -138,7 +138,7 @@ class Simulation::Impl {
   std::int64_t unfinished_ = 0;  // ranks that must finish and have not
   std::int64_t idle_ = 0;        // deadlines in a row with nothing else on the way
   Time last_turn_{};             // when something last happened
-  bool touched_ = false;         // this event gave somebody a turn, or a message
+  bool touched_ = false;         // this event gave a strand a turn, or a message
   std::exception_ptr failure_;
   Random schedule_;
   std::unordered_map<std::uint64_t, LastOfPair> last_of_pair_;

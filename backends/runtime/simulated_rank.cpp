@@ -1,4 +1,4 @@
-// The five methods of the seam, in virtual time: what a strand calls. The other side of each switch is in
+// The five methods of the seam in virtual time, as strands call them. The other side of each switch is in
 // simulated.cpp.
 #include <algorithm>
 
@@ -7,11 +7,11 @@
 namespace hopbench {
 namespace {
 
-/// The arithmetic of one occupy. It refers to the strand's frame, so it has ended before that frame goes.
+/// The arithmetic of one occupy. It refers to the strand's frame, so it ends before that frame does.
 class Arithmetic {
  public:
   Arithmetic(JobPool& pool, const Work& work)
-      : pool_(pool), job_([&work] { work.job([](int) {}); }) {}  // milestones have their times: `reached` says nothing
+      : pool_(pool), job_([&work] { work.job([](int) {}); }) {}  // milestones have their times, so `reached` is ignored
   ~Arithmetic() {
     if (started_) pool_.wait(job_);
   }

@@ -24,8 +24,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
-/// Ranks share the cores: a thread pool of each for itself would fight the others', and threads that spin while they
-/// wait would keep those from working that they wait for. Both are read before a rank's main begins.
+/// Ranks share the cores. If each had a thread pool, the pools would compete, and threads that spin while they wait
+/// would slow the ranks that they wait for. Both variables are read before a rank's main begins.
 std::vector<std::string> rank_environment() {
   std::vector<std::string> result;
   for (char** variable = environ; *variable != nullptr; ++variable) result.emplace_back(*variable);
@@ -34,15 +34,15 @@ std::vector<std::string> rank_environment() {
   return result;
 }
 
-/// In the child, where only async-signal-safe calls are allowed.
+/// Runs in the child, where only async-signal-safe calls are allowed.
 [[noreturn]] void become_rank(const char* path, char* const* argv, char* const* envp, Inherited inherited,
                               pid_t launcher) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != launcher) _exit(kCannotExecute);  // it died before the line above
+  if (getppid() != launcher) _exit(kCannotExecute);  // the launcher died before the line above
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
-  // Out of the way first: one of them may be 3, 4 or 5 already.
+  // Moves them out of the way first: one of them may be 3, 4 or 5 already.
   for (int* each : {&inherited.control, &inherited.board, &inherited.links}) {
     if (*each >= 0) *each = fcntl(*each, F_DUPFD, kLinksFd + 1);
   }
@@ -74,7 +74,7 @@ pid_t spawn_rank(const std::vector<std::string>& command, const Inherited& inher
                             ": use fewer ranks or allow more processes (ulimit -u)");
   }
   if (pid == 0) become_rank(path.c_str(), argv.data(), envp.data(), inherited, launcher);
-  setpgid(pid, pid);  // here too: whoever is first
+  setpgid(pid, pid);  // here too, since either process may be first
   return pid;
 }
 

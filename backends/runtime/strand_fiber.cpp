@@ -36,8 +36,8 @@ namespace {
 
 namespace context = boost::context;
 
-// What the C++ runtime knows of exceptions in flight is kept per thread. Fibers share a thread, so each has a copy of
-// its own: otherwise a strand suspended within a catch block would see the exceptions of another.
+// The C++ runtime keeps its state of exceptions in flight per thread. Fibers share a thread, so each has a copy of its
+// own. Otherwise a strand suspended within a catch block would see the exceptions of another.
 struct ExceptionState {
   unsigned char bytes[sizeof(void*) + sizeof(unsigned int)] = {};
 

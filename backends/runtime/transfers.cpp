@@ -51,7 +51,7 @@ const Transfers::Place* Transfers::first(Line& line) {
   return line.places.empty() ? nullptr : &line.places.top();
 }
 
-// A prediction that has become too early is left as it is: it is corrected when its time comes.
+// A prediction that has become too early is left as it is, and corrected when its time comes.
 void Transfers::predict(int l) {
   Line& predicted = line(l);
   const Place* next = first(predicted);

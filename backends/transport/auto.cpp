@@ -1,4 +1,4 @@
-// For each pair of ranks the faster way that there is: shared memory on one machine, TCP between machines.
+// Picks for each pair of ranks the faster way available: shared memory on one machine, TCP between machines.
 #include <unistd.h>
 
 #include <array>
@@ -20,8 +20,8 @@ extern const Transport kGlooTransport;
 
 namespace {
 
-/// Two processes with the same one are on one machine, reach each other's /proc, and would have a network's loopback
-/// between them. Empty: this one shares memory with nobody.
+/// Returns the same for two processes that are on one machine, reach each other's /proc, and would have a network's
+/// loopback between them. Empty: this process can share memory with no other.
 std::string machine_identity() {
   if (!ShmSegment::unavailable().empty()) return "";
   std::string identity;

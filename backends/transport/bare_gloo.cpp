@@ -1,4 +1,4 @@
-// Gloo without us: its own contexts, unbound buffers and all-reduces.
+// Gloo without our layer: its own contexts, unbound buffers and all-reduces.
 #include "backends/transport/exchange.h"
 
 #ifdef HB_HAVE_GLOO
@@ -21,7 +21,7 @@
 namespace hopbench {
 namespace {
 
-/// Gloo's ranks each put down entries that end in their number, all in one order, and look up everybody else's.
+/// Gloo's ranks each store entries whose keys end in their number, all in one order, and look up those of all others.
 class MeetingStore : public gloo::rendezvous::Store {
  public:
   MeetingStore(const ExchangeSpec& spec, Meeting& meeting) : spec_(spec), meeting_(meeting) {}
@@ -94,7 +94,7 @@ class BareGloo : public Exchange {
   std::span<const float> checked() override {
     for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = pattern(spec_.rank, i);
     once();
-    // Gloo sums; to divide is left to its user.
+    // Gloo sums; dividing is left to its user.
     if (spec_.operation == Operation::kAllReduce)
       for (float& x : x_) x /= float(spec_.size);
     return spec_.operation == Operation::kPingPong ? std::span<const float>(y_[0]) : std::span<const float>(x_);
@@ -135,7 +135,7 @@ class BareGloo : public Exchange {
   const std::vector<int> heard_;
   std::vector<float> x_;
   std::vector<std::vector<float>> y_;
-  std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> mine_, theirs_;  // an operation each at a time
+  std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> mine_, theirs_;  // one operation each at a time
   std::vector<const float*> places_;
   std::unique_ptr<gloo::Algorithm> all_;
 };

@@ -1,4 +1,4 @@
-// The other way to share memory: chunks are copied into a ring and read from it, nothing is lent. And the bare
+// The other way to share memory: chunks are copied into a ring and read from it, and no vector is lent. Also the bare
 // ping-pong of two processes, which is the same with one chunk.
 #include <linux/futex.h>
 #include <sched.h>
@@ -35,7 +35,7 @@ class Count {
     value_.fetch_add(1);
     if (asleep_.exchange(0) != 0) futex(FUTEX_WAKE, 1);
   }
-  /// Until it has reached `wanted`.
+  /// Blocks until the count has reached `wanted`.
   void await(std::uint32_t wanted, bool spin) {
     const auto there = [&] { return std::int32_t(value_.load(std::memory_order_acquire) - wanted) >= 0; };
     for (const auto until = Clock::now() + kSpin; spin && !there() && Clock::now() < until;)
@@ -53,14 +53,14 @@ class Count {
   std::atomic<std::uint32_t> value_{0}, asleep_{0};
 };
 
-/// From one rank to another; in the sender's memory.
+/// A ring from one rank to another, in the sender's memory.
 struct Ring {
   alignas(64) Count filled;
   alignas(64) Count emptied;
   alignas(64) float chunks[kChunks][kChunk];
 };
 
-/// One end of a ring. Both ends count for themselves what has gone through.
+/// One end of a ring. Each end counts for itself the chunks that have gone through.
 class End {
  public:
   End(Ring* ring, bool spin) : ring_(ring), spin_(spin) {}
@@ -113,7 +113,7 @@ class BareShm : public Exchange {
       if (spec.operation == Operation::kPingPong || behind <= spec.neighbours)
         from_.emplace_back(static_cast<Ring*>(ring), spin);
     }
-    meeting.exchange(peers, blobs);  // nobody goes before all have mapped
+    meeting.exchange(peers, blobs);  // no rank starts before all have mapped
   }
 
   void once() override {

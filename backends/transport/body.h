@@ -8,20 +8,20 @@
 
 namespace hopbench {
 
-/// The body as host memory: as it is, or a staged copy of what lies on a device, which all receivers share.
+/// Returns the body in host memory: the body itself, or a staged copy of device memory, which all receivers share.
 Payload on_host(const Payload& body);
-/// So many bodies this process has copied between a device and host memory.
+/// Returns the number of bodies that this process has copied between a device and host memory.
 std::int64_t staged_bodies();
 
-/// Whether it lies on a device, and is to lie on one where it arrives.
+/// Returns true if the body lies on a device, and therefore is to lie on one where it arrives.
 bool on_device(const Payload& body);
-/// What arrived in host memory, where it is to lie: on this process's device, if it comes from one and there is one.
+/// Returns a body that arrived in host memory, on this process's device if it comes from a device and there is one.
 Payload arrived(const Payload& body, bool from_device);
 
-/// Whether a body can store so many floats, of so many numbers if it is sparse (0: it is not).
+/// Returns true if a body can store `floats` floats, of `numbers` numbers if it is sparse (0: it is not).
 bool body_is_possible(std::uint64_t floats, std::uint64_t numbers);
 
-/// What a body is received into: so many stored floats, of a sparse vector of `numbers` numbers if that is not 0.
+/// The memory for a body: `floats` stored floats, of a sparse vector of `numbers` numbers if that is not 0.
 class ArrivingBody {
  public:
   ArrivingBody(std::size_t floats, std::size_t numbers);

@@ -35,7 +35,7 @@ class LocalAverage : public Exchange {
   std::vector<const float*> places_;
 };
 
-/// Of the numbers of these ranks at i.
+/// Returns the mean of the numbers of these ranks at i.
 double mean_of_patterns(std::span<const int> ranks, std::size_t i) {
   double sum = 0;
   for (int rank : ranks) sum += pattern(rank, i);
@@ -73,7 +73,7 @@ void average_in_place(std::span<float> x, std::span<const float* const> ys) {
   const auto pass = [&](auto sum) {
     for (std::size_t i = 0; i < x.size(); ++i) out[i] = sum(i) * part;
   };
-  // The usual numbers are written out, so that each is one loop that a compiler makes vectors of.
+  // The usual numbers of terms are written out, so that each is one loop that a compiler can vectorise.
   const float *a = ys.empty() ? nullptr : ys[0], *b = ys.size() > 1 ? ys[1] : nullptr;
   if (ys.size() == 1) return pass([=](std::size_t i) { return out[i] + a[i]; });
   if (ys.size() == 2) return pass([=](std::size_t i) { return out[i] + a[i] + b[i]; });

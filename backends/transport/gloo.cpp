@@ -28,8 +28,8 @@ namespace hopbench {
 namespace {
 
 /// Keeps a device until the process ends. Since 2023, Gloo holds a device's thread for every connection that has not
-/// yet said whose it is. If a stranger's is the last to let go of it, the thread waits for itself, and the process
-/// aborts.
+/// yet identified itself. If a stranger's connection is the last to release it, the thread waits for itself, and the
+/// process aborts.
 std::shared_ptr<gloo::transport::Device> kept(std::shared_ptr<gloo::transport::Device> device) {
   static std::mutex mutex;
   static auto& devices = *new std::vector<std::shared_ptr<gloo::transport::Device>>();
@@ -53,7 +53,7 @@ std::shared_ptr<gloo::transport::Device> open_gloo_device(const std::string& int
   try {
     return kept(gloo::transport::tcp::CreateDevice(attr));
   } catch (const std::exception& e) {
-    if (ran_out(e)) throw;  // the device starts a thread: no fault of the interface
+    if (ran_out(e)) throw;  // the device starts a thread: the interface is not at fault
     const std::string where = interface.empty() ? attr.hostname : "network interface '" + interface + "'";
     throw environment_error("cannot use " + where + " with Gloo: " + e.what() +
                             ": name one that has an address (`ip address`)");
@@ -64,9 +64,9 @@ namespace {
 
 using Links = std::map<int, std::unique_ptr<GlooLink>>;
 
-constexpr int kAttempts = 5;  // to form a mesh of which a stranger takes a connection
+constexpr int kAttempts = 5;  // to form a mesh if a stranger takes one of its connections
 
-/// Connects all of `links` at once, each to its blob; returns what went wrong for each (empty: nothing).
+/// Connects all of `links` at once, each to its blob. Returns the error of each (empty: it succeeded).
 std::vector<std::string> connect_all(const std::vector<std::unique_ptr<GlooLink>>& links,
                                      const std::vector<std::string>& blobs) {
   std::vector<std::string> wrong(links.size());
@@ -79,8 +79,8 @@ std::vector<std::string> connect_all(const std::vector<std::unique_ptr<GlooLink>
   return wrong;
 }
 
-/// Anybody may connect to a listening pair before its peer does. Then the tokens do not match, both ends learn so from
-/// each other's verdict, and this pair alone is made anew.
+/// Any process may connect to a listening pair before its peer does. Then the tokens do not match, both ends learn this
+/// from each other's verdict, and only this pair is made anew.
 Links form_mesh(const WireOptions& options, Meeting& meeting, std::shared_ptr<gloo::transport::Device> device) {
   Links links;
   std::vector<int> missing = options.peers;
@@ -90,7 +90,7 @@ Links form_mesh(const WireOptions& options, Meeting& meeting, std::shared_ptr<gl
     std::vector<std::string> blobs;
     for (int peer : missing) {
       const Duration limit =
-          options.connect_timeout / (kAttempts + 1);  // over before others lose patience with this rank
+          options.connect_timeout / (kAttempts + 1);  // ends before the other ranks give up waiting for this one
       fresh.push_back(std::make_unique<GlooLink>(peer, device, limit, eager_of(options)));
       blobs.push_back(fresh.back()->blob());
     }
@@ -191,7 +191,7 @@ class GlooWire : public Wire {
   }
 
  private:
-  /// One receive that nothing is ever sent for, posted on every pair that lives: it ends by a pair's death only.
+  /// Posts one receive on every living pair. Nothing is ever sent for it, so only a pair's death ends it.
   void watch() {
     const auto context = device_->createContext(0, 1);
     std::vector<GlooLink*> alive;
@@ -211,7 +211,7 @@ class GlooWire : public Wire {
       });
       try {
         buffer->waitRecv(nullptr, std::chrono::hours(24 * 365));
-      } catch (const std::exception&) {  // somebody died: found above
+      } catch (const std::exception&) {  // a peer died: found above
       }
     }
   }

@@ -12,16 +12,16 @@ namespace {
 
 struct FrameHead {
   std::int64_t iter = 0, bytes = 0;
-  std::uint64_t floats = 0;   // that the body stores
-  std::uint64_t numbers = 0;  // of a sparse body; 0: it is dense
+  std::uint64_t floats = 0;   // number that the body stores
+  std::uint64_t numbers = 0;  // numbers of a sparse body; 0: it is dense
   std::uint16_t kind = 0;
   std::uint8_t words = 0;
   std::uint8_t bye = 0;
-  std::uint8_t inside = 0;  // the body is
-  std::uint8_t device = 0;  // the body lay on one
+  std::uint8_t inside = 0;  // the body is in the frame
+  std::uint8_t device = 0;  // the body lay on a device
 };
 
-/// Whether a frame of this length can have this head.
+/// Returns true if a frame of this length can have this head.
 bool fits(const FrameHead& head, std::size_t bytes) {
   if (head.words > Words::kMax || bytes < frame_bytes(head.words, 0)) return false;
   const std::size_t room = bytes - frame_bytes(head.words, 0);

@@ -30,7 +30,7 @@ std::string random_token() {
   return token;
 }
 
-constexpr std::size_t kFewest = 2, kMost = 4;  // bodies that a peer may send ahead
+constexpr std::size_t kFewest = 2, kMost = 4;  // number of bodies that a peer may send ahead
 
 }  // namespace
 
@@ -71,7 +71,7 @@ GlooLink::~GlooLink() {
   changed_.notify_all();
   if (receiver_.joinable()) receiver_.join();
   if (lander_.joinable()) lander_.join();
-  // Softly, so that what was sent arrives. Before the buffers go: Gloo may be filling or sending one.
+  // Closes softly, so that sent data arrives. Must precede the buffers' end: Gloo may be filling or sending one.
   context_->getPair(kOther).reset();
 }
 
@@ -88,13 +88,13 @@ std::unique_ptr<GlooLink::Buffer> GlooLink::buffer_for(void* data, std::size_t b
 }
 
 std::string GlooLink::connect(const std::string& blob) {
-  constexpr std::size_t kBefore = kTokenBytes + sizeof their_floats_;  // the address
+  constexpr std::size_t kBefore = kTokenBytes + sizeof their_floats_;  // bytes before the address
   if (blob.size() <= kBefore) return "its address is malformed";
   std::memcpy(&their_floats_, blob.data() + kTokenBytes, sizeof their_floats_);
   try {
     pair_->connect(std::vector<char>(blob.begin() + kBefore, blob.end()));
-    // Whoever connected must know the token that only this peer was told. Nothing else hangs on this context, so a
-    // time-out harms nobody else.
+    // The process that connected must know the token that only this peer was given. Nothing else depends on this
+    // context, so a time-out does no other harm.
     said_ = blob.substr(0, kTokenBytes);
     heard_.resize(kTokenBytes);
     token_in_ = buffer_for(heard_.data(), kTokenBytes);
@@ -113,7 +113,7 @@ void GlooLink::start(GlooInbox& inbox) {
   inbox_ = &inbox;
   farewell_in_ = buffer_for(&last_in_, 1);
   farewell_out_ = buffer_for(&last_out_, 1);
-  // In one piece: pages that no frame ever fills cost nothing, and a piece for each frame would touch one for its size.
+  // In one piece: pages that no frame ever fills cost nothing. A piece for each frame would touch a page for its size.
   memory_ = std::make_unique_for_overwrite<char[]>((kPosted + kFlights) * kFrameBytes);
   for (std::size_t i = 0; i < kPosted; ++i) post(frames_.emplace_back(frame_at(i)));
   for (std::size_t i = 0; i < eager_.posted; ++i) post_body(Vec::uninitialised(eager_.floats));
@@ -133,7 +133,7 @@ void GlooLink::post(Frame& frame) {
     frame.buffer->recv(kOther, kFrameSlot);
     frame.posted = true;
   } catch (const std::exception&) {
-    frame.posted = false;  // the pair is dead; frames that came before are still to be read
+    frame.posted = false;  // the pair is dead; earlier frames are still to be read
   }
 }
 
@@ -160,7 +160,7 @@ void GlooLink::died() {
   if (room) tell_of_room();
 }
 
-/// To whoever waits because a message was refused.
+/// Notifies the thread that waits because a message was refused.
 void GlooLink::tell_of_room() {
   {
     const std::lock_guard lock(inbox_->mutex);
@@ -169,7 +169,7 @@ void GlooLink::tell_of_room() {
   inbox_->tell();
 }
 
-/// Waits for an operation that was started on `buffer`. False: it will not complete, or this link is being taken down.
+/// Waits for the operation started on `buffer`. Returns false if it will not complete, or this link is being closed.
 bool GlooLink::await_done(Waiting& me, Buffer& buffer, Direction direction) {
   const auto wait = [&](milliseconds limit) {
     return direction == Direction::kReceive ? buffer.waitRecv(limit) : buffer.waitSend(limit);
@@ -179,8 +179,8 @@ bool GlooLink::await_done(Waiting& me, Buffer& buffer, Direction direction) {
     me = {};
     return dead_ && !stopping_;
   };
-  // On a dead pair nothing completes any more: a wait tells only whether it had. It may time out, for there is nothing
-  // left to close.
+  // On a dead pair no operation completes any more. A wait reports only whether it had completed, and may time out,
+  // because there is nothing left to close.
   const milliseconds look(1);
   try {
     bool dead = false;
@@ -213,14 +213,14 @@ void GlooLink::receive_all() {
   } catch (const std::exception& error) {  // a damaged frame, or a body that no memory can hold
     report(error);
   }
-  // A death after the last word is no loss.
+  // A death after the last frame loses nothing.
   if (!parted && !bye_delivered_) deliver({.from = peer_, .kind = kGone, .words = {}, .body = {}});
   finished_ = true;
   const std::lock_guard lock(inbox_->mutex);
   inbox_->tell();
 }
 
-/// The next poll says so.
+/// Makes the next poll report the damage.
 void GlooLink::report(const std::exception& damage) {
   {
     const std::lock_guard lock(inbox_->mutex);
@@ -243,7 +243,7 @@ bool GlooLink::receive_frames() {
   }
 }
 
-/// Posts the receive of a body. On a dead pair there is none; bodies that came before are still to be read.
+/// Posts the receive of a body, unless the pair is dead. Bodies that came before its death are still to be read.
 void GlooLink::post_body(Vec room) {
   Landing landing{.room = std::move(room), .buffer = {}};
   landing.buffer = buffer_for(landing.room.mutable_data(), landing.room.size() * sizeof(float));
@@ -254,7 +254,7 @@ void GlooLink::post_body(Vec room) {
   }
 }
 
-/// The body stays where it came, unless it is so much smaller that a copy saves memory.
+/// Keeps the body where it came, unless it is so much smaller that a copy saves memory.
 bool GlooLink::receive_posted(Message& message, std::size_t floats, std::size_t numbers) {
   if (landings_.empty()) return false;
   Landing landing = std::move(landings_.front());
@@ -291,8 +291,8 @@ bool GlooLink::receive_body(Message& message, std::size_t floats, std::size_t nu
   return false;
 }
 
-/// The peer sends no more. Tells it that all of it came, and stays until the peer says the same: whoever hangs up
-/// earlier would have the kernel throw away what the other has not read yet.
+/// Handles the peer's last frame. Tells the peer that all has arrived, and waits until it says the same. If one side
+/// hung up earlier, the kernel would throw away what the other side has not read yet.
 bool GlooLink::part() {
   if (!bye_delivered_) deliver({.from = peer_, .kind = kBye, .words = {}, .body = {}});
   try {
@@ -310,7 +310,7 @@ void GlooLink::deliver(Message message) {
   bool wake = false;
   {
     const std::lock_guard lock(inbox_->mutex);
-    if (message.kind >= kServing) inbox_->woken = true;  // about a peer, which no wait counts on
+    if (message.kind >= kServing) inbox_->woken = true;  // about a peer; no wait counts on it
     inbox_->arrived.push_back(std::move(message));
     wake = inbox_->enough() || inbox_->woken;
   }

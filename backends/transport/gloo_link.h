@@ -1,14 +1,14 @@
 // One peer over Gloo: a pair with a context of its own, a thread that receives and a thread that lands what is sent.
 //
-// What Gloo's source makes necessary:
-// - A wait that times out closes every pair of its context. So each pair has a context to itself, and no wait has a
-//   time-out except on a pair that is dead already.
-// - When a pair dies, Gloo wakes whoever waits for an operation that has not begun. It forgets the receive that is
-//   being filled and the send that is being written. So one thread of the wire watches all pairs through a receive
-//   that never begins, and `died` aborts what Gloo forgot.
+// Gloo's source makes this necessary:
+// - A wait that times out closes every pair of its context. Therefore each pair has a context of its own, and no wait
+//   has a time-out, except on a pair that is dead already.
+// - If a pair dies, Gloo wakes threads that wait for an operation that has not begun. It forgets the receive that is
+//   being filled and the send that is being written. Therefore one thread of the wire watches all pairs through a
+//   receive that never begins, and `died` aborts what Gloo forgot.
 // - A receive that had completed before the death still counts: see `await_done`.
-// - A send completes only when its receive is posted, and the news of that waits behind all that this side sends. So
-//   receives are posted ahead: of frames, and of large bodies (Eager). Only a body larger than those has its receive
+// - A send completes only after its receive is posted, and the notice of that waits behind all that this side sends.
+//   Therefore receives are posted ahead: of frames, and of large bodies (Eager). Only a larger body has its receive
 //   posted when its head is here, and waits for it.
 #pragma once
 
@@ -39,30 +39,30 @@ class UnboundBuffer;
 
 namespace hopbench {
 
-/// On a network interface or, without one, an address; both empty: loopback. Throws Error saying what is wrong with it.
+/// Opens a device on an interface or, without one, an address; both empty: loopback. Throws Error naming the problem.
 std::shared_ptr<gloo::transport::Device> open_gloo_device(const std::string& interface,
                                                           const std::string& address = "");
 
-/// What all links of a wire deliver into, and what its user waits on.
+/// The inbox that all links of a wire deliver into, and that the wire's user waits on.
 struct GlooInbox {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Message> arrived;
-  std::size_t wanted = 1;  // so many must have arrived before whoever waits is woken for them
-  bool woken = false;      // by somebody, or by the end of a peer
-  std::string damage;      // what came is no message: the next poll says so
+  std::size_t wanted = 1;  // number that must have arrived before the waiting thread is woken for them
+  bool woken = false;      // by another thread, or by the end of a peer
+  std::string damage;      // what came is not a message: the next poll reports it
   bool room = false;       // a link that had refused a message has room again
   std::function<void()> news = {};
 
   bool enough() const { return arrived.size() >= wanted; }
-  /// There is something for whoever waits.
+  /// Reports news to the waiting thread.
   void tell() {
     changed.notify_all();
     if (news) news();
   }
 };
 
-/// Large bodies whose receives are posted ahead on a link: so many, of at most so many floats each.
+/// Large bodies whose receives are posted ahead on a link: `posted` bodies, of at most `floats` floats each.
 struct Eager {
   std::size_t floats = 0, posted = 0;
 };
@@ -87,27 +87,27 @@ class GlooLink {
   GlooLink& operator=(const GlooLink&) = delete;
 
   int peer() const { return peer_; }
-  /// Where this side listens, the token that it wants to hear from whoever connects, and what it has room for.
+  /// Returns this side's address, the token that a connecting process must send, and the largest body it has room for.
   std::string blob() const;
-  /// Connects to the other side's blob and exchanges tokens. Empty: connected to the right peer; else what went wrong.
+  /// Connects to the other side's blob and exchanges tokens. Returns "" if the right peer is there, else the error.
   std::string connect(const std::string& blob);
 
   void start(GlooInbox& inbox);
   bool try_send(const Message& message);
-  /// After all that was sent: the last frame.
+  /// Sends the last frame, after all that was sent.
   void say_bye();
-  /// Everything has been said by both sides, or the peer is gone.
+  /// Returns true if both sides have sent everything, or the peer is gone.
   bool finished() const { return finished_; }
   std::int64_t awaited_bodies() const { return awaited_bodies_; }
 
-  /// For the watching thread: posts a receive that only the pair's death completes; false if the pair is dead.
+  /// Posts a receive that only the pair's death completes; false if the pair is dead. For the watching thread.
   bool watch(gloo::transport::UnboundBuffer& buffer);
   void died();
 
  private:
   using Buffer = gloo::transport::UnboundBuffer;
   enum class Direction { kReceive, kSend };
-  struct Waiting {  // what one thread is blocked on
+  struct Waiting {  // the operation that one thread is blocked on
     Buffer* buffer = nullptr;
     Direction direction = Direction::kReceive;
     void abort() const;
@@ -124,7 +124,7 @@ class GlooLink {
   };
   struct Flight {
     Frame frame;
-    Payload body;  // that does not fit into it
+    Payload body;  // if it does not fit into the frame
     std::unique_ptr<Buffer> body_buffer;
   };
   struct Outgoing {
@@ -135,11 +135,11 @@ class GlooLink {
   std::unique_ptr<Buffer> buffer_for(void* data, std::size_t bytes);
   bool await_done(Waiting& me, Buffer& buffer, Direction direction);
   void post(Frame& frame);
-  /// Keeps what Gloo may still be working on until the pair is closed.
+  /// Keeps memory that Gloo may still be working on until the pair is closed.
   void abandon(std::unique_ptr<Buffer> buffer, Payload body);
 
   void receive_all();
-  bool receive_frames();  // true: the peer said its last word, false: it died
+  bool receive_frames();  // true: the peer sent its last frame, false: it died
   bool receive_body(Message& message, std::size_t floats, std::size_t numbers);
   bool receive_posted(Message& message, std::size_t floats, std::size_t numbers);
   void post_body(Vec room);
@@ -161,9 +161,9 @@ class GlooLink {
 
   const int peer_;
   const Duration timeout_;
-  const std::string token_;  // to be heard from the peer
+  const std::string token_;  // to be sent by the peer
   const Eager eager_;
-  std::uint64_t their_floats_ = 0;  // of a body that the peer has room for
+  std::uint64_t their_floats_ = 0;  // the largest body that the peer has room for
   std::shared_ptr<gloo::transport::Context> context_;
   gloo::transport::Pair* pair_ = nullptr;
   GlooInbox* inbox_ = nullptr;
@@ -175,7 +175,7 @@ class GlooLink {
   char last_in_ = 0, last_out_ = 0;  // of the farewell
   std::unique_ptr<Buffer> farewell_in_, farewell_out_;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // protects the members below
   std::condition_variable changed_;
   std::deque<Outgoing> queue_;
   Waiting receiver_waits_, lander_waits_;
@@ -183,11 +183,11 @@ class GlooLink {
   bool dead_ = false, stopping_ = false;
   bool starting_ = false;                 // a thread hands a message to Gloo, without the mutex
   std::vector<Flight> flights_;           // in turn
-  std::size_t started_ = 0, landed_ = 0;  // ever
+  std::size_t started_ = 0, landed_ = 0;  // since the start
   std::size_t large_ = 0;                 // flights under way that hold a body
-  bool refused_ = false;                  // a message for want of room; somebody waits for it
+  bool refused_ = false;                  // a message, for lack of room; a thread waits for room
 
-  bool bye_delivered_ = false;    // receiving thread only, and so is what follows
+  bool bye_delivered_ = false;    // used by the receiving thread only, like what follows
   std::deque<Landing> landings_;  // in the order in which they were posted
   std::atomic<bool> finished_{false};
   std::atomic<std::int64_t> awaited_bodies_{0};

@@ -1,4 +1,4 @@
-// GlooLink: what it sends.
+// GlooLink: the sending side.
 #include <gloo/transport/unbound_buffer.h>
 
 #include <utility>
@@ -9,8 +9,8 @@
 
 namespace hopbench {
 
-/// It goes to Gloo at once, unless its body takes time there: because Gloo may write it into the socket, or because it
-/// has to be copied from a device first. Then another thread sends it.
+/// Hands the message to Gloo at once, unless its body takes time there: because Gloo may write it into the socket, or
+/// because it must be copied from a device first. Then another thread sends it.
 bool GlooLink::try_send(const Message& message) {
   {
     const std::lock_guard lock(mutex_);
@@ -46,10 +46,10 @@ bool GlooLink::is_frame(const Message& message) {
   return frame_bytes(message.words.size(), message.body.stored()) <= kFrameBytes;
 }
 
-/// A large body that the peer has to ask for.
+/// Returns true for a large body that the peer has to ask for.
 bool GlooLink::waits(const Payload& body) const { return body.stored() > their_floats_; }
 
-/// Hands it to Gloo, as the next flight. Returns true if that has a body of its own. One thread at a time.
+/// Hands the message to Gloo as the next flight. Returns true if that has a body of its own. One thread at a time.
 bool GlooLink::start(const Outgoing& outgoing) {
   Flight& flight = flights_[started_ % kFlights];
   const Payload body = on_host(outgoing.message.body);
@@ -58,24 +58,24 @@ bool GlooLink::start(const Outgoing& outgoing) {
     flight.frame.buffer->send(kOther, kFrameSlot, 0, bytes);
     if (is_frame(outgoing.message)) return false;
     flight.body = body;
-    // Gloo only reads it, though its interface has one kind of buffer.
+    // Gloo only reads it, but its interface has only one kind of buffer.
     flight.body_buffer = buffer_for(const_cast<float*>(body.raw()), body.stored() * sizeof(float));
     flight.body_buffer->send(kOther, waits(body) ? kBodySlot : kEagerSlot);
     if (waits(body)) ++awaited_bodies_;
     return true;
   } catch (const std::exception&) {
-    // The pair is dead, and so the watch will say.
+    // The pair is dead, as the watch will report.
   }
   return false;
 }
 
-/// With the mutex held.
+/// Called with the mutex held.
 void GlooLink::note_started(bool large) {
   ++started_;
   if (large) ++large_;
 }
 
-/// With the mutex held. A body is not to be held longer than it takes: its owner may want to write.
+/// Called with the mutex held. A body must not be held longer than it takes, since its owner may want to write.
 bool GlooLink::landing_due() const { return !queue_.empty() || large_ > 0 || started_ - landed_ >= kFlights / 2; }
 
 void GlooLink::land_all() {
@@ -89,7 +89,7 @@ void GlooLink::land_all() {
   }
 }
 
-/// Waits until it is sent. False: it will not be.
+/// Waits until it is sent. Returns false if it will not be.
 bool GlooLink::land(Flight& flight) {
   if (!await_done(lander_waits_, *flight.frame.buffer, Direction::kSend)) return false;
   if (flight.body_buffer && !await_done(lander_waits_, *flight.body_buffer, Direction::kSend)) return false;
@@ -101,7 +101,7 @@ bool GlooLink::land(Flight& flight) {
   return true;
 }
 
-/// Starts what had to queue. Then the oldest that is under way; false: there will be none.
+/// Starts the queued messages. Then sets `oldest` to the oldest one under way; false: there will be none.
 bool GlooLink::next_landing(Flight*& oldest) {
   bool room = false;
   {
@@ -111,7 +111,7 @@ bool GlooLink::next_landing(Flight*& oldest) {
     while (!queue_.empty() && room_for_flight()) {
       const Outgoing next = std::move(queue_.front());
       queue_.pop_front();
-      starting_ = true;  // nobody else starts one; messages queue meanwhile, and their senders need not wait
+      starting_ = true;  // no other thread starts one; messages queue meanwhile, and their senders need not wait
       lock.unlock();
       const bool large = start(next);
       lock.lock();

@@ -33,7 +33,7 @@ std::map<std::string, std::vector<int>> MixedWire::carriers() const {
 
 std::int64_t MixedWire::awaited_bodies() const { return memory_->awaited_bodies() + network_->awaited_bodies(); }
 
-// At once: a peer of one kind may wait for the farewell of this rank before it says its own to a peer of the other.
+// Closes both at once: a peer of one kind may wait for this rank's farewell before it says its own to the other kind.
 void MixedWire::close(Duration timeout) {
   const std::jthread other([&] { network_->close(timeout); });
   memory_->close(timeout);

@@ -30,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Tells of processes that end: each is watched through a descriptor of its own, so a number used anew misleads nobody.
+/// Reports processes that end. Each is watched through its own descriptor, so a reused number misleads no rank.
 class Watch {
  public:
   /// `died` is called on the watching thread.
@@ -67,7 +67,7 @@ class Watch {
   std::thread thread_;
 };
 
-/// In the segment, until all peers have given it back.
+/// Releases a bell, which stays in the segment until all peers have given it back.
 struct BellRelease {
   void operator()(ShmBell* bell) const { ShmSegment::mine().release(bell); }
 };
@@ -79,15 +79,15 @@ BellPtr new_bell() {
   return BellPtr(new (memory) ShmBell);
 }
 
-/// Spinning is for whoever has a core to itself.
+/// Returns true if a rank may spin: only if each rank can have a core to itself.
 bool may_spin(int ranks) {
   cpu_set_t cores;
   return sched_getaffinity(0, sizeof cores, &cores) == 0 && ranks <= CPU_COUNT(&cores);
 }
 
-/// Two ranks share no memory, and one of them says why.
+/// A rank's report that it cannot share memory with another rank, and why.
 struct Refusal {
-  int who = -1, with = -1;  // who says so
+  int who = -1, with = -1;  // the rank that reports, and the other one
   std::string why;
 
   std::string text() const {
@@ -108,7 +108,7 @@ class ShmWire : public Wire {
     const auto theirs = meeting.exchange(options.peers, blobs);
     for (std::size_t i = 0; i < peers_.size(); ++i)
       verdicts.push_back({peers_[i]->connect(theirs[i]), peers_[i]->trouble_with_device()});
-    // Nobody goes on, and so ends, before everybody has mapped what is theirs.
+    // No rank goes on, and so may end, before all ranks have mapped the memory of their peers.
     const std::vector<Verdict> their_verdicts = exchange(options, meeting, verdicts);
     for (std::size_t i = 0; i < options.peers.size(); ++i) {
       const int peer = options.peers[i];
@@ -174,7 +174,7 @@ class ShmWire : public Wire {
     const auto silent = [&] {
       return std::all_of(peers_.begin(), peers_.end(), [](const auto& peer) { return peer->silent(); });
     };
-    // They may wait for room until all of theirs is here.
+    // They may wait for room until all their messages are here.
     while (true) {
       const std::uint32_t seen = bell_->count();
       while (auto message = take()) early_.push_back(std::move(*message));
@@ -185,7 +185,7 @@ class ShmWire : public Wire {
   }
 
  private:
-  /// A rank's words on another's memory: why it cannot be mapped, or read. Empty: it can.
+  /// A rank's report on another's memory: why it cannot be mapped, or read. Empty: it can.
   struct Verdict {
     std::string on_memory, on_device;
   };
@@ -201,7 +201,7 @@ class ShmWire : public Wire {
     return theirs;
   }
 
-  /// Vectors on this process's device are lent to those who have read a sample of it. The record says with whom not.
+  /// Lends vectors on this process's device to peers that have read a sample of it. The record names the other peers.
   void lend_device(const WireOptions& options, const std::vector<Verdict>& mine, const std::vector<Verdict>& theirs) {
     if (device_space() == nullptr || !device_space()->lends() || peers_.empty()) return;
     std::map<std::string, std::vector<int>> refused;  // by reason
@@ -230,8 +230,8 @@ class ShmWire : public Wire {
     if (!processes.empty()) watch_.start(std::move(processes), [this] { wake(); });
   }
 
-  // Who spins keeps whoever else is on this core from what it waits for. After so many times in vain it is tried again
-  // once in so many waits.
+  // A rank that spins takes the core from threads whose work it may wait for. After kVain spins in vain it tries again
+  // only once in kProbe waits.
   static constexpr Duration kSpin = std::chrono::microseconds(50);
   static constexpr int kVain = 3, kProbe = 64;
 
@@ -242,7 +242,7 @@ class ShmWire : public Wire {
     HB_ASSERT_MSG(false, "not connected to rank " + std::to_string(rank));
     return *peers_.front();
   }
-  /// Fair: whoever was heard last is asked last.
+  /// Takes the next message. Fair: the peer that was heard last is asked last.
   std::optional<Message> take() {
     for (std::size_t i = 0; i < peers_.size(); ++i) {
       next_ = (next_ + 1) % peers_.size();
@@ -255,7 +255,7 @@ class ShmWire : public Wire {
     for (const auto& peer : peers_) all += peer->waiting();
     return all;
   }
-  /// Of peers that ended, or of room again.
+  /// Returns true if a peer has ended, or has room again.
   bool news() const {
     return std::any_of(peers_.begin(), peers_.end(), [](const auto& peer) { return peer->news(); });
   }
@@ -265,7 +265,7 @@ class ShmWire : public Wire {
   int spun_in_vain_ = 0, waits_ = 0;  // of wait()
   std::vector<std::unique_ptr<ShmPeer>> peers_;
   std::size_t next_ = 0;
-  std::deque<Message> early_;  // that close() took
+  std::deque<Message> early_;  // messages that close() took
   std::atomic<bool> woken_{false};
   Watch watch_;
 };

@@ -10,7 +10,7 @@
 namespace hopbench {
 namespace {
 
-// Not std::atomic::wait: libstdc++'s is for one process.
+// Not std::atomic::wait: libstdc++'s works within one process only.
 long futex(std::atomic<std::uint32_t>& word, int what, std::uint32_t value, const timespec* timeout) {
   return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), what, value, timeout, nullptr, 0);
 }

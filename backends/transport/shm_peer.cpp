@@ -18,19 +18,19 @@
 
 namespace hopbench {
 
-/// Of a message in the ring. The words follow, then the body unless it is lent.
-/// How the body travels: behind the words, in the sender's segment, or on the device, where a Loan follows the words.
+/// The head of a message in the ring is followed by the words, then by the body unless it is lent.
+/// The place of a body: behind the words, in the sender's segment, or on the device, where a Loan follows the words.
 enum Lent : std::uint8_t { kInside, kInSegment, kOnDevice };
 
 struct ShmPeer::Head {
   std::int64_t iter = 0, bytes = 0;
-  std::uint64_t floats = 0;         // that the body stores
-  std::uint64_t numbers = 0;        // of a sparse body; 0: it is dense
-  std::uint64_t at = 0, block = 0;  // of a body that is lent: where in the sender's segment, and what to give back
+  std::uint64_t floats = 0;         // number that the body stores
+  std::uint64_t numbers = 0;        // numbers of a sparse body; 0: it is dense
+  std::uint64_t at = 0, block = 0;  // of a lent body: its place in the sender's segment, and what to give back
   std::uint16_t kind = 0;
   std::uint8_t words = 0;
   std::uint8_t lent = kInside;
-  std::uint8_t device = 0;  // the body lay on one
+  std::uint8_t device = 0;  // the body lay on a device
 };
 
 namespace {
@@ -60,7 +60,7 @@ std::optional<DeviceSpace::Loan> loan_from_hex(const std::string& text) {
 
 std::uint64_t rounded(std::uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-/// What its address says is there, if it can be: else Error.
+/// Returns the object at that place of the peer's memory. Throws Error if it cannot be there.
 template <class T>
 T* there(const ShmView& view, std::uint64_t offset) {
   if (offset % alignof(T) != 0) throw trial_error("its address is malformed");
@@ -79,7 +79,7 @@ ShmPeer::~ShmPeer() {
     try {
       while (take()) {  // gives back what they hold
       }
-    } catch (const Error&) {  // what is no message holds nothing that could be given back
+    } catch (const Error&) {  // what is not a message holds nothing that could be given back
     }
     in_->deaf.store(1, std::memory_order_seq_cst);
     their_bell_->ring(true);
@@ -87,7 +87,7 @@ ShmPeer::~ShmPeer() {
     view_->give_back(bell_block_);
   }
   if (process_ >= 0) close(process_);
-  ShmSegment::mine().release(out_);  // once the peer has given it back
+  ShmSegment::mine().release(out_);  // reused once the peer has given it back
 }
 
 std::string ShmPeer::address() {
@@ -138,7 +138,7 @@ bool ShmPeer::try_send(const Message& message) {
   if (dead_ || out_->deaf.load(std::memory_order_acquire) != 0) return true;
   const bool lend = message.body.stored() >= kSharedFloats;
   const std::size_t words = message.words.size() * sizeof(std::int64_t);
-  // Of what is lent a loan may follow.
+  // If the body is lent, a loan may follow.
   const std::size_t most = lend ? sizeof(DeviceSpace::Loan) : message.body.stored() * sizeof(float);
   const std::uint64_t bytes = rounded(sizeof(Head) + words + most);
 
@@ -147,7 +147,7 @@ bool ShmPeer::try_send(const Message& message) {
            sent_ - out_->taken.load(std::memory_order_seq_cst) < ShmChannel::kQueue;
   };
   if (!room()) {
-    // Who makes room looks for this afterwards, so room made in between is seen here or told there.
+    // The peer looks for this after it makes room, so room made in between is seen here or reported there.
     refused_ = true;
     out_->refused.store(1, std::memory_order_seq_cst);
     if (!room()) return false;
@@ -229,7 +229,7 @@ Payload ShmPeer::body_of(const Head& head, std::uint64_t place) const {
                           : Payload(std::move(storage), 0, head.floats);
 }
 
-/// The other side is this same program, but if it went wrong it must not take this one along.
+/// The other side is this same program. But if it goes wrong, it must not take this process down.
 void ShmPeer::check(const Head& head, std::uint64_t bytes) const {
   const bool inside = head.lent == kInside, in_segment = head.lent == kInSegment;
   bool good = head.words <= Words::kMax && head.lent <= kOnDevice && body_is_possible(head.floats, head.numbers);
@@ -268,7 +268,7 @@ std::optional<Message> ShmPeer::take() {
   try {
     message.body = arrived(body_of(head, place), head.device != 0);
   } catch (const Error&) {
-    // A vector on a device goes with its owner, unlike those in the segment: nothing from here on can be had.
+    // Unlike those in the segment, a vector on a device goes with its owner: nothing from here on can be received.
     if (head.lent != kOnDevice || !ended()) throw;
     read_ = in_->written.load(std::memory_order_acquire);
     told_ = true;

@@ -13,7 +13,7 @@
 
 namespace hopbench {
 
-/// Threads: as Wire's; `waiting`, `news` and `died` are called beside all others.
+/// Threads: as for Wire. `waiting`, `news` and `died` are called at the same time as all others.
 class ShmPeer {
  public:
   /// `bell` lies in this process's segment.
@@ -23,28 +23,28 @@ class ShmPeer {
   ShmPeer& operator=(const ShmPeer&) = delete;
 
   int rank() const { return rank_; }
-  /// Where the peer finds what is for it. To be asked once, for somebody who is going to connect.
+  /// Returns where the peer finds its memory here. Must be called once, for a peer that is going to connect.
   std::string address();
-  /// Maps what is at the peer's address. Empty: done; else what went wrong.
+  /// Maps the memory at the peer's address. Returns "" if that worked, else the error.
   std::string connect(const std::string& address);
-  /// Returns why the peer's device cannot be read in place, or nothing if it can, or the peer lends none.
+  /// Returns why the peer's device cannot be read in place, or "" if it can or the peer lends no device memory.
   const std::string& trouble_with_device() const { return trouble_with_device_; }
   /// Allows loans of this process's device to the peer, once the peer has read a test block.
   void lend_device(bool lends) { lends_device_ = lends; }
-  /// A descriptor to be polled: readable when the peer's process has ended. -1: it is this process.
+  /// Returns a descriptor to poll, readable when the peer's process has ended. -1: it is this process.
   int process() const { return process_; }
 
   bool try_send(const Message& message);
-  /// The next message, or the peer's end after its last one, once.
+  /// Returns the next message, or the peer's end after its last message, once.
   std::optional<Message> take();
-  /// After all that was sent.
+  /// Sends the bye, after all that was sent.
   void say_bye();
 
-  /// Messages to be taken, its end not counted.
+  /// Returns the number of messages to be taken, not counting the peer's end.
   int waiting() const;
-  /// There is its end to be taken, or (once) room where there was none.
+  /// Returns true if the peer's end is to be taken, or (once) if there is room where there was no room.
   bool news();
-  /// It sends no more, and all of it has been taken.
+  /// Returns true if it sends no more and all its messages have been taken.
   bool silent() const;
   void died() { dead_ = true; }
 
@@ -53,11 +53,11 @@ class ShmPeer {
   bool ended() const {
     return dead_ || (in_ != nullptr && in_->state.load(std::memory_order_acquire) != ShmChannel::kOpen);
   }
-  // Throws Error where there can be no such message in so many bytes.
+  // Throws Error if there can be no such message in `bytes` bytes.
   void check(const Head& head, std::uint64_t bytes) const;
   [[noreturn]] void refuse() const;
   Payload body_of(const Head& head, std::uint64_t place) const;
-  // Of a body that is not copied: fills in where the peer finds it; what follows the words goes to `place`.
+  // For a body that is not copied: fills in where the peer finds it. Data after the words goes to `place`.
   void lend_body(const Payload& body, Head& head, std::uint64_t place);
   bool lend_on_device(const Payload& body, Head& head, std::uint64_t place);
   void try_device(const std::string& sample);
@@ -66,7 +66,7 @@ class ShmPeer {
   const int rank_;
   ShmBell& bell_;
   ShmChannel* const out_;
-  std::shared_ptr<ShmView> view_;  // of the peer's segment; what was lent here holds it too
+  std::shared_ptr<ShmView> view_;  // of the peer's segment; vectors borrowed from there hold it too
   ShmChannel* in_ = nullptr;
   ShmBell* their_bell_ = nullptr;
   std::uint64_t in_block_ = 0, bell_block_ = 0;  // lent by the peer
@@ -77,8 +77,8 @@ class ShmPeer {
   std::uint64_t written_ = 0, sent_ = 0;  // of out_: bytes, messages
   std::uint64_t read_ = 0, taken_ = 0;    // of in_
   std::atomic<bool> dead_{false};
-  std::atomic<bool> told_{false};     // of its end
-  std::atomic<bool> refused_{false};  // a message, for want of room
+  std::atomic<bool> told_{false};     // its end has been reported
+  std::atomic<bool> refused_{false};  // a message, for lack of room
 };
 
 }  // namespace hopbench

@@ -20,7 +20,7 @@
 namespace hopbench {
 namespace {
 
-constexpr std::size_t kHeader = 64;  // of a block: its readers, on a cache line of their own
+constexpr std::size_t kHeader = 64;  // of a block: its number of readers, on a cache line of its own
 constexpr std::size_t kPage = 4096;
 
 std::size_t machine_bytes() {
@@ -29,7 +29,7 @@ std::size_t machine_bytes() {
 
 std::string because(const char* what) { return std::string(what) + ": " + std::strerror(errno); }
 
-/// A memfd of so many bytes, mapped; or why there is none.
+/// A memfd of the given size, mapped; or the reason why there is none.
 struct Mapped {
   int fd = -1;
   char* base = nullptr;
@@ -47,7 +47,7 @@ Mapped map_new(std::size_t bytes) {
   if (ftruncate(mapped.fd, off_t(bytes)) != 0) {
     mapped.wrong = because("shared memory cannot be made large enough");
   } else {
-    // It never shrinks under whoever maps it.
+    // It never shrinks under a process that maps it.
     fcntl(mapped.fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, mapped.fd, 0);
     if (at != MAP_FAILED) return mapped.base = static_cast<char*>(at), mapped;
@@ -71,7 +71,7 @@ std::string ShmSegment::unavailable() {
 }
 
 ShmSegment& ShmSegment::mine() {
-  // Never destroyed: vectors that outlive everything lie in it.
+  // Never destroyed: vectors that outlive everything else lie in it.
   static ShmSegment& segment = *new ShmSegment();
   return segment;
 }
@@ -83,8 +83,8 @@ ShmSegment::ShmSegment() : bytes_(machine_bytes()) {
   base_ = mapped.base;
   struct stat status {};
   fstat(fd_, &status);
-  // The inode tells it from another file that took the number; the token, from one of a machine that is this one's
-  // clone.
+  // The inode distinguishes it from another file that took the number. The token distinguishes it from a segment of a
+  // machine that is a clone of this one.
   std::random_device random;
   const std::uint64_t token = std::uint64_t(random()) << 32 | random();
   new (base_) std::uint64_t(token);
@@ -132,7 +132,7 @@ void* ShmSegment::allocate(std::size_t bytes) {
   return base_ + at + kHeader;
 }
 
-/// With the mutex held.
+/// Called with the mutex held.
 void ShmSegment::free(std::map<std::size_t, Block>::iterator block) {
   auto [at, bytes] = std::pair(block->first, block->second.bytes);
   blocks_.erase(block);
@@ -175,7 +175,7 @@ std::uint64_t ShmSegment::lend(const void* memory) {
   return block;
 }
 
-// --- Another process's
+// --- Another process's segment
 
 ShmView::ShmView(const std::string& address) {
   int fd = -1;

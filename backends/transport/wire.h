@@ -1,12 +1,12 @@
-// What a new real transport implements. One Wire a rank; only the pairs a topology needs are connected.
+// The interface that a new real transport implements. One Wire a rank; only the pairs a topology needs are connected.
 //
-// A strand that waits polls the wire itself, so a message costs no thread hop; threads exist only where a library
-// forces them (Gloo's blocking sends and receives). Messages of one sender come in order. The end of a peer is a
-// message too, one for each peer: kBye, where the peer sent it or else where it closed; or kGone, after its last
-// message, if it died before. A rank may send kBye itself and go on sending (its responders still answer); its later
-// end is no message then.
+// A waiting strand polls the wire itself, so a message costs no thread hop. Threads exist only where a library forces
+// them (Gloo's blocking sends and receives). Messages of one sender come in order. The end of a peer is a message too,
+// one for each peer: kBye, where the peer sent it or else where it closed; or kGone, after its last message, if it died
+// before. A rank may send kBye itself and go on sending, since its responders still answer. Its later end is then not a
+// message.
 //
-// Threads: `wait` runs beside all others, `wake` is called by anybody; the rest is called by one thread at a time.
+// Threads: `wait` runs at the same time as any other call, any thread calls `wake`; the rest: one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -27,35 +27,35 @@ class Wire {
  public:
   virtual ~Wire() = default;
 
-  /// Hands a message over to peer `to`. False: no room now, ask again after `wait`. Messages to a peer that is gone
-  /// vanish. The message's body is held until it has been sent; a large one is never copied on the caller's thread.
+  /// Hands a message over to peer `to`. Returns false if there is no room: ask again after `wait`. Messages to a peer
+  /// that is gone vanish. The body is held until it has been sent; a large one is never copied on the caller's thread.
   virtual bool try_send(int to, const Message& message) = 0;
 
-  /// The next message that has arrived whole; in order per sender, fair between senders.
+  /// Returns the next message that has arrived whole; in order per sender, fair between senders.
   virtual std::optional<Message> poll() = 0;
 
   /// Blocks until something may have changed (`messages` to be polled, the end of a peer, room to send, wake), or for
   /// `timeout`. May return early.
   virtual void wait(Duration timeout, int messages = 1) = 0;
 
-  /// Makes a `wait` in progress, or the next one, return. From any thread.
+  /// Makes a `wait` in progress, or the next one, return. Any thread may call it.
   virtual void wake() = 0;
 
-  /// The peers by the transport that carries messages to them.
+  /// Returns the peers by the transport that carries messages to them.
   virtual std::map<std::string, std::vector<int>> carriers() const = 0;
 
-  /// Bodies that were larger than the room that the receiver makes ahead, so that they waited until it asked for them.
+  /// Returns the number of bodies that exceeded the receiver's room made ahead, and so waited until it asked for them.
   virtual std::int64_t awaited_bodies() const { return 0; }
 
-  /// Tells every peer kBye after all that was sent, and waits for theirs (or their death), at most `timeout`: as long
-  /// as the slowest peer may still run. The only orderly end: without it what is still queued is lost and peers see
-  /// kGone. No call may follow but poll, carriers, awaited_bodies and the destructor's.
+  /// Sends kBye to every peer after all that was sent, and waits for theirs (or their death), at most `timeout`: as
+  /// long as the slowest peer may still run. The only orderly end: without it queued messages are lost and peers see
+  /// kGone. Afterwards only poll, carriers, awaited_bodies and the destructor may be called.
   virtual void close(Duration timeout) = 0;
 };
 
-/// How ranks learn where the others listen before they are connected: every rank puts in one blob for each peer, gets
-/// theirs. Real trials answer it through the launcher's control channel. Throws Error naming the ranks that are
-/// missing.
+/// The means by which ranks learn where the others listen, before they are connected: every rank puts in one blob for
+/// each peer, and gets theirs. Real trials answer it through the launcher's control channel. Throws Error naming the
+/// ranks that are missing.
 class Meeting {
  public:
   virtual ~Meeting() = default;
@@ -69,28 +69,28 @@ struct WireOptions {
   std::string interface;   // network interface to listen on; empty: as `address` says
   Duration connect_timeout{std::chrono::seconds(30)};
   std::string address = {};  // to listen on; empty: loopback
-  /// The largest body that is sent often, as a model is. A wire may make room for such bodies before they come, in at
+  /// The largest body that is sent often, such as a model. A wire may make room for such bodies before they come, in at
   /// most `eager_bytes` of memory for all peers together. 0: it does not.
   std::size_t body_bytes = 0, eager_bytes = std::size_t{64} << 20;
-  /// Over Gloo: called from any thread when a `wait` would return. For whoever waits for several wires at once.
+  /// Over Gloo: called from any thread when a `wait` would return. For a caller that waits for several wires at once.
   std::function<void()> news = {};
 };
 
-/// A transport as the registry lists it. `unavailable` says why this build or machine lacks it; empty: it is there.
+/// A transport in the registry. `unavailable` returns why this build or machine lacks it; empty: it is available.
 struct Transport {
   const char* name;
   const char* summary;
   std::string (*unavailable)();
   std::unique_ptr<Wire> (*connect)(const WireOptions&, Meeting&);
-  /// To be called in a rank's process before it makes its first vector; may be nullptr.
+  /// Must be called in a rank's process before it makes its first vector; may be nullptr.
   void (*prepare)() = nullptr;
-  /// It takes one of the other transports for each pair of ranks, and is no way of its own.
+  /// True if it takes one of the other transports for each pair of ranks, and is not a way of its own.
   bool chooses = false;
 };
 
-/// All transports for real processes (not `sim`), in the order they are listed.
+/// Returns all transports for real processes (not `sim`), in the order they are listed.
 const std::vector<Transport>& transports();
-/// Throws Error(kUsage) with the known names.
+/// Throws Error(kUsage) with the known names if `name` is not among them.
 const Transport& find_transport(std::string_view name);
 
 }  // namespace hopbench

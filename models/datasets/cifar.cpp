@@ -1,9 +1,9 @@
 // CIFAR-10 and CIFAR-100 (Krizhevsky, "Learning multiple layers of features from tiny images", 2009): pictures of
 // 32x32, 50 000 to train on and 10 000 to test, as the "binary version" has them.
 //
-// A file is records without a header: the label bytes (CIFAR-10: one of 10 classes; CIFAR-100: one of 20 coarse
-// classes, then one of 100 fine ones), then 1024 red, 1024 green and 1024 blue bytes, each row by row. Means and
-// deviations are those of all pixels of the training set, a channel at a time.
+// A file is a sequence of records without a header: the label bytes (CIFAR-10: one of 10 classes; CIFAR-100: one of 20
+// coarse classes, then one of 100 fine ones), then 1024 red, 1024 green and 1024 blue bytes, each row by row. Means and
+// deviations are those of all pixels of the training set, per channel.
 #include "models/datasets/cifar.h"
 
 #include <fmt/format.h>
@@ -83,7 +83,7 @@ class CifarDataset final : public Dataset {
     return files_[i / records_].data() + i % records_ * (labels_ + kPixels);
   }
   std::vector<Content> files_;
-  std::size_t records_, labels_;  // in a file; label bytes of a record
+  std::size_t records_, labels_;  // per file; label bytes per record
   int classes_;
   std::array<std::array<float, 256>, 3> normalised_{};
 };

@@ -1,4 +1,4 @@
-// Which columns of 2^32 are used, and the place of each among them.
+// The set of used columns out of 2^32, and the position of each among them.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace hopbench {
 
-/// A bit a column, in pages of 2^16 that are there only if used: 2 MB for all trigrams of bytes.
+/// A bitmap of columns in pages of 2^16, which are allocated on first use. All trigrams of bytes take 2 MB.
 class ColumnSet {
  public:
   ColumnSet() : pages_(kPages) {}
@@ -26,7 +26,7 @@ class ColumnSet {
       for (std::size_t w = 0; w < kWords; ++w) pages_[p]->bits[w] |= other.pages_[p]->bits[w];
     }
   }
-  /// All columns, ascending; from here on place() may be asked.
+  /// Returns all columns, ascending. place() may be called from then on.
   std::vector<std::uint32_t> number() {
     std::vector<std::uint32_t> all;
     for (std::size_t p = 0; p < kPages; ++p) {
@@ -39,7 +39,7 @@ class ColumnSet {
     }
     return all;
   }
-  /// How many columns of the set are smaller than this one, which is in it.
+  /// Returns the number of columns of the set that are smaller than `column`, which must be in the set.
   std::uint32_t place(std::uint32_t column) const {
     const Page& page = *pages_[column >> 16];
     const std::size_t word = column >> 6 & 1023;

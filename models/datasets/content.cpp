@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Bytes = std::vector<std::uint8_t>;
 
-constexpr const char* kVariable = "HB_CONTENTS";  // lines of two: a file's path, where its content can be opened
+constexpr const char* kVariable = "HB_CONTENTS";  // pairs of lines: a file's path, where its content can be opened
 bool keeping = false;
 
 class Descriptor {
@@ -50,7 +50,7 @@ std::optional<std::string> kept_at(const fs::path& path) {
   return std::nullopt;
 }
 
-/// Nothing if it is not there any more: then the file is read.
+/// Returns nothing if the content does not exist any more; the file is then read instead.
 std::optional<Content> map_kept(const std::string& memory) {
   const Descriptor fd(::open(memory.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
@@ -62,7 +62,7 @@ std::optional<Content> map_kept(const std::string& memory) {
   return Content(std::move(owner), {static_cast<const std::uint8_t*>(at), size});
 }
 
-/// Without memory for it every process decompresses for itself.
+/// Keeps the content for later reads. If there is no memory for it, every process decompresses the file itself.
 void keep(const fs::path& path, const Content& content) {
   Descriptor fd(::memfd_create("hopbench data", MFD_CLOEXEC));
   if (fd.get() < 0 || path.string().find('\n') != std::string::npos) return;
@@ -81,7 +81,7 @@ void keep(const fs::path& path, const Content& content) {
   corrupt(path, size, fmt::format("the content should end here, after {} bytes, and goes on", size));
 }
 
-/// The head of a file that is not compressed.
+/// Returns the first `size` bytes of a file that is not compressed, or fewer if it is shorter.
 Bytes head_of(const Descriptor& fd, std::size_t size) {
   Bytes head(size);
   const ssize_t got = ::pread(fd.get(), head.data(), size, 0);
@@ -89,7 +89,7 @@ Bytes head_of(const Descriptor& fd, std::size_t size) {
   return head;
 }
 
-/// Nothing if it is gzip.
+/// Returns nothing if the file is gzip.
 std::optional<Content> read_uncompressed(const fs::path& path, const ContentSize& wanted) {
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
@@ -119,7 +119,7 @@ struct CloseGz {
 };
 using GzFile = std::unique_ptr<gzFile_s, CloseGz>;
 
-/// Adds `count` bytes of content, or what is left. Returns whether there was so much.
+/// Adds `count` bytes of content, or what is left. Returns true if there were `count` bytes.
 bool add_content(gzFile file, std::size_t count, Bytes& to) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   for (const std::size_t end = to.size() + count; to.size() < end;) {

@@ -24,7 +24,7 @@ constexpr int kClasses = 10;
 constexpr std::size_t kImageHeader = 16, kLabelHeader = 8;
 constexpr std::uint32_t kImageMagic = 0x803, kLabelMagic = 0x801;
 
-/// What is told apart between the two data sets.
+/// The differences between the two data sets.
 struct Source {
   const char* name;
   float mean, deviation;

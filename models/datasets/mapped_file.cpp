@@ -10,7 +10,7 @@
 namespace hopbench {
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  // Not blocking: it may be a pipe that nobody writes to.
+  // Opens without blocking, because the path may be a pipe without a writer.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return nullptr;
   struct stat status {};

@@ -1,4 +1,4 @@
-// A file seen as memory.
+// A file mapped into memory.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@ namespace hopbench {
 
 class MappedFile {
  public:
-  /// nullptr, with errno, if the file cannot be opened, is no regular file, or is empty (errno 0).
+  /// Returns nullptr, with errno set, if the file cannot be opened, is not a regular file, or is empty (errno 0).
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

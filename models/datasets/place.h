@@ -1,4 +1,4 @@
-// Where data files lie, and what is said of those that are not there.
+// The folders of data files, and the messages about missing files.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +9,12 @@
 
 namespace hopbench {
 
-/// Where `ci/fetch-data NAME` puts a data set: $XDG_DATA_HOME/hopbench/NAME; ~/.local/share for a variable that is not
-/// set or relative.
+/// Returns the folder into which `ci/fetch-data NAME` puts a data set, which is $XDG_DATA_HOME/hopbench/NAME. If the
+/// variable is not set or not absolute, ~/.local/share is used instead.
 std::string fetched_folder(const std::string& name);
 
-/// A hint that says "run `ci/fetch-data NAME`", with the script as it can be called from the current folder: found in
-/// $HOPBENCH_ROOT or above this program.
+/// Returns a hint such as "run `ci/fetch-data NAME`", with the script's path as it can be called from the current
+/// folder. The script is looked for in $HOPBENCH_ROOT and above this program.
 std::string callable(std::string hint);
 
 struct DataFile {
@@ -25,14 +25,14 @@ struct DataFile {
 /// The folder of a data set's files: the one that the request names, or the default.
 class DataFolder {
  public:
-  /// `get` says how to come by the files: "run `ci/fetch-data cifar10`". What is missing is Error(kUsage) if the
-  /// request names the folder, and says so; Error(kEnvironment) with `get` if this is the default: then it has not been
-  /// installed or fetched.
+  /// `get` says how to get the files: "run `ci/fetch-data cifar10`". If something is missing in a folder that the
+  /// request names, throws Error(kUsage), which says so. If it is missing in the default folder, it has not been
+  /// installed or fetched: throws Error(kEnvironment) with `get`.
   DataFolder(const DatasetRequest& request, std::string name, const std::string& default_folder, std::string get);
   const std::filesystem::path& path() const { return path_; }
-  /// FILE.gz or FILE, whichever is there.
+  /// Returns the path of FILE.gz or, if that does not exist, of FILE.
   std::filesystem::path find(const std::string& file) const;
-  /// Reads it with read_content().
+  /// Reads FILE.gz or FILE with read_content().
   DataFile read(const std::string& file, const ContentSize& size) const;
 
  private:

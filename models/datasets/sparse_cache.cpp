@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Another byte order, or another layout of these fields, reads as another magic number.
+/// The header of a cache file. Another byte order, or another layout of these fields, gives another magic number.
 struct Header {
   std::uint64_t magic = 0x0031'5253'4342'4800;  // "HBCSR1" and a version: change it with the format
   std::uint64_t text_checksum = 0, body_checksum = 0;

@@ -1,4 +1,4 @@
-// What a text of sparse rows was read to, in binary. A file of this machine's byte order:
+// A binary cache of the rows that were read from a text. The file has this machine's byte order:
 //
 //   Header, then offsets, columns, values, labels, original of SparseArrays, each from a multiple of 8 bytes.
 #pragma once
@@ -13,17 +13,17 @@
 
 namespace hopbench {
 
-/// Of the text: what a cached form is found by. Not cryptographic (XXH3).
+/// Returns the checksum of a text, by which its cache is found. It is not cryptographic (XXH3).
 std::uint64_t checksum(std::span<const char> text);
 
-/// Beside the text or, second, in the user's cache folder.
+/// Return the place of a text's cache: the first choice is beside the text, the second in the user's cache folder.
 std::filesystem::path cache_beside(const std::filesystem::path& text);
 std::filesystem::path cache_elsewhere(std::uint64_t text_checksum);
 
-/// Nothing if the file is not there, not of this format and text, or not whole.
+/// Returns nothing if the file does not exist, is not a cache of this text in this format, or is not whole.
 std::optional<SparseDataset> open_cached(const std::filesystem::path& file, std::uint64_t text_checksum);
-/// Writes the file at once and whole, or not at all, and returns whether it did. Keeps a file of that name which is no
-/// cache of hopbench.
+/// Writes the file atomically and returns true, or writes nothing and returns false. Never overwrites a file of that
+/// name that is not a cache of hopbench.
 bool write_cached(const std::filesystem::path& file, std::uint64_t text_checksum, const SparseDataset& data);
 
 }  // namespace hopbench

@@ -1,5 +1,5 @@
-// Data sets of sparse rows with two classes: SpamAssassin as trigrams and as single bytes, the user's own in the form
-// of SVMlight, and a drawn one.
+// Data sets of sparse rows with two classes: SpamAssassin as trigrams and as single bytes, the user's own in SVMlight
+// format, and a drawn one.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -37,7 +37,7 @@ class SparseSamples final : public Dataset {
   float class_1_;
 };
 
-/// "2 different labels (-1, 1)"; of many, the first.
+/// Returns "2 different labels (-1, 1)", for example. If there are many labels, lists only the first ones.
 std::string different(const std::set<float>& labels) {
   constexpr std::ptrdiff_t kShown = 5;
   const auto shown = std::next(labels.begin(), std::min<std::ptrdiff_t>(kShown, std::ptrdiff_t(labels.size())));
@@ -45,7 +45,7 @@ std::string different(const std::set<float>& labels) {
                      fmt::join(labels.begin(), shown, ", "), shown == labels.end() ? "" : ", ...");
 }
 
-/// Error(kUsage) unless the training set has two labels, and the test set no other. `train`, `test`: what to call them.
+/// Throws Error(kUsage) unless the training set has two labels and the test set no others. `train`, `test`: names.
 DatasetPair two_classes(const std::string& train, const std::string& test, SparsePair pair) {
   const std::set<float> labels(pair.train.arrays().labels.begin(), pair.train.arrays().labels.end());
   if (labels.size() != 2)
@@ -72,7 +72,7 @@ DatasetPair load_files(const DatasetRequest& request, const DatasetEntry& entry,
   return two_classes(train.string(), test.string(), read_svmlight(train, test));
 }
 
-/// What a column adds to the score of a row that has it: its sign is a coin's, and rare columns say more.
+/// Returns what a column adds to the score of a row that has it. The sign is random, and rare columns say more.
 double weight_of(std::uint64_t seed, std::uint32_t column) {
   Random random({.seed = seed, .purpose = Purpose::kSynthetic, .rank = -2, .iteration = column});
   return 2.0 * random.uniform() - 1.0;
@@ -83,8 +83,8 @@ void sort_each_once(std::vector<std::uint32_t>& columns) {
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
 }
 
-/// A row like a text's: columns by a power law, so that a few are in most rows and most are in few; its values make a
-/// vector of length 1.
+/// Appends a row like that of a text. Columns follow a power law, so a few are in most rows and most are in few rows.
+/// The values form a vector of length 1.
 void draw_row(std::size_t columns, std::uint64_t seed, std::int64_t number, SparseVectors& to) {
   constexpr std::size_t kDraws = 64;
   Random random({.seed = seed, .purpose = Purpose::kSynthetic, .rank = 1, .iteration = number});

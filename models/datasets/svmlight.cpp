@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where the text does not go on as it should.
+/// A place where the text is malformed, and the reason.
 struct Mistake {
   const char* at;
   std::string why;
@@ -34,20 +34,20 @@ struct Mistake {
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool ends_token(char c) { return is_blank(c) || c == '\n' || c == '#'; }
 
-/// What stands there, in quotes, for a message.
+/// Returns the token at `at` in quotes, shortened if it is long, for a message.
 std::string token(const char* at) {
   std::string text;
   for (; !ends_token(*at) && text.size() < 24; ++at) text += *at >= 32 && *at < 127 ? *at : '?';
   return "'" + text + (ends_token(*at) ? "'" : "...'");
 }
 
-/// Some whole lines of the text, read. Row lengths stand in offsets; columns are as the file has them.
+/// The rows of some whole lines of the text. `offsets` holds the lengths of rows; columns are numbered as in the file.
 struct Piece {
   SparseVectors rows;
   std::optional<Mistake> mistake;
 };
 
-/// Reads whole lines; the newline at the end of the last one stops every search.
+/// A reader of whole lines. The newline at the end of the last line stops every search.
 class Lines {
  public:
   Lines(std::span<const char> text, ColumnSet& used, SparseVectors& to)
@@ -99,9 +99,9 @@ class Lines {
     return column;
   }
 
-  /// Digits with a point among them, as nearly all numbers are written: twice as fast as from_chars, and the same
-  /// number, since the quotient of two exact floats is rounded once. Nothing is read of what is longer or written
-  /// otherwise.
+  /// Reads digits with a point among them, as nearly all numbers are written. This is twice as fast as from_chars and
+  /// gives the same number, since the quotient of two exact floats is rounded once. If the number is longer or written
+  /// otherwise, reads nothing and returns false.
   bool read_plain(float& value) {
     static constexpr float kPowers[] = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f, 1e6f, 1e7f, 1e8f, 1e9f, 1e10f};
     const char* p = at_;
@@ -128,7 +128,7 @@ class Lines {
   float read_number(const char* what) {
     if (float plain; read_plain(plain)) return plain;
     const char* const begin = at_;
-    if (*at_ == '+' && at_[1] != '-') ++at_;  // from_chars takes no plus
+    if (*at_ == '+' && at_[1] != '-') ++at_;  // from_chars does not accept a plus
     float value = 0;
     auto [stop, error] = std::from_chars(at_, end_, value);
     if (error == std::errc::result_out_of_range) value = rounded(begin, what);
@@ -140,7 +140,7 @@ class Lines {
     return value;
   }
 
-  /// What no float can hold: 0 if it is too small.
+  /// Rounds a number that no float can hold. Returns 0 if it is too small; throws Mistake otherwise.
   float rounded(const char* begin, const char* what) const {
     double value = 0;
     const auto error = std::from_chars(at_, end_, value).ec;
@@ -154,7 +154,7 @@ class Lines {
   SparseVectors& to_;
 };
 
-/// work(thread, i) for each i < count, on so many threads. Throws what one of them threw.
+/// Calls work(thread, i) for each i < count, on `threads` threads. If calls throw, rethrows one of their exceptions.
 template <class Work>
 void on_threads(std::size_t threads, std::size_t count, const Work& work) {
   std::atomic<std::size_t> next{0};
@@ -175,7 +175,7 @@ void on_threads(std::size_t threads, std::size_t count, const Work& work) {
     if (failure) std::rethrow_exception(failure);
 }
 
-/// The text cut after newlines into units of about this size. It ends with a newline.
+/// Returns the text cut after newlines into units of about `unit` bytes. The text must end with a newline.
 std::vector<std::span<const char>> cut(std::span<const char> text, std::size_t unit) {
   std::vector<std::span<const char>> units;
   while (!text.empty()) {
@@ -193,7 +193,7 @@ std::vector<std::span<const char>> cut(std::span<const char> text, std::size_t u
                                 file.string(), line, mistake.why));
 }
 
-/// The pieces in one, their columns numbered anew. Frees each as it is done.
+/// Returns the pieces as one data set, with columns renumbered. Frees each piece once it is copied.
 SparseDataset joined(std::vector<Piece>& pieces, ColumnSet& used, std::size_t threads) {
   SparseVectors all;
   all.original = used.number();

@@ -1,5 +1,5 @@
-// Drawn data sets: no files. Samples scatter around the centres of ten classes, in turn (sample i is of class i mod
-// 10), so that the first few are as good a sample as any. A sample is drawn when it is first used: servers use none.
+// Drawn data sets, without files. Samples scatter around the centres of ten classes in turn (sample i is of class i mod
+// 10), so the first few are as good a sample as any. A sample is drawn on its first use, so servers draw none.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -17,9 +17,9 @@ constexpr std::size_t kClasses = 10;
 
 class Blobs final : public Dataset {
  public:
-  /// Sample = centre of its class + a draw of mean 0 and deviation 1 in each feature; centres: the same, times spread.
-  /// `from` is the number of the first sample, and with the seed all that the draws depend on: sets with the same seed
-  /// and spread share their centres.
+  /// Sample = centre of its class + a draw with mean 0 and deviation 1 in each feature. A centre is such a draw times
+  /// `spread`. `from` is the number of the first sample. The draws depend only on the sample numbers and the seed, so
+  /// sets with the same seed and spread share their centres.
   Blobs(Shape shape, std::size_t samples, std::size_t from, double spread, std::uint64_t seed)
       : shape_(shape),
         samples_(samples),
@@ -42,7 +42,7 @@ class Blobs final : public Dataset {
 
  private:
   enum class State : std::uint8_t { kNotDrawn, kBeingDrawn, kDrawn };
-  /// Mean 0, deviation 1: uniform, because unlike normal() that takes no logarithm, whose last bit varies by machine.
+  /// Draws uniformly, mean 0, deviation 1. Unlike normal(), takes no logarithm, whose last bit varies by machine.
   static double unit(Random& random) { return 1.7320508075688772 * (2.0 * random.uniform() - 1.0); }
   static Random drawn(std::uint64_t seed, int rank, std::size_t sample) {
     return Random({.seed = seed,
@@ -76,7 +76,7 @@ class Blobs final : public Dataset {
   const std::unique_ptr<std::atomic<State>[]> states_;
 };
 
-/// A tenth of a deviation between the centres, a feature, makes classes that overlap a little.
+/// Returns drawn sets. Their centres scatter by 0.1 deviations in each feature, so classes overlap a little.
 DatasetPair drawn(const Shape& shape, const DatasetRequest& request) {
   constexpr std::size_t kTrain = 4096, kTest = 1024;
   return {std::make_shared<Blobs>(shape, kTrain, 0, 0.1, request.seed),
@@ -85,7 +85,7 @@ DatasetPair drawn(const Shape& shape, const DatasetRequest& request) {
 DatasetPair load_synthetic(const DatasetRequest& request) { return drawn({1, 28, 28}, request); }
 DatasetPair load_synthetic_cifar(const DatasetRequest& request) { return drawn({3, 32, 32}, request); }
 
-/// The centres of the quadratic objective. Tested on what it is trained on: its optimum is that of the training set.
+/// Returns the centres of the quadratic objective, also as the test set: the optimum is that of the training set.
 DatasetPair load_quadratic(const DatasetRequest& request) {
   constexpr std::size_t kSamples = 4096, kLargest = kLargestQuadratic;
   const std::size_t size = request.size == 0 ? 64 : request.size;

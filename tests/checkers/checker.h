@@ -85,7 +85,7 @@ class Checker : public Observer {
   std::int64_t violation_count() const { return count_; }
   /// The first few, each "t=0.120000s rank 3: ...".
   const std::vector<std::string>& violations() const { return violations_; }
-  /// How many times the invariant was put to the test: a checker that never looked proves nothing.
+  /// Returns the number of times that the invariant was put to the test: a checker that never looked proves nothing.
   std::int64_t looked() const { return looked_; }
 
  protected:
