@@ -22,7 +22,7 @@ void check(const WorkloadSpec& spec) {
   at_least_one("compute.threads", spec.threads);
 }
 
-/// What one thread needs to compute: lent to one at a time.
+/// The state that one thread computes with. One thread has it at a time.
 struct Lane {
   std::atomic_flag lent;
   std::unique_ptr<Learner> learner;  // made when first needed

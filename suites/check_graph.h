@@ -35,8 +35,8 @@ class TrainingSetting {
   int batch_;
 };
 
-/// Of all configurations, each graph made and looked at once: there may be thousands of configurations with the same
-/// one, and a graph may have millions of edges.
+/// The graphs of all configurations. Each is made and checked once, because thousands of configurations may have the
+/// same one, and a graph may have millions of edges.
 class Graphs {
  public:
   /// nullptr: none on which workers can train; why is among the mistakes. Valid until the next call.

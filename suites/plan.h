@@ -1,5 +1,5 @@
-// What a TrialSpec means, worked out once and used alike by virtual time and by real processes: who talks to whom, who
-// sits where, how many iterations, what each Node is given.
+// The plan of a trial, derived once from its TrialSpec, for virtual time and for real processes: each rank's peers and
+// host, the number of iterations, and the options of each Node.
 #pragma once
 
 #include <string>
@@ -41,7 +41,7 @@ inline constexpr Iter kLongestWarmUp = 1'000'000;  // longer ones are refused
 /// Up to the last one that has a worker or a server.
 int host_count(const Protocol& protocol, const Setting& setting, bool servers_apart);
 
-/// Of the workers.
+/// Returns the graph of the workers that train.
 Topology graph_of(const TrialSpec& spec);
 
 /// Error(kUsage) for what the suite should have refused.

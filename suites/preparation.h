@@ -1,4 +1,4 @@
-// What a rank does before any clock starts.
+// The work of a rank before any clock starts.
 #pragma once
 
 #include "backends/base/time.h"

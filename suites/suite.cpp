@@ -37,7 +37,7 @@ bool has_control(const Draft& draft, const MeasureDraft& measure) {
   return std::any_of(chosen.begin(), chosen.end(), [](const ScenarioDraft* s) { return s->homogeneous(); });
 }
 
-// Whether the suite says what links are like, for a measure whose real processes do not obey it.
+// Returns true if the suite describes links for a measure whose real processes do not obey them.
 bool says_links(const Draft& draft, const MeasureDraft& measure) {
   const auto is_link = [](const std::string& path) {
     return path.starts_with("network.") && path != "network.hosts" && path != "network.emulate" &&

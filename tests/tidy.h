@@ -40,6 +40,7 @@ std::vector<std::string> check_bans(const Source& source);         // threads, c
 std::vector<std::string> check_sizes(const Source& source);        // files, functions, lines
 std::vector<std::string> check_promises(const Source& source);     // words that put work off
 std::vector<std::string> check_texts(const Source& source);        // decisions by what a failure or a warning says
+std::vector<std::string> check_openings(const Source& source);     // words with which no comment begins
 
 /// The complaint itself.
 std::string at(const Source& source, int line, const std::string& what);

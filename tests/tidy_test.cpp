@@ -50,6 +50,7 @@ TEST(Tidy, ProtocolsAndModelsKnowNoThreadsClocksOrDice) { expect_clean(check_ban
 TEST(Tidy, FilesFunctionsAndLinesAreShort) { expect_clean(check_sizes); }
 TEST(Tidy, NothingIsPutOff) { expect_clean(check_promises); }
 TEST(Tidy, NoDecisionDependsOnAText) { expect_clean(check_texts); }
+TEST(Tidy, CommentsBeginWithAVerbOrAThing) { expect_clean(check_openings); }
 TEST(Tidy, ProtocolsAreShortAndSeeOnlyTheirOwn) { expect_clean(check_protocol); }
 
 TEST(Tidy, TheUsualProtocolIsShort) {
@@ -250,6 +251,16 @@ TEST(TidyRules, CopiesAreFoundThoughCommentsAndBracesDiffer) {
   EXPECT_EQ(found(braces, braces), 0u);
   EXPECT_EQ(check_copies({{"protocols/a.cpp", five + "i();\nz();\n" + five + "i();\n"}}).size(), 1u) << "in one file";
   EXPECT_EQ(check_copies({{"cli/a.cpp", five + "i();\n"}, {"cli/b.cpp", five + "i();\n"}}).size(), 0u);
+}
+
+TEST(TidyRules, FragmentsAreFoundWhereCommentsBegin) {
+  const auto found = [](const std::string& text) { return check_openings({"cli/a.h", text}).size(); };
+  EXPECT_EQ(found("/// Of the workers.\nint n;\n"), 1u);
+  EXPECT_EQ(found("\t// What it costs.\n"), 1u);
+  EXPECT_EQ(found(std::string("int n;  /") + "/ Whether it is there\n"), 1u);
+  EXPECT_EQ(found("/// Returns it. Is kept\n/// As long as it lives.\n"), 0u) << "within a comment";
+  EXPECT_EQ(found("/// Office hours.\nint n;  // of the workers\n"), 0u);
+  EXPECT_EQ(check_openings({"docs/a.md", "// Of the workers.\n"}).size(), 0u);
 }
 
 TEST(TidyRules, PromisesAreFound) {

@@ -1,4 +1,5 @@
-// The rule that no decision depends on a text: failures and warnings have kinds for that (docs/architecture.md).
+// Rules about texts. No decision depends on one: failures and warnings have kinds for that (docs/architecture.md). And
+// no comment begins with a word that makes it a fragment.
 #include <algorithm>
 #include <iterator>
 #include <regex>
@@ -39,6 +40,27 @@ std::vector<std::string> check_texts(const Source& source) {
     ++line;
     if (std::regex_search(content, comparison()))
       complaints.push_back(at(source, line, "compares a text that is for people: go by its kind"));
+  }
+  return complaints;
+}
+
+// Only where a comment begins: a sentence within one may begin as it likes.
+std::vector<std::string> check_openings(const Source& source) {
+  static const std::regex kOpening("(^\\s*|  )///? *(Of|What|Who|Whoever|Whether|Those|To be|As|None)\\b");
+  static const std::regex kComment("^\\s*//");
+  std::vector<std::string> complaints;
+  if (!source.path.ends_with(".h") && !source.path.ends_with(".cpp")) return complaints;
+  int line = 0;
+  bool within = false;
+  for (const std::string& content : lines_of(source.text)) {
+    ++line;
+    std::smatch match;
+    if (!within && std::regex_search(content, match, kOpening)) {
+      complaints.push_back(at(source, line,
+                              "a comment begins with '" + match[2].str() +
+                                  "': begin with a verb in the third person, or with the thing itself"));
+    }
+    within = std::regex_search(content, kComment);
   }
   return complaints;
 }
