@@ -111,8 +111,8 @@ std::string topologies_instead(const Protocol& protocol, const Setting& setting)
     if (setting.workers > kMostWorkers) break;
     try {
       const Topology graph = make_topology(name, setting.workers);
-      if (protocol.refuse({setting.knobs, graph, setting.workers, setting.host_of, setting.parameters}).empty())
-        possible.emplace_back(name);
+      const Setting there{setting.knobs, graph, setting.workers, setting.host_of, setting.parameters, setting.batch};
+      if (protocol.refuse(there).empty()) possible.emplace_back(name);
     } catch (const Error&) {
       continue;  // it is not defined for this number of workers
     }

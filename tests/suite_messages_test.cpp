@@ -198,6 +198,8 @@ TEST(Suggestions, NameTheTopologiesThatAProtocolAccepts) {
   EXPECT_THAT(complaint_about(suite_with("", "[[protocol]]\nname = \"hop\"\nbackup = 1\nstaleness = 2")),
               Not(HasSubstr("it accepts topology")))
       << "no topology makes that possible";
+  EXPECT_THAT(complaint_about(suite_with("model.batch = 12", "[[protocol]]\nname = \"lb_bsp\"\nmultiple = 8")),
+              AllOf(HasSubstr("multiple = 8 does not divide model.batch = 12"), Not(HasSubstr("it accepts topology"))));
 }
 
 }  // namespace
