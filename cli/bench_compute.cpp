@@ -237,7 +237,7 @@ ModelBench bench_model(const std::string& model, const BenchWork& work) {
 
 namespace {
 
-struct Operation {
+struct HostOperation {
   const char *name, *against;
   double passes;
   std::function<void()> run;
@@ -245,7 +245,7 @@ struct Operation {
 
 /// Adds the best rate of three passes of each operation that is compared with `peer`. They are measured in turns with
 /// it, since neighbours take part of the bandwidth. Returns the peer's own best rate.
-double bench_beside(const PlainPass& peer, const std::vector<Operation>& operations, BandwidthBench& bench) {
+double bench_beside(const PlainPass& peer, const std::vector<HostOperation>& operations, BandwidthBench& bench) {
   double limit = 0;
   std::vector<double> rates(operations.size(), 0.0);
   for (int turn = 0; turn < 3; ++turn) {
@@ -281,7 +281,7 @@ BandwidthBench bench_vectors(int repeats) {
   BandwidthBench bench;
   const double bytes = double(n) * sizeof(float);
   bench.mib = bytes / (1 << 20);
-  const std::vector<Operation> operations = {
+  const std::vector<HostOperation> operations = {
       {"mean of 2", "triad", 3, [&] { space.weighted_sum(y, std::span(terms).first(2), weights, n); }},
       {"mean of 4", "sum of 4", 5, [&] { space.weighted_sum(y, terms, weights, n); }},
       {"axpy", "triad", 3, [&] { space.axpy(y, 0.5f, terms[0], n); }},
@@ -292,7 +292,7 @@ BandwidthBench bench_vectors(int repeats) {
       {"sgd", "triad", 3, [&] { space.sgd(y, nullptr, terms[0], {.lr = 0.01f}, n); }},
       {"sgd, momentum", "triad", 5,
        [&] { space.sgd(y, vectors[3].mutable_data(), terms[0], {.lr = 0.01f, .momentum = 0.9f}, n); }}};
-  for (const Operation& o : operations) bench.operations.push_back({o.name, o.against, o.passes * bytes, {}, {}});
+  for (const HostOperation& o : operations) bench.operations.push_back({o.name, o.against, o.passes * bytes, {}, {}});
   const std::map<std::string, std::vector<double>*> limits = {
       {"read", &bench.read}, {"copy", &bench.copy}, {"triad", &bench.triad}, {"sum of 4", &bench.sum}};
   const std::vector<PlainPass> plain = plain_passes(y, {terms[0], terms[1], terms[2], terms[3]}, n);

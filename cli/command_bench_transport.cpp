@@ -11,10 +11,10 @@
 #include "cli/preflight.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
+#include "cli/transport_bench.h"
 #include "results/context.h"
 #include "results/statistics.h"
 #include "results/table.h"
-#include "suites/transport_bench.h"
 
 namespace hopbench {
 namespace {

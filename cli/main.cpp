@@ -9,12 +9,28 @@
 
 #include "cli/app.h"
 #include "cli/join.h"
-#include "suites/execute.h"
+#include "cli/transport_bench.h"
+#include "suites/calibrate.h"
+#include "suites/calibrate_links.h"
+#include "suites/rank.h"
+
+namespace {
+
+/// The roles of a child process, by the name in its job. Those for others are harmless to a machine that lends itself.
+constexpr hopbench::Role kRoles[] = {
+    {"rank", hopbench::run_rank, true},
+    {"simulate", hopbench::run_simulation},
+    {"calibrate", hopbench::calibrate_rank, true},
+    {"calibrate_links", hopbench::calibrate_links_rank, true},
+    {"bench", hopbench::bench_rank},
+};
+
+}  // namespace
 
 int main(int argc, char** argv) {
   // A child of a trial is this same binary, and so is what --hosts starts by ssh. Both leave here before anything else
   // is set up.
-  if (argc == 2 && std::strcmp(argv[1], "rank") == 0) return hopbench::rank_main();
+  if (argc == 2 && std::strcmp(argv[1], "rank") == 0) return hopbench::rank_main(kRoles);
   if (argc == 2 && std::strcmp(argv[1], "agent") == 0) return hopbench::agent_main();
   return hopbench::run_command_line(argc, argv);
 }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/base/record.h"
 #include "backends/runtime/board.h"
-#include "results/record.h"
 #include "suites/trial.h"
 
 namespace hopbench {

@@ -3,18 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
-namespace hopbench {
+#include "protocols/batch_bounds.h"
 
-/// The batches that a worker may be given: from `low` to `high` samples, both included, in steps of `multiple`. `low`,
-/// and `high` unless it is the default, are multiples too.
-struct BatchBounds {
-  int low = 1, high = std::numeric_limits<int>::max();
-  int multiple = 1;
-};
+namespace hopbench {
 
 /// Whole numbers in proportion to `shares` (all above 0; one for each worker, as `bounds`) that sum to `total`: the
 /// least max b_i / share_i, up to rounding. Workers that would leave their bounds are held at them and the others share

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backends/base/random.h"
+#include "backends/base/record.h"
 #include "backends/runtime/budget.h"
 #include "backends/runtime/runtime.h"
 #include "backends/runtime/scenario.h"
@@ -21,7 +22,6 @@
 #include "protocols/lazy_sgd.h"
 #include "protocols/protocol.h"
 #include "protocols/topology.h"
-#include "results/record.h"
 
 namespace hopbench {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "protocols/allocation.h"
+#include "protocols/batch_bounds.h"
 #include "protocols/knobs.h"
 #include "protocols/topology.h"
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "results/record.h"
+#include "backends/base/record.h"
 #include "results/run_folder.h"
 
 namespace hopbench {

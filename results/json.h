@@ -12,7 +12,7 @@
 
 #include "backends/base/error.h"
 #include "backends/base/json_fields.h"
-#include "results/record.h"
+#include "backends/base/record.h"
 #include "results/run_folder.h"
 
 namespace hopbench {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "results/record.h"
+#include "backends/base/record.h"
 
 namespace hopbench {
 

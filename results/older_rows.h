@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "results/record.h"
+#include "backends/base/record.h"
 
 namespace hopbench {
 

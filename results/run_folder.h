@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "results/record.h"
+#include "backends/base/record.h"
 
 namespace hopbench {
 

@@ -2,7 +2,7 @@
 // (fairness section 5).
 #pragma once
 
-#include "results/record.h"
+#include "backends/base/record.h"
 
 namespace hopbench {
 

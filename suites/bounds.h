@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "results/record.h"
+#include "backends/base/record.h"
 #include "results/steady.h"
 #include "suites/plan.h"
 #include "suites/trial.h"

@@ -279,7 +279,8 @@ double round_time(const std::vector<json>& ranks, std::size_t kind) {
 
 }  // namespace
 
-std::string calibrate_rank(ChildChannel& channel, const TrialSpec& spec) {
+std::string calibrate_rank(ChildChannel& channel, const Job& job) {
+  const TrialSpec& spec = job.spec;
   if (const Transport& transport = find_transport(spec.transport); transport.prepare != nullptr) transport.prepare();
   const std::unique_ptr<Workload> workload = make_workload(spec.workload.on(channel.rank(), channel.local()));
   workload->load_data();  // a step that draws its samples would set the pace
@@ -303,7 +304,7 @@ Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts,
   LaunchOptions options;
   options.command = {"", "rank"};
   options.ranks = spec.workers();
-  options.job = to_text(Job{Job::Role::kCalibrate, spec, ""});
+  options.job = to_text(Job{"calibrate", spec});
   options.rendezvous_timeout = spec.rendezvous_timeout;
   options.stall_timeout = spec.stall_timeout;
   options.trial_timeout = spec.trial_timeout;

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "backends/runtime/launch.h"
-#include "suites/trial.h"
+#include "suites/job.h"
 
 namespace hopbench {
 
 /// Measures this rank's part while all others measure theirs; returns it as JSON text for the launcher.
-std::string calibrate_rank(ChildChannel& channel, const TrialSpec& spec);
+std::string calibrate_rank(ChildChannel& channel, const Job& job);
 
 }  // namespace hopbench

@@ -189,7 +189,8 @@ std::vector<int> machines_of(const LaunchOptions& launch, const Fleet& fleet) {
 
 }  // namespace
 
-std::string calibrate_links_rank(ChildChannel& channel, const TrialSpec& spec) {
+std::string calibrate_links_rank(ChildChannel& channel, const Job& job) {
+  const TrialSpec& spec = job.spec;
   const Transport& transport = find_transport(spec.transport);
   if (transport.prepare != nullptr) transport.prepare();
   WireOptions options{.rank = channel.rank(),
@@ -223,7 +224,7 @@ LinkFigures calibrate_links(const TrialSpec& spec, const std::atomic<int>* inter
   LaunchOptions options;
   options.command = {"", "rank"};
   options.ranks = spec.workers();
-  options.job = to_text(Job{.role = Job::Role::kCalibrateLinks, .spec = spec, .event_log = ""});
+  options.job = to_text(Job{"calibrate_links", spec});
   options.rendezvous_timeout = spec.rendezvous_timeout;
   options.stall_timeout = spec.stall_timeout;
   options.trial_timeout = std::max(spec.trial_timeout, options.ranks * (options.ranks - 1) * kPairLimit);

@@ -1,7 +1,7 @@
 // Completes a trial's record once its ranks' records are there.
 #pragma once
 
-#include "results/record.h"
+#include "backends/base/record.h"
 #include "suites/plan.h"
 #include "suites/trial.h"
 

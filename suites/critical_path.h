@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "results/record.h"
+#include "backends/base/record.h"
 #include "suites/trail.h"
 
 namespace hopbench {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "backends/base/record.h"
 #include "backends/base/vec.h"
 #include "models/workload.h"
-#include "results/record.h"
 
 namespace hopbench {
 

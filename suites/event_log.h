@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "results/record.h"
+#include "backends/base/record.h"
 #include "suites/trial.h"
 
 namespace hopbench {

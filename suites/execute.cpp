@@ -140,7 +140,7 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
   launch_with.credits = plan.credits;
   launch_with.may_crash = doomed(spec.scenario);
   launch_with.survivors_go_on = plan.goes_on && !launch_with.may_crash.empty();
-  launch_with.job = to_text(Job{Job::Role::kRank, spec, ""});
+  launch_with.job = to_text(Job{"rank", spec});
   std::optional<LinkEmulator> links;
   if (spec.emulate) links.emplace(network_of(spec, plan), plan.ranks(), spec.seed, spec.repeat);
   launch_with.links = links ? &*links : nullptr;
@@ -178,8 +178,8 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
 TrialRecord execute_simulated(const TrialSpec& spec, const ExecuteOptions& options) {
   LaunchOptions launch_with = launch_options(spec, make_plan(spec), options);
   launch_with.ranks = 1;
-  launch_with.job = to_text(
-      Job{Job::Role::kSimulate, spec, spec.events == EventDetail::kNone ? "" : options.event_log, "", options.dump});
+  launch_with.job =
+      to_text(Job{"simulate", spec, spec.events == EventDetail::kNone ? "" : options.event_log, "", options.dump});
   const LaunchResult launched = launch(launch_with);
   TrialRecord record;
   if (launched.ok) {

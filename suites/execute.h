@@ -11,8 +11,8 @@
 #include <functional>
 #include <string>
 
+#include "backends/base/record.h"
 #include "backends/runtime/board.h"
-#include "results/record.h"
 #include "suites/dump.h"
 #include "suites/plan.h"
 #include "suites/trial.h"
@@ -37,9 +37,6 @@ TrialRecord execute_trial(const TrialSpec& spec, const ExecuteOptions& options);
 /// Runs the same virtual-time trial in this process (tests, `bench sim`). `board` shows progress; may be null. Throws.
 TrialRecord simulate_trial(const TrialSpec& spec, Observer* observer = nullptr, Board* board = nullptr,
                            const Dump& dump = {});
-
-/// Runs a child process that launch() started (the hidden command `rank`); returns its exit code.
-int rank_main();
 
 /// Costs of a step, a vector operation and a message while all ranks of the trial work.
 struct Calibration {

@@ -1,6 +1,5 @@
 #include "suites/job.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -30,17 +29,12 @@ auto reading(const char* what, const Read& read) {
 
 constexpr const char* kJob = "a rank's job";
 constexpr const char* kResult = "a rank's result";
-constexpr const char* kRoles[] = {"rank", "simulate", "calibrate", "calibrate_links", "bench"};
 
 }  // namespace
 
 std::string to_text(const Job& job) {
-  return OrderedJson{{"role", kRoles[static_cast<int>(job.role)]},
-                     {"spec", encode(job.spec)},
-                     {"event_log", job.event_log},
-                     {"bench", job.bench},
-                     {"dump", job.dump.what},
-                     {"dump_folder", job.dump.folder}}
+  return OrderedJson{{"role", job.role},   {"spec", encode(job.spec)}, {"event_log", job.event_log},
+                     {"bench", job.bench}, {"dump", job.dump.what},    {"dump_folder", job.dump.folder}}
       .dump();
 }
 
@@ -48,10 +42,7 @@ Job job_from_text(const std::string& text) {
   return reading(kJob, [&] {
     const OrderedJson j = OrderedJson::parse(text);
     Job job;
-    const std::string role = j.at("role");
-    const auto* found = std::find(std::begin(kRoles), std::end(kRoles), role);
-    if (found == std::end(kRoles)) refuse(kJob, "it has no such role");
-    job.role = static_cast<Job::Role>(found - std::begin(kRoles));
+    job.role = j.at("role");
     decode(j.at("spec"), job.spec);
     job.event_log = j.at("event_log");
     job.bench = j.at("bench");

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "results/record.h"
+#include "backends/base/record.h"
 #include "suites/dump.h"
 #include "suites/event_log.h"
 #include "suites/trial.h"
@@ -12,11 +12,11 @@
 namespace hopbench {
 
 struct Job {
-  enum class Role { kRank, kSimulate, kCalibrate, kCalibrateLinks, kBench } role = Role::kRank;
+  std::string role;  // which of the program's roles (rank.h)
   TrialSpec spec;
-  std::string event_log;   // simulate: the file to write
-  std::string bench = {};  // bench: what to measure (transport_bench.h)
-  Dump dump = {};          // simulate
+  std::string event_log = {};  // simulate: the file to write
+  std::string bench = {};      // bench: what to measure, as its role reads it
+  Dump dump = {};              // simulate
 };
 std::string to_text(const Job& job);
 /// Reads such a text. This and rank_result_from_text throw Error (trial) if the text is malformed.

@@ -1,8 +1,9 @@
-// A child process of a trial: a rank over a Wire, or a whole simulation, or a rank that is calibrated
-// or takes part in a bench.
+#include "suites/rank.h"
+
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -17,20 +18,15 @@
 #include "backends/base/ran_out.h"
 #include "backends/base/space.h"
 #include "backends/runtime/emulated_wire.h"
-#include "backends/runtime/launch.h"
 #include "backends/runtime/process.h"
 #include "backends/transport/body.h"
 #include "backends/transport/wire.h"
 #include "results/json.h"
 #include "results/machine.h"
 #include "results/statistics.h"
-#include "suites/calibrate.h"
-#include "suites/calibrate_links.h"
 #include "suites/event_log.h"
 #include "suites/execute.h"
-#include "suites/job.h"
 #include "suites/preparation.h"
-#include "suites/transport_bench.h"
 
 namespace hopbench {
 namespace {
@@ -171,6 +167,8 @@ void add_device_use(RankRecord& record, const DeviceSpace& device, const Prepare
   record.staged_bodies = staged_bodies();
 }
 
+}  // namespace
+
 std::string run_rank(ChildChannel& channel, const Job& job) {
   const TrialSpec& spec = job.spec;
   const int rank = channel.rank();
@@ -247,35 +245,27 @@ std::string run_simulation(ChildChannel& channel, const Job& job) {
   return to_json(record);
 }
 
-std::string run(ChildChannel& channel, const Job& job) {
-  if (channel.lent() && job.role != Job::Role::kRank && job.role != Job::Role::kCalibrate &&
-      job.role != Job::Role::kCalibrateLinks)
+namespace {
+
+std::string run(std::span<const Role> roles, ChildChannel& channel, const Job& job) {
+  const auto role = std::find_if(roles.begin(), roles.end(), [&](const Role& each) { return each.name == job.role; });
+  const bool known = role != roles.end();
+  if (channel.lent() && !(known && role->for_others))
     throw trial_error("a launcher on another machine wants more than a rank: it is none of this program");
-  switch (job.role) {
-    case Job::Role::kRank:
-      return run_rank(channel, job);
-    case Job::Role::kSimulate:
-      return run_simulation(channel, job);
-    case Job::Role::kCalibrate:
-      return calibrate_rank(channel, job.spec);
-    case Job::Role::kCalibrateLinks:
-      return calibrate_links_rank(channel, job.spec);
-    case Job::Role::kBench:
-      return bench_rank(channel, way_bench_from_text(job.bench));
-  }
-  return "";
+  if (!known) throw trial_error("a rank's job names role '" + job.role + "', which this program does not have");
+  return role->run(channel, job);
 }
 
 }  // namespace
 
-int rank_main() {
+int rank_main(std::span<const Role> roles) {
   std::unique_ptr<ChildChannel> channel;
   try {
     channel = ChildChannel::open();
     const Job job = job_from_text(channel->job());
     describe_process("rank " + std::to_string(channel->rank()) + " of " + job.spec.id() + ", seed " +
                      std::to_string(job.spec.seed));
-    channel->finish(run(*channel, job));
+    channel->finish(run(roles, *channel, job));
     return 0;
   } catch (const std::exception& error) {
     if (channel != nullptr) {

@@ -1,8 +1,8 @@
 // Tests if a rate of virtual time depends on the order of what happens at one instant.
 #pragma once
 
+#include "backends/base/record.h"
 #include "backends/runtime/board.h"
-#include "results/record.h"
 #include "suites/trial.h"
 
 namespace hopbench {

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/base/record.h"
 #include "backends/runtime/network.h"
 #include "backends/runtime/scenario.h"
 #include "backends/runtime/strand.h"
@@ -24,7 +25,6 @@
 #include "protocols/node.h"
 #include "protocols/protocol.h"
 #include "protocols/topology.h"
-#include "results/record.h"
 #include "tests/checkers/checkers.h"
 
 namespace hopbench {

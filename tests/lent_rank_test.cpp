@@ -54,7 +54,7 @@ struct Words : CrewEvents {
 class LentRank : public testing::Test {
  protected:
   /// Starts a single rank with a job of that role.
-  void start(Job::Role role, bool lent) {
+  void start(const std::string& role, bool lent) {
     Job job{.role = role, .spec = parse_suite(kSuite, "lent.toml", {}).trials.at(0), .event_log = log_};
     const auto board = Board::create(1, 10);
     LocalCrew crew("", lent);
@@ -74,21 +74,26 @@ class LentRank : public testing::Test {
 };
 
 TEST_F(LentRank, RefusesWhatIsNoRanksJob) {
-  using Role = Job::Role;
-  for (const Role role : {Role::kSimulate, Role::kBench}) {
+  for (const char* role : {"simulate", "no such role"}) {
     start(role, true);
     EXPECT_EQ(words_.last.type, ControlType::kFail);
-    EXPECT_THAT(words_.last.text, HasSubstr("wants more than a rank")) << static_cast<int>(role);
+    EXPECT_THAT(words_.last.text, HasSubstr("wants more than a rank")) << role;
     EXPECT_NE(words_.status, 0);
     EXPECT_FALSE(std::filesystem::exists(log_));
   }
 }
 
 TEST_F(LentRank, OneOfItsOwnLauncherDoesIt) {
-  start(Job::Role::kSimulate, false);
+  start("simulate", false);
   EXPECT_EQ(words_.last.type, ControlType::kFinish) << words_.last.text;
   EXPECT_EQ(words_.status, 0);
   EXPECT_TRUE(std::filesystem::exists(log_));
+}
+
+TEST_F(LentRank, NamesARoleThatItDoesNotHave) {
+  start("dance", false);
+  EXPECT_EQ(words_.last.type, ControlType::kFail);
+  EXPECT_THAT(words_.last.text, HasSubstr("role 'dance', which this program does not have"));
 }
 
 }  // namespace

@@ -3,10 +3,13 @@
 
 #include <cstring>
 
-#include "suites/execute.h"
+#include "suites/rank.h"
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::strcmp(argv[1], "rank") == 0) return hopbench::rank_main();
+  if (argc == 2 && std::strcmp(argv[1], "rank") == 0) {
+    constexpr hopbench::Role kRoles[] = {{"rank", hopbench::run_rank, true}, {"simulate", hopbench::run_simulation}};
+    return hopbench::rank_main(kRoles);
+  }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -198,21 +198,20 @@ const std::vector<Arrow>& arrows() {
       {"backends/compute/", {"backends/cuda/backend.h"}},
       {"backends/cuda/", {"backends/compute/backend.h", "backends/compute/host.h"}},
       // Runtime and transport see only the seam of each other: what travels, and what carries it.
-      {"backends/runtime/", {"results/record.h", "backends/transport/wire.h"}},
-      {"backends/transport/", {"results/record.h", "backends/runtime/message.h"}},
+      {"backends/runtime/", {"backends/transport/wire.h"}},
+      {"backends/transport/", {"backends/runtime/message.h"}},
       {"backends/fleet/", {"backends/runtime/"}},
       {"ci/", {"backends/transport/exchange.h"}},
-      {"results/record.h", {}},
       {"results/", {}},
-      {"models/", {"backends/compute/backend.h", "results/record.h"}},
-      {"protocols/node.", {"models/", "backends/runtime/", "results/record.h"}},
+      {"models/", {"backends/compute/backend.h"}},
+      {"protocols/node.", {"models/", "backends/runtime/"}},
       {"protocols/", {}},
       // A trial's runner sees the record of results and what is computed from it, but no folders, files or tables.
       {"suites/",
-       {"protocols/", "models/", "backends/", "results/record.h", "results/json.h", "results/steady.h",
-        "results/statistics.h", "results/machine.h", "results/claim.h", "results/published.h"}},
+       {"protocols/", "models/", "backends/", "results/json.h", "results/steady.h", "results/statistics.h",
+        "results/machine.h", "results/claim.h", "results/published.h"}},
       {"cli/", {"suites/", "protocols/", "models/", "backends/", "results/"}},
-      {"tests/checkers/", {"results/record.h"}},
+      {"tests/checkers/", {}},
       {"tests/", {"cli/", "suites/", "protocols/", "models/", "backends/", "results/"}},
   };
   return kArrows;
@@ -283,7 +282,6 @@ std::vector<std::string> check_arrows(const Source& source) {
     const std::string home = folder_of(rule->from).empty() ? rule->from : folder_of(rule->from);
     bool allowed = starts(include.name, home) || starts(include.name, "backends/base/");
     for (const std::string& into : rule->into) allowed = allowed || starts(include.name, into);
-    if (rule->from == "results/record.h") allowed = starts(include.name, "backends/base/");
     if (!allowed) {
       complaints.push_back(at(source, include.line, "may not include \"" + include.name + "\": wrong direction"));
     }

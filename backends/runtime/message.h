@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "backends/base/error.h"
+#include "backends/base/record.h"  // Iter
 #include "backends/base/vec.h"
-#include "results/record.h"  // Iter
 
 namespace hopbench {
 

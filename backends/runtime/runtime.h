@@ -17,10 +17,10 @@
 #include <functional>
 #include <vector>
 
+#include "backends/base/record.h"
 #include "backends/base/time.h"
 #include "backends/runtime/mailbox.h"
 #include "backends/runtime/message.h"
-#include "results/record.h"
 
 namespace hopbench {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "backends/base/record.h"
 #include "backends/base/time.h"
 #include "backends/runtime/network.h"
-#include "results/record.h"
 
 namespace hopbench {
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "results/record.h"
+#include "backends/base/record.h"
 
 namespace hopbench::checkers {
 

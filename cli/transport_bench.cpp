@@ -1,4 +1,4 @@
-#include "suites/transport_bench.h"
+#include "cli/transport_bench.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,6 @@
 #include "backends/runtime/process.h"
 #include "backends/transport/wire.h"
 #include "protocols/collectives.h"
-#include "suites/job.h"
 #include "suites/plan.h"
 
 namespace hopbench {
@@ -332,8 +331,8 @@ WayBench way_bench_from_text(const std::string& text) {
   }
 }
 
-std::string bench_rank(ChildChannel& channel, const WayBench& bench) {
-  WayBench mine = bench;
+std::string bench_rank(ChildChannel& channel, const Job& job) {
+  WayBench mine = way_bench_from_text(job.bench);
   mine.exchange.rank = channel.rank();
   Timed timed;
   if (const auto& ways = transports();
@@ -349,7 +348,7 @@ std::string bench_rank(ChildChannel& channel, const WayBench& bench) {
 
 WayTimes bench_way(const WayBench& bench, const std::atomic<int>* interrupts) {
   if (bench.way == "open mpi") return over_mpi(bench);
-  Job job{.role = Job::Role::kBench, .spec = spec_of(bench.exchange), .event_log = "", .bench = to_text(bench)};
+  const Job job{.role = "bench", .spec = spec_of(bench.exchange), .bench = to_text(bench)};
   LaunchOptions options;
   options.command = {"", "rank"};
   options.ranks = bench.exchange.size;

@@ -1,5 +1,5 @@
 // The record of a trial, as plain data. Writers (JSON, CSV, tables) and checkers read it; nothing here computes.
-// This is the lowest header of its directory: it sees backends/base only, and every module may see it.
+// Every module may see it, but protocols, which must not decide by it.
 #pragma once
 
 #include <cstdint>

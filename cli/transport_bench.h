@@ -10,6 +10,7 @@
 
 #include "backends/runtime/launch.h"
 #include "backends/transport/exchange.h"
+#include "suites/job.h"
 
 namespace hopbench {
 
@@ -44,6 +45,6 @@ std::string to_text(const WayBench& bench);
 WayBench way_bench_from_text(const std::string& text);
 
 /// Runs the rank's side; returns what the launcher reads.
-std::string bench_rank(ChildChannel& channel, const WayBench& bench);
+std::string bench_rank(ChildChannel& channel, const Job& job);
 
 }  // namespace hopbench
