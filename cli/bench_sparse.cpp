@@ -8,7 +8,7 @@
 #include "backends/base/random.h"
 #include "backends/compute/peak.h"
 #include "models/workload.h"
-#include "protocols/lazy_sgd.h"
+#include "protocols/node/lazy_sgd.h"
 
 namespace hopbench {
 namespace {

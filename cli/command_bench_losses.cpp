@@ -15,7 +15,7 @@
 #include "cli/filter.h"
 #include "cli/labels.h"
 #include "models/workload.h"
-#include "protocols/lazy_sgd.h"
+#include "protocols/node/lazy_sgd.h"
 #include "results/context.h"
 #include "suites/suite.h"
 

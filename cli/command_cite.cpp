@@ -10,7 +10,7 @@
 #include "backends/base/text.h"
 #include "cli/commands.h"
 #include "cli/outputs.h"
-#include "protocols/protocol.h"
+#include "protocols/node/protocol.h"
 #include "results/context.h"
 #include "results/run_folder.h"
 

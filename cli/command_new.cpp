@@ -13,7 +13,7 @@
 #include "backends/base/text.h"
 #include "cli/scaffold.h"
 #include "example_protocol.h"
-#include "protocols/protocol.h"
+#include "protocols/node/protocol.h"
 #include "results/context.h"
 
 namespace hopbench {

@@ -15,7 +15,7 @@
 #include "backends/base/ran_out.h"
 #include "backends/runtime/process.h"
 #include "backends/transport/wire.h"
-#include "protocols/collectives.h"
+#include "protocols/node/collectives.h"
 #include "suites/plan.h"
 
 namespace hopbench {

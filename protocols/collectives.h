@@ -1,42 +1,5 @@
-// Operations on groups that several protocols share. They are written over send and recv like the protocols themselves,
-// so they are simulated, measured and checked like everything else.
+// Averages and collectives that protocols share. The path that a protocol of your own includes; it stays when
+// directories change.
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <vector>
-
-#include "protocols/node.h"
-
-namespace hopbench {
-
-/// Returns the vectors that `messages` carry, each with weight 1.
-std::vector<Term> terms_of(std::span<const Message> messages);
-
-/// Returns Node::reduce of the terms by ascending sender, because the order determines the bits.
-Vec sum(Node& self, Iter k, std::vector<Term> terms);
-
-/// Returns the same with the weights scaled so that they sum to 1.
-Vec average(Node& self, Iter k, std::vector<Term> terms);
-
-/// Returns weight * a + weight * b, as a vector operation of this rank. (a, b) and (b, a) give the same bits.
-Payload added(Node& self, const Payload& a, const Payload& b, float weight);
-
-/// Ring all-reduce (reduce-scatter, then all-gather), which writes the mean of all members' `mine` to result[offset,
-/// offset + mine.size()). Each rank sends 2 (n - 1) messages of 1/n of the vector. If that is more than 1 MiB, it is
-/// sent in pieces of at most 1 MiB, so that one piece travels while the next is added up.
-///
-/// Each n-th part is summed along the ring and scaled by one rank, and all members get that rank's bits, so all results
-/// are bit-identical. `group` is the same on every rank and holds this one. Several calls with one k must come in the
-/// same order on every rank. `mine` may be a slice of a vector that is still being written elsewhere.
-///
-/// Also adds up each member's `count`. The weights of the vectors are added up and scaled on the way by the same
-/// arithmetic as the vectors, so a wrong divisor shows in the result's weight.
-struct RingMean {
-  std::int64_t count = 0;  // the sum of the members' counts
-  double weight = 1;       // the weight of each member's vector in the result
-};
-RingMean ring_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result, std::size_t offset,
-                   const char* why, std::int64_t count = 0);
-
-}  // namespace hopbench
+#include "protocols/node/collectives.h"

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "protocols/protocol.h"
-#include "protocols/topology.h"
+#include "protocols/node/protocol.h"
+#include "protocols/node/topology.h"
 #include "suites/draft.h"
 
 namespace hopbench {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "protocols/knobs.h"
-#include "protocols/protocol.h"
+#include "protocols/node/knobs.h"
+#include "protocols/node/protocol.h"
 #include "suites/keys.h"
 #include "suites/suite.h"
 #include "suites/trial.h"

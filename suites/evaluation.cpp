@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "protocols/stripes.h"
+#include "protocols/server/stripes.h"
 
 namespace hopbench {
 namespace {

@@ -10,8 +10,8 @@
 #include "backends/transport/wire.h"
 #include "models/dataset.h"
 #include "models/workload.h"
-#include "protocols/protocol.h"
-#include "protocols/topology.h"
+#include "protocols/node/protocol.h"
+#include "protocols/node/topology.h"
 #include "suites/network_presets.h"
 
 namespace hopbench {

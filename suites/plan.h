@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "protocols/node.h"
-#include "protocols/protocol.h"
-#include "protocols/topology.h"
+#include "protocols/node/node.h"
+#include "protocols/node/protocol.h"
+#include "protocols/node/topology.h"
 #include "suites/trial.h"
 
 namespace hopbench {

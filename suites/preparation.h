@@ -3,7 +3,7 @@
 
 #include "backends/base/time.h"
 #include "models/workload.h"
-#include "protocols/allocation.h"
+#include "protocols/allreduce/allocation.h"
 
 namespace hopbench {
 

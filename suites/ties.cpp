@@ -6,7 +6,7 @@
 #include <string>
 
 #include "backends/base/error.h"
-#include "protocols/protocol.h"
+#include "protocols/node/protocol.h"
 #include "suites/execute.h"
 
 namespace hopbench {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "backends/base/error.h"
-#include "protocols/protocol.h"
+#include "protocols/node/protocol.h"
 #include "suites/keys.h"
 
 #define XXH_INLINE_ALL

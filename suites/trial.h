@@ -10,8 +10,8 @@
 #include "backends/runtime/scenario.h"
 #include "backends/runtime/strand.h"
 #include "models/workload.h"
-#include "protocols/node.h"
-#include "protocols/topology.h"
+#include "protocols/node/node.h"
+#include "protocols/node/topology.h"
 
 namespace hopbench {
 

@@ -1,6 +1,6 @@
 // Batch sizes with a constant sum: the proportional solve and the incremental search.
-#include "protocols/allocation.h"
-#include "protocols/pair_search.h"
+#include "protocols/allreduce/allocation.h"
+#include "protocols/allreduce/pair_search.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "protocols/compress.h"
+#include "protocols/gossip/compress.h"
 #include "tests/cluster.h"
 
 namespace hopbench {

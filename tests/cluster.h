@@ -22,9 +22,9 @@
 #include "backends/runtime/scenario.h"
 #include "backends/runtime/strand.h"
 #include "models/workload.h"
-#include "protocols/node.h"
-#include "protocols/protocol.h"
-#include "protocols/topology.h"
+#include "protocols/node/node.h"
+#include "protocols/node/protocol.h"
+#include "protocols/node/topology.h"
 #include "tests/checkers/checkers.h"
 
 namespace hopbench {

@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "protocols/dbw_policy.h"
+#include "protocols/server/dbw_policy.h"
 #include "tests/cluster.h"
 
 namespace hopbench {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "protocols/dssp_controller.h"
+#include "protocols/server/dssp_controller.h"
 #include "tests/cluster.h"
 
 namespace hopbench {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "protocols/zipline.h"
+#include "protocols/server/zipline.h"
 #include "tests/cluster.h"
 
 namespace hopbench {

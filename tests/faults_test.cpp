@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "backends/transport/wire.h"
-#include "protocols/extra.h"
-#include "protocols/protocol.h"
+#include "protocols/node/extra.h"
+#include "protocols/node/protocol.h"
 #include "suites/execute.h"
 #include "suites/suite.h"
 #include "tests/folder.h"

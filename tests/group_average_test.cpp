@@ -1,5 +1,5 @@
 // The average within a group, by workers of a cluster.
-#include "protocols/group_average.h"
+#include "protocols/groups/group_average.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Prague's groups without a cluster: the generator is asked by workers whose steps, averages and ends come in any
 // order.
-#include "protocols/group_generator.h"
+#include "protocols/groups/group_generator.h"
 
 #include <gtest/gtest.h>
 

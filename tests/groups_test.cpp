@@ -1,5 +1,6 @@
-// Groups and the average within a group (protocols/groups.h, protocols/group_average.h), with no protocol around them.
-#include "protocols/group_average.h"
+// Groups and the average within a group (protocols/groups/groups.h, protocols/groups/group_average.h), with no protocol
+// around them.
+#include "protocols/groups/group_average.h"
 
 #include <gtest/gtest.h>
 

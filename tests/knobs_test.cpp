@@ -1,4 +1,4 @@
-#include "protocols/knobs.h"
+#include "protocols/node/knobs.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <set>
 
 #include "backends/base/error.h"
-#include "protocols/extra.h"
-#include "protocols/protocol.h"
+#include "protocols/node/extra.h"
+#include "protocols/node/protocol.h"
 
 namespace hopbench {
 namespace {

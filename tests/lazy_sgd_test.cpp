@@ -1,5 +1,5 @@
 // Lazy steps against steps on all numbers.
-#include "protocols/lazy_sgd.h"
+#include "protocols/node/lazy_sgd.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backends/base/random.h"
-#include "protocols/protocol.h"
+#include "protocols/node/protocol.h"
 #include "suites/suite.h"
 #include "tests/paths.h"
 

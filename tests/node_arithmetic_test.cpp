@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "backends/runtime/simulated.h"
-#include "protocols/collectives.h"
+#include "protocols/node/collectives.h"
 #include "tests/node_fixture.h"
 
 namespace hopbench {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocols/node.h"
+#include "protocols/node/node.h"
 
 namespace hopbench {
 

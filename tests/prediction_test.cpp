@@ -1,4 +1,4 @@
-#include "protocols/prediction.h"
+#include "protocols/allreduce/prediction.h"
 
 #include <gtest/gtest.h>
 

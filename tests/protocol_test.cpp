@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "protocols/extra.h"
+#include "protocols/node/extra.h"
 #include "tests/cluster.h"
 
 namespace hopbench {

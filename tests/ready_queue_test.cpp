@@ -1,5 +1,5 @@
 // Partial Reduce's controller without a cluster.
-#include "protocols/ready_queue.h"
+#include "protocols/groups/ready_queue.h"
 
 #include <gtest/gtest.h>
 

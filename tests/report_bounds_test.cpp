@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocols/protocol.h"
+#include "protocols/node/protocol.h"
 #include "suites/completion.h"
 #include "suites/plan.h"
 

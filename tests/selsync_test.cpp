@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "protocols/gradient_change.h"
+#include "protocols/allreduce/gradient_change.h"
 #include "tests/cluster.h"
 
 namespace hopbench {

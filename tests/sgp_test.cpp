@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "protocols/hops.h"
+#include "protocols/gossip/hops.h"
 #include "tests/cluster.h"
 
 namespace hopbench {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "protocols/extra.h"
-#include "protocols/protocol.h"
+#include "protocols/node/extra.h"
+#include "protocols/node/protocol.h"
 #include "suites/execute.h"
 #include "suites/suite.h"
 #include "tests/paths.h"

@@ -1,5 +1,5 @@
 // Tests how parameter servers divide a model.
-#include "protocols/stripes.h"
+#include "protocols/server/stripes.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "protocols/topology.h"
+#include "protocols/node/topology.h"
 #include "suites/keys.h"
 #include "tests/paths.h"
 

@@ -13,7 +13,7 @@
 #include "backends/runtime/process.h"
 #include "backends/transport/wire.h"
 #include "models/workload.h"
-#include "protocols/node.h"
+#include "protocols/node/node.h"
 #include "tests/launched.h"
 #include "tests/transport_names.h"
 

@@ -204,7 +204,7 @@ const std::vector<Arrow>& arrows() {
       {"ci/", {"backends/transport/exchange.h"}},
       {"results/", {}},
       {"models/", {"backends/compute/backend.h"}},
-      {"protocols/node.", {"models/", "backends/runtime/"}},
+      {"protocols/node/", {"models/", "backends/runtime/"}},
       {"protocols/", {}},
       // A trial's runner sees the record of results and what is computed from it, but no folders, files or tables.
       {"suites/",

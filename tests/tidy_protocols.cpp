@@ -11,13 +11,7 @@ namespace {
 bool of_protocols(const Source& source) { return source.path.rfind("protocols/", 0) == 0; }
 
 // Returns true for files that all protocols stand on, and that are no part of any of them.
-bool framework(const Source& source) {
-  static const std::vector<std::string> kNames = {"node",     "node_arithmetic", "optimizer", "knobs",
-                                                  "topology", "protocol",        "registry",  "extra"};
-  const std::size_t first = source.path.rfind('/') + 1;
-  const std::string name = source.path.substr(first, source.path.find('.', first) - first);
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
-}
+bool framework(const Source& source) { return source.path.rfind("protocols/node/", 0) == 0; }
 
 /// What happened, for those who watch. A protocol that read it could decide by it.
 constexpr const char* kRecord = "backends/base/record.h";

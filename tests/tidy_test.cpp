@@ -105,20 +105,20 @@ TEST(TidyRules, ArrowsFindWrongDirections) {
   const auto bad = [](const std::string& path, const std::string& name) {
     return check_arrows({path, "#include \"" + name + "\"\n"}).size();
   };
-  EXPECT_EQ(bad("protocols/hop.cpp", "protocols/node.h"), 0u);
-  EXPECT_EQ(bad("protocols/hop.cpp", "backends/base/vec.h"), 0u);
-  EXPECT_EQ(bad("protocols/node.h", "backends/runtime/runtime.h"), 0u);
-  EXPECT_EQ(bad("protocols/hop.cpp", "backends/transport/wire.h"), 1u);
-  EXPECT_EQ(bad("protocols/hop.cpp", "backends/runtime/process.h"), 1u);
-  EXPECT_EQ(bad("protocols/node.h", "results/json.h"), 1u);
-  EXPECT_EQ(bad("protocols/hop.cpp", "suites/trial.h"), 1u);
-  EXPECT_EQ(bad("models/mlp.cpp", "protocols/node.h"), 1u);
+  EXPECT_EQ(bad("protocols/hop/hop.cpp", "protocols/node/node.h"), 0u);
+  EXPECT_EQ(bad("protocols/hop/hop.cpp", "backends/base/vec.h"), 0u);
+  EXPECT_EQ(bad("protocols/node/node.h", "backends/runtime/runtime.h"), 0u);
+  EXPECT_EQ(bad("protocols/hop/hop.cpp", "backends/transport/wire.h"), 1u);
+  EXPECT_EQ(bad("protocols/hop/hop.cpp", "backends/runtime/process.h"), 1u);
+  EXPECT_EQ(bad("protocols/node/node.h", "results/json.h"), 1u);
+  EXPECT_EQ(bad("protocols/hop/hop.cpp", "suites/trial.h"), 1u);
+  EXPECT_EQ(bad("models/mlp.cpp", "protocols/node/node.h"), 1u);
   EXPECT_EQ(bad("backends/compute/onednn.cpp", "backends/runtime/runtime.h"), 1u);
   EXPECT_EQ(bad("backends/base/vec.h", "results/json.h"), 1u);
   EXPECT_EQ(bad("backends/base/record.h", "backends/runtime/message.h"), 1u);
   EXPECT_EQ(bad("results/table.cpp", "suites/trial.h"), 1u);
   EXPECT_EQ(bad("suites/trial.cpp", "cli/options.h"), 1u);
-  EXPECT_EQ(bad("tests/checkers/quorum.cpp", "protocols/node.h"), 1u);
+  EXPECT_EQ(bad("tests/checkers/quorum.cpp", "protocols/node/node.h"), 1u);
   EXPECT_EQ(bad("cli/main.cpp", "suites/suite.h"), 0u);
   EXPECT_EQ(bad("cli/main.cpp", "options.h"), 1u);
   EXPECT_EQ(bad("results/context.cpp", "commit.h"), 0u);
@@ -213,16 +213,16 @@ TEST(TidyRules, LongProtocolsAndForeignHeadersAreFound) {
   const auto found = [](const std::string& path, const std::string& text) {
     return check_protocol({path, text}).size();
   };
-  EXPECT_EQ(found("protocols/hop.cpp", std::string(150, '\n')), 0u);
-  EXPECT_EQ(found("protocols/hop.cpp", std::string(151, '\n')), 1u);
-  EXPECT_EQ(found("protocols/shard.h", std::string(151, '\n')), 1u);
-  EXPECT_EQ(found("protocols/node.cpp", std::string(151, '\n')), 0u);
+  EXPECT_EQ(found("protocols/hop/hop.cpp", std::string(150, '\n')), 0u);
+  EXPECT_EQ(found("protocols/hop/hop.cpp", std::string(151, '\n')), 1u);
+  EXPECT_EQ(found("protocols/server/shard.h", std::string(151, '\n')), 1u);
+  EXPECT_EQ(found("protocols/node/node.cpp", std::string(151, '\n')), 0u);
   EXPECT_EQ(found("cli/app.cpp", std::string(151, '\n')), 0u);
-  EXPECT_EQ(found("protocols/hop.cpp", "#include <algorithm>\n#include \"backends/base/vec.h\"\n"), 0u);
-  EXPECT_EQ(found("protocols/hop.cpp", "#include \"protocols/node.h\"\n"), 0u);
-  EXPECT_EQ(found("protocols/hop.cpp", "#include \"backends/base/record.h\"\n"), 1u);
-  EXPECT_EQ(found("protocols/hop.cpp", "#include \"models/workload.h\"\n"), 1u);
-  EXPECT_EQ(found("protocols/hop.cpp", "#include <fmt/format.h>\n"), 1u);
+  EXPECT_EQ(found("protocols/hop/hop.cpp", "#include <algorithm>\n#include \"backends/base/vec.h\"\n"), 0u);
+  EXPECT_EQ(found("protocols/hop/hop.cpp", "#include \"protocols/node/node.h\"\n"), 0u);
+  EXPECT_EQ(found("protocols/hop/hop.cpp", "#include \"backends/base/record.h\"\n"), 1u);
+  EXPECT_EQ(found("protocols/hop/hop.cpp", "#include \"models/workload.h\"\n"), 1u);
+  EXPECT_EQ(found("protocols/hop/hop.cpp", "#include <fmt/format.h>\n"), 1u);
 }
 
 TEST(TidyRules, TheMedianIsOfCodeInFilesThatBringAProtocol) {

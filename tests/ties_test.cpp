@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "protocols/protocol.h"
+#include "protocols/node/protocol.h"
 #include "results/kinds.h"
 #include "suites/execute.h"
 #include "suites/suite.h"

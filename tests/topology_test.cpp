@@ -1,4 +1,4 @@
-#include "protocols/topology.h"
+#include "protocols/node/topology.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "protocols/protocol.h"
+#include "protocols/node/protocol.h"
 
 namespace hopbench {
 namespace {

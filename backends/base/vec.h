@@ -12,7 +12,7 @@
 // storage that has another holder first moves this Vec to storage of its own. So a Payload
 // never changes while it is in flight, and k neighbours share one copy. Only the owner writes,
 // and only in its node's turn. Any thread may drop references. Collectives that overwrite
-// slices in place keep their chunks in Vecs of their own (see protocols/collectives.h).
+// slices in place keep their chunks in Vecs of their own (see protocols/node/collectives.h).
 #pragma once
 
 #include <atomic>

@@ -12,7 +12,7 @@
 
 namespace hopbench {
 
-/// The subject of a message. Protocols define theirs (protocols/node.h). A selective receive matches on it.
+/// The subject of a message. Protocols define theirs (protocols/node/node.h). A selective receive matches on it.
 enum class Kind : std::uint16_t {};
 
 /// Delivered after a peer's last message. kBye: its body has returned and it sends no more. kGone: it died.

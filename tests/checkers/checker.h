@@ -42,7 +42,7 @@ struct CheckedRun {
 };
 
 /// The numbers of the message kinds on the wire. Written out again on purpose (see above); cluster.cpp holds them
-/// against those of protocols/node.h.
+/// against those of protocols/node/node.h.
 inline constexpr std::uint16_t kParamsKind = 1, kTokenKind = 2, kAckKind = 3, kPushKind = 4, kPullKind = 5,
                                kWeightsKind = 6, kReduceScatterKind = 7, kClockKind = 10, kSkipKind = 11,
                                kRequestKind = 12, kReplyKind = 13;

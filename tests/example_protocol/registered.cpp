@@ -1,6 +1,6 @@
 // Registers the examples as protocols of the user's own, instead of those that CMake lists, so that the common tests
 // run them.
-#include "protocols/extra.h"
+#include "protocols/node/extra.h"
 
 namespace hopbench {
 

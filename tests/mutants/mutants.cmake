@@ -1,4 +1,4 @@
-# Protocols with one bug each, for tests/mutants_test.cpp: copies of protocols/*.cpp with a piece of text replaced, in a
+# Protocols with one bug each, for tests/mutants_test.cpp: copies of protocols/*/*.cpp with a piece of text replaced, in a
 # namespace of their own. So the product has no hooks for it.
 #
 #   cmake -DROOT=<source dir> -DOUT=<folder> -P mutants.cmake
@@ -6,28 +6,30 @@
 # A mutant whose text is no longer found, or found twice, fails the build: then the mutation is to be adapted.
 cmake_minimum_required(VERSION 3.25)
 
-# mutant(name "source;source..." before after): joins protocols/<source>.h and .cpp into one file and mutates it.
+# mutant(name "source;source..." before after): joins protocols/*/<source>.h and .cpp into one file and mutates it.
 function(mutant name sources before after)
   set(text "")
   foreach(source ${sources})
-    if(EXISTS "${ROOT}/protocols/${source}.h")
-      file(READ "${ROOT}/protocols/${source}.h" part)
+    file(GLOB header "${ROOT}/protocols/*/${source}.h")
+    if(header)
+      file(READ "${header}" part)
       string(APPEND text "${part}")
     endif()
   endforeach()
   foreach(source ${sources})
-    file(READ "${ROOT}/protocols/${source}.cpp" part)
+    file(GLOB code "${ROOT}/protocols/*/${source}.cpp")
+    file(READ "${code}" part)
     string(APPEND text "${part}")
   endforeach()
   foreach(source ${sources})
-    string(REPLACE "#include \"protocols/${source}.h\"\n" "" text "${text}")
+    string(REGEX REPLACE "#include \"protocols/[a-z]+/${source}[.]h\"\n" "" text "${text}")
   endforeach()
   string(REPLACE "#pragma once\n" "" text "${text}")
 
   string(FIND "${text}" "${before}" first)
   string(FIND "${text}" "${before}" last REVERSE)
   if(first EQUAL -1 OR NOT first EQUAL last)
-    message(FATAL_ERROR "mutant ${name}: this text should be once in protocols/{${sources}}, but is not:\n${before}")
+    message(FATAL_ERROR "mutant ${name}: this text should be once in protocols/*/{${sources}}, but is not:\n${before}")
   endif()
   string(REPLACE "${before}" "${after}" text "${text}")
   string(REPLACE "namespace hopbench {" "namespace hopbench::mutants::${name} {" text "${text}")

@@ -1,0 +1,30 @@
+// The change of a worker's gradient from one iteration to the next, as SelSync measures it
+// (protocols/allreduce/selsync.cpp).
+#pragma once
+
+#include <cstddef>
+#include <deque>
+
+namespace hopbench {
+
+/// |E_k - E_(k-1)| / E_(k-1), where E_k is the exponentially weighted average of the last `window` squared norms:
+/// weights (1 - factor)^age, scaled to sum to 1.
+class GradientChange {
+ public:
+  GradientChange(int window, double factor) : window_(static_cast<std::size_t>(window)), factor_(factor) {}
+
+  /// Takes the squared norm of the next gradient and returns the change; 0 at first, and if both averages are 0.
+  double next(double squared_norm);
+  /// Returns E_k; 0 before the first gradient.
+  double smoothed() const { return smoothed_; }
+
+ private:
+  double average() const;
+
+  std::size_t window_;
+  double factor_;
+  std::deque<double> norms_;  // newest first
+  double smoothed_ = 0;
+};
+
+}  // namespace hopbench

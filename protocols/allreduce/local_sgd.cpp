@@ -1,0 +1,49 @@
+// Local SGD: every worker trains a model of its own and only now and then all of them are averaged.
+// Stich: "Local SGD Converges Fast and Communicates Little", ICLR 2019.
+//
+// One rule is enforced here: after every `period` local steps (the paper's H) each worker goes on with the mean of all
+// workers' models of that iteration. In between it hears of no other worker. With H = 1 this is synchronous SGD that
+// averages parameters instead of gradients.
+#include "protocols/groups/group_average.h"
+#include "protocols/node/node.h"
+
+namespace hopbench {
+namespace {
+
+void local_sgd(Node& self, const KnobValues& knobs) {
+  const Iter period = knobs.integer("period");
+  Vec x = self.initial();
+  Optimizer optimizer = self.optimizer(x.size());
+  for (Iter k = 0; self.running(k); ++k) {
+    self.enter(k);
+    local_step(self, x, optimizer, k);
+    if ((k + 1) % period == 0) x = group_mean(self, self.workers(), k, x, "models of all workers");
+    self.report(k + 1, x);
+  }
+}
+
+std::vector<Edge> links(const Setting& setting) { return ring_links(all_workers(setting)); }
+
+// From one average to the next, no other worker holds a worker back.
+int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
+
+}  // namespace
+
+const Protocol& local_sgd_protocol() {
+  static const Protocol protocol{
+      .name = "local_sgd",
+      .summary = "local steps, and an average of all models after every so many",
+      .paper = "Stich: Local SGD Converges Fast and Communicates Little, ICLR 2019",
+      .knobs = {{"period", 4, 1, 1'000'000, {}, "H: local steps from one average to the next", "ours"}},
+      .body = local_sgd,
+      .links = links,
+      .free_run = free_run,
+      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {
+        return setting.knobs.integer("period");
+      },
+      .source = Source::kMemory,
+      .reading = "local_sgd/H-steps"};
+  return protocol;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,88 @@
+// SelSync: workers train locally and average their models only when some worker's gradient has changed enough.
+// Tyagi, Swany: "Accelerating Distributed ML Training via Selective Synchronization", CLUSTER 2023.
+//
+// One rule is enforced here: an iteration ends with the average of all workers' parameters if one of them raised its
+// flag in it, and with each worker's own local step otherwise. A worker raises its flag if its gradient's smoothed
+// squared norm changed by `delta` or more, and always in the first `window` iterations. Every worker has all flags of
+// iteration k before k ends, so all decide alike, and no worker is more than one iteration ahead.
+#include <algorithm>
+
+#include "protocols/allreduce/gradient_change.h"
+#include "protocols/groups/groups.h"
+#include "protocols/node/collectives.h"
+#include "protocols/node/node.h"
+
+namespace hopbench {
+namespace {
+
+/// Returns the weight of the newest norm in the average: N / 100 in the paper.
+double smoothing_factor(const Node& self, const KnobValues& knobs) {
+  const double given = knobs.real("smoothing");
+  return given > 0 ? given : std::min(1.0, self.worker_count() / 100.0);
+}
+
+/// Sends this worker's flag of iteration k to all others. Returns true if any worker raised its flag.
+bool any_flag(Node& self, const std::vector<int>& others, Iter k, bool mine) {
+  for (const int peer : others) self.send(peer, kRequest, k, {}, {mine ? 1 : 0});
+  const auto flags = self.gather(others, static_cast<int>(others.size()), is(kRequest, k), "flags of all workers");
+  return mine || std::any_of(flags.begin(), flags.end(), [](const Message& flag) { return flag.words[0] != 0; });
+}
+
+void selsync(Node& self, const KnobValues& knobs) {
+  const double delta = knobs.real("delta");
+  const int window = knobs.integer("window");
+  std::vector<int> others = self.workers();
+  std::erase(others, self.rank);
+  GradientChange gradient_change(window, smoothing_factor(self, knobs));
+  Vec x = self.initial();
+  Optimizer optimizer = self.optimizer(x.size());
+
+  for (Iter k = 0; self.running(k); ++k) {
+    self.enter(k);
+    const Gradient g = self.gradient(x, k);
+    double change = 0;
+    self.operate(bytes_of(x.size()), [&] { change = gradient_change.next(squared_norm(self.trained(g.values))); });
+    optimizer.step(x, share(g.values), k);
+    self.applied(self.rank, k);
+
+    const bool unlike = !(change < delta);  // NaN raises the flag, too
+    if (any_flag(self, others, k, k < window || unlike)) {
+      Vec mean = Vec::uninitialised(x.size(), x.space());
+      ring_mean(self, self.workers(), k, share(x), mean, 0, "parameters of the other workers");
+      x = std::move(mean);
+    }
+    self.report(k + 1, x);
+  }
+}
+
+std::vector<Edge> links(const Setting& setting) { return all_pairs(setting.workers); }
+
+// With delta = 0 every iteration is synchronised, whatever the gradients are.
+Control control(const KnobValues& knobs) {
+  return knobs.real("delta") > 0 ? Control::kLockstepByValues : Control::kLockstep;
+}
+
+std::vector<Knob> all_knobs() {
+  return {{"delta", 0.3, 0, 1e9, {}, "change of the gradient from which on a worker raises its flag; 0: BSP", "paper"},
+          {"window", 25, 1, 100000, {}, "norms that are averaged; so many first iterations are synchronised", "paper"},
+          {"smoothing", 0.0, 0, 1, {}, "weight of the newest norm in their average; 0: workers / 100", "paper"}};
+}
+
+}  // namespace
+
+const Protocol& selsync_protocol() {
+  static const Protocol protocol{
+      .name = "selsync",
+      .summary = "local SGD that averages all models when some worker's gradient has changed enough",
+      .paper = "Tyagi, Swany: Accelerating Distributed ML Training via Selective Synchronization, CLUSTER 2023",
+      .knobs = all_knobs(),
+      .body = selsync,
+      .links = links,
+      .control = control,
+      .gap_bound = one_ahead,
+      .source = Source::kFullText,
+      .reading = "selsync/norms smoothed, ring"};
+  return protocol;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,344 @@
+// Node, the interface for authors of protocols. It is written once over Runtime, so a protocol is one straight-line
+// function that runs unchanged with real processes and in virtual time.
+//
+// Every wait takes a reason (`why`, static text), which appears in the deadlock report and in the "time waiting, by
+// reason" column. The node measures computing, waiting and bytes, so every protocol is instrumented for free and
+// equally. Only waits of the body count: the strands that it spawns wait for work meanwhile and are left out.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/base/random.h"
+#include "backends/base/record.h"
+#include "backends/runtime/budget.h"
+#include "backends/runtime/runtime.h"
+#include "backends/runtime/scenario.h"
+#include "models/workload.h"
+#include "protocols/node/lazy_sgd.h"
+#include "protocols/node/protocol.h"
+#include "protocols/node/topology.h"
+
+namespace hopbench {
+
+// The kinds of messages the built-in protocols use. A protocol of your own may use these or count from kFirstOwnKind.
+inline constexpr Kind kParams{1}, kToken{2}, kAck{3}, kPush{4}, kPull{5}, kWeights{6}, kReduceScatter{7}, kAllGather{8},
+    kBroadcast{9}, kClock{10}, kSkip{11}, kRequest{12}, kReply{13}, kPart{14};
+inline constexpr std::uint16_t kFirstOwnKind = 64;
+/// Returns "params" for kParams, and so on; nullptr for a kind of your own.
+const char* kind_name(std::uint16_t kind);
+
+struct OptimizerSpec {
+  float lr = 0.05f, momentum = 0.0f, weight_decay = 0.0f;
+  bool nesterov = false;
+  /// Pairs (iteration, factor): from that iteration on, lr is multiplied by the factor. All steps reached so far count.
+  std::vector<std::pair<double, float>> steps = {};
+  /// From `warmup` on, lr falls along half a cosine to 0, which it reaches at iteration `cosine` (Loshchilov, Hutter,
+  /// 2017); 0: lr does not fall.
+  Iter cosine = 0;
+  /// In the first `warmup` iterations lr rises in equal steps, the first of which is lr / warmup (Goyal et al., 2017).
+  Iter warmup = 0;
+  /// lr is meant for this number of samples per step of all workers together, and is scaled to the actual number (Goyal
+  /// et al.); 0: it is not scaled.
+  int lr_batch = 0;
+  /// A gradient with a larger norm is scaled down to this norm before the step; 0: never. See Optimizer::step.
+  float clip = 0;
+  bool per_sample = true;  // optimizer.step: "per_sample" (true) or "as_written"
+};
+
+struct StopRule {
+  Iter iterations = 0;  // a rank runs iterations 0 .. iterations-1; with credits: no limit of its own
+  Credits* credits =
+      nullptr;  // not null: each iteration takes one (protocols that are not in lock step, under `samples`)
+};
+
+/// The costs of work on the trial's clock, from a calibration or the suite, never from a stopwatch during the trial.
+struct Costs {
+  Duration gradient{};            // of one batch; scaled by samples / batch
+  int saturation = 0;             // fewer samples take as long as this number (a GPU that is not full); 0: never
+  double vector_bytes_per_s = 0;  // of mean and step (bytes read + written); 0: free
+};
+
+/// The load of a worker's host, as a monitor shows it. `cpu`: the share of a core that other programs take. `memory`:
+/// the share of the memory that is in use.
+struct Load {
+  double cpu = 0, memory = 0;
+};
+
+/// The errors of such a monitor.
+struct LoadMonitor {
+  double noise = 0;  // standard deviation of the error of `cpu`; each reading has an error of its own
+  int delay = 0;     // the number of readings by which it lags
+};
+
+struct NodeOptions {
+  int rank = 0, workers = 1, servers = 0;
+  const Topology* graph = nullptr;  // of the workers; outlives the node
+  const Protocol* protocol = nullptr;
+  KnobValues knobs;
+  OptimizerSpec optimizer;
+  StopRule stop;
+  Costs costs;
+  Scenario scenario;
+  LoadMonitor monitor = {};
+  const std::vector<int>* host_of = nullptr;  // rank -> host, outlives the node; null: one rank per host
+  std::uint64_t seed = 1;
+  std::uint32_t repeat = 0;
+  /// Receives what report() hands on. The rank has the turn. May be empty.
+  std::function<void(Iter k, Time when, std::int64_t samples, const Vec& x)> snapshot;
+  /// Receives the last reported model, once the rank's iterations are over. It receives no other, because sharing a
+  /// model costs a copy at its next change. May be empty.
+  std::function<void(const Payload& x)> final_model;
+  /// Called with each gradient once it is computed, and with the samples that it used. The rank has the turn. May be
+  /// empty.
+  std::function<void(Iter k, const Samples& samples, const Vec& values)> computed = {};
+  /// Ends this rank without notice, where the scenario crashes it at an iteration; does not return.
+  std::function<void()> crash = {};
+  bool kept_is_watched = false;  // kept() is called while a step is under way, which must show only when over
+  double noise = 0;              // of gradients, in virtual time: see noise_factor
+};
+
+/// Returns the end of the reason of such a failure: "as the scenario says: allreduce stops when a worker is lost".
+std::string why_stopped(const Protocol& protocol);
+
+/// SGD with momentum, weight decay, clipping and a schedule, over a vector that the protocol owns. Its state is local
+/// and never exchanged.
+class Optimizer {
+ public:
+  /// Does x -= lr(k) * scale * (momentum form of g + weight_decay * x). Charged to the rank as a vector operation.
+  ///
+  /// A sparse g costs what it holds: decay and momentum of the other numbers wait until these are read (LazySgd).
+  ///
+  /// Clips g as it is given here: the mean under all-reduce, the worker's own gradient if it steps alone, a push or a
+  /// mean of pushes at a server. If there are several servers, none sees the whole norm. Each clips its part to clip *
+  /// sqrt(its share of the parameters), so the whole is never longer than clip.
+  ///
+  /// Running statistics, which follow the parameters, are not learnt: there x = 0.9 x + 0.1 g, with no rate, scale,
+  /// momentum or decay. g holds the batch's statistics, not a difference to some x. So means of gradients and of models
+  /// both stay means, and a stale g does no harm, because x stays between the statistics of batches.
+  void step(Vec& x, const Payload& g, Iter k, double scale = 1.0);
+  /// Returns the learning rate of a step in iteration k, step factor included. If workers take their iterations from
+  /// shared credits, the schedule ignores k: a fast worker would reach its end early. It then uses the number of
+  /// gradients that all workers have begun, divided by the number of workers.
+  float learning_rate(Iter k) const;
+
+ private:
+  friend class Node;
+  Optimizer(Node& node, std::size_t trained) : node_(&node), trained_(trained) {}
+  Payload clipped(const Payload& g) const;
+  void change(const Vec& x, double bytes, const std::function<void()>& arithmetic);
+  void step_dense(Vec& x, const Payload& g, const Payload& trained, const Space::SgdStep& step);
+  void step_sparse(Vec& x, const Payload& g, const Space::SgdStep& step);
+  float schedule(Iter k) const;
+  Node* node_;
+  std::size_t trained_;            // numbers of its vector; running statistics follow
+  Vec momentum_;                   // empty: 0 so far, or lazy_ has it
+  std::shared_ptr<LazySgd> lazy_;  // once a gradient was sparse
+};
+
+/// Returns the bytes that `numbers` numbers of a vector take, for Node::operate.
+inline double bytes_of(std::size_t numbers) { return static_cast<double>(numbers * sizeof(float)); }
+inline double bytes_of(const Payload& x) { return bytes_of(x.stored()); }
+
+struct Gradient {
+  Vec values;
+  float loss = 0;
+  int samples = 0;
+  Duration took{};  // on the trial's clock, without any wait
+};
+
+/// One term of a weighted average, and where it came from.
+struct Term {
+  int sender = 0;
+  Iter tag = 0;
+  Payload value;
+  float weight = 1;
+};
+
+class Node {
+ public:
+  Node(Runtime& runtime, Workload& workload, NodeOptions options);
+
+  const int rank, size;  // size: workers and servers
+  bool is_server() const { return rank >= options_.workers; }
+  int worker_count() const { return options_.workers; }
+  int batch() const { return workload_.spec().batch; }  // the trial's, of one worker
+  const std::vector<int>& workers() const { return graph().ranks(); }
+  const std::vector<int>& servers() const { return servers_; }
+  const Topology& graph() const { return *options_.graph; }
+  const std::vector<int>& neighbours() const { return graph().in(rank); }  // of an undirected graph
+  int host(int r) const;
+  /// Returns false once r has left: it finished (its body returned and its last message is here), or it died and the
+  /// protocol goes on. Updated in every wait, so a `ready` may call it.
+  bool present(int r) const { return parting(r) == Parting::kNone; }
+  /// Returns true if r is not present because it died, possibly in the middle of something.
+  bool died(int r) const { return parting(r) == Parting::kDied; }
+  /// Fails the trial, because this worker cannot go on without `dead`: "rank 2 cannot go on: <why>". If the scenario
+  /// crashes all of `dead`, the message says that this is as the scenario says.
+  [[noreturn]] void give_up(std::span<const int> dead, const std::string& why) const;
+
+  Time now() const { return runtime_.now(); }
+  /// Returns true if the run's stop rule lets iteration k begin. Must be called exactly once before each iteration.
+  /// False closes the last one: rates then leave out what follows, such as waiting for unfinished workers.
+  bool running(Iter k);
+  /// Returns the first iteration that no rank runs, or the largest Iter if credits decide.
+  Iter end() const;
+  /// Returns the iterations of all workers together by the stop rule, to which "a fraction of the run" refers.
+  std::int64_t total_iterations() const;
+  Random random(Purpose purpose, Iter k) const;
+
+  // --- Messages. Once a rank has died, a wait throws an Error that names it, unless the protocol continues.
+  /// Sends a message; never blocks. A message to a rank that has left is dropped.
+  void send(int to, Kind kind, Iter k, Payload body = {}, Words words = {});
+  /// Blocks for the oldest message that matches. Throws Error if it can only come from a rank that has left.
+  Message recv(const Match& match, const char* why);
+  /// Does the same for one sender, but returns nothing if the sender has left without sending it.
+  std::optional<Message> recv_unless_left(const Match& match, const char* why);
+  /// Blocks until `at_least` of `senders` have a matching message here. Returns all matching messages by ascending
+  /// sender (of one sender: oldest first). Does not wait for a sender that has left: if all that are still present have
+  /// a message here, those are enough.
+  std::vector<Message> gather(std::span<const int> senders, int at_least, const Match& match, const char* why);
+  std::optional<Message> take(const Match& match);
+  bool has(const Match& match) const { return runtime_.mailbox.has(match); }
+  /// Drops matching messages that are here, and others on arrival from now on.
+  void ignore(const Match& match);
+  void until(const Ready& ready, const char* why);
+  bool until(const Ready& ready, Time deadline, const char* why);
+  void sleep(Duration duration, const char* why);
+  /// Starts another strand of this rank, which ends when the rank ends. What it refers to must outlive the body.
+  void spawn(std::function<void()> strand);
+
+  // --- Arithmetic
+  Vec initial();  // the same bits on every rank
+  /// Computes the gradient of the mean loss at x over this worker's samples of iteration k. Gives the turn away
+  /// meanwhile; x may then be written (copy on write: the gradient is at x as it was). Announces each bucket as soon as
+  /// it is complete, with the turn, last layer first.
+  using BucketReady = std::function<void(const Bucket& bucket, const Vec& so_far)>;
+  Gradient gradient(const Vec& x, Iter k, Samples samples = {}, const BucketReady& bucket_ready = {});
+  /// Returns the current load: the scenario's slowdown (if drawn per iteration, the last one's), and with real
+  /// processes the last gradient's wait for a core and the host's memory. In virtual time `memory` is 0.
+  Load load();
+  /// Returns an optimizer for a vector whose first n numbers are a whole model's, statistics included, or trained ones.
+  Optimizer optimizer(std::size_t n) { return Optimizer(*this, std::min(n, trainable())); }
+  std::size_t trainable() const { return workload_.trainable(); }  // trained numbers of a model; statistics follow
+  /// Returns the trained part of a model, or of its gradient: all but running statistics.
+  Payload trained(const Vec& x) const { return x.slice(0, trainable()); }
+  Payload trained(const Payload& x) const { return x.slice(0, trainable()); }
+  const std::vector<Bucket>& buckets() const { return workload_.buckets(); }
+  /// Returns the sum of weight * value in the order given (by convention ascending sender). Charges the rank, and
+  /// reports the senders, tags and weights to the checkers.
+  Vec reduce(Iter k, std::span<const Term> terms);
+  /// Reports to the checkers and the counters that this rank's vector is now such a sum, which operate() has computed.
+  /// `terms` need no values.
+  void summed(Iter k, std::span<const Term> terms);
+  /// Runs `arithmetic`, any other vector operation, at once, without giving the turn away, and charges the rank for
+  /// `bytes` read and written.
+  void operate(double bytes, const std::function<void()>& arithmetic);
+  /// Does the same for a strand that works while the body does, on a core of its own. Gives the turn away meanwhile, so
+  /// `arithmetic` may use nothing that other strands write. Not counted in the rank's vector operations.
+  void operate_beside(double bytes, const std::function<void()>& arithmetic);
+
+  // --- Reports to checkers, metrics and traces; free of cost.
+  void enter(Iter k);  // iteration k begins; every body calls it, from 0 on
+  /// Reports to the checkers that this rank's vector is now the sum of these ranks' vectors of iteration k, each times
+  /// `weight`. For averages that reduce() does not compute, along a ring or at a server.
+  void averaged(Iter k, std::span<const int> ranks, double weight);
+  /// Records that another worker has an average which includes all that this worker has computed so far.
+  void contributed();
+  void applied(int sender, Iter k);  // a server (or owner of x) applied sender's gradient of iteration k
+  /// Records, for `staleness_mean`, that a term of this rank's vector was `behind` iterations (at a server: updates)
+  /// behind it. reduce() does this for its own terms.
+  void aged(Iter behind);
+  /// Records where a server keeps its part of the weights, for evaluation. It must stay valid until the next call;
+  /// nullptr ends this.
+  void keeps(const Vec* weights);
+  /// Returns a server's part of the weights, as it is or as it was last; empty if the rank never kept one.
+  Payload kept() const { return kept_ != nullptr ? kept_->watch() : last_kept_; }
+  void spent(int owner, std::int64_t tokens);  // took tokens from TokenQ(owner -> rank)
+  void lost(Iter k, const char* why);          // own gradient of iteration k is thrown away
+  /// Reports the model after k iterations, to be evaluated later, off the clock. x must live until the next running().
+  void report(Iter k, const Vec& x);
+
+  /// Ends the body's own iterations; it stays only to answer others. Its waits from here on do not count, and the last
+  /// iteration is closed if running() has not done so. If the worker leaves, its body ends here.
+  void retire();
+
+  /// Runs the body as the scenario says, from the moment at which it joins, then finish(). If the worker is to leave,
+  /// running() returns false before the end, or throws Error if the protocol then stops.
+  void live(const std::function<void()>& body);
+
+  /// Returns the counters so far. They are final after finish(), which is called once the body has returned (never for
+  /// a server that was ended by Stop).
+  RankRecord& record() { return record_; }
+  void finish();
+  Iter iteration() const { return entered_; }  // the last that it has entered; -1 before the first
+
+ private:
+  friend class Optimizer;
+  void emit(Event&& event) const;
+  void hears(int sender, Iter k);  // records that an average or a step here used sender's work of iteration k
+  void note_heard(int worker, Iter k);
+  void emit_at(Time time, Event&& event) const;  // fills in time and rank
+  /// `messages` is the number of messages that must still come before `ready` can hold.
+  bool wait(const Ready& ready, Time deadline, const char* why, int messages);
+  void wait(const Ready& ready, const char* why, int messages = 1) { wait(ready, kNever, why, messages); }
+  void waited(Time since, Time until, const char* why);
+  void waited(Time since, const char* why);
+  bool departure_here() const;
+  void note_departures();
+  enum class Parting : char { kNone, kLeft, kDied };
+  Parting parting(int r) const { return partings_.empty() ? Parting::kNone : partings_[std::size_t(r)]; }
+  void note_parting(int r, Parting how);
+  bool bears_the_death_of(int r) const;
+  /// A piece of work and its end. If the rank hung from then on, that time is not part of what the work took.
+  struct Done {
+    Occupied occupied;
+    Time end;
+  };
+  Done occupy(Work work);
+  Duration operated(Work work);
+  Scenario::Where where(int worker) const;  // for the scenario's draws
+  double slowdown_in(Iter k) const;         // of a gradient that begins now
+  double vector_slowdown() const;
+  Payload for_gradient(const Vec& x, std::int64_t first, int count, bool shared);
+  Work vector_work(double bytes, const std::function<void()>& arithmetic) const;
+  bool leaves(Iter k);
+  void leave_body() const;
+  void meet_faults(Iter k);
+  void hang(Duration lasts);
+  Duration hung_since(Time over, bool background);
+  void emit_fault(Fault::What what, Time since) const;
+  void close_iteration(Iter next);
+  void close_last_iteration();
+
+  Runtime& runtime_;
+  Workload& workload_;
+  NodeOptions options_;
+  std::vector<int> servers_;
+  std::vector<Parting> partings_;  // by rank; empty: all are present
+  std::string gone_;               // why a wait must fail: "rank 3 died"
+  bool background_ = false;        // the strand that runs now was spawned by the body
+  Iter entered_ = -1;
+  IterationMark open_;  // of the iteration entered last
+  RankRecord record_;
+  Occupied last_gradient_;
+  std::vector<std::uint32_t> columns_;
+  const Vec* reported_ = nullptr;  // not yet handed on
+  bool over_ = false;              // running() has returned false
+  const Vec* kept_ = nullptr;      // of a server
+  Payload last_kept_;
+  std::vector<Fault> faults_;  // of this rank, still to come
+  std::deque<Load> loads_;     // the readings that the monitor shows now and later
+  struct Hang {
+    Time since, until;
+  };
+  std::vector<Hang> hangs_;  // past hangs, in order of time
+  double staleness_sum_ = 0;
+  std::int64_t staleness_terms_ = 0;
+};
+
+}  // namespace hopbench

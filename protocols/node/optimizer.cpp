@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "protocols/node/node.h"
+
+namespace hopbench {
+namespace {
+
+constexpr float kStatisticsRate = 0.1f;  // 1 - the usual momentum of running statistics
+
+}  // namespace
+
+float Optimizer::schedule(Iter k) const {
+  const OptimizerSpec& spec = node_->options_.optimizer;
+  double factor = 1;
+  if (k < spec.warmup) factor = static_cast<double>(k + 1) / static_cast<double>(spec.warmup);
+  if (spec.cosine > spec.warmup && k >= spec.warmup) {
+    const auto length = static_cast<double>(spec.cosine - spec.warmup);
+    const double done = std::min(1.0, static_cast<double>(k - spec.warmup) / length);
+    factor *= 0.5 * (1 + std::cos(std::numbers::pi * done));
+  }
+  return static_cast<float>(factor);
+}
+
+float Optimizer::learning_rate(Iter k) const {
+  const OptimizerSpec& spec = node_->options_.optimizer;
+  if (const Credits* shared = node_->options_.stop.credits; shared != nullptr)
+    k = std::max<Iter>(shared->taken() - 1, 0) / node_->worker_count();
+  float lr = spec.lr;
+  for (const auto& [from, factor] : spec.steps) {
+    if (static_cast<double>(k) >= from) lr *= factor;
+  }
+  lr *= schedule(k);
+  const auto workers = static_cast<float>(node_->worker_count());
+  if (spec.lr_batch > 0) lr *= workers * static_cast<float>(node_->batch()) / static_cast<float>(spec.lr_batch);
+  const Protocol* protocol = node_->options_.protocol;
+  if (spec.per_sample && protocol != nullptr && protocol->step_factor == StepFactor::kOverN) lr /= workers;
+  return lr;
+}
+
+Payload Optimizer::clipped(const Payload& g) const {
+  const float clip = node_->options_.optimizer.clip;
+  if (clip <= 0 || trained_ == 0) return g;
+  const double share = static_cast<double>(trained_) / static_cast<double>(node_->workload_.trainable());
+  Payload result = g;
+  node_->operate(bytes_of(trained_), [&] {
+    const Payload trained = g.slice(0, trained_);
+    const double norm = std::sqrt(squared_norm(trained)), longest = clip * std::sqrt(share);
+    if (!(norm > longest)) return;
+    const auto factor = static_cast<float>(longest / norm);
+    result = weighted_sum({&trained, 1}, {&factor, 1}).share();
+  });
+  return result;
+}
+
+void Optimizer::step(Vec& x, const Payload& g, Iter k, double scale) {
+  HB_ASSERT(x.size() == g.size() && trained_ <= x.size());
+  const OptimizerSpec& spec = node_->options_.optimizer;
+  const Payload trained = clipped(g);
+  Space::SgdStep step;
+  step.lr = static_cast<float>(learning_rate(k) * scale);
+  step.momentum = spec.momentum;
+  step.weight_decay = spec.weight_decay;
+  step.nesterov = spec.nesterov;
+  g.sparse() ? step_sparse(x, trained, step) : step_dense(x, g, trained, step);
+}
+
+/// Charges for a change of x and makes it. An observer of a server's weights sees a step only once it is over.
+void Optimizer::change(const Vec& x, double bytes, const std::function<void()>& arithmetic) {
+  if (!node_->options_.kept_is_watched || &x != node_->kept_) return node_->operate(bytes, arithmetic);
+  node_->operate(bytes, [] {});
+  arithmetic();
+}
+
+void Optimizer::step_dense(Vec& x, const Payload& g, const Payload& trained, const Space::SgdStep& step) {
+  if (lazy_) {
+    x.defer(nullptr);
+    momentum_ = lazy_->momentum();
+    lazy_.reset();
+  }
+  if (step.momentum != 0 && momentum_.size() == 0) momentum_ = Vec(trained_, x.space());
+  const std::size_t passes = momentum_.size() > 0 ? 5 : 3;  // x and the momentum are read and written, g is read
+  change(x, bytes_of(passes * x.size()), [&] {
+    Space& space = x.space();
+    float* values = x.mutable_data();
+    space.sgd(values, momentum_.mutable_data(), trained.data(), step, trained_);
+    const std::size_t statistics = x.size() - trained_;
+    if (statistics == 0) return;
+    space.scale(values + trained_, 1 - kStatisticsRate, statistics);
+    space.axpy(values + trained_, kStatisticsRate, g.data() + trained_, statistics);
+  });
+}
+
+void Optimizer::step_sparse(Vec& x, const Payload& g, const Space::SgdStep& step) {
+  HB_ASSERT_MSG(trained_ == x.size(), "running statistics are dense");
+  if (&x.space() != &host_space()) {  // a device updates all numbers faster than a host finds those that are due
+    Vec dense(x.size(), x.space());
+    dense.axpy(1.0f, g);
+    return step_dense(x, dense.share(), dense.share(), step);
+  }
+  if (step.momentum == 0 && step.weight_decay == 0) {
+    change(x, 2 * bytes_of(g), [&] { x.axpy(-step.lr, g); });
+    return;
+  }
+  if (!lazy_) lazy_ = std::make_shared<LazySgd>(x.size(), std::exchange(momentum_, Vec()));
+  if (x.pending() != lazy_.get()) x.defer(lazy_);
+  // In addition to each entry of the gradient, its number and momentum are read and written. Passes over all numbers
+  // are charged with the step that follows them.
+  const double passes = static_cast<double>(lazy_->passes()) * bytes_of(LazySgd::kFloatsPerPass * x.size());
+  change(x, 4 * bytes_of(g) + passes, [&] { lazy_->step(x, g.entries(), step); });
+}
+
+}  // namespace hopbench

@@ -1,0 +1,100 @@
+// A protocol as the rest of the program sees it: one function and a table of facts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocols/node/batch_bounds.h"
+#include "protocols/node/knobs.h"
+#include "protocols/node/topology.h"
+
+namespace hopbench {
+
+class Node;
+
+/// The inputs of a protocol's control flow, which decide how work is counted and what may be promised
+/// (docs/fairness.md, sections 1 and 8).
+enum class Control {
+  kLockstep,          // every rank does every iteration: stops at iteration ceil(budget / global batch)
+  kSchedule,          // ranks may do different amounts of work: iteration credits. Times depend on the schedule only
+  kValues,            // ranks may do different amounts of work (credits), and times depend on float values
+  kLockstepByValues,  // every rank does every iteration, but the time of one depends on float values
+};
+enum class OnLoss { kStops, kContinues };      // the reaction to a worker's death; a server's death stops all
+enum class StepFactor { kUnchanged, kOverN };  // factor of the learning rate under optimizer.step = "per_sample"
+/// The source that the protocol rests on. kOwn: proposed by its author, so there is no paper to follow.
+enum class Source { kFullText, kAbstractAndCode, kMemory, kOwn };
+
+/// The settings of a run of the protocol, before it starts, so that facts may depend on them.
+struct Setting {
+  const KnobValues& knobs;
+  const Topology& graph;  // of the workers
+  int workers;
+  std::vector<int> host_of = {};  // worker -> host; empty: one worker per host
+  std::int64_t parameters = 0;    // of the model, if the suite sets their number; 0: it does not
+  int batch = 0;                  // of one worker, at the start
+};
+
+struct Protocol {
+  std::string_view name;
+  std::string_view summary;  // one line
+  std::string_view paper;    // authors, title, venue
+  std::vector<Knob> knobs;
+  void (*body)(Node&, const KnobValues&);                // of every rank; a server asks node.is_server()
+  int (*extra_ranks)(const Setting&) = nullptr;          // servers: ranks workers .. workers + extra - 1; nullptr: none
+  std::vector<Edge> (*links)(const Setting&) = nullptr;  // pairs that talk (either way); nullptr: the graph's edges
+  std::string (*refuse)(const Setting&) = nullptr;       // why the setting is impossible; empty or nullptr: possible
+  std::string (*note)(const Setting&) = nullptr;       // a note to the user about this setting; empty or nullptr: none
+  Control (*control)(const KnobValues&) = nullptr;     // nullptr: kLockstep
+  bool (*follows_times)(const KnobValues&) = nullptr;  // parameters depend on speeds; nullptr: if not in lock step
+  OnLoss (*on_loss)(const KnobValues&) = nullptr;      // nullptr: kStops
+  /// Returns true if workers compute on samples of other workers' parts. Moving them costs nothing. nullptr: they do
+  /// not.
+  bool (*moves_data)(const KnobValues&) = nullptr;
+  bool (*reads_load)(const KnobValues&) = nullptr;  // uses the load that a monitor shows (Node::load); nullptr: never
+  StepFactor step_factor = StepFactor::kUnchanged;
+  int (*free_run)(const KnobValues&) = nullptr;  // iterations a rank may run ahead at the start (for the warm-up)
+  /// Returns the most iterations by which a worker may be ahead of another that is still at work; nothing: any number.
+  /// nullptr: no such bound is known.
+  std::optional<std::int64_t> (*gap_bound)(const Setting&) = nullptr;
+  BatchBounds (*batches)(const Setting&) = nullptr;  // that a worker may be given; nullptr: the trial's only
+  Source source = Source::kOwn;
+  std::string_view reading;                           // the named reading of the paper: "hop/H1-H17"
+  bool (*experimental)(const KnobValues&) = nullptr;  // rests on [memory M] or [memory L]; nullptr: it does not
+};
+
+/// Returns a fact that is the same in every setting: `.control = always<Control::kSchedule>`.
+template <auto fact, class Settings>
+auto always(const Settings&) {
+  return fact;
+}
+
+/// Returns the .gap_bound of protocols whose workers go from barrier to barrier.
+inline std::optional<std::int64_t> one_ahead(const Setting&) { return 1; }
+
+/// Returns true if every rank does every iteration. Such a trial stops after the same iteration on all ranks.
+bool in_lockstep(const Protocol& protocol, const KnobValues& knobs);
+/// Returns true if it ends with the same parameters, bit for bit, on every transport and at any speeds of the ranks.
+bool same_everywhere(const Protocol& protocol, const KnobValues& knobs);
+/// Returns true if the survivors go on when a worker dies.
+bool continues(const Protocol& protocol, const KnobValues& knobs);
+/// Returns the name that lists and labels use.
+const char* to_string(Source source);
+/// Returns true if these settings are marked as experimental in lists and tables.
+bool is_experimental(const Protocol& protocol, const KnobValues& knobs);
+
+/// Returns why this setting is impossible, by the protocol's own `refuse` or because servers would have no parameters
+/// to keep; empty if it is possible.
+std::string why_impossible(const Protocol& protocol, const Setting& setting);
+
+/// Returns all protocols in the order of protocols/node/registry.cpp, then those built in from elsewhere (--protocols
+/// DIR).
+std::span<const Protocol* const> protocols();
+/// Throws Error(kUsage) with the nearest known name if there is no such protocol.
+const Protocol& find_protocol(std::string_view name);
+
+}  // namespace hopbench

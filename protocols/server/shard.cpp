@@ -1,0 +1,127 @@
+#include "protocols/server/shard.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "protocols/node/collectives.h"
+#include "protocols/server/server.h"
+
+namespace hopbench {
+
+Shard::Shard(Node& self) : Shard(self, self.initial()) {}
+
+Shard::Shard(Node& self, const Vec& all)
+    : self_(self),
+      stripes_(stripes_at(self, self.rank)),
+      w_(Vec::copy_of(stripes_.taken(all.share()))),
+      optimizer_(own_optimizer()),
+      pushed_(self.workers().size(), 0),
+      sent_(pushed_) {
+  self.keeps(&w_);
+}
+
+Optimizer Shard::own_optimizer() { return self_.optimizer(stripes_.before(self_.trainable())); }
+
+Payload Shard::whole(const Message& push) {
+  if (push.body.size() == stripes_.size()) return push.body;
+  Vec all = Vec::uninitialised(stripes_.size(), w_.space());
+  const std::size_t last = stripes_.buckets() - 1;
+  for (std::size_t b = 0; b < last; ++b) {
+    if (stripes_.of(b).model.size > 0) all.assign(stripes_.of(b).at, part_of(push).body);
+  }
+  if (!push.body.empty()) all.assign(stripes_.of(last).at, push.body);
+  return share(all);
+}
+
+void Shard::join(Message& push) { push.body = whole(push); }
+
+void Shard::drop(const Message& push) {
+  if (push.body.size() == stripes_.size()) return;
+  for (std::size_t b = 0; b + 1 < stripes_.buckets(); ++b) {
+    if (stripes_.of(b).model.size > 0) part_of(push);
+  }
+}
+
+void Shard::apply(Message push, double scale) {
+  join(push);
+  optimizer_.step(w_, push.body, push.iter, scale);
+  self_.aged(updates_++ - sent_[static_cast<std::size_t>(push.from)]);
+  count(push.from, push.iter);
+}
+
+Vec Shard::apply_mean(Iter k, std::vector<Message> pushes) {
+  for (Message& push : pushes) join(push);
+  std::vector<Term> terms = terms_of(pushes);
+  for (Term& term : terms) term.tag = k;  // whatever its worker's own count is
+  Vec mean = average(self_, k, std::move(terms));
+  optimizer_.step(w_, share(mean), k);
+  ++updates_;
+  for (const Message& push : pushes) count(push.from, push.iter);
+  return mean;
+}
+
+void Shard::add(std::vector<Term> terms) {
+  if (terms.empty()) return;
+  std::vector<Payload> values;
+  std::vector<float> weights;
+  if (!added_.empty()) values.push_back(share(sum_)), weights.push_back(1);
+  for (Term& term : terms) {
+    values.push_back(std::exchange(term.value, Payload()));
+    weights.push_back(term.weight);
+  }
+  double bytes = bytes_of(values.front());  // the sum, which is as long as its first term
+  for (const Payload& value : values) bytes += bytes_of(value);
+  self_.operate(bytes, [&] { sum_ = weighted_sum(values, weights); });
+  added_.insert(added_.end(), terms.begin(), terms.end());
+}
+
+void Shard::step(Iter k) {
+  double all = 0;
+  for (const Term& term : added_) all += term.weight;
+  constexpr double kRounding = 1e-5;
+  if (std::abs(all - 1) > kRounding) {
+    const auto scale = static_cast<float>(1 / all);
+    const Payload sum = share(sum_);
+    self_.operate(2 * bytes_of(sum), [&] { sum_ = weighted_sum(std::span(&sum, 1), std::span(&scale, 1)); });
+    for (Term& term : added_) term.weight *= scale;
+  }
+  self_.summed(k, added_);
+  optimizer_.step(w_, share(sum_), k);
+  ++updates_;
+  for (const Term& term : added_) count(term.sender, term.tag);
+  added_.clear();
+}
+
+void Shard::answer(int worker, Iter k, Words words) {
+  sent_[static_cast<std::size_t>(worker)] = updates_;
+  self_.send(worker, kWeights, k, share(w_), words);
+}
+
+Iter Shard::least_pushed() const {
+  Iter least = std::numeric_limits<Iter>::max();
+  for (int worker : self_.workers()) {
+    if (self_.present(worker)) least = std::min(least, pushed(worker));
+  }
+  return least;
+}
+
+Iter Shard::most_pushed() const {
+  Iter most = 0;
+  for (int worker : self_.workers()) {
+    if (self_.present(worker)) most = std::max(most, pushed(worker));
+  }
+  return most;
+}
+
+Message Shard::part_of(const Message& push) {
+  return self_.recv(is_from(kPart, push.from, push.iter), "the parts of a gradient");
+}
+
+void Shard::count(int worker, Iter k) {
+  self_.applied(worker, k);
+  pushed_[static_cast<std::size_t>(worker)] = k + 1;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,65 @@
+// A parameter server's part of the weights (protocols/server/parameter_server.cpp and others).
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "protocols/node/node.h"
+#include "protocols/server/stripes.h"
+
+namespace hopbench {
+
+/// A server's stripes of the weights, and the number of gradients of each worker in them.
+class Shard {
+ public:
+  explicit Shard(Node& self);
+  ~Shard() { self_.keeps(nullptr); }
+  Shard(const Shard&) = delete;
+  Shard& operator=(const Shard&) = delete;
+
+  /// Returns the body of a push, joined with the parts that came before it. The copy is not charged, because a real
+  /// server receives each part in its place. Call drop() for a push that is not used.
+  Payload whole(const Message& push);
+  void join(Message& push);
+  void drop(const Message& push);
+
+  /// Makes one step with one gradient. The learning rate is multiplied by `scale`.
+  void apply(Message push, double scale = 1.0);
+  /// Makes update k: one step with the mean of gradients at the weights as they are now, summed by ascending worker.
+  /// Returns that mean.
+  Vec apply_mean(Iter k, std::vector<Message> pushes);
+  /// Does the same with gradients that are added up while others are still to come, in ascending order of the workers,
+  /// each times its weight. The weights are meant to sum to 1. If they do not, because workers have left, step()
+  /// divides by their sum.
+  void add(std::vector<Term> terms);
+  void step(Iter k);
+  /// Sends the weights as they are, as the answer to worker's push of iteration k.
+  void answer(int worker, Iter k, Words words = {});
+
+  float learning_rate(Iter k) const { return optimizer_.learning_rate(k); }
+  /// Resets the optimizer's state to that at the start.
+  void forget_momentum() { optimizer_ = own_optimizer(); }
+
+  Iter pushed(int worker) const { return pushed_[static_cast<std::size_t>(worker)]; }
+  /// Returns the fewest gradients, or the most, of a worker that is still present.
+  Iter least_pushed() const;
+  Iter most_pushed() const;
+
+ private:
+  Shard(Node& self, const Vec& all);
+  Optimizer own_optimizer();
+  Message part_of(const Message& push);
+  void count(int worker, Iter k);
+
+  Node& self_;
+  const Stripes stripes_;
+  Vec w_;
+  Optimizer optimizer_;
+  std::vector<Term> added_;   // since the last step; without their values
+  Vec sum_;                   // of those
+  std::vector<Iter> pushed_;  // by worker
+  Iter updates_ = 0;          // in the weights
+  std::vector<Iter> sent_;    // by worker: updates in the weights that it was sent last
+};
+
+}  // namespace hopbench

@@ -1,0 +1,60 @@
+#include "protocols/server/stripes.h"
+
+#include <algorithm>
+
+#include "backends/base/error.h"
+
+namespace hopbench {
+namespace {
+
+/// Returns how many of the first `dealt` numbers the servers before number i of n have.
+std::size_t dealt_before(std::size_t i, std::size_t n, std::size_t dealt) {
+  return dealt / n * i + std::min(dealt % n, i);
+}
+
+}  // namespace
+
+Slice slice_of(std::size_t size, std::size_t i, std::size_t n) {
+  return {size * i / n, size * (i + 1) / n - size * i / n};
+}
+
+Stripes::Stripes(const std::vector<Bucket>& buckets, std::size_t i, std::size_t n) {
+  std::size_t dealt = 0;
+  for (const Bucket& bucket : buckets) {
+    const auto before = [&](std::size_t server) {
+      return dealt_before(server, n, dealt + bucket.size) - dealt_before(server, n, dealt);
+    };
+    stripes_.push_back({.model = {bucket.offset + before(i), before(i + 1) - before(i)}, .at = 0});
+    dealt += bucket.size;
+  }
+  for (auto stripe = stripes_.rbegin(); stripe != stripes_.rend(); ++stripe) {  // the first bucket is the last layer's
+    stripe->at = size_;
+    size_ += stripe->model.size;
+  }
+}
+
+std::size_t Stripes::before(std::size_t place) const {
+  std::size_t sum = 0;
+  for (const Stripe& stripe : stripes_) {
+    const auto& [offset, size] = stripe.model;
+    if (offset < place) sum += std::min(size, place - offset);
+  }
+  return sum;
+}
+
+Payload Stripes::taken(const Payload& whole) const {
+  if (size_ == whole.size()) return whole;
+  if (stripes_.size() == 1) return whole.slice(stripes_[0].model.offset, size_);
+  HB_ASSERT(!whole.sparse());
+  Vec own = Vec::uninitialised(size_, whole.space());
+  for (const Stripe& stripe : stripes_) own.assign(stripe.at, whole.slice(stripe.model.offset, stripe.model.size));
+  return own.share();
+}
+
+void Stripes::put(const Payload& own, Vec& whole) const {
+  for (const Stripe& stripe : stripes_) {
+    if (stripe.model.size > 0) whole.assign(stripe.model.offset, own.slice(stripe.at, stripe.model.size));
+  }
+}
+
+}  // namespace hopbench
