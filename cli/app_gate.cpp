@@ -1,6 +1,6 @@
 // The flags of compare, why, trace, report, baseline and gate.
 #include "cli/parsed.h"
-#include "results/paper_figure.h"
+#include "results/report/paper_figure.h"
 
 #include <CLI/CLI.hpp>
 

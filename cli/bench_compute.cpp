@@ -12,7 +12,7 @@
 #include "backends/cuda/backend.h"
 #include "backends/runtime/run_delay.h"
 #include "models/fit.h"
-#include "results/statistics.h"
+#include "results/arithmetic/statistics.h"
 
 namespace hopbench {
 namespace {

@@ -9,8 +9,8 @@
 #include "cli/gate.h"
 #include "cli/outputs.h"
 #include "cli/tell.h"
-#include "results/baseline.h"
-#include "results/table.h"
+#include "results/judge/baseline.h"
+#include "results/tables/table.h"
 #include "suites/suite.h"
 
 namespace hopbench {

@@ -9,8 +9,8 @@
 
 #include "backends/runtime/bench_sim.h"
 #include "cli/bench.h"
-#include "results/context.h"
-#include "results/statistics.h"
+#include "results/arithmetic/statistics.h"
+#include "results/files/context.h"
 #include "suites/execute.h"
 
 namespace hopbench {

@@ -14,10 +14,10 @@
 #include "cli/bench_compute.h"
 #include "cli/bench_sparse.h"
 #include "cli/tell.h"
-#include "results/context.h"
-#include "results/machine.h"
-#include "results/statistics.h"
-#include "results/table.h"
+#include "results/arithmetic/statistics.h"
+#include "results/files/context.h"
+#include "results/files/machine.h"
+#include "results/tables/table.h"
 
 namespace hopbench {
 

@@ -16,7 +16,7 @@
 #include "cli/labels.h"
 #include "models/workload.h"
 #include "protocols/node/lazy_sgd.h"
-#include "results/context.h"
+#include "results/files/context.h"
 #include "suites/suite.h"
 
 namespace hopbench {

@@ -12,9 +12,9 @@
 #include "cli/signals.h"
 #include "cli/tell.h"
 #include "cli/transport_bench.h"
-#include "results/context.h"
-#include "results/statistics.h"
-#include "results/table.h"
+#include "results/arithmetic/statistics.h"
+#include "results/files/context.h"
+#include "results/tables/table.h"
 
 namespace hopbench {
 namespace {

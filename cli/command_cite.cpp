@@ -11,8 +11,8 @@
 #include "cli/commands.h"
 #include "cli/outputs.h"
 #include "protocols/node/protocol.h"
-#include "results/context.h"
-#include "results/run_folder.h"
+#include "results/files/context.h"
+#include "results/files/run_folder.h"
 
 namespace hopbench {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/gate.h"
 #include "cli/outputs.h"
 #include "cli/tell.h"
-#include "results/compare.h"
+#include "results/judge/compare.h"
 
 namespace hopbench {
 namespace {

@@ -7,7 +7,7 @@
 #include "backends/fleet/standing.h"
 #include "backends/transport/wire.h"
 #include "cli/commands.h"
-#include "results/context.h"
+#include "results/files/context.h"
 
 namespace hopbench {
 namespace {

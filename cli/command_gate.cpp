@@ -9,9 +9,9 @@
 #include "cli/output_files.h"
 #include "cli/outputs.h"
 #include "cli/tell.h"
-#include "results/context.h"
-#include "results/possible.h"
-#include "results/virtual_gate.h"
+#include "results/files/context.h"
+#include "results/files/possible.h"
+#include "results/judge/virtual_gate.h"
 
 namespace hopbench {
 namespace {

@@ -16,9 +16,9 @@
 #include "cli/places.h"
 #include "cli/run.h"
 #include "cli/tell.h"
-#include "results/context.h"
-#include "results/files.h"
-#include "results/json.h"
+#include "results/files/context.h"
+#include "results/files/files.h"
+#include "results/files/json.h"
 
 namespace hopbench {
 namespace {

@@ -11,10 +11,10 @@
 #include "cli/gate_sides.h"
 #include "cli/outputs.h"
 #include "cli/tell.h"
-#include "results/json.h"
-#include "results/statistics.h"
-#include "results/summary_parts.h"
-#include "results/virtual_gate.h"
+#include "results/arithmetic/statistics.h"
+#include "results/files/json.h"
+#include "results/judge/virtual_gate.h"
+#include "results/tables/summary_parts.h"
 
 namespace hopbench {
 namespace {

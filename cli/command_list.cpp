@@ -18,8 +18,8 @@
 #include "models/workload.h"
 #include "protocols/node/protocol.h"
 #include "protocols/node/topology.h"
-#include "results/columns.h"
-#include "results/json.h"
+#include "results/files/columns.h"
+#include "results/files/json.h"
 #include "suites/keys.h"
 #include "suites/network_presets.h"
 

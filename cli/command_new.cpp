@@ -14,7 +14,7 @@
 #include "cli/scaffold.h"
 #include "example_protocol.h"
 #include "protocols/node/protocol.h"
-#include "results/context.h"
+#include "results/files/context.h"
 
 namespace hopbench {
 namespace {

@@ -11,11 +11,11 @@
 #include "cli/report_bounds.h"
 #include "cli/run.h"
 #include "cli/tell.h"
-#include "results/cost.h"
-#include "results/latex.h"
-#include "results/paper_figure.h"
-#include "results/report.h"
-#include "results/table.h"
+#include "results/report/paper_figure.h"
+#include "results/report/report.h"
+#include "results/tables/cost.h"
+#include "results/tables/latex.h"
+#include "results/tables/table.h"
 
 namespace hopbench {
 namespace {

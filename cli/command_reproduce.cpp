@@ -15,8 +15,8 @@
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
-#include "results/csv.h"
-#include "results/files.h"
+#include "results/files/csv.h"
+#include "results/files/files.h"
 
 namespace hopbench {
 namespace {

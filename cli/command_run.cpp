@@ -23,10 +23,10 @@
 #include "cli/signals.h"
 #include "cli/tell.h"
 #include "models/datasets/content.h"
-#include "results/baseline.h"
-#include "results/context.h"
-#include "results/run_folder.h"
-#include "results/steady.h"
+#include "results/arithmetic/steady.h"
+#include "results/files/context.h"
+#include "results/files/run_folder.h"
+#include "results/judge/baseline.h"
 #include "suites/execute.h"
 
 namespace hopbench {

@@ -10,7 +10,7 @@
 #include "cli/outputs.h"
 #include "cli/run.h"
 #include "cli/tell.h"
-#include "results/trace.h"
+#include "results/report/trace.h"
 
 namespace hopbench {
 

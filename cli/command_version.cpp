@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
-#include "results/context.h"
+#include "results/files/context.h"
 
 namespace hopbench {
 

@@ -6,7 +6,7 @@
 #include "cli/gate.h"
 #include "cli/outputs.h"
 #include "cli/run.h"
-#include "results/why.h"
+#include "results/judge/why.h"
 
 namespace hopbench {
 

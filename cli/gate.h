@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "results/gate.h"
-#include "results/report.h"
+#include "results/judge/gate.h"
+#include "results/report/report.h"
 
 namespace hopbench {
 
@@ -80,7 +80,7 @@ struct GateCommand {
   std::string junit, json, benchmark_json, markdown;  // files; empty: none
   bool github_summary = false;
 };
-/// Exit code 0 passed, 1 regression, 4 inconclusive, 5 nothing to compare with (see results/gate.h).
+/// Exit code 0 passed, 1 regression, 4 inconclusive, 5 nothing to compare with (see results/judge/gate.h).
 int command_gate(const GateCommand& options);
 
 /// The trials of a run's suite, as suite.toml in its folder has them.

@@ -10,9 +10,9 @@
 #include "cli/places.h"
 #include "cli/run.h"
 #include "cli/signals.h"
-#include "results/files.h"
-#include "results/json.h"
-#include "results/possible.h"
+#include "results/files/files.h"
+#include "results/files/json.h"
+#include "results/files/possible.h"
 
 namespace hopbench {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/gate.h"
-#include "results/files.h"
-#include "results/timed_gate.h"
+#include "results/files/files.h"
+#include "results/judge/timed_gate.h"
 
 namespace hopbench {
 

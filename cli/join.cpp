@@ -19,7 +19,7 @@
 #include "backends/fleet/standing.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
-#include "results/context.h"
+#include "results/files/context.h"
 #include "suites/place.h"
 
 namespace hopbench {

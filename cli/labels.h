@@ -1,7 +1,7 @@
 // A trial's names and settings as the tables show them.
 #pragma once
 
-#include "results/run_folder.h"
+#include "results/files/run_folder.h"
 #include "suites/plan.h"
 #include "suites/trial.h"
 

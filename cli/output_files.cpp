@@ -15,7 +15,7 @@
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
-#include "results/run_folder.h"
+#include "results/files/run_folder.h"
 
 namespace hopbench {
 namespace {

@@ -16,11 +16,11 @@
 #include "backends/base/printable.h"
 #include "cli/places.h"
 #include "cli/tell.h"
-#include "results/cost.h"
-#include "results/csv.h"
-#include "results/json.h"
-#include "results/junit.h"
-#include "results/table.h"
+#include "results/files/csv.h"
+#include "results/files/json.h"
+#include "results/judge/junit.h"
+#include "results/tables/cost.h"
+#include "results/tables/table.h"
 
 namespace hopbench {
 namespace {

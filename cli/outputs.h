@@ -7,8 +7,8 @@
 
 #include "cli/output_files.h"
 #include "cli/run.h"
-#include "results/run_folder.h"
-#include "results/table.h"
+#include "results/files/run_folder.h"
+#include "results/tables/table.h"
 
 namespace hopbench {
 

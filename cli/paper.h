@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "results/claims.h"
+#include "results/judge/claims.h"
 #include "suites/paper.h"
 
 namespace hopbench {

@@ -9,8 +9,8 @@
 #include "cli/paper.h"
 #include "models/dataset.h"
 #include "models/datasets/place.h"
-#include "results/json.h"
-#include "results/table.h"
+#include "results/files/json.h"
+#include "results/tables/table.h"
 
 namespace hopbench {
 namespace {

@@ -18,7 +18,7 @@
 #include "backends/compute/backend.h"
 #include "backends/transport/wire.h"
 #include "models/dataset.h"
-#include "results/run_folder.h"
+#include "results/files/run_folder.h"
 #include "suites/dump.h"
 
 namespace hopbench {

@@ -9,8 +9,8 @@
 #include <cstdio>
 
 #include "backends/base/printable.h"
-#include "results/chart.h"
-#include "results/kinds.h"
+#include "results/files/kinds.h"
+#include "results/report/chart.h"
 
 namespace hopbench {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/paper.h"
-#include "results/published.h"
-#include "results/published_pages.h"
+#include "results/judge/published.h"
+#include "results/judge/published_pages.h"
 
 namespace hopbench {
 

@@ -19,8 +19,8 @@
 #include "cli/signals.h"
 #include "models/dataset.h"
 #include "models/datasets/place.h"
-#include "results/files.h"
-#include "results/machine.h"
+#include "results/files/files.h"
+#include "results/files/machine.h"
 
 namespace hopbench {
 namespace {

@@ -1,7 +1,7 @@
 // The bounds that theory gives for a trial, as in docs/protocols.md. A report draws them beside the measured values.
 #pragma once
 
-#include "results/report.h"
+#include "results/report/report.h"
 #include "suites/trial.h"
 
 namespace hopbench {

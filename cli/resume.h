@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/run.h"
-#include "results/run_folder.h"
+#include "results/files/run_folder.h"
 
 namespace hopbench {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "backends/base/record.h"
-#include "results/steady.h"
+#include "results/arithmetic/steady.h"
 #include "suites/plan.h"
 #include "suites/trial.h"
 

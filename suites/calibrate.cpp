@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "backends/transport/wire.h"
-#include "results/statistics.h"
+#include "results/arithmetic/statistics.h"
 #include "suites/execute.h"
 #include "suites/job.h"
 #include "suites/place.h"

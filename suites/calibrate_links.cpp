@@ -12,8 +12,8 @@
 #include "backends/runtime/emulated_wire.h"
 #include "backends/runtime/run_delay.h"
 #include "backends/transport/wire.h"
-#include "results/machine.h"
-#include "results/statistics.h"
+#include "results/arithmetic/statistics.h"
+#include "results/files/machine.h"
 #include "suites/job.h"
 #include "suites/place.h"
 

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "backends/base/text.h"
-#include "results/json.h"
-#include "results/steady.h"
+#include "results/arithmetic/steady.h"
+#include "results/files/json.h"
 #include "suites/bounds.h"
 
 namespace hopbench {

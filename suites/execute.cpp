@@ -9,7 +9,7 @@
 
 #include "backends/base/ran_out.h"
 #include "backends/runtime/launch.h"
-#include "results/json.h"
+#include "results/files/json.h"
 #include "suites/completion.h"
 #include "suites/evaluation.h"
 #include "suites/event_log.h"

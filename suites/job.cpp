@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "backends/base/error.h"
-#include "results/json.h"
+#include "results/files/json.h"
 #include "suites/trial_field.h"
 
 namespace hopbench {

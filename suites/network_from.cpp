@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "results/statistics.h"
+#include "results/arithmetic/statistics.h"
 #include "suites/calibrate_links.h"
 
 namespace hopbench {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "results/claim.h"
+#include "results/judge/claim.h"
 #include "suites/suite.h"
 
 namespace hopbench {

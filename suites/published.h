@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "results/published.h"
+#include "results/judge/published.h"
 
 namespace hopbench {
 

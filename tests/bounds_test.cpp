@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "results/statistics.h"
-#include "results/steady.h"
+#include "results/arithmetic/statistics.h"
+#include "results/arithmetic/steady.h"
 #include "suites/bounds.h"
 #include "suites/completion.h"
 #include "suites/execute.h"

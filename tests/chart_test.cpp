@@ -1,5 +1,5 @@
 // The language of charts, and the checker that the report's tests use.
-#include "results/chart.h"
+#include "results/report/chart.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Verdicts on a paper's claims, from rows written by hand.
-#include "results/claims.h"
+#include "results/judge/claims.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "results/machine.h"
+#include "results/files/machine.h"
 #include "tests/cli.h"
 #include "tests/paths.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "results/outcome.h"
+#include "results/files/outcome.h"
 #include "tests/cli.h"
 
 namespace hopbench {

@@ -1,8 +1,8 @@
 // Compares the list of columns with the tables. ci/docs compares the documentation with the list.
 #include <gtest/gtest.h>
 
-#include "results/columns.h"
-#include "results/csv.h"
+#include "results/files/columns.h"
+#include "results/files/csv.h"
 #include "tests/results_samples.h"
 
 namespace hopbench {

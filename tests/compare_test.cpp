@@ -8,9 +8,9 @@
 #include <fstream>
 
 #include "backends/base/error.h"
-#include "results/compare.h"
-#include "results/csv.h"
-#include "results/json.h"
+#include "results/files/csv.h"
+#include "results/files/json.h"
+#include "results/judge/compare.h"
 #include "tests/folder.h"
 #include "tests/paths.h"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <random>
 
-#include "results/convergence_gate.h"
-#include "results/gate.h"
+#include "results/judge/convergence_gate.h"
+#include "results/judge/gate.h"
 #include "tests/folder.h"
 #include "tests/results_samples.h"
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "results/run_folder.h"
+#include "results/files/run_folder.h"
 #include "tests/cli.h"
 
 namespace hopbench {

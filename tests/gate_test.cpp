@@ -7,10 +7,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "results/baseline.h"
-#include "results/exact.h"
-#include "results/gate.h"
-#include "results/json.h"
+#include "results/files/json.h"
+#include "results/judge/baseline.h"
+#include "results/judge/exact.h"
+#include "results/judge/gate.h"
 #include "tests/folder.h"
 #include "tests/results_samples.h"
 

@@ -6,12 +6,12 @@
 #include <ctime>
 #include <functional>
 
-#include "results/cost.h"
-#include "results/event_reader.h"
-#include "results/json.h"
-#include "results/report.h"
-#include "results/report_parts.h"
-#include "results/trace.h"
+#include "results/files/event_reader.h"
+#include "results/files/json.h"
+#include "results/report/report.h"
+#include "results/report/report_parts.h"
+#include "results/report/trace.h"
+#include "results/tables/cost.h"
 #include "tests/results_samples.h"
 
 namespace hopbench {

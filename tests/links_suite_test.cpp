@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "results/kinds.h"
+#include "results/files/kinds.h"
 #include "suites/completion.h"
 #include "suites/plan.h"
 #include "suites/suite.h"

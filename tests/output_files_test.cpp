@@ -11,7 +11,7 @@
 
 #include "backends/base/error.h"
 #include "cli/output_files.h"
-#include "results/run_folder.h"
+#include "results/files/run_folder.h"
 #include "tests/folder.h"
 
 namespace hopbench {

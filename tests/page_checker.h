@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "results/csv.h"
+#include "results/files/csv.h"
 
 namespace hopbench {
 

@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "backends/base/error.h"
-#include "results/cost.h"
-#include "results/files.h"
-#include "results/latex.h"
-#include "results/paper_figure.h"
+#include "results/files/files.h"
+#include "results/report/paper_figure.h"
+#include "results/tables/cost.h"
+#include "results/tables/latex.h"
 #include "tests/folder.h"
 #include "tests/results_samples.h"
 

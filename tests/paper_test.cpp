@@ -8,7 +8,7 @@
 #include <set>
 
 #include "models/dataset.h"
-#include "results/outcome.h"
+#include "results/files/outcome.h"
 #include "tests/paths.h"
 
 namespace hopbench {

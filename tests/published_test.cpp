@@ -1,5 +1,5 @@
 // Published figures: values out of JSON, verdicts, blocks of pages, and what is refused.
-#include "results/published.h"
+#include "results/judge/published.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "cli/published.h"
-#include "results/published_pages.h"
+#include "results/judge/published_pages.h"
 #include "suites/published.h"
 #include "tests/published_cases.h"
 

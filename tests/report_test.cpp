@@ -1,5 +1,5 @@
 // The HTML page of a run: nothing from elsewhere, well formed, escaped, with the numbers that it draws.
-#include "results/report.h"
+#include "results/report/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <set>
 
 #include "backends/base/error.h"
-#include "results/json.h"
+#include "results/files/json.h"
 #include "tests/page_checker.h"
 #include "tests/results_samples.h"
 

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "results/context.h"
-#include "results/machine.h"
+#include "results/files/context.h"
+#include "results/files/machine.h"
 #include "tests/results_samples.h"
 
 namespace hopbench {

@@ -11,10 +11,10 @@
 #include <string>
 
 #include "backends/base/error.h"
-#include "results/csv.h"
-#include "results/event_reader.h"
-#include "results/json.h"
-#include "results/run_folder.h"
+#include "results/files/csv.h"
+#include "results/files/event_reader.h"
+#include "results/files/json.h"
+#include "results/files/run_folder.h"
 #include "tests/results_samples.h"
 
 namespace hopbench {

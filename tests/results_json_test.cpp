@@ -11,9 +11,9 @@
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
-#include "results/json.h"
-#include "results/kinds.h"
-#include "results/table.h"
+#include "results/files/json.h"
+#include "results/files/kinds.h"
+#include "results/tables/table.h"
 #include "tests/results_samples.h"
 
 namespace hopbench {

@@ -11,7 +11,7 @@
 #include <limits>
 #include <string>
 
-#include "results/run_folder.h"
+#include "results/files/run_folder.h"
 #include "tests/folder.h"
 
 namespace hopbench {

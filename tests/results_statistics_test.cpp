@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "results/statistics.h"
+#include "results/arithmetic/statistics.h"
 
 namespace hopbench {
 namespace {

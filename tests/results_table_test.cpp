@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "results/summary_parts.h"
-#include "results/table.h"
+#include "results/tables/summary_parts.h"
+#include "results/tables/table.h"
 
 namespace hopbench {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "results/curve.h"
-#include "results/statistics.h"
-#include "results/steady.h"
+#include "results/arithmetic/curve.h"
+#include "results/arithmetic/statistics.h"
+#include "results/arithmetic/steady.h"
 
 namespace hopbench {
 namespace {

@@ -1,5 +1,5 @@
 // Which setting is best, and what is said of it.
-#include "results/sensitivity.h"
+#include "results/arithmetic/sensitivity.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

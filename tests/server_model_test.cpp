@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "results/curve.h"
+#include "results/arithmetic/curve.h"
 #include "suites/execute.h"
 #include "suites/suite.h"
 

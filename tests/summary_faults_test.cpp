@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "results/csv.h"
-#include "results/steady.h"
-#include "results/summary_parts.h"
-#include "results/table.h"
+#include "results/arithmetic/steady.h"
+#include "results/files/csv.h"
+#include "results/tables/summary_parts.h"
+#include "results/tables/table.h"
 
 namespace hopbench {
 namespace {

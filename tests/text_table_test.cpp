@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "results/table.h"
+#include "results/tables/table.h"
 
 namespace hopbench {
 namespace {

@@ -11,8 +11,8 @@
 #include <set>
 #include <sstream>
 
-#include "results/run_folder.h"
-#include "results/sensitivity.h"
+#include "results/arithmetic/sensitivity.h"
+#include "results/files/run_folder.h"
 #include "tests/cli.h"
 #include "tests/paths.h"
 

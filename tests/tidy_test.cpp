@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "results/published_pages.h"
+#include "results/judge/published_pages.h"
 #include "suites/published.h"
 #include "tests/paths.h"
 
@@ -110,20 +110,20 @@ TEST(TidyRules, ArrowsFindWrongDirections) {
   EXPECT_EQ(bad("protocols/node/node.h", "backends/runtime/runtime.h"), 0u);
   EXPECT_EQ(bad("protocols/hop/hop.cpp", "backends/transport/wire.h"), 1u);
   EXPECT_EQ(bad("protocols/hop/hop.cpp", "backends/runtime/process.h"), 1u);
-  EXPECT_EQ(bad("protocols/node/node.h", "results/json.h"), 1u);
+  EXPECT_EQ(bad("protocols/node/node.h", "results/files/json.h"), 1u);
   EXPECT_EQ(bad("protocols/hop/hop.cpp", "suites/trial.h"), 1u);
   EXPECT_EQ(bad("models/mlp.cpp", "protocols/node/node.h"), 1u);
   EXPECT_EQ(bad("backends/compute/onednn.cpp", "backends/runtime/runtime.h"), 1u);
-  EXPECT_EQ(bad("backends/base/vec.h", "results/json.h"), 1u);
+  EXPECT_EQ(bad("backends/base/vec.h", "results/files/json.h"), 1u);
   EXPECT_EQ(bad("backends/base/record.h", "backends/runtime/message.h"), 1u);
-  EXPECT_EQ(bad("results/table.cpp", "suites/trial.h"), 1u);
+  EXPECT_EQ(bad("results/tables/table.cpp", "suites/trial.h"), 1u);
   EXPECT_EQ(bad("suites/trial.cpp", "cli/options.h"), 1u);
   EXPECT_EQ(bad("tests/checkers/quorum.cpp", "protocols/node/node.h"), 1u);
   EXPECT_EQ(bad("cli/main.cpp", "suites/suite.h"), 0u);
   EXPECT_EQ(bad("cli/main.cpp", "options.h"), 1u);
-  EXPECT_EQ(bad("results/context.cpp", "commit.h"), 0u);
-  EXPECT_EQ(bad("suites/simulate.cpp", "results/steady.h"), 0u);
-  EXPECT_EQ(bad("suites/simulate.cpp", "results/table.h"), 1u);
+  EXPECT_EQ(bad("results/files/context.cpp", "commit.h"), 0u);
+  EXPECT_EQ(bad("suites/simulate.cpp", "results/arithmetic/steady.h"), 0u);
+  EXPECT_EQ(bad("suites/simulate.cpp", "results/tables/table.h"), 1u);
   EXPECT_EQ(bad("utils/more.cpp", "backends/base/vec.h"), 1u);
 }
 
@@ -205,7 +205,7 @@ TEST(TidyRules, ComparisonsOfTextsForPeopleAreFound) {
     EXPECT_EQ(found(good), 0u) << good;
   }
   const std::string bad = "bool b = failure.text == x;\n";
-  EXPECT_EQ(check_texts({"results/older_rows.cpp", bad}).size(), 0u);
+  EXPECT_EQ(check_texts({"results/files/older_rows.cpp", bad}).size(), 0u);
   EXPECT_EQ(check_texts({"tests/a_test.cpp", bad}).size(), 0u);
 }
 

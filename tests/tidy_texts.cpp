@@ -10,7 +10,7 @@ namespace hopbench::tidy {
 namespace {
 
 // Rows from before schema 1.2 have nothing but texts.
-constexpr const char* kMayLook = "results/older_rows.cpp";
+constexpr const char* kMayLook = "results/files/older_rows.cpp";
 constexpr const char* kFolders[] = {"cli/", "suites/", "results/", "models/", "protocols/", "backends/"};
 
 /// An expression that is the text of a failure, a warning or a note: failure.text, reason, in_words(warning).

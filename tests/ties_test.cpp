@@ -4,7 +4,7 @@
 #include <string>
 
 #include "protocols/node/protocol.h"
-#include "results/kinds.h"
+#include "results/files/kinds.h"
 #include "suites/execute.h"
 #include "suites/suite.h"
 #include "tests/paths.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "results/gate.h"
-#include "results/timed_gate.h"
+#include "results/judge/gate.h"
+#include "results/judge/timed_gate.h"
 
 namespace hopbench {
 namespace {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "results/virtual_gate.h"
+#include "results/judge/virtual_gate.h"
 #include "tests/folder.h"
 #include "tests/results_samples.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "results/kinds.h"
+#include "results/files/kinds.h"
 #include "suites/execute.h"
 #include "suites/suite.h"
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "backends/base/error.h"
-#include "results/why.h"
+#include "results/judge/why.h"
 
 namespace hopbench {
 namespace {

@@ -1,7 +1,7 @@
 // CSV as text, and trials.csv as somebody published it.
-#include "results/csv.h"
+#include "results/files/csv.h"
 
-#include "results/outcome.h"
+#include "results/files/outcome.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace hopbench;

@@ -1,8 +1,8 @@
 // An event log, plain or gzip: read, as a trace, and compared with another.
-#include "results/event_reader.h"
+#include "results/files/event_reader.h"
 
-#include "results/exact.h"
-#include "results/trace.h"
+#include "results/judge/exact.h"
+#include "results/report/trace.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace hopbench;

@@ -1,8 +1,8 @@
 // Records as JSON: of a rank, of a trial, of a row of trials.jsonl, of a whole run. Written again they are the same.
-#include "results/json.h"
+#include "results/files/json.h"
 
-#include "results/csv.h"
-#include "results/outcome.h"
+#include "results/files/csv.h"
+#include "results/files/outcome.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace hopbench;

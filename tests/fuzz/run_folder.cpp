@@ -1,10 +1,10 @@
 // The folder of a run or baseline: its rows, its context, what a baseline says of itself, and all of it compared.
-#include "results/run_folder.h"
+#include "results/files/run_folder.h"
 
-#include "results/baseline.h"
-#include "results/compare.h"
-#include "results/exact.h"
-#include "results/trace.h"
+#include "results/judge/baseline.h"
+#include "results/judge/compare.h"
+#include "results/judge/exact.h"
+#include "results/report/trace.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace hopbench;

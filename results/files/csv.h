@@ -1,0 +1,36 @@
+// The long-form tables of a run as CSV (RFC 4180, lines end in LF). Rows stand in the order of the run (`order`), so
+// that neither the order in which trials ended nor a resume shows. Numbers are in the shortest form that reads back as
+// the same number, in every locale; an unknown value is empty. Only host.csv has measurements of the host. The
+// columns are listed in fields.cpp.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/files/run_folder.h"
+
+namespace hopbench {
+
+std::string trials_csv(std::span<const TrialRow> rows);
+std::string ranks_csv(std::span<const TrialRow> rows);  // a column for every reason of waiting that occurs in the run
+std::string curve_csv(std::span<const TrialRow> rows);
+std::string host_csv(std::span<const TrialRow> rows);  // rank "all": the whole trial
+
+/// Returns the rows of trials.csv as cells by column, in the order of the run.
+std::vector<std::map<std::string, std::string>> trial_cells(std::span<const TrialRow> rows);
+
+/// Returns the fields of each line (RFC 4180; LF or CR LF). Error(kUsage) naming `name` and line if a quote never ends.
+std::vector<std::vector<std::string>> read_csv(std::string_view text, const std::string& name);
+
+/// Returns the text as a field, in quotes if it needs them.
+std::string csv_field(std::string_view text);
+/// Returns the shortest form that reads back the same; "inf" or "-inf" for infinite values, "" for NaN.
+std::string csv_number(double value);
+/// Returns the number of a cell; nothing if the cell, or a part of it, is not a number.
+std::optional<double> number_of_cell(std::string_view cell);
+
+}  // namespace hopbench

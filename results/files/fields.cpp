@@ -1,0 +1,399 @@
+#include "results/files/fields.h"
+
+#include "results/files/cells.h"
+
+namespace hopbench {
+namespace {
+
+using namespace cells;  // NOLINT(google-build-using-namespace): the lists name most of them
+
+/// Returns a field that is a member. Its value is a cell too if it has a text.
+template <auto kMember, class Record = typename RecordOf<decltype(kMember)>::type>
+constexpr Field<Record> stored(const char* name, const char* table = nullptr, const char* unit = "",
+                               const char* meaning = "") {
+  Field<Record> field;
+  field.name = name;
+  field.get = [](const Record& record) { return encode(record.*kMember); };
+  field.set = [](Record& record, const OrderedJson& j) { decode(j, record.*kMember); };
+  field.column = {table, name, unit, meaning};
+  using Member = std::remove_cvref_t<decltype(std::declval<Record&>().*kMember)>;
+  field.number = std::is_arithmetic_v<Member> && !std::is_same_v<Member, bool>;
+  if constexpr (requires(const Record& record) { text_of(record.*kMember); })
+    field.cell = [](const Record& record, const std::string&) { return text_of(record.*kMember); };
+  return field;
+}
+
+/// Returns a field that is a member of the trial's failure.
+template <auto kPart>
+constexpr Field<TrialRecord> of_failure(const char* name, const char* table = nullptr, const char* meaning = "") {
+  Field<TrialRecord> field;
+  field.name = name;
+  field.get = [](const TrialRecord& record) { return encode(record.failure.*kPart); };
+  field.set = [](TrialRecord& record, const OrderedJson& j) { decode(j, record.failure.*kPart); };
+  field.column = {table, name, "", meaning};
+  if constexpr (requires(const Failure& failure) { text_of(failure.*kPart); })
+    field.cell = [](const TrialRecord& record, const std::string&) { return text_of(record.failure.*kPart); };
+  return field;
+}
+
+/// Returns a field that is only a column, of numbers.
+template <class Record>
+constexpr Field<Record> computed(typename Field<Record>::Cell cell, const char* column, const char* table,
+                                 const char* unit, const char* meaning) {
+  Field<Record> field;
+  field.cell = cell;
+  field.number = true;
+  field.column = {table, column, unit, meaning};
+  return field;
+}
+
+constexpr Field<TrialRecord> warning_kinds() {
+  Field<TrialRecord> field;
+  field.name = "warning_kinds";
+  field.get = kinds_of;
+  field.set = set_kinds;
+  return field;
+}
+
+std::string bytes_per_sample(const TrialRecord& record, const std::string&) {
+  std::int64_t bytes = 0, samples = 0;
+  for (const RankRecord& rank : record.ranks) {
+    bytes += rank.bytes_sent;
+    samples += rank.samples;
+  }
+  return samples > 0 ? text_of(static_cast<double>(bytes) / static_cast<double>(samples)) : "";
+}
+
+using L = TrialLabels;
+using T = TrialRecord;
+using R = RankRecord;
+using P = CurvePoint;
+constexpr const char *kEvery = "", *kTrials = "trials.csv", *kRanks = "ranks.csv", *kCurve = "curve.csv",
+                     *kHost = "host.csv";
+
+constexpr Field<TrialLabels> kLabels[] = {
+    stored<&L::scenario>("scenario", kEvery, "", "its name in the suite"),
+    stored<&L::variant>("variant", kEvery, "", "its label in the suite, or its protocol with its knobs"),
+    stored<&L::seed>("seed", kEvery, "", "of every draw"),
+    stored<&L::repeat>("repeat", kEvery, "",
+                       "from 0. Trials of one seed and repeat share their draws: ratios pair them"),
+    stored<&L::suite>("suite", kTrials, "", "the suite's name"),
+    stored<&L::measure>("measure", kTrials, "", "its name in the suite"),
+    stored<&L::what>("what", kTrials, "", "`rate` or `convergence`"),
+    stored<&L::protocol>("protocol", kTrials, "", "as registered; the variant is this with its knobs"),
+    stored<&L::knobs>("knobs", kTrials, "",
+                      "all knobs of the protocol: `backup=1, staleness=4`; `none`; empty: not recorded"),
+    stored<&L::backend>("backend", kTrials, "", "of the arithmetic"),
+    stored<&L::transport>("transport", kTrials, "",
+                          "of the messages (`sim`: virtual time; `gloo+emulated`: over emulated links)"),
+    stored<&L::clock>("clock", kTrials, "", "`virtual` or `real`"),
+    stored<&L::world>("world", kTrials, "", "ranks: workers and servers"),
+    stored<&L::hosts>("hosts", kTrials, "",
+                      "hosts that they are on, of the suite's placement (`network.hosts`); prague's generator and "
+                      "partial_reduce's controller are on a host of their own, which counts like a server's"),
+    stored<&L::batch>("batch", kTrials, "", "samples in a gradient of one worker"),
+    stored<&L::model>("model", kTrials, "", "trained"),
+    stored<&L::dataset>("dataset", kTrials, "", "trained on, and tested on"),
+    stored<&L::split>("split", kTrials, "", "how the training set is divided, a phrase"),
+    stored<&L::topology>("topology", kTrials, "", "who is linked with whom"),
+    stored<&L::network>("network", kTrials, "", "a phrase; empty with real processes"),
+    stored<&L::optimizer>("optimizer", kTrials, "", "a phrase"),
+    stored<&L::tuned>("tuned", kTrials, "",
+                      "1: tuned by `hopbench tune`, and set as it was then ([tuning.md](tuning.md))"),
+    stored<&L::cost_s>("cost_s", kTrials, "", "what an unslowed gradient costs on the clock; 0: unpaced"),
+    stored<&L::experimental>("experimental", kTrials, "",
+                             "1: rests on what is not sure of its paper ([protocols.md](protocols.md))"),
+    stored<&L::source>("source", kTrials, "", "of what is known of the protocol ([protocols.md](protocols.md))"),
+    stored<&L::reading>("reading", kTrials, "", "which reading of its paper ([protocols.md](protocols.md))"),
+    stored<&L::order>("order", kTrials, "", "place in the run, from 0"),
+    stored<&L::status_mark>("status_mark"),
+    stored<&L::place>("place"),
+    stored<&L::target_loss>("target_loss"),
+    stored<&L::target_hold>("target_hold"),
+    stored<&L::target_model>("target_model"),
+    stored<&L::learns>("learns"),
+    stored<&L::faults>("faults"),
+    stored<&L::unharmed>("unharmed"),
+};
+
+constexpr Field<TrialRecord> kTrial[] = {
+    stored<&T::id>("id", kEvery, "", "`suite/measure/scenario/variant/seed/repeat`").named("trial").never_compared(),
+    stored<&T::hash>("hash").never_compared(),
+    stored<&T::status>("status", kTrials, "",
+                       "`ok`, `failed`, `interrupted`. Only `ok` trials are in the summary's numbers"),
+    of_failure<&Failure::text>("reason", kTrials, "of a failure: rank, signal or error, phase, iteration")
+        .never_compared(),
+    of_failure<&Failure::kind>("failure_kind"),
+    of_failure<&Failure::rank>("failure_rank"),
+    stored<&T::warnings>("warnings", kTrials, "", "marks, separated by `; `: see below").never_compared(),
+    warning_kinds(),
+    stored<&T::time_s>("time_s", kTrials, "s", "when the last worker finished that was not lost"),
+    stored<&T::ranks_lost>("ranks_lost", kTrials, "",
+                           "workers that the scenario took before the end: crashed or left. Rates, losses and "
+                           "`params_hash` are of the others"),
+    stored<&T::first_lost_s>("first_lost_s", kTrials, "s", "when the first of them was; empty: none was")
+        .shown(first_lost),
+    computed<T>(sum<&R::iters, kWorkers>, "iters_total", kTrials, "iterations",
+                "of all workers, jumped ones not counted"),
+    computed<T>(sum<&R::iters_jumped, kWorkers>, "iters_jumped", kTrials, "iterations", "skipped by a jump"),
+    computed<T>(least_iters, "iters_min_rank", kTrials, "iterations", "of the worker with the fewest"),
+    computed<T>(sum<&R::gradients, kAll>, "gradients", kTrials, "", "computed"),
+    computed<T>(
+        sum<&R::gradients_lost, kAll>, "gradients_lost", kTrials, "",
+        "computed, and thrown away by a jump before an update with it was sent in time for any neighbour, or "
+        "refused by a server as too late: a lower bound of what reached no other model. What is in time is "
+        "judged by the tokens that are here. Where Hop's workers do not jump, or keep their own model in a jump, "
+        "that model keeps the work, however late its updates are, so nothing is counted"),
+    computed<T>(sum<&R::samples, kAll>, "samples", kTrials, "samples", "in those gradients"),
+    computed<T>(sum<&R::bytes_sent, kAll>, "bytes_sent", kTrials, "bytes",
+                "by all ranks: bodies, and 64 for the header of each message"),
+    computed<T>(bytes_per_sample, "bytes_per_sample", kTrials, "bytes/sample",
+                "bytes_sent / samples: what a protocol sends for its work"),
+    computed<T>(sum<&R::messages_sent, kAll>, "messages", kTrials, "",
+                "sent by protocols; the runtime's own are not counted"),
+    stored<&T::window_start_s>("window_start_s", kTrials, "s", "of the steady window"),
+    stored<&T::window_end_s>("window_end_s", kTrials, "s", "of the steady window"),
+    stored<&T::samples_per_s>("samples_per_s", kTrials, "samples/s", "of all workers, in the window"),
+    stored<&T::iters_per_s>("iters_per_s", kTrials, "1/s", "mean of the workers, in the window"),
+    stored<&T::median_iteration_s>("median_iteration_s", kTrials, "s",
+                                   "of the workers' iterations that lie wholly in the window"),
+    stored<&T::wait_share>("wait_share", kTrials, "0 to 1",
+                           "the workers' waiting / their time until each finished; of the whole trial"),
+    stored<&T::main_wait>("main_wait", kTrials, "text", "the reason that the workers waited longest for"),
+    stored<&T::samples_heard_per_s>(
+        "samples_heard_per_s", kTrials, "samples/s",
+        "of `samples_per_s`, those in gradients that another worker averaged, in any later update too, or a server "
+        "applied. A worker's last ones count, and where Hop jumps, an update that was sent in time, though with backup "
+        "workers all receivers may do without it. Empty: workers were lost, or a row of schema 1.2 or older")
+        .shown(if_known<&T::samples_heard_per_s>),
+    stored<&T::window_ideal_samples_per_s>(
+        "window_ideal_samples_per_s", kTrials, "samples/s",
+        "bound: the rate if no worker's device had idled in this trial's window. Empty: no cost is "
+        "known, or a row of schema 1.0")
+        .shown(if_known<&T::window_ideal_samples_per_s>),
+    stored<&T::slowest_rank_samples_per_s>("slowest_rank_samples_per_s", kTrials, "samples/s",
+                                           "bound: all workers at the rate of the slowest"),
+    stored<&T::without_slowest_samples_per_s>(
+        "without_slowest_samples_per_s", kTrials, "samples/s",
+        "bound: without the slowest worker, the others at the rate of the slowest of them"),
+    stored<&T::overrun_share>("overrun_share", kTrials, "0 to 1",
+                              "iterations whose arithmetic did not fit its slot (real processes)")
+        .never_compared(),
+    computed<T>(largest<&R::gap_max, kWorkers>, "gap_max", kTrials, "iterations",
+                "by how many a worker was ahead of the slowest that had not finished, at most"),
+    stored<&T::gap_bound>("gap_bound", kTrials, "iterations",
+                          "how large it can get, by the protocol ([protocols.md](protocols.md)); empty: without bound, "
+                          "none is known, or workers were lost")
+        .shown(if_known<&T::gap_bound>),
+    computed<T>(largest<&R::staleness_max, kAll>, "staleness_max", kTrials, "iterations", "the largest of `ranks.csv`"),
+    stored<&T::params_hash>(
+        "params_hash", kTrials, "16 hex digits",
+        "over all workers' last reported vectors, in rank order: equal if all bits are. Compare it only "
+        "where the stop rule is `iterations`")
+        .of_arithmetic(),
+    computed<T>(mean_figure, "figure: NAME", kTrials, "",
+                "a figure of the protocol's own, mean over its ranks; a column for each that occurs in the run")
+        .for_each(all_figures),
+    stored<&T::path>("path"),
+    stored<&T::wall_s>("wall_s").never_compared(),
+    stored<&T::cpu_s>("cpu_s").never_compared(),
+    stored<&T::max_rss_bytes>("max_rss_bytes").never_compared(),
+    stored<&T::ranks>("ranks"),
+    stored<&T::curve>("curve"),
+};
+
+constexpr Field<TableLine> kLine[] = {
+    computed<TableLine>(target, "target_loss", kTrials, "nats, or the objective's", "the suite's target; empty: none"),
+    computed<TableLine>(to_target<&TargetReached::time_s, &Crossing::fitted>, "time_to_target_s", kTrials, "s",
+                        "where the fitted curve reaches it; empty: not reached"),
+    computed<TableLine>(to_target<&TargetReached::samples, &Crossing::fitted>, "samples_to_target", kTrials, "samples",
+                        "likewise"),
+    computed<TableLine>(to_target<&TargetReached::iterations, &Crossing::fitted>, "iters_to_target", kTrials,
+                        "iterations", "likewise"),
+    computed<TableLine>(to_target<&TargetReached::time_s, &Crossing::held>, "time_to_target_held_s", kTrials, "s",
+                        "first of `hold` evaluations in a row at or below it"),
+    computed<TableLine>(to_target<&TargetReached::samples, &Crossing::held>, "samples_to_target_held", kTrials,
+                        "samples", "likewise"),
+    computed<TableLine>(to_target<&TargetReached::iterations, &Crossing::held>, "iters_to_target_held", kTrials,
+                        "iterations", "likewise"),
+    computed<TableLine>(at_the_end<&P::loss>, "final_loss", kTrials, "nats, or the objective's",
+                        "of the mean model at the end"),
+    computed<TableLine>(at_the_end<&P::accuracy>, "final_accuracy", kTrials, "0 to 1", "of the mean model at the end"),
+    computed<TableLine>(best, "best_accuracy", kTrials, "0 to 1", "of the mean model at any evaluation"),
+    computed<TableLine>(rank_or_all, "rank", kHost, "", "a number, or `all`").as_text(),
+    computed<TableLine>(wall, "wall_s", kHost, "s",
+                        "of the whole trial with starting and ending its processes, beside what else ran (`--jobs 1`: "
+                        "no other trial); of `all` only"),
+};
+
+constexpr Field<RankRecord> kRank[] = {
+    stored<&R::rank>("rank", kRanks, "", "from 0; servers last"),
+    stored<&R::worker>("worker", kRanks, "",
+                       "its number in the suite, which differs from `rank` where the variant is without some; empty: a "
+                       "server, or a row of an older version")
+        .shown(worker_text)
+        .never_compared(),
+    stored<&R::server>("server", kRanks, "", "`worker` or `server`").named("role").shown(role),
+    stored<&R::lost>("lost", kRanks, "",
+                     "`crash`, `leave`: the scenario took it before the end. Of a crash there is only when it was: "
+                     "what the rank had counted died with it"),
+    stored<&R::finished>("finished", kRanks, "s",
+                         "when its body returned; 0: a server that was ended when nobody needed it any more")
+        .named("finished_s"),
+    stored<&R::compute>("compute", kRanks, "s", "in gradients, as paced, slowdown included").named("compute_s"),
+    computed<R>(waited, "wait_s", kRanks, "s",
+                "the body waited, a hang of the scenario included; what the strands beside it wait, for work, "
+                "does not count"),
+    stored<&R::injected_delay>("injected_delay", kRanks, "s", "of `compute_s`, what the scenario's slowdown added")
+        .named("injected_delay_s"),
+    stored<&R::vector_ops>("vector_ops", kRanks, "s", "averages, optimizer steps, other vector operations")
+        .named("vector_ops_s"),
+    stored<&R::iters>("iters", kRanks, "", "as above, of this rank"),
+    stored<&R::iters_jumped>("iters_jumped", kRanks, "", "as above, of this rank"),
+    stored<&R::gradients>("gradients", kRanks, "", "as above, of this rank"),
+    stored<&R::gradients_lost>("gradients_lost", kRanks, "", "as above, of this rank"),
+    stored<&R::samples>("samples", kRanks, "", "as above, of this rank"),
+    computed<R>(batch_mean, "batch_mean", kRanks, "samples", "of a gradient; empty: it computed none"),
+    stored<&R::messages_sent>("messages_sent", kRanks, "", "as above").named("messages"),
+    stored<&R::bytes_sent>("bytes_sent", kRanks, "bytes", "as above"),
+    stored<&R::slow_events>("slow_events", kRanks, "", "gradients that met a slowdown"),
+    stored<&R::staleness_mean>(
+        "staleness_mean", kRanks, "iterations",
+        "own iteration minus tag, over the terms of its averages but its own; a server: its updates "
+        "since it sent a gradient's weights. Families of protocols count in different units: compare within one"),
+    stored<&R::staleness_max>("staleness_max", kRanks, "iterations", "the largest of those"),
+    stored<&R::gap_mean>("gap_mean", kRanks, "iterations",
+                         "on entering an iteration but the first: its own minus the slowest worker's that has not "
+                         "finished"),
+    stored<&R::gap_max>("gap_max", kRanks, "iterations", "the largest of those"),
+    stored<&R::heard>("heard").never_compared(),
+    stored<&R::heard_step>("heard_step").never_compared(),
+    stored<&R::lost_in>("lost_in").never_compared(),
+    stored<&R::queue_max>("queue_max", kRanks, "messages", "most in its mailbox, at the moments it looked"),
+    stored<&R::waits>("waits", kRanks, "s", "`wait_s` by reason; a column for each reason that occurs in the run")
+        .named("wait_s: REASON")
+        .shown(wait)
+        .for_each(reasons_of),
+    stored<&R::figures>("figures", kRanks, "",
+                        "a figure of the protocol's own ([protocols.md](protocols.md)); a column for each that occurs "
+                        "in the run")
+        .named("figure: NAME")
+        .shown(figure)
+        .for_each(figures_of),
+    stored<&R::host>("host"),
+    stored<&R::bytes_to>("bytes_to"),
+    stored<&R::cpu_s>("cpu_s", kHost, "s",
+                      "CPU time of the process; `all`: their sum. Virtual time is one process: see `all`")
+        .never_compared(),
+    stored<&R::cpu_wait_s>(
+        "cpu_wait_s", kHost, "s",
+        "run delay (runnable, but no core) of all its threads, in compute slots too. 0 where the kernel "
+        "does not tell")
+        .never_compared(),
+    stored<&R::contended_s>(
+        "contended_s", kHost, "s",
+        "run delay (runnable, but no core) outside compute slots or past their deadlines; unpaced, all "
+        "of it. 0 where the kernel does not tell")
+        .never_compared(),
+    stored<&R::overruns>("overruns", kHost, "", "gradients whose arithmetic outlasted their slot").never_compared(),
+    stored<&R::max_rss_bytes>("max_rss_bytes", kHost, "bytes", "largest resident memory; `all`: of the largest process")
+        .never_compared(),
+    stored<&R::awaited_bodies>("awaited_bodies", kHost, "",
+                               "vectors that did not fit, over Gloo, into the room that their receiver makes of its "
+                               "`transport.eager_bytes`, and waited until it asked for them")
+        .never_compared(),
+    stored<&R::carriers>(
+        "carriers", kHost, "",
+        "the ranks that it was connected to, by what carries messages between them: `shm: 0-2; gloo: 3 5`")
+        .never_compared(),
+    stored<&R::congestion_control>("congestion_control", kHost, "",
+                                   "TCP's, where the rank used TCP: `cubic`, `reno`, `bbr`")
+        .never_compared(),
+    stored<&R::gpu>("gpu", kHost, "", "address on its machine's PCI bus of the GPU that the rank computed on")
+        .never_compared(),
+    stored<&R::gpu_shared_well>("gpu_mps", kHost, "",
+                                "NVIDIA's MPS was there, so that ranks on one GPU computed side by side, not in turns")
+        .never_compared(),
+    stored<&R::gpu_fallbacks>(
+        "gpu_fallbacks", kHost, "",
+        "ranks with whom GPU memory was not read in place, batch sizes without a graph: see gpu_remarks")
+        .never_compared(),
+    stored<&R::gpu_remarks>("gpu_remarks", kHost, "", "how the rank used its GPU: graphs, memory that was lent, waits")
+        .never_compared(),
+    stored<&R::staged_bodies>("staged_bodies", kHost, "",
+                              "vectors that were copied between the rank's GPU and host memory for messages")
+        .never_compared(),
+    stored<&R::link_late_median_s>(
+        "link_late_median_s", kHost, "s",
+        "of emulated links: by how much a message that the rank waited for was handed over after it was "
+        "due; `all`: of the rank with the largest")
+        .never_compared(),
+    stored<&R::link_late_p99_s>("link_late_p99_s", kHost, "s", "the 99th percentile of that").never_compared(),
+    stored<&R::machine>("machine", kHost, "",
+                        "that the rank ran on, where a run is of several processes (docs/clusters.md)")
+        .never_compared(),
+    stored<&R::marks>("marks").never_compared(),
+};
+
+constexpr Field<CurvePoint> kPoint[] = {
+    stored<&P::model>(
+        "model", kCurve, "",
+        "`mean` (of the workers' models), `median rank`, `worst rank` (by loss at this point), `server` (the parameter "
+        "servers' own, all parts at one instant)"),
+    stored<&P::time>("time", kCurve, "s", "of the evaluation on the trial's clock").named("time_s"),
+    stored<&P::iteration>("iteration", kCurve, "iterations", "finished, mean over the workers"),
+    stored<&P::samples>("samples", kCurve, "samples", "summed over the workers"),
+    stored<&P::loss>("loss", kCurve, "nats, or the objective's",
+                     "mean over the first `evaluation_samples` of the test set")
+        .of_arithmetic(),
+    stored<&P::accuracy>("accuracy", kCurve, "0 to 1", "share of right answers there; 0 where the model has none")
+        .of_arithmetic(),
+    stored<&P::consensus_distance>("consensus_distance", kCurve, "",
+                                   "root mean square distance of the workers' models from their mean")
+        .of_arithmetic(),
+};
+
+}  // namespace
+
+std::span<const Field<TrialLabels>> json_fields_of(const TrialLabels*) { return kLabels; }
+std::span<const Field<TrialRecord>> json_fields_of(const TrialRecord*) { return kTrial; }
+std::span<const Field<RankRecord>> json_fields_of(const RankRecord*) { return kRank; }
+std::span<const Field<CurvePoint>> json_fields_of(const CurvePoint*) { return kPoint; }
+std::span<const Field<TableLine>> json_fields_of(const TableLine*) { return kLine; }
+
+std::set<std::string> names_with(Agreement agreement) {
+  std::set<std::string> names;
+  const auto add = [&](auto list) {
+    for (const auto& field : list) {
+      if (field.agreement == agreement) names.insert(field.name);
+    }
+  };
+  add(fields<TrialRecord>());
+  add(fields<RankRecord>());
+  add(fields<CurvePoint>());
+  return names;
+}
+
+namespace {
+
+std::vector<Column> all_columns() {
+  std::vector<Column> all;
+  for (const char* table : {kTrials, kRanks, kCurve, kHost}) {
+    visit_columns(table, [&](const char* of, const auto& list, const auto&) {
+      const bool known = *of == '\0' && table != kTrials;
+      for (const auto& field : list) {
+        if (!known && field.is_in(of)) all.push_back(field.column);
+      }
+    });
+  }
+  return all;
+}
+
+}  // namespace
+
+std::span<const Column> columns() {
+  static const std::vector<Column> all = all_columns();
+  return all;
+}
+
+}  // namespace hopbench

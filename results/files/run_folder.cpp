@@ -1,0 +1,365 @@
+#include "results/files/run_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <set>
+
+#include "backends/base/error.h"
+#include "backends/base/printable.h"
+#include "backends/base/text.h"
+#include "results/files/csv.h"
+#include "results/files/files.h"
+#include "results/files/json.h"
+#include "results/files/kinds.h"
+
+namespace hopbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTrials = "trials.jsonl";
+constexpr const char* kSuite = "suite.toml";
+constexpr const char* kContext = "context.json";
+constexpr const char *kEvents = "events", *kDumps = "dump";
+constexpr const char* kOwnFiles[] = {kSuite,      kContext,   kTrials,      "trials.csv",       "ranks.csv",
+                                     "curve.csv", "host.csv", "summary.md", "calibration.json", "dump.txt"};
+
+Error cannot(const std::string& what, const std::string& path, int error) {
+  const bool full = error == ENOSPC || error == EDQUOT, few = error == EMFILE || error == ENFILE;
+  const char* advice = few              ? "allow more of them (ulimit -n 1024)"
+                       : full           ? "free space or choose another folder with -o"
+                       : error == EFBIG ? "allow larger files (ulimit -f)"
+                                        : "choose another folder with -o";
+  return environment_error(fmt::format("cannot {} {}: {}: {}", what, printable(path), std::strerror(error), advice));
+}
+
+class File {
+ public:
+  File(const std::string& path, int flags) : path_(path), fd_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {
+    if (fd_ < 0) throw cannot("open", path_, errno);
+  }
+  ~File() { ::close(fd_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  off_t size() const { return ::lseek(fd_, 0, SEEK_END); }
+  void truncate(off_t size) const {
+    if (::ftruncate(fd_, size) != 0) throw cannot("shorten", path_, errno);
+  }
+  /// Writes all of the text, usually in one call, and flushes it onto the disk.
+  void write(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t written = ::write(fd_, text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) throw cannot("write", path_, errno);
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    // EINVAL: not a regular file (/dev/stdout), which is not on a disk
+    if (::fdatasync(fd_) != 0 && errno != EINVAL) throw cannot("write", path_, errno);
+  }
+
+ private:
+  std::string path_;
+  int fd_;
+};
+
+/// Writes a second file and renames it: a reader, or a crash, finds the old file or the new one. Replaces symlinks.
+void replace_file(const std::string& path, const std::string& text) {
+  const std::string beside = path + ".new";
+  ::unlink(beside.c_str());  // left by a crash
+  try {
+    const File file(beside, O_WRONLY | O_CREAT | O_EXCL);
+    file.write(text);
+  } catch (const Error&) {
+    ::unlink(beside.c_str());
+    throw;
+  }
+  if (::rename(beside.c_str(), path.c_str()) != 0) throw cannot("replace", path, errno);
+}
+
+std::string must_read(const std::string& path,
+                      const char* advice = "the folder holds no run of hopbench: name another") {
+  std::error_code ignored;
+  // A pipe would never end.
+  const bool odd = fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored);
+  if (odd) throw usage_error(fmt::format("{} is no file: {}", path, advice));
+  std::optional<std::string> text = read_file(path);
+  const int error = errno;
+  if (!text && (error == EMFILE || error == ENFILE)) throw cannot("read", path, error);
+  if (!text) throw usage_error(fmt::format("{} cannot be read: {}: {}", path, std::strerror(error), advice));
+  return *std::move(text);
+}
+
+/// Returns the rows of trials.jsonl. A torn last line is not a row; `whole` is the number of bytes in front of it.
+std::vector<TrialRow> read_trials(const std::string& path, std::size_t& whole) {
+  const std::string text = must_read(path);
+  std::vector<TrialRow> rows;
+  std::set<std::string> ids;
+  std::size_t begin = 0;
+  for (int number = 1; begin < text.size(); ++number) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    // Torn: the end of the line is missing, or blocks of it never got to the disk and read as zeros.
+    const bool torn = end == text.size() || (end + 1 == text.size() && line.find('\0') != std::string::npos);
+    if (torn) break;
+    try {
+      rows.push_back(row_from_json(line));
+    } catch (const SchemaError& error) {
+      throw error.in(fmt::format("{}:{}", path, number));
+    } catch (const Error& error) {
+      throw usage_error(
+          fmt::format("{}:{}: damaged: {}: take the line out (its trial will run again) or start a new run", path,
+                      number, error.what()));
+    }
+    if (!ids.insert(rows.back().record.id).second) {
+      throw usage_error(fmt::format("{}:{}: trial {} is there twice: take one of the two lines out", path, number,
+                                    rows.back().record.id));
+    }
+    begin = end + 1;
+  }
+  whole = std::min(begin, text.size());
+  return rows;
+}
+
+/// Opens and locks the folder. No other process can lock it until it is closed.
+std::shared_ptr<void> lock(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) throw cannot("open", path, errno);
+  std::shared_ptr<void> held(nullptr, [fd](void*) { ::close(fd); });
+  // Any other error: a file system without locks, on which other processes cannot be detected.
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw usage_error(printable(path) + ": another hopbench is at work in this folder: wait until it has ended");
+  }
+  return held;
+}
+
+/// Returns the content of the folder, hidden files too: "a.txt, b.txt and 3 more".
+std::string content_of(const std::string& folder) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    names.push_back(at->path().filename().string());
+  if (error) throw cannot("read", folder, error.value());
+  std::sort(names.begin(), names.end());
+  const std::size_t more = names.size() > kShown ? names.size() - kShown : 0;
+  names.resize(names.size() - more);
+  return join(names, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+/// Throws if mkdir could not make `folder` and the folders above it.
+void check_can_be_made(const std::string& folder) {
+  std::error_code ignored;
+  fs::path above = fs::absolute(folder, ignored).lexically_normal();
+  while (!fs::exists(above, ignored) && above.has_relative_path()) above = above.parent_path();
+  if (!fs::is_directory(above, ignored)) throw cannot("make", folder, ENOTDIR);
+  if (::access(above.c_str(), W_OK | X_OK) != 0) throw cannot("make", folder, errno);
+}
+
+bool lies_in(const fs::path& file, const fs::path& folder) {
+  const auto [in_folder, rest] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+  return in_folder == folder.end();
+}
+
+}  // namespace
+
+std::string safe_file_name(const std::string& id) {
+  std::string name;
+  for (const char c : id) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                       c == '-' || c == '=' || (c == '.' && !name.empty());
+    if (c == '/') {
+      name += '+';
+    } else if (plain) {
+      name += c;
+    } else {
+      name += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  // File systems allow 255 bytes. The head tells a person what it is; the hash of the whole makes it unique.
+  constexpr std::size_t kLongest = 200;
+  if (name.size() <= kLongest) return name;
+  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return fmt::format("{}~{:016x}", name.substr(0, kLongest), hash);
+}
+
+bool holds_run(const std::string& folder) {
+  std::error_code ignored;
+  return fs::exists(folder + "/" + kTrials, ignored);
+}
+
+std::vector<std::string> files_of_run(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const char* name : kOwnFiles) files.push_back(folder + "/" + name);
+  return files;
+}
+
+bool is_part_of_run(const std::string& file) {
+  std::error_code ignored;
+  const fs::path path = fs::weakly_canonical(fs::absolute(file, ignored), ignored), folder = path.parent_path();
+  if (folder.filename() == kEvents && holds_run(folder.parent_path().string())) return true;
+  const fs::path above = folder.parent_path();
+  if (above.filename() == kDumps && holds_run(above.parent_path().string())) return true;
+  const auto is_name = [&](const char* name) { return path.filename() == name; };
+  const bool own = is_name(kBaselineFile) || std::any_of(std::begin(kOwnFiles), std::end(kOwnFiles), is_name);
+  return own && holds_run(folder.string());
+}
+
+void check_free(const std::string& folder, std::span<const std::string> inputs) {
+  std::error_code ignored;
+  if (!fs::exists(folder, ignored)) return check_can_be_made(folder);
+  if (!fs::is_directory(folder, ignored)) throw cannot("make", folder, ENOTDIR);
+  const fs::path whole = fs::canonical(folder, ignored);
+  for (const std::string& input : inputs) {
+    if (!lies_in(fs::weakly_canonical(fs::absolute(input, ignored), ignored), whole)) continue;
+    throw usage_error(
+        fmt::format("{} holds {}, which this run reads and its results might overwrite: choose a new or "
+                    "empty folder with -o",
+                    printable(folder), printable(input)));
+  }
+  if (holds_run(folder)) {
+    throw usage_error(printable(folder) + " holds a run already: go on with it by --resume " + shell_word(folder) +
+                      " or choose another with -o");
+  }
+  if (const std::string content = content_of(folder); !content.empty()) {
+    throw usage_error(
+        fmt::format("{} is not empty and does not hold a run of hopbench ({}): choose a new or empty "
+                    "folder with -o",
+                    printable(folder), printable(content)));
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) throw cannot("write", folder, errno);
+}
+
+bool fails_again(const TrialRow& row) {
+  return row.labels.clock == "virtual" && row.record.status == TrialStatus::kFailed &&
+         !may_pass(row.record.failure.kind);
+}
+
+RunFolder RunFolder::create(const std::string& path, const std::string& suite_toml, const std::string& context_json) {
+  check_free(path);
+  std::error_code error;
+  const bool fresh = fs::create_directories(path, error);
+  if (error) throw cannot("make", path, error.value());
+  RunFolder folder(path);
+  folder.claim_ = lock(path);
+  check_free(path);  // again: of two processes that begin at once, the second finds the files of the first
+  try {
+    fs::create_directory(fs::path(path) / kEvents, error);
+    if (error) throw cannot("make", path, error.value());
+    folder.write_text(kSuite, suite_toml);
+    folder.write_text(kContext, context_json);
+    File(path + "/" + kTrials, O_WRONLY | O_CREAT | O_EXCL).write("");  // last: makes the folder one to resume
+  } catch (const Error&) {
+    for (const char* name : {kTrials, kContext, kSuite, kEvents}) fs::remove(fs::path(path) / name, error);
+    if (fresh) fs::remove(path, error);
+    throw;
+  }
+  return folder;
+}
+
+RunFolder RunFolder::open(const std::string& path) {
+  RunFolder folder(path);
+  std::size_t whole = 0;
+  folder.rows_ = read_trials(path + "/" + kTrials, whole);
+  std::error_code none;
+  folder.cut_off_ = fs::file_size(path + "/" + kTrials, none) > whole;
+  return folder;
+}
+
+void RunFolder::claim() {
+  if (claim_.use_count() == 0) claim_ = lock(path_);
+  std::error_code none;
+  for (const char* name : {kTrials, kEvents}) {
+    if (fs::is_symlink(fs::path(path_) / name, none)) {
+      throw usage_error(
+          fmt::format("{}/{} is a symbolic link, and a run writes into its own folder only: put there what it links to",
+                      printable(path_), name));
+    }
+  }
+  if (fs::hard_link_count(fs::path(path_) / kTrials, none) > 1 && !none) {
+    throw usage_error(
+        fmt::format("{}/{} has other names (hard links), and rows would be added to them too: put a copy there",
+                    printable(path_), kTrials));
+  }
+  std::error_code said_by_logs;  // a user may have removed the logs meanwhile, to save space
+  fs::create_directories(fs::path(path_) / kEvents, said_by_logs);
+  const std::string trials = path_ + "/" + kTrials;
+  std::size_t whole = 0;
+  rows_ = read_trials(trials, whole);
+  File(trials, O_WRONLY).truncate(static_cast<off_t>(whole));
+}
+
+std::string RunFolder::event_log(const std::string& trial_id) const {
+  return fmt::format("{}/{}/{}.jsonl", path_, kEvents, safe_file_name(trial_id));
+}
+
+std::string RunFolder::dump(const std::string& trial_id) const {
+  return fmt::format("{}/{}/{}", path_, kDumps, safe_file_name(trial_id));
+}
+
+std::string RunFolder::suite_toml() const { return must_read(path_ + "/" + kSuite); }
+std::string RunFolder::context_json() const {
+  const std::string path = path_ + "/" + kContext;
+  std::string text = must_read(path, "put the run's own file there");
+  check_context(text, path);
+  return text;
+}
+
+void RunFolder::add(TrialRow row) {
+  const File file(path_ + "/" + kTrials, O_WRONLY | O_APPEND);
+  const off_t before = file.size();
+  try {
+    file.write(to_json(row) + "\n");
+  } catch (const Error&) {
+    file.truncate(before);  // half a line would spoil the next
+    throw;
+  }
+  rows_.push_back(std::move(row));
+}
+
+void RunFolder::rewrite(std::vector<TrialRow> rows) {
+  std::string text;
+  for (const TrialRow& row : rows) text += to_json(row) + "\n";
+  replace_file(path_ + "/" + kTrials, text);
+  rows_ = std::move(rows);
+}
+
+void RunFolder::drop_if(const std::function<bool(const TrialRow&)>& out) {
+  std::vector<TrialRow> kept = rows_;
+  if (std::erase_if(kept, out) > 0) rewrite(std::move(kept));
+}
+
+void RunFolder::warn_if(const std::function<bool(const TrialRow&)>& about, const Warning& warning) {
+  std::vector<TrialRow> rows = rows_;
+  bool changed = false;
+  for (TrialRow& row : rows) {
+    if (!about(row) || has(row.record.warnings, warning.kind)) continue;
+    row.record.warnings.push_back(warning);
+    changed = true;
+  }
+  if (changed) rewrite(std::move(rows));
+}
+
+void RunFolder::write_tables() const {
+  write_text("trials.csv", trials_csv(rows_));
+  write_text("ranks.csv", ranks_csv(rows_));
+  write_text("curve.csv", curve_csv(rows_));
+  write_text("host.csv", host_csv(rows_));
+}
+
+void RunFolder::write_text(const std::string& name, const std::string& text) const {
+  replace_file(path_ + "/" + name, text);
+}
+
+}  // namespace hopbench

@@ -1,0 +1,136 @@
+// Comparisons as grids and as CSV.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "backends/base/printable.h"
+#include "backends/base/text.h"
+#include "results/files/csv.h"
+#include "results/judge/compare.h"
+#include "results/tables/summary_parts.h"
+
+namespace hopbench {
+namespace {
+
+std::string ratio_cell(const Comparison& row) {
+  if (std::isnan(row.speed_up)) return "-";
+  std::string text = number_text(row.speed_up, 3) + "x";
+  if (row.interval) {
+    text += fmt::format(" [{}, {}]", number_text(row.interval->low, 3), number_text(row.interval->high, 3));
+  }
+  return text;
+}
+
+std::string title_of(const Comparison& row) {
+  return fmt::format("{} / {} / {}", row.suite, row.measure, row.scenario);
+}
+
+/// Returns the same variant of the same grid in another head's comparisons; nullptr if it is not there.
+const Comparison* same_row(const Compared& head, const Comparison& row) {
+  const auto key = [](const Comparison& c) { return std::tie(c.suite, c.measure, c.scenario, c.variant); };
+  const auto hit =
+      std::find_if(head.rows.begin(), head.rows.end(), [&](const Comparison& c) { return key(c) == key(row); });
+  return hit == head.rows.end() ? nullptr : &*hit;
+}
+
+void add_head_cells(std::vector<std::string>& cells, const Comparison* row) {
+  if (row == nullptr) {
+    cells.insert(cells.end(), {"-", "-", "0", "-"});
+    return;
+  }
+  cells.insert(cells.end(),
+               {number_text(row->head), ratio_cell(*row), fmt::format("{}", row->n), to_string(row->verdict)});
+}
+
+std::vector<std::string> head_line(std::span<const Compared> heads, const std::string& base) {
+  std::vector<std::string> line{"variant", "metric", base};
+  for (const Compared& head : heads) line.insert(line.end(), {head.name, "speed-up", "n", "verdict"});
+  return line;
+}
+
+void add_notes(Grid& grid, const std::string& head, const Comparison& row) {
+  if (row.note.empty()) return;
+  const std::string note = fmt::format("{}, {}: {}: {}", head, row.variant, to_string(row.verdict), row.note);
+  if (std::find(grid.notes.begin(), grid.notes.end(), note) == grid.notes.end()) grid.notes.push_back(note);
+}
+
+std::string why_not_compared(const Compared& head, const Comparison& row) {
+  if (row.verdict == Verdict::kMissing) return "missing in " + head.name;
+  if (row.verdict == Verdict::kNew) return "only in " + head.name;
+  return row.verdict == Verdict::kIncomparable ? row.note : "no pair of trials that both have a number";
+}
+
+}  // namespace
+
+std::string not_compared_text(std::span<const NotCompared> rows) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> reasons;
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const NotCompared& each : rows) {
+    if (by_reason[each.why].empty()) reasons.push_back(each.why);
+    by_reason[each.why].push_back(each.row);
+  }
+  std::string text;
+  for (const std::string& why : reasons) {
+    const std::vector<std::string>& all = by_reason[why];
+    const std::size_t named = std::min(all.size(), kNamed);
+    const std::string more = all.size() > named ? fmt::format(" and {} more", all.size() - named) : "";
+    text += printable_line(fmt::format("{} {} not compared, {}: {}{}", all.size(), all.size() == 1 ? "row" : "rows",
+                                       why, join(std::span(all).first(named), ", "), more)) +
+            "\n";
+  }
+  return text;
+}
+
+std::string coverage_text(std::span<const Compared> heads) {
+  std::vector<NotCompared> not_compared;
+  std::size_t rows = 0;
+  for (const Compared& head : heads) {
+    rows += head.rows.size();
+    for (const Comparison& row : head.rows) {
+      if (!compared(row)) not_compared.push_back({title_of(row) + " / " + row.variant, why_not_compared(head, row)});
+    }
+  }
+  return fmt::format("compared {} of {} rows\n", rows - not_compared.size(), rows) + not_compared_text(not_compared);
+}
+
+std::vector<Grid> comparison_grids(const std::string& base, std::span<const Compared> heads) {
+  std::vector<Grid> grids;
+  std::set<std::string> seen;  // rows that have been shown
+  for (const Compared& from : heads) {
+    for (const Comparison& row : from.rows) {
+      const std::string title = title_of(row);
+      if (!seen.insert(title + " / " + row.variant).second) continue;
+      auto grid = std::find_if(grids.begin(), grids.end(), [&](const Grid& g) { return g.title == title; });
+      if (grid == grids.end()) grid = grids.insert(grid, Grid{title, {}, {head_line(heads, base)}});
+      std::vector<std::string> cells{row.variant, row.metric.empty() ? "-" : row.metric, number_text(row.base)};
+      for (const Compared& head : heads) {
+        const Comparison* here = same_row(head, row);
+        add_head_cells(cells, here);
+        if (here != nullptr) add_notes(*grid, head.name, *here);
+      }
+      grid->rows.push_back(std::move(cells));
+    }
+  }
+  return grids;
+}
+
+std::string comparison_csv(std::span<const Compared> heads) {
+  std::string text = "suite,measure,scenario,variant,head,metric,verdict,n,base,head_median,speed_up,low,high,note\n";
+  for (const Compared& head : heads) {
+    for (const Comparison& row : head.rows) {
+      const auto bound = [&](double Interval::*end) { return row.interval ? csv_number((*row.interval).*end) : ""; };
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(row.suite), csv_field(row.measure),
+                          csv_field(row.scenario), csv_field(row.variant), csv_field(head.name), csv_field(row.metric),
+                          to_string(row.verdict), row.n, csv_number(row.base), csv_number(row.head),
+                          csv_number(row.speed_up), bound(&Interval::low), bound(&Interval::high), csv_field(row.note));
+    }
+  }
+  return text;
+}
+
+}  // namespace hopbench
