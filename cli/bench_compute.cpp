@@ -10,7 +10,7 @@
 #include "backends/base/random.h"
 #include "backends/compute/peak.h"
 #include "backends/cuda/backend.h"
-#include "backends/runtime/run_delay.h"
+#include "backends/runtime/process/run_delay.h"
 #include "models/fit.h"
 #include "results/arithmetic/statistics.h"
 

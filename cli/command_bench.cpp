@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "backends/runtime/bench_sim.h"
+#include "backends/runtime/virtual/bench_sim.h"
 #include "cli/bench.h"
 #include "results/arithmetic/statistics.h"
 #include "results/files/context.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backends/base/record.h"
-#include "backends/runtime/board.h"
+#include "backends/runtime/process/board.h"
 #include "suites/trial.h"
 
 namespace hopbench {

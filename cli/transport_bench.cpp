@@ -13,7 +13,7 @@
 #include "backends/base/error.h"
 #include "backends/base/json_value.h"
 #include "backends/base/ran_out.h"
-#include "backends/runtime/process.h"
+#include "backends/runtime/process/process.h"
 #include "backends/transport/wire.h"
 #include "protocols/node/collectives.h"
 #include "suites/plan.h"

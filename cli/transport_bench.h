@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/runtime/launch.h"
+#include "backends/runtime/process/launch.h"
 #include "backends/transport/exchange.h"
 #include "suites/job.h"
 

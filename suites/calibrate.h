@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "backends/runtime/launch.h"
+#include "backends/runtime/process/launch.h"
 #include "suites/job.h"
 
 namespace hopbench {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "backends/base/error.h"
-#include "backends/runtime/emulated_wire.h"
-#include "backends/runtime/run_delay.h"
+#include "backends/runtime/links/emulated_wire.h"
+#include "backends/runtime/process/run_delay.h"
 #include "backends/transport/wire.h"
 #include "results/arithmetic/statistics.h"
 #include "results/files/machine.h"

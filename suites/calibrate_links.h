@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/runtime/launch.h"
-#include "backends/runtime/network.h"
+#include "backends/runtime/process/launch.h"
+#include "backends/runtime/virtual/network.h"
 #include "suites/execute.h"
 
 namespace hopbench {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "backends/base/ran_out.h"
-#include "backends/runtime/launch.h"
+#include "backends/runtime/process/launch.h"
 #include "results/files/json.h"
 #include "suites/completion.h"
 #include "suites/evaluation.h"

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "backends/base/record.h"
-#include "backends/runtime/board.h"
+#include "backends/runtime/process/board.h"
 #include "suites/dump.h"
 #include "suites/plan.h"
 #include "suites/trial.h"

@@ -2,7 +2,7 @@
 
 #include "backends/base/error.h"
 #include "backends/fleet/placing.h"
-#include "backends/runtime/crew.h"
+#include "backends/runtime/process/crew.h"
 
 namespace hopbench {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/fleet/fleet.h"
-#include "backends/runtime/launch.h"
+#include "backends/runtime/process/launch.h"
 #include "suites/plan.h"
 
 namespace hopbench {

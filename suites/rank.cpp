@@ -17,8 +17,8 @@
 
 #include "backends/base/ran_out.h"
 #include "backends/base/space.h"
-#include "backends/runtime/emulated_wire.h"
-#include "backends/runtime/process.h"
+#include "backends/runtime/links/emulated_wire.h"
+#include "backends/runtime/process/process.h"
 #include "backends/transport/body.h"
 #include "backends/transport/wire.h"
 #include "results/arithmetic/statistics.h"

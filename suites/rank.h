@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/runtime/launch.h"
+#include "backends/runtime/process/launch.h"
 #include "suites/job.h"
 
 namespace hopbench {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <thread>
 
-#include "backends/runtime/simulated.h"
+#include "backends/runtime/virtual/simulated.h"
 #include "suites/completion.h"
 #include "suites/critical_path.h"
 #include "suites/evaluation.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backends/base/record.h"
-#include "backends/runtime/board.h"
+#include "backends/runtime/process/board.h"
 #include "suites/trial.h"
 
 namespace hopbench {

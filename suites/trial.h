@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/runtime/network.h"
 #include "backends/runtime/scenario.h"
-#include "backends/runtime/strand.h"
+#include "backends/runtime/virtual/network.h"
+#include "backends/runtime/virtual/strand.h"
 #include "models/workload.h"
 #include "protocols/node/node.h"
 #include "protocols/node/topology.h"

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "backends/runtime/simulated.h"
+#include "backends/runtime/virtual/simulated.h"
 
 namespace hopbench {
 namespace {

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "backends/base/record.h"
-#include "backends/runtime/network.h"
 #include "backends/runtime/scenario.h"
-#include "backends/runtime/strand.h"
+#include "backends/runtime/virtual/network.h"
+#include "backends/runtime/virtual/strand.h"
 #include "models/workload.h"
 #include "protocols/node/node.h"
 #include "protocols/node/protocol.h"

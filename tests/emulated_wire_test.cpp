@@ -1,5 +1,5 @@
 // Messages over emulated links: when they are handed over. What every wire promises, wire_test asks of this one too.
-#include "backends/runtime/emulated_wire.h"
+#include "backends/runtime/links/emulated_wire.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // The sharing of links itself, against progressive filling over everything.
-#include "backends/runtime/fair_share.h"
+#include "backends/runtime/virtual/fair_share.h"
 
 #include <gtest/gtest.h>
 

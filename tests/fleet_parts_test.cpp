@@ -16,7 +16,7 @@
 #include "backends/fleet/meeting_point.h"
 #include "backends/fleet/placing.h"
 #include "backends/fleet/standing.h"
-#include "backends/runtime/spawn.h"
+#include "backends/runtime/process/spawn.h"
 #include "tests/folder.h"
 #include "tests/launched.h"
 #include "tests/said.h"

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "backends/runtime/launch.h"
+#include "backends/runtime/process/launch.h"
 #include "tests/launched.h"
 
 namespace hopbench {

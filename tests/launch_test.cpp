@@ -1,5 +1,5 @@
 // The launcher and the rank's side of it, with real processes that end in every way a rank can end.
-#include "backends/runtime/launch.h"
+#include "backends/runtime/process/launch.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
-#include "backends/runtime/control.h"
+#include "backends/runtime/process/control.h"
 #include "tests/launch_plays.h"
 #include "tests/launched.h"
 

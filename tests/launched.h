@@ -16,7 +16,7 @@
 #include <system_error>
 #include <thread>
 
-#include "backends/runtime/launch.h"
+#include "backends/runtime/process/launch.h"
 
 namespace hopbench {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/runtime/crew.h"
+#include "backends/runtime/process/crew.h"
 #include "suites/execute.h"
 #include "suites/job.h"
 #include "suites/suite.h"

@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "backends/base/error.h"
-#include "backends/runtime/emulated_wire.h"
-#include "backends/runtime/link_emulator.h"
+#include "backends/runtime/links/emulated_wire.h"
+#include "backends/runtime/links/link_emulator.h"
 #include "tests/wire_talk.h"
 
 namespace hopbench {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/runtime/network.h"
+#include "backends/runtime/virtual/network.h"
 
 namespace hopbench {
 

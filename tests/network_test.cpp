@@ -1,4 +1,4 @@
-#include "backends/runtime/network.h"
+#include "backends/runtime/virtual/network.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "backends/runtime/simulated.h"
+#include "backends/runtime/virtual/simulated.h"
 #include "protocols/node/collectives.h"
 #include "tests/node_fixture.h"
 

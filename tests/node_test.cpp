@@ -1,7 +1,7 @@
 // Node: messages, waits, who has left, what is recorded. Its arithmetic: node_arithmetic_test.cpp.
 #include <gtest/gtest.h>
 
-#include "backends/runtime/simulated.h"
+#include "backends/runtime/virtual/simulated.h"
 #include "tests/node_fixture.h"
 
 namespace hopbench {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "backends/base/error.h"
-#include "backends/runtime/process.h"
-#include "backends/runtime/run_delay.h"
+#include "backends/runtime/process/process.h"
+#include "backends/runtime/process/run_delay.h"
 #include "tests/process_ranks.h"
 
 namespace hopbench {

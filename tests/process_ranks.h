@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "backends/runtime/process.h"
+#include "backends/runtime/process/process.h"
 #include "tests/loopback_wire.h"
 
 namespace hopbench {

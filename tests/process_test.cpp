@@ -1,5 +1,5 @@
 // ProcessRuntime over a wire in memory, with threads as ranks.
-#include "backends/runtime/process.h"
+#include "backends/runtime/process/process.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "backends/runtime/simulated.h"
+#include "backends/runtime/virtual/simulated.h"
 
 namespace hopbench {
 

@@ -1,4 +1,4 @@
-#include "backends/runtime/strand.h"
+#include "backends/runtime/virtual/strand.h"
 
 #include <gtest/gtest.h>
 

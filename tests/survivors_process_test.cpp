@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "backends/base/error.h"
-#include "backends/runtime/process.h"
+#include "backends/runtime/process/process.h"
 #include "backends/transport/wire.h"
 #include "models/workload.h"
 #include "protocols/node/node.h"

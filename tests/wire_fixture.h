@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "backends/runtime/emulated_wire.h"
-#include "backends/runtime/link_emulator.h"
+#include "backends/runtime/links/emulated_wire.h"
+#include "backends/runtime/links/link_emulator.h"
 #include "backends/transport/wire.h"
 #include "tests/wire_talk.h"
 

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "backends/base/error.h"
-#include "backends/runtime/emulated_wire.h"
-#include "backends/runtime/process.h"
+#include "backends/runtime/links/emulated_wire.h"
+#include "backends/runtime/process/process.h"
 #include "backends/transport/wire.h"
 #include "tests/launched.h"
 #include "tests/wire_talk.h"

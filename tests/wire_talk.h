@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/runtime/network.h"
+#include "backends/runtime/virtual/network.h"
 #include "backends/transport/mixed_wire.h"
 #include "backends/transport/wire.h"
 #include "tests/transport_names.h"

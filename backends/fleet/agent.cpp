@@ -10,7 +10,7 @@
 #include "backends/base/text.h"
 #include "backends/fleet/crew_text.h"
 #include "backends/fleet/socket.h"
-#include "backends/runtime/crew.h"
+#include "backends/runtime/process/crew.h"
 
 namespace hopbench {
 namespace {

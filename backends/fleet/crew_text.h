@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/runtime/board.h"
-#include "backends/runtime/crew.h"
+#include "backends/runtime/process/board.h"
+#include "backends/runtime/process/crew.h"
 
 namespace hopbench {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/runtime/crew.h"
+#include "backends/runtime/process/crew.h"
 
 namespace hopbench {
 

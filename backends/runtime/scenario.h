@@ -12,7 +12,7 @@
 
 #include "backends/base/record.h"
 #include "backends/base/time.h"
-#include "backends/runtime/network.h"
+#include "backends/runtime/virtual/network.h"
 
 namespace hopbench {
 

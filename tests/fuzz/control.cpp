@@ -1,5 +1,5 @@
 // The control channel between the launcher and a rank: what is no message is an error, and messages come as they went.
-#include "backends/runtime/control.h"
+#include "backends/runtime/process/control.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

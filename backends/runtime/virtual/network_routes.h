@@ -1,0 +1,99 @@
+// The ways of messages through a simulated network: resources between two ranks, and processors that handle messages.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "backends/base/time.h"
+#include "backends/runtime/virtual/fair_share.h"
+#include "backends/runtime/virtual/network.h"
+
+namespace hopbench {
+
+/// Returns the time that `bytes` take; 0 bytes/s: no time.
+Duration time_for(double bytes, double bytes_per_s);
+
+/// The links that a flow between two ranks crosses, and its latency.
+struct Route {
+  int from = 0, to = 0;  // hosts
+  Duration latency{};
+  double narrowest = 0;  // bytes/s; 0: unlimited
+  std::array<int, FairShare::kMaxPath> resources{};
+  std::size_t hops = 0;
+};
+
+/// A NetworkSpec as numbered resources, each with a capacity, and the way from rank to rank over them.
+class Routes {
+ public:
+  /// Called for each new resource, numbered from 0 on, and for each change of one. Capacities: bytes/s of payload.
+  using Capacity = std::function<void(int resource, double bytes_per_s)>;
+
+  Routes(const NetworkSpec& spec, int ranks, Capacity tell);
+
+  Time next_change() const { return changes_.empty() ? kNever : changes_.back(); }
+
+  /// Moves routes and capacities to the time `now`. The resources of a route stay the same.
+  void move_to(Time now);
+
+  Route between(int from, int to);
+
+  /// Returns when a message is through that begins at `start` and takes `length` on its own. It stands still while its
+  /// way is cut.
+  Time through(const Route& route, Time start, Duration length) const;
+
+ private:
+  enum class Part { kMemory, kOut, kIn, kLink, kUp, kDown };
+  using Place = std::tuple<Part, int, int>;  // two hosts or racks; twice the same unless it is a link
+  struct Way {
+    double bandwidth = 0;  // 0: always unlimited
+    Duration latency{-1};
+    bool cut = false;
+  };
+
+  static bool concerns(const NetworkSpec::Link& link, const Route& route);
+  void obey(const NetworkSpec::Link& link, bool holds, Way& way) const;
+  int host(int rank) const { return spec_.host_of.empty() ? rank : spec_.host_of[static_cast<std::size_t>(rank)]; }
+  int rack(int host) const;
+  double bandwidth_of(const Place& place) const;
+  double capacity_of(const Place& place) const;
+  const Way& way_of(const Place& place) const;
+  void add(Route& route, const Place& place);
+
+  const NetworkSpec spec_;
+  int hosts_ = 0;
+  Capacity tell_;
+  std::vector<Time> changes_;  // changes ahead, the next one last
+  std::vector<NetworkSpec::Link> cuts_;
+  std::vector<Way> out_, in_;  // NICs by host, as they are now
+  std::map<std::pair<int, int>, Way> links_;
+  std::map<Place, int> resources_;
+};
+
+/// The processors on which messages are handled, in the order in which they ask.
+class Processors {
+ public:
+  Processors(const NetworkSpec& spec, int ranks);
+
+  bool any() const { return !free_at_.empty(); }
+
+  /// Returns when a message of `bytes` bytes that asks at this rank now will have been handled.
+  Time handle(int rank, double bytes, Time now);
+
+ private:
+  std::size_t host(int rank) const {
+    return static_cast<std::size_t>(host_of_.empty() ? rank : host_of_[static_cast<std::size_t>(rank)]);
+  }
+
+  Duration overhead_;
+  double rate_;
+  bool shared_;
+  std::vector<int> host_of_;
+  std::vector<Time> free_at_;  // by processor; empty: handling takes no time
+};
+
+}  // namespace hopbench
