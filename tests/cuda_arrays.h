@@ -14,7 +14,7 @@
 
 #include "backends/base/random.h"
 #include "backends/cuda/device.h"
-#include "backends/cuda/kernels.h"
+#include "backends/cuda/kernels/kernels.h"
 #include "tests/on_gpu.h"
 
 namespace hopbench::cuda {

@@ -18,7 +18,7 @@
 #include <string>
 
 #include "backends/cuda/gemm.h"
-#include "backends/cuda/kernels.h"
+#include "backends/cuda/kernels/kernels.h"
 
 namespace hopbench::cuda {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "backends/cuda/kernels.h"
+#include "backends/cuda/kernels/kernels.h"
 
 namespace hopbench::cuda {
 

@@ -8,7 +8,7 @@
 #include "backends/compute/host.h"
 #include "backends/cuda/device.h"
 #include "backends/cuda/gemm.h"
-#include "backends/cuda/kernels.h"
+#include "backends/cuda/kernels/kernels.h"
 
 namespace hopbench::cuda {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/cuda/kernels.h"
+#include "backends/cuda/kernels/kernels.h"
 
 namespace hopbench::cuda {
 

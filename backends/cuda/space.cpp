@@ -14,7 +14,7 @@
 #include "backends/base/error.h"
 #include "backends/cuda/backend.h"
 #include "backends/cuda/device.h"
-#include "backends/cuda/kernels.h"
+#include "backends/cuda/kernels/kernels.h"
 #include "backends/cuda/loans.h"
 #include "backends/cuda/remarks.h"
 

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cuda/kernels.h"
+#include "backends/cuda/kernels/kernels.h"
 
 namespace hopbench::cuda {
 

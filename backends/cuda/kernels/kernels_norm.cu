@@ -1,5 +1,5 @@
 // Batch normalisation. Its statistics are sums over rows as in columns.cuh. The rest is computed for each cell.
-#include "backends/cuda/columns.cuh"
+#include "backends/cuda/kernels/columns.cuh"
 
 namespace hopbench::cuda {
 namespace {

@@ -1,6 +1,6 @@
 // Sparse rows: the margins of linear models, and gradients of a few columns.
 #include "backends/base/sparse.h"
-#include "backends/cuda/kernel.cuh"
+#include "backends/cuda/kernels/kernel.cuh"
 
 namespace hopbench::cuda {
 namespace {

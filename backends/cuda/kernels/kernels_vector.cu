@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "backends/cuda/device.h"
-#include "backends/cuda/each.cuh"
+#include "backends/cuda/kernels/each.cuh"
 
 namespace hopbench::cuda {
 namespace {

@@ -1,5 +1,5 @@
 // Biases and ReLU, forward and backward.
-#include "backends/cuda/columns.cuh"
+#include "backends/cuda/kernels/columns.cuh"
 
 namespace hopbench::cuda {
 namespace {

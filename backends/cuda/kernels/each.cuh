@@ -11,7 +11,7 @@
 //                load<L>(row, at, c), finish<L>(at, c, loaded, column); at = row * channels + c
 #pragma once
 
-#include "backends/cuda/kernel.cuh"
+#include "backends/cuda/kernels/kernel.cuh"
 
 namespace hopbench::cuda {
 

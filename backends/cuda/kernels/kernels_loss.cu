@@ -1,7 +1,7 @@
 // The loss. A warp takes a row of logits at a time. A second kernel adds up the results of the blocks.
 #include <climits>
 
-#include "backends/cuda/kernel.cuh"
+#include "backends/cuda/kernels/kernel.cuh"
 
 namespace hopbench::cuda {
 namespace {

@@ -1,5 +1,5 @@
 // Pools. In the backward pass a cell gathers from the windows that cover it, so nothing is added atomically.
-#include "backends/cuda/each.cuh"
+#include "backends/cuda/kernels/each.cuh"
 
 namespace hopbench::cuda {
 namespace {

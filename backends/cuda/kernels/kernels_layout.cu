@@ -1,5 +1,5 @@
 // Transposes and conversions between the border of a network (float, NCHW) and its inside (NHWC, of float or bf16).
-#include "backends/cuda/each.cuh"
+#include "backends/cuda/kernels/each.cuh"
 
 namespace hopbench::cuda {
 namespace {

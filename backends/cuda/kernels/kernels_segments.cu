@@ -1,7 +1,7 @@
 // Copies parameters into a network's own layout, and its gradient back, all layers in one launch. A ResNet-32 has 95
 // pieces, and a launch for each would cost more than the copies. A block rearranges one segment in shared memory, so
 // that both sides are read and written in their own order.
-#include "backends/cuda/kernel.cuh"
+#include "backends/cuda/kernels/kernel.cuh"
 
 namespace hopbench::cuda {
 namespace {

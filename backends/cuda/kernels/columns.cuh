@@ -11,7 +11,7 @@
 //   store(chunk, c, total)
 #pragma once
 
-#include "backends/cuda/each.cuh"
+#include "backends/cuda/kernels/each.cuh"
 
 namespace hopbench::cuda {
 

@@ -1,5 +1,5 @@
 // Sums of activations: shortcuts around layers, and gradients that arrive on several paths.
-#include "backends/cuda/each.cuh"
+#include "backends/cuda/kernels/each.cuh"
 
 namespace hopbench::cuda {
 namespace {
