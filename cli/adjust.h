@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/run.h"
-#include "suites/trial.h"
+#include "suites/trial/trial.h"
 
 namespace hopbench {
 

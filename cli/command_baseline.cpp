@@ -11,7 +11,7 @@
 #include "cli/tell.h"
 #include "results/judge/baseline.h"
 #include "results/tables/table.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
 
 namespace hopbench {
 

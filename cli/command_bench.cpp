@@ -11,7 +11,7 @@
 #include "cli/bench.h"
 #include "results/arithmetic/statistics.h"
 #include "results/files/context.h"
-#include "suites/execute.h"
+#include "suites/trial/execute.h"
 
 namespace hopbench {
 namespace {

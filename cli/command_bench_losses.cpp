@@ -17,7 +17,7 @@
 #include "models/workload.h"
 #include "protocols/node/lazy_sgd.h"
 #include "results/files/context.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
 
 namespace hopbench {
 namespace {

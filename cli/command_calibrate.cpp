@@ -11,8 +11,8 @@
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
-#include "suites/calibrate_links.h"
-#include "suites/execute.h"
+#include "suites/trial/execute.h"
+#include "suites/tuning/calibrate_links.h"
 
 namespace hopbench {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/paper.h"
 #include "cli/published.h"
 #include "models/dataset.h"
-#include "suites/keys.h"
+#include "suites/language/keys.h"
 
 namespace hopbench {
 namespace {

@@ -20,8 +20,8 @@
 #include "protocols/node/topology.h"
 #include "results/files/columns.h"
 #include "results/files/json.h"
-#include "suites/keys.h"
-#include "suites/network_presets.h"
+#include "suites/language/keys.h"
+#include "suites/language/network_presets.h"
 
 namespace hopbench {
 namespace {

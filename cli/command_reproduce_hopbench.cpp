@@ -18,8 +18,8 @@
 #include "results/files/json.h"
 #include "results/files/machine.h"
 #include "results/tables/table.h"
-#include "suites/document.h"
-#include "suites/published.h"
+#include "suites/claims/published.h"
+#include "suites/language/document.h"
 
 namespace hopbench {
 namespace {

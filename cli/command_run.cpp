@@ -27,7 +27,7 @@
 #include "results/files/context.h"
 #include "results/files/run_folder.h"
 #include "results/judge/baseline.h"
-#include "suites/execute.h"
+#include "suites/trial/execute.h"
 
 namespace hopbench {
 namespace {

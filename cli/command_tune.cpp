@@ -21,8 +21,8 @@
 #include "results/files/context.h"
 #include "results/files/files.h"
 #include "results/files/kinds.h"
-#include "suites/execute.h"
-#include "suites/tune.h"
+#include "suites/trial/execute.h"
+#include "suites/tuning/tune.h"
 
 namespace hopbench {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "suites/suite.h"
+#include "suites/language/suite.h"
 
 namespace hopbench {
 

@@ -20,7 +20,7 @@
 #include "cli/signals.h"
 #include "cli/tell.h"
 #include "results/files/context.h"
-#include "suites/place.h"
+#include "suites/trial/place.h"
 
 namespace hopbench {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "backends/base/text.h"
-#include "suites/bounds.h"
+#include "suites/trial/bounds.h"
 
 namespace hopbench {
 namespace {

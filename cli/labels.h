@@ -2,8 +2,8 @@
 #pragma once
 
 #include "results/files/run_folder.h"
-#include "suites/plan.h"
-#include "suites/trial.h"
+#include "suites/trial/plan.h"
+#include "suites/trial/trial.h"
 
 namespace hopbench {
 

@@ -10,9 +10,9 @@
 #include "cli/app.h"
 #include "cli/join.h"
 #include "cli/transport_bench.h"
-#include "suites/calibrate.h"
-#include "suites/calibrate_links.h"
-#include "suites/rank.h"
+#include "suites/trial/rank.h"
+#include "suites/tuning/calibrate.h"
+#include "suites/tuning/calibrate_links.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "results/judge/claims.h"
-#include "suites/paper.h"
+#include "suites/claims/paper.h"
 
 namespace hopbench {
 

@@ -19,7 +19,7 @@
 #include "backends/transport/wire.h"
 #include "models/dataset.h"
 #include "results/files/run_folder.h"
-#include "suites/dump.h"
+#include "suites/trial/dump.h"
 
 namespace hopbench {
 namespace {

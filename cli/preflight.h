@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "suites/trial.h"
+#include "suites/trial/trial.h"
 
 namespace hopbench {
 

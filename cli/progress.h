@@ -10,7 +10,7 @@
 
 #include "backends/base/record.h"
 #include "backends/runtime/process/board.h"
-#include "suites/trial.h"
+#include "suites/trial/trial.h"
 
 namespace hopbench {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "results/report/report.h"
-#include "suites/trial.h"
+#include "suites/trial/trial.h"
 
 namespace hopbench {
 

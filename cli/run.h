@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/filter.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
 
 namespace hopbench {
 

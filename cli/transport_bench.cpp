@@ -16,7 +16,7 @@
 #include "backends/runtime/process/process.h"
 #include "backends/transport/wire.h"
 #include "protocols/node/collectives.h"
-#include "suites/plan.h"
+#include "suites/trial/plan.h"
 
 namespace hopbench {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "backends/runtime/process/launch.h"
 #include "backends/transport/exchange.h"
-#include "suites/job.h"
+#include "suites/trial/job.h"
 
 namespace hopbench {
 

@@ -9,11 +9,11 @@
 
 #include "results/arithmetic/statistics.h"
 #include "results/arithmetic/steady.h"
-#include "suites/bounds.h"
-#include "suites/completion.h"
-#include "suites/execute.h"
-#include "suites/plan.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
+#include "suites/trial/bounds.h"
+#include "suites/trial/completion.h"
+#include "suites/trial/execute.h"
+#include "suites/trial/plan.h"
 #include "tests/paths.h"
 
 namespace hopbench {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "suites/calibrate_links.h"
+#include "suites/tuning/calibrate_links.h"
 
 namespace hopbench {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backends/base/error.h"
-#include "suites/execute.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
+#include "suites/trial/execute.h"
 
 namespace hopbench {
 namespace {

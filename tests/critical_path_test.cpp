@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
-#include "suites/critical_path.h"
-#include "suites/execute.h"
-#include "suites/suite.h"
+#include "results/arithmetic/critical_path.h"
+#include "suites/language/suite.h"
+#include "suites/trial/execute.h"
 #include "tests/paths.h"
 
 namespace hopbench {

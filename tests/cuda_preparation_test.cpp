@@ -5,7 +5,7 @@
 
 #include "backends/base/error.h"
 #include "backends/cuda/device.h"
-#include "suites/preparation.h"
+#include "suites/trial/preparation.h"
 #include "tests/emulated_cuda/runtime_api.h"
 
 namespace hopbench {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "suites/evaluation.h"
-#include "suites/execute.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
+#include "suites/trial/evaluation.h"
+#include "suites/trial/execute.h"
 
 namespace hopbench {
 namespace {

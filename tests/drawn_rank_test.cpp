@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "suites/suite.h"
+#include "suites/language/suite.h"
 
 namespace hopbench {
 namespace {

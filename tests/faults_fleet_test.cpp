@@ -10,8 +10,8 @@
 
 #include "backends/fleet/agent.h"
 #include "backends/fleet/fleet.h"
-#include "suites/execute.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
+#include "suites/trial/execute.h"
 #include "tests/folder.h"
 
 namespace hopbench {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "backends/transport/wire.h"
-#include "suites/execute.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
+#include "suites/trial/execute.h"
 
 namespace hopbench {
 namespace {

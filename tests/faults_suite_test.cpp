@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "suites/plan.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
+#include "suites/trial/plan.h"
 
 namespace hopbench {
 namespace {

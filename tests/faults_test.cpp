@@ -12,8 +12,8 @@
 #include "backends/transport/wire.h"
 #include "protocols/node/extra.h"
 #include "protocols/node/protocol.h"
-#include "suites/execute.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
+#include "suites/trial/execute.h"
 #include "tests/folder.h"
 #include "tests/transport_names.h"
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "suites/execute.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
+#include "suites/trial/execute.h"
 
 namespace hopbench {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/labels.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
 
 namespace hopbench {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "backends/runtime/process/crew.h"
-#include "suites/execute.h"
-#include "suites/job.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
+#include "suites/trial/execute.h"
+#include "suites/trial/job.h"
 #include "tests/folder.h"
 
 namespace hopbench {

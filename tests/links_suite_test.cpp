@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "results/files/kinds.h"
-#include "suites/completion.h"
-#include "suites/plan.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
+#include "suites/trial/completion.h"
+#include "suites/trial/plan.h"
 
 namespace hopbench {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "backends/base/random.h"
 #include "protocols/node/protocol.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
 #include "tests/paths.h"
 
 namespace hopbench {

@@ -1,12 +1,12 @@
 // Networks by name.
-#include "suites/network_presets.h"
+#include "suites/language/network_presets.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <string>
 
-#include "suites/suite.h"
+#include "suites/language/suite.h"
 
 namespace hopbench {
 namespace {

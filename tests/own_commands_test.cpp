@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/labels.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
 
 namespace hopbench {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "suites/rank.h"
+#include "suites/trial/rank.h"
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "rank") == 0) {

@@ -1,5 +1,5 @@
 // expected.toml: what it may say, and that of every paper that comes with the program.
-#include "suites/paper.h"
+#include "suites/claims/paper.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

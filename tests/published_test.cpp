@@ -8,7 +8,7 @@
 
 #include "cli/published.h"
 #include "results/judge/published_pages.h"
-#include "suites/published.h"
+#include "suites/claims/published.h"
 #include "tests/published_cases.h"
 
 namespace hopbench {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "protocols/node/protocol.h"
-#include "suites/completion.h"
-#include "suites/plan.h"
+#include "suites/trial/completion.h"
+#include "suites/trial/plan.h"
 
 namespace hopbench {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "protocols/node/extra.h"
 #include "protocols/node/protocol.h"
-#include "suites/execute.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
+#include "suites/trial/execute.h"
 #include "tests/paths.h"
 
 namespace hopbench {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "suites/plan.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
+#include "suites/trial/plan.h"
 
 namespace hopbench {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <set>
 
-#include "suites/draft.h"
-#include "suites/keys.h"
-#include "suites/suite.h"
+#include "suites/language/draft.h"
+#include "suites/language/keys.h"
+#include "suites/language/suite.h"
 
 namespace hopbench {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
-#include "suites/keys.h"
-#include "suites/suite.h"
+#include "suites/language/keys.h"
+#include "suites/language/suite.h"
 
 namespace hopbench {
 namespace {

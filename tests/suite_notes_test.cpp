@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "suites/suite.h"
+#include "suites/language/suite.h"
 
 namespace hopbench {
 namespace {

@@ -1,4 +1,4 @@
-#include "suites/suite.h"
+#include "suites/language/suite.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <set>
 
 #include "protocols/node/topology.h"
-#include "suites/keys.h"
+#include "suites/language/keys.h"
 #include "tests/paths.h"
 
 namespace hopbench {

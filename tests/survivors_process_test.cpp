@@ -62,7 +62,7 @@ std::vector<int> peers_of(const Job& job, int rank) {
   return {peers.begin(), peers.end()};
 }
 
-/// Runs a trial's rank (suites/rank.cpp), and nothing else. Says how many iterations it did.
+/// Runs a trial's rank (suites/trial/rank.cpp), and nothing else. Says how many iterations it did.
 void run_rank(ChildChannel& channel, const Job& job) {
   const int rank = channel.rank();
   const WireOptions wires{rank, channel.size(), peers_of(job, rank), "", std::chrono::seconds(20)};

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "results/judge/published_pages.h"
-#include "suites/published.h"
+#include "suites/claims/published.h"
 #include "tests/paths.h"
 
 namespace hopbench::tidy {
@@ -111,25 +111,25 @@ TEST(TidyRules, ArrowsFindWrongDirections) {
   EXPECT_EQ(bad("protocols/hop/hop.cpp", "backends/transport/wire.h"), 1u);
   EXPECT_EQ(bad("protocols/hop/hop.cpp", "backends/runtime/process/process.h"), 1u);
   EXPECT_EQ(bad("protocols/node/node.h", "results/files/json.h"), 1u);
-  EXPECT_EQ(bad("protocols/hop/hop.cpp", "suites/trial.h"), 1u);
+  EXPECT_EQ(bad("protocols/hop/hop.cpp", "suites/trial/trial.h"), 1u);
   EXPECT_EQ(bad("models/mlp.cpp", "protocols/node/node.h"), 1u);
   EXPECT_EQ(bad("backends/compute/onednn.cpp", "backends/runtime/runtime.h"), 1u);
   EXPECT_EQ(bad("backends/base/vec.h", "results/files/json.h"), 1u);
   EXPECT_EQ(bad("backends/base/record.h", "backends/runtime/message.h"), 1u);
-  EXPECT_EQ(bad("results/tables/table.cpp", "suites/trial.h"), 1u);
+  EXPECT_EQ(bad("results/tables/table.cpp", "suites/trial/trial.h"), 1u);
   EXPECT_EQ(bad("results/tables/table.cpp", "results/judge/gate.h"), 1u);
   EXPECT_EQ(bad("results/report/chart.cpp", "results/judge/gate.h"), 1u);
   EXPECT_EQ(bad("results/report/chart.cpp", "results/tables/table.h"), 0u);
   EXPECT_EQ(bad("protocols/node/node.h", "backends/runtime/virtual/simulated.h"), 1u);
   EXPECT_EQ(bad("backends/runtime/virtual/simulated.cpp", "backends/runtime/process/board.h"), 1u);
   EXPECT_EQ(bad("backends/runtime/process/board.h", "backends/runtime/virtual/network.h"), 1u);
-  EXPECT_EQ(bad("suites/trial.cpp", "cli/options.h"), 1u);
+  EXPECT_EQ(bad("suites/trial/trial.cpp", "cli/options.h"), 1u);
   EXPECT_EQ(bad("tests/checkers/quorum.cpp", "protocols/node/node.h"), 1u);
-  EXPECT_EQ(bad("cli/main.cpp", "suites/suite.h"), 0u);
+  EXPECT_EQ(bad("cli/main.cpp", "suites/language/suite.h"), 0u);
   EXPECT_EQ(bad("cli/main.cpp", "options.h"), 1u);
   EXPECT_EQ(bad("results/files/context.cpp", "commit.h"), 0u);
-  EXPECT_EQ(bad("suites/simulate.cpp", "results/arithmetic/steady.h"), 0u);
-  EXPECT_EQ(bad("suites/simulate.cpp", "results/tables/table.h"), 1u);
+  EXPECT_EQ(bad("suites/trial/simulate.cpp", "results/arithmetic/steady.h"), 0u);
+  EXPECT_EQ(bad("suites/trial/simulate.cpp", "results/tables/table.h"), 1u);
   EXPECT_EQ(bad("utils/more.cpp", "backends/base/vec.h"), 1u);
 }
 

@@ -5,8 +5,8 @@
 
 #include "protocols/node/protocol.h"
 #include "results/files/kinds.h"
-#include "suites/execute.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
+#include "suites/trial/execute.h"
 #include "tests/paths.h"
 
 namespace hopbench {

@@ -1,5 +1,5 @@
 // Lists of numbers that are kept as differences, and what the critical path's cost in memory.
-#include "suites/trail.h"
+#include "results/arithmetic/trail.h"
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "suites/critical_path.h"
+#include "results/arithmetic/critical_path.h"
 
 namespace hopbench {
 namespace {

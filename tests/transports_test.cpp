@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/transport/wire.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
 #include "tests/cli.h"
 #include "tests/paths.h"
 #include "tests/transport_names.h"

@@ -1,4 +1,4 @@
-#include "suites/trial.h"
+#include "suites/trial/trial.h"
 
 #include <gtest/gtest.h>
 

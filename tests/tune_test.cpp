@@ -1,6 +1,6 @@
 // Tuning from a suite's text to its trials and back: equal budgets, other draws than any run's, and a record that holds
 // only while the settings do.
-#include "suites/tune.h"
+#include "suites/tuning/tune.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <map>
 #include <set>
 
-#include "suites/draft.h"
+#include "suites/language/draft.h"
 
 namespace hopbench {
 namespace {

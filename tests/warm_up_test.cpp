@@ -4,8 +4,8 @@
 #include <string>
 
 #include "results/files/kinds.h"
-#include "suites/execute.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
+#include "suites/trial/execute.h"
 
 namespace hopbench {
 namespace {

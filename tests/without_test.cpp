@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "suites/execute.h"
-#include "suites/plan.h"
-#include "suites/suite.h"
+#include "suites/language/suite.h"
+#include "suites/trial/execute.h"
+#include "suites/trial/plan.h"
 
 namespace hopbench {
 namespace {

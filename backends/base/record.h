@@ -186,13 +186,14 @@ struct TrialRecord {
   double window_start_s = 0, window_end_s = 0, samples_per_s = 0, iters_per_s = 0, wait_share = 0,
          median_iteration_s = 0;
   std::string main_wait;  // the reason with the most waiting time
-  // Virtual time with event logs: what the critical path to the end of the trial consists of (suites/critical_path.h)
+  // Virtual time with event logs: what the critical path to the end of the trial consists of
+  // (results/arithmetic/critical_path.h)
   std::map<std::string, Duration> path;
   // Bound rows, from the paired draws and the cost
   std::int64_t gap_bound = -1;  // of `gap_max` of any worker, by the protocol; -1: none
   double slowest_rank_samples_per_s = 0, without_slowest_samples_per_s = 0;
   double samples_heard_per_s = -1;         // of gradients that came to another rank; -1: not known
-  double window_ideal_samples_per_s = -1;  // suites/bounds.h; -1: not known, as in rows of schema 1.0
+  double window_ideal_samples_per_s = -1;  // suites/trial/bounds.h; -1: not known, as in rows of schema 1.0
   double overrun_share = 0;
   // The host (host.csv)
   double wall_s = 0, cpu_s = 0;

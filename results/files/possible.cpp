@@ -138,7 +138,7 @@ void check_rank(const RankRecord& rank) {
   least("bytes_sent", double(rank.bytes_sent), 0);
 }
 
-/// Throws if a trial of virtual time ended well above its ideal: it would have failed then (suites/bounds.h).
+/// Throws if a trial of virtual time ended well above its ideal: it would have failed then (suites/trial/bounds.h).
 void check_below_ideal(const TrialRow& row) {
   const TrialRecord& record = row.record;
   const double ideal = record.window_ideal_samples_per_s;

@@ -6,9 +6,9 @@
 //   trials.jsonl   a line for each finished trial, appended as it ends (those that run at once: in the plan's order);
 //                  --resume reads it, so a crash loses no row that was added
 //   events/        the event log, a file a trial, JSON lines
-//   dump/          run --dump: a folder a trial, an archive of NumPy for each worker and evaluation (suites/dump.h)
-//   dump.txt       the arrays that --dump was asked for
-//   summary.md     the tables that were printed
+//   dump/          run --dump: a folder a trial, an archive of NumPy for each worker and evaluation
+//   (suites/trial/dump.h) dump.txt       the arrays that --dump was asked for summary.md     the tables that were
+//   printed
 #pragma once
 
 #include <cstdint>

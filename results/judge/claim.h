@@ -1,5 +1,5 @@
 // A claim of a paper as plain data: the rows of a run that it is about, and what it says about their numbers. Claims
-// are read by suites/paper.h and judged by results/judge/claims.h.
+// are read by suites/claims/paper.h and judged by results/judge/claims.h.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // The figures that the documentation publishes about hopbench, as plain data: which command measures a figure, how its
-// value is read from the command's JSON, and which range is accepted. suites/published.h reads the entries;
+// value is read from the command's JSON, and which range is accepted. suites/claims/published.h reads the entries;
 // docs/figures.md has every key.
 #pragma once
 

@@ -2,8 +2,8 @@
 // the time a sample split by its uses.
 //
 // A rate is explained in the window of the table's samples/s, so that both give the same ratio; a target, up to where
-// it was reached. In virtual time the parts are those of the critical path (suites/critical_path.h). With real
-// processes, and without event logs, they are the shares of the mean worker's time until its last iteration.
+// it was reached. In virtual time the parts are those of the critical path (results/arithmetic/critical_path.h). With
+// real processes, and without event logs, they are the shares of the mean worker's time until its last iteration.
 #pragma once
 
 #include <map>

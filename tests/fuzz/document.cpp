@@ -1,5 +1,5 @@
 // TOML as plain values: printed and read again they are the same. And the keys and values of a command line.
-#include "suites/document.h"
+#include "suites/language/document.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // A command line's overrides of a suite: lines of --set, the first one a profile's name.
 #include <sstream>
 
-#include "suites/suite.h"
+#include "suites/language/suite.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace hopbench;

@@ -1,6 +1,6 @@
 // The claims of a paper, its expected.toml, and the figures that the documentation publishes: figures.toml.
-#include "suites/paper.h"
-#include "suites/published.h"
+#include "suites/claims/paper.h"
+#include "suites/claims/published.h"
 
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 // A suite: read, checked, expanded; written out it is the same suite, and each of its trials survives the way to a
 // rank.
-#include "suites/suite.h"
+#include "suites/language/suite.h"
 
 #include "tests/fuzz/fuzz.h"
 

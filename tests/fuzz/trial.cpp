@@ -1,8 +1,8 @@
 // The messages between a launcher and its ranks, and a trial as a baseline keeps it.
-#include "suites/trial.h"
+#include "suites/trial/trial.h"
 
 #include "cli/transport_bench.h"
-#include "suites/job.h"
+#include "suites/trial/job.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace hopbench;

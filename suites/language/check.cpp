@@ -1,0 +1,353 @@
+// Turns the values of a document into a Draft: sections, variants, scenarios and measures, each checked by itself.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "backends/base/text.h"
+#include "suites/language/draft.h"
+
+namespace hopbench {
+namespace {
+
+using T = Value::Type;
+
+const std::vector<std::string> kNamedBlocks = {"protocol", "scenario", "measure"};
+
+std::optional<KnobValue> knob_value(const Value& value, const KnobValue& fallback) {
+  switch (value.type) {
+    case T::kBool:
+      return value.flag;
+    case T::kInteger:
+      if (std::holds_alternative<double>(fallback)) return double(value.integer);
+      return value.integer;
+    case T::kReal:
+      return value.real;
+    case T::kText:
+      return value.text;
+    default:
+      return std::nullopt;
+  }
+}
+
+void set_knob(VariantDraft& variant, const std::string& name, const Entry& entry, Mistakes& mistakes) {
+  const std::vector<Knob>& knobs = variant.protocol->knobs;
+  const auto knob = std::find_if(knobs.begin(), knobs.end(), [&](const Knob& k) { return k.name == name; });
+  if (knob == knobs.end()) {
+    std::vector<std::string> known = {"label", "optimizer", "without"};
+    for (const Knob& k : knobs) known.emplace_back(k.name);
+    mistakes.add(entry.place, unknown("key", name, known, fmt::format("of protocol '{}'", variant.protocol->name)));
+    return;
+  }
+  const std::optional<KnobValue> value = knob_value(entry.value, knob->fallback);
+  if (!value) {
+    mistakes.add(entry.value.place, fmt::format("'{}' of protocol '{}' can't be {}", name, variant.protocol->name,
+                                                type_name(entry.value.type)));
+    return;
+  }
+  try {
+    variant.knobs.set(knobs, name, *value);
+  } catch (const Error& error) {
+    mistakes.add(entry.value.place, fmt::format("protocol '{}': {}", variant.protocol->name, error.what()));
+  }
+}
+
+// Calls `read` for each table of a list of them: [[protocol]].
+template <class Read>
+void for_each_block(const Value& root, const std::string& name, Mistakes& mistakes, const Read& read) {
+  const Entry* list = root.find(name);
+  if (list == nullptr) return;
+  if (!list->value.is(T::kArray)) {
+    mistakes.add(list->place, fmt::format("'{}' must be a list of tables: [[{}]]", name, name));
+    return;
+  }
+  for (const Value& block : list->value.items) {
+    if (block.is(T::kTable)) {
+      read(block);
+    } else {
+      mistakes.add(block.place, fmt::format("'{}' must be a list of tables: [[{}]]", name, name));
+    }
+  }
+}
+
+// Returns the name of the block as written, right or not, so that a wrong name is one mistake and not two.
+std::string raw_text(const Value& block, const std::string& name) {
+  const Entry* entry = block.find(name);
+  return entry == nullptr ? "" : entry->value.text;
+}
+
+// Returns the text of a block's key if it has a right one, otherwise "".
+std::string text_of(const Value& block, const std::string& list, const std::string& name, Mistakes& mistakes) {
+  const Entry* entry = block.find(name);
+  const SuiteKey* key = find_key(list + "." + name);
+  if (entry == nullptr) {
+    if (key->fallback == nullptr)
+      mistakes.add(block.place, fmt::format("'{}' is missing in [[{}]]: {}", name, list, type_text(*key)));
+    return "";
+  }
+  return check_value(*key, entry->value, mistakes) ? entry->value.text : "";
+}
+
+template <class Drafts>
+void refuse_duplicate(const Drafts& drafts, const std::string& name, const char* what, const Place& place,
+                      const char* advice, Mistakes& mistakes) {
+  for (const auto& other : drafts) {
+    const std::string* label;
+    if constexpr (requires { other.label; }) {
+      label = &other.label;
+    } else {
+      label = &other.name;
+    }
+    if (*label != name || name.empty()) continue;
+    mistakes.add(place,
+                 fmt::format("{} '{}' is there twice, first in line {}: {}", what, name, other.place.line, advice));
+    return;
+  }
+}
+
+void read_variant(Draft& draft, const Value& block, Mistakes& mistakes) {
+  VariantDraft variant;
+  variant.place = block.place;
+  const std::string name = text_of(block, "protocol", "name", mistakes);
+  text_of(block, "protocol", "label", mistakes);
+  variant.label = raw_text(block, block.find("label") != nullptr ? "label" : "name");
+  variant.written_label = variant.label;
+  if (!name.empty()) {
+    variant.protocol = &find_protocol(name);
+    variant.knobs = KnobValues(variant.protocol->knobs);
+    for (const Entry& entry : block.entries) {
+      if (entry.key != "name" && entry.key != "label") set_variant(variant, {entry.key}, entry, mistakes);
+    }
+  }
+  const Entry* label = block.find("label") != nullptr ? block.find("label") : block.find("name");
+  refuse_duplicate(draft.variants, variant.label, "label", label != nullptr ? label->place : block.place,
+                   "give each variant a label of its own", mistakes);
+  draft.variants.push_back(std::move(variant));
+}
+
+void read_scenario(Draft& draft, const Value& block, Mistakes& mistakes) {
+  ScenarioDraft scenario;
+  scenario.place = block.place;
+  if (block.find("name") == nullptr) text_of(block, "scenario", "name", mistakes);
+  scenario.name = raw_text(block, "name");
+  Layer layer;
+  read_keys(block, "scenario", layer, draft.bad, mistakes);
+  if (const auto rules = layer.find("scenario.compute"); rules != layer.end()) {
+    scenario.rules = rules->second.items;
+    check_rules(scenario.rules, mistakes);
+  }
+  if (const auto links = layer.find("scenario.links"); links != layer.end()) {
+    scenario.links = links->second.items;
+    check_links(scenario.links, mistakes);
+  }
+  if (const auto faults = layer.find("scenario.faults"); faults != layer.end()) {
+    scenario.faults = faults->second.items;
+    check_faults(scenario.faults, mistakes);
+  }
+  const Entry* name = block.find("name");
+  refuse_duplicate(draft.scenarios, scenario.name, "scenario", name != nullptr ? name->place : block.place,
+                   "give each a name of its own", mistakes);
+  draft.scenarios.push_back(std::move(scenario));
+}
+
+void descend(MeasureDraft& measure, std::vector<std::string>& parts, const Entry& entry, std::set<std::string>& bad,
+             Mistakes& mistakes) {
+  parts.push_back(entry.key);
+  if (entry.value.is(T::kTable)) {
+    for (const Entry& inner : entry.value.entries) descend(measure, parts, inner, bad, mistakes);
+  } else {
+    read_measure_key(measure, parts, entry, bad, mistakes);
+  }
+  parts.pop_back();
+}
+
+void read_measure(Draft& draft, const Value& block, Mistakes& mistakes) {
+  MeasureDraft measure;
+  measure.place = block.place;
+  const std::string what = text_of(block, "measure", "what", mistakes);
+  measure.what = what == "convergence" ? What::kConvergence : What::kRate;
+  text_of(block, "measure", "name", mistakes);
+  measure.name = raw_text(block, block.find("name") != nullptr ? "name" : "what");
+  if (measure.name.empty()) measure.name = "rate";
+  std::vector<std::string> parts;
+  for (const Entry& entry : block.entries) {
+    if (entry.key != "what" && entry.key != "name") descend(measure, parts, entry, draft.bad, mistakes);
+  }
+  const Entry* name = block.find("name");
+  refuse_duplicate(draft.measures, measure.name, "measure", name != nullptr ? name->place : block.place,
+                   "give each a name of its own", mistakes);
+  draft.measures.push_back(std::move(measure));
+}
+
+void read_top(Draft& draft, const Value& root, Mistakes& mistakes) {
+  Layer top;
+  for (const Entry& entry : root.entries) {
+    const bool elsewhere = entry.key == "matrix" || entry.key == "profile" ||
+                           std::find(kNamedBlocks.begin(), kNamedBlocks.end(), entry.key) != kNamedBlocks.end();
+    if (elsewhere) continue;
+    if (find_key(entry.key) == nullptr && !is_group(entry.key)) {
+      std::vector<std::string> known = children("");
+      known.insert(known.end(), {"matrix", "profile"});
+      mistakes.add(entry.place, unknown(entry.value.is(T::kTable) ? "section" : "key", entry.key, known, "at the top"));
+      continue;
+    }
+    const bool section = find_key(entry.key) == nullptr && entry.key != "tuning";
+    Layer& layer = section ? draft.sections : entry.key == "tuning" ? draft.tuning : top;
+    read_key(entry, entry.key, "at the top", layer, draft.bad, mistakes);
+  }
+  if (root.find("schema") == nullptr)
+    mistakes.add({draft.file, 1, 1}, "'schema' is missing: write schema = 1 on the first line");
+  if (const auto name = top.find("name"); name != top.end()) {
+    draft.name = name->second.text;
+  } else if (const std::string why = why_no_label(draft.name); !why.empty() && root.find("name") == nullptr) {
+    mistakes.add({draft.file, 1, 1}, fmt::format("the suite has no 'name' and its file's name can't stand for it: {}: "
+                                                 "write name = \"...\" at the top",
+                                                 why));
+  }
+  if (const auto summary = top.find("summary"); summary != top.end()) draft.summary = summary->second.text;
+  if (const auto tuned = top.find("tuned"); tuned != top.end()) draft.tuned = tuned->second.flag;
+}
+
+std::string stem(const std::string& file) {
+  const std::string name = file.substr(file.rfind('/') + 1);
+  const std::string bare = name.substr(0, name.rfind('.'));
+  return bare.empty() || bare == "-" ? "suite" : bare;
+}
+
+}  // namespace
+
+std::vector<int> VariantDraft::left_out() const {
+  std::vector<int> ranks;
+  for (const Value& rank : without) ranks.push_back(int(rank.integer));
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+void set_variant(VariantDraft& variant, const std::vector<std::string>& parts, const Entry& entry, Mistakes& mistakes) {
+  if (variant.protocol == nullptr) return;
+  std::set<std::string> bad;
+  if (parts[0] == "optimizer") {
+    constexpr const char* kWhere = "in [protocol.optimizer]";
+    if (parts.size() > 1) {
+      read_key(entry, join(parts, "."), kWhere, variant.optimizer, bad, mistakes);
+    } else if (entry.value.is(T::kTable)) {
+      for (const Entry& inner : entry.value.entries)
+        read_key(inner, "optimizer." + inner.key, kWhere, variant.optimizer, bad, mistakes);
+    } else {
+      mistakes.add(entry.place, "'optimizer' of a protocol must be a table: [protocol.optimizer]");
+    }
+  } else if (parts.size() > 1) {
+    mistakes.add(entry.place, fmt::format("a protocol has no key '{}'", join(parts, ".")));
+  } else if (parts[0] == "without") {
+    if (check_value(*find_key("protocol.without"), entry.value, mistakes)) variant.without = entry.value.items;
+  } else {
+    set_knob(variant, parts[0], entry, mistakes);
+  }
+}
+
+void check_links(const std::vector<Value>& links, Mistakes& mistakes) {
+  for (const Value& table : links) {
+    const NetworkSpec::Link link = link_of(table);
+    if (link.a == link.b)
+      mistakes.add(table.find("b")->value.place, "'a' and 'b' are one host: leave out 'b' to mean its NIC");
+    if (link.bandwidth <= 0 && link.latency < Duration{})
+      mistakes.add(table.place, "this link is as it was: give it a 'bandwidth' or a 'latency'");
+    if (link.until <= link.from) mistakes.add(table.find("until")->value.place, "'until' must be later than 'from'");
+  }
+}
+
+void check_rules(const std::vector<Value>& rules, Mistakes& mistakes) {
+  struct RuleKind {
+    const char* name;
+    std::vector<std::string> needs;
+  };
+  static const std::vector<RuleKind> kKinds = {{"constant", {"factor"}},
+                                               {"bernoulli", {"factor", "probability"}},
+                                               {"exponential", {"scale"}},
+                                               {"log_normal", {"shape"}},
+                                               {"pareto", {"shape"}}};
+  for (const Value& rule : rules) {
+    const std::string kind = rule.find("kind")->value.text;
+    const auto known = std::find_if(kKinds.begin(), kKinds.end(), [&](const RuleKind& k) { return k.name == kind; });
+    HB_ASSERT(known != kKinds.end());
+    for (const std::string& need : known->needs) {
+      if (rule.find(need) == nullptr) mistakes.add(rule.place, fmt::format("a {} rule needs '{}'", kind, need));
+    }
+    for (const char* own : {"factor", "probability", "scale", "shape"}) {
+      const Entry* entry = rule.find(own);
+      const bool used = std::find(known->needs.begin(), known->needs.end(), own) != known->needs.end();
+      if (entry != nullptr && !used)
+        mistakes.add(entry->place,
+                     fmt::format("'{}' means nothing to a {} rule: it has {}", own, kind, join(known->needs, " and ")));
+    }
+    const Entry *from = rule.find("from"), *until = rule.find("until");
+    if (until != nullptr && duration_of(until->value) <= (from != nullptr ? duration_of(from->value) : 0))
+      mistakes.add(until->value.place, "'until' must be later than 'from'");
+    const Entry *slot = rule.find("slot"), *per = rule.find("per");
+    if (slot != nullptr && (per == nullptr || per->value.text != "time"))
+      mistakes.add(slot->place, "'slot' means nothing without per = \"time\"");
+    const Entry* of = rule.find("of");
+    if (of != nullptr && of->value.text == "all" && kind != "constant" && (per == nullptr || per->value.text != "time"))
+      mistakes.add(
+          of->value.place,
+          fmt::format("of = \"all\" needs a draw by time, since servers have no iterations: set per = \"time\" in "
+                      "the {} rule",
+                      kind));
+  }
+}
+
+void read_measure_key(MeasureDraft& measure, const std::vector<std::string>& parts, const Entry& entry,
+                      std::set<std::string>& bad, Mistakes& mistakes) {
+  if (parts == std::vector<std::string>{"scenarios"}) {
+    if (check_value(*find_key("measure.scenarios"), entry.value, mistakes)) measure.scenarios = entry.value.items;
+    return;
+  }
+  if (parts == std::vector<std::string>{"protocols"}) {
+    if (check_value(*find_key("measure.protocols"), entry.value, mistakes)) measure.protocols = entry.value.items;
+    return;
+  }
+  const std::string path = resolve_key(parts);
+  if (path.empty()) {
+    std::vector<std::string> known = override_names();
+    for (const std::string& name : children("measure")) known.push_back(name);
+    std::string message = unknown("key", join(parts, "."), known, "in [[measure]]");
+    if (join(parts, ".") == "what" || join(parts, ".") == "name")
+      message = fmt::format("'{}' of a measure cannot be set from outside: change it in the suite", parts[0]);
+    else if (nearest(join(parts, "."), known).empty())
+      message = fmt::format(
+          "unknown key '{}' in [[measure]]: it takes what, name, scenarios, protocols and any key of the sections",
+          join(parts, "."));
+    mistakes.add(entry.place, message);
+  } else if (is_of_whole_suite(path)) {
+    mistakes.add(entry.place, fmt::format("'{}' is of the whole suite: it belongs in [{}]", last_part(path),
+                                          path.substr(0, path.find('.'))));
+  } else {
+    read_key(entry, path, "in [[measure]]", measure.overrides, bad, mistakes);
+  }
+}
+
+Draft read_draft(const Value& root, const std::string& file, Mistakes& mistakes) {
+  Draft draft;
+  draft.file = file;
+  draft.name = stem(file);
+  draft.place = root.find("run") != nullptr ? root.find("run")->place : Place{file, 1, 1};
+  read_top(draft, root, mistakes);
+  for_each_block(root, "protocol", mistakes, [&](const Value& block) { read_variant(draft, block, mistakes); });
+  for_each_block(root, "scenario", mistakes, [&](const Value& block) { read_scenario(draft, block, mistakes); });
+  for_each_block(root, "measure", mistakes, [&](const Value& block) { read_measure(draft, block, mistakes); });
+  const Entry* list = root.find("protocol");
+  if (list == nullptr || (list->value.is(T::kArray) && list->value.items.empty()))
+    mistakes.add(list != nullptr ? list->place : draft.place, "there is no protocol: add a [[protocol]] with a name");
+  if (draft.scenarios.empty() && root.find("scenario") == nullptr) {
+    ScenarioDraft homogeneous;
+    homogeneous.name = "homogeneous";
+    draft.scenarios.push_back(homogeneous);
+  }
+  if (draft.measures.empty() && root.find("measure") == nullptr) {
+    MeasureDraft rate;
+    rate.name = "rate";
+    draft.measures.push_back(rate);
+  }
+  return draft;
+}
+
+}  // namespace hopbench

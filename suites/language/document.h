@@ -1,0 +1,57 @@
+// A TOML text as plain values that know where they stand. The TOML library stays behind parse_document.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "suites/language/mistake.h"
+
+namespace hopbench {
+
+struct Entry;
+
+/// A value of a TOML text. Only the member that its type names has a meaning.
+struct Value {
+  enum class Type { kBool, kInteger, kReal, kText, kArray, kTable, kOther };  // other: dates and times
+  Type type = Type::kTable;
+  bool flag = false;
+  std::int64_t integer = 0;
+  double real = 0;
+  std::string text;
+  std::vector<Value> items;
+  std::vector<Entry> entries;  // in the order of the text
+  Place place;
+
+  bool is(Type t) const { return type == t; }
+  bool number() const { return is(Type::kInteger) || is(Type::kReal); }
+  double as_real() const { return is(Type::kInteger) ? double(integer) : real; }
+  const Entry* find(const std::string& key) const;  // of a table; nullptr if the key is missing
+};
+
+struct Entry {
+  std::string key;
+  Place place;  // of the key
+  Value value;
+};
+
+Value text_value(const std::string& text, const Place& place);
+
+/// Returns "an integer", "a text" and so on, for messages.
+const char* type_name(Value::Type type);
+
+/// Returns the root table, or nothing after adding a mistake with line and column. Throws nothing.
+std::optional<Value> parse_document(const std::string& text, const std::string& file, Mistakes& mistakes);
+/// Parses the text to the right of `key = `. A bare word that is not TOML is a text: --set compute.pace=40ms.
+std::optional<Value> parse_value(const std::string& text, const Place& place, Mistakes& mistakes);
+/// Returns the parts of a dotted key: topology.name, protocol."hop backup".max_ig. Returns nothing if it is malformed.
+std::optional<std::vector<std::string>> split_key(const std::string& key);
+
+/// Returns one line, as it may stand to the right of `key = `. Reals have the fewest digits that give the same bits.
+std::string to_toml(const Value& value);
+std::string toml_text(const std::string& text);  // quoted and escaped
+std::string toml_real(double value);
+std::string toml_key(const std::string& key);  // quoted if necessary
+
+}  // namespace hopbench

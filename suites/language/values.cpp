@@ -1,0 +1,365 @@
+// Checks that a value is one that its key can have, and converts it.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "backends/base/printable.h"
+#include "backends/base/text.h"
+#include "suites/language/keys.h"
+
+namespace hopbench {
+namespace {
+
+using T = Value::Type;
+
+std::string number_text(double value) { return fmt::format("{}", value); }
+
+/// Returns true if the text is a number, in a unit of the key, that is larger than the key allows. Such a number may be
+/// too large for TOML, which makes it a text.
+bool exceeds(const SuiteKey& key, const std::string& text) {
+  double number = 0, rate = 0;
+  long long ns = 0;
+  std::string_view unit;
+  if (!split_number(text, number, unit)) return false;
+  const std::string one = "1" + std::string(unit);
+  if (key.type == KeyType::kDuration || key.type == KeyType::kPace)
+    return parse_duration(one, ns) && number > key.high / (double(ns) * 1e-9);
+  if (key.type == KeyType::kRate) return parse_rate(one, rate) && number > key.high / rate;
+  return unit.empty() && key.high > key.low && number > key.high;
+}
+
+std::string days_text(double seconds) { return number_text(std::floor(seconds / 86400)) + " days"; }
+
+bool wrong(const SuiteKey& key, const Value& value, const std::string& wanted, Mistakes& mistakes) {
+  if (value.is(T::kText) && exceeds(key, value.text)) {
+    const bool time = key.type == KeyType::kDuration || key.type == KeyType::kPace;
+    mistakes.add(value.place, fmt::format("'{}' is {}, too large: it must be at most {}", last_part(key.path),
+                                          quotable(value.text), time ? days_text(key.high) : number_text(key.high)));
+    return false;
+  }
+  const std::string given = value.is(T::kText) ? fmt::format("\"{}\"", quotable(value.text)) : type_name(value.type);
+  mistakes.add(value.place, fmt::format("'{}' must be {}, not {}", last_part(key.path), wanted, given));
+  return false;
+}
+
+bool in_range(const SuiteKey& key, double number, const Value& value, Mistakes& mistakes) {
+  if (number >= key.low && number <= key.high) return true;
+  const std::string given = value.is(T::kInteger) ? fmt::format("{}", value.integer) : number_text(number);
+  mistakes.add(value.place, fmt::format("'{}' is {}, out of range: it must be {}", last_part(key.path), given,
+                                        range_text(key, number)));
+  return false;
+}
+
+// Refuses control characters, since texts reach tables, logs and terminals.
+bool check_printable(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (is_printable(value.text)) return true;
+  mistakes.add(value.place,
+               fmt::format("'{}' holds control characters: \"{}\": leave them out (line breaks, terminal escapes and "
+                           "marks of the writing direction)",
+                           last_part(key.path), quotable(value.text)));
+  return false;
+}
+
+bool check_integer(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (!value.is(T::kInteger)) return wrong(key, value, "an integer", mistakes);
+  return in_range(key, double(value.integer), value, mistakes);
+}
+
+bool check_real(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (!value.number()) return wrong(key, value, "a number", mistakes);
+  return in_range(key, value.as_real(), value, mistakes);
+}
+
+bool check_name(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (!value.is(T::kText)) return wrong(key, value, "a name in quotes", mistakes);
+  const std::vector<std::string> known = key.choices();
+  if (std::find(known.begin(), known.end(), value.text) != known.end()) return true;
+  const std::string path = key.path;
+  const std::string last = last_part(path);
+  const std::string group = path.size() > last.size() ? path.substr(0, path.size() - last.size() - 1) : "";
+  std::string message = unknown(last == "name" ? last_part(group) : last, value.text, known);
+  // This may not be a slip, but a protocol that another build of this program has.
+  if (path == "protocol.name" && synonym_of(value.text, known).empty())
+    message +=
+        " (`hopbench list protocols` shows all; one of your own has to be built in: ci/hopbench --protocols DIR)";
+  if (value.text.find(',') != std::string::npos) message += " (a comma list is no sweep: see [matrix])";
+  mistakes.add(value.place, message);
+  return false;
+}
+
+bool check_duration(const SuiteKey& key, const Value& value, const char* wanted, Mistakes& mistakes) {
+  long long ns = 0;
+  if (!value.is(T::kText) || !parse_duration(value.text, ns)) return wrong(key, value, wanted, mistakes);
+  if (double(ns) >= key.low * 1e9 - 0.5 && double(ns) <= key.high * 1e9) return true;
+  double number = 0;
+  std::string_view unit;
+  split_number(value.text, number, unit);
+  const std::string least = key.low == 0 ? "0 or more"
+                            : number > 0 ? "at least " + duration_text(std::llround(key.low * 1e9))
+                                         : "above 0";
+  mistakes.add(value.place, fmt::format("'{}' is {}, out of range: it must be {} and at most {}", last_part(key.path),
+                                        value.text, least, days_text(key.high)));
+  return false;
+}
+
+// Bytes/s read and written by averages and optimizer steps. The CPU's is that of a core (docs/performance.md); a GPU's
+// is three quarters of its published memory bandwidth.
+struct DeviceRate {
+  const char* name;
+  double bytes_per_s;
+};
+constexpr DeviceRate kVectorRates[] = {{"cpu", 10e9}, {"a100", 1.5e12}, {"h100", 2.5e12}};
+
+std::optional<double> rate_by_name(const std::string& name) {
+  for (const DeviceRate& device : kVectorRates) {
+    if (device.name == name) return device.bytes_per_s;
+  }
+  return std::nullopt;
+}
+
+bool check_rate(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (key.choices != nullptr && value.is(T::kText) && rate_by_name(value.text)) return true;
+  double rate = value.number() ? value.as_real() : 0;
+  if (!value.number() && !(value.is(T::kText) && parse_rate(value.text, rate)))
+    return wrong(key, value,
+                 std::string("a rate such as \"1Gbit/s\" or \"100MB/s\"") +
+                     (key.choices != nullptr ? ", or one of " + join(key.choices(), ", ") : ""),
+                 mistakes);
+  return in_range(key, rate, value, mistakes);
+}
+
+// Returns the value of "1/n" or "3/16"; nothing if the text is not of that form. n stands for the number of workers.
+std::optional<double> fraction(const std::string& text, int workers) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) return std::nullopt;
+  const auto part = [workers](const std::string& digits) -> std::optional<double> {
+    if (digits == "n") return workers;
+    double number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error != std::errc() || end != digits.data() + digits.size() || !std::isfinite(number)) return std::nullopt;
+    return number;
+  };
+  const auto above = part(text.substr(0, slash)), below = part(text.substr(slash + 1));
+  if (!above || !below || *below == 0) return std::nullopt;
+  return *above / *below;
+}
+
+bool check_probability(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (value.number()) return in_range(key, value.as_real(), value, mistakes);
+  // The range of 3/n depends on n, which is known later. If it is within 0 to 1 for any n, it is for n = 1000.
+  const std::optional<double> p = value.is(T::kText) ? fraction(value.text, 1000) : std::nullopt;
+  if (!p) return wrong(key, value, "a number from 0 to 1, or a fraction such as \"1/n\"", mistakes);
+  return in_range(key, *p, value, mistakes);
+}
+
+bool check_reals(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (!value.is(T::kArray) || value.items.empty()) return wrong(key, value, "a list of numbers", mistakes);
+  std::set<double> seen;
+  return std::all_of(value.items.begin(), value.items.end(), [&](const Value& item) {
+    if (!item.number()) return wrong(key, item, "a list of numbers", mistakes);
+    if (!in_range(key, item.as_real(), item, mistakes)) return false;
+    if (seen.insert(item.as_real()).second) return true;
+    mistakes.add(item.place, fmt::format("'{}' lists {} twice: once is enough", last_part(key.path), item.as_real()));
+    return false;
+  });
+}
+
+bool check_ranks(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (!value.is(T::kArray)) return wrong(key, value, "a list of integers", mistakes);
+  if (value.items.empty()) {
+    mistakes.add(value.place, fmt::format("'{}' is empty: leave it out where no worker is meant", last_part(key.path)));
+    return false;
+  }
+  return std::all_of(value.items.begin(), value.items.end(), [&](const Value& item) {
+    if (!item.is(T::kInteger)) return wrong(key, item, "a list of integers", mistakes);
+    SuiteKey element = key;
+    element.low = 0;
+    return in_range(element, double(item.integer), item, mistakes);
+  });
+}
+
+bool check_ranks_or_drawn(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (!value.is(T::kText)) return check_ranks(key, value, mistakes);
+  return value.text == "drawn" || wrong(key, value, "a list of integers or \"drawn\"", mistakes);
+}
+
+bool check_edges(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  constexpr const char* kWanted = "a list of pairs of ranks such as [[0, 1], [1, 0]]";
+  if (!value.is(T::kArray)) return wrong(key, value, kWanted, mistakes);
+  for (const Value& edge : value.items) {
+    const bool pair = edge.is(T::kArray) && edge.items.size() == 2 && edge.items[0].is(T::kInteger) &&
+                      edge.items[1].is(T::kInteger) && edge.items[0].integer >= 0 && edge.items[1].integer >= 0 &&
+                      edge.items[0].integer < 100000 && edge.items[1].integer < 100000;
+    if (pair) continue;
+    const auto no_rank = std::find_if(edge.items.begin(), edge.items.end(), [](const Value& rank) {
+      return rank.is(T::kInteger) && (rank.integer < 0 || rank.integer >= 100000);
+    });
+    if (edge.is(T::kArray) && no_rank != edge.items.end()) {
+      mistakes.add(no_rank->place,
+                   fmt::format("'{}': {} is no rank; it must be {}", last_part(key.path), no_rank->integer, kWanted));
+      return false;
+    }
+    mistakes.add(edge.place, fmt::format("'{}' must be {}", last_part(key.path), kWanted));
+    return false;
+  }
+  return true;
+}
+
+bool check_names(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  const bool texts = value.is(T::kArray) && !value.items.empty() &&
+                     std::all_of(value.items.begin(), value.items.end(), [](const Value& v) { return v.is(T::kText); });
+  if (!texts) return wrong(key, value, "a list of names", mistakes);
+  return std::all_of(value.items.begin(), value.items.end(),
+                     [&](const Value& name) { return check_printable(key, name, mistakes); });
+}
+
+bool check_range(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  const bool pair =
+      value.is(T::kArray) && value.items.size() == 2 && value.items[0].number() && value.items[1].number();
+  if (!pair) return wrong(key, value, "two numbers such as [0.001, 1.0]", mistakes);
+  for (const Value& end : value.items) {
+    if (!in_range(key, end.as_real(), end, mistakes)) return false;
+  }
+  if (value.items[0].as_real() < value.items[1].as_real()) return true;
+  mistakes.add(value.place,
+               fmt::format("'{}' must be [low, high]: the first number below the second", last_part(key.path)));
+  return false;
+}
+
+bool check_values(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  const auto plain = [](const Value& v) { return v.is(T::kBool) || v.number() || v.is(T::kText); };
+  const bool list = value.is(T::kArray) && !value.items.empty();
+  if (list && std::all_of(value.items.begin(), value.items.end(), plain)) return true;
+  return wrong(key, value, "a list of numbers, texts or booleans", mistakes);
+}
+
+bool check_tables(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  const std::string path = key.path;
+  if (!value.is(T::kArray)) return wrong(key, value, "a list of tables", mistakes);
+  std::set<std::string> bad;
+  for (const Value& item : value.items) {
+    if (!item.is(T::kTable)) {
+      wrong(key, item, "a list of tables", mistakes);
+      bad.insert(path);
+      continue;
+    }
+    Layer layer;
+    read_keys(item, path, layer, bad, mistakes);
+    for (const std::string& child : children(path)) {
+      const SuiteKey* inner = find_key(path + "." + child);
+      if (inner->fallback != nullptr || item.find(child) != nullptr) continue;
+      mistakes.add(item.place, fmt::format("'{}' is missing in {}: {}", child, path, type_text(*inner)));
+      bad.insert(inner->path);
+    }
+  }
+  return bad.empty();
+}
+
+bool check_text(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (!value.is(T::kText)) return wrong(key, value, "a text in quotes", mistakes);
+  const std::string last = last_part(key.path);
+  const std::string why = last == "name" || last == "label" ? why_no_label(value.text) : "";
+  if (why.empty()) return check_printable(key, value, mistakes);
+  mistakes.add(value.place, fmt::format("'{}' can't be \"{}\": {}", last, quotable(value.text), why));
+  return false;
+}
+
+bool check_pace(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (value.is(T::kText) && (value.text == "auto" || value.text == "off")) return true;
+  return check_duration(key, value, "\"auto\", \"off\" or a time such as \"40ms\"", mistakes);
+}
+
+bool check_count(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (value.is(T::kText) && value.text == "auto") return true;
+  if (!value.is(T::kInteger)) return wrong(key, value, "an integer or \"auto\"", mistakes);
+  return in_range(key, double(value.integer), value, mistakes);
+}
+
+}  // namespace
+
+std::string why_no_label(const std::string& text) {
+  if (text.empty() || text.front() == ' ' || text.back() == ' ' || text.find('/') != std::string::npos)
+    return "a name is not empty and has no '/' and no outer blanks";
+  if (!is_printable(text))
+    return "a name has no control characters (line breaks, terminal escapes, marks of the writing direction)";
+  if (std::string_view("=+-@").find(text.front()) != std::string_view::npos)
+    return "spreadsheets evaluate cells that begin with =, +, - or @ when they open a table: begin with another "
+           "character";
+  return "";
+}
+
+bool check_value(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  switch (key.type) {
+    case KeyType::kBool:
+      return value.is(T::kBool) || wrong(key, value, "true or false", mistakes);
+    case KeyType::kInteger:
+      return check_integer(key, value, mistakes);
+    case KeyType::kReal:
+      return check_real(key, value, mistakes);
+    case KeyType::kText:
+      return check_text(key, value, mistakes);
+    case KeyType::kName:
+      return check_name(key, value, mistakes);
+    case KeyType::kDuration:
+      return check_duration(key, value, "a time such as \"40ms\", \"1.5s\" or \"2min\"", mistakes);
+    case KeyType::kRate:
+      return check_rate(key, value, mistakes);
+    case KeyType::kProbability:
+      return check_probability(key, value, mistakes);
+    case KeyType::kPace:
+      return check_pace(key, value, mistakes);
+    case KeyType::kCount:
+      return check_count(key, value, mistakes);
+    case KeyType::kRanks:
+      return check_ranks(key, value, mistakes);
+    case KeyType::kRanksOrDrawn:
+      return check_ranks_or_drawn(key, value, mistakes);
+    case KeyType::kHosts:
+      return value.is(T::kInteger) ? check_integer(key, value, mistakes) : check_ranks(key, value, mistakes);
+    case KeyType::kEdges:
+      return check_edges(key, value, mistakes);
+    case KeyType::kNames:
+      return check_names(key, value, mistakes);
+    case KeyType::kRange:
+      return check_range(key, value, mistakes);
+    case KeyType::kReals:
+      return check_reals(key, value, mistakes);
+    case KeyType::kValues:
+      return check_values(key, value, mistakes);
+    case KeyType::kTables:
+      return check_tables(key, value, mistakes);
+  }
+  return false;
+}
+
+std::int64_t duration_of(const Value& value) {
+  long long ns = 0;
+  HB_ASSERT(parse_duration(value.text, ns));
+  return ns;
+}
+
+std::vector<std::string> vector_rate_names() {
+  std::vector<std::string> names;
+  for (const DeviceRate& device : kVectorRates) names.emplace_back(device.name);
+  return names;
+}
+
+double rate_of(const Value& value) {
+  if (const std::optional<double> named = value.is(T::kText) ? rate_by_name(value.text) : std::nullopt) return *named;
+  double rate = value.number() ? value.as_real() : 0;
+  if (!value.number()) HB_ASSERT(parse_rate(value.text, rate));
+  return rate;
+}
+
+double probability_of(const Value& value, int workers) {
+  if (value.number()) return value.as_real();
+  const std::optional<double> p = fraction(value.text, workers);
+  HB_ASSERT(p.has_value());
+  return *p;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,14 @@
+// The rank's side of a calibration (see Calibration in execute.h).
+#pragma once
+
+#include <string>
+
+#include "backends/runtime/process/launch.h"
+#include "suites/trial/job.h"
+
+namespace hopbench {
+
+/// Measures this rank's part while all others measure theirs; returns it as JSON text for the launcher.
+std::string calibrate_rank(ChildChannel& channel, const Job& job);
+
+}  // namespace hopbench
