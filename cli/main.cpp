@@ -1,15 +1,9 @@
 // hopbench: benchmarks heterogeneity-aware distributed training protocols.
-//
-//   app.cpp                    the command line: commands, flags, help
-//   command_run.cpp            run           command_list.cpp        list
-//   command_calibrate.cpp      calibrate     command_validate.cpp    validate
-//   command_bench.cpp          bench sim     command_env.cpp         env, version
-//   command_new.cpp            new           command_completion.cpp  completion
 #include <cstring>
 
 #include "cli/app.h"
-#include "cli/join.h"
-#include "cli/transport_bench.h"
+#include "cli/bench/transport_bench.h"
+#include "cli/commands/join.h"
 #include "suites/trial/rank.h"
 #include "suites/tuning/calibrate.h"
 #include "suites/tuning/calibrate_links.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/run.h"
 #include "cli/output_files.h"
-#include "cli/run.h"
 #include "results/files/run_folder.h"
 #include "results/tables/table.h"
 

@@ -6,12 +6,12 @@
 #include <optional>
 #include <string>
 
-#include "cli/bench.h"
+#include "cli/bench/bench.h"
 #include "cli/commands.h"
-#include "cli/gate.h"
-#include "cli/paper.h"
-#include "cli/run.h"
-#include "cli/scaffold.h"
+#include "cli/commands/run.h"
+#include "cli/commands/scaffold.h"
+#include "cli/gate/gate.h"
+#include "cli/papers/paper.h"
 
 namespace CLI {
 class App;

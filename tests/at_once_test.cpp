@@ -1,4 +1,4 @@
-#include "cli/at_once.h"
+#include "cli/commands/at_once.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

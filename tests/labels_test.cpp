@@ -1,7 +1,7 @@
 // A trial's settings in the tables: none that could change a result may be missing.
 #include <gtest/gtest.h>
 
-#include "cli/labels.h"
+#include "cli/commands/labels.h"
 #include "suites/language/suite.h"
 
 namespace hopbench {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/commands.h"
-#include "cli/labels.h"
+#include "cli/commands/labels.h"
 #include "suites/language/suite.h"
 
 namespace hopbench {

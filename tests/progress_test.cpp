@@ -1,5 +1,5 @@
 // The progress line of a run on a terminal.
-#include "cli/progress.h"
+#include "cli/commands/progress.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "cli/published.h"
+#include "cli/papers/published.h"
 #include "results/judge/published_pages.h"
 #include "suites/claims/published.h"
 #include "tests/published_cases.h"

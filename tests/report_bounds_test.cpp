@@ -1,5 +1,5 @@
 // The bounds that a report draws are those of docs/protocols.md, which the checkers hold protocols to.
-#include "cli/report_bounds.h"
+#include "cli/commands/report_bounds.h"
 
 #include <gtest/gtest.h>
 

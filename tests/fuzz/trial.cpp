@@ -1,7 +1,7 @@
 // The messages between a launcher and its ranks, and a trial as a baseline keeps it.
 #include "suites/trial/trial.h"
 
-#include "cli/transport_bench.h"
+#include "cli/bench/transport_bench.h"
 #include "suites/trial/job.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,0 +1,400 @@
+// `hopbench run`: suites -> trials -> records -> tables.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <set>
+#include <thread>
+
+#include "backends/base/text.h"
+#include "backends/cuda/backend.h"
+#include "cli/commands/adjust.h"
+#include "cli/commands/at_once.h"
+#include "cli/commands/join.h"
+#include "cli/commands/labels.h"
+#include "cli/commands/progress.h"
+#include "cli/commands/resume.h"
+#include "cli/commands/run.h"
+#include "cli/outputs.h"
+#include "cli/places.h"
+#include "cli/preflight.h"
+#include "cli/signals.h"
+#include "cli/tell.h"
+#include "models/datasets/content.h"
+#include "results/arithmetic/steady.h"
+#include "results/files/context.h"
+#include "results/files/run_folder.h"
+#include "results/judge/baseline.h"
+#include "suites/trial/execute.h"
+
+namespace hopbench {
+namespace {
+
+// A suite that is to run, and the folder for its results.
+struct Job {
+  Suite suite;
+  std::string folder;
+  std::set<std::string> ids;  // of all its trials, also those that --filter leaves out
+};
+
+/// Returns the GPUs that the suite's trials compute on; none if they do not use GPUs.
+std::vector<std::string> gpus_of(const Suite& suite) {
+  const bool any = std::any_of(suite.trials.begin(), suite.trials.end(),
+                               [](const TrialSpec& spec) { return spec.workload.backend == "cuda"; });
+  return any ? cuda::gpus() : std::vector<std::string>{};
+}
+
+class Run {
+ public:
+  Run(const RunOptions& options, Job job, const Gathering& gathering)
+      : options_(options),
+        job_(std::move(job)),
+        fleet_(gathering.fleet()),
+        folder_(options.resume.empty() ? RunFolder::create(job_.folder, job_.suite.resolved,
+                                                           context_json(options.command_line, gpus_of(job_.suite),
+                                                                        gathering.processes_json(), job_.suite.notes))
+                                       : RunFolder::open(job_.folder)) {
+    folder_.claim();
+  }
+
+  int execute(Outputs& outputs) {
+    tell(context_text());
+    for (const std::string& note : job_.suite.long_warm_ups) tell("note: " + note + "\n");
+    if (!options_.resume.empty() && options_.force) folder_.write_text("suite.toml", job_.suite.resolved);
+    if (!options_.dump.empty()) begin_dump(folder_, options_.dump);
+    if (calibrate()) run_trials();
+    return conclude(outputs);
+  }
+
+ private:
+  // Returns true for rows that will be replaced, whatever their settings were.
+  bool stale(const TrialRow& row) const {
+    return row.record.status == TrialStatus::kInterrupted ||
+           (options_.retry_failed && row.record.status == TrialStatus::kFailed);
+  }
+
+  // Returns false if it was interrupted.
+  bool calibrate() {
+    std::vector<Calibrated> known = read_calibrations(folder_);
+    try {
+      calibrate_trials(job_.suite.trials, known, fleet_);
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::kInterrupted) return false;
+      throw;
+    }
+    write_calibrations(folder_, known);
+    return true;
+  }
+
+  bool done(const TrialSpec& spec) const {
+    const std::string id = spec.id(), hash = spec.hash();
+    for (const TrialRow& row : folder_.rows()) {
+      if (row.record.id != id || stale(row)) continue;
+      if (row.record.hash == hash || options_.force) return true;
+      throw changed(id + " was run with other settings: the suite, a flag or the calibration");
+    }
+    return false;
+  }
+
+  void check_rows() const {
+    for (const TrialRow& row : folder_.rows()) {
+      if (!options_.force && !job_.ids.contains(row.record.id))
+        throw changed(row.record.id + " is no trial of the suite");
+    }
+  }
+
+  // For --force: marks the kept rows, since they do not measure the suite as it is now.
+  void mark_kept() {
+    std::map<std::string, std::string> hashes;
+    for (const TrialSpec& spec : job_.suite.trials) hashes[spec.id()] = spec.hash();
+    const auto other = [&](const TrialRow& row) {
+      const auto now = hashes.find(row.record.id);
+      return now == hashes.end() || now->second != row.record.hash;
+    };
+    folder_.warn_if(other,
+                    {WarningKind::kKept, "its settings are not those of the suite now, or could not be compared"});
+  }
+
+  Error changed(const std::string& what) const {
+    return usage_error(fmt::format("{}: {} has changed: start a new run, or --force to keep the rows that there are",
+                                   folder_.path(), what));
+  }
+
+  void run_trials() {
+    check_rows();
+    std::vector<const TrialSpec*> left;
+    for (const TrialSpec& spec : job_.suite.trials) {
+      if (!done(spec)) left.push_back(&spec);
+    }
+    folder_.drop_if([&](const TrialRow& row) { return stale(row); });
+    if (options_.force) mark_kept();
+    if (left.size() < job_.suite.trials.size())
+      tell(fmt::format("{} of {} trials are done already{}\n", job_.suite.trials.size() - left.size(),
+                       job_.suite.trials.size(), options_.dump.empty() ? "" : ": --dump is of the others"));
+    Progress progress(left.size(), isatty(STDERR_FILENO) != 0 && !under_ci());
+    run_in_order(left, progress);
+  }
+
+  // Stretches of virtual time may have several trials under way; a trial in real processes is alone. Rows are added in
+  // the order of the plan, no matter which trial ends first, so that the files do not depend on the number of jobs.
+  // Trials share the cores, since a trial on each core is faster than a trial whose gradients go to all of them.
+  void run_in_order(const std::vector<const TrialSpec*>& left, Progress& progress) {
+    const auto over = [] { return count_interrupts().load() > 0; };
+    const auto in_virtual_time = [](const TrialSpec* spec) { return spec->transport == "sim"; };
+    for (auto begin = left.begin(); begin != left.end() && !over();) {
+      const auto end = in_virtual_time(*begin) ? std::find_if_not(begin, left.end(), in_virtual_time) : begin + 1;
+      std::vector<TrialRow> rows(static_cast<std::size_t>(end - begin));
+      const int together = std::min(jobs(), int(rows.size()));
+      at_once(
+          rows.size(), together,
+          [&](std::size_t i, int thread) {
+            TrialSpec spec = *begin[std::ptrdiff_t(i)];
+            if (spec.sim_threads == 0) spec.sim_threads = std::max(1, cores() / together);
+            rows[i] = run_trial(spec, progress, thread);
+          },
+          [&](std::size_t i) { folder_.add(std::move(rows[i])); }, over);
+      begin = end;
+    }
+  }
+
+  static int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
+  int jobs() const { return options_.jobs > 0 ? options_.jobs : cores(); }
+
+  // Measures a trial, and again if the machine disturbed it: by a rule that was set before, blind to the outcome.
+  TrialRow run_trial(const TrialSpec& spec, Progress& progress, int thread) {
+    TrialRow row = measure(spec, progress, thread);
+    for (int again = 0; again < spec.remeasure && disturbed(row.record); ++again) {
+      if (count_interrupts().load() > 0) break;
+      progress.again();
+      row = measure(spec, progress, thread);
+      row.record.warnings.emplace_back(WarningKind::kMeasuredAgain, "the machine disturbed it before");
+    }
+    return row;
+  }
+
+  TrialRow measure(const TrialSpec& spec, Progress& progress, int thread) {
+    progress.begin(spec);
+    ExecuteOptions execute_with;
+    execute_with.interrupts = &count_interrupts();
+    execute_with.progress = [&](const Board& board, const TrialSpec& running) { progress.tick(board, running); };
+    execute_with.fleet = fleet_, execute_with.at_once = {thread, jobs()};
+    if (options_.events != "none") execute_with.event_log = folder_.event_log(spec.id());
+    if (!options_.dump.empty()) execute_with.dump = {options_.dump, folder_.dump(spec.id())};
+    TrialRow row{labels_of(spec), execute_trial(spec, execute_with)};
+    row.labels.tuned = job_.suite.tuned;
+    progress.end(spec, row.record);
+    return row;
+  }
+
+  int conclude(Outputs& outputs) {
+    folder_.write_tables();
+    outputs.add(job_.suite, folder_);
+    if (const int code = interrupted_exit_code(); code != 0) {
+      std::set<std::string> asked;
+      for (const TrialSpec& spec : job_.suite.trials) asked.insert(spec.id());
+      std::size_t done = 0, cut_short = 0;
+      for (const TrialRow& row : folder_.rows()) {
+        if (asked.contains(row.record.id)) ++(row.record.status == TrialStatus::kInterrupted ? cut_short : done);
+      }
+      const std::string besides = cut_short > 0 ? fmt::format(", {} recorded as interrupted", cut_short) : "";
+      tell(fmt::format("interrupted: {} of {} trials are done{}; {}\n", done, asked.size(), besides,
+                       how_to_resume("go on with", folder_.path(), options_, options_.retry_failed)));
+      return code;
+    }
+    tell(fmt::format("results: {}\n", printable(folder_.path())));
+    const std::vector<TrialRow>& rows = folder_.rows();
+    const auto failed = std::count_if(rows.begin(), rows.end(),
+                                      [](const TrialRow& row) { return row.record.status != TrialStatus::kOk; });
+    if (failed == 0) {
+      if (!options_.save_baseline.empty()) {
+        save_baseline(options_.baselines, options_.save_baseline, folder_, options_.reason);
+      }
+      return static_cast<int>(ExitCode::kOk);
+    }
+    tell_failures(folder_, options_);
+    return static_cast<int>(ExitCode::kTrialsFailed);
+  }
+
+  const RunOptions& options_;
+  Job job_;
+  Fleet* const fleet_;  // nullptr: this machine alone
+  RunFolder folder_;
+};
+
+int run_job(const RunOptions& options, Job job, const Gathering& gathering, Outputs& outputs) {
+  const std::string folder = job.folder;
+  int code = 0;
+  telling_how_to_go_on(folder, options, [&] { code = Run(options, std::move(job), gathering).execute(outputs); });
+  return code;
+}
+
+int run_jobs(const RunOptions& options, std::vector<Job> jobs, const Gathering& gathering) {
+  for (const Job& job : jobs) gathering.check(job.suite.trials);
+  if (!options.resume.empty() && !options.force) gathering.check_same(RunFolder::open(options.resume).context_json());
+  int worst = 0;
+  Outputs outputs(options);
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    try {
+      worst = std::max(worst, run_job(options, std::move(jobs[j]), gathering, outputs));
+    } catch (const Error&) {
+      outputs.write_what_there_is();
+      throw;
+    }
+    if (interrupted_exit_code() == 0) continue;
+    for (std::size_t left = j + 1; left < jobs.size(); ++left) {
+      tell(fmt::format("not begun: suite '{}': run it anew\n", jobs[left].suite.name));
+    }
+    break;
+  }
+  outputs.write();
+  return worst;
+}
+
+void print_dry(const Suite& suite, bool only_ids) {
+  double seconds = 0;
+  for (const TrialSpec& spec : suite.trials) {
+    if (only_ids) fmt::print("{}\n", spec.id());
+    if (only_ids) continue;
+    const Plan plan = make_plan(spec);
+    fmt::print("{}  {} ranks on {}\n", spec.id(), plan.ranks(), spec.transport);
+    seconds += estimated_seconds(spec, plan);
+  }
+  if (only_ids) return;
+  fmt::print("{} trial{}{}\n", suite.trials.size(), suite.trials.size() == 1 ? "" : "s",
+             seconds > 0 ? fmt::format(", about {:.0f} s on the trials' clocks with real processes", seconds) : "");
+}
+
+Job resumed_job(const RunOptions& options) {
+  const RunFolder folder = RunFolder::open(options.resume);
+  const std::string name = options.resume + "/suite.toml", text = folder.suite_toml(), context = folder.context_json();
+  if (is_baseline(options.resume)) {
+    throw usage_error(
+        options.resume +
+        " is a baseline, which later runs are compared with: start a new run and save it as the baseline");
+  }
+  check_dump_goes_on(options.resume, options.dump);
+  Job job{parse_suite(text, name, options.suite), options.resume, {}};
+  if (options.force) return job;
+  if (job.suite.resolved != parse_suite(text, name, {}).resolved) {
+    throw usage_error(options.resume +
+                      ": --set, --profile, --seed or --runs would change a run that has begun: leave them out, start a "
+                      "new run, or --force to keep the rows that there are");
+  }
+  const std::string then = maker_of(context), now = maker_of(context_json({}));
+  if (then != now) {
+    throw usage_error(
+        fmt::format("{}: was begun by another build ({}, this is {}): start a new run, or --force to keep "
+                    "the rows that there are",
+                    options.resume, then, now));
+  }
+  return job;
+}
+
+std::vector<Job> jobs_of(const RunOptions& options) {
+  std::vector<Job> jobs;
+  if (!options.resume.empty()) {
+    jobs.push_back(resumed_job(options));
+  } else {
+    const std::string base = options.output.empty() ? new_folder_name() : without_detours(options.output);
+    for (const std::string& path : options.suites) {
+      Suite suite = load_suite(find_suite(path), options.suite);
+      const std::string folder = options.suites.size() == 1 ? base : base + "/" + safe_file_name(suite.name);
+      jobs.push_back({std::move(suite), folder, {}});
+    }
+  }
+  const auto virtual_time = [](const Job& job) {
+    return std::any_of(job.suite.trials.begin(), job.suite.trials.end(),
+                       [](const TrialSpec& spec) { return spec.transport == "sim"; });
+  };
+  if (options.shuffle != 0 && std::none_of(jobs.begin(), jobs.end(), virtual_time))
+    throw usage_error(
+        "--shuffle is about virtual time and no trial is in it: leave it out, or --set transport.name=sim");
+  for (Job& job : jobs) {
+    for (const TrialSpec& spec : job.suite.trials) job.ids.insert(spec.id());
+    adjust(options, job.suite.trials);
+  }
+  std::erase_if(jobs, [](const Job& job) { return job.suite.trials.empty(); });
+  if (jobs.empty()) throw usage_error("no trial is left: --filter and --exclude leave nothing: --list shows all ids");
+  return jobs;
+}
+
+// Checks, before the first trial of the first suite, for what would stop the last one hours later.
+void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
+  const std::vector<std::string> read = files_read_by(options);
+  std::vector<std::string> used = read;
+  for (const Job& job : jobs) {
+    if (options.resume.empty()) check_free(job.folder, read);
+    for (std::string& file : files_of_run(job.folder)) used.push_back(std::move(file));
+  }
+  check_outputs(options, used);
+  if (!options.save_baseline.empty()) {
+    check_baseline_place(options.baselines, options.save_baseline);
+    if (jobs.size() > 1) throw usage_error("--save-baseline: a baseline holds one suite: run them one after the other");
+  }
+  std::set<std::string> folders;
+  for (const Job& job : jobs) {
+    if (!folders.insert(job.folder).second)
+      throw usage_error("two suites are called '" + job.suite.name + "': run them one after the other");
+    keep_contents();  // so that no rank decompresses what is read here
+    check_available(job.suite.trials);
+  }
+}
+
+/// Notes that FILE in `--csv FILE` is a further suite: these flags take a file after '=' only.
+void hint_at_outputs(const RunOptions& options) {
+  const std::vector<std::string>& words = options.command_line;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string &flag = words[i], &next = words[i + 1];
+    const bool output = flag == "--csv" || flag == "--json" || flag == "--markdown";
+    if (!output || options.suites.size() < 2) continue;
+    if (std::find(options.suites.begin(), options.suites.end(), next) == options.suites.end()) continue;
+    tell(
+        fmt::format("note: {0} alone prints to standard output, and {1} is read as a suite: write {0}={1} for a file\n",
+                    flag, shell_word(next)));
+  }
+}
+
+}  // namespace
+
+void keep_matching(const std::string& filter, std::vector<TrialSpec>& trials) {
+  if (filter.empty()) return;
+  const std::regex matching = regular_expression(filter, "--filter");
+  std::erase_if(trials, [&](const TrialSpec& spec) { return !std::regex_search(spec.id(), matching); });
+}
+
+int command_run(const RunOptions& options) {
+  count_interrupts();
+  if (const std::optional<int> served = serve(options)) return *served;
+  if (options.resume.empty() && options.suites.empty())
+    throw usage_error(
+        "run needs a suite: hopbench run suites/cnn_hetero.toml (hopbench list suites shows those there are)");
+  if (options.force && options.resume.empty() && options.dump.empty())
+    throw usage_error("--force is for --resume and --dump: leave it out");
+  hint_at_outputs(options);
+  std::vector<Job> jobs;
+  std::optional<Gathering> gathering;
+  telling_how_to_go_on(options.resume, options, [&] {
+    jobs = jobs_of(options);
+    for (const Job& job : jobs) check_dump(options.dump, job.suite.trials, options.force || !options.resume.empty());
+    if (options.list || options.dry_run) return;
+    check_jobs(options, jobs);
+    gathering.emplace(options);
+  });
+  if (!gathering) {
+    for (const Job& job : jobs) print_dry(job.suite, options.list);
+    return static_cast<int>(ExitCode::kOk);
+  }
+  if (gathering->fleet() == nullptr) return run_jobs(options, std::move(jobs), *gathering);
+  try {
+    const int code = run_jobs(options, std::move(jobs), *gathering);
+    gathering->fleet()->set_exit_code(code);
+    return code;
+  } catch (const Error& error) {
+    gathering->fleet()->set_exit_code(static_cast<int>(error.code()));
+    throw;
+  }
+}
+
+}  // namespace hopbench

@@ -1,0 +1,202 @@
+// `hopbench tune`: a suite -> the settings that every variant tries -> the suite with the best of each.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "cli/commands/labels.h"
+#include "cli/commands/progress.h"
+#include "cli/commands/run.h"
+#include "cli/output_files.h"
+#include "cli/places.h"
+#include "cli/preflight.h"
+#include "cli/signals.h"
+#include "cli/tell.h"
+#include "models/datasets/content.h"
+#include "results/arithmetic/sensitivity.h"
+#include "results/files/context.h"
+#include "results/files/files.h"
+#include "results/files/kinds.h"
+#include "suites/trial/execute.h"
+#include "suites/tuning/tune.h"
+
+namespace hopbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Files {
+  std::string suite, table;
+};
+
+// Returns a.tuned.toml next to a.toml; for a suite that comes with the program, a file in the current folder.
+Files files_of(const TuneOptions& options, const std::string& found) {
+  if (options.suite == "-" && options.output.empty())
+    throw usage_error("a suite from standard input has no place to write beside: name one with -o FILE");
+  fs::path to = options.output;
+  if (options.output.empty()) {
+    const fs::path base = found == options.suite ? fs::path(found) : fs::path(found).filename();
+    to = fs::path(base).replace_extension("tuned.toml");
+  }
+  return {to.string(), fs::path(to).replace_extension("csv").string()};
+}
+
+void check_files(const TuneOptions& options, const std::string& found, const Files& files) {
+  if (files.suite == files.table)
+    throw usage_error(files.suite + ": a suite's name ends in .toml, its table's in .csv");
+  const OutputFile outputs[] = {{"", files.suite}, {"", files.table}};
+  check_output_files(outputs, std::array{found});
+  for (const std::string& file : {files.suite, files.table}) {
+    if (fs::exists(file) && !options.force)
+      throw usage_error(file + ": is there already: --force writes over it, -o names another file");
+  }
+}
+
+/// Returns a name beside the file that no other file has.
+std::string scratch(const std::string& file) { return fmt::format("{}.{}.part", file, getpid()); }
+
+// Writes both files or none: an interrupted write leaves what was there before.
+void put_both(const Files& files, const std::string& suite, const std::string& table) {
+  std::error_code none;
+  try {
+    write_file(scratch(files.table), table);
+    write_file(scratch(files.suite), suite);
+    fs::rename(scratch(files.table), files.table);
+    fs::rename(scratch(files.suite), files.suite);
+  } catch (const std::exception& error) {
+    fs::remove(scratch(files.table), none);
+    fs::remove(scratch(files.suite), none);
+    throw environment_error(error.what());
+  }
+}
+
+Sensitivity blank(const Tuning& tuning) {
+  Sensitivity result;
+  result.title = fmt::format("{} / tune / {} / {}", tuning.suite.name, tuning.measure, tuning.scenario);
+  result.target_loss = tuning.target_loss;
+  for (const TuneVariant& variant : tuning.variants) {
+    for (const TuneSetting& setting : variant.settings) {
+      Tried tried;
+      tried.variant = variant.label;
+      tried.knobs = setting.knobs_text();
+      tried.lr = setting.lr;
+      result.tried.push_back(std::move(tried));
+    }
+  }
+  return result;
+}
+
+struct TuneOutcome {
+  Sensitivity sensitivity;
+  std::size_t failed = 0;
+  bool interrupted = false;
+};
+
+TuneOutcome run_all(const TuneOptions& options, const Tuning& tuning) {
+  TuneOutcome outcome{blank(tuning)};
+  const std::size_t each = tuning.variants.front().settings.size();
+  Progress progress(tuning.trials.size(), isatty(STDERR_FILENO) != 0 && !under_ci());
+  for (const TuneTrial& trial : tuning.trials) {
+    TrialSpec spec = trial.spec;
+    spec.sim_threads = options.threads;
+    progress.begin(spec);
+    ExecuteOptions with;
+    with.interrupts = &count_interrupts();
+    with.progress = [&](const Board& board, const TrialSpec& running) { progress.tick(board, running); };
+    TrialRow row{labels_of(spec), execute_trial(spec, with)};
+    row.record.warnings.clear();  // they are about rates
+    progress.end(spec, row.record);
+    outcome.interrupted = row.record.status == TrialStatus::kInterrupted || count_interrupts().load() > 0;
+    if (outcome.interrupted) break;
+    outcome.failed += row.record.status == TrialStatus::kFailed ? 1 : 0;
+    outcome.sensitivity.tried[trial.variant * each + trial.setting].add(row);
+  }
+  return outcome;
+}
+
+Error none_good(const Tuning& tuning, const Sensitivity& sensitivity, const std::string& variant) {
+  const Failure* const failure = sensitivity.why_failed(variant);
+  if (failure == nullptr)
+    return trial_error(
+        fmt::format("{}: every setting of '{}' diverged or failed, so nothing is written: give [tune] "
+                    "lr = [LOW, HIGH] with smaller learning rates",
+                    tuning.suite.file, variant));
+  const char* advice = failure->kind == FailureKind::kScenario
+                           ? "tune in another scenario, [tune] scenario = \"NAME\", or give the measure the protocols "
+                             "that go on there, protocols = [\"NAME\", ...]"
+                           : "mend that first";
+  return trial_error(fmt::format("{}: every trial of '{}' failed in '{}', so nothing is written ({}): {}",
+                                 tuning.suite.file, variant, tuning.scenario, what_happened(*failure), advice));
+}
+
+std::vector<TuneChoice> choices_of(const Tuning& tuning, const Sensitivity& sensitivity) {
+  std::vector<TuneChoice> choices;
+  const std::size_t each = tuning.variants.front().settings.size();
+  for (std::size_t v = 0; v < tuning.variants.size(); ++v) {
+    const int best = sensitivity.best(tuning.variants[v].label);
+    if (best < 0) throw none_good(tuning, sensitivity, tuning.variants[v].label);
+    const Tried& tried = sensitivity.tried[std::size_t(best)];
+    choices.push_back({std::size_t(best) - v * each, tried.median_samples(), tried.median_loss(),
+                       sensitivity.on_edge(std::size_t(best))});
+  }
+  return choices;
+}
+
+void print_dry(const Tuning& tuning) {
+  for (const TuneTrial& trial : tuning.trials) fmt::print("{}\n", trial.spec.id());
+  fmt::print("{} trials: {} variants x {} settings x {} repeats\n", tuning.trials.size(), tuning.variants.size(),
+             tuning.variants.front().settings.size(), tuning.repeats);
+}
+
+std::vector<TrialSpec> specs_of(const Tuning& tuning) {
+  std::vector<TrialSpec> specs;
+  for (const TuneTrial& trial : tuning.trials) specs.push_back(trial.spec);
+  return specs;
+}
+
+int conclude(const TuneOptions& options, const Tuning& tuning, const TuneOutcome& outcome, const Files& files) {
+  fmt::print("{}", to_text(sensitivity_grid(outcome.sensitivity), options.colour));
+  std::fflush(stdout);
+  for (const std::string& warning : sensitivity_warnings(outcome.sensitivity)) tell("warning: " + warning + "\n");
+  const std::string text =
+      tuned_text(tuning, choices_of(tuning, outcome.sensitivity), "hopbench " + version_with_commit());
+  put_both(files, text, sensitivity_csv(outcome.sensitivity));
+  tell(fmt::format("tuned suite: {}\ntable: {}\n", files.suite, files.table));
+  if (outcome.failed == 0) return static_cast<int>(ExitCode::kOk);
+  tell(fmt::format("{} of {} trials failed and count as worst\n", outcome.failed, tuning.trials.size()));
+  return static_cast<int>(ExitCode::kTrialsFailed);
+}
+
+}  // namespace
+
+int command_tune(const TuneOptions& options) {
+  count_interrupts();
+  SuiteOptions suite_options = options.suite_options;
+  if (suite_options.repeats) suite_options.sets.push_back(fmt::format("tune.repeats={}", *suite_options.repeats));
+  suite_options.repeats.reset();
+  const std::string found = find_suite(options.suite);
+  const Files files = options.dry_run ? Files{} : files_of(options, found);
+  const Tuning tuning = plan_tuning(read_suite_file(found), found == "-" ? "(standard input)" : found, suite_options);
+  if (options.dry_run) {
+    print_dry(tuning);
+    return static_cast<int>(ExitCode::kOk);
+  }
+  check_files(options, found, files);
+  keep_contents();
+  check_available(specs_of(tuning));
+  tell(context_text());
+  tell(fmt::format("tuning {} variants, {} settings each, on '{}' in '{}'\n", tuning.variants.size(),
+                   tuning.variants.front().settings.size(), tuning.measure, tuning.scenario));
+  const TuneOutcome outcome = run_all(options, tuning);
+  if (outcome.interrupted) {
+    tell("interrupted: nothing is written\n");
+    return interrupted_exit_code() != 0 ? interrupted_exit_code() : static_cast<int>(ExitCode::kInterrupted);
+  }
+  return conclude(options, tuning, outcome, files);
+}
+
+}  // namespace hopbench
