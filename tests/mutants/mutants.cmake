@@ -1,4 +1,4 @@
-# Protocols with one bug each, for tests/mutants_test.cpp: copies of protocols/*/*.cpp with a piece of text replaced, in a
+# Protocols with one bug each, for tests/protocols/mutants_test.cpp: copies of protocols/*/*.cpp with a piece of text replaced, in a
 # namespace of their own. So the product has no hooks for it.
 #
 #   cmake -DROOT=<source dir> -DOUT=<folder> -P mutants.cmake

@@ -1,0 +1,400 @@
+// The checkers are worth something: each catches the bug planted for it (tests/mutants/), and the protocol as it is
+// passes in the very same cluster.
+#include <gtest/gtest.h>
+
+#include "tests/cluster.h"
+#include "tests/protocols/hop/hop_events.h"
+#include "tests/replay/replay.h"
+
+namespace hopbench {
+
+#define HB_MUTANT(name, protocol)        \
+  namespace mutants::name {              \
+  const Protocol& protocol##_protocol(); \
+  }
+
+HB_MUTANT(grant_before_spend, hop)
+HB_MUTANT(enter_before_spend, hop)
+HB_MUTANT(token_lost_in_jump, hop)
+HB_MUTANT(jump_too_far, hop)
+HB_MUTANT(quorum_off_by_one, hop)
+HB_MUTANT(neighbour_left_out, dpsgd)
+HB_MUTANT(old_tag_accepted, hop)
+HB_MUTANT(late_updates_kept, hop)
+HB_MUTANT(too_stale, hop)
+HB_MUTANT(averaged_again, hop)
+HB_MUTANT(flat_weights, hop)
+HB_MUTANT(weighed_alike, dpsgd)
+HB_MUTANT(wrong_divisor, dpsgd)
+HB_MUTANT(update_not_sent, dpsgd)
+HB_MUTANT(acknowledgement_not_awaited, hop)
+HB_MUTANT(acknowledged_too_early, hop)
+HB_MUTANT(own_model_after_jump, hop)
+HB_MUTANT(jump_averages_too_early, hop)
+HB_MUTANT(jump_not_announced, hop)
+HB_MUTANT(jump_too_soon, hop)
+HB_MUTANT(stepped_before_jump, hop)
+HB_MUTANT(one_gradient_lost_only, hop)
+HB_MUTANT(lost_without_a_word, hop)
+HB_MUTANT(heard_and_lost, hop)
+HB_MUTANT(momentum_lost_in_jump, hop)
+HB_MUTANT(token_more_at_the_start, hop)
+HB_MUTANT(tokens_of_the_finished_awaited, hop)
+HB_MUTANT(receiver_taken_for_past, hop)
+HB_MUTANT(sum_in_another_order, hop)
+HB_MUTANT(bucket_not_awaited, allreduce)
+HB_MUTANT(bsp_off_by_one, ps_bsp)
+HB_MUTANT(ssp_off_by_one, ps_ssp)
+HB_MUTANT(own_push_not_awaited, ps_ssp)
+HB_MUTANT(follower_lets_go, ps_ssp)
+HB_MUTANT(follower_lets_go_dssp, dssp)
+HB_MUTANT(follower_lets_go_flexrr, flexrr)
+HB_MUTANT(push_forgotten, ps_asp)
+HB_MUTANT(controller_one_push_early, dssp)
+HB_MUTANT(cap_off_by_one, dssp)
+HB_MUTANT(released_too_late, dssp)
+HB_MUTANT(backup_off_by_one, ps_backup)
+HB_MUTANT(late_gradient_taken, ps_backup)
+HB_MUTANT(turn_ignored, r2sp)
+HB_MUTANT(barrier_not_awaited, elastic_bsp)
+HB_MUTANT(own_flag_only, selsync)
+HB_MUTANT(flag_kept_back, selsync)
+HB_MUTANT(switch_apart, sync_switch)
+HB_MUTANT(round_cut_short, sync_switch)
+HB_MUTANT(update_off_by_one, dbw)
+HB_MUTANT(late_gradient_used, dbw)
+HB_MUTANT(late_gradient_answered_and_used, dbw)
+HB_MUTANT(iteration_not_entered, dpsgd)
+HB_MUTANT(answered_not_averaged, adpsgd)
+HB_MUTANT(answered_with_the_average, adpsgd)
+HB_MUTANT(stepped_in_an_exchange, adpsgd)
+HB_MUTANT(share_too_large, sgp)
+HB_MUTANT(weight_not_kept, sgp)
+HB_MUTANT(left_on_the_way, sgp)
+HB_MUTANT(push_not_awaited, sgp)
+HB_MUTANT(consensus_unbalanced, choco)
+HB_MUTANT(difference_not_sent, choco)
+HB_MUTANT(difference_not_awaited, choco)
+HB_MUTANT(groups_not_shuffled, ds_sync)
+HB_MUTANT(round_forgotten, ds_sync)
+HB_MUTANT(group_incomplete, ds_sync)
+HB_MUTANT(period_too_long, local_sgd)
+HB_MUTANT(correction_forgotten, lasgd)
+HB_MUTANT(ring_divided_by_more, local_sgd)
+HB_MUTANT(member_left_out, allreduce)
+HB_MUTANT(samples_lost_in_move, lb_bsp)
+HB_MUTANT(window_ignored, lb_bsp)
+HB_MUTANT(moved_the_wrong_way, lb_bsp)
+HB_MUTANT(step_never_halves, lb_bsp)
+HB_MUTANT(window_never_grows, lb_bsp)
+HB_MUTANT(search_never_reopens, lb_bsp)
+HB_MUTANT(search_reopens_by_its_own_step, lb_bsp)
+HB_MUTANT(samples_not_weighed, lb_bsp)
+HB_MUTANT(no_warmup, lb_bsp)
+HB_MUTANT(not_rescaled, dynamic_batching)
+HB_MUTANT(lock_opened_early, prague)
+HB_MUTANT(own_counts_twice, prague)
+HB_MUTANT(slow_in_second_group, prague)
+HB_MUTANT(first_is_head, prague)
+HB_MUTANT(age_forgotten, partial_reduce)
+HB_MUTANT(group_too_small, partial_reduce)
+HB_MUTANT(window_too_long, partial_reduce)
+HB_MUTANT(weight_of_age_lost, partial_reduce)
+HB_MUTANT(slice_computed_twice, flexrr)
+HB_MUTANT(slice_not_awaited, flexrr)
+HB_MUTANT(slice_too_large, flexrr)
+HB_MUTANT(slice_weighed_wrongly, flexrr)
+HB_MUTANT(partner_kept, gossipgrad)
+HB_MUTANT(partner_weighs_less, gossipgrad)
+HB_MUTANT(sent_twice, gossipgrad)
+HB_MUTANT(dead_slowest_awaited, ps_ssp)
+HB_MUTANT(dead_left_in_groups, prague)
+HB_MUTANT(dead_still_ready, partial_reduce)
+HB_MUTANT(dead_answered, adpsgd)
+
+HB_MUTANT(delta_ignored, selsync)
+HB_MUTANT(plan_of_one, elastic_bsp)
+HB_MUTANT(always_all, dbw)
+HB_MUTANT(mean_taken, lasgd)
+HB_MUTANT(ring_not_weighed, lb_bsp)
+
+namespace {
+
+// One slow rank and some luck: every rule is put to the test.
+Cluster uneven() {
+  Cluster cluster{.nodes = 8, .slow = {{3, 6.0}}, .topology = "ring", .iterations = 30};
+  cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 4.0, .probability = 0.2});
+  cluster.costs.vector_bytes_per_s = 1e6;
+  return cluster;
+}
+
+Cluster last_is_slow() { return {.nodes = 8, .slow = {{7, 6.0}}, .topology = "ring", .iterations = 30}; }
+Cluster with_momentum() {
+  Cluster cluster = uneven();
+  cluster.optimizer.momentum = 0.9f;
+  cluster.keep_events = true;
+  return cluster;
+}
+
+// The slow rank leaves first, far behind the others.
+Cluster on_credits() {
+  Cluster cluster = uneven();
+  cluster.credits = 120;
+  return cluster;
+}
+
+Cluster on_two_hosts() {
+  Cluster cluster = uneven();
+  cluster.network.host_of = {0, 0, 0, 0, 1, 1, 1, 1, 2};  // and a server
+  return cluster;
+}
+
+// Enough divisions to see who is never drawn.
+Cluster long_on_two_hosts() {
+  Cluster cluster = on_two_hosts();
+  cluster.iterations = 300;
+  return cluster;
+}
+
+// Messages overtake each other: of the same instant a decision may come before the push that it is about.
+Cluster with_jitter() {
+  Cluster cluster = uneven();
+  cluster.network.jitter = 3.0;
+  return cluster;
+}
+
+// Batches that can be divided.
+Cluster in_samples() {
+  Cluster cluster = uneven();
+  cluster.workload.batch = 20;
+  return cluster;
+}
+
+// Another rank becomes slow on the way.
+Cluster in_samples_with_drift() {
+  Cluster cluster = in_samples();
+  cluster.iterations = 300;
+  cluster.compute = {{.ranks = {5}, .factor = 8.0, .from = Time(std::chrono::milliseconds(1500))}};
+  return cluster;
+}
+
+Cluster on_a_star() {
+  Cluster cluster = uneven();
+  cluster.topology = "star";
+  return cluster;
+}
+
+// One is so slow that it pays not to wait for it.
+Cluster with_a_straggler() { return {.nodes = 6, .slow = {{2, 8.0}}, .topology = "ring", .iterations = 40}; }
+Cluster kept_with_a_straggler() {
+  Cluster cluster = with_a_straggler();
+  cluster.keep_events = true;
+  return cluster;
+}
+
+Cluster kept() {
+  Cluster cluster = uneven();
+  cluster.keep_events = true;
+  return cluster;
+}
+
+// Half of them, the slow one too, and one while it waits for a group.
+Cluster with_deaths() {
+  Cluster cluster = uneven();
+  for (const auto& [rank, when] : {std::pair{1, 97}, {2, 116}, {3, 166}, {5, 186}})
+    cluster.killed[rank] = Time(std::chrono::milliseconds(when));
+  return cluster;
+}
+
+Cluster with_deaths_on_two_hosts() {
+  Cluster cluster = with_deaths();
+  cluster.network.host_of = on_two_hosts().network.host_of;
+  return cluster;
+}
+
+// An average takes so long that a request and the death of who made it are there when it is over.
+Cluster with_slow_averages() {
+  Cluster cluster = uneven();
+  cluster.costs.vector_bytes_per_s = 2e3;
+  cluster.killed[4] = Time(std::chrono::milliseconds(400));
+  return cluster;
+}
+
+struct Case {
+  const char* name;
+  const Protocol& (*mutant)();
+  Knobs knobs;
+  std::vector<std::string> caught_by;  // checkers; "deadlock"; "replay", "choices" (tests/replay/replay.h)
+  Cluster (*cluster)() = uneven;
+};
+
+// For what a test prints: not the bytes.
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+const Knobs kBackup = {{"backup", 1}, {"max_ig", 3}};
+const Knobs kJumps = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
+const Knobs kSerialJumps = {{"form", "serial"}, {"backup", 1}, {"max_ig", 4}, {"max_jump", 4}};
+const Knobs kStaleJumps = {{"staleness", 3}, {"max_ig", 4}, {"max_jump", 3}};
+const Knobs kPatient = {{"backup", 1}, {"max_ig", 4}, {"max_jump", 4}, {"skip_trigger", 3}};
+const Knobs kChecking = {{"backup", 1}, {"max_ig", 3}, {"check_receiver", true}};
+const Knobs kStale = {{"staleness", 2}, {"max_ig", 6}};
+const Knobs kOnce = {{"staleness", 2}, {"max_ig", 6}, {"reuse", false}};
+const Knobs kGrants = {{"s_l", 1}, {"r_max", 12}};
+const Knobs kCapped = {{"mode", "capped"}, {"s_l", 1}, {"r_max", 2}};
+const Knobs kFlags = {{"window", 3}, {"delta", 0.15}};
+const Knobs kShortMemory = {{"window", 3}};
+const Knobs kHalf = {{"fraction", 0.5}};
+const Knobs kSearch = {{"form", "gpu"}, {"window", 4}};
+const Knobs kLongSteps = {{"form", "gpu"}, {"window", 2}, {"step", 0.3}};
+const Knobs kServers = {{"aggregation", "servers"}};
+const Knobs kUnbridged = {{"group_size", 3}, {"avoid_frozen", false}};
+const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
+const Knobs kGroupServers = {{"inner", "ps"}};
+const Knobs kHierarchical = {{"algorithm", "hierarchical"}};
+
+using namespace mutants;  // NOLINT: for this table
+
+const std::vector<Case> kCases = {
+    {"grant_before_spend", grant_before_spend::hop_protocol, kBackup, {"gap_bound", "token_count"}},
+    {"enter_before_spend", enter_before_spend::hop_protocol, kBackup, {"gap_bound", "token_count"}},
+    {"token_lost_in_jump", token_lost_in_jump::hop_protocol, kJumps, {"token_count"}},
+    {"jump_too_far", jump_too_far::hop_protocol, kJumps, {"jump_bound"}},
+    {"quorum_off_by_one", quorum_off_by_one::hop_protocol, kBackup, {"quorum"}},
+    {"neighbour_left_out", neighbour_left_out::dpsgd_protocol, {}, {"quorum", "gap_bound", "mean_kept"}},
+    {"old_tag_accepted", old_tag_accepted::hop_protocol, kBackup, {"quorum"}},
+    {"late_updates_kept", late_updates_kept::hop_protocol, kBackup, {"queue_capacity"}},
+    {"too_stale", too_stale::hop_protocol, kStale, {"staleness", "gap_bound"}},
+    {"averaged_again", averaged_again::hop_protocol, kOnce, {"staleness"}},
+    {"flat_weights", flat_weights::hop_protocol, kStale, {"reduce_weights"}},
+    {"wrong_divisor", wrong_divisor::dpsgd_protocol, {}, {"reduce_weights", "mean_kept"}},
+    {"weighed_alike", weighed_alike::dpsgd_protocol, {}, {"reduce_weights", "mean_kept"}, on_a_star},
+    {"update_not_sent", update_not_sent::dpsgd_protocol, {}, {"updates_sent"}},
+    {"acknowledgement_not_awaited", acknowledgement_not_awaited::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
+    {"acknowledged_too_early", acknowledged_too_early::hop_protocol, kNotifyAck, {"one_unacknowledged"}},
+    {"own_model_after_jump", own_model_after_jump::hop_protocol, kJumps, {"quorum"}},
+    {"jump_averages_too_early", jump_averages_too_early::hop_protocol, kJumps, {"deadlock"}},
+    {"jump_not_announced", jump_not_announced::hop_protocol, kJumps, {"deadlock"}, hop_events::directed},
+    {"jump_too_soon", jump_too_soon::hop_protocol, kPatient, {"jump_bound"}},
+    {"stepped_before_jump", stepped_before_jump::hop_protocol, kJumps, {"stepped_once"}, with_momentum},
+    {"one_gradient_lost_only", one_gradient_lost_only::hop_protocol, kSerialJumps, {"heard_or_lost"}},
+    {"lost_without_a_word", lost_without_a_word::hop_protocol, kSerialJumps, {"heard_or_lost"}},
+    {"heard_and_lost", heard_and_lost::hop_protocol, kStaleJumps, {"heard_or_lost"}},
+    {"momentum_lost_in_jump", momentum_lost_in_jump::hop_protocol, kJumps, {"replay"}, with_momentum},
+    {"token_more_at_the_start", token_more_at_the_start::hop_protocol, kBackup, {"gap_bound", "token_count"}},
+    {"tokens_of_the_finished_awaited", tokens_of_the_finished_awaited::hop_protocol, kBackup, {"deadlock"}, on_credits},
+    {"receiver_taken_for_past", receiver_taken_for_past::hop_protocol, kChecking, {"updates_sent"}},
+    {"sum_in_another_order", sum_in_another_order::hop_protocol, {}, {"reduce_weights"}},
+    {"bucket_not_awaited", bucket_not_awaited::allreduce_protocol, {}, {"lead_bound"}},
+    {"bsp_off_by_one", bsp_off_by_one::ps_bsp_protocol, {}, {"bsp_round"}, last_is_slow},
+    {"ssp_off_by_one", ssp_off_by_one::ps_ssp_protocol, {{"staleness", 2}}, {"ssp_bound"}},
+    {"own_push_not_awaited", own_push_not_awaited::ps_ssp_protocol, {}, {"held_everywhere"}, with_jitter},
+    {"follower_lets_go", follower_lets_go::ps_ssp_protocol, {}, {"held_everywhere"}, with_jitter},
+    {"follower_lets_go_dssp", follower_lets_go_dssp::dssp_protocol, kGrants, {"held_everywhere"}, with_jitter},
+    {"follower_lets_go_flexrr", follower_lets_go_flexrr::flexrr_protocol, {}, {"held_everywhere"}, with_jitter},
+    {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
+    {"controller_one_push_early", controller_one_push_early::dssp_protocol, kGrants, {"dssp_rule"}},
+    {"cap_off_by_one", cap_off_by_one::dssp_protocol, kCapped, {"dssp_rule", "ssp_bound"}},
+    {"released_too_late", released_too_late::dssp_protocol, kCapped, {"dssp_rule"}},
+    {"backup_off_by_one", backup_off_by_one::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
+    {"late_gradient_taken", late_gradient_taken::ps_backup_protocol, {{"backup", 2}}, {"backup_round"}},
+    {"turn_ignored", turn_ignored::r2sp_protocol, {}, {"round_robin"}},
+    {"barrier_not_awaited", barrier_not_awaited::elastic_bsp_protocol, {}, {"elastic_barrier"}},
+    {"own_flag_only", own_flag_only::selsync_protocol, kFlags, {"sync_on_flag"}},
+    {"flag_kept_back", flag_kept_back::selsync_protocol, kFlags, {"sync_on_flag"}},
+    {"switch_apart", switch_apart::sync_switch_protocol, kHalf, {"one_switch"}},
+    {"round_cut_short", round_cut_short::sync_switch_protocol, kHalf, {"one_switch"}},
+    {"update_off_by_one", update_off_by_one::dbw_protocol, {}, {"backup_update"}},
+    {"late_gradient_used", late_gradient_used::dbw_protocol, kShortMemory, {"backup_update"}, with_a_straggler},
+    {"late_gradient_answered_and_used",
+     late_gradient_answered_and_used::dbw_protocol,
+     kShortMemory,
+     {"backup_update"},
+     with_a_straggler},
+    {"iteration_not_entered", iteration_not_entered::dpsgd_protocol, {}, {"enter_order"}},
+    {"answered_not_averaged", answered_not_averaged::adpsgd_protocol, {}, {"pair_sum"}},
+    {"answered_with_the_average", answered_with_the_average::adpsgd_protocol, {}, {"pair_sum"}},
+    {"stepped_in_an_exchange", stepped_in_an_exchange::adpsgd_protocol, {}, {"pair_sum"}},
+    {"share_too_large", share_too_large::sgp_protocol, {}, {"push_sum"}},
+    {"weight_not_kept", weight_not_kept::sgp_protocol, {{"overlap", 1}}, {"push_sum"}},
+    {"left_on_the_way", left_on_the_way::sgp_protocol, {{"overlap", 1}}, {"push_sum"}},
+    {"push_not_awaited", push_not_awaited::sgp_protocol, {}, {"push_sum", "lead_bound"}},
+    {"consensus_unbalanced", consensus_unbalanced::choco_protocol, {}, {"consensus_kept"}},
+    {"difference_not_sent", difference_not_sent::choco_protocol, {}, {"updates_sent"}},
+    {"difference_not_awaited", difference_not_awaited::choco_protocol, {}, {"lead_bound"}},
+    {"groups_not_shuffled", groups_not_shuffled::ds_sync_protocol, {}, {"rounds_connect"}},
+    {"round_forgotten", round_forgotten::ds_sync_protocol, {}, {"round_matrix", "rounds_due"}},
+    {"group_incomplete", group_incomplete::ds_sync_protocol, kGroupServers, {"heard"}},
+    {"period_too_long", period_too_long::local_sgd_protocol, {}, {"round_matrix", "rounds_due"}},
+    {"ring_divided_by_more", ring_divided_by_more::local_sgd_protocol, {}, {"mean_kept", "round_matrix"}},
+    {"correction_forgotten", correction_forgotten::lasgd_protocol, {}, {"round_matrix"}},
+    {"member_left_out", member_left_out::allreduce_protocol, kHierarchical, {"heard"}, on_two_hosts},
+    {"samples_lost_in_move", samples_lost_in_move::lb_bsp_protocol, kSearch, {"batch_sum", "pair_moves"}},
+    {"window_ignored", window_ignored::lb_bsp_protocol, kSearch, {"pair_moves"}},
+    {"moved_the_wrong_way", moved_the_wrong_way::lb_bsp_protocol, kSearch, {"pair_search"}, in_samples},
+    {"step_never_halves", step_never_halves::lb_bsp_protocol, kLongSteps, {"pair_search"}, in_samples},
+    {"window_never_grows", window_never_grows::lb_bsp_protocol, kLongSteps, {"pair_search"}, in_samples},
+    {"search_never_reopens", search_never_reopens::lb_bsp_protocol, kSearch, {"pair_search"}, in_samples_with_drift},
+    {"search_reopens_by_its_own_step",
+     search_reopens_by_its_own_step::lb_bsp_protocol,
+     kLongSteps,
+     {"pair_search"},
+     in_samples_with_drift},
+    {"samples_not_weighed", samples_not_weighed::lb_bsp_protocol, kServers, {"batch_weights"}},
+    {"no_warmup", no_warmup::lb_bsp_protocol, {}, {"batch_sum"}},
+    {"not_rescaled", not_rescaled::dynamic_batching_protocol, {}, {"batch_sum"}},
+    {"lock_opened_early", lock_opened_early::prague_protocol, {}, {"one_group", "deadlock"}},
+    {"own_counts_twice", own_counts_twice::prague_protocol, {}, {"group_matrix"}},
+    {"slow_in_second_group", slow_in_second_group::prague_protocol, {}, {"division"}, long_on_two_hosts},
+    {"first_is_head", first_is_head::prague_protocol, {}, {"division"}, long_on_two_hosts},
+    {"age_forgotten", age_forgotten::partial_reduce_protocol, {}, {"model_age"}},
+    {"group_too_small", group_too_small::partial_reduce_protocol, kUnbridged, {"group_size"}},
+    {"window_too_long", window_too_long::partial_reduce_protocol, {{"window", 8}}, {"connected_windows"}},
+    {"weight_of_age_lost", weight_of_age_lost::partial_reduce_protocol, {{"weights", "dynamic"}}, {"group_weights"}},
+    {"slice_computed_twice", slice_computed_twice::flexrr_protocol, {}, {"samples_once"}, in_samples},
+    {"slice_not_awaited", slice_not_awaited::flexrr_protocol, {}, {"samples_once", "slices"}, in_samples},
+    {"slice_too_large", slice_too_large::flexrr_protocol, {}, {"slices"}, in_samples},
+    {"slice_weighed_wrongly", slice_weighed_wrongly::flexrr_protocol, {}, {"samples_once"}, in_samples},
+    {"partner_kept", partner_kept::gossipgrad_protocol, {}, {"diffusion"}},
+    {"partner_weighs_less", partner_weighs_less::gossipgrad_protocol, {}, {"diffusion"}},
+    {"sent_twice", sent_twice::gossipgrad_protocol, {}, {"diffusion"}},
+    {"delta_ignored", delta_ignored::selsync_protocol, kFlags, {"replay"}, kept},
+    {"plan_of_one", plan_of_one::elastic_bsp_protocol, {}, {"elastic_plan"}},
+    {"always_all", always_all::dbw_protocol, kShortMemory, {"choices"}, kept_with_a_straggler},
+    {"mean_taken", mean_taken::lasgd_protocol, {}, {"replay"}, kept},
+    {"ring_not_weighed", ring_not_weighed::lb_bsp_protocol, {}, {"replay"}, kept},
+    {"dead_slowest_awaited", dead_slowest_awaited::ps_ssp_protocol, {}, {"deadlock"}, with_deaths},
+    {"dead_left_in_groups", dead_left_in_groups::prague_protocol, {}, {"deadlock"}, with_deaths_on_two_hosts},
+    {"dead_still_ready", dead_still_ready::partial_reduce_protocol, kUnbridged, {"group_size"}, with_deaths},
+    {"dead_answered", dead_answered::adpsgd_protocol, {}, {"pair_sum"}, with_slow_averages},
+};
+
+class Mutants : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(Planted, Mutants, testing::ValuesIn(kCases),
+                         [](const auto& param) { return std::string(param.param.name); });
+
+TEST_P(Mutants, AreCaught) {
+  Cluster cluster = GetParam().cluster();
+  cluster.run(std::string(GetParam().mutant().name), GetParam().knobs);
+  EXPECT_EQ(cluster.broken(), "") << "the protocol as it is";
+  const auto replay = [&] { return replayed_as(std::string(GetParam().mutant().name), cluster, GetParam().knobs); };
+  for (const std::string& by : GetParam().caught_by) {
+    const std::string wrong = by == "replay" ? replay() : by == "choices" ? replayed_choices(cluster, 3) : "";
+    EXPECT_EQ(wrong, "") << "the protocol as it is";
+  }
+  std::string error;
+  try {
+    cluster.run(GetParam().mutant(), GetParam().knobs);
+  } catch (const Error& thrown) {
+    error = thrown.what();  // some end in a deadlock as well; what the checkers saw until then counts
+  }
+  for (const std::string& by : GetParam().caught_by) {
+    const bool caught = by == "deadlock"  ? error.find("deadlock") != std::string::npos
+                        : by == "replay"  ? !replay().empty()
+                        : by == "choices" ? !replayed_choices(cluster, 3).empty()
+                                          : cluster.caught_by(by);
+    EXPECT_TRUE(caught) << by << " saw nothing; all that was seen:\n" << cluster.broken() << error;
+  }
+}
+
+}  // namespace
+}  // namespace hopbench

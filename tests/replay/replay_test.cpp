@@ -1,0 +1,74 @@
+// Every protocol over servers or rings against the numbers that its event log says (tests/replay/replay.h).
+#include <gtest/gtest.h>
+
+#include "tests/replay/replay.h"
+
+namespace hopbench {
+namespace {
+
+struct Case {
+  const char* protocol;
+  Knobs knobs = {};
+};
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.protocol; }
+
+Cluster cluster_of(std::uint64_t seed) {
+  Cluster cluster{.nodes = 5, .slow = {{3, 4.0}}, .topology = "complete", .iterations = 24, .seed = seed};
+  cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 3.0, .probability = 0.2});
+  cluster.optimizer.momentum = 0.5f;
+  cluster.workload.batch = 12;
+  cluster.workload.size = 24;
+  cluster.network.jitter = 2.0;
+  cluster.keep_events = true;
+  return cluster;
+}
+
+class Replayed : public testing::TestWithParam<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(All, Replayed,
+                         testing::Values(Case{"ps_bsp"}, Case{"ps_bsp", {{"servers", 2}, {"overlap", true}}},
+                                         Case{"ps_asp", {{"servers", 3}, {"overlap", true}}},
+                                         Case{"ps_ssp", {{"staleness", 1}}}, Case{"dssp", {{"s_l", 1}}},
+                                         Case{"ps_backup", {{"backup", 2}, {"overlap", true}}}, Case{"r2sp"},
+                                         Case{"elastic_bsp", {{"r", 4}, {"overlap", true}}},
+                                         Case{"sync_switch", {{"fraction", 0.5}}}, Case{"dbw"},
+                                         Case{"dbw", {{"overlap", true}}}, Case{"lb_bsp", {{"aggregation", "servers"}}},
+                                         Case{"lb_bsp"}, Case{"allreduce"}, Case{"allreduce", {{"overlap", false}}},
+                                         Case{"local_sgd", {{"period", 3}}}, Case{"ds_sync"}, Case{"prague"},
+                                         Case{"partial_reduce"}, Case{"partial_reduce", {{"weights", "dynamic"}}},
+                                         Case{"adpsgd"}, Case{"adpsgd", {{"form", "serial"}}}, Case{"gossipgrad"},
+                                         Case{"lasgd"}, Case{"selsync", {{"window", 3}, {"delta", 0.1}}}));
+
+TEST_P(Replayed, ModelsAreThoseOfTheEventLog) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Cluster cluster = cluster_of(seed);
+    cluster.run(GetParam().protocol, GetParam().knobs);
+    ASSERT_EQ(replayed_as(GetParam().protocol, cluster, GetParam().knobs), "") << "seed " << seed;
+  }
+}
+
+// A replay that accepts everything would pass the test above.
+TEST_P(Replayed, RejectsAnotherModel) {
+  Cluster cluster = cluster_of(1);
+  cluster.run(GetParam().protocol, GetParam().knobs);
+  Snapshot& report = cluster.reports.at(2).at(7);
+  std::vector<float> other = Vec::copy_of(report.x).to_host();
+  for (float& each : other) each = 1.01f * each + 0.01f;
+  report.x = Vec::from_host(other).share();
+  EXPECT_NE(replayed_as(GetParam().protocol, cluster, GetParam().knobs), "");
+}
+
+TEST(ReplayedChoices, AreThoseThatGainMost) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Cluster cluster = cluster_of(seed);
+    cluster.optimizer.momentum = 0;
+    cluster.iterations = 60;
+    cluster.run("dbw", {{"window", 4}});
+    EXPECT_EQ(replayed_choices(cluster, 4), "") << "seed " << seed;
+    EXPECT_NE(replayed_choices(cluster, 12), "") << "what another window estimates";
+  }
+}
+
+}  // namespace
+}  // namespace hopbench

@@ -1,0 +1,88 @@
+// Where and with what a run was made.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "results/files/context.h"
+#include "results/files/machine.h"
+#include "tests/results/results_samples.h"
+
+namespace hopbench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(Context, IsJsonWithBuildMachineAndCommand) {
+  const auto context = nlohmann::json::parse(context_json({"hopbench", "run", "a b"}));
+  EXPECT_EQ(context["command"][2], "a b");
+  EXPECT_EQ(context["hopbench"]["version"], version_text());
+  EXPECT_FALSE(context["hopbench"]["commit"].get<std::string>().empty());
+  EXPECT_GE(context["machine"]["cores"].get<int>(), 1);
+  EXPECT_GT(context["machine"]["memory_bytes"].get<std::int64_t>(), 0);
+  EXPECT_THAT(context["machine"]["kernel"].get<std::string>(), StartsWith("Linux"));
+  EXPECT_THAT(context_text(), HasSubstr(version_text()));
+}
+
+TEST(Context, OnlyNamedVariablesAreRecorded) {
+  const char* environment[] = {"OMP_NUM_THREADS=1", "PATH=/bin", "HOPBENCH_SEED=2",
+                               "MY_CI=1",           "CI=true",   "AWS_SECRET_KEY=hide",
+                               "CIPHER=x",          "LC_ALL=C",  "HOPBENCH_COMMAND=ci/hopbench",
+                               "HOPBENCH_ROOT=/x",  nullptr};
+  EXPECT_THAT(recorded_variables(environment),
+              ElementsAre("CI=true", "HOPBENCH_SEED=2", "LC_ALL=C", "OMP_NUM_THREADS=1"));
+}
+
+TEST(Context, QuotaOfControlGroupsIsTheLeastOnTheWayUp) {
+  const Folder v2;
+  v2.write("proc/self/cgroup", "0::/user/job\n");
+  v2.write("sys/fs/cgroup/user/job/cpu.max", "max 100000\n");
+  v2.write("sys/fs/cgroup/user/cpu.max", "150000 100000\n");
+  EXPECT_DOUBLE_EQ(cpu_quota(v2.path()).value(), 1.5);
+  const Folder v1;
+  v1.write("proc/self/cgroup", "3:cpuset:/x\n2:cpu,cpuacct:/job\n");
+  v1.write("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "50000\n");
+  v1.write("sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
+  v1.write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  v1.write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_DOUBLE_EQ(cpu_quota(v1.path()).value(), 0.5);
+  const Folder none;
+  EXPECT_FALSE(cpu_quota(none.path()));
+}
+
+TEST(Context, WhatTheKernelDoesNotTellIsUnavailable) {
+  const Folder machine;
+  EXPECT_EQ(cpu_model(machine.path()), "unavailable");
+  EXPECT_EQ(governor(machine.path()), "unavailable");
+  EXPECT_EQ(load_average(machine.path()), "unavailable");
+  EXPECT_EQ(memory_bytes(machine.path()), 0);
+  machine.write("proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU: 3 GHz\nflags\t\t: fpu avx avx2 fma\n");
+  machine.write("proc/loadavg", "0.50 0.25 0.10 1/234 5\n");
+  machine.write("proc/meminfo", "MemTotal:       2048 kB\n");
+  machine.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
+  EXPECT_EQ(cpu_model(machine.path()), "Some CPU: 3 GHz");
+  EXPECT_EQ(instruction_sets(machine.path()), "avx fma avx2");
+  EXPECT_EQ(governor(machine.path()), "powersave");
+  EXPECT_EQ(load_average(machine.path()), "0.50 0.25 0.10");
+  EXPECT_EQ(memory_bytes(machine.path()), 2 * 1024 * 1024);
+}
+
+TEST(Context, HasWhatDecidesAboutTcp) {
+  const Folder machine;
+  EXPECT_EQ(tcp_congestion_control(machine.path()), "unavailable");
+  EXPECT_EQ(queue_discipline(machine.path()), "unavailable");
+  EXPECT_EQ(largest_packets(machine.path()), "unavailable");
+  machine.write("proc/sys/net/ipv4/tcp_congestion_control", "bbr\n");
+  machine.write("proc/sys/net/core/default_qdisc", "fq\n");
+  machine.write("sys/class/net/lo/mtu", "65536\n");
+  machine.write("sys/class/net/eth0/mtu", "1500\n");
+  EXPECT_EQ(tcp_congestion_control(machine.path()), "bbr");
+  EXPECT_EQ(queue_discipline(machine.path()), "fq");
+  EXPECT_EQ(largest_packets(machine.path()), "eth0 1500, lo 65536");
+}
+
+}  // namespace
+}  // namespace hopbench
