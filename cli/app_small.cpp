@@ -13,6 +13,11 @@ void add_small_commands(CLI::App& app, Parsed& parsed) {
   list.add_flag("--json", parsed.list.json, "as JSON");
   list.callback([&] { parsed.command = [&] { return command_list(parsed.list); }; });
 
+  CLI::App& explain = *app.add_subcommand("explain", "what a column, a row or a mark of the tables means");
+  explain.add_option("word", parsed.explain.words,
+                     "names of columns, rows, signs or marks (default: all of the tables)");
+  explain.callback([&] { parsed.command = [&] { return command_explain(parsed.explain); }; });
+
   CLI::App& validate = *app.add_subcommand("validate", "check suites: every mistake, with line and column");
   validate.add_option("suite", parsed.validate.suites, "suite files")->required();
   add_suite_flags(validate, parsed.validate.suite);

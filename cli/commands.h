@@ -18,6 +18,15 @@ const std::vector<std::string>& listable();
 /// Returns the suite files of ./suites and of $HOPBENCH_ROOT/suites, as they would be typed.
 std::vector<std::string> suite_files();
 
+struct ExplainOptions {
+  std::vector<std::string> words;
+};
+/// Prints what each word means as a column, row, sign or mark of the tables and as a column of the files; without
+/// words, all words of the tables. Error(kUsage) for an unknown one.
+int command_explain(const ExplainOptions& options);
+/// Returns the words that it knows.
+std::vector<std::string> explainable();
+
 struct ValidateOptions {
   std::vector<std::string> suites;
   SuiteOptions suite;

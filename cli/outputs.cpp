@@ -2,11 +2,13 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,12 +16,15 @@
 
 #include "backends/base/json_value.h"
 #include "backends/base/printable.h"
+#include "backends/base/text.h"
 #include "cli/places.h"
 #include "cli/tell.h"
+#include "cli/terminal.h"
 #include "results/files/csv.h"
 #include "results/files/json.h"
 #include "results/judge/junit.h"
 #include "results/tables/cost.h"
+#include "results/tables/fit.h"
 #include "results/tables/table.h"
 
 namespace hopbench {
@@ -38,8 +43,7 @@ std::optional<std::vector<std::string>> notes_at_start(const RunFolder& folder) 
 }
 
 // Keeps each note only below the first table that it belongs to, since the tables of one run share most notes.
-std::vector<Grid> said_once(std::vector<Grid> grids) {
-  std::set<std::string> said;
+std::vector<Grid> said_once(std::vector<Grid> grids, std::set<std::string>& said) {
   for (Grid& grid : grids) {
     std::erase_if(grid.notes, [&](const std::string& note) { return !said.insert(note).second; });
   }
@@ -104,16 +108,32 @@ void check_outputs(const RunOptions& options, std::span<const std::string> input
   if (options.github_summary) check_github_summary(inputs);
 }
 
+std::string Outputs::fitted_tables(const std::vector<Grid>& grids) {
+  constexpr std::size_t kElsewhere = 100;  // in a file or a pipe
+  const std::size_t columns =
+      options_.wide ? std::numeric_limits<std::size_t>::max() : terminal_columns(STDOUT_FILENO, kElsewhere);
+  std::string text;
+  std::vector<std::string> left_out;
+  for (const Grid& grid : said_once(grids, said_)) {
+    const Fitted table = fitted(grid, columns, options_.colour);
+    text += table.text + "\n";
+    for (const std::string& name : table.left_out)
+      if (std::find(left_out.begin(), left_out.end(), name) == left_out.end()) left_out.push_back(name);
+  }
+  if (!left_out.empty())
+    text += "No room for: " + join(left_out, ", ") + ". --wide shows all; hopbench explain NAME says what one means\n";
+  return text;
+}
+
 void Outputs::add(const Suite& suite, const RunFolder& folder) {
-  std::string markdown, text;
   std::vector<Grid> grids = summarise(folder.rows(), suite.reference);
   for (Grid& grid : skewed_who_pays(folder.rows())) grids.push_back(std::move(grid));
-  for (const Grid& whole : said_once(std::move(grids))) {
-    const Grid grid = for_a_screen(whole);
-    markdown += to_markdown(grid) + "\n";
-    text += to_text(grid, options_.colour) + "\n";
-    grids_.push_back(grid);
-  }
+  std::set<std::string> in_this_summary;
+  grids = said_once(std::move(grids), in_this_summary);
+  for (Grid& grid : grids) grid = for_a_screen(std::move(grid));
+  std::string markdown, text = fitted_tables(grids);
+  for (const Grid& grid : grids) markdown += to_markdown(grid) + "\n";
+  grids_.insert(grids_.end(), grids.begin(), grids.end());
   std::vector<std::string> notes = notes_at_start(folder).value_or(suite.notes);
   if (const std::string note = vector_rate_note(suite, folder.rows()); !note.empty()) notes.push_back(note);
   for (const std::string& note : notes) {

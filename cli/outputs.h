@@ -1,6 +1,7 @@
 // The outputs of a run: the tables on standard output, or what --json, --csv and --markdown ask for.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,7 +23,8 @@ void check_outputs(const RunOptions& options, std::span<const std::string> input
 class Outputs {
  public:
   explicit Outputs(const RunOptions& options) : options_(options) {}
-  /// Writes the folder's summary.md and prints its tables. If standard output cannot be written, write() throws.
+  /// Writes the folder's summary.md and prints its tables, fitted to the terminal unless --wide. If standard output
+  /// cannot be written, write() throws.
   void add(const Suite& suite, const RunFolder& folder);
   /// Writes the outputs. Error(kEnvironment) if something could not be written.
   void write() const;
@@ -30,9 +32,12 @@ class Outputs {
   void write_what_there_is() const;
 
  private:
+  std::string fitted_tables(const std::vector<Grid>& grids);
+
   const RunOptions& options_;
   std::vector<TrialRow> rows_;
   std::vector<Grid> grids_;
+  std::set<std::string> said_;  // notes that stand below an earlier table
   std::string context_, markdown_;
   std::optional<Error> broken_;
 };

@@ -37,6 +37,7 @@ struct Parsed {
   ReproduceCommand reproduce;
   NewOptions scaffold;
   ListOptions list;
+  ExplainOptions explain;
   ValidateOptions validate;
   EnvOptions env;
   CiteOptions cite;
@@ -60,7 +61,7 @@ void add_bench_commands(CLI::App& app, Parsed& parsed);
 void add_gate_commands(CLI::App& app, Parsed& parsed);
 /// Adds reproduce.
 void add_paper_commands(CLI::App& app, Parsed& parsed);
-/// Adds list, validate, env, version, cite, new and completion.
+/// Adds list, explain, validate, env, version, cite, new and completion.
 void add_small_commands(CLI::App& app, Parsed& parsed);
 
 /// Returns the manual page (troff) of this command line.

@@ -107,6 +107,7 @@ bool takes_other_value(const std::string& flag) {
 Names arguments_of(const std::string& command) {
   if (command == "run" || command == "validate" || command == "tune" || command == "calibrate") return suite_files();
   if (command == "list") return listable();
+  if (command == "explain") return explainable();
   if (command == "reproduce") {
     Names names = paper_names();
     if (!published_root().empty()) names.push_back(kHopbench);

@@ -20,6 +20,7 @@
 #include "protocols/node/topology.h"
 #include "results/files/columns.h"
 #include "results/files/json.h"
+#include "results/tables/terms.h"
 #include "suites/language/keys.h"
 #include "suites/language/network_presets.h"
 
@@ -62,8 +63,8 @@ Item protocol_item(const Protocol& protocol) {
   const std::string source = to_string(protocol.source), reading(protocol.reading);
   const bool experimental = is_experimental(protocol, KnobValues(protocol.knobs));
   Item item{std::string(protocol.name), "", "", {}, Json::object(), std::string(protocol.paper), experimental};
-  item.summary = fmt::format("{} [{}]", protocol.summary, source);
-  item.details.push_back("rests on: " + (protocol.source == Source::kOwn ? "own, proposed here" : source) +
+  item.summary = fmt::format("{} [{}]", protocol.summary, provenance(source));
+  item.details.push_back("rests on: " + (protocol.source == Source::kOwn ? "own, proposed here" : provenance(source)) +
                          (reading.empty() ? "" : ", reading " + reading) + (experimental ? ", experimental" : ""));
   const bool same = same_everywhere(protocol, KnobValues(protocol.knobs));
   item.details.push_back(same ? "the same parameters on every transport, whoever is slow"
@@ -76,7 +77,7 @@ Item protocol_item(const Protocol& protocol) {
   item.json["knobs"] = Json::array();
   for (const Knob& knob : protocol.knobs) {
     item.details.push_back(fmt::format("{} = {}  ({}; {})  {}", knob.name, to_string(knob.fallback), range_text(knob),
-                                       knob.source, knob.meaning));
+                                       provenance(knob.source), knob.meaning));
     item.json["knobs"].push_back(knob_json(knob));
   }
   return item;
@@ -238,7 +239,7 @@ void print_text(Items items, bool verbose) {
   std::for_each(items.begin(), apart, [&](const Item& item) { print_item(item, width, verbose); });
   if (items.empty()) tell("there are none here\n");
   if (apart == items.end()) return;
-  fmt::print("\nexperimental (a rule is recalled with medium or low confidence, not read in the paper):\n\n");
+  fmt::print("\nexperimental (a rule is not checked against the paper, and likely or a guess):\n\n");
   std::for_each(apart, items.end(), [&](const Item& item) { print_item(item, width, verbose); });
 }
 

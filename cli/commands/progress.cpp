@@ -1,7 +1,6 @@
 #include "cli/commands/progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <cstdio>
 
 #include "backends/base/printable.h"
+#include "cli/terminal.h"
 #include "results/files/kinds.h"
 #include "results/report/chart.h"
 
@@ -20,12 +20,6 @@ using Clock = std::chrono::steady_clock;
 std::string clock_text(double seconds) {
   const auto s = std::lround(seconds);
   return s >= 3600 ? fmt::format("{}h{:02}m", s / 3600, s / 60 % 60) : fmt::format("{}m{:02}s", s / 60, s % 60);
-}
-
-/// Returns at least 2. A line that wraps could not be rewritten.
-std::size_t columns_of_the_terminal() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
 }
 
 }  // namespace
@@ -56,7 +50,8 @@ void Progress::draw(const std::string& more) {
   wipe();
   std::string line = fmt::format("[{}/{}{}] {}{}", done_ + 1, trials_, time_left(), running_.front().spec->id(), more);
   if (running_.size() > 1) line += fmt::format(", and {} more", running_.size() - 1);
-  std::fputs(chart::shortened(line, columns_of_the_terminal() - 1).c_str(), stderr);
+  // A line that wraps could not be rewritten.
+  std::fputs(chart::shortened(line, terminal_columns(STDERR_FILENO, 80) - 1).c_str(), stderr);
   std::fflush(stderr);
   shown_ = true;
 }

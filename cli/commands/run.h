@@ -25,7 +25,7 @@ struct RunOptions {
   std::optional<std::string> json, csv, markdown;
   std::string junit;            // a file; empty: none
   bool github_summary = false;  // the tables are added to $GITHUB_STEP_SUMMARY
-  bool colour = false;
+  bool colour = false, wide = false;
   bool tables = true;  // on standard output
   std::string strands = "fibers";
   std::uint64_t shuffle = 0;

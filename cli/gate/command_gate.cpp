@@ -20,7 +20,7 @@ namespace {
 std::optional<RunFolder> open_baseline(const GateCommand& options) {
   const std::string named = options.baselines + "/" + options.baseline;
   for (const std::string& folder : {options.baseline, named}) {
-    if (std::filesystem::exists(folder + "/trials.jsonl")) return RunFolder::open(folder);
+    if (holds_run(folder)) return RunFolder::open(folder);
   }
   if (std::filesystem::is_directory(options.baseline))
     return RunFolder::open(options.baseline);  // which reports what the folder is

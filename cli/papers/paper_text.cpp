@@ -11,6 +11,7 @@
 #include "models/datasets/place.h"
 #include "results/files/json.h"
 #include "results/tables/table.h"
+#include "results/tables/terms.h"
 
 namespace hopbench {
 namespace {
@@ -131,7 +132,7 @@ std::string claims_text(const Paper& paper) {
   for (const Claim& claim : paper.claims) {
     const PaperSuite& suite = paper.suite(claim.suite);
     text += fmt::format("\n{}  {}: {}\n", claim.id, claim.figure, claim.says);
-    text += fmt::format("    published: {} ({})\n", claim.published, claim.confidence);
+    text += fmt::format("    published: {} ({})\n", claim.published, provenance(claim.confidence));
     text += fmt::format("    {}: smoke {}, full {}; {}; data: {}\n", claim.suite, minutes_text(suite.smoke_minutes),
                         minutes_text(suite.full_minutes), suite.memory, data_text(suite));
     const std::string profile = claim.expects.contains("full") ? "full" : "smoke";
@@ -150,7 +151,7 @@ std::string judged_text(const Paper& paper, const std::vector<JudgedClaim>& clai
       if (!judged.caption.empty()) text += "  " + judged.caption + "\n";
     }
     text += fmt::format("\n  {}  {}: {}\n", claim.id, claim.figure, claim.says);
-    text += fmt::format("    published: {} ({})\n", claim.published, claim.confidence);
+    text += fmt::format("    published: {} ({})\n", claim.published, provenance(claim.confidence));
     if (judged.finding) text += fmt::format("    here:      {}\n", judged.finding->text);
     text += fmt::format("    {}\n", verdict_text(judged));
     const std::string reason = reason_text(judged);
@@ -176,7 +177,7 @@ std::string judged_markdown(const std::vector<JudgedClaim>& claims) {
     std::vector<std::string> cells{judged.paper,
                                    claim.figure,
                                    claim.says,
-                                   fmt::format("{} ({})", claim.published, claim.confidence),
+                                   fmt::format("{} ({})", claim.published, provenance(claim.confidence)),
                                    judged.finding ? judged.finding->text : "-",
                                    verdict_text(judged) + (reason.empty() ? "" : ": " + reason),
                                    "`" + judged.command + "`",

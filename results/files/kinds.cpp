@@ -12,20 +12,25 @@ static_assert(std::size(kFailureWords) == kFailureKinds);
 
 struct WarningWords {
   const char *word, *meaning;
+  bool text_is_enough = false;  // of such a warning: a table needs no note on it
 };
 constexpr WarningWords kWarningWords[] = {
-    {"other", ""},
+    {"other", "a mark of a later version: only its text is known", true},
     {"not steady", "samples/s of the two halves of the window differ by more than 10 %"},
     {"no steady window", "too short to leave a warm-up out: rates are over the whole trial"},
     {"oversubscribed", "more than 5 % of the iterations did not fit their pace: the machine set the speed"},
     {"cpu-contended", "a rank waited for a core for more than 5 % of the trial"},
     {"overpaced", "the pace is above 3 x the p99 of a step"},
-    {"above ideal", ""},
-    {"fault never came", ""},
-    {"late links", ""},
+    {"above ideal",
+     "the rate is over 1 % above what the devices could compute: the suite's cost is not what a gradient took", true},
+    {"fault never came", "a fault of the scenario found nothing to do: a note below the table says which, and why",
+     true},
+    {"late links",
+     "emulated messages of a rank were late by over 5 % of an iteration: links were slower than the suite says", true},
     {"diverged", "a training loss, an evaluated loss or the final model is not finite; it still counts in n"},
-    {"measured again", ""},
-    {"kept by --force", ""},
+    {"measured again", "the machine disturbed the trial, so it ran again, whatever had come out; the last run counts",
+     true},
+    {"kept by --force", "measured before the settings of a resumed run were changed", true},
     {"short warm-up",
      "shorter than twice the iterations that a rank may be ahead of another, so rates may hold a start that "
      "does not last"},
@@ -50,7 +55,8 @@ FailureKind failure_kind(std::string_view word) {
 }
 
 const char* to_string(WarningKind kind) { return words_of(kind).word; }
-const char* meaning_of(WarningKind kind) { return words_of(kind).meaning; }
+const char* explanation_of(WarningKind kind) { return words_of(kind).meaning; }
+const char* meaning_of(WarningKind kind) { return words_of(kind).text_is_enough ? "" : words_of(kind).meaning; }
 
 WarningKind warning_kind(std::string_view word) {
   for (int k = 0; k < kWarningKinds; ++k) {

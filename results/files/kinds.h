@@ -16,7 +16,9 @@ const char* to_string(WarningKind kind);
 FailureKind failure_kind(std::string_view word);
 /// Returns the kind with this word; kOther if there is none.
 WarningKind warning_kind(std::string_view word);
-/// Returns a sentence about the kind, or "" if the warning's text is enough.
+/// Returns a sentence about the kind.
+const char* explanation_of(WarningKind kind);
+/// Returns the same, or "" if the warning's text is enough.
 const char* meaning_of(WarningKind kind);
 /// Returns "overpaced: the pace is above ...", or the word alone if the warning has no text.
 std::string in_words(const Warning& warning);

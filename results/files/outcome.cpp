@@ -50,7 +50,7 @@ Results tables_of(const std::string& folder) {
 }
 
 Results folder_source(const std::string& folder) {
-  if (!fs::exists(folder + "/trials.jsonl") && fs::exists(folder + "/trials.csv")) return tables_of(folder);
+  if (!holds_run(folder) && fs::exists(folder + "/trials.csv")) return tables_of(folder);
   const RunFolder run = RunFolder::open(folder);
   check_finite(run);
   return {folder, outcomes_of(run.rows()), run.context_json(), folder, run.cut_off()};

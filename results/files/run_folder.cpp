@@ -5,12 +5,15 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -28,11 +31,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kTrials = "trials.jsonl";
+constexpr const char* kPackedTrials = "trials.jsonl.gz";  // of a run that is published: to read only
 constexpr const char* kSuite = "suite.toml";
 constexpr const char* kContext = "context.json";
 constexpr const char *kEvents = "events", *kDumps = "dump";
-constexpr const char* kOwnFiles[] = {kSuite,      kContext,   kTrials,      "trials.csv",       "ranks.csv",
-                                     "curve.csv", "host.csv", "summary.md", "calibration.json", "dump.txt"};
+constexpr const char* kOwnFiles[] = {kSuite,       kContext,           kTrials,     kPackedTrials,
+                                     "trials.csv", "ranks.csv",        "curve.csv", "host.csv",
+                                     "summary.md", "calibration.json", "dump.txt"};
 
 Error cannot(const std::string& what, const std::string& path, int error) {
   const bool full = error == ENOSPC || error == EDQUOT, few = error == EMFILE || error == ENFILE;
@@ -100,9 +105,28 @@ std::string must_read(const std::string& path,
   return *std::move(text);
 }
 
-/// Returns the rows of trials.jsonl. A torn last line is not a row; `whole` is the number of bytes in front of it.
-std::vector<TrialRow> read_trials(const std::string& path, std::size_t& whole) {
-  const std::string text = must_read(path);
+std::string unpacked(const std::string& path) {
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (file == nullptr) throw cannot("read", path, errno);
+  std::string text;
+  std::array<char, 1 << 16> part{};
+  int got = 0;
+  while ((got = gzread(file.get(), part.data(), unsigned(part.size()))) > 0) text.append(part.data(), std::size_t(got));
+  int code = Z_OK;
+  const char* const why = gzerror(file.get(), &code);  // "PATH: why"
+  if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
+    throw usage_error(fmt::format("{} is damaged: {}: take another copy", path, why));
+  return text;
+}
+
+bool is_packed(const std::string& folder) {
+  std::error_code ignored;
+  return !fs::exists(folder + "/" + kTrials, ignored) && fs::exists(folder + "/" + kPackedTrials, ignored);
+}
+
+/// Returns the rows of a text of trials.jsonl at `path`. A torn last line is not a row; `whole` is the number of bytes
+/// in front of it.
+std::vector<TrialRow> rows_of(const std::string& text, const std::string& path, std::size_t& whole) {
   std::vector<TrialRow> rows;
   std::set<std::string> ids;
   std::size_t begin = 0;
@@ -196,7 +220,7 @@ std::string safe_file_name(const std::string& id) {
 
 bool holds_run(const std::string& folder) {
   std::error_code ignored;
-  return fs::exists(folder + "/" + kTrials, ignored);
+  return fs::exists(folder + "/" + kTrials, ignored) || is_packed(folder);
 }
 
 std::vector<std::string> files_of_run(const std::string& folder) {
@@ -271,13 +295,18 @@ RunFolder RunFolder::create(const std::string& path, const std::string& suite_to
 RunFolder RunFolder::open(const std::string& path) {
   RunFolder folder(path);
   std::size_t whole = 0;
-  folder.rows_ = read_trials(path + "/" + kTrials, whole);
-  std::error_code none;
-  folder.cut_off_ = fs::file_size(path + "/" + kTrials, none) > whole;
+  const bool packed = is_packed(path);
+  const std::string trials = path + "/" + (packed ? kPackedTrials : kTrials);
+  const std::string text = packed ? unpacked(trials) : must_read(trials);
+  folder.rows_ = rows_of(text, trials, whole);
+  folder.cut_off_ = text.size() > whole;
   return folder;
 }
 
 void RunFolder::claim() {
+  if (is_packed(path_))
+    throw usage_error(fmt::format("{}/{} is packed, and rows are added to {} only: gunzip it", printable(path_),
+                                  kPackedTrials, kTrials));
   if (claim_.use_count() == 0) claim_ = lock(path_);
   std::error_code none;
   for (const char* name : {kTrials, kEvents}) {
@@ -296,7 +325,7 @@ void RunFolder::claim() {
   fs::create_directories(fs::path(path_) / kEvents, said_by_logs);
   const std::string trials = path_ + "/" + kTrials;
   std::size_t whole = 0;
-  rows_ = read_trials(trials, whole);
+  rows_ = rows_of(must_read(trials), trials, whole);
   File(trials, O_WRONLY).truncate(static_cast<off_t>(whole));
 }
 

@@ -77,12 +77,12 @@ class RunFolder {
   /// Creates the folder with suite and context. Throws as check_free() does. If the folder cannot be written, what was
   /// made of it is removed again.
   static RunFolder create(const std::string& path, const std::string& suite_toml, const std::string& context_json);
-  /// Reads a folder. A torn last line of trials.jsonl is not a row. Error(kUsage) if it is not the folder of a run or
-  /// another line is damaged.
+  /// Reads a folder. Without trials.jsonl it reads trials.jsonl.gz, as which runs are published. A torn last line is
+  /// not a row. Error(kUsage) if it is not the folder of a run or another line is damaged.
   static RunFolder open(const std::string& path);
 
   /// Must be called before rows are added: no other process can add any until this object is gone. Reads the rows again
-  /// and cuts a torn last line off. Error(kUsage) if another process has claimed the folder.
+  /// and cuts a torn last line off. Error(kUsage) if another process has claimed the folder, or its rows are packed.
   void claim();
   const std::string& path() const { return path_; }
   /// Returns true if the last line was torn at open(): a trial was being written, or the file was cut.

@@ -45,7 +45,9 @@ bool satisfies(const json& element, const std::string& conditions) {
     const std::size_t equals = condition.find('=');
     if (equals == std::string::npos) return false;
     const json* member = member_of(element, condition.substr(0, equals));
-    if (member == nullptr || cell_text(*member) != condition.substr(equals + 1)) return false;
+    const std::vector<std::string> accepted = parts_of(condition.substr(equals + 1), '|');
+    if (member == nullptr || std::find(accepted.begin(), accepted.end(), cell_text(*member)) == accepted.end())
+      return false;
   }
   return true;
 }
@@ -174,8 +176,21 @@ std::string read_text(const json& root, const Reading& reading) {
   return show_text(reading, read_values(root, reading));
 }
 
+/// Returns `show` with each {/PLACE} replaced by what is there in the row, "" if nothing is.
+std::string with_places(const json& row, std::string show) {
+  for (std::size_t open = 0; (open = show.find("{/", open)) != std::string::npos;) {
+    const std::size_t close = std::min(show.find('}', open), show.size() - 1);
+    const std::vector<const json*> found = found_at(row, show.substr(open + 1, close - open - 1));
+    const std::string text = found.empty() ? "" : cell_text(*found[0]);
+    show.replace(open, close + 1 - open, text);
+    open += text.size();
+  }
+  return show;
+}
+
 /// Returns a cell; "" if one of its places is not in the row.
-std::string read_cell(const json& row, const Reading& reading) {
+std::string read_cell(const json& row, Reading reading) {
+  reading.show = with_places(row, std::move(reading.show));
   for (const std::string* place : {&reading.value, &reading.over, &reading.times}) {
     if (place != &reading.value && place->empty()) continue;
     const std::vector<const json*> found = found_at(row, *place);
@@ -217,7 +232,9 @@ void check_reading(const Reading& reading) {
     throw usage_error(fmt::format("the statistic '{}' is not median, least, most or sum", reading.statistic));
   if (!(reading.unit > 0)) throw usage_error(fmt::format("the unit {} is not above 0", reading.unit));
   try {
-    show_text(reading, std::vector<double>{1.0, 2.0});
+    Reading plain = reading;
+    plain.show = with_places({}, std::move(plain.show));
+    show_text(plain, std::vector<double>{1.0, 2.0});
   } catch (const fmt::format_error& error) {
     throw usage_error(fmt::format("'{}' is no format: {}", reading.show, error.what()));
   }

@@ -10,6 +10,7 @@
 #include "results/files/json.h"
 #include "results/files/kinds.h"
 #include "results/tables/summary_parts.h"
+#include "results/tables/terms.h"
 
 namespace hopbench {
 namespace {
@@ -113,7 +114,7 @@ std::string sources_note(const Group& group) {
   for (const Variant& variant : group.variants) {
     const TrialLabels& labels = variant.trials.front()->labels;
     if (labels.source.empty()) continue;
-    const std::string source = (labels.source == "own" ? "proposed here" : labels.source) +
+    const std::string source = (labels.source == "own" ? "proposed here" : provenance(labels.source)) +
                                (labels.reading.empty() ? std::string() : " (" + labels.reading + ")");
     if (variants[source].empty()) sources.push_back(source);
     variants[source].push_back(variant.name);
@@ -201,8 +202,7 @@ Group make_group(Trials trials, const std::string& reference) {
 }  // namespace
 
 std::string meaning_of(const std::string& mark) {
-  if (mark == "experimental")
-    return "a rule of this variant is recalled with medium or low confidence, not read in the paper";
+  if (mark == "experimental") return explained(mark).substr(mark.size() + 2);
   return meaning_of(warning_kind(mark));
 }
 

@@ -10,6 +10,7 @@
 
 #include "results/arithmetic/curve.h"
 #include "results/tables/summary_parts.h"
+#include "results/tables/terms.h"
 
 namespace hopbench {
 namespace {
@@ -106,7 +107,7 @@ void add_target_notes(Grid& grid, const Group& group, const TrialLabels& labels)
   if (!intervals.empty()) {
     grid.notes.push_back(fmt::format("evaluated every {} samples, off the clock", whole_text(median(intervals))));
   }
-  grid.notes.push_back("> T: not reached by the end of the trial; such a trial counts in n and in the median");
+  grid.notes.push_back(explained("> T"));
 }
 
 }  // namespace

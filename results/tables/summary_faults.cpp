@@ -8,6 +8,7 @@
 #include "backends/base/text.h"
 #include "results/arithmetic/curve.h"
 #include "results/tables/summary_parts.h"
+#include "results/tables/terms.h"
 
 namespace hopbench {
 namespace {
@@ -176,7 +177,7 @@ void add_notes(Grid& grid, const Group& group, std::span<const TrialRow> rows) {
   if (group.is_convergence()) {
     grid.notes.push_back("against no faults: paired with the same variant's trials without the scenario's faults");
   } else {
-    grid.notes.push_back("against no faults: over the same variant's trials without the scenario's faults");
+    grid.notes.push_back(explained("against no faults"));
     if (!survivors.empty()) {
       grid.notes.push_back("rate: of the survivors (" + survivors +
                            " workers) over that of all, before the fault too: it does not tell when the fault was; a "
@@ -208,7 +209,7 @@ void add_fault_columns(Grid& grid, const Group& group, std::span<const TrialRow>
     if (lost) row.push_back(lost_text(ok));
     row.push_back(cost);
   }
-  if (lost) grid.notes.push_back("ranks lost: crashed or left before the end; rates and losses are of the others");
+  if (lost) grid.notes.push_back(explained("ranks lost"));
   if (compared) {
     add_notes(grid, group, rows);
   } else if (any_ok) {

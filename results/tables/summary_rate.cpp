@@ -7,6 +7,7 @@
 
 #include "results/files/kinds.h"
 #include "results/tables/summary_parts.h"
+#include "results/tables/terms.h"
 
 namespace hopbench {
 namespace {
@@ -203,29 +204,23 @@ Grid rate_grid(const Group& group) {
   if (all_zero(group, &RankRecord::iters_jumped)) grid.idle.emplace_back("iterations jumped");
   if (heard_differs(group)) {
     grid.rows[0].emplace_back("heard/s");
-    grid.notes.push_back(
-        "heard/s: samples/s of gradients that another worker averaged or a server applied, and their speed-up; of one "
-        "worker alone, its own");
+    grid.notes.push_back(explained("heard/s"));
   }
   if (unlike > 0)
     grid.notes.push_back(
         fmt::format("speed-up: without the {} pairs of which only one trial has a steady window", unlike));
   if (with_hosts) {
     grid.rows[0].insert(grid.rows[0].end(), {"hosts", "samples/s a host"});
-    grid.notes.push_back("hosts: also those of servers, group generators and controllers, where these have their own");
+    grid.notes.push_back(explained("hosts"));
   }
   for (const Variant& variant : group.variants) grid.rows.push_back(variant_row(group, variant, with_hosts));
   add_marks_column(grid, group);
   add_bound_row(grid, group, "ideal", &TrialRecord::window_ideal_samples_per_s, BoundOf::kLargest);
   add_bound_row(grid, group, "slowest rank", &TrialRecord::slowest_rank_samples_per_s, BoundOf::kReference);
   add_bound_row(grid, group, "slowest left out", &TrialRecord::without_slowest_samples_per_s, BoundOf::kReference);
-  grid.notes.push_back(
-      "samples/s: all workers, after the warm-up and before the first worker ends; iterations/s: mean of the workers");
+  grid.notes.push_back(explained("samples/s") + "; iterations/s: mean of the workers");
   grid.notes.push_back("a jumped iteration is no iteration: rates count the samples of gradients that were computed");
-  grid.notes.push_back(
-      "ideal: the rate if no device had idled, the largest over the variants' windows; slowest rank: every worker as "
-      "slow as the slowest, which lock step tends to; slowest left out: the others alone, as slow as the slowest of "
-      "them (same draws)");
+  grid.notes.push_back(explained("ideal") + "; " + explained("slowest rank") + "; " + explained("slowest left out"));
   return grid;
 }
 

@@ -5,64 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 
 #include "backends/base/printable.h"
+#include "results/tables/drawing.h"
 
 namespace hopbench {
 namespace {
-
-constexpr const char* kBold = "\033[1m";
-constexpr const char* kFaint = "\033[2m";
-constexpr const char* kPlain = "\033[0m";
-constexpr std::size_t kNoteWidth = 120;
-
-/// Returns the number of code points, not of bytes: "µ" takes one column.
-std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
-std::vector<std::size_t> column_widths(const Grid& grid) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : grid.rows) {
-    widths.resize(std::max(widths.size(), row.size()), 0);
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width(printable_line(row[c])));
-  }
-  return widths;
-}
-
-std::string padded(const std::string& cell, std::size_t column_width, bool left) {
-  const std::string space(column_width - width(cell), ' ');
-  return left ? cell + space : space + cell;
-}
-
-std::string without_trailing_space(std::string line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
-}
-
-/// Returns lines of at most kNoteWidth if the words allow it. All but the first are indented.
-std::vector<std::string> wrapped(const std::string& text) {
-  std::vector<std::string> lines{"  "};
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
-    const bool empty = lines.back().find_first_not_of(' ') == std::string::npos;
-    if (!empty && width(lines.back()) + 1 + width(word) > kNoteWidth) {
-      lines.push_back("    " + word);
-    } else {
-      lines.back() += (empty ? "" : " ") + word;
-    }
-    begin = end + 1;
-  }
-  return lines;
-}
-
-std::string styled(const std::string& text, const char* style, bool colour) {
-  return colour && !text.empty() ? style + text + kPlain : text;
-}
 
 std::string markdown_row(const std::vector<std::string>& row, std::size_t columns) {
   std::string line = "|";
@@ -111,32 +61,13 @@ Grid for_a_screen(Grid grid) {
 }
 
 std::string to_text(const Grid& grid, bool colour) {
-  std::string text;
-  if (!grid.title.empty()) text += styled(printable_line(grid.title), kBold, colour) + "\n";
-  const std::vector<std::size_t> widths = column_widths(grid);
-  for (std::size_t r = 0; r < grid.rows.size(); ++r) {
-    std::string line;
-    for (std::size_t c = 0; c < grid.rows[r].size(); ++c) {
-      line += (c == 0 ? "" : "  ") + padded(printable_line(grid.rows[r][c]), widths[c], c == 0);
-    }
-    line = without_trailing_space(line);
-    text += (r == 0 ? styled(line, kBold, colour) : line) + "\n";
-    if (r == 0) {
-      std::size_t total = widths.empty() ? 0 : 2 * (widths.size() - 1);
-      for (const std::size_t w : widths) total += w;
-      text += styled(std::string(total, '-'), kFaint, colour) + "\n";
-    }
-  }
-  for (const std::string& note : notes_below(grid)) {
-    for (const std::string& line : wrapped(printable_line(note))) text += styled(line, kFaint, colour) + "\n";
-  }
-  return text;
+  return drawn(grid, natural_widths(grid), std::numeric_limits<std::size_t>::max(), colour);
 }
 
 std::string to_markdown(const Grid& grid) {
   std::string text;
   if (!grid.title.empty()) text += "### " + markdown_cell(grid.title) + "\n\n";
-  const std::size_t columns = column_widths(grid).size();
+  const std::size_t columns = natural_widths(grid).size();
   for (std::size_t r = 0; r < grid.rows.size(); ++r) {
     text += markdown_row(grid.rows[r], columns);
     if (r > 0) continue;

@@ -120,8 +120,9 @@ std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_
   for (const VariantDraft& variant : draft.variants) {
     const Protocol& protocol = *variant.protocol;
     if (!is_experimental(protocol, variant.knobs) || !told.insert(variant.written_label).second) continue;
-    notes.push_back(fmt::format("experimental: a rule of {} rests on medium or low confidence (reading {})",
-                                variant.written_label, protocol.reading.empty() ? "unnamed" : protocol.reading));
+    notes.push_back(fmt::format(
+        "experimental: a rule of {} is not checked against the paper's text, and is likely or a guess (reading {})",
+        variant.written_label, protocol.reading.empty() ? "unnamed" : protocol.reading));
   }
   const bool control = std::any_of(draft.measures.begin(), draft.measures.end(),
                                    [&](const MeasureDraft& m) { return has_control(draft, m); });

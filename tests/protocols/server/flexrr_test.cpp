@@ -72,7 +72,7 @@ TEST(FlexRr, IsFasterThanSspWithATransientStraggler) {
   }
 }
 
-// The numbers of docs/protocols.md.
+// The numbers of docs/protocols/server.md.
 TEST(FlexRr, ComesNearTheIdealWithATransientStraggler) {
   const auto seconds = [](const char* protocol, int staleness) {
     Cluster cluster = transient();

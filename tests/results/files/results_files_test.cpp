@@ -204,6 +204,33 @@ TEST(RunFolderTest, ATornLastLineIsCutOff) {
   }
 }
 
+TEST(RunFolderTest, IsReadPackedButNotGoneOnWith) {
+  const Folder temp;
+  const std::string path = temp / "run";
+  RunFolder made = RunFolder::create(path, "", "{}");
+  made.add(full_row("a", 0));
+  made.add(full_row("b", 1));
+  ASSERT_EQ(std::system(("gzip '" + path + "/trials.jsonl'").c_str()), 0);
+  EXPECT_TRUE(holds_run(path));
+  RunFolder run = RunFolder::open(path);
+  ASSERT_EQ(run.rows().size(), 2u);
+  EXPECT_EQ(to_json(run.rows()[1]), to_json(full_row("b", 1)));
+  EXPECT_FALSE(run.cut_off());
+  const auto said = [](const auto& action) -> std::string {
+    try {
+      action();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kUsage);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(said([&] { run.claim(); }), HasSubstr("trials.jsonl.gz is packed"));
+  const std::string packed = text_of(path + "/trials.jsonl.gz");
+  temp.write("run/trials.jsonl.gz", packed.substr(0, packed.size() / 2));
+  EXPECT_THAT(said([&] { RunFolder::open(path); }), HasSubstr("trials.jsonl.gz is damaged"));
+}
+
 TEST(RunFolderTest, ADamagedLineInTheMiddleIsNamedAndKept) {
   const Folder temp;
   const std::string path = temp / "run";

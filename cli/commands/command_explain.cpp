@@ -1,0 +1,95 @@
+// `hopbench explain`: what a word of the tables or a column of the files means.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include "backends/base/error.h"
+#include "backends/base/printable.h"
+#include "backends/base/text.h"
+#include "cli/commands.h"
+#include "results/files/columns.h"
+#include "results/tables/terms.h"
+
+namespace hopbench {
+namespace {
+
+constexpr std::size_t kWidth = 98;  // of a paragraph, without its indent
+
+std::string paragraph(const std::string& text) {
+  std::string out = " ";
+  std::size_t length = 1;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    if (length > 1 && length + 1 + end - begin > kWidth) {
+      out += "\n ";
+      length = 1;
+    }
+    out += " " + text.substr(begin, end - begin);
+    length += 1 + end - begin;
+    begin = end + 1;
+  }
+  return out + "\n";
+}
+
+std::string place_of(const TableWord& term) {
+  const std::string where = term.where;
+  return where == "mark" ? "a mark" : "a " + where + " of the tables of hopbench run";
+}
+
+std::string place_of(const Column& column) {
+  const std::string table = column.table;
+  const std::string unit = column.unit;
+  return "a column of " + (table.empty() ? "every file" : table) + (unit.empty() ? "" : ", in " + unit);
+}
+
+bool alike(std::string_view a, std::string_view b) {
+  const auto same = [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
+
+/// Returns all that the word is, a paragraph each; "" if it is nothing.
+std::string explanation_of_word(const std::string& word) {
+  std::string text;
+  for (const TableWord& term : table_words()) {
+    if (alike(term.name, word)) text += fmt::format("{}: {}\n{}", term.name, place_of(term), paragraph(term.meaning));
+  }
+  for (const Column& column : columns()) {
+    if (alike(column.name, word))
+      text += fmt::format("{}: {}\n{}", column.name, place_of(column), paragraph(column.meaning));
+  }
+  return text;
+}
+
+void print_all() {
+  for (const TableWord& term : table_words()) fmt::print("{} ({})\n{}", term.name, term.where, paragraph(term.meaning));
+  fmt::print("\nColumns of trials.csv and the other files: hopbench list columns\n");
+}
+
+}  // namespace
+
+std::vector<std::string> explainable() {
+  std::vector<std::string> words;
+  for (const TableWord& term : table_words()) words.emplace_back(term.name);
+  for (const Column& column : columns()) {
+    if (std::find(words.begin(), words.end(), column.name) == words.end()) words.emplace_back(column.name);
+  }
+  return words;
+}
+
+int command_explain(const ExplainOptions& options) {
+  if (options.words.empty()) print_all();
+  std::string text;
+  for (const std::string& word : options.words) {
+    const std::string found = explanation_of_word(word);
+    if (found.empty())
+      throw usage_error("no column, row, sign or mark is called '" + quotable(word) + "'." +
+                        did_you_mean(word, explainable()) + " hopbench explain shows all words of the tables");
+    text += found;
+  }
+  fmt::print("{}", text);
+  return static_cast<int>(ExitCode::kOk);
+}
+
+}  // namespace hopbench
