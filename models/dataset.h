@@ -44,20 +44,21 @@ struct DatasetRequest {
   std::uint64_t seed = 1;  // of drawn data sets
 };
 
+/// kDirichlet: worker w wants the classes in proportions drawn from a symmetric Dirichlet(alpha), as in Hsu, Qi,
+///   Brown (2019). The workers take turns drawing one sample each, without replacement, from the classes left.
+/// kShards: the samples are sorted by label and cut into workers * shards_per_worker shards, which are dealt at
+///   random (McMahan et al., AISTATS 2017).
+/// kByFeature: the samples are sorted by one feature, as models see it, or by the sum of all
+///   features (a picture's brightness); ties are broken by index. The list is then cut into one
+///   part per worker, and the parts are dealt at random. The result is covariate shift. Needs no
+///   labels.
+enum class SplitKind { kIid, kDirichlet, kShards, kByFeature };
+
 /// The division of the training set among the workers, a pure function of the key and so the same on every rank. Parts
 /// differ in size by at most one sample (shards: one per shard), so the plain mean of the workers' objectives is the
 /// objective over the whole set. Skew then makes training harder but does not move the optimum.
 struct SplitSpec {
-  /// kDirichlet: worker w wants the classes in proportions drawn from a symmetric Dirichlet(alpha), as in Hsu, Qi,
-  ///   Brown (2019). The workers take turns drawing one sample each, without replacement, from the classes left.
-  /// kShards: the samples are sorted by label and cut into workers * shards_per_worker shards, which are dealt at
-  ///   random (McMahan et al., AISTATS 2017).
-  /// kByFeature: the samples are sorted by one feature, as models see it, or by the sum of all
-  ///   features (a picture's brightness); ties are broken by index. The list is then cut into one
-  ///   part per worker, and the parts are dealt at random. The result is covariate shift. Needs no
-  ///   labels.
-  enum class What { kIid, kDirichlet, kShards, kByFeature };
-  What what = What::kIid;
+  SplitKind what = SplitKind::kIid;
   double alpha = 0.5;         // dirichlet: smaller is more skewed
   int shards_per_worker = 2;  // shards
   int feature = -1;           // by_feature: from 0; -1: the sum of all

@@ -178,14 +178,14 @@ void check_feature(const Dataset& train, int feature) {
 
 void check(const Dataset& train, const SplitSpec& spec, int workers) {
   HB_ASSERT(workers > 0);
-  const bool by_label = spec.what == SplitSpec::What::kDirichlet || spec.what == SplitSpec::What::kShards;
+  const bool by_label = spec.what == SplitKind::kDirichlet || spec.what == SplitKind::kShards;
   if (by_label && train.classes() == 0)
     throw usage_error("cannot split by label: the data set has no labels: use model.split.kind = \"iid\"");
-  if (spec.what == SplitSpec::What::kByFeature) check_feature(train, spec.feature);
-  if (spec.what == SplitSpec::What::kDirichlet && !(spec.alpha > 0 && std::isfinite(spec.alpha)))
+  if (spec.what == SplitKind::kByFeature) check_feature(train, spec.feature);
+  if (spec.what == SplitKind::kDirichlet && !(spec.alpha > 0 && std::isfinite(spec.alpha)))
     throw usage_error(fmt::format("model.split.alpha = {} is out of range: it must be above 0", spec.alpha));
   std::size_t pieces = static_cast<std::size_t>(workers);
-  if (spec.what == SplitSpec::What::kShards) {
+  if (spec.what == SplitKind::kShards) {
     if (spec.shards_per_worker < 1)
       throw usage_error(fmt::format("model.split.shards_per_worker = {} is out of range: it must be at least 1",
                                     spec.shards_per_worker));
@@ -193,7 +193,7 @@ void check(const Dataset& train, const SplitSpec& spec, int workers) {
   }
   if (pieces > train.size())
     throw usage_error(fmt::format("cannot split {} samples into {} parts: each needs at least one: use fewer workers{}",
-                                  train.size(), pieces, spec.what == SplitSpec::What::kShards ? " or shards" : ""));
+                                  train.size(), pieces, spec.what == SplitKind::kShards ? " or shards" : ""));
 }
 
 }  // namespace
@@ -205,16 +205,16 @@ std::vector<std::vector<std::uint32_t>> split(const Dataset& train, const SplitS
   const Indices all = shuffled(train.size(), seed, repeat);
   std::vector<Indices> parts;
   switch (spec.what) {
-    case SplitSpec::What::kIid:
+    case SplitKind::kIid:
       parts = split_iid(all, count);
       break;
-    case SplitSpec::What::kDirichlet:
+    case SplitKind::kDirichlet:
       parts = split_dirichlet(train, all, spec.alpha, count, seed, repeat);
       break;
-    case SplitSpec::What::kShards:
+    case SplitKind::kShards:
       parts = split_shards(train, all, static_cast<std::size_t>(spec.shards_per_worker), count, seed, repeat);
       break;
-    case SplitSpec::What::kByFeature:
+    case SplitKind::kByFeature:
       parts = split_by_feature(train, spec.feature, count, seed, repeat);
       break;
   }

@@ -130,7 +130,7 @@ Training::Training(WorkloadSpec spec, DatasetPair data)
                                               .deterministic = spec_.deterministic,
                                               .local_rank = spec_.local.number,
                                               .local_ranks = spec_.local.ranks,
-                                              .lend = spec_.lend})),
+                                              .ipc = spec_.ipc})),
       lanes_(static_cast<std::size_t>(spec_.workers) + 1) {
   announced_ = spec_.batch;
   check_augment(spec_.augment, *data_.train);
@@ -352,7 +352,7 @@ WorkloadSpec WorkloadSpec::on(int rank, const LocalPlace& where) const {
     if (std::find(other.ranks.begin(), other.ranks.end(), number_of(rank)) != other.ranks.end())
       one.backend = other.backend;
   }
-  one.lend = lend && others.empty();  // who has no GPU cannot read what lies on another's
+  one.ipc = ipc && others.empty();  // who has no GPU cannot read what lies on another's
   one.others.clear();
   return one;
 }

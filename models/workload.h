@@ -36,7 +36,7 @@ struct WorkloadSpec {
   std::vector<OtherBackend> others = {};  // real processes only
   std::string precision = "fp32";         // see BackendOptions
   bool deterministic = true;
-  bool lend = true;
+  bool ipc = true;
   LocalPlace local = {};          // of this process, not of the trial: see BackendOptions
   int threads = 1;                // of one gradient
   int workers = 1;                // the number that train

@@ -129,7 +129,7 @@ class Watch : public Observer {
 Scenario scenario_of(const Cluster& cluster) {
   Scenario scenario{.name = "test", .compute = cluster.compute};
   for (const auto& [rank, factor] : cluster.slow) {
-    scenario.compute.push_back({.what = ComputeRule::What::kConstant, .ranks = {rank}, .factor = factor});
+    scenario.compute.push_back({.what = SlowdownKind::kConstant, .ranks = {rank}, .factor = factor});
   }
   return scenario;
 }

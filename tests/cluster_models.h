@@ -37,7 +37,7 @@ inline std::set<std::uint64_t> different_models(const Cluster& cluster, Iter ite
 /// they compute.
 inline double rate_of_the_fast(const std::string& protocol, const Knobs& knobs) {
   Cluster cluster{.nodes = 16, .slow = {{5, 4.0}}, .iterations = 200};
-  cluster.compute.push_back({.what = ComputeRule::What::kLogNormal, .shape = 0.05});  // no two are quite alike
+  cluster.compute.push_back({.what = SlowdownKind::kLogNormal, .shape = 0.05});  // no two are quite alike
   cluster.run(protocol, knobs);
   EXPECT_EQ(cluster.broken(), "");
   double computed = 0, ran = 0;

@@ -133,7 +133,7 @@ struct BackendOptions {
   int local_rank = 0;
   int local_ranks = 1;  // number of the trial's processes on this machine
   /// Other processes may read its memory in place (cuda: CUDA IPC). Once allowed, this stays so.
-  bool lend = true;
+  bool ipc = true;
 };
 
 struct BackendEntry {

@@ -226,7 +226,7 @@ class CudaBackend final : public Backend {
       : precision_(precision_of(options.precision)), deterministic_(options.deterministic) {
     Device::choose(options.local_rank, options.local_ranks);
     live_on(cuda::space());
-    if (options.lend) cuda::space().allow_loans();
+    if (options.ipc) cuda::space().allow_loans();
   }
   const char* name() const override { return "cuda"; }
   std::string version() const override {

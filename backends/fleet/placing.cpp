@@ -10,7 +10,7 @@
 namespace hopbench {
 namespace {
 
-std::vector<int> as_drawn(const Places& places, const WhoIsToBePlaced& who) {
+std::vector<int> as_drawn(const Places& places, const RankDemand& who) {
   std::map<int, std::vector<int>> processes;  // machine -> its processes
   for (std::size_t p = 0; p < places.host_of.size(); ++p) processes[places.host_of[p]].push_back(static_cast<int>(p));
   std::map<int, std::size_t> turns;
@@ -34,7 +34,7 @@ int slots_of(const Places& places, std::size_t process) {
   return places.slots.empty() ? kAnyNumber : places.slots[process];
 }
 
-std::vector<int> workers_by_slots(const Places& places, const WhoIsToBePlaced& who) {
+std::vector<int> workers_by_slots(const Places& places, const RankDemand& who) {
   std::vector<int> process_of;
   for (std::size_t p = 0; p < places.slots.size(); ++p) {
     for (int i = 0; i < places.slots[p]; ++i) process_of.push_back(static_cast<int>(p));
@@ -47,7 +47,7 @@ std::vector<int> workers_by_slots(const Places& places, const WhoIsToBePlaced& w
   return process_of;
 }
 
-std::vector<int> workers_evenly(const Places& places, const WhoIsToBePlaced& who) {
+std::vector<int> workers_evenly(const Places& places, const RankDemand& who) {
   std::vector<int> usable, hosts;
   for (std::size_t p = 0; p < places.host_of.size(); ++p) {
     if (slots_of(places, p) == 0) continue;
@@ -72,7 +72,7 @@ std::vector<int> workers_evenly(const Places& places, const WhoIsToBePlaced& who
 
 }  // namespace
 
-std::vector<int> place_ranks(const Places& places, const WhoIsToBePlaced& who) {
+std::vector<int> place_ranks(const Places& places, const RankDemand& who) {
   if (!who.host_of.empty()) return as_drawn(places, who);
   const bool counted = std::any_of(places.slots.begin(), places.slots.end(), [](int slots) { return slots > 0; });
   std::vector<int> process_of = counted ? workers_by_slots(places, who) : workers_evenly(places, who);

@@ -14,7 +14,7 @@ struct Places {
 };
 inline constexpr int kAnyNumber = -1;
 
-struct WhoIsToBePlaced {
+struct RankDemand {
   int workers = 1, servers = 0;  // servers follow the workers
   /// Rank -> host as the suite draws it ([network] hosts); empty: the suite does not say.
   std::vector<int> host_of;
@@ -26,7 +26,7 @@ struct WhoIsToBePlaced {
 /// workers are in blocks as even as possible, or as slots say. If there is one server per worker, it is where its
 /// worker is. Others are where worker 0 is (if the suite names hosts: on their own, or on machine 0 if there is none).
 /// Throws Error(kUsage) if they do not fit, naming what there is, what the trial wants and what to change.
-std::vector<int> place_ranks(const Places& places, const WhoIsToBePlaced& who);
+std::vector<int> place_ranks(const Places& places, const RankDemand& who);
 
 /// Returns, for each rank, its place among the ranks of its machine.
 std::vector<LocalPlace> local_places(const Places& places, const std::vector<int>& process_of);

@@ -28,15 +28,15 @@ RandomKey key_of(const ComputeRule& rule, const Scenario::Where& where, Iter k, 
 
 double drawn_factor(const ComputeRule& rule, Random random) {
   switch (rule.what) {
-    case ComputeRule::What::kConstant:
+    case SlowdownKind::kConstant:
       return rule.factor;
-    case ComputeRule::What::kBernoulli:
+    case SlowdownKind::kBernoulli:
       return random.chance(rule.probability) ? rule.factor : 1.0;
-    case ComputeRule::What::kExponential:
+    case SlowdownKind::kExponential:
       return 1.0 + rule.scale * random.exponential();
-    case ComputeRule::What::kLogNormal:
+    case SlowdownKind::kLogNormal:
       return std::exp(rule.shape * random.normal());
-    case ComputeRule::What::kPareto:
+    case SlowdownKind::kPareto:
       return std::pow(1.0 - random.uniform(), -1.0 / rule.shape);
   }
   return 1.0;
@@ -45,7 +45,7 @@ double drawn_factor(const ComputeRule& rule, Random random) {
 /// Returns the factor of the i-th rule of a scenario.
 double factor_of(const ComputeRule& rule, std::size_t i, const Scenario::Where& where, Iter k, Time now) {
   if (!applies(rule, where.rank, now)) return 1.0;
-  if (rule.what == ComputeRule::What::kConstant) return rule.factor;
+  if (rule.what == SlowdownKind::kConstant) return rule.factor;
   Random random(key_of(rule, where, k, now));
   for (std::size_t draw = 0; draw < i * kDrawsPerRule; ++draw) random.next_u32();
   return drawn_factor(rule, random);
@@ -53,17 +53,17 @@ double factor_of(const ComputeRule& rule, std::size_t i, const Scenario::Where& 
 
 }  // namespace
 
-const char* to_string(Fault::What what) {
+const char* to_string(FaultKind what) {
   switch (what) {
-    case Fault::What::kCrash:
+    case FaultKind::kCrash:
       return "crash";
-    case Fault::What::kLeave:
+    case FaultKind::kLeave:
       return "leave";
-    case Fault::What::kJoin:
+    case FaultKind::kJoin:
       return "join";
-    case Fault::What::kHang:
+    case FaultKind::kHang:
       return "hang";
-    case Fault::What::kCut:
+    case FaultKind::kCut:
       return "cut";
   }
   return "";

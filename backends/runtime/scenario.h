@@ -16,16 +16,17 @@
 
 namespace hopbench {
 
+enum class SlowdownKind { kConstant, kBernoulli, kExponential, kLogNormal, kPareto };
+
 /// One rule of a scenario. It multiplies the compute time of the ranks that it names.
 struct ComputeRule {
-  enum class What { kConstant, kBernoulli, kExponential, kLogNormal, kPareto };
   /// A new draw is made each iteration (the papers' rule) or each `slot` of time (the way in which machines are slow).
   enum class Per { kIteration, kTime };
   enum class Correlated { kRank, kHost, kAll };
   /// The work that the rule slows: gradients, or gradients and vector operations.
   enum class Of { kGradients, kAll };
 
-  What what = What::kConstant;
+  SlowdownKind what = SlowdownKind::kConstant;
   std::vector<int> ranks{};  // empty: every worker
   double factor = 1.0;       // constant, bernoulli: slowed by this much
   double probability = 0.0;  // bernoulli; "1/n" in a suite
@@ -39,16 +40,17 @@ struct ComputeRule {
   Time until = kNever;
 };
 
+enum class FaultKind {
+  kCrash,  // the rank disappears without a message: peers find kGone
+  kLeave,  // its body ends where it would have begun an iteration: peers find kBye
+  kJoin,   // its body begins no earlier; messages to it wait
+  kHang,   // for `lasts` nothing of the rank runs, except that a gradient in progress is completed
+  kCut,    // for `lasts` nothing gets through between hosts a and b, or through the NIC of a if b is -1
+};
+
 /// An event that happens once, to each of `ranks` or to a link.
 struct Fault {
-  enum class What {
-    kCrash,  // the rank disappears without a message: peers find kGone
-    kLeave,  // its body ends where it would have begun an iteration: peers find kBye
-    kJoin,   // its body begins no earlier; messages to it wait
-    kHang,   // for `lasts` nothing of the rank runs, except that a gradient in progress is completed
-    kCut,    // for `lasts` nothing gets through between hosts a and b, or through the NIC of a if b is -1
-  };
-  What what = What::kCrash;
+  FaultKind what = FaultKind::kCrash;
   std::vector<int> ranks{};  // workers
   Time at = kNever;          // kNever: at an iteration
   Iter iteration = -1;       // before its gradient; if a rank jumps over it, before the next one
@@ -59,7 +61,7 @@ struct Fault {
   bool is_due(Iter k, Time now) const { return at != kNever ? now >= at : k >= iteration; }
 };
 /// Returns "crash", "leave": the name in suites, records and event logs.
-const char* to_string(Fault::What what);
+const char* to_string(FaultKind what);
 
 struct Scenario {
   std::string name = "homogeneous";

@@ -77,17 +77,17 @@ include(cuda)
 
 # What runs outside a trial is optimised a little only, and the tests' own code not at all: that halves the time of a
 # first build.
-set(HB_LIGHTLY "")
-set(HB_NOT_AT_ALL "")
+set(HB_OPT_COLD "")
+set(HB_OPT_TESTS "")
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
-  set(HB_LIGHTLY -O1)
-  set(HB_NOT_AT_ALL -O0)
+  set(HB_OPT_COLD -O1)
+  set(HB_OPT_TESTS -O0)
 endif()
 # Tables and the tests' checkers are not at all where an address sanitizer looks on, whose work on optimised code takes the
 # compiler thrice as long.
-set(HB_SELDOM ${HB_LIGHTLY})
+set(HB_OPT_TABLES ${HB_OPT_COLD})
 if(HOPBENCH_SANITIZE MATCHES "address")
-  set(HB_SELDOM ${HB_NOT_AT_ALL})
+  set(HB_OPT_TABLES ${HB_OPT_TESTS})
 endif()
 
 # Where CMAKE_UNITY_BUILD is on (presets release, asan, tsan, tidy) six files are compiled at once, which saves a third again;

@@ -32,11 +32,11 @@ TrialSpec hop_without_arithmetic(int workers, int iterations) {
   spec.transport = "sim";
   spec.topology = "ring_based";
   spec.scenario.name = "random 6x";
-  spec.scenario.compute = {{.what = ComputeRule::What::kBernoulli, .factor = 6.0, .probability = 1.0 / workers}};
+  spec.scenario.compute = {{.what = SlowdownKind::kBernoulli, .factor = 6.0, .probability = 1.0 / workers}};
   spec.costs.gradient = std::chrono::milliseconds(100);
   spec.costs.vector_bytes_per_s = 4e9;
   spec.network.bandwidth = 1.25e9;
-  spec.what = What::kConvergence;
+  spec.what = MeasureKind::kConvergence;
   spec.stop = {StopSpec::Kind::kIterations, iterations};
   return spec;
 }

@@ -331,7 +331,7 @@ WayBench way_bench_from_text(const std::string& text) {
   }
 }
 
-std::string bench_rank(ChildChannel& channel, const Job& job) {
+std::string bench_rank(ChildChannel& channel, const ChildTask& job) {
   WayBench mine = way_bench_from_text(job.bench);
   mine.exchange.rank = channel.rank();
   Timed timed;
@@ -348,7 +348,7 @@ std::string bench_rank(ChildChannel& channel, const Job& job) {
 
 WayTimes bench_way(const WayBench& bench, const std::atomic<int>* interrupts) {
   if (bench.way == "open mpi") return over_mpi(bench);
-  const Job job{.role = "bench", .spec = spec_of(bench.exchange), .bench = to_text(bench)};
+  const ChildTask job{.role = "bench", .spec = spec_of(bench.exchange), .bench = to_text(bench)};
   LaunchOptions options;
   options.command = {"", "rank"};
   options.ranks = bench.exchange.size;

@@ -10,7 +10,7 @@
 
 #include "backends/runtime/process/launch.h"
 #include "backends/transport/exchange.h"
-#include "suites/trial/job.h"
+#include "suites/trial/child_task.h"
 
 namespace hopbench {
 
@@ -45,6 +45,6 @@ std::string to_text(const WayBench& bench);
 WayBench way_bench_from_text(const std::string& text);
 
 /// Runs the rank's side; returns what the launcher reads.
-std::string bench_rank(ChildChannel& channel, const Job& job);
+std::string bench_rank(ChildChannel& channel, const ChildTask& job);
 
 }  // namespace hopbench

@@ -7,7 +7,7 @@
 #include "backends/base/text.h"
 #include "cli/commands/join.h"
 #include "cli/commands/run.h"
-#include "cli/places.h"
+#include "cli/install_paths.h"
 #include "cli/preflight.h"
 #include "cli/signals.h"
 #include "cli/tell.h"

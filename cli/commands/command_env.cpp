@@ -4,7 +4,7 @@
 
 #include "backends/base/text.h"
 #include "backends/compute/backend.h"
-#include "backends/fleet/standing.h"
+#include "backends/fleet/process_identity.h"
 #include "backends/transport/wire.h"
 #include "cli/commands.h"
 #include "results/files/context.h"
@@ -29,7 +29,7 @@ std::string transport_text(const Transport& transport) {
 // Describes what `hopbench run` would be here: a run that is alone, or one of several processes.
 std::string standing_text() {
   try {
-    const Standing standing = standing_of([](const char* name) -> const char* { return std::getenv(name); });
+    const ProcessIdentity standing = identity_of([](const char* name) -> const char* { return std::getenv(name); });
     if (standing.by.empty()) return "A run that is started here is alone: it starts all its ranks on this machine.";
     return fmt::format("A run that is started here is process {} of {}, by {}.", standing.number, standing.size,
                        standing.by);

@@ -17,8 +17,8 @@
 #include "cli/commands/progress.h"
 #include "cli/commands/resume.h"
 #include "cli/commands/run.h"
+#include "cli/install_paths.h"
 #include "cli/outputs.h"
-#include "cli/places.h"
 #include "cli/preflight.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
@@ -33,7 +33,7 @@ namespace hopbench {
 namespace {
 
 // A suite that is to run, and the folder for its results.
-struct Job {
+struct SuiteRun {
   Suite suite;
   std::string folder;
   std::set<std::string> ids;  // of all its trials, also those that --filter leaves out
@@ -48,7 +48,7 @@ std::vector<std::string> gpus_of(const Suite& suite) {
 
 class Run {
  public:
-  Run(const RunOptions& options, Job job, const Gathering& gathering)
+  Run(const RunOptions& options, SuiteRun job, const Gathering& gathering)
       : options_(options),
         job_(std::move(job)),
         fleet_(gathering.fleet()),
@@ -218,20 +218,20 @@ class Run {
   }
 
   const RunOptions& options_;
-  Job job_;
+  SuiteRun job_;
   Fleet* const fleet_;  // nullptr: this machine alone
   RunFolder folder_;
 };
 
-int run_job(const RunOptions& options, Job job, const Gathering& gathering, Outputs& outputs) {
+int run_job(const RunOptions& options, SuiteRun job, const Gathering& gathering, Outputs& outputs) {
   const std::string folder = job.folder;
   int code = 0;
   telling_how_to_go_on(folder, options, [&] { code = Run(options, std::move(job), gathering).execute(outputs); });
   return code;
 }
 
-int run_jobs(const RunOptions& options, std::vector<Job> jobs, const Gathering& gathering) {
-  for (const Job& job : jobs) gathering.check(job.suite.trials);
+int run_jobs(const RunOptions& options, std::vector<SuiteRun> jobs, const Gathering& gathering) {
+  for (const SuiteRun& job : jobs) gathering.check(job.suite.trials);
   if (!options.resume.empty() && !options.force) gathering.check_same(RunFolder::open(options.resume).context_json());
   int worst = 0;
   Outputs outputs(options);
@@ -266,7 +266,7 @@ void print_dry(const Suite& suite, bool only_ids) {
              seconds > 0 ? fmt::format(", about {:.0f} s on the trials' clocks with real processes", seconds) : "");
 }
 
-Job resumed_job(const RunOptions& options) {
+SuiteRun resumed_job(const RunOptions& options) {
   const RunFolder folder = RunFolder::open(options.resume);
   const std::string name = options.resume + "/suite.toml", text = folder.suite_toml(), context = folder.context_json();
   if (is_baseline(options.resume)) {
@@ -275,7 +275,7 @@ Job resumed_job(const RunOptions& options) {
         " is a baseline, which later runs are compared with: start a new run and save it as the baseline");
   }
   check_dump_goes_on(options.resume, options.dump);
-  Job job{parse_suite(text, name, options.suite), options.resume, {}};
+  SuiteRun job{parse_suite(text, name, options.suite), options.resume, {}};
   if (options.force) return job;
   if (job.suite.resolved != parse_suite(text, name, {}).resolved) {
     throw usage_error(options.resume +
@@ -292,8 +292,8 @@ Job resumed_job(const RunOptions& options) {
   return job;
 }
 
-std::vector<Job> jobs_of(const RunOptions& options) {
-  std::vector<Job> jobs;
+std::vector<SuiteRun> jobs_of(const RunOptions& options) {
+  std::vector<SuiteRun> jobs;
   if (!options.resume.empty()) {
     jobs.push_back(resumed_job(options));
   } else {
@@ -304,27 +304,27 @@ std::vector<Job> jobs_of(const RunOptions& options) {
       jobs.push_back({std::move(suite), folder, {}});
     }
   }
-  const auto virtual_time = [](const Job& job) {
+  const auto virtual_time = [](const SuiteRun& job) {
     return std::any_of(job.suite.trials.begin(), job.suite.trials.end(),
                        [](const TrialSpec& spec) { return spec.transport == "sim"; });
   };
   if (options.shuffle != 0 && std::none_of(jobs.begin(), jobs.end(), virtual_time))
     throw usage_error(
         "--shuffle is about virtual time and no trial is in it: leave it out, or --set transport.name=sim");
-  for (Job& job : jobs) {
+  for (SuiteRun& job : jobs) {
     for (const TrialSpec& spec : job.suite.trials) job.ids.insert(spec.id());
     adjust(options, job.suite.trials);
   }
-  std::erase_if(jobs, [](const Job& job) { return job.suite.trials.empty(); });
+  std::erase_if(jobs, [](const SuiteRun& job) { return job.suite.trials.empty(); });
   if (jobs.empty()) throw usage_error("no trial is left: --filter and --exclude leave nothing: --list shows all ids");
   return jobs;
 }
 
 // Checks, before the first trial of the first suite, for what would stop the last one hours later.
-void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
+void check_jobs(const RunOptions& options, const std::vector<SuiteRun>& jobs) {
   const std::vector<std::string> read = files_read_by(options);
   std::vector<std::string> used = read;
-  for (const Job& job : jobs) {
+  for (const SuiteRun& job : jobs) {
     if (options.resume.empty()) check_free(job.folder, read);
     for (std::string& file : files_of_run(job.folder)) used.push_back(std::move(file));
   }
@@ -334,7 +334,7 @@ void check_jobs(const RunOptions& options, const std::vector<Job>& jobs) {
     if (jobs.size() > 1) throw usage_error("--save-baseline: a baseline holds one suite: run them one after the other");
   }
   std::set<std::string> folders;
-  for (const Job& job : jobs) {
+  for (const SuiteRun& job : jobs) {
     if (!folders.insert(job.folder).second)
       throw usage_error("two suites are called '" + job.suite.name + "': run them one after the other");
     keep_contents();  // so that no rank decompresses what is read here
@@ -373,17 +373,18 @@ int command_run(const RunOptions& options) {
   if (options.force && options.resume.empty() && options.dump.empty())
     throw usage_error("--force is for --resume and --dump: leave it out");
   hint_at_outputs(options);
-  std::vector<Job> jobs;
+  std::vector<SuiteRun> jobs;
   std::optional<Gathering> gathering;
   telling_how_to_go_on(options.resume, options, [&] {
     jobs = jobs_of(options);
-    for (const Job& job : jobs) check_dump(options.dump, job.suite.trials, options.force || !options.resume.empty());
+    for (const SuiteRun& job : jobs)
+      check_dump(options.dump, job.suite.trials, options.force || !options.resume.empty());
     if (options.list || options.dry_run) return;
     check_jobs(options, jobs);
     gathering.emplace(options);
   });
   if (!gathering) {
-    for (const Job& job : jobs) print_dry(job.suite, options.list);
+    for (const SuiteRun& job : jobs) print_dry(job.suite, options.list);
     return static_cast<int>(ExitCode::kOk);
   }
   if (gathering->fleet() == nullptr) return run_jobs(options, std::move(jobs), *gathering);

@@ -6,7 +6,7 @@
 #include "backends/base/printable.h"
 #include "cli/commands.h"
 #include "cli/commands/run.h"
-#include "cli/places.h"
+#include "cli/install_paths.h"
 #include "cli/preflight.h"
 #include "cli/tell.h"
 

@@ -15,12 +15,12 @@
 #include "backends/base/error.h"
 #include "backends/base/text.h"
 #include "backends/fleet/host_file.h"
+#include "backends/fleet/process_identity.h"
 #include "backends/fleet/socket.h"
-#include "backends/fleet/standing.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
 #include "results/files/context.h"
-#include "suites/trial/place.h"
+#include "suites/trial/rank_assignment.h"
 
 namespace hopbench {
 namespace {
@@ -65,9 +65,9 @@ std::string folder_of_machine() {
   return folder;
 }
 
-bool on_one_machine(const Standing& standing) { return standing.local_size == standing.size; }
+bool on_one_machine(const ProcessIdentity& standing) { return standing.local_size == standing.size; }
 
-std::unique_ptr<MeetingPoint> meeting_of(const RunOptions& options, const Standing& standing) {
+std::unique_ptr<MeetingPoint> meeting_of(const RunOptions& options, const ProcessIdentity& standing) {
   const std::string run = standing.run.empty() ? "parent-" + std::to_string(getppid()) : standing.run;
   if (!options.rendezvous.empty()) return open_meeting_point(options.rendezvous, standing.run);
   if (!standing.address.empty()) return open_meeting_point("tcp://" + standing.address, standing.run);
@@ -111,7 +111,7 @@ std::string own_program() {
 }  // namespace
 
 std::optional<int> serve(const RunOptions& options) {
-  const Standing standing = standing_of(variable);
+  const ProcessIdentity standing = identity_of(variable);
   if (standing.number == 0) return std::nullopt;
   if (!options.hosts.empty()) throw usage_error("--hosts starts the other processes itself: unset " + standing.by);
   if (options.list || options.dry_run) return static_cast<int>(ExitCode::kOk);  // process 0 prints
@@ -124,7 +124,7 @@ std::optional<int> serve(const RunOptions& options) {
 }
 
 Gathering::Gathering(const RunOptions& options) {
-  const Standing standing = standing_of(variable);
+  const ProcessIdentity standing = identity_of(variable);
   if (options.hosts.empty() && standing.by.empty() && !options.rendezvous.empty()) {
     throw usage_error(
         "--rendezvous is for a run of several processes, but no launcher says which one this is: set "

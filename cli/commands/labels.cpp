@@ -53,13 +53,13 @@ std::string hash_without_faults(TrialSpec spec) {
 
 std::string split_text(const SplitSpec& split) {
   switch (split.what) {
-    case SplitSpec::What::kIid:
+    case SplitKind::kIid:
       return "iid";
-    case SplitSpec::What::kDirichlet:
+    case SplitKind::kDirichlet:
       return fmt::format("dirichlet({})", split.alpha);
-    case SplitSpec::What::kShards:
+    case SplitKind::kShards:
       return fmt::format("{} shards a worker", split.shards_per_worker);
-    case SplitSpec::What::kByFeature:
+    case SplitKind::kByFeature:
       return split.feature < 0 ? "by the sum of features" : fmt::format("by feature {}", split.feature);
   }
   return "";
@@ -71,7 +71,7 @@ TrialLabels labels_of(const TrialSpec& spec) {
   TrialLabels labels;
   labels.suite = spec.suite;
   labels.measure = spec.measure;
-  labels.what = spec.what == What::kRate ? "rate" : "convergence";
+  labels.what = spec.what == MeasureKind::kRate ? "rate" : "convergence";
   labels.scenario = spec.scenario_name;
   labels.protocol = spec.protocol;
   labels.variant = spec.label;
@@ -95,7 +95,7 @@ TrialLabels labels_of(const TrialSpec& spec) {
   labels.world = plan.ranks();
   labels.hosts = static_cast<int>(std::set<int>(plan.host_of.begin(), plan.host_of.end()).size());
   labels.batch = spec.workload.batch;
-  labels.place = spec.place;
+  labels.row_order = spec.row_order;
   labels.cost_s = spec.pace || spec.transport == "sim" ? double(spec.costs.gradient.count()) / 1e9 : 0;
   labels.seed = spec.seed;
   labels.repeat = spec.repeat;

@@ -11,7 +11,7 @@
 #include "backends/base/error.h"
 #include "backends/base/ran_out.h"
 #include "backends/base/text.h"
-#include "backends/fleet/standing.h"
+#include "backends/fleet/process_identity.h"
 #include "cli/tell.h"
 
 namespace hopbench {
@@ -45,7 +45,7 @@ std::string resume_command(const std::string& folder, const RunOptions& options)
 
 std::string how_to_resume(const std::string& alone, const std::string& folder, const RunOptions& options,
                           bool retry_failed) {
-  const int processes = standing_of([](const char* name) -> const char* { return std::getenv(name); }).size;
+  const int processes = identity_of([](const char* name) -> const char* { return std::getenv(name); }).size;
   const std::string how =
       processes == 1 ? alone : fmt::format("start its {} processes again in the same way, with", processes);
   return how + ": " + resume_command(folder, options) + (retry_failed ? " --retry-failed" : "");

@@ -13,12 +13,12 @@
 #include "backends/base/text.h"
 #include "cli/commands/run.h"
 #include "cli/gate/gate.h"
+#include "cli/install_paths.h"
 #include "cli/outputs.h"
-#include "cli/places.h"
 #include "cli/tell.h"
 #include "results/files/context.h"
 #include "results/files/files.h"
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 
 namespace hopbench {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/outputs.h"
 #include "cli/tell.h"
 #include "results/arithmetic/statistics.h"
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 #include "results/judge/virtual_gate.h"
 #include "results/tables/summary_parts.h"
 

@@ -8,11 +8,11 @@
 
 #include "backends/base/text.h"
 #include "cli/commands/run.h"
-#include "cli/places.h"
+#include "cli/install_paths.h"
 #include "cli/signals.h"
 #include "results/files/files.h"
-#include "results/files/json.h"
 #include "results/files/possible.h"
+#include "results/files/record_json.h"
 
 namespace hopbench {
 namespace {

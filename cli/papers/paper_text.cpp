@@ -8,8 +8,8 @@
 #include "backends/base/text.h"
 #include "cli/papers/paper.h"
 #include "models/dataset.h"
-#include "models/datasets/place.h"
-#include "results/files/json.h"
+#include "models/datasets/dataset_path.h"
+#include "results/files/record_json.h"
 #include "results/tables/table.h"
 #include "results/tables/terms.h"
 

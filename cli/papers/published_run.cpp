@@ -18,7 +18,7 @@
 #include "cli/papers/published.h"
 #include "cli/signals.h"
 #include "models/dataset.h"
-#include "models/datasets/place.h"
+#include "models/datasets/dataset_path.h"
 #include "results/files/files.h"
 #include "results/files/machine.h"
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "models/datasets/content.h"
-#include "models/datasets/place.h"
+#include "models/datasets/dataset_path.h"
 
 namespace hopbench {
 

@@ -13,7 +13,7 @@
 #include "backends/base/error.h"
 #include "models/dataset.h"
 #include "models/datasets/content.h"
-#include "models/datasets/place.h"
+#include "models/datasets/dataset_path.h"
 
 namespace hopbench {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "backends/base/error.h"
 #include "backends/base/random.h"
-#include "models/datasets/place.h"
+#include "models/datasets/dataset_path.h"
 #include "models/datasets/svmlight.h"
 
 namespace hopbench {

@@ -311,7 +311,7 @@ class Node {
   void meet_faults(Iter k);
   void hang(Duration lasts);
   Duration hung_since(Time over, bool background);
-  void emit_fault(Fault::What what, Time since) const;
+  void emit_fault(FaultKind what, Time since) const;
   void close_iteration(Iter next);
   void close_last_iteration();
 

@@ -21,7 +21,7 @@ std::string why_stopped(const Protocol& protocol) {
 void Node::give_up(std::span<const int> dead, const std::string& why) const {
   const auto crashes = [&](int r) {
     return std::any_of(options_.scenario.faults.begin(), options_.scenario.faults.end(),
-                       [r](const Fault& fault) { return fault.what == Fault::What::kCrash && fault.is_of(r); });
+                       [r](const Fault& fault) { return fault.what == FaultKind::kCrash && fault.is_of(r); });
   };
   const bool wanted = std::all_of(dead.begin(), dead.end(), crashes);
   throw trial_error("rank " + std::to_string(rank) + " cannot go on" + (wanted ? ", as the scenario says: " : ": ") +
@@ -31,16 +31,16 @@ void Node::give_up(std::span<const int> dead, const std::string& why) const {
 
 void Node::live(const std::function<void()>& body) {
   for (const Fault& fault : faults_) {
-    if (fault.what != Fault::What::kHang || fault.at == kNever) continue;
+    if (fault.what != FaultKind::kHang || fault.at == kNever) continue;
     runtime_.spawn([this, fault] {
       runtime_.await([] { return false; }, fault.at, "the time at which it hangs", kNoMessage);
       hang(fault.lasts);
     });
   }
   for (const Fault& fault : faults_) {
-    if (fault.what != Fault::What::kJoin) continue;
+    if (fault.what != FaultKind::kJoin) continue;
     wait([] { return false; }, fault.at, "its time to join", kNoMessage);
-    emit_fault(Fault::What::kJoin, now());
+    emit_fault(FaultKind::kJoin, now());
   }
   try {
     body();
@@ -53,28 +53,28 @@ void Node::live(const std::function<void()>& body) {
 bool Node::leaves(Iter k) {
   if (options_.stop.credits == nullptr && k >= options_.stop.iterations) return false;
   const bool due = std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
-    return fault.what == Fault::What::kLeave && fault.is_due(k, now());
+    return fault.what == FaultKind::kLeave && fault.is_due(k, now());
   });
   if (!due) return false;
   if (options_.protocol != nullptr && !continues(*options_.protocol, options_.knobs))
     throw trial_error("rank " + std::to_string(rank) + " left in iteration " + std::to_string(k) + ", " +
                       why_stopped(*options_.protocol))
         .as(FailureKind::kScenario, rank);
-  record_.lost = to_string(Fault::What::kLeave);
-  emit_fault(Fault::What::kLeave, now());
+  record_.lost = to_string(FaultKind::kLeave);
+  emit_fault(FaultKind::kLeave, now());
   return true;
 }
 
 /// Carries out the faults that come at iteration k, before its gradient.
 void Node::meet_faults(Iter k) {
   const auto due = [&](const Fault& fault) {
-    const bool here = fault.what == Fault::What::kHang || fault.what == Fault::What::kCrash;
+    const bool here = fault.what == FaultKind::kHang || fault.what == FaultKind::kCrash;
     return here && fault.at == kNever && fault.is_due(k, now());
   };
   for (auto at = faults_.begin(); (at = std::find_if(faults_.begin(), faults_.end(), due)) != faults_.end();) {
     const Fault fault = *at;
     faults_.erase(at);  // before the turn is given away
-    if (fault.what == Fault::What::kCrash) options_.crash();
+    if (fault.what == FaultKind::kCrash) options_.crash();
     const Time since = now();
     hang(fault.lasts);
     if (!background_) waited(since, kEndOfHang);
@@ -89,7 +89,7 @@ void Node::hang(Duration lasts) {
   work.hang = true;
   occupy(std::move(work));
   hangs_.push_back({since, now()});
-  emit_fault(Fault::What::kHang, since);
+  emit_fault(FaultKind::kHang, since);
 }
 
 /// Records that the body waited from `since` until now, for `why` or, while the rank hung, for the end of the hang.
@@ -115,7 +115,7 @@ Duration Node::hung_since(Time over, bool background) {
   return hung;
 }
 
-void Node::emit_fault(Fault::What what, Time since) const {
+void Node::emit_fault(FaultKind what, Time since) const {
   emit({.what = EventKind::kFault, .iter = entered_, .since = since, .text = to_string(what)});
 }
 

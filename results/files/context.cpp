@@ -12,8 +12,8 @@
 #include "backends/base/text.h"
 #include "build.h"
 #include "commit.h"
-#include "results/files/json.h"
 #include "results/files/machine.h"
+#include "results/files/record_json.h"
 #if HB_HAVE_ONEDNN && __has_include(<dnnl_version.h>)
 #include <dnnl_version.h>
 #endif

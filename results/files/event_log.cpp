@@ -5,7 +5,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 
 namespace hopbench {
 namespace {

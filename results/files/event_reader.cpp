@@ -13,7 +13,7 @@
 #include "backends/base/error.h"
 #include "backends/base/json_value.h"
 #include "backends/base/printable.h"
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 
 namespace hopbench {
 namespace {

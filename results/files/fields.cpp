@@ -107,7 +107,7 @@ constexpr Field<TrialLabels> kLabels[] = {
     stored<&L::reading>("reading", kTrials, "", "which reading of its paper ([protocols.md](protocols.md))"),
     stored<&L::order>("order", kTrials, "", "place in the run, from 0"),
     stored<&L::status_mark>("status_mark"),
-    stored<&L::place>("place"),
+    stored<&L::row_order>("place"),
     stored<&L::target_loss>("target_loss"),
     stored<&L::target_hold>("target_hold"),
     stored<&L::target_model>("target_model"),

@@ -10,8 +10,8 @@
 #include "backends/base/printable.h"
 #include "results/files/csv.h"
 #include "results/files/files.h"
-#include "results/files/json.h"
 #include "results/files/possible.h"
+#include "results/files/record_json.h"
 #include "results/tables/summary_parts.h"
 
 namespace hopbench {

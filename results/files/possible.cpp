@@ -14,7 +14,7 @@
 #include "backends/base/printable.h"
 #include "results/files/csv.h"
 #include "results/files/fields.h"
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 
 namespace hopbench {
 namespace {

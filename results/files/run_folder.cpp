@@ -22,8 +22,8 @@
 #include "backends/base/text.h"
 #include "results/files/csv.h"
 #include "results/files/files.h"
-#include "results/files/json.h"
 #include "results/files/kinds.h"
+#include "results/files/record_json.h"
 
 namespace hopbench {
 namespace {

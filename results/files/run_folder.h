@@ -30,7 +30,7 @@ struct TrialLabels {
   std::string knobs;                      // "backup=1, staleness=4", "none"; empty: not recorded, in old runs
   int world = 0, batch = 0;               // world: workers and servers; batch: of one worker
   int hosts = 0;                          // number of host groups that the ranks are on; 0: not known
-  int place = 0;                          // of the variant in its suite: the order of a table's rows
+  int row_order = 0;                      // of the variant in its suite: the order of a table's rows
   double cost_s = 0;                      // time that a step is paced to; 0: unpaced
   bool learns = true;                     // false: the model is only timed and has neither losses nor learning rates
   bool tuned = false;                     // learning rates come from `hopbench tune`

@@ -19,9 +19,9 @@
 #include "results/files/csv.h"
 #include "results/files/event_reader.h"
 #include "results/files/files.h"
-#include "results/files/json.h"
 #include "results/files/kinds.h"
 #include "results/files/possible.h"
+#include "results/files/record_json.h"
 #include "results/judge/exact.h"
 
 namespace hopbench {

@@ -12,7 +12,7 @@
 #include "backends/base/text.h"
 #include "results/files/event_reader.h"
 #include "results/files/fields.h"
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 #include "results/tables/summary_parts.h"
 
 namespace hopbench {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/base/text.h"
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 #include "results/judge/gate.h"
 #include "results/judge/junit.h"
 

@@ -8,7 +8,7 @@
 #include "backends/base/error.h"
 #include "backends/base/text.h"
 #include "results/arithmetic/statistics.h"
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 #include "results/judge/published.h"
 
 namespace hopbench {

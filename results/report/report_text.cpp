@@ -6,8 +6,8 @@
 #include <set>
 
 #include "backends/base/text.h"
-#include "results/files/json.h"
 #include "results/files/kinds.h"
+#include "results/files/record_json.h"
 #include "results/report/report_parts.h"
 #include "results/tables/cost.h"
 

@@ -7,8 +7,8 @@
 
 #include "backends/base/text.h"
 #include "backends/base/time.h"
-#include "results/files/json.h"
 #include "results/files/kinds.h"
+#include "results/files/record_json.h"
 #include "results/tables/summary_parts.h"
 #include "results/tables/terms.h"
 
@@ -182,7 +182,7 @@ void add_common_notes(Grid& grid, const Group& group) {
 Group make_group(Trials trials, const std::string& reference) {
   std::sort(trials.begin(), trials.end(), [](const TrialRow* a, const TrialRow* b) {
     const auto key = [](const TrialRow* r) {
-      return std::tie(r->labels.place, r->labels.seed, r->labels.repeat, r->labels.order);
+      return std::tie(r->labels.row_order, r->labels.seed, r->labels.repeat, r->labels.order);
     };
     return key(a) < key(b);
   });

@@ -37,7 +37,7 @@ class KeyedTable {
   const std::vector<Value>& tables(const std::string& key);
 
   void wrong(const Value& value, const std::string& key, const std::string& wanted);
-  const Place& place() const { return value_.place; }
+  const SourceLocation& place() const { return value_.place; }
 
  private:
   const Value& value_;

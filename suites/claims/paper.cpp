@@ -168,8 +168,8 @@ void check_unique(const Paper& paper, Mistakes& mistakes) {
   }
 }
 
-void check_selection(const Selection& selection, const Suite& suite, const std::string& profile, const Place& place,
-                     Mistakes& mistakes) {
+void check_selection(const Selection& selection, const Suite& suite, const std::string& profile,
+                     const SourceLocation& place, Mistakes& mistakes) {
   std::vector<std::string> found, all;
   for (const TrialSpec& trial : suite.trials) {
     const Selection whole{trial.measure, trial.scenario_name, trial.label};

@@ -12,7 +12,7 @@ namespace hopbench {
 
 /// A suite of a paper, and what it takes to run it.
 struct PaperSuite {
-  Place place;
+  SourceLocation place;
   std::string file;               // beside expected.toml
   std::vector<std::string> data;  // names of data sets; empty if all data is drawn
   std::string memory;             // "1 GiB"
@@ -24,7 +24,7 @@ struct Paper {
   std::string title, venue, sizes;  // sizes: the sizes that are smaller here, and why
   std::vector<PaperSuite> suites;
   std::vector<Claim> claims;
-  std::vector<Place> places;  // of each claim
+  std::vector<SourceLocation> places;  // of each claim
 
   const PaperSuite& suite(const std::string& file) const;  // of a claim
 };

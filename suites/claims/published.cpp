@@ -28,7 +28,7 @@ std::string read_id(KeyedTable& table, Mistakes& mistakes) {
   return id;
 }
 
-void check_need(const std::string& need, const Place& place, Mistakes& mistakes) {
+void check_need(const std::string& need, const SourceLocation& place, Mistakes& mistakes) {
   const std::size_t colon = need.find(':');
   const std::string name = need.substr(0, colon), argument = colon == std::string::npos ? "" : need.substr(colon + 1);
   bool right = false;
@@ -86,7 +86,7 @@ PublishedRun read_run(const Value& value, Mistakes& mistakes) {
   return run;
 }
 
-void check_range(const PublishedClaim& claim, const Place& place, Mistakes& mistakes) {
+void check_range(const PublishedClaim& claim, const SourceLocation& place, Mistakes& mistakes) {
   const bool range = claim.at_least || claim.at_most;
   if (claim.kind == PublishedClaim::Kind::kRecorded && range)
     mistakes.add(place, "a 'recorded' claim is not judged: it has no 'at_least' and no 'at_most'");
@@ -150,18 +150,19 @@ PublishedTable read_table(const Value& value, Mistakes& mistakes) {
 /// The IDs that were seen, for check_names.
 struct Names {
   std::set<std::string> seen;
-  void add(const std::string& what, const std::string& id, const Place& place, Mistakes& mistakes) {
+  void add(const std::string& what, const std::string& id, const SourceLocation& place, Mistakes& mistakes) {
     if (!id.empty() && !seen.insert(id).second) mistakes.add(place, fmt::format("two {} have the ID '{}'", what, id));
   }
 };
 
-void check_run(const std::string& id, const std::vector<std::string>& known, const Place& place, Mistakes& mistakes) {
+void check_run(const std::string& id, const std::vector<std::string>& known, const SourceLocation& place,
+               Mistakes& mistakes) {
   if (!id.empty() && std::find(known.begin(), known.end(), id) == known.end())
     mistakes.add(place, unknown("run", id, known));
 }
 
 /// Adds a mistake for each run that measures nothing, since it would be run in vain.
-void check_used(const Published& published, const std::vector<Place>& places, Mistakes& mistakes) {
+void check_used(const Published& published, const std::vector<SourceLocation>& places, Mistakes& mistakes) {
   for (std::size_t i = 0; i < published.runs.size(); ++i) {
     const std::string& id = published.runs[i].id;
     bool used = false;
@@ -182,7 +183,7 @@ Published parse_published(const std::string& text, const std::string& file) {
   {
     KeyedTable top(*root, "figures.toml", mistakes);
     published.pages = top.texts("pages");
-    std::vector<Place> places;
+    std::vector<SourceLocation> places;
     std::vector<std::string> runs;
     Names names, ids;
     for (const Value& item : top.tables("run")) {

@@ -88,7 +88,7 @@ std::string text_of(const Value& block, const std::string& list, const std::stri
 }
 
 template <class Drafts>
-void refuse_duplicate(const Drafts& drafts, const std::string& name, const char* what, const Place& place,
+void refuse_duplicate(const Drafts& drafts, const std::string& name, const char* what, const SourceLocation& place,
                       const char* advice, Mistakes& mistakes) {
   for (const auto& other : drafts) {
     const std::string* label;
@@ -164,7 +164,7 @@ void read_measure(Draft& draft, const Value& block, Mistakes& mistakes) {
   MeasureDraft measure;
   measure.place = block.place;
   const std::string what = text_of(block, "measure", "what", mistakes);
-  measure.what = what == "convergence" ? What::kConvergence : What::kRate;
+  measure.what = what == "convergence" ? MeasureKind::kConvergence : MeasureKind::kRate;
   text_of(block, "measure", "name", mistakes);
   measure.name = raw_text(block, block.find("name") != nullptr ? "name" : "what");
   if (measure.name.empty()) measure.name = "rate";
@@ -329,7 +329,7 @@ Draft read_draft(const Value& root, const std::string& file, Mistakes& mistakes)
   Draft draft;
   draft.file = file;
   draft.name = stem(file);
-  draft.place = root.find("run") != nullptr ? root.find("run")->place : Place{file, 1, 1};
+  draft.place = root.find("run") != nullptr ? root.find("run")->place : SourceLocation{file, 1, 1};
   read_top(draft, root, mistakes);
   for_each_block(root, "protocol", mistakes, [&](const Value& block) { read_variant(draft, block, mistakes); });
   for_each_block(root, "scenario", mistakes, [&](const Value& block) { read_scenario(draft, block, mistakes); });

@@ -64,7 +64,7 @@ const Topology* Graphs::of(const Draft& draft, const Configuration& c, Mistakes&
   const std::string& name = c.at("topology.name").text;
   const Value* edges = c.find("topology.edges");
   const Value& said = edges != nullptr ? *edges : c.at("topology.name");
-  const Place& place = said.place.file == "(default)" ? c.at("run.world_size").place : said.place;
+  const SourceLocation& place = said.place.file == "(default)" ? c.at("run.world_size").place : said.place;
   if (name != "edges" && edges != nullptr)
     mistakes.add(edges->place,
                  fmt::format("'edges' and the topology '{}' exclude each other: write name = \"edges\" or "

@@ -53,7 +53,9 @@ void check_pace(const Draft& draft, const Configuration& c, Mistakes& mistakes) 
   if (cost != nullptr && paced_by_time(c))
     mistakes.add(cost->place, "a 'pace' that is a time and 'cost' say the same: give one");
   if (!simulated(c) || cost != nullptr || paced_by_time(c)) return;
-  const Place& place = pace.place.line > 0 ? pace.place : c.measure->place.line > 0 ? c.measure->place : draft.place;
+  const SourceLocation& place = pace.place.line > 0         ? pace.place
+                                : c.measure->place.line > 0 ? c.measure->place
+                                                            : draft.place;
   mistakes.add(
       place, fmt::format(
                  "measure '{}' runs in virtual time (sim), where pace = \"{}\" is refused since its "
@@ -65,7 +67,8 @@ void check_model(const Draft& draft, const Configuration& c, Mistakes& mistakes)
   const std::string name = c.at("model.name").text;
   const Value& size = c.at("model.size");
   if (draft.bad.count("model.name") + draft.bad.count("model.size") > 0) return;
-  const Place& name_place = c.at("model.name").place.file == "(default)" ? draft.place : c.at("model.name").place;
+  const SourceLocation& name_place =
+      c.at("model.name").place.file == "(default)" ? draft.place : c.at("model.name").place;
   if (name == "timing_only" && size.integer == 0)
     mistakes.add(name_place, "model 'timing_only' needs a size: set model.size to its number of parameters");
   if (name != "timing_only" && name != "quadratic" && size.integer != 0)
@@ -77,7 +80,7 @@ void check_model(const Draft& draft, const Configuration& c, Mistakes& mistakes)
                                          kLargestQuadratic));
   if (model_of(c).create == nullptr && !simulated(c))
     mistakes.add(name_place, fmt::format("model '{}' has no numbers to send: measure it in virtual time (sim)", name));
-  if (model_of(c).create == nullptr && c.measure->what == What::kConvergence)
+  if (model_of(c).create == nullptr && c.measure->what == MeasureKind::kConvergence)
     mistakes.add(c.measure->place, fmt::format("model '{}' computes nothing, so it has no convergence", name));
   if (const Value& augment = c.at("model.augment"); model_of(c).create == nullptr && augment.text != "none")
     mistakes.add(augment.place, fmt::format("'augment' means nothing to model '{}': it reads no data", name));
@@ -136,7 +139,7 @@ void check_batch(const Draft& draft, const Configuration& c, Mistakes& mistakes)
   try {
     const std::int64_t part = std::int64_t(training_set_size(c)) / c.workers();
     if (batch.integer <= part) return;
-    const Place& place = batch.place.file == "(default)" ? c.at("run.world_size").place : batch.place;
+    const SourceLocation& place = batch.place.file == "(default)" ? c.at("run.world_size").place : batch.place;
     mistakes.add(place, fmt::format("'batch' is {}, more than a worker's part of the data ({} samples with {} workers)",
                                     batch.integer, part, c.workers()));
   } catch (const Error& error) {
@@ -259,11 +262,11 @@ ComputeRule rule_of(const Value& table, int workers, int drawn_rank) {
   const auto value = [&](const char* name) { return table.find(name) ? &table.find(name)->value : nullptr; };
   const auto text = [&](const char* name, const char* fallback) { return value(name) ? value(name)->text : fallback; };
   const auto real = [&](const char* name) { return value(name) ? value(name)->as_real() : 0.0; };
-  static const std::map<std::string, ComputeRule::What> kWhat = {{"constant", ComputeRule::What::kConstant},
-                                                                 {"bernoulli", ComputeRule::What::kBernoulli},
-                                                                 {"exponential", ComputeRule::What::kExponential},
-                                                                 {"log_normal", ComputeRule::What::kLogNormal},
-                                                                 {"pareto", ComputeRule::What::kPareto}};
+  static const std::map<std::string, SlowdownKind> kWhat = {{"constant", SlowdownKind::kConstant},
+                                                            {"bernoulli", SlowdownKind::kBernoulli},
+                                                            {"exponential", SlowdownKind::kExponential},
+                                                            {"log_normal", SlowdownKind::kLogNormal},
+                                                            {"pareto", SlowdownKind::kPareto}};
   static const std::map<std::string, ComputeRule::Correlated> kCorrelated = {{"rank", ComputeRule::Correlated::kRank},
                                                                              {"host", ComputeRule::Correlated::kHost},
                                                                              {"all", ComputeRule::Correlated::kAll}};

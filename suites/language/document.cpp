@@ -39,7 +39,7 @@ bool deeper_than(int levels, const toml::node& node) {
          std::any_of(table->begin(), table->end(), [&](const auto& e) { return too_deep(e.second); });
 }
 
-Place place_of(const toml::source_region& region, const std::string& file) {
+SourceLocation place_of(const toml::source_region& region, const std::string& file) {
   return {file, int(region.begin.line), int(region.begin.column)};
 }
 
@@ -84,7 +84,7 @@ Value value_of(const toml::node& node, const std::string& file) {
   return value;
 }
 
-void move_to(Value& value, const Place& place) {
+void move_to(Value& value, const SourceLocation& place) {
   value.place = place;
   for (Value& item : value.items) move_to(item, place);
   for (Entry& entry : value.entries) {
@@ -118,7 +118,7 @@ const Entry* Value::find(const std::string& key) const {
   return found == entries.end() ? nullptr : &*found;
 }
 
-Value text_value(const std::string& text, const Place& place) {
+Value text_value(const std::string& text, const SourceLocation& place) {
   Value value;
   value.type = Value::Type::kText;
   value.text = text;
@@ -174,7 +174,7 @@ std::optional<Value> parse_document(const std::string& text, const std::string& 
   return std::nullopt;
 }
 
-std::optional<Value> parse_value(const std::string& text, const Place& place, Mistakes& mistakes) {
+std::optional<Value> parse_value(const std::string& text, const SourceLocation& place, Mistakes& mistakes) {
   Mistakes own;
   const std::optional<Value> document = parse_document("v = " + text + "\n", place.file, own);
   // An injected line break could bring further keys: the text must be one value and nothing else.

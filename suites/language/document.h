@@ -22,7 +22,7 @@ struct Value {
   std::string text;
   std::vector<Value> items;
   std::vector<Entry> entries;  // in the order of the text
-  Place place;
+  SourceLocation place;
 
   bool is(Type t) const { return type == t; }
   bool number() const { return is(Type::kInteger) || is(Type::kReal); }
@@ -32,11 +32,11 @@ struct Value {
 
 struct Entry {
   std::string key;
-  Place place;  // of the key
+  SourceLocation place;  // of the key
   Value value;
 };
 
-Value text_value(const std::string& text, const Place& place);
+Value text_value(const std::string& text, const SourceLocation& place);
 
 /// Returns "an integer", "a text" and so on, for messages.
 const char* type_name(Value::Type type);
@@ -44,7 +44,7 @@ const char* type_name(Value::Type type);
 /// Returns the root table, or nothing after adding a mistake with line and column. Throws nothing.
 std::optional<Value> parse_document(const std::string& text, const std::string& file, Mistakes& mistakes);
 /// Parses the text to the right of `key = `. A bare word that is not TOML is a text: --set compute.pace=40ms.
-std::optional<Value> parse_value(const std::string& text, const Place& place, Mistakes& mistakes);
+std::optional<Value> parse_value(const std::string& text, const SourceLocation& place, Mistakes& mistakes);
 /// Returns the parts of a dotted key: topology.name, protocol."hop backup".max_ig. Returns nothing if it is malformed.
 std::optional<std::vector<std::string>> split_key(const std::string& key);
 

@@ -16,7 +16,7 @@ namespace hopbench {
 class Graphs;
 
 struct VariantDraft {
-  Place place;
+  SourceLocation place;
   std::string label;
   std::string written_label;           // before the matrix added to it
   const Protocol* protocol = nullptr;  // nullptr: unknown, which is a mistake already reported
@@ -28,7 +28,7 @@ struct VariantDraft {
 };
 
 struct ScenarioDraft {
-  Place place;
+  SourceLocation place;
   std::string name;
   std::vector<Value> rules, links, faults;
 
@@ -36,9 +36,9 @@ struct ScenarioDraft {
 };
 
 struct MeasureDraft {
-  Place place;
+  SourceLocation place;
   std::string name;
-  What what = What::kRate;
+  MeasureKind what = MeasureKind::kRate;
   Layer overrides;
   std::vector<Value> scenarios;  // names; empty: all
   std::vector<Value> protocols;  // labels, as written; empty: all variants
@@ -46,7 +46,7 @@ struct MeasureDraft {
 
 /// A row of [matrix], for a section's key or for a key of one variant.
 struct Axis {
-  Place place;
+  SourceLocation place;
   std::string path;     // of the section's key; "" for a variant's
   std::string variant;  // label
   std::vector<std::string> parts;
@@ -62,9 +62,9 @@ struct Override {
 
 struct Draft {
   std::string file, name, summary;
-  bool tuned = false;  // as the suite says
-  Layer tuning;        // [tuning]
-  Place place;         // of [run]; for mistakes about what is missing
+  bool tuned = false;    // as the suite says
+  Layer tuning;          // [tuning]
+  SourceLocation place;  // of [run]; for mistakes about what is missing
   Layer sections;
   std::set<std::string> bad;  // paths with a mistake; mistakes that would follow from it are not reported
   std::vector<VariantDraft> variants;
@@ -128,7 +128,7 @@ std::vector<Point> points_of(const Draft& draft);
 void multiply_variants(Draft& draft, Mistakes& mistakes);
 
 // expand.cpp
-int default_evaluations(What what);  // run.evaluations = "auto"
+int default_evaluations(MeasureKind what);  // run.evaluations = "auto"
 std::vector<TrialSpec> expand(const Draft& draft, Mistakes& mistakes);
 
 // configuration.cpp

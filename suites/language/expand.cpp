@@ -50,7 +50,7 @@ void take_keys(TrialSpec& trial, bool optimizer, const ValueOf& value_of) {
 void drop_unobeyed(TrialSpec& trial) {
   const bool simulated = trial.transport == "sim";
   if (!simulated) trial.noise = 0;
-  if (!simulated || trial.what != What::kRate) trial.shuffles = 0;
+  if (!simulated || trial.what != MeasureKind::kRate) trial.shuffles = 0;
   NetworkSpec& network = trial.network;
   if (!simulated) network.rendezvous_bytes = 0;
   if (network.queue != NetworkSpec::Queue::kFifo) network.burst = 0;
@@ -145,7 +145,7 @@ std::vector<TrialSpec> group_of(const Draft& draft, const Configuration& c, cons
     TrialSpec trial = base;
     trial.protocol = variant->protocol->name;
     trial.label = variant->label;
-    trial.place = int(variant - draft.variants.data());
+    trial.row_order = int(variant - draft.variants.data());
     trial.knobs = variant->knobs;
     trial.workload.without = variant->left_out();
     trial.workload.workers -= int(variant->without.size());
@@ -212,7 +212,7 @@ void check_warm_ups(const Draft& draft, const std::vector<TrialSpec>& trials, Mi
   for (const TrialSpec& trial : trials) {
     const WarmUp warm_up = warm_up_of(trial);
     if (trial.stop.kind != StopSpec::Kind::kIterations || warm_up.iterations <= kLongestWarmUp) continue;
-    mistakes.add(draft.variants[std::size_t(trial.place)].place,
+    mistakes.add(draft.variants[std::size_t(trial.row_order)].place,
                  fmt::format("the warm-up of '{}' would be {} iterations of each rank, more than {}: {}", trial.label,
                              warm_up.iterations, kLongestWarmUp,
                              warm_up.by_time
@@ -224,7 +224,7 @@ void check_warm_ups(const Draft& draft, const std::vector<TrialSpec>& trials, Mi
 
 }  // namespace
 
-int default_evaluations(What what) { return what == What::kConvergence ? 15 : 0; }
+int default_evaluations(MeasureKind what) { return what == MeasureKind::kConvergence ? 15 : 0; }
 
 const Value& optimizer_value(const Draft& draft, const Configuration& c, const VariantDraft& variant,
                              const char* path) {

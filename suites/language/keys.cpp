@@ -192,7 +192,7 @@ const std::vector<SuiteKey> kKeys = {
      to<kWork, &WorkloadSpec::deterministic>("deterministic")},
     {"compute.ipc", T::kBool, "true", 0, 0, nullptr,
      "cuda over shm: ranks read each other's vectors on the GPU; false: they are copied through host memory",
-     to<kWork, &WorkloadSpec::lend>("lend")},
+     to<kWork, &WorkloadSpec::ipc>("lend")},
     {"compute.threads", T::kInteger, "1", 1, 1024, nullptr, "of one gradient",
      to<kWork, &WorkloadSpec::threads>("threads")},
     {"compute.pace", T::kPace, "\"auto\"", kTiny, kDays, nullptr,

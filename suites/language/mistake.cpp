@@ -36,7 +36,7 @@ std::string Mistake::text() const {
 SuiteError::SuiteError(std::vector<Mistake> mistakes)
     : Error(ExitCode::kUsage, lines_of(mistakes)), mistakes_(std::move(mistakes)) {}
 
-void Mistakes::add(const Place& place, const std::string& message) {
+void Mistakes::add(const SourceLocation& place, const std::string& message) {
   constexpr std::size_t kMostBytes = 2000;
   const std::string said = printable(shortened(message, kMostBytes));
   if (known_.emplace(place.file, place.line, place.column, said).second)

@@ -11,7 +11,7 @@
 namespace hopbench {
 
 /// A place in a text. Line and column count from 1; they are 0 if the text has no place for it (a command line).
-struct Place {
+struct SourceLocation {
   std::string file;
   int line = 0, column = 0;
 };
@@ -39,7 +39,7 @@ class SuiteError : public Error {
 class Mistakes {
  public:
   /// Escapes control characters in `message`, and shortens it in the middle if it is very long.
-  void add(const Place& place, const std::string& message);
+  void add(const SourceLocation& place, const std::string& message);
   bool empty() const { return list_.empty(); }
   /// Throws SuiteError with all of them, in the order of the text.
   void throw_if_any() const;

@@ -209,7 +209,7 @@ std::string trimmed(const std::string& text) {
 }
 
 void apply_set(Draft& draft, const std::string& set, Mistakes& mistakes) {
-  const Place place{"--set " + quotable(set), 0, 0};
+  const SourceLocation place{"--set " + quotable(set), 0, 0};
   const std::size_t equals = equals_sign(set);
   if (equals == std::string::npos) return mistakes.add(place, "there is no '=': write --set key=VALUE");
   const std::string key = trimmed(set.substr(0, equals));

@@ -100,7 +100,7 @@ std::string scenario_text(const ScenarioDraft& scenario) {
 }
 
 std::string measure_text(const Draft& draft, const MeasureDraft& measure, const Layer& sections) {
-  const bool convergence = measure.what == What::kConvergence;
+  const bool convergence = measure.what == MeasureKind::kConvergence;
   std::string scenarios;
   for (const ScenarioDraft* scenario : scenarios_of(draft, measure))
     scenarios += (scenarios.empty() ? "" : ", ") + toml_text(scenario->name);

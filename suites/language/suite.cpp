@@ -114,7 +114,7 @@ void add_drawn_and_left_out(const Draft& draft, std::vector<std::string>& notes)
 std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_note) {
   std::vector<std::string> notes;
   const bool convergence = std::any_of(draft.measures.begin(), draft.measures.end(),
-                                       [](const MeasureDraft& m) { return m.what == What::kConvergence; });
+                                       [](const MeasureDraft& m) { return m.what == MeasureKind::kConvergence; });
   if (convergence) notes.push_back(tuning_note);
   std::set<std::string> told;
   for (const VariantDraft& variant : draft.variants) {
@@ -137,7 +137,7 @@ std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_
     const Value& points = layer.at("run.evaluations");
     const bool curve = points.is(Value::Type::kInteger) ? points.integer > 0 : default_evaluations(measure.what) > 0;
     if (curve && layer.at("transport.name").text != "sim") without_curve.push_back(measure.name);
-    if (layer.at("optimizer.step").text == "as_written" && measure.what == What::kConvergence)
+    if (layer.at("optimizer.step").text == "as_written" && measure.what == MeasureKind::kConvergence)
       as_written.push_back(measure.name);
   }
   if (!few.empty())

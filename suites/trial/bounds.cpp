@@ -19,14 +19,14 @@ Scenario::Where place_of(const TrialSpec& spec, const Plan& plan, int rank) {
 double least_factor(const ComputeRule& rule) {
   const bool always = rule.from == Time{} && rule.until == kNever;
   switch (rule.what) {
-    case ComputeRule::What::kConstant:
+    case SlowdownKind::kConstant:
       return always ? rule.factor : std::min(rule.factor, 1.0);
-    case ComputeRule::What::kBernoulli:
+    case SlowdownKind::kBernoulli:
       return std::min(rule.factor, 1.0);
-    case ComputeRule::What::kExponential:
-    case ComputeRule::What::kPareto:
+    case SlowdownKind::kExponential:
+    case SlowdownKind::kPareto:
       return 1.0;
-    case ComputeRule::What::kLogNormal:
+    case SlowdownKind::kLogNormal:
       return 0.0;
   }
   return 0.0;
@@ -155,7 +155,7 @@ ScheduleBounds schedule_bounds(const TrialSpec& spec, const Plan& plan, const st
   if (spec.costs.gradient.count() <= 0) return bounds;
   const Iter iterations =
       plan.iterations > 0 ? plan.iterations : std::max<Iter>(1, (plan.credits + plan.workers - 1) / plan.workers);
-  const Iter first = std::min(plan.run_in, iterations - 1);
+  const Iter first = std::min(plan.warmup_iterations, iterations - 1);
   std::vector<double> rates;
   for (int r = 0; r < plan.workers; ++r) {
     if (std::find(lost.begin(), lost.end(), r) != lost.end()) continue;

@@ -7,7 +7,7 @@
 
 #include "backends/base/text.h"
 #include "results/arithmetic/steady.h"
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 #include "suites/trial/bounds.h"
 
 namespace hopbench {
@@ -23,8 +23,8 @@ constexpr const char* kTrialOver = "the trial was over before";
 
 /// Returns whether a fault came to a rank that was not lost, or to a rank before it left.
 bool came(const Fault& fault, const RankRecord& rank) {
-  if (fault.what == Fault::What::kCrash || fault.what == Fault::What::kLeave) return false;
-  if (fault.what == Fault::What::kJoin) return rank.iters > 0;
+  if (fault.what == FaultKind::kCrash || fault.what == FaultKind::kLeave) return false;
+  if (fault.what == FaultKind::kJoin) return rank.iters > 0;
   if (fault.at != kNever) return fault.at < rank.finished;
   return std::any_of(rank.marks.begin(), rank.marks.end(),
                      [&](const IterationMark& mark) { return mark.iter >= fault.iteration && mark.samples > 0; });
@@ -34,20 +34,20 @@ bool came(const Fault& fault, const RankRecord& rank) {
 /// had begun is lost.
 std::string why_never(const Fault& fault, const RankRecord& rank, Time end) {
   if (!rank.lost.empty()) {
-    const bool known = fault.at != kNever || rank.lost == to_string(Fault::What::kLeave);
-    return fault.what == Fault::What::kHang && known && !came(fault, rank) ? "the rank was lost before" : "";
+    const bool known = fault.at != kNever || rank.lost == to_string(FaultKind::kLeave);
+    return fault.what == FaultKind::kHang && known && !came(fault, rank) ? "the rank was lost before" : "";
   }
   if (came(fault, rank)) return "";
-  if (fault.what == Fault::What::kJoin) return "nothing was left to do";
+  if (fault.what == FaultKind::kJoin) return "nothing was left to do";
   if (fault.at != kNever && fault.at >= end) return kTrialOver;
   const bool there = fault.at != kNever && fault.at < rank.finished;  // a leave is looked for before an iteration
-  return fault.what == Fault::What::kLeave && there ? "the rank began no iteration after that"
-                                                    : "the rank was done before";
+  return fault.what == FaultKind::kLeave && there ? "the rank began no iteration after that"
+                                                  : "the rank was done before";
 }
 
 /// "crash of rank 1, 2 at 100s", "leave of rank 3 in iteration 100", "cut of host 1 at 100s".
 std::string text_of(const Fault& fault, const std::vector<std::string>& whom) {
-  const char* of = fault.what == Fault::What::kCut ? " of host " : " of rank ";
+  const char* of = fault.what == FaultKind::kCut ? " of host " : " of rank ";
   const std::string when = fault.at == kNever ? " in iteration " + std::to_string(fault.iteration)
                                               : " at " + duration_text(fault.at.time_since_epoch().count());
   return to_string(fault.what) + (of + join(whom, ", ")) + when;
@@ -62,7 +62,7 @@ std::vector<std::string> never_came(const TrialRecord& record, const std::vector
   std::map<std::string, std::vector<std::string>> missing;
   for (const Fault& fault : faults) {
     std::map<std::string, std::vector<std::string>> whom;
-    if (fault.what == Fault::What::kCut && fault.at >= end) whom[kTrialOver].push_back(std::to_string(fault.a));
+    if (fault.what == FaultKind::kCut && fault.at >= end) whom[kTrialOver].push_back(std::to_string(fault.a));
     for (const RankRecord& rank : record.ranks) {
       const std::string why = fault.is_of(rank.rank) ? why_never(fault, rank, end) : "";
       if (!why.empty()) whom[why].push_back(std::to_string(rank.rank));
@@ -81,7 +81,7 @@ RankRecord crashed_record(int rank, int host, Time when) {
   record.rank = rank;
   record.host = host;
   record.finished = when;
-  record.lost = to_string(Fault::What::kCrash);
+  record.lost = to_string(FaultKind::kCrash);
   return record;
 }
 
@@ -91,7 +91,7 @@ Event crash_event(int rank, Iter k, Time when) {
   event.rank = rank;
   event.what = EventKind::kFault;
   event.iter = k;
-  event.text = to_string(Fault::What::kCrash);
+  event.text = to_string(FaultKind::kCrash);
   return event;
 }
 
@@ -135,11 +135,10 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   record.gap_bound = lost.empty() ? gap_bound_of(spec, plan) : -1;  // else it changed on the way
   const Window window = fill_rates(record, spec.warmup, spec.warmup_time, plan.workers);
   if (const Iter warm_up = warm_up_of(spec).iterations;
-      spec.what == What::kRate && record.gap_bound >= 0 && warm_up < 2 * record.gap_bound)
+      spec.what == MeasureKind::kRate && record.gap_bound >= 0 && warm_up < 2 * record.gap_bound)
     record.warnings.emplace_back(WarningKind::kShortWarmUp);
   const bool moves_data = plan.protocol->moves_data != nullptr && plan.protocol->moves_data(spec.knobs);
-  if (moves_data && spec.workload.split.what != SplitSpec::What::kIid)
-    record.warnings.emplace_back(WarningKind::kMovesData);
+  if (moves_data && spec.workload.split.what != SplitKind::kIid) record.warnings.emplace_back(WarningKind::kMovesData);
   record.window_ideal_samples_per_s = window_ideal(record, spec, plan, window);
   check_ideal(record, spec.transport == "sim");
   if (spec.pace && spec.step_p99.count() > 0 && spec.costs.gradient > 3 * spec.step_p99) {

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "backends/base/error.h"
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 
 namespace hopbench {
 

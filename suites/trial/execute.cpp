@@ -9,12 +9,12 @@
 
 #include "backends/base/ran_out.h"
 #include "backends/runtime/process/launch.h"
-#include "results/files/json.h"
+#include "results/files/record_json.h"
+#include "suites/trial/child_task.h"
 #include "suites/trial/completion.h"
 #include "suites/trial/evaluation.h"
 #include "suites/trial/event_log.h"
-#include "suites/trial/job.h"
-#include "suites/trial/place.h"
+#include "suites/trial/rank_assignment.h"
 
 namespace hopbench {
 namespace {
@@ -25,7 +25,7 @@ LaunchOptions launch_options(const TrialSpec& spec, const Plan& plan, const Exec
   launch.rendezvous_timeout = spec.rendezvous_timeout;
   launch.stall_timeout = spec.stall_timeout;
   launch.trial_timeout = spec.trial_timeout;
-  if (plan.iterations > 0) launch.warm_up = plan.run_in;
+  if (plan.iterations > 0) launch.warm_up = plan.warmup_iterations;
   launch.interrupts = options.interrupts;
   launch.alone = options.at_once;
   if (options.progress) {
@@ -38,7 +38,7 @@ LaunchOptions launch_options(const TrialSpec& spec, const Plan& plan, const Exec
 std::vector<int> doomed(const Scenario& scenario) {
   std::vector<int> ranks;
   for (const Fault& fault : scenario.faults) {
-    if (fault.what == Fault::What::kCrash) ranks.insert(ranks.end(), fault.ranks.begin(), fault.ranks.end());
+    if (fault.what == FaultKind::kCrash) ranks.insert(ranks.end(), fault.ranks.begin(), fault.ranks.end());
   }
   return ranks;
 }
@@ -140,7 +140,7 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
   launch_with.credits = plan.credits;
   launch_with.may_crash = doomed(spec.scenario);
   launch_with.survivors_go_on = plan.goes_on && !launch_with.may_crash.empty();
-  launch_with.job = to_text(Job{"rank", spec});
+  launch_with.job = to_text(ChildTask{"rank", spec});
   std::optional<LinkEmulator> links;
   if (spec.emulate) links.emplace(network_of(spec, plan), plan.ranks(), spec.seed, spec.repeat);
   launch_with.links = links ? &*links : nullptr;
@@ -178,8 +178,8 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
 TrialRecord execute_simulated(const TrialSpec& spec, const ExecuteOptions& options) {
   LaunchOptions launch_with = launch_options(spec, make_plan(spec), options);
   launch_with.ranks = 1;
-  launch_with.job =
-      to_text(Job{"simulate", spec, spec.events == EventDetail::kNone ? "" : options.event_log, "", options.dump});
+  launch_with.job = to_text(
+      ChildTask{"simulate", spec, spec.events == EventDetail::kNone ? "" : options.event_log, "", options.dump});
   const LaunchResult launched = launch(launch_with);
   TrialRecord record;
   if (launched.ok) {

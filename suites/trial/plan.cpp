@@ -59,7 +59,7 @@ std::int64_t divided_up(std::int64_t amount, std::int64_t by) { return (amount +
 // The warm-up rule (fairness section 5) asks for iterations and for time; a rank that is never slowed needs most
 // iterations.
 WarmUp warm_up_of(const TrialSpec& spec) {
-  if (spec.what != What::kRate) return {};
+  if (spec.what != MeasureKind::kRate) return {};
   const auto cost = spec.costs.gradient.count();
   const Iter in_time = cost > 0 ? divided_up(spec.warmup_time.count(), cost) : 0;
   return {std::max(spec.warmup, in_time), in_time > spec.warmup};
@@ -91,11 +91,11 @@ Plan make_plan(const TrialSpec& spec) {
   if (plan.protocol->extra_ranks != nullptr) plan.servers = plan.protocol->extra_ranks(setting);
   plan.peers = peers_of(plan, setting);
   plan.host_of = hosts_of(hosts_of_workers(spec), plan.workers, plan.servers, spec.network.servers_apart);
-  plan.run_in = warm_up_of(spec).iterations;
+  plan.warmup_iterations = warm_up_of(spec).iterations;
   const int batch = spec.workload.batch;
   plan.batches = plan.protocol->batches != nullptr ? plan.protocol->batches(setting) : BatchBounds{batch, batch, 1};
   if (spec.stop.kind == StopSpec::Kind::kIterations) {
-    plan.iterations = plan.run_in + spec.stop.amount;
+    plan.iterations = plan.warmup_iterations + spec.stop.amount;
   } else if (in_lockstep(*plan.protocol, spec.knobs)) {
     plan.iterations = divided_up(spec.stop.amount, std::int64_t{batch} * plan.workers);
   } else {
@@ -126,7 +126,7 @@ NetworkSpec network_of(const TrialSpec& spec, const Plan& plan) {
   place_servers(plan, network.rack_of);
   network.links.insert(network.links.end(), spec.scenario.links.begin(), spec.scenario.links.end());
   for (const Fault& fault : spec.scenario.faults) {
-    if (fault.what != Fault::What::kCut) continue;
+    if (fault.what != FaultKind::kCut) continue;
     network.links.push_back(
         {.a = fault.a, .b = fault.b, .from = fault.at, .until = fault.at + fault.lasts, .cut = true});
   }

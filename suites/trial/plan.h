@@ -21,8 +21,8 @@ struct Plan {
   int workers = 0, servers = 0;
   std::vector<std::vector<int>> peers;  // rank -> the ranks it is connected with, ascending
   std::vector<int> host_of;             // rank -> host
-  Iter run_in = 0;      // iterations a rank before those that `iterations` asks for: its warm-up at full speed
-  Iter iterations = 0;  // a rank; 0: credits decide
+  Iter warmup_iterations = 0;  // iterations a rank before those that `iterations` asks for: its warm-up at full speed
+  Iter iterations = 0;         // a rank; 0: credits decide
   std::int64_t credits = 0;
   bool goes_on = false;  // the protocol does when a worker is lost
   BatchBounds batches;   // that a worker may be given

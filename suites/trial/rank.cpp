@@ -22,8 +22,8 @@
 #include "backends/transport/body.h"
 #include "backends/transport/wire.h"
 #include "results/arithmetic/statistics.h"
-#include "results/files/json.h"
 #include "results/files/machine.h"
+#include "results/files/record_json.h"
 #include "suites/trial/event_log.h"
 #include "suites/trial/execute.h"
 #include "suites/trial/preparation.h"
@@ -66,7 +66,7 @@ class CrashTimer {
   CrashTimer(const std::vector<Fault>& faults, RankSlot& slot, Time now) {
     Time when = kNever;
     for (const Fault& fault : faults) {
-      if (fault.what == Fault::What::kCrash) when = std::min(when, fault.at);
+      if (fault.what == FaultKind::kCrash) when = std::min(when, fault.at);
     }
     if (when == kNever) return;
     const auto until = std::chrono::steady_clock::now() + (when - now);
@@ -89,8 +89,8 @@ class SignsOfLife {
  public:
   SignsOfLife(const Scenario& scenario, int rank, int host, RankSlot& slot, Time now) {
     for (const Fault& fault : scenario.faults) {
-      if (fault.what == Fault::What::kJoin && fault.is_of(rank)) quiet_.push_back({Time{}, fault.at});
-      if (fault.what == Fault::What::kCut && (fault.a == host || fault.b == host))
+      if (fault.what == FaultKind::kJoin && fault.is_of(rank)) quiet_.push_back({Time{}, fault.at});
+      if (fault.what == FaultKind::kCut && (fault.a == host || fault.b == host))
         quiet_.push_back({fault.at, fault.at + fault.lasts});
     }
     if (quiet_.empty()) return;
@@ -169,7 +169,7 @@ void add_device_use(RankRecord& record, const DeviceSpace& device, const Prepare
 
 }  // namespace
 
-std::string run_rank(ChildChannel& channel, const Job& job) {
+std::string run_rank(ChildChannel& channel, const ChildTask& job) {
   const TrialSpec& spec = job.spec;
   const int rank = channel.rank();
   const Plan plan = make_plan(spec);
@@ -230,7 +230,7 @@ std::string run_rank(ChildChannel& channel, const Job& job) {
   return to_text(result);
 }
 
-std::string run_simulation(ChildChannel& channel, const Job& job) {
+std::string run_simulation(ChildChannel& channel, const ChildTask& job) {
   channel.ready();
   channel.board().slot(0).phase = Phase::kRunning;
   EventLog events(job.spec.events);
@@ -247,7 +247,7 @@ std::string run_simulation(ChildChannel& channel, const Job& job) {
 
 namespace {
 
-std::string run(std::span<const Role> roles, ChildChannel& channel, const Job& job) {
+std::string run(std::span<const Role> roles, ChildChannel& channel, const ChildTask& job) {
   const auto role = std::find_if(roles.begin(), roles.end(), [&](const Role& each) { return each.name == job.role; });
   const bool known = role != roles.end();
   if (channel.lent() && !(known && role->for_others))
@@ -262,7 +262,7 @@ int rank_main(std::span<const Role> roles) {
   std::unique_ptr<ChildChannel> channel;
   try {
     channel = ChildChannel::open();
-    const Job job = job_from_text(channel->job());
+    const ChildTask job = task_from_text(channel->job());
     describe_process("rank " + std::to_string(channel->rank()) + " of " + job.spec.id() + ", seed " +
                      std::to_string(job.spec.seed));
     channel->finish(run(roles, *channel, job));

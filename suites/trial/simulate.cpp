@@ -71,7 +71,7 @@ class Trial {
     for (int r = 0; r < plan_.ranks(); ++r) add_rank(r);
     for (int r = 0; r < plan_.workers; ++r) {
       for (const Fault& fault : spec_.scenario.faults_of(r)) {
-        if (fault.what == Fault::What::kCrash && fault.at != kNever) simulation_.kill(r, fault.at);
+        if (fault.what == FaultKind::kCrash && fault.at != kNever) simulation_.kill(r, fault.at);
       }
     }
     if (plan_.servers > 0) curve_.ask_servers([this] { return servers_model(); });
@@ -98,7 +98,7 @@ class Trial {
     const int threads = simulation_options(spec_, plan_, nullptr).threads;
     if (spec_.workload.evaluation_samples > 0) {
       record.curve = curve_.evaluate(*workload_, threads, [this] { beat(); });  // or it would look like a stall
-      if (spec_.workload.split.what != SplitSpec::What::kIid) add_own_losses(finals, record);
+      if (spec_.workload.split.what != SplitKind::kIid) add_own_losses(finals, record);
     }
     mark_if_diverged(record, finals);
     if (dump_.any()) write_dump(dump_, curve_.points(), workload_.get());
@@ -210,7 +210,8 @@ std::map<std::string, Duration> recorded_path(const CriticalPath& path, const Tr
   const auto first = std::find_if(record.ranks.begin(), workers_end, [&](const RankRecord& rank) {
     return rank.lost.empty() && !rank.marks.empty() && rank.marks.back().end == until;
   });
-  if (spec.what == What::kRate && from > Time{} && first != workers_end) return path.to(first->rank, until, from);
+  if (spec.what == MeasureKind::kRate && from > Time{} && first != workers_end)
+    return path.to(first->rank, until, from);
   const auto last = std::max_element(record.ranks.begin(), workers_end, [](const RankRecord& a, const RankRecord& b) {
     return std::pair(a.lost.empty(), a.finished) < std::pair(b.lost.empty(), b.finished);
   });

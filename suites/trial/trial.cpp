@@ -89,7 +89,7 @@ constexpr JsonField<TrialSpec> kRest[] = {
 
 // Fields that are not part of the hash.
 constexpr JsonField<TrialSpec> kLimits[] = {
-    json_field<&TrialSpec::order>("order"),       json_field<&TrialSpec::place>("place"),
+    json_field<&TrialSpec::order>("order"),       json_field<&TrialSpec::row_order>("place"),
     json_field<&TrialSpec::step_p99>("step_p99"), json_field<&TrialSpec::strands>("strands"),
     json_field<&TrialSpec::events>("events"),     json_field<&TrialSpec::sim_threads>("sim_threads"),
 };

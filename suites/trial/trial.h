@@ -16,7 +16,7 @@
 namespace hopbench {
 
 /// The kind of measurement (a [[measure]] block of the suite).
-enum class What { kRate, kConvergence };
+enum class MeasureKind { kRate, kConvergence };
 
 struct StopSpec {
   enum class Kind { kIterations, kSamples } kind = Kind::kIterations;
@@ -29,9 +29,9 @@ enum class EventDetail { kNone, kBrief, kAll };
 struct TrialSpec {
   // Names
   std::string suite, measure, scenario_name, protocol, label;  // label: the variant's name in tables
-  What what = What::kRate;
+  MeasureKind what = MeasureKind::kRate;
   int order = 0;                     // index in the run
-  int place = 0;                     // of its variant in the suite: the order of a table's rows
+  int row_order = 0;                 // of its variant in the suite: the order of a table's rows
   bool default_vector_rate = false;  // compute.vector_rate is the default: for a note; not part of the hash
 
   // The trial itself

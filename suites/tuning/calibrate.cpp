@@ -17,9 +17,9 @@
 
 #include "backends/transport/wire.h"
 #include "results/arithmetic/statistics.h"
+#include "suites/trial/child_task.h"
 #include "suites/trial/execute.h"
-#include "suites/trial/job.h"
-#include "suites/trial/place.h"
+#include "suites/trial/rank_assignment.h"
 
 namespace hopbench {
 namespace {
@@ -279,7 +279,7 @@ double round_time(const std::vector<json>& ranks, std::size_t kind) {
 
 }  // namespace
 
-std::string calibrate_rank(ChildChannel& channel, const Job& job) {
+std::string calibrate_rank(ChildChannel& channel, const ChildTask& job) {
   const TrialSpec& spec = job.spec;
   if (const Transport& transport = find_transport(spec.transport); transport.prepare != nullptr) transport.prepare();
   const std::unique_ptr<Workload> workload = make_workload(spec.workload.on(channel.rank(), channel.local()));
@@ -304,7 +304,7 @@ Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts,
   LaunchOptions options;
   options.command = {"", "rank"};
   options.ranks = spec.workers();
-  options.job = to_text(Job{"calibrate", spec});
+  options.job = to_text(ChildTask{"calibrate", spec});
   options.rendezvous_timeout = spec.rendezvous_timeout;
   options.stall_timeout = spec.stall_timeout;
   options.trial_timeout = spec.trial_timeout;

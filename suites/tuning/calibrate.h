@@ -4,11 +4,11 @@
 #include <string>
 
 #include "backends/runtime/process/launch.h"
-#include "suites/trial/job.h"
+#include "suites/trial/child_task.h"
 
 namespace hopbench {
 
 /// Measures this rank's part while all others measure theirs; returns it as JSON text for the launcher.
-std::string calibrate_rank(ChildChannel& channel, const Job& job);
+std::string calibrate_rank(ChildChannel& channel, const ChildTask& job);
 
 }  // namespace hopbench

@@ -14,8 +14,8 @@
 #include "backends/transport/wire.h"
 #include "results/arithmetic/statistics.h"
 #include "results/files/machine.h"
-#include "suites/trial/job.h"
-#include "suites/trial/place.h"
+#include "suites/trial/child_task.h"
+#include "suites/trial/rank_assignment.h"
 
 namespace hopbench {
 namespace {
@@ -189,7 +189,7 @@ std::vector<int> machines_of(const LaunchOptions& launch, const Fleet& fleet) {
 
 }  // namespace
 
-std::string calibrate_links_rank(ChildChannel& channel, const Job& job) {
+std::string calibrate_links_rank(ChildChannel& channel, const ChildTask& job) {
   const TrialSpec& spec = job.spec;
   const Transport& transport = find_transport(spec.transport);
   if (transport.prepare != nullptr) transport.prepare();
@@ -224,7 +224,7 @@ LinkFigures calibrate_links(const TrialSpec& spec, const std::atomic<int>* inter
   LaunchOptions options;
   options.command = {"", "rank"};
   options.ranks = spec.workers();
-  options.job = to_text(Job{"calibrate_links", spec});
+  options.job = to_text(ChildTask{"calibrate_links", spec});
   options.rendezvous_timeout = spec.rendezvous_timeout;
   options.stall_timeout = spec.stall_timeout;
   options.trial_timeout = std::max(spec.trial_timeout, options.ranks * (options.ranks - 1) * kPairLimit);

@@ -9,6 +9,7 @@
 
 #include "backends/runtime/process/launch.h"
 #include "backends/runtime/virtual/network.h"
+#include "suites/trial/child_task.h"
 #include "suites/trial/execute.h"
 
 namespace hopbench {
@@ -41,7 +42,7 @@ struct LinkFigures {
 LinkFigures calibrate_links(const TrialSpec& spec, const std::atomic<int>* interrupts, Fleet* fleet = nullptr);
 
 /// Runs the rank's side; returns what the launcher reads.
-std::string calibrate_links_rank(ChildChannel& channel, const Job& job);
+std::string calibrate_links_rank(ChildChannel& channel, const ChildTask& job);
 
 /// Returns a network whose messages take as long as the pairs', apart from the time of processors (`machine`: the same
 /// suite's, without --links). Its bandwidth is 0 if processors explain all. Links name hosts, and pairs of hosts, that

@@ -30,13 +30,15 @@ struct Frame {
   bool has(const std::string& path) const { return values.count(path) > 0; }
 };
 
-Place place_of(const Value& value, const Place& otherwise) { return value.place.line > 0 ? value.place : otherwise; }
+SourceLocation place_of(const Value& value, const SourceLocation& otherwise) {
+  return value.place.line > 0 ? value.place : otherwise;
+}
 
 const MeasureDraft* measure_of(const Draft& draft, const Layer& sections, Mistakes& mistakes) {
   const auto named = sections.find("tune.measure");
   std::vector<std::string> known;
   for (const MeasureDraft& measure : draft.measures) {
-    if (measure.what != What::kConvergence) continue;
+    if (measure.what != MeasureKind::kConvergence) continue;
     if (named == sections.end() || named->second.text == measure.name) return &measure;
     known.push_back(measure.name);
   }
@@ -91,7 +93,7 @@ void check_suite(const Draft& draft, Mistakes& mistakes) {
 }
 
 void check_measure(const Frame& frame, Mistakes& mistakes) {
-  const Place& here = frame.measure->place.line > 0 ? frame.measure->place : frame.draft.place;
+  const SourceLocation& here = frame.measure->place.line > 0 ? frame.measure->place : frame.draft.place;
   if (const Value& transport = frame.at("transport.name"); transport.text != "sim")
     mistakes.add(
         place_of(transport, here),

@@ -92,7 +92,8 @@ std::string caveats(const Draft& draft, const std::vector<std::string>& edge) {
     if (variant.find("samples") == nullptr) far.push_back(variant.find("label")->value.text);
   }
   for (const MeasureDraft& measure : draft.measures) {
-    const bool other = measure.what == What::kConvergence && measure.name != text_at(draft.tuning, "tuning.measure");
+    const bool other =
+        measure.what == MeasureKind::kConvergence && measure.name != text_at(draft.tuning, "tuning.measure");
     if (other) others.push_back(measure.name);
   }
   std::string text;

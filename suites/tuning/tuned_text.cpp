@@ -20,7 +20,7 @@ class Edits {
   }
 
   /// Returns the offset of the character at a place. Columns count characters, not bytes.
-  std::size_t offset(const Place& place) const {
+  std::size_t offset(const SourceLocation& place) const {
     std::size_t at = lines_.at(std::size_t(place.line - 1));
     for (int column = 1; column < place.column && at < text_.size(); ++column) {
       do ++at;
@@ -28,12 +28,12 @@ class Edits {
     }
     return at;
   }
-  char at(const Place& place) const {
+  char at(const SourceLocation& place) const {
     const std::size_t found = offset(place);
     return found < text_.size() ? text_[found] : '\0';
   }
 
-  void replace_token(const Place& place, const std::string& with) {
+  void replace_token(const SourceLocation& place, const std::string& with) {
     const std::size_t begin = offset(place);
     std::size_t end = begin;
     if (end < text_.size() && (text_[end] == '"' || text_[end] == '\'')) {
@@ -43,8 +43,10 @@ class Edits {
     }
     edits_.push_back({begin, end - begin, with});
   }
-  void insert_after(const Place& place, const std::string& words) { edits_.push_back({offset(place) + 1, 0, words}); }
-  void add_line_below(const Place& place, const std::string& line) {
+  void insert_after(const SourceLocation& place, const std::string& words) {
+    edits_.push_back({offset(place) + 1, 0, words});
+  }
+  void add_line_below(const SourceLocation& place, const std::string& line) {
     const std::size_t at = std::size_t(place.line) < lines_.size() ? lines_[std::size_t(place.line)] : text_.size();
     const bool torn = at == text_.size() && !text_.empty() && text_.back() != '\n';
     edits_.push_back({at, 0, (torn ? "\n" : "") + line + "\n"});

@@ -1,5 +1,5 @@
 // Records as JSON: of a rank, of a trial, of a row of trials.jsonl, of a whole run. Written again they are the same.
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 
 #include "results/files/csv.h"
 #include "results/files/outcome.h"

@@ -2,7 +2,7 @@
 #include "suites/trial/trial.h"
 
 #include "cli/bench/transport_bench.h"
-#include "suites/trial/job.h"
+#include "suites/trial/child_task.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace hopbench;
@@ -22,7 +22,7 @@ void check(const std::string& text, Value (*read)(const std::string&), std::stri
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text = fuzz::text_of(data, size);
   check<TrialSpec>(text, trial_from_json, to_json);
-  check<Job>(text, job_from_text, to_text);
+  check<ChildTask>(text, task_from_text, to_text);
   check<RankResult>(text, rank_result_from_text, to_text);
   check<WayBench>(text, way_bench_from_text, to_text);
   return 0;

@@ -9,7 +9,7 @@
 
 #include "backends/base/error.h"
 #include "models/datasets/cifar.h"
-#include "models/datasets/place.h"
+#include "models/datasets/dataset_path.h"
 #include "tests/folder.h"
 #include "tests/paths.h"
 

@@ -30,8 +30,8 @@ class Labels final : public Dataset {
 };
 
 const SplitSpec kIid{};
-SplitSpec dirichlet(double alpha) { return {.what = SplitSpec::What::kDirichlet, .alpha = alpha}; }
-SplitSpec shards(int per_worker) { return {.what = SplitSpec::What::kShards, .shards_per_worker = per_worker}; }
+SplitSpec dirichlet(double alpha) { return {.what = SplitKind::kDirichlet, .alpha = alpha}; }
+SplitSpec shards(int per_worker) { return {.what = SplitKind::kShards, .shards_per_worker = per_worker}; }
 
 /// Two features, without labels: the first falls, the second repeats 0 to 4; their sum is another order.
 class Numbers final : public Dataset {
@@ -50,7 +50,7 @@ class Numbers final : public Dataset {
   std::size_t size_;
 };
 
-SplitSpec by_feature(int feature = -1) { return {.what = SplitSpec::What::kByFeature, .feature = feature}; }
+SplitSpec by_feature(int feature = -1) { return {.what = SplitKind::kByFeature, .feature = feature}; }
 
 /// Mean over the workers of the total variation distance between a part's classes and equal shares: 0 to 0.9.
 double skew(const Dataset& data, const Parts& parts) {
@@ -92,7 +92,7 @@ TEST(Split, GivesEverybodyAsManySamplesToWithinOneAShard) {
     const Parts parts = split(Labels(1003, 10), spec, 8, 1, 0);
     const auto [least, most] = std::minmax_element(parts.begin(), parts.end(),
                                                    [](const auto& a, const auto& b) { return a.size() < b.size(); });
-    const bool by_shards = spec.what == SplitSpec::What::kShards;
+    const bool by_shards = spec.what == SplitKind::kShards;
     EXPECT_LE(most->size() - least->size(), by_shards ? std::size_t(spec.shards_per_worker) : 1u);
   }
 }

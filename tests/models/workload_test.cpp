@@ -165,7 +165,7 @@ TEST(Workload, EvaluatesTheWholeTestSetWhereItIsSmall) {
 TEST(Workload, OfTheQuadraticHasItsOptimumWhereTheWorkersMeanGradientIsZero) {
   for (const bool skewed : {false, true}) {
     WorkloadSpec spec = small("quadratic");
-    if (skewed) spec.split = {.what = SplitSpec::What::kDirichlet, .alpha = 0.1};
+    if (skewed) spec.split = {.what = SplitKind::kDirichlet, .alpha = 0.1};
     const auto workload = make_workload(spec);
     const QuadraticOptimum optimum = quadratic_optimum(*find_dataset("quadratic").load({}).train);
     const Vec x = Vec::from_host(std::vector<float>(optimum.x.begin(), optimum.x.end()));

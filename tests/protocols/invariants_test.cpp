@@ -43,9 +43,9 @@ void draw_world(Random& random, Cluster& cluster) {
   if (random.chance(0.5)) cluster.slow[someone()] = 1.0 + 7.0 * random.uniform();
   if (random.chance(0.2)) cluster.slow[someone()] = 30.0;  // as good as standing still
   if (random.chance(0.5)) {
-    cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 6.0, .probability = 1.0 / n});
+    cluster.compute.push_back({.what = SlowdownKind::kBernoulli, .factor = 6.0, .probability = 1.0 / n});
   }
-  if (random.chance(0.3)) cluster.compute.push_back({.what = ComputeRule::What::kExponential, .scale = 0.5});
+  if (random.chance(0.3)) cluster.compute.push_back({.what = SlowdownKind::kExponential, .scale = 0.5});
   cluster.network.latency = std::chrono::microseconds(1 + random.below(20000));
   cluster.network.bandwidth = random.chance(0.3) ? 2e4 : 125e6;
   cluster.network.jitter = random.chance(0.5) ? random.uniform() : 0.0;

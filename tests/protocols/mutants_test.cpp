@@ -123,7 +123,7 @@ namespace {
 // One slow rank and some luck: every rule is put to the test.
 Cluster uneven() {
   Cluster cluster{.nodes = 8, .slow = {{3, 6.0}}, .topology = "ring", .iterations = 30};
-  cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 4.0, .probability = 0.2});
+  cluster.compute.push_back({.what = SlowdownKind::kBernoulli, .factor = 4.0, .probability = 0.2});
   cluster.costs.vector_bytes_per_s = 1e6;
   return cluster;
 }

@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Registered, EveryFreeProtocol, testing::ValuesIn(free_v
 // Slow ranks, random slowdowns, jitter: a schedule in which things happen.
 Cluster busy() {
   Cluster cluster{.nodes = 6, .slow = {{2, 3.0}}, .topology = "ring", .iterations = 15};
-  cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 6.0, .probability = 0.15});
+  cluster.compute.push_back({.what = SlowdownKind::kBernoulli, .factor = 6.0, .probability = 0.15});
   cluster.network.jitter = 0.5;
   cluster.costs.vector_bytes_per_s = 1e6;
   return cluster;

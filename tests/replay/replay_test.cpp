@@ -15,7 +15,7 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.protocol; }
 
 Cluster cluster_of(std::uint64_t seed) {
   Cluster cluster{.nodes = 5, .slow = {{3, 4.0}}, .topology = "complete", .iterations = 24, .seed = seed};
-  cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 3.0, .probability = 0.2});
+  cluster.compute.push_back({.what = SlowdownKind::kBernoulli, .factor = 3.0, .probability = 0.2});
   cluster.optimizer.momentum = 0.5f;
   cluster.workload.batch = 12;
   cluster.workload.size = 24;

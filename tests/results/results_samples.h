@@ -89,7 +89,7 @@ inline TrialLabels full_labels(const std::string& variant, int order) {
   labels.world = 9;
   labels.batch = 32;
   labels.hosts = 8;
-  labels.place = 2;
+  labels.row_order = 2;
   labels.cost_s = 0.04;
   labels.learns = false;
   labels.tuned = true;

@@ -157,18 +157,18 @@ bool Impl::await(const Ready& ready, Time deadline, const char* why, int message
     std::unique_lock<std::mutex> lock;
     ~Turn() { lock.release(); }
   } turn{std::unique_lock(baton_, std::adopt_lock)};
-  struct Place {  // among the waiters
+  struct WaiterSlot {  // among the waiters
     Impl& impl;
     Waiter& me;
     bool taken = false;
-    ~Place() {
+    ~WaiterSlot() {
       if (!taken) return;
       std::erase(impl.waiters_, &me);
       impl.show(Phase::kRunning);
     }
   };
   Waiter me{ready, why, arrived_ + messages, now(), arrived_, std::this_thread::get_id() == body_};
-  Place place{*this, me};
+  WaiterSlot place{*this, me};
   beat();
   while (true) {
     if (asked_to_end_ && !stopping_) stop();

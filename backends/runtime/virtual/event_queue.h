@@ -10,18 +10,19 @@
 
 namespace hopbench {
 
+enum class SimEventKind : std::uint32_t {
+  kStart,     // index: a rank whose strands get their first turn
+  kDeliver,   // index: an envelope
+  kWake,      // index: a strand in occupy
+  kDeadline,  // index: a strand in await. The end of a run does not wait for these.
+  kAction,    // index: an action of Timeline::at
+  kKill,      // index: a rank
+};
+
 struct SimEvent {
-  enum class What : std::uint32_t {
-    kStart,     // index: a rank whose strands get their first turn
-    kDeliver,   // index: an envelope
-    kWake,      // index: a strand in occupy
-    kDeadline,  // index: a strand in await. The end of a run does not wait for these.
-    kAction,    // index: an action of Timeline::at
-    kKill,      // index: a rank
-  };
   Time time{};
   std::uint32_t tie = 0;  // 0 without --shuffle
-  What what = What::kAction;
+  SimEventKind what = SimEventKind::kAction;
   std::uint64_t sequence = 0;
   std::uint32_t index = 0;
   std::uint32_t wait = 0;  // kWake, kDeadline: the strand's wait that is meant; an older one is stale

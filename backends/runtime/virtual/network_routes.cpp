@@ -99,26 +99,26 @@ void Routes::obey(const NetworkSpec::Link& link, bool holds, Way& way) const {
   way.cut = way.cut || (holds && link.cut);
 }
 
-double Routes::bandwidth_of(const Place& place) const {
+double Routes::bandwidth_of(const LinkKey& place) const {
   const Part part = std::get<Part>(place);
   if (part == Part::kMemory) return spec_.local_bandwidth;
   if (part == Part::kUp || part == Part::kDown) return spec_.uplink * spec_.goodput;
   return way_of(place).bandwidth;
 }
 
-double Routes::capacity_of(const Place& place) const {
+double Routes::capacity_of(const LinkKey& place) const {
   const Part part = std::get<Part>(place);
   const bool changes = part == Part::kOut || part == Part::kIn || part == Part::kLink;
   return changes && way_of(place).cut ? kAsIfCut : bandwidth_of(place);
 }
 
-const Routes::Way& Routes::way_of(const Place& place) const {
+const Routes::Way& Routes::way_of(const LinkKey& place) const {
   const auto [part, a, b] = place;
   if (part == Part::kLink) return links_.at({a, b});
   return (part == Part::kOut ? out_ : in_)[static_cast<std::size_t>(a)];
 }
 
-void Routes::add(Route& route, const Place& place) {
+void Routes::add(Route& route, const LinkKey& place) {
   const double bandwidth = bandwidth_of(place);
   if (bandwidth <= 0) return;
   route.narrowest = route.narrowest > 0 ? std::min(route.narrowest, bandwidth) : bandwidth;

@@ -48,7 +48,7 @@ class Routes {
 
  private:
   enum class Part { kMemory, kOut, kIn, kLink, kUp, kDown };
-  using Place = std::tuple<Part, int, int>;  // two hosts or racks; twice the same unless it is a link
+  using LinkKey = std::tuple<Part, int, int>;  // two hosts or racks; twice the same unless it is a link
   struct Way {
     double bandwidth = 0;  // 0: always unlimited
     Duration latency{-1};
@@ -59,10 +59,10 @@ class Routes {
   void obey(const NetworkSpec::Link& link, bool holds, Way& way) const;
   int host(int rank) const { return spec_.host_of.empty() ? rank : spec_.host_of[static_cast<std::size_t>(rank)]; }
   int rack(int host) const;
-  double bandwidth_of(const Place& place) const;
-  double capacity_of(const Place& place) const;
-  const Way& way_of(const Place& place) const;
-  void add(Route& route, const Place& place);
+  double bandwidth_of(const LinkKey& place) const;
+  double capacity_of(const LinkKey& place) const;
+  const Way& way_of(const LinkKey& place) const;
+  void add(Route& route, const LinkKey& place);
 
   const NetworkSpec spec_;
   int hosts_ = 0;
@@ -71,7 +71,7 @@ class Routes {
   std::vector<NetworkSpec::Link> cuts_;
   std::vector<Way> out_, in_;  // NICs by host, as they are now
   std::map<std::pair<int, int>, Way> links_;
-  std::map<Place, int> resources_;
+  std::map<LinkKey, int> resources_;
 };
 
 /// The processors on which messages are handled, in the order in which they ask.

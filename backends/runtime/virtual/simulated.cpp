@@ -86,15 +86,15 @@ SimStrand& Simulation::Impl::new_strand(int rank, std::function<void()> body, bo
 // --- Events
 
 void Simulation::Impl::push(SimEvent event) {
-  using What = SimEvent::What;
-  if (event.what != What::kDeadline && event.what != What::kKill) ++live_;
-  const bool permuted = event.what == What::kStart || event.what == What::kWake || event.what == What::kDeadline;
+  if (event.what != SimEventKind::kDeadline && event.what != SimEventKind::kKill) ++live_;
+  const bool permuted =
+      event.what == SimEventKind::kStart || event.what == SimEventKind::kWake || event.what == SimEventKind::kDeadline;
   if (options_.shuffle != 0 && permuted) event.tie = schedule_.next_u32();
   queue_.push(event);
 }
 
 bool Simulation::Impl::stale(const SimEvent& event) const {
-  if (event.what != SimEvent::What::kWake && event.what != SimEvent::What::kDeadline) return false;
+  if (event.what != SimEventKind::kWake && event.what != SimEventKind::kDeadline) return false;
   const SimStrand& strand = *strands_[event.index];
   const bool waits = strand.state == SimStrand::State::kAwait || strand.state == SimStrand::State::kOccupied;
   return !waits || strand.wait != event.wait;
@@ -110,7 +110,7 @@ void Simulation::Impl::begin() {
         if (peer != rank->rank_) rank->peers_.push_back(peer);
       }
     }
-    push({.what = SimEvent::What::kStart, .index = static_cast<std::uint32_t>(rank->rank_)});
+    push({.what = SimEventKind::kStart, .index = static_cast<std::uint32_t>(rank->rank_)});
   }
 }
 
@@ -134,7 +134,7 @@ void Simulation::Impl::loop() {
     idle_ = live_ == 0 ? idle_ + 1 : 0;
     if (queue_.empty() || idle_ > kIdleLimit) throw trial_error(deadlock_report());
     const SimEvent event = queue_.pop();
-    if (event.what != SimEvent::What::kDeadline && event.what != SimEvent::What::kKill) --live_;
+    if (event.what != SimEventKind::kDeadline && event.what != SimEventKind::kKill) --live_;
     if (stale(event)) continue;
     if (event.time > kClockEnd) throw trial_error(clock_end_report());
     now_ = event.time;
@@ -148,21 +148,20 @@ void Simulation::Impl::loop() {
 }
 
 void Simulation::Impl::dispatch(const SimEvent& event) {
-  using What = SimEvent::What;
   switch (event.what) {
-    case What::kStart:
+    case SimEventKind::kStart:
       return give_turns(*ranks_[event.index]);
-    case What::kDeliver:
+    case SimEventKind::kDeliver:
       return deliver(event.index);
-    case What::kWake:
-    case What::kDeadline:
+    case SimEventKind::kWake:
+    case SimEventKind::kDeadline:
       strands_[event.index]->due = true;
       return give_turns(*ranks_[static_cast<std::size_t>(strands_[event.index]->rank)]);
-    case What::kAction: {
+    case SimEventKind::kAction: {
       const std::function<void()> action = actions_.take(event.index);
       return action();
     }
-    case What::kKill:
+    case SimEventKind::kKill:
       return kill(*ranks_[event.index]);
   }
 }
@@ -333,14 +332,14 @@ void Simulation::start(int r, std::function<void()> body, bool must_finish) {
 }
 void Simulation::run() { impl_->run(); }
 void Simulation::kill(int r, Time when) {
-  impl_->push({.time = std::max(when, now()), .what = SimEvent::What::kKill, .index = static_cast<std::uint32_t>(r)});
+  impl_->push({.time = std::max(when, now()), .what = SimEventKind::kKill, .index = static_cast<std::uint32_t>(r)});
 }
 void Simulation::before_kill(std::function<void(int)> tell) { impl_->before_kill_ = std::move(tell); }
 void Simulation::describe_with(std::function<std::string(int)> describe) { impl_->describe_ = std::move(describe); }
 Time Simulation::now() const { return impl_->now_; }
 void Simulation::at(Time when, std::function<void()> action) {
   impl_->push(
-      {.time = std::max(when, now()), .what = SimEvent::What::kAction, .index = impl_->add_action(std::move(action))});
+      {.time = std::max(when, now()), .what = SimEventKind::kAction, .index = impl_->add_action(std::move(action))});
 }
 std::int64_t Simulation::events_run() const { return impl_->events_run_; }
 std::int64_t Simulation::messages_delivered() const { return impl_->messages_delivered_; }

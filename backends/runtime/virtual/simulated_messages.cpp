@@ -53,7 +53,7 @@ void Simulation::Impl::send_off(std::uint32_t envelope) {
   const Envelope& e = envelopes_[envelope];
   if (e.message.from == e.to) {
     if (options_.shuffle != 0) return arrived_shuffled(envelope);
-    return push({.time = now_, .what = SimEvent::What::kDeliver, .index = envelope});
+    return push({.time = now_, .what = SimEventKind::kDeliver, .index = envelope});
   }
   // Two words: small enough for std::function to hold in place.
   network_->transfer({.from = e.message.from, .to = e.to, .bytes = e.message.bytes},
@@ -73,7 +73,7 @@ void Simulation::Impl::arrived_shuffled(std::uint32_t envelope) {
   // At one time the ties of a pair rise (or are equal, then the sequence number decides): its order stays.
   last.tie += static_cast<std::uint32_t>(
       schedule_.below(std::uint64_t{1} + std::numeric_limits<std::uint32_t>::max() - last.tie));
-  push({.time = last.time, .tie = last.tie, .what = SimEvent::What::kDeliver, .index = envelope});
+  push({.time = last.time, .tie = last.tie, .what = SimEventKind::kDeliver, .index = envelope});
 }
 
 void Simulation::Impl::deliver(std::uint32_t envelope) {

@@ -54,7 +54,7 @@ bool SimRank::await(const Ready& ready, Time deadline, const char* why, int /*me
   begin_wait(self, SimStrand::State::kAwait, why);
   queue_last(self);
   if (deadline != kNever)
-    simulation_.push({.time = deadline, .what = SimEvent::What::kDeadline, .index = self.id, .wait = self.wait});
+    simulation_.push({.time = deadline, .what = SimEventKind::kDeadline, .index = self.id, .wait = self.wait});
   self.strand->suspend();
   if (self.stop) throw Stop{};
   if (self.thrown) std::rethrow_exception(std::exchange(self.thrown, nullptr));
@@ -122,7 +122,7 @@ void SimRank::hold_turn(SimStrand& self, Time until) {
 void SimRank::wait_until(SimStrand& self, Time when) {
   begin_wait(self, SimStrand::State::kOccupied, "the end of its work");
   simulation_.push(
-      {.time = std::max(when, simulation_.now_), .what = SimEvent::What::kWake, .index = self.id, .wait = self.wait});
+      {.time = std::max(when, simulation_.now_), .what = SimEventKind::kWake, .index = self.id, .wait = self.wait});
   self.strand->suspend();
   if (self.stop) throw Stop{};
 }

@@ -41,12 +41,12 @@ void Transfers::settle(Time now) {
   for (const int f : changes.moved) predict(flow(f).line);
 }
 
-Time Transfers::end_of(const Line& line, const Place& place) const {
+Time Transfers::end_of(const Line& line, const FlowRank& place) const {
   const double left = std::max(place.at - line.given, 0.0);
   return after(line.since, line.rate > 0 ? seconds_to_duration(left / line.rate) : kLongestDuration);
 }
 
-const Transfers::Place* Transfers::first(Line& line) {
+const Transfers::FlowRank* Transfers::first(Line& line) {
   while (!line.places.empty() && line.places.top().version != flow(line.places.top().flow).version) line.places.pop();
   return line.places.empty() ? nullptr : &line.places.top();
 }
@@ -54,7 +54,7 @@ const Transfers::Place* Transfers::first(Line& line) {
 // A prediction that has become too early is left as it is, and corrected when its time comes.
 void Transfers::predict(int l) {
   Line& predicted = line(l);
-  const Place* next = first(predicted);
+  const FlowRank* next = first(predicted);
   if (next == nullptr) return;
   const Time end = end_of(predicted, *next);
   if (end >= predicted.predicted) return;
@@ -74,7 +74,7 @@ const std::vector<int>& Transfers::ended(Time now) {
     ends_.pop();
     Line& due = line(l);
     due.predicted = kNever;
-    for (const Place* next = first(due); next != nullptr && end_of(due, *next) <= now; next = first(due)) {
+    for (const FlowRank* next = first(due); next != nullptr && end_of(due, *next) <= now; next = first(due)) {
       const int f = next->flow;
       due.places.pop();
       ++flow(f).version;

@@ -33,19 +33,19 @@ class Transfers {
   const std::vector<int>& ended(Time now);
 
  private:
-  struct Place {  // the place of a flow among those of its bottleneck
+  struct FlowRank {  // the place of a flow among those of its bottleneck
     double at = 0;
     std::uint64_t order = 0;
     int flow = 0;
     std::uint32_t version = 0;  // differs from the flow's: it has moved away
-    bool operator>(const Place& other) const { return std::pair(at, order) > std::pair(other.at, other.order); }
+    bool operator>(const FlowRank& other) const { return std::pair(at, order) > std::pair(other.at, other.order); }
   };
   template <class T>
   using Rising = std::priority_queue<T, std::vector<T>, std::greater<>>;
   struct Line {  // the flows that have their bottleneck at one resource
     Time since{};
     double given = 0, rate = 0;  // bytes to each flow until `since`; bytes/s from then on
-    Rising<Place> places;
+    Rising<FlowRank> places;
     Time predicted = kNever;  // in ends_, no later than its next end
     std::uint32_t version = 0;
 
@@ -66,8 +66,8 @@ class Transfers {
   };
   OnWay& flow(int f) { return flows_[static_cast<std::size_t>(f)]; }
   Line& line(int l) { return lines_[static_cast<std::size_t>(l)]; }
-  Time end_of(const Line& line, const Place& place) const;
-  const Place* first(Line& line);
+  Time end_of(const Line& line, const FlowRank& place) const;
+  const FlowRank* first(Line& line);
   void predict(int line);
 
   FairShare share_;

@@ -15,7 +15,7 @@
 #include "backends/fleet/host_file.h"
 #include "backends/fleet/meeting_point.h"
 #include "backends/fleet/placing.h"
-#include "backends/fleet/standing.h"
+#include "backends/fleet/process_identity.h"
 #include "backends/runtime/process/spawn.h"
 #include "tests/backends/runtime/launched.h"
 #include "tests/folder.h"
@@ -28,71 +28,72 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Variables = std::map<std::string, std::string>;
 
-Standing standing(const Variables& variables) {
-  return standing_of([&](const char* name) {
+ProcessIdentity standing(const Variables& variables) {
+  return identity_of([&](const char* name) {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
   });
 }
 
-TEST(Standing, IsAloneWithoutALauncher) {
-  const Standing alone = standing({});
+TEST(ProcessIdentity, IsAloneWithoutALauncher) {
+  const ProcessIdentity alone = standing({});
   EXPECT_EQ(alone.size, 1);
   EXPECT_EQ(alone.number, 0);
   EXPECT_EQ(alone.by, "");
 }
 
-TEST(Standing, IsReadFromEachLauncher) {
-  const Standing mpi = standing({{"OMPI_COMM_WORLD_RANK", "2"},
-                                 {"OMPI_COMM_WORLD_SIZE", "4"},
-                                 {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
-                                 {"OMPI_UNIVERSE_SIZE", "99"},
-                                 {"PMIX_NAMESPACE", "77"}});
+TEST(ProcessIdentity, IsReadFromEachLauncher) {
+  const ProcessIdentity mpi = standing({{"OMPI_COMM_WORLD_RANK", "2"},
+                                        {"OMPI_COMM_WORLD_SIZE", "4"},
+                                        {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"},
+                                        {"OMPI_UNIVERSE_SIZE", "99"},
+                                        {"PMIX_NAMESPACE", "77"}});
   EXPECT_EQ(mpi.number, 2);
   EXPECT_EQ(mpi.size, 4);
   EXPECT_EQ(mpi.local_size, 4);
   EXPECT_EQ(mpi.run, "77");
-  const Standing slurm = standing({{"SLURM_PROCID", "1"},
-                                   {"SLURM_NTASKS", "8"},
-                                   {"SLURM_STEP_NUM_TASKS", "3"},
-                                   {"SLURM_STEP_NUM_NODES", "1"},
-                                   {"SLURM_JOB_ID", "12"},
-                                   {"SLURM_STEP_ID", "0"}});
+  const ProcessIdentity slurm = standing({{"SLURM_PROCID", "1"},
+                                          {"SLURM_NTASKS", "8"},
+                                          {"SLURM_STEP_NUM_TASKS", "3"},
+                                          {"SLURM_STEP_NUM_NODES", "1"},
+                                          {"SLURM_JOB_ID", "12"},
+                                          {"SLURM_STEP_ID", "0"}});
   EXPECT_EQ(slurm.size, 3);
   EXPECT_EQ(slurm.local_size, 3);
   EXPECT_EQ(slurm.run, "12.0");
   EXPECT_EQ(standing({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}).number, 1);
   EXPECT_EQ(standing({{"MV2_COMM_WORLD_RANK", "1"}, {"MV2_COMM_WORLD_SIZE", "2"}}).number, 1);
   EXPECT_EQ(standing({{"JOB_COMPLETION_INDEX", "5"}, {"HOPBENCH_WORLD_SIZE", "6"}}).number, 5);
-  const Standing torch = standing({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "29500"}});
+  const ProcessIdentity torch =
+      standing({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "29500"}});
   EXPECT_EQ(torch.address, "a:29500");
 }
 
-TEST(Standing, TheNearestLauncherCounts) {
-  const Standing inner = standing(
+TEST(ProcessIdentity, TheNearestLauncherCounts) {
+  const ProcessIdentity inner = standing(
       {{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}, {"SLURM_STEP_ID", "0"}});
   EXPECT_EQ(inner.number, 3);
   EXPECT_EQ(inner.by, "RANK");
 }
 
-TEST(Standing, ItsRunHasTheNameThatTheUserOrTheLauncherGaveIt) {
+TEST(ProcessIdentity, ItsRunHasTheNameThatTheUserOrTheLauncherGaveIt) {
   EXPECT_EQ(standing({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "none"}}).run, "");
   EXPECT_EQ(standing({{"JOB_COMPLETION_INDEX", "0"}, {"HOPBENCH_WORLD_SIZE", "2"}, {"HOPBENCH_JOB", "mine"}}).run,
             "mine");
-  const Standing pmi = standing({{"PMI_RANK", "0"},
-                                 {"PMI_SIZE", "2"},
-                                 {"SLURM_JOB_ID", "5"},
-                                 {"SLURM_STEP_ID", "1"},
-                                 {"SLURM_STEP_NUM_NODES", "1"}});
+  const ProcessIdentity pmi = standing({{"PMI_RANK", "0"},
+                                        {"PMI_SIZE", "2"},
+                                        {"SLURM_JOB_ID", "5"},
+                                        {"SLURM_STEP_ID", "1"},
+                                        {"SLURM_STEP_NUM_NODES", "1"}});
   EXPECT_EQ(pmi.run, "5.1");
   EXPECT_EQ(pmi.local_size, 2);
 }
 
-TEST(Standing, ABatchScriptIsNoStep) {
+TEST(ProcessIdentity, ABatchScriptIsNoStep) {
   EXPECT_EQ(standing({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "16"}, {"SLURM_JOB_ID", "3"}}).size, 1);
 }
 
-TEST(Standing, ThePortThatTorchrunsStoreHasIsNotOurs) {
+TEST(ProcessIdentity, ThePortThatTorchrunsStoreHasIsNotOurs) {
   EXPECT_EQ(standing({{"RANK", "0"},
                       {"WORLD_SIZE", "2"},
                       {"MASTER_ADDR", "a"},
@@ -102,7 +103,7 @@ TEST(Standing, ThePortThatTorchrunsStoreHasIsNotOurs) {
             "");
 }
 
-TEST(Standing, GapsAndContradictionsAreNamed) {
+TEST(ProcessIdentity, GapsAndContradictionsAreNamed) {
   EXPECT_THAT(said_by([] { standing({{"RANK", "1"}}); }), HasSubstr("RANK=1 is set, but not WORLD_SIZE"));
   EXPECT_THAT(said_by([] { standing({{"WORLD_SIZE", "4"}}); }), HasSubstr("RANK is not set"));
   EXPECT_THAT(said_by([] { standing({{"JOB_COMPLETION_INDEX", "0"}}); }), HasSubstr("not HOPBENCH_WORLD_SIZE"));

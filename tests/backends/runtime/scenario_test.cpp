@@ -9,7 +9,6 @@ namespace hopbench {
 namespace {
 
 using std::chrono::milliseconds;
-using What = ComputeRule::What;
 
 Scenario of(std::vector<ComputeRule> rules) { return {.compute = std::move(rules)}; }
 Time at_ms(int ms) { return Time{} + milliseconds(ms); }
@@ -37,7 +36,7 @@ TEST(Scenario, HoldsFromAndUntil) {
 }
 
 TEST(Scenario, IsAPureFunctionOfSeedRepeatRankAndIteration) {
-  const Scenario s = of({{.what = What::kExponential, .scale = 1.0}});
+  const Scenario s = of({{.what = SlowdownKind::kExponential, .scale = 1.0}});
   const double x = s.slowdown({.seed = 5, .repeat = 1, .rank = 2}, 9, at_ms(3));
   EXPECT_EQ(x, s.slowdown({.seed = 5, .repeat = 1, .rank = 2, .host = 8}, 9, at_ms(77)));
   EXPECT_NE(x, s.slowdown({.seed = 6, .repeat = 1, .rank = 2}, 9, at_ms(3)));
@@ -47,15 +46,15 @@ TEST(Scenario, IsAPureFunctionOfSeedRepeatRankAndIteration) {
 }
 
 TEST(Scenario, DrawsOncePerSlotOfTimeWhateverTheIteration) {
-  const Scenario s =
-      of({{.what = What::kExponential, .scale = 1.0, .per = ComputeRule::Per::kTime, .slot = milliseconds(100)}});
+  const Scenario s = of(
+      {{.what = SlowdownKind::kExponential, .scale = 1.0, .per = ComputeRule::Per::kTime, .slot = milliseconds(100)}});
   const double x = s.slowdown({}, 0, at_ms(110));
   EXPECT_EQ(x, s.slowdown({}, 6, at_ms(199)));
   EXPECT_NE(x, s.slowdown({}, 0, at_ms(200)));
 }
 
 TEST(Scenario, IsSharedByTheRanksOfAHostOrByAll) {
-  ComputeRule rule{.what = What::kExponential, .scale = 1.0, .correlated = ComputeRule::Correlated::kHost};
+  ComputeRule rule{.what = SlowdownKind::kExponential, .scale = 1.0, .correlated = ComputeRule::Correlated::kHost};
   EXPECT_EQ(of({rule}).slowdown({.rank = 1, .host = 4}, 0, {}), of({rule}).slowdown({.rank = 2, .host = 4}, 0, {}));
   EXPECT_NE(of({rule}).slowdown({.rank = 1, .host = 4}, 0, {}), of({rule}).slowdown({.rank = 1, .host = 5}, 0, {}));
   rule.correlated = ComputeRule::Correlated::kAll;
@@ -63,14 +62,14 @@ TEST(Scenario, IsSharedByTheRanksOfAHostOrByAll) {
 }
 
 TEST(Scenario, GivesTwoRulesOfOneKindDrawsOfTheirOwnAndALaterOneMovesNone) {
-  const ComputeRule rule{.what = What::kExponential, .scale = 1.0};
+  const ComputeRule rule{.what = SlowdownKind::kExponential, .scale = 1.0};
   const double alone = of({rule}).slowdown({}, 3, {});
   const double both = of({rule, rule}).slowdown({}, 3, {});
   EXPECT_GT(std::abs(both - alone * alone), 1e-6);
 }
 
 TEST(Scenario, SlowsAShareOfTheIterationsUnderBernoulli) {
-  const Scenario s = of({{.what = What::kBernoulli, .factor = 6.0, .probability = 0.25}});
+  const Scenario s = of({{.what = SlowdownKind::kBernoulli, .factor = 6.0, .probability = 0.25}});
   int slow = 0;
   for (Iter k = 0; k < 10'000; ++k) {
     const double x = s.slowdown({}, k, {});
@@ -87,13 +86,13 @@ TEST(Scenario, HasTheMeanOrMedianOfItsDistribution) {
     std::sort(xs.begin(), xs.end());
     return xs;
   };
-  const auto exponential = sample({.what = What::kExponential, .scale = 2.0});
+  const auto exponential = sample({.what = SlowdownKind::kExponential, .scale = 2.0});
   EXPECT_GE(exponential.front(), 1.0);
   EXPECT_NEAR(exponential[10'000], 1.0 + 2.0 * std::log(2.0), 0.06);
-  const auto log_normal = sample({.what = What::kLogNormal, .shape = 0.5});
+  const auto log_normal = sample({.what = SlowdownKind::kLogNormal, .shape = 0.5});
   EXPECT_NEAR(log_normal[10'000], 1.0, 0.02);
   EXPECT_NEAR(std::log(log_normal[16'827]), 0.5, 0.03);  // one sigma up: 84.13 %
-  const auto pareto = sample({.what = What::kPareto, .shape = 3.0});
+  const auto pareto = sample({.what = SlowdownKind::kPareto, .shape = 3.0});
   EXPECT_GE(pareto.front(), 1.0);
   EXPECT_NEAR(pareto[10'000], std::pow(2.0, 1.0 / 3.0), 0.02);
 }

@@ -10,7 +10,7 @@
 
 #include "backends/compute/backend.h"
 #include "cli/commands.h"
-#include "models/datasets/place.h"
+#include "models/datasets/dataset_path.h"
 #include "tests/results/results_samples.h"
 
 namespace hopbench {

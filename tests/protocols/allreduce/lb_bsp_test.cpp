@@ -226,11 +226,11 @@ TEST(LbBsp, RecordsThePredictorsErrors) {
   Cluster drift{.nodes = 4, .topology = "complete", .iterations = 400};
   drift.workload.batch = 64;
   Cluster noise = drift;
-  drift.compute.push_back({.what = ComputeRule::What::kLogNormal,
+  drift.compute.push_back({.what = SlowdownKind::kLogNormal,
                            .shape = 0.5,
                            .per = ComputeRule::Per::kTime,
                            .slot = Duration(milliseconds(100))});
-  noise.compute.push_back({.what = ComputeRule::What::kExponential, .scale = 0.5});
+  noise.compute.push_back({.what = SlowdownKind::kExponential, .scale = 0.5});
   std::map<std::string, double> in_drift, in_noise;
   for (const char* predictor : {"last", "ema", "narx"}) {
     drift.run("lb_bsp", {{"predictor", predictor}});

@@ -71,7 +71,7 @@ TEST(AdPsgd, HasNoDeadlockInAnyOrderOfEvents) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Cluster cluster{.nodes = 4 + int(seed % 7), .slow = {{int(seed % 4), 5.0}}, .topology = "ring", .iterations = 12};
     if (seed % 3 == 0) cluster.topology = "complete";
-    cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 6.0, .probability = 0.2});
+    cluster.compute.push_back({.what = SlowdownKind::kBernoulli, .factor = 6.0, .probability = 0.2});
     cluster.network.jitter = 1.0;
     cluster.costs.vector_bytes_per_s = 1e5;
     cluster.seed = cluster.shuffle = seed;

@@ -32,7 +32,7 @@ TEST(PartialReduce, KeepsItsPromisesUnderBothStopRules) {
     cluster.seed = cluster.shuffle = seed;
     cluster.workload.size = 2;
     cluster.network.jitter = 1.0;
-    cluster.compute.push_back({.what = ComputeRule::What::kExponential, .scale = 0.5});
+    cluster.compute.push_back({.what = SlowdownKind::kExponential, .scale = 0.5});
     if (seed % 2 == 0) cluster.credits = 150;
     Knobs knobs = {{"group_size", size}};
     if (seed % 3 == 0) knobs["weights"] = std::string("dynamic");

@@ -55,7 +55,7 @@ TEST(Prague, ServesEveryRequestUnderBothStopRules) {
     cluster.workload.size = 2;
     cluster.slow[int(seed % 8)] = 5.0;
     cluster.network.jitter = 1.0;
-    cluster.compute.push_back({.what = ComputeRule::What::kExponential, .scale = 0.5});
+    cluster.compute.push_back({.what = SlowdownKind::kExponential, .scale = 0.5});
     if (seed % 2 == 0) cluster.credits = 100;
     cluster.run("prague", {{"inter_intra", seed % 3 != 0}, {"slow_threshold", std::int64_t(seed % 5)}});
     ASSERT_EQ(cluster.broken(), "") << "seed " << seed;

@@ -14,7 +14,7 @@ inline const Knobs kStaleJumps = {{"staleness", 3}, {"max_ig", 5}, {"max_jump", 
 /// One slow rank, some luck, messages that take a while; everything is recorded.
 inline Cluster uneven(const std::string& topology = "ring_based") {
   Cluster cluster{.nodes = 8, .slow = {{3, 6.0}}, .topology = topology, .iterations = 40};
-  cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 4.0, .probability = 0.1});
+  cluster.compute.push_back({.what = SlowdownKind::kBernoulli, .factor = 4.0, .probability = 0.1});
   cluster.network.latency = std::chrono::milliseconds(3);
   cluster.network.jitter = 1.0;
   cluster.keep_events = true;

@@ -214,7 +214,7 @@ TEST(HopDecision, H15_WhatAJumpThrowsAwayIsNeitherSteppedWithNorReported) {
     cluster.workload = {.model = "mlp",
                         .dataset = "synthetic",
                         .batch = 8,
-                        .split = {.what = SplitSpec::What::kShards},
+                        .split = {.what = SplitKind::kShards},
                         .backend = "reference"};
     cluster.run("hop", {{"backup", 1}, {"max_ig", 6}, {"max_jump", 6}, {"jump_momentum", std::string(jump_momentum)}});
     EXPECT_EQ(cluster.broken(), "");

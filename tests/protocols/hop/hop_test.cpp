@@ -110,7 +110,7 @@ TEST(Hop, IsHeldBackByItsTokens) {
 TEST(Hop, RidesOutRandomSlowdownsWithABackup) {
   Cluster standard{.nodes = 16, .iterations = 60}, backup = standard, stale = standard;
   for (Cluster* cluster : {&standard, &backup, &stale}) {
-    cluster->compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 6.0, .probability = 1.0 / 16});
+    cluster->compute.push_back({.what = SlowdownKind::kBernoulli, .factor = 6.0, .probability = 1.0 / 16});
     cluster->instant_network = true;
   }
   standard.run("hop");
@@ -159,7 +159,7 @@ TEST(Hop, NeverWaitsForATagThatIsNeverSent) {
   // The recalled form of the jump, min(tokens, max_jump), deadlocks in nearly every such run.
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Cluster cluster{.nodes = 8, .slow = {{3, 4.0}, {6, 3.0}}, .iterations = 40, .seed = seed, .shuffle = seed};
-    cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 6.0, .probability = 1.0 / 8});
+    cluster.compute.push_back({.what = SlowdownKind::kBernoulli, .factor = 6.0, .probability = 1.0 / 8});
     cluster.run("hop", {{"backup", 1}, {"max_ig", 5}, {"max_jump", 10}});
     EXPECT_EQ(cluster.broken(), "") << "seed " << seed;
     cluster.run("hop", {{"staleness", 5}, {"max_ig", 5}, {"max_jump", 5}});
@@ -204,7 +204,7 @@ TEST(Hop, WithoutBackupAndStalenessIsDPsgdBitForBit) {
     for (const char* control : {"tokens", "queues", "notify_ack"}) {
       for (int max_ig : {1, 4}) {
         Cluster cluster{.nodes = 8, .slow = {{3, 6.0}, {5, 2.5}}, .iterations = 25, .shuffle = 7};
-        cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 6.0, .probability = 0.2});
+        cluster.compute.push_back({.what = SlowdownKind::kBernoulli, .factor = 6.0, .probability = 0.2});
         cluster.network.jitter = 1.0;
         cluster.run("hop", {{"form", form}, {"gap_control", control}, {"max_ig", max_ig}});
         EXPECT_EQ(cluster.params_hash(), reference.params_hash()) << form << " " << control << " " << max_ig;

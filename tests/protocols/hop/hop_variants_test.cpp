@@ -156,7 +156,7 @@ TEST(HopAdversary, NobodyWaitsForEverWhereManyJump) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Cluster cluster = directed();
     cluster.slow = {{1, 3.0}, {int(seed % 8), 5.0}, {int(seed / 8 % 8), 7.0}};
-    cluster.compute[0] = {.what = ComputeRule::What::kPareto, .shape = 1.1};
+    cluster.compute[0] = {.what = SlowdownKind::kPareto, .shape = 1.1};
     cluster.network.latency = std::chrono::milliseconds(seed % 3 * 12);
     cluster.seed = cluster.shuffle = seed;
     if (seed % 2 == 0) cluster.credits = 150;

@@ -38,7 +38,7 @@ using Names = std::vector<std::string>;
 
 TEST_F(NodeFaultsTest, ConcernTheRanksThatTheyName) {
   options.stop.iterations = 3;
-  for (const auto what : {Fault::What::kCrash, Fault::What::kLeave, Fault::What::kJoin, Fault::What::kHang})
+  for (const auto what : {FaultKind::kCrash, FaultKind::kLeave, FaultKind::kJoin, FaultKind::kHang})
     has({.what = what, .ranks = {1, 2}, .at = at_ms(1), .lasts = milliseconds(5)});
   node().live([&] { body(); });
   EXPECT_EQ(k, 3);
@@ -49,7 +49,7 @@ TEST_F(NodeFaultsTest, ConcernTheRanksThatTheyName) {
 
 TEST_F(NodeFaultsTest, JoinsWhenItsTimeHasCome) {
   options.stop.iterations = 1;
-  has({.what = Fault::What::kJoin, .ranks = {0}, .at = at_ms(70)});
+  has({.what = FaultKind::kJoin, .ranks = {0}, .at = at_ms(70)});
   runtime.arrives(5, 1, kParams, 0);
   node().live([&] {
     EXPECT_EQ(runtime.now(), at_ms(70));
@@ -61,7 +61,7 @@ TEST_F(NodeFaultsTest, JoinsWhenItsTimeHasCome) {
 }
 
 TEST_F(NodeFaultsTest, LeavesBeforeTheIterationThatIsDue) {
-  has({.what = Fault::What::kLeave, .ranks = {0}, .iteration = 7});
+  has({.what = FaultKind::kLeave, .ranks = {0}, .iteration = 7});
   node().live([&] { body(); });
   EXPECT_EQ(k, 7);
   EXPECT_EQ(node().record().lost, "leave");
@@ -71,7 +71,7 @@ TEST_F(NodeFaultsTest, LeavesBeforeTheIterationThatIsDue) {
 }
 
 TEST_F(NodeFaultsTest, LeavesAtTheFirstIterationAfterATime) {
-  has({.what = Fault::What::kLeave, .ranks = {0}, .at = at_ms(41)});
+  has({.what = FaultKind::kLeave, .ranks = {0}, .at = at_ms(41)});
   node().live([&] { body(); });
   EXPECT_EQ(k, 5);
 }
@@ -79,7 +79,7 @@ TEST_F(NodeFaultsTest, LeavesAtTheFirstIterationAfterATime) {
 TEST_F(NodeFaultsTest, TakesNoCreditWhenItLeaves) {
   Credits credits(10);
   options.stop = {.iterations = 0, .credits = &credits};
-  has({.what = Fault::What::kLeave, .ranks = {0}, .iteration = 7});
+  has({.what = FaultKind::kLeave, .ranks = {0}, .iteration = 7});
   node().live([&] { body(); });
   int left = 0;
   while (credits.take()) ++left;
@@ -88,13 +88,13 @@ TEST_F(NodeFaultsTest, TakesNoCreditWhenItLeaves) {
 
 TEST_F(NodeFaultsTest, DoesNotLeaveAfterItsEnd) {
   options.stop.iterations = 7;
-  has({.what = Fault::What::kLeave, .ranks = {0}, .iteration = 7});
+  has({.what = FaultKind::kLeave, .ranks = {0}, .iteration = 7});
   node().live([&] { body(); });
   EXPECT_EQ(node().record().lost, "");
 }
 
 TEST_F(NodeFaultsTest, StaysForNobodyWhenItLeaves) {
-  has({.what = Fault::What::kLeave, .ranks = {0}, .iteration = 2});
+  has({.what = FaultKind::kLeave, .ranks = {0}, .iteration = 2});
   node().live([&] {
     body();
     node().retire();
@@ -105,7 +105,7 @@ TEST_F(NodeFaultsTest, StaysForNobodyWhenItLeaves) {
 
 TEST_F(NodeFaultsTest, FailsWhereTheProtocolStops) {
   protocol.on_loss = nullptr;
-  has({.what = Fault::What::kLeave, .ranks = {0}, .iteration = 2});
+  has({.what = FaultKind::kLeave, .ranks = {0}, .iteration = 2});
   try {
     node().live([&] { body(); });
     FAIL();
@@ -116,7 +116,7 @@ TEST_F(NodeFaultsTest, FailsWhereTheProtocolStops) {
 
 TEST_F(NodeFaultsTest, HangsBeforeAGradientOnce) {
   options.stop.iterations = 4;
-  has({.what = Fault::What::kHang, .ranks = {0}, .iteration = 2, .lasts = milliseconds(33)});
+  has({.what = FaultKind::kHang, .ranks = {0}, .iteration = 2, .lasts = milliseconds(33)});
   node().live([&] { body(); });
   EXPECT_EQ(runtime.now(), at_ms(73));
   ASSERT_EQ(runtime.works.size(), 5u);
@@ -131,7 +131,7 @@ TEST_F(NodeFaultsTest, HangsBeforeAGradientOnce) {
 }
 
 TEST_F(NodeFaultsTest, HangsAtATimeWhateverItsBodyDoes) {
-  has({.what = Fault::What::kHang, .ranks = {0}, .at = at_ms(20), .lasts = milliseconds(33)});
+  has({.what = FaultKind::kHang, .ranks = {0}, .at = at_ms(20), .lasts = milliseconds(33)});
   node().live([] {});
   ASSERT_EQ(runtime.spawned.size(), 1u);
   runtime.spawned[0]();
@@ -143,7 +143,7 @@ TEST_F(NodeFaultsTest, HangsAtATimeWhateverItsBodyDoes) {
 // Its own time is over when its cost is; what follows is a wait, as a hang at an iteration is.
 TEST_F(NodeFaultsTest, AHangInTheMiddleOfAGradientIsNoPartOfIt) {
   options.stop.iterations = 4;
-  has({.what = Fault::What::kHang, .ranks = {0}, .at = at_ms(24), .lasts = milliseconds(33)});
+  has({.what = FaultKind::kHang, .ranks = {0}, .at = at_ms(24), .lasts = milliseconds(33)});
   runtime.before_job = [&] {
     if (runtime.now() == at_ms(20)) runtime.spawned.at(0)();
   };
@@ -169,7 +169,7 @@ TEST_F(NodeFaultsTest, AHangInTheMiddleOfAGradientIsNoPartOfIt) {
 
 TEST_F(NodeFaultsTest, AHangThatEndsWithinAGradientCostsNothing) {
   options.stop.iterations = 4;
-  has({.what = Fault::What::kHang, .ranks = {0}, .at = at_ms(22), .lasts = milliseconds(5)});
+  has({.what = FaultKind::kHang, .ranks = {0}, .at = at_ms(22), .lasts = milliseconds(5)});
   runtime.before_job = [&] {
     if (runtime.now() == at_ms(20)) runtime.spawned.at(0)();
   };
@@ -181,7 +181,7 @@ TEST_F(NodeFaultsTest, AHangThatEndsWithinAGradientCostsNothing) {
 
 TEST_F(NodeFaultsTest, AHangInTheMiddleOfAWaitIsNotWhatItWaitsFor) {
   options.stop.iterations = 1;
-  has({.what = Fault::What::kHang, .ranks = {0}, .at = at_ms(20), .lasts = milliseconds(30)});
+  has({.what = FaultKind::kHang, .ranks = {0}, .at = at_ms(20), .lasts = milliseconds(30)});
   runtime.arrives(60, 1, kParams, 0);
   node().live([&] {
     bool hung = false;
@@ -203,7 +203,7 @@ TEST_F(NodeFaultsTest, AHangInTheMiddleOfAWaitIsNotWhatItWaitsFor) {
 TEST_F(NodeFaultsTest, CrashesBeforeAGradient) {
   struct Dead {};
   options.crash = [] { throw Dead{}; };
-  has({.what = Fault::What::kCrash, .ranks = {0}, .iteration = 5});
+  has({.what = FaultKind::kCrash, .ranks = {0}, .iteration = 5});
   Vec x = node().initial();
   node().gradient(x, 4);
   EXPECT_THROW(node().gradient(x, 6), Dead);

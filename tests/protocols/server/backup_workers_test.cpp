@@ -9,7 +9,7 @@ namespace {
 
 Cluster six_with_backups() {
   Cluster cluster{.nodes = 6, .slow = {{2, 3.0}}, .topology = "complete", .iterations = 20};
-  cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 4.0, .probability = 0.2});
+  cluster.compute.push_back({.what = SlowdownKind::kBernoulli, .factor = 4.0, .probability = 0.2});
   cluster.keep_events = true;
   return cluster;
 }

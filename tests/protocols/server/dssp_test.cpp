@@ -91,7 +91,7 @@ TEST(Dssp, CappedHoldsAtTheUpperThreshold) {
 
 Cluster uneven() {
   Cluster cluster{.nodes = 6, .slow = {{2, 3.0}}, .topology = "complete", .iterations = 40};
-  cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 4.0, .probability = 0.1});
+  cluster.compute.push_back({.what = SlowdownKind::kBernoulli, .factor = 4.0, .probability = 0.1});
   cluster.network.jitter = 1.0;
   cluster.costs.vector_bytes_per_s = 1e6;
   return cluster;

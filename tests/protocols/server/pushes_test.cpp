@@ -36,7 +36,7 @@ TEST(Pushes, TakeTheBitsOfPushesAfterwards) {
       if (std::string(protocol) != "dbw") knobs["servers"] = servers;
       if (std::string(protocol) == "sync_switch") knobs["fraction"] = 1.0;
       Cluster early{.nodes = 3, .topology = "complete", .instant_network = true}, late = early;
-      early.compute = late.compute = {{.what = ComputeRule::What::kLogNormal, .shape = 0.1}};
+      early.compute = late.compute = {{.what = SlowdownKind::kLogNormal, .shape = 0.1}};
       late.run(protocol, knobs);
       knobs["overlap"] = true;
       early.run(protocol, knobs);

@@ -29,7 +29,7 @@ TEST(R2sp, UpdatesInAFixedCycleHoweverUnequalTheWorkersAre) {
     cluster.instant_network = false;
     cluster.network.jitter = 2.0;
     cluster.slow = {{1, 3.0}};
-    cluster.compute.push_back({.what = ComputeRule::What::kBernoulli, .factor = 4.0, .probability = 0.2});
+    cluster.compute.push_back({.what = SlowdownKind::kBernoulli, .factor = 4.0, .probability = 0.2});
     cluster.shuffle = shuffle;
     cluster.run("r2sp", {{"servers", 2}});
     EXPECT_EQ(cluster.broken(), "");

@@ -126,10 +126,8 @@ TEST(SyncSwitch, OnlineStaysSynchronousWithoutAStraggler) {
   EXPECT_EQ(updates(mild, 4).first, 10);
   Cluster transient = four();  // two rounds only
   transient.slow.clear();
-  transient.compute.push_back({.what = ComputeRule::What::kConstant,
-                               .ranks = {1},
-                               .factor = 5.0,
-                               .until = Time{} + std::chrono::milliseconds(60)});
+  transient.compute.push_back(
+      {.what = SlowdownKind::kConstant, .ranks = {1}, .factor = 5.0, .until = Time{} + std::chrono::milliseconds(60)});
   transient.run("sync_switch", knobs);
   EXPECT_EQ(updates(transient, 4).first, 10);
   EXPECT_EQ(transient.broken(), "");

@@ -114,7 +114,7 @@ TEST(CriticalPath, PartsOfEveryProtocolSumUpToItsTime) {
       if (!rank.server) last = std::max(last, rank.finished.time_since_epoch());
     }
     const Duration window = seconds_to_duration(record.window_end_s) - seconds_to_duration(record.window_start_s);
-    const bool in_window = spec.what == What::kRate && record.window_start_s > 0;
+    const bool in_window = spec.what == MeasureKind::kRate && record.window_start_s > 0;
     windows += in_window ? 1 : 0;
     EXPECT_EQ(sum, in_window ? window : last) << record.id;
     EXPECT_THAT(record.path, Contains(Pair("compute", testing::Gt(Duration{})))) << record.id;

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "results/files/event_reader.h"
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 #include "results/report/report.h"
 #include "results/report/report_parts.h"
 #include "results/report/trace.h"
@@ -130,7 +130,7 @@ std::vector<TrialRow> variants(int number, int ranks) {
   std::vector<TrialRow> rows;
   for (int v = 0; v < number; ++v) {
     rows.push_back(row_of("v" + std::to_string(1000 + v), ranks));
-    rows.back().labels.place = v;
+    rows.back().labels.row_order = v;
   }
   return rows;
 }

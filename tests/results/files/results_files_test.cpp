@@ -13,7 +13,7 @@
 #include "backends/base/error.h"
 #include "results/files/csv.h"
 #include "results/files/event_reader.h"
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 #include "results/files/run_folder.h"
 #include "tests/results/results_samples.h"
 

@@ -11,8 +11,8 @@
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
-#include "results/files/json.h"
 #include "results/files/kinds.h"
+#include "results/files/record_json.h"
 #include "results/tables/table.h"
 #include "tests/results/results_samples.h"
 

@@ -9,7 +9,7 @@
 
 #include "backends/base/error.h"
 #include "results/files/csv.h"
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 #include "results/judge/compare.h"
 #include "tests/folder.h"
 #include "tests/paths.h"
@@ -130,7 +130,7 @@ TEST(Compare, RowsStandInTheOrderOfTheTables) {
   for (const char* variant : {"third", "first", "second"}) {  // as they ran
     rows.push_back(row_of(variant, 0, 100, true));
     rows.back().labels.order = int(rows.size());
-    rows.back().labels.place = *variant == 't' ? 3 : *variant == 'f' ? 1 : 2;
+    rows.back().labels.row_order = *variant == 't' ? 3 : *variant == 'f' ? 1 : 2;
   }
   std::vector<std::string> variants;
   for (const Comparison& row : compare(source_of(rows), source_of(rows), {})) variants.push_back(row.variant);

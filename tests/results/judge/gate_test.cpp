@@ -7,7 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 #include "results/judge/baseline.h"
 #include "results/judge/exact.h"
 #include "results/judge/gate.h"

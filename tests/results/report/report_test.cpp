@@ -11,7 +11,7 @@
 #include <set>
 
 #include "backends/base/error.h"
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 #include "tests/results/report/page_checker.h"
 #include "tests/results/results_samples.h"
 
@@ -32,7 +32,7 @@ TrialRow rate_row(const std::string& variant, int place, std::uint32_t repeat, d
   row.labels.what = "rate";
   row.labels.scenario = "one slow";
   row.labels.variant = variant;
-  row.labels.place = place;
+  row.labels.row_order = place;
   row.labels.repeat = repeat;
   row.labels.tuned = true;
   row.record.id = "s/m/one slow/" + variant + "/1/" + std::to_string(repeat);

@@ -36,7 +36,7 @@ TrialRow rate_row(const std::string& variant, std::uint32_t repeat, double sampl
   row.labels.clock = "real";
   row.labels.repeat = repeat;
   row.labels.order = order++;
-  row.labels.place = variant == "allreduce" ? 0 : 1;
+  row.labels.row_order = variant == "allreduce" ? 0 : 1;
   row.record.id = "suite/rate/one slow/" + variant + "/1/" + std::to_string(repeat);
   row.record.samples_per_s = samples_per_s;
   row.record.iters_per_s = samples_per_s / 10;

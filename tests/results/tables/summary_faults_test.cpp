@@ -31,7 +31,7 @@ TrialRow faulty_row(const std::string& variant, std::uint32_t repeat, int lost, 
   row.labels.variant = variant;
   row.labels.repeat = repeat;
   row.labels.order = lost < 0 ? 0 : 1;
-  row.labels.place = variant == "allreduce" ? 0 : 1;
+  row.labels.row_order = variant == "allreduce" ? 0 : 1;
   row.labels.faults = lost >= 0;
   row.labels.unharmed = variant + std::to_string(repeat);
   row.record.ranks_lost = std::max(0, lost);

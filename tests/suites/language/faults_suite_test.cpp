@@ -73,19 +73,19 @@ TEST(FaultsSuite, AreOverriddenByTheScenariosName) {
 TEST(FaultsSuite, AreRead) {
   const std::vector<Fault> faults = read(kAll).trials.at(0).scenario.faults;
   ASSERT_EQ(faults.size(), 6u);
-  EXPECT_EQ(faults[0].what, Fault::What::kCrash);
+  EXPECT_EQ(faults[0].what, FaultKind::kCrash);
   EXPECT_EQ(faults[0].at, at_s(2));
   EXPECT_EQ(faults[0].iteration, -1);
   EXPECT_TRUE(faults[0].is_of(3));
   EXPECT_FALSE(faults[0].is_of(0));
-  EXPECT_EQ(faults[1].what, Fault::What::kLeave);
+  EXPECT_EQ(faults[1].what, FaultKind::kLeave);
   EXPECT_EQ(faults[1].ranks, (std::vector<int>{1, 2}));
   EXPECT_EQ(faults[1].at, kNever);
   EXPECT_EQ(faults[1].iteration, 20);
-  EXPECT_EQ(faults[2].what, Fault::What::kJoin);
-  EXPECT_EQ(faults[3].what, Fault::What::kHang);
+  EXPECT_EQ(faults[2].what, FaultKind::kJoin);
+  EXPECT_EQ(faults[3].what, FaultKind::kHang);
   EXPECT_EQ(faults[3].lasts, std::chrono::milliseconds(500));
-  EXPECT_EQ(faults[4].what, Fault::What::kCut);
+  EXPECT_EQ(faults[4].what, FaultKind::kCut);
   EXPECT_EQ(faults[4].a, 2);
   EXPECT_EQ(faults[4].b, -1);
   EXPECT_EQ(faults[5].b, 1);

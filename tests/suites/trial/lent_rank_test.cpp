@@ -11,8 +11,8 @@
 
 #include "backends/runtime/process/crew.h"
 #include "suites/language/suite.h"
+#include "suites/trial/child_task.h"
 #include "suites/trial/execute.h"
-#include "suites/trial/job.h"
 #include "tests/folder.h"
 
 namespace hopbench {
@@ -55,7 +55,7 @@ class LentRank : public testing::Test {
  protected:
   /// Starts a single rank with a job of that role.
   void start(const std::string& role, bool lent) {
-    Job job{.role = role, .spec = parse_suite(kSuite, "lent.toml", {}).trials.at(0), .event_log = log_};
+    ChildTask job{.role = role, .spec = parse_suite(kSuite, "lent.toml", {}).trials.at(0), .event_log = log_};
     const auto board = Board::create(1, 10);
     LocalCrew crew("", lent);
     crew.start({.command = {"", "rank"}, .job = to_text(job), .ranks = 1, .members = {{0, {}}}}, *board, words_);

@@ -40,14 +40,14 @@ TrialSpec sample() {
   spec.scenario_name = "random";
   spec.protocol = "hop";
   spec.label = "hop b\xC3\xA4";
-  spec.what = What::kConvergence;
+  spec.what = MeasureKind::kConvergence;
   spec.order = 7;
-  spec.place = 2;
+  spec.row_order = 2;
   spec.workload = {.model = "quadratic",
                    .dataset = "quadratic",
                    .dataset_path = "/d",
                    .batch = 3,
-                   .split = {SplitSpec::What::kShards, 0.25, 4, 7},
+                   .split = {SplitKind::kShards, 0.25, 4, 7},
                    .augment = Augment::kPadCropFlip,
                    .backend = "reference",
                    .threads = 2,
@@ -62,13 +62,13 @@ TrialSpec sample() {
   spec.optimizer = {0.1f, 0.9f, 1e-4f, true, {{10.5, 0.1f}, {20, 0.01f}}, false};
   spec.topology = "edges";
   spec.edges = {{0, 1}, {1, 0}};
-  ComputeRule rule{ComputeRule::What::kPareto, {1, 2}, 2.5, 1.0 / 3, 0.7, 1.5};
+  ComputeRule rule{SlowdownKind::kPareto, {1, 2}, 2.5, 1.0 / 3, 0.7, 1.5};
   rule.per = ComputeRule::Per::kTime;
   rule.slot = std::chrono::milliseconds(20);
   rule.correlated = ComputeRule::Correlated::kAll;
   rule.from = Time(std::chrono::seconds(1));
   spec.scenario = {"random", {rule, {}}, {{1, -1, 7, Duration(8), Time(Duration(9))}}};
-  spec.scenario.faults = {{Fault::What::kHang, {1}, Time(Duration(5)), 3, Duration(6), 2, 4}};
+  spec.scenario.faults = {{FaultKind::kHang, {1}, Time(Duration(5)), 3, Duration(6), 2, 4}};
   spec.transport = "sim";
   spec.network = sample_network();
   spec.instant_network = true;
@@ -109,7 +109,7 @@ TEST(Trial, ComesBackWholeFromItsJson) {
   EXPECT_EQ(again.scenario.links[0].from, Time(Duration(9)));
   EXPECT_EQ(again.scenario.links[0].until, kNever);
   ASSERT_EQ(again.scenario.faults.size(), 1u);
-  EXPECT_EQ(again.scenario.faults[0].what, Fault::What::kHang);
+  EXPECT_EQ(again.scenario.faults[0].what, FaultKind::kHang);
   EXPECT_EQ(again.scenario.faults[0].lasts, Duration(6));
   EXPECT_EQ(again.scenario.faults[0].b, 4);
   EXPECT_TRUE(again.network.links[0].cut);

@@ -94,7 +94,7 @@ TEST(Without, ASlowWorkerKeepsItsNameInWhatTookTheTime) {
 
 TEST(Without, TheOthersKeepTheirData) {
   WorkloadSpec spec{.model = "softmax", .dataset = "synthetic", .batch = 8, .backend = "reference", .workers = 4};
-  spec.split.what = SplitSpec::What::kShards;
+  spec.split.what = SplitKind::kShards;
   spec.augment = Augment::kNone;
   const auto whole = make_workload(spec);
   spec.workers = 2;

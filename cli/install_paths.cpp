@@ -1,4 +1,4 @@
-#include "cli/places.h"
+#include "cli/install_paths.h"
 
 #include <fmt/format.h>
 

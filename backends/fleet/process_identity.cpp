@@ -1,4 +1,4 @@
-#include "backends/fleet/standing.h"
+#include "backends/fleet/process_identity.h"
 
 #include <charconv>
 #include <cstring>
@@ -83,7 +83,7 @@ int size_of(const Reader& reader, const Family& family) {
 }
 
 /// torchrun names a run "none" if the user gave it no name.
-void name_run(const Reader& reader, const Family& family, Standing& standing) {
+void name_run(const Reader& reader, const Family& family, ProcessIdentity& standing) {
   if (reader.has("HOPBENCH_JOB")) {
     standing.run = reader.text("HOPBENCH_JOB");
     return;
@@ -96,9 +96,9 @@ void name_run(const Reader& reader, const Family& family, Standing& standing) {
 
 }  // namespace
 
-Standing standing_of(const Environment& environment) {
+ProcessIdentity identity_of(const Environment& environment) {
   const Reader reader(environment);
-  Standing standing;
+  ProcessIdentity standing;
   const Family* const family = family_of(reader);
   if (family == nullptr) return standing;
   standing.by = family->number;

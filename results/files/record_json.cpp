@@ -1,4 +1,4 @@
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 
 #include <fmt/format.h>
 

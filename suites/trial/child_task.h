@@ -11,16 +11,16 @@
 
 namespace hopbench {
 
-struct Job {
+struct ChildTask {
   std::string role;  // which of the program's roles (rank.h)
   TrialSpec spec;
   std::string event_log = {};  // simulate: the file to write
   std::string bench = {};      // bench: what to measure, as its role reads it
   Dump dump = {};              // simulate
 };
-std::string to_text(const Job& job);
+std::string to_text(const ChildTask& job);
 /// Reads such a text. This and rank_result_from_text throw Error (trial) if the text is malformed.
-Job job_from_text(const std::string& text);
+ChildTask task_from_text(const std::string& text);
 
 /// A rank's share of a trial.
 struct RankResult {

@@ -1,4 +1,4 @@
-#include "suites/trial/place.h"
+#include "suites/trial/rank_assignment.h"
 
 #include "backends/base/error.h"
 #include "backends/fleet/placing.h"
@@ -27,7 +27,7 @@ void check_reach(const LaunchOptions& launch, const TrialSpec& spec, Fleet& flee
 
 void place(LaunchOptions& launch, const TrialSpec& spec, const Plan& plan, Fleet* fleet) {
   if (fleet == nullptr) return;
-  WhoIsToBePlaced who{plan.workers, plan.servers, {}, spec.id()};
+  RankDemand who{plan.workers, plan.servers, {}, spec.id()};
   if (!spec.network.host_of.empty()) who.host_of = plan.host_of;
   const Places places = fleet->places();
   std::vector<int> process_of = place_ranks(places, who);

@@ -1,4 +1,4 @@
-#include "models/datasets/place.h"
+#include "models/datasets/dataset_path.h"
 
 #include <cstdlib>
 #include <string_view>

@@ -1,10 +1,10 @@
-#include "suites/trial/job.h"
+#include "suites/trial/child_task.h"
 
 #include <charconv>
 #include <cstring>
 
 #include "backends/base/error.h"
-#include "results/files/json.h"
+#include "results/files/record_json.h"
 #include "suites/language/trial_field.h"
 
 namespace hopbench {
@@ -32,16 +32,16 @@ constexpr const char* kResult = "a rank's result";
 
 }  // namespace
 
-std::string to_text(const Job& job) {
+std::string to_text(const ChildTask& job) {
   return OrderedJson{{"role", job.role},   {"spec", encode(job.spec)}, {"event_log", job.event_log},
                      {"bench", job.bench}, {"dump", job.dump.what},    {"dump_folder", job.dump.folder}}
       .dump();
 }
 
-Job job_from_text(const std::string& text) {
+ChildTask task_from_text(const std::string& text) {
   return reading(kJob, [&] {
     const OrderedJson j = OrderedJson::parse(text);
-    Job job;
+    ChildTask job;
     job.role = j.at("role");
     decode(j.at("spec"), job.spec);
     job.event_log = j.at("event_log");

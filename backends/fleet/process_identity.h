@@ -8,7 +8,7 @@
 
 namespace hopbench {
 
-struct Standing {
+struct ProcessIdentity {
   int number = 0, size = 1;  // this process, and the number of processes
   int local_size = 0;        // processes on this machine; 0: not said
   std::string by;            // the variable that gave the number; empty: started alone
@@ -19,6 +19,6 @@ struct Standing {
 using Environment = std::function<const char*(const char* name)>;
 
 /// Throws Error(kUsage), naming the variables: a number without a size, a wrong number, or one outside the size.
-Standing standing_of(const Environment& environment);
+ProcessIdentity identity_of(const Environment& environment);
 
 }  // namespace hopbench
