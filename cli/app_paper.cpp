@@ -37,7 +37,7 @@ void add_paper_commands(CLI::App& app, Parsed& parsed) {
   reproduce.add_option("--from", o.from, "judge the results in this folder; run nothing")->needs("paper");
   reproduce.add_flag("--kick-the-tires", o.kick_the_tires, "the small sizes of every paper whose data is there");
   add_output(reproduce, "--json", o.json, "what came out as JSON (alone: on standard output)");
-  reproduce.add_option("--markdown", o.markdown, "file: the rows of docs/reproduction.md");
+  reproduce.add_option("--markdown", o.markdown, "file: the rows of docs/reproduction/PAPER.md");
   reproduce.add_flag("--judged", o.judged, "hopbench: only runs that judge something; write nothing")->needs("paper");
   reproduce.add_option("--minutes", o.minutes, "hopbench: only runs that take at most this long")
       ->check(check_above_zero)
