@@ -97,6 +97,10 @@ TEST(PublishedValues, MakeTablesOfGroupedRows) {
               ElementsAre(ElementsAre("2", "5", "0.42"), ElementsAre("4", "8", ""), ElementsAre("9", "", "")));
   table.where = "way=b";
   EXPECT_THAT(json.rows(table), ElementsAre(ElementsAre("2", "", "")));
+  table.where = "way=b|c";
+  EXPECT_THAT(json.rows(table), ElementsAre(ElementsAre("2", "", ""), ElementsAre("9", "", "")));
+  table.columns = {{"b", {.value = "/way=b/t", .show = "{} of {/0/n}{/0/none}"}}};
+  EXPECT_THAT(json.rows(table), ElementsAre(ElementsAre("2 of 2"), ElementsAre("")));
   table.where = "way=d";
   EXPECT_THROW(json.rows(table), Error);
 }
