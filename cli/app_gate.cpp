@@ -47,7 +47,8 @@ void add_compare(CLI::App& app, Parsed& parsed) {
                   "folders of runs, files of run --json, trials.csv, or baselines; first the base")
       ->required()
       ->expected(2, 64);
-  compare.add_option("--threshold", o.threshold, "percent: a smaller change is no regression and no improvement")
+  compare
+      .add_option("--threshold", o.threshold, "percent: a smaller change is neither a regression nor an improvement")
       ->check(check_finite)
       ->check(CLI::Range(0.0, 1000.0))
       ->capture_default_str();

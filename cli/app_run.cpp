@@ -142,13 +142,13 @@ void add_suite_flags(CLI::App& command, SuiteOptions& suite) {
 }
 
 std::string check_finite(const std::string& text) {
-  return std::isfinite(std::strtod(text.c_str(), nullptr)) ? std::string() : "'" + text + "' is no finite number";
+  return std::isfinite(std::strtod(text.c_str(), nullptr)) ? std::string() : "'" + text + "' is not a finite number";
 }
 
 std::string check_above_zero(const std::string& text) {
   std::string why = check_finite(text);
   if (!why.empty() || std::strtod(text.c_str(), nullptr) > 0) return why;
-  return "'" + text + "' is no number above 0";
+  return "'" + text + "' is not a number above 0";
 }
 
 void add_output(CLI::App& command, const std::string& name, std::optional<std::string>& to, const std::string& what) {

@@ -51,7 +51,7 @@ std::regex regular_expression(const std::string& text, const char* flag) {
   try {
     return std::regex(text, kSyntax);
   } catch (const std::regex_error& error) {
-    throw usage_error(fmt::format("{}: '{}' is no regular expression: {}", flag, quotable(text), error.what()));
+    throw usage_error(fmt::format("{}: '{}' is not a regular expression: {}", flag, quotable(text), error.what()));
   }
 }
 

@@ -45,7 +45,7 @@ HostLine parse_line(const std::string& line, const std::string& where) {
   std::istringstream words(line);
   HostLine host;
   words >> host.host;
-  if (!is_host(host.host)) throw usage_error(where + ": " + excerpt(host.host) + " is no name of a host");
+  if (!is_host(host.host)) throw usage_error(where + ": " + excerpt(host.host) + " is not a host name");
   for (std::string word; words >> word;) {
     const char* const end = word.data() + word.size();
     const bool slots = word.starts_with("slots=");

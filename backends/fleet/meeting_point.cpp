@@ -103,7 +103,7 @@ class AddressPoint : public MeetingPoint {
                         std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
     const int port = number ? std::stoi(digits) : 0;
     if (port < 1 || port > 65535) {
-      throw usage_error("tcp://" + address + " is no place to meet: it wants a host and a port, tcp://host:29500");
+      throw usage_error("tcp://" + address + " is not a place to meet: it wants a host and a port, tcp://host:29500");
     }
     std::string host = address.substr(0, colon);
     if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
@@ -168,7 +168,7 @@ std::unique_ptr<MeetingPoint> open_meeting_point(const std::string& where, const
   const std::string folder = after("file://").value_or(where);
   if (folder.empty() || folder.find("://") != std::string::npos) {
     throw usage_error("'" + without_password(where) +
-                      "' is no place to meet: a folder that all machines share, redis://host:port/prefix or "
+                      "' is not a place to meet: a folder that all machines share, redis://host:port/prefix or "
                       "tcp://host:port");
   }
   return std::make_unique<FolderPoint>(folder, run);

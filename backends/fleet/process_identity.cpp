@@ -51,7 +51,7 @@ class Reader {
     int result = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
     if (error != std::errc() || end != value.data() + value.size() || result < least) {
-      throw usage_error(std::string(name) + "=" + value + " in the environment is no number of " +
+      throw usage_error(std::string(name) + "=" + value + " in the environment is not a number of " +
                         std::to_string(least) + " or more: unset it, or have the launcher set it");
     }
     return result;

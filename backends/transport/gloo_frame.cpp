@@ -29,7 +29,7 @@ bool fits(const FrameHead& head, std::size_t bytes) {
 }
 
 [[noreturn]] void refuse(int from) {
-  throw trial_error("what came from rank " + std::to_string(from) + " over Gloo is no message: run the trial again");
+  throw trial_error("what came from rank " + std::to_string(from) + " over Gloo is not a message: run the trial again");
 }
 
 }  // namespace

@@ -242,7 +242,8 @@ void ShmPeer::check(const Head& head, std::uint64_t bytes) const {
 }
 
 void ShmPeer::refuse() const {
-  throw trial_error("what rank " + std::to_string(rank_) + " left in shared memory is no message: run the trial again");
+  throw trial_error("what rank " + std::to_string(rank_) +
+                    " left in shared memory is not a message: run the trial again");
 }
 
 std::optional<Message> ShmPeer::take() {

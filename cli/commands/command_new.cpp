@@ -40,7 +40,7 @@ void check_name(const std::string& name) {
   }
   if (!good || name.ends_with("_test")) {
     throw usage_error(
-        fmt::format("'{}' is no name for a protocol: lower case letters, digits and underscores, a letter "
+        fmt::format("'{}' is not a name for a protocol: lower case letters, digits and underscores, a letter "
                     "first, at most 40, not ending in _test",
                     name));
   }

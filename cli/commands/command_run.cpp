@@ -101,7 +101,7 @@ class Run {
   void check_rows() const {
     for (const TrialRow& row : folder_.rows()) {
       if (!options_.force && !job_.ids.contains(row.record.id))
-        throw changed(row.record.id + " is no trial of the suite");
+        throw changed(row.record.id + " is not a trial of the suite");
     }
   }
 
@@ -316,7 +316,7 @@ std::vector<SuiteRun> jobs_of(const RunOptions& options) {
     adjust(options, job.suite.trials);
   }
   std::erase_if(jobs, [](const SuiteRun& job) { return job.suite.trials.empty(); });
-  if (jobs.empty()) throw usage_error("no trial is left: --filter and --exclude leave nothing: --list shows all ids");
+  if (jobs.empty()) throw usage_error("no trial matches --filter and --exclude: run with --list to see all trial ids");
   return jobs;
 }
 

@@ -83,7 +83,8 @@ void check_what(const GateCommand& options) {
     throw usage_error("gate wants --baseline NAME, or --base CMD --head CMD and suites: see hopbench gate --help");
   }
   if (timed && options.what.empty()) throw usage_error("gate wants the suites that both programs are to run");
-  if (options.most < options.pairs) throw usage_error("--most is no less than --pairs: it is what a set may grow to");
+  if (options.most < options.pairs)
+    throw usage_error(fmt::format("--most ({}) must be at least --pairs ({})", options.most, options.pairs));
 }
 
 std::optional<std::string> file(const std::string& name) { return name.empty() ? std::nullopt : std::optional(name); }

@@ -73,7 +73,7 @@ SideRun GateSides::run(const std::string& command, const std::vector<std::string
   const int status = std::system(words.c_str());  // the command is the user's own, from the command line
   if (count_interrupts().load() > 0 ||
       (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM))) {
-    throw Error(ExitCode::kInterrupted, "interrupted: a gate that has not ended has no result");
+    throw Error(ExitCode::kInterrupted, "interrupted before the end: the gate has no verdict");
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
     throw usage_error(fmt::format("{}: there is no such program: {}", command, read_file(log).value_or("")));

@@ -134,7 +134,7 @@ class Lines {
     if (error == std::errc::result_out_of_range) value = rounded(begin, what);
     if (*stop == ':' && stop != at_) throw Mistake{begin, fmt::format("{}: the {} is missing", token(begin), what)};
     if (error == std::errc::invalid_argument || !ends_token(*stop))
-      throw Mistake{begin, fmt::format("{} is no number: the {} must be one", token(begin), what)};
+      throw Mistake{begin, fmt::format("{} is not a number: the {} must be one", token(begin), what)};
     if (!std::isfinite(value)) throw Mistake{begin, fmt::format("the {} is {}: it must be finite", what, token(begin))};
     at_ = stop;
     return value;

@@ -77,7 +77,7 @@ Outcome outcome_of(const std::vector<std::string>& head, const std::vector<std::
 void check_head(const std::vector<std::string>& head, const std::string& name) {
   for (const char* column : {"trial", "scenario", "variant", "measure", "status", "clock"}) {
     if (std::find(head.begin(), head.end(), column) != head.end()) continue;
-    throw usage_error(fmt::format("{}: there is no column '{}': this is no trials.csv", name, column));
+    throw usage_error(fmt::format("{}: there is no column '{}': this is not a trials.csv", name, column));
   }
 }
 
@@ -132,7 +132,7 @@ Results load_results(const std::string& what, const std::string& baselines) {
     source = folder_source(baseline);
   } else {
     throw usage_error(
-        fmt::format("{} is no folder, no file, and no baseline in {}: hopbench baseline list shows those "
+        fmt::format("{} is neither a folder, a file nor a baseline in {}: hopbench baseline list shows those "
                     "that there are",
                     what, baselines));
   }

@@ -155,8 +155,9 @@ void check_context(const std::string& text, const std::string& path) {
       throw damaged(fmt::format("'{}' is no JSON object", section));
   }
   if (context.contains("command") && !is_list_of_words(context.at("command")))
-    throw damaged("'command' is no list of words");
-  if (context.contains("notes") && !is_list_of_words(context.at("notes"))) throw damaged("'notes' is no list of texts");
+    throw damaged("'command' is not a list of words");
+  if (context.contains("notes") && !is_list_of_words(context.at("notes")))
+    throw damaged("'notes' is not a list of texts");
 }
 
 const char* to_string(TrialStatus status) {
@@ -168,7 +169,8 @@ TrialStatus status_of(const std::string& text) {
   for (const TrialStatus status : {TrialStatus::kOk, TrialStatus::kFailed, TrialStatus::kInterrupted}) {
     if (text == to_string(status)) return status;
   }
-  throw usage_error(fmt::format("'{}' is no status of a trial: there are ok, failed and interrupted", quotable(text)));
+  throw usage_error(
+      fmt::format("'{}' is not a status of a trial: there are ok, failed and interrupted", quotable(text)));
 }
 
 std::string to_json(const RankRecord& record) { return dump(encode(record)); }

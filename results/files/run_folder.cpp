@@ -97,7 +97,7 @@ std::string must_read(const std::string& path,
   std::error_code ignored;
   // A pipe would never end.
   const bool odd = fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored);
-  if (odd) throw usage_error(fmt::format("{} is no file: {}", path, advice));
+  if (odd) throw usage_error(fmt::format("{} is not a file: {}", path, advice));
   std::optional<std::string> text = read_file(path);
   const int error = errno;
   if (!text && (error == EMFILE || error == ENFILE)) throw cannot("read", path, error);

@@ -155,7 +155,7 @@ void check_baseline_name(const std::string& name) {
            c == '.';
   };
   if (name.empty() || name[0] == '.' || !std::all_of(name.begin(), name.end(), fits)) {
-    throw usage_error("'" + name + "' is no name of a baseline: letters, digits, '_', '-' and '.', not '.' first");
+    throw usage_error("'" + name + "' is not a name of a baseline: letters, digits, '_', '-' and '.', not '.' first");
   }
 }
 
@@ -212,8 +212,8 @@ Baseline read_baseline(const std::string& folders, const std::string& name) {
   const std::string folder = folders + "/" + name;
   const std::optional<std::string> text = read_file(folder + "/" + kHead);
   if (!text) {
-    throw usage_error(
-        fmt::format("{} is no baseline: there is no {} in it: name another (hopbench baseline list)", folder, kHead));
+    throw usage_error(fmt::format("{} is not a baseline: there is no {} in it: name another (hopbench baseline list)",
+                                  folder, kHead));
   }
   const auto damaged = [&](const std::string& why) {
     return usage_error(fmt::format("{}/{} is damaged: {}: restore it, or remove the folder and save the baseline again",

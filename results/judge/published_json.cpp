@@ -236,7 +236,7 @@ void check_reading(const Reading& reading) {
     plain.show = with_places({}, std::move(plain.show));
     show_text(plain, std::vector<double>{1.0, 2.0});
   } catch (const fmt::format_error& error) {
-    throw usage_error(fmt::format("'{}' is no format: {}", reading.show, error.what()));
+    throw usage_error(fmt::format("'{}' is not a format: {}", reading.show, error.what()));
   }
 }
 

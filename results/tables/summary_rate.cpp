@@ -219,7 +219,8 @@ Grid rate_grid(const Group& group) {
   add_bound_row(grid, group, "slowest rank", &TrialRecord::slowest_rank_samples_per_s, BoundOf::kReference);
   add_bound_row(grid, group, "slowest left out", &TrialRecord::without_slowest_samples_per_s, BoundOf::kReference);
   grid.notes.push_back(explained("samples/s") + "; iterations/s: mean of the workers");
-  grid.notes.push_back("a jumped iteration is no iteration: rates count the samples of gradients that were computed");
+  grid.notes.push_back(
+      "a jumped iteration is not an iteration: rates count the samples of gradients that were computed");
   grid.notes.push_back(explained("ideal") + "; " + explained("slowest rank") + "; " + explained("slowest left out"));
   return grid;
 }

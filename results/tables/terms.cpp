@@ -17,7 +17,7 @@ constexpr TableWord kTerms[] = {
     {"variant", kColumn, "a protocol with its knobs, by its label in the suite"},
     {"n", kColumn, "repeats that ended well; \"2 of 3\": one failed, and is in no number of the row"},
     {"samples/s", kColumn, "all workers, after the warm-up and before the first worker ends"},
-    {"iterations/s", kColumn, "mean of the workers; a jumped iteration is no iteration"},
+    {"iterations/s", kColumn, "mean of the workers; a jumped iteration is not an iteration"},
     {"speed-up", kColumn,
      "over the reference: geometric mean of ratios paired by repeat, since all variants of a repeat meet the same "
      "draws. "

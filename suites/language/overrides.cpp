@@ -150,7 +150,7 @@ void flatten(const Entry& entry, Parts parts, Mistakes& mistakes, const Apply& a
     parts.push_back(entry.key);
   } else {
     const std::optional<Parts> more = split_key(entry.key);
-    if (!more) return mistakes.add(entry.place, fmt::format("'{}' is no dotted key", entry.key));
+    if (!more) return mistakes.add(entry.place, fmt::format("'{}' is not a dotted key", entry.key));
     parts.insert(parts.end(), more->begin(), more->end());
   }
   if (!entry.value.is(T::kTable)) return apply(parts, entry);
@@ -214,7 +214,7 @@ void apply_set(Draft& draft, const std::string& set, Mistakes& mistakes) {
   if (equals == std::string::npos) return mistakes.add(place, "there is no '=': write --set key=VALUE");
   const std::string key = trimmed(set.substr(0, equals));
   const std::optional<Parts> parts = split_key(key);
-  if (!parts) return mistakes.add(place, fmt::format("'{}' is no dotted key such as model.batch", quotable(key)));
+  if (!parts) return mistakes.add(place, fmt::format("'{}' is not a dotted key such as model.batch", quotable(key)));
   const std::optional<Value> value = parse_value(trimmed(set.substr(equals + 1)), place, mistakes);
   if (!value) return;
   const Entry entry{parts->back(), place, *value};

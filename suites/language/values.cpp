@@ -86,7 +86,7 @@ bool check_name(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   if (path == "protocol.name" && synonym_of(value.text, known).empty())
     message +=
         " (`hopbench list protocols` shows all; one of your own has to be built in: ci/hopbench --protocols DIR)";
-  if (value.text.find(',') != std::string::npos) message += " (a comma list is no sweep: see [matrix])";
+  if (value.text.find(',') != std::string::npos) message += " (a comma list is not a sweep: see [matrix])";
   mistakes.add(value.place, message);
   return false;
 }
@@ -199,8 +199,8 @@ bool check_edges(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
       return rank.is(T::kInteger) && (rank.integer < 0 || rank.integer >= 100000);
     });
     if (edge.is(T::kArray) && no_rank != edge.items.end()) {
-      mistakes.add(no_rank->place,
-                   fmt::format("'{}': {} is no rank; it must be {}", last_part(key.path), no_rank->integer, kWanted));
+      mistakes.add(no_rank->place, fmt::format("'{}': {} is not a rank; it must be {}", last_part(key.path),
+                                               no_rank->integer, kWanted));
       return false;
     }
     mistakes.add(edge.place, fmt::format("'{}' must be {}", last_part(key.path), kWanted));

@@ -67,9 +67,10 @@ TEST_F(Damaged, ATableIsCheckedAsRowsAre) {
 TEST_F(Damaged, AnUnknownStatusIsRefused) {
   copy_run("odd");
   folder_.write("odd/trials.jsonl", with(text_of(at("odd/trials.jsonl")), "\"status\":\"ok\"", "\"status\":\"fine\""));
-  refused({{"compare", "run", "odd"}, {"report", "odd"}, {"run", "--resume", "odd"}},
-          "odd/trials.jsonl:1: damaged: not a finished trial: 'status': 'fine' is no status of a trial: there are ok, "
-          "failed and interrupted");
+  refused(
+      {{"compare", "run", "odd"}, {"report", "odd"}, {"run", "--resume", "odd"}},
+      "odd/trials.jsonl:1: damaged: not a finished trial: 'status': 'fine' is not a status of a trial: there are ok, "
+      "failed and interrupted");
 }
 
 TEST_F(Damaged, AContextOfOtherTypesIsNoInternalError) {

@@ -152,7 +152,7 @@ TEST_F(Mistakes, OfFlagsAreNamedWithWhatWasMeant) {
   refused({.words = {"run", "a.toml", "--rendezvous-timeout", "3"}, .says = {"--rendezvous-timeout"}});
   refused({.words = {"run", "a.toml", "-f", "["}, .says = {"--filter", "'['", "regular expression"}});
   refused({.words = {"run", "a.toml", "--exclude", "("}, .says = {"--exclude", "'('"}});
-  refused({.words = {"run", "a.toml", "-f", "nothing like it"}, .says = {"no trial is left", "--list"}});
+  refused({.words = {"run", "a.toml", "-f", "nothing like it"}, .says = {"no trial matches", "--list"}});
   refused(
       {.words = {"run", "a.toml", "--shuffle", "3", "--set", "transport.name=gloo"}, .says = {"--shuffle", "virtual"}});
   refused({.words = {"run", "a.toml", "--csv=a.toml"}, .says = {"--csv=a.toml", "itself reads or writes"}});

@@ -172,18 +172,18 @@ TEST_F(Svmlight, RefusesWhatIsNoRow) {
   refused("", {"at line 1", "the file is empty"});
   refused("# nothing\n\n", {"at line 2", "ends without a row"});
   refused(good + "2:3 4:5\n", {"at line 2", "'2:3': the label is missing"});
-  refused(good + "# x\n\nspam 4:5\n", {"at line 4", "'spam' is no number: the label must be one"});
-  refused(good + "1,2 4:5\n", {"at line 2", "'1,2' is no number"});
+  refused(good + "# x\n\nspam 4:5\n", {"at line 4", "'spam' is not a number: the label must be one"});
+  refused(good + "1,2 4:5\n", {"at line 2", "'1,2' is not a number"});
   refused(good + "1 qid:3 4:5\n", {"at line 2", "'qid:3' where COLUMN:VALUE was expected"});
   refused(good + "1 4 5:1\n", {"at line 2", "'4' where COLUMN:VALUE was expected"});
   refused(good + "1 -4:5\n", {"at line 2", "'-4:5' where COLUMN:VALUE was expected"});
-  refused(good + "1 4:\n", {"at line 2", "'' is no number: the value must be one"});
-  refused(good + "1 4:x\n", {"at line 2", "'x' is no number: the value must be one"});
-  refused(good + "1 4:0x10\n", {"at line 2", "'0x10' is no number"});
-  refused(good + "1 4:1.2.3\n", {"at line 2", "'1.2.3' is no number"});
-  refused(good + "1 4:.\n", {"at line 2", "'.' is no number"});
-  refused(good + "1 4:+-5\n", {"at line 2", "'+-5' is no number"});
-  refused(good + std::string("1 4:5\0 6:7\n", 11), {"at line 2", "'5?' is no number"});
+  refused(good + "1 4:\n", {"at line 2", "'' is not a number: the value must be one"});
+  refused(good + "1 4:x\n", {"at line 2", "'x' is not a number: the value must be one"});
+  refused(good + "1 4:0x10\n", {"at line 2", "'0x10' is not a number"});
+  refused(good + "1 4:1.2.3\n", {"at line 2", "'1.2.3' is not a number"});
+  refused(good + "1 4:.\n", {"at line 2", "'.' is not a number"});
+  refused(good + "1 4:+-5\n", {"at line 2", "'+-5' is not a number"});
+  refused(good + std::string("1 4:5\0 6:7\n", 11), {"at line 2", "'5?' is not a number"});
 }
 
 TEST_F(Svmlight, RefusesColumnsThatDoNotAscendOrAreOutOfRange) {

@@ -245,7 +245,7 @@ void Simulation::Impl::fail(int rank, std::exception_ptr error) {
     const Failure failure = failure_of(e);
     failure_ = std::make_exception_ptr(trial_error(who + ": " + failure.text).as(failure.kind, rank));
   } catch (...) {
-    failure_ = std::make_exception_ptr(trial_error(who + " threw something that is no exception"));
+    failure_ = std::make_exception_ptr(trial_error(who + " threw something that is not an exception"));
   }
 }
 

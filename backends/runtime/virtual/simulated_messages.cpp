@@ -34,7 +34,7 @@ void Simulation::Impl::post(SimRank& from, int to, Message message) {
   if (from.dead_ || stopping_) return;
   if (connected_ && to != from.rank_ && !std::binary_search(from.peers_.begin(), from.peers_.end(), to))
     throw trial_error(
-        fmt::format("no message to rank {}: it is no peer: the protocol's links must name this pair", to));
+        fmt::format("no message to rank {}: it is not a peer: the protocol's links must name this pair", to));
   message.from = from.rank_;
   if (message.bytes == 0) message.bytes = bytes_with(message.body);
   if (from.observer != nullptr) from.observer->on(message_event(EventKind::kSend, now_, from.rank_, to, message));

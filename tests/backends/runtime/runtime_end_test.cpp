@@ -280,7 +280,7 @@ TEST_P(SimulationEnd, RefusesAPostToARankThatIsNoPeer) {
   make(3);
   sim_->connect(0, 1);
   for (int r = 0; r < 3; ++r) sim_->start(r, [&, r] { rank(r).post(2, {.kind = kPing}); });
-  EXPECT_EQ(failure(), "rank 0: no message to rank 2: it is no peer: the protocol's links must name this pair");
+  EXPECT_EQ(failure(), "rank 0: no message to rank 2: it is not a peer: the protocol's links must name this pair");
 }
 
 }  // namespace

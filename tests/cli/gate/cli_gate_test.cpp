@@ -189,7 +189,7 @@ TEST_F(OverResults, CompareTakesFoldersTablesAndDocuments) {
   EXPECT_THAT(fine({"compare", "run", "again", "--csv"}).out, StartsWith("suite,measure,"));
   const Ended nowhere = run({"compare", "run", "nowhere"});
   EXPECT_EQ(nowhere.code, 2);
-  EXPECT_THAT(nowhere.err, HasSubstr("nowhere is no folder"));
+  EXPECT_THAT(nowhere.err, HasSubstr("nowhere is neither a folder"));
   EXPECT_EQ(run({"compare", "run"}).code, 2);
 }
 

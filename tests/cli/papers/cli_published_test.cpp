@@ -152,9 +152,9 @@ TEST_F(ReproduceHopbench, RefusesMistakesBeforeItRuns) {
   refused({"--claim", "sped"}, "Did you mean 'speed'?");
   refused({"-o", "out"}, "belong to papers");
   refused({"--pages", "--judged"}, "--pages runs nothing");
-  refused({"--minutes", "0"}, "--minutes: '0' is no number above 0");
-  refused({"--minutes", "abc"}, "--minutes: 'abc' is no number above 0");
-  refused({"--minutes", "nan"}, "'nan' is no finite number");
+  refused({"--minutes", "0"}, "--minutes: '0' is not a number above 0");
+  refused({"--minutes", "abc"}, "--minutes: 'abc' is not a number above 0");
+  refused({"--minutes", "nan"}, "'nan' is not a finite number");
   EXPECT_EQ(hopbench(folder_.path(), {"reproduce", "dssp", "--judged"}).code, 2);
   folder_.write("docs/page.md", with(kPage, "measured: speed", "measured: sped"));
   refused({}, "docs/page.md:1: the block 'sped' has no entry");

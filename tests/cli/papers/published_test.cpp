@@ -358,7 +358,7 @@ TEST(PublishedMachine, KnowsTheShareOfOthers) {
   const std::string before = "cpu  100 0 100 1000 0 10 10 0 0 0\ncpu0 1\n";
   const std::string after = "cpu  600 0 100 2350 0 30 40 100 0 0\n";
   EXPECT_NEAR(share_of_others(before, after, 3.0, 100).value_or(-1), 0.15, 1e-9);
-  EXPECT_EQ(share_of_others(before, after, 9.0, 100), 0.0) << "rounding is no negative share";
+  EXPECT_EQ(share_of_others(before, after, 9.0, 100), 0.0) << "rounding is not a negative share";
   EXPECT_EQ(share_of_others(before, before, 0, 100), std::nullopt);
   EXPECT_EQ(share_of_others("", "", 0, 100), std::nullopt);
 }

@@ -82,7 +82,7 @@ TEST(TrialsTable, RefusesWhatNoTrialHas) {
   EXPECT_EQ(said_of_cell("clock", "sun"),
             where + "'clock' is 'sun', which no trial has: there are virtual and real" + advice);
   EXPECT_EQ(said_of_cell("status", "done"),
-            where + "'done' is no status of a trial: there are ok, failed and interrupted" + advice);
+            where + "'done' is not a status of a trial: there are ok, failed and interrupted" + advice);
   EXPECT_THAT(said_of_cell("what", "guess"), HasSubstr("'what' is 'guess'"));
   for (const char* column : {"repeat", "world", "gap_bound", "time_to_target_s", "final_loss", "wait_share"})
     EXPECT_THAT(said_of_cell(column, "soon"), HasSubstr(std::string("'") + column + "' is 'soon', expected a number"));
@@ -130,7 +130,7 @@ TEST(Documents, AnUnknownStatusIsRefused) {
   nlohmann::json document = document_of({full_row("a"), full_row("b")});
   EXPECT_EQ(said_of_document(document), "");
   document["trials"][1]["record"]["status"] = "done";
-  const std::string why = "'status': 'done' is no status of a trial: there are ok, failed and interrupted";
+  const std::string why = "'status': 'done' is not a status of a trial: there are ok, failed and interrupted";
   EXPECT_EQ(said_of_document(document), "not a result of run --json (run.json): trial 2: " + why);
   nlohmann::json row = nlohmann::json::parse(to_json(full_row()));
   row["record"]["status"] = "done";
@@ -264,8 +264,8 @@ TEST(Contexts, WithWrongTypesAreDamaged) {
   for (const char* section : {"hopbench", "machine", "environment"})
     EXPECT_EQ(said(std::string("{\"") + section + "\": [1]}"),
               std::string("c.json is damaged: '") + section + "' is no JSON object: put the run's own file there");
-  EXPECT_THAT(said(R"({"command": "hopbench run"})"), HasSubstr("'command' is no list of words"));
-  EXPECT_THAT(said(R"({"command": [1]})"), HasSubstr("'command' is no list of words"));
+  EXPECT_THAT(said(R"({"command": "hopbench run"})"), HasSubstr("'command' is not a list of words"));
+  EXPECT_THAT(said(R"({"command": [1]})"), HasSubstr("'command' is not a list of words"));
 }
 
 }  // namespace

@@ -383,7 +383,7 @@ TEST(Sources, ThatArePipesAreRefused) {
     load_results(folder.path() + "/run", "baselines");
     ADD_FAILURE() << "was read";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("trials.jsonl is no file"));
+    EXPECT_THAT(error.what(), HasSubstr("trials.jsonl is not a file"));
   }
 }
 

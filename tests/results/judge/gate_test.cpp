@@ -190,7 +190,7 @@ TEST(Baselines, ChangedExactRowsWantAReason) {
   EXPECT_EQ(RunFolder::open(folder / "baselines/main").rows()[0].record.ranks[0].messages_sent, 22);
   save_baseline(folder / "baselines", "main", after, "one message more");
   const Baseline kept = read_baseline(folder / "baselines", "main");
-  ASSERT_EQ(kept.history.size(), 2u) << "a save that changes nothing is no history";
+  ASSERT_EQ(kept.history.size(), 2u) << "a save that changes nothing is not a history";
   EXPECT_EQ(kept.history[1].reason, "one message more");
   EXPECT_THAT(kept.history[1].changed, ElementsAre(changed.record.id));
 }
@@ -308,7 +308,7 @@ TEST(Baselines, AreDamagedOrMissing) {
     return "";
   };
   EXPECT_EQ(said("main"), "");
-  EXPECT_THAT(said("none"), HasSubstr("none is no baseline: there is no baseline.json in it"));
+  EXPECT_THAT(said("none"), HasSubstr("none is not a baseline: there is no baseline.json in it"));
   for (const char* text : {"", "{\"history\": [", "[]", "{}", "{\"history\": []}", "{\"history\": [{\"time\": 1}]}"}) {
     folder.write("baselines/main/baseline.json", text);
     EXPECT_THAT(said("main"), AllOf(HasSubstr("main/baseline.json is damaged: "), HasSubstr(": restore it, or ")))

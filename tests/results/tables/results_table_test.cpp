@@ -278,7 +278,7 @@ TEST(Summary, NotesSayWhatTheNumbersRestOn) {
   row.labels.source = "own";
   EXPECT_THAT(summarise(std::vector<TrialRow>{row}, "allreduce")[0].notes,
               Contains("rests on: hop: proposed here (hop/H1-H14)"));
-  EXPECT_THAT(notes, Contains(HasSubstr("jumped iteration is no iteration")));
+  EXPECT_THAT(notes, Contains(HasSubstr("jumped iteration is not an iteration")));
   EXPECT_THAT(notes, Contains(HasSubstr("reference 'allreduce' has no trial")));
   row.labels.clock = "real";
   EXPECT_THAT(summarise(std::vector<TrialRow>{row}, "hop")[0].notes, Contains("real time, a step paced to 40ms"));
