@@ -121,7 +121,8 @@ std::string Outputs::fitted_tables(const std::vector<Grid>& grids) {
       if (std::find(left_out.begin(), left_out.end(), name) == left_out.end()) left_out.push_back(name);
   }
   if (!left_out.empty())
-    text += "No room for: " + join(left_out, ", ") + ". --wide shows all; hopbench explain NAME says what one means\n";
+    text += "No room for: " + join(left_out, ", ") +
+            "\n(--wide shows all; hopbench explain NAME says what a column means)\n";
   return text;
 }
 

@@ -64,20 +64,36 @@ void shrink(Widths& widths, const Widths& least, std::size_t columns) {
   }
 }
 
-/// Removes the first spare column that the grid has; returns its head, "" if it has none.
-std::string remove_spare(Grid& grid) {
+bool has_column(const Grid& grid, const std::string& name) {
+  const auto& head = grid.rows[0];
+  return std::any_of(head.begin(), head.end(), [&](const std::string& h) { return column_name(h) == name; });
+}
+
+/// Returns the grid without these columns and the notes that explain them.
+Grid without(Grid grid, const std::vector<std::string>& names) {
+  grid.idle = names;
+  std::erase_if(grid.notes, [&](const std::string& note) {
+    return std::any_of(names.begin(), names.end(), [&](const std::string& n) { return note.starts_with(n + ": "); });
+  });
+  return for_a_screen(std::move(grid));
+}
+
+/// Returns the spare columns that have to go so that the others fit, as few as possible of those that are needed most.
+std::vector<std::string> without_room(const Grid& grid, std::size_t columns) {
+  const auto fit = [&](const std::vector<std::string>& out) {
+    return total(widths_with_wrapped_heads(without(grid, out))) <= columns;
+  };
+  std::vector<std::string> out;
   for (const std::string& name : spare_columns()) {
-    const std::vector<std::string> head = grid.rows[0];
-    const auto found =
-        std::find_if(head.begin(), head.end(), [&](const std::string& h) { return column_name(h) == name; });
-    if (found == head.end()) continue;
-    const auto c = std::size_t(found - head.begin());
-    for (auto& row : grid.rows) {
-      if (c < row.size()) row.erase(row.begin() + std::ptrdiff_t(c));
-    }
-    return name;
+    if (fit(out)) break;
+    if (has_column(grid, name)) out.push_back(name);
   }
-  return "";
+  for (std::size_t i = out.size(); i-- > 0;) {
+    std::vector<std::string> fewer = out;
+    fewer.erase(fewer.begin() + std::ptrdiff_t(i));
+    if (fit(fewer)) out = std::move(fewer);
+  }
+  return out;
 }
 
 }  // namespace
@@ -93,14 +109,9 @@ Fitted fitted(const Grid& grid, std::size_t columns, bool colour) {
   Fitted result;
   if (grid.rows.empty() || total(natural_widths(grid)) <= columns)
     return {drawn(grid, natural_widths(grid), columns, colour), {}};
-  Grid narrow = grid;
+  result.left_out = without_room(grid, columns);
+  const Grid narrow = without(grid, result.left_out);
   Widths widths = widths_with_wrapped_heads(narrow);
-  while (total(widths) > columns) {
-    const std::string name = remove_spare(narrow);
-    if (name.empty()) break;
-    result.left_out.push_back(name);
-    widths = widths_with_wrapped_heads(narrow);
-  }
   shrink(widths, widths_of_words(narrow, widths.size()), columns);
   shrink(widths, Widths(widths.size(), kLeast), columns);
   result.text = drawn(narrow, widths, columns, colour);
