@@ -4,6 +4,7 @@
 
 #include "backends/base/printable.h"
 #include "results/tables/drawing.h"
+#include "results/tables/terms.h"
 
 namespace hopbench {
 namespace {
@@ -72,9 +73,7 @@ bool has_column(const Grid& grid, const std::string& name) {
 /// Returns the grid without these columns and the notes that explain them.
 Grid without(Grid grid, const std::vector<std::string>& names) {
   grid.idle = names;
-  std::erase_if(grid.notes, [&](const std::string& note) {
-    return std::any_of(names.begin(), names.end(), [&](const std::string& n) { return note.starts_with(n + ": "); });
-  });
+  for (const std::string& name : names) std::erase(grid.notes, explained(name));
   return for_a_screen(std::move(grid));
 }
 

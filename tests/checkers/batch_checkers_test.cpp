@@ -2,7 +2,7 @@
 // it.
 #include <gtest/gtest.h>
 
-#include "tests/event_stream.h"
+#include "tests/checkers/event_stream.h"
 
 namespace hopbench::checkers {
 namespace {

@@ -2,7 +2,7 @@
 // nothing. The streams are written by hand, in a small language.
 #include <gtest/gtest.h>
 
-#include "tests/event_stream.h"
+#include "tests/checkers/event_stream.h"
 
 namespace hopbench::checkers {
 namespace {

@@ -1,7 +1,7 @@
 // The checkers of groups that a generator or a controller makes (Prague, Partial Reduce), each shown to fail.
 #include <gtest/gtest.h>
 
-#include "tests/event_stream.h"
+#include "tests/checkers/event_stream.h"
 
 namespace hopbench::checkers {
 namespace {

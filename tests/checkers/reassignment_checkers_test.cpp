@@ -1,7 +1,7 @@
 // The checkers for FlexRR and GossipGraD, tested as in tests/checkers/checkers_test.cpp.
 #include <gtest/gtest.h>
 
-#include "tests/event_stream.h"
+#include "tests/checkers/event_stream.h"
 
 namespace hopbench::checkers {
 namespace {

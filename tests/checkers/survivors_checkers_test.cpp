@@ -1,7 +1,7 @@
 // The checkers' rules for survivors: streams in which a rank dies, by hand as in checkers_test.cpp.
 #include <gtest/gtest.h>
 
-#include "tests/event_stream.h"
+#include "tests/checkers/event_stream.h"
 
 namespace hopbench::checkers {
 namespace {

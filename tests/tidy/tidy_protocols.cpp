@@ -13,7 +13,7 @@ bool of_protocols(const Source& source) { return source.path.rfind("protocols/",
 // Returns true for files that all protocols stand on, and that are no part of any of them.
 bool framework(const Source& source) { return source.path.rfind("protocols/node/", 0) == 0; }
 
-/// What happened, for those who watch. A protocol that read it could decide by it.
+/// The record of a trial, for observers. A protocol that read it could decide by it.
 constexpr const char* kRecord = "backends/base/record.h";
 
 struct Line {

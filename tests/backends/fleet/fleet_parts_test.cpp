@@ -184,7 +184,7 @@ TEST(HostFile, MistakesAreNamedWithTheirLine) {
   };
   EXPECT_THAT(said(""), HasSubstr("names no host"));
   EXPECT_THAT(said("a\n-oProxyCommand=x\n"), HasSubstr("hosts:2: '-oProxyCommand=x' is not a host name"));
-  EXPECT_THAT(said("a;reboot\n"), HasSubstr("no name of a host"));
+  EXPECT_THAT(said("a;reboot\n"), HasSubstr("not a host name"));
   EXPECT_THAT(said("user@\n"), HasSubstr("'user@' is not a host name"));
   EXPECT_THAT(said(std::string(1 << 20, '\1') + "\n"), HasSubstr("hosts:1: '" + std::string(60, '?') + "...' is no"));
   EXPECT_THAT(said("a slots=0\n"), HasSubstr("slots=N"));

@@ -27,7 +27,7 @@ TEST(OwnProtocol, IsListedAsProposedHere) {
   EXPECT_THAT(short_list, HasSubstr("local steps, and the average with one random neighbour's model [own]"));
   const std::string list = printed_by([] { return command_list({.what = "protocols", .verbose = true}); });
   EXPECT_THAT(list, HasSubstr("rests on: own, proposed here, reading pull_gossip"));
-  EXPECT_THAT(list, HasSubstr("rests on: memory, reading hop/H1-H17"));
+  EXPECT_THAT(list, HasSubstr("rests on: not checked, reading hop/H1-H17"));
 }
 
 TEST(OwnProtocol, IsNoPaperToCite) {

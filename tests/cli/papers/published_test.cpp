@@ -314,7 +314,7 @@ TEST(PublishedFile, IsRefusedWithThePlaceOfEachMistake) {
   EXPECT_THAT(mistake_of(with(kToml, "id = \"files\"", "id = \"speed\"")),
               HasSubstr("two entries have the ID 'speed'"));
   EXPECT_THAT(mistake_of(with(kToml, "id = \"files\"", "id = \"The files\"")), HasSubstr("the ID 'The files'"));
-  EXPECT_THAT(mistake_of(with(kToml, "{:.1f}x", "{:.1q}x")), HasSubstr("is no format"));
+  EXPECT_THAT(mistake_of(with(kToml, "{:.1f}x", "{:.1q}x")), HasSubstr("is not a format"));
   EXPECT_THAT(mistake_of(with(kToml, "{:.1f}x", "{mean}x")), HasSubstr("'{mean}' is not one of"));
   EXPECT_THAT(mistake_of(with(kToml, "\"/files\"", "\"files\"")), HasSubstr("does not begin with a slash"));
   EXPECT_THAT(mistake_of(with(kToml, "minutes = 1", "minutes = 0")), HasSubstr("above 0"));

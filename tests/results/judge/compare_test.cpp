@@ -349,7 +349,7 @@ TEST(Sources, SayWhatIsWrong) {
     }
     return std::string("none");
   };
-  EXPECT_THAT(error_of("nowhere"), HasSubstr("no folder, no file, and no baseline"));
+  EXPECT_THAT(error_of("nowhere"), HasSubstr("neither a folder, a file nor a baseline"));
   std::ofstream(folder / "a.csv") << "trial,scenario\n1,2\n";
   EXPECT_THAT(error_of("a.csv"), HasSubstr("no column 'variant'"));
   std::ofstream(folder / "b.csv") << "trial,scenario,variant,measure,status,clock\n1,2,3\n";

@@ -274,7 +274,7 @@ TEST(Summary, NotesSayWhatTheNumbersRestOn) {
   EXPECT_THAT(notes, Contains("virtual time, a step costs 40ms"));
   EXPECT_THAT(notes, Contains(AllOf(HasSubstr("8 ranks"), HasSubstr("network 100us, 1Gbit/s"))));
   EXPECT_THAT(notes, Contains(AllOf(HasSubstr("lenet on fashion_mnist"), HasSubstr("batch 32"), HasSubstr("untuned"))));
-  EXPECT_THAT(notes, Contains("rests on: hop: memory (hop/H1-H14)"));
+  EXPECT_THAT(notes, Contains("rests on: hop: not checked (hop/H1-H14)"));
   row.labels.source = "own";
   EXPECT_THAT(summarise(std::vector<TrialRow>{row}, "allreduce")[0].notes,
               Contains("rests on: hop: proposed here (hop/H1-H14)"));

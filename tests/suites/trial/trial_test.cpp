@@ -188,7 +188,7 @@ TEST(TrialHash, DoesNotChangeWithLimitsAndPlaceInTheRun) {
   other.sim_threads = 8;
   other.events = EventDetail::kAll;
   other.order = 8;
-  other.place = 3;
+  other.row_order = 3;
   other.step_p99 = Duration(9);
   EXPECT_EQ(other.hash(), sample().hash());
 }
