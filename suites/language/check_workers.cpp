@@ -6,9 +6,9 @@
 
 namespace hopbench {
 
-using T = Value::Type;
-
 namespace {
+
+using T = Value::Type;
 
 void check_racks(const Configuration& c, Mistakes& mistakes) {
   const Value *racks = c.find("network.racks"), &uplink = c.at("network.uplink");
