@@ -48,7 +48,7 @@ void add_run(CLI::App& app, Parsed& parsed) {
   run.add_option("--reason", o.reason, "with --save-baseline: why virtual time is not what it was");
   o.baselines = kBaselines;
   run.add_option("--baselines", o.baselines, "folder of the baselines")->capture_default_str();
-  run.add_flag("--wide", o.wide, "tables with all columns, however wide the terminal is");
+  run.add_flag("--wide", o.wide, "tables with all columns in a terminal, too, as in files and pipes");
   add_output(run, "--json", o.json, "the whole run as JSON (alone: on standard output)");
   add_output(run, "--csv", o.csv, "trials.csv (alone: on standard output)");
   add_output(run, "--markdown", o.markdown, "the tables as Markdown (alone: on standard output)");

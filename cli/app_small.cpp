@@ -13,10 +13,14 @@ void add_small_commands(CLI::App& app, Parsed& parsed) {
   list.add_flag("--json", parsed.list.json, "as JSON");
   list.callback([&] { parsed.command = [&] { return command_list(parsed.list); }; });
 
-  CLI::App& explain = *app.add_subcommand("explain", "what a column, a row or a mark of the tables means");
-  explain.add_option("word", parsed.explain.words,
-                     "names of columns, rows, signs or marks (default: all of the tables)");
-  explain.callback([&] { parsed.command = [&] { return command_explain(parsed.explain); }; });
+  // Anything may be a word, "[a, b]" too, which CLI11 would take for a list.
+  CLI::App& explain = *app.add_subcommand(
+      "explain", "what a column, row, sign or mark of the tables means: explain WORD... (default: all)");
+  explain.allow_extras();
+  explain.callback([&] {
+    parsed.explain.words = explain.remaining();
+    parsed.command = [&] { return command_explain(parsed.explain); };
+  });
 
   CLI::App& validate = *app.add_subcommand("validate", "check suites: every mistake, with line and column");
   validate.add_option("suite", parsed.validate.suites, "suite files")->required();

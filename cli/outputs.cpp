@@ -24,12 +24,14 @@
 #include "results/files/record_json.h"
 #include "results/judge/junit.h"
 #include "results/tables/cost.h"
+#include "results/tables/drawing.h"
 #include "results/tables/fit.h"
 #include "results/tables/table.h"
 
 namespace hopbench {
 namespace {
 
+constexpr std::size_t kAnyWidth = std::numeric_limits<std::size_t>::max();  // of a file or a pipe, too
 constexpr const char* kCalibrations = "calibration.json";
 
 // Returns the notes on the suite that the run was started with. It is resumed with the resolved suite, where every
@@ -108,21 +110,22 @@ void check_outputs(const RunOptions& options, std::span<const std::string> input
   if (options.github_summary) check_github_summary(inputs);
 }
 
+Outputs::Outputs(const RunOptions& options)
+    : options_(options), columns_(options.wide ? kAnyWidth : terminal_columns(STDOUT_FILENO, kAnyWidth)) {}
+
 std::string Outputs::fitted_tables(const std::vector<Grid>& grids) {
-  constexpr std::size_t kElsewhere = 100;  // in a file or a pipe
-  const std::size_t columns =
-      options_.wide ? std::numeric_limits<std::size_t>::max() : terminal_columns(STDOUT_FILENO, kElsewhere);
   std::string text;
   std::vector<std::string> left_out;
   for (const Grid& grid : said_once(grids, said_)) {
-    const Fitted table = fitted(grid, columns, options_.colour);
+    const Fitted table = fitted(grid, columns_, options_.colour);
     text += table.text + "\n";
     for (const std::string& name : table.left_out)
       if (std::find(left_out.begin(), left_out.end(), name) == left_out.end()) left_out.push_back(name);
   }
   if (!left_out.empty())
-    text += "No room for: " + join(left_out, ", ") +
-            "\n(--wide shows all; hopbench explain NAME says what a column means)\n";
+    text += fitted_text("Left out where there was no room: " + join(left_out, ", ") +
+                            " (--wide shows all; hopbench explain NAME says what a column means)",
+                        columns_);
   return text;
 }
 
@@ -139,7 +142,7 @@ void Outputs::add(const Suite& suite, const RunFolder& folder) {
   if (const std::string note = vector_rate_note(suite, folder.rows()); !note.empty()) notes.push_back(note);
   for (const std::string& note : notes) {
     markdown += "- " + note + "\n";
-    text += note + "\n";
+    text += fitted_text(note, columns_);
   }
   folder.write_text("summary.md", markdown);
   markdown_ += markdown;

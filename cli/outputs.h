@@ -22,8 +22,8 @@ void check_outputs(const RunOptions& options, std::span<const std::string> input
 /// The outputs of several suites. Their tables follow each other; their rows are one JSON document and one CSV table.
 class Outputs {
  public:
-  explicit Outputs(const RunOptions& options) : options_(options) {}
-  /// Writes the folder's summary.md and prints its tables, fitted to the terminal unless --wide. If standard output
+  explicit Outputs(const RunOptions& options);
+  /// Writes the folder's summary.md and prints its tables, fitted to the terminal if there is one. If standard output
   /// cannot be written, write() throws.
   void add(const Suite& suite, const RunFolder& folder);
   /// Writes the outputs. Error(kEnvironment) if something could not be written.
@@ -35,6 +35,7 @@ class Outputs {
   std::string fitted_tables(const std::vector<Grid>& grids);
 
   const RunOptions& options_;
+  const std::size_t columns_;  // of the terminal; without one, or with --wide, any number
   std::vector<TrialRow> rows_;
   std::vector<Grid> grids_;
   std::set<std::string> said_;  // notes that stand below an earlier table

@@ -10,6 +10,7 @@
 #include "backends/base/text.h"
 #include "cli/commands.h"
 #include "results/files/columns.h"
+#include "results/tables/table.h"
 #include "results/tables/terms.h"
 
 namespace hopbench {
@@ -49,8 +50,11 @@ bool alike(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
 }
 
-/// Returns all that the word is, a paragraph each; "" if it is nothing.
-std::string explanation_of_word(const std::string& word) {
+/// Returns all that the word is, a paragraph each; "" if it is nothing. A head as it is printed will do: "loss: mean /
+/// median / worst rank", "time held, s".
+std::string explanation_of_word(const std::string& written) {
+  const bool is_sign = written.starts_with('[') || written.starts_with('(');
+  const std::string word = is_sign ? written : column_name(written);
   std::string text;
   for (const TableWord& term : table_words()) {
     if (alike(term.name, word)) text += fmt::format("{}: {}\n{}", term.name, place_of(term), paragraph(term.meaning));
@@ -60,6 +64,13 @@ std::string explanation_of_word(const std::string& word) {
       text += fmt::format("{}: {}\n{}", column.name, place_of(column), paragraph(column.meaning));
   }
   return text;
+}
+
+Error unknown(const std::string& word) {
+  std::vector<std::string> candidates = explainable();
+  std::erase_if(candidates, [](const std::string& name) { return name.size() < 3; });
+  return usage_error("no column, row, sign or mark is called '" + quotable(word) + "'." +
+                     did_you_mean(word, candidates) + " hopbench explain shows all words of the tables");
 }
 
 void print_all() {
@@ -80,12 +91,10 @@ std::vector<std::string> explainable() {
 
 int command_explain(const ExplainOptions& options) {
   if (options.words.empty()) print_all();
-  std::string text;
-  for (const std::string& word : options.words) {
+  std::string text = explanation_of_word(join(options.words, " "));  // most names have blanks, and few are quoted
+  for (const std::string& word : text.empty() ? options.words : std::vector<std::string>()) {
     const std::string found = explanation_of_word(word);
-    if (found.empty())
-      throw usage_error("no column, row, sign or mark is called '" + quotable(word) + "'." +
-                        did_you_mean(word, explainable()) + " hopbench explain shows all words of the tables");
+    if (found.empty()) throw unknown(options.words.size() > 1 ? join(options.words, " ") : word);
     text += found;
   }
   fmt::print("{}", text);

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,6 +35,18 @@ std::string camel_case(const std::string& name) {
   return text;
 }
 
+/// Words that cannot name a function in namespace hopbench.
+constexpr std::string_view kWordsOfCpp[] = {
+    "alignas",   "alignof",  "and",      "asm",     "auto",      "bitand",    "bitor",    "bool",      "break",
+    "case",      "catch",    "char",     "class",   "compl",     "concept",   "const",    "consteval", "constexpr",
+    "constinit", "continue", "decltype", "default", "delete",    "do",        "double",   "else",      "enum",
+    "explicit",  "export",   "extern",   "false",   "float",     "for",       "friend",   "goto",      "if",
+    "inline",    "int",      "long",     "main",    "mutable",   "namespace", "new",      "noexcept",  "not",
+    "nullptr",   "operator", "or",       "private", "protected", "public",    "register", "requires",  "return",
+    "short",     "signed",   "sizeof",   "static",  "std",       "struct",    "switch",   "template",  "this",
+    "throw",     "true",     "try",      "typedef", "typeid",    "typename",  "union",    "unsigned",  "using",
+    "virtual",   "void",     "volatile", "while",   "xor"};
+
 void check_name(const std::string& name) {
   bool good = !name.empty() && std::islower(static_cast<unsigned char>(name[0])) != 0 && name.size() <= 40;
   for (const char c : name) {
@@ -44,6 +59,8 @@ void check_name(const std::string& name) {
                     "first, at most 40, not ending in _test",
                     name));
   }
+  if (std::find(std::begin(kWordsOfCpp), std::end(kWordsOfCpp), name) != std::end(kWordsOfCpp))
+    throw usage_error(fmt::format("'{}' means something in C++: choose another name", name));
   for (const Protocol* protocol : protocols()) {
     if (protocol->name == name)
       throw usage_error(fmt::format("there is a protocol '{}' already: choose another name", name));

@@ -9,6 +9,10 @@
 
 namespace hopbench {
 
+/// The rows of bounds below the variants of a table of rates.
+inline constexpr std::string_view kIdealRow = "ideal", kSlowestRow = "slowest rank",
+                                  kWithoutSlowestRow = "slowest left out";
+
 /// Returns the word of a kind: "scenario", "time limit"; "not steady", "cpu-contended".
 const char* to_string(FailureKind kind);
 const char* to_string(WarningKind kind);

@@ -295,6 +295,10 @@ RunFolder RunFolder::create(const std::string& path, const std::string& suite_to
 RunFolder RunFolder::open(const std::string& path) {
   RunFolder folder(path);
   std::size_t whole = 0;
+  std::error_code ignored;
+  if (fs::exists(path + "/" + kTrials, ignored) && fs::exists(path + "/" + kPackedTrials, ignored))
+    throw usage_error(fmt::format("{0} holds {1} and {2}, which may differ: move one of them away", printable(path),
+                                  kTrials, kPackedTrials));
   const bool packed = is_packed(path);
   const std::string trials = path + "/" + (packed ? kPackedTrials : kTrials);
   const std::string text = packed ? unpacked(trials) : must_read(trials);

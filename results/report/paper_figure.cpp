@@ -187,14 +187,15 @@ std::string caption_of(std::span<const TrialRow> rows, const std::vector<Panel>&
   const auto text = [&](std::string TrialLabels::*member) {
     return all_of_them(rows, [&](const TrialLabels& labels) { return labels.*member; });
   };
+  const std::string data = text(&TrialLabels::dataset);
   const std::string rates = all_of_them(rows, [](const TrialLabels& l) {
     return std::string(!l.learns ? "" : l.tuned ? "tuned" : "untuned");
   });
-  return fmt::format("{}. {}. n = {}, seeds {}; {} time over {}; {} on {}{}; {}{}. Readings: {}.", panel.figure.title,
+  return fmt::format("{}. {}. n = {}, seeds {}; {} time over {}; {}{}{}; {}{}. Readings: {}.", panel.figure.title,
                      scenarios_of(panels), repeats.size(),
                      all_of_them(rows, [](const TrialLabels& l) { return fmt::format("{}", l.seed); }),
                      text(&TrialLabels::clock), text(&TrialLabels::transport), text(&TrialLabels::model),
-                     text(&TrialLabels::dataset), panel.bars ? "" : ", loss of the mean of the workers' models",
+                     data.empty() ? "" : " on " + data, panel.bars ? "" : ", loss of the mean of the workers' models",
                      rates.empty() ? "" : "learning rates " + rates + "; ", drawing_of(panel),
                      text(&TrialLabels::reading));
 }

@@ -135,6 +135,12 @@ std::vector<std::size_t> natural_widths(const Grid& grid) {
   return widths;
 }
 
+std::string fitted_text(const std::string& text, std::size_t columns) {
+  std::string lines;
+  for (const std::string& line : wrapped(plain_words(text), columns, "  ")) lines += line + "\n";
+  return lines;
+}
+
 std::string drawn(const Grid& grid, const std::vector<std::size_t>& widths, std::size_t columns, bool colour) {
   std::string text;
   const std::size_t most = std::min(columns, kNoteWidth);

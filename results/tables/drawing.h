@@ -16,6 +16,8 @@ std::size_t display_width(std::string_view text);
 std::vector<std::string> words_of(const std::string& text);
 /// Returns the widths at which no cell is wrapped.
 std::vector<std::size_t> natural_widths(const Grid& grid);
+/// Returns the text in lines of at most `columns` if no word is longer, later ones indented.
+std::string fitted_text(const std::string& text, std::size_t columns);
 /// Returns the grid with columns of these widths; longer cells are wrapped, and words that are longer still are broken.
 /// The title and the notes are wrapped at `columns`, at most at 120.
 std::string drawn(const Grid& grid, const std::vector<std::size_t>& widths, std::size_t columns, bool colour);

@@ -48,7 +48,10 @@ Widths widths_with_wrapped_heads(const Grid& grid) {
 Widths widths_of_words(const Grid& grid, std::size_t columns) {
   Widths least(columns, 0);
   for (const auto& row : grid.rows) {
-    for (std::size_t c = 0; c < row.size(); ++c) least[c] = std::max(least[c], longest_word(row[c]));
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const bool count = c < grid.rows[0].size() && grid.rows[0][c] == "n";  // "0 of 3" stays on one line
+      least[c] = std::max(least[c], count ? display_width(printable_line(row[c])) : longest_word(row[c]));
+    }
   }
   return least;
 }
@@ -77,7 +80,8 @@ Grid without(Grid grid, const std::vector<std::string>& names) {
   return for_a_screen(std::move(grid));
 }
 
-/// Returns the spare columns that have to go so that the others fit, as few as possible of those that are needed most.
+/// Returns the spare columns that have to go so that the others fit: always the least needed ones, so that tables of
+/// one suite differ little from run to run.
 std::vector<std::string> without_room(const Grid& grid, std::size_t columns) {
   const auto fit = [&](const std::vector<std::string>& out) {
     return total(widths_with_wrapped_heads(without(grid, out))) <= columns;
@@ -86,11 +90,6 @@ std::vector<std::string> without_room(const Grid& grid, std::size_t columns) {
   for (const std::string& name : spare_columns()) {
     if (fit(out)) break;
     if (has_column(grid, name)) out.push_back(name);
-  }
-  for (std::size_t i = out.size(); i-- > 0;) {
-    std::vector<std::string> fewer = out;
-    fewer.erase(fewer.begin() + std::ptrdiff_t(i));
-    if (fit(fewer)) out = std::move(fewer);
   }
   return out;
 }

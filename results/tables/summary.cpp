@@ -166,7 +166,9 @@ void add_common_notes(Grid& grid, const Group& group) {
   const auto& head = grid.rows.front();
   if (std::find(head.begin(), head.end(), "speed-up") == head.end()) {
     // no note on speed-ups
-  } else if (group.find(group.reference) != nullptr) {
+  } else if (const Variant* reference = group.find(group.reference); reference != nullptr && reference->ok().empty()) {
+    notes.push_back("no speed-up: no trial of the reference '" + group.reference + "' ended well");
+  } else if (reference != nullptr) {
     notes.push_back("speed-up over " + group.reference +
                     ": geometric mean of ratios paired by repeat; [a, b]: 95 % t-interval (from 3 pairs)");
   } else {

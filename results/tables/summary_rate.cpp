@@ -207,20 +207,20 @@ Grid rate_grid(const Group& group) {
     grid.notes.push_back(explained("heard/s"));
   }
   if (unlike > 0)
-    grid.notes.push_back(
-        fmt::format("speed-up: without the {} pairs of which only one trial has a steady window", unlike));
+    grid.notes.push_back(fmt::format("speed-up: without the {} of which only one trial has a steady window",
+                                     unlike == 1 ? "pair" : fmt::format("{} pairs", unlike)));
   if (with_hosts) {
     grid.rows[0].insert(grid.rows[0].end(), {"hosts", "samples/s a host"});
     grid.notes.push_back(explained("hosts"));
   }
   for (const Variant& variant : group.variants) grid.rows.push_back(variant_row(group, variant, with_hosts));
   add_marks_column(grid, group);
-  add_bound_row(grid, group, "ideal", &TrialRecord::window_ideal_samples_per_s, BoundOf::kLargest);
-  add_bound_row(grid, group, "slowest rank", &TrialRecord::slowest_rank_samples_per_s, BoundOf::kReference);
-  add_bound_row(grid, group, "slowest left out", &TrialRecord::without_slowest_samples_per_s, BoundOf::kReference);
-  grid.notes.push_back(explained("samples/s") + "; iterations/s: mean of the workers");
-  grid.notes.push_back(
-      "a jumped iteration is not an iteration: rates count the samples of gradients that were computed");
+  add_bound_row(grid, group, std::string(kIdealRow), &TrialRecord::window_ideal_samples_per_s, BoundOf::kLargest);
+  add_bound_row(grid, group, std::string(kSlowestRow), &TrialRecord::slowest_rank_samples_per_s, BoundOf::kReference);
+  add_bound_row(grid, group, std::string(kWithoutSlowestRow), &TrialRecord::without_slowest_samples_per_s,
+                BoundOf::kReference);
+  grid.notes.push_back(explained("samples/s"));
+  grid.notes.push_back(explained("iterations/s"));
   grid.notes.push_back(explained("ideal") + "; " + explained("slowest rank") + "; " + explained("slowest left out"));
   return grid;
 }

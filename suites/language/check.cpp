@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "backends/base/text.h"
+#include "results/files/kinds.h"
 #include "suites/language/draft.h"
 
 namespace hopbench {
@@ -121,6 +122,9 @@ void read_variant(Draft& draft, const Value& block, Mistakes& mistakes) {
   const Entry* label = block.find("label") != nullptr ? block.find("label") : block.find("name");
   refuse_duplicate(draft.variants, variant.label, "label", label != nullptr ? label->place : block.place,
                    "give each variant a label of its own", mistakes);
+  if (variant.label == kIdealRow || variant.label == kSlowestRow || variant.label == kWithoutSlowestRow)
+    mistakes.add(label != nullptr ? label->place : block.place,
+                 fmt::format("'{}' is a row of bounds in every table: take another label", variant.label));
   draft.variants.push_back(std::move(variant));
 }
 

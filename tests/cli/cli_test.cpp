@@ -70,6 +70,7 @@ TEST_F(Mistakes, OfCommandsAreNamedWithWhatWasMeant) {
   refused({.words = {"bench", "losses", "timing_only", "-o", "x"}, .says = {"timing_only computes no losses"}});
   refused({.words = {"bench", "losses", "sofmax", "-o", "x"}, .says = {"Did you mean 'softmax'?"}});
   refused({.words = {"new", "protocol", "Bad Name"}, .says = {"Bad Name"}});
+  refused({.words = {"new", "protocol", "class"}, .says = {"'class' means something in C++"}});
   refused({.words = {"bench", "losses", "lenet", "-o", "x", "--lr", "nan"}, .says = {"--lr", "not a finite number"}});
   refused({.words = {"bench", "losses", "lenet", "-o", "x", "--momentum", "2"}, .says = {"--momentum", "range"}});
 }

@@ -222,9 +222,9 @@ const std::vector<Arrow>& arrows() {
       {"protocols/", {}},
       // A trial's runner sees the record of results and what is computed from it, but no folders, files or tables.
       {"suites/",
-       {"protocols/", "models/", "backends/", "results/files/record_json.h", "results/files/machine.h",
-        "results/arithmetic/steady.h", "results/arithmetic/statistics.h", "results/arithmetic/critical_path.h",
-        "results/judge/claim.h", "results/judge/published.h"}},
+       {"protocols/", "models/", "backends/", "results/files/record_json.h", "results/files/kinds.h",
+        "results/files/machine.h", "results/arithmetic/steady.h", "results/arithmetic/statistics.h",
+        "results/arithmetic/critical_path.h", "results/judge/claim.h", "results/judge/published.h"}},
       {"cli/", {"suites/", "protocols/", "models/", "backends/", "results/"}},
       {"tests/checkers/", {}},
       {"tests/", {"cli/", "suites/", "protocols/", "models/", "backends/", "results/"}},

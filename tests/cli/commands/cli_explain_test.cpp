@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <sstream>
 
 #include "tests/cli/cli.h"
@@ -9,6 +10,7 @@
 namespace hopbench {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -28,6 +30,15 @@ TEST(CliExplain, SaysWhatAColumnARowAMarkAndAColumnOfAFileMean) {
   EXPECT_THAT(run({"explain", "hosts"}).out, HasSubstr("hosts: a column of the tables of hopbench run\n"));
 }
 
+TEST(CliExplain, TakesNamesAsTheyStandInATable) {
+  EXPECT_THAT(run({"explain", "gradients", "lost"}).out, HasSubstr("gradients lost: a column of the tables"));
+  EXPECT_THAT(run({"explain", "loss: mean / median / worst rank"}).out, HasSubstr("loss: a column of the tables"));
+  EXPECT_THAT(run({"explain", "time held, s"}).out, HasSubstr("time held: a column of the tables"));
+  EXPECT_THAT(run({"explain", "[a, b]"}).out, HasSubstr("[a, b]: a sign of the tables"));
+  EXPECT_THAT(run({"explain", "kept", "by", "--force"}).out, HasSubstr("kept by --force: a mark"));
+  EXPECT_EQ(run({"explain", "slowest", "house"}).code, 2);
+}
+
 TEST(CliExplain, RefusesAWordThatItDoesNotKnow) {
   const Ended ended = run({"explain", "speedup"});
   EXPECT_EQ(ended.code, 2);
@@ -42,29 +53,44 @@ TEST(CliExplain, WithoutAWordShowsAllOfTheTables) {
     EXPECT_THAT(ended.out, HasSubstr(word));
 }
 
-/// Returns the widest line of the tables, which end with the first line that is empty.
-std::size_t widest(const std::string& text) {
+/// Returns what a terminal of that many columns shows of standard output.
+std::string in_terminal(const std::string& folder, int columns, const std::string& words) {
+  const std::string command = "stty cols " + std::to_string(columns) + "; cd " + folder +
+                              "; HOPBENCH_ROOT=" + source_dir() + " NO_COLOR=1 " + program() + " " + words +
+                              " 2>/dev/null";
+  FILE* const pipe = popen(("script -qec '" + command + "' /dev/null </dev/null").c_str(), "r");
+  std::string text;
+  for (int c = 0; pipe != nullptr && (c = std::fgetc(pipe)) != EOF;) {
+    if (c != '\r') text += char(c);
+  }
+  EXPECT_EQ(pipe == nullptr ? -1 : pclose(pipe), 0) << text;
+  return text;
+}
+
+std::size_t widest_line(const std::string& text) {
   std::size_t most = 0;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) most = std::max(most, line.size());
   return most;
 }
 
-TEST(CliWidth, TablesAreAtMost100ColumnsUnlessWide) {
+TEST(CliWidth, TablesFitTheTerminalUnlessWide) {
   const Folder folder;
-  std::string suite = small_suite();
-  const std::string label(60, 'x');
-  suite += "[[protocol]]\nname = \"dpsgd\"\nlabel = \"" + label + "\"\n";
-  folder.write("s.toml", suite);
-  const Ended narrow = hopbench(folder.path(), {"run", "s.toml", "-o", "a"});
-  ASSERT_EQ(narrow.code, 0) << narrow.err;
-  EXPECT_LE(widest(narrow.out.substr(0, narrow.out.find("No room for"))), 100u) << narrow.out;
-  EXPECT_THAT(narrow.out, HasSubstr("No room for: "));
-  const Ended wide = hopbench(folder.path(), {"run", "s.toml", "-o", "b", "--wide"});
-  EXPECT_GT(widest(wide.out), 120u);
-  EXPECT_THAT(wide.out, Not(HasSubstr("No room for")));
-  EXPECT_THAT(wide.out, HasSubstr(label));
-  EXPECT_EQ(text_of(folder / "a/summary.md"), text_of(folder / "b/summary.md")) << "files are the same";
+  const std::string label = "a label of many words that nobody would type twice, and of some more words";
+  folder.write("s.toml", small_suite() + "[[protocol]]\nname = \"dpsgd\"\nlabel = \"" + label + "\"\n");
+  const Ended piped = hopbench(folder.path(), {"run", "s.toml", "-o", "piped"});
+  ASSERT_EQ(piped.code, 0) << piped.err;
+  EXPECT_GT(widest_line(piped.out), 120u) << "a file or a pipe has all columns";
+  EXPECT_THAT(piped.out, AllOf(HasSubstr(label), HasSubstr("iterations/s"), Not(HasSubstr("no room"))));
+  for (const int columns : {80, 100, 200}) {
+    const std::string name = std::to_string(columns);
+    const std::string shown = in_terminal(folder.path(), columns, "run s.toml -o t" + name);
+    EXPECT_THAT(shown, HasSubstr("slowest rank"));
+    EXPECT_LE(widest_line(shown), std::size_t(columns)) << shown;
+    EXPECT_EQ(shown.find("no room") == std::string::npos, columns == 200) << shown;
+    EXPECT_EQ(text_of(folder / ("t" + name + "/summary.md")), text_of(folder / "piped/summary.md"));
+  }
+  EXPECT_THAT(in_terminal(folder.path(), 80, "run s.toml -o wide --wide"), HasSubstr("iterations/s"));
 }
 
 TEST(CliWidth, NotesOfSeveralSuitesStandOnce) {

@@ -226,6 +226,9 @@ TEST(RunFolderTest, IsReadPackedButNotGoneOnWith) {
     return "";
   };
   EXPECT_THAT(said([&] { run.claim(); }), HasSubstr("trials.jsonl.gz is packed"));
+  temp.write("run/trials.jsonl", "");
+  EXPECT_THAT(said([&] { RunFolder::open(path); }), HasSubstr("trials.jsonl and trials.jsonl.gz, which may differ"));
+  fs::remove(path + "/trials.jsonl");
   const std::string packed = text_of(path + "/trials.jsonl.gz");
   temp.write("run/trials.jsonl.gz", packed.substr(0, packed.size() / 2));
   EXPECT_THAT(said([&] { RunFolder::open(path); }), HasSubstr("trials.jsonl.gz is damaged"));

@@ -189,6 +189,8 @@ const std::vector<Case> kBlocks = {
                  "'hop' is impossible: backup and staleness together"),
     own_protocol("DuplicateLabel", "[[protocol]]\nname = \"hop\"\n[[protocol]]\nname = \"hop\"\nbackup = 1\n", 9, 1,
                  "label 'hop' is there twice, first in line 6"),
+    own_protocol("LabelOfARowOfBounds", "[[protocol]]\nname = \"hop\"\nlabel = \"ideal\"\n", 8, 1,
+                 "'ideal' is a row of bounds in every table: take another label"),
     own_protocol("SlashInALabel", "[[protocol]]\nname = \"hop\"\nlabel = \"a/b\"\n", 8, 9,
                  "a name is not empty and has no '/'"),
     own_protocol("UnknownOptimizerKey", "[[protocol]]\nname = \"hop\"\n[protocol.optimizer]\nrl = 1\n", 9, 1,
