@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kCompareExamples = R"(
 Examples:
   hopbench compare before after                   two folders of runs; the second against the first
-  hopbench compare all_protocols results/published/2026-11-26-cnn_hetero --any-context
+  hopbench compare all_protocols results/published/2026-11-27-cnn_hetero --any-context
   hopbench compare before.json after.json --csv=changes.csv
   hopbench compare main DIR --fail-above 5        exit code 1 if a row is slower by more than 5 %
 
