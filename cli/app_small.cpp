@@ -13,10 +13,10 @@ void add_small_commands(CLI::App& app, Parsed& parsed) {
   list.add_flag("--json", parsed.list.json, "as JSON");
   list.callback([&] { parsed.command = [&] { return command_list(parsed.list); }; });
 
-  // Anything may be a word, "[a, b]" too, which CLI11 would take for a list.
+  // All that follows are words, "[a, b]" and "kept by --force" too, which CLI11 would take for a list and a flag.
   CLI::App& explain = *app.add_subcommand(
-      "explain", "what a column, row, sign or mark of the tables means: explain WORD... (default: all)");
-  explain.allow_extras();
+      "explain", "explain WORD...: what a column, row, sign or mark of the tables means (without words: all of them)");
+  explain.fallthrough(false)->allow_extras();
   explain.callback([&] {
     parsed.explain.words = explain.remaining();
     parsed.command = [&] { return command_explain(parsed.explain); };
