@@ -11,7 +11,6 @@
 namespace hopbench {
 namespace {
 
-
 constexpr FaultKind kFaultKinds[] = {FaultKind::kCrash, FaultKind::kLeave, FaultKind::kJoin, FaultKind::kHang,
                                      FaultKind::kCut};
 
