@@ -142,6 +142,12 @@ TEST(Fit, ColumnsAreLeftOutInTheirOrder) {
   for (const char* kept : {"ideal", "1.55x [1.33, 1.80]", "not steady"}) EXPECT_THAT(fit.text, HasSubstr(kept));
 }
 
+TEST(Fit, WhatStandsInBracketsIsOneWord) {
+  EXPECT_THAT(words_of("1294 (1268 .. 1303)"), ElementsAre("1294", "(1268 .. 1303)"));
+  EXPECT_THAT(words_of("1.55x [1.33, 1.80]"), ElementsAre("1.55x", "[1.33, 1.80]"));
+  EXPECT_THAT(words_of("not  steady"), ElementsAre("not", "steady"));
+}
+
 TEST(Fit, ALabelWithoutSpacesIsBroken) {
   const Fitted fit = fitted(sample(std::string(300, 'x'), ""), 60, false);
   for (const std::string& line : lines_of(fit.text)) EXPECT_LE(display_width(line), 60u) << line;
