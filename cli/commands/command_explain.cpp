@@ -10,29 +10,16 @@
 #include "backends/base/text.h"
 #include "cli/commands.h"
 #include "results/files/columns.h"
+#include "results/tables/drawing.h"
 #include "results/tables/table.h"
 #include "results/tables/terms.h"
 
 namespace hopbench {
 namespace {
 
-constexpr std::size_t kWidth = 98;  // of a paragraph, without its indent
+constexpr std::size_t kWidth = 98;  // of a definition, with its indent
 
-std::string paragraph(const std::string& text) {
-  std::string out = " ";
-  std::size_t length = 1;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    if (length > 1 && length + 1 + end - begin > kWidth) {
-      out += "\n ";
-      length = 1;
-    }
-    out += " " + text.substr(begin, end - begin);
-    length += 1 + end - begin;
-    begin = end + 1;
-  }
-  return out + "\n";
-}
+std::string paragraph(const std::string& text) { return "  " + fitted_text(text, kWidth); }
 
 std::string place_of(const TableWord& term) {
   const std::string where = term.where;

@@ -2,7 +2,6 @@
 // `hopbench explain` take their definitions from here.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
