@@ -53,6 +53,20 @@ std::string explanation_of_word(const std::string& written) {
   return text;
 }
 
+/// Returns the marks of a cell as it is printed, "not steady (1 of 3), diverged", explained; "" if one is unknown.
+std::string explanation_of_marks(std::string cell) {
+  std::string text;
+  for (cell += ", "; !cell.empty();) {
+    const std::size_t end = cell.find(", ");
+    const std::string mark = cell.substr(0, std::min(end, cell.find(" (")));
+    const std::string found = explanation_of_word(mark);
+    if (found.empty()) return "";
+    text += found;
+    cell.erase(0, end + 2);
+  }
+  return text;
+}
+
 Error unknown(const std::string& word) {
   std::vector<std::string> candidates = explainable();
   std::erase_if(candidates, [](const std::string& name) { return name.size() < 3; });
@@ -78,7 +92,9 @@ std::vector<std::string> explainable() {
 
 int command_explain(const ExplainOptions& options) {
   if (options.words.empty()) print_all();
-  std::string text = explanation_of_word(join(options.words, " "));  // most names have blanks, and few are quoted
+  const std::string all = join(options.words, " ");  // most names have blanks, and few are quoted
+  std::string text = explanation_of_marks(all);
+  if (text.empty()) text = explanation_of_word(all);
   for (const std::string& word : text.empty() ? options.words : std::vector<std::string>()) {
     const std::string found = explanation_of_word(word);
     if (found.empty()) throw unknown(options.words.size() > 1 ? join(options.words, " ") : word);

@@ -36,6 +36,9 @@ TEST(CliExplain, TakesNamesAsTheyStandInATable) {
   EXPECT_THAT(run({"explain", "time held, s"}).out, HasSubstr("time held: a column of the tables"));
   EXPECT_THAT(run({"explain", "[a, b]"}).out, HasSubstr("[a, b]: a sign of the tables"));
   EXPECT_THAT(run({"explain", "kept", "by", "--force"}).out, HasSubstr("kept by --force: a mark"));
+  const Ended marks = run({"explain", "cpu-contended (2 of 3), measured again, diverged (1 of 3)"});
+  EXPECT_THAT(marks.out, AllOf(HasSubstr("cpu-contended: a mark"), HasSubstr("measured again: a mark"),
+                               HasSubstr("diverged: a mark")));
   EXPECT_EQ(run({"explain", "slowest", "house"}).code, 2);
 }
 
