@@ -230,16 +230,21 @@ void GlooLink::report(const std::exception& damage) {
   inbox_->tell();
 }
 
+/// A small message is waited for, so it is delivered before its frame is posted again, which costs a system call and
+/// wakes a thread of the peer. Before a body the frame is posted first, because more bodies may follow.
 bool GlooLink::receive_frames() {
   for (std::size_t i = 0;; i = (i + 1) % frames_.size()) {
     Frame& frame = frames_[i];
-    if (!frame.posted || !await_done(receiver_waits_, *frame.buffer, Direction::kReceive)) return false;
+    if (!std::exchange(frame.posted, false) || !await_done(receiver_waits_, *frame.buffer, Direction::kReceive))
+      return false;
     ReadFrame got = read_frame(frame.all(), peer_);
     if (got.bye) return true;
-    post(frame);
-    if (!got.whole && !receive_body(got.message, got.floats, got.numbers)) return false;
+    const bool small = got.whole;
+    if (!small) post(frame);
+    if (!small && !receive_body(got.message, got.floats, got.numbers)) return false;
     got.message.body = arrived(got.message.body, got.device);
     deliver(std::move(got.message));
+    if (small) post(frame);
   }
 }
 

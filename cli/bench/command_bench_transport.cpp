@@ -34,6 +34,7 @@ struct Row {
   std::vector<double> singles;  // of all rounds
   std::string against;          // what it is compared with
   std::vector<double> shares;   // the time of that / this time, for each round
+  std::string failure;          // why it has no figures
 
   bool ours() const { return way != "in place" && way != "open mpi" && !way.starts_with("bare "); }
   double algbw() const { return double(bytes) / median(times); }
@@ -77,7 +78,23 @@ std::vector<std::string> ways_asked(const BenchTransportOptions& options, Operat
   return ways;
 }
 
-// Measures one size round by round. In each round one way follows the other.
+/// Measures a row's next round. Another's way may fail, which costs its row: ours are measured all the same.
+void measure_round(Row& row, WayBench& bench) {
+  if (!row.failure.empty()) return;
+  bench.way = row.way;
+  try {
+    const WayTimes times = bench_way(bench, &count_interrupts());
+    row.times.push_back(times.mean);
+    row.singles.insert(row.singles.end(), times.single.begin(), times.single.end());
+    row.wrong += times.wrong;
+  } catch (const Error& error) {
+    if (row.ours() || error.code() != ExitCode::kTrialsFailed) throw;
+    row.failure = error.what();
+    tell(fmt::format("hopbench bench transport: {} is left out: {}\n", row.way, row.failure));
+  }
+}
+
+/// Measures one size round by round. In each round one way follows the other. Returns those that did not fail.
 std::vector<Row> measure(const BenchTransportOptions& options, const std::string& name, Operation operation,
                          std::int64_t bytes) {
   WayBench bench = bench_of(options, operation, bytes);
@@ -92,14 +109,9 @@ std::vector<Row> measure(const BenchTransportOptions& options, const std::string
     rows.back().bus_factor = bus_factor(bench.exchange);
   }
   for (int round = 0; round < options.rounds; ++round) {
-    for (Row& row : rows) {
-      bench.way = row.way;
-      const WayTimes times = bench_way(bench, &count_interrupts());
-      row.times.push_back(times.mean);
-      row.singles.insert(row.singles.end(), times.single.begin(), times.single.end());
-      row.wrong += times.wrong;
-    }
+    for (Row& row : rows) measure_round(row, bench);
   }
+  std::erase_if(rows, [](const Row& row) { return !row.failure.empty(); });
   return rows;
 }
 

@@ -185,16 +185,18 @@ std::string end_text(int status) {
                              : "exit code " + std::to_string(WEXITSTATUS(status));
 }
 
-/// Returns all that a program prints. Throws Error if it cannot be started or fails.
+/// Returns all that a program prints. Throws Error: kEnvironment if it cannot be started, kTrialsFailed if it fails.
 std::string output_of(const std::string& command) {
   FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) throw environment_error("cannot start " + command);
   std::string text;
   char buffer[4096];
   for (std::size_t n = 0; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, n);
-  if (const int status = pclose(pipe); status != 0)
-    throw environment_error(command + " failed: " + end_text(status) + " (see above)");
-  return text;
+  constexpr int kNotFound = 127;  // of a shell
+  const int status = pclose(pipe);
+  if (status == 0) return text;
+  const std::string failed = command + " failed: " + end_text(status) + " (see above)";
+  throw WIFEXITED(status) && WEXITSTATUS(status) == kNotFound ? environment_error(failed) : trial_error(failed);
 }
 
 // Runs the operation over Open MPI, which spins while it waits. With more ranks than cores it is made to yield.

@@ -191,11 +191,11 @@ std::vector<std::string> check_blocks(const Published& published, const std::vec
   std::set<std::string> shown;
   std::vector<std::string> messages;
   for (const Page& page : pages) {
-    int runs = 0;
-    const std::vector<MeasuredBlock> blocks = blocks_of(page);
-    for (const MeasuredBlock& block : blocks) {
+    int runs = 0, in_lines = 0;
+    for (const MeasuredBlock& block : blocks_of(page)) {
       shown.insert(block.id);
       runs += block.id == kRunsBlock ? 1 : 0;
+      in_lines += block.inside_line ? 1 : 0;
       const bool lines = block.id == kRunsBlock || tables.contains(block.id);
       std::string what;
       if (!lines && !claims.contains(block.id)) {
@@ -206,9 +206,10 @@ std::vector<std::string> check_blocks(const Published& published, const std::vec
       if (!what.empty())
         messages.push_back(fmt::format("{}:{}: the block '{}' {}", page.path, block.line, block.id, what));
     }
-    if (!blocks.empty() && runs != 1)
-      messages.push_back(fmt::format(
-          "{}: {} blocks 'runs', which says when and how the page was measured: one is needed", page.path, runs));
+    if (runs > 1 || (runs == 0 && in_lines > 0))
+      messages.push_back(
+          fmt::format("{}: {} blocks 'runs', which says when and how figures within lines were measured: one is needed",
+                      page.path, runs));
   }
   for (const std::set<std::string>& ids : {claims, tables}) {
     for (const std::string& id : ids) {

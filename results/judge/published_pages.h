@@ -33,7 +33,7 @@ std::vector<MeasuredBlock> blocks_of(const Page& page);
 std::string filled(const Page& page, const Published& published, const LastValues& values);
 
 /// Returns a message for each block without an entry, each entry without a block, a table in a line, a claim on lines
-/// of its own, and a page with blocks that lacks the block `runs` or has it twice.
+/// of its own, and a page that has figures within lines and no block `runs`, or two.
 std::vector<std::string> check_blocks(const Published& published, const std::vector<Page>& pages);
 
 /// Returns a message for each entry without a last value, value without an entry, and page that shows something else.

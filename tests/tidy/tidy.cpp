@@ -83,102 +83,6 @@ std::vector<Include> includes(const std::string& text) {
   return found;
 }
 
-// --- Functions -------------------------------------------------------------------------------------------------------
-
-namespace {
-
-enum class Block { kScope, kFunction, kTable };
-
-// The head without template parameters, attributes, labels such as "public:" and preprocessor lines.
-std::string plain_head(std::string head) {
-  static const std::regex kNoise("(^|\\n)\\s*#[^\\n]*|\\[\\[[^\\]]*\\]\\]|\\b(public|private|protected)\\s*:");
-  head = trimmed(std::regex_replace(head, kNoise, " "));
-  while (head.rfind("template", 0) == 0) {
-    std::size_t i = head.find('<');
-    int depth = 0;
-    for (; i < head.size(); ++i) {
-      if (head[i] == '<') ++depth;
-      if (head[i] == '>' && --depth == 0) break;
-    }
-    head = i < head.size() ? trimmed(head.substr(i + 1)) : "";
-  }
-  return head;
-}
-
-bool assigns(const std::string& head) {  // an '=' outside parentheses that is no operator's name
-  static const std::regex kOperator("operator\\s*[=!<>+*/%&|^-]*=+");
-  const std::string text = std::regex_replace(head, kOperator, "operator");
-  int depth = 0;
-  for (char c : text) {
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (c == '=' && depth == 0) return true;
-  }
-  return false;
-}
-
-bool lambda(const std::string& head) {
-  static const std::regex kLambda("\\[[^\\]]*\\]\\s*(\\([^{}]*\\))?\\s*(mutable|noexcept|\\s)*(->[^{}]*)?$");
-  return std::regex_search(head, kLambda);
-}
-
-Block classify(const std::string& raw_head, Block around) {
-  static const std::regex kScopeWord("^(inline\\s+)?(namespace|class|struct|union|enum|extern)\\b");
-  static const std::regex kNamespace("\\bnamespace(\\s+[\\w:]+)?$");  // macros may stand before it
-  const std::string head = plain_head(raw_head);
-  if (std::regex_search(head, kNamespace)) return Block::kScope;
-  if (around == Block::kTable) return lambda(head) ? Block::kFunction : Block::kTable;
-  if (assigns(head)) return lambda(head) ? Block::kFunction : Block::kTable;
-  const bool call = head.find(')') != std::string::npos;
-  if (std::regex_search(head, kScopeWord) && !call) return Block::kScope;
-  return call || head.empty() ? Block::kFunction : Block::kTable;
-}
-
-}  // namespace
-
-std::vector<Function> functions(const std::string& text) {
-  const std::string code = code_only(text);
-  std::vector<Function> found;
-  std::vector<Block> blocks;
-  int inside = 0;  // braces open within a function
-  int values = 0;  // braces open within the parentheses of a head: values, as in f(T a = {})
-  int line = 1, parens = 0;
-  std::string head;  // since the last ; { }
-  int head_line = 0;
-  Function open;
-  for (char c : code) {
-    if (inside > 0) {
-      inside += c == '{' ? 1 : c == '}' ? -1 : 0;
-      if (c == '}' && inside == 0) {
-        open.last = line;
-        found.push_back(open);
-      }
-    } else if (values > 0 || (c == '{' && parens > 0 && !lambda(plain_head(head)))) {
-      values += c == '{' ? 1 : c == '}' ? -1 : 0;
-    } else if (c == '{') {
-      const Block block = classify(head, blocks.empty() ? Block::kScope : blocks.back());
-      if (block == Block::kFunction) {
-        open = {head_line == 0 ? line : head_line, 0, trimmed(head)};
-        inside = 1;
-      } else {
-        blocks.push_back(block);
-      }
-      head.clear();
-      head_line = 0;
-      parens = 0;
-    } else if (c == '}' || (c == ';' && parens == 0)) {
-      if (c == '}' && !blocks.empty()) blocks.pop_back();
-      head.clear();
-      head_line = 0;
-    } else {
-      parens += c == '(' ? 1 : c == ')' ? -1 : 0;
-      if (head_line == 0 && !std::isspace(static_cast<unsigned char>(c))) head_line = line;
-      head += c;
-    }
-    line += c == '\n' ? 1 : 0;
-  }
-  return found;
-}
-
 // --- The rules -------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -343,7 +247,6 @@ std::vector<std::string> check_bans(const Source& source) {
 
 std::vector<std::string> check_sizes(const Source& source) {
   constexpr std::size_t kColumns = 120;
-  constexpr int kFunctionLines = 60;
   const std::size_t most = starts(source.path, "tests/") ? 800 : 600;
   std::vector<std::string> complaints;
   if (!is_cpp(source)) return complaints;
@@ -354,13 +257,6 @@ std::vector<std::string> check_sizes(const Source& source) {
   }
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].size() > kColumns) complaints.push_back(at(source, int(i) + 1, "is over 120 columns"));
-  }
-  for (const Function& function : functions(source.text)) {
-    const int length = function.last - function.first + 1;
-    if (length > kFunctionLines) {
-      complaints.push_back(
-          at(source, function.first, "a function of " + std::to_string(length) + " lines, at most 60"));
-    }
   }
   return complaints;
 }

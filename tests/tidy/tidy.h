@@ -1,5 +1,5 @@
-// The knowledge of tidy_test about source text: comments and strings taken out, includes, functions and their lengths,
-// and the rules of the house. Plain text in, complaints out, so that every rule can be tried on a few lines.
+// The knowledge of tidy_test about source text: comments and strings taken out, includes, and the rules of the house.
+// Plain text in, complaints out, so that every rule can be tried on a few lines.
 #pragma once
 
 #include <string>
@@ -18,11 +18,6 @@ struct Include {
   std::string name{};
 };
 
-struct Function {
-  int first = 0, last = 0;  // lines, both included; the signature counts
-  std::string head{};
-};
-
 /// Comments and the insides of string and character literals become blanks; lines stay where they are.
 std::string code_only(const std::string& text);
 /// Comments alone do.
@@ -30,14 +25,12 @@ std::string without_comments(const std::string& text);
 std::vector<std::string> lines_of(const std::string& text);
 std::string trimmed(const std::string& text);
 std::vector<Include> includes(const std::string& text);
-/// Functions, member functions and lambdas in tables at file level. A lambda inside a function is part of it.
-std::vector<Function> functions(const std::string& text);
 
 // Each rule returns a line for every offence: "path:line: what".
 std::vector<std::string> check_arrows(const Source& source);       // who may include whom
 std::vector<std::string> check_third_party(const Source& source);  // third-party headers only in .cpp files
 std::vector<std::string> check_bans(const Source& source);         // threads, clocks, ... in protocols/ and models/
-std::vector<std::string> check_sizes(const Source& source);        // files, functions, lines
+std::vector<std::string> check_sizes(const Source& source);        // files and lines
 std::vector<std::string> check_promises(const Source& source);     // words that put work off
 std::vector<std::string> check_texts(const Source& source);        // decisions by what a failure or a warning says
 std::vector<std::string> check_openings(const Source& source);     // words with which no comment begins

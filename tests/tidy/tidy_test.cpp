@@ -48,7 +48,7 @@ void expect_clean(Rule rule) {
 TEST(Tidy, IncludesPointOneWay) { expect_clean(check_arrows); }
 TEST(Tidy, ThirdPartyHeadersStayInCppFiles) { expect_clean(check_third_party); }
 TEST(Tidy, ProtocolsAndModelsKnowNoThreadsClocksOrDice) { expect_clean(check_bans); }
-TEST(Tidy, FilesFunctionsAndLinesAreShort) { expect_clean(check_sizes); }
+TEST(Tidy, FilesAndLinesAreShort) { expect_clean(check_sizes); }
 TEST(Tidy, NothingIsPutOff) { expect_clean(check_promises); }
 TEST(Tidy, NoDecisionDependsOnAText) { expect_clean(check_texts); }
 TEST(Tidy, CommentsBeginWithAVerbOrAThing) { expect_clean(check_openings); }
@@ -79,9 +79,20 @@ TEST(Tidy, NoProtocolCopiesAnothersLines) {
 // ------------------------------------------------------------------------------
 
 // The pages that quote measured figures of hopbench.
-const std::vector<std::string> kMeasuredPages{
-    "README.md",           "docs/performance.md", "docs/fidelity.md", "docs/scale.md",           "docs/gate.md",
-    "docs/reliability.md", "docs/fuzzing.md",     "docs/tuning.md",   "docs/sixteen_workers.md", "docs/clusters.md"};
+const std::vector<std::string> kMeasuredPages{"README.md",
+                                              "docs/performance.md",
+                                              "docs/fidelity.md",
+                                              "docs/scale.md",
+                                              "docs/gate.md",
+                                              "docs/reliability.md",
+                                              "docs/fuzzing.md",
+                                              "docs/tuning.md",
+                                              "docs/sixteen_workers.md",
+                                              "docs/clusters.md",
+                                              "docs/measured/fidelity-one-machine.md",
+                                              "docs/measured/fidelity-shaped-links.md",
+                                              "docs/measured/vgg11-passes.md",
+                                              "docs/measured/real-ranks.md"};
 // The pages among them whose figures have no entries yet. Nothing may be added here.
 const std::vector<std::string> kWithoutEntries{};
 
@@ -167,39 +178,8 @@ TEST(TidyRules, BansReadCodeNotComments) {
   EXPECT_EQ(check_bans({"suites/a.cpp", "std::mutex m;\n"}).size(), 0u);
 }
 
-TEST(TidyRules, FunctionsAreFoundWhereverTheyStand) {
-  const std::string text = R"(namespace a {
-struct B : C {
-  B(int x) : x_{x},
-    y_(2) {
-  }
-  bool operator==(const B& o) const { return x_ == o.x_; }
-  int x_ = 0, y_{1};
-};
-template <class T = int>
-void f(T a = {}, char c = '{') {
-  if (a) { g("}"); }
-}
-const int kTable[] = {1, 2, {3}};
-const Row kRows[] = {{"a", [](int v) {
-  return v;
-}}};
-auto operator=(int) -> int
-{
-  return 1;
-}
-}
-)";
-  std::vector<std::pair<int, int>> found;
-  for (const Function& f : functions(text)) found.emplace_back(f.first, f.last);
-  EXPECT_EQ(found, (std::vector<std::pair<int, int>>{{3, 3}, {3, 5}, {6, 6}, {9, 12}, {14, 16}, {17, 20}}));
-}
-
-TEST(TidyRules, LongFilesFunctionsAndLinesAreFound) {
-  std::string body;
-  for (int i = 0; i < 59; ++i) body += "  g();\n";
-  EXPECT_EQ(check_sizes({"cli/a.cpp", "void f() {\n" + body + "}\n"}).size(), 1u);  // 61 lines
-  EXPECT_EQ(check_sizes({"cli/a.cpp", "void f() {\n" + body.substr(7) + "}\n"}).size(), 0u);
+TEST(TidyRules, LongFilesAndLinesAreFound) {
+  EXPECT_EQ(check_sizes({"cli/a.cpp", std::string(600, '\n')}).size(), 0u);
   EXPECT_EQ(check_sizes({"cli/a.cpp", std::string(601, '\n')}).size(), 1u);
   EXPECT_EQ(check_sizes({"tests/a.cpp", std::string(800, '\n')}).size(), 0u);
   EXPECT_EQ(check_sizes({"tests/a.cpp", std::string(801, '\n')}).size(), 1u);

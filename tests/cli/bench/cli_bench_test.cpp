@@ -178,6 +178,19 @@ TEST(BenchTransport, MeasuresOnlyWhatIsAskedFor) {
                                Not(HasSubstr("gloo")), Not(HasSubstr("pingpong"))));
 }
 
+TEST(BenchTransport, LeavesOutAPeerThatFails) {
+  const Folder folder;
+  folder.write("bin/mpirun", "#!/bin/sh\nexit 3\n");
+  std::filesystem::permissions(folder.path() + "/bin/mpirun", std::filesystem::perms::owner_all);
+  const Ended ended = hopbench(folder.path(),
+                               {"bench", "transport", "allreduce", "--transport", "shm", "--mpi-peer", "bin/mpirun",
+                                "-b", "64", "-f", "1", "-n", "2", "-r", "2"},
+                               {"PATH=" + folder.path() + "/bin:/usr/bin:/bin"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("open mpi is left out: mpirun"), HasSubstr("exit code 3")));
+  EXPECT_THAT(ended.out, AllOf(HasSubstr(" shm "), Not(HasSubstr("open mpi"))));
+}
+
 TEST(BenchTransport, SaysWhatIsWrongWithItsOptions) {
   const Folder folder;
   const auto refused = [&](const Args& words, const std::string& says) {

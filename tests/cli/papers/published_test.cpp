@@ -274,6 +274,10 @@ TEST(PublishedPages, NeedABlockForEachEntryAndAnEntryForEachBlock) {
               ElementsAre(HasSubstr("page.md:2: the block 'sped' has no entry"),
                           HasSubstr("entry 'speed' of figures.toml has no block")));
   EXPECT_THAT(messages(with(kPage, "measured: runs", "measured: ways")), ElementsAre(HasSubstr("0 blocks 'runs'")));
+  const std::string table = "<!-- measured: ways -->\n<!-- /measured -->\n";  // says itself when it was measured
+  EXPECT_THAT(messages(table), testing::Not(testing::Contains(HasSubstr("blocks 'runs'"))));
+  const std::string runs = "<!-- measured: runs -->\n<!-- /measured -->\n";
+  EXPECT_THAT(messages(table + runs + runs), testing::Contains(HasSubstr("2 blocks 'runs'")));
   EXPECT_THAT(messages(with(kPage, "measured: memory", "measured: ways")),
               testing::Contains(HasSubstr("is a table: its markers need lines of their own")));
   EXPECT_THAT(messages(with(kPage, "measured: ways", "measured: memory")),
