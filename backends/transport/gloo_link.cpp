@@ -12,6 +12,7 @@
 #include <random>
 #include <utility>
 
+#include "backends/base/ran_out.h"
 #include "backends/transport/body.h"
 #include "backends/transport/gloo_frame.h"
 
@@ -224,7 +225,7 @@ void GlooLink::receive_all() {
 void GlooLink::report(const std::exception& damage) {
   {
     const std::lock_guard lock(inbox_->mutex);
-    inbox_->damage = damage.what();
+    inbox_->damage = ran_out(damage).value_or(damage.what());
     inbox_->woken = true;
   }
   inbox_->tell();
