@@ -14,8 +14,8 @@ Examples:
   hopbench compare before.json after.json --csv=changes.csv
   hopbench compare main DIR --fail-above 5        exit code 1 if a row is slower by more than 5 %
 
-Exit codes: 0 compared, 1 a row is slower by more than --fail-above, failed, is missing or lacks trials, 2 nothing could
-be compared.)";
+Exit codes: 0 compared; 1 with --fail-above: a row is slower by more than that, failed, is missing, lacks trials, or no
+longer reaches its target; 2 nothing could be compared.)";
 
 constexpr const char* kWhyExamples = R"(
 Examples:
@@ -30,9 +30,10 @@ Examples:
   hopbench gate --base hopbench --head 'env DNNL_MAX_CPU_ISA=AVX2 hopbench' suites/gate_timed.toml
   hopbench gate --self-test suites/gate_timed.toml
 
-Exit codes: 0 passed, 1 regression (a row that is missing, that failed, or that changed in virtual time), and with
---strict (the default where CI is set) 4 inconclusive, 5 a row could not be compared. --advisory turns that off.
-5 in any case if nothing was compared. 6 passed, but an output could not be written.)";
+Exit codes: 0 passed; 1 a regression (or a row that is missing, that failed, or that changed in virtual time); 2 a mistake
+in the usage, or a file that cannot be used; 5 nothing was compared; 6 passed, but an output could not be written. With
+--strict (the default if CI is set) also 4 a row is inconclusive, 5 a row could not be compared. --advisory turns that
+off.)";
 
 void add_baselines_option(CLI::App& command, std::string& to) {
   command.add_option("--baselines", to, "folder of the baselines")->capture_default_str();

@@ -72,39 +72,44 @@ constexpr const char *kEvery = "", *kTrials = "trials.csv", *kRanks = "ranks.csv
                      *kHost = "host.csv";
 
 constexpr Field<TrialLabels> kLabels[] = {
-    stored<&L::scenario>("scenario", kEvery, "", "its name in the suite"),
-    stored<&L::variant>("variant", kEvery, "", "its label in the suite, or its protocol with its knobs"),
-    stored<&L::seed>("seed", kEvery, "", "of every draw"),
+    stored<&L::scenario>("scenario", kEvery, "", "the scenario's name in the suite"),
+    stored<&L::variant>("variant", kEvery, "", "the variant's label in the suite, or its protocol with its knobs"),
+    stored<&L::seed>("seed", kEvery, "", "seed of every random draw"),
     stored<&L::repeat>("repeat", kEvery, "",
-                       "from 0. Trials of one seed and repeat share their draws: ratios pair them"),
+                       "number of the repeat, from 0. Trials with the same seed and repeat share their random draws; "
+                       "ratios between variants are formed from such pairs"),
     stored<&L::suite>("suite", kTrials, "", "the suite's name"),
-    stored<&L::measure>("measure", kTrials, "", "its name in the suite"),
+    stored<&L::measure>("measure", kTrials, "", "the measure's name in the suite"),
     stored<&L::what>("what", kTrials, "", "`rate` or `convergence`"),
-    stored<&L::protocol>("protocol", kTrials, "", "as registered; the variant is this with its knobs"),
+    stored<&L::protocol>("protocol", kTrials, "", "the protocol's name; the variant is this with its knobs"),
     stored<&L::knobs>("knobs", kTrials, "",
                       "all knobs of the protocol: `backup=1, staleness=4`; `none`; empty: not recorded"),
-    stored<&L::backend>("backend", kTrials, "", "of the arithmetic"),
+    stored<&L::backend>("backend", kTrials, "", "backend that does the arithmetic"),
     stored<&L::transport>("transport", kTrials, "",
-                          "of the messages (`sim`: virtual time; `gloo+emulated`: over emulated links)"),
+                          "what carries the messages (`sim`: virtual time; `gloo+emulated`: over emulated links)"),
     stored<&L::clock>("clock", kTrials, "", "`virtual` or `real`"),
-    stored<&L::world>("world", kTrials, "", "ranks: workers and servers"),
+    stored<&L::world>("world", kTrials, "", "number of ranks: workers and servers"),
     stored<&L::hosts>("hosts", kTrials, "",
-                      "hosts that they are on, of the suite's placement (`network.hosts`); prague's generator and "
-                      "partial_reduce's controller are on a host of their own, which counts like a server's"),
+                      "number of hosts that the ranks are on, by the suite's placement (`network.hosts`). The host "
+                      "of Prague's generator or of partial_reduce's controller counts too, as a server's does"),
     stored<&L::batch>("batch", kTrials, "", "samples in a gradient of one worker"),
-    stored<&L::model>("model", kTrials, "", "trained"),
-    stored<&L::dataset>("dataset", kTrials, "", "trained on, and tested on"),
+    stored<&L::model>("model", kTrials, "", "the model that is trained"),
+    stored<&L::dataset>("dataset", kTrials, "", "the data set that the model is trained and tested on"),
     stored<&L::split>("split", kTrials, "", "how the training set is divided, a phrase"),
-    stored<&L::topology>("topology", kTrials, "", "who is linked with whom"),
-    stored<&L::network>("network", kTrials, "", "a phrase; empty with real processes"),
-    stored<&L::optimizer>("optimizer", kTrials, "", "a phrase"),
+    stored<&L::topology>("topology", kTrials, "", "which workers are linked with which"),
+    stored<&L::network>("network", kTrials, "", "the network, a phrase; empty with real processes"),
+    stored<&L::optimizer>("optimizer", kTrials, "", "the optimizer, a phrase"),
     stored<&L::tuned>("tuned", kTrials, "",
-                      "1: tuned by `hopbench tune`, and set as it was then ([tuning.md](tuning.md))"),
+                      "1: the learning rate was tuned by `hopbench tune`, and the settings are those of that tuning "
+                      "([tuning.md](tuning.md))"),
     stored<&L::cost_s>("cost_s", kTrials, "", "what an unslowed gradient costs on the clock; 0: unpaced"),
     stored<&L::experimental>("experimental", kTrials, "",
-                             "1: rests on what is not sure of its paper ([protocols.md](protocols.md))"),
-    stored<&L::source>("source", kTrials, "", "of what is known of the protocol ([protocols.md](protocols.md))"),
-    stored<&L::reading>("reading", kTrials, "", "which reading of its paper ([protocols.md](protocols.md))"),
+                             "1: some rule that the trial uses is likely or a guess, not sure "
+                             "([protocols.md](protocols.md))"),
+    stored<&L::source>("source", kTrials, "",
+                       "what the description of the protocol rests on: its provenance "
+                       "([protocols.md](protocols.md))"),
+    stored<&L::reading>("reading", kTrials, "", "the reading of the protocol's paper ([protocols.md](protocols.md))"),
     stored<&L::order>("order", kTrials, "", "place in the run, from 0"),
     stored<&L::status_mark>("status_mark"),
     stored<&L::row_order>("place"),
@@ -121,50 +126,52 @@ constexpr Field<TrialRecord> kTrial[] = {
     stored<&T::hash>("hash").never_compared(),
     stored<&T::status>("status", kTrials, "",
                        "`ok`, `failed`, `interrupted`. Only `ok` trials are in the summary's numbers"),
-    of_failure<&Failure::text>("reason", kTrials, "of a failure: rank, signal or error, phase, iteration")
+    of_failure<&Failure::text>("reason", kTrials, "why the trial failed: rank, signal or error, phase, iteration")
         .never_compared(),
     of_failure<&Failure::kind>("failure_kind"),
     of_failure<&Failure::rank>("failure_rank"),
     stored<&T::warnings>("warnings", kTrials, "", "marks, separated by `; `: see below").never_compared(),
     warning_kinds(),
-    stored<&T::time_s>("time_s", kTrials, "s", "when the last worker finished that was not lost"),
+    stored<&T::time_s>("time_s", kTrials, "s", "when the last worker that was not lost finished"),
     stored<&T::ranks_lost>("ranks_lost", kTrials, "",
-                           "workers that the scenario took before the end: crashed or left. Rates, losses and "
-                           "`params_hash` are of the others"),
-    stored<&T::first_lost_s>("first_lost_s", kTrials, "s", "when the first of them was; empty: none was")
+                           "number of workers that crashed or left before the end, by the scenario. Rates, losses "
+                           "and `params_hash` are of the others"),
+    stored<&T::first_lost_s>("first_lost_s", kTrials, "s", "when the first worker was lost; empty: none was")
         .shown(first_lost),
     computed<T>(sum<&R::iters, kWorkers>, "iters_total", kTrials, "iterations",
-                "of all workers, jumped ones not counted"),
-    computed<T>(sum<&R::iters_jumped, kWorkers>, "iters_jumped", kTrials, "iterations", "skipped by a jump"),
-    computed<T>(least_iters, "iters_min_rank", kTrials, "iterations", "of the worker with the fewest"),
-    computed<T>(sum<&R::gradients, kAll>, "gradients", kTrials, "", "computed"),
+                "iterations of all workers, jumped ones not counted"),
+    computed<T>(sum<&R::iters_jumped, kWorkers>, "iters_jumped", kTrials, "iterations",
+                "iterations that were skipped by a jump"),
+    computed<T>(least_iters, "iters_min_rank", kTrials, "iterations", "iterations of the worker with the fewest"),
+    computed<T>(sum<&R::gradients, kAll>, "gradients", kTrials, "", "gradients that were computed"),
     computed<T>(
         sum<&R::gradients_lost, kAll>, "gradients_lost", kTrials, "",
-        "computed, and thrown away by a jump before an update with it was sent in time for any neighbour, or "
-        "refused by a server as too late: a lower bound of what reached no other model. What is in time is "
-        "judged by the tokens that are here. Where Hop's workers do not jump, or keep their own model in a jump, "
-        "that model keeps the work, however late its updates are, so nothing is counted"),
-    computed<T>(sum<&R::samples, kAll>, "samples", kTrials, "samples", "in those gradients"),
+        "gradients that were computed but lost: a jump threw them away and no update that contains them had been "
+        "sent in time for any neighbour (by the sender's tokens), or a server refused them as too late. A lower "
+        "bound of what reached no other model. If Hop's workers do not jump, or keep their own model in a jump, "
+        "nothing is counted, because that model keeps the work, however late its updates are"),
+    computed<T>(sum<&R::samples, kAll>, "samples", kTrials, "samples", "samples in all gradients that were computed"),
     computed<T>(sum<&R::bytes_sent, kAll>, "bytes_sent", kTrials, "bytes",
-                "by all ranks: bodies, and 64 for the header of each message"),
+                "bytes that all ranks sent: the payload of each message, and 64 for its header"),
     computed<T>(bytes_per_sample, "bytes_per_sample", kTrials, "bytes/sample",
                 "bytes_sent / samples: what a protocol sends for its work"),
     computed<T>(sum<&R::messages_sent, kAll>, "messages", kTrials, "",
-                "sent by protocols; the runtime's own are not counted"),
-    stored<&T::window_start_s>("window_start_s", kTrials, "s", "of the steady window"),
-    stored<&T::window_end_s>("window_end_s", kTrials, "s", "of the steady window"),
-    stored<&T::samples_per_s>("samples_per_s", kTrials, "samples/s", "of all workers, in the window"),
-    stored<&T::iters_per_s>("iters_per_s", kTrials, "1/s", "mean of the workers, in the window"),
+                "messages that protocols sent; the runtime's own are not counted"),
+    stored<&T::window_start_s>("window_start_s", kTrials, "s", "start of the steady window"),
+    stored<&T::window_end_s>("window_end_s", kTrials, "s", "end of the steady window"),
+    stored<&T::samples_per_s>("samples_per_s", kTrials, "samples/s", "rate of all workers, in the window"),
+    stored<&T::iters_per_s>("iters_per_s", kTrials, "1/s", "iteration rate, mean of the workers, in the window"),
     stored<&T::median_iteration_s>("median_iteration_s", kTrials, "s",
-                                   "of the workers' iterations that lie wholly in the window"),
+                                   "median length of the workers' iterations that lie wholly in the window"),
     stored<&T::wait_share>("wait_share", kTrials, "0 to 1",
                            "the workers' waiting / their time until each finished; of the whole trial"),
     stored<&T::main_wait>("main_wait", kTrials, "text", "the reason that the workers waited longest for"),
     stored<&T::samples_heard_per_s>(
         "samples_heard_per_s", kTrials, "samples/s",
-        "of `samples_per_s`, those in gradients that another worker averaged, in any later update too, or a server "
-        "applied. A worker's last ones count, and where Hop jumps, an update that was sent in time, though with backup "
-        "workers all receivers may do without it. Empty: workers were lost, or a row of schema 1.2 or older")
+        "the part of `samples_per_s` whose gradients another worker averaged (in that update or a later one) or a "
+        "server applied. The last gradients of a worker count as heard. Where Hop jumps, an update that was sent in "
+        "time counts too, although with backup workers it may be that no receiver uses it. Empty: workers were lost, "
+        "or a row of schema 1.2 or older")
         .shown(if_known<&T::samples_heard_per_s>),
     stored<&T::window_ideal_samples_per_s>(
         "window_ideal_samples_per_s", kTrials, "samples/s",
@@ -180,16 +187,17 @@ constexpr Field<TrialRecord> kTrial[] = {
                               "iterations whose arithmetic did not fit its slot (real processes)")
         .never_compared(),
     computed<T>(largest<&R::gap_max, kWorkers>, "gap_max", kTrials, "iterations",
-                "by how many a worker was ahead of the slowest that had not finished, at most"),
+                "the largest number of iterations by which a worker was ahead of the slowest worker that had not "
+                "finished"),
     stored<&T::gap_bound>("gap_bound", kTrials, "iterations",
-                          "how large it can get, by the protocol ([protocols.md](protocols.md)); empty: without bound, "
-                          "none is known, or workers were lost")
+                          "how large `gap_max` can get, by the protocol ([protocols.md](protocols.md)); empty: there "
+                          "is no bound, none is known, or workers were lost")
         .shown(if_known<&T::gap_bound>),
     computed<T>(largest<&R::staleness_max, kAll>, "staleness_max", kTrials, "iterations", "the largest of `ranks.csv`"),
     stored<&T::params_hash>(
         "params_hash", kTrials, "16 hex digits",
-        "over all workers' last reported vectors, in rank order: equal if all bits are. Compare it only "
-        "where the stop rule is `iterations`")
+        "hash over the last reported vectors of all workers, in rank order; two hashes are equal if all bits are "
+        "equal. Compare it only where the stop rule is `iterations`")
         .of_arithmetic(),
     computed<T>(mean_figure, "figure: NAME", kTrials, "",
                 "a figure of the protocol's own, mean over its ranks; a column for each that occurs in the run")
@@ -205,71 +213,78 @@ constexpr Field<TrialRecord> kTrial[] = {
 constexpr Field<TableLine> kLine[] = {
     computed<TableLine>(target, "target_loss", kTrials, "nats, or the objective's", "the suite's target; empty: none"),
     computed<TableLine>(to_target<&TargetReached::time_s, &Crossing::fitted>, "time_to_target_s", kTrials, "s",
-                        "where the fitted curve reaches it; empty: not reached"),
+                        "time at which the fitted curve reaches the target; empty: not reached"),
     computed<TableLine>(to_target<&TargetReached::samples, &Crossing::fitted>, "samples_to_target", kTrials, "samples",
                         "likewise"),
     computed<TableLine>(to_target<&TargetReached::iterations, &Crossing::fitted>, "iters_to_target", kTrials,
                         "iterations", "likewise"),
     computed<TableLine>(to_target<&TargetReached::time_s, &Crossing::held>, "time_to_target_held_s", kTrials, "s",
-                        "first of `hold` evaluations in a row at or below it"),
+                        "time of the first of `hold` evaluations in a row at or below the target"),
     computed<TableLine>(to_target<&TargetReached::samples, &Crossing::held>, "samples_to_target_held", kTrials,
                         "samples", "likewise"),
     computed<TableLine>(to_target<&TargetReached::iterations, &Crossing::held>, "iters_to_target_held", kTrials,
                         "iterations", "likewise"),
     computed<TableLine>(at_the_end<&P::loss>, "final_loss", kTrials, "nats, or the objective's",
-                        "of the mean model at the end"),
-    computed<TableLine>(at_the_end<&P::accuracy>, "final_accuracy", kTrials, "0 to 1", "of the mean model at the end"),
-    computed<TableLine>(best, "best_accuracy", kTrials, "0 to 1", "of the mean model at any evaluation"),
+                        "loss of the mean model at the end"),
+    computed<TableLine>(at_the_end<&P::accuracy>, "final_accuracy", kTrials, "0 to 1",
+                        "accuracy of the mean model at the end"),
+    computed<TableLine>(best, "best_accuracy", kTrials, "0 to 1", "best accuracy of the mean model at any evaluation"),
     computed<TableLine>(rank_or_all, "rank", kHost, "", "a number, or `all`").as_text(),
     computed<TableLine>(wall, "wall_s", kHost, "s",
-                        "of the whole trial with starting and ending its processes, beside what else ran (`--jobs 1`: "
-                        "no other trial); of `all` only"),
+                        "wall time of the whole trial, including start and end of its processes, and what other "
+                        "programs took (`--jobs 1`: no other trial ran); of `all` only"),
 };
 
 constexpr Field<RankRecord> kRank[] = {
-    stored<&R::rank>("rank", kRanks, "", "from 0; servers last"),
+    stored<&R::rank>("rank", kRanks, "", "number of the rank, from 0; servers last"),
     stored<&R::worker>("worker", kRanks, "",
-                       "its number in the suite, which differs from `rank` where the variant is without some; empty: a "
-                       "server, or a row of an older version")
+                       "the worker's number in the suite, which differs from `rank` where the variant is without "
+                       "some; empty: a server, or a row of an older version")
         .shown(worker_text)
         .never_compared(),
     stored<&R::server>("server", kRanks, "", "`worker` or `server`").named("role").shown(role),
     stored<&R::lost>("lost", kRanks, "",
-                     "`crash`, `leave`: the scenario took it before the end. Of a crash there is only when it was: "
-                     "what the rank had counted died with it"),
+                     "`crash`, `leave`: the rank was lost before the end, by the scenario. For a crashed rank only "
+                     "the time of the crash is known; its counters were lost with it"),
     stored<&R::finished>("finished", kRanks, "s",
-                         "when its body returned; 0: a server that was ended when nobody needed it any more")
+                         "when the rank's protocol code returned; 0: a server that was ended because nobody needed "
+                         "it any more")
         .named("finished_s"),
-    stored<&R::compute>("compute", kRanks, "s", "in gradients, as paced, slowdown included").named("compute_s"),
+    stored<&R::compute>("compute", kRanks, "s", "time in gradients, as paced, slowdown included").named("compute_s"),
     computed<R>(waited, "wait_s", kRanks, "s",
-                "the body waited, a hang of the scenario included; what the strands beside it wait, for work, "
-                "does not count"),
-    stored<&R::injected_delay>("injected_delay", kRanks, "s", "of `compute_s`, what the scenario's slowdown added")
+                "time that the rank's protocol code waited, including hangs of the scenario; the waiting of its "
+                "helper threads for work is not counted"),
+    stored<&R::injected_delay>("injected_delay", kRanks, "s",
+                               "the part of `compute_s` that the scenario's slowdown added")
         .named("injected_delay_s"),
-    stored<&R::vector_ops>("vector_ops", kRanks, "s", "averages, optimizer steps, other vector operations")
+    stored<&R::vector_ops>("vector_ops", kRanks, "s", "time in averages, optimizer steps and other vector operations")
         .named("vector_ops_s"),
-    stored<&R::iters>("iters", kRanks, "", "as above, of this rank"),
-    stored<&R::iters_jumped>("iters_jumped", kRanks, "", "as above, of this rank"),
-    stored<&R::gradients>("gradients", kRanks, "", "as above, of this rank"),
-    stored<&R::gradients_lost>("gradients_lost", kRanks, "", "as above, of this rank"),
-    stored<&R::samples>("samples", kRanks, "", "as above, of this rank"),
-    computed<R>(batch_mean, "batch_mean", kRanks, "samples", "of a gradient; empty: it computed none"),
-    stored<&R::messages_sent>("messages_sent", kRanks, "", "as above").named("messages"),
-    stored<&R::bytes_sent>("bytes_sent", kRanks, "bytes", "as above"),
+    stored<&R::iters>("iters", kRanks, "", "as in trials.csv, for this rank"),
+    stored<&R::iters_jumped>("iters_jumped", kRanks, "", "as in trials.csv, for this rank"),
+    stored<&R::gradients>("gradients", kRanks, "", "as in trials.csv, for this rank"),
+    stored<&R::gradients_lost>("gradients_lost", kRanks, "", "as in trials.csv, for this rank"),
+    stored<&R::samples>("samples", kRanks, "", "as in trials.csv, for this rank"),
+    computed<R>(batch_mean, "batch_mean", kRanks, "samples", "mean batch of a gradient; empty: the rank computed none"),
+    stored<&R::messages_sent>("messages_sent", kRanks, "", "as in trials.csv, for this rank").named("messages"),
+    stored<&R::bytes_sent>("bytes_sent", kRanks, "bytes", "as in trials.csv, for this rank"),
     stored<&R::slow_events>("slow_events", kRanks, "", "gradients that met a slowdown"),
     stored<&R::staleness_mean>(
         "staleness_mean", kRanks, "iterations",
-        "own iteration minus tag, over the terms of its averages but its own; a server: its updates "
-        "since it sent a gradient's weights. Families of protocols count in different units: compare within one"),
-    stored<&R::staleness_max>("staleness_max", kRanks, "iterations", "the largest of those"),
+        "of a worker: its iteration minus the iteration of the vector that it averaged, mean over all vectors of "
+        "others. Of a server: the number of its updates since it sent the weights that the gradient was computed on. "
+        "Families of protocols count in different units: compare within one"),
+    stored<&R::staleness_max>("staleness_max", kRanks, "iterations",
+                              "the largest value of which `staleness_mean` is the mean"),
     stored<&R::gap_mean>("gap_mean", kRanks, "iterations",
-                         "on entering an iteration but the first: its own minus the slowest worker's that has not "
-                         "finished"),
-    stored<&R::gap_max>("gap_max", kRanks, "iterations", "the largest of those"),
+                         "at each entry of an iteration except the first: its own iteration minus that of the "
+                         "slowest unfinished worker; mean"),
+    stored<&R::gap_max>("gap_max", kRanks, "iterations", "the largest value of which `gap_mean` is the mean"),
     stored<&R::heard>("heard").never_compared(),
     stored<&R::heard_step>("heard_step").never_compared(),
     stored<&R::lost_in>("lost_in").never_compared(),
-    stored<&R::queue_max>("queue_max", kRanks, "messages", "most in its mailbox, at the moments it looked"),
+    stored<&R::queue_max>("queue_max", kRanks, "messages",
+                          "largest number of messages in its mailbox, at the "
+                          "moments when it read it"),
     stored<&R::waits>("waits", kRanks, "s", "`wait_s` by reason; a column for each reason that occurs in the run")
         .named("wait_s: REASON")
         .shown(wait)
@@ -299,38 +314,37 @@ constexpr Field<RankRecord> kRank[] = {
     stored<&R::max_rss_bytes>("max_rss_bytes", kHost, "bytes", "largest resident memory; `all`: of the largest process")
         .never_compared(),
     stored<&R::awaited_bodies>("awaited_bodies", kHost, "",
-                               "vectors that did not fit, over Gloo, into the room that their receiver makes of its "
-                               "`transport.eager_bytes`, and waited until it asked for them")
+                               "Gloo: vectors that had to wait until the receiver asked for them, because they did "
+                               "not fit into its memory of `transport.eager_bytes`")
         .never_compared(),
-    stored<&R::carriers>(
-        "carriers", kHost, "",
-        "the ranks that it was connected to, by what carries messages between them: `shm: 0-2; gloo: 3 5`")
+    stored<&R::carriers>("carriers", kHost, "",
+                         "the other ranks that the rank was connected to, grouped by transport: `shm: 0-2; gloo: 3 5`")
         .never_compared(),
     stored<&R::congestion_control>("congestion_control", kHost, "",
                                    "TCP's, where the rank used TCP: `cubic`, `reno`, `bbr`")
         .never_compared(),
-    stored<&R::gpu>("gpu", kHost, "", "address on its machine's PCI bus of the GPU that the rank computed on")
-        .never_compared(),
+    stored<&R::gpu>("gpu", kHost, "", "PCI address of the GPU that the rank computed on").never_compared(),
     stored<&R::gpu_shared_well>("gpu_mps", kHost, "",
                                 "NVIDIA's MPS was there, so that ranks on one GPU computed side by side, not in turns")
         .never_compared(),
     stored<&R::gpu_fallbacks>(
         "gpu_fallbacks", kHost, "",
-        "ranks with whom GPU memory was not read in place, batch sizes without a graph: see gpu_remarks")
+        "number of ranks whose GPU memory could not be read in place, plus number of batch sizes without a graph: "
+        "see gpu_remarks")
         .never_compared(),
-    stored<&R::gpu_remarks>("gpu_remarks", kHost, "", "how the rank used its GPU: graphs, memory that was lent, waits")
+    stored<&R::gpu_remarks>("gpu_remarks", kHost, "", "how the rank used its GPU: graphs, shared memory, waits")
         .never_compared(),
     stored<&R::staged_bodies>("staged_bodies", kHost, "",
                               "vectors that were copied between the rank's GPU and host memory for messages")
         .never_compared(),
     stored<&R::link_late_median_s>(
         "link_late_median_s", kHost, "s",
-        "of emulated links: by how much a message that the rank waited for was handed over after it was "
-        "due; `all`: of the rank with the largest")
+        "for emulated links: how late messages arrived that the rank waited for (median); `all`: the largest value "
+        "of any rank")
         .never_compared(),
-    stored<&R::link_late_p99_s>("link_late_p99_s", kHost, "s", "the 99th percentile of that").never_compared(),
+    stored<&R::link_late_p99_s>("link_late_p99_s", kHost, "s", "the 99th percentile of that lateness").never_compared(),
     stored<&R::machine>("machine", kHost, "",
-                        "that the rank ran on, where a run is of several processes (docs/clusters.md)")
+                        "the machine that the rank ran on, if the run uses several machines (docs/clusters.md)")
         .never_compared(),
     stored<&R::marks>("marks").never_compared(),
 };
@@ -340,13 +354,15 @@ constexpr Field<CurvePoint> kPoint[] = {
         "model", kCurve, "",
         "`mean` (of the workers' models), `median rank`, `worst rank` (by loss at this point), `server` (the parameter "
         "servers' own, all parts at one instant)"),
-    stored<&P::time>("time", kCurve, "s", "of the evaluation on the trial's clock").named("time_s"),
-    stored<&P::iteration>("iteration", kCurve, "iterations", "finished, mean over the workers"),
-    stored<&P::samples>("samples", kCurve, "samples", "summed over the workers"),
+    stored<&P::time>("time", kCurve, "s", "time of the evaluation on the trial's clock").named("time_s"),
+    stored<&P::iteration>("iteration", kCurve, "iterations", "iterations that were finished, mean over the workers"),
+    stored<&P::samples>("samples", kCurve, "samples", "samples of all workers together"),
     stored<&P::loss>("loss", kCurve, "nats, or the objective's",
-                     "mean over the first `evaluation_samples` of the test set")
+                     "mean loss over the first `evaluation_samples` of the test set")
         .of_arithmetic(),
-    stored<&P::accuracy>("accuracy", kCurve, "0 to 1", "share of right answers there; 0 where the model has none")
+    stored<&P::accuracy>("accuracy", kCurve, "0 to 1",
+                         "share of right answers on those samples; 0 where the model "
+                         "has none")
         .of_arithmetic(),
     stored<&P::consensus_distance>("consensus_distance", kCurve, "",
                                    "root mean square distance of the workers' models from their mean")
