@@ -30,10 +30,10 @@ Examples:
   hopbench gate --base hopbench --head 'env DNNL_MAX_CPU_ISA=AVX2 hopbench' suites/gate_timed.toml
   hopbench gate --self-test suites/gate_timed.toml
 
-Exit codes: 0 passed; 1 a regression (or a row that is missing, that failed, or that changed in virtual time); 2 a mistake
-in the usage, or a file that cannot be used; 5 nothing was compared; 6 passed, but an output could not be written. With
---strict (the default if CI is set) also 4 a row is inconclusive, 5 a row could not be compared. --advisory turns that
-off.)";
+Exit codes: 0 passed; 1 a regression (or a row that is missing, that failed, or that changed in virtual time); 2 a
+mistake in the usage, or a file that cannot be used; 5 nothing was compared; 6 passed, but an output could not be
+written. With --strict (the default if CI is set) also 4 a row is inconclusive, 5 a row could not be compared.
+--advisory turns that off.)";
 
 void add_baselines_option(CLI::App& command, std::string& to) {
   command.add_option("--baselines", to, "folder of the baselines")->capture_default_str();
