@@ -8,6 +8,7 @@
 #include "backends/cuda/backend.h"
 #include "tests/backends/cuda/cuda_memory.h"
 #include "tests/backends/cuda/on_gpu.h"
+#include "tests/folder.h"
 #include "tests/said.h"
 
 namespace hopbench::cuda {
@@ -53,6 +54,19 @@ TEST_F(CudaDevice, IsChosenByTheRanksPlace) {
     return Device::mine().ordinal() == ordinal && (Device::mine().name() != "Emulated GPU" || ordinal == 1);
   };
   EXPECT_EXIT(std::exit(chosen() ? 0 : 1), testing::ExitedWithCode(0), "");
+}
+
+// The files are those of NVIDIA's daemon: `control` is its pipe, and the other file has the number of its process.
+TEST_F(CudaDevice, KnowsWhetherMpsRuns) {
+  const Folder folder;
+  const Variable pipes("CUDA_MPS_PIPE_DIRECTORY", folder.path());
+  EXPECT_FALSE(Device::has_mps());
+  folder.write("control", "");
+  EXPECT_TRUE(Device::has_mps());
+  folder.write("nvidia-cuda-mps-control.pid", std::to_string(getpid()) + "\n");
+  EXPECT_TRUE(Device::has_mps());
+  folder.write("nvidia-cuda-mps-control.pid", "4194305\n");  // above the kernel's largest number of a process
+  EXPECT_FALSE(Device::has_mps());
 }
 
 TEST_F(CudaErrors, SayWhatFailedAndWhatToDo) {

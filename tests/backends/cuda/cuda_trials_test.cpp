@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <thread>
 
 #include "results/files/run_folder.h"
 #include "tests/cli/cli.h"
@@ -116,6 +117,35 @@ TEST_F(CudaTrials, PassVectorsOnWithoutTheHost) {
   EXPECT_THAT(text_of(folder_ / "lent/summary.md"), HasSubstr("up to 2 ranks shared a GPU, in turns"));
 }
 
+// Threads that wait for the GPU spin only if there are two cores for each rank; and MPS lets ranks compute together.
+TEST_F(CudaTrials, NoteHowRanksWaitAndShareAGpu) {
+  const Folder mps;
+  mps.write("control", "");
+  hashes("mps", joined({"--filter", "dpsgd"}, kOverShm), {"CUDA_MPS_PIPE_DIRECTORY=" + mps.path()});
+  const bool few_cores = 2 * 4 > std::thread::hardware_concurrency();
+  for (const RankRecord& rank : ranks("mps", "dpsgd")) {
+    EXPECT_EQ(rank.gpu_remarks.find("waits: asleep") != std::string::npos, few_cores) << rank.gpu_remarks;
+    EXPECT_TRUE(rank.gpu_shared_well);
+  }
+  EXPECT_THAT(text_of(folder_ / "mps/summary.md"), HasSubstr("up to 2 ranks shared a GPU, side by side (MPS)"));
+}
+
+// Trials of virtual time that run at once are dealt to the GPUs: here those that get the second one fail.
+TEST_F(CudaTrials, ThatRunAtOnceInVirtualTimeTakeGpusInTurn) {
+  const Args second_is_old = {"HB_EMULATED_GPU=old-second"};
+  hashes("one", {"--jobs", "1"}, second_is_old);
+  EXPECT_EQ(hopbench(folder_.path(), {"run", "a.toml", "-o", "two", "--jobs", "2"}, second_is_old).code, 3);
+  int ok = 0, on_the_second = 0;
+  const RunFolder run = RunFolder::open(folder_ / "two");
+  for (const TrialRow& row : run.rows()) {
+    ok += row.record.status == TrialStatus::kOk;
+    on_the_second += row.record.failure.text.find("GPU 1 (Emulated GPU) is too old") != std::string::npos;
+  }
+  EXPECT_GT(ok, 0);
+  EXPECT_GT(on_the_second, 0);
+  EXPECT_EQ(ok + on_the_second, 5);
+}
+
 // A ring passes on a vector from the host memory in which it came.
 TEST_F(CudaTrials, PassOnWhatCameOverTcpWithoutCopyingItAgain) {
   hashes("ring", {"--filter", "allreduce", "--set", "transport.name=\"gloo\""});
@@ -188,6 +218,9 @@ TEST_F(CudaTrials, OnTwoMachinesShareMemoryWithinEach) {
   for (const RankRecord& rank : ranks("two", "dpsgd")) {
     EXPECT_THAT(rank.carriers, AllOf(HasSubstr("gloo: "), HasSubstr("shm: "))) << rank.rank;
     EXPECT_THAT(rank.gpu_remarks, HasSubstr("ipc: yes")) << rank.rank;
+    EXPECT_EQ(rank.gpu, rank.rank % 2 == 0 ? "0000:3b:00.0" : "0000:3c:00.0") << rank.rank;
+    // One copy of each vector for the other machine, and one of each that came from there.
+    EXPECT_EQ(rank.staged_bodies, rank.messages_sent) << rank.rank;
   }
 }
 
