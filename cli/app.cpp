@@ -35,8 +35,8 @@ Examples:
   ci/hopbench --protocols DIR run my.toml                 with the protocols of a folder of yours built in
 
 Exit codes: 0 ok; 1 a regression (gate, compare) or an unexpected verdict (reproduce); 2 a mistake in the usage, a suite
-or a data file; 3 some trials failed; 4 a gate that cannot decide; 5 a gate that compared nothing; 6 an environment,
-backend or data set is missing; 130 and 143 interrupted (the run prints the command that resumes it).
+or a data file; 3 some trials failed; 4 a gate that cannot decide; 5 a gate that compared nothing; 6 a backend,
+transport, device or data set is missing; 130 and 143 interrupted (the run prints the command that resumes it).
 
 Every flag of run but --set can also be set in the environment: HOPBENCH_PROFILE=quick is --profile quick.
 A variable HOPBENCH_... that hopbench does not know is a mistake.)";

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kNumbered = 16'609'143, kRowValues = 3662, kRows = 1024;
 
-/// Draws rows. Columns are u^power of all, with u uniform; with power 1 all columns are alike.
+/// Draws rows. Columns are u^power of all, with u uniform; with power 1 every column is equally likely.
 SparseDataset draw_rows(int power, bool drop_unused) {
   Random random({.seed = 1, .purpose = Purpose::kSynthetic});
   SparseVectors all;
@@ -143,8 +143,9 @@ SparseBench measure_spamassassin(int batch, int repeats) {
 }  // namespace
 
 std::vector<SparseBench> bench_sparse(int batch, int repeats) {
-  return {measure_spamassassin(batch, repeats), measure("drawn as of text", draw_rows(8, true), batch, repeats),
-          measure("drawn, all columns alike", draw_rows(1, false), batch, repeats)};
+  return {measure_spamassassin(batch, repeats),
+          measure("random, some columns frequent", draw_rows(8, true), batch, repeats),
+          measure("random, every column equally likely", draw_rows(1, false), batch, repeats)};
 }
 
 }  // namespace hopbench

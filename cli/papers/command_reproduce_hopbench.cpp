@@ -109,9 +109,11 @@ std::string list_text(const Book& book, const std::vector<std::string>& ids) {
   }
   for (const PublishedTable& table : book.published.tables) {
     if (!listed(table.id)) continue;
-    const LastValue value = last(table.id);
-    grid.rows.push_back({table.id, "table", "", fmt::format("{} rows", value.rows.size()), value.measured,
-                         book.published.run(table.runs.front()).text()});
+    for (const std::string& run : table.runs) {
+      const LastValue value = last(table.part(run));
+      grid.rows.push_back({table.part(run), "table", "", fmt::format("{} rows", value.rows.size()), value.measured,
+                           book.published.run(run).text()});
+    }
   }
   return to_text(grid, false);
 }

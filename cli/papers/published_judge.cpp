@@ -50,26 +50,12 @@ class Judging {
     return chosen;
   }
 
-  /// Returns the tables with this run whose other runs are run, too.
   std::vector<const PublishedTable*> tables_of(const PublishedRun& run) const {
-    const auto runs = [&](const std::string& id) { return runs_.contains(id); };
     std::vector<const PublishedTable*> chosen;
     for (const PublishedTable& table : published_.tables) {
-      const bool whole = std::all_of(table.runs.begin(), table.runs.end(), runs);
-      if (!plan_.judged && whole && contains(table.runs, run.id)) chosen.push_back(&table);
+      if (!plan_.judged && runs_.contains(run.id) && contains(table.runs, run.id)) chosen.push_back(&table);
     }
     return chosen;
-  }
-
-  /// Notes that the run has ended. Returns those of its tables of which all other runs have ended, too.
-  std::vector<const PublishedTable*> tables_that_end_with(const PublishedRun& run) {
-    done_.insert(run.id);
-    std::vector<const PublishedTable*> tables = tables_of(run);
-    std::erase_if(tables, [&](const PublishedTable* table) {
-      return !std::all_of(table->runs.begin(), table->runs.end(),
-                          [&](const std::string& id) { return done_.contains(id); });
-    });
-    return tables;
   }
 
   bool wanted(const PublishedRun& run) const { return !claims_of(run).empty() || !tables_of(run).empty(); }
@@ -148,40 +134,42 @@ class Judging {
       figures_.push_back(figure);
     };
     for (const PublishedClaim* claim : claims_of(run)) add(claim->id, Published::range_text(*claim));
-    for (const PublishedTable* table : tables_that_end_with(run)) add(table->id, "");
+    for (const PublishedTable* table : tables_of(run)) add(table->part(run.id), "");
   }
 
   void judge_run(const PublishedRun& run, const RanCommand& ran, bool disturbed) {
     std::size_t first = figures_.size();
+    std::optional<MeasuredJson> document;
     try {
-      documents_.emplace(run.id, MeasuredJson(ran.json, run.text()));
+      document.emplace(ran.json, run.text());
     } catch (const Error& error) {
       return all_of(run, PublishedVerdict::kFailed, error.what());
     }
     bool writable = !disturbed;
     for (const PublishedClaim* claim : claims_of(run)) {
-      figures_.push_back(judged(*claim, run, ran, disturbed));
+      figures_.push_back(judged(*claim, run, *document, ran.others, disturbed));
       const PublishedVerdict verdict = figures_.back().verdict;
       writable = writable && (verdict == PublishedVerdict::kHolds || verdict == PublishedVerdict::kRecorded);
     }
     if (plan_.judged) return;
     if (writable) {
-      complete_.insert(run.id);
       for (const PublishedClaim* claim : claims_of(run)) {
         keep(*claim, run, figures_[first]);
         figures_[first++].written = true;
       }
     }
-    for (const PublishedTable* table : tables_that_end_with(run)) add_table(*table, run, disturbed);
+    for (const PublishedTable* table : tables_of(run)) {
+      figures_.push_back(writable ? kept(*table, run, *document) : left(*table, run, disturbed));
+    }
     if (writable) world_.save(values_);
   }
 
-  JudgedFigure judged(const PublishedClaim& claim, const PublishedRun& run, const RanCommand& ran, bool disturbed) {
+  JudgedFigure judged(const PublishedClaim& claim, const PublishedRun& run, const MeasuredJson& document,
+                      std::optional<double> others, bool disturbed) const {
     JudgedFigure figure = begun(claim.id, run);
     figure.range = Published::range_text(claim);
-    figure.others = ran.others;
+    figure.others = others;
     try {
-      const MeasuredJson& document = documents_.at(run.id);
       const std::vector<double> found = document.values(claim.reading);
       figure.value = statistic_of(claim.reading.statistic, found);
       figure.shown = document.shown(claim.reading);
@@ -191,21 +179,21 @@ class Judging {
       figure.reason = error.what();
     }
     if (figure.verdict == PublishedVerdict::kBusy)
-      figure.reason = fmt::format("others took {:.0f} % of the cores' time", 100 * ran.others.value_or(0));
+      figure.reason = fmt::format("others took {:.0f} % of the cores' time", 100 * others.value_or(0));
     return figure;
   }
 
-  LastValue measured_by(const std::vector<std::string>& runs) const {
+  LastValue measured_by(const PublishedRun& run) const {
     LastValue last;
     last.measured = world_.date;
     last.commit = world_.commit;
     last.machine = world_.machine;
-    for (const std::string& id : runs) last.commands.push_back(published_.run(id).text());
+    last.commands = {run.text()};
     return last;
   }
 
   void keep(const PublishedClaim& claim, const PublishedRun& run, const JudgedFigure& figure) {
-    LastValue last = measured_by({run.id});
+    LastValue last = measured_by(run);
     last.text = figure.shown;
     last.value = figure.value;
     last.at_least = claim.at_least;
@@ -214,41 +202,36 @@ class Judging {
     values_[claim.id] = last;
   }
 
-  void add_table(const PublishedTable& table, const PublishedRun& run, bool disturbed) {
-    JudgedFigure figure = begun(table.id, run);
-    figure.verdict = disturbed ? PublishedVerdict::kBusy : PublishedVerdict::kNotRun;
-    figure.reason = "a run that measures it was disturbed, failed, or has a false claim";
-    const bool complete = std::all_of(table.runs.begin(), table.runs.end(),
-                                      [&](const std::string& id) { return complete_.contains(id); });
-    if (complete) {
-      try {
-        LastValue last = measured_by(table.runs);
-        for (const std::string& id : table.runs) {
-          const auto rows = documents_.at(id).rows(table);
-          last.rows.insert(last.rows.end(), rows.begin(), rows.end());
-        }
-        figure.verdict = PublishedVerdict::kRecorded;
-        figure.shown = fmt::format("{} rows", last.rows.size());
-        figure.reason.clear();
-        values_[table.id] = last;
-        figure.written = true;
-      } catch (const Error& error) {
-        figure.verdict = PublishedVerdict::kFailed;
-        figure.reason = error.what();
-      }
+  /// Takes over the run's rows of a table.
+  JudgedFigure kept(const PublishedTable& table, const PublishedRun& run, const MeasuredJson& document) {
+    JudgedFigure figure = begun(table.part(run.id), run);
+    try {
+      LastValue last = measured_by(run);
+      last.rows = document.rows(table);
+      figure.verdict = PublishedVerdict::kRecorded;
+      figure.shown = fmt::format("{} rows", last.rows.size());
+      values_[figure.id] = last;
+      figure.written = true;
+    } catch (const Error& error) {
+      figure.verdict = PublishedVerdict::kFailed;
+      figure.reason = error.what();
     }
-    figures_.push_back(figure);
+    return figure;
+  }
+
+  JudgedFigure left(const PublishedTable& table, const PublishedRun& run, bool disturbed) const {
+    JudgedFigure figure = begun(table.part(run.id), run);
+    figure.verdict = disturbed ? PublishedVerdict::kBusy : PublishedVerdict::kNotRun;
+    figure.reason = disturbed ? "the run was disturbed" : "the run that measures it has a false or failed claim";
+    return figure;
   }
 
   const Published& published_;
   const PublishedPlan& plan_;
   const PublishedWorld& world_;
   LastValues& values_;
-  std::map<std::string, MeasuredJson> documents_;  // by run
-  std::set<std::string> runs_;                     // that are run
-  std::set<std::string> done_;                     // runs that were judged
-  std::set<std::string> complete_;                 // those whose values may be written
-  std::vector<const PublishedRun*> doubtful_;      // to be run once more
+  std::set<std::string> runs_;                 // that are run
+  std::vector<const PublishedRun*> doubtful_;  // to be run once more
   std::vector<JudgedFigure> figures_;
 };
 

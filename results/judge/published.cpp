@@ -83,6 +83,12 @@ const PublishedRun& Published::run(const std::string& id) const {
   return *found;
 }
 
+std::vector<std::string> PublishedTable::parts() const {
+  std::vector<std::string> names;
+  for (const std::string& run : runs) names.push_back(part(run));
+  return names;
+}
+
 std::string Published::range_text(const PublishedClaim& claim) {
   if (claim.at_least && claim.at_most) {
     if (*claim.at_least == *claim.at_most) return bound_text(*claim.at_least);

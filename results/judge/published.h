@@ -53,6 +53,10 @@ struct PublishedTable {
   std::string rows, where;        // a place; conditions that a row must satisfy
   std::vector<std::string> by{};  // members by which rows are grouped; empty: each is a row of the table
   std::vector<Column> columns;
+
+  /// Returns the name under which measured.json keeps the rows of one of the runs, each of which is measured alone.
+  std::string part(const std::string& run) const { return runs.size() == 1 ? id : id + "/" + run; }
+  std::vector<std::string> parts() const;
 };
 
 /// All of figures.toml.
@@ -101,10 +105,10 @@ const char* to_string(PublishedClaim::Kind kind);
 /// Returns the verdict on a value. `disturbed`: the run needs a quiet machine and did not have it.
 PublishedVerdict judge(const PublishedClaim& claim, double value, bool disturbed);
 
-/// The last value of a claim or table, as measured.json keeps it.
+/// The last value of a claim or of a run's part of a table, as measured.json keeps it.
 struct LastValue {
   std::string text;                            // of a claim
-  std::vector<std::vector<std::string>> rows;  // of a table
+  std::vector<std::vector<std::string>> rows;  // of a run's part of a table
   std::string measured, commit, machine;       // 2026-11-23, f510481a2b3c, "2 cores, ..."; commit "" if not known
   std::vector<std::string> commands;           // as typed
   std::optional<double> value;                 // of a claim: the value that was judged

@@ -82,16 +82,22 @@ std::string commands_text(const LastValue& last) {
   return join(commands, ", ");
 }
 
+/// Returns the names of the values that a block shows, in their order.
+std::vector<std::string> values_in(const MeasuredBlock& block, const Published& published) {
+  for (const PublishedTable& table : published.tables) {
+    if (table.id == block.id) return table.parts();
+  }
+  return {block.id};
+}
+
 /// Returns the block `runs`: a line for each command, day, commit and machine of the page's other blocks. If a command
 /// has several lines, each names its figures.
-std::string runs_text(const Page& page, const LastValues& values) {
+std::string runs_text(const Page& page, const Published& published, const LastValues& values) {
   std::vector<std::vector<std::string>> rows;
   std::vector<std::vector<std::string>> figures;  // of each row
   std::map<std::string, int> lines_of;            // of a command
-  for (const MeasuredBlock& block : blocks_of(page)) {
-    const auto last = values.find(block.id);
-    if (last == values.end()) continue;
-    const std::vector<std::string> row{commands_text(last->second), when_text(last->second), last->second.machine};
+  const auto add = [&](const MeasuredBlock& block, const LastValue& last) {
+    const std::vector<std::string> row{commands_text(last), when_text(last), last.machine};
     const auto place = std::size_t(std::find(rows.begin(), rows.end(), row) - rows.begin());
     if (place == rows.size()) {
       rows.push_back(row);
@@ -101,6 +107,11 @@ std::string runs_text(const Page& page, const LastValues& values) {
     const std::string name = "`" + block.id + "`";
     if (std::find(figures[place].begin(), figures[place].end(), name) == figures[place].end())
       figures[place].push_back(name);
+  };
+  for (const MeasuredBlock& block : blocks_of(page)) {
+    for (const std::string& id : values_in(block, published)) {
+      if (const auto last = values.find(id); last != values.end()) add(block, last->second);
+    }
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (lines_of[rows[i][0]] > 1) rows[i][1] += ": " + join(figures[i], ", ");
@@ -114,17 +125,43 @@ std::vector<std::string> heads_of(const PublishedTable& table) {
   return heads;
 }
 
+/// Returns "Measured DAY, COMMIT: COMMANDS", with all commands of one day and commit together.
+std::string measured_text(const std::vector<const LastValue*>& parts) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> days;
+  for (const LastValue* part : parts) {
+    const std::string when = when_text(*part), commands = commands_text(*part);
+    auto day = std::find_if(days.begin(), days.end(), [&](const auto& one) { return one.first == when; });
+    if (day == days.end()) day = days.insert(days.end(), {when, {}});
+    if (std::find(day->second.begin(), day->second.end(), commands) == day->second.end())
+      day->second.push_back(commands);
+  }
+  std::vector<std::string> texts;
+  for (const auto& [when, commands] : days) texts.push_back(when + ": " + join(commands, ", "));
+  return "Measured " + join(texts, "; ");
+}
+
+/// Returns the text of a table; nothing if a part of it has no value.
+std::optional<std::string> content_of(const PublishedTable& table, const LastValues& values) {
+  std::vector<const LastValue*> parts;
+  std::vector<std::vector<std::string>> rows;
+  for (const std::string& id : table.parts()) {
+    const auto part = values.find(id);
+    if (part == values.end()) return std::nullopt;
+    parts.push_back(&part->second);
+    rows.insert(rows.end(), part->second.rows.begin(), part->second.rows.end());
+  }
+  return fmt::format("{}\n{}\n", table_text(heads_of(table), rows, true), measured_text(parts));
+}
+
 /// Returns the text of a block; nothing if its entry has no value.
 std::optional<std::string> content_of(const Page& page, const MeasuredBlock& block, const Published& published,
                                       const LastValues& values) {
-  if (block.id == kRunsBlock) return runs_text(page, values);
+  if (block.id == kRunsBlock) return runs_text(page, published, values);
+  for (const PublishedTable& table : published.tables) {
+    if (table.id == block.id) return content_of(table, values);
+  }
   const auto last = values.find(block.id);
-  if (last == values.end()) return std::nullopt;
-  const auto table = std::find_if(published.tables.begin(), published.tables.end(),
-                                  [&](const PublishedTable& t) { return t.id == block.id; });
-  if (table == published.tables.end()) return last->second.text;
-  return fmt::format("{}\nMeasured {}: {}\n", table_text(heads_of(*table), last->second.rows, true),
-                     when_text(last->second), commands_text(last->second));
+  return last == values.end() ? std::nullopt : std::optional(last->second.text);
 }
 
 std::set<std::string> ids_of(const Published& published, bool tables) {
@@ -138,15 +175,18 @@ std::set<std::string> ids_of(const Published& published, bool tables) {
 }
 
 void check_cells(const Published& published, const LastValues& values, std::vector<std::string>& messages) {
-  for (const PublishedTable& table : published.tables) {
-    const auto last = values.find(table.id);
-    if (last == values.end()) continue;
+  const auto check = [&](const PublishedTable& table, const std::string& id) {
+    const auto last = values.find(id);
+    if (last == values.end()) return;
     for (const auto& row : last->second.rows) {
       if (row.size() == table.columns.size()) continue;
-      messages.push_back(fmt::format("table '{}' has {} columns, but {} in measured.json: measure it again", table.id,
+      messages.push_back(fmt::format("table '{}' has {} columns, but {} in measured.json: measure it again", id,
                                      table.columns.size(), row.size()));
-      break;
+      return;
     }
+  };
+  for (const PublishedTable& table : published.tables) {
+    for (const std::string& id : table.parts()) check(table, id);
   }
 }
 
@@ -223,7 +263,9 @@ std::vector<std::string> check_values(const Published& published, const LastValu
                                       const std::vector<Page>& pages) {
   std::vector<std::string> messages;
   std::set<std::string> ids = ids_of(published, false);
-  ids.merge(ids_of(published, true));
+  for (const PublishedTable& table : published.tables) {
+    for (const std::string& id : table.parts()) ids.insert(id);
+  }
   for (const std::string& id : ids) {
     if (!values.contains(id)) messages.push_back(fmt::format("the entry '{}' has no value in measured.json", id));
   }

@@ -4,10 +4,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <cstdlib>
 #include <deque>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -20,6 +23,8 @@
 
 namespace hopbench {
 namespace {
+
+std::atomic<ChildChannel*> open_channel{nullptr};  // of this process
 
 bool is_socket(int fd) {
   int type = 0;
@@ -36,6 +41,10 @@ void prepare_process() {
   sched_setscheduler(0, SCHED_BATCH, &no_priority);
   prctl(PR_SET_TIMERSLACK, 1UL);  // paced slots end on time
 }
+
+/// Tells the launcher of an exception that left a thread, and ends the process. Threads of libraries (Gloo's) catch
+/// nothing, for example when memory runs out. Without an exception the process aborts as usual.
+[[noreturn]] void tell_and_end() noexcept;
 
 class LaunchedChannel : public ChildChannel {
  public:
@@ -55,9 +64,12 @@ class LaunchedChannel : public ChildChannel {
       LaunchedChannel::fail(failure_of(error));
       throw;
     }
+    open_channel = this;
+    std::set_terminate(tell_and_end);
   }
 
   ~LaunchedChannel() override {
+    open_channel = nullptr;
     closing_ = true;
     shutdown(channel_.fd(), SHUT_RD);  // wakes the reader
     reader_.join();
@@ -189,6 +201,19 @@ class LaunchedChannel : public ChildChannel {
   std::function<void()> end_action_;
   std::thread reader_;
 };
+
+void tell_and_end() noexcept {
+  ChildChannel* const channel = open_channel;
+  if (const std::exception_ptr left = std::current_exception(); left && channel != nullptr) {
+    try {
+      std::rethrow_exception(left);
+    } catch (const std::exception& error) {
+      channel->fail(failure_of(error));
+      _exit(static_cast<int>(ExitCode::kTrialsFailed));
+    }
+  }
+  std::abort();
+}
 
 }  // namespace
 

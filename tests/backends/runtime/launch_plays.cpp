@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -140,6 +141,7 @@ int play_on(Play& play, std::int64_t start) {
   if (what == "exit" && play.me) return be(play.slot, Phase::kComputing, 7), 3;
   if (what == "late_exit" && play.me) return play.deliver("all of it"), 5;
   if (what == "abort" && play.me) be(play.slot, Phase::kWaiting, 5, "a token"), raise(SIGABRT);
+  if (what == "thread_throws" && play.me) std::thread([] { throw std::bad_alloc(); }).join();
   if (what == "kill" && play.me) be(play.slot, Phase::kWaiting, 5, "a token"), raise(SIGKILL);
   if (what == "fail_by_name" && play.me)
     return play.channel.fail({FailureKind::kError, 1, "rank 1 left in iteration 3"}), 3;

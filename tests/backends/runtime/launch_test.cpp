@@ -116,6 +116,13 @@ TEST(Launch, NamesTheRankThatIsKilled) {
             "rank 0 was killed by signal 6 (SIGABRT) while waiting in iteration 5: a token");
 }
 
+// A library's thread catches nothing.
+TEST(Launch, NamesTheExceptionThatLeftAThread) {
+  const LaunchResult result = run(launch_of(3, "thread_throws 1"));
+  EXPECT_EQ(result.failure.text.substr(0, 28), "rank 1 failed: out of memory");
+  EXPECT_EQ(result.failure.kind, FailureKind::kEnvironment);
+}
+
 TEST(Launch, NamesTheCauseThoughSurvivorsComplainFirst) {
   for (const char* job : {"complaint_of_killed 2", "complaint_before_death 2"}) {
     const LaunchResult result = run(launch_of(4, job));

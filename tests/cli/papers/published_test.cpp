@@ -172,10 +172,10 @@ TEST(PublishedVerdicts, InDoubtAreMeasuredOnceMoreAfterAllOthers) {
   Fake fake;
   fake.published = parse_published(std::string(kToml) + kSecondRun, "f.toml");
   fake.others = {0.3, 0.01};
-  EXPECT_THAT(fake.verdicts(), HasSubstr("speed: holds\nfiles: holds\nseconds: holds\nmemory: recorded\n"
-                                         "ways: recorded\nboth: recorded\n"));
+  EXPECT_EQ(fake.verdicts(),
+            "slow-files: holds\nboth/slow: recorded\nspeed: holds\nfiles: holds\nseconds: holds\n"
+            "memory: recorded\nways: recorded\nboth/fast: recorded\n");
   EXPECT_THAT(fake.order, ElementsAre("fast", "slow", "fast"));
-  EXPECT_TRUE(fake.values.contains("both")) << "a table of both runs is complete with the last one to end";
 }
 
 TEST(PublishedVerdicts, AreNotRunWithAReason) {
@@ -215,20 +215,44 @@ TEST(PublishedVerdicts, FailIfTheCommandOrItsJsonDoes) {
 }
 
 TEST(PublishedVerdicts, AreOfTheRunsThatMeasureWhatWasAskedFor) {
-  const std::string fast = "speed: holds\nfiles: holds\nseconds: holds\nmemory: recorded\nways: recorded\n";
+  const std::string fast =
+      "speed: holds\nfiles: holds\nseconds: holds\nmemory: recorded\nways: recorded\nboth/fast: recorded\n";
   Fake fake;
   fake.published = parse_published(std::string(kToml) + kSecondRun, "f.toml");
   fake.plan.ids = {"files"};
   EXPECT_EQ(fake.verdicts(), fast) << "all that its run measures, so that no page shows two runs of one command";
   EXPECT_EQ(fake.ran, 1);
   fake.plan.ids = {"slow-files"};
-  EXPECT_EQ(fake.verdicts(), "slow-files: holds\n");
+  EXPECT_EQ(fake.verdicts(), "slow-files: holds\nboth/slow: recorded\n");
   fake.plan.ids = {"both"};
-  EXPECT_EQ(fake.verdicts(), fast + "slow-files: holds\nboth: recorded\n");
+  EXPECT_EQ(fake.verdicts(), fast + "slow-files: holds\nboth/slow: recorded\n");
   fake.plan = {.ids = {}, .judged = true, .minutes = {}};
   fake.saved = 0;
   EXPECT_EQ(fake.verdicts(), "speed: holds\nfiles: holds\nseconds: holds\nslow-files: holds\n");
   EXPECT_EQ(fake.saved, 0) << "--judged writes nothing";
+}
+
+// A table of two runs keeps the rows of each by themselves, so that one of them can be measured again alone.
+TEST(PublishedPages, TablesOfSeveralRunsSayWhenEachWasMeasured) {
+  Fake fake;
+  fake.published = parse_published(std::string(kToml) + kSecondRun, "f.toml");
+  const Page page{"page.md",
+                  "<!-- measured: both -->\n<!-- /measured -->\n\n<!-- measured: runs -->\n<!-- /measured -->\n"};
+  fake.plan.ids = {"slow-files"};
+  fake.judged();
+  EXPECT_EQ(filled(page, fake.published, fake.values).find("| way |"), std::string::npos) << "half of it is not there";
+  fake.plan.ids = {"both"};
+  fake.judged();
+  const std::string rows = "| way |\n|---|\n| ours |\n| theirs |\n| ours |\n| theirs |\n";
+  const std::string at_once = filled(page, fake.published, fake.values);
+  EXPECT_THAT(at_once, HasSubstr(rows));
+  EXPECT_EQ(at_once.find("Measured "), at_once.rfind("Measured ")) << "one day, one sentence";
+  fake.values["both/slow"].measured = "2026-12-31";
+  fake.values["both/slow"].rows = {{"another"}};
+  const std::string twice = filled(page, fake.published, fake.values);
+  EXPECT_THAT(twice, HasSubstr("| ours |\n| theirs |\n| another |\n"));
+  EXPECT_THAT(twice, HasSubstr("; 2026-12-31, "));
+  EXPECT_THAT(twice, HasSubstr("| 2026-12-31, ")) << "the block runs has a line of it";
 }
 
 TEST(PublishedPages, AreFilledOnceAndForAll) {
