@@ -207,6 +207,7 @@ class Judging {
     JudgedFigure figure = begun(table.part(run.id), run);
     try {
       LastValue last = measured_by(run);
+      last.heads = table.heads();
       last.rows = document.rows(table);
       figure.verdict = PublishedVerdict::kRecorded;
       figure.shown = fmt::format("{} rows", last.rows.size());

@@ -40,7 +40,7 @@ OrderedJson value_json(const LastValue& last) {
   if (last.rows.empty())
     j["text"] = last.text;
   else
-    j["rows"] = last.rows;
+    j["heads"] = last.heads, j["rows"] = last.rows;
   if (last.value) j["value"] = *last.value;
   if (last.at_least) j["at_least"] = *last.at_least;
   if (last.at_most) j["at_most"] = *last.at_most;
@@ -55,7 +55,7 @@ OrderedJson value_json(const LastValue& last) {
 LastValue value_of(const nlohmann::json& j) {
   LastValue last;
   last.text = j.value("text", "");
-  if (j.contains("rows")) j.at("rows").get_to(last.rows);
+  if (j.contains("rows")) j.at("heads").get_to(last.heads), j.at("rows").get_to(last.rows);
   if (j.contains("value")) last.value = j.at("value").get<double>();
   if (j.contains("at_least")) last.at_least = j.at("at_least").get<double>();
   if (j.contains("at_most")) last.at_most = j.at("at_most").get<double>();
@@ -87,6 +87,12 @@ std::vector<std::string> PublishedTable::parts() const {
   std::vector<std::string> names;
   for (const std::string& run : runs) names.push_back(part(run));
   return names;
+}
+
+std::vector<std::string> PublishedTable::heads() const {
+  std::vector<std::string> heads;
+  for (const Column& column : columns) heads.push_back(column.head);
+  return heads;
 }
 
 std::string Published::range_text(const PublishedClaim& claim) {

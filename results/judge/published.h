@@ -57,6 +57,7 @@ struct PublishedTable {
   /// Returns the name under which measured.json keeps the rows of one of the runs, each of which is measured alone.
   std::string part(const std::string& run) const { return runs.size() == 1 ? id : id + "/" + run; }
   std::vector<std::string> parts() const;
+  std::vector<std::string> heads() const;
 };
 
 /// All of figures.toml.
@@ -108,6 +109,7 @@ PublishedVerdict judge(const PublishedClaim& claim, double value, bool disturbed
 /// The last value of a claim or of a run's part of a table, as measured.json keeps it.
 struct LastValue {
   std::string text;                            // of a claim
+  std::vector<std::string> heads;              // of a table, when the rows were measured
   std::vector<std::vector<std::string>> rows;  // of a run's part of a table
   std::string measured, commit, machine;       // 2026-11-23, f510481a2b3c, "2 cores, ..."; commit "" if not known
   std::vector<std::string> commands;           // as typed

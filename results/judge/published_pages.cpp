@@ -119,12 +119,6 @@ std::string runs_text(const Page& page, const Published& published, const LastVa
   return table_text({"command", "measured", "machine"}, rows, false);
 }
 
-std::vector<std::string> heads_of(const PublishedTable& table) {
-  std::vector<std::string> heads;
-  for (const PublishedTable::Column& column : table.columns) heads.push_back(column.head);
-  return heads;
-}
-
 /// Returns "Measured DAY, COMMIT: COMMANDS", with all commands of one day and commit together.
 std::string measured_text(const std::vector<const LastValue*>& parts) {
   std::vector<std::pair<std::string, std::vector<std::string>>> days;
@@ -150,7 +144,7 @@ std::optional<std::string> content_of(const PublishedTable& table, const LastVal
     parts.push_back(&part->second);
     rows.insert(rows.end(), part->second.rows.begin(), part->second.rows.end());
   }
-  return fmt::format("{}\n{}\n", table_text(heads_of(table), rows, true), measured_text(parts));
+  return fmt::format("{}\n{}\n", table_text(table.heads(), rows, true), measured_text(parts));
 }
 
 /// Returns the text of a block; nothing if its entry has no value.
@@ -174,16 +168,12 @@ std::set<std::string> ids_of(const Published& published, bool tables) {
   return ids;
 }
 
-void check_cells(const Published& published, const LastValues& values, std::vector<std::string>& messages) {
+void check_heads(const Published& published, const LastValues& values, std::vector<std::string>& messages) {
   const auto check = [&](const PublishedTable& table, const std::string& id) {
     const auto last = values.find(id);
-    if (last == values.end()) return;
-    for (const auto& row : last->second.rows) {
-      if (row.size() == table.columns.size()) continue;
-      messages.push_back(fmt::format("table '{}' has {} columns, but {} in measured.json: measure it again", id,
-                                     table.columns.size(), row.size()));
-      return;
-    }
+    if (last == values.end() || last->second.heads == table.heads()) return;
+    messages.push_back(fmt::format("table '{}' has the columns '{}', but '{}' in measured.json: measure it again", id,
+                                   join(table.heads(), "', '"), join(last->second.heads, "', '")));
   };
   for (const PublishedTable& table : published.tables) {
     for (const std::string& id : table.parts()) check(table, id);
@@ -272,7 +262,7 @@ std::vector<std::string> check_values(const Published& published, const LastValu
   for (const auto& [id, value] : values) {
     if (!ids.contains(id)) messages.push_back(fmt::format("the value '{}' of measured.json has no entry", id));
   }
-  check_cells(published, values, messages);
+  check_heads(published, values, messages);
   for (const Page& page : pages) {
     if (filled(page, published, values) != page.text)
       messages.push_back(

@@ -290,6 +290,15 @@ TEST(PublishedPages, KeepABlockWhoseEntryHasNoValue) {
   EXPECT_THAT(check_values(fake.published, fake.values, {}), testing::Contains(HasSubstr("'gone' of measured.json")));
 }
 
+// Cells are kept by their place, so columns that were renamed or moved since would be shown under false heads.
+TEST(PublishedPages, ShowNoRowsThatWereMeasuredUnderOtherHeads) {
+  Fake fake;
+  fake.judged();
+  EXPECT_EQ(fake.values["ways"].heads, fake.published.tables[0].heads());
+  std::reverse(fake.values["ways"].heads.begin(), fake.values["ways"].heads.end());
+  EXPECT_THAT(check_values(fake.published, fake.values, {}), ElementsAre(HasSubstr("table 'ways' has the columns")));
+}
+
 TEST(PublishedPages, NeedABlockForEachEntryAndAnEntryForEachBlock) {
   const Published published = parse_published(kToml, "f.toml");
   const auto messages = [&](const std::string& text) { return check_blocks(published, {{"page.md", text}}); };
