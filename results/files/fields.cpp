@@ -90,8 +90,8 @@ constexpr Field<TrialLabels> kLabels[] = {
     stored<&L::clock>("clock", kTrials, "", "`virtual` or `real`"),
     stored<&L::world>("world", kTrials, "", "number of ranks: workers and servers"),
     stored<&L::hosts>("hosts", kTrials, "",
-                      "number of hosts that the ranks are on, by the suite's placement (`network.hosts`). The host "
-                      "of Prague's generator or of partial_reduce's controller counts too, as a server's does"),
+                      "number of hosts that the ranks are on, by the suite's placement (`network.hosts`). Hosts "
+                      "of servers, of Prague's generator and of partial_reduce's controller count too"),
     stored<&L::batch>("batch", kTrials, "", "samples in a gradient of one worker"),
     stored<&L::model>("model", kTrials, "", "the model that is trained"),
     stored<&L::dataset>("dataset", kTrials, "", "the data set that the model is trained and tested on"),
@@ -104,12 +104,14 @@ constexpr Field<TrialLabels> kLabels[] = {
                       "([tuning.md](tuning.md))"),
     stored<&L::cost_s>("cost_s", kTrials, "", "what an unslowed gradient costs on the clock; 0: unpaced"),
     stored<&L::experimental>("experimental", kTrials, "",
-                             "1: some rule that the trial uses is likely or a guess, not sure "
+                             "1: some rule that the trial uses is called `likely` or `guess`, and not `sure` "
                              "([protocols.md](protocols.md))"),
     stored<&L::source>("source", kTrials, "",
                        "what the description of the protocol rests on: its provenance "
                        "([protocols.md](protocols.md))"),
-    stored<&L::reading>("reading", kTrials, "", "the reading of the protocol's paper ([protocols.md](protocols.md))"),
+    stored<&L::reading>(
+        "reading", kTrials, "",
+        "how the protocol's paper was read: the name of the notes on it ([protocols.md](protocols.md))"),
     stored<&L::order>("order", kTrials, "", "place in the run, from 0"),
     stored<&L::status_mark>("status_mark"),
     stored<&L::row_order>("place"),
@@ -146,9 +148,10 @@ constexpr Field<TrialRecord> kTrial[] = {
     computed<T>(sum<&R::gradients, kAll>, "gradients", kTrials, "", "gradients that were computed"),
     computed<T>(
         sum<&R::gradients_lost, kAll>, "gradients_lost", kTrials, "",
-        "gradients that were computed but lost: a jump threw them away and no update that contains them had been "
-        "sent in time for any neighbour (by the sender's tokens), or a server refused them as too late. A lower "
-        "bound of what reached no other model. If Hop's workers do not jump, or keep their own model in a jump, "
+        "gradients that were computed but lost: (1) a jump threw them away, and no update with them had been sent in "
+        "time for any neighbour (the sender's tokens say what is in time), or (2) a server refused them as too late. "
+        "The number of those that reached no other model may be larger. If Hop's workers do not jump, or keep their "
+        "own model in a jump, "
         "nothing is counted, because that model keeps the work, however late its updates are"),
     computed<T>(sum<&R::samples, kAll>, "samples", kTrials, "samples", "samples in all gradients that were computed"),
     computed<T>(sum<&R::bytes_sent, kAll>, "bytes_sent", kTrials, "bytes",
@@ -168,7 +171,8 @@ constexpr Field<TrialRecord> kTrial[] = {
     stored<&T::main_wait>("main_wait", kTrials, "text", "the reason that the workers waited longest for"),
     stored<&T::samples_heard_per_s>(
         "samples_heard_per_s", kTrials, "samples/s",
-        "the part of `samples_per_s` whose gradients another worker averaged (in that update or a later one) or a "
+        "the part of `samples_per_s` whose gradients another worker averaged (in the update that was sent next, or a "
+        "later one) or a "
         "server applied. The last gradients of a worker count as heard. Where Hop jumps, an update that was sent in "
         "time counts too, although with backup workers it may be that no receiver uses it. Empty: workers were lost, "
         "or a row of schema 1.2 or older")
@@ -329,7 +333,7 @@ constexpr Field<RankRecord> kRank[] = {
         .never_compared(),
     stored<&R::gpu_fallbacks>(
         "gpu_fallbacks", kHost, "",
-        "number of ranks whose GPU memory could not be read in place, plus number of batch sizes without a graph: "
+        "number of ranks whose GPU memory could not be read in place, plus number of batch sizes without a CUDA graph: "
         "see gpu_remarks")
         .never_compared(),
     stored<&R::gpu_remarks>("gpu_remarks", kHost, "", "how the rank used its GPU: graphs, shared memory, waits")
