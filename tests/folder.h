@@ -8,13 +8,16 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 
 namespace hopbench {
 
 inline std::string text_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  const std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();  // without an exception where a file of /proc vanishes meanwhile
+  return text.str();
 }
 
 /// A folder that is gone when the test ends.
