@@ -75,7 +75,7 @@ void print(const std::vector<double>& all, int ranks, std::size_t iterations, lo
 
 int main(int argc, char** argv) {
   // An all-reduce of Open MPI allocates a vector. It keeps the memory for the next one, as hopbench's own vectors do;
-  // otherwise each would touch new pages, which on some machines takes ten times as long as the all-reduce itself.
+  // otherwise each would touch new pages, which on some machines takes longer than the all-reduce itself.
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   MPI_Init(&argc, &argv);

@@ -134,13 +134,19 @@ std::string measured_text(const std::vector<const LastValue*>& parts) {
   return "Measured " + join(texts, "; ");
 }
 
-/// Returns the text of a table; nothing if a part of it has no value.
+/// Returns true if the rows were measured under these heads, and have a cell for each.
+bool fits(const PublishedTable& table, const LastValue& last) {
+  const auto whole = [&](const auto& row) { return row.size() == table.columns.size(); };
+  return last.heads == table.heads() && std::all_of(last.rows.begin(), last.rows.end(), whole);
+}
+
+/// Returns the text of a table; nothing if a part of it has no value, or does not fit the table.
 std::optional<std::string> content_of(const PublishedTable& table, const LastValues& values) {
   std::vector<const LastValue*> parts;
   std::vector<std::vector<std::string>> rows;
   for (const std::string& id : table.parts()) {
     const auto part = values.find(id);
-    if (part == values.end()) return std::nullopt;
+    if (part == values.end() || !fits(table, part->second)) return std::nullopt;
     parts.push_back(&part->second);
     rows.insert(rows.end(), part->second.rows.begin(), part->second.rows.end());
   }
@@ -171,9 +177,10 @@ std::set<std::string> ids_of(const Published& published, bool tables) {
 void check_heads(const Published& published, const LastValues& values, std::vector<std::string>& messages) {
   const auto check = [&](const PublishedTable& table, const std::string& id) {
     const auto last = values.find(id);
-    if (last == values.end() || last->second.heads == table.heads()) return;
-    messages.push_back(fmt::format("table '{}' has the columns '{}', but '{}' in measured.json: measure it again", id,
-                                   join(table.heads(), "', '"), join(last->second.heads, "', '")));
+    if (last == values.end() || fits(table, last->second)) return;
+    messages.push_back(fmt::format(
+        "table '{}' has the columns '{}', but '{}' or rows of another length in measured.json: measure it again", id,
+        join(table.heads(), "', '"), join(last->second.heads, "', '")));
   };
   for (const PublishedTable& table : published.tables) {
     for (const std::string& id : table.parts()) check(table, id);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,7 +37,8 @@ class Running {
           const std::string& path = program()) {
     pid_ = fork();
     if (pid_ != 0) return;
-    setpgid(0, 0);  // a ^C at the terminal is the test's, not its children's
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves nothing behind
+    setpgid(0, 0);                     // a ^C at the terminal is the test's, not its children's
     if (chdir(folder.c_str()) != 0) _exit(126);
     attach(STDIN_FILENO, "/dev/null", O_RDONLY);
     attach(STDOUT_FILENO, out_.path() + "/out", O_WRONLY | O_CREAT);

@@ -297,6 +297,12 @@ TEST(PublishedPages, ShowNoRowsThatWereMeasuredUnderOtherHeads) {
   EXPECT_EQ(fake.values["ways"].heads, fake.published.tables[0].heads());
   std::reverse(fake.values["ways"].heads.begin(), fake.values["ways"].heads.end());
   EXPECT_THAT(check_values(fake.published, fake.values, {}), ElementsAre(HasSubstr("table 'ways' has the columns")));
+  EXPECT_THAT(filled({"page.md", kPage}, fake.published, fake.values), Not(HasSubstr("| ours |")));
+  fake.values["ways"].heads = fake.published.tables[0].heads();
+  EXPECT_THAT(filled({"page.md", kPage}, fake.published, fake.values), HasSubstr("| ours |"));
+  fake.values["ways"].rows.back().pop_back();
+  EXPECT_THAT(check_values(fake.published, fake.values, {}), ElementsAre(HasSubstr("rows of another length")));
+  EXPECT_THAT(filled({"page.md", kPage}, fake.published, fake.values), Not(HasSubstr("| ours |")));
 }
 
 TEST(PublishedPages, NeedABlockForEachEntryAndAnEntryForEachBlock) {
