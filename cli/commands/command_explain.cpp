@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
+#include <sstream>
 #include <string_view>
 
 #include "backends/base/error.h"
@@ -67,11 +69,37 @@ std::string explanation_of_marks(std::string cell) {
   return text;
 }
 
+std::vector<std::string> words_of(const std::string& name) {
+  std::istringstream text(name);
+  return {std::istream_iterator<std::string>(text), {}};
+}
+
+/// Returns the names that are nearest to `word` as a whole or in one of their words: " Did you mean 'not steady'?" for
+/// "stedy"; "" if none is near.
+std::string similar(const std::string& word, const std::vector<std::string>& names) {
+  std::vector<std::string> words = names;
+  for (const std::string& name : names) {
+    for (const std::string& part : words_of(name)) {
+      if (part.size() >= 3) words.push_back(part);
+    }
+  }
+  const std::string found = nearest(word, words);
+  const auto has_it = [&](const std::string& name) {
+    const std::vector<std::string> parts = words_of(name);
+    return name == found || std::find(parts.begin(), parts.end(), found) != parts.end();
+  };
+  std::vector<std::string> similar;
+  for (const std::string& name : names) {
+    if (!found.empty() && has_it(name)) similar.push_back("'" + name + "'");
+  }
+  return similar.empty() ? "" : " Did you mean " + join(similar, " or ") + "?";
+}
+
 Error unknown(const std::string& word) {
   std::vector<std::string> candidates = explainable();
   std::erase_if(candidates, [](const std::string& name) { return name.size() < 3; });
-  return usage_error("no column, row, sign or mark is called '" + quotable(word) + "'." +
-                     did_you_mean(word, candidates) + " hopbench explain shows all words of the tables");
+  return usage_error("no column, row, sign or mark is called '" + quotable(word) + "'." + similar(word, candidates) +
+                     " hopbench explain shows all words of the tables");
 }
 
 void print_all() {

@@ -5,12 +5,15 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "backends/base/text.h"
 #include "cli/gate/gate.h"
+#include "cli/gate/suite_differences.h"
 #include "cli/output_files.h"
 #include "cli/outputs.h"
 #include "cli/tell.h"
 #include "results/files/context.h"
 #include "results/files/possible.h"
+#include "results/judge/baseline.h"
 #include "results/judge/virtual_gate.h"
 
 namespace hopbench {
@@ -42,6 +45,21 @@ void add_advice(const RunFolder& run, GateResult& result) {
   }
 }
 
+/// Adds a note that says how the suites differ, if rows could not be compared. Trials that ran under both differ in it.
+void add_suite_differences(const RunFolder& base, const RunFolder& head, GateResult& result) {
+  const auto unlike = [](const GateRow& row) { return row.verdict == Verdict::kIncomparable; };
+  if (std::none_of(result.rows.begin(), result.rows.end(), unlike)) return;
+  const std::string text = suite_differences(base.suite_toml(), head.suite_toml());
+  if (!text.empty()) result.notes.push_back("the suites differ (baseline; this run): " + text);
+}
+
+/// Returns " Did you mean 'x'?" if there is a baseline with a similar name.
+std::string similar_baseline(const GateCommand& options) {
+  std::vector<std::string> names;
+  for (const Baseline& baseline : list_baselines(options.baselines)) names.push_back(baseline.name);
+  return did_you_mean(options.baseline, names);
+}
+
 GateResult against_baseline(const GateCommand& options) {
   if (options.what.size() > 1) throw usage_error("gate --baseline holds one run against it: name one folder");
   const RunFolder run = open_run(options.what.empty() ? newest_run() : options.what.front());
@@ -55,11 +73,12 @@ GateResult against_baseline(const GateCommand& options) {
     GateResult result = percent ? tolerant_gate(options.baseline, *baseline, run.path(), run, *percent / 100)
                                 : exact_gate(options.baseline, *baseline, run.path(), run);
     add_advice(run, result);
+    add_suite_differences(*baseline, run, result);
     return result;
   }
   GateResult nothing{"exact", options.baseline, run.path(), {}, {}};
-  nothing.notes.push_back(fmt::format("there is no baseline {} in {}: hopbench baseline save {} {}", options.baseline,
-                                      options.baselines, options.baseline, run.path()));
+  nothing.notes.push_back(fmt::format("there is no baseline {0} in {1}.{2} To make it: hopbench baseline save {0} {3}",
+                                      options.baseline, options.baselines, similar_baseline(options), run.path()));
   return nothing;
 }
 

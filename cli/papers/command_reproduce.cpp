@@ -51,10 +51,10 @@ Paper paper_called(const std::string& name) {
   for (const std::string& folder : paper_folders()) {
     if (fs::path(folder).filename() == name) return load_paper(folder);
   }
-  const std::vector<std::string> names = paper_names();
-  throw usage_error(fmt::format("there is no paper '{}': {}.{}", name,
-                                names.empty() ? "none are here" : "there are " + join(names, ", "),
-                                did_you_mean(name, names)));
+  std::vector<std::string> names = paper_names();
+  const std::string known = names.empty() ? "none are here" : "there are " + join(names, ", ");
+  names.emplace_back(kHopbench);
+  throw usage_error(fmt::format("there is no paper '{}': {}.{}", name, known, did_you_mean(name, names)));
 }
 
 /// A paper, and what of it is to be judged.

@@ -76,8 +76,8 @@ Book open_book() {
 void check_options(const ReproduceCommand& options, const Published& published) {
   if (!options.profile.empty() || !options.output.empty() || !options.from.empty() || options.kick_the_tires)
     throw usage_error("--profile, --output, --from and --kick-the-tires belong to papers: leave them out");
-  if (options.pages && (options.judged || options.minutes || !options.claims.empty()))
-    throw usage_error("--pages runs nothing: leave out --claim, --judged and --minutes");
+  if (options.pages && (options.list || options.judged || options.minutes || !options.claims.empty()))
+    throw usage_error("--pages runs nothing: leave out --list, --claim, --judged and --minutes");
   std::vector<std::string> ids;
   for (const PublishedClaim& claim : published.claims) ids.push_back(claim.id);
   for (const PublishedTable& table : published.tables) ids.push_back(table.id);
@@ -90,6 +90,14 @@ void check_options(const ReproduceCommand& options, const Published& published) 
       {"--json", options.json},
       {"--markdown", options.markdown.empty() ? std::nullopt : std::optional(options.markdown)}};
   check_output_files(outputs);
+}
+
+/// Throws Error(kUsage) if the pages would lose what they show, because its last value is gone or does not fit.
+void check_last_values(const Book& book) {
+  if (book.values.empty())
+    throw usage_error(fmt::format("{} is missing or has no values: restore it from git", kMeasured));
+  const std::vector<std::string> messages = check_heads(book.published, book.values);
+  if (!messages.empty()) throw usage_error(join(messages, "\n"));
 }
 
 /// Lists these figures, or all of them if no ids are given.
@@ -218,6 +226,7 @@ int command_reproduce_hopbench(const ReproduceCommand& options) {
     return 0;
   }
   if (options.pages) {
+    check_last_values(book);
     book.write_pages();
     return 0;
   }

@@ -296,6 +296,8 @@ RunFolder RunFolder::open(const std::string& path) {
   RunFolder folder(path);
   std::size_t whole = 0;
   std::error_code ignored;
+  if (!fs::exists(path, ignored))
+    throw usage_error(fmt::format("{} is not there: name the folder of a run", printable(path)));
   if (fs::exists(path + "/" + kTrials, ignored) && fs::exists(path + "/" + kPackedTrials, ignored))
     throw usage_error(fmt::format("{0} holds {1} and {2}, which may differ: move one of them away", printable(path),
                                   kTrials, kPackedTrials));
@@ -341,7 +343,7 @@ std::string RunFolder::dump(const std::string& trial_id) const {
   return fmt::format("{}/{}/{}", path_, kDumps, safe_file_name(trial_id));
 }
 
-std::string RunFolder::suite_toml() const { return must_read(path_ + "/" + kSuite); }
+std::string RunFolder::suite_toml() const { return must_read(path_ + "/" + kSuite, "put the run's own file there"); }
 std::string RunFolder::context_json() const {
   const std::string path = path_ + "/" + kContext;
   std::string text = must_read(path, "put the run's own file there");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/base/error.h"
+#include "backends/base/json_value.h"
 #include "backends/base/text.h"
 #include "results/files/record_json.h"
 
@@ -14,6 +15,11 @@ namespace hopbench {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
+
+Error damaged(const std::string& name, const std::string& why) {
+  return usage_error(
+      fmt::format("{} is damaged: {}. Restore it from git; only `hopbench reproduce hopbench` writes it", name, why));
+}
 
 std::string bound_text(double bound) { return fmt::format("{:.6g}", bound); }
 
@@ -141,13 +147,18 @@ PublishedVerdict judge(const PublishedClaim& claim, double value, bool disturbed
 
 LastValues last_values_from_json(const std::string& text, const std::string& name) {
   LastValues values;
+  std::string at;
   try {
     if (too_deep(text)) throw usage_error("its lists stand too deep in each other");
     const nlohmann::json document = nlohmann::json::parse(text);
-    for (const auto& [id, value] : document.at("values").items()) values[id] = value_of(value);
-  } catch (const std::exception& error) {
-    throw usage_error(fmt::format(
-        "{} is damaged: {}. Restore it from git; only `hopbench reproduce hopbench` writes it", name, error.what()));
+    for (const auto& [id, value] : field_of(document, "values").items()) {
+      at = fmt::format("the value '{}': ", id);
+      values[id] = value_of(value);
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw damaged(name, at + json_mistake(error));
+  } catch (const Error& error) {
+    throw damaged(name, at + error.what());
   }
   return values;
 }

@@ -174,19 +174,6 @@ std::set<std::string> ids_of(const Published& published, bool tables) {
   return ids;
 }
 
-void check_heads(const Published& published, const LastValues& values, std::vector<std::string>& messages) {
-  const auto check = [&](const PublishedTable& table, const std::string& id) {
-    const auto last = values.find(id);
-    if (last == values.end() || fits(table, last->second)) return;
-    messages.push_back(fmt::format(
-        "table '{}' has the columns '{}', but '{}' or rows of another length in measured.json: measure it again", id,
-        join(table.heads(), "', '"), join(last->second.heads, "', '")));
-  };
-  for (const PublishedTable& table : published.tables) {
-    for (const std::string& id : table.parts()) check(table, id);
-  }
-}
-
 }  // namespace
 
 std::vector<MeasuredBlock> blocks_of(const Page& page) {
@@ -256,6 +243,21 @@ std::vector<std::string> check_blocks(const Published& published, const std::vec
   return messages;
 }
 
+std::vector<std::string> check_heads(const Published& published, const LastValues& values) {
+  std::vector<std::string> messages;
+  const auto check = [&](const PublishedTable& table, const std::string& id) {
+    const auto last = values.find(id);
+    if (last == values.end() || fits(table, last->second)) return;
+    messages.push_back(fmt::format(
+        "table '{}' has the columns '{}', but '{}' or rows of another length in measured.json: measure it again", id,
+        join(table.heads(), "', '"), join(last->second.heads, "', '")));
+  };
+  for (const PublishedTable& table : published.tables) {
+    for (const std::string& id : table.parts()) check(table, id);
+  }
+  return messages;
+}
+
 std::vector<std::string> check_values(const Published& published, const LastValues& values,
                                       const std::vector<Page>& pages) {
   std::vector<std::string> messages;
@@ -269,7 +271,7 @@ std::vector<std::string> check_values(const Published& published, const LastValu
   for (const auto& [id, value] : values) {
     if (!ids.contains(id)) messages.push_back(fmt::format("the value '{}' of measured.json has no entry", id));
   }
-  check_heads(published, values, messages);
+  for (std::string& message : check_heads(published, values)) messages.push_back(std::move(message));
   for (const Page& page : pages) {
     if (filled(page, published, values) != page.text)
       messages.push_back(

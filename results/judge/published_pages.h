@@ -36,6 +36,9 @@ std::string filled(const Page& page, const Published& published, const LastValue
 /// of its own, and a page that has figures within lines and no block `runs`, or two.
 std::vector<std::string> check_blocks(const Published& published, const std::vector<Page>& pages);
 
+/// Returns a message for each table whose last rows do not fit its columns.
+std::vector<std::string> check_heads(const Published& published, const LastValues& values);
+
 /// Returns a message for each entry without a last value, value without an entry, and page that shows something else.
 std::vector<std::string> check_values(const Published& published, const LastValues& values,
                                       const std::vector<Page>& pages);

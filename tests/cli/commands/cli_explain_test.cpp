@@ -47,6 +47,8 @@ TEST(CliExplain, RefusesAWordThatItDoesNotKnow) {
   EXPECT_EQ(ended.code, 2);
   EXPECT_THAT(ended.err, HasSubstr("no column, row, sign or mark is called 'speedup'"));
   EXPECT_THAT(ended.err, HasSubstr("'speed-up'?"));
+  const Ended word = run({"explain", "stedy"});
+  EXPECT_THAT(word.err, HasSubstr("Did you mean 'not steady' or 'no steady window'?"));
 }
 
 TEST(CliExplain, WithoutAWordShowsAllOfTheTables) {

@@ -29,6 +29,24 @@ TEST_F(OverResults, ACommonWayThroughAGate) {
   EXPECT_EQ(run({"gate", "--baseline", "main", "again", "--advisory"}).code, 5) << "nothing was compared";
 }
 
+TEST_F(OverResults, AGateSaysWhereTheSuitesDiffer) {
+  fine({"baseline", "save", "main", "run"});
+  EXPECT_THAT(run({"gate", "--baseline", "mian", "run"}).out, HasSubstr("Did you mean 'main'?"));
+  fine({"run", "a.toml", "-o", "other", "--events", "all", "--set", "compute.noise=0.01", "--set", "run.warmup=12"});
+  for (const Args& more : {Args{}, Args{"--virtual-threshold", "5"}}) {
+    Args words{"gate", "--baseline", "main", "other"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.code, 5);
+    EXPECT_THAT(ended.out, HasSubstr("the suites differ (baseline; this run): compute.noise: "));
+    EXPECT_THAT(ended.out, HasSubstr("; 0.01, run.warmup: "));
+  }
+  EXPECT_THAT(fine({"gate", "--baseline", "main", "run"}).out, Not(HasSubstr("the suites differ")));
+  EXPECT_THAT(run({"gate", "--baseline", "main", "nowhere"}).err, HasSubstr("nowhere is not there: name the folder"));
+  std::filesystem::remove(at("other/suite.toml"));
+  EXPECT_THAT(run({"gate", "--baseline", "main", "other"}).err, HasSubstr("put the run's own file there"));
+}
+
 TEST_F(OverResults, ATornRunIsSaid) {
   fine({"run", "a.toml", "-o", "torn"});
   const std::string rows = text_of(at("torn/trials.jsonl"));

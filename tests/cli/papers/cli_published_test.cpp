@@ -107,6 +107,26 @@ TEST_F(ReproduceHopbench, MeasuresJudgesAndWritesThePages) {
   EXPECT_EQ(page(), text);
 }
 
+TEST_F(ReproduceHopbench, KeepsThePagesIfTheLastValuesAreGoneOrDoNotFit) {
+  EXPECT_EQ(run({}).code, 0);
+  const std::string text = page(), values = measured();
+  const auto refused = [&](const std::string& last_values, const char* says) {
+    folder_.write("results/published/hopbench/measured.json", last_values);
+    const Ended ended = run({"--pages"});
+    EXPECT_EQ(ended.code, 2) << ended.out;
+    EXPECT_THAT(ended.err, HasSubstr(says));
+    EXPECT_EQ(page(), text);
+  };
+  refused(R"({"schema_version": "1.3", "values": {}})", "measured.json is missing or has no values: restore it");
+  refused("{}", "measured.json is damaged: 'values' is missing");
+  refused(with(values, "\"value\": 3.0", "\"value\": true"), "the value 'speed': its value has the wrong type");
+  refused(with(values, "\"heads\": [\n", "\"heads\": [\n\"other\",\n"),
+          "table 'rows' has the columns 'way', but 'other");
+  std::filesystem::remove(folder_ / "results/published/hopbench/measured.json");
+  EXPECT_EQ(run({"--pages"}).code, 2);
+  EXPECT_EQ(page(), text);
+}
+
 TEST_F(ReproduceHopbench, SaysFalseAndKeepsThePage) {
   EXPECT_EQ(run({}).code, 0);
   const std::string text = page(), values = measured();
@@ -152,10 +172,12 @@ TEST_F(ReproduceHopbench, RefusesMistakesBeforeItRuns) {
   refused({"--claim", "sped"}, "Did you mean 'speed'?");
   refused({"-o", "out"}, "belong to papers");
   refused({"--pages", "--judged"}, "--pages runs nothing");
+  refused({"--pages", "--list"}, "--pages runs nothing");
   refused({"--minutes", "0"}, "--minutes: '0' is not a number above 0");
   refused({"--minutes", "abc"}, "--minutes: 'abc' is not a number above 0");
   refused({"--minutes", "nan"}, "'nan' is not a finite number");
   EXPECT_EQ(hopbench(folder_.path(), {"reproduce", "dssp", "--judged"}).code, 2);
+  EXPECT_THAT(hopbench(folder_.path(), {"reproduce", "hopbensh"}).err, HasSubstr("Did you mean 'hopbench'?"));
   folder_.write("docs/page.md", with(kPage, "measured: speed", "measured: sped"));
   refused({}, "docs/page.md:1: the block 'sped' has no entry");
   folder_.write("docs/page.md", kPage);
