@@ -28,6 +28,7 @@ enum class Purpose : std::uint32_t {
   kSlowRank = 13,  // the slow worker of ranks = "drawn"
   kMonitor = 14,   // errors of a load monitor
   kNoise = 15,     // small differences between gradients in virtual time
+  kTrace = 16,     // blocks of a trace, and who replays which of its ranks
 };
 
 struct RandomKey {

@@ -4,7 +4,12 @@
 #include <cmath>
 #include <iterator>
 
+#include <fmt/format.h>
+
+#include "backends/base/error.h"
+#include "backends/base/printable.h"
 #include "backends/base/random.h"
+#include "backends/runtime/markov.h"
 
 namespace hopbench {
 namespace {
@@ -38,16 +43,30 @@ double drawn_factor(const ComputeRule& rule, Random random) {
       return std::exp(rule.shape * random.normal());
     case SlowdownKind::kPareto:
       return std::pow(1.0 - random.uniform(), -1.0 / rule.shape);
+    case SlowdownKind::kTrace:
+    case SlowdownKind::kMarkov:
+      break;  // not by a single draw
   }
   return 1.0;
+}
+
+double replayed_factor(const ComputeRule& rule, RandomKey key, std::size_t skipped, Iter k, Time now) {
+  key.purpose = Purpose::kTrace;
+  const bool by_step = rule.replay.trace->kind() == Trace::Kind::kSteps;
+  return rule.scale * (by_step ? rule.replay.seconds(key, skipped, k) : rule.replay.factor(key, skipped, now));
 }
 
 /// Returns the factor of the i-th rule of a scenario.
 double factor_of(const ComputeRule& rule, std::size_t i, const Scenario::Where& where, Iter k, Time now) {
   if (!applies(rule, where.rank, now)) return 1.0;
   if (rule.what == SlowdownKind::kConstant) return rule.factor;
-  Random random(key_of(rule, where, k, now));
-  for (std::size_t draw = 0; draw < i * kDrawsPerRule; ++draw) random.next_u32();
+  const RandomKey key = key_of(rule, where, k, now);
+  const std::size_t skipped = i * kDrawsPerRule;
+  if (rule.what == SlowdownKind::kTrace) return replayed_factor(rule, key, skipped, k, now);
+  if (rule.what == SlowdownKind::kMarkov)
+    return SlowPhases{rule.slow, rule.normal}.slow_at(key, skipped, now) ? rule.factor : 1.0;
+  Random random(key);
+  for (std::size_t draw = 0; draw < skipped; ++draw) random.next_u32();
   return drawn_factor(rule, random);
 }
 
@@ -74,6 +93,21 @@ std::vector<Fault> Scenario::faults_of(int rank) const {
   std::copy_if(faults.begin(), faults.end(), std::back_inserter(of_rank),
                [rank](const Fault& fault) { return fault.is_of(rank); });
   return of_rank;
+}
+
+void Scenario::open_traces() {
+  auto path = traces.begin();
+  for (ComputeRule& rule : compute) {
+    if (rule.what != SlowdownKind::kTrace) continue;
+    HB_ASSERT(path != traces.end());
+    const std::string& file = *path++;
+    if (rule.replay.trace != nullptr) continue;
+    rule.replay.trace = Trace::read(file);
+    if (rule.replay.trace->digest() != rule.digest)
+      throw usage_error(
+          fmt::format("the trace {} is not the one that the trial was made with: put that one there", printable(file)));
+    rule.replay.prepare();
+  }
 }
 
 double Scenario::slowdown(const Where& where, Iter k, Time now) const {

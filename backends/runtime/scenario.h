@@ -12,11 +12,12 @@
 
 #include "backends/base/record.h"
 #include "backends/base/time.h"
+#include "backends/runtime/trace.h"
 #include "backends/runtime/virtual/network.h"
 
 namespace hopbench {
 
-enum class SlowdownKind { kConstant, kBernoulli, kExponential, kLogNormal, kPareto };
+enum class SlowdownKind { kConstant, kBernoulli, kExponential, kLogNormal, kPareto, kTrace, kMarkov };
 
 /// One rule of a scenario. It multiplies the compute time of the ranks that it names.
 struct ComputeRule {
@@ -28,15 +29,18 @@ struct ComputeRule {
 
   SlowdownKind what = SlowdownKind::kConstant;
   std::vector<int> ranks{};  // empty: every worker
-  double factor = 1.0;       // constant, bernoulli: slowed by this much
+  double factor = 1.0;       // constant, bernoulli, markov: slowed by this much
   double probability = 0.0;  // bernoulli; "1/n" in a suite
-  double scale = 0.0;        // exponential: factor 1 + scale * Exp(1);  pareto: minimum 1, heavier with smaller shape
-  double shape = 0.0;        // log-normal: sigma (median 1);  pareto: alpha
+  double scale = 0.0;        // exponential: factor 1 + scale * Exp(1);  trace: factor of the file's numbers
+  double shape = 0.0;        // log-normal: sigma (median 1);  pareto: alpha (minimum 1, heavier with smaller alpha)
   Per per = Per::kIteration;
   Duration slot{std::chrono::seconds(1)};  // per = time
   Correlated correlated = Correlated::kRank;
   Of of = Of::kGradients;
-  Time from{};  // the rule holds within [from, until)
+  Duration slow{}, normal{};  // markov: mean time slow, mean time at its usual speed
+  TraceReplay replay{};            // trace
+  std::string digest{};       // trace: of the file's content; it stands for the trace in JSON
+  Time from{};                // the rule holds within [from, until)
   Time until = kNever;
 };
 
@@ -68,7 +72,10 @@ struct Scenario {
   std::vector<ComputeRule> compute;
   std::vector<NetworkSpec::Link> links{};  // in addition to the network's own, and before them
   std::vector<Fault> faults{};
+  std::vector<std::string> traces{};  // paths of the files of the trace rules, in their order
 
+  /// Reads the files of trace rules that have only a digest, as after decoding. Error(kUsage) if one is not as it was.
+  void open_traces();
   /// slowdown() returns the factor by which the compute of `rank` (a worker, on `host`) in iteration k that starts at
   /// `now` is slowed: the product of the rules that apply; 1 = not at all. It is a pure function of its arguments.
   struct Where {

@@ -150,9 +150,9 @@ constexpr Field<TrialRecord> kTrial[] = {
         sum<&R::gradients_lost, kAll>, "gradients_lost", kTrials, "",
         "gradients that were computed but lost: (1) a jump threw them away, and no update with them had been sent in "
         "time for any neighbour (the sender's tokens say what is in time), or (2) a server refused them as too late. "
-        "The number of those that reached no other model may be larger. If Hop's workers do not jump, or keep their "
-        "own model in a jump, "
-        "nothing is counted, because that model keeps the work, however late its updates are"),
+        "More gradients than these may have reached no other model, for example because no receiver used an update "
+        "that was sent in time. If Hop's workers do not jump, or keep their own model in a jump, nothing is counted, "
+        "because that model keeps the work, however late its updates are"),
     computed<T>(sum<&R::samples, kAll>, "samples", kTrials, "samples", "samples in all gradients that were computed"),
     computed<T>(sum<&R::bytes_sent, kAll>, "bytes_sent", kTrials, "bytes",
                 "bytes that all ranks sent: the payload of each message, and 64 for its header"),
@@ -171,9 +171,9 @@ constexpr Field<TrialRecord> kTrial[] = {
     stored<&T::main_wait>("main_wait", kTrials, "text", "the reason that the workers waited longest for"),
     stored<&T::samples_heard_per_s>(
         "samples_heard_per_s", kTrials, "samples/s",
-        "the part of `samples_per_s` whose gradients another worker averaged (in the update that was sent next, or a "
-        "later one) or a "
-        "server applied. The last gradients of a worker count as heard. Where Hop jumps, an update that was sent in "
+        "the part of `samples_per_s` whose gradients reached others: another worker averaged an update that contains "
+        "them (the first one that was sent after them, or a later one), or a server applied them. The last gradients "
+        "of a worker count as heard. Where Hop jumps, an update that was sent in "
         "time counts too, although with backup workers it may be that no receiver uses it. Empty: workers were lost, "
         "or a row of schema 1.2 or older")
         .shown(if_known<&T::samples_heard_per_s>),
@@ -249,7 +249,8 @@ constexpr Field<RankRecord> kRank[] = {
     stored<&R::server>("server", kRanks, "", "`worker` or `server`").named("role").shown(role),
     stored<&R::lost>("lost", kRanks, "",
                      "`crash`, `leave`: the rank was lost before the end, by the scenario. For a crashed rank only "
-                     "the time of the crash is known; its counters were lost with it"),
+                     "the time of the crash is known and, in curves, how many samples it had computed; its counters "
+                     "were lost with it"),
     stored<&R::finished>("finished", kRanks, "s",
                          "when the rank's protocol code returned; 0: a server that was ended because nobody needed "
                          "it any more")

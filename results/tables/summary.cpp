@@ -30,7 +30,12 @@ std::string common(const Trials& trials, Get get) {
   return join(seen, " | ");
 }
 
-std::string seconds_text(double s) { return duration_text(seconds_to_duration(s).count()); }
+/// Returns the exact time if it is short, as that of a pace, else four digits of it: a trace's mean.
+std::string seconds_text(double s) {
+  constexpr std::size_t kShort = 8;
+  const std::string exact = duration_text(seconds_to_duration(s).count());
+  return exact.size() <= kShort ? exact : number_text(s, 4) + " s";
+}
 
 std::string clock_note(const Trials& trials) {
   return common(trials, [](const TrialLabels& labels) {

@@ -137,6 +137,7 @@ void read_scenario(Draft& draft, const Value& block, Mistakes& mistakes) {
   read_keys(block, "scenario", layer, draft.bad, mistakes);
   if (const auto rules = layer.find("scenario.compute"); rules != layer.end()) {
     scenario.rules = rules->second.items;
+    locate_traces(scenario.rules);
     check_rules(scenario.rules, mistakes);
   }
   if (const auto links = layer.find("scenario.links"); links != layer.end()) {
@@ -256,46 +257,6 @@ void check_links(const std::vector<Value>& links, Mistakes& mistakes) {
     if (link.bandwidth <= 0 && link.latency < Duration{})
       mistakes.add(table.place, "this link is as it was: give it a 'bandwidth' or a 'latency'");
     if (link.until <= link.from) mistakes.add(table.find("until")->value.place, "'until' must be later than 'from'");
-  }
-}
-
-void check_rules(const std::vector<Value>& rules, Mistakes& mistakes) {
-  struct RuleKind {
-    const char* name;
-    std::vector<std::string> needs;
-  };
-  static const std::vector<RuleKind> kKinds = {{"constant", {"factor"}},
-                                               {"bernoulli", {"factor", "probability"}},
-                                               {"exponential", {"scale"}},
-                                               {"log_normal", {"shape"}},
-                                               {"pareto", {"shape"}}};
-  for (const Value& rule : rules) {
-    const std::string kind = rule.find("kind")->value.text;
-    const auto known = std::find_if(kKinds.begin(), kKinds.end(), [&](const RuleKind& k) { return k.name == kind; });
-    HB_ASSERT(known != kKinds.end());
-    for (const std::string& need : known->needs) {
-      if (rule.find(need) == nullptr) mistakes.add(rule.place, fmt::format("a {} rule needs '{}'", kind, need));
-    }
-    for (const char* own : {"factor", "probability", "scale", "shape"}) {
-      const Entry* entry = rule.find(own);
-      const bool used = std::find(known->needs.begin(), known->needs.end(), own) != known->needs.end();
-      if (entry != nullptr && !used)
-        mistakes.add(entry->place,
-                     fmt::format("'{}' means nothing to a {} rule: it has {}", own, kind, join(known->needs, " and ")));
-    }
-    const Entry *from = rule.find("from"), *until = rule.find("until");
-    if (until != nullptr && duration_of(until->value) <= (from != nullptr ? duration_of(from->value) : 0))
-      mistakes.add(until->value.place, "'until' must be later than 'from'");
-    const Entry *slot = rule.find("slot"), *per = rule.find("per");
-    if (slot != nullptr && (per == nullptr || per->value.text != "time"))
-      mistakes.add(slot->place, "'slot' means nothing without per = \"time\"");
-    const Entry* of = rule.find("of");
-    if (of != nullptr && of->value.text == "all" && kind != "constant" && (per == nullptr || per->value.text != "time"))
-      mistakes.add(
-          of->value.place,
-          fmt::format("of = \"all\" needs a draw by time, since servers have no iterations: set per = \"time\" in "
-                      "the {} rule",
-                      kind));
   }
 }
 

@@ -202,22 +202,6 @@ void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, 
   }
 }
 
-void check_rules_with(const ScenarioDraft& scenario, int workers, Mistakes& mistakes) {
-  for (const Value& rule : scenario.rules) {
-    if (const Entry* ranks = rule.find("ranks")) {
-      for (const Value& rank : ranks->value.items) {
-        if (rank.integer >= workers)
-          mistakes.add(rank.place, fmt::format("scenario '{}' names rank {}, but the workers are 0 to {}",
-                                               scenario.name, rank.integer, workers - 1));
-      }
-    }
-    const Entry* p = rule.find("probability");
-    if (p != nullptr && probability_of(p->value, workers) > 1)
-      mistakes.add(p->value.place, fmt::format("'probability' is {} with {} workers, out of range: it must be 0 to 1",
-                                               probability_of(p->value, workers), workers));
-  }
-}
-
 void check_instant(const Configuration& c, Mistakes& mistakes) {
   const Value& instant = c.at("network.instant");
   if (!instant.flag || simulated(c) || !c.at("network.emulate").flag) return;
@@ -256,37 +240,6 @@ void check_scenarios(const Draft& draft, const Configuration& c, Mistakes& mista
     check_rules_with(scenario, c.workers(), mistakes);
     check_faults_with(scenario, c.workers(), mistakes);
   }
-}
-
-ComputeRule rule_of(const Value& table, int workers, int drawn_rank) {
-  const auto value = [&](const char* name) { return table.find(name) ? &table.find(name)->value : nullptr; };
-  const auto text = [&](const char* name, const char* fallback) { return value(name) ? value(name)->text : fallback; };
-  const auto real = [&](const char* name) { return value(name) ? value(name)->as_real() : 0.0; };
-  static const std::map<std::string, SlowdownKind> kWhat = {{"constant", SlowdownKind::kConstant},
-                                                            {"bernoulli", SlowdownKind::kBernoulli},
-                                                            {"exponential", SlowdownKind::kExponential},
-                                                            {"log_normal", SlowdownKind::kLogNormal},
-                                                            {"pareto", SlowdownKind::kPareto}};
-  static const std::map<std::string, ComputeRule::Correlated> kCorrelated = {{"rank", ComputeRule::Correlated::kRank},
-                                                                             {"host", ComputeRule::Correlated::kHost},
-                                                                             {"all", ComputeRule::Correlated::kAll}};
-  ComputeRule rule;
-  rule.what = kWhat.at(text("kind", ""));
-  if (const Value* ranks = value("ranks")) {
-    if (ranks->is(T::kText)) rule.ranks = {drawn_rank};
-    for (const Value& rank : ranks->items) rule.ranks.push_back(int(rank.integer));
-  }
-  if (value("factor") != nullptr) rule.factor = real("factor");
-  if (const Value* p = value("probability")) rule.probability = probability_of(*p, workers);
-  rule.scale = real("scale");
-  rule.shape = real("shape");
-  rule.per = text("per", "iteration") == "time" ? ComputeRule::Per::kTime : ComputeRule::Per::kIteration;
-  if (std::string_view(text("of", "gradients")) == "all") rule.of = ComputeRule::Of::kAll;
-  if (const Value* slot = value("slot")) rule.slot = Duration(duration_of(*slot));
-  rule.correlated = kCorrelated.at(text("correlated", "rank"));
-  if (const Value* from = value("from")) rule.from = Time(Duration(duration_of(*from)));
-  if (const Value* until = value("until")) rule.until = Time(Duration(duration_of(*until)));
-  return rule;
 }
 
 }  // namespace
@@ -372,7 +325,10 @@ std::vector<const VariantDraft*> variants_of(const Draft& draft, const MeasureDr
 Scenario scenario_of(const ScenarioDraft& draft, int workers, int drawn_rank) {
   Scenario scenario;
   scenario.name = draft.name;
-  for (const Value& rule : draft.rules) scenario.compute.push_back(rule_of(rule, workers, drawn_rank));
+  for (const Value& rule : draft.rules) {
+    scenario.compute.push_back(rule_of(rule, workers, drawn_rank));
+    if (const Entry* file = rule.find("file")) scenario.traces.push_back(file->value.text);
+  }
   for (const Value& link : draft.links) scenario.links.push_back(link_of(link));
   for (const Value& fault : draft.faults) scenario.faults.push_back(fault_of(fault));
   return scenario;

@@ -96,8 +96,6 @@ TunedState tuned_state(const Draft& draft);
 Draft read_draft(const Value& root, const std::string& file, Mistakes& mistakes);
 /// Gives a variant the value of a knob, or of a key of its own optimizer (parts: {"backup"}, {"optimizer", "lr"}).
 void set_variant(VariantDraft& variant, const std::vector<std::string>& parts, const Entry& entry, Mistakes& mistakes);
-/// Checks that each rule of a scenario has the keys that its kind needs, and only keys that its kind knows.
-void check_rules(const std::vector<Value>& rules, Mistakes& mistakes);
 /// Checks the links of a scenario.
 void check_links(const std::vector<Value>& links, Mistakes& mistakes);
 void read_measure_key(MeasureDraft& measure, const std::vector<std::string>& parts, const Entry& entry,
@@ -163,6 +161,14 @@ const Value& optimizer_value(const Draft& draft, const Configuration& c, const V
 Scenario scenario_of(const ScenarioDraft& draft, int workers, int drawn_rank);
 std::vector<const ScenarioDraft*> scenarios_of(const Draft& draft, const MeasureDraft& measure);
 std::vector<const VariantDraft*> variants_of(const Draft& draft, const MeasureDraft& measure);
+
+// rules.cpp
+/// Makes the paths of traces absolute: a file beside the suite, else one in the current folder.
+void locate_traces(std::vector<Value>& rules);
+/// Checks that each rule of a scenario has the keys that its kind needs, and only keys that its kind knows.
+void check_rules(const std::vector<Value>& rules, Mistakes& mistakes);
+void check_rules_with(const ScenarioDraft& scenario, int workers, Mistakes& mistakes);
+ComputeRule rule_of(const Value& table, int workers, int drawn_rank);
 
 // faults.cpp
 Fault fault_of(const Value& table);

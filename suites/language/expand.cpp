@@ -132,6 +132,17 @@ std::vector<Configuration> configurations_of(const Draft& draft) {
   return all;
 }
 
+/// Lets a trace of seconds say what a gradient takes, instead of pace and cost: its mean is the cost, and each gradient
+/// is slowed by its own seconds over this mean.
+void take_trace(TrialSpec& trial) {
+  for (ComputeRule& rule : trial.scenario.compute) {
+    if (rule.what != SlowdownKind::kTrace || rule.replay.trace->kind() != Trace::Kind::kSteps) continue;
+    trial.pace = true;
+    trial.costs.gradient = std::max(seconds_to_duration(rule.replay.trace->mean() * rule.scale), Duration{1});
+    rule.scale /= to_seconds(trial.costs.gradient);
+  }
+}
+
 // Returns all variants of a configuration in one scenario, once each.
 std::vector<TrialSpec> group_of(const Draft& draft, const Configuration& c, const ScenarioDraft& scenario,
                                 std::uint32_t repeat, WarmUps& warm_ups) {
@@ -139,6 +150,7 @@ std::vector<TrialSpec> group_of(const Draft& draft, const Configuration& c, cons
   Random who({.seed = base.seed, .repeat = repeat, .purpose = Purpose::kSlowRank, .rank = -1, .iteration = 0});
   base.scenario = scenario_of(scenario, c.workers(), int(who.below(std::uint64_t(c.workers()))));
   base.scenario_name = scenario.name;
+  take_trace(base);
   base.repeat = base.workload.repeat = repeat;
   std::vector<TrialSpec> group;
   for (const VariantDraft* variant : variants_of(draft, *c.measure)) {
@@ -222,6 +234,27 @@ void check_warm_ups(const Draft& draft, const std::vector<TrialSpec>& trials, Mi
   }
 }
 
+/// Refuses trials that would need more steps than a trace with end = "error" has.
+void check_trace_ends(const Draft& draft, const std::vector<TrialSpec>& trials, Mistakes& mistakes) {
+  for (const TrialSpec& trial : trials) {
+    for (const ComputeRule& rule : trial.scenario.compute) {
+      if (rule.what != SlowdownKind::kTrace || rule.replay.end != TraceEnd::kError) continue;
+      const Trace& trace = *rule.replay.trace;
+      if (trace.kind() != Trace::Kind::kSteps) continue;
+      const bool counted = trial.stop.kind == StopSpec::Kind::kIterations;
+      const std::int64_t steps = counted ? warm_up_of(trial).iterations + trial.stop.amount : 0;
+      if (counted && steps <= trace.steps()) continue;
+      mistakes.add(draft.place,
+                   fmt::format("scenario '{}' replays {} steps with end = \"error\", but {}: record more, "
+                               "or set end = \"wrap\" or \"hold\"",
+                               trial.scenario_name, trace.steps(),
+                               counted ? fmt::format("'{}' does {} iterations", trial.label, steps)
+                                       : "the run ends after samples, which need no number of iterations"));
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 int default_evaluations(MeasureKind what) { return what == MeasureKind::kConvergence ? 15 : 0; }
@@ -254,6 +287,7 @@ std::vector<TrialSpec> expand(const Draft& draft, Mistakes& mistakes) {
   }
   for (std::size_t i = 0; i < trials.size(); ++i) trials[i].order = int(i);
   check_warm_ups(draft, trials, mistakes);
+  check_trace_ends(draft, trials, mistakes);
   return trials;
 }
 

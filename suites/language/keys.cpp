@@ -53,7 +53,9 @@ Names split_kinds() { return {"iid", "dirichlet", "shards", "by_feature"}; }
 Names statistics_kinds() { return {"running", "precise"}; }
 Names optimizer_names() { return {"sgd"}; }
 Names step_rules() { return {"per_sample", "as_written"}; }
-Names rule_kinds() { return {"constant", "bernoulli", "exponential", "log_normal", "pareto"}; }
+Names rule_kinds() { return {"constant", "bernoulli", "exponential", "log_normal", "pareto", "trace", "markov"}; }
+Names trace_maps() { return {"fixed", "resample_ranks", "block_bootstrap"}; }
+Names trace_ends() { return {"wrap", "hold", "error"}; }
 Names fault_kinds() { return {"crash", "leave", "join", "hang", "cut"}; }
 Names draw_units() { return {"iteration", "time"}; }
 Names draw_groups() { return {"rank", "host", "all"}; }
@@ -310,13 +312,24 @@ const std::vector<SuiteKey> kKeys = {
     {"scenario.compute.kind", T::kName, nullptr, 0, 0, rule_kinds, "how slow is drawn"},
     {"scenario.compute.ranks", T::kRanksOrDrawn, "", 0, 100000, nullptr,
      "the workers it slows; all if not set; \"drawn\": one, by seed and repeat, the same in all rules and scenarios"},
-    {"scenario.compute.factor", T::kReal, "", 1e-3, 1e6, nullptr, "constant, bernoulli: slowed by this much"},
+    {"scenario.compute.factor", T::kReal, "", 1e-3, 1e6, nullptr, "constant, bernoulli, markov: slowed by this much"},
     {"scenario.compute.probability", T::kProbability, "", 0, 1, nullptr, "bernoulli: of being slowed"},
-    {"scenario.compute.scale", T::kReal, "", 0, 1e6, nullptr, "exponential: factor 1 + scale x Exp(1)"},
+    {"scenario.compute.scale", T::kReal, "", 0, 1e6, nullptr,
+     "exponential: factor 1 + scale x Exp(1); trace of seconds: they are multiplied by this (1 if not set)"},
     {"scenario.compute.shape", T::kReal, "", kTiny, 1e6, nullptr,
      "log_normal: sigma (median 1); pareto: alpha (least 1; smaller is heavier)"},
+    {"scenario.compute.file", T::kText, "", 0, 0, nullptr,
+     "trace: a CSV file, beside the suite or in the current folder; written out, its absolute path"},
+    {"scenario.compute.map", T::kName, "", 0, 0, trace_maps, "trace: who replays what; fixed if not set"},
+    {"scenario.compute.block", T::kInteger, "", 1, 1e9, nullptr,
+     "trace of steps, drawn in blocks: steps in a block; 1 if not set"},
+    {"scenario.compute.end", T::kName, "", 0, 0, trace_ends,
+     "trace with map fixed: after its last step; wrap (from the start again) if not set"},
+    {"scenario.compute.slow", T::kDuration, "", kTiny, kDays, nullptr, "markov: mean time slow"},
+    {"scenario.compute.normal", T::kDuration, "", kTiny, kDays, nullptr, "markov: mean time at the usual speed"},
     {"scenario.compute.per", T::kName, "\"iteration\"", 0, 0, draw_units, "a new draw each iteration, or each slot"},
-    {"scenario.compute.slot", T::kDuration, "\"1s\"", kTiny, kDays, nullptr, "with per = \"time\""},
+    {"scenario.compute.slot", T::kDuration, "\"1s\"", kTiny, kDays, nullptr,
+     "with per = \"time\"; trace of times, drawn in blocks: length of a block"},
     {"scenario.compute.correlated", T::kName, "\"rank\"", 0, 0, draw_groups, "who shares a draw"},
     {"scenario.compute.of", T::kName, "\"gradients\"", 0, 0, slowed_work,
      "what is slow; all: also averages and optimizer steps, and those of a server on the worker's host (one on a host "

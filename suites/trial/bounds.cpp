@@ -28,6 +28,10 @@ double least_factor(const ComputeRule& rule) {
       return 1.0;
     case SlowdownKind::kLogNormal:
       return 0.0;
+    case SlowdownKind::kTrace:
+      return always ? rule.scale * rule.replay.trace->least() : std::min(rule.scale * rule.replay.trace->least(), 1.0);
+    case SlowdownKind::kMarkov:
+      return std::min(rule.factor, 1.0);
   }
   return 0.0;
 }

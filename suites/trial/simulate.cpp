@@ -6,10 +6,10 @@
 
 #include "backends/runtime/virtual/simulated.h"
 #include "results/arithmetic/critical_path.h"
-#include "suites/language/ties.h"
 #include "suites/trial/completion.h"
 #include "suites/trial/evaluation.h"
 #include "suites/trial/execute.h"
+#include "suites/trial/ties.h"
 
 namespace hopbench {
 namespace {

@@ -25,6 +25,13 @@ constexpr JsonField<ComputeRule> kRule[] = {
     json_field<&ComputeRule::slot>("slot"),
     json_field<&ComputeRule::correlated>("correlated"),
     optional_field<&ComputeRule::of>("of"),
+    optional_field<&ComputeRule::slow>("slow"),
+    optional_field<&ComputeRule::normal>("normal"),
+    optional_field<&ComputeRule::digest>("trace"),
+    optional_field<&ComputeRule::replay, &TraceReplay::map>("map"),
+    optional_field<&ComputeRule::replay, &TraceReplay::end>("end"),
+    optional_field<&ComputeRule::replay, &TraceReplay::block>("block"),
+    optional_field<&ComputeRule::replay, &TraceReplay::slot>("trace_slot"),
     json_field<&ComputeRule::from>("from"),
     json_field<&ComputeRule::until>("until"),
 };
@@ -89,9 +96,13 @@ constexpr JsonField<TrialSpec> kRest[] = {
 
 // Fields that are not part of the hash.
 constexpr JsonField<TrialSpec> kLimits[] = {
-    json_field<&TrialSpec::order>("order"),       json_field<&TrialSpec::row_order>("place"),
-    json_field<&TrialSpec::step_p99>("step_p99"), json_field<&TrialSpec::strands>("strands"),
-    json_field<&TrialSpec::events>("events"),     json_field<&TrialSpec::sim_threads>("sim_threads"),
+    json_field<&TrialSpec::order>("order"),
+    json_field<&TrialSpec::row_order>("place"),
+    json_field<&TrialSpec::step_p99>("step_p99"),
+    json_field<&TrialSpec::strands>("strands"),
+    json_field<&TrialSpec::events>("events"),
+    json_field<&TrialSpec::sim_threads>("sim_threads"),
+    optional_field<kScenario, &Scenario::traces>("traces"),
 };
 
 /// Returns the fields of keys that are limits, or those that are not.
@@ -172,6 +183,7 @@ void decode(const OrderedJson& j, TrialSpec& spec) {
   read_fields(settings_of_keys(), j, spec);
   read_fields(kLimits, field_of(j, "limits"), spec);
   read_fields(limits_of_keys(), field_of(j, "limits"), spec);
+  spec.scenario.open_traces();
   const std::vector<Knob>& knobs = find_protocol(spec.protocol).knobs;
   spec.knobs = KnobValues(knobs);
   for (const auto& [name, value] : field_of(j, "knobs").items()) spec.knobs.set(knobs, name, knob_from(value));

@@ -1,4 +1,4 @@
-#include "suites/language/ties.h"
+#include "suites/trial/ties.h"
 
 #include <fmt/format.h>
 
