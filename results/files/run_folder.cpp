@@ -297,7 +297,7 @@ RunFolder RunFolder::open(const std::string& path) {
   std::size_t whole = 0;
   std::error_code ignored;
   if (!fs::exists(path, ignored))
-    throw usage_error(fmt::format("{} is not there: name the folder of a run", printable(path)));
+    throw usage_error(fmt::format("{} is not there, so it holds no run: name the folder of one", printable(path)));
   if (fs::exists(path + "/" + kTrials, ignored) && fs::exists(path + "/" + kPackedTrials, ignored))
     throw usage_error(fmt::format("{0} holds {1} and {2}, which may differ: move one of them away", printable(path),
                                   kTrials, kPackedTrials));

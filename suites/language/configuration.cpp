@@ -53,6 +53,10 @@ void check_pace(const Draft& draft, const Configuration& c, Mistakes& mistakes) 
   if (cost != nullptr && paced_by_time(c))
     mistakes.add(cost->place, "a 'pace' that is a time and 'cost' say the same: give one");
   if (!simulated(c) || cost != nullptr || paced_by_time(c)) return;
+  const std::vector<const ScenarioDraft*> scenarios = scenarios_of(draft, *c.measure);
+  const bool recorded = std::all_of(scenarios.begin(), scenarios.end(),
+                                    [](const ScenarioDraft* scenario) { return replays_seconds(*scenario); });
+  if (recorded && !scenarios.empty()) return;
   const SourceLocation& place = pace.place.line > 0         ? pace.place
                                 : c.measure->place.line > 0 ? c.measure->place
                                                             : draft.place;

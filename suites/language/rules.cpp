@@ -224,6 +224,10 @@ void check_rules_with(const ScenarioDraft& scenario, int workers, Mistakes& mist
   }
 }
 
+bool replays_seconds(const ScenarioDraft& scenario) {
+  return std::any_of(scenario.rules.begin(), scenario.rules.end(), is_trace_of_steps);
+}
+
 ComputeRule rule_of(const Value& table, int workers, int drawn_rank) {
   const auto value = [&](const char* name) { return table.find(name) ? &table.find(name)->value : nullptr; };
   const auto real = [&](const char* name) { return value(name) ? value(name)->as_real() : 0.0; };

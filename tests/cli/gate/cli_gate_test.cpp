@@ -42,7 +42,8 @@ TEST_F(OverResults, AGateSaysWhereTheSuitesDiffer) {
     EXPECT_THAT(ended.out, HasSubstr("; 0.01, run.warmup: "));
   }
   EXPECT_THAT(fine({"gate", "--baseline", "main", "run"}).out, Not(HasSubstr("the suites differ")));
-  EXPECT_THAT(run({"gate", "--baseline", "main", "nowhere"}).err, HasSubstr("nowhere is not there: name the folder"));
+  EXPECT_THAT(run({"gate", "--baseline", "main", "nowhere"}).err,
+              HasSubstr("nowhere is not there, so it holds no run"));
   std::filesystem::remove(at("other/suite.toml"));
   EXPECT_THAT(run({"gate", "--baseline", "main", "other"}).err, HasSubstr("put the run's own file there"));
 }
