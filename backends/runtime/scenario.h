@@ -38,7 +38,7 @@ struct ComputeRule {
   Correlated correlated = Correlated::kRank;
   Of of = Of::kGradients;
   Duration slow{}, normal{};  // markov: mean time slow, mean time at its usual speed
-  TraceReplay replay{};            // trace
+  TraceReplay replay{};       // trace
   std::string digest{};       // trace: of the file's content; it stands for the trace in JSON
   Time from{};                // the rule holds within [from, until)
   Time until = kNever;
