@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -103,6 +104,9 @@ struct Trace::Rows {
 };
 
 std::shared_ptr<const Trace> Trace::read(const std::string& path) {
+  std::error_code none;
+  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
+    throw usage_error(fmt::format("the trace {} cannot be read: it is not a file", printable(path)));
   std::ifstream file(path);
   if (!file) throw usage_error(fmt::format("the trace {} cannot be read: {}", printable(path), std::strerror(errno)));
   const auto wrong = [&](std::int64_t line, const std::string& why) {

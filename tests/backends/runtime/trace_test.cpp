@@ -105,6 +105,8 @@ TEST_F(TraceFile, IsRefusedWithThePlaceAndTheReason) {
   EXPECT_THAT(refused(head + "0,1,1\n1,2,2\n"), HasSubstr("has no step of all ranks"));
   EXPECT_THAT(refused("rank,time,factor\n0,0,2\n"), HasSubstr("its last row marks its end"));
   EXPECT_THROW(Trace::read(folder_ / "none.csv"), Error);
+  for (const std::string& no_file : {std::string("/dev/zero"), folder_.path()})
+    EXPECT_THROW(Trace::read(no_file), Error);
 }
 
 TEST_F(TraceFile, BlocksCrossNoGap) {

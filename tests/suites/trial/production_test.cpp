@@ -94,8 +94,8 @@ TEST_P(Production, TheBootstrapOfTheFirstHalfPredictsTheMeanOfTheSecond) {
   folder.write("first.csv", first.str());
   const double rest = rest_of(steps, iterations_of(job, folder / "first.csv", "fixed", int(half), 1));
   std::vector<double> drawn;
-  for (int seed = 1; seed <= 5; ++seed) {
-    for (const double barrier : iterations_of(job, folder / "first.csv", "block_bootstrap", 400, seed))
+  for (int seed = 1; seed <= 3; ++seed) {
+    for (const double barrier : iterations_of(job, folder / "first.csv", "block_bootstrap", 200, seed))
       drawn.push_back(barrier + rest);
   }
   const std::vector<double> held(steps.begin() + std::ptrdiff_t(half), steps.end());
