@@ -1,4 +1,4 @@
-// Slowness that lasts: a worker or link is slow for a while, then normal for a while, each for an exponential time.
+// Slowness that lasts: a worker is slow for a while, then normal for a while, each for an exponential time.
 #pragma once
 
 #include "backends/base/random.h"

@@ -161,6 +161,10 @@ TEST_F(TraceFile, ResampledRanksDrawARankAndBlocksForThemselves) {
     }
   }
   EXPECT_EQ(sources.size(), 4u) << "64 workers are driven by all four ranks";
+  int others = 0;
+  for (int worker = 0; worker < 64; ++worker)
+    others += int(drawn.seconds(key_of(worker, 2), 0, 0)) / 100 != int(drawn.seconds(key_of(worker), 0, 0)) / 100;
+  EXPECT_NEAR(others, 48, 14) << "by the seed: three of four times another one";
   EXPECT_NEAR(alike / 6300.0, 0.25, 0.03) << "blocks of two workers begin alike by chance only";
 }
 

@@ -125,6 +125,11 @@ TEST_F(TraceSuite, AHashFollowsTheContentOfTheFileAndNotItsPlace) {
   EXPECT_EQ(with(R"({ kind = "trace", file = "other.csv", map = "block_bootstrap" })").trials.at(0).hash(), hash);
   folder_.write("other.csv", text_of(folder_ / "steps.csv") + "0,99,1\n1,99,1\n");
   EXPECT_NE(with(R"({ kind = "trace", file = "other.csv", map = "block_bootstrap" })").trials.at(0).hash(), hash);
+  // The same numbers and mean, but the ranks change places in a step.
+  folder_.write("other.csv", "rank,step,seconds\n0,0,1\n1,0,2\n0,1,1\n1,1,2\n");
+  const std::string before = with(R"({ kind = "trace", file = "other.csv" })").trials.at(0).hash();
+  folder_.write("third.csv", "rank,step,seconds\n0,0,1\n1,0,2\n0,1,2\n1,1,1\n");
+  EXPECT_NE(with(R"({ kind = "trace", file = "third.csv" })").trials.at(0).hash(), before);
   EXPECT_NE(with(R"({ kind = "trace", file = "steps.csv" })").trials.at(0).hash(), hash);
 }
 
