@@ -168,7 +168,8 @@ void locate_traces(std::vector<Value>& rules);
 /// Checks that each rule of a scenario has the keys that its kind needs, and only keys that its kind knows.
 void check_rules(const std::vector<Value>& rules, Mistakes& mistakes);
 void check_rules_with(const ScenarioDraft& scenario, int workers, Mistakes& mistakes);
-/// Returns true if a trace says what each gradient takes, so that the scenario needs no pace.
+/// Returns true if a trace says what each gradient takes, so that the scenario needs no pace. A trace that cannot be
+/// read, which is a mistake of its own, counts as one.
 bool replays_seconds(const ScenarioDraft& scenario);
 ComputeRule rule_of(const Value& table, int workers, int drawn_rank);
 

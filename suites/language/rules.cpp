@@ -225,7 +225,9 @@ void check_rules_with(const ScenarioDraft& scenario, int workers, Mistakes& mist
 }
 
 bool replays_seconds(const ScenarioDraft& scenario) {
-  return std::any_of(scenario.rules.begin(), scenario.rules.end(), is_trace_of_steps);
+  return std::any_of(scenario.rules.begin(), scenario.rules.end(), [](const Value& rule) {
+    return is_trace_of_steps(rule) || (rule.find("file") != nullptr && readable_trace(rule) == nullptr);
+  });
 }
 
 ComputeRule rule_of(const Value& table, int workers, int drawn_rank) {

@@ -13,6 +13,7 @@ namespace hopbench {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class CliTrace : public testing::Test {
  protected:
@@ -69,6 +70,7 @@ TEST_F(CliTrace, ThatIsGoneOrAnotherIsRefused) {
     const Ended ended = run(words);
     EXPECT_EQ(ended.code, 2);
     EXPECT_THAT(ended.err, HasSubstr("own.csv cannot be read: No such file or directory"));
+    EXPECT_THAT(ended.err, Not(HasSubstr("pace"))) << "one mistake is told once";
   }
   EXPECT_FALSE(std::filesystem::exists(folder_ / "new"));
 }
