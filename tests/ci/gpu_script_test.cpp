@@ -208,8 +208,8 @@ TEST_F(GpuStages, LetNoTestSkipUnderTheSanitizer) {
 }
 
 TEST_F(GpuStages, EndWithinTheSecondsThatTheyWereGiven) {
-  carry("gpu_probe", "sleep 60");
-  const Said said = stages("--stages probe,exchange --within 10");
+  carry("gpu_probe", "sleep 60");  // 30: on a busy machine the script may take seconds to begin
+  const Said said = stages("--stages probe,exchange --within 30");
   EXPECT_EQ(said.code, 1) << said.text;
   EXPECT_NE(outcomes().find("probe\tfailed\t"), std::string::npos) << outcomes();
   EXPECT_NE(outcomes().find("exchange\tnot run\t"), std::string::npos) << outcomes();
