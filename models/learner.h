@@ -30,6 +30,8 @@ struct Batch {
 struct Bucket {
   std::size_t offset = 0, size = 0;
   double done_at = 1.0;
+
+  bool operator==(const Bucket&) const = default;
 };
 
 /// Returns at most eight runs of nearly equal size and equal cost. The forward pass counts a third of the cost, the

@@ -281,7 +281,7 @@ class TimingOnly final : public Workload {
     if (spec_.size == 0)
       throw usage_error("model timing_only needs a size: set model.size to its number of parameters");
     spec_.dataset.clear();
-    buckets_ = equal_buckets(spec_.size);
+    buckets_ = spec_.profile.empty() ? equal_buckets(spec_.size) : spec_.profile;
   }
   const WorkloadSpec& spec() const override { return spec_; }
   std::size_t size() const override { return spec_.size; }

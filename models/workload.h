@@ -44,6 +44,7 @@ struct WorkloadSpec {
   std::uint64_t seed = 1;
   std::uint32_t repeat = 0;
   std::size_t size = 0;                          // timing_only and quadratic: parameters (quadratic: 64 if 0)
+  std::vector<Bucket> profile = {};              // timing_only: of its gradient; empty: equal_buckets
   Statistics statistics = Statistics::kRunning;  // of batch norms
   int evaluation_samples = 512;  // size of the named subset of every curve, the first test samples; 0: no evaluation
   bool numbers = true;           // false: gradients are not computed and vectors hold no numbers, for rates alone

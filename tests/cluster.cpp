@@ -66,12 +66,13 @@ class DenseForm : public Workload {
 
 class Watch : public Observer {
  public:
-  Watch(Cluster& cluster, checkers::Checkers& checks)
-      : cluster_(cluster), checks_(checks), at_(std::size_t(cluster.nodes), -1), live_(at_.size(), 1) {}
+  Watch(Cluster& cluster, checkers::Checkers& checks, bool others_go_on)
+      : cluster_(cluster), checks_(checks), others_go_on_(others_go_on), at_(std::size_t(cluster.nodes), -1), live_(at_.size(), 1) {}
 
   void on(const Event& event) override {
     checks_.on(event);
     note(event);
+    if (event.what == EventKind::kFault && event.text == std::string_view("away")) away(event);
     if (event.what == EventKind::kEnter && event.rank < cluster_.nodes) entered(event);
     if (event.what == EventKind::kFinished && event.rank < cluster_.nodes) live_[std::size_t(event.rank)] = 0;
     if (cluster_.keep_events) cluster_.events.push_back(event);
@@ -110,7 +111,16 @@ class Watch : public Observer {
     }
   }
 
+  /// To most checkers it is as if it had finished, until it enters an iteration again.
+  void away(Event event) {
+    if (!others_go_on_) return;
+    live_[std::size_t(event.rank)] = 0;
+    event.what = EventKind::kFinished;
+    checks_.on(event);
+  }
+
   void entered(const Event& event) {
+    live_[std::size_t(event.rank)] = 1;
     at_[std::size_t(event.rank)] = event.iter;
     for (int j = 0; j < cluster_.nodes; ++j) {
       if (j == event.rank || !live_[std::size_t(j)]) continue;
@@ -121,13 +131,14 @@ class Watch : public Observer {
 
   Cluster& cluster_;
   checkers::Checkers& checks_;
+  const bool others_go_on_;  // without a worker that is away
   std::vector<Iter> at_;
   std::vector<char> live_;
   Hash hash_;
 };
 
 Scenario scenario_of(const Cluster& cluster) {
-  Scenario scenario{.name = "test", .compute = cluster.compute};
+  Scenario scenario{.name = "test", .compute = cluster.compute, .faults = cluster.faults};
   for (const auto& [rank, factor] : cluster.slow) {
     scenario.compute.push_back({.what = SlowdownKind::kConstant, .ranks = {rank}, .factor = factor});
   }
@@ -156,7 +167,7 @@ class Run {
     cluster.work = make_workload(spec);
     if (cluster.dense_form) cluster.work = std::make_unique<DenseForm>(make_workload(spec));
     cluster.reports.assign(std::size_t(cluster.nodes), {});
-    watch_ = std::make_unique<Watch>(cluster, *cluster.checks);
+    watch_ = std::make_unique<Watch>(cluster, *cluster.checks, goes_on_without(protocol, knobs_));
     make_simulation(setting);
   }
 
@@ -186,7 +197,16 @@ class Run {
         for (int b : graph_.out(a)) links.emplace_back(a, b);
       }
     }
-    for (const auto& [a, b] : links) simulation_->connect(a, b);
+    peers_.resize(std::size_t(ranks));
+    for (const auto& [a, b] : links) {
+      simulation_->connect(a, b);
+      peers_[std::size_t(a)].push_back(b);
+      peers_[std::size_t(b)].push_back(a);
+    }
+    for (std::vector<int>& each : peers_) {
+      std::sort(each.begin(), each.end());
+      each.erase(std::unique(each.begin(), each.end()), each.end());
+    }
     for (int r = 0; r < ranks; ++r) add_rank(r);
     for (const auto& [rank, when] : cluster_.killed) simulation_->kill(rank, when);
     simulation_->before_kill([this](int r) { watch_->died(r, simulation_->now()); });
@@ -212,6 +232,7 @@ class Run {
                         .costs = cluster_.costs,
                         .scenario = scenario_of(cluster_),
                         .host_of = cluster_.network.host_of.empty() ? nullptr : &cluster_.network.host_of,
+                        .peers = &peers_[std::size_t(r)],
                         .seed = cluster_.seed,
                         .repeat = cluster_.repeat,
                         .snapshot = {},
@@ -223,8 +244,7 @@ class Run {
     }
     nodes_.push_back(std::make_unique<Node>(simulation_->rank(r), *cluster_.work, std::move(options)));
     const auto body = [this, node = nodes_.back().get()] {
-      protocol_.body(*node, knobs_);
-      node->finish();
+      node->live([&] { protocol_.body(*node, knobs_); });
     };
     simulation_->start(r, body, r < cluster_.nodes);
   }
@@ -233,6 +253,7 @@ class Run {
   const Protocol& protocol_;
   KnobValues knobs_;
   const Topology graph_;
+  std::vector<std::vector<int>> peers_;  // by rank
   Credits credits_;
   std::unique_ptr<Watch> watch_;
   std::unique_ptr<Simulation> simulation_;
@@ -260,6 +281,7 @@ checkers::CheckedRun checked_run(const Cluster& cluster, const Protocol& protoco
   }
   run.iterations = cluster.credits > 0 ? 0 : cluster.iterations;
   for (const auto& [rank, iterations] : cluster.leaves) run.leave_early.insert(rank);
+  for (const Fault& fault : cluster.faults) run.absences = run.absences || fault.returns();
   return run;
 }
 

@@ -61,6 +61,7 @@ struct Cluster {
   OptimizerSpec optimizer{};
   WorkloadSpec workload{.model = "quadratic", .dataset = "", .batch = 4, .backend = "reference", .size = 8};
   std::map<int, Time> killed{};  // rank -> when it dies
+  std::vector<Fault> faults{};   // of workers, but no crashes: see killed
   std::map<int, Iter> leaves{};  // rank -> it does no more than so many iterations, and ends in order
   bool keep_events = false;
   bool dense_form = false;  // of a workload with sparse gradients: hands them on as dense ones

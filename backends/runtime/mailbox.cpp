@@ -91,6 +91,7 @@ Mailbox::Lane& Mailbox::lane_or_new(Kind kind) {
 }
 
 bool Mailbox::put(Message message) {
+  if (message.kind < kFirstReserved && is_shut(message.from)) return false;
   Lane& l = lane_or_new(message.kind);
   for (const Match& m : l.ignored) {
     if (m.admits(message)) return false;
@@ -152,6 +153,20 @@ std::vector<Message> Mailbox::ignore(const Match& match) {
   add_range(lane_or_new(match.kind).ignored, match);
   return take_all(match);
 }
+
+std::vector<Message> Mailbox::shut(int from) {
+  if (!is_shut(from)) shut_.push_back(from);
+  std::vector<Message> dropped;
+  for (const Lane& l : lanes_) {
+    if (l.kind >= kFirstReserved) continue;
+    for (Message& message : take_all({.kind = l.kind, .from = from})) dropped.push_back(std::move(message));
+  }
+  return dropped;
+}
+
+void Mailbox::open(int from) { std::erase(shut_, from); }
+
+bool Mailbox::is_shut(int from) const { return std::find(shut_.begin(), shut_.end(), from) != shut_.end(); }
 
 std::size_t Mailbox::ignored_ranges() const {
   std::size_t n = 0;

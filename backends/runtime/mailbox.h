@@ -13,7 +13,7 @@ namespace hopbench {
 
 class Mailbox {
  public:
-  /// Adds a message, in order of arrival. Returns false if it was dropped because a standing `ignore` admits it.
+  /// Adds a message, in order of arrival. Returns false if it was dropped because of `ignore` or `shut`.
   bool put(Message message);
 
   /// Removes and returns the oldest message that `match` admits, or returns nullopt.
@@ -31,6 +31,12 @@ class Mailbox {
   /// become one, and a wider ignore swallows the narrower ones. So "everything before k" may be ignored every
   /// iteration. Returns the messages that were dropped now.
   std::vector<Message> ignore(const Match& match);
+
+  /// Drops all messages of a rank, except those of reserved kinds, now and on arrival from now on, until open(). Returns
+  /// the messages that were dropped now.
+  std::vector<Message> shut(int from);
+  void open(int from);
+  bool is_shut(int from) const;
 
   std::size_t size() const { return size_; }
   /// Returns the number of ranges of iterations that are ignored, over all kinds and senders.
@@ -55,6 +61,7 @@ class Mailbox {
   Lane& lane_or_new(Kind kind);
 
   std::vector<Lane> lanes_;  // few: a scan finds one faster than a tree
+  std::vector<int> shut_;    // ranks
   std::size_t size_ = 0;
 };
 

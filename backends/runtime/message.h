@@ -20,6 +20,8 @@ inline constexpr Kind kBye{0xFFFE};
 inline constexpr Kind kGone{0xFFFF};
 /// Between runtimes only: the sender is ended by Stop, so its peers need not wait for its kBye.
 inline constexpr Kind kServing{0xFFFD};
+/// Kinds from here on belong to runtimes and nodes. A mailbox never drops them.
+inline constexpr Kind kFirstReserved{0xFFF0};
 
 /// A few int64 of control data (clocks, batch sizes, group lists, flags, skip ranges), held in place.
 class Words {

@@ -84,6 +84,8 @@ const char* to_string(FaultKind what) {
       return "hang";
     case FaultKind::kCut:
       return "cut";
+    case FaultKind::kRestart:
+      return "restart";
   }
   return "";
 }

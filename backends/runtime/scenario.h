@@ -46,9 +46,10 @@ struct ComputeRule {
 
 enum class FaultKind {
   kCrash,  // the rank disappears without a message: peers find kGone
-  kLeave,  // its body ends where it would have begun an iteration: peers find kBye
+  kLeave,  // where the rank would have begun an iteration, its body ends (peers find kBye), or it is away for `lasts`
   kJoin,   // its body begins no earlier; messages to it wait
   kHang,   // for `lasts` nothing of the rank runs, except that a gradient in progress is completed
+  kRestart,  // a hang of all workers: the job starts again from a checkpoint, and repeats the work since then
   kCut,    // for `lasts` nothing gets through between hosts a and b, or through the NIC of a if b is -1
 };
 
@@ -58,9 +59,10 @@ struct Fault {
   std::vector<int> ranks{};  // workers
   Time at = kNever;          // kNever: at an iteration
   Iter iteration = -1;       // before its gradient; if a rank jumps over it, before the next one
-  Duration lasts{};
+  Duration lasts{};          // leave: 0 means for good
   int a = -1, b = -1;
 
+  bool returns() const { return what == FaultKind::kLeave && lasts > Duration{}; }
   bool is_of(int rank) const { return std::find(ranks.begin(), ranks.end(), rank) != ranks.end(); }
   bool is_due(Iter k, Time now) const { return at != kNever ? now >= at : k >= iteration; }
 };

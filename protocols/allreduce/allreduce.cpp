@@ -8,6 +8,7 @@
 //   - with `overlap`, a bucket of the gradient is reduced as soon as it is complete, last layer first, while the rest
 //     of the backward pass goes on (protocols/allreduce/gradient_mean.h).
 #include "protocols/allreduce/gradient_mean.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
 namespace hopbench {
@@ -19,6 +20,7 @@ void allreduce(Node& self, const KnobValues& knobs) {
   GradientMean mean(self, knobs);
 
   for (Iter k = 0; self.running(k); ++k) {
+    if (self.returned()) take_replica(self, x, k);
     self.enter(k);
     mean.add(x, k);
     optimizer.step(x, mean.result(), k);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "protocols/allreduce/gradient_mean.h"
+#include "protocols/node/collectives.h"
 #include "protocols/server/pushes.h"
 #include "protocols/server/server.h"
 
@@ -18,6 +19,7 @@ void over_ring(Node& self, const KnobValues& knobs) {
   GradientMean mean(self, knobs);
   Batches batches(self, 0);
   for (Iter k = 0; self.running(k); ++k) {
+    if (self.returned()) take_replica(self, x, k);
     self.enter(k);
     const Samples mine = batches.next(k);
     const float weight = float(mine.count) / float(self.batch());  // the mean over n of (n b_i / sum of b) g_i
@@ -34,6 +36,7 @@ void over_servers(Node& self, const KnobValues& knobs) {
   Batches batches(self, self.servers().front());
   Pushes pushes(self, knobs.flag("overlap"));
   for (Iter k = 0; self.running(k); ++k) {
+    if (self.returned()) rejoin(self, k, x);
     self.enter(k);
     const Gradient g = pushes.gradient(x, k, k, batches.next(k));
     batches.report(k, g);

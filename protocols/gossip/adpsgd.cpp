@@ -7,7 +7,7 @@
 //   - once per iteration, atomically, x_i, x_j <- (x_i + x_j) / 2 with a random neighbour j, which keeps x_i + x_j;
 //   - the graph is bipartite: active workers (even ranks) ask; passive ones (odd ranks) answer at any time, even after
 //     their own last iteration, and wait for no other worker, so there is no deadlock;
-//   - only live neighbours are asked. If j dies before its answer arrives, the exchange is void and i keeps its model.
+//   - only live neighbours are asked. If j dies, or leaves for a while, before its answer arrives, the exchange is void and i keeps its model.
 //
 // An exchange is atomic because i sends x_i and does not touch it until the answer arrives. j answers with x_j and
 // averages in the same turn, which is the instant of the exchange. i averages the same two vectors, whatever j does to
@@ -52,6 +52,20 @@ void answer_forever(Node& self, Vec& x) {
   }
 }
 
+/// A worker that was away takes the model of the lowest partner that is present. Its momentum starts again.
+void rejoin(Node& self, const std::vector<int>& partners, Vec& x, Optimizer& optimizer) {
+  for (const int partner : partners) {
+    if (!self.present(partner)) continue;
+    self.ask_for_state(partner, 0);
+    const auto state = self.recv_unless_left(is_from(kState, partner), "a neighbour's model");
+    if (!state) continue;
+    if (!state->body.empty()) self.operate(bytes_of(2 * x.size()), [&] { x = Vec::copy_of(state->body); });
+    break;
+  }
+  optimizer = self.optimizer(x.size());
+  self.say_back();  // not earlier: an average with a model that is then overwritten would not keep the sum
+}
+
 void adpsgd(Node& self, const KnobValues& knobs) {
   const bool parallel = knobs.text("form") == "parallel";
   const std::vector<int> partners = partners_of(self.graph(), self.rank);
@@ -62,6 +76,7 @@ void adpsgd(Node& self, const KnobValues& knobs) {
 
   Iter k = 0;
   for (; self.running(k); ++k) {
+    if (self.returned()) rejoin(self, partners, x, optimizer);
     self.enter(k);
     int partner = kAnyone;  // none
     const auto ask = [&] {
@@ -81,8 +96,8 @@ void adpsgd(Node& self, const KnobValues& knobs) {
   }
   if (is_active(self.rank)) return;
   self.retire();
-  const auto present = [&](int peer) { return self.present(peer); };
-  self.until([&] { return std::none_of(partners.begin(), partners.end(), present); }, "requests of active workers");
+  const auto ended = [&](int peer) { return self.ended(peer); };
+  self.until([&] { return std::all_of(partners.begin(), partners.end(), ended); }, "requests of active workers");
   self.report(k, x);
 }
 
@@ -134,6 +149,7 @@ const Protocol& adpsgd_protocol() {
       .note = note,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
+      .rejoins = always<true>,
       .source = Source::kAbstractAndCode,
       .reading = "adpsgd/even-active"};
   return protocol;

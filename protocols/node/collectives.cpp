@@ -56,7 +56,8 @@ RingMean ring_mean(Node& self, std::span<const int> group, Iter k, const Payload
   const auto begin = [&](int chunk) {
     return mine.size() * static_cast<std::size_t>(chunk) / static_cast<std::size_t>(n);
   };
-  const std::size_t pieces = (mine.size() / static_cast<std::size_t>(n) + kPiece) / kPiece;
+  const auto longest = std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(kPiece) / self.charge()));
+  const std::size_t pieces = (mine.size() / static_cast<std::size_t>(n) + longest) / longest;
   const auto place = [&](int chunk, std::size_t piece) {
     return begin(chunk) + (begin(chunk + 1) - begin(chunk)) * piece / pieces;
   };
@@ -97,6 +98,14 @@ RingMean ring_mean(Node& self, std::span<const int> group, Iter k, const Payload
   }
   self.contributed();
   return {counted, mass / n};
+}
+
+void take_replica(Node& self, Vec& x, Iter k) {
+  const std::vector<int>& peers = self.peers();
+  if (peers.empty() || peers.front() >= self.worker_count()) return;  // it is alone
+  self.ask_for_state(peers.front(), k);
+  const Message state = self.recv(is_from(kState, peers.front()), "another worker's parameters");
+  if (!state.body.empty()) self.operate(bytes_of(2 * x.size()), [&] { x = Vec::copy_of(state.body); });
 }
 
 }  // namespace hopbench

@@ -2,6 +2,7 @@
 #include "protocols/node/node.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -46,6 +47,9 @@ Node::Node(Runtime& runtime, Workload& workload, NodeOptions options)
       workload_(workload),
       options_(std::move(options)),
       servers_(count_from(options_.workers, options_.servers)),
+      charge_(options_.costs.wire_bytes > 0 ? double(options_.costs.wire_bytes) / bytes_of(workload.size()) : 1),
+      absences_(std::any_of(options_.scenario.faults.begin(), options_.scenario.faults.end(),
+                            [](const Fault& fault) { return fault.returns(); })),
       faults_(options_.scenario.faults_of(rank)) {
   HB_ASSERT(rank >= 0 && rank < size);
   HB_ASSERT(options_.graph != nullptr && options_.graph->size() == options_.workers);
@@ -61,6 +65,7 @@ Node::Node(Runtime& runtime, Workload& workload, NodeOptions options)
 int Node::host(int r) const { return options_.host_of == nullptr ? r : options_.host_of->at(std::size_t(r)); }
 
 bool Node::running(Iter k) {
+  if (absences_) meet_absences(k);
   const bool more =
       !leaves(k) && (options_.stop.credits != nullptr ? options_.stop.credits->take() : k < options_.stop.iterations);
   const Vec* const reported = std::exchange(reported_, nullptr);
@@ -87,13 +92,17 @@ Random Node::random(Purpose purpose, Iter k) const {
 
 void Node::send(int to, Kind kind, Iter k, Payload body, Words words) {
   HB_ASSERT(to >= 0 && to < size);
-  if (!present(to)) return;
+  if (present(to)) post(to, kind, k, std::move(body), words);
+}
+
+void Node::post(int to, Kind kind, Iter k, Payload body, Words words) {
   Message message;
   message.from = rank;
   message.kind = kind;
   message.iter = k;
   message.words = words;
-  message.bytes = bytes_with(body);
+  const std::int64_t own = bytes_with(body) - kHeaderBytes;
+  message.bytes = kHeaderBytes + (charge_ == 1 ? own : std::llround(charge_ * double(own)));
   message.body = std::move(body);
   ++record_.messages_sent;
   record_.bytes_sent += message.bytes;
@@ -201,7 +210,10 @@ void Node::spawn(std::function<void()> strand) {
   });
 }
 
-bool Node::departure_here() const { return has(is(kBye)) || has(is(kGone)); }
+bool Node::departure_here() const {
+  if (has(is(kBye)) || has(is(kGone))) return true;
+  return absences_ && (has(is(kAway)) || has(is(kBack)) || has(is(kNoted)) || has(is(kAsk)));
+}
 
 void Node::note_parting(int r, Parting how) {
   partings_.resize(static_cast<std::size_t>(size), Parting::kNone);
@@ -221,6 +233,7 @@ void Node::note_departures() {
     emit(about(EventKind::kGone, *gone, rank, gone->from));
     if (!bears_the_death_of(gone->from) && gone_.empty()) gone_ = "rank " + std::to_string(gone->from) + " died";
   }
+  if (absences_) note_absences();
 }
 
 // --- Events for checkers
@@ -236,6 +249,7 @@ void Node::emit_at(Time time, Event&& event) const {
 
 void Node::enter(Iter k) {
   HB_ASSERT(k > entered_);
+  returned_ = false;
   close_iteration(k);
   entered_ = k;
   open_ = IterationMark{};
@@ -245,9 +259,11 @@ void Node::enter(Iter k) {
 
 void Node::close_iteration(Iter next) {
   if (entered_ < 0) return;
-  open_.end = now();
-  record_.marks.push_back(open_);
-  ++record_.iters;
+  if (open_.iter >= 0) {  // else it was closed before an absence
+    open_.end = now();
+    record_.marks.push_back(open_);
+    ++record_.iters;
+  }
   for (Iter jumped = entered_ + 1; jumped < next; ++jumped) {
     IterationMark mark;
     mark.end = now();
@@ -309,6 +325,9 @@ void Node::lost(Iter k, const char* why) {
 
 void Node::report(Iter k, const Vec& x) {
   emit({.what = EventKind::kReport, .iter = k});
+  model_ = &x;
+  model_of_ = k;
+  if (absences_) give_states();
   if (options_.snapshot) options_.snapshot(k, now(), record_.samples, x);
   if (!options_.final_model) return;
   if (over_) options_.final_model(x.watch());
@@ -328,6 +347,7 @@ void Node::retire() {
 
 void Node::finish() {
   close_last_iteration();
+  model_ = nullptr;  // it may end with the body
   record_.finished = now();
   record_.queue_max = std::max(record_.queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
   emit({.what = EventKind::kFinished, .iter = entered_});

@@ -29,6 +29,8 @@ namespace hopbench {
 inline constexpr Kind kParams{1}, kToken{2}, kAck{3}, kPush{4}, kPull{5}, kWeights{6}, kReduceScatter{7}, kAllGather{8},
     kBroadcast{9}, kClock{10}, kSkip{11}, kRequest{12}, kReply{13}, kPart{14};
 inline constexpr std::uint16_t kFirstOwnKind = 64;
+/// Between nodes only. A worker is away (kAway, which is answered with kNoted) and back; it asks for a state (kAsk, kState).
+inline constexpr Kind kAway{0xFFF0}, kNoted{0xFFF1}, kBack{0xFFF2}, kAsk{0xFFF3}, kState{0xFFF4};
 /// Returns "params" for kParams, and so on; nullptr for a kind of your own.
 const char* kind_name(std::uint16_t kind);
 
@@ -61,6 +63,7 @@ struct Costs {
   Duration gradient{};            // of one batch; scaled by samples / batch
   int saturation = 0;             // fewer samples take as long as this number (a GPU that is not full); 0: never
   double vector_bytes_per_s = 0;  // of mean and step (bytes read + written); 0: free
+  std::int64_t wire_bytes = 0;    // that the whole model is charged with, in messages and operations; 0: its own
 };
 
 /// The load of a worker's host, as a monitor shows it. `cpu`: the share of a core that other programs take. `memory`:
@@ -86,6 +89,7 @@ struct NodeOptions {
   Scenario scenario;
   LoadMonitor monitor = {};
   const std::vector<int>* host_of = nullptr;  // rank -> host, outlives the node; null: one rank per host
+  const std::vector<int>* peers = nullptr;    // that it is connected with, ascending; outlives the node; null: none
   std::uint64_t seed = 1;
   std::uint32_t repeat = 0;
   /// Receives what report() hands on. The rank has the turn. May be empty.
@@ -172,11 +176,15 @@ class Node {
   const Topology& graph() const { return *options_.graph; }
   const std::vector<int>& neighbours() const { return graph().in(rank); }  // of an undirected graph
   int host(int r) const;
-  /// Returns false once r has left: it finished (its body returned and its last message is here), or it died and the
+  /// Returns false while r is away, and once it has left: it finished (its body returned and its last message is here), or it died and the
   /// protocol goes on. Updated in every wait, so a `ready` may call it.
   bool present(int r) const { return parting(r) == Parting::kNone; }
   /// Returns true if r is not present because it died, possibly in the middle of something.
   bool died(int r) const { return parting(r) == Parting::kDied; }
+  /// Returns true if r is not present and will not return.
+  bool ended(int r) const { return died(r) || parting(r) == Parting::kLeft; }
+  /// The ranks that this one is connected with, ascending.
+  const std::vector<int>& peers() const;
   /// Fails the trial, because this worker cannot go on without `dead`: "rank 2 cannot go on: <why>". If the scenario
   /// crashes all of `dead`, the message says that this is as the scenario says.
   [[noreturn]] void give_up(std::span<const int> dead, const std::string& why) const;
@@ -212,6 +220,25 @@ class Node {
   /// Starts another strand of this rank, which ends when the rank ends. What it refers to must outlive the body.
   void spawn(std::function<void()> strand);
 
+  // --- Absences (node_absence.cpp). If the scenario has a worker leave for a while, that happens inside running(k).
+  /// Returns true, once, if this worker has been away since the last call. It must then take over a state, where the
+  /// protocol says, before it enters an iteration.
+  bool returned();
+  /// Asks a peer for its state after k iterations: a worker's parameters, or a server's part of the weights. Never
+  /// blocks. The answer is of kind kState; its body is empty if nothing has been reported yet.
+  void ask_for_state(int from, Iter k);
+  /// Reports to a peer, or to all of them, that this worker is present again (if the protocol rejoins).
+  void say_back(int to);
+  void say_back();
+  /// The iteration with which a worker goes on, and words for it.
+  struct Welcomed {
+    Iter iter = 0;
+    Words words{};
+  };
+  /// Sets the function that a server calls when a worker asks for its state after k iterations. Without it k stays.
+  using Welcome = std::function<Welcomed(int worker, Iter k)>;
+  void welcome(Welcome welcome) { welcome_ = std::move(welcome); }
+
   // --- Arithmetic
   Vec initial();  // the same bits on every rank
   /// Computes the gradient of the mean loss at x over this worker's samples of iteration k. Gives the turn away
@@ -241,6 +268,9 @@ class Node {
   /// Does the same for a strand that works while the body does, on a core of its own. Gives the turn away meanwhile, so
   /// `arithmetic` may use nothing that other strands write. Not counted in the rank's vector operations.
   void operate_beside(double bytes, const std::function<void()>& arithmetic);
+
+  /// Returns the bytes that are charged for each byte of a vector: 1, or more if the model stands for a larger one.
+  double charge() const { return charge_; }
 
   // --- Reports to checkers, metrics and traces; free of cost.
   void enter(Iter k);  // iteration k begins; every body calls it, from 0 on
@@ -290,7 +320,7 @@ class Node {
   void waited(Time since, const char* why);
   bool departure_here() const;
   void note_departures();
-  enum class Parting : char { kNone, kLeft, kDied };
+  enum class Parting : char { kNone, kLeft, kDied, kAbsent };
   Parting parting(int r) const { return partings_.empty() ? Parting::kNone : partings_[std::size_t(r)]; }
   void note_parting(int r, Parting how);
   bool bears_the_death_of(int r) const;
@@ -308,8 +338,18 @@ class Node {
   Work vector_work(double bytes, const std::function<void()>& arithmetic) const;
   bool leaves(Iter k);
   void leave_body() const;
+  void post(int to, Kind kind, Iter k, Payload body, Words words);
+  void meet_absences(Iter k);
+  void be_away(const Fault& fault);
+  void stay_away(Time until);
+  void say_away(int to);
+  void note_absences();
+  void note_return(const Message& back);
+  void give_states();
+  bool give_state(const Message& asked);
   void meet_faults(Iter k);
-  void hang(Duration lasts);
+  void hang(Duration lasts, FaultKind what = FaultKind::kHang);
+  void stand_still(Duration lasts);
   Duration hung_since(Time over, bool background);
   void emit_fault(FaultKind what, Time since) const;
   void close_iteration(Iter next);
@@ -324,11 +364,20 @@ class Node {
   bool background_ = false;        // the strand that runs now was spawned by the body
   Iter entered_ = -1;
   IterationMark open_;  // of the iteration entered last
+  const double charge_;
   RankRecord record_;
   Occupied last_gradient_;
   std::vector<std::uint32_t> columns_;
   const Vec* reported_ = nullptr;  // not yet handed on
   bool over_ = false;              // running() has returned false
+  const Vec* model_ = nullptr;     // reported last, after model_of_ iterations
+  Iter model_of_ = 0;
+  Welcome welcome_;
+  const bool absences_;                 // some worker of the scenario is away for a while
+  bool away_ = false, returned_ = false;
+  Iter times_away_ = 0;                 // of this worker
+  std::vector<Iter> last_absence_;      // by rank: number of the last absence that it announced
+  std::deque<Message> asked_for_state_; // not yet answered
   const Vec* kept_ = nullptr;      // of a server
   Payload last_kept_;
   std::vector<Fault> faults_;  // of this rank, still to come

@@ -118,7 +118,7 @@ Node::Done Node::occupy(Work work) {
 Work Node::vector_work(double bytes, const std::function<void()>& arithmetic) const {
   Work work;
   const double rate = options_.costs.vector_bytes_per_s;
-  work.cost = work.nominal = rate > 0 ? seconds_to_duration(bytes / rate) : Duration{};
+  work.cost = work.nominal = rate > 0 ? seconds_to_duration(charge_ * bytes / rate) : Duration{};
   if (options_.scenario.slows_vectors()) work.cost = scaled(work.nominal, vector_slowdown());
   work.job = [&arithmetic](const std::function<void(int)>&) { arithmetic(); };
   return work;

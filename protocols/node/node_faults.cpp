@@ -31,10 +31,11 @@ void Node::give_up(std::span<const int> dead, const std::string& why) const {
 
 void Node::live(const std::function<void()>& body) {
   for (const Fault& fault : faults_) {
-    if (fault.what != FaultKind::kHang || fault.at == kNever) continue;
+    const bool hangs = fault.what == FaultKind::kHang || fault.what == FaultKind::kRestart;
+    if (!hangs || fault.at == kNever) continue;
     runtime_.spawn([this, fault] {
       runtime_.await([] { return false; }, fault.at, "the time at which it hangs", kNoMessage);
-      hang(fault.lasts);
+      hang(fault.lasts, fault.what);
     });
   }
   for (const Fault& fault : faults_) {
@@ -53,7 +54,7 @@ void Node::live(const std::function<void()>& body) {
 bool Node::leaves(Iter k) {
   if (options_.stop.credits == nullptr && k >= options_.stop.iterations) return false;
   const bool due = std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
-    return fault.what == FaultKind::kLeave && fault.is_due(k, now());
+    return fault.what == FaultKind::kLeave && !fault.returns() && fault.is_due(k, now());
   });
   if (!due) return false;
   if (options_.protocol != nullptr && !continues(*options_.protocol, options_.knobs))
@@ -81,7 +82,14 @@ void Node::meet_faults(Iter k) {
   }
 }
 
-void Node::hang(Duration lasts) {
+void Node::hang(Duration lasts, FaultKind what) {
+  const Time since = now();
+  stand_still(lasts);
+  emit_fault(what, since);
+}
+
+/// Nothing of the rank runs until that time is over.
+void Node::stand_still(Duration lasts) {
   const Time since = now();
   Work work;
   work.cost = work.nominal = lasts;
@@ -89,7 +97,6 @@ void Node::hang(Duration lasts) {
   work.hang = true;
   occupy(std::move(work));
   hangs_.push_back({since, now()});
-  emit_fault(FaultKind::kHang, since);
 }
 
 /// Records that the body waited from `since` until now, for `why` or, while the rank hung, for the end of the hang.

@@ -52,6 +52,9 @@ struct Protocol {
   Control (*control)(const KnobValues&) = nullptr;     // nullptr: kLockstep
   bool (*follows_times)(const KnobValues&) = nullptr;  // parameters depend on speeds; nullptr: if not in lock step
   OnLoss (*on_loss)(const KnobValues&) = nullptr;      // nullptr: kStops
+  /// Returns true if the others go on without a worker that is away for a while (Node::returned), and it rejoins them.
+  /// Needs on_loss = kContinues. nullptr: they wait for it as for a slow worker.
+  bool (*rejoins)(const KnobValues&) = nullptr;
   /// Returns true if workers compute on samples of other workers' parts. Moving them costs nothing. nullptr: they do
   /// not.
   bool (*moves_data)(const KnobValues&) = nullptr;
@@ -82,6 +85,8 @@ bool in_lockstep(const Protocol& protocol, const KnobValues& knobs);
 bool same_everywhere(const Protocol& protocol, const KnobValues& knobs);
 /// Returns true if the survivors go on when a worker dies.
 bool continues(const Protocol& protocol, const KnobValues& knobs);
+/// Returns true if they go on while a worker is away, and it rejoins them when it returns.
+bool goes_on_without(const Protocol& protocol, const KnobValues& knobs);
 /// Returns the name that lists and labels use.
 const char* to_string(Source source);
 /// Returns true if these settings are marked as experimental in lists and tables.

@@ -82,6 +82,10 @@ bool continues(const Protocol& protocol, const KnobValues& knobs) {
   return protocol.on_loss != nullptr && protocol.on_loss(knobs) == OnLoss::kContinues;
 }
 
+bool goes_on_without(const Protocol& protocol, const KnobValues& knobs) {
+  return protocol.rejoins != nullptr && protocol.rejoins(knobs) && continues(protocol, knobs);
+}
+
 const char* to_string(Source source) {
   switch (source) {
     case Source::kFullText:

@@ -23,7 +23,8 @@ void worker(Node& self, const KnobValues& knobs) {
     update = words[0];
     if (words[1] == kLate) self.lost(k, "came after enough others");
   };
-  work(self, knobs, {.say = [&](Iter) { return Words{update}; }, .hear = hear});
+  const auto back = [&](const Words& words) { update = words[0]; };
+  work(self, knobs, {.say = [&](Iter) { return Words{update}; }, .hear = hear, .back = back});
 }
 
 /// Runs the first server. A decision is {worker, number of gradients still to come in this update, or kLate}.
@@ -101,6 +102,7 @@ const Protocol& ps_backup_protocol() {
       .refuse = refuse,
       .control = control,
       .on_loss = on_loss,
+      .rejoins = always<true>,
       .source = Source::kMemory,
       .reading = "ps_backup/B1-B4"};
   return protocol;

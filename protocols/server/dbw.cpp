@@ -29,6 +29,7 @@ void compute(Node& self, const KnobValues& knobs) {
   Pushes pushes(self, knobs.flag("overlap"));
   Iter version = 0;
   for (Iter k = 0; self.running(k); ++k) {
+    if (self.returned()) rejoin(self, k, x, [&](const Words& updates) { version = updates[0]; });
     self.enter(k);
     const Gradient g = pushes.gradient(x, k, version);
     pushes.push(version, g.values, {g.samples, std::bit_cast<std::int64_t>(double{g.loss})});
@@ -121,6 +122,7 @@ const Protocol& dbw_protocol() {
       .links = links,
       .control = always<Control::kValues>,
       .on_loss = always<OnLoss::kContinues>,
+      .rejoins = always<true>,
       .source = Source::kMemory,
       .reading = "dbw/push and wait",
       .experimental = always<true>};  // the estimates are not checked against the paper's text

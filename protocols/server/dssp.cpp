@@ -83,6 +83,7 @@ const Protocol& dssp_protocol() {
       .links = server_links,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
+      .rejoins = always<true>,
       .step_factor = StepFactor::kOverN,
       .free_run = free_run,
       .gap_bound = gap_bound,

@@ -105,6 +105,7 @@ const Protocol& elastic_bsp_protocol() {
       .links = server_links,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
+      .rejoins = always<true>,
       .step_factor = StepFactor::kOverN,
       .free_run = most_to_a_barrier,
       .source = Source::kFullText,

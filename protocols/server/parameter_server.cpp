@@ -65,6 +65,7 @@ const Protocol& ps_asp_protocol() {
       .links = server_links,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
+      .rejoins = always<true>,
       .step_factor = StepFactor::kOverN,
       .source = Source::kFullText,
       .reading = "ps/as stated in DSSP"};
@@ -82,6 +83,7 @@ const Protocol& ps_ssp_protocol() {
       .links = server_links,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
+      .rejoins = always<true>,
       .step_factor = StepFactor::kOverN,
       .free_run = staleness_of,
       .gap_bound = staleness_bound,

@@ -8,6 +8,7 @@ namespace hopbench {
 
 void serve(Node& self, Shard& shard, const LeastPushed& least) {
   const bool decides = self.rank == self.servers().front();
+  shard.is_a_clock();
   struct Held {  // an answer to worker's push of iteration k; it may leave once all have pushed `least`
     int worker;
     Iter k, least;

@@ -27,10 +27,35 @@ Vec pull_weights(Node& self, Iter k, const Vec& like, Words* said) {
   return weights;
 }
 
+Iter rejoin(Node& self, Iter k, Vec& x, const std::function<void(const Words&)>& hear) {
+  constexpr const char* kWhy = "weights to go on with";
+  const std::vector<int>& servers = self.servers();
+  const auto ask = [&](int server) {
+    self.say_back(server);
+    self.ask_for_state(server, k);
+  };
+  Vec weights = Vec::uninitialised(x.size(), x.space());
+  const auto put = [&](const Message& state) {
+    self.operate(bytes_of(2 * state.body.size()), [&] { stripes_at(self, state.from).put(state.body, weights); });
+  };
+  ask(servers.front());
+  const Message first = self.recv(is_from(kState, servers.front()), kWhy);
+  k = first.iter;
+  if (hear) hear(first.words);
+  put(first);
+  const std::vector<int> others(servers.begin() + 1, servers.end());
+  for (const int server : others) ask(server);
+  for (const Message& state : self.gather(others, int(others.size()), is(kState), kWhy)) put(state);
+  x = std::move(weights);
+  return k;
+}
+
 void work(Node& self, const KnobValues& knobs, const Talk& talk) {
   Vec x = self.initial();
   Pushes pushes(self, knobs.flag("overlap"));
   for (Iter k = 0; self.running(k); ++k) {
+    if (self.returned()) k = rejoin(self, k, x, talk.back);
+    if (k >= self.end()) break;  // the others have done the last iteration without it
     self.enter(k);
     const Gradient g = pushes.gradient(x, k, k);
     pushes.push(k, g.values, talk.say ? talk.say(k) : Words{});
@@ -91,10 +116,14 @@ std::vector<Message> first_pushes(Node& self, int enough, const std::function<bo
     const auto theirs = [worker](const Message& push) { return push.from == worker; };
     return self.present(worker) && std::none_of(first.begin(), first.end(), theirs);
   };
+  const auto ended = [&](int worker) { return self.ended(worker); };
   const auto& workers = self.workers();
   while (static_cast<int>(first.size()) < enough) {
-    self.until([&] { return self.has(is(kPush)) || std::none_of(workers.begin(), workers.end(), to_come); },
-               "enough gradients");
+    const auto all_here = [&] {
+      const bool some = !first.empty() || std::all_of(workers.begin(), workers.end(), ended);
+      return some && std::none_of(workers.begin(), workers.end(), to_come);
+    };
+    self.until([&] { return self.has(is(kPush)) || all_here(); }, "enough gradients");
     auto push = self.take(is(kPush));
     if (!push) break;
     if (fits(*push)) first.push_back(std::move(*push));

@@ -23,11 +23,17 @@ void push_gradient(Node& self, Iter k, const Vec& g, Words words = {});
 Vec pull_weights(Node& self, Iter k, const Vec& like, Words* said = nullptr);
 
 /// The words that a worker sends with its push of iteration k, and what it does with the first server's words in the
-/// answer. Either may be empty.
+/// answer, and with the number of updates in the weights that it takes after an absence. Each may be empty.
 struct Talk {
   std::function<Words(Iter k)> say = {};
   std::function<void(Iter k, const Words& words)> hear = {};
+  std::function<void(const Words& words)> back = {};
 };
+
+/// A worker that was away (Node::returned) takes all servers' weights into x. Returns the iteration with which it goes
+/// on, which is k or, where the servers keep a clock, the first server's choice. `hear` is called with the number of
+/// updates in the first server's weights.
+Iter rejoin(Node& self, Iter k, Vec& x, const std::function<void(const Words& words)>& hear = {});
 
 /// Runs a worker: it pushes the gradient of iteration k and goes on when all new weights have arrived. The servers'
 /// rule decides when that is, and what is in them.

@@ -9,6 +9,11 @@
 #include "protocols/server/server.h"
 
 namespace hopbench {
+namespace {
+
+constexpr Iter kNobody = std::numeric_limits<Iter>::max();
+
+}  // namespace
 
 Shard::Shard(Node& self) : Shard(self, self.initial()) {}
 
@@ -20,6 +25,7 @@ Shard::Shard(Node& self, const Vec& all)
       pushed_(self.workers().size(), 0),
       sent_(pushed_) {
   self.keeps(&w_);
+  self.welcome([this](int worker, Iter k) { return welcome(worker, k); });
 }
 
 Optimizer Shard::own_optimizer() { return self_.optimizer(stripes_.before(self_.trainable())); }
@@ -99,10 +105,22 @@ void Shard::answer(int worker, Iter k, Words words) {
   self_.send(worker, kWeights, k, share(w_), words);
 }
 
-Iter Shard::least_pushed() const {
-  Iter least = std::numeric_limits<Iter>::max();
-  for (int worker : self_.workers()) {
-    if (self_.present(worker)) least = std::min(least, pushed(worker));
+/// Gives a worker that was away the weights, and with them the number of updates in them.
+Node::Welcomed Shard::welcome(int worker, Iter k) {
+  const Iter others = least_pushed_by_others(worker);
+  const bool decides = clock_ && self_.rank == self_.servers().front() && others != kNobody;
+  if (decides) k = std::max(k, others);
+  if (clock_) pushed_[static_cast<std::size_t>(worker)] = k;
+  sent_[static_cast<std::size_t>(worker)] = updates_;
+  return {k, {updates_}};
+}
+
+Iter Shard::least_pushed() const { return least_pushed_by_others(kAnyone); }
+
+Iter Shard::least_pushed_by_others(int worker) const {
+  Iter least = kNobody;
+  for (int other : self_.workers()) {
+    if (other != worker && self_.present(other)) least = std::min(least, pushed(other));
   }
   return least;
 }

@@ -13,7 +13,10 @@ namespace hopbench {
 class Shard {
  public:
   explicit Shard(Node& self);
-  ~Shard() { self_.keeps(nullptr); }
+  ~Shard() {
+    self_.keeps(nullptr);
+    self_.welcome(nullptr);
+  }
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
@@ -39,6 +42,9 @@ class Shard {
   float learning_rate(Iter k) const { return optimizer_.learning_rate(k); }
   /// Resets the optimizer's state to that at the start.
   void forget_momentum() { optimizer_ = own_optimizer(); }
+  /// Makes the numbers of gradients a clock: a worker that was away goes on with the count of the slowest that is
+  /// present, if that is ahead of its own. The first server decides, and the worker tells the others.
+  void is_a_clock() { clock_ = true; }
 
   Iter pushed(int worker) const { return pushed_[static_cast<std::size_t>(worker)]; }
   /// Returns the fewest gradients, or the most, of a worker that is still present.
@@ -50,6 +56,8 @@ class Shard {
   Optimizer own_optimizer();
   Message part_of(const Message& push);
   void count(int worker, Iter k);
+  Node::Welcomed welcome(int worker, Iter k);
+  Iter least_pushed_by_others(int worker) const;
 
   Node& self_;
   const Stripes stripes_;
@@ -60,6 +68,7 @@ class Shard {
   std::vector<Iter> pushed_;  // by worker
   Iter updates_ = 0;          // in the weights
   std::vector<Iter> sent_;    // by worker: updates in the weights that it was sent last
+  bool clock_ = false;
 };
 
 }  // namespace hopbench

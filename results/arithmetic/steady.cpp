@@ -191,7 +191,7 @@ void fill_host_warnings(TrialRecord& record, const std::vector<const RankRecord*
 class Slowest {
  public:
   explicit Slowest(const std::vector<const RankRecord*>& workers) {
-    struct Step {  // a worker enters `into` from `from`; -1: it has finished
+    struct Step {  // a worker enters `into` from `from`; -1: it has finished, or is away
       Time when{};
       Iter from = 0, into = 0;
     };
@@ -199,10 +199,14 @@ class Slowest {
     Iter last = 0;
     for (const RankRecord* rank : workers) {
       Iter at = 0;
+      IterationMark before{.iter = -1};
       for (const IterationMark& mark : rank->marks) {
-        steps.push_back({mark.end, at, mark.iter + 1});
+        const bool away = is_absence(before, mark);
+        if (away) steps.push_back({before.end, at, -1});
+        steps.push_back({mark.end, away ? -1 : at, mark.iter + 1});
         at = mark.iter + 1;
         last = std::max(last, at);
+        before = mark;
       }
       steps.push_back({finish_of(*rank), at, -1});
     }
@@ -211,8 +215,11 @@ class Slowest {
     at[0] = workers.size();
     Iter slowest = 0;
     for (const Step& step : steps) {
-      --at[static_cast<std::size_t>(step.from)];
-      if (step.into >= 0) ++at[static_cast<std::size_t>(step.into)];
+      if (step.from >= 0) --at[static_cast<std::size_t>(step.from)];
+      if (step.into >= 0) {
+        ++at[static_cast<std::size_t>(step.into)];
+        slowest = std::min(slowest, step.into);  // a rank that was away may return behind all others
+      }
       while (slowest <= last && at[static_cast<std::size_t>(slowest)] == 0) ++slowest;
       if (!changes_.empty() && changes_.back().first == step.when) changes_.pop_back();
       changes_.emplace_back(step.when, slowest <= last ? slowest : kNobody);

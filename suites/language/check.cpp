@@ -146,6 +146,7 @@ void read_scenario(Draft& draft, const Value& block, Mistakes& mistakes) {
   }
   if (const auto faults = layer.find("scenario.faults"); faults != layer.end()) {
     scenario.faults = faults->second.items;
+    locate_absences(scenario.faults);
     check_faults(scenario.faults, mistakes);
   }
   const Entry* name = block.find("name");

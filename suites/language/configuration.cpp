@@ -8,6 +8,7 @@
 
 #include "backends/base/text.h"
 #include "models/fit.h"
+#include "models/profile.h"
 #include "suites/language/check_graph.h"
 #include "suites/language/check_workers.h"
 #include "suites/language/draft.h"
@@ -46,6 +47,15 @@ void check_stop(const Configuration& c, Mistakes& mistakes) {
     mistakes.add(seconds->place, "stopping by 'seconds' is not in this version: use samples, epochs or iterations");
 }
 
+/// Returns the profile that the suite names, if it can be read.
+std::optional<Profile> profile_of(const Configuration& c) {
+  try {
+    return c.has("model.profile") ? std::optional(read_profile(c.at("model.profile").text)) : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 void check_pace(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
   if (draft.bad.count("compute.pace") + draft.bad.count("compute.cost") > 0) return;
   const Value& pace = c.at("compute.pace");
@@ -53,6 +63,7 @@ void check_pace(const Draft& draft, const Configuration& c, Mistakes& mistakes) 
   if (cost != nullptr && paced_by_time(c))
     mistakes.add(cost->place, "a 'pace' that is a time and 'cost' say the same: give one");
   if (!simulated(c) || cost != nullptr || paced_by_time(c)) return;
+  if (c.has("model.profile") && (!profile_of(c) || profile_of(c)->gradient)) return;
   const std::vector<const ScenarioDraft*> scenarios = scenarios_of(draft, *c.measure);
   const bool recorded = std::all_of(scenarios.begin(), scenarios.end(),
                                     [](const ScenarioDraft* scenario) { return replays_seconds(*scenario); });
@@ -67,12 +78,46 @@ void check_pace(const Draft& draft, const Configuration& c, Mistakes& mistakes) 
                  c.name, pace.text));
 }
 
+void check_profile(const Configuration& c, Mistakes& mistakes) {
+  const Value &file = c.at("model.profile"), &size = c.at("model.size");
+  if (c.at("model.name").text != "timing_only")
+    return mistakes.add(file.place, fmt::format("'profile' means nothing to model '{}': only timing_only has one",
+                                                c.at("model.name").text));
+  if (size.integer != 0) mistakes.add(size.place, "'size' and 'profile' are two sizes: give one");
+  try {
+    const Profile profile = read_profile(file.text);
+    const Value* cost = c.find("compute.cost");
+    if (profile.gradient && (cost != nullptr || paced_by_time(c)))
+      mistakes.add(file.place, "the profile has times, which replace 'pace' and 'cost': leave these out");
+  } catch (const Error& error) {
+    mistakes.add(file.place, error.what());
+  }
+  if (!simulated(c))
+    mistakes.add(file.place, "a profile has no numbers to send: measure it in virtual time (sim)");
+  if (c.measure->what == MeasureKind::kConvergence)
+    mistakes.add(file.place, "a profile computes nothing, so it has no convergence");
+}
+
+void check_wire_bytes(const Configuration& c, Mistakes& mistakes) {
+  const Value& bytes = c.at("model.wire_bytes");
+  if (bytes.integer == 0) return;
+  const std::string& name = c.at("model.name").text;
+  if (model_of(c).create == nullptr)
+    return mistakes.add(bytes.place, fmt::format("'wire_bytes' means nothing to model '{}': set its size", name));
+  if (model_of(c).sparse_rows)
+    mistakes.add(bytes.place, fmt::format("'wire_bytes' means nothing to model '{}', whose gradients are sparse", name));
+  if (!simulated(c))
+    mistakes.add(bytes.place,
+                 fmt::format("measure '{}' sends the model's own bytes: 'wire_bytes' needs virtual time (sim)", c.name));
+}
+
 void check_model(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
   const std::string name = c.at("model.name").text;
   const Value& size = c.at("model.size");
   if (draft.bad.count("model.name") + draft.bad.count("model.size") > 0) return;
   const SourceLocation& name_place =
       c.at("model.name").place.file == "(default)" ? draft.place : c.at("model.name").place;
+  if (c.has("model.profile")) return check_profile(c, mistakes);
   if (name == "timing_only" && size.integer == 0)
     mistakes.add(name_place, "model 'timing_only' needs a size: set model.size to its number of parameters");
   if (name != "timing_only" && name != "quadratic" && size.integer != 0)
@@ -158,6 +203,7 @@ void check_batch(const Draft& draft, const Configuration& c, Mistakes& mistakes)
 std::int64_t parameters_of(const Configuration& c) {
   const std::string& name = c.at("model.name").text;
   const std::int64_t size = c.at("model.size").integer;
+  if (const std::optional<Profile> profile = profile_of(c)) return std::int64_t(profile->parameters);
   if (name == "timing_only") return size;
   return name == "quadratic" ? (size > 0 ? size : 64) : 0;
 }
@@ -334,7 +380,6 @@ Scenario scenario_of(const ScenarioDraft& draft, int workers, int drawn_rank) {
     if (const Entry* file = rule.find("file")) scenario.traces.push_back(file->value.text);
   }
   for (const Value& link : draft.links) scenario.links.push_back(link_of(link));
-  for (const Value& fault : draft.faults) scenario.faults.push_back(fault_of(fault));
   return scenario;
 }
 
@@ -342,6 +387,7 @@ void check_configuration(const Draft& draft, const Configuration& c, Graphs& gra
   check_stop(c, mistakes);
   check_pace(draft, c, mistakes);
   check_model(draft, c, mistakes);
+  check_wire_bytes(c, mistakes);
   check_fit(draft, c, mistakes);
   if (!c.has("run.world_size")) {
     if (draft.bad.count("run.world_size") == 0)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -255,6 +256,14 @@ std::string to_toml(const Value& value) {
       break;
   }
   HB_ASSERT_MSG(false, "dates are refused before anything is written");
+}
+
+void Value::locate() {
+  namespace fs = std::filesystem;
+  if (text.empty()) return;
+  std::error_code none;
+  const fs::path beside = fs::path(place.file).parent_path() / text;
+  text = fs::absolute(fs::exists(beside, none) ? beside : fs::path(text), none).lexically_normal().string();
 }
 
 }  // namespace hopbench

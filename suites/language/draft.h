@@ -157,7 +157,7 @@ std::string dataset_of(const Configuration& configuration);
 bool optimizer_key_is_forced(const Draft& draft, const std::string& path);
 /// Returns the value that holds for that variant: its own unless that is overridden, otherwise the suite's.
 const Value& optimizer_value(const Draft& draft, const Configuration& c, const VariantDraft& variant, const char* path);
-/// Returns the scenario. `drawn_rank`: the worker for rules whose ranks are "drawn".
+/// Returns the scenario without its faults. `drawn_rank`: the worker for rules whose ranks are "drawn".
 Scenario scenario_of(const ScenarioDraft& draft, int workers, int drawn_rank);
 std::vector<const ScenarioDraft*> scenarios_of(const Draft& draft, const MeasureDraft& measure);
 std::vector<const VariantDraft*> variants_of(const Draft& draft, const MeasureDraft& measure);
@@ -174,7 +174,12 @@ bool replays_seconds(const ScenarioDraft& scenario);
 ComputeRule rule_of(const Value& table, int workers, int drawn_rank);
 
 // faults.cpp
-Fault fault_of(const Value& table);
+/// Makes the paths of files of absences absolute, like locate_traces.
+void locate_absences(std::vector<Value>& faults);
+/// Returns the faults of a scenario, with all absences of its files. A crash with `restart` becomes what it means to the
+/// protocol: if the others go on without a worker, it is away for that time; else all `workers` restart from their last
+/// checkpoint.
+std::vector<Fault> faults_of(const ScenarioDraft& scenario, bool others_go_on, int workers);
 /// Check faults alone; with each other and the workers; and if cuts and changed links have an effect (check_obeyed).
 void check_faults(const std::vector<Value>& faults, Mistakes& mistakes);
 void check_faults_with(const ScenarioDraft& scenario, int workers, Mistakes& mistakes);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "backends/base/random.h"
+#include "models/profile.h"
 #include "suites/language/check_graph.h"
 #include "suites/language/draft.h"
 #include "suites/trial/plan.h"
@@ -34,6 +35,16 @@ void take_pace(TrialSpec& trial, const Configuration& c) {
              pace != "off") {  // "auto" in real processes is calibrated, whatever it costs in virtual time
     trial.costs.gradient = Duration(duration_of(c.at("compute.pace")));
   }
+}
+
+/// Takes sizes and times of the model from its profile.
+void take_profile(TrialSpec& trial, const std::string& path) {
+  Profile profile = read_profile(path);
+  trial.workload.size = profile.parameters;
+  trial.workload.profile = std::move(profile.buckets);
+  if (!profile.gradient) return;
+  trial.pace = true;
+  trial.costs.gradient = *profile.gradient;
 }
 
 /// Sets the members that belong to one key. `value_of` returns a key's value, or nullptr if it has none.
@@ -82,6 +93,7 @@ TrialSpec base_trial(const Draft& draft, const Configuration& c) {
   drop_unobeyed(trial);
   trial.stop = stop_of(c);
   take_pace(trial, c);
+  if (c.has("model.profile")) take_profile(trial, c.at("model.profile").text);
   const Value& evaluations = c.at("run.evaluations");
   trial.evaluations =
       evaluations.is(Value::Type::kInteger) ? int(evaluations.integer) : default_evaluations(c.measure->what);
@@ -163,6 +175,9 @@ std::vector<TrialSpec> group_of(const Draft& draft, const Configuration& c, cons
     trial.workload.workers -= int(variant->without.size());
     take_keys(trial, true, [&](const char* path) { return &optimizer_value(draft, c, *variant, path); });
     trial.warmup = warm_ups.of(c, *variant);
+    if (!scenario.faults.empty())
+      trial.scenario.faults = faults_of(scenario, goes_on_without(*variant->protocol, variant->knobs),
+                                        trial.workload.workers);
     group.push_back(std::move(trial));
   }
   return group;

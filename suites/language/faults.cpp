@@ -1,11 +1,13 @@
 // Faults of a scenario: what each kind needs and knows, and if the faults have an effect.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "backends/base/text.h"
+#include "backends/runtime/absences.h"
 #include "suites/language/draft.h"
 
 namespace hopbench {
@@ -24,29 +26,69 @@ FaultKind fault_kind(const Value& table) {
 std::vector<std::string> keys_of_kind(FaultKind what) {
   switch (what) {
     case FaultKind::kCrash:
+      return {"ranks", "iteration", "restart", "checkpoint"};
     case FaultKind::kLeave:
-      return {"ranks", "iteration"};
+      return {"ranks", "iteration", "lasts", "file"};
     case FaultKind::kJoin:
       return {"ranks"};
     case FaultKind::kHang:
       return {"ranks", "iteration", "lasts"};
     case FaultKind::kCut:
       return {"a", "b", "lasts"};
+    case FaultKind::kRestart:
+      break;  // is made of a crash
   }
   return {};
 }
 
-bool can_be_left_out(const std::string& key) { return key == "iteration" || key == "b"; }
+bool can_be_left_out(FaultKind what, const std::string& key) {
+  if (key == "lasts") return what == FaultKind::kLeave;
+  for (const char* optional : {"iteration", "b", "restart", "checkpoint", "file"})
+    if (key == optional) return true;
+  return false;
+}
+
+/// Returns true if the rank is lost for a while only, and how long that is.
+std::optional<Duration> away_for(const Value& table) {
+  const Entry *lasts = table.find("lasts"), *restart = table.find("restart");
+  if (fault_kind(table) == FaultKind::kLeave && lasts != nullptr) return Duration(duration_of(lasts->value));
+  if (fault_kind(table) == FaultKind::kCrash && restart != nullptr) return Duration(duration_of(restart->value));
+  return std::nullopt;
+}
+
+void check_file(const Value& table, Mistakes& mistakes) {
+  for (const char* key : {"ranks", "at", "iteration", "lasts"}) {
+    if (const Entry* entry = table.find(key))
+      mistakes.add(entry->place, fmt::format("'{}' means nothing beside 'file', which has all absences", key));
+  }
+  const Entry* file = table.find("file");
+  try {
+    read_absences(file->value.text);
+  } catch (const Error& error) {
+    mistakes.add(file->value.place, error.what());
+  }
+}
+
+void check_restart(const Value& table, Mistakes& mistakes) {
+  const Entry *restart = table.find("restart"), *checkpoint = table.find("checkpoint"), *k = table.find("iteration");
+  if (restart == nullptr && checkpoint != nullptr)
+    mistakes.add(checkpoint->place, "'checkpoint' means nothing without 'restart', the time that a restart takes");
+  if (restart == nullptr) return;
+  if (checkpoint == nullptr) mistakes.add(restart->place, "'restart' needs 'checkpoint', the time between two of them");
+  if (k != nullptr) mistakes.add(k->place, "a crash with 'restart' needs a time: give 'at' instead of 'iteration'");
+}
 
 void check_fault(const Value& table, Mistakes& mistakes) {
   const FaultKind what = fault_kind(table);
+  if (what == FaultKind::kLeave && table.find("file") != nullptr) return check_file(table, mistakes);
+  if (what == FaultKind::kCrash) check_restart(table, mistakes);
   const std::vector<std::string> own = keys_of_kind(what);
   const auto has = [&](const std::string& key) { return std::find(own.begin(), own.end(), key) != own.end(); };
   for (const std::string& key : own) {
-    if (!can_be_left_out(key) && table.find(key) == nullptr)
+    if (!can_be_left_out(what, key) && table.find(key) == nullptr)
       mistakes.add(table.place, fmt::format("a {} needs '{}'", to_string(what), key));
   }
-  for (const char* key : {"ranks", "iteration", "lasts", "a", "b"}) {
+  for (const char* key : {"ranks", "iteration", "lasts", "a", "b", "file", "restart", "checkpoint"}) {
     if (const Entry* entry = table.find(key); entry != nullptr && !has(key))
       mistakes.add(entry->place,
                    fmt::format("'{}' means nothing to a {}: it has at, {}", key, to_string(what), join(own, ", ")));
@@ -68,7 +110,7 @@ void check_losses(const ScenarioDraft& scenario, int workers, Mistakes& mistakes
   for (const Value& table : scenario.faults) {
     const FaultKind what = fault_kind(table);
     const Entry* ranks = table.find("ranks");
-    if ((what != FaultKind::kCrash && what != FaultKind::kLeave) || ranks == nullptr) continue;
+    if ((what != FaultKind::kCrash && what != FaultKind::kLeave) || ranks == nullptr || away_for(table)) continue;
     for (const Value& rank : ranks->value.items) {
       if (!lost.insert(rank.integer).second)
         mistakes.add(rank.place,
@@ -87,20 +129,31 @@ struct Moment {
   Duration lasts{};
 };
 
+bool hangs(const Value& table) { return fault_kind(table) == FaultKind::kHang; }
+bool is_away(const Value& table) { return away_for(table).has_value(); }
+
 std::string time_text(Time at) { return duration_text(at.time_since_epoch().count()); }
 
-// Returns for each rank the faults of that kind that come at a time, in the order of the text.
-std::map<std::int64_t, std::vector<Moment>> moments_of(const ScenarioDraft& scenario, FaultKind what) {
-  std::map<std::int64_t, std::vector<Moment>> moments;
+using Moments = std::map<std::int64_t, std::vector<Moment>>;
+
+// Returns for each rank the faults for which `fits` holds and that come at a time, in the order of the text.
+template <class Fits>
+Moments moments_of(const ScenarioDraft& scenario, const Fits& fits) {
+  Moments moments;
   for (const Value& table : scenario.faults) {
     const Entry *ranks = table.find("ranks"), *at = table.find("at"), *lasts = table.find("lasts");
-    if (fault_kind(table) != what || ranks == nullptr || at == nullptr) continue;
+    if (!fits(table) || ranks == nullptr || at == nullptr) continue;
+    const Duration long_for = lasts != nullptr ? Duration(duration_of(lasts->value)) : Duration{};
     for (const Value& rank : ranks->value.items) {
       moments[rank.integer].push_back(
-          {&rank, Time(Duration(duration_of(at->value))), Duration(lasts == nullptr ? 0 : duration_of(lasts->value))});
+          {&rank, Time(Duration(duration_of(at->value))), away_for(table).value_or(long_for)});
     }
   }
   return moments;
+}
+
+Moments moments_of(const ScenarioDraft& scenario, FaultKind what) {
+  return moments_of(scenario, [what](const Value& table) { return fault_kind(table) == what; });
 }
 
 // Checks that a rank joins once, and before it is lost.
@@ -124,24 +177,24 @@ void check_joins(const ScenarioDraft& scenario, Mistakes& mistakes) {
   }
 }
 
-// Refuses a hang that comes during another. It would begin after the other one, which no user means.
-void check_hangs(const ScenarioDraft& scenario, Mistakes& mistakes) {
-  for (auto& [rank, hangs] : moments_of(scenario, FaultKind::kHang)) {
-    std::stable_sort(hangs.begin(), hangs.end(), [](const Moment& a, const Moment& b) { return a.at < b.at; });
-    Moment last = hangs.front();  // the one of those before that ends last
-    for (std::size_t i = 1; i < hangs.size(); ++i) {
-      const Moment& next = hangs[i];
+// Refuses a fault of a rank that comes during another of its kind. It would begin after the other one, which no user
+// means. `does` and `what` are texts such as "hangs" and "hang".
+void check_overlaps(const ScenarioDraft& scenario, Moments all, const char* does, const char* what, Mistakes& mistakes) {
+  for (auto& [rank, moments] : all) {
+    std::stable_sort(moments.begin(), moments.end(), [](const Moment& a, const Moment& b) { return a.at < b.at; });
+    Moment last = moments.front();  // the one of those before that ends last
+    for (std::size_t i = 1; i < moments.size(); ++i) {
+      const Moment& next = moments[i];
       const Time end = last.at + last.lasts;
       if (next.at < end)
         mistakes.add(next.place->place,
-                     fmt::format("scenario '{}' hangs rank {} at {}, during its hang from {} to {}: make it one hang",
-                                 scenario.name, rank, time_text(next.at), time_text(last.at), time_text(end)));
+                     fmt::format("scenario '{}' {} rank {} at {}, during its {} from {} to {}: make it one {}",
+                                 scenario.name, does, rank, time_text(next.at), what, time_text(last.at),
+                                 time_text(end), what));
       if (next.at + next.lasts > end) last = next;
     }
   }
 }
-
-}  // namespace
 
 Fault fault_of(const Value& table) {
   Fault fault;
@@ -154,6 +207,80 @@ Fault fault_of(const Value& table) {
   if (const Entry* a = table.find("a")) fault.a = int(a->value.integer);
   if (const Entry* b = table.find("b")) fault.b = int(b->value.integer);
   return fault;
+}
+
+/// The crash of a worker that is replaced, in a job whose other workers cannot go on.
+struct Crash {
+  Time at;
+  Duration restart, checkpoint;  // how long a restart takes; the time of work between two checkpoints
+};
+
+/// Returns the restarts, each until the job is again as far as it was before the crash. A crash during a restart, or
+/// during the work that is repeated after it, begins that restart again.
+std::vector<Fault> restarts_of(std::vector<Crash> crashes) {
+  std::stable_sort(crashes.begin(), crashes.end(), [](const Crash& a, const Crash& b) { return a.at < b.at; });
+  std::vector<Fault> restarts;
+  Duration stood{}, lost{};  // in all restarts so far; work that the last one repeats
+  for (const Crash& crash : crashes) {
+    const bool again = !restarts.empty() && crash.at < restarts.back().at + restarts.back().lasts;
+    if (again) {
+      stood -= restarts.back().at + restarts.back().lasts - crash.at;
+      restarts.back().lasts = crash.at - restarts.back().at;
+    } else {
+      lost = (crash.at.time_since_epoch() - stood) % crash.checkpoint;
+    }
+    restarts.push_back({.what = FaultKind::kRestart, .at = crash.at, .lasts = crash.restart + lost});
+    stood += restarts.back().lasts;
+  }
+  std::erase_if(restarts, [](const Fault& restart) { return restart.lasts == Duration{}; });  // two at one moment
+  return restarts;
+}
+
+}  // namespace
+
+void locate_absences(std::vector<Value>& faults) { locate_traces(faults); }
+
+namespace {
+
+/// Returns the fault, or all absences of its file.
+std::vector<Fault> faults_in(const Value& table) {
+  const Entry* file = table.find("file");
+  if (file == nullptr) return {fault_of(table)};
+  std::vector<Fault> faults;
+  for (const Absence& absence : read_absences(file->value.text)) {
+    faults.push_back({.what = FaultKind::kLeave,
+                      .ranks = {absence.rank},
+                      .at = absence.from,
+                      .lasts = absence.until - absence.from});
+  }
+  return faults;
+}
+
+}  // namespace
+
+std::vector<Fault> faults_of(const ScenarioDraft& scenario, bool others_go_on, int workers) {
+  std::vector<Crash> crashes;
+  std::vector<Fault> kept;
+  for (const Value& table : scenario.faults) {
+    const bool restarts = fault_kind(table) == FaultKind::kCrash && table.find("restart") != nullptr;
+    for (Fault& fault : faults_in(table)) {
+      if (!restarts) {
+        std::erase_if(fault.ranks, [&](int rank) { return table.find("file") != nullptr && rank >= workers; });
+        if (!fault.ranks.empty() || fault.what == FaultKind::kCut) kept.push_back(std::move(fault));
+      } else if (others_go_on) {
+        kept.push_back({.what = FaultKind::kLeave, .ranks = fault.ranks, .at = fault.at, .lasts = *away_for(table)});
+      } else {
+        crashes.push_back({fault.at, *away_for(table), Duration(duration_of(table.find("checkpoint")->value))});
+      }
+    }
+  }
+  std::vector<int> all;
+  for (int worker = 0; worker < workers; ++worker) all.push_back(worker);
+  for (const Fault& restart : restarts_of(std::move(crashes))) {
+    kept.push_back(restart);
+    kept.back().ranks = all;
+  }
+  return kept;
 }
 
 void check_faults(const std::vector<Value>& faults, Mistakes& mistakes) {
@@ -172,7 +299,8 @@ void check_faults_with(const ScenarioDraft& scenario, int workers, Mistakes& mis
   }
   if (!scenario.faults.empty()) check_losses(scenario, workers, mistakes);
   check_joins(scenario, mistakes);
-  check_hangs(scenario, mistakes);
+  check_overlaps(scenario, moments_of(scenario, hangs), "hangs", "hang", mistakes);
+  check_overlaps(scenario, moments_of(scenario, is_away), "takes away", "absence", mistakes);
 }
 
 void check_cuts(const ScenarioDraft& scenario, int hosts, Mistakes& mistakes) {

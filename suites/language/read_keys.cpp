@@ -34,7 +34,8 @@ void read_key(const Entry& entry, const std::string& path, const std::string& wh
               std::set<std::string>& bad, Mistakes& mistakes) {
   if (const SuiteKey* key = find_key(path)) {
     if (check_value(*key, entry.value, mistakes)) {
-      layer[path] = entry.value;
+      Value& value = layer[path] = entry.value;
+      if (path == "model.profile") value.locate();
     } else {
       bad.insert(path);
       if (key->type == KeyType::kTables && entry.value.is(T::kArray)) layer[path] = right_tables(*key, entry.value);

@@ -21,8 +21,20 @@ std::int64_t gap_bound_of(const TrialSpec& spec, const Plan& plan) {
 
 constexpr const char* kTrialOver = "the trial was over before";
 
+/// Returns whether a rank was away for as long as the fault says, after its moment.
+bool was_away(const Fault& fault, const RankRecord& rank) {
+  IterationMark before{.iter = -1};
+  for (const IterationMark& mark : rank.marks) {
+    const bool late_enough = fault.at != kNever ? before.end >= fault.at : before.iter + 1 >= fault.iteration;
+    if (is_absence(before, mark) && late_enough && mark.end - before.end >= fault.lasts) return true;
+    before = mark;
+  }
+  return false;
+}
+
 /// Returns whether a fault came to a rank that was not lost, or to a rank before it left.
 bool came(const Fault& fault, const RankRecord& rank) {
+  if (fault.returns()) return was_away(fault, rank);
   if (fault.what == FaultKind::kCrash || fault.what == FaultKind::kLeave) return false;
   if (fault.what == FaultKind::kJoin) return rank.iters > 0;
   if (fault.at != kNever) return fault.at < rank.finished;
@@ -35,7 +47,9 @@ bool came(const Fault& fault, const RankRecord& rank) {
 std::string why_never(const Fault& fault, const RankRecord& rank, Time end) {
   if (!rank.lost.empty()) {
     const bool known = fault.at != kNever || rank.lost == to_string(FaultKind::kLeave);
-    return fault.what == FaultKind::kHang && known && !came(fault, rank) ? "the rank was lost before" : "";
+    const bool once_only = fault.what == FaultKind::kCrash || (fault.what == FaultKind::kLeave && !fault.returns());
+    const bool spared = !once_only && fault.what != FaultKind::kJoin && known && !came(fault, rank);
+    return spared ? "the rank was lost before" : "";
   }
   if (came(fault, rank)) return "";
   if (fault.what == FaultKind::kJoin) return "nothing was left to do";
@@ -59,12 +73,19 @@ std::vector<std::string> never_came(const TrialRecord& record, const std::vector
   for (const RankRecord& rank : record.ranks) {
     if (!rank.server) end = std::max(end, rank.finished);
   }
+  // A list of absences may go on after the end of the trial.
+  const bool some_came = std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+    return fault.returns() && std::any_of(record.ranks.begin(), record.ranks.end(), [&](const RankRecord& rank) {
+             return fault.is_of(rank.rank) && was_away(fault, rank);
+           });
+  });
   std::map<std::string, std::vector<std::string>> missing;
   for (const Fault& fault : faults) {
     std::map<std::string, std::vector<std::string>> whom;
     if (fault.what == FaultKind::kCut && fault.at >= end) whom[kTrialOver].push_back(std::to_string(fault.a));
     for (const RankRecord& rank : record.ranks) {
-      const std::string why = fault.is_of(rank.rank) ? why_never(fault, rank, end) : "";
+      const bool later_one = fault.returns() && some_came;
+      const std::string why = fault.is_of(rank.rank) && !later_one ? why_never(fault, rank, end) : "";
       if (!why.empty()) whom[why].push_back(std::to_string(rank.rank));
     }
     for (const auto& [why, those] : whom) missing[why].push_back(text_of(fault, those));

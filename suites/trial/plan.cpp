@@ -146,6 +146,7 @@ NodeOptions node_options(const TrialSpec& spec, const Plan& plan, int rank, Cred
           .scenario = spec.scenario,
           .monitor = spec.monitor,
           .host_of = &plan.host_of,
+          .peers = &plan.peers[std::size_t(rank)],
           .seed = spec.seed,
           .repeat = spec.repeat,
           .snapshot = {},

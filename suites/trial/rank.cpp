@@ -90,6 +90,8 @@ class SignsOfLife {
   SignsOfLife(const Scenario& scenario, int rank, int host, RankSlot& slot, Time now) {
     for (const Fault& fault : scenario.faults) {
       if (fault.what == FaultKind::kJoin && fault.is_of(rank)) quiet_.push_back({Time{}, fault.at});
+      if (fault.returns() && fault.is_of(rank) && fault.at != kNever)
+        quiet_.push_back({fault.at, fault.at + fault.lasts});
       if (fault.what == FaultKind::kCut && (fault.a == host || fault.b == host))
         quiet_.push_back({fault.at, fault.at + fault.lasts});
     }

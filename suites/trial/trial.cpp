@@ -55,6 +55,12 @@ constexpr JsonField<Fault> kFault[] = {
     json_field<&Fault::b>("b"),
 };
 
+constexpr JsonField<Bucket> kBucket[] = {
+    json_field<&Bucket::offset>("offset"),
+    json_field<&Bucket::size>("size"),
+    json_field<&Bucket::done_at>("done_at"),
+};
+
 constexpr JsonField<OtherBackend> kOther[] = {
     json_field<&OtherBackend::backend>("backend"),
     json_field<&OtherBackend::ranks>("ranks"),
@@ -72,6 +78,7 @@ constexpr JsonField<TrialSpec> kRest[] = {
     json_field<&TrialSpec::what>("what"),
     json_field<kWork, &WorkloadSpec::dataset>("dataset"),
     optional_field<kWork, &WorkloadSpec::others>("others"),
+    optional_field<kWork, &WorkloadSpec::profile>("profile"),
     json_field<kWork, &WorkloadSpec::workers>("workers"),
     optional_field<kWork, &WorkloadSpec::without>("without"),
     json_field<kWork, &WorkloadSpec::seed>("workload_seed"),
@@ -153,6 +160,7 @@ OrderedJson identity(const TrialSpec& spec) {
 std::span<const JsonField<ComputeRule>> json_fields_of(const ComputeRule*) { return kRule; }
 std::span<const JsonField<Link>> json_fields_of(const Link*) { return kLink; }
 std::span<const JsonField<Fault>> json_fields_of(const Fault*) { return kFault; }
+std::span<const JsonField<Bucket>> json_fields_of(const Bucket*) { return kBucket; }
 std::span<const JsonField<OtherBackend>> json_fields_of(const OtherBackend*) { return kOther; }
 
 TrialSpec TrialSpec::of_everybody() const {

@@ -20,6 +20,9 @@ using Setting = std::variant<bool, std::int64_t, double, std::string>;
 /// checkers that look no closer it is one that has finished.
 inline bool is_death(const Event& event) { return event.what == EventKind::kGone && event.rank == event.peer; }
 
+/// A worker that is away while the others go on is told of likewise, by a kFinished. It is there again with the next
+/// iteration that it enters.
+
 /// The facts about a trial that a checker needs, as plain data: it asks neither the protocol nor its topology class.
 struct CheckedRun {
   std::string protocol{};
@@ -30,6 +33,7 @@ struct CheckedRun {
   std::vector<std::pair<int, int>> edges{};  // a -> b: a sends to b; both ways listed where undirected
   Iter iterations = 0;                       // of the stop rule; 0: credits decide
   std::set<int> leave_early{};               // workers that end before those iterations
+  bool absences = false;                     // some worker is away for a while
   /// False for the merged events of real processes: nobody calls settled() there, so the checkers that need it are left
   /// out.
   bool virtual_time = true;
@@ -46,6 +50,8 @@ struct CheckedRun {
 inline constexpr std::uint16_t kParamsKind = 1, kTokenKind = 2, kAckKind = 3, kPushKind = 4, kPullKind = 5,
                                kWeightsKind = 6, kReduceScatterKind = 7, kClockKind = 10, kSkipKind = 11,
                                kRequestKind = 12, kReplyKind = 13;
+/// Those that nodes send each other about absences begin here.
+inline constexpr std::uint16_t kAwayKind = 0xFFF0, kBackKind = 0xFFF2, kStateKind = 0xFFF4;
 
 /// Returns true if a worker begins to average with the group whose number is the event's iteration: it takes the
 /// controller's answer, or sends its slices. These go to no rank if all the others are known to be dead.

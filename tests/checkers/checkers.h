@@ -12,6 +12,7 @@ using CheckerPtr = std::unique_ptr<Checker>;
 
 // For every protocol
 CheckerPtr delivery(const CheckedRun& run);     // every message arrives once, in order per pair; nothing is taken twice
+CheckerPtr absence(const CheckedRun& run);      // who is away does nothing, and takes a state when it returns
 CheckerPtr enter_order(const CheckedRun& run);  // iterations are entered from 0, one by one or by an allowed jump
 
 // For how far a worker may be ahead of another. The bound of a pair is a function of graph distances.

@@ -1,6 +1,8 @@
 // A worker enters its iterations from 0 on, one by one; a jump is at most max_jump long and only where skipping is on.
 // Under a stop rule by iterations everybody enters all who neither dies nor leaves early, and nobody a later one than
 // the end; under credits some may have got none.
+#include <string_view>
+
 #include "tests/checkers/checkers.h"
 
 namespace hopbench::checkers {
@@ -23,12 +25,13 @@ class EnterOrder : public Checker {
     if (event.time < last) fail(event.time, event.rank, "its clock went back");
     last = event.time;
     if (is_death(event)) early_.insert(event.rank);
+    if (event.what == EventKind::kFault && event.text == std::string_view("return")) back_.insert(event.rank);
     if (event.what != EventKind::kEnter || event.rank >= workers_) return;
     look();
     Iter& at = at_[std::size_t(event.rank)];
     const Iter step = event.iter - at;
-    const bool first = at < 0;
-    if (first ? event.iter != 0 : (step < 1 || step > longest_)) {
+    const bool first = at < 0, back = back_.erase(event.rank) > 0;  // under a clock it may have missed some
+    if (back ? step < 1 : first ? event.iter != 0 : (step < 1 || step > longest_)) {
       fail(event.time, event.rank, "entered " + std::to_string(event.iter) + " after " + std::to_string(at));
     }
     if (end_ > 0 && event.iter > end_) {
@@ -50,6 +53,7 @@ class EnterOrder : public Checker {
   Iter end_, longest_;
   std::vector<Iter> at_;
   std::set<int> early_;  // are lost before the end
+  std::set<int> back_;   // have been away, and entered no iteration since
   std::vector<Time> when_;
 };
 

@@ -69,6 +69,7 @@ class LeadBound : public Checker {
     if (event.what == EventKind::kFinished) live_[std::size_t(event.rank)] = 0;
     if (event.what != EventKind::kEnter) return;
     at_[std::size_t(event.rank)] = event.iter;
+    live_[std::size_t(event.rank)] = 1;
     look();
     for (std::size_t j = 0; j < at_.size(); ++j) {
       if (live_[j] && event.iter - at_[j] > bound_) {

@@ -236,6 +236,7 @@ std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
   List list;
   list.push_back(delivery(run));
   list.push_back(enter_order(run));
+  if (run.absences) list.push_back(absence(run));
   if (applies_all(run)) list.push_back(push_applied(run));
   const auto of_protocol = of_protocols().find(run.protocol);
   if (of_protocol != of_protocols().end()) of_protocol->second(run, list);

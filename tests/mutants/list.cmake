@@ -144,6 +144,16 @@ mutant(turn_ignored "r2sp" "self.take(is_from(kPush, worker))" "self.take(is(kPu
 # ElasticBSP: the barrier does not wait for one worker.
 mutant(barrier_not_awaited "elastic_bsp" "if (!held && self.present(w))" "if (!held && self.present(w) && w != 3)")
 
+# A worker that was away goes on with its own count, far behind the others.
+mutant(clock_not_taken_up "shard;ps_clock;parameter_server" "if (decides) k = std::max(k, others);" "")
+
+# A worker that was away takes the weights of the first server only.
+mutant(weights_of_one_server "server;parameter_server" "for (const int server : others) ask(server);
+  for (const Message& state : self.gather(others, int(others.size()), is(kState), kWhy)) put(state);" "")
+
+# AD-PSGD: a worker goes on with the model that it had before it was away.
+mutant(model_not_taken_over "adpsgd" "self.ask_for_state(partner, 0);" "if (self.rank >= 0) break;")
+
 # SelSync: a worker does without the others' flags.
 mutant(own_flag_only "selsync" "return mine || std::any_of(" "return mine && std::any_of(")
 

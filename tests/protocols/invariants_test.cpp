@@ -247,6 +247,55 @@ TEST_P(Invariants, HoldOverTheSurvivors) {
   }
 }
 
+/// One to three absences, each at the very time of an event of that worker, or a moment later, and of any length.
+void draw_absences(const std::string& protocol, Random& random, Draw& drawn) {
+  Cluster whole = drawn.cluster;
+  whole.keep_events = true;
+  whole.run(protocol, drawn.knobs);
+  for (std::uint64_t n = random.below(3); n < 3; ++n) {
+    const int someone = int(random.below(std::uint64_t(whole.nodes)));
+    std::vector<Time> times = {Time{}};
+    for (const Event& event : whole.events) {
+      if (event.rank == someone) times.push_back(event.time);
+    }
+    Fault fault{.what = FaultKind::kLeave, .ranks = {someone}};
+    fault.at = times[random.below(times.size())] + std::chrono::nanoseconds(random.below(2));
+    fault.lasts = std::chrono::nanoseconds(1 + random.below(random.chance(0.5) ? 1'000'000 : 400'000'000));
+    drawn.cluster.faults.push_back(fault);
+  }
+}
+
+// Workers are away for a while. All end, in every protocol, and every checker holds.
+TEST_P(Invariants, HoldWithAbsences) {
+  const std::uint64_t only = variable("HB_SEED", 0);
+  const std::uint64_t enough = find_protocol(GetParam()).rejoins != nullptr ? 150 : 20;
+  const std::uint64_t first = only != 0 ? only : 1, last = only != 0 ? only : variable("HB_SEEDS", enough);
+  std::int64_t returns = 0;
+  for (std::uint64_t seed = first; seed <= last; ++seed) {
+    Draw drawn = draw(GetParam(), seed);
+    Random random({.seed = seed, .purpose = Purpose::kTest, .rank = 3});
+    draw_absences(GetParam(), random, drawn);
+    std::string trouble, away;
+    try {
+      drawn.cluster.run(GetParam(), drawn.knobs);
+      trouble = drawn.cluster.broken();
+    } catch (const Error& error) {
+      trouble = error.what();
+    }
+    for (const Fault& fault : drawn.cluster.faults)
+      away += ", " + std::to_string(fault.ranks[0]) + " is away at " + std::to_string(to_seconds(fault.at)) + " for " +
+              std::to_string(to_seconds(fault.lasts));
+    ASSERT_EQ(trouble, "") << GetParam() << " with seed " << seed << " (" << text(drawn) << away
+                           << ")\nrepeat: HB_SEED=" << seed
+                           << " tests/invariants_test --gtest_filter=Registered/Invariants.HoldWithAbsences/"
+                           << GetParam();
+    returns += drawn.cluster.checker("absence")->looked();
+  }
+  if (last - first >= 10) {
+    EXPECT_GT(returns, std::int64_t(last - first) / 2);
+  }
+}
+
 // Some workers get no credit: they enter no iteration, and nobody waits for them.
 class FreeInvariants : public Invariants {};
 INSTANTIATE_TEST_SUITE_P(Registered, FreeInvariants, testing::ValuesIn(free_names()),

@@ -111,6 +111,9 @@ HB_MUTANT(dead_slowest_awaited, ps_ssp)
 HB_MUTANT(dead_left_in_groups, prague)
 HB_MUTANT(dead_still_ready, partial_reduce)
 HB_MUTANT(dead_answered, adpsgd)
+HB_MUTANT(clock_not_taken_up, ps_ssp)
+HB_MUTANT(weights_of_one_server, ps_asp)
+HB_MUTANT(model_not_taken_over, adpsgd)
 
 HB_MUTANT(delta_ignored, selsync)
 HB_MUTANT(plan_of_one, elastic_bsp)
@@ -220,6 +223,18 @@ Cluster with_slow_averages() {
   return cluster;
 }
 
+// Two workers are away, one of them twice.
+Cluster with_absences() {
+  Cluster cluster = uneven();
+  for (const auto& [rank, ms] : {std::pair{1, 90}, {2, 120}, {1, 400}}) {
+    cluster.faults.push_back({.what = FaultKind::kLeave,
+                              .ranks = {rank},
+                              .at = Time(std::chrono::milliseconds(ms)),
+                              .lasts = std::chrono::milliseconds(200)});
+  }
+  return cluster;
+}
+
 struct Case {
   const char* name;
   const Protocol& (*mutant)();
@@ -291,6 +306,9 @@ const std::vector<Case> kCases = {
     {"follower_lets_go", follower_lets_go::ps_ssp_protocol, {}, {"held_everywhere"}, with_jitter},
     {"follower_lets_go_dssp", follower_lets_go_dssp::dssp_protocol, kGrants, {"held_everywhere"}, with_jitter},
     {"follower_lets_go_flexrr", follower_lets_go_flexrr::flexrr_protocol, {}, {"held_everywhere"}, with_jitter},
+    {"clock_not_taken_up", clock_not_taken_up::ps_ssp_protocol, {}, {"absence"}, with_absences},
+    {"weights_of_one_server", weights_of_one_server::ps_asp_protocol, {}, {"absence"}, with_absences},
+    {"model_not_taken_over", model_not_taken_over::adpsgd_protocol, {}, {"absence"}, with_absences},
     {"push_forgotten", push_forgotten::ps_asp_protocol, {}, {"push_applied"}},
     {"controller_one_push_early", controller_one_push_early::dssp_protocol, kGrants, {"dssp_rule"}},
     {"cap_off_by_one", cap_off_by_one::dssp_protocol, kCapped, {"dssp_rule", "ssp_bound"}},

@@ -141,5 +141,23 @@ TEST(Mailbox, AgreesWithAPlainListOverRandomUse) {
   }
 }
 
+TEST(Mailbox, DropsAllOfARankThatIsShutButReservedKinds) {
+  Mailbox box;
+  box.put(message(kUpdate, 1, 0));
+  box.put(message(kPermit, 2, 0));
+  box.put(message(kUpdate, 3, 1));
+  box.put(message(kBye, 4, 0));
+  EXPECT_EQ(senders(box.shut(0)), (std::vector<int>{0, 0}));
+  EXPECT_EQ(box.size(), 2U);
+  EXPECT_FALSE(box.put(message(kUpdate, 5, 0)));
+  EXPECT_TRUE(box.put(message(kUpdate, 5, 1)));
+  EXPECT_TRUE(box.put(message(kFirstReserved, 5, 0)));
+  EXPECT_TRUE(box.is_shut(0));
+  EXPECT_FALSE(box.is_shut(1));
+  box.open(0);
+  EXPECT_TRUE(box.put(message(kUpdate, 6, 0)));
+  EXPECT_EQ(box.count(is(kUpdate)), 3U);
+}
+
 }  // namespace
 }  // namespace hopbench

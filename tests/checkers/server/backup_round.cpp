@@ -16,17 +16,22 @@ class BackupRound : public Checker {
       : Checker("backup_round"),
         workers_(run.workers),
         quorum_(run.workers - int(run.integer("backup"))),
-        live_(run.workers),
         servers_(std::size_t(run.servers)) {
+    for (int worker = 0; worker < workers_; ++worker) live_.insert(worker);
     for (Server& server : servers_) server.answered_at.assign(std::size_t(workers_), 0);
   }
 
   void on(const Event& event) override {
     if (event.rank < workers_) {
-      if (event.what == EventKind::kFinished) --live_;
+      if (event.what == EventKind::kFinished) live_.erase(event.rank);
+      if (event.what == EventKind::kEnter) live_.insert(event.rank);
       return;
     }
     Server& server = servers_[std::size_t(event.rank - workers_)];
+    // A worker that was away goes on with the number of updates in the first server's weights.
+    if (event.what == EventKind::kSend && event.kind == kStateKind && event.rank == workers_) {
+      for (Server& each : servers_) each.answered_at[std::size_t(event.peer)] = server.updates;
+    }
     if (event.what == EventKind::kGone) {
       server.gone.insert(event.peer);
       server.in.erase(event.peer);
@@ -82,7 +87,7 @@ class BackupRound : public Checker {
 
   void complete(const Event& event, Server& server) {
     const int size = int(server.open.size());
-    if (size > quorum_ || size < std::min(quorum_, live_)) {
+    if (size > quorum_ || size < std::min(quorum_, int(live_.size()))) {
       fail(event.time, event.rank,
            "made an update of " + std::to_string(size) + " gradients instead of " + std::to_string(quorum_));
     }
@@ -92,7 +97,8 @@ class BackupRound : public Checker {
     server.open.clear();
   }
 
-  int workers_, quorum_, live_;
+  int workers_, quorum_;
+  std::set<int> live_;  // workers
   std::vector<Server> servers_;
 };
 

@@ -21,6 +21,7 @@ class BackupUpdate : public Checker {
   void on(const Event& event) override {
     if (event.rank < workers_) {
       if (event.what == EventKind::kFinished) finished_.insert(event.rank);
+      if (event.what == EventKind::kEnter) finished_.erase(event.rank);
       return;
     }
     if (event.what == EventKind::kTake && event.kind == kPushKind)
@@ -28,6 +29,7 @@ class BackupUpdate : public Checker {
     if (event.what == EventKind::kReduced) update(event);
     if (event.what == EventKind::kApplied) applied(event);
     if (event.what == EventKind::kSend && event.kind == kWeightsKind) announce(event);
+    if (event.what == EventKind::kSend && event.kind == kStateKind) has_[std::size_t(event.peer)] = updates_;
   }
 
  private:

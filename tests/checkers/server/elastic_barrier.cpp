@@ -20,6 +20,7 @@ class ElasticBarrier : public Checker {
   void on(const Event& event) override {
     if (event.rank < workers_) {
       if (event.what == EventKind::kFinished) live_[std::size_t(event.rank)] = 0;
+      if (event.what == EventKind::kEnter) live_[std::size_t(event.rank)] = 1;
       return;
     }
     std::vector<Worker>& workers = servers_[std::size_t(event.rank - workers_)];

@@ -15,6 +15,7 @@ class ElasticPlan : public Checker {
 
   void on(const Event& event) override {
     if (event.rank < plans_ && event.what == EventKind::kFinished) workers_[std::size_t(event.rank)].gone = true;
+    if (event.rank < plans_ && event.what == EventKind::kEnter) workers_[std::size_t(event.rank)].gone = false;
     if (event.rank != plans_) return;
     if (event.what == EventKind::kTake && event.kind == kPushKind) pushed(event);
     if (event.what == EventKind::kSend && event.kind == kWeightsKind) {

@@ -8,6 +8,7 @@
 // have, and nothing is asked.
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "tests/checkers/checkers.h"
 
@@ -29,6 +30,9 @@ class HeldEverywhere : public Checker {
   void on(const Event& event) override {
     if (event.rank < workers_) {
       if (event.what == EventKind::kFinished) live_[std::size_t(event.rank)] = 0;
+      if (event.what == EventKind::kEnter && !std::exchange(live_[std::size_t(event.rank)], 1)) {
+        for (Server& server : servers_) server.applied[std::size_t(event.rank)] = event.iter;  // it was away
+      }
       return;
     }
     Server& server = servers_[std::size_t(event.rank - workers_)];

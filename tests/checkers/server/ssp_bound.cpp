@@ -20,7 +20,8 @@ class SspBound : public Checker {
   void on(const Event& event) override {
     if (event.what == EventKind::kFinished && event.rank < decides_) live_[std::size_t(event.rank)] = 0;
     if (event.what != EventKind::kDeliver || event.kind != kPushKind || event.rank != decides_) return;
-    const std::int64_t mine = ++pushes_[std::size_t(event.peer)];
+    live_[std::size_t(event.peer)] = 1;
+    const std::int64_t mine = pushes_[std::size_t(event.peer)] = event.iter + 1;
     look();
     for (std::size_t w = 0; w < pushes_.size(); ++w) {
       if (live_[w] && mine - pushes_[w] > bound_) {

@@ -209,6 +209,37 @@ TEST(Lost, AreNotInRatesAndGaps) {
   EXPECT_EQ(record.ranks[0].gap_max, 0);
 }
 
+// The third worker is away from 100 to 250 ms, and returns with the iteration of the others.
+TEST(Away, MakesNoGapAndIsInTheRate) {
+  TrialRecord record;
+  for (int r = 0; r < 3; ++r) {
+    RankRecord& rank = record.ranks.emplace_back();
+    rank.rank = r;
+    for (int k = 0; k < 40; ++k) {
+      if (r == 2 && k == 10) rank.marks.push_back({.end = Time(milliseconds(250)), .iter = 9});
+      const bool missed = r == 2 && k >= 10 && k < 25;
+      const Time end = missed ? Time(milliseconds(250)) : Time(milliseconds(10 * (k + 1)));
+      rank.marks.push_back({.end = end, .iter = k, .samples = missed ? 0 : 8});
+    }
+    rank.finished = rank.marks.back().end;
+  }
+  record.time_s = 0.4;
+  fill_gaps(record, 3);
+  fill_rates(record, 5, Duration{}, 3);
+  for (const RankRecord& rank : record.ranks) EXPECT_EQ(rank.gap_max, 0) << rank.rank;
+  const double window = 0.35, iterations = 35 + 35 + 20;  // 50 to 400 ms
+  EXPECT_NEAR(record.samples_per_s, 8 * iterations / window, 1e-6);
+
+  // One that returns where it was is behind: the others' gap is to it, from then on.
+  TrialRecord behind = record;
+  std::vector<IterationMark>& marks = behind.ranks[2].marks;
+  marks.erase(marks.begin() + 11, marks.begin() + 26);
+  for (std::size_t i = 11; i < marks.size(); ++i) marks[i].iter = Iter(i) - 1;
+  fill_gaps(behind, 3);
+  EXPECT_EQ(behind.ranks[0].gap_max, 15);
+  EXPECT_EQ(behind.ranks[2].gap_max, 0);
+}
+
 TEST(Lost, AreToldInTheTables) {
   TrialRow row = faulty_row("hop", 0, 1, 80, 1.5);
   row.record.first_lost_s = to_seconds(milliseconds(205));  // 0.20500000000000002

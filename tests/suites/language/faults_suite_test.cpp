@@ -7,6 +7,7 @@
 
 #include "suites/language/suite.h"
 #include "suites/trial/plan.h"
+#include "tests/folder.h"
 
 namespace hopbench {
 namespace {
@@ -222,6 +223,98 @@ TEST(FaultsSuite, RefusesACutThatNobodyWouldNotice) {
   EXPECT_EQ(mistakes_of(cut + "[[measure]]\nnetwork.instant = true\n"),
             "3: scenario 'x' cuts links, but measure 'rate' has none: leave out network.instant or choose its "
             "scenarios\n");
+}
+
+std::vector<Fault> faults_with(const std::string& faults, const std::string& protocol) {
+  std::string top = kTop;
+  top.replace(top.find("allreduce"), 9, protocol);
+  const std::string text = top + "[[scenario]]\nname = \"x\"\nfaults = [" + faults + "]\n";
+  return parse_suite(text, "x.toml", {}).trials.at(0).scenario.faults;
+}
+
+TEST(FaultsSuite, AWorkerThatLeavesForAWhileReturns) {
+  const auto faults = faults_with(R"({ kind = "leave", ranks = [1], at = "2s", lasts = "5s" })", "allreduce");
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_TRUE(faults[0].returns());
+  EXPECT_EQ(faults[0].lasts, std::chrono::seconds(5));
+  EXPECT_FALSE(faults_with(R"({ kind = "leave", ranks = [1], at = "2s" })", "allreduce")[0].returns());
+}
+
+TEST(FaultsSuite, MayTakeAwayAllWorkersForAWhile) {
+  EXPECT_EQ(mistakes_of_fault(R"(kind = "leave", ranks = [0, 1, 2, 3], at = "2s", lasts = "5s")"), "");
+  EXPECT_NE(mistakes_of_fault(R"(kind = "leave", ranks = [0, 1, 2, 3], at = "2s")"), "");
+}
+
+TEST(FaultsSuite, AbsencesOfARankDoNotOverlap) {
+  EXPECT_EQ(mistakes_of(R"([[scenario]]
+name = "x"
+faults = [
+  { kind = "leave", ranks = [0, 1], at = "2s", lasts = "5s" },
+  { kind = "crash", ranks = [1], at = "4s", restart = "1s", checkpoint = "1s" },
+  { kind = "leave", ranks = [0], at = "7s", lasts = "5s" },
+]
+)"),
+            "5: scenario 'x' takes away rank 1 at 4s, during its absence from 2s to 7s: make it one absence\n");
+}
+
+TEST(FaultsSuite, ACrashWithARestartNeedsACheckpointAndATime) {
+  EXPECT_EQ(mistakes_of_fault(R"(kind = "crash", ranks = [1], at = "4s", restart = "1s")"),
+            "3: 'restart' needs 'checkpoint', the time between two of them\n");
+  EXPECT_EQ(mistakes_of_fault(R"(kind = "crash", ranks = [1], at = "4s", checkpoint = "1s")"),
+            "3: 'checkpoint' means nothing without 'restart', the time that a restart takes\n");
+  EXPECT_EQ(mistakes_of_fault(R"(kind = "crash", ranks = [1], iteration = 4, restart = "1s", checkpoint = "1s")"),
+            "3: a crash with 'restart' needs a time: give 'at' instead of 'iteration'\n");
+  EXPECT_NE(mistakes_of_fault(R"(kind = "hang", ranks = [1], at = "4s", lasts = "1s", restart = "1s")"), "");
+}
+
+// By hand: at 100 s the last checkpoint was at 60 s. At 150 s the job is still repeating that work, and starts again. At
+// 300 s it has worked for 100 + 80 s, which is a checkpoint's moment.
+TEST(FaultsSuite, RestartsRepeatTheWorkSinceTheLastCheckpoint) {
+  const std::string three = R"({ kind = "crash", ranks = [1], at = "100s", restart = "30s", checkpoint = "60s" },
+    { kind = "crash", ranks = [2], at = "300s", restart = "30s", checkpoint = "60s" },
+    { kind = "crash", ranks = [0], at = "150s", restart = "30s", checkpoint = "60s" })";
+  const std::vector<Fault> faults = faults_with(three, "allreduce");
+  ASSERT_EQ(faults.size(), 3u);
+  const std::vector<std::pair<int, int>> expected = {{100, 50}, {150, 70}, {300, 30}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(faults[i].what, FaultKind::kRestart);
+    EXPECT_EQ(faults[i].ranks, (std::vector<int>{0, 1, 2, 3}));
+    EXPECT_EQ(faults[i].at, at_s(expected[i].first));
+    EXPECT_EQ(faults[i].lasts, std::chrono::seconds(expected[i].second)) << i;
+  }
+  const std::vector<Fault> away = faults_with(three, "ps_asp");
+  ASSERT_EQ(away.size(), 3u);
+  for (const Fault& fault : away) {
+    EXPECT_TRUE(fault.returns());
+    EXPECT_EQ(fault.lasts, std::chrono::seconds(30));
+  }
+}
+
+TEST(FaultsSuite, AbsencesComeFromAFile) {
+  const Folder folder;
+  folder.write("spot.csv", "# seconds\nrank,from,until\n1,2,3.5\n0,1,2\n1,10,11\n9,1,2\n");
+  const auto at = [&](const std::string& more) {
+    return R"({ kind = "leave", file = ")" + (folder / "spot.csv") + "\"" + more + " }";
+  };
+  const std::vector<Fault> faults = faults_with(at(""), "allreduce");
+  ASSERT_EQ(faults.size(), 3u) << "rank 9 is no worker here";
+  EXPECT_EQ(faults[0].ranks, std::vector<int>{0});
+  EXPECT_EQ(faults[1].at, at_s(2));
+  EXPECT_EQ(faults[1].lasts, std::chrono::milliseconds(1500));
+  EXPECT_EQ(mistakes_of("[[scenario]]\nname = \"x\"\nfaults = [" + at(", ranks = [1]") + "]\n"),
+            "3: 'ranks' means nothing beside 'file', which has all absences\n");
+  for (const auto& [rows, why] : std::vector<std::pair<std::string, std::string>>{
+           {"", ":1: the file is empty: its header must be rank,from,until"},
+           {"rank,time\n", ":1: the header must be rank,from,until"},
+           {"rank,from,until\n1,2\n", ":2: 2 cells, not 3"},
+           {"rank,from,until\nx,2,3\n", ":2: the rank is 'x', not an integer from 0 to 99999"},
+           {"rank,from,until\n1,3,3\n", ":2: '3' to '3' is no span of seconds from 0: 'until' must be later than 'from'"},
+           {"rank,from,until\n1,2,4\n1,3,5\n",
+            ":3: rank 1 is away already: its rows must follow each other in time and not overlap"}}) {
+    folder.write("spot.csv", rows);
+    EXPECT_EQ(mistakes_of("[[scenario]]\nname = \"x\"\nfaults = [" + at("") + "]\n"),
+              "3: " + (folder / "spot.csv") + why + "\n");
+  }
 }
 
 }  // namespace

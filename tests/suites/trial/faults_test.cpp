@@ -76,6 +76,14 @@ TrialRecord simulated(const std::string& faults, const std::string& protocol = "
   return simulate_trial(trial_with(faults, protocol));
 }
 
+/// The text of a warning of the record; empty if it has none of that kind.
+std::string warned(const TrialRecord& record, WarningKind kind) {
+  for (const Warning& warning : record.warnings) {
+    if (warning.kind == kind) return warning.text.empty() ? "yes" : warning.text;
+  }
+  return "";
+}
+
 Duration hung(const RankRecord& record) {
   const auto wait = record.waits.find("the end of its hang");
   return wait == record.waits.end() ? Duration{} : wait->second;
@@ -127,6 +135,35 @@ TEST(Faults, OfACrashTheRecordKeepsWhenItWas) {
   EXPECT_EQ(dead.host, 3);
   EXPECT_EQ(dead.iters + dead.gradients + dead.samples + dead.messages_sent, 0);
   EXPECT_TRUE(dead.marks.empty());
+}
+
+TEST(Faults, AnAbsenceThatNeverCameIsToldAndOneThatCameIsNot) {
+  for (const char* protocol : {"ps_asp", "allreduce"}) {
+    const TrialRecord came = simulated(R"({ kind = "leave", ranks = [3], at = "95ms", lasts = "50ms" })", protocol);
+    EXPECT_EQ(warned(came, WarningKind::kFaultNeverCame), "") << protocol;
+    const TrialRecord late = simulated(R"({ kind = "leave", ranks = [3], at = "95s", lasts = "50ms" })", protocol);
+    EXPECT_NE(warned(late, WarningKind::kFaultNeverCame).find("leave of rank 3 at 95s"), std::string::npos) << protocol;
+  }
+}
+
+// The gap is to the slowest worker that is there.
+TEST(Faults, AnAbsenceMakesNoGap) {
+  const TrialRecord record = simulated(R"({ kind = "leave", ranks = [3], at = "95ms", lasts = "150ms" })", "ps_ssp");
+  ASSERT_EQ(record.status, TrialStatus::kOk);
+  for (int r = 0; r < 3; ++r) EXPECT_LE(record.ranks[std::size_t(r)].gap_max, record.gap_bound) << r;
+  EXPECT_GT(record.ranks[3].iters_jumped, 8);
+}
+
+// Crashed at 95 ms, 35 ms after the last checkpoint; replaced after 40 ms. So all is 75 ms later, and nothing else changes.
+TEST(Faults, ARestartRepeatsTheWorkSinceTheCheckpoint) {
+  const std::string crash = R"({ kind = "crash", ranks = [3], at = "95ms", restart = "40ms", checkpoint = "60ms" })";
+  const TrialRecord with = simulated(crash, "allreduce"), without = simulated("", "allreduce");
+  EXPECT_EQ(with.params_hash, without.params_hash);
+  EXPECT_EQ(with.ranks_lost, 0);
+  EXPECT_NEAR(with.time_s - without.time_s, 0.070, 1e-3) << "the gradient under way was completed meanwhile";
+  const TrialRecord away = simulated(crash, "ps_asp");
+  EXPECT_EQ(away.ranks_lost, 0);
+  EXPECT_EQ(away.ranks[3].waits.at("its return"), std::chrono::milliseconds(40)) << "the others go on";
 }
 
 TEST(Faults, LeaveNoBoundOfTheWholeGraph) {
@@ -300,6 +337,30 @@ TEST_P(RealFaults, ComeTrueAsInVirtualTime) {
   expect_as_simulated(R"({ kind = "hang", ranks = [3], at = "55ms", lasts = "200ms" })");
   expect_as_simulated(R"({ kind = "hang", ranks = [3], iteration = 5, lasts = "200ms" })");
   expect_as_simulated(R"({ kind = "cut", a = 3, at = "55ms", lasts = "200ms" })", true);
+}
+
+// Lock-step protocols end with the same bits as without the absence; the others end, on every transport.
+TEST_P(RealFaults, AWorkerThatIsAwayReturns) {
+  const std::string away = R"({ kind = "leave", ranks = [3], at = "95ms", lasts = "300ms" })";
+  for (const char* protocol : {"allreduce", "ps_bsp", "lb_bsp"}) {
+    const TrialRecord record = real(away, protocol), promised = simulated(away, protocol);
+    ASSERT_EQ(record.status, TrialStatus::kOk) << protocol << ": " << record.failure.text;
+    if (std::string(protocol) != "lb_bsp") {
+      EXPECT_EQ(record.params_hash, simulated("", protocol).params_hash) << protocol;
+      EXPECT_EQ(promised.params_hash, record.params_hash) << protocol;
+    }
+    EXPECT_GE(record.time_s, 0.59) << protocol;
+    EXPECT_EQ(record.ranks_lost, 0) << protocol;
+    EXPECT_EQ(record.ranks[3].iters, 30) << protocol;
+  }
+  for (const char* protocol : {"ps_asp", "ps_ssp", "dssp", "elastic_bsp", "ps_backup", "dbw", "adpsgd"}) {
+    const TrialRecord record = real(away, protocol);
+    ASSERT_EQ(record.status, TrialStatus::kOk) << protocol << ": " << record.failure.text;
+    EXPECT_EQ(record.ranks_lost, 0) << protocol;
+    EXPECT_EQ(record.ranks[3].iters + record.ranks[3].iters_jumped, 30) << protocol;
+    EXPECT_GE(record.ranks[3].waits.at("its return"), std::chrono::milliseconds(290)) << protocol;
+    EXPECT_EQ(warned(record, WarningKind::kFaultNeverCame), "") << protocol;
+  }
 }
 
 TEST_P(RealFaults, AHangIsWaitingNotComputing) {

@@ -1,0 +1,102 @@
+// model.profile and model.wire_bytes: what a suite may say, and that times are those of a model of that size.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "suites/language/suite.h"
+#include "suites/trial/execute.h"
+#include "tests/folder.h"
+
+namespace hopbench {
+namespace {
+
+std::string suite_of(const std::string& model, const std::string& compute, const std::string& protocol = "dpsgd") {
+  return "schema = 1\n[run]\nworld_size = 4\niterations = 20\nrepeats = 1\nwarmup_time = \"0s\"\n[model]\n" + model +
+         "[compute]\nnoise = 0\n" + compute + "[network]\npreset = \"1G\"\n[transport]\nname = \"sim\"\n[[protocol]]\nname = \"" +
+         protocol + "\"\n";
+}
+
+TrialSpec trial_of(const std::string& text, const std::string& path = "x.toml") {
+  return parse_suite(text, path, {}).trials.at(0);
+}
+
+double time_of(const std::string& text, const std::string& path = "x.toml") {
+  return simulate_trial(trial_of(text, path)).time_s;
+}
+
+std::string mistakes_of(const std::string& text) {
+  try {
+    parse_suite(text, "x.toml", {});
+  } catch (const SuiteError& error) {
+    std::string all;
+    for (const Mistake& mistake : error.mistakes()) all += mistake.message + "\n";
+    return all;
+  }
+  return "";
+}
+
+TEST(ProfileSuite, GivesTimingOnlyItsSizesAndTimes) {
+  const Folder folder;
+  folder.write("p.csv", "bytes,seconds\n4000000,0.03\n4000000,0.01\n");
+  const TrialSpec trial = trial_of(suite_of("name = \"timing_only\"\nprofile = \"p.csv\"\n", ""), folder / "suite.toml");
+  EXPECT_EQ(trial.workload.size, 2'000'000u);
+  EXPECT_EQ(trial.workload.profile.size(), 2u);
+  EXPECT_EQ(trial.costs.gradient, std::chrono::milliseconds(40));
+  const TrialSpec again = trial_from_json(to_json(trial));
+  EXPECT_EQ(again.workload.profile, trial.workload.profile);
+  EXPECT_EQ(again.hash(), trial.hash());
+}
+
+// All-reduce overlaps the backward pass: it ends earlier if most bytes are complete early.
+TEST(ProfileSuite, DecidesHowMuchIsHidden) {
+  const Folder folder;
+  folder.write("early.csv", "bytes,seconds\n7000000,0.05\n1000000,0.05\n");
+  folder.write("late.csv", "bytes,seconds\n1000000,0.05\n7000000,0.05\n");
+  const auto time = [&](const std::string& name) {
+    return time_of(suite_of("name = \"timing_only\"\nprofile = \"" + name + "\"\n", "", "allreduce"),
+                   folder / "suite.toml");
+  };
+  const double early = time("early.csv"), late = time("late.csv");
+  EXPECT_LT(early, 0.8 * late);
+  EXPECT_GT(early, 20 * 0.1);
+}
+
+TEST(ProfileSuite, MistakesAreNamed) {
+  const Folder folder;
+  folder.write("p.csv", "bytes,seconds\n4000000,0.03\n");
+  const std::string profile = "profile = \"" + (folder / "p.csv") + "\"\n";
+  EXPECT_EQ(mistakes_of(suite_of("name = \"quadratic\"\n" + profile, "pace = \"10ms\"\n")),
+            "'profile' means nothing to model 'quadratic': only timing_only has one\n");
+  EXPECT_EQ(mistakes_of(suite_of("name = \"timing_only\"\nsize = 5\n" + profile, "")),
+            "'size' and 'profile' are two sizes: give one\n");
+  EXPECT_EQ(mistakes_of(suite_of("name = \"timing_only\"\n" + profile, "pace = \"10ms\"\n")),
+            "the profile has times, which replace 'pace' and 'cost': leave these out\n");
+  const std::string missing = mistakes_of(suite_of("name = \"timing_only\"\nprofile = \"none.csv\"\n", ""));
+  EXPECT_NE(missing.find("none.csv cannot be read: No such file"), std::string::npos) << missing;
+  EXPECT_EQ(std::count(missing.begin(), missing.end(), '\n'), 1) << missing;
+}
+
+// Times and bytes are those of a model of that size, but for the rounding of pieces.
+TEST(WireBytes, MakeASmallModelAsLargeAsItsStandIn) {
+  for (const char* protocol : {"dpsgd", "ps_asp", "hop"}) {
+    const std::string small = suite_of("name = \"quadratic\"\nsize = 64\nwire_bytes = 4096000\n", "pace = \"10ms\"\n", protocol);
+    const std::string large = suite_of("name = \"timing_only\"\nsize = 1024000\n", "pace = \"10ms\"\n", protocol);
+    const TrialRecord stand_in = simulate_trial(trial_of(small)), real = simulate_trial(trial_of(large));
+    EXPECT_NEAR(stand_in.time_s, real.time_s, 1e-6 * real.time_s) << protocol;
+    for (std::size_t r = 0; r < real.ranks.size(); ++r)
+      EXPECT_EQ(stand_in.ranks[r].bytes_sent, real.ranks[r].bytes_sent) << protocol;
+  }
+}
+
+TEST(WireBytes, AreOfVirtualTimeAndOfModelsWithNumbers) {
+  EXPECT_EQ(mistakes_of(suite_of("name = \"timing_only\"\nsize = 5\nwire_bytes = 100\n", "pace = \"10ms\"\n")),
+            "'wire_bytes' means nothing to model 'timing_only': set its size\n");
+  std::string real = suite_of("name = \"quadratic\"\nwire_bytes = 100\n", "pace = \"10ms\"\n");
+  real.replace(real.find("[network]\npreset = \"1G\"\n"), 23, "");
+  real.replace(real.find("\"sim\""), 5, "\"gloo\"");
+  EXPECT_NE(mistakes_of(real).find("'wire_bytes' needs virtual time (sim)"), std::string::npos) << mistakes_of(real);
+}
+
+}  // namespace
+}  // namespace hopbench
