@@ -55,7 +55,7 @@ class AbsenceChecker : public Checker {
     bool away = false, back = false;
     bool finished = false, ended = false;  // ended, or away; ended
     Iter next = 0;                         // the iteration that follows its last one
-    Iter due = -1;                         // under a clock: that with which it is to go on
+    Iter due = -1, least_due = -1;         // under a clock: with which it is to go on
     std::set<int> states{};                // ranks whose state it has taken since its return
     std::set<int> there{};                 // workers whose state it could take, there since it returned
   };
@@ -76,14 +76,17 @@ class AbsenceChecker : public Checker {
 
   void decides(const Event& event) {
     constexpr Iter kNobody = std::numeric_limits<Iter>::max();
-    Iter least = kNobody;
+    Iter least = kNobody, least_of_all = kNobody;  // with those that have ended: the server may not know yet
     for (int w = 0; w < workers_; ++w) {
-      const bool there = !known_away_[std::size_t(w)] && !of_[std::size_t(w)].ended;
-      if (w != event.peer && there) least = std::min(least, applied_[std::size_t(w)]);
+      if (w == event.peer || known_away_[std::size_t(w)]) continue;
+      least_of_all = std::min(least_of_all, applied_[std::size_t(w)]);
+      if (!of_[std::size_t(w)].ended) least = std::min(least, applied_[std::size_t(w)]);
     }
     Worker& worker = of_[std::size_t(event.peer)];
-    worker.due = least == kNobody ? worker.next : std::max(worker.next, least);
-    applied_[std::size_t(event.peer)] = worker.due;
+    const auto raised = [&](Iter to) { return to == kNobody ? worker.next : std::max(worker.next, to); };
+    worker.due = raised(least);
+    worker.least_due = std::min(worker.due, raised(least_of_all));
+    applied_[std::size_t(event.peer)] = event.iter;
   }
 
   void returns(const Event& event, Worker& worker) {
@@ -112,8 +115,9 @@ class AbsenceChecker : public Checker {
     }
     if (from_a_worker_ && !worker.there.empty() && worker.states.empty())
       fail(event.time, event.rank, "goes on without the model of another worker");
-    const Iter due = clock_ && worker.due >= 0 ? worker.due : worker.next;
-    if (event.iter != due && !jumps_) {
+    const bool chosen = clock_ && worker.due >= 0;
+    const Iter due = chosen ? worker.due : worker.next, least_due = chosen ? worker.least_due : worker.next;
+    if (!jumps_ && (event.iter < least_due || event.iter > due)) {
       fail(event.time, event.rank,
            "goes on with iteration " + std::to_string(event.iter) + " instead of " + std::to_string(due));
     }

@@ -43,6 +43,7 @@ class EnterOrder : public Checker {
   void finish() override {
     for (std::size_t i = 0; i < at_.size(); ++i) {
       if (end_ == 0 || at_[i] + 1 >= end_ || early_.count(int(i)) != 0) continue;
+      if (back_.count(int(i)) != 0) continue;  // it returned when the others had done the last iteration
       fail(Time{}, int(i),
            at_[i] < 0 ? std::string("never entered iteration 0") : "ended in iteration " + std::to_string(at_[i]));
     }
