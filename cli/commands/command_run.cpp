@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "backends/cuda/backend.h"
 #include "cli/commands/adjust.h"
@@ -20,6 +21,7 @@
 #include "cli/install_paths.h"
 #include "cli/outputs.h"
 #include "cli/preflight.h"
+#include "cli/shards/shard.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
 #include "models/datasets/content.h"
@@ -37,7 +39,12 @@ struct SuiteRun {
   Suite suite;
   std::string folder;
   std::set<std::string> ids;  // of all its trials, also those that --filter leaves out
+  std::optional<Shard> shard = std::nullopt;
 };
+
+std::string shard_context(const SuiteRun& job) {
+  return job.shard ? fmt::format("{{\"shard\": {}}}", to_json(*job.shard)) : "";
+}
 
 /// Returns the GPUs that the suite's trials compute on; none if they do not use GPUs.
 std::vector<std::string> gpus_of(const Suite& suite) {
@@ -54,7 +61,8 @@ class Run {
         fleet_(gathering.fleet()),
         folder_(options.resume.empty() ? RunFolder::create(job_.folder, job_.suite.resolved,
                                                            context_json(options.command_line, gpus_of(job_.suite),
-                                                                        gathering.processes_json(), job_.suite.notes))
+                                                                        gathering.processes_json(), job_.suite.notes,
+                                                                        shard_context(job_)))
                                        : RunFolder::open(job_.folder)) {
     folder_.claim();
   }
@@ -204,6 +212,10 @@ class Run {
       return code;
     }
     tell(fmt::format("results: {}\n", printable(folder_.path())));
+    if (job_.shard) {
+      tell(fmt::format("it is shard {}: hopbench merge joins the folders of all {} shards\n", job_.shard->name(),
+                       job_.shard->of));
+    }
     const std::vector<TrialRow>& rows = folder_.rows();
     const auto failed = std::count_if(rows.begin(), rows.end(),
                                       [](const TrialRow& row) { return row.record.status != TrialStatus::kOk; });
@@ -275,7 +287,12 @@ SuiteRun resumed_job(const RunOptions& options) {
         " is a baseline, which later runs are compared with: start a new run and save it as the baseline");
   }
   check_dump_goes_on(options.resume, options.dump);
-  SuiteRun job{parse_suite(text, name, options.suite), options.resume, {}};
+  SuiteRun job{parse_suite(text, name, options.suite), options.resume, {}, shard_in(context, options.resume)};
+  if (job.shard) check_goes_on(*job.shard, options);
+  if (!job.shard && !options.shard.empty()) {
+    throw usage_error(fmt::format("{} holds a whole run and no shard: leave --shard {} out", printable(options.resume),
+                                  quotable(options.shard)));
+  }
   if (options.force) return job;
   if (job.suite.resolved != parse_suite(text, name, {}).resolved) {
     throw usage_error(options.resume +
@@ -292,6 +309,18 @@ SuiteRun resumed_job(const RunOptions& options) {
   return job;
 }
 
+/// Leaves the trials that are to run, with the settings of the command line. If a shard is resumed, --filter chooses
+/// among the shard's trials.
+void choose(const RunOptions& options, SuiteRun& job) {
+  if (job.shard) {
+    RunOptions whole = options;
+    whole.filter = job.shard->filter, whole.exclude = job.shard->exclude;
+    adjust(whole, job.suite.trials);
+    keep_shard(*job.shard, job.suite.trials);
+  }
+  adjust(options, job.suite.trials);
+}
+
 std::vector<SuiteRun> jobs_of(const RunOptions& options) {
   std::vector<SuiteRun> jobs;
   if (!options.resume.empty()) {
@@ -301,7 +330,7 @@ std::vector<SuiteRun> jobs_of(const RunOptions& options) {
     for (const std::string& path : options.suites) {
       Suite suite = load_suite(find_suite(path), options.suite);
       const std::string folder = options.suites.size() == 1 ? base : base + "/" + safe_file_name(suite.name);
-      jobs.push_back({std::move(suite), folder, {}});
+      jobs.push_back({std::move(suite), folder, {}, shard_of(options)});
     }
   }
   const auto virtual_time = [](const SuiteRun& job) {
@@ -313,7 +342,7 @@ std::vector<SuiteRun> jobs_of(const RunOptions& options) {
         "--shuffle is about virtual time and no trial is in it: leave it out, or --set transport.name=sim");
   for (SuiteRun& job : jobs) {
     for (const TrialSpec& spec : job.suite.trials) job.ids.insert(spec.id());
-    adjust(options, job.suite.trials);
+    choose(options, job);
   }
   std::erase_if(jobs, [](const SuiteRun& job) { return job.suite.trials.empty(); });
   if (jobs.empty()) throw usage_error("no trial matches --filter and --exclude: run with --list to see all trial ids");
@@ -372,6 +401,8 @@ int command_run(const RunOptions& options) {
         "run needs a suite: hopbench run suites/cnn_hetero.toml (hopbench list suites shows those there are)");
   if (options.force && options.resume.empty() && options.dump.empty())
     throw usage_error("--force is for --resume and --dump: leave it out");
+  if (!options.shard.empty() && !options.save_baseline.empty())
+    throw usage_error("--save-baseline: a baseline is a whole run: merge the shards, then hopbench baseline save");
   hint_at_outputs(options);
   std::vector<SuiteRun> jobs;
   std::optional<Gathering> gathering;
