@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "backends/base/text.h"
-#include "cli/commands/join.h"
+#include "cli/processes/join.h"
 #include "cli/commands/run.h"
 #include "cli/install_paths.h"
 #include "cli/preflight.h"

@@ -6,14 +6,13 @@
 #include <map>
 #include <regex>
 #include <set>
-#include <thread>
+#include <span>
 
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "backends/cuda/backend.h"
 #include "cli/commands/adjust.h"
 #include "cli/commands/at_once.h"
-#include "cli/commands/join.h"
 #include "cli/commands/labels.h"
 #include "cli/commands/progress.h"
 #include "cli/commands/resume.h"
@@ -21,6 +20,8 @@
 #include "cli/install_paths.h"
 #include "cli/outputs.h"
 #include "cli/preflight.h"
+#include "cli/processes/errands.h"
+#include "cli/processes/join.h"
 #include "cli/shards/shard.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
@@ -145,30 +146,78 @@ class Run {
     run_in_order(left, progress);
   }
 
-  // Stretches of virtual time may have several trials under way; a trial in real processes is alone. Rows are added in
-  // the order of the plan, no matter which trial ends first, so that the files do not depend on the number of jobs.
-  // Trials share the cores, since a trial on each core is faster than a trial whose gradients go to all of them.
+  // Stretches of virtual time may have several trials under way, in all processes of the run; a trial in real processes
+  // is alone. Rows are added in the order of the plan, no matter which trial ends first, so that the files do not depend
+  // on the number of jobs and processes. Trials share the cores, since a trial on each core is faster than a trial whose
+  // gradients go to all of them.
   void run_in_order(const std::vector<const TrialSpec*>& left, Progress& progress) {
     const auto over = [] { return count_interrupts().load() > 0; };
     const auto in_virtual_time = [](const TrialSpec* spec) { return spec->transport == "sim"; };
+    const bool any = std::any_of(left.begin(), left.end(), in_virtual_time);
+    shares_ = shares_of(any ? fleet_ : nullptr, options_.jobs, tell);
     for (auto begin = left.begin(); begin != left.end() && !over();) {
       const auto end = in_virtual_time(*begin) ? std::find_if_not(begin, left.end(), in_virtual_time) : begin + 1;
       std::vector<TrialRow> rows(static_cast<std::size_t>(end - begin));
-      const int together = std::min(jobs(), int(rows.size()));
+      std::vector<Share> shares = shares_;
+      spread(shares, rows.size());
       at_once(
-          rows.size(), together,
+          rows.size(), shares.front().jobs,
           [&](std::size_t i, int thread) {
-            TrialSpec spec = *begin[std::ptrdiff_t(i)];
-            if (spec.sim_threads == 0) spec.sim_threads = std::max(1, cores() / together);
-            rows[i] = run_trial(spec, progress, thread);
+            rows[i] = run_trial(shared_out(*begin[std::ptrdiff_t(i)], shares.front()), progress, thread);
           },
-          [&](std::size_t i) { folder_.add(std::move(rows[i])); }, over);
+          [&](std::size_t i) { folder_.add(std::move(rows[i])); }, over,
+          helper_of(std::span(begin, end), shares, rows, progress));
       begin = end;
     }
   }
 
-  static int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
-  int jobs() const { return options_.jobs > 0 ? options_.jobs : cores(); }
+  // Gives the trial its part of the cores of the process that computes it.
+  static TrialSpec shared_out(TrialSpec spec, const Share& share) {
+    if (spec.sim_threads == 0) spec.sim_threads = std::max(1, share.cores / share.jobs);
+    return spec;
+  }
+
+  // Returns what has the other processes of the run compute some of these trials; nothing if they cannot. They write no
+  // files, so dumps are made here.
+  std::function<void(Pieces&)> helper_of(std::span<const TrialSpec* const> trials, const std::vector<Share>& shares,
+                                         std::vector<TrialRow>& rows, Progress& progress) {
+    const bool any = std::any_of(shares.begin(), shares.end(),
+                                 [](const Share& share) { return share.process != 0 && share.jobs > 0; });
+    if (!any || !options_.dump.empty() || trials.front()->transport != "sim") return nullptr;
+    return [this, trials, &shares, &rows, &progress](Pieces& pieces) {
+      ErrandWork work;
+      work.errand = [&](std::size_t i, const Share& share, int slot) {
+        progress.begin(*trials[i]);
+        return errand_of(shared_out(*trials[i], share), elsewhere(*trials[i], {slot, share.jobs}));
+      };
+      work.keep = [&](std::size_t i, const Share& share, LaunchResult result) {
+        const TrialSpec& spec = *trials[i];
+        rows[i] = row_of(spec, record_of_errand(spec, result, elsewhere(spec, {}), machine_of_process(share.process)));
+        progress.end(spec, rows[i].record);
+      };
+      work.lost = [&](std::size_t i) { progress.lost(*trials[i]); };
+      work.interrupts = [] { return count_interrupts().load(); };
+      work.tell = tell;
+      do_elsewhere(*fleet_, shares, pieces, work);
+    };
+  }
+
+  ExecuteOptions elsewhere(const TrialSpec& spec, const LocalPlace& place) const {
+    ExecuteOptions execute_with;
+    execute_with.at_once = place;
+    if (options_.events != "none") execute_with.event_log = folder_.event_log(spec.id());
+    return execute_with;
+  }
+
+  std::string machine_of_process(int process) const {
+    return fleet_ == nullptr ? "" : fleet_->members()[std::size_t(process)].machine;
+  }
+
+  TrialRow row_of(const TrialSpec& spec, TrialRecord record) const {
+    TrialRow row{labels_of(spec), std::move(record)};
+    row.labels.tuned = job_.suite.tuned;
+    return row;
+  }
 
   // Measures a trial, and again if the machine disturbed it: by a rule that was set before, blind to the outcome.
   TrialRow run_trial(const TrialSpec& spec, Progress& progress, int thread) {
@@ -187,11 +236,13 @@ class Run {
     ExecuteOptions execute_with;
     execute_with.interrupts = &count_interrupts();
     execute_with.progress = [&](const Board& board, const TrialSpec& running) { progress.tick(board, running); };
-    execute_with.fleet = fleet_, execute_with.at_once = {thread, jobs()};
+    execute_with.fleet = fleet_, execute_with.at_once = {thread, std::max(thread + 1, shares_.front().jobs)};
     if (options_.events != "none") execute_with.event_log = folder_.event_log(spec.id());
     if (!options_.dump.empty()) execute_with.dump = {options_.dump, folder_.dump(spec.id())};
-    TrialRow row{labels_of(spec), execute_trial(spec, execute_with)};
-    row.labels.tuned = job_.suite.tuned;
+    TrialRow row = row_of(spec, execute_trial(spec, execute_with));
+    if (spec.transport == "sim") {
+      for (RankRecord& rank : row.record.ranks) rank.machine = machine_of_process(0);
+    }
     progress.end(spec, row.record);
     return row;
   }
@@ -233,6 +284,7 @@ class Run {
   SuiteRun job_;
   Fleet* const fleet_;  // nullptr: this machine alone
   RunFolder folder_;
+  std::vector<Share> shares_{{0, 1, 1}};  // of all processes, in trials of virtual time
 };
 
 int run_job(const RunOptions& options, SuiteRun job, const Gathering& gathering, Outputs& outputs) {
@@ -244,7 +296,12 @@ int run_job(const RunOptions& options, SuiteRun job, const Gathering& gathering,
 
 int run_jobs(const RunOptions& options, std::vector<SuiteRun> jobs, const Gathering& gathering) {
   for (const SuiteRun& job : jobs) gathering.check(job.suite.trials);
-  if (!options.resume.empty() && !options.force) gathering.check_same(RunFolder::open(options.resume).context_json());
+  const bool real = std::any_of(jobs.begin(), jobs.end(), [](const SuiteRun& job) {
+    return std::any_of(job.suite.trials.begin(), job.suite.trials.end(),
+                       [](const TrialSpec& spec) { return spec.transport != "sim"; });
+  });
+  if (!options.resume.empty() && !options.force && real)
+    gathering.check_same(RunFolder::open(options.resume).context_json());
   int worst = 0;
   Outputs outputs(options);
   for (std::size_t j = 0; j < jobs.size(); ++j) {

@@ -10,7 +10,7 @@
 #include "backends/base/error.h"
 #include "backends/base/ran_out.h"
 #include "backends/base/text.h"
-#include "cli/commands/join.h"
+#include "cli/processes/join.h"
 #include "cli/shards/shard.h"
 #include "cli/tell.h"
 

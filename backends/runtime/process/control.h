@@ -47,6 +47,10 @@ enum class ControlType : std::uint32_t {
   kTrouble,    // agent: text = why it cannot start the trial's ranks
   kInterrupt,  // agent: it was asked to end (SIGTERM)
   kOver,       // launcher: the run is over, value = its exit code
+  kErrand,      // launcher: value = its number, text = an Errand
+  kErrandDone,  // agent: value = its number, text = its result
+  kErrandEnd,   // launcher: ^C for all errands
+  kAlive,       // agent: it has errands under way
 };
 
 struct ControlMessage {

@@ -1,4 +1,4 @@
-#include "cli/commands/join.h"
+#include "cli/processes/join.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
