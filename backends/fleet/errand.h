@@ -3,8 +3,8 @@
 //
 //   launcher  --kErrand (number, Errand)-->  agent: Errands, a thread each: launch()  --kErrandDone (number, result)-->
 //
-// While an agent has errands, it sends a sign of life every second. If it is lost, its errands are lost with it, and the
-// launcher may give them to another agent.
+// While an agent has errands, it sends a sign of life every second. If it is lost, its errands are lost with it, and
+// the launcher may give them to another agent.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,8 @@
 namespace hopbench {
 
 struct Errand {
-  std::string job;        // handed to the process
-  LocalPlace place = {};  // among the errands of its agent
+  std::string job;                                                  // handed to the process
+  LocalPlace place = {};                                            // among the errands of its agent
   Duration rendezvous_timeout{}, stall_timeout{}, trial_timeout{};  // as in LaunchOptions
 };
 std::string to_text(const Errand& errand);

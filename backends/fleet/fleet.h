@@ -67,7 +67,8 @@ class Fleet {
   /// Gives an errand to the agent of a process other than 0. `number` identifies it among all errands of the run. One
   /// thread at a time may call the functions on errands, and no trial may have ranks in a remote crew meanwhile.
   virtual void begin_errand(int process, std::int64_t number, const Errand& errand) = 0;
-  /// Waits until an errand ends or an agent is lost, but not longer than `patience`. Returns the errands that have ended.
+  /// Waits until an errand ends or an agent is lost, but not longer than `patience`. Returns the errands that have
+  /// ended.
   virtual std::vector<EndedErrand> await_errands(Duration patience) = 0;
   /// Counts a ^C for all errands: the first one asks them to end, the second one kills them.
   virtual void interrupt_errands() = 0;

@@ -108,6 +108,7 @@ void RemoteCrew::step(std::span<const pollfd> polled) {
   if (polled.front().revents != 0) {
     channel_->flush();
     there = channel_->fill();
+    if ((polled.front().revents & POLLIN) != 0) heard_ = Clock::now();  // also a part of a long message
   }
   while (const auto message = channel_->take()) hear(*message);
   if (!there) return lose("its connection has ended: its hopbench or its machine is gone");

@@ -24,8 +24,8 @@ class Pieces {
 /// For i from 0 to n - 1, calls `work(i, t)` on thread t of `threads` (if that is 1, on the caller's, t = 0), and then
 /// `use(i)` on the caller's thread, in rising order of i. Begins no work once `over()` holds, but uses what had begun.
 /// Throws what `work` or `use` threw first, after all that had begun has ended. `helper`, if there is one, runs on a
-/// thread of its own (then none of the threads is the caller's) and may do some of the pieces. It must return once there
-/// is no piece for it to take and none that it has taken.
+/// thread of its own (then none of the threads is the caller's) and may do some of the pieces. It must return once
+/// there is no piece for it to take and none that it has taken.
 void at_once(std::size_t n, int threads, const std::function<void(std::size_t, int)>& work,
              const std::function<void(std::size_t)>& use, const std::function<bool()>& over,
              const std::function<void(Pieces&)>& helper = nullptr);

@@ -60,11 +60,11 @@ class Run {
       : options_(options),
         job_(std::move(job)),
         fleet_(gathering.fleet()),
-        folder_(options.resume.empty() ? RunFolder::create(job_.folder, job_.suite.resolved,
-                                                           context_json(options.command_line, gpus_of(job_.suite),
-                                                                        gathering.processes_json(), job_.suite.notes,
-                                                                        shard_context(job_)))
-                                       : RunFolder::open(job_.folder)) {
+        folder_(options.resume.empty()
+                    ? RunFolder::create(job_.folder, job_.suite.resolved,
+                                        context_json(options.command_line, gpus_of(job_.suite),
+                                                     gathering.processes_json(), job_.suite.notes, shard_context(job_)))
+                    : RunFolder::open(job_.folder)) {
     folder_.claim();
   }
 
@@ -147,9 +147,9 @@ class Run {
   }
 
   // Stretches of virtual time may have several trials under way, in all processes of the run; a trial in real processes
-  // is alone. Rows are added in the order of the plan, no matter which trial ends first, so that the files do not depend
-  // on the number of jobs and processes. Trials share the cores, since a trial on each core is faster than a trial whose
-  // gradients go to all of them.
+  // is alone. Rows are added in the order of the plan, no matter which trial ends first, so that the files do not
+  // depend on the number of jobs and processes. Trials share the cores, since a trial on each core is faster than a
+  // trial whose gradients go to all of them.
   void run_in_order(const std::vector<const TrialSpec*>& left, Progress& progress) {
     const auto over = [] { return count_interrupts().load() > 0; };
     const auto in_virtual_time = [](const TrialSpec* spec) { return spec->transport == "sim"; };
@@ -264,7 +264,7 @@ class Run {
     }
     tell(fmt::format("results: {}\n", printable(folder_.path())));
     if (job_.shard) {
-      tell(fmt::format("it is shard {}: hopbench merge joins the folders of all {} shards\n", job_.shard->name(),
+      tell(fmt::format("this is shard {}: hopbench merge joins the folders of all {} shards\n", job_.shard->name(),
                        job_.shard->of));
     }
     const std::vector<TrialRow>& rows = folder_.rows();

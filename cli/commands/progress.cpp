@@ -64,7 +64,9 @@ void Progress::begin(const TrialSpec& spec) {
 
 void Progress::tick(const Board& board, const TrialSpec& spec) {
   const std::lock_guard lock(mutex_);
-  if (!live_ || running_.empty() || running_.front().spec != &spec || Clock::now() - drawn_ < std::chrono::milliseconds(200)) return;
+  if (!live_ || running_.empty() || running_.front().spec != &spec ||
+      Clock::now() - drawn_ < std::chrono::milliseconds(200))
+    return;
   drawn_ = Clock::now();
   const int ranks = spec.transport == "sim" ? 1 : spec.workers();
   std::int64_t fastest = -1, slowest = -1, all = 0;

@@ -132,8 +132,8 @@ class Dispatcher {
   /// The agent gets no more pieces.
   void leave(Helper& helper, const std::string& why) {
     if (std::exchange(helper.gone, true)) return;
-    work_.tell(fmt::format("{} {}; other processes compute its trials\n",
-                           name_of_process(fleet_, helper.share.process), why));
+    work_.tell(
+        fmt::format("{} {}; other processes compute its trials\n", name_of_process(fleet_, helper.share.process), why));
   }
 
   void pass_on_interrupts() {
@@ -170,9 +170,10 @@ std::vector<Share> shares_of(Fleet* fleet, int jobs, const std::function<void(co
     share.jobs = jobs > 0 ? jobs : share.cores;
     if (machines[p].isa != machines.front().isa) {
       share.jobs = 0;
-      tell(fmt::format("{} computes no trials in virtual time: its instruction sets ({}) are not those of process 0 "
-                       "({}), so results could differ in their last bits\n",
-                       name_of_process(*fleet, int(p)), printable(machines[p].isa), printable(machines.front().isa)));
+      tell(
+          fmt::format("{} computes no trials in virtual time: its instruction sets ({}) are not those of process 0 "
+                      "({}), so results could differ in their last bits\n",
+                      name_of_process(*fleet, int(p)), printable(machines[p].isa), printable(machines.front().isa)));
     }
     shares.push_back(share);
   }

@@ -130,8 +130,8 @@ class Merge {
     for (const Part& part : parts_) check_alike(parts_.front(), part);
     const std::string maker = maker_of(parts_.front().context), now = maker_of(context_json({}));
     if (maker != now) {
-      throw usage_error(fmt::format("the shards were run by another build ({}, this is {}): merge with the same build",
-                                    maker, now));
+      throw usage_error(
+          fmt::format("the shards were run by another build ({}, this is {}): merge with the same build", maker, now));
     }
     set_run();
     collect();
@@ -249,14 +249,16 @@ class Merge {
     const bool real = std::any_of(suite_.trials.begin(), suite_.trials.end(),
                                   [](const TrialSpec& spec) { return spec.transport != "sim"; });
     if (sets.size() > 1) {
-      tell(fmt::format("note: the shards ran on machines with different instruction sets ({}), so losses and parameters "
-                       "may differ in their last bits from those of one machine\n",
-                       fmt::join(sets, "; ")));
+      tell(
+          fmt::format("note: the shards ran on machines with different instruction sets ({}), so losses and parameters "
+                      "may differ in their last bits from those of one machine\n",
+                      fmt::join(sets, "; ")));
     }
     if (real && hosts.size() > 1) {
-      tell(fmt::format("note: trials in real processes were measured on {} machines ({}): compare their rates only if "
-                       "these are equal\n",
-                       hosts.size(), fmt::join(hosts, ", ")));
+      tell(
+          fmt::format("note: trials in real processes were measured on {} machines ({}): compare their rates only if "
+                      "these are equal\n",
+                      hosts.size(), fmt::join(hosts, ", ")));
     }
   }
 
@@ -288,7 +290,8 @@ class Merge {
   int conclude(const RunFolder& merged) const {
     tell(fmt::format("merged: {} of {} trials, from {} folders\nresults: {}\n", merged.rows().size(),
                      suite_.trials.size(), parts_.size(), printable(merged.path())));
-    if (!missing_.empty()) tell(how_to_resume("run the trials that are missing with", merged.path(), run_, false) + "\n");
+    if (!missing_.empty())
+      tell(how_to_resume("run the trials that are missing with", merged.path(), run_, false) + "\n");
     const bool failed = std::any_of(merged.rows().begin(), merged.rows().end(),
                                     [](const TrialRow& row) { return row.record.status != TrialStatus::kOk; });
     if (failed) tell_failures(merged, run_);
@@ -296,10 +299,10 @@ class Merge {
   }
 
   const MergeOptions& options_;
-  RunOptions run_;           // of the whole run
-  Suite suite_;              // with the trials of the whole run
-  std::vector<Part> parts_;  // by number
-  std::map<std::string, Found> found_;      // the rows to take, by trial
+  RunOptions run_;                                  // of the whole run
+  Suite suite_;                                     // with the trials of the whole run
+  std::vector<Part> parts_;                         // by number
+  std::map<std::string, Found> found_;              // the rows to take, by trial
   std::map<int, std::size_t> trials_of_, missing_;  // number of trials by shard
 };
 

@@ -64,10 +64,10 @@ Shard of_options(const RunOptions& options) {
 void check_comparable(const std::vector<TrialSpec>& trials) {
   for (const TrialSpec& spec : trials) {
     if (spec.transport == "sim") continue;
-    const char* const why =
-        needs_calibration(spec) ? "pace = \"auto\" is what this machine measures, and the other shards' would differ"
-        : !spec.pace            ? "with pace = \"off\" each machine's own speed decides"
-                                : nullptr;
+    const char* const why = needs_calibration(spec)
+                                ? "pace = \"auto\" is what this machine measures, and the other shards' would differ"
+                            : !spec.pace ? "with pace = \"off\" each machine's own speed decides"
+                                         : nullptr;
     if (why == nullptr) continue;
     throw usage_error(
         fmt::format("--shard: {} runs in real processes, and {}: give compute.pace a time for all machines (hopbench "
@@ -95,9 +95,12 @@ std::optional<Shard> shard_in(const std::string& context_json, const std::string
   Shard shard;
   try {
     const nlohmann::json& json = context.at("shard");
-    shard = {integer_of<int>(field_of(json, "number")),        integer_of<int>(field_of(json, "of")),
-             field_of(json, "filter").get<std::string>(),      field_of(json, "exclude").get<std::string>(),
-             field_of(json, "events").get<std::string>(),      integer_of<std::uint64_t>(field_of(json, "shuffle")),
+    shard = {integer_of<int>(field_of(json, "number")),
+             integer_of<int>(field_of(json, "of")),
+             field_of(json, "filter").get<std::string>(),
+             field_of(json, "exclude").get<std::string>(),
+             field_of(json, "events").get<std::string>(),
+             integer_of<std::uint64_t>(field_of(json, "shuffle")),
              field_of(json, "dump").get<std::vector<std::string>>()};
   } catch (const nlohmann::json::exception& error) {
     throw damaged(json_mistake(error));
@@ -118,8 +121,8 @@ std::string to_json(const Shard& shard) {
 
 void check_goes_on(const Shard& shard, const RunOptions& options) {
   if (const auto asked = shard_of(options); asked && asked->name() != shard.name()) {
-    throw usage_error(fmt::format("{} holds shard {}: leave --shard {} out", printable(options.resume), shard.name(),
-                                  options.shard));
+    throw usage_error(
+        fmt::format("{} holds shard {}: leave --shard {} out", printable(options.resume), shard.name(), options.shard));
   }
   Shard now = of_options(options);
   now.of = shard.of;

@@ -1,5 +1,5 @@
-// `run --shard 2/3`: one of several parts of a run, for machines that do not see each other (Slurm arrays, indexed Jobs).
-// Each part is a run of its own with a folder of its own. `hopbench merge` joins the folders.
+// `run --shard 2/3`: one of several parts of a run, for machines that do not see each other (Slurm arrays, indexed
+// Jobs). Each part is a run of its own with a folder of its own. `hopbench merge` joins the folders.
 #pragma once
 
 #include <cstddef>
@@ -44,8 +44,8 @@ void check_goes_on(const Shard& shard, const RunOptions& options);
 std::string difference(const Shard& a, const Shard& b);
 
 /// Returns the number of the shard that runs the trial at this place (from 0) of the run. The sum of the digits of the
-/// place, written in base `of`, decides (a Thue-Morse sequence): each shard has one of any `of` trials from a multiple of
-/// `of` on, and no variant or scenario that comes round regularly falls to one shard alone.
+/// place, written in base `of`, decides (a Thue-Morse sequence): each shard has one of any `of` trials from a multiple
+/// of `of` on, and no variant or scenario that comes round regularly falls to one shard alone.
 int shard_of_place(std::size_t place, int of);
 
 /// Keeps the shard's trials, in their order, of `trials`, the whole run's. Error(kUsage) if there are fewer trials than

@@ -216,9 +216,8 @@ TrialRecord execute_simulated(const TrialSpec& spec, const ExecuteOptions& optio
 }  // namespace
 
 TrialRecord execute_trial(const TrialSpec& spec, const ExecuteOptions& options) {
-  return record_of(spec, [&] {
-    return spec.transport == "sim" ? execute_simulated(spec, options) : execute_real(spec, options);
-  });
+  return record_of(
+      spec, [&] { return spec.transport == "sim" ? execute_simulated(spec, options) : execute_real(spec, options); });
 }
 
 Errand errand_of(const TrialSpec& spec, const ExecuteOptions& options) {

@@ -38,8 +38,8 @@ TrialRecord execute_trial(const TrialSpec& spec, const ExecuteOptions& options);
 /// Returns the errand that runs a trial in virtual time through an agent. The agent writes nothing: the event log comes
 /// with the result if options.event_log names a file.
 Errand errand_of(const TrialSpec& spec, const ExecuteOptions& options);
-/// Returns the record of such an errand's result, as execute_trial() does, and writes the event log. `machine`: the name
-/// of the machine that the agent is on.
+/// Returns the record of such an errand's result, as execute_trial() does, and writes the event log. `machine`: the
+/// name of the machine that the agent is on.
 TrialRecord record_of_errand(const TrialSpec& spec, const LaunchResult& launched, const ExecuteOptions& options,
                              const std::string& machine);
 

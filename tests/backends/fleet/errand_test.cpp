@@ -55,13 +55,15 @@ TEST(ErrandText, OfAResultIsReadAsItWasWritten) {
   ASSERT_TRUE(read.complaint);
   EXPECT_EQ(read.complaint->text, "disk");
   EXPECT_EQ(read.failure.text, failed.failure.text);
-  for (const char* wrong : {"", "{}\n", "x", "{\"ok\":true,\"interrupted\":false,\"wall_s\":1,\"failure\":9,\"complaint\":0}\nx"})
+  for (const char* wrong :
+       {"", "{}\n", "x", "{\"ok\":true,\"interrupted\":false,\"wall_s\":1,\"failure\":9,\"complaint\":0}\nx"})
     EXPECT_FALSE(result_from_text(wrong, read)) << wrong;
 }
 
 class ErrandsOfAFleet : public FleetTest {
  protected:
-  void begin(int process, std::int64_t number, const std::string& play, Duration limit = std::chrono::seconds(20)) const {
+  void begin(int process, std::int64_t number, const std::string& play,
+             Duration limit = std::chrono::seconds(20)) const {
     Errand errand{.job = play};
     errand.rendezvous_timeout = errand.stall_timeout = std::chrono::seconds(20);
     errand.trial_timeout = limit;

@@ -1,5 +1,5 @@
-// Runs of several processes that meet in a folder: trials in virtual time are computed by all of them, and their results
-// have the same bytes as those of one.
+// Runs of several processes that meet in a folder: trials in virtual time are computed by all of them, and their
+// results have the same bytes as those of one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,8 +20,9 @@ using testing::Not;
 class Processes : public testing::Test {
  protected:
   Processes() {
-    folder_.write("a.toml", with(with(small_suite(), "size = 64", "size = 1000"), "iterations = 8", "iterations = 60") +
-                                "[[measure]]\nwhat = \"rate\"\n[[measure]]\nwhat = \"convergence\"\nevaluations = 10\n");
+    folder_.write("a.toml",
+                  with(with(small_suite(), "size = 64", "size = 1000"), "iterations = 8", "iterations = 60") +
+                      "[[measure]]\nwhat = \"rate\"\n[[measure]]\nwhat = \"convergence\"\nevaluations = 10\n");
     std::filesystem::create_directory(folder_ / "meet");
   }
 

@@ -1,4 +1,4 @@
-// Which process computes how many trials of virtual time, and what becomes of those that a lost process had.
+// The number of trials in virtual time that each process computes, and what becomes of those that a lost process had.
 #include "cli/processes/errands.h"
 
 #include <gmock/gmock.h>
@@ -20,8 +20,8 @@ FleetMember member(int host, int cores, int usable, const std::string& isa = "av
   FleetMember made;
   made.machine = "machine" + std::to_string(host);
   made.host = host;
-  made.context = "{\"machine\": {\"cores\": " + std::to_string(cores) + ", \"usable_cores\": " + std::to_string(usable) +
-                 ", \"isa\": \"" + isa + "\"}}";
+  made.context = "{\"machine\": {\"cores\": " + std::to_string(cores) +
+                 ", \"usable_cores\": " + std::to_string(usable) + ", \"isa\": \"" + isa + "\"}}";
   return made;
 }
 
@@ -132,7 +132,8 @@ TEST(Shares, AreTheCoresThatAProcessHas) {
 
 TEST(Shares, AreNoneWhereResultsCouldDiffer) {
   EXPECT_THAT(jobs_of({member(0, 4, 4), member(1, 4, 4, "avx512f"), member(2, 4, 4)}), ElementsAre(4, 0, 4));
-  EXPECT_THAT(said, HasSubstr("process 1 (machine1) computes no trials in virtual time: its instruction sets (avx512f)"));
+  EXPECT_THAT(said,
+              HasSubstr("process 1 (machine1) computes no trials in virtual time: its instruction sets (avx512f)"));
   FleetMember unknown = member(1, 4, 4);
   unknown.context = "[";
   EXPECT_THAT(jobs_of({member(0, 4, 4), unknown}), ElementsAre(4, 0));
@@ -203,7 +204,7 @@ TEST_F(Elsewhere, WithoutAnyAgentLeftPiecesAreGivenBack) {
   EXPECT_THAT(kept_, IsEmpty());
 }
 
-// As if the data set or the memory were missing there.
+// A data set or memory may be missing there.
 TEST_F(Elsewhere, AnAgentWhoseMachineLacksSomethingGetsNoMore) {
   fleet_.failures[{1, "0"}] = FailureKind::kEnvironment;
   fleet_.failures[{2, "1"}] = FailureKind::kError;  // the trial's own failure, the same everywhere

@@ -26,8 +26,9 @@ std::vector<std::string> lines_of(const std::string& text) {
 class Shards : public testing::Test {
  protected:
   Shards() {
-    folder_.write("a.toml", small_suite() + "[[measure]]\nwhat = \"rate\"\n[[measure]]\nwhat = \"convergence\"\n"
-                                            "samples = 600\nevaluations = 4\n");
+    folder_.write("a.toml", small_suite() +
+                                "[[measure]]\nwhat = \"rate\"\n[[measure]]\nwhat = \"convergence\"\n"
+                                "samples = 600\nevaluations = 4\n");
   }
 
   Ended run(const Args& words, const Args& variables = {}) const { return hopbench(folder_.path(), words, variables); }
@@ -83,7 +84,8 @@ class Shards : public testing::Test {
     Args files;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(at(name) + "/dump")) {
       if (!entry.is_regular_file()) continue;
-      files.push_back(std::filesystem::relative(entry.path(), at(name)).string() + "\n" + text_of(entry.path().string()));
+      files.push_back(std::filesystem::relative(entry.path(), at(name)).string() + "\n" +
+                      text_of(entry.path().string()));
     }
     EXPECT_GT(files.size(), 0u) << name;
     std::sort(files.begin(), files.end());
@@ -217,7 +219,9 @@ TEST_F(Shards, OfDifferentRunsDoNotMerge) {
   fine({"run", "a.toml", "-r", "2", "-o", "seed", "--shard", "2/3", "--seed", "7"});
   fine({"run", "a.toml", "-r", "2", "-o", "two", "--shard", "2/2"});
   fine({"run", "a.toml", "-r", "2", "-o", "hop", "--shard", "2/3", "--filter", "hop"});
-  const auto merged_with = [&](const std::string& other) { return refused({"merge", "1", other, "3", "-o", "merged"}); };
+  const auto merged_with = [&](const std::string& other) {
+    return refused({"merge", "1", other, "3", "-o", "merged"});
+  };
   EXPECT_THAT(merged_with("seed"), AllOf(HasSubstr("different suites"), HasSubstr("run.seed: 1; 7")));
   EXPECT_THAT(merged_with("two"), AllOf(HasSubstr("different runs"), HasSubstr("--shard N/3; --shard N/2")));
   EXPECT_THAT(merged_with("hop"), AllOf(HasSubstr("different runs"), HasSubstr("no --filter; --filter hop")));

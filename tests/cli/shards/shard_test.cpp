@@ -1,4 +1,4 @@
-// Which shard runs which trial.
+// The division of trials among shards.
 #include "cli/shards/shard.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ TEST(ShardOfPlace, GivesEachShardOneOfEachGroup) {
   }
 }
 
-// As by `place % of`, if variants come round every `of` trials.
+// With `place % of`, one shard would have all trials of a variant that comes round every `of` trials.
 TEST(ShardOfPlace, LeavesNoVariantToOneShard) {
   for (const int of : {2, 4, 8}) {
     for (const std::size_t variants : {2u, 4u, 6u, 9u}) {
