@@ -40,7 +40,7 @@ struct SuiteRun {
   Suite suite;
   std::string folder;
   std::set<std::string> ids;  // of all its trials, also those that --filter leaves out
-  std::optional<Shard> shard = std::nullopt;
+  std::optional<RunShard> shard = std::nullopt;
 };
 
 std::string shard_context(const SuiteRun& job) {

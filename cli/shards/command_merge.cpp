@@ -37,7 +37,7 @@ struct Part {
   std::string path;
   RunFolder folder;
   std::string suite, context;
-  Shard shard;
+  RunShard shard;
 
   std::string name() const { return fmt::format("{} (shard {})", printable(path), shard.name()); }
 };
@@ -45,7 +45,7 @@ struct Part {
 Part read_part(const std::string& path) {
   RunFolder folder = open_run(path);
   std::string suite = folder.suite_toml(), context = folder.context_json();
-  std::optional<Shard> shard = shard_in(context, path);
+  std::optional<RunShard> shard = shard_in(context, path);
   if (!shard) {
     throw usage_error(fmt::format("{} holds no shard (its context.json names none): merge joins folders of run --shard",
                                   printable(path)));
@@ -219,7 +219,7 @@ class Merge {
   std::string missing_text() const {
     std::string text = "trials are missing: run them as below, or merge what is there with --partial";
     for (const auto& [number, trials] : missing_) {
-      Shard shard = parts_.front().shard;
+      RunShard shard = parts_.front().shard;
       shard.number = number;
       const auto part = std::find_if(parts_.begin(), parts_.end(),
                                      [&](const Part& each) { return each.shard.number == shard.number; });

@@ -25,7 +25,7 @@ int number_in(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() && value <= kMostShards ? value : -1;
 }
 
-void read_numbers(const std::string& text, Shard& shard) {
+void read_numbers(const std::string& text, RunShard& shard) {
   const std::size_t slash = text.find('/');
   shard.number = number_in(std::string_view(text).substr(0, slash));
   shard.of = slash == std::string::npos ? -1 : number_in(std::string_view(text).substr(slash + 1));
@@ -48,7 +48,7 @@ std::string as_flag(const char* name, const std::string& value) {
 }
 
 /// Lists the settings as flags; an empty value is a flag that is not given.
-std::vector<std::pair<const char*, std::string>> flags_of(const Shard& shard) {
+std::vector<std::pair<const char*, std::string>> flags_of(const RunShard& shard) {
   return {{"--filter", shard.filter},
           {"--exclude", shard.exclude},
           {"--events", shard.events == RunOptions().events ? "" : shard.events},
@@ -56,7 +56,7 @@ std::vector<std::pair<const char*, std::string>> flags_of(const Shard& shard) {
           {"--dump", join(shard.dump, ",")}};
 }
 
-Shard of_options(const RunOptions& options) {
+RunShard of_options(const RunOptions& options) {
   return {1, 1, options.filter, options.exclude, options.events, options.shuffle, options.dump};
 }
 
@@ -78,21 +78,21 @@ void check_comparable(const std::vector<TrialSpec>& trials) {
 
 }  // namespace
 
-std::optional<Shard> shard_of(const RunOptions& options) {
+std::optional<RunShard> shard_of(const RunOptions& options) {
   if (options.shard.empty()) return std::nullopt;
-  Shard shard = of_options(options);
+  RunShard shard = of_options(options);
   read_numbers(options.shard, shard);
   return shard;
 }
 
-std::optional<Shard> shard_in(const std::string& context_json, const std::string& path) {
+std::optional<RunShard> shard_in(const std::string& context_json, const std::string& path) {
   const nlohmann::json context = nlohmann::json::parse(context_json, nullptr, false);
   if (!context.is_object() || !context.contains("shard")) return std::nullopt;
   const auto damaged = [&](const std::string& why) {
     return usage_error(
         fmt::format("{}/context.json is damaged: 'shard': {}: put the run's own file there", printable(path), why));
   };
-  Shard shard;
+  RunShard shard;
   try {
     const nlohmann::json& json = context.at("shard");
     shard = {integer_of<int>(field_of(json, "number")),
@@ -112,19 +112,19 @@ std::optional<Shard> shard_in(const std::string& context_json, const std::string
   return shard;
 }
 
-std::string to_json(const Shard& shard) {
+std::string to_json(const RunShard& shard) {
   return nlohmann::ordered_json{{"number", shard.number},   {"of", shard.of},         {"filter", shard.filter},
                                 {"exclude", shard.exclude}, {"events", shard.events}, {"shuffle", shard.shuffle},
                                 {"dump", shard.dump}}
       .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-void check_goes_on(const Shard& shard, const RunOptions& options) {
+void check_goes_on(const RunShard& shard, const RunOptions& options) {
   if (const auto asked = shard_of(options); asked && asked->name() != shard.name()) {
     throw usage_error(
         fmt::format("{} holds shard {}: leave --shard {} out", printable(options.resume), shard.name(), options.shard));
   }
-  Shard now = of_options(options);
+  RunShard now = of_options(options);
   now.of = shard.of;
   now.filter = shard.filter, now.exclude = shard.exclude;  // these may choose some of what is left
   if (difference(shard, now).empty()) return;
@@ -136,7 +136,7 @@ void check_goes_on(const Shard& shard, const RunOptions& options) {
   }
 }
 
-std::string difference(const Shard& a, const Shard& b) {
+std::string difference(const RunShard& a, const RunShard& b) {
   if (a.of != b.of) return fmt::format("--shard N/{}; --shard N/{}", a.of, b.of);
   const auto one = flags_of(a), other = flags_of(b);
   for (std::size_t i = 0; i < one.size(); ++i) {
@@ -154,7 +154,7 @@ int shard_of_place(std::size_t place, int of) {
   return static_cast<int>(sum % base) + 1;
 }
 
-void keep_shard(const Shard& shard, std::vector<TrialSpec>& trials) {
+void keep_shard(const RunShard& shard, std::vector<TrialSpec>& trials) {
   if (trials.empty()) return;  // reported as a filter that leaves none
   if (trials.size() < static_cast<std::size_t>(shard.of)) {
     throw usage_error(fmt::format("--shard {}: the run has {} trial{} only, fewer than shards: use at most {} shards",
@@ -168,7 +168,7 @@ void keep_shard(const Shard& shard, std::vector<TrialSpec>& trials) {
   trials = std::move(kept);
 }
 
-std::string setting_flags(const Shard& shard) {
+std::string setting_flags(const RunShard& shard) {
   std::string text;
   for (const auto& [name, value] : flags_of(shard)) {
     if (!value.empty()) text += fmt::format(" {} {}", name, shell_word(value));
@@ -176,7 +176,7 @@ std::string setting_flags(const Shard& shard) {
   return text;
 }
 
-std::string shard_flags(const Shard& shard) { return " --shard " + shard.name() + setting_flags(shard); }
+std::string shard_flags(const RunShard& shard) { return " --shard " + shard.name() + setting_flags(shard); }
 
 std::string called_program() {
   const char* const called = std::getenv("HOPBENCH_COMMAND");

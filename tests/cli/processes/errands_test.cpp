@@ -223,7 +223,9 @@ TEST_F(Elsewhere, InterruptsArePassedOn) {
     ++turn;
     fleet_.idle = turn < 5;
     if (turn == 2) interrupts_ = 1;
-    if (turn == 3) EXPECT_EQ(fleet_.interrupts, 1);
+    if (turn == 3) {
+      EXPECT_EQ(fleet_.interrupts, 1);
+    }
     if (turn == 4) pieces_.has_failed = true;
   };
   run();

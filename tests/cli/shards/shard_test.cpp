@@ -55,7 +55,7 @@ TEST(ShardOfPlace, LeavesNoVariantToOneShard) {
 }
 
 TEST(ShardInContext, IsReadAsItWasWritten) {
-  const Shard shard{2, 5, "a|\"b\"", "c", "all", 7, {"params", "samples"}};
+  const RunShard shard{2, 5, "a|\"b\"", "c", "all", 7, {"params", "samples"}};
   const auto read = shard_in("{\"shard\": " + to_json(shard) + "}", "x");
   ASSERT_TRUE(read);
   EXPECT_EQ(read->name(), "2/5");
@@ -70,7 +70,7 @@ TEST(ShardInContext, IsReadAsItWasWritten) {
 
 TEST(ShardFlags, AreThoseToRunItWith) {
   EXPECT_EQ(shard_flags({2, 5, "a|b", "", "all", 7, {"params", "samples"}}),
-            " --shard 2/5 --filter 'a|b' --events all --shuffle 7 --dump params,samples");
+            " --shard 2/5 --filter 'a|b' --events all --shuffle 7 --dump 'params,samples'");
   EXPECT_EQ(shard_flags({1, 2, "", "", "brief", 0, {}}), " --shard 1/2");
 }
 

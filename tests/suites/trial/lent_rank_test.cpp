@@ -103,7 +103,7 @@ TEST_F(LentRank, ComputesATrialInVirtualTimeAndWritesNothing) {
   EXPECT_EQ(result.event_log, log);
   EXPECT_EQ(result.record.front(), '{');
   EXPECT_EQ(result.record.back(), '}');
-  for (const std::string text :
+  for (const std::string& text :
        {std::string(), std::string("9\nx"), std::string("x\n{}"), words_.last.text.substr(0, 9)})
     EXPECT_THROW(simulation_result_from_text(text), Error) << text;
 }
