@@ -230,9 +230,10 @@ int run_command_line(int argc, char** argv) {
       return run_guarded([&] { return command_list(parsed.list); });
     return explain(app, error);
   }
-  parsed.run.colour = parsed.tune.colour = parsed.compare.colour = wants_colour(parsed.colour);
+  parsed.run.colour = parsed.merge.colour = parsed.tune.colour = parsed.compare.colour = wants_colour(parsed.colour);
   parsed.run.command_line.assign(argv, argv + argc);
   parsed.reproduce.command_line = parsed.calibrate.command_line = parsed.run.command_line;
+  parsed.merge.command_line = parsed.run.command_line;
   return run_guarded([&] {
     check_stack();
     refuse_unknown_variables(variables);

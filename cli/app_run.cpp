@@ -1,4 +1,4 @@
-// The flags of run, tune and calibrate.
+// The flags of run, merge, tune and calibrate.
 #include <CLI/CLI.hpp>
 #include <cctype>
 #include <cmath>
@@ -16,6 +16,7 @@ Examples:
   hopbench run suites/cnn_hetero.toml --filter 'hop|allreduce' -r 5
   hopbench run suites/quadratic.toml --json > results.json
   hopbench run --resume hopbench-results/20260101T120000Z-1234
+  hopbench run suites/quadratic.toml --shard 2/3 -o part2         then: hopbench merge part1 part2 part3 -o whole
   mpirun -np 4 hopbench run suites/cnn_hetero.toml --set run.world_size=4
   hopbench run suites/cnn_hetero.toml --hosts machines.txt)";
 
@@ -24,6 +25,13 @@ Examples:
   hopbench tune my.toml                                   writes my.tuned.toml and my.tuned.csv
   hopbench tune my.toml --set tune.trials=24 -o tuned/my.toml
   hopbench run my.tuned.toml                              its notes tell how it was tuned)";
+
+constexpr const char* kMergeExamples = R"(
+Examples:
+  hopbench merge part1 part2 part3 -o whole
+  hopbench merge part1 part3 -o whole --partial           then: hopbench run --resume whole
+
+Exit codes: 0 merged; 2 the folders do not belong together, or trials are missing; 3 merged, and some trials failed.)";
 
 // The seeds that TOML can hold. CLI11 turns everything beyond its largest number into that number.
 const CLI::Range kSeeds(std::int64_t{0}, std::numeric_limits<std::int64_t>::max() - 1);
@@ -41,6 +49,7 @@ void add_run(CLI::App& app, Parsed& parsed) {
   run.add_option("-o,--output", o.output, "result folder, new or empty (default: hopbench-results/<utc>-<id>)");
   CLI::Option* resume = run.add_option("--resume", o.resume, "go on with an interrupted run: its folder");
   resume->excludes("suite")->excludes("--output");
+  run.add_option("--shard", o.shard, "N/COUNT: only this part of the trials, from 1/COUNT; hopbench merge joins them");
   run.add_flag("--retry-failed", o.retry_failed, "with --resume: run failed trials again")->needs(resume);
   run.add_flag("--force", o.force,
                "with --resume: keep rows although settings have changed; with --dump: above 1 GiB, too");
@@ -84,6 +93,17 @@ void add_run(CLI::App& app, Parsed& parsed) {
   run.add_option("--iface", o.interface, "network interface by which the machines reach each other");
   name_environment(run);
   run.callback([&] { parsed.command = [&] { return command_run(parsed.run); }; });
+}
+
+void add_merge(CLI::App& app, Parsed& parsed) {
+  MergeOptions& o = parsed.merge;
+  CLI::App& merge = *app.add_subcommand("merge", "join the folders of run --shard into the folder of the whole run");
+  merge.footer(kMergeExamples);
+  merge.add_option("folders", o.folders, "of all shards of a run, in any order")->required();
+  merge.add_option("-o,--output", o.output, "result folder, new or empty")->required();
+  merge.add_flag("--partial", o.partial, "merge although trials are missing; run --resume on the result runs them");
+  merge.add_flag("--wide", o.wide, "tables with all columns in a terminal, too");
+  merge.callback([&] { parsed.command = [&] { return command_merge(parsed.merge); }; });
 }
 
 void add_tune(CLI::App& app, Parsed& parsed) {
@@ -157,6 +177,7 @@ void add_output(CLI::App& command, const std::string& name, std::optional<std::s
 
 void add_run_commands(CLI::App& app, Parsed& parsed) {
   add_run(app, parsed);
+  add_merge(app, parsed);
   add_tune(app, parsed);
   add_calibrate(app, parsed);
 }

@@ -3,7 +3,7 @@
 
 #include "cli/app.h"
 #include "cli/bench/transport_bench.h"
-#include "cli/commands/join.h"
+#include "cli/processes/join.h"
 #include "suites/trial/rank.h"
 #include "suites/tuning/calibrate.h"
 #include "suites/tuning/calibrate_links.h"
@@ -14,6 +14,7 @@ namespace {
 constexpr hopbench::Role kRoles[] = {
     {"rank", hopbench::run_rank, true},
     {"simulate", hopbench::run_simulation},
+    {"simulate_elsewhere", hopbench::run_simulation_elsewhere, true},
     {"calibrate", hopbench::calibrate_rank, true},
     {"calibrate_links", hopbench::calibrate_links_rank, true},
     {"bench", hopbench::bench_rank},

@@ -12,6 +12,7 @@
 #include "cli/commands/scaffold.h"
 #include "cli/gate/gate.h"
 #include "cli/papers/paper.h"
+#include "cli/shards/merge.h"
 
 namespace CLI {
 class App;
@@ -22,6 +23,7 @@ namespace hopbench {
 /// The parsed options. They live as long as the app, whose callbacks refer to them.
 struct Parsed {
   RunOptions run;
+  MergeOptions merge;
   TuneOptions tune;
   CalibrateOptions calibrate;
   BenchSimOptions bench_sim;
@@ -53,7 +55,7 @@ std::string check_finite(const std::string& text);
 /// Returns the same for a number that is not finite or not above 0.
 std::string check_above_zero(const std::string& text);
 
-/// Adds run, tune and calibrate.
+/// Adds run, merge, tune and calibrate.
 void add_run_commands(CLI::App& app, Parsed& parsed);
 /// Adds bench ...
 void add_bench_commands(CLI::App& app, Parsed& parsed);

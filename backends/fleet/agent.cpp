@@ -9,6 +9,7 @@
 #include "backends/base/error.h"
 #include "backends/base/text.h"
 #include "backends/fleet/crew_text.h"
+#include "backends/fleet/errand.h"
 #include "backends/fleet/socket.h"
 #include "backends/runtime/process/crew.h"
 
@@ -18,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kTick(50), kCreditsTick(5), kReapTick(2), kTellEvery(100), kLookAgain(50);
+constexpr milliseconds kTick(50), kCreditsTick(5), kReapTick(2), kTellEvery(100), kLookAgain(50), kAliveEvery(1000);
 constexpr auto kOneAttempt = std::chrono::seconds(2);  // to connect to an address
 constexpr auto kVerdict = std::chrono::seconds(5);     // to be let in by a listener
 constexpr std::uint64_t kVerdictBytes = 64 * 1024;
@@ -26,13 +27,14 @@ constexpr std::uint64_t kVerdictBytes = 64 * 1024;
 class Agent : private CrewEvents {
  public:
   Agent(std::unique_ptr<ControlChannel> launcher, const AgentOptions& options)
-      : launcher_(std::move(launcher)), options_(options), crew_(address(), true) {}
+      : launcher_(std::move(launcher)), options_(options), crew_(address(), true), errands_(options.command) {}
 
   int serve() {
     hear_all();  // messages that came with the welcome
     while (!exit_code_) {
       poll_all();
       pass_on_interrupt();
+      report_errands();
       if (board_ == nullptr) continue;
       if (const auto now = Clock::now(); now - told_ >= kTellEvery) tell_slots(now);
       ask_for_credits();
@@ -51,11 +53,12 @@ class Agent : private CrewEvents {
   void poll_all() {
     const short events = launcher_->pending() ? POLLIN | POLLOUT : POLLIN;
     std::vector<pollfd> wanted{{launcher_->fd(), events, 0}};
+    wanted.push_back({errands_.fd(), POLLIN, 0});
     crew_.watch(wanted);
     const bool credits = board_ != nullptr && board_->credits().more_may_come();
     const milliseconds tick = crew_.burial_ahead() ? kReapTick : credits ? kCreditsTick : kTick;
     poll(wanted.data(), wanted.size(), static_cast<int>(tick.count()));
-    crew_.step(std::span(wanted).subspan(1));
+    crew_.step(std::span(wanted).subspan(2));
     if (wanted.front().revents == 0) return;
     launcher_->flush();
     const bool there = launcher_->fill();
@@ -92,6 +95,10 @@ class Agent : private CrewEvents {
         crew_.dismiss();
         board_.reset();
         return launcher_->put({ControlType::kDismiss, -1, 0, ""});
+      case ControlType::kErrand:
+        return begin_errand(message);
+      case ControlType::kErrandEnd:
+        return errands_.interrupt();
       case ControlType::kOver:
         exit_code_ = static_cast<int>(message.value);
         return;
@@ -114,6 +121,24 @@ class Agent : private CrewEvents {
       crew_.dismiss();
       launcher_->put({ControlType::kTrouble, -1, 0, error.what()});
     }
+  }
+
+  void begin_errand(const ControlMessage& message) {
+    Errand errand;
+    if (from_text(message.text, errand)) return errands_.begin(message.value, errand);
+    LaunchResult result;
+    result.failure = {FailureKind::kError, -1, "the agent did not understand the trial that it was sent"};
+    launcher_->put({ControlType::kErrandDone, -1, message.value, result_to_text(result)});
+  }
+
+  void report_errands() {
+    for (Errands::Done& done : errands_.take_done()) {
+      alive_ = Clock::now();
+      launcher_->put({ControlType::kErrandDone, -1, done.number, std::move(done.result)});
+    }
+    if (!errands_.any() || Clock::now() - alive_ < kAliveEvery) return;
+    alive_ = Clock::now();
+    launcher_->put({ControlType::kAlive, -1, 0, ""});
   }
 
   void heard(int rank, ControlMessage message) override {
@@ -156,7 +181,8 @@ class Agent : private CrewEvents {
   LocalCrew crew_;
   std::unique_ptr<Board> board_;  // of the running trial
   std::vector<CrewMember> members_;
-  Clock::time_point told_{};
+  Errands errands_;
+  Clock::time_point told_{}, alive_{};
   bool asked_ = false, interrupted_ = false;
   std::optional<int> exit_code_;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "backends/base/error.h"
@@ -214,9 +215,34 @@ class Gathered : public Fleet {
   const std::vector<FleetMember>& members() const override { return members_; }
   Crew& crew(int number) override {
     if (number == 0) return *local_;
-    return *remote_.at(static_cast<std::size_t>(number) - 1);
+    return remote(number);
   }
   void set_exit_code(int code) override { exit_code_ = code; }
+
+  void begin_errand(int process, std::int64_t number, const Errand& errand) override {
+    remote(process).begin_errand(number, errand);
+  }
+  std::vector<EndedErrand> await_errands(Duration patience) override {
+    std::vector<pollfd> wanted;
+    for (const auto& crew : remote_) crew->watch(wanted);
+    poll(wanted.data(), wanted.size(), static_cast<int>(patience / std::chrono::milliseconds(1)));
+    std::vector<EndedErrand> ended;
+    for (std::size_t i = 0; i < remote_.size(); ++i) {
+      remote_[i]->step(std::span(wanted).subspan(i, 1));
+      for (auto& [number, result] : remote_[i]->take_done())
+        ended.push_back({static_cast<int>(i) + 1, number, std::move(result)});
+    }
+    return ended;
+  }
+  void interrupt_errands() override {
+    for (const auto& crew : remote_) {
+      if (crew->errands() > 0) crew->interrupt_errands();
+    }
+  }
+  const std::string& why_lost(int process) const override {
+    return remote_.at(static_cast<std::size_t>(process) - 1)->why_lost();
+  }
+
   Places places() const override {
     Places places{{}, slots_};
     for (const FleetMember& member : members_) places.host_of.push_back(member.host);
@@ -224,6 +250,8 @@ class Gathered : public Fleet {
   }
 
  private:
+  RemoteCrew& remote(int process) { return *remote_.at(static_cast<std::size_t>(process) - 1); }
+
   /// Returns the address at which other processes reach this one: its end of a connection from another machine.
   static std::string own_end(const FleetOptions& options, const std::map<int, Arrival>& arrivals) {
     if (!options.about.address.empty()) return options.about.address;

@@ -16,6 +16,7 @@
 
 #include "backends/base/time.h"
 #include "backends/fleet/agent.h"
+#include "backends/fleet/errand.h"
 #include "backends/fleet/meeting_point.h"
 #include "backends/fleet/placing.h"
 
@@ -43,6 +44,13 @@ struct FleetMember {
   std::string context;              // JSON
 };
 
+/// An errand that has ended.
+struct EndedErrand {
+  int process = 0;
+  std::int64_t number = 0;
+  LaunchResult result;
+};
+
 class Fleet {
  public:
   /// Waits until all processes are there. Throws Error(kEnvironment), naming the processes that are missing, or the one
@@ -55,6 +63,17 @@ class Fleet {
   virtual Crew& crew(int number) = 0;
   /// Sets the exit code that the agents end with.
   virtual void set_exit_code(int code) = 0;
+
+  /// Gives an errand to the agent of a process other than 0. `number` identifies it among all errands of the run. One
+  /// thread at a time may call the functions on errands, and no trial may have ranks in a remote crew meanwhile.
+  virtual void begin_errand(int process, std::int64_t number, const Errand& errand) = 0;
+  /// Waits until an errand ends or an agent is lost, but not longer than `patience`. Returns the errands that have
+  /// ended.
+  virtual std::vector<EndedErrand> await_errands(Duration patience) = 0;
+  /// Counts a ^C for all errands: the first one asks them to end, the second one kills them.
+  virtual void interrupt_errands() = 0;
+  /// Returns why the agent of a process other than 0 was lost, and with it the errands that it had; "" if it is there.
+  virtual const std::string& why_lost(int process) const = 0;
 
   int size() const { return static_cast<int>(members().size()); }
   virtual Places places() const = 0;

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// An agent with a trial reports the state of its ranks ten times a second.
+// An agent with a trial reports the state of its ranks ten times a second, one with errands that it is there.
 constexpr auto kSilence = std::chrono::seconds(10);
 constexpr int kPings = 16;
 
@@ -56,6 +56,25 @@ void RemoteCrew::say_bye(int exit_code) {
   }
 }
 
+void RemoteCrew::begin_errand(std::int64_t number, const Errand& errand) {
+  if (!lost_.empty()) return;  // why_lost() says so
+  if (errands_++ == 0) heard_ = Clock::now();
+  channel_->put({ControlType::kErrand, -1, number, to_text(errand)});
+}
+
+void RemoteCrew::interrupt_errands() {
+  if (lost_.empty()) channel_->put({ControlType::kErrandEnd, -1, 0, ""});
+}
+
+void RemoteCrew::finish_errand(const ControlMessage& message) {
+  if (errands_ == 0) return;
+  LaunchResult result;
+  if (!result_from_text(message.text, result))
+    result.failure = {FailureKind::kError, -1, "the result that came from " + who() + " cannot be read"};
+  --errands_;
+  done_.emplace_back(message.value, std::move(result));
+}
+
 void RemoteCrew::start(const CrewJob& job, Board& board, CrewEvents& events) {
   HB_ASSERT(job.links == nullptr && !busy_);
   if (lost_.empty()) synchronise();
@@ -89,10 +108,11 @@ void RemoteCrew::step(std::span<const pollfd> polled) {
   if (polled.front().revents != 0) {
     channel_->flush();
     there = channel_->fill();
+    if ((polled.front().revents & POLLIN) != 0) heard_ = Clock::now();  // also a part of a long message
   }
   while (const auto message = channel_->take()) hear(*message);
   if (!there) return lose("its connection has ended: its hopbench or its machine is gone");
-  if (busy_ && Clock::now() - heard_ > kSilence) lose("nothing was heard of it for 10 s");
+  if ((busy_ || errands_ > 0) && Clock::now() - heard_ > kSilence) lose("nothing was heard of it for 10 s");
 }
 
 void RemoteCrew::hear(const ControlMessage& message) {
@@ -110,6 +130,8 @@ void RemoteCrew::hear(const ControlMessage& message) {
     case ControlType::kEnded:
       if (std::erase(alive_, message.peer) > 0) events_->ended(message.peer, static_cast<int>(message.value));
       return;
+    case ControlType::kErrandDone:
+      return finish_errand(message);
     case ControlType::kTrouble:
       if (busy_) events_->lost(std::exchange(alive_, {}), message.text);
       return;
@@ -134,6 +156,7 @@ void RemoteCrew::pass_on(const ControlMessage& message) {
 
 void RemoteCrew::lose(const std::string& why) {
   lost_ = why;
+  errands_ = 0;
   channel_->close();
   if (busy_ && !alive_.empty()) events_->lost(std::exchange(alive_, {}), why);
 }

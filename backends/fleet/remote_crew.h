@@ -5,8 +5,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "backends/fleet/errand.h"
 #include "backends/runtime/process/crew.h"
 
 namespace hopbench {
@@ -24,6 +26,15 @@ class RemoteCrew : public Crew {
   std::int64_t clock_error_ns() const { return error_ns_; }
   void say_bye(int exit_code);
 
+  /// Gives the agent an errand (errand.h). Its result comes through `step`.
+  void begin_errand(std::int64_t number, const Errand& errand);
+  /// Counts a ^C for its errands.
+  void interrupt_errands();
+  std::size_t errands() const { return errands_; }
+  /// Returns the errands that have ended since the last call, with their results.
+  std::vector<std::pair<std::int64_t, LaunchResult>> take_done() { return std::exchange(done_, {}); }
+  const std::string& why_lost() const { return lost_; }
+
   const std::string& host() const override { return host_; }
   bool here() const override { return here_; }
   void start(const CrewJob& job, Board& board, CrewEvents& events) override;
@@ -39,6 +50,7 @@ class RemoteCrew : public Crew {
   void hear(const ControlMessage& message);
   void give_credits(std::int64_t wanted);
   void pass_on(const ControlMessage& message);
+  void finish_errand(const ControlMessage& message);
   void lose(const std::string& why);
   std::string who() const;  // "process 2 (node7)"
   bool await(ControlType type, ControlMessage& message);
@@ -50,6 +62,9 @@ class RemoteCrew : public Crew {
   const std::function<void()> interrupted_;
   std::string lost_;  // why it was lost; empty: it is there
   std::int64_t offset_ns_ = 0, error_ns_ = 0;
+
+  std::size_t errands_ = 0;  // number of errands under way
+  std::vector<std::pair<std::int64_t, LaunchResult>> done_;
 
   // State of the trial.
   bool busy_ = false;

@@ -5,10 +5,10 @@
 #include <cstdio>
 
 #include "backends/base/text.h"
-#include "cli/commands/join.h"
 #include "cli/commands/run.h"
 #include "cli/install_paths.h"
 #include "cli/preflight.h"
+#include "cli/processes/join.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
 #include "suites/trial/execute.h"

@@ -6,13 +6,13 @@
 #include <map>
 #include <regex>
 #include <set>
-#include <thread>
+#include <span>
 
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "backends/cuda/backend.h"
 #include "cli/commands/adjust.h"
 #include "cli/commands/at_once.h"
-#include "cli/commands/join.h"
 #include "cli/commands/labels.h"
 #include "cli/commands/progress.h"
 #include "cli/commands/resume.h"
@@ -20,6 +20,9 @@
 #include "cli/install_paths.h"
 #include "cli/outputs.h"
 #include "cli/preflight.h"
+#include "cli/processes/errands.h"
+#include "cli/processes/join.h"
+#include "cli/shards/shard.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
 #include "models/datasets/content.h"
@@ -37,7 +40,12 @@ struct SuiteRun {
   Suite suite;
   std::string folder;
   std::set<std::string> ids;  // of all its trials, also those that --filter leaves out
+  std::optional<RunShard> shard = std::nullopt;
 };
+
+std::string shard_context(const SuiteRun& job) {
+  return job.shard ? fmt::format("{{\"shard\": {}}}", to_json(*job.shard)) : "";
+}
 
 /// Returns the GPUs that the suite's trials compute on; none if they do not use GPUs.
 std::vector<std::string> gpus_of(const Suite& suite) {
@@ -52,10 +60,11 @@ class Run {
       : options_(options),
         job_(std::move(job)),
         fleet_(gathering.fleet()),
-        folder_(options.resume.empty() ? RunFolder::create(job_.folder, job_.suite.resolved,
-                                                           context_json(options.command_line, gpus_of(job_.suite),
-                                                                        gathering.processes_json(), job_.suite.notes))
-                                       : RunFolder::open(job_.folder)) {
+        folder_(options.resume.empty()
+                    ? RunFolder::create(job_.folder, job_.suite.resolved,
+                                        context_json(options.command_line, gpus_of(job_.suite),
+                                                     gathering.processes_json(), job_.suite.notes, shard_context(job_)))
+                    : RunFolder::open(job_.folder)) {
     folder_.claim();
   }
 
@@ -137,30 +146,78 @@ class Run {
     run_in_order(left, progress);
   }
 
-  // Stretches of virtual time may have several trials under way; a trial in real processes is alone. Rows are added in
-  // the order of the plan, no matter which trial ends first, so that the files do not depend on the number of jobs.
-  // Trials share the cores, since a trial on each core is faster than a trial whose gradients go to all of them.
+  // Stretches of virtual time may have several trials under way, in all processes of the run; a trial in real processes
+  // is alone. Rows are added in the order of the plan, no matter which trial ends first, so that the files do not
+  // depend on the number of jobs and processes. Trials share the cores, since a trial on each core is faster than a
+  // trial whose gradients go to all of them.
   void run_in_order(const std::vector<const TrialSpec*>& left, Progress& progress) {
     const auto over = [] { return count_interrupts().load() > 0; };
     const auto in_virtual_time = [](const TrialSpec* spec) { return spec->transport == "sim"; };
+    const bool any = std::any_of(left.begin(), left.end(), in_virtual_time);
+    shares_ = shares_of(any ? fleet_ : nullptr, options_.jobs, tell);
     for (auto begin = left.begin(); begin != left.end() && !over();) {
       const auto end = in_virtual_time(*begin) ? std::find_if_not(begin, left.end(), in_virtual_time) : begin + 1;
       std::vector<TrialRow> rows(static_cast<std::size_t>(end - begin));
-      const int together = std::min(jobs(), int(rows.size()));
+      std::vector<Share> shares = shares_;
+      spread(shares, rows.size());
       at_once(
-          rows.size(), together,
+          rows.size(), shares.front().jobs,
           [&](std::size_t i, int thread) {
-            TrialSpec spec = *begin[std::ptrdiff_t(i)];
-            if (spec.sim_threads == 0) spec.sim_threads = std::max(1, cores() / together);
-            rows[i] = run_trial(spec, progress, thread);
+            rows[i] = run_trial(shared_out(*begin[std::ptrdiff_t(i)], shares.front()), progress, thread);
           },
-          [&](std::size_t i) { folder_.add(std::move(rows[i])); }, over);
+          [&](std::size_t i) { folder_.add(std::move(rows[i])); }, over,
+          helper_of(std::span(begin, end), shares, rows, progress));
       begin = end;
     }
   }
 
-  static int cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
-  int jobs() const { return options_.jobs > 0 ? options_.jobs : cores(); }
+  // Gives the trial its part of the cores of the process that computes it.
+  static TrialSpec shared_out(TrialSpec spec, const Share& share) {
+    if (spec.sim_threads == 0) spec.sim_threads = std::max(1, share.cores / share.jobs);
+    return spec;
+  }
+
+  // Returns what has the other processes of the run compute some of these trials; nothing if they cannot. They write no
+  // files, so dumps are made here.
+  std::function<void(Pieces&)> helper_of(std::span<const TrialSpec* const> trials, const std::vector<Share>& shares,
+                                         std::vector<TrialRow>& rows, Progress& progress) {
+    const bool any = std::any_of(shares.begin(), shares.end(),
+                                 [](const Share& share) { return share.process != 0 && share.jobs > 0; });
+    if (!any || !options_.dump.empty() || trials.front()->transport != "sim") return nullptr;
+    return [this, trials, &shares, &rows, &progress](Pieces& pieces) {
+      ErrandWork work;
+      work.errand = [&](std::size_t i, const Share& share, int slot) {
+        progress.begin(*trials[i]);
+        return errand_of(shared_out(*trials[i], share), elsewhere(*trials[i], {slot, share.jobs}));
+      };
+      work.keep = [&](std::size_t i, const Share& share, LaunchResult result) {
+        const TrialSpec& spec = *trials[i];
+        rows[i] = row_of(spec, record_of_errand(spec, result, elsewhere(spec, {}), machine_of_process(share.process)));
+        progress.end(spec, rows[i].record);
+      };
+      work.lost = [&](std::size_t i) { progress.lost(*trials[i]); };
+      work.interrupts = [] { return count_interrupts().load(); };
+      work.tell = tell;
+      do_elsewhere(*fleet_, shares, pieces, work);
+    };
+  }
+
+  ExecuteOptions elsewhere(const TrialSpec& spec, const LocalPlace& place) const {
+    ExecuteOptions execute_with;
+    execute_with.at_once = place;
+    if (options_.events != "none") execute_with.event_log = folder_.event_log(spec.id());
+    return execute_with;
+  }
+
+  std::string machine_of_process(int process) const {
+    return fleet_ == nullptr ? "" : fleet_->members()[std::size_t(process)].machine;
+  }
+
+  TrialRow row_of(const TrialSpec& spec, TrialRecord record) const {
+    TrialRow row{labels_of(spec), std::move(record)};
+    row.labels.tuned = job_.suite.tuned;
+    return row;
+  }
 
   // Measures a trial, and again if the machine disturbed it: by a rule that was set before, blind to the outcome.
   TrialRow run_trial(const TrialSpec& spec, Progress& progress, int thread) {
@@ -179,11 +236,13 @@ class Run {
     ExecuteOptions execute_with;
     execute_with.interrupts = &count_interrupts();
     execute_with.progress = [&](const Board& board, const TrialSpec& running) { progress.tick(board, running); };
-    execute_with.fleet = fleet_, execute_with.at_once = {thread, jobs()};
+    execute_with.fleet = fleet_, execute_with.at_once = {thread, std::max(thread + 1, shares_.front().jobs)};
     if (options_.events != "none") execute_with.event_log = folder_.event_log(spec.id());
     if (!options_.dump.empty()) execute_with.dump = {options_.dump, folder_.dump(spec.id())};
-    TrialRow row{labels_of(spec), execute_trial(spec, execute_with)};
-    row.labels.tuned = job_.suite.tuned;
+    TrialRow row = row_of(spec, execute_trial(spec, execute_with));
+    if (spec.transport == "sim") {
+      for (RankRecord& rank : row.record.ranks) rank.machine = machine_of_process(0);
+    }
     progress.end(spec, row.record);
     return row;
   }
@@ -204,6 +263,10 @@ class Run {
       return code;
     }
     tell(fmt::format("results: {}\n", printable(folder_.path())));
+    if (job_.shard) {
+      tell(fmt::format("this is shard {}: hopbench merge joins the folders of all {} shards\n", job_.shard->name(),
+                       job_.shard->of));
+    }
     const std::vector<TrialRow>& rows = folder_.rows();
     const auto failed = std::count_if(rows.begin(), rows.end(),
                                       [](const TrialRow& row) { return row.record.status != TrialStatus::kOk; });
@@ -221,6 +284,7 @@ class Run {
   SuiteRun job_;
   Fleet* const fleet_;  // nullptr: this machine alone
   RunFolder folder_;
+  std::vector<Share> shares_{{0, 1, 1}};  // of all processes, in trials of virtual time
 };
 
 int run_job(const RunOptions& options, SuiteRun job, const Gathering& gathering, Outputs& outputs) {
@@ -232,7 +296,12 @@ int run_job(const RunOptions& options, SuiteRun job, const Gathering& gathering,
 
 int run_jobs(const RunOptions& options, std::vector<SuiteRun> jobs, const Gathering& gathering) {
   for (const SuiteRun& job : jobs) gathering.check(job.suite.trials);
-  if (!options.resume.empty() && !options.force) gathering.check_same(RunFolder::open(options.resume).context_json());
+  const bool real = std::any_of(jobs.begin(), jobs.end(), [](const SuiteRun& job) {
+    return std::any_of(job.suite.trials.begin(), job.suite.trials.end(),
+                       [](const TrialSpec& spec) { return spec.transport != "sim"; });
+  });
+  if (!options.resume.empty() && !options.force && real)
+    gathering.check_same(RunFolder::open(options.resume).context_json());
   int worst = 0;
   Outputs outputs(options);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
@@ -275,7 +344,12 @@ SuiteRun resumed_job(const RunOptions& options) {
         " is a baseline, which later runs are compared with: start a new run and save it as the baseline");
   }
   check_dump_goes_on(options.resume, options.dump);
-  SuiteRun job{parse_suite(text, name, options.suite), options.resume, {}};
+  SuiteRun job{parse_suite(text, name, options.suite), options.resume, {}, shard_in(context, options.resume)};
+  if (job.shard) check_goes_on(*job.shard, options);
+  if (!job.shard && !options.shard.empty()) {
+    throw usage_error(fmt::format("{} holds a whole run and no shard: leave --shard {} out", printable(options.resume),
+                                  quotable(options.shard)));
+  }
   if (options.force) return job;
   if (job.suite.resolved != parse_suite(text, name, {}).resolved) {
     throw usage_error(options.resume +
@@ -292,6 +366,18 @@ SuiteRun resumed_job(const RunOptions& options) {
   return job;
 }
 
+/// Leaves the trials that are to run, with the settings of the command line. If a shard is resumed, --filter chooses
+/// among the shard's trials.
+void choose(const RunOptions& options, SuiteRun& job) {
+  if (job.shard) {
+    RunOptions whole = options;
+    whole.filter = job.shard->filter, whole.exclude = job.shard->exclude;
+    adjust(whole, job.suite.trials);
+    keep_shard(*job.shard, job.suite.trials);
+  }
+  adjust(options, job.suite.trials);
+}
+
 std::vector<SuiteRun> jobs_of(const RunOptions& options) {
   std::vector<SuiteRun> jobs;
   if (!options.resume.empty()) {
@@ -301,7 +387,7 @@ std::vector<SuiteRun> jobs_of(const RunOptions& options) {
     for (const std::string& path : options.suites) {
       Suite suite = load_suite(find_suite(path), options.suite);
       const std::string folder = options.suites.size() == 1 ? base : base + "/" + safe_file_name(suite.name);
-      jobs.push_back({std::move(suite), folder, {}});
+      jobs.push_back({std::move(suite), folder, {}, shard_of(options)});
     }
   }
   const auto virtual_time = [](const SuiteRun& job) {
@@ -313,7 +399,7 @@ std::vector<SuiteRun> jobs_of(const RunOptions& options) {
         "--shuffle is about virtual time and no trial is in it: leave it out, or --set transport.name=sim");
   for (SuiteRun& job : jobs) {
     for (const TrialSpec& spec : job.suite.trials) job.ids.insert(spec.id());
-    adjust(options, job.suite.trials);
+    choose(options, job);
   }
   std::erase_if(jobs, [](const SuiteRun& job) { return job.suite.trials.empty(); });
   if (jobs.empty()) throw usage_error("no trial matches --filter and --exclude: run with --list to see all trial ids");
@@ -372,6 +458,8 @@ int command_run(const RunOptions& options) {
         "run needs a suite: hopbench run suites/cnn_hetero.toml (hopbench list suites shows those there are)");
   if (options.force && options.resume.empty() && options.dump.empty())
     throw usage_error("--force is for --resume and --dump: leave it out");
+  if (!options.shard.empty() && !options.save_baseline.empty())
+    throw usage_error("--save-baseline: a baseline is a whole run: merge the shards, then hopbench baseline save");
   hint_at_outputs(options);
   std::vector<SuiteRun> jobs;
   std::optional<Gathering> gathering;

@@ -64,7 +64,9 @@ void Progress::begin(const TrialSpec& spec) {
 
 void Progress::tick(const Board& board, const TrialSpec& spec) {
   const std::lock_guard lock(mutex_);
-  if (!live_ || running_.front().spec != &spec || Clock::now() - drawn_ < std::chrono::milliseconds(200)) return;
+  if (!live_ || running_.empty() || running_.front().spec != &spec ||
+      Clock::now() - drawn_ < std::chrono::milliseconds(200))
+    return;
   drawn_ = Clock::now();
   const int ranks = spec.transport == "sim" ? 1 : spec.workers();
   std::int64_t fastest = -1, slowest = -1, all = 0;
@@ -109,6 +111,11 @@ void Progress::end(const TrialSpec& spec, const TrialRecord& record) {
   for (const Warning& warning : record.warnings) line += "\n    warning: " + in_words(warning);
   say(line);
   draw("");
+}
+
+void Progress::lost(const TrialSpec& spec) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(running_, [&](const Running& running) { return running.spec == &spec; });
 }
 
 void Progress::again() {

@@ -22,6 +22,8 @@ class Progress {
   void begin(const TrialSpec& spec);
   void tick(const Board& board, const TrialSpec& spec);
   void end(const TrialSpec& spec, const TrialRecord& record);
+  /// Notes that a trial is not under way any more: another process will begin it anew.
+  void lost(const TrialSpec& spec);
   /// Notes that the trial that ended last will run again.
   void again();
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <optional>
@@ -11,7 +10,8 @@
 #include "backends/base/error.h"
 #include "backends/base/ran_out.h"
 #include "backends/base/text.h"
-#include "backends/fleet/process_identity.h"
+#include "cli/processes/join.h"
+#include "cli/shards/shard.h"
 #include "cli/tell.h"
 
 namespace hopbench {
@@ -21,16 +21,17 @@ namespace {
 // Returns a command for the same trials, under the same limits, and for the same rendezvous unless that has a password.
 // ci/hopbench says in an environment variable how it was called.
 std::string resume_command(const std::string& folder, const RunOptions& options) {
-  const char* called = std::getenv("HOPBENCH_COMMAND");
-  std::string command = fmt::format("{} run --resume {}", called != nullptr ? called : "hopbench", shell_word(folder));
+  std::string command = fmt::format("{} run --resume {}", called_program(), shell_word(folder));
   const auto give = [&](const char* flag, const std::string& value) {
     if (!value.empty()) command += std::string(" ") + flag + " " + shell_word(value);
   };
+  give("--shard", options.shard);
   give("--filter", options.filter);
   give("--exclude", options.exclude);
   give("--trial-timeout", options.trial_timeout);
   give("--stall-timeout", options.stall_timeout);
   if (options.events != RunOptions().events) give("--events", options.events);
+  if (options.shuffle != 0) give("--shuffle", std::to_string(options.shuffle));
   give("--dump", fmt::format("{}", fmt::join(options.dump, ",")));
   if (without_password(options.rendezvous) == options.rendezvous) give("--rendezvous", options.rendezvous);
   give("--rendezvous-timeout", options.rendezvous_timeout);
@@ -45,7 +46,7 @@ std::string resume_command(const std::string& folder, const RunOptions& options)
 
 std::string how_to_resume(const std::string& alone, const std::string& folder, const RunOptions& options,
                           bool retry_failed) {
-  const int processes = identity_of([](const char* name) -> const char* { return std::getenv(name); }).size;
+  const int processes = place_in_run(options).size;
   const std::string how =
       processes == 1 ? alone : fmt::format("start its {} processes again in the same way, with", processes);
   return how + ": " + resume_command(folder, options) + (retry_failed ? " --retry-failed" : "");

@@ -19,6 +19,7 @@ struct RunOptions {
   bool list = false, dry_run = false;
   std::string output;  // folder; empty: hopbench-results/<utc>-<id>
   std::string resume;  // folder of an interrupted run
+  std::string shard;   // "2/3": a part of the trials (cli/shards/shard.h); empty: all
   bool retry_failed = false, force = false;
   std::string save_baseline, baselines, reason;  // keep the results as this baseline; empty: no
   // Outputs in addition to the table: absent, "-" (standard output), or a file.

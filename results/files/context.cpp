@@ -124,12 +124,13 @@ std::string version_with_commit() {
 }
 
 std::string context_json(const std::vector<std::string>& command_line, const std::vector<std::string>& gpus,
-                         const std::string& processes, const std::vector<std::string>& notes) {
+                         const std::string& processes, const std::vector<std::string>& notes, const std::string& more) {
   Json context{{"schema_version", kSchemaVersion}, {"started", utc_now()},          {"command", command_line},
                {"hopbench", build_json()},         {"machine", machine_json(gpus)}, {"environment", variables_json()}};
   for (Json& word : context["command"]) word = without_password(word.get<std::string>());
   if (!notes.empty()) context["notes"] = notes;
   if (!processes.empty()) context["processes"] = Json::parse(processes, nullptr, false);
+  if (!more.empty()) context.update(Json::parse(more));
   return context.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

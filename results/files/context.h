@@ -11,8 +11,10 @@ namespace hopbench {
 /// CPU, cores, governor or "unavailable", load, cgroup quota, memory, kernel, TCP congestion control, queue discipline,
 /// largest packets, and the environment variables on an allow-list (the whole environment leaks secrets).
 /// `gpus`: the GPUs that the run computes on. `processes`: JSON on a run of several processes. `notes`: on its suite.
+/// `more`: a JSON object whose members are added ("shard" of a shard, "shards" of a merged run).
 std::string context_json(const std::vector<std::string>& command_line, const std::vector<std::string>& gpus = {},
-                         const std::string& processes = "", const std::vector<std::string>& notes = {});
+                         const std::string& processes = "", const std::vector<std::string>& notes = {},
+                         const std::string& more = "");
 /// Returns the same for people, a line each (`hopbench env`, and stderr at the start of a run).
 std::string context_text();
 

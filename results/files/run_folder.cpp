@@ -370,6 +370,11 @@ void RunFolder::rewrite(std::vector<TrialRow> rows) {
   rows_ = std::move(rows);
 }
 
+void RunFolder::move_to(const std::string& path) {
+  if (::rename(path_.c_str(), path.c_str()) != 0) throw cannot("make", path, errno);
+  path_ = path;
+}
+
 void RunFolder::drop_if(const std::function<bool(const TrialRow&)>& out) {
   std::vector<TrialRow> kept = rows_;
   if (std::erase_if(kept, out) > 0) rewrite(std::move(kept));

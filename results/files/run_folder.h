@@ -99,13 +99,16 @@ class RunFolder {
   void drop_if(const std::function<bool(const TrialRow&)>& out);
   /// Adds a warning to rows for which `about` is true, unless they have one of its kind, and rewrites trials.jsonl.
   void warn_if(const std::function<bool(const TrialRow&)>& about, const Warning& warning);
+  /// Replaces all rows, rewriting trials.jsonl: a reader sees the old file or the new one, whole.
+  void rewrite(std::vector<TrialRow> rows);
+  /// Gives the folder another name, where nothing or an empty folder may be. Error(kEnvironment) if it cannot.
+  void move_to(const std::string& path);
   /// (Re)writes the CSV tables, rows in the order of `order`; a reader sees the old table or the new one, whole.
   void write_tables() const;
   void write_text(const std::string& name, const std::string& text) const;
 
  private:
   explicit RunFolder(std::string path) : path_(std::move(path)) {}
-  void rewrite(std::vector<TrialRow> rows);
 
   std::string path_;
   std::vector<TrialRow> rows_;

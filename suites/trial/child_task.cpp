@@ -108,4 +108,18 @@ RankResult rank_result_from_text(const std::string& text) {
   return result;
 }
 
+// The text is "<length of the record>\n<record><event log>".
+std::string to_text(const SimulationResult& result) {
+  return std::to_string(result.record.size()) + "\n" + result.record + result.event_log;
+}
+
+SimulationResult simulation_result_from_text(const std::string& text) {
+  std::size_t record = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), record);
+  const std::size_t begin = static_cast<std::size_t>(end - text.data()) + 1;
+  if (error != std::errc() || begin > text.size() || *end != '\n' || record > text.size() - begin)
+    refuse("a trial's result", "it is cut off");
+  return {text.substr(begin, record), text.substr(begin + record)};
+}
+
 }  // namespace hopbench

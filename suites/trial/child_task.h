@@ -14,7 +14,7 @@ namespace hopbench {
 struct ChildTask {
   std::string role;  // which of the program's roles (rank.h)
   TrialSpec spec;
-  std::string event_log = {};  // simulate: the file to write
+  std::string event_log = {};  // simulate: the file to write; simulate_elsewhere: not empty if a log is wanted
   std::string bench = {};      // bench: what to measure, as its role reads it
   Dump dump = {};              // simulate
 };
@@ -30,5 +30,14 @@ struct RankResult {
 };
 std::string to_text(const RankResult& result);
 RankResult rank_result_from_text(const std::string& text);
+
+/// A trial in virtual time that another machine computed.
+struct SimulationResult {
+  std::string record;     // JSON
+  std::string event_log;  // the whole log; empty: none was wanted
+};
+std::string to_text(const SimulationResult& result);
+/// Throws Error (trial) if the text is malformed.
+SimulationResult simulation_result_from_text(const std::string& text);
 
 }  // namespace hopbench

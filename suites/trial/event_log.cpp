@@ -22,19 +22,45 @@ void EventLog::on(const Event& event) {
   append_event(lines_.back().text, named);
 }
 
-void write_event_log(const std::string& path, const std::string& trial_id, std::vector<EventLine> lines) {
+namespace {
+
+void sort_by_time(std::vector<EventLine>& lines) {
   std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+}
+
+template <class Write>
+void write_log(const std::string& path, const Write& write) {
   std::error_code none;
   const bool linked = std::filesystem::is_symlink(path, none) || std::filesystem::hard_link_count(path, none) > 1;
   if (linked && !none) std::filesystem::remove(path, none);  // other names of the same file keep its contents
   errno = 0;
   std::ofstream file(path, std::ios::binary);
-  file << event_log_head(trial_id);
-  for (const EventLine& line : lines) file << line.text;
+  write(file);
   file.close();
   if (!file)
     throw environment_error("cannot write the event log " + path + ": " + std::strerror(errno) +
                             ": is its folder there and the disk not full? --no-events goes without");
+}
+
+}  // namespace
+
+void write_event_log(const std::string& path, const std::string& trial_id, std::vector<EventLine> lines) {
+  sort_by_time(lines);
+  write_log(path, [&](std::ofstream& file) {
+    file << event_log_head(trial_id);
+    for (const EventLine& line : lines) file << line.text;
+  });
+}
+
+std::string event_log_text(const std::string& trial_id, std::vector<EventLine> lines) {
+  sort_by_time(lines);
+  std::string text = event_log_head(trial_id);
+  for (const EventLine& line : lines) text += line.text;
+  return text;
+}
+
+void write_event_log_text(const std::string& path, const std::string& text) {
+  write_log(path, [&](std::ofstream& file) { file << text; });
 }
 
 }  // namespace hopbench

@@ -28,7 +28,11 @@ class EventLog : public Observer {
   std::vector<EventLine> lines_;
 };
 
-/// Writes an event log, sorted by time (equal times: in the order given).
+/// Writes an event log, sorted by time (equal times: in the order given). Error(kEnvironment) if it cannot be written.
 void write_event_log(const std::string& path, const std::string& trial_id, std::vector<EventLine> lines);
+
+/// Returns the text of such a log, and writes one. For a trial that another machine computes.
+std::string event_log_text(const std::string& trial_id, std::vector<EventLine> lines);
+void write_event_log_text(const std::string& path, const std::string& text);
 
 }  // namespace hopbench

@@ -175,19 +175,40 @@ TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
   return record;
 }
 
+/// Returns the file to which the event log of a trial in virtual time goes; "" for none.
+std::string log_of(const TrialSpec& spec, const ExecuteOptions& options) {
+  return spec.events == EventDetail::kNone ? "" : options.event_log;
+}
+
+/// Calls `work`, which may throw. Whatever happens, returns a record with the trial's names.
+template <class Work>
+TrialRecord record_of(const TrialSpec& spec, const Work& work) {
+  TrialRecord record;
+  try {
+    record = work();
+  } catch (const std::exception& error) {  // Error, or what a library throws over a child's answer
+    record = {};
+    record.status = TrialStatus::kFailed;
+    record.failure = failure_of(error);
+  }
+  record.id = spec.id();
+  record.hash = spec.hash();
+  return record;
+}
+
+TrialRecord failed_simulation(const LaunchResult& launched) {
+  TrialRecord record;
+  record.status = launched.interrupted ? TrialStatus::kInterrupted : TrialStatus::kFailed;
+  record.failure = failure_of_simulation(launched);
+  return record;
+}
+
 TrialRecord execute_simulated(const TrialSpec& spec, const ExecuteOptions& options) {
   LaunchOptions launch_with = launch_options(spec, make_plan(spec), options);
   launch_with.ranks = 1;
-  launch_with.job = to_text(
-      ChildTask{"simulate", spec, spec.events == EventDetail::kNone ? "" : options.event_log, "", options.dump});
+  launch_with.job = to_text(ChildTask{"simulate", spec, log_of(spec, options), "", options.dump});
   const LaunchResult launched = launch(launch_with);
-  TrialRecord record;
-  if (launched.ok) {
-    record = record_from_json(launched.ranks[0].result);
-  } else {
-    record.status = launched.interrupted ? TrialStatus::kInterrupted : TrialStatus::kFailed;
-    record.failure = failure_of_simulation(launched);
-  }
+  TrialRecord record = launched.ok ? record_from_json(launched.ranks[0].result) : failed_simulation(launched);
   record.wall_s = launched.wall_s;
   return record;
 }
@@ -195,16 +216,33 @@ TrialRecord execute_simulated(const TrialSpec& spec, const ExecuteOptions& optio
 }  // namespace
 
 TrialRecord execute_trial(const TrialSpec& spec, const ExecuteOptions& options) {
-  TrialRecord record;
-  try {
-    record = spec.transport == "sim" ? execute_simulated(spec, options) : execute_real(spec, options);
-  } catch (const std::exception& error) {  // Error, or what a library throws over a child's answer
-    record.status = TrialStatus::kFailed;
-    record.failure = failure_of(error);
-  }
-  record.id = spec.id();
-  record.hash = spec.hash();
-  return record;
+  return record_of(
+      spec, [&] { return spec.transport == "sim" ? execute_simulated(spec, options) : execute_real(spec, options); });
+}
+
+Errand errand_of(const TrialSpec& spec, const ExecuteOptions& options) {
+  return {.job = to_text(ChildTask{"simulate_elsewhere", spec, log_of(spec, options), "", {}}),
+          .place = options.at_once,
+          .rendezvous_timeout = spec.rendezvous_timeout,
+          .stall_timeout = spec.stall_timeout,
+          .trial_timeout = spec.trial_timeout};
+}
+
+TrialRecord record_of_errand(const TrialSpec& spec, const LaunchResult& launched, const ExecuteOptions& options,
+                             const std::string& machine) {
+  return record_of(spec, [&] {
+    TrialRecord record;
+    if (launched.ok) {
+      const SimulationResult result = simulation_result_from_text(launched.ranks.at(0).result);
+      record = record_from_json(result.record);
+      if (!result.event_log.empty()) write_event_log_text(options.event_log, result.event_log);
+      for (RankRecord& rank : record.ranks) rank.machine = machine;
+    } else {
+      record = failed_simulation(launched);
+    }
+    record.wall_s = launched.wall_s;
+    return record;
+  });
 }
 
 }  // namespace hopbench

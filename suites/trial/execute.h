@@ -12,6 +12,7 @@
 #include <string>
 
 #include "backends/base/record.h"
+#include "backends/fleet/errand.h"
 #include "backends/runtime/process/board.h"
 #include "suites/trial/dump.h"
 #include "suites/trial/plan.h"
@@ -33,6 +34,14 @@ struct ExecuteOptions {
 /// Runs the trial in a child process of its own (virtual time) or in one child per rank (real processes), supervised.
 /// Never throws for what happens inside the trial: the record says that it failed, and why.
 TrialRecord execute_trial(const TrialSpec& spec, const ExecuteOptions& options);
+
+/// Returns the errand that runs a trial in virtual time through an agent. The agent writes nothing: the event log comes
+/// with the result if options.event_log names a file.
+Errand errand_of(const TrialSpec& spec, const ExecuteOptions& options);
+/// Returns the record of such an errand's result, as execute_trial() does, and writes the event log. `machine`: the
+/// name of the machine that the agent is on.
+TrialRecord record_of_errand(const TrialSpec& spec, const LaunchResult& launched, const ExecuteOptions& options,
+                             const std::string& machine);
 
 /// Runs the same virtual-time trial in this process (tests, `bench sim`). `board` shows progress; may be null. Throws.
 TrialRecord simulate_trial(const TrialSpec& spec, Observer* observer = nullptr, Board* board = nullptr,

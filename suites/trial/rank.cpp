@@ -232,19 +232,41 @@ std::string run_rank(ChildChannel& channel, const ChildTask& job) {
   return to_text(result);
 }
 
-std::string run_simulation(ChildChannel& channel, const ChildTask& job) {
+namespace {
+
+/// Runs the trial of the job. `events` gets its log, if one is wanted.
+TrialRecord simulate(ChildChannel& channel, const ChildTask& job, const Dump& dump, EventLog& events) {
   channel.ready();
   channel.board().slot(0).phase = Phase::kRunning;
-  EventLog events(job.spec.events);
   TrialSpec spec = job.spec;
   spec.workload.local = channel.local();
-  TrialRecord record = simulate_trial(spec, job.event_log.empty() ? nullptr : &events, &channel.board(), job.dump);
-  if (!job.event_log.empty()) write_event_log(job.event_log, job.spec.id(), std::move(events.lines()));
+  return simulate_trial(spec, job.event_log.empty() ? nullptr : &events, &channel.board(), dump);
+}
+
+std::string with_host_figures(TrialRecord record) {
   RankRecord host;
   add_host_figures(host, Duration{});
   record.cpu_s = host.cpu_s;
   record.max_rss_bytes = host.max_rss_bytes;
   return to_json(record);
+}
+
+}  // namespace
+
+std::string run_simulation(ChildChannel& channel, const ChildTask& job) {
+  EventLog events(job.spec.events);
+  TrialRecord record = simulate(channel, job, job.dump, events);
+  if (!job.event_log.empty()) write_event_log(job.event_log, job.spec.id(), std::move(events.lines()));
+  return with_host_figures(std::move(record));
+}
+
+std::string run_simulation_elsewhere(ChildChannel& channel, const ChildTask& job) {
+  EventLog events(job.spec.events);
+  SimulationResult result;
+  TrialRecord record = simulate(channel, job, {}, events);
+  if (!job.event_log.empty()) result.event_log = event_log_text(job.spec.id(), std::move(events.lines()));
+  result.record = with_host_figures(std::move(record));
+  return to_text(result);
 }
 
 namespace {

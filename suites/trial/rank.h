@@ -25,6 +25,9 @@ std::string run_rank(ChildChannel& channel, const ChildTask& job);
 /// Runs a whole trial in virtual time; returns its TrialRecord.
 std::string run_simulation(ChildChannel& channel, const ChildTask& job);
 
+/// Runs the same for a launcher on another machine and writes nothing here; returns its SimulationResult.
+std::string run_simulation_elsewhere(ChildChannel& channel, const ChildTask& job);
+
 /// Runs a child process that launch() started (the hidden command `rank`); returns its exit code.
 int rank_main(std::span<const Role> roles);
 

@@ -32,21 +32,25 @@ enum class ControlType : std::uint32_t {
   kFinish,  // text = the result
   kFail,    // text = the failure (to_bytes), value = when it was reported, on CLOCK_MONOTONIC
   // launcher <-> agent (backends/fleet): messages of and for a crew's ranks
-  kHello,      // agent: peer = its process, value = number of processes, text = an Introduction
-  kWelcome,    // launcher: it belongs to the run
-  kRefused,    // launcher: text = why not
-  kPing,       // launcher asks, agent answers with value = its CLOCK_MONOTONIC
-  kLaunch,     // launcher: text = a CrewJob; value = credits to begin with
-  kToRank,     // launcher: peer = the rank, text = a message for it
-  kFromRank,   // agent: peer = the rank, text = a message of it
-  kSlots,      // agent: text = what its ranks are doing
-  kEnded,      // agent: peer = the rank, value = its wait status
-  kCredits,    // agent: asks for value more; launcher: gives value, text = number left; 0: there are no more
-  kKill,       // launcher: all ranks
-  kDismiss,    // launcher: the trial is over; agent: no process of it is left
-  kTrouble,    // agent: text = why it cannot start the trial's ranks
-  kInterrupt,  // agent: it was asked to end (SIGTERM)
-  kOver,       // launcher: the run is over, value = its exit code
+  kHello,       // agent: peer = its process, value = number of processes, text = an Introduction
+  kWelcome,     // launcher: it belongs to the run
+  kRefused,     // launcher: text = why not
+  kPing,        // launcher asks, agent answers with value = its CLOCK_MONOTONIC
+  kLaunch,      // launcher: text = a CrewJob; value = credits to begin with
+  kToRank,      // launcher: peer = the rank, text = a message for it
+  kFromRank,    // agent: peer = the rank, text = a message of it
+  kSlots,       // agent: text = what its ranks are doing
+  kEnded,       // agent: peer = the rank, value = its wait status
+  kCredits,     // agent: asks for value more; launcher: gives value, text = number left; 0: there are no more
+  kKill,        // launcher: all ranks
+  kDismiss,     // launcher: the trial is over; agent: no process of it is left
+  kTrouble,     // agent: text = why it cannot start the trial's ranks
+  kInterrupt,   // agent: it was asked to end (SIGTERM)
+  kOver,        // launcher: the run is over, value = its exit code
+  kErrand,      // launcher: value = its number, text = an Errand
+  kErrandDone,  // agent: value = its number, text = its result
+  kErrandEnd,   // launcher: ^C for all errands
+  kAlive,       // agent: it has errands under way
 };
 
 struct ControlMessage {

@@ -119,6 +119,84 @@ TEST(AtOnce, ThrowsWhatWasThrownAndBeginsNothingMore) {
   }
 }
 
+TEST(AtOnce, HelpersDoSomeOfThePieces) {
+  std::atomic<int> here = 0, elsewhere = 0;
+  std::vector<std::size_t> used;
+  at_once(
+      50, 1,
+      [&](std::size_t, int thread) {
+        EXPECT_EQ(thread, 0);
+        ++here;
+        while (elsewhere < 3) std::this_thread::yield();
+      },
+      [&](std::size_t i) { used.push_back(i); }, never,
+      [&](Pieces& pieces) {
+        while (const auto piece = pieces.take()) {
+          ++elsewhere;
+          pieces.done(*piece);
+        }
+      });
+  EXPECT_EQ(used, up_to(50));
+  EXPECT_EQ(here + elsewhere, 50);
+  EXPECT_GE(elsewhere, 3);
+}
+
+// The thread has nothing left to do, and waits until it is known whether the helper's pieces are done.
+TEST(AtOnce, PiecesThatAHelperGivesBackAreDoneHere) {
+  std::set<std::size_t> given_back;
+  std::vector<int> times(10, 0);
+  std::vector<std::size_t> used;
+  std::atomic<bool> taken = false;
+  at_once(
+      10, 1,
+      [&](std::size_t i, int) {
+        while (!taken) std::this_thread::yield();
+        ++times[i];
+      },
+      [&](std::size_t i) { used.push_back(i); }, never,
+      [&](Pieces& pieces) {
+        for (int i = 0; i < 4; ++i) given_back.insert(*pieces.take());
+        taken = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        for (const std::size_t piece : given_back) pieces.give_back(piece);
+      });
+  EXPECT_EQ(given_back.size(), 4u);
+  EXPECT_EQ(used, up_to(10));
+  EXPECT_EQ(times, std::vector<int>(10, 1));
+}
+
+TEST(AtOnce, AHelperThatThrowsEndsTheWork) {
+  EXPECT_THROW(at_once(
+                   1000, 2, [](std::size_t, int) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); },
+                   [](std::size_t) {}, never,
+                   [](Pieces& pieces) {
+                     pieces.take();
+                     throw std::runtime_error("helper");
+                   }),
+               std::runtime_error);
+}
+
+TEST(AtOnce, AHelperGetsNothingOnceTheWorkIsOverOrHasFailed) {
+  std::atomic<bool> over = false;
+  std::vector<std::size_t> used;
+  at_once(
+      100, 1, [&](std::size_t, int) { over = true; }, [&](std::size_t i) { used.push_back(i); },
+      [&] { return over.load(); },
+      [&](Pieces& pieces) {
+        while (!over) std::this_thread::yield();
+        EXPECT_FALSE(pieces.take());
+        EXPECT_FALSE(pieces.failed());
+      });
+  EXPECT_EQ(used, up_to(1));
+  EXPECT_THROW(at_once(
+                   100, 1, [](std::size_t, int) { throw std::runtime_error("work"); }, [](std::size_t) {}, never,
+                   [](Pieces& pieces) {
+                     while (!pieces.failed()) std::this_thread::yield();
+                     EXPECT_FALSE(pieces.take());
+                   }),
+               std::runtime_error);
+}
+
 // Not the end of the process, as it is where threads that have begun are not joined.
 TEST(AtOnce, ThrowsIfThreadsCannotBeStarted) {
   rlimit before{};

@@ -90,6 +90,24 @@ TEST_F(LentRank, OneOfItsOwnLauncherDoesIt) {
   EXPECT_TRUE(std::filesystem::exists(log_));
 }
 
+// The text is its record and its log, which the launcher writes.
+TEST_F(LentRank, ComputesATrialInVirtualTimeAndWritesNothing) {
+  start("simulate", false);
+  const std::string log = text_of(log_);
+  std::filesystem::remove(log_);
+  ASSERT_GT(log.size(), 100u);
+  start("simulate_elsewhere", true);
+  ASSERT_EQ(words_.last.type, ControlType::kFinish) << words_.last.text;
+  EXPECT_FALSE(std::filesystem::exists(log_));
+  const SimulationResult result = simulation_result_from_text(words_.last.text);
+  EXPECT_EQ(result.event_log, log);
+  EXPECT_EQ(result.record.front(), '{');
+  EXPECT_EQ(result.record.back(), '}');
+  for (const std::string& text :
+       {std::string(), std::string("9\nx"), std::string("x\n{}"), words_.last.text.substr(0, 9)})
+    EXPECT_THROW(simulation_result_from_text(text), Error) << text;
+}
+
 TEST_F(LentRank, NamesARoleThatItDoesNotHave) {
   start("dance", false);
   EXPECT_EQ(words_.last.type, ControlType::kFail);

@@ -1,4 +1,4 @@
-#include "cli/commands/join.h"
+#include "cli/processes/join.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +15,6 @@
 #include "backends/base/error.h"
 #include "backends/base/text.h"
 #include "backends/fleet/host_file.h"
-#include "backends/fleet/process_identity.h"
 #include "backends/fleet/socket.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
@@ -26,8 +25,6 @@ namespace hopbench {
 namespace {
 
 constexpr Duration kTimeout{std::chrono::seconds(30)};
-
-const char* variable(const char* name) { return std::getenv(name); }
 
 std::string interface_of(const RunOptions& options) {
   const char* const said = std::getenv("GLOO_SOCKET_IFNAME");
@@ -110,8 +107,15 @@ std::string own_program() {
 
 }  // namespace
 
+ProcessIdentity place_in_run(const RunOptions& options) {
+  const bool runs_apart = !options.shard.empty() && std::getenv("HOPBENCH_WORLD_SIZE") == nullptr;
+  return identity_of([&](const char* name) -> const char* {
+    return runs_apart && std::strcmp(name, "JOB_COMPLETION_INDEX") == 0 ? nullptr : std::getenv(name);
+  });
+}
+
 std::optional<int> serve(const RunOptions& options) {
-  const ProcessIdentity standing = identity_of(variable);
+  const ProcessIdentity standing = place_in_run(options);
   if (standing.number == 0) return std::nullopt;
   if (!options.hosts.empty()) throw usage_error("--hosts starts the other processes itself: unset " + standing.by);
   if (options.list || options.dry_run) return static_cast<int>(ExitCode::kOk);  // process 0 prints
@@ -124,7 +128,7 @@ std::optional<int> serve(const RunOptions& options) {
 }
 
 Gathering::Gathering(const RunOptions& options) {
-  const ProcessIdentity standing = identity_of(variable);
+  const ProcessIdentity standing = place_in_run(options);
   if (options.hosts.empty() && standing.by.empty() && !options.rendezvous.empty()) {
     throw usage_error(
         "--rendezvous is for a run of several processes, but no launcher says which one this is: set "

@@ -6,9 +6,14 @@
 #include <string>
 
 #include "backends/fleet/fleet.h"
+#include "backends/fleet/process_identity.h"
 #include "cli/commands/run.h"
 
 namespace hopbench {
+
+/// Returns the place of this process in its run. An indexed Job whose pods run a shard each (--shard, and no
+/// HOPBENCH_WORLD_SIZE) numbers runs and not processes. Throws as identity_of() does.
+ProcessIdentity place_in_run(const RunOptions& options);
 
 /// Serves the first process of the run, if this process is not the first, until the run is over. Returns the exit code.
 /// Returns nothing if this process is the first, or alone.
