@@ -101,15 +101,18 @@ void check_moments(const Value& rule, const RuleKind& kind, Mistakes& mistakes) 
 std::shared_ptr<const Trace> trace_at(const std::string& path) {
   struct Known {
     std::filesystem::file_time_type written;
+    std::uintmax_t bytes;
     std::shared_ptr<const Trace> trace;
   };
   static std::map<std::string, Known> known;
   std::error_code none;
   const auto written = std::filesystem::last_write_time(path, none);
+  const std::uintmax_t bytes = none ? 0 : std::filesystem::file_size(path, none);
   const auto found = known.find(path);
-  if (!none && found != known.end() && found->second.written == written) return found->second.trace;
+  const bool same = !none && found != known.end() && found->second.written == written && found->second.bytes == bytes;
+  if (same) return found->second.trace;
   std::shared_ptr<const Trace> trace = Trace::read(path);
-  known[path] = {written, trace};
+  known[path] = {written, bytes, trace};
   return trace;
 }
 
