@@ -41,6 +41,20 @@ std::uint64_t Random::next_u64() {
   return (high << 32) | next_u32();
 }
 
+void Random::skip(std::size_t n) {
+  const auto left = static_cast<std::size_t>(4 - used_);  // in the block
+  if (n <= left) {
+    used_ += static_cast<int>(n);
+    return;
+  }
+  n -= left;
+  counter_[0] += static_cast<std::uint32_t>(n / 4);
+  used_ = 4;
+  if (n % 4 == 0) return;
+  refill();
+  used_ = static_cast<int>(n % 4);
+}
+
 double Random::uniform() { return static_cast<double>(next_u64() >> 11) * 0x1.0p-53; }
 
 std::uint64_t Random::below(std::uint64_t bound) {

@@ -29,6 +29,7 @@ enum class Purpose : std::uint32_t {
   kMonitor = 14,   // errors of a load monitor
   kNoise = 15,     // small differences between gradients in virtual time
   kTrace = 16,     // blocks of a trace, and who replays which of its ranks
+  kLinkRule = 17,  // slow phases of a link, and blocks of its trace
 };
 
 struct RandomKey {
@@ -47,6 +48,8 @@ class Random {
 
   std::uint32_t next_u32();
   std::uint64_t next_u64();
+  /// Leaves out the next n values of next_u32. Takes the same time for any n.
+  void skip(std::size_t n);
   double uniform();                          // [0, 1), 53 bits
   std::uint64_t below(std::uint64_t bound);  // [0, bound), unbiased; bound > 0
   bool chance(double probability);

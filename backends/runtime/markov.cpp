@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 namespace hopbench {
 namespace {
@@ -43,27 +44,70 @@ Chain chain_of(double slow_s, double normal_s, double step_s) {
   return chain;
 }
 
+/// The states of a chain at the steps of time, each drawn when it is asked for.
+struct Steps {
+  const SlowPhases& phases;
+  RandomKey key;
+  std::size_t skipped;
+  Duration step = std::max(std::min(phases.slow, phases.normal) / kSteps, Duration{1});
+  Chain chain = chain_of(to_seconds(phases.slow), to_seconds(phases.normal), to_seconds(step));
+
+  bool draw(std::int64_t at, double probability) const {
+    RandomKey own = key;
+    own.iteration = at;
+    Random random(own);
+    random.skip(skipped);
+    return random.chance(probability);
+  }
+  bool end(std::int64_t at) const { return draw(at, chain.slow); }
+  /// Returns the state in the middle of an interval of 2^(level + 1) steps with these states at its ends.
+  bool middle(std::int64_t at, bool before, bool after, int level) const {
+    return draw(at, chain.slow_between(before, after, level));
+  }
+  std::int64_t number(Time now) const { return now.time_since_epoch() / step; }
+};
+
+/// The first step after `than` with another state than `state`.
+struct Search {
+  const Steps& steps;
+  std::int64_t than;
+  bool state;
+
+  /// Searches the 2^level steps from `first` on. `before` and `after` are the states at `first` and after the last one.
+  std::optional<std::int64_t> within(std::int64_t first, int level, bool before, bool after) const {
+    if (first + (std::int64_t{1} << level) - 1 <= than) return std::nullopt;
+    if (first > than && before != state) return first;
+    if (level == 0) return std::nullopt;
+    const std::int64_t middle = first + (std::int64_t{1} << (level - 1));
+    const bool between = steps.middle(middle, before, after, level - 1);
+    const auto found = within(first, level - 1, before, between);
+    return found ? found : within(middle, level - 1, between, after);
+  }
+};
+
 }  // namespace
 
 bool SlowPhases::slow_at(RandomKey key, std::size_t skipped, Time now) const {
-  const Duration step = std::max(std::min(slow, normal) / kSteps, Duration{1});
-  const Chain chain = chain_of(to_seconds(slow), to_seconds(normal), to_seconds(step));
-  const auto draw = [&](std::int64_t at, double probability) {
-    key.iteration = at;
-    Random random(key);
-    for (std::size_t other = 0; other < skipped; ++other) random.next_u32();
-    return random.chance(probability);
-  };
-  const std::int64_t at = now.time_since_epoch() / step;
+  const Steps steps{*this, key, skipped};
+  const std::int64_t at = steps.number(now);
   std::int64_t first = at >> kLevels << kLevels, last = first + (std::int64_t{1} << kLevels);
-  bool before = draw(first, chain.slow), after = draw(last, chain.slow);
+  bool before = steps.end(first), after = steps.end(last);
   for (int level = kLevels - 1; level >= 0 && first != at; --level) {
     const std::int64_t middle = first + (std::int64_t{1} << level);
-    const bool state = draw(middle, chain.slow_between(before, after, level));
+    const bool state = steps.middle(middle, before, after, level);
     (middle <= at ? first : last) = middle;
     (middle <= at ? before : after) = state;
   }
   return before;
+}
+
+Time SlowPhases::next_change(RandomKey key, std::size_t skipped, Time now) const {
+  const Steps steps{*this, key, skipped};
+  const std::int64_t at = steps.number(now), first = at >> kLevels << kLevels;
+  const std::int64_t last = first + (std::int64_t{1} << kLevels);
+  const Search search{steps, at, slow_at(key, skipped, now)};
+  const std::int64_t change = search.within(first, kLevels, steps.end(first), steps.end(last)).value_or(last);
+  return change < kLongestDuration / steps.step ? Time(change * steps.step) : Time(kLongestDuration);
 }
 
 }  // namespace hopbench

@@ -66,7 +66,7 @@ double factor_of(const ComputeRule& rule, std::size_t i, const Scenario::Where& 
   if (rule.what == SlowdownKind::kMarkov)
     return SlowPhases{rule.slow, rule.normal}.slow_at(key, skipped, now) ? rule.factor : 1.0;
   Random random(key);
-  for (std::size_t draw = 0; draw < skipped; ++draw) random.next_u32();
+  random.skip(skipped);
   return drawn_factor(rule, random);
 }
 
@@ -99,16 +99,22 @@ std::vector<Fault> Scenario::faults_of(int rank) const {
 
 void Scenario::open_traces() {
   auto path = traces.begin();
-  for (ComputeRule& rule : compute) {
-    if (rule.what != SlowdownKind::kTrace) continue;
+  const auto open = [&](TraceReplay& replay, const std::string& digest) {
     HB_ASSERT(path != traces.end());
     const std::string& file = *path++;
-    if (rule.replay.trace != nullptr) continue;
-    rule.replay.trace = Trace::read(file);
-    if (rule.replay.trace->digest() != rule.digest)
-      throw usage_error(
-          fmt::format("the trace {} is not the one that the trial was made with: put that one there", printable(file)));
-    rule.replay.prepare();
+    if (replay.trace != nullptr) return;
+    replay.trace = Trace::read(file);
+    if (replay.trace->digest() != digest)
+      throw usage_error(fmt::format(
+          "the trace {} is not the one that the trial was made with (its digest is {}, not {}): put that one there",
+          printable(file), replay.trace->digest(), digest));
+    replay.prepare();
+  };
+  for (ComputeRule& rule : compute) {
+    if (rule.what == SlowdownKind::kTrace) open(rule.replay, rule.digest);
+  }
+  for (NetworkSpec::Link& link : links) {
+    if (link.rule.what == LinkRuleKind::kTrace) open(link.rule.replay, link.rule.digest);
   }
 }
 

@@ -74,9 +74,9 @@ struct Scenario {
   std::vector<ComputeRule> compute;
   std::vector<NetworkSpec::Link> links{};  // in addition to the network's own, and before them
   std::vector<Fault> faults{};
-  std::vector<std::string> traces{};  // paths of the files of the trace rules, in their order
+  std::vector<std::string> traces{};  // paths of the traces of `compute` in their order, then of those of `links`
 
-  /// Reads the files of trace rules that have only a digest, as after decoding. Error(kUsage) if one is not as it was.
+  /// Reads the files of traces that have only a digest, as after decoding. Error(kUsage) if one is not as it was.
   void open_traces();
   /// slowdown() returns the factor by which the compute of `rank` (a worker, on `host`) in iteration k that starts at
   /// `now` is slowed: the product of the rules that apply; 1 = not at all. It is a pure function of its arguments.

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -24,20 +25,26 @@ namespace hopbench {
 namespace {
 
 constexpr int kMostRanks = 100'000;
-constexpr double kMostSeconds = 1e9;
+constexpr double kMostSeconds = 1e9, kMostBandwidth = 1e15;
 
 /// A stream for one draw, without the draws of other rules.
 Random stream(const RandomKey& key, std::size_t skipped) {
   Random random(key);
-  for (std::size_t draw = 0; draw < skipped; ++draw) random.next_u32();
+  random.skip(skipped);
   return random;
+}
+
+std::string_view without_blanks(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 std::vector<std::string_view> cells_of(std::string_view line) {
   std::vector<std::string_view> cells;
   for (std::size_t begin = 0;;) {
     const std::size_t end = line.find(',', begin);
-    cells.push_back(line.substr(begin, end - begin));
+    cells.push_back(without_blanks(line.substr(begin, end - begin)));
     if (end == std::string_view::npos) return cells;
     begin = end + 1;
   }
@@ -51,41 +58,90 @@ std::optional<Number> number_of(std::string_view text) {
   return number;
 }
 
-/// The places of the three columns in a line.
-struct Header {
-  Trace::Kind kind;
-  std::size_t rank, at, value, columns;
+constexpr const char* kLinkColumns[] = {"bandwidth", "factor", "latency"};  // in the order of Trace::Column
+
+/// A column of values, and its place in a line.
+struct ValueColumn {
+  std::string_view name;
+  std::size_t place;
+  std::size_t series;  // of a link
+
+  /// Reads a cell. Returns why it is no such value, or "".
+  std::string read(std::string_view cell, double& value) const {
+    const bool from_0 = name == "latency";
+    const double most = name == "bandwidth" ? kMostBandwidth : kMostSeconds;
+    const auto number = number_of<double>(cell);
+    if (number && (from_0 ? *number >= 0 : *number > 0) && *number <= most) {
+      value = *number;
+      return "";
+    }
+    return fmt::format("the {} {} '{}', not a number {}{}", name, name == "seconds" ? "are" : "is", cell,
+                       from_0 ? "from 0" : "above 0",
+                       name == "bandwidth" ? " (faults of kind \"cut\" stop a link for a time)" : "");
+  }
 };
 
-std::optional<Header> header_of(const std::vector<std::string_view>& names) {
-  const auto place = [&](std::string_view name) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    return found == names.end() ? std::optional<std::size_t>() : std::size_t(found - names.begin());
-  };
-  const auto rank = place("rank"), step = place("step"), seconds = place("seconds"), time = place("time"),
-             factor = place("factor");
-  if (!rank) return std::nullopt;
-  if (step && seconds) return Header{Trace::Kind::kSteps, *rank, *step, *seconds, names.size()};
-  if (time && factor) return Header{Trace::Kind::kTimes, *rank, *time, *factor, names.size()};
-  return std::nullopt;
+/// The places of the columns in a line.
+struct Header {
+  Trace::Kind kind = Trace::Kind::kSteps;
+  std::size_t rank = 0, at = 0, columns = 0;
+  std::vector<ValueColumn> values{};
+
+  /// Reads the names of the columns. Returns why they are those of no trace, or "".
+  std::string read(const std::vector<std::string_view>& names);
+};
+
+std::string Header::read(const std::vector<std::string_view>& names) {
+  std::map<std::string_view, std::size_t> places;
+  for (const char* known : {"rank", "step", "seconds", "time", "factor", "bandwidth", "latency"}) {
+    const auto found = std::find(names.begin(), names.end(), known);
+    if (found == names.end()) continue;
+    places[known] = std::size_t(found - names.begin());
+    if (std::find(found + 1, names.end(), known) != names.end()) return fmt::format("two columns are '{}'", known);
+  }
+  const auto has = [&](std::string_view name) { return places.contains(name); };
+  const bool steps = has("rank") && has("step") && has("seconds"), times = has("rank") && has("time") && has("factor");
+  if (steps && times)
+    return "a trace has the columns rank,step,seconds or rank,time,factor, and this one has both: leave out those of "
+           "one";
+  columns = names.size();
+  if (steps || times) {
+    kind = steps ? Trace::Kind::kSteps : Trace::Kind::kTimes;
+    rank = places["rank"];
+    at = places[steps ? "step" : "time"];
+    const char* const value = steps ? "seconds" : "factor";
+    values.push_back({value, places[value], 0});
+    return "";
+  }
+  if (has("bandwidth") && has("factor"))
+    return "'factor' divides a bandwidth that the suite gives, and 'bandwidth' replaces it: leave out one of them";
+  kind = Trace::Kind::kLink;
+  for (std::size_t series = 0; series < std::size(kLinkColumns) && has("time") && !has("rank"); ++series) {
+    if (has(kLinkColumns[series])) values.push_back({kLinkColumns[series], places[kLinkColumns[series]], series});
+  }
+  if (!values.empty()) at = places["time"];
+  return values.empty() ? "a trace begins with the columns rank,step,seconds or rank,time,factor, and that of a link "
+                          "with time and bandwidth, factor or latency, not '" +
+                              fmt::format("{}", fmt::join(names, ",")).substr(0, 60) + "'"
+                        : "";
 }
 
 }  // namespace
 
-/// The rows of a file, by rank: step or nanosecond, value.
+/// The rows of a file, by rank or column of a link: step or nanosecond, value.
 struct Trace::Rows {
-  std::vector<std::vector<std::pair<std::int64_t, double>>> of_rank;
+  std::vector<std::vector<std::pair<std::int64_t, double>>> series;
 
   /// Adds a row. Returns why it cannot be one, or "".
   std::string add(const Header& header, const std::vector<std::string_view>& cells) {
     if (cells.size() != header.columns) return fmt::format("{} cells, not {}", cells.size(), header.columns);
-    const auto rank = number_of<int>(cells[header.rank]);
-    if (!rank || *rank < 0 || *rank >= kMostRanks)
-      return fmt::format("the rank is '{}', not an integer from 0 to {}", cells[header.rank], kMostRanks - 1);
-    const auto value = number_of<double>(cells[header.value]);
-    if (!value || !(*value > 0) || *value > kMostSeconds)
-      return fmt::format("the {} '{}', not a number above 0", header.kind == Kind::kSteps ? "seconds are" : "factor is",
-                         cells[header.value]);
+    std::size_t rank = 0;
+    if (header.kind != Kind::kLink) {
+      const auto read = number_of<int>(cells[header.rank]);
+      if (!read || *read < 0 || *read >= kMostRanks)
+        return fmt::format("the rank is '{}', not an integer from 0 to {}", cells[header.rank], kMostRanks - 1);
+      rank = std::size_t(*read);
+    }
     std::int64_t at = 0;
     if (header.kind == Kind::kSteps) {
       const auto step = number_of<std::int64_t>(cells[header.at]);
@@ -97,13 +153,18 @@ struct Trace::Rows {
         return fmt::format("the time is '{}', not a number of seconds from 0", cells[header.at]);
       at = seconds_to_duration(*time).count();
     }
-    if (of_rank.size() <= std::size_t(*rank)) of_rank.resize(std::size_t(*rank) + 1);
-    of_rank[std::size_t(*rank)].emplace_back(at, *value);
+    for (const ValueColumn& column : header.values) {
+      double value = 0;
+      if (std::string why = column.read(cells[column.place], value); !why.empty()) return why;
+      const std::size_t to = header.kind == Kind::kLink ? column.series : rank;
+      if (series.size() <= to) series.resize(to + 1);
+      series[to].emplace_back(at, value);
+    }
     return "";
   }
 };
 
-std::shared_ptr<const Trace> Trace::read(const std::string& path) {
+Trace::Rows Trace::rows_of(const std::string& path, Kind& kind, std::string& digest) {
   std::error_code none;
   if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
     throw usage_error(fmt::format("the trace {} cannot be read: it is not a file", printable(path)));
@@ -112,48 +173,57 @@ std::shared_ptr<const Trace> Trace::read(const std::string& path) {
   const auto wrong = [&](std::int64_t line, const std::string& why) {
     return usage_error(printable(fmt::format("{}:{}: {}", path, line, why)));
   };
-  XXH64_hash_t digest = 0;  // of each line, seeded with that of the lines before
-  std::optional<Header> header;
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";  // of UTF-8, which spreadsheets write
+  XXH64_hash_t hash = 0;                              // of each line, seeded with that of the lines before
+  Header header;
   Rows rows;
   std::int64_t number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
-    digest = XXH64(line.data(), line.size(), digest);
+    if (number == 1 && line.starts_with(kMark)) line.erase(0, kMark.size());
     if (line.ends_with('\r')) line.pop_back();
     if (line.empty() || line.starts_with('#')) continue;
+    hash = XXH64(line.data(), line.size(), hash);
     const std::vector<std::string_view> cells = cells_of(line);
-    if (!header) {
-      header = header_of(cells);
-      if (!header)
-        throw wrong(number, "a trace begins with the columns rank,step,seconds or rank,time,factor, not '" +
-                                line.substr(0, 60) + "'");
-      continue;
-    }
-    if (const std::string why = rows.add(*header, cells); !why.empty()) throw wrong(number, why);
+    const std::string why = header.columns == 0 ? header.read(cells) : rows.add(header, cells);
+    if (!why.empty()) throw wrong(number, why);
   }
-  if (file.bad() || !header || rows.of_rank.empty()) throw wrong(number, "the trace has no rows");
-  std::shared_ptr<Trace> trace(new Trace);
-  trace->kind_ = header->kind;
-  trace->ranks_ = static_cast<int>(rows.of_rank.size());
-  trace->digest_ = fmt::format("{:016x}", digest);
-  for (std::size_t rank = 0; rank < rows.of_rank.size(); ++rank) {
-    auto& own = rows.of_rank[rank];
-    if (own.empty()) throw usage_error(fmt::format("the trace {} has no rows of rank {}", printable(path), rank));
+  if (file.bad() || rows.series.empty()) throw wrong(number, "the trace has no rows");
+  kind = header.kind;
+  digest = fmt::format("{:016x}", hash);
+  return rows;
+}
+
+/// Sorts the rows of each series by their time, each of which it must have once.
+void Trace::sort(Rows& rows, Kind kind, const std::string& path) {
+  for (std::size_t rank = 0; rank < rows.series.size(); ++rank) {
+    auto& own = rows.series[rank];
+    if (own.empty() && kind != Kind::kLink)
+      throw usage_error(fmt::format("the trace {} has no rows of rank {}", printable(path), rank));
     std::sort(own.begin(), own.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     const auto twice =
         std::adjacent_find(own.begin(), own.end(), [](const auto& a, const auto& b) { return a.first == b.first; });
     if (twice == own.end()) continue;
-    throw usage_error(fmt::format("the trace {} has two rows of rank {} at {}", printable(path), rank,
-                                  header->kind == Kind::kSteps ? fmt::format("step {}", twice->first)
-                                                               : fmt::format("{} s", double(twice->first) * 1e-9)));
+    throw usage_error(fmt::format("the trace {} has two rows {}at {}", printable(path),
+                                  kind == Kind::kLink ? "" : fmt::format("of rank {} ", rank),
+                                  kind == Kind::kSteps ? fmt::format("step {}", twice->first)
+                                                       : fmt::format("{} s", double(twice->first) * 1e-9)));
   }
-  header->kind == Kind::kSteps ? trace->keep_steps(rows, path) : trace->keep_times(rows, path);
+}
+
+std::shared_ptr<const Trace> Trace::read(const std::string& path) {
+  std::shared_ptr<Trace> trace(new Trace);
+  Rows rows = rows_of(path, trace->kind_, trace->digest_);
+  sort(rows, trace->kind_, path);
+  if (trace->kind_ == Kind::kLink) rows.series.resize(std::size(kLinkColumns));
+  trace->ranks_ = trace->kind_ == Kind::kLink ? 0 : static_cast<int>(rows.series.size());
+  trace->kind_ == Kind::kSteps ? trace->keep_steps(rows, path) : trace->keep_times(rows, path);
   return trace;
 }
 
 void Trace::keep_steps(Rows& rows, const std::string& path) {
   std::map<std::int64_t, int> having;  // step -> number of ranks that have it
-  for (const auto& own : rows.of_rank) {
+  for (const auto& own : rows.series) {
     for (const auto& [step, value] : own) ++having[step];
   }
   for (const auto& [step, count] : having) {
@@ -162,7 +232,7 @@ void Trace::keep_steps(Rows& rows, const std::string& path) {
   incomplete_ = static_cast<std::int64_t>(having.size() - numbers_.size());
   if (numbers_.empty()) throw usage_error(fmt::format("the trace {} has no step of all ranks", printable(path)));
   least_ = std::numeric_limits<double>::infinity();
-  for (auto& own : rows.of_rank) {
+  for (auto& own : rows.series) {
     for (const auto& [step, value] : own) {
       if (having[step] != ranks_) continue;
       values_.push_back(value);
@@ -176,10 +246,10 @@ void Trace::keep_steps(Rows& rows, const std::string& path) {
 
 void Trace::keep_times(Rows& rows, const std::string& path) {
   least_ = 1;  // before the first rows
-  for (const auto& own : rows.of_rank) {
-    factors_.emplace_back();
+  for (const auto& own : rows.series) {
+    series_.emplace_back();
     for (const auto& [at, value] : own) {
-      factors_.back().emplace_back(Duration(at), value);
+      series_.back().emplace_back(Duration(at), value);
       least_ = std::min(least_, value);
       length_ = std::max(length_, Duration(at));
     }
@@ -205,11 +275,34 @@ std::int64_t Trace::longest_run() const {
   return longest;
 }
 
+namespace {
+
+/// Returns the first row after `since_begin`.
+auto row_after(const std::vector<std::pair<Duration, double>>& rows, Duration since_begin) {
+  return std::upper_bound(rows.begin(), rows.end(), since_begin,
+                          [](Duration at, const auto& row) { return at < row.first; });
+}
+
+}  // namespace
+
 double Trace::factor(int rank, Duration since_begin) const {
-  const auto& own = factors_[std::size_t(rank)];
-  const auto later = std::upper_bound(own.begin(), own.end(), since_begin,
-                                      [](Duration at, const auto& row) { return at < row.first; });
+  const Series& own = series_[std::size_t(rank)];
+  const auto later = row_after(own, since_begin);
   return later == own.begin() ? 1.0 : std::prev(later)->second;
+}
+
+std::optional<double> Trace::value(Column column, Duration since_begin) const {
+  const Series& own = series_[std::size_t(column)];
+  const auto later = row_after(own, since_begin);
+  return later == own.begin() ? std::optional<double>() : std::prev(later)->second;
+}
+
+Duration Trace::next_row(Duration since_begin) const {
+  Duration next = kLongestDuration;
+  for (const Series& own : series_) {
+    if (const auto later = row_after(own, since_begin); later != own.end()) next = std::min(next, later->first);
+  }
+  return next;
 }
 
 namespace {
@@ -248,15 +341,20 @@ double TraceReplay::seconds(RandomKey key, std::size_t skipped, std::int64_t k) 
 }
 
 double TraceReplay::factor(RandomKey key, std::size_t skipped, Time now) const {
-  const int rank = source_of(*this, key, skipped);
+  return trace->factor(source_of(*this, key, skipped), place(key, skipped, now).at);
+}
+
+TraceReplay::Place TraceReplay::place(const RandomKey& key, std::size_t skipped, Time now) const {
   const Duration at = now.time_since_epoch(), length = trace->length();
   if (map != TraceMap::kFixed) {
     const auto room = static_cast<std::uint64_t>(std::max<Duration::rep>(1, (length - slot).count()));
-    const Duration first(block_stream(*this, key, skipped, at / slot).below(room));
-    return trace->factor(rank, first + at % slot);
+    const std::int64_t number = at / slot;
+    const Duration first(block_stream(*this, key, skipped, number).below(room));
+    return {first + at % slot, after(now, slot - at % slot)};
   }
-  if (at < length || end == TraceEnd::kHold) return trace->factor(rank, at);
-  if (end == TraceEnd::kWrap) return trace->factor(rank, at % length);
+  if (at < length) return {at, Time(length)};
+  if (end == TraceEnd::kHold) return {at, kNever};
+  if (end == TraceEnd::kWrap) return {at % length, after(now, length - at % length)};
   throw usage_error(
       fmt::format("the trace of the scenario ends at {} s, before the trial: record more, or set end to "
                   "\"wrap\" or \"hold\"",

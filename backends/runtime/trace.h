@@ -1,9 +1,10 @@
-// A recording of how long the gradients of real workers took, or by how much they were slowed, which a scenario
-// replays. docs/suites.md describes the files and the ways of mapping a recording onto a trial.
+// A recording of how long the gradients of real workers took, by how much they were slowed, or what a link was like,
+// which a scenario replays. docs/suites.md describes the files and the ways of mapping a recording onto a trial.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,20 +14,23 @@
 
 namespace hopbench {
 
-/// The content of a trace file: CSV with a header, of one of two kinds. Lines that begin with # are comments.
+/// The content of a trace file: CSV with a header, of one of three kinds. Lines that begin with # are comments.
 ///
 ///   rank,step,seconds    how long the gradient of a rank took in a step
 ///   rank,time,factor     by how much a rank is slowed from a time (seconds) on, until its next row
+///   time and columns     what a link is like from a time (seconds) on, until the next row: bandwidth (bytes/s), or
+///                        factor, by which its bandwidth is divided, and latency (seconds); not all are needed
 class Trace {
  public:
-  enum class Kind { kSteps, kTimes };
+  enum class Kind { kSteps, kTimes, kLink };
+  enum class Column { kBandwidth, kFactor, kLatency };  // kLink
 
   /// Reads a file. Error(kUsage), "FILE:LINE: ...", if it is not such a file.
   static std::shared_ptr<const Trace> read(const std::string& path);
 
   Kind kind() const { return kind_; }
   int ranks() const { return ranks_; }
-  /// Returns 16 hex digits, a hash of the lines of the file.
+  /// Returns 16 hex digits, a hash of the lines of the file but for comments, empty lines and the kind of line ends.
   const std::string& digest() const { return digest_; }
   /// Returns the mean of all seconds, or the least value of the file.
   double mean() const { return mean_; }
@@ -42,15 +46,24 @@ class Trace {
   /// Returns the largest number of steps without a gap.
   std::int64_t longest_run() const;
 
-  // --- kTimes
+  // --- kTimes, kLink
   /// Returns the time of the last row of any rank: the end of the recording.
   Duration length() const { return length_; }
-  /// Returns the factor of a rank at `since_begin`; 1 before its first row. After the last row that row holds.
+  /// kTimes: returns the factor of a rank at `since_begin`; 1 before its first row. After the last row that row holds.
   double factor(int rank, Duration since_begin) const;
+  /// kLink: returns true if the file has that column.
+  bool has(Column column) const { return kind_ == Kind::kLink && !series_[std::size_t(column)].empty(); }
+  /// kLink: returns the value of a column at `since_begin`; nothing before the first row or without such a column.
+  std::optional<double> value(Column column, Duration since_begin) const;
+  /// kLink: returns the time of the first row after `since_begin`; kLongestDuration if there is none.
+  Duration next_row(Duration since_begin) const;
 
  private:
   struct Rows;
+  using Series = std::vector<std::pair<Duration, double>>;  // by time
   Trace() = default;
+  static Rows rows_of(const std::string& path, Kind& kind, std::string& digest);
+  static void sort(Rows& rows, Kind kind, const std::string& path);
   void keep_steps(Rows& rows, const std::string& path);
   void keep_times(Rows& rows, const std::string& path);
 
@@ -62,7 +75,7 @@ class Trace {
   std::vector<double> values_;         // kSteps: seconds, rank by rank
   std::int64_t incomplete_ = 0;
   Duration length_{};
-  std::vector<std::vector<std::pair<Duration, double>>> factors_;  // kTimes: of each rank, by time
+  std::vector<Series> series_;  // kTimes: factors of each rank;  kLink: of each column
 };
 
 /// How a trace is mapped onto the workers and iterations of a trial.
@@ -74,13 +87,13 @@ enum class TraceMap {
 /// The steps that follow the last one of a fixed map.
 enum class TraceEnd { kWrap, kHold, kError };
 
-/// A trace with its map. `at` are pure functions: equal arguments give equal values on every machine.
+/// A trace with its map. What it returns depends on the arguments alone, and is the same on every machine.
 struct TraceReplay {
   std::shared_ptr<const Trace> trace;
   TraceMap map = TraceMap::kFixed;
   TraceEnd end = TraceEnd::kWrap;
   std::int64_t block = 1;              // kSteps: steps in a block
-  Duration slot{};                     // kTimes: length of a block
+  Duration slot{};                     // kTimes, kLink: length of a block
   std::vector<std::int64_t> starts{};  // kSteps: the places where a block can begin
 
   /// Finds `starts`. Must be called once all other members are set.
@@ -91,6 +104,14 @@ struct TraceReplay {
   double seconds(RandomKey key, std::size_t skipped, std::int64_t k) const;
   /// Returns the factor of worker `key.rank` at `now`. Error(kUsage) after the end of a fixed map with kError.
   double factor(RandomKey key, std::size_t skipped, Time now) const;
+
+  /// A place in the recording, and the time until which the replay goes on from there without a jump.
+  struct Place {
+    Duration at{};
+    Time until = kNever;
+  };
+  /// kTimes, kLink: returns the place of `now`. Error(kUsage) after the end of a fixed map with kError.
+  Place place(const RandomKey& key, std::size_t skipped, Time now) const;
 };
 
 }  // namespace hopbench

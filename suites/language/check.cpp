@@ -137,16 +137,17 @@ void read_scenario(Draft& draft, const Value& block, Mistakes& mistakes) {
   read_keys(block, "scenario", layer, draft.bad, mistakes);
   if (const auto rules = layer.find("scenario.compute"); rules != layer.end()) {
     scenario.rules = rules->second.items;
-    locate_traces(scenario.rules);
+    locate_files(scenario.rules);
     check_rules(scenario.rules, mistakes);
   }
   if (const auto links = layer.find("scenario.links"); links != layer.end()) {
     scenario.links = links->second.items;
+    locate_files(scenario.links);
     check_links(scenario.links, mistakes);
   }
   if (const auto faults = layer.find("scenario.faults"); faults != layer.end()) {
     scenario.faults = faults->second.items;
-    locate_absences(scenario.faults);
+    locate_files(scenario.faults);
     check_faults(scenario.faults, mistakes);
   }
   const Entry* name = block.find("name");
@@ -247,17 +248,6 @@ void set_variant(VariantDraft& variant, const std::vector<std::string>& parts, c
     if (check_value(*find_key("protocol.without"), entry.value, mistakes)) variant.without = entry.value.items;
   } else {
     set_knob(variant, parts[0], entry, mistakes);
-  }
-}
-
-void check_links(const std::vector<Value>& links, Mistakes& mistakes) {
-  for (const Value& table : links) {
-    const NetworkSpec::Link link = link_of(table);
-    if (link.a == link.b)
-      mistakes.add(table.find("b")->value.place, "'a' and 'b' are one host: leave out 'b' to mean its NIC");
-    if (link.bandwidth <= 0 && link.latency < Duration{})
-      mistakes.add(table.place, "this link is as it was: give it a 'bandwidth' or a 'latency'");
-    if (link.until <= link.from) mistakes.add(table.find("until")->value.place, "'until' must be later than 'from'");
   }
 }
 

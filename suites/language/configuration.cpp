@@ -283,6 +283,7 @@ void check_scenarios(const Draft& draft, const Configuration& c, Mistakes& mista
     check_rules_with(*scenario, c.workers(), mistakes);
     check_faults_with(*scenario, c.workers(), mistakes);
     check_obeyed(*scenario, c, mistakes);
+    check_links_with(*scenario, c, mistakes);
   }
   // If the chosen names are wrong, any scenario may have been meant.
   if (!chosen.empty()) return;
@@ -379,7 +380,10 @@ Scenario scenario_of(const ScenarioDraft& draft, int workers, int drawn_rank) {
     scenario.compute.push_back(rule_of(rule, workers, drawn_rank));
     if (const Entry* file = rule.find("file")) scenario.traces.push_back(file->value.text);
   }
-  for (const Value& link : draft.links) scenario.links.push_back(link_of(link));
+  for (const Value& link : draft.links) {
+    scenario.links.push_back(changing_link_of(link));
+    if (const Entry* file = link.find("file")) scenario.traces.push_back(file->value.text);
+  }
   return scenario;
 }
 

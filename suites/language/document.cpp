@@ -261,9 +261,12 @@ std::string to_toml(const Value& value) {
 void Value::locate() {
   namespace fs = std::filesystem;
   if (text.empty()) return;
-  std::error_code none;
-  const fs::path beside = fs::path(place.file).parent_path() / text;
-  text = fs::absolute(fs::exists(beside, none) ? beside : fs::path(text), none).lexically_normal().string();
+  for (const fs::path& path : {fs::path(place.file).parent_path() / text, fs::path(text)}) {
+    std::error_code none;
+    if (!fs::exists(path, none)) continue;
+    text = fs::absolute(path, none).lexically_normal().string();
+    return;
+  }
 }
 
 }  // namespace hopbench

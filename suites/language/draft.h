@@ -96,8 +96,6 @@ TunedState tuned_state(const Draft& draft);
 Draft read_draft(const Value& root, const std::string& file, Mistakes& mistakes);
 /// Gives a variant the value of a knob, or of a key of its own optimizer (parts: {"backup"}, {"optimizer", "lr"}).
 void set_variant(VariantDraft& variant, const std::vector<std::string>& parts, const Entry& entry, Mistakes& mistakes);
-/// Checks the links of a scenario.
-void check_links(const std::vector<Value>& links, Mistakes& mistakes);
 void read_measure_key(MeasureDraft& measure, const std::vector<std::string>& parts, const Entry& entry,
                       std::set<std::string>& bad, Mistakes& mistakes);
 
@@ -163,8 +161,10 @@ std::vector<const ScenarioDraft*> scenarios_of(const Draft& draft, const Measure
 std::vector<const VariantDraft*> variants_of(const Draft& draft, const MeasureDraft& measure);
 
 // rules.cpp
-/// Makes the paths of traces absolute: a file beside the suite, else one in the current folder.
-void locate_traces(std::vector<Value>& rules);
+/// Locates the files of rules, links or faults (Value::locate).
+void locate_files(std::vector<Value>& tables);
+/// Returns the digest of the file that a rule or link names, if it names one and it can be read; else "".
+std::string trace_digest(const Value& rule);
 /// Checks that each rule of a scenario has the keys that its kind needs, and only keys that its kind knows.
 void check_rules(const std::vector<Value>& rules, Mistakes& mistakes);
 void check_rules_with(const ScenarioDraft& scenario, int workers, Mistakes& mistakes);
@@ -172,10 +172,13 @@ void check_rules_with(const ScenarioDraft& scenario, int workers, Mistakes& mist
 /// read, which is a mistake of its own, counts as one.
 bool replays_seconds(const ScenarioDraft& scenario);
 ComputeRule rule_of(const Value& table, int workers, int drawn_rank);
+/// Check the links of a scenario or of [network] alone; and those of a scenario in a measure.
+void check_links(const std::vector<Value>& links, Mistakes& mistakes);
+void check_links_with(const ScenarioDraft& scenario, const Configuration& c, Mistakes& mistakes);
+/// Returns link_of() an item of scenario.links with its rule.
+NetworkSpec::Link changing_link_of(const Value& table);
 
 // faults.cpp
-/// Makes the paths of files of absences absolute, like locate_traces.
-void locate_absences(std::vector<Value>& faults);
 /// Returns the faults of a scenario, with all absences of its files. A crash with `restart` becomes what it means to the
 /// protocol: if the others go on without a worker, it is away for that time; else all `workers` restart from their last
 /// checkpoint.

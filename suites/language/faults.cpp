@@ -238,8 +238,6 @@ std::vector<Fault> restarts_of(std::vector<Crash> crashes) {
 
 }  // namespace
 
-void locate_absences(std::vector<Value>& faults) { locate_traces(faults); }
-
 namespace {
 
 /// Returns the fault, or all absences of its file.

@@ -56,6 +56,8 @@ Names step_rules() { return {"per_sample", "as_written"}; }
 Names rule_kinds() { return {"constant", "bernoulli", "exponential", "log_normal", "pareto", "trace", "markov"}; }
 Names trace_maps() { return {"fixed", "resample_ranks", "block_bootstrap"}; }
 Names trace_ends() { return {"wrap", "hold", "error"}; }
+Names link_kinds() { return {"trace", "markov"}; }
+Names link_trace_maps() { return {"fixed", "block_bootstrap"}; }
 Names fault_kinds() { return {"crash", "leave", "join", "hang", "cut"}; }
 Names draw_units() { return {"iteration", "time"}; }
 Names draw_groups() { return {"rank", "host", "all"}; }
@@ -327,6 +329,8 @@ const std::vector<SuiteKey> kKeys = {
      "log_normal: sigma (median 1); pareto: alpha (least 1; smaller is heavier)"},
     {"scenario.compute.file", T::kText, "", 0, 0, nullptr,
      "trace: a CSV file, beside the suite or in the current folder; written out, its absolute path"},
+    {"scenario.compute.digest", T::kText, "", 0, 0, nullptr,
+     "trace: digest of the file, as runs write it into their suite.toml; a file with another one is refused"},
     {"scenario.compute.map", T::kName, "", 0, 0, trace_maps, "trace: who replays what; fixed if not set"},
     {"scenario.compute.block", T::kInteger, "", 1, 1e9, nullptr,
      "trace of steps, drawn in blocks: steps in a block; 1 if not set"},
@@ -352,6 +356,24 @@ const std::vector<SuiteKey> kKeys = {
      "of that NIC, or of a link that all flows share; 0: as without this rule"},
     {"scenario.links.latency", T::kDuration, "", 0, kDays, nullptr, "replaces network.latency there"},
     {"scenario.links.one_way", T::kBool, "false", 0, 0, nullptr, "from a to b only; of a NIC: outward only"},
+    {"scenario.links.kind", T::kName, "", 0, 0, link_kinds,
+     "how the link changes while the rule holds; it does not if not set"},
+    {"scenario.links.factor", T::kReal, "", 1, 1e6, nullptr,
+     "markov: the bandwidth is divided by this while the link is slow"},
+    {"scenario.links.latency_factor", T::kReal, "", 1, 1e6, nullptr,
+     "markov: the latency is multiplied by this while the link is slow"},
+    {"scenario.links.slow", T::kDuration, "", 1e-3, kDays, nullptr, "markov: mean time slow, 1 ms or more"},
+    {"scenario.links.normal", T::kDuration, "", 1e-3, kDays, nullptr,
+     "markov: mean time at the usual speed, 1 ms or more"},
+    {"scenario.links.file", T::kText, "", 0, 0, nullptr,
+     "trace: a CSV file, beside the suite or in the current folder; written out, its absolute path"},
+    {"scenario.links.digest", T::kText, "", 0, 0, nullptr,
+     "trace: digest of the file, as runs write it into their suite.toml; a file with another one is refused"},
+    {"scenario.links.map", T::kName, "", 0, 0, link_trace_maps, "trace: how it is replayed; fixed if not set"},
+    {"scenario.links.slot", T::kDuration, "", kTiny, kDays, nullptr,
+     "trace with map block_bootstrap: length of a block"},
+    {"scenario.links.end", T::kName, "", 0, 0, trace_ends,
+     "trace with map fixed: after its last row; wrap (from the start again) if not set"},
     {"scenario.links.from", T::kDuration, "\"0s\"", 0, kDays, nullptr, "the rule holds from here"},
     {"scenario.links.until", T::kDuration, "", 0, kDays, nullptr, "to here; to the end if not set"},
     {"scenario.faults", T::kTables, "[]", 0, 0, nullptr,

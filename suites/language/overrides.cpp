@@ -40,8 +40,7 @@ void set_scenario(ScenarioDraft& scenario, const Parts& rest, const Entry& entry
   read_key(entry, "scenario." + name, "", layer, bad, mistakes);
   if (layer.empty()) return;
   std::vector<Value> items = layer.begin()->second.items;
-  if (name == "compute") locate_traces(items);
-  if (name == "faults") locate_absences(items);
+  locate_files(items);
   (name == "compute" ? check_rules : name == "links" ? check_links : check_faults)(items, mistakes);
   (name == "compute" ? scenario.rules : name == "links" ? scenario.links : scenario.faults) = items;
 }

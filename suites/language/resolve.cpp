@@ -72,7 +72,7 @@ std::string variant_text(const Draft& draft, const VariantDraft& variant) {
   return text;
 }
 
-// Returns a rule of the list at `path` with the defaults of what it leaves out.
+// Returns a rule of the list at `path` with the defaults of what it leaves out, and the digest of its trace.
 std::string rule_text(const Value& rule, const std::string& path) {
   Value whole = rule;
   const Entry* per = rule.find("per");
@@ -84,6 +84,9 @@ std::string rule_text(const Value& rule, const std::string& path) {
     if (!has_default || rule.find(name) != nullptr || (name == "slot" && !by_time)) continue;
     whole.entries.push_back({name, rule.place, *parse_value(key->fallback, rule.place, none)});
   }
+  const std::string digest = trace_digest(rule);
+  if (!digest.empty() && rule.find("digest") == nullptr)
+    whole.entries.push_back({"digest", rule.place, text_value(digest, rule.place)});
   return to_toml(whole);
 }
 

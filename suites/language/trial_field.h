@@ -100,7 +100,7 @@ void take_vector_rate(TrialSpec& spec, const SuiteKey& key, const Value& value);
 void take_links(TrialSpec& spec, const SuiteKey& key, const Value& value);
 void take_edges(TrialSpec& spec, const SuiteKey& key, const Value& value);
 
-/// Returns the link of an item of network.links or scenario.links.
+/// Returns the link of an item of network.links or scenario.links, without a rule that changes it.
 NetworkSpec::Link link_of(const Value& table);
 
 }  // namespace hopbench

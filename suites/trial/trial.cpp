@@ -46,6 +46,15 @@ constexpr JsonField<Link> kLink[] = {
     optional_field<&Link::until>("until"),
     optional_field<&Link::one_way>("one_way"),
     optional_field<&Link::cut>("cut"),
+    optional_field<&Link::rule, &LinkRule::what>("kind"),
+    optional_field<&Link::rule, &LinkRule::factor>("factor"),
+    optional_field<&Link::rule, &LinkRule::latency_factor>("latency_factor"),
+    optional_field<&Link::rule, &LinkRule::slow>("slow"),
+    optional_field<&Link::rule, &LinkRule::normal>("normal"),
+    optional_field<&Link::rule, &LinkRule::digest>("trace"),
+    optional_field<&Link::rule, &LinkRule::replay, &TraceReplay::map>("map"),
+    optional_field<&Link::rule, &LinkRule::replay, &TraceReplay::end>("end"),
+    optional_field<&Link::rule, &LinkRule::replay, &TraceReplay::slot>("slot"),
 };
 
 constexpr JsonField<Fault> kFault[] = {

@@ -41,7 +41,15 @@ links = [{ a = 1, bandwidth = "50Mbit/s" }]
 [[scenario]]
 name = "thin for a time"
 links = [{ a = 1, bandwidth = "10Mbit/s", from = "100ms", until = "1s" }]
+[[scenario]]
+name = "recorded"
+links = [{ a = 1, kind = "trace", file = "link.csv", end = "hold" }]
+[[scenario]]
+name = "slow phases"
+links = [{ a = 1, bandwidth = "50Mbit/s", kind = "markov", factor = 4, slow = "300ms", normal = "600ms" }]
 )";
+// 100 Mbit/s, 4 Mbit/s for most of a second, and 200 Mbit/s.
+constexpr const char* kRecording = "time,bandwidth\n0,12.5e6\n0.2,0.5e6\n1,25e6\n";
 
 /// By transport, then by scenario: how long the trial took, the shorter of two.
 using Times = std::map<std::string, std::map<std::string, double>>;
@@ -49,6 +57,7 @@ using Times = std::map<std::string, std::map<std::string, double>>;
 Times times_on(const std::string& transport) {
   const Folder folder;
   std::ofstream(folder.path() + "/thin.toml") << kSuite;
+  std::ofstream(folder.path() + "/link.csv") << kRecording;
   const Ended ended = hopbench(folder.path(), {"run", "thin.toml", "--json", "--set", "transport.name=" + transport});
   EXPECT_EQ(ended.code, 0) << ended.err;
   Times times;
@@ -70,11 +79,14 @@ TEST(EmulatedLinks, TakeAsLongAsInVirtualTime) {
   EXPECT_GT(virtual_time.at("thin"), 18 * 0.13) << "the thin NIC is what counts";
   EXPECT_GT(virtual_time.at("thin for a time"), 1.0);
   EXPECT_LT(virtual_time.at("thin for a time"), 2.0);
+  EXPECT_GT(virtual_time.at("recorded"), 1.0);
+  EXPECT_LT(virtual_time.at("recorded"), 2.5);
+  EXPECT_GT(virtual_time.at("slow phases"), virtual_time.at("thin"));
   for (const Transport& transport : transports()) {
     if (transport.chooses || !transport.unavailable().empty()) continue;
     const std::string name = transport.name;
     const std::map<std::string, double> real = times_on(name).at(name + "+emulated");
-    EXPECT_EQ(real.size(), 2u);
+    EXPECT_EQ(real.size(), 4u);
     // A busy machine makes it longer, and nothing makes it shorter.
     for (const auto& [scenario, time] : real) {
       EXPECT_GT(time / virtual_time.at(scenario), 0.98) << name << ", " << scenario;

@@ -104,7 +104,7 @@ const std::vector<Arrow>& arrows() {
       {"backends/cuda/", {"backends/compute/backend.h", "backends/compute/host.h"}},
       // Runtime and transport see only the seam of each other: what travels, and what carries it.
       // Virtual time and real processes do not see each other.
-      {"backends/runtime/virtual/", {"backends/runtime/runtime.h"}},
+      {"backends/runtime/virtual/", {"backends/runtime/runtime.h", "backends/runtime/link_rule.h"}},
       {"backends/runtime/process/",
        {"backends/runtime/runtime.h", "backends/runtime/budget.h", "backends/runtime/links/",
         "backends/transport/wire.h"}},

@@ -22,10 +22,10 @@ constexpr Duration kIdle = std::chrono::milliseconds(200);  // Linux' least time
 
 class FifoNetwork final : public Network {
  public:
-  FifoNetwork(const NetworkSpec& spec, int ranks, Timeline& timeline)
+  FifoNetwork(const NetworkSpec& spec, int ranks, Timeline& timeline, std::uint64_t seed, std::uint32_t repeat)
       : timeline_(timeline),
         burst_(spec.burst),
-        routes_(spec, ranks, [this](int resource, double rate) { set_rate(resource, rate); }),
+        routes_(spec, ranks, seed, repeat, [this](int resource, double rate) { set_rate(resource, rate); }),
         processors_(spec, ranks) {}
 
   void transfer(const Flow& flow, std::function<void()> arrived) override {
@@ -192,8 +192,9 @@ class FifoNetwork final : public Network {
 
 }  // namespace
 
-std::unique_ptr<Network> make_fifo_network(const NetworkSpec& spec, int ranks, Timeline& timeline) {
-  return std::make_unique<FifoNetwork>(spec, ranks, timeline);
+std::unique_ptr<Network> make_fifo_network(const NetworkSpec& spec, int ranks, Timeline& timeline, std::uint64_t seed,
+                                           std::uint32_t repeat) {
+  return std::make_unique<FifoNetwork>(spec, ranks, timeline, seed, repeat);
 }
 
 }  // namespace hopbench

@@ -10,8 +10,8 @@
 // wait behind it. At most 128 KiB of a connection wait in the sender's own NIC
 // (Linux' TCP small queues), so connections of one host take turns there.
 //
-// Ranks' processors (`overhead`) and capacities that change in time are as in the fair network. Jitter and links that
-// are cut are not in this model.
+// Ranks' processors (`overhead`) and capacities that change in time are as in the fair network, except that a segment
+// keeps the rate that its link had when its turn came. Jitter and links that are cut are not in this model.
 #pragma once
 
 #include <memory>
@@ -20,6 +20,8 @@
 
 namespace hopbench {
 
-std::unique_ptr<Network> make_fifo_network(const NetworkSpec& spec, int ranks, Timeline& timeline);
+/// Makes the network. `seed` and `repeat`: for rules of links.
+std::unique_ptr<Network> make_fifo_network(const NetworkSpec& spec, int ranks, Timeline& timeline, std::uint64_t seed,
+                                           std::uint32_t repeat);
 
 }  // namespace hopbench

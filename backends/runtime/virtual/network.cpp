@@ -24,7 +24,7 @@ class FairNetwork final : public Network {
         timeline_(timeline),
         seed_(seed),
         repeat_(repeat),
-        routes_(spec, ranks, [this](int resource, double rate) { set_capacity(resource, rate); }),
+        routes_(spec, ranks, seed, repeat, [this](int resource, double rate) { set_capacity(resource, rate); }),
         processors_(spec, ranks) {}
 
   void transfer(const Flow& flow, std::function<void()> arrived) override {
@@ -221,7 +221,7 @@ std::unique_ptr<Network> make_network(const NetworkSpec& spec, int ranks, Timeli
                                       std::uint32_t repeat) {
   std::unique_ptr<Network> network;
   if (spec.queue == NetworkSpec::Queue::kFifo) {
-    network = make_fifo_network(spec, ranks, timeline);
+    network = make_fifo_network(spec, ranks, timeline, seed, repeat);
   } else {
     network = std::make_unique<FairNetwork>(spec, ranks, timeline, seed, repeat);
   }

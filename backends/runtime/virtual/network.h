@@ -16,9 +16,9 @@
 // handled one after the other in the order in which they ask, each as a whole. They are handed over in their pair's
 // order. They do not slow the work of ranks.
 //
-// Links may change in time. At that instant the flows under way share the capacity that is there then. A message has
-// the latency that holds when it is sent, and a small one also has the bandwidth of that time. While a link is cut, its
-// bytes stand still but latencies run.
+// Links may change in time, also by rules with memory (link_rule.h). At that instant the flows under way share the
+// capacity that is there then. A message has the latency that holds when it is sent, and a small one also has the
+// bandwidth of that time. While a link is cut, its bytes stand still but latencies run.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "backends/base/time.h"
+#include "backends/runtime/link_rule.h"
 
 namespace hopbench {
 
@@ -62,8 +63,9 @@ struct NetworkSpec {
     Time until = kNever;
     bool one_way = false;  // from a to b only, or out of that NIC only
     bool cut = false;      // nothing gets through while it holds; what is under way goes on afterwards
+    LinkRule rule{};       // changes what the link is while it holds
   };
-  std::vector<Link> links{};  // if several hold, the last one that sets a value counts
+  std::vector<Link> links{};  // if several hold, the last one that sets a value counts, and factors after it multiply
 };
 
 struct Flow {
@@ -86,7 +88,8 @@ class Network {
   virtual void transfer(const Flow& flow, std::function<void()> arrived) = 0;
 };
 
-/// Makes the network. Draws of jitter are keyed by (seed, repeat, kLink, pair, message number).
+/// Makes the network. Draws of jitter are keyed by (seed, repeat, kLink, pair, message number), those of rules with
+/// memory by (seed, repeat, kLinkRule, rule, time).
 std::unique_ptr<Network> make_network(const NetworkSpec& spec, int ranks, Timeline& timeline, std::uint64_t seed,
                                       std::uint32_t repeat);
 

@@ -16,10 +16,14 @@ Duration time_for(double bytes, double bytes_per_s) {
   return bytes_per_s > 0 ? seconds_to_duration(bytes / bytes_per_s) : Duration{};
 }
 
-Routes::Routes(const NetworkSpec& spec, int ranks, Capacity tell) : spec_(spec), tell_(std::move(tell)) {
+Routes::Routes(const NetworkSpec& spec, int ranks, std::uint64_t seed, std::uint32_t repeat, Capacity tell)
+    : spec_(spec), seed_(seed), repeat_(repeat), tell_(std::move(tell)) {
   HB_ASSERT(spec.host_of.empty() || spec.host_of.size() >= static_cast<std::size_t>(ranks));
   for (int r = 0; r < ranks; ++r) hosts_ = std::max(hosts_, host(r) + 1);
+  int rules = 0;
   for (const NetworkSpec::Link& link : spec.links) {
+    const bool has_memory = link.rule.what != LinkRuleKind::kFixed;
+    known_.push_back(has_memory ? Known{.number = rules++, .state = {.until = Time{}}} : Known{});
     if (link.from > Time{}) changes_.push_back(link.from);
     if (link.until != kNever) changes_.push_back(link.until);
     if (link.cut) cuts_.push_back(link);
@@ -30,21 +34,32 @@ Routes::Routes(const NetworkSpec& spec, int ranks, Capacity tell) : spec_(spec),
 }
 
 void Routes::move_to(Time now) {
-  while (next_change() <= now) changes_.pop_back();
+  while (!changes_.empty() && changes_.back() <= now) changes_.pop_back();
+  next_change_ = changes_.empty() ? kNever : changes_.back();
   out_.assign(static_cast<std::size_t>(hosts_), {.bandwidth = spec_.bandwidth * spec_.goodput});
   in_ = out_;
   links_.clear();
-  for (const NetworkSpec::Link& link : spec_.links) {
+  for (std::size_t i = 0; i < spec_.links.size(); ++i) {
+    const NetworkSpec::Link& link = spec_.links[i];
     const bool holds = link.from <= now && now < link.until;
+    const LinkState* const state = holds ? &state_of(i, now) : nullptr;
     if (link.b >= 0) {
-      obey(link, holds, links_[{link.a, link.b}]);
-      if (!link.one_way) obey(link, holds, links_[{link.b, link.a}]);
+      obey(link, state, links_[{link.a, link.b}]);
+      if (!link.one_way) obey(link, state, links_[{link.b, link.a}]);
     } else if (link.a < hosts_) {
-      obey(link, holds, out_[static_cast<std::size_t>(link.a)]);
-      if (!link.one_way) obey(link, holds, in_[static_cast<std::size_t>(link.a)]);
+      obey(link, state, out_[static_cast<std::size_t>(link.a)]);
+      if (!link.one_way) obey(link, state, in_[static_cast<std::size_t>(link.a)]);
     }
   }
   for (const auto& [place, resource] : resources_) tell_(resource, capacity_of(place));
+}
+
+// A state that is known to last is not worked out again.
+const LinkState& Routes::state_of(std::size_t link, Time now) {
+  Known& known = known_[link];
+  if (known.state.until <= now) known.state = spec_.links[link].rule.at(seed_, repeat_, known.number, now);
+  next_change_ = std::min(next_change_, known.state.until);
+  return known.state;
 }
 
 Route Routes::between(int from, int to) {
@@ -55,12 +70,14 @@ Route Routes::between(int from, int to) {
     add(route, {Part::kMemory, a, a});
     return route;
   }
-  const Duration nics = std::max(out_[static_cast<std::size_t>(a)].latency, in_[static_cast<std::size_t>(b)].latency);
+  const Duration nics =
+      std::max(latency_of(out_[static_cast<std::size_t>(a)]), latency_of(in_[static_cast<std::size_t>(b)]));
   route.latency = nics >= Duration{} ? nics : spec_.latency;
   add(route, {Part::kOut, a, a});
   add(route, {Part::kIn, b, b});
   if (const auto link = links_.find({a, b}); link != links_.end()) {
     if (link->second.latency >= Duration{}) route.latency = link->second.latency;
+    if (link->second.latency_factor != 1) route.latency = scaled(route.latency, link->second.latency_factor);
     add(route, {Part::kLink, a, b});
   }
   if (rack(a) != rack(b)) {
@@ -92,11 +109,32 @@ bool Routes::concerns(const NetworkSpec::Link& link, const Route& route) {
   return there || (back && !link.one_way);
 }
 
-void Routes::obey(const NetworkSpec::Link& link, bool holds, Way& way) const {
-  if (holds && link.latency >= Duration{}) way.latency = link.latency;
-  if (holds && link.bandwidth > 0) way.bandwidth = link.bandwidth * spec_.goodput;
-  if (way.bandwidth <= 0 && (link.bandwidth > 0 || link.cut)) way.bandwidth = kAsIfUnlimited;
-  way.cut = way.cut || (holds && link.cut);
+// `state`: nullptr while the link does not hold.
+void Routes::obey(const NetworkSpec::Link& link, const LinkState* state, Way& way) const {
+  const auto set_latency = [&](Duration latency) {
+    if (latency < Duration{}) return;
+    way.latency = latency;
+    way.latency_factor = 1;
+  };
+  if (state != nullptr) {
+    set_latency(link.latency);
+    set_latency(state->latency);
+    for (const double bandwidth : {link.bandwidth, state->bandwidth}) {
+      if (bandwidth > 0) way.bandwidth = bandwidth * spec_.goodput;
+    }
+  }
+  if (way.bandwidth <= 0 && (link.bandwidth > 0 || link.cut || link.rule.sets_bandwidth()))
+    way.bandwidth = kAsIfUnlimited;
+  if (state == nullptr) return;
+  way.bandwidth /= state->factor;
+  way.latency_factor *= state->latency_factor;
+  way.cut = way.cut || link.cut;
+}
+
+/// Returns the latency of a NIC; negative: it has none of its own.
+Duration Routes::latency_of(const Way& nic) const {
+  if (nic.latency_factor == 1) return nic.latency;
+  return scaled(nic.latency >= Duration{} ? nic.latency : spec_.latency, nic.latency_factor);
 }
 
 double Routes::bandwidth_of(const LinkKey& place) const {

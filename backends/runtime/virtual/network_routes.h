@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <tuple>
@@ -33,9 +34,10 @@ class Routes {
   /// Called for each new resource, numbered from 0 on, and for each change of one. Capacities: bytes/s of payload.
   using Capacity = std::function<void(int resource, double bytes_per_s)>;
 
-  Routes(const NetworkSpec& spec, int ranks, Capacity tell);
+  Routes(const NetworkSpec& spec, int ranks, std::uint64_t seed, std::uint32_t repeat, Capacity tell);
 
-  Time next_change() const { return changes_.empty() ? kNever : changes_.back(); }
+  /// Returns when move_to() must be called next. Nothing changes before.
+  Time next_change() const { return next_change_; }
 
   /// Moves routes and capacities to the time `now`. The resources of a route stay the same.
   void move_to(Time now);
@@ -52,11 +54,14 @@ class Routes {
   struct Way {
     double bandwidth = 0;  // 0: always unlimited
     Duration latency{-1};
+    double latency_factor = 1;
     bool cut = false;
   };
 
   static bool concerns(const NetworkSpec::Link& link, const Route& route);
-  void obey(const NetworkSpec::Link& link, bool holds, Way& way) const;
+  const LinkState& state_of(std::size_t link, Time now);
+  void obey(const NetworkSpec::Link& link, const LinkState* state, Way& way) const;
+  Duration latency_of(const Way& nic) const;
   int host(int rank) const { return spec_.host_of.empty() ? rank : spec_.host_of[static_cast<std::size_t>(rank)]; }
   int rack(int host) const;
   double bandwidth_of(const LinkKey& place) const;
@@ -66,8 +71,16 @@ class Routes {
 
   const NetworkSpec spec_;
   int hosts_ = 0;
+  const std::uint64_t seed_;
+  const std::uint32_t repeat_;
   Capacity tell_;
-  std::vector<Time> changes_;  // changes ahead, the next one last
+  std::vector<Time> changes_;  // begins and ends of links ahead, the next one last
+  Time next_change_ = kNever;
+  struct Known {
+    int number = -1;  // of the link's rule with memory; -1: it has none
+    LinkState state{};
+  };
+  std::vector<Known> known_;  // by link
   std::vector<NetworkSpec::Link> cuts_;
   std::vector<Way> out_, in_;  // NICs by host, as they are now
   std::map<std::pair<int, int>, Way> links_;

@@ -230,6 +230,18 @@ TEST(Random, GivesTheSameNumbersOnEveryMachine) {
   EXPECT_EQ(c, 5150992787986354419u);
 }
 
+TEST(Random, SkipsAsManyNumbersAsItIsAsked) {
+  for (const std::size_t before : {0u, 1u, 3u, 4u}) {
+    for (const std::size_t n : {0u, 1u, 3u, 4u, 5u, 8u, 22u}) {
+      Random drawn({.seed = 7}), skipped({.seed = 7});
+      for (std::size_t i = 0; i < before + n; ++i) drawn.next_u32();
+      for (std::size_t i = 0; i < before; ++i) skipped.next_u32();
+      skipped.skip(n);
+      for (int i = 0; i < 9; ++i) EXPECT_EQ(skipped.next_u32(), drawn.next_u32()) << before << ", " << n;
+    }
+  }
+}
+
 TEST(Random, HasTheMomentsItPromises) {
   Random draws({.seed = 5, .repeat = 0, .purpose = Purpose::kTest, .rank = 0, .iteration = 0});
   const int n = 200'000;

@@ -57,6 +57,39 @@ TEST(Markov, ForgetsAsAChainInTimeDoes) {
   }
 }
 
+// Compared with the state at every step: no change is missed, and what is no change is the end of a long interval.
+TEST(Markov, ChangesWhenItSaysSo) {
+  const Duration step = Duration(std::chrono::seconds(2)) / 64;
+  for (int rank = 0; rank < 5; ++rank) {
+    const RandomKey key{.purpose = Purpose::kLinkRule, .rank = rank};
+    int changes = 0, others = 0;
+    const Time end = Time{} + std::chrono::seconds(1000);
+    for (Time now = Time{} + step / 3; now < end;) {
+      const Time next = kPhases.next_change(key, 0, now);
+      ASSERT_GT(next, now);
+      const bool state = kPhases.slow_at(key, 0, now);
+      for (Time at = now; at < next; at += step) ASSERT_EQ(kPhases.slow_at(key, 0, at), state) << to_seconds(at);
+      ASSERT_EQ(kPhases.slow_at(key, 0, next - Duration{1}), state);
+      (kPhases.slow_at(key, 0, next) != state ? changes : others) += 1;
+      now = next;
+    }
+    EXPECT_NEAR(changes, 250, 75) << "two in 8 s";
+    EXPECT_LE(others, 4) << "one in 256 s";
+  }
+}
+
+TEST(Markov, FindsAChangeOfRarePhasesOrTheEndOfAnInterval) {
+  const SlowPhases rare{.slow = std::chrono::milliseconds(1), .normal = std::chrono::hours(24'000)};
+  for (const Time now : {Time{}, kClockEnd - std::chrono::hours(1)}) {
+    const Time next = rare.next_change({.purpose = Purpose::kLinkRule}, 0, now);
+    EXPECT_GT(next, now);
+    EXPECT_LE(next, now + std::chrono::milliseconds(128));
+  }
+  const SlowPhases long_ones{.slow = std::chrono::hours(24'000), .normal = std::chrono::hours(24'000)};
+  EXPECT_GT(long_ones.next_change({.purpose = Purpose::kLinkRule}, 0, kClockEnd), kClockEnd)
+      << "within the clock's range";
+}
+
 TEST(Markov, IsAPureFunctionOfItsKey) {
   int by_seed = 0, by_rank = 0, by_rule = 0;
   for (int s = 0; s < 300; ++s) {

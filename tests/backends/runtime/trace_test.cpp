@@ -72,6 +72,30 @@ TEST_F(TraceFile, HasTheDigestOfItsContent) {
   EXPECT_EQ(digest.size(), 16u);
   EXPECT_EQ(read("rank,step,seconds\n0,0,1\n")->digest(), digest);
   EXPECT_NE(read("rank,step,seconds\n0,0,2\n")->digest(), digest);
+  EXPECT_EQ(read("\xEF\xBB\xBFrank,step,seconds\r\n# as\r\n\r\n0,0,1")->digest(), digest) << "comments, ends of lines";
+}
+
+TEST_F(TraceFile, MayHaveBlanksAroundCells) {
+  const auto trace = read("rank, time ,factor\n 0 , 0,2\n0,\t4.5, 3 \n");
+  EXPECT_EQ(trace->length(), std::chrono::milliseconds(4500));
+  EXPECT_EQ(trace->factor(0, trace->length()), 3);
+}
+
+TEST_F(TraceFile, OfALinkHasThatWhichTheFileHas) {
+  using Column = Trace::Column;
+  const auto trace = read("time,latency,bandwidth,note\n4,0.002,5e6,x\n1,0,2.5e6,y\n");
+  EXPECT_EQ(trace->kind(), Trace::Kind::kLink);
+  EXPECT_EQ(trace->length(), std::chrono::seconds(4));
+  EXPECT_TRUE(trace->has(Column::kBandwidth));
+  EXPECT_FALSE(trace->has(Column::kFactor));
+  EXPECT_FALSE(trace->value(Column::kBandwidth, std::chrono::milliseconds(999))) << "before the first row";
+  EXPECT_EQ(trace->value(Column::kBandwidth, std::chrono::milliseconds(1000)), 2.5e6);
+  EXPECT_EQ(trace->value(Column::kLatency, std::chrono::milliseconds(3999)), 0);
+  EXPECT_EQ(trace->value(Column::kLatency, std::chrono::seconds(9)), 0.002);
+  EXPECT_FALSE(trace->value(Column::kFactor, std::chrono::seconds(9)));
+  EXPECT_EQ(trace->next_row(Duration{}), std::chrono::seconds(1));
+  EXPECT_EQ(trace->next_row(std::chrono::seconds(1)), std::chrono::seconds(4));
+  EXPECT_EQ(trace->next_row(std::chrono::seconds(4)), kLongestDuration);
 }
 
 TEST_F(TraceFile, OfTimesHoldsEachFactorUntilTheNext) {
@@ -104,6 +128,17 @@ TEST_F(TraceFile, IsRefusedWithThePlaceAndTheReason) {
   EXPECT_THAT(refused(head + "0,1,1\n0,1,2\n"), HasSubstr("has two rows of rank 0 at step 1"));
   EXPECT_THAT(refused(head + "0,1,1\n1,2,2\n"), HasSubstr("has no step of all ranks"));
   EXPECT_THAT(refused("rank,time,factor\n0,0,2\n"), HasSubstr("its last row marks its end"));
+  EXPECT_THAT(refused("rank,step,rank,seconds\n0,1,0,1\n"), HasSubstr("x.csv:1: two columns are 'rank'"));
+  EXPECT_THAT(
+      refused("rank,step,seconds,time,factor\n0,1,1,1,1\n"),
+      HasSubstr("x.csv:1: a trace has the columns rank,step,seconds or rank,time,factor, and this one has both"));
+  EXPECT_THAT(refused("time,bandwidth,factor\n0,1,1\n"), HasSubstr("leave out one of them"));
+  EXPECT_THAT(refused("rank,time,bandwidth\n0,1,1\n"), HasSubstr("that of a link with time and bandwidth, factor or"));
+  EXPECT_THAT(refused("bandwidth,latency\n0,1\n"), HasSubstr("not 'bandwidth,latency'"));
+  EXPECT_THAT(refused("time,bandwidth\n0,1\n1,0\n"),
+              HasSubstr("x.csv:3: the bandwidth is '0', not a number above 0 ("));
+  EXPECT_THAT(refused("time,latency\n0,1\n1,-1\n"), HasSubstr("x.csv:3: the latency is '-1', not a number from 0"));
+  EXPECT_THAT(refused("time,latency\n0,1\n1,1\n0,2\n"), HasSubstr("has two rows at 0 s"));
   EXPECT_THROW(Trace::read(folder_ / "none.csv"), Error);
   for (const std::string& no_file : {std::string("/dev/zero"), folder_.path()})
     EXPECT_THROW(Trace::read(no_file), Error);

@@ -13,6 +13,7 @@
 
 #include "tests/backends/transport/wire_fixture.h"
 #include "tests/backends/transport/wire_talk.h"
+#include "tests/folder.h"
 
 namespace hopbench {
 namespace {
@@ -113,6 +114,20 @@ TEST_P(EmulatedWireTest, FollowsALinkThatChanges) {
   const double due = thin + (0.4e6 - 0.1e6 * thin) / 1e6;
   EXPECT_GT(arrived[0], due - kEarly_s);
   EXPECT_LT(arrived[0], due + kLate_s);
+}
+
+TEST_P(EmulatedWireTest, FollowsARecordedLink) {
+  const Folder folder;
+  folder.write("link.csv", "time,bandwidth\n0,0.1e6\n0.6,0.5e6\n0.9,2e6\n");
+  links.latency = Duration{};
+  links.bandwidth = 0;
+  LinkRule rule{.what = LinkRuleKind::kTrace};
+  rule.replay = {.trace = Trace::read(folder / "link.csv"), .end = TraceEnd::kHold};
+  links.links = {{.a = 0, .rule = rule}};
+  const std::vector<double> arrived = arrivals_of({800'000});
+  const double began = std::chrono::duration<double>(start - links_began).count();
+  const double left = 0.8e6 - 0.1e6 * std::max(0.6 - began, 0.0) - 0.5e6 * (0.9 - std::clamp(began, 0.6, 0.9));
+  expect_at(arrived, {std::max(0.9 - began, 0.0) + left / 2e6});
 }
 
 TEST_P(EmulatedWireTest, KeepsTheOrderOfAPairAndSaysByeLast) {

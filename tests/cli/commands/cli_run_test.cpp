@@ -384,6 +384,22 @@ TEST_F(Runs, ResumedByAnotherBuildAreRefused) {
   fine({"run", "--resume", "part", "--force"});
 }
 
+TEST_F(Runs, ResumedAfterATraceHasChangedSayWhichOne) {
+  folder_.write("t.csv", "rank,time,factor\n0,0,1\n0,1,2\n");
+  folder_.write("t.toml", with(small_suite(), "{ kind = \"bernoulli\", probability = 0.3, factor = 4.0 }",
+                               "{ kind = \"trace\", file = \"t.csv\", map = \"resample_ranks\" }"));
+  fine({"run", "t.toml", "-o", "part", "-f", "hop"});
+  const std::string trials = text_of(at("part/trials.jsonl")), trace = text_of(at("t.csv"));
+  folder_.write("t.csv", "rank,time,factor\n0,0,1\n0,1,3\n");
+  const Ended ended = run({"run", "--resume", "part"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("part/suite.toml:"), HasSubstr(at("t.csv") + " has changed: its digest is "),
+                               HasSubstr("put that file back")));
+  EXPECT_EQ(text_of(at("part/trials.jsonl")), trials);
+  folder_.write("t.csv", trace);
+  EXPECT_THAT(fine({"run", "--resume", "part"}).err, HasSubstr("2 of 4 trials are done already"));
+}
+
 TEST_F(Runs, ResumedAfterATornLastLineRunThatTrialAgain) {
   fine({"run", "a.toml", "-o", "whole"});
   const std::string tables_before = tables(at("whole")), trials = text_of(at("whole/trials.jsonl"));

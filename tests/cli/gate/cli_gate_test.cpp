@@ -48,6 +48,24 @@ TEST_F(OverResults, AGateSaysWhereTheSuitesDiffer) {
   EXPECT_THAT(run({"gate", "--baseline", "main", "other"}).err, HasSubstr("put the run's own file there"));
 }
 
+TEST_F(OverResults, AGateSaysThatATraceHasChanged) {
+  const Args with_trace{"run", "a.toml", "--set",
+                        "scenario.random.compute=[{ kind = \"trace\", file = \"t.csv\", map = \"resample_ranks\" }]",
+                        "-o"};
+  const auto runs = [&](const std::string& factor, const std::string& folder) {
+    folder_.write("t.csv", "rank,time,factor\n0,0,1\n0,1," + factor + "\n");
+    Args words = with_trace;
+    words.push_back(folder);
+    fine(words);
+  };
+  runs("2", "before");
+  fine({"baseline", "save", "traced", "before"});
+  runs("3", "after");
+  const Ended ended = run({"gate", "--baseline", "traced", "after"});
+  EXPECT_EQ(ended.code, 5);
+  EXPECT_THAT(ended.out, HasSubstr("the suites differ (baseline; this run): scenario 'random' compute 1.digest: \""));
+}
+
 TEST_F(OverResults, ATornRunIsSaid) {
   fine({"run", "a.toml", "-o", "torn"});
   const std::string rows = text_of(at("torn/trials.jsonl"));

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "suites/language/suite.h"
@@ -11,7 +12,9 @@
 namespace hopbench {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kTop = R"(schema = 1
 name = "t"
@@ -120,6 +123,7 @@ TEST_F(TraceSuite, AHashFollowsTheContentOfTheFileAndNotItsPlace) {
   const Suite suite = with(rule);
   const std::string hash = suite.trials.at(0).hash();
   EXPECT_THAT(suite.resolved, HasSubstr("file = \"" + folder_ / "steps.csv" + "\""));
+  EXPECT_THAT(suite.resolved, HasSubstr("digest = \"" + suite.trials.at(0).scenario.compute[0].digest + "\""));
   EXPECT_EQ(parse_suite(suite.resolved, "elsewhere/y.toml", {}).trials.at(0).hash(), hash);
   folder_.write("other.csv", text_of(folder_ / "steps.csv"));
   EXPECT_EQ(with(R"({ kind = "trace", file = "other.csv", map = "block_bootstrap" })").trials.at(0).hash(), hash);
@@ -157,7 +161,12 @@ TEST_F(TraceSuite, RanksReadTheSameFileAgain) {
 TEST_F(TraceSuite, MistakesAreNamed) {
   const std::string trace = "kind = \"trace\", file = \"steps.csv\"", times = "kind = \"trace\", file = \"times.csv\"";
   EXPECT_THAT(refused("kind = \"trace\""), HasSubstr("a trace rule needs 'file'"));
-  EXPECT_THAT(refused("kind = \"trace\", file = \"none.csv\""), HasSubstr("none.csv cannot be read"));
+  EXPECT_THAT(refused("kind = \"trace\", file = \"none.csv\""),
+              AllOf(HasSubstr("the trace 'none.csv' is neither beside the suite (" + folder_ / "none.csv" + ")"),
+                    HasSubstr("nor in the current folder (" + std::filesystem::current_path().string() + "/none.csv)"),
+                    Not(HasSubstr("in virtual time"))));
+  EXPECT_THAT(refused("kind = \"trace\", file = \"\""), HasSubstr("'file' is empty"));
+  EXPECT_THAT(refused("kind = \"trace\", file = \"/none/none.csv\""), HasSubstr("/none/none.csv cannot be read"));
   EXPECT_THAT(refused(trace + ", factor = 2"),
               HasSubstr("'factor' means nothing to a trace rule: it has file and map"));
   EXPECT_THAT(refused(trace + ", map = \"block_bootstrap\", block = 41"),
@@ -171,7 +180,28 @@ TEST_F(TraceSuite, MistakesAreNamed) {
   EXPECT_THAT(refused(trace + ", map = \"fixd\""), HasSubstr("did you mean 'fixed'?"));
   EXPECT_THAT(refused(trace, {"run.world_size=3"}),
               HasSubstr("replays 2 ranks on 3 workers: set map = \"resample_ranks\""));
-  EXPECT_EQ(refused(trace + ", ranks = [1]", {"run.world_size=3", "topology.name=ring"}), "");
+  for (const char* some : {"[1]", "\"drawn\""})
+    EXPECT_EQ(refused(trace + ", ranks = " + some),
+              "'ranks' means nothing to a trace of seconds, which replaces the pace of all workers: take a trace of "
+              "factors (rank,time,factor) to slow some of them\n");
+  EXPECT_EQ(refused(trace + ", ranks = [1, 0], from = \"0s\""), "") << "all of them, always";
+  for (const std::string key : {"from", "until"})
+    EXPECT_THAT(refused(trace + ", " + key + " = \"1s\""), HasSubstr("'" + key + "' means nothing to a trace of sec"));
+  EXPECT_THAT(refused(trace + ", scale = 0"), HasSubstr("'scale' must be above 0: the seconds of the trace"));
+  EXPECT_EQ(refused(times + ", ranks = [1], from = \"1s\"", {"run.world_size=3", "topology.name=ring"}), "");
+  folder_.write("three.csv", "rank,time,factor\n0,0,1\n1,1,3\n2,2,1\n");
+  EXPECT_EQ(refused("kind = \"trace\", file = \"three.csv\""), "") << "more ranks than workers";
+  EXPECT_THAT(refused(times, {"run.world_size=3"}),
+              HasSubstr("replays 2 ranks on 3 workers: set map = \"resample_ranks\", which draws a rank for each "
+                        "worker, or name 'ranks'"));
+  EXPECT_EQ(
+      refused(times + ", ranks = [0, 2]", {"run.world_size=4"}),
+      "scenario 'x' names rank 2, but the trace has ranks 0 to 1: set map = \"resample_ranks\", which draws a rank "
+      "for each worker\n");
+  EXPECT_THAT(refused(trace, {"run.world_size=3"}), Not(HasSubstr("or name 'ranks'")));
+  folder_.write("link.csv", "time,bandwidth\n0,1e6\n1,2e6\n");
+  EXPECT_EQ(refused("kind = \"trace\", file = \"link.csv\""),
+            "this trace is of a link: one of workers has the columns rank,step,seconds or rank,time,factor\n");
   EXPECT_THAT(refused(trace + ", end = \"error\"", {"run.iterations=50"}),
               HasSubstr("replays 40 steps with end = \"error\", but 'allreduce' does"));
   EXPECT_THAT(refused(trace + ", end = \"error\"", {"run.samples=5000"}), HasSubstr("the run ends after samples"));
