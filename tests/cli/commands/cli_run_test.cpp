@@ -387,7 +387,7 @@ TEST_F(Runs, ResumedByAnotherBuildAreRefused) {
 TEST_F(Runs, ResumedAfterATraceHasChangedSayWhichOne) {
   folder_.write("t.csv", "rank,time,factor\n0,0,1\n0,1,2\n");
   folder_.write("t.toml", with(small_suite(), "{ kind = \"bernoulli\", probability = 0.3, factor = 4.0 }",
-                               "{ kind = \"trace\", file = \"t.csv\", map = \"resample_ranks\" }"));
+                               "{ kind = \"trace\", file = \"t.csv\", map = \"resample_ranks\", slot = \"1s\" }"));
   fine({"run", "t.toml", "-o", "part", "-f", "hop"});
   const std::string trials = text_of(at("part/trials.jsonl")), trace = text_of(at("t.csv"));
   folder_.write("t.csv", "rank,time,factor\n0,0,1\n0,1,3\n");

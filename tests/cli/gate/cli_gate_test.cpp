@@ -50,7 +50,8 @@ TEST_F(OverResults, AGateSaysWhereTheSuitesDiffer) {
 
 TEST_F(OverResults, AGateSaysThatATraceHasChanged) {
   const Args with_trace{"run", "a.toml", "--set",
-                        "scenario.random.compute=[{ kind = \"trace\", file = \"t.csv\", map = \"resample_ranks\" }]",
+                        "scenario.random.compute=[{ kind = \"trace\", file = \"t.csv\", map = \"resample_ranks\", "
+                        "slot = \"1s\" }]",
                         "-o"};
   const auto runs = [&](const std::string& factor, const std::string& folder) {
     folder_.write("t.csv", "rank,time,factor\n0,0,1\n0,1," + factor + "\n");

@@ -144,7 +144,7 @@ TEST_F(LinkRulesSuite, HashesFollowTheContentAndEverySetting) {
   EXPECT_EQ(hash(trace + "\"copy.csv\" }"), hash(trace + "\"link.csv\" }"));
 }
 
-// As in trials that were made before links had rules.
+// The text is that of trials which were made before links had rules.
 TEST_F(LinkRulesSuite, OtherLinksAreTheSameText) {
   const std::string text = to_json(with_links(R"({ a = 1, bandwidth = 1e6 })").trials.at(0));
   EXPECT_THAT(text, HasSubstr(R"("scenario_links":[{"a":1,"b":-1,"bandwidth":1000000.0,"latency":-1}])"));
