@@ -61,6 +61,7 @@ void build(CLI::App& app, Parsed& parsed) {
   add_bench_commands(app, parsed);
   add_gate_commands(app, parsed);
   add_paper_commands(app, parsed);
+  add_import_commands(app, parsed);
   add_small_commands(app, parsed);
   app.footer(kExamples);  // last, since commands inherit what is there when they are added, and need other examples
 }

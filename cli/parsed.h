@@ -1,5 +1,5 @@
 // The command line as data: a structure for the options of every command, and the functions that declare them, one file
-// for each kind of command (app_run, app_bench, app_gate, app_paper, app_small).
+// for each kind of command (app_run, app_bench, app_gate, app_paper, app_import, app_small).
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 #include "cli/commands/run.h"
 #include "cli/commands/scaffold.h"
 #include "cli/gate/gate.h"
+#include "cli/import/import.h"
 #include "cli/papers/paper.h"
 #include "cli/shards/merge.h"
 
@@ -36,6 +37,7 @@ struct Parsed {
   ReportCommand report;
   BaselineCommand baseline;
   GateCommand gate;
+  ImportCommand importing;
   ReproduceCommand reproduce;
   NewOptions scaffold;
   ListOptions list;
@@ -63,6 +65,8 @@ void add_bench_commands(CLI::App& app, Parsed& parsed);
 void add_gate_commands(CLI::App& app, Parsed& parsed);
 /// Adds reproduce.
 void add_paper_commands(CLI::App& app, Parsed& parsed);
+/// Adds import ...
+void add_import_commands(CLI::App& app, Parsed& parsed);
 /// Adds list, explain, validate, env, version, cite, new and completion.
 void add_small_commands(CLI::App& app, Parsed& parsed);
 

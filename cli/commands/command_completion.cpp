@@ -116,6 +116,7 @@ Names arguments_of(const std::string& command) {
   if (command == "completion") return {"bash", "zsh", "fish"};
   if (command == "new") return {"protocol"};
   if (command == "bench") return {"sim"};
+  if (command == "import") return {"csv", "kineto", "perfetto"};
   return {};
 }
 

@@ -1,0 +1,230 @@
+// CSV files with a row for each rank and step.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "backends/base/error.h"
+#include "backends/base/printable.h"
+#include "suites/import/input.h"
+#include "suites/import/readers.h"
+
+namespace hopbench {
+namespace {
+
+using Cells = std::vector<std::string_view>;
+
+/// Splits a line into `cells`. Takes quotes around a cell off; a quote within it stays doubled.
+void split_row(std::string_view line, char separator, Cells& cells) {
+  cells.clear();
+  for (std::size_t begin = 0;;) {
+    std::size_t from = begin;
+    if (begin < line.size() && line[begin] == '"') {
+      from = begin + 1;
+      while ((from = line.find('"', from)) != std::string_view::npos && from + 1 < line.size() && line[from + 1] == '"')
+        from += 2;
+      if (from == std::string_view::npos) from = line.size();
+    }
+    const std::size_t end = std::min(line.find(separator, from), line.size());
+    std::string_view cell = line.substr(begin, end - begin);
+    while (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
+    while (!cell.empty() && cell.back() == ' ') cell.remove_suffix(1);
+    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') cell = cell.substr(1, cell.size() - 2);
+    cells.push_back(cell);
+    if (end >= line.size()) return;
+    begin = end + 1;
+  }
+}
+
+/// A column's name without its unit, in lower case with underscores: "Step Time (ms)" is step_time and ms.
+struct ColumnName {
+  std::string base, unit;
+};
+
+ColumnName column_name(std::string_view text) {
+  static const std::map<std::string, const char*> kUnits{{"s", "s"},   {"sec", "s"},           {"seconds", "s"},
+                                                         {"ms", "ms"}, {"milliseconds", "ms"}, {"us", "us"},
+                                                         {"ns", "ns"}, {"microseconds", "us"}, {"nanoseconds", "ns"}};
+  std::string name;
+  for (const char c : text) {
+    const bool is_word = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (is_word) name += char(std::tolower(static_cast<unsigned char>(c)));
+    if (!is_word && !name.empty() && name.back() != '_') name += '_';
+  }
+  while (name.ends_with('_')) name.pop_back();
+  const std::size_t last = name.rfind('_');
+  const auto unit = kUnits.find(last == std::string::npos ? name : name.substr(last + 1));
+  if (unit == kUnits.end()) return {name, ""};
+  return {last == std::string::npos ? "" : name.substr(0, last), unit->second};
+}
+
+/// One of the columns that are read.
+struct CsvColumn {
+  std::size_t at = 0;
+  double factor = 1;  // from its unit to seconds
+};
+
+double seconds_of_unit(const std::string& unit) {
+  static const std::map<std::string, double> kFactors{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+  return kFactors.at(unit);
+}
+
+/// The header of a file.
+class CsvHeader {
+ public:
+  CsvHeader(const std::string& path, std::int64_t line, const Cells& cells, const CsvColumns& wanted)
+      : path_(path), line_(line), cells_(cells), wanted_(wanted) {
+    rank =
+        number("rank", wanted.rank, {"rank", "global_rank", "worker", "worker_id", "replica", "gpu", "device", "node"});
+    step = number("step", wanted.step, {"step", "global_step", "iteration", "iter", "step_id"});
+    const bool spans = !wanted.begin.empty() || !wanted.end.empty();
+    if (!spans)
+      seconds = time("seconds", wanted.seconds,
+                     {"", "step", "iteration", "iter", "duration", "dur", "step_time", "iteration_time", "iter_time",
+                      "elapsed", "compute", "compute_time", "step_duration"});
+    if (seconds) return;
+    begin = time("begin", wanted.begin, {"begin", "start", "begin_time", "start_time"});
+    end = time("end", wanted.end, {"end", "stop", "finish", "end_time", "stop_time"});
+    if (!begin || !end)
+      throw wrong("no column is the duration of a step (or its begin and end): name it with --seconds-column");
+  }
+
+  std::size_t columns() const { return cells_.size(); }
+  std::size_t rank = 0, step = 0;  // places in a row
+  std::optional<CsvColumn> seconds, begin, end;
+
+ private:
+  Error wrong(const std::string& why) const {
+    std::vector<std::string> names(cells_.begin(), cells_.end());
+    return usage_error(fmt::format("{}:{}: {}. The header has {}", printable(path_), line_, why, listed(names, 12)));
+  }
+
+  /// Returns the place of the column with this name, or with the first of the usual names that the header has. A
+  /// number's name has no unit. The names of a time that could be a number's, as "step", have one.
+  std::optional<std::size_t> place(const char* what, const std::string& name, bool is_time,
+                                   std::span<const std::string_view> usual) const {
+    static constexpr std::string_view kNeedUnit[] = {"", "step", "iteration", "iter"};
+    for (const std::string_view word : usual) {
+      const bool needs_unit = std::find(std::begin(kNeedUnit), std::end(kNeedUnit), word) != std::end(kNeedUnit);
+      for (std::size_t at = 0; at < cells_.size() && name.empty(); ++at) {
+        const auto [base, unit] = column_name(cells_[at]);
+        if (base == word && (is_time ? !needs_unit || !unit.empty() : unit.empty())) return at;
+      }
+    }
+    for (std::size_t at = 0; at < cells_.size() && !name.empty(); ++at) {
+      if (cells_[at] == name) return at;
+    }
+    if (!name.empty()) throw wrong(fmt::format("no column is called '{}' (--{}-column)", quotable(name), what));
+    return std::nullopt;
+  }
+  std::size_t number(const char* what, const std::string& name, std::initializer_list<std::string_view> usual) const {
+    const auto at = place(what, name, false, std::span(usual.begin(), usual.size()));
+    if (!at) throw wrong(fmt::format("no column is the {0}: name it with --{0}-column", what));
+    return *at;
+  }
+  std::optional<CsvColumn> time(const char* what, const std::string& name,
+                                std::initializer_list<std::string_view> usual) const {
+    const auto at = place(what, name, true, std::span(usual.begin(), usual.size()));
+    if (!at) return std::nullopt;
+    const std::string unit = wanted_.unit.empty() ? column_name(cells_[*at]).unit : wanted_.unit;
+    if (unit.empty())
+      throw wrong(fmt::format("column '{}' does not say its unit: give --unit s, ms, us or ns", quotable(cells_[*at])));
+    return CsvColumn{*at, seconds_of_unit(unit)};
+  }
+
+  const std::string& path_;
+  std::int64_t line_;
+  const Cells& cells_;
+  const CsvColumns& wanted_;
+};
+
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// The places of a row, and how to complain about it.
+struct CsvPlace {
+  const std::string& path;
+  std::int64_t line;
+  Error wrong(const std::string& why) const {
+    return usage_error(fmt::format("{}:{}: {}", printable(path), line, why));
+  }
+};
+
+/// Returns the seconds that a cell says, or nothing if it is empty.
+std::optional<double> seconds_in(const Cells& cells, const CsvColumn& column, const CsvPlace& place) {
+  const std::string_view cell = cells[column.at];
+  if (cell.empty()) return std::nullopt;
+  const auto number = number_in<double>(cell);
+  if (!number) throw place.wrong(fmt::format("'{}' is not a number", quotable(cell)));
+  return *number * column.factor;
+}
+
+void add_row(const CsvHeader& header, const Cells& cells, const CsvPlace& place, Imported& to) {
+  if (cells.size() != header.columns())
+    throw place.wrong(fmt::format("{} cells, not {}", cells.size(), header.columns()));
+  const auto rank = number_in<int>(cells[header.rank]);
+  if (!rank || *rank < 0 || *rank >= kMostRanksOfTrace)
+    throw place.wrong(fmt::format("the rank is '{}', not an integer from 0 to {}", quotable(cells[header.rank]),
+                                  kMostRanksOfTrace - 1));
+  const auto step = number_in<std::int64_t>(cells[header.step]);
+  if (!step || *step < 0 || *step > kMostStepOfTrace)
+    throw place.wrong(
+        fmt::format("the step is '{}', not an integer from 0 to {}", quotable(cells[header.step]), kMostStepOfTrace));
+  std::optional<double> seconds;
+  if (header.seconds) {
+    seconds = seconds_in(cells, *header.seconds, place);
+  } else if (const auto begin = seconds_in(cells, *header.begin, place), end = seconds_in(cells, *header.end, place);
+             begin && end) {
+    seconds = *end - *begin;
+  }
+  if (seconds) {
+    to.add(*rank, *step, *seconds);
+  } else {
+    to.remarks.add(fmt::format("rank {}: step {} has no time ({}:{}): it is left out", *rank, *step,
+                               printable(place.path), place.line));
+  }
+}
+
+char separator_of(const std::string& header) {
+  for (const char separator : {',', ';', '\t'}) {
+    if (header.find(separator) != std::string::npos) return separator;
+  }
+  return ',';
+}
+
+}  // namespace
+
+void read_csv_rows(const std::vector<std::string>& paths, const CsvColumns& columns, Imported& to) {
+  for (const std::string& path : paths) {
+    Input input(path);
+    std::string line, header_line;
+    Cells cells, names;
+    std::optional<CsvHeader> header;
+    char separator = ',';
+    for (std::int64_t number = 1; input.next_line(line); ++number) {
+      if (line.empty() || line.starts_with('#')) continue;
+      if (header) {
+        split_row(line, separator, cells);
+        add_row(*header, cells, {path, number}, to);
+        continue;
+      }
+      header_line = line.starts_with("\xef\xbb\xbf") ? line.substr(3) : line;  // without a byte order mark
+      separator = separator_of(header_line);
+      split_row(header_line, separator, names);
+      header.emplace(path, number, names, columns);
+    }
+    if (!header) throw usage_error(printable(path) + " has no header: it is empty");
+  }
+}
+
+}  // namespace hopbench

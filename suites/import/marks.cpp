@@ -1,0 +1,241 @@
+#include "suites/import/marks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "backends/base/error.h"
+#include "backends/base/printable.h"
+#include "results/arithmetic/statistics.h"
+
+namespace hopbench {
+namespace {
+
+/// The replica of a rank, and its place in it.
+struct Place {
+  int replica = 0, stage = 0;
+};
+
+Place place_of(const Layout& layout, std::int64_t rank, std::int64_t world) {
+  if (!layout.grouped()) return {int(rank), 0};
+  if (layout.replicas > 0) {
+    const std::int64_t members = world / layout.replicas;
+    return {int(rank / members), int(rank % members)};
+  }
+  const std::int64_t tensor = rank % layout.tensor, above = rank / layout.tensor;
+  return {int(above % layout.data), int(above / layout.data * layout.tensor + tensor)};
+}
+
+/// Returns the number of ranks by the layout. Throws if they are not those that were found.
+std::int64_t world_of(const std::vector<RankMarks>& ranks, const Layout& layout) {
+  const std::int64_t found = ranks.back().rank + 1;
+  if (!layout.grouped()) return found;
+  if (layout.replicas > 0) {
+    if (found % layout.replicas != 0)
+      throw usage_error(fmt::format("--replicas {} does not divide the {} ranks of the trace (0 to {})",
+                                    layout.replicas, found, found - 1));
+    return found;
+  }
+  const std::int64_t world = std::int64_t{layout.data} * layout.pipeline * layout.tensor;
+  if (found > world)
+    throw usage_error(fmt::format("--parallel is of {} ranks, but the trace has rank {}", world, found - 1));
+  return world;
+}
+
+/// Leaves out steps with another number of collectives than most ranks of the same stage have.
+void check_collectives(std::vector<RankMarks>& ranks, const Layout& layout, std::int64_t world, Remarks& remarks) {
+  std::map<std::pair<int, std::int64_t>, std::map<std::uint32_t, int>> counts;  // stage and step; ranks with a number
+  for (const RankMarks& rank : ranks) {
+    for (const auto& [step, marks] : rank.steps)
+      ++counts[{place_of(layout, rank.rank, world).stage, step}][marks.collectives];
+  }
+  for (RankMarks& rank : ranks) {
+    const int stage = place_of(layout, rank.rank, world).stage;
+    std::erase_if(rank.steps, [&](const auto& entry) {
+      const std::map<std::uint32_t, int>& numbers = counts.at({stage, entry.first});
+      std::pair<int, std::uint32_t> usual{0, 0};  // ranks, number
+      for (const auto& [number, having] : numbers) usual = std::max(usual, {having, number});
+      if (entry.second.collectives == usual.second) return false;
+      remarks.add(fmt::format("rank {}: step {} has {} collectives, where other ranks have {}: it is left out",
+                              rank.rank, entry.first, entry.second.collectives, usual.second));
+      return true;
+    });
+  }
+}
+
+/// Compares the clock of `rank` with that of `base`. Returns an offset of no steps if they share no collective.
+ClockOffset offset_of(const RankMarks& rank, const RankMarks& base) {
+  std::vector<double> differences;
+  for (const auto& [step, marks] : rank.steps) {
+    const auto same = base.steps.find(step);
+    if (same == base.steps.end() || marks.collectives == 0 || same->second.collectives == 0) continue;
+    differences.push_back(marks.last_collective - same->second.last_collective);
+  }
+  ClockOffset offset{int(rank.rank), 0, 0, differences.size()};
+  if (differences.empty()) return offset;
+  offset.seconds = median(differences);
+  for (double& difference : differences) difference = std::abs(difference - offset.seconds);
+  offset.spread = median(differences);
+  return offset;
+}
+
+void move_clock(RankMarks& rank, double offset) {
+  for (auto& [step, marks] : rank.steps) marks.begin -= offset, marks.end -= offset, marks.last_collective -= offset;
+  for (Span& span : rank.exposed) span.begin -= offset, span.end -= offset;
+}
+
+/// Returns how long a replica works in a step, or nothing if one of its ranks lacks the step.
+std::optional<double> replica_seconds(const std::vector<RankMarks*>& members, std::int64_t step) {
+  Span whole{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  for (const RankMarks* member : members) {
+    const auto found = member->steps.find(step);
+    if (found == member->steps.end()) return std::nullopt;
+    whole = {std::min(whole.begin, found->second.begin), std::max(whole.end, found->second.end)};
+  }
+  Spans idle{whole};
+  for (const RankMarks* member : members) {
+    const StepMarks& marks = member->steps.at(step);
+    Spans own = within(member->exposed, marks.begin, marks.end);
+    own.push_back({whole.begin, marks.begin});
+    own.push_back({marks.end, whole.end});
+    unite(own);
+    idle = common_to(idle, own);
+  }
+  return whole.end - whole.begin - length_of(idle);
+}
+
+/// Returns the mean over the members of the time that each computes, divided by that of the busiest.
+double balance_of(const std::vector<RankMarks*>& members) {
+  double sum = 0, most = 0;
+  for (const RankMarks* member : members) {
+    double busy = 0;
+    for (const auto& [step, marks] : member->steps)
+      busy += marks.end - marks.begin - length_of(within(member->exposed, marks.begin, marks.end));
+    sum += busy;
+    most = std::max(most, busy);
+  }
+  return most > 0 ? sum / double(members.size()) / most : 1;
+}
+
+void add_replicas(std::vector<RankMarks>& ranks, const Layout& layout, std::int64_t world, Imported& to) {
+  const std::int64_t replicas = layout.replicas > 0 ? layout.replicas : layout.data;
+  std::map<int, std::vector<RankMarks*>> members;
+  for (RankMarks& rank : ranks) members[place_of(layout, rank.rank, world).replica].push_back(&rank);
+  double balances = 0;
+  bool communicates = false;
+  for (const auto& [replica, own] : members) {
+    if (std::int64_t(own.size()) < world / replicas) {
+      to.remarks.add(fmt::format("replica {}: {} of its {} ranks are missing: it is left out", replica,
+                                 world / replicas - std::int64_t(own.size()), world / replicas));
+      continue;
+    }
+    std::map<std::int64_t, int> steps;
+    for (const RankMarks* rank : own) {
+      for (const auto& [step, marks] : rank->steps) ++steps[step];
+      communicates = communicates || !rank->exposed.empty();
+    }
+    for (const auto& [step, having] : steps) {
+      if (const auto seconds = replica_seconds(own, step)) {
+        to.add(replica, step, *seconds);
+      } else {
+        to.remarks.add(fmt::format("replica {}: step {} is missing in {} of its {} ranks: it is left out", replica,
+                                   step, own.size() - std::size_t(having), own.size()));
+      }
+    }
+    balances += balance_of(own) / double(members.size());
+  }
+  if (communicates) to.stage_balance = balances;
+}
+
+}  // namespace
+
+void settle_exposed(RankMarks& rank) {
+  for (auto& [step, marks] : rank.steps) marks.exposed = length_of(within(rank.exposed, marks.begin, marks.end));
+  rank.exposed = {};
+}
+
+void add_rows(std::vector<RankMarks>& ranks, const Layout& layout, bool align, Imported& to) {
+  std::erase_if(ranks, [](const RankMarks& rank) { return rank.steps.empty(); });
+  if (ranks.empty()) return;
+  std::sort(ranks.begin(), ranks.end(), [](const RankMarks& a, const RankMarks& b) { return a.rank < b.rank; });
+  const std::int64_t world = world_of(ranks, layout);
+  check_collectives(ranks, layout, world, to.remarks);
+  for (std::size_t i = 1; i < ranks.size() && align; ++i) {
+    const ClockOffset offset = offset_of(ranks[i], ranks.front());
+    if (offset.steps > 0) {
+      to.clocks.push_back(offset);
+    } else {
+      to.remarks.add(fmt::format("rank {} shares no collective with rank {}: its clock cannot be aligned{}",
+                                 ranks[i].rank, ranks.front().rank, layout.grouped() ? ", and it is left out" : ""));
+      if (layout.grouped()) ranks[i].steps.clear();
+    }
+    if (layout.grouped()) move_clock(ranks[i], offset.seconds);
+  }
+  to.clocks_applied = align && layout.grouped();
+  if (layout.grouped()) {
+    add_replicas(ranks, layout, world, to);
+    return;
+  }
+  for (const RankMarks& rank : ranks) {
+    for (const auto& [step, marks] : rank.steps) to.add(int(rank.rank), step, marks.end - marks.begin - marks.exposed);
+  }
+}
+
+bool is_communication(std::string_view name) {
+  static constexpr std::string_view kWords[] = {"nccl",           "rccl",
+                                                "hccl",           "oneccl",
+                                                "gloo:",          "c10d::",
+                                                "mpi:",           "ucc:",
+                                                "nvshmem",        "all-reduce",
+                                                "all_reduce",     "allreduce",
+                                                "all-gather",     "all_gather",
+                                                "allgather",      "reduce-scatter",
+                                                "reduce_scatter", "reducescatter",
+                                                "all-to-all",     "all_to_all",
+                                                "alltoall",       "broadcast",
+                                                "barrier",        "-send",
+                                                "-recv",          "record_param_comms"};
+  std::string lower(name.substr(0, 256));
+  for (char& c : lower) c = char(std::tolower(static_cast<unsigned char>(c)));
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](std::string_view word) { return lower.find(word) != std::string::npos; });
+}
+
+bool is_collective(std::string_view name) {
+  std::string lower(name.substr(0, 256));
+  for (char& c : lower) c = char(std::tolower(static_cast<unsigned char>(c)));
+  return lower.find("send") == std::string::npos && lower.find("recv") == std::string::npos;
+}
+
+Layout parse_layout(const std::string& text) {
+  constexpr int kMostOfLayout = 100'000;
+  Layout layout;
+  std::string rest = text;
+  std::replace(rest.begin(), rest.end(), ',', ' ');
+  for (std::size_t begin = rest.find_first_not_of(' '); begin != std::string::npos;) {
+    const std::size_t end = std::min(rest.find(' ', begin), rest.size());
+    const std::string word = rest.substr(begin, end - begin), name = word.substr(0, 2);
+    int* const size = name == "dp"   ? &layout.data
+                      : name == "pp" ? &layout.pipeline
+                      : name == "tp" ? &layout.tensor
+                                     : nullptr;
+    int number = 0;
+    const char* last = word.data() + word.size();
+    const auto [stop, error] = size == nullptr ? std::from_chars_result{word.data(), std::errc::invalid_argument}
+                                               : std::from_chars(word.data() + 2, last, number);
+    if (error != std::errc() || stop != last || number < 1 || number > kMostOfLayout)
+      throw usage_error(fmt::format("--parallel '{}': '{}' is not a size: give dpN, ppN and tpN, as in \"dp2 pp4 tp1\"",
+                                    quotable(text), quotable(word)));
+    *size = number;
+    begin = rest.find_first_not_of(' ', end);
+  }
+  if (layout.data == 0) throw usage_error("--parallel needs dpN, the number of replicas, as in \"dp2 pp4 tp1\"");
+  return layout;
+}
+
+}  // namespace hopbench

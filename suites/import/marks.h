@@ -1,0 +1,49 @@
+// The steps of ranks as readers of events find them, and how they become rows: markers are checked, clocks aligned, and
+// the ranks of a replica combined.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "suites/import/imported.h"
+#include "suites/import/readers.h"
+#include "suites/import/spans.h"
+
+namespace hopbench {
+
+/// A step of a rank. Times are seconds of the rank's clock.
+struct StepMarks {
+  double begin = 0, end = 0;
+  double last_collective = 0;     // its end
+  std::uint32_t collectives = 0;  // number of them
+  double exposed = 0;             // communication that no computation covers, after settle_exposed()
+};
+
+struct RankMarks {
+  std::int64_t rank = 0;
+  std::map<std::int64_t, StepMarks> steps;
+  Spans exposed;  // communication that no computation covers, seconds of the rank's clock
+};
+
+/// Moves the rank's exposed communication from its spans to its steps. Call this if no replica has several ranks.
+void settle_exposed(RankMarks& rank);
+
+/// Adds the rows of all ranks.
+///   - A step of which a rank has fewer or more collectives than most ranks of its stage is left out for it (of equal
+///     counts of ranks, the larger number of collectives counts).
+///   - The clock of each rank is compared with that of the lowest rank, by the median over steps of the difference of
+///     the ends of the step's last collective.
+///   - A row is a rank's step minus its exposed communication. With a grouped layout it is the span from the first
+///     begin to the last end of a replica's ranks minus the time in which all of its ranks communicate or are not in
+///     the step; a step that one of them lacks is left out. `align`: offsets apply to such spans.
+/// Each step that is left out has a remark. Error(kUsage) if the layout does not fit the ranks.
+void add_rows(std::vector<RankMarks>& ranks, const Layout& layout, bool align, Imported& to);
+
+/// Returns true for the name of a kernel, operator or span of communication: NCCL, RCCL, Gloo, c10d, all-reduce, ...
+bool is_communication(std::string_view name);
+/// Returns true if such a name is of a collective, not of a message from one rank to another.
+bool is_collective(std::string_view name);
+
+}  // namespace hopbench
