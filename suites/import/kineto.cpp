@@ -95,7 +95,7 @@ class KinetoFile {
 RankMarks KinetoFile::marks(std::int64_t rank, double shift, Remarks& remarks) {
   const auto seconds = [&](double microseconds) { return microseconds * 1e-6 + shift; };
   RankMarks found{rank, {}, spans_.exposed(0)};
-  if (found.exposed.empty())
+  if (found.exposed.empty() && !steps_.empty())
     remarks.add(fmt::format("rank {}: no communication is exposed: its seconds are whole steps", rank));
   if (spans_.closed_gap() > 0)
     remarks.add(fmt::format("rank {}: very many events: gaps of up to {} us between them were closed", rank,
