@@ -67,7 +67,11 @@ class DenseForm : public Workload {
 class Watch : public Observer {
  public:
   Watch(Cluster& cluster, checkers::Checkers& checks, bool others_go_on)
-      : cluster_(cluster), checks_(checks), others_go_on_(others_go_on), at_(std::size_t(cluster.nodes), -1), live_(at_.size(), 1) {}
+      : cluster_(cluster),
+        checks_(checks),
+        others_go_on_(others_go_on),
+        at_(std::size_t(cluster.nodes), -1),
+        live_(at_.size(), 1) {}
 
   void on(const Event& event) override {
     checks_.on(event);
@@ -243,9 +247,7 @@ class Run {
       };
     }
     nodes_.push_back(std::make_unique<Node>(simulation_->rank(r), *cluster_.work, std::move(options)));
-    const auto body = [this, node = nodes_.back().get()] {
-      node->live([&] { protocol_.body(*node, knobs_); });
-    };
+    const auto body = [this, node = nodes_.back().get()] { node->live([&] { protocol_.body(*node, knobs_); }); };
     simulation_->start(r, body, r < cluster_.nodes);
   }
 

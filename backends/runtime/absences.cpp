@@ -60,7 +60,8 @@ std::vector<Absence> read_absences(const std::string& path) {
   if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
     throw usage_error(fmt::format("the absences {} cannot be read: it is not a file", printable(path)));
   std::ifstream file(path);
-  if (!file) throw usage_error(fmt::format("the absences {} cannot be read: {}", printable(path), std::strerror(errno)));
+  if (!file)
+    throw usage_error(fmt::format("the absences {} cannot be read: {}", printable(path), std::strerror(errno)));
   const auto wrong = [&](int line, const std::string& why) {
     return usage_error(printable(fmt::format("{}:{}: {}", path, line, why)));
   };
@@ -81,13 +82,15 @@ std::vector<Absence> read_absences(const std::string& path) {
     if (const std::string why = read_row(split(line), absence); !why.empty()) throw wrong(number, why);
     Time& end = ends[absence.rank];
     if (absence.from < end)
-      throw wrong(number, fmt::format("rank {} is away already: its rows must follow each other in time and not overlap",
-                                      absence.rank));
+      throw wrong(number,
+                  fmt::format("rank {} is away already: its rows must follow each other in time and not overlap",
+                              absence.rank));
     end = absence.until;
     absences.push_back(absence);
   }
   if (!header) throw wrong(std::max(number, 1), "the file is empty: its header must be rank,from,until");
-  std::stable_sort(absences.begin(), absences.end(), [](const Absence& a, const Absence& b) { return a.from < b.from; });
+  std::stable_sort(absences.begin(), absences.end(),
+                   [](const Absence& a, const Absence& b) { return a.from < b.from; });
   return absences;
 }
 

@@ -32,8 +32,8 @@ class Mailbox {
   /// iteration. Returns the messages that were dropped now.
   std::vector<Message> ignore(const Match& match);
 
-  /// Drops all messages of a rank, except those of reserved kinds, now and on arrival from now on, until open(). Returns
-  /// the messages that were dropped now.
+  /// Drops all messages of a rank, except those of reserved kinds, now and on arrival from now on, until open().
+  /// Returns the messages that were dropped now.
   std::vector<Message> shut(int from);
   void open(int from);
   bool is_shut(int from) const;

@@ -45,12 +45,12 @@ struct ComputeRule {
 };
 
 enum class FaultKind {
-  kCrash,  // the rank disappears without a message: peers find kGone
-  kLeave,  // where the rank would have begun an iteration, its body ends (peers find kBye), or it is away for `lasts`
-  kJoin,   // its body begins no earlier; messages to it wait
-  kHang,   // for `lasts` nothing of the rank runs, except that a gradient in progress is completed
+  kCrash,    // the rank disappears without a message: peers find kGone
+  kLeave,    // where the rank would have begun an iteration, its body ends (peers find kBye), or it is away for `lasts`
+  kJoin,     // its body begins no earlier; messages to it wait
+  kHang,     // for `lasts` nothing of the rank runs, except that a gradient in progress is completed
   kRestart,  // a hang of all workers: the job starts again from a checkpoint, and repeats the work since then
-  kCut,    // for `lasts` nothing gets through between hosts a and b, or through the NIC of a if b is -1
+  kCut,      // for `lasts` nothing gets through between hosts a and b, or through the NIC of a if b is -1
 };
 
 /// An event that happens once, to each of `ranks` or to a link.

@@ -7,7 +7,8 @@
 //   - once per iteration, atomically, x_i, x_j <- (x_i + x_j) / 2 with a random neighbour j, which keeps x_i + x_j;
 //   - the graph is bipartite: active workers (even ranks) ask; passive ones (odd ranks) answer at any time, even after
 //     their own last iteration, and wait for no other worker, so there is no deadlock;
-//   - only live neighbours are asked. If j dies, or leaves for a while, before its answer arrives, the exchange is void and i keeps its model.
+//   - only live neighbours are asked. If j dies, or leaves for a while, before its answer arrives, the exchange is void
+//   and i keeps its model.
 //
 // An exchange is atomic because i sends x_i and does not touch it until the answer arrives. j answers with x_j and
 // averages in the same turn, which is the instant of the exchange. i averages the same two vectors, whatever j does to

@@ -29,7 +29,8 @@ namespace hopbench {
 inline constexpr Kind kParams{1}, kToken{2}, kAck{3}, kPush{4}, kPull{5}, kWeights{6}, kReduceScatter{7}, kAllGather{8},
     kBroadcast{9}, kClock{10}, kSkip{11}, kRequest{12}, kReply{13}, kPart{14};
 inline constexpr std::uint16_t kFirstOwnKind = 64;
-/// Between nodes only. A worker is away (kAway, which is answered with kNoted) and back; it asks for a state (kAsk, kState).
+/// Between nodes only. A worker is away (kAway, which is answered with kNoted) and back; it asks for a state (kAsk,
+/// kState).
 inline constexpr Kind kAway{0xFFF0}, kNoted{0xFFF1}, kBack{0xFFF2}, kAsk{0xFFF3}, kState{0xFFF4};
 /// Returns "params" for kParams, and so on; nullptr for a kind of your own.
 const char* kind_name(std::uint16_t kind);
@@ -176,8 +177,8 @@ class Node {
   const Topology& graph() const { return *options_.graph; }
   const std::vector<int>& neighbours() const { return graph().in(rank); }  // of an undirected graph
   int host(int r) const;
-  /// Returns false while r is away, and once it has left: it finished (its body returned and its last message is here), or it died and the
-  /// protocol goes on. Updated in every wait, so a `ready` may call it.
+  /// Returns false while r is away, and once it has left: it finished (its body returned and its last message is here),
+  /// or it died and the protocol goes on. Updated in every wait, so a `ready` may call it.
   bool present(int r) const { return parting(r) == Parting::kNone; }
   /// Returns true if r is not present because it died, possibly in the middle of something.
   bool died(int r) const { return parting(r) == Parting::kDied; }
@@ -373,12 +374,12 @@ class Node {
   const Vec* model_ = nullptr;     // reported last, after model_of_ iterations
   Iter model_of_ = 0;
   Welcome welcome_;
-  const bool absences_;                 // some worker of the scenario is away for a while
+  const bool absences_;  // some worker of the scenario is away for a while
   bool away_ = false, returned_ = false;
-  Iter times_away_ = 0;                 // of this worker
-  std::vector<Iter> last_absence_;      // by rank: number of the last absence that it announced
-  std::deque<Message> asked_for_state_; // not yet answered
-  const Vec* kept_ = nullptr;      // of a server
+  Iter times_away_ = 0;                  // of this worker
+  std::vector<Iter> last_absence_;       // by rank: number of the last absence that it announced
+  std::deque<Message> asked_for_state_;  // not yet answered
+  const Vec* kept_ = nullptr;            // of a server
   Payload last_kept_;
   std::vector<Fault> faults_;  // of this rank, still to come
   std::deque<Load> loads_;     // the readings that the monitor shows now and later

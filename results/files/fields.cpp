@@ -187,9 +187,10 @@ constexpr Field<TrialRecord> kTrial[] = {
         "bound: the rate if no worker's device had idled in this trial's window. Empty: no cost is "
         "known, or a row of schema 1.0")
         .shown(if_known<&T::window_ideal_samples_per_s>),
-    computed<T>(goodput, "goodput", kTrials, "0 to 1",
-                "samples_heard_per_s / window_ideal_samples_per_s: the share of what the workers could have computed in "
-                "the window, without faults and waits, that reached others. Empty: one of the two is"),
+    computed<T>(
+        goodput, "goodput", kTrials, "0 to 1",
+        "samples_heard_per_s / window_ideal_samples_per_s: the share of what the workers could have computed in "
+        "the window, without faults and waits, that reached others. Empty: one of the two is"),
     stored<&T::slowest_rank_samples_per_s>("slowest_rank_samples_per_s", kTrials, "samples/s",
                                            "bound: all workers at the rate of the slowest"),
     stored<&T::without_slowest_samples_per_s>(

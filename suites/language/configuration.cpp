@@ -92,8 +92,7 @@ void check_profile(const Configuration& c, Mistakes& mistakes) {
   } catch (const Error& error) {
     mistakes.add(file.place, error.what());
   }
-  if (!simulated(c))
-    mistakes.add(file.place, "a profile has no numbers to send: measure it in virtual time (sim)");
+  if (!simulated(c)) mistakes.add(file.place, "a profile has no numbers to send: measure it in virtual time (sim)");
   if (c.measure->what == MeasureKind::kConvergence)
     mistakes.add(file.place, "a profile computes nothing, so it has no convergence");
 }
@@ -105,10 +104,12 @@ void check_wire_bytes(const Configuration& c, Mistakes& mistakes) {
   if (model_of(c).create == nullptr)
     return mistakes.add(bytes.place, fmt::format("'wire_bytes' means nothing to model '{}': set its size", name));
   if (model_of(c).sparse_rows)
-    mistakes.add(bytes.place, fmt::format("'wire_bytes' means nothing to model '{}', whose gradients are sparse", name));
-  if (!simulated(c))
     mistakes.add(bytes.place,
-                 fmt::format("measure '{}' sends the model's own bytes: 'wire_bytes' needs virtual time (sim)", c.name));
+                 fmt::format("'wire_bytes' means nothing to model '{}', whose gradients are sparse", name));
+  if (!simulated(c))
+    mistakes.add(
+        bytes.place,
+        fmt::format("measure '{}' sends the model's own bytes: 'wire_bytes' needs virtual time (sim)", c.name));
 }
 
 void check_model(const Draft& draft, const Configuration& c, Mistakes& mistakes) {

@@ -28,8 +28,8 @@ struct Value {
   bool number() const { return is(Type::kInteger) || is(Type::kReal); }
   double as_real() const { return is(Type::kInteger) ? double(integer) : real; }
   const Entry* find(const std::string& key) const;  // of a table; nullptr if the key is missing
-  /// Makes this text an absolute path: that of a file beside the one in which it is written, else in the current folder.
-  /// Leaves it as it is if there is no such file.
+  /// Makes this text an absolute path: that of a file beside the one in which it is written, else in the current
+  /// folder. Leaves it as it is if there is no such file.
   void locate();
 };
 

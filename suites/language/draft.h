@@ -179,9 +179,9 @@ void check_links_with(const ScenarioDraft& scenario, const Configuration& c, Mis
 NetworkSpec::Link changing_link_of(const Value& table);
 
 // faults.cpp
-/// Returns the faults of a scenario, with all absences of its files. A crash with `restart` becomes what it means to the
-/// protocol: if the others go on without a worker, it is away for that time; else all `workers` restart from their last
-/// checkpoint.
+/// Returns the faults of a scenario, with all absences of its files. A crash with `restart` becomes what it means to
+/// the protocol: if the others go on without a worker, it is away for that time; else all `workers` restart from their
+/// last checkpoint.
 std::vector<Fault> faults_of(const ScenarioDraft& scenario, bool others_go_on, int workers);
 /// Check faults alone; with each other and the workers; and if cuts and changed links have an effect (check_obeyed).
 void check_faults(const std::vector<Value>& faults, Mistakes& mistakes);

@@ -176,8 +176,8 @@ std::vector<TrialSpec> group_of(const Draft& draft, const Configuration& c, cons
     take_keys(trial, true, [&](const char* path) { return &optimizer_value(draft, c, *variant, path); });
     trial.warmup = warm_ups.of(c, *variant);
     if (!scenario.faults.empty())
-      trial.scenario.faults = faults_of(scenario, goes_on_without(*variant->protocol, variant->knobs),
-                                        trial.workload.workers);
+      trial.scenario.faults =
+          faults_of(scenario, goes_on_without(*variant->protocol, variant->knobs), trial.workload.workers);
     group.push_back(std::move(trial));
   }
   return group;

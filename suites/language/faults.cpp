@@ -179,7 +179,8 @@ void check_joins(const ScenarioDraft& scenario, Mistakes& mistakes) {
 
 // Refuses a fault of a rank that comes during another of its kind. It would begin after the other one, which no user
 // means. `does` and `what` are texts such as "hangs" and "hang".
-void check_overlaps(const ScenarioDraft& scenario, Moments all, const char* does, const char* what, Mistakes& mistakes) {
+void check_overlaps(const ScenarioDraft& scenario, Moments all, const char* does, const char* what,
+                    Mistakes& mistakes) {
   for (auto& [rank, moments] : all) {
     std::stable_sort(moments.begin(), moments.end(), [](const Moment& a, const Moment& b) { return a.at < b.at; });
     Moment last = moments.front();  // the one of those before that ends last
@@ -187,10 +188,10 @@ void check_overlaps(const ScenarioDraft& scenario, Moments all, const char* does
       const Moment& next = moments[i];
       const Time end = last.at + last.lasts;
       if (next.at < end)
-        mistakes.add(next.place->place,
-                     fmt::format("scenario '{}' {} rank {} at {}, during its {} from {} to {}: make it one {}",
-                                 scenario.name, does, rank, time_text(next.at), what, time_text(last.at),
-                                 time_text(end), what));
+        mistakes.add(
+            next.place->place,
+            fmt::format("scenario '{}' {} rank {} at {}, during its {} from {} to {}: make it one {}", scenario.name,
+                        does, rank, time_text(next.at), what, time_text(last.at), time_text(end), what));
       if (next.at + next.lasts > end) last = next;
     }
   }

@@ -152,10 +152,12 @@ const std::vector<SuiteKey> kKeys = {
      "parameters of `timing_only` and `quadratic` (at most 4096); 0: the model's default",
      to<kWork, &WorkloadSpec::size>("size")},
     {"model.profile", T::kText, "", 0, 0, nullptr,
-     "timing_only, instead of `model.size`: file with the sizes and times of a gradient's buckets, beside the suite or in "
+     "timing_only, instead of `model.size`: file with the sizes and times of a gradient's buckets, beside the suite or "
+     "in "
      "the current folder"},
     {"model.wire_bytes", T::kInteger, "0", 0, 4e12, nullptr,
-     "bytes that messages and vector operations charge for the whole model, for a small one that stands for a large one "
+     "bytes that messages and vector operations charge for the whole model, for a small one that stands for a large "
+     "one "
      "(sim); 0: its own",
      to_optional<&TrialSpec::costs, &Costs::wire_bytes>("wire_bytes")},
     {"model.statistics", T::kName, "\"running\"", 0, 0, statistics_kinds,

@@ -30,7 +30,7 @@ class EnterOrder : public Checker {
     look();
     Iter& at = at_[std::size_t(event.rank)];
     const Iter step = event.iter - at;
-    const bool first = at < 0, back = back_.erase(event.rank) > 0;  // under a clock it may have missed some
+    const bool first = at<0, back = back_.erase(event.rank)> 0;  // under a clock it may have missed some
     if (back ? step < 1 : first ? event.iter != 0 : (step < 1 || step > longest_)) {
       fail(event.time, event.rank, "entered " + std::to_string(event.iter) + " after " + std::to_string(at));
     }

@@ -50,7 +50,8 @@ TEST_F(ProfileTest, BucketsOfACsvBecomeCompleteInTheOrderOfItsRows) {
 }
 
 TEST_F(ProfileTest, ASafetensorsHeaderGivesTheBucketsOfDdp) {
-  // In file order: 30 MiB, 2 MiB, 20 MiB, 3 MiB. From the end: 3 | 20 + 2 + 30 (the first of 1 MiB, the next of 25 MiB).
+  // In file order: 30 MiB, 2 MiB, 20 MiB, 3 MiB. From the end: 3 | 20 + 2 + 30 (the first of 1 MiB, the next of 25
+  // MiB).
   const auto mib = [](int n) { return std::to_string(n << 20); };
   const std::string header = R"({"__metadata__":{"format":"pt"},)"
                              R"("z":{"dtype":"F32","shape":[1],"data_offsets":[0,)" +

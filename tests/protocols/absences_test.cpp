@@ -11,10 +11,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-Time at_ms(std::int64_t ms) { return Time{} + milliseconds(ms); }
+Time moment(std::int64_t ms) { return Time{} + milliseconds(ms); }
 
 Fault away(int rank, std::int64_t from_ms, std::int64_t for_ms) {
-  return {.what = FaultKind::kLeave, .ranks = {rank}, .at = at_ms(from_ms), .lasts = milliseconds(for_ms)};
+  return {.what = FaultKind::kLeave, .ranks = {rank}, .at = moment(from_ms), .lasts = milliseconds(for_ms)};
 }
 
 Cluster four(std::vector<Fault> faults, Iter iterations = 40) {
@@ -100,7 +100,7 @@ TEST(Absences, DoNotHoldUpThoseThatGoOn) {
     cluster.run(name);
     EXPECT_EQ(cluster.broken(), "") << name;
     EXPECT_EQ(cluster.checker("absence")->looked(), 1) << name;
-    EXPECT_GE(entered_by(cluster, 0, at_ms(300)) - entered_by(cluster, 0, at_ms(65)), 15) << name;
+    EXPECT_GE(entered_by(cluster, 0, moment(300)) - entered_by(cluster, 0, moment(65)), 15) << name;
   }
 }
 
@@ -111,10 +111,10 @@ TEST(Absences, OfSspGoOnWithTheClockOfTheSlowest) {
     cluster.slow = {{3, 1.5}};
     cluster.run(name);
     EXPECT_EQ(cluster.broken(), "") << name;
-    const Iter slowest = entered_by(cluster, 3, at_ms(305)), first = entered_after(cluster, 2, at_ms(305));
+    const Iter slowest = entered_by(cluster, 3, moment(305)), first = entered_after(cluster, 2, moment(305));
     EXPECT_GE(first, slowest) << name;
     EXPECT_LE(first, slowest + 2) << name;
-    EXPECT_EQ(cluster.records[2].iters_jumped, first - entered_by(cluster, 2, at_ms(60)) - 1) << name;
+    EXPECT_EQ(cluster.records[2].iters_jumped, first - entered_by(cluster, 2, moment(60)) - 1) << name;
     EXPECT_EQ(cluster.records[2].iters + cluster.records[2].iters_jumped, 40) << name;
   }
 }
@@ -125,7 +125,7 @@ TEST(Absences, OfAspAreCaughtUpWithAlone) {
   EXPECT_EQ(cluster.broken(), "");
   EXPECT_EQ(cluster.records[2].iters, 40) << "each worker has its own iterations to do";
   EXPECT_EQ(cluster.records[2].iters_jumped, 0);
-  EXPECT_GT(cluster.records[2].finished, at_ms(2055));
+  EXPECT_GT(cluster.records[2].finished, moment(2055));
 }
 
 TEST(Absences, AreInTheRecord) {
@@ -152,7 +152,7 @@ TEST(Absences, OfAdPsgdMissAllExchanges) {
   cluster.run("adpsgd");
   EXPECT_EQ(cluster.broken(), "");
   for (const Event& event : cluster.events) {
-    const bool of_one = event.rank == 1 && event.time > at_ms(75) && event.time < at_ms(305);
+    const bool of_one = event.rank == 1 && event.time > moment(75) && event.time < moment(305);
     if (of_one) {
       EXPECT_NE(event.what, EventKind::kReduced) << to_seconds(event.time);
     }
@@ -164,12 +164,13 @@ TEST(Absences, BeforeTheFirstIterationAndOfAll) {
     Cluster cluster = four({away(0, 0, 50), away(1, 0, 60), away(2, 0, 70), away(3, 0, 80)}, 10);
     cluster.run(std::string(protocol->name));
     EXPECT_EQ(cluster.broken(), "") << protocol->name;
-    EXPECT_GE(cluster.end, at_ms(80)) << protocol->name;
+    EXPECT_GE(cluster.end, moment(80)) << protocol->name;
   }
 }
 
 TEST(Absences, ARestartStopsAllWorkers) {
-  Cluster cluster = four({{.what = FaultKind::kRestart, .ranks = {0, 1, 2, 3}, .at = at_ms(155), .lasts = milliseconds(300)}});
+  Cluster cluster =
+      four({{.what = FaultKind::kRestart, .ranks = {0, 1, 2, 3}, .at = moment(155), .lasts = milliseconds(300)}});
   Cluster without = four({});
   for (const char* name : {"allreduce", "dpsgd"}) {
     cluster.run(name);

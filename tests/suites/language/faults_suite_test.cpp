@@ -267,8 +267,8 @@ TEST(FaultsSuite, ACrashWithARestartNeedsACheckpointAndATime) {
   EXPECT_NE(mistakes_of_fault(R"(kind = "hang", ranks = [1], at = "4s", lasts = "1s", restart = "1s")"), "");
 }
 
-// By hand: at 100 s the last checkpoint was at 60 s. At 150 s the job is still repeating that work, and starts again. At
-// 300 s it has worked for 100 + 80 s, which is a checkpoint's moment.
+// By hand: at 100 s the last checkpoint was at 60 s. At 150 s the job is still repeating that work, and starts again.
+// At 300 s it has worked for 100 + 80 s, which is a checkpoint's moment.
 TEST(FaultsSuite, RestartsRepeatTheWorkSinceTheLastCheckpoint) {
   const std::string three = R"({ kind = "crash", ranks = [1], at = "100s", restart = "30s", checkpoint = "60s" },
     { kind = "crash", ranks = [2], at = "300s", restart = "30s", checkpoint = "60s" },
@@ -308,7 +308,8 @@ TEST(FaultsSuite, AbsencesComeFromAFile) {
            {"rank,time\n", ":1: the header must be rank,from,until"},
            {"rank,from,until\n1,2\n", ":2: 2 cells, not 3"},
            {"rank,from,until\nx,2,3\n", ":2: the rank is 'x', not an integer from 0 to 99999"},
-           {"rank,from,until\n1,3,3\n", ":2: '3' to '3' is no span of seconds from 0: 'until' must be later than 'from'"},
+           {"rank,from,until\n1,3,3\n",
+            ":2: '3' to '3' is no span of seconds from 0: 'until' must be later than 'from'"},
            {"rank,from,until\n1,2,4\n1,3,5\n",
             ":3: rank 1 is away already: its rows must follow each other in time and not overlap"}}) {
     folder.write("spot.csv", rows);

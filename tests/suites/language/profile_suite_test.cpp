@@ -13,8 +13,8 @@ namespace {
 
 std::string suite_of(const std::string& model, const std::string& compute, const std::string& protocol = "dpsgd") {
   return "schema = 1\n[run]\nworld_size = 4\niterations = 20\nrepeats = 1\nwarmup_time = \"0s\"\n[model]\n" + model +
-         "[compute]\nnoise = 0\n" + compute + "[network]\npreset = \"1G\"\n[transport]\nname = \"sim\"\n[[protocol]]\nname = \"" +
-         protocol + "\"\n";
+         "[compute]\nnoise = 0\n" + compute +
+         "[network]\npreset = \"1G\"\n[transport]\nname = \"sim\"\n[[protocol]]\nname = \"" + protocol + "\"\n";
 }
 
 TrialSpec trial_of(const std::string& text, const std::string& path = "x.toml") {
@@ -39,7 +39,8 @@ std::string mistakes_of(const std::string& text) {
 TEST(ProfileSuite, GivesTimingOnlyItsSizesAndTimes) {
   const Folder folder;
   folder.write("p.csv", "bytes,seconds\n4000000,0.03\n4000000,0.01\n");
-  const TrialSpec trial = trial_of(suite_of("name = \"timing_only\"\nprofile = \"p.csv\"\n", ""), folder / "suite.toml");
+  const TrialSpec trial =
+      trial_of(suite_of("name = \"timing_only\"\nprofile = \"p.csv\"\n", ""), folder / "suite.toml");
   EXPECT_EQ(trial.workload.size, 2'000'000u);
   EXPECT_EQ(trial.workload.profile.size(), 2u);
   EXPECT_EQ(trial.costs.gradient, std::chrono::milliseconds(40));
@@ -80,7 +81,8 @@ TEST(ProfileSuite, MistakesAreNamed) {
 // Times and bytes are those of a model of that size, but for the rounding of pieces.
 TEST(WireBytes, MakeASmallModelAsLargeAsItsStandIn) {
   for (const char* protocol : {"dpsgd", "ps_asp", "hop"}) {
-    const std::string small = suite_of("name = \"quadratic\"\nsize = 64\nwire_bytes = 4096000\n", "pace = \"10ms\"\n", protocol);
+    const std::string small =
+        suite_of("name = \"quadratic\"\nsize = 64\nwire_bytes = 4096000\n", "pace = \"10ms\"\n", protocol);
     const std::string large = suite_of("name = \"timing_only\"\nsize = 1024000\n", "pace = \"10ms\"\n", protocol);
     const TrialRecord stand_in = simulate_trial(trial_of(small)), real = simulate_trial(trial_of(large));
     EXPECT_NEAR(stand_in.time_s, real.time_s, 1e-6 * real.time_s) << protocol;

@@ -154,7 +154,8 @@ TEST(Faults, AnAbsenceMakesNoGap) {
   EXPECT_GT(record.ranks[3].iters_jumped, 8);
 }
 
-// Crashed at 95 ms, 35 ms after the last checkpoint; replaced after 40 ms. So all is 75 ms later, and nothing else changes.
+// Crashed at 95 ms, 35 ms after the last checkpoint; replaced after 40 ms. So all is 75 ms later, and nothing else
+// changes.
 TEST(Faults, ARestartRepeatsTheWorkSinceTheCheckpoint) {
   const std::string crash = R"({ kind = "crash", ranks = [3], at = "95ms", restart = "40ms", checkpoint = "60ms" })";
   const TrialRecord with = simulated(crash, "allreduce"), without = simulated("", "allreduce");
