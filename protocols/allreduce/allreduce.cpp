@@ -20,7 +20,7 @@ void allreduce(Node& self, const KnobValues& knobs) {
   GradientMean mean(self, knobs);
 
   for (Iter k = 0; self.running(k); ++k) {
-    if (self.returned()) take_replica(self, x, k);
+    if (self.returned()) take_state(self, self.peers(), k, x);
     self.enter(k);
     mean.add(x, k);
     optimizer.step(x, mean.result(), k);

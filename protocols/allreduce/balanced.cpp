@@ -6,6 +6,7 @@
 #include "protocols/allreduce/gradient_mean.h"
 #include "protocols/node/collectives.h"
 #include "protocols/server/pushes.h"
+#include "protocols/server/rejoin.h"
 #include "protocols/server/server.h"
 
 namespace hopbench {
@@ -19,7 +20,7 @@ void over_ring(Node& self, const KnobValues& knobs) {
   GradientMean mean(self, knobs);
   Batches batches(self, 0);
   for (Iter k = 0; self.running(k); ++k) {
-    if (self.returned()) take_replica(self, x, k);
+    if (self.returned()) take_state(self, self.peers(), k, x);
     self.enter(k);
     const Samples mine = batches.next(k);
     const float weight = float(mine.count) / float(self.batch());  // the mean over n of (n b_i / sum of b) g_i

@@ -53,20 +53,6 @@ void answer_forever(Node& self, Vec& x) {
   }
 }
 
-/// A worker that was away takes the model of the lowest partner that is present. Its momentum starts again.
-void rejoin(Node& self, const std::vector<int>& partners, Vec& x, Optimizer& optimizer) {
-  for (const int partner : partners) {
-    if (!self.present(partner)) continue;
-    self.ask_for_state(partner, 0);
-    const auto state = self.recv_unless_left(is_from(kState, partner), "a neighbour's model");
-    if (!state) continue;
-    if (!state->body.empty()) self.operate(bytes_of(2 * x.size()), [&] { x = Vec::copy_of(state->body); });
-    break;
-  }
-  optimizer = self.optimizer(x.size());
-  self.say_back();  // not earlier: an average with a model that is then overwritten would not keep the sum
-}
-
 void adpsgd(Node& self, const KnobValues& knobs) {
   const bool parallel = knobs.text("form") == "parallel";
   const std::vector<int> partners = partners_of(self.graph(), self.rank);
@@ -77,7 +63,11 @@ void adpsgd(Node& self, const KnobValues& knobs) {
 
   Iter k = 0;
   for (; self.running(k); ++k) {
-    if (self.returned()) rejoin(self, partners, x, optimizer);
+    if (self.returned()) {
+      take_state(self, partners, 0, x);
+      optimizer = self.optimizer(x.size());  // its momentum starts again
+      self.say_back();  // not earlier: an average with a model that is then overwritten would not keep the sum
+    }
     self.enter(k);
     int partner = kAnyone;  // none
     const auto ask = [&] {

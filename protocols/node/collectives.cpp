@@ -100,12 +100,15 @@ RingMean ring_mean(Node& self, std::span<const int> group, Iter k, const Payload
   return {counted, mass / n};
 }
 
-void take_replica(Node& self, Vec& x, Iter k) {
-  const std::vector<int>& peers = self.peers();
-  if (peers.empty() || peers.front() >= self.worker_count()) return;  // it is alone
-  self.ask_for_state(peers.front(), k);
-  const Message state = self.recv(is_from(kState, peers.front()), "another worker's parameters");
-  if (!state.body.empty()) self.operate(bytes_of(2 * x.size()), [&] { x = Vec::copy_of(state.body); });
+void take_state(Node& self, std::span<const int> peers, Iter k, Vec& x) {
+  for (const int peer : peers) {
+    if (!self.present(peer)) continue;
+    self.ask_for_state(peer, k);
+    const auto state = self.recv_unless_left(is_from(kState, peer), "another worker's parameters");
+    if (!state) continue;
+    if (!state->body.empty()) self.operate(bytes_of(2 * x.size()), [&] { x = Vec::copy_of(state->body); });
+    return;
+  }
 }
 
 }  // namespace hopbench

@@ -22,9 +22,9 @@ Vec average(Node& self, Iter k, std::vector<Term> terms);
 /// Returns weight * a + weight * b, as a vector operation of this rank. (a, b) and (b, a) give the same bits.
 Payload added(Node& self, const Payload& a, const Payload& b, float weight);
 
-/// A worker that was away (Node::returned) takes the parameters after k iterations of the lowest worker that it is
-/// connected with. For protocols whose workers all have the same parameters, and wait for it.
-void take_replica(Node& self, Vec& x, Iter k);
+/// A worker that was away (Node::returned) takes the parameters after at least k iterations of the first of these
+/// workers that is present. Leaves x as it is if there is none, or if that one has reported nothing yet.
+void take_state(Node& self, std::span<const int> peers, Iter k, Vec& x);
 
 /// Ring all-reduce (reduce-scatter, then all-gather), which writes the mean of all members' `mine` to result[offset,
 /// offset + mine.size()). Each rank sends 2 (n - 1) messages of 1/n of the vector. If that is more than 1 MiB, it is

@@ -52,15 +52,15 @@ struct Protocol {
   Control (*control)(const KnobValues&) = nullptr;     // nullptr: kLockstep
   bool (*follows_times)(const KnobValues&) = nullptr;  // parameters depend on speeds; nullptr: if not in lock step
   OnLoss (*on_loss)(const KnobValues&) = nullptr;      // nullptr: kStops
-  /// Returns true if the others go on without a worker that is away for a while (Node::returned), and it rejoins them.
-  /// Needs on_loss = kContinues. nullptr: they wait for it as for a slow worker.
-  bool (*rejoins)(const KnobValues&) = nullptr;
   /// Returns true if workers compute on samples of other workers' parts. Moving them costs nothing. nullptr: they do
   /// not.
   bool (*moves_data)(const KnobValues&) = nullptr;
   bool (*reads_load)(const KnobValues&) = nullptr;  // uses the load that a monitor shows (Node::load); nullptr: never
   StepFactor step_factor = StepFactor::kUnchanged;
   int (*free_run)(const KnobValues&) = nullptr;  // iterations a rank may run ahead at the start (for the warm-up)
+  /// Returns true if the others go on without a worker that is away for a while (Node::returned), and it rejoins them.
+  /// Needs on_loss = kContinues. nullptr: they wait for it as for a slow worker.
+  bool (*rejoins)(const KnobValues&) = nullptr;
   /// Returns the most iterations by which a worker may be ahead of another that is still at work; nothing: any number.
   /// nullptr: no such bound is known.
   std::optional<std::int64_t> (*gap_bound)(const Setting&) = nullptr;

@@ -17,6 +17,7 @@
 #include "protocols/node/node.h"
 #include "protocols/server/dbw_policy.h"
 #include "protocols/server/pushes.h"
+#include "protocols/server/rejoin.h"
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 

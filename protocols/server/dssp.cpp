@@ -83,9 +83,9 @@ const Protocol& dssp_protocol() {
       .links = server_links,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
-      .rejoins = always<true>,
       .step_factor = StepFactor::kOverN,
       .free_run = free_run,
+      .rejoins = always<true>,
       .gap_bound = gap_bound,
       .source = Source::kFullText,
       .reading = "dssp/D1-D7"};

@@ -105,9 +105,9 @@ const Protocol& elastic_bsp_protocol() {
       .links = server_links,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
-      .rejoins = always<true>,
       .step_factor = StepFactor::kOverN,
       .free_run = most_to_a_barrier,
+      .rejoins = always<true>,
       .source = Source::kFullText,
       .reading = "elastic_bsp/E1-E5",
       // Not in the paper's text but our reading: gradients are applied on arrival between barriers.

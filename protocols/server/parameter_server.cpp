@@ -65,8 +65,8 @@ const Protocol& ps_asp_protocol() {
       .links = server_links,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
-      .rejoins = always<true>,
       .step_factor = StepFactor::kOverN,
+      .rejoins = always<true>,
       .source = Source::kFullText,
       .reading = "ps/as stated in DSSP"};
   return protocol;
@@ -83,9 +83,9 @@ const Protocol& ps_ssp_protocol() {
       .links = server_links,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
-      .rejoins = always<true>,
       .step_factor = StepFactor::kOverN,
       .free_run = staleness_of,
+      .rejoins = always<true>,
       .gap_bound = staleness_bound,
       .source = Source::kFullText,
       .reading = "ps/as stated in DSSP"};

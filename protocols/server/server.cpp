@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "protocols/server/pushes.h"
+#include "protocols/server/rejoin.h"
 #include "protocols/server/shard.h"
 
 namespace hopbench {
@@ -25,29 +26,6 @@ Vec pull_weights(Node& self, Iter k, const Vec& like, Words* said) {
     self.operate(bytes_of(2 * answer.body.size()), [&] { stripes_at(self, answer.from).put(answer.body, weights); });
   }
   return weights;
-}
-
-Iter rejoin(Node& self, Iter k, Vec& x, const std::function<void(const Words&)>& hear) {
-  constexpr const char* kWhy = "weights to go on with";
-  const std::vector<int>& servers = self.servers();
-  const auto ask = [&](int server) {
-    self.say_back(server);
-    self.ask_for_state(server, k);
-  };
-  Vec weights = Vec::uninitialised(x.size(), x.space());
-  const auto put = [&](const Message& state) {
-    self.operate(bytes_of(2 * state.body.size()), [&] { stripes_at(self, state.from).put(state.body, weights); });
-  };
-  ask(servers.front());
-  const Message first = self.recv(is_from(kState, servers.front()), kWhy);
-  k = first.iter;
-  if (hear) hear(first.words);
-  put(first);
-  const std::vector<int> others(servers.begin() + 1, servers.end());
-  for (const int server : others) ask(server);
-  for (const Message& state : self.gather(others, int(others.size()), is(kState), kWhy)) put(state);
-  x = std::move(weights);
-  return k;
 }
 
 void work(Node& self, const KnobValues& knobs, const Talk& talk) {

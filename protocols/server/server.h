@@ -30,11 +30,6 @@ struct Talk {
   std::function<void(const Words& words)> back = {};
 };
 
-/// A worker that was away (Node::returned) takes all servers' weights into x. Returns the iteration with which it goes
-/// on, which is k or, where the servers keep a clock, the first server's choice. `hear` is called with the number of
-/// updates in the first server's weights.
-Iter rejoin(Node& self, Iter k, Vec& x, const std::function<void(const Words& words)>& hear = {});
-
 /// Runs a worker: it pushes the gradient of iteration k and goes on when all new weights have arrived. The servers'
 /// rule decides when that is, and what is in them.
 void work(Node& self, const KnobValues& knobs, const Talk& talk = {});

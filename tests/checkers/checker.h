@@ -50,7 +50,7 @@ struct CheckedRun {
 inline constexpr std::uint16_t kParamsKind = 1, kTokenKind = 2, kAckKind = 3, kPushKind = 4, kPullKind = 5,
                                kWeightsKind = 6, kReduceScatterKind = 7, kClockKind = 10, kSkipKind = 11,
                                kRequestKind = 12, kReplyKind = 13;
-/// Those that nodes send each other about absences begin here.
+/// Nodes send each other these about absences.
 inline constexpr std::uint16_t kAwayKind = 0xFFF0, kBackKind = 0xFFF2, kStateKind = 0xFFF4;
 
 /// Returns true if a worker begins to average with the group whose number is the event's iteration: it takes the

@@ -148,11 +148,11 @@ mutant(barrier_not_awaited "elastic_bsp" "if (!held && self.present(w))" "if (!h
 mutant(clock_not_taken_up "shard;ps_clock;parameter_server" "if (decides) k = std::max(k, others);" "")
 
 # A worker that was away takes the weights of the first server only.
-mutant(weights_of_one_server "server;parameter_server" "for (const int server : others) ask(server);
+mutant(weights_of_one_server "rejoin;server;parameter_server" "for (const int server : others) ask(server);
   for (const Message& state : self.gather(others, int(others.size()), is(kState), kWhy)) put(state);" "")
 
 # AD-PSGD: a worker goes on with the model that it had before it was away.
-mutant(model_not_taken_over "adpsgd" "self.ask_for_state(partner, 0);" "if (self.rank >= 0) break;")
+mutant(model_not_taken_over "collectives;adpsgd" "self.ask_for_state(peer, k);" "if (peer >= 0) break;")
 
 # SelSync: a worker does without the others' flags.
 mutant(own_flag_only "selsync" "return mine || std::any_of(" "return mine && std::any_of(")

@@ -19,8 +19,11 @@ class SspBound : public Checker {
 
   void on(const Event& event) override {
     if (event.what == EventKind::kFinished && event.rank < decides_) live_[std::size_t(event.rank)] = 0;
+    if (event.what == EventKind::kEnter && event.rank < decides_ && !live_[std::size_t(event.rank)]) {
+      live_[std::size_t(event.rank)] = 1;  // it was away
+      pushes_[std::size_t(event.rank)] = event.iter;
+    }
     if (event.what != EventKind::kDeliver || event.kind != kPushKind || event.rank != decides_) return;
-    live_[std::size_t(event.peer)] = 1;
     const std::int64_t mine = pushes_[std::size_t(event.peer)] = event.iter + 1;
     look();
     for (std::size_t w = 0; w < pushes_.size(); ++w) {

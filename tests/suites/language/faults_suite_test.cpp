@@ -131,8 +131,8 @@ TEST(FaultsSuite, RefusesWhatAKindDoesNotHave) {
             "3: a crash needs a moment: give 'at' or 'iteration'\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"leave\", ranks = [1], at = \"1s\", iteration = 3"),
             "3: 'at' and 'iteration' are two moments: give one\n");
-  EXPECT_EQ(mistakes_of_fault("kind = \"leave\", ranks = [1], at = \"1s\", lasts = \"1s\""),
-            "3: 'lasts' means nothing to a leave: it has at, ranks, iteration\n");
+  EXPECT_EQ(mistakes_of_fault("kind = \"crash\", ranks = [1], at = \"1s\", lasts = \"1s\""),
+            "3: 'lasts' means nothing to a crash: it has at, ranks, iteration, restart, checkpoint\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"join\", ranks = [1]"), "3: a join needs a moment: give 'at'\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"join\", ranks = [1], at = \"1s\", iteration = 3"),
             "3: 'iteration' means nothing to a join: it has at, ranks\n");
