@@ -370,8 +370,8 @@ mutant(sent_twice "gossipgrad" "      self.send((self.rank + ahead) % n, kParams
        "      for (int i = 0; i < (k == 3 ? 2 : 1); ++i) self.send((self.rank + ahead) % n, kParams, k, share(x));")
 
 # SSP: the server goes on waiting for a slowest worker that has died.
-mutant(dead_slowest_awaited "shard;ps_clock;parameter_server" "if (self_.present(worker)) least"
-       "if (self_.present(worker) || self_.died(worker)) least")
+mutant(dead_slowest_awaited "shard;ps_clock;parameter_server" "if (other != worker && self_.present(other)) least"
+       "if (other != worker && (self_.present(other) || self_.died(other))) least")
 
 # Prague: the dead stay in the groups that they were drawn into.
 mutant(dead_left_in_groups "group_generator;prague" "  Worker& dead = worker(w);" [==[
