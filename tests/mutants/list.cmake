@@ -145,14 +145,14 @@ mutant(turn_ignored "r2sp" "self.take(is_from(kPush, worker))" "self.take(is(kPu
 mutant(barrier_not_awaited "elastic_bsp" "if (!held && self.present(w))" "if (!held && self.present(w) && w != 3)")
 
 # A worker that was away goes on with its own count, far behind the others.
-mutant(clock_not_taken_up "shard;ps_clock;parameter_server" "if (decides) k = std::max(k, others);" "")
+mutant(clock_not_taken_up "shard;ps_clock;parameter_server" "if (decides) k = std::max(k, others);" "if (decides) k = std::max<Iter>(k, 0);")
 
 # A worker that was away takes the weights of the first server only.
 mutant(weights_of_one_server "rejoin;server;parameter_server" "for (const int server : others) ask(server);
   for (const Message& state : self.gather(others, int(others.size()), is(kState), kWhy)) put(state);" "")
 
 # AD-PSGD: a worker goes on with the model that it had before it was away.
-mutant(model_not_taken_over "collectives;adpsgd" "self.ask_for_state(peer, k);" "if (peer >= 0) break;")
+mutant(model_not_taken_over "collectives;adpsgd" "self.ask_for_state(peer, k);" "if (k == 0) break;")
 
 # SelSync: a worker does without the others' flags.
 mutant(own_flag_only "selsync" "return mine || std::any_of(" "return mine && std::any_of(")
