@@ -6,12 +6,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -20,6 +16,7 @@
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
+#include "backends/runtime/csv_rows.h"
 
 namespace hopbench {
 namespace {
@@ -34,30 +31,6 @@ Random stream(const RandomKey& key, std::size_t skipped) {
   return random;
 }
 
-std::string_view without_blanks(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> cells;
-  for (std::size_t begin = 0;;) {
-    const std::size_t end = line.find(',', begin);
-    cells.push_back(without_blanks(line.substr(begin, end - begin)));
-    if (end == std::string_view::npos) return cells;
-    begin = end + 1;
-  }
-}
-
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 constexpr const char* kLinkColumns[] = {"bandwidth", "factor", "latency"};  // in the order of Trace::Column
 
 /// A column of values, and its place in a line.
@@ -70,7 +43,7 @@ struct ValueColumn {
   std::string read(std::string_view cell, double& value) const {
     const bool from_0 = name == "latency";
     const double most = name == "bandwidth" ? kMostBandwidth : kMostSeconds;
-    const auto number = number_of<double>(cell);
+    const auto number = number_in<double>(cell);
     if (number && (from_0 ? *number >= 0 : *number > 0) && *number <= most) {
       value = *number;
       return "";
@@ -137,18 +110,18 @@ struct Trace::Rows {
     if (cells.size() != header.columns) return fmt::format("{} cells, not {}", cells.size(), header.columns);
     std::size_t rank = 0;
     if (header.kind != Kind::kLink) {
-      const auto read = number_of<int>(cells[header.rank]);
+      const auto read = number_in<int>(cells[header.rank]);
       if (!read || *read < 0 || *read >= kMostRanks)
         return fmt::format("the rank is '{}', not an integer from 0 to {}", cells[header.rank], kMostRanks - 1);
       rank = std::size_t(*read);
     }
     std::int64_t at = 0;
     if (header.kind == Kind::kSteps) {
-      const auto step = number_of<std::int64_t>(cells[header.at]);
+      const auto step = number_in<std::int64_t>(cells[header.at]);
       if (!step || *step < 0) return fmt::format("the step is '{}', not an integer from 0", cells[header.at]);
       at = *step;
     } else {
-      const auto time = number_of<double>(cells[header.at]);
+      const auto time = number_in<double>(cells[header.at]);
       if (!time || !(*time >= 0) || *time > kMostSeconds)
         return fmt::format("the time is '{}', not a number of seconds from 0", cells[header.at]);
       at = seconds_to_duration(*time).count();
@@ -165,30 +138,14 @@ struct Trace::Rows {
 };
 
 Trace::Rows Trace::rows_of(const std::string& path, Kind& kind, std::string& digest) {
-  std::error_code none;
-  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
-    throw usage_error(fmt::format("the trace {} cannot be read: it is not a file", printable(path)));
-  std::ifstream file(path);
-  if (!file) throw usage_error(fmt::format("the trace {} cannot be read: {}", printable(path), std::strerror(errno)));
-  const auto wrong = [&](std::int64_t line, const std::string& why) {
-    return usage_error(printable(fmt::format("{}:{}: {}", path, line, why)));
-  };
-  constexpr std::string_view kMark = "\xEF\xBB\xBF";  // of UTF-8, which spreadsheets write
-  XXH64_hash_t hash = 0;                              // of each line, seeded with that of the lines before
+  XXH64_hash_t hash = 0;  // of each row, seeded with that of the rows before
   Header header;
   Rows rows;
-  std::int64_t number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    if (number == 1 && line.starts_with(kMark)) line.erase(0, kMark.size());
-    if (line.ends_with('\r')) line.pop_back();
-    if (line.empty() || line.starts_with('#')) continue;
-    hash = XXH64(line.data(), line.size(), hash);
-    const std::vector<std::string_view> cells = cells_of(line);
-    const std::string why = header.columns == 0 ? header.read(cells) : rows.add(header, cells);
-    if (!why.empty()) throw wrong(number, why);
-  }
-  if (file.bad() || rows.series.empty()) throw wrong(number, "the trace has no rows");
+  const int last = read_csv_rows(path, "trace", [&](std::string_view text, const auto& cells) {
+    hash = XXH64(text.data(), text.size(), hash);
+    return header.columns == 0 ? header.read(cells) : rows.add(header, cells);
+  });
+  if (rows.series.empty()) throw csv_error(path, last, "the trace has no rows");
   kind = header.kind;
   digest = fmt::format("{:016x}", hash);
   return rows;

@@ -8,7 +8,7 @@
 
 #include "backends/base/text.h"
 #include "models/fit.h"
-#include "models/profile.h"
+#include "suites/import/profile.h"
 #include "suites/language/check_graph.h"
 #include "suites/language/check_workers.h"
 #include "suites/language/draft.h"

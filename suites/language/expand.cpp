@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "backends/base/random.h"
-#include "models/profile.h"
+#include "suites/import/profile.h"
 #include "suites/language/check_graph.h"
 #include "suites/language/draft.h"
 #include "suites/trial/plan.h"

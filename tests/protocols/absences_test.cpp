@@ -1,5 +1,5 @@
 // Workers that are away for a while: what each kind of protocol does meanwhile, and with which state they go on. The
-// sweep of invariants_test.cpp checks that every invariant holds, whoever is away and when.
+// sweep of invariants_test.cpp checks that every invariant holds, for any worker that is away at any time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -147,7 +147,7 @@ TEST(Absences, AreInTheRecord) {
   EXPECT_EQ(faults, (std::vector<std::string>{"away", "return"}));
 }
 
-// Whom it does not know to be back it does not ask; who asks it while it is away gets no answer and keeps its model.
+// While a worker is away, no other worker averages its model with that worker's.
 TEST(Absences, OfAdPsgdMissAllExchanges) {
   Cluster cluster = four({away(1, 55, 250), away(2, 100, 250)}, 60);
   cluster.run("adpsgd");

@@ -9,6 +9,7 @@
 
 #include "results/files/csv.h"
 #include "tests/cli/cli.h"
+#include "tests/cli/run_results.h"
 
 namespace hopbench {
 namespace {
@@ -49,19 +50,7 @@ class Processes : public testing::Test {
   std::string at(const std::string& name) const { return folder_ / name; }
   std::size_t rows(const std::string& run) const { return count_lines(text_of(at(run) + "/trials.jsonl")); }
 
-  /// Returns everything of a run that must not depend on where its trials were computed.
-  std::string results(const std::string& name) const {
-    std::string all;
-    for (const char* file : {"suite.toml", "trials.csv", "ranks.csv", "curve.csv"})
-      all += text_of(at(name) + "/" + file) + "----\n";
-    Args logs;
-    for (const auto& entry : std::filesystem::directory_iterator(at(name) + "/events"))
-      logs.push_back(entry.path().filename().string());
-    std::sort(logs.begin(), logs.end());
-    EXPECT_GT(logs.size(), 0u) << name;
-    for (const std::string& log : logs) all += log + "\n" + text_of(at(name) + "/events/" + log) + "----\n";
-    return all;
-  }
+  std::string results(const std::string& name) const { return results_of_run(at(name)); }
   /// Returns the trials of a run that were computed on a machine.
   std::set<std::string> trials_on(const std::string& run, const std::string& machine) const {
     std::set<std::string> trials;

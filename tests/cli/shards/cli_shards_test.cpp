@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "tests/cli/cli.h"
+#include "tests/cli/run_results.h"
 
 namespace hopbench {
 namespace {
@@ -59,19 +60,7 @@ class Shards : public testing::Test {
     }
   }
 
-  /// Returns everything of a run that must not depend on where its trials ran.
-  std::string results(const std::string& name) const {
-    std::string all;
-    for (const char* file : {"suite.toml", "trials.csv", "ranks.csv", "curve.csv"})
-      all += text_of(at(name) + "/" + file) + "----\n";
-    Args logs;
-    for (const auto& entry : std::filesystem::directory_iterator(at(name) + "/events"))
-      logs.push_back(entry.path().filename().string());
-    std::sort(logs.begin(), logs.end());
-    EXPECT_GT(logs.size(), 0u) << name;
-    for (const std::string& log : logs) all += log + "\n" + text_of(at(name) + "/events/" + log) + "----\n";
-    return all + ids_in(name);
-  }
+  std::string results(const std::string& name) const { return results_of_run(at(name)) + ids_in(name); }
   std::string ids_in(const std::string& name) const {
     std::string ids;
     for (const std::string& line : lines_of(text_of(at(name) + "/trials.jsonl")))

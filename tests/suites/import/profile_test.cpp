@@ -1,5 +1,5 @@
 // Profiles of gradients: buckets and times from CSV, and from the header of a safetensors file.
-#include "models/profile.h"
+#include "suites/import/profile.h"
 
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ TEST_F(ProfileTest, ASafetensorsHeaderGivesTheBucketsOfDdp) {
 TEST_F(ProfileTest, MistakesAreNamed) {
   EXPECT_EQ(why("p.csv", ""), "p.csv:1: there is no bucket: write bytes,seconds and a row for each");
   EXPECT_EQ(why("p.csv", "size,time\n"), "p.csv:1: the header must be bytes,seconds");
-  EXPECT_EQ(why("p.csv", "bytes,seconds\n4\n"), "p.csv:2: '4' has not two cells");
+  EXPECT_EQ(why("p.csv", "bytes,seconds\n4\n"), "p.csv:2: 1 cells, not 2");
   EXPECT_EQ(why("p.csv", "bytes,seconds\n0,1\n"), "p.csv:2: the bytes are '0', not an integer from 1 to 4000000000000");
   EXPECT_EQ(why("p.csv", "bytes,seconds\n4,-1\n"), "p.csv:2: the seconds are '-1', not a number from 0 to 1e+06");
   EXPECT_EQ(why("p.csv", "bytes,seconds\n4,0\n"), "p.csv:2: all times are 0: the gradient must take some time");
