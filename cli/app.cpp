@@ -32,6 +32,7 @@ Examples:
   hopbench list protocols -v                              protocols, their papers and knobs
   hopbench validate my.toml                               every mistake of a suite at once
   hopbench tune my.toml                                   every variant's learning rate, with one budget
+  hopbench advise my_cluster.toml                         which protocol to use on your machines
   ci/hopbench --protocols DIR run my.toml                 with the protocols of a folder of yours built in
 
 Exit codes: 0 ok; 1 a regression (gate, compare) or an unexpected verdict (reproduce); 2 a mistake in the usage, a suite
@@ -62,6 +63,7 @@ void build(CLI::App& app, Parsed& parsed) {
   add_gate_commands(app, parsed);
   add_paper_commands(app, parsed);
   add_import_commands(app, parsed);
+  add_advise_commands(app, parsed);
   add_small_commands(app, parsed);
   app.footer(kExamples);  // last, since commands inherit what is there when they are added, and need other examples
 }

@@ -1,11 +1,12 @@
 // The command line as data: a structure for the options of every command, and the functions that declare them, one file
-// for each kind of command (app_run, app_bench, app_gate, app_paper, app_import, app_small).
+// for each kind of command (app_run, app_advise, app_bench, app_gate, app_paper, app_import, app_small).
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
 
+#include "cli/advise/advise.h"
 #include "cli/bench/bench.h"
 #include "cli/commands.h"
 #include "cli/commands/run.h"
@@ -38,6 +39,9 @@ struct Parsed {
   BaselineCommand baseline;
   GateCommand gate;
   ImportCommand importing;
+  RecordOptions record;
+  AdviseOptions advise;
+  WhatifOptions whatif;
   ReproduceCommand reproduce;
   NewOptions scaffold;
   ListOptions list;
@@ -67,6 +71,8 @@ void add_gate_commands(CLI::App& app, Parsed& parsed);
 void add_paper_commands(CLI::App& app, Parsed& parsed);
 /// Adds import ...
 void add_import_commands(CLI::App& app, Parsed& parsed);
+/// Adds record, advise and whatif.
+void add_advise_commands(CLI::App& app, Parsed& parsed);
 /// Adds list, explain, validate, env, version, cite, new and completion.
 void add_small_commands(CLI::App& app, Parsed& parsed);
 

@@ -30,37 +30,11 @@ void apply(const Calibrated& calibrated, TrialSpec& spec) {
   if (spec.costs.vector_bytes_per_s == 0) spec.costs.vector_bytes_per_s = calibrated.vector_bytes_per_s;
 }
 
-// Calibrates, and tries once more if that fails, since no trial can run without a cost.
-Calibration calibrate_twice(const TrialSpec& spec, Fleet* fleet) {
-  try {
-    return calibrate(spec, &count_interrupts(), fleet);
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::kInterrupted || error.code() == ExitCode::kUsage) throw;
-    std::fprintf(stderr, "  %s: once more\n", error.what());
-    return calibrate(spec, &count_interrupts(), fleet);
-  }
-}
-
 std::string text(Duration d) { return duration_text(d.count() / 1000 * 1000); }
 
-std::string rate_text(double bytes_per_s) {
-  return bytes_per_s > 0 ? fmt::format("\"{:.4g}MB/s\"", bytes_per_s / 1e6) : "0";
-}
-
 void print_links(const NetworkSpec& network) {
-  fmt::print("# each pair of ranks alone; latency is half a round trip, bandwidth is each way's:\nlatency = \"{}\"\n",
-             text(network.latency));
-  fmt::print("bandwidth = {}\n", rate_text(network.bandwidth));
-  if (network.links.empty()) return;
-  fmt::print("links = [\n");
-  for (const NetworkSpec::Link& link : network.links) {
-    fmt::print("  {{ a = {}, b = {}", link.a, link.b);
-    if (link.bandwidth > 0) fmt::print(", bandwidth = {}", rate_text(link.bandwidth));
-    if (link.latency >= Duration{}) fmt::print(", latency = \"{}\"", text(link.latency));
-    if (link.one_way) fmt::print(", one_way = true");
-    fmt::print(" }},\n");
-  }
-  fmt::print("]\n");
+  fmt::print("# each pair of ranks alone; latency is half a round trip, bandwidth is each way's:\n{}",
+             links_toml(network));
 }
 
 std::string milliseconds_text(double seconds) { return fmt::format("{:.3g}", 1e3 * seconds); }
@@ -97,7 +71,7 @@ void print_machine(const TrialSpec& spec, const Calibration& c, bool links) {
   fmt::print("[network]  # {}, every rank sending at once\noverhead = \"{}\"\nprocessors = {}\n", spec.transport,
              text(c.overhead), c.processors);
   if (!links) fmt::print("latency = \"{}\"\n", text(c.latency));
-  fmt::print("overhead_rate = {}\n", rate_text(c.overhead_rate));
+  fmt::print("overhead_rate = {}\n", rate_toml(c.overhead_rate));
   if (!links) {
     fmt::print("bandwidth = 0  # of links: none measured (--links)\n");
     return;
@@ -154,6 +128,16 @@ int calibrate_machines(const CalibrateOptions& options, const TrialSpec& spec) {
 }
 
 }  // namespace
+
+Calibration calibrate_twice(const TrialSpec& spec, Fleet* fleet) {
+  try {
+    return calibrate(spec, &count_interrupts(), fleet);
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::kInterrupted || error.code() == ExitCode::kUsage) throw;
+    std::fprintf(stderr, "  %s: once more\n", error.what());
+    return calibrate(spec, &count_interrupts(), fleet);
+  }
+}
 
 bool needs_calibration(const TrialSpec& spec) {
   return spec.transport != "sim" && spec.pace && spec.costs.gradient.count() == 0;

@@ -11,6 +11,7 @@
 namespace hopbench {
 
 class Fleet;
+struct Calibration;
 
 struct RunOptions {
   std::vector<std::string> suites;  // paths; "-": standard input
@@ -74,5 +75,7 @@ struct Calibrated {
 };
 void calibrate_trials(std::vector<TrialSpec>& trials, std::vector<Calibrated>& known, Fleet* fleet = nullptr);
 bool needs_calibration(const TrialSpec& spec);
+/// Returns calibrate(), and tries once more if that fails, since no trial can run without a cost.
+Calibration calibrate_twice(const TrialSpec& spec, Fleet* fleet);
 
 }  // namespace hopbench

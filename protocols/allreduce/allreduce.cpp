@@ -36,6 +36,7 @@ const Protocol& allreduce_protocol() {
       .name = "allreduce",
       .summary = "synchronous SGD: all-reduce of the gradients, overlapping the backward pass",
       .paper = "Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations, JPDC 2009",
+      .family = Family::kAllReduce,
       .knobs = GradientMean::knobs(),
       .body = allreduce,
       .links = GradientMean::links,

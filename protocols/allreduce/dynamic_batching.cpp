@@ -110,6 +110,7 @@ const Protocol& dynamic_batching_protocol() {
        .summary = "BSP whose batches a proportional controller adjusts until all workers take the same time",
        .paper =
            "Tyagi, Sharma: Taming Resource Heterogeneity in Distributed ML Training with Dynamic Batching, ACSOS 2020",
+       .family = Family::kAllReduce,
        .knobs = own_knobs(),
        .body = dynamic_batching,
        .note = note,

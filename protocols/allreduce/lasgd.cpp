@@ -96,6 +96,7 @@ const Protocol& lasgd_protocol() {
       .paper =
           "Avidor, Tal Israel: Locally Asynchronous Stochastic Gradient Descent for Decentralised Deep Learning, "
           "arXiv 2203.13085",
+      .family = Family::kAllReduce,
       .knobs = {},
       .body = lasgd,
       .links = links,

@@ -128,6 +128,7 @@ const Protocol& lb_bsp_protocol() {
       {.name = "lb_bsp",
        .summary = "BSP with batches resized at every barrier so that all workers finish together; their sum is kept",
        .paper = "Chen, Weng, Wang, Li, Li: Semi-Dynamic Load Balancing, SoCC 2020",
+       .family = Family::kAllReduce,
        .knobs = own_knobs(),
        .body = lb_bsp,
        .note = note,

@@ -75,6 +75,7 @@ const Protocol& selsync_protocol() {
       .name = "selsync",
       .summary = "local SGD that averages all models when some worker's gradient has changed enough",
       .paper = "Tyagi, Swany: Accelerating Distributed ML Training via Selective Synchronization, CLUSTER 2023",
+      .family = Family::kAllReduce,
       .knobs = all_knobs(),
       .body = selsync,
       .links = links,

@@ -132,6 +132,7 @@ const Protocol& adpsgd_protocol() {
       .name = "adpsgd",
       .summary = "asynchronous decentralised SGD: averages with one random neighbour at a time, nobody waits",
       .paper = "Lian, Zhang, Zhang, Liu: Asynchronous Decentralized Parallel Stochastic Gradient Descent, ICML 2018",
+      .family = Family::kGossip,
       .knobs = {choice("form", {"parallel", "serial"},
                        "of an active worker: the gradient overlaps the exchange, or comes before it", "ours")},
       .body = adpsgd,

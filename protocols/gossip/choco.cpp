@@ -126,6 +126,7 @@ const Protocol& choco_protocol() {
       .paper =
           "Koloskova, Stich, Jaggi: Decentralized Stochastic Optimization and Gossip Algorithms with Compressed "
           "Communication, ICML 2019",
+      .family = Family::kGossip,
       .knobs = {choice("compressor", Compressor::methods(), "Q: how differences are compressed", "code"),
                 {"share", 0.01, 1e-6, 1, {}, "of the entries that top_k and random_k keep", "ours"},
                 {"gamma", 0.0, 0, 1, {}, kGamma, "code; ours"}},

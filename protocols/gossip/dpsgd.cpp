@@ -85,6 +85,7 @@ const Protocol& dpsgd_protocol() {
       .name = "dpsgd",
       .summary = "decentralised SGD: each worker averages its model with its neighbours' in every iteration",
       .paper = "Lian et al.: Can Decentralized Algorithms Outperform Centralized Algorithms?, NeurIPS 2017",
+      .family = Family::kGossip,
       .knobs = {choice("form", {"parallel", "serial"},
                        "parallel: the gradient overlaps the exchange; serial: step, then exchange", "memory H"),
                 choice("weights", {"metropolis", "uniform"}, kMixing, "derived")},

@@ -76,6 +76,7 @@ const Protocol& gossipgrad_protocol() {
       .name = "gossipgrad",
       .summary = "a model to one partner an iteration, 2^i ahead; partners rotate, log n iterations reach everybody",
       .paper = "Daily, Vishnu, Siegel, Warfel, Amatya: GossipGraD, arXiv 1803.05880",
+      .family = Family::kGossip,
       .knobs = {{"rotate", true, 0, 0, {}, "other partners in each turn of log n iterations", "memory M"},
                 {"shuffle", false, 0, 0, {}, "samples go round a ring, a batch an iteration; not charged", "memory M"}},
       .body = gossipgrad,

@@ -80,6 +80,7 @@ const Protocol& sgp_protocol() {
       .name = "sgp",
       .summary = "stochastic gradient push: weighted shares of models are pushed over a directed graph",
       .paper = "Assran, Loizou, Ballas, Rabbat: Stochastic Gradient Push for Distributed Deep Learning, ICML 2019",
+      .family = Family::kGossip,
       .knobs =
           {{"peers", 1, 1, 1000, {}, "p: ranks pushed to in an iteration, j (p + 1)^i ahead, j = 1..p", "code"},
            {"overlap", 0, 0, 1000, {}, "tau: iterations that what was pushed is on the way before it is used", "code"},

@@ -129,6 +129,7 @@ const Protocol& ds_sync_protocol() {
       .paper =
           "Wang, Zhang, Yang, Chen, Tan: DS-Sync: Addressing Network Bottlenecks with Divide-and-Shuffle "
           "Synchronization for Distributed DNN Training, INFOCOM 2022",
+      .family = Family::kGroups,
       .knobs = {{"group_size", 0, 0, 4096, {}, "workers in a row; 0: the divisor of n nearest to its root", "memory M"},
                 choice("division", {"grid", "hosts"}, "grid: rows by rank; hosts: a row is a host", "memory M"),
                 choice("inner", {"allreduce", "ps"}, "within a group: a ring, or a server", "code"),

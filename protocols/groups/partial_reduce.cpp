@@ -100,6 +100,7 @@ const Protocol& partial_reduce_protocol() {
       .name = "partial_reduce",
       .summary = "decentralised SGD: the first P workers that are ready average their models",
       .paper = "Miao et al.: Heterogeneity-Aware Distributed Machine Learning Training via Partial Reduce, SIGMOD 2021",
+      .family = Family::kGroups,
       .knobs = all_knobs(),
       .body = partial_reduce,
       .extra_ranks = always<1>,

@@ -131,6 +131,7 @@ const Protocol& prague_protocol() {
       .paper =
           "Luo, He, Zhuo, Qian: Prague: High-Performance Heterogeneity-Aware Asynchronous Decentralized Training, "
           "ASPLOS 2020",
+      .family = Family::kGroups,
       .knobs = all_knobs(),
       .body = prague,
       .extra_ranks = servers,

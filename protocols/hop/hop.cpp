@@ -129,6 +129,7 @@ const Protocol& hop_protocol() {
       .name = "hop",
       .summary = "decentralised SGD with bounded iteration gaps, backup workers, bounded staleness, skipping",
       .paper = "Luo, Lin, Zhuo, Qian: Hop: Heterogeneity-aware Decentralized Training, ASPLOS 2019",
+      .family = Family::kHop,
       .knobs = hop_knobs(),
       .body = hop,
       .refuse = hop_refuses,

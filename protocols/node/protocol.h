@@ -26,6 +26,9 @@ enum class Control {
 };
 enum class OnLoss { kStops, kContinues };      // the reaction to a worker's death; a server's death stops all
 enum class StepFactor { kUnchanged, kOverN };  // factor of the learning rate under optimizer.step = "per_sample"
+/// The group of protocols that it belongs to: a directory below protocols/ and a page in docs/protocols/. kOther: it was
+/// built in from elsewhere.
+enum class Family { kAllReduce, kGossip, kGroups, kHop, kServer, kOther };
 /// The source that the protocol rests on. kOwn: proposed by its author, so there is no paper to follow.
 enum class Source { kFullText, kAbstractAndCode, kMemory, kOwn };
 
@@ -43,6 +46,7 @@ struct Protocol {
   std::string_view name;
   std::string_view summary;  // one line
   std::string_view paper;    // authors, title, venue
+  Family family = Family::kOther;
   std::vector<Knob> knobs;
   void (*body)(Node&, const KnobValues&);                // of every rank; a server asks node.is_server()
   int (*extra_ranks)(const Setting&) = nullptr;          // servers: ranks workers .. workers + extra - 1; nullptr: none
@@ -87,8 +91,9 @@ bool same_everywhere(const Protocol& protocol, const KnobValues& knobs);
 bool continues(const Protocol& protocol, const KnobValues& knobs);
 /// Returns true if they go on while a worker is away, and it rejoins them when it returns.
 bool goes_on_without(const Protocol& protocol, const KnobValues& knobs);
-/// Returns the name that lists and labels use.
+/// Return the names that lists, labels and files use: "full text", "all-reduce".
 const char* to_string(Source source);
+const char* to_string(Family family);
 /// Returns true if these settings are marked as experimental in lists and tables.
 bool is_experimental(const Protocol& protocol, const KnobValues& knobs);
 

@@ -86,6 +86,24 @@ bool goes_on_without(const Protocol& protocol, const KnobValues& knobs) {
   return protocol.rejoins != nullptr && protocol.rejoins(knobs) && continues(protocol, knobs);
 }
 
+const char* to_string(Family family) {
+  switch (family) {
+    case Family::kAllReduce:
+      return "all-reduce";
+    case Family::kGossip:
+      return "gossip";
+    case Family::kGroups:
+      return "groups";
+    case Family::kHop:
+      return "hop";
+    case Family::kServer:
+      return "parameter server";
+    case Family::kOther:
+      return "other";
+  }
+  return "";
+}
+
 const char* to_string(Source source) {
   switch (source) {
     case Source::kFullText:

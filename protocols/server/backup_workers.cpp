@@ -94,6 +94,7 @@ const Protocol& ps_backup_protocol() {
       .name = "ps_backup",
       .summary = "parameter server, synchronous with backup workers: an update waits for all but b gradients",
       .paper = "Chen, Monga, Bengio, Jozefowicz: Revisiting Distributed Synchronous SGD, ICLR workshop 2016",
+      .family = Family::kServer,
       .knobs = with_server_knobs(
           {{"backup", 1, 0, 1000, {}, "b: gradients that an update does without; 0: ps_bsp", "memory H"}}),
       .body = backup_workers,

@@ -73,6 +73,7 @@ const Protocol& dssp_protocol() {
       .name = "dssp",
       .summary = "parameter server, stale synchronous with a threshold that a controller picks from a range",
       .paper = "Zhao, An, Liu, Chen: Dynamic Stale Synchronous Parallel Distributed Training, ICDCS 2019",
+      .family = Family::kServer,
       .knobs = with_server_knobs(
           {{"s_l", 3, 0, 1000, {}, "s_L, the least threshold", "paper"},
            {"r_max", 12, 0, 1000, {}, "most iterations beyond s_L that a grant of the controller is for", "paper"},

@@ -98,6 +98,7 @@ const Protocol& elastic_bsp_protocol() {
       .name = "elastic_bsp",
       .summary = "parameter server, synchronous at barriers that are put where workers of unequal speed meet",
       .paper = "Zhao, An, Liu, Chen: Elastic Bulk Synchronous Parallel Model for Distributed Deep Learning, ICDM 2019",
+      .family = Family::kServer,
       .knobs = with_server_knobs(
           {{"r", 15, 1, 1000, {}, "R: how many pushes of a worker are predicted, its most between barriers", "paper"}}),
       .body = elastic_bsp,

@@ -82,6 +82,7 @@ const Protocol& flexrr_protocol() {
       .name = "flexrr",
       .summary = "parameter server, stale synchronous, where workers ahead take samples off stragglers",
       .paper = "Harlap et al.: Addressing the Straggler Problem for Iterative Convergent Parallel ML, SoCC 2016",
+      .family = Family::kServer,
       .knobs = all_knobs(),
       .body = flexrr,
       .extra_ranks = server_count,

@@ -108,6 +108,7 @@ const Protocol& sync_switch_protocol() {
       .name = "sync_switch",
       .summary = "parameter server, bulk synchronous for a fraction of the run, then asynchronous",
       .paper = "Li, Mangoubi, Xu, Guo: Sync-Switch: Hybrid Parameter Synchronization, ICDCS 2021",
+      .family = Family::kServer,
       .knobs = all_knobs(),
       .body = sync_switch,
       .extra_ranks = server_count,

@@ -80,8 +80,19 @@ std::map<int, HeardUntil> heard_until(const TrialRecord& record) {
   return until;
 }
 
-/// Returns samples/s of gradients that another rank has used, or -1 if no rank recorded what it used. Gradients of a
-/// worker's last iterations count: the trial ends before the message that would carry them.
+/// Returns the samples in the window whose gradients another rank has used. Gradients of a worker's last iterations
+/// count: the trial ends before the message that would carry them.
+double samples_heard(const RankRecord& rank, const HeardUntil& heard, const Window& window) {
+  const Iter last = rank.marks.empty() ? 0 : rank.marks.back().iter;
+  const std::set<Iter> lost(rank.lost_in.begin(), rank.lost_in.end());
+  const Counts counts = [&](const IterationMark& mark) {
+    const bool in_time = mark.iter <= heard.iter || mark.iter + heard.step >= last;
+    return in_time && lost.count(mark.iter) == 0;
+  };
+  return work_inside(rank, window, counts).samples;
+}
+
+/// Returns samples/s of gradients that another rank has used, or -1 if no rank recorded what it used.
 double heard_per_s(const TrialRecord& record, const std::vector<const RankRecord*>& workers, const Window& window) {
   const double length = to_seconds(window.until - window.from);
   const bool alone = record.ranks.size() == 1;
@@ -90,16 +101,7 @@ double heard_per_s(const TrialRecord& record, const std::vector<const RankRecord
   std::map<int, HeardUntil> until = heard_until(record);
   if (until.empty()) return -1;
   double samples = 0;
-  for (const RankRecord* rank : workers) {
-    const HeardUntil heard = until[rank->rank];
-    const Iter last = rank->marks.empty() ? 0 : rank->marks.back().iter;
-    const std::set<Iter> lost(rank->lost_in.begin(), rank->lost_in.end());
-    const Counts counts = [&](const IterationMark& mark) {
-      const bool in_time = mark.iter <= heard.iter || mark.iter + heard.step >= last;
-      return in_time && lost.count(mark.iter) == 0;
-    };
-    samples += work_inside(*rank, window, counts).samples;
-  }
+  for (const RankRecord* rank : workers) samples += samples_heard(*rank, until[rank->rank], window);
   return samples / length;
 }
 
@@ -244,6 +246,19 @@ double share_inside(Time begin, Time end, const Window& window) {
   if (end <= begin) return end > window.from && end <= window.until ? 1.0 : 0.0;
   const Duration inside = std::min(end, window.until) - std::max(begin, window.from);
   return inside > Duration{} ? to_seconds(inside) / to_seconds(end - begin) : 0.0;
+}
+
+double largest_unheard_share(const TrialRecord& record, int workers) {
+  const std::vector<const RankRecord*> list = workers_of(record, workers);
+  std::map<int, HeardUntil> until = heard_until(record);
+  if (record.ranks.size() < 2 || until.empty()) return 0;
+  const Window window{Time(seconds_to_duration(record.window_start_s)), Time(seconds_to_duration(record.window_end_s))};
+  double largest = 0;
+  for (const RankRecord* rank : list) {
+    const double all = work_inside(*rank, window).samples;
+    if (all > 0) largest = std::max(largest, 1 - samples_heard(*rank, until[rank->rank], window) / all);
+  }
+  return largest;
 }
 
 bool disturbed(const TrialRecord& record) {

@@ -33,6 +33,10 @@ double share_inside(Time begin, Time end, const Window& window);
 /// above 5 %); kContended (of a worker, contended_s above 5 % of the trial).
 Window fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int workers);
 
+/// Returns the largest share, over the workers that were there to the end, of a worker's samples in the window of the
+/// rates whose gradients came to no other rank; 0 if no rank recorded what it used. The record must have its marks.
+double largest_unheard_share(const TrialRecord& record, int workers);
+
 /// Returns true if the machine influenced the result: the trial ended well, but oversubscribed or cpu-contended.
 bool disturbed(const TrialRecord& record);
 

@@ -63,6 +63,9 @@ struct Fit {
 /// Chooses by the rule in docs/import.md. `file` is the trace's name in the snippet.
 Fit fit_scenario(const Decomposition& decomposition, const std::string& file);
 
+/// Returns the trace itself as the scenario, in blocks of steps if they depend on those before.
+Fit fit_trace(const Decomposition& decomposition, const std::string& file);
+
 /// Returns the fit as a [[scenario]] with comments.
 std::string to_snippet(const Fit& fit);
 

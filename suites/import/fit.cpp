@@ -97,23 +97,29 @@ Part part_of_rest(const Decomposition& d, Fit& fit) {
                   length_text(levels.slow_steps * normal * levels.factor), length_text(levels.normal_steps * normal))};
 }
 
+/// Returns the length of blocks that keep what follows what; 1 if steps do not depend on those before.
+std::int64_t block_of(const Decomposition& d) {
+  const bool memory = remembers(d.autocorrelation, double(d.pairs)) ||
+                      remembers(d.step_autocorrelation, double(d.pairs) / std::max(d.ranks, 1));
+  return memory && d.longest_run >= kBlock ? kBlock : 1;
+}
+
 Fit trace_of(const Decomposition& d, const std::string& file, Fit fit) {
   std::string name;  // as TOML writes it
   for (const char c : file) {
     if (c == '"' || c == '\\') name += '\\';
     name += c;
   }
-  const bool memory = remembers(d.autocorrelation, double(d.pairs)) ||
-                      remembers(d.step_autocorrelation, double(d.pairs) / std::max(d.ranks, 1));
-  const bool blocks = memory && d.longest_run >= kBlock;
   fit.kind = "trace";
   fit.pace = 0;
   fit.rules = {fmt::format("{{ kind = \"trace\", file = \"{}\", map = \"block_bootstrap\"{} }}", name,
-                           blocks ? fmt::format(", block = {}", kBlock) : "")};
+                           block_of(d) > 1 ? fmt::format(", block = {}", block_of(d)) : "")};
   return fit;
 }
 
 }  // namespace
+
+Fit fit_trace(const Decomposition& d, const std::string& file) { return trace_of(d, file, {}); }
 
 Fit fit_scenario(const Decomposition& d, const std::string& file) {
   Fit fit;

@@ -191,6 +191,8 @@ void check_cuts(const ScenarioDraft& scenario, int hosts, Mistakes& mistakes);
 void check_obeyed(const ScenarioDraft& scenario, const Configuration& c, Mistakes& mistakes);
 
 // resolve.cpp
+/// Returns a knob's value as TOML.
+std::string knob_toml(const KnobValue& value);
 std::string resolved_toml(const Draft& draft);
 
 }  // namespace hopbench

@@ -54,18 +54,11 @@ std::string tuning_text(const Layer& tuning) {
   return text.empty() ? text : "\n[tuning]\n" + text;
 }
 
-std::string knob_text(const KnobValue& value) {
-  if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  if (const std::int64_t* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
-  if (const double* real = std::get_if<double>(&value)) return toml_real(*real);
-  return toml_text(std::get<std::string>(value));
-}
-
 std::string variant_text(const Draft& draft, const VariantDraft& variant) {
   std::string text = "\n[[protocol]]\n" + line("name", toml_text(std::string(variant.protocol->name))) +
                      line("label", toml_text(variant.label));
   if (!variant.without.empty()) text += line("without", fmt::format("[{}]", fmt::join(variant.left_out(), ", ")));
-  for (const auto& [name, value] : variant.knobs.all()) text += line(toml_key(name), knob_text(value));
+  for (const auto& [name, value] : variant.knobs.all()) text += line(toml_key(name), knob_toml(value));
   for (const auto& [path, value] : variant.optimizer) {
     if (!optimizer_key_is_forced(draft, path)) text += line(path, to_toml(value));
   }
@@ -129,6 +122,13 @@ std::string measure_text(const Draft& draft, const MeasureDraft& measure, const 
 }
 
 }  // namespace
+
+std::string knob_toml(const KnobValue& value) {
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const std::int64_t* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
+  if (const double* real = std::get_if<double>(&value)) return toml_real(*real);
+  return toml_text(std::get<std::string>(value));
+}
 
 std::string resolved_toml(const Draft& draft) {
   Layer sections = to_be_written(draft, nullptr);

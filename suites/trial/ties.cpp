@@ -21,17 +21,6 @@ bool follows_values(const TrialSpec& spec) {
   return control == Control::kValues || control == Control::kLockstepByValues;
 }
 
-/// Returns the trial as it is repeated, for its rate alone.
-TrialSpec rate_alone(const TrialSpec& spec) {
-  TrialSpec other = spec;
-  other.shuffles = 0;
-  other.events = EventDetail::kNone;
-  other.ties_alone = true;
-  other.workload.evaluation_samples = 0;
-  other.workload.numbers = follows_values(spec);
-  return other;
-}
-
 /// Returns why the trial fails in that order; "" if it does not fail.
 std::string failure_in_order(const TrialSpec& spec, Board* board, double& samples_per_s) {
   try {
@@ -45,10 +34,20 @@ std::string failure_in_order(const TrialSpec& spec, Board* board, double& sample
 
 }  // namespace
 
+TrialSpec rate_alone(const TrialSpec& spec) {
+  TrialSpec other = spec;
+  other.shuffles = 0;
+  other.events = EventDetail::kNone;
+  other.workload.evaluation_samples = 0;
+  other.workload.numbers = follows_values(spec);
+  return other;
+}
+
 void mark_ties(TrialRecord& record, const TrialSpec& spec, Board* board) {
   if (record.status != TrialStatus::kOk) return;
   double least = record.samples_per_s, most = least;
   TrialSpec other = rate_alone(spec);
+  other.ties_alone = true;
   for (int i = 1; i <= spec.shuffles; ++i) {
     other.shuffle = spec.shuffle + static_cast<std::uint64_t>(i);
     double rate = 0;

@@ -7,6 +7,10 @@
 
 namespace hopbench {
 
+/// Returns the trial as it is run for its rate alone: without an event log, evaluations and `shuffles`. Gradients are not
+/// computed unless the protocol's times follow their values.
+TrialSpec rate_alone(const TrialSpec& spec);
+
 /// Simulates the trial `spec.shuffles` more times, each time with other ties (SimulationOptions::shuffle, without
 /// longer messages). Adds the warning "depends on ties" if the largest of all rates is more than 5 % above the
 /// smallest, or if the trial fails in some order. Computes no gradients, unless they are sparse or the protocol follows

@@ -90,6 +90,7 @@ constexpr JsonField<TrialSpec> kRest[] = {
     optional_field<kWork, &WorkloadSpec::profile>("profile"),
     json_field<kWork, &WorkloadSpec::workers>("workers"),
     optional_field<kWork, &WorkloadSpec::without>("without"),
+    optional_field<kWork, &WorkloadSpec::numbers>("numbers"),
     json_field<kWork, &WorkloadSpec::seed>("workload_seed"),
     json_field<kWork, &WorkloadSpec::repeat>("workload_repeat"),
     json_field<kScenario, &Scenario::name>("scenario"),

@@ -51,4 +51,9 @@ std::string calibrate_links_rank(ChildChannel& channel, const ChildTask& job);
 /// burst) does not count. `host_of`: rank -> host; empty: each rank on its own.
 NetworkSpec network_from(std::span<const PairFigures> pairs, const Calibration& machine, std::span<const int> host_of);
 
+/// Returns latency, bandwidth and links as keys of [network], a line each.
+std::string links_toml(const NetworkSpec& network);
+/// Returns a rate as a suite writes it; 0 is "0", unlimited.
+std::string rate_toml(double bytes_per_s);
+
 }  // namespace hopbench

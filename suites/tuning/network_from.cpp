@@ -1,8 +1,11 @@
 // Turns what pairs of ranks measured into a network that explains it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
 
+#include "backends/base/text.h"
 #include "results/arithmetic/statistics.h"
 #include "suites/tuning/calibrate_links.h"
 
@@ -99,7 +102,29 @@ void add_links(const HostPairs& pairs, std::pair<int, int> hosts, double known, 
   if (slower(back) > 0) links.push_back({.a = b, .b = a, .bandwidth = slower(back), .one_way = true});
 }
 
+/// Returns the duration in whole microseconds.
+std::string microseconds_toml(Duration d) { return fmt::format("\"{}\"", duration_text(d.count() / 1000 * 1000)); }
+
 }  // namespace
+
+std::string rate_toml(double bytes_per_s) {
+  return bytes_per_s > 0 ? fmt::format("\"{:.4g}MB/s\"", bytes_per_s / 1e6) : "0";
+}
+
+std::string links_toml(const NetworkSpec& network) {
+  std::string text = fmt::format("latency = {}\nbandwidth = {}\n", microseconds_toml(network.latency),
+                                 rate_toml(network.bandwidth));
+  if (network.links.empty()) return text;
+  text += "links = [\n";
+  for (const NetworkSpec::Link& link : network.links) {
+    text += fmt::format("  {{ a = {}, b = {}", link.a, link.b);
+    if (link.bandwidth > 0) text += ", bandwidth = " + rate_toml(link.bandwidth);
+    if (link.latency >= Duration{}) text += ", latency = " + microseconds_toml(link.latency);
+    if (link.one_way) text += ", one_way = true";
+    text += " },\n";
+  }
+  return text + "]\n";
+}
 
 NetworkSpec network_from(std::span<const PairFigures> pairs, const Calibration& machine, std::span<const int> host_of) {
   const HostPairs by_host = by_hosts(pairs, machine, host_of);

@@ -117,6 +117,7 @@ const std::vector<Arrow>& arrows() {
       // Judgements and reports rest on files, arithmetic and tables, and not on each other.
       {"results/judge/", {"results/files/", "results/arithmetic/", "results/tables/"}},
       {"results/report/", {"results/files/", "results/arithmetic/", "results/tables/"}},
+      {"results/advice/", {"results/arithmetic/", "results/tables/", "results/report/"}},
       {"results/files/", {"results/arithmetic/", "results/tables/"}},
       {"results/arithmetic/", {"results/files/", "results/tables/"}},
       {"results/tables/", {"results/files/", "results/arithmetic/"}},

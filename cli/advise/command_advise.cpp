@@ -1,0 +1,293 @@
+// `hopbench advise`: a cluster file -> trials of all candidates in virtual time -> which protocol to use.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "backends/base/printable.h"
+#include "backends/base/text.h"
+#include "cli/advise/advise.h"
+#include "cli/install_paths.h"
+#include "cli/output_files.h"
+#include "cli/outputs.h"
+#include "cli/preflight.h"
+#include "cli/signals.h"
+#include "cli/tell.h"
+#include "models/datasets/content.h"
+#include "models/workload.h"
+#include "results/files/context.h"
+#include "results/files/files.h"
+#include "suites/advice/variations.h"
+#include "suites/language/document.h"
+
+namespace hopbench {
+namespace {
+
+constexpr std::size_t kVaried = 3;           // candidates besides the present one whose rates are tried with changes
+constexpr std::uint32_t kRepeatsVaried = 5;  // of them
+constexpr std::size_t kMeasurementsShown = 2;
+constexpr std::int64_t kLearningIterations = 200;  // of each worker
+
+std::string candidates_text(const AdviseOptions& options) {
+  return read_suite_file(options.candidates.empty() ? shipped_file("suites/advice/candidates.toml")
+                                                    : options.candidates);
+}
+
+ModelErrors model_errors() { return ModelErrors::read(shipped_file("suites/advice/model_error.csv")); }
+
+/// Returns the labels of a suite's variants, in its order.
+std::vector<std::string> labels_in(const std::vector<TrialSpec>& trials) {
+  std::vector<std::string> labels;
+  for (const TrialSpec& spec : trials) {
+    if (std::find(labels.begin(), labels.end(), spec.label) == labels.end()) labels.push_back(spec.label);
+  }
+  return labels;
+}
+
+std::vector<const TrialRow*> rows_of(const std::vector<TrialRow>& rows, const std::string& label) {
+  std::vector<const TrialRow*> found;
+  for (const TrialRow& row : rows) {
+    if (row.labels.variant == label) found.push_back(&row);
+  }
+  return found;
+}
+
+std::vector<Candidate> candidates_of(const Cluster& cluster, const std::vector<TrialRow>& rows, const JobFacts& facts) {
+  const ModelErrors errors = model_errors();
+  std::vector<Candidate> candidates;
+  for (const std::string& label : labels_in(cluster.suite.trials))
+    candidates.push_back(candidate_of(cluster.trials_of(label), rows_of(rows, label), errors, facts));
+  return candidates;
+}
+
+/// Returns the labels whose rates are tried with changes: the choice, the present one and those that come first.
+std::vector<std::string> varied_labels(const Advice& advice) {
+  std::vector<std::string> labels{advice.present, advice.choice().of.label};
+  for (const Ranked& one : advice.ranking) {
+    if (labels.size() >= kVaried + 2) break;
+    if (one.doubts.empty()) labels.push_back(one.of.label);
+  }
+  std::sort(labels.begin(), labels.end());
+  labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+  return labels;
+}
+
+/// Returns the trials of some variants with a change, named after it.
+std::vector<TrialSpec> varied_trials(const Cluster& cluster, const std::vector<std::string>& labels,
+                                     const Variation& variation) {
+  std::vector<TrialSpec> trials;
+  for (const std::string& label : labels) {
+    for (TrialSpec& spec : cluster.trials_of(label)) {
+      if (spec.repeat >= kRepeatsVaried) continue;
+      variation.apply(spec);
+      spec.measure = variation.name;
+      trials.push_back(std::move(spec));
+    }
+  }
+  return trials;
+}
+
+/// Returns the mean log rate of each variant under one measure; variants with a failed trial are left out.
+std::map<std::string, double> mean_logs(const std::vector<TrialRow>& rows, const std::string& measure) {
+  std::map<std::string, std::vector<double>> logs;
+  std::set<std::string> failed;
+  for (const TrialRow& row : rows) {
+    if (row.labels.measure != measure) continue;
+    const bool ok = row.record.status == TrialStatus::kOk && row.record.samples_heard_per_s > 0;
+    if (ok) logs[row.labels.variant].push_back(std::log(row.record.samples_heard_per_s));
+    if (!ok) failed.insert(row.labels.variant);
+  }
+  std::map<std::string, double> means;
+  for (const auto& [label, values] : logs) {
+    if (!failed.contains(label)) means[label] = mean_of(values);
+  }
+  return means;
+}
+
+std::vector<Dependence> dependences(const std::vector<TrialRow>& rows, const std::vector<Variation>& variations,
+                                    const Advice& advice) {
+  std::vector<Dependence> found;
+  for (const Variation& variation : variations) {
+    const std::map<std::string, double> logs = mean_logs(rows, variation.name);
+    const auto own = logs.find(advice.choice().of.label), present = logs.find(advice.present);
+    if (own == logs.end() || present == logs.end()) continue;
+    const auto leader =
+        std::max_element(logs.begin(), logs.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    found.push_back({variation.name, std::exp(own->second - present->second), leader->first});
+  }
+  const double gain = advice.choice().gain;
+  std::stable_sort(found.begin(), found.end(), [gain](const Dependence& a, const Dependence& b) {
+    return std::abs(std::log(a.gain / gain)) > std::abs(std::log(b.gain / gain));
+  });
+  return found;
+}
+
+/// Returns by how much a change moves the gain, as a share of it; 0 if it was not tried.
+double moved_by(const std::vector<Dependence>& depends, const std::string& what, double gain) {
+  for (const Dependence& one : depends) {
+    if (one.what == what) return std::abs(one.gain / gain - 1);
+  }
+  return 0;
+}
+
+std::vector<Measurement> measurements(const AdviceReport& report, const Cluster& cluster, const JobFacts& facts) {
+  const Advice& advice = report.advice;
+  // If nothing is recommended, the nearest candidate is what more certainty could change.
+  const Ranked* about = &advice.choice();
+  for (const Ranked& one : advice.ranking) {
+    if (advice.best) break;
+    if (!one.doubts.empty() || one.of.label == advice.present) continue;
+    about = &one;
+    break;
+  }
+  std::vector<Measurement> all;
+  const double of_recording = facts.sampling() > 1 ? about->chance * std::sqrt(1 - 1 / facts.sampling()) : 0;
+  all.push_back({"record more steps of the job", std::expm1(of_recording)});
+  all.push_back(
+      {fmt::format("run {} and {} on the machines", about->of.label, advice.present), std::expm1(about->error)});
+  const double gain = advice.choice().gain;
+  if (!cluster.knows_network)
+    all.push_back({"measure the links: hopbench record, or hopbench calibrate --links",
+                   moved_by(report.depends, "network at half the rate", gain)});
+  if (cluster.suite.trials.front().default_vector_rate)
+    all.push_back({"measure vector operations: hopbench record, or hopbench calibrate",
+                   moved_by(report.depends, "vector operations at half the rate", gain)});
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Measurement& a, const Measurement& b) { return a.worth > b.worth; });
+  std::erase_if(all, [](const Measurement& one) { return one.worth < 0.0005; });
+  if (all.size() > kMeasurementsShown) all.resize(kMeasurementsShown);
+  return all;
+}
+
+std::vector<std::string> facts_text(const Cluster& cluster, const JobFacts& facts) {
+  const TrialSpec& spec = cluster.suite.trials.front();
+  std::uint32_t repeats = 0;
+  for (const TrialSpec& each : cluster.suite.trials) repeats = std::max(repeats, each.repeat + 1);
+  std::vector<std::string> lines;
+  lines.push_back(
+      fmt::format("{} workers, {} of {:.4g} MB, batch {}; a gradient takes {:.4g} s, the model over the narrowest link "
+                  "{:.3g} of that",
+                  spec.workers(), spec.workload.model, facts.model_bytes / 1e6, spec.workload.batch, facts.gradient_s,
+                  facts.ratio()));
+  lines.push_back(fmt::format(
+      "virtual time, {} repeat{}, rates over {} iterations{}", repeats, repeats == 1 ? "" : "s", facts.measured_steps,
+      facts.recorded_steps > 0 ? fmt::format("; {:.0f} recorded steps", facts.recorded_steps) : ""));
+  return lines;
+}
+
+std::vector<std::string> unknown_of(const Cluster& cluster, const JobFacts& facts) {
+  const TrialSpec& spec = cluster.suite.trials.front();
+  std::vector<std::string> lines;
+  if (!cluster.knows_network) lines.emplace_back("the network: the defaults of [network] are taken (1 Gbit/s, 100us)");
+  if (spec.default_vector_rate) lines.emplace_back("the rate of vector operations: a CPU's is taken (10 GB/s)");
+  if (spec.scenario.compute.empty()) lines.emplace_back("who is slow: all workers are taken to be equally fast");
+  const bool traced = std::any_of(spec.scenario.compute.begin(), spec.scenario.compute.end(),
+                                  [](const ComputeRule& rule) { return rule.what == SlowdownKind::kTrace; });
+  if (traced && facts.recorded_steps == 0)
+    lines.emplace_back(
+        "chance: the trace is replayed as it is (map = \"fixed\"), so all repeats are alike; "
+        "map = \"block_bootstrap\" draws its steps anew");
+  if (spec.workload.model == "timing_only" && spec.workload.profile.empty())
+    lines.emplace_back(
+        "when the parts of a gradient are ready: eight equal parts are taken (model.profile describes them)");
+  lines.emplace_back("what a protocol does to the learning of this model");
+  return lines;
+}
+
+/// Returns a label as part of a regular expression.
+std::string escaped(const std::string& label) {
+  std::string text;
+  for (const char c : label) {
+    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) text += '\\';
+    text += c;
+  }
+  return text;
+}
+
+std::string test_command(const AdviceReport& report, const Cluster& cluster, const std::string& folder) {
+  const TrialSpec& spec = cluster.suite.trials.front();
+  if (find_model(spec.workload.model).create == nullptr)
+    return "in your framework: the model has sizes only, which hopbench cannot send in real processes";
+  std::string labels = escaped(report.advice.present);
+  const Ranked& choice = report.advice.choice();
+  if (report.advice.best) labels += "|" + escaped(choice.of.label);
+  return fmt::format("hopbench run {} --filter {} --runs 3 --set transport.name=auto --set compute.pace=off --set {}",
+                     shell_word(folder + "/suite.toml"), shell_word("/(" + labels + ")/"),
+                     shell_word("scenario." + toml_key(spec.scenario_name) + ".compute=[]"));
+}
+
+void add_learning(const AdviseOptions& options, const Cluster& cluster, const JobFacts& facts, RunFolder& folder,
+                  AdviceReport& report) {
+  const TrialSpec& spec = cluster.suite.trials.front();
+  LearningQuestion question{options.target_loss, stand_in_of(options.stand_in, spec), options.samples,
+                            facts.model_bytes, options.jobs};
+  if (question.samples == 0) question.samples = kLearningIterations * spec.workload.batch * spec.workers();
+  report.target_loss = options.target_loss;
+  report.stand_in = question.model;
+  report.learning = learn(cluster, question, folder);
+}
+
+AdviceReport report_of(const AdviseOptions& options, const Cluster& cluster, RunFolder& folder) {
+  const JobFacts facts = facts_of(cluster.suite.trials.front());
+  const std::vector<TrialRow> rows = run_virtual(cluster.suite.trials, options.jobs);
+  for (const TrialRow& row : rows) folder.add(row);
+  AdviceReport report;
+  report.advice = advise(candidates_of(cluster, rows, facts), {cluster.present, facts.sampling()});
+  const std::vector<std::string> labels = varied_labels(report.advice);
+  const std::vector<Variation> variations = variations_of(cluster.suite.trials.front());
+  std::vector<TrialSpec> varied;
+  for (const Variation& variation : variations) {
+    for (TrialSpec& spec : varied_trials(cluster, labels, variation)) varied.push_back(std::move(spec));
+  }
+  const std::vector<TrialRow> varied_rows = run_virtual(varied, options.jobs);
+  for (const TrialRow& row : varied_rows) folder.add(row);
+  report.depends = dependences(varied_rows, variations, report.advice);
+  report.title =
+      fmt::format("{}, scenario {}", printable(cluster.suite.file), cluster.suite.trials.front().scenario_name);
+  report.facts = facts_text(cluster, facts);
+  for (const LeftOut& one : cluster.left_out) report.left_out.push_back(one.label + ": " + one.why);
+  report.unknown = unknown_of(cluster, facts);
+  report.to_measure = measurements(report, cluster, facts);
+  if (options.target_loss > 0) add_learning(options, cluster, facts, folder, report);
+  report.test = test_command(report, cluster, folder.path());
+  return report;
+}
+
+void write_report(const AdviseOptions& options, const AdviceReport& report, const RunFolder& folder) {
+  folder.write_tables();
+  folder.write_text("advice.md", advice_markdown(report));
+  folder.write_text("advice.json", advice_json(report));
+  folder.write_text("advice.html", advice_html(report, "hopbench " + version_with_commit()));
+  if (options.json) put(options.json, advice_json(report));
+  if (!options.json || *options.json != "-") put("-", advice_text(report, options.colour));
+  tell(fmt::format("results: {} (advice.html, advice.md, advice.json, and the trials)\n", printable(folder.path())));
+}
+
+}  // namespace
+
+int command_advise(const AdviseOptions& options) {
+  count_interrupts();
+  const ClusterOptions wanted{options.suite_options, options.scenario, options.present, candidates_text(options)};
+  const std::string file = find_suite(options.cluster);
+  const Cluster cluster = read_cluster(file, wanted);
+  const std::string path = options.output.empty() ? new_folder_name() : without_detours(options.output);
+  check_free(path, std::vector<std::string>{file});
+  const OutputFile outputs[] = {{"--json", options.json}};
+  check_output_files(outputs, std::vector<std::string>{file});
+  if (options.target_loss > 0) stand_in_of(options.stand_in, cluster.suite.trials.front());
+  keep_contents();
+  check_available(cluster.suite.trials);
+  RunFolder folder =
+      RunFolder::create(path, cluster.suite.resolved, context_json(options.command_line, {}, "", cluster.suite.notes));
+  folder.claim();
+  tell(fmt::format("{} candidates, {} trials in virtual time\n", labels_in(cluster.suite.trials).size(),
+                   cluster.suite.trials.size()));
+  const AdviceReport report = report_of(options, cluster, folder);
+  write_report(options, report, folder);
+  return static_cast<int>(ExitCode::kOk);
+}
+
+}  // namespace hopbench

@@ -1,0 +1,119 @@
+// The trials of virtual time that `advise` and `whatif` rest on.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include "cli/advise/advise.h"
+#include "cli/commands/at_once.h"
+#include "cli/commands/labels.h"
+#include "cli/commands/progress.h"
+#include "cli/install_paths.h"
+#include "cli/signals.h"
+#include "cli/tell.h"
+#include "protocols/node/protocol.h"
+#include "results/arithmetic/steady.h"
+#include "results/files/kinds.h"
+#include "suites/trial/execute.h"
+
+namespace hopbench {
+namespace {
+
+/// Returns why a trial has no rate; "" if it has one.
+std::string why_no_rate(const TrialRow& row) {
+  if (row.record.status != TrialStatus::kOk) return what_happened(row.record.failure);
+  if (row.record.samples_heard_per_s < 0) return "it does not record which gradients reach others";
+  return row.record.samples_heard_per_s > 0 ? "" : "no gradient reached another worker";
+}
+
+/// Returns the largest share of a worker's gradients that was thrown away.
+double largest_lost_share(const TrialRecord& record) {
+  double largest = 0;
+  for (const RankRecord& rank : record.ranks) {
+    if (rank.gradients > 0) largest = std::max(largest, double(rank.gradients_lost) / double(rank.gradients));
+  }
+  return largest;
+}
+
+double mean_staleness(const TrialRecord& record) {
+  double sum = 0;
+  int ranks = 0;
+  for (const RankRecord& rank : record.ranks) {
+    if (rank.staleness_max == 0 && rank.staleness_mean == 0) continue;
+    sum += rank.staleness_mean;
+    ++ranks;
+  }
+  return ranks > 0 ? sum / ranks : 0;
+}
+
+double bytes_per_sample(const TrialRecord& record) {
+  double bytes = 0, samples = 0;
+  for (const RankRecord& rank : record.ranks) {
+    bytes += double(rank.bytes_sent);
+    samples += double(rank.samples);
+  }
+  return samples > 0 ? bytes / samples : 0;
+}
+
+}  // namespace
+
+std::vector<TrialRow> run_virtual(const std::vector<TrialSpec>& trials, int jobs) {
+  const int cores = std::max(1, int(std::thread::hardware_concurrency()));
+  const int at_a_time = std::max(1, std::min<int>(jobs > 0 ? jobs : cores, int(trials.size())));
+  Progress progress(trials.size(), isatty(STDERR_FILENO) != 0 && !under_ci());
+  std::vector<TrialRow> rows(trials.size());
+  const auto over = [] { return count_interrupts().load() > 0; };
+  at_once(
+      trials.size(), at_a_time,
+      [&](std::size_t i, int) {
+        TrialSpec spec = trials[i];
+        spec.sim_threads = 1;
+        progress.begin(trials[i]);
+        ExecuteOptions with;
+        with.interrupts = &count_interrupts();
+        with.progress = [&](const Board& board, const TrialSpec&) { progress.tick(board, trials[i]); };
+        rows[i] = {labels_of(spec), execute_trial(spec, with)};
+        progress.end(trials[i], rows[i].record);
+      },
+      [](std::size_t) {}, over);
+  if (over()) throw Error(ExitCode::kInterrupted, "interrupted: there is no answer yet");
+  return rows;
+}
+
+std::string shipped_file(const std::string& name) {
+  for (const std::string& root : data_roots()) {
+    std::error_code none;
+    if (const std::string path = root + "/" + name; std::filesystem::exists(path, none)) return path;
+  }
+  throw environment_error(name +
+                          " is missing: is the program installed with its suites? HOPBENCH_ROOT names a checkout");
+}
+
+Candidate candidate_of(const std::vector<TrialSpec>& trials, const std::vector<const TrialRow*>& rows,
+                       const ModelErrors& errors, const JobFacts& facts) {
+  const TrialSpec& spec = trials.front();
+  Candidate candidate;
+  candidate.label = spec.label;
+  candidate.family = to_string(find_protocol(spec.protocol).family);
+  const LikelyErrors likely = errors.of(candidate.family, facts.ratio());
+  candidate.errors = likely.logs, candidate.outside = likely.outside;
+  const Protocol& protocol = find_protocol(spec.protocol);
+  candidate.changes_batches = protocol.batches != nullptr;
+  candidate.moves_samples = protocol.moves_data != nullptr && protocol.moves_data(spec.knobs);
+  for (const TrialRow* row : rows) {
+    candidate.failure = why_no_rate(*row);
+    if (!candidate.failure.empty()) return candidate;
+    const TrialRecord& record = row->record;
+    candidate.rates.push_back(record.samples_heard_per_s);
+    candidate.gap_bound = record.gap_bound;
+    candidate.bytes_per_sample += bytes_per_sample(record) / double(rows.size());
+    candidate.staleness += mean_staleness(record) / double(rows.size());
+    candidate.unheard = std::max(candidate.unheard, largest_unheard_share(record, spec.workers()));
+    candidate.lost = std::max(candidate.lost, largest_lost_share(record));
+  }
+  return candidate;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,96 @@
+// The flags of record, advise and whatif.
+#include <CLI/CLI.hpp>
+
+#include "cli/parsed.h"
+
+namespace hopbench {
+namespace {
+
+constexpr const char* kRecordExamples = R"(
+Examples:
+  hopbench record suites/cnn_hetero.toml --set compute.pace=off --set iterations=300 -o recording
+  mpirun -np 4 hopbench record my.toml -o recording
+  hopbench advise recording/cluster.toml                  which protocol to use there)";
+
+constexpr const char* kAdviseExamples = R"(
+Examples:
+  hopbench advise recording/cluster.toml
+  hopbench advise my_job.toml --present ps_ssp --json=answer.json
+  hopbench advise my_job.toml --candidates mine.toml      [[protocol]]s of your own
+
+Exit codes: 0 there is an answer; 2 a mistake in the cluster file; 3 the present protocol's trials failed.)";
+
+constexpr const char* kWhatifExamples = R"(
+Examples:
+  hopbench whatif recording/cluster.toml                  how much each worker slows the job
+  hopbench whatif my_job.toml --without 3 --rank 5=1x
+  hopbench whatif my_job.toml --link 0-1=10Gbit/s --link 2=25Gbit/s)";
+
+void add_cluster_flags(CLI::App& command, std::string& cluster, std::string& scenario, std::string& present,
+                       SuiteOptions& suite, int& jobs) {
+  command.add_option("cluster", cluster, "cluster file (TOML); - is standard input")->required();
+  command.add_option("--present", present,
+                     "protocol that the job uses now (default: the file's first, else allreduce)");
+  command.add_option("--scenario", scenario, "name, if the file has several");
+  add_suite_flags(command, suite);
+  command.add_option("-j,--jobs", jobs, "trials at once (0: as many as cores, the default)")
+      ->check(CLI::Range(0, 1024));
+}
+
+void add_record(CLI::App& app, Parsed& parsed) {
+  RecordOptions& o = parsed.record;
+  CLI::App& command = *app.add_subcommand("record", "record a job and its machines as a cluster file");
+  command.footer(kRecordExamples);
+  command.add_option("suite", o.suite, "suite file: its first trial in real processes is recorded")->required();
+  command.add_option("-o,--output", o.output, "folder, new or empty, for cluster.toml and its trace")->required();
+  command.add_option("-f,--filter", o.filter, "the first trial whose id matches this");
+  add_suite_flags(command, o.suite_options);
+  command.add_option("--hosts", o.hosts, "file: machines to run on, by ssh; a line each: HOST [slots=N]");
+  command.add_option("--ssh", o.ssh, "with --hosts: the program that reaches them")->capture_default_str();
+  command.add_option("--rendezvous", o.rendezvous, "where the processes meet, as for run");
+  command.add_option("--iface", o.interface, "network interface by which the machines reach each other");
+  command.callback([&] { parsed.command = [&] { return command_record(parsed.record); }; });
+}
+
+void add_advise(CLI::App& app, Parsed& parsed) {
+  AdviseOptions& o = parsed.advise;
+  CLI::App& command = *app.add_subcommand("advise", "which protocol to use on a cluster, and how certain that is");
+  command.footer(kAdviseExamples);
+  add_cluster_flags(command, o.cluster, o.scenario, o.present, o.suite_options, o.jobs);
+  command.add_option("--candidates", o.candidates,
+                     "file with the [[protocol]]s to compare (default: those that come along)");
+  command.add_option("-o,--output", o.output, "result folder, new or empty (default: hopbench-results/<utc>-<id>)");
+  add_output(command, "--json", o.json, "the answer as JSON (alone: on standard output)");
+  command.add_option("--target-loss", o.target_loss, "also the time to this loss, of a model that learns")
+      ->check(check_above_zero);
+  command.add_option("--stand-in", o.stand_in, "with --target-loss: the model that learns (default: the job's own)");
+  command.add_option("--samples", o.samples, "with --target-loss: samples of a trial (default: those of 200 iterations)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
+  command.callback([&] { parsed.command = [&] { return command_advise(parsed.advise); }; });
+}
+
+void add_whatif(CLI::App& app, Parsed& parsed) {
+  WhatifOptions& o = parsed.whatif;
+  CLI::App& command = *app.add_subcommand("whatif", "how much each worker slows a job, and what would be without it");
+  command.footer(kWhatifExamples);
+  add_cluster_flags(command, o.cluster, o.scenario, o.present, o.suite_options, o.jobs);
+  command.add_option("--without", o.without, "the job without this worker; repeatable")->expected(1)->take_all();
+  command
+      .add_option("--rank", o.ranks, "RANK=FACTORx: this worker takes FACTOR times as long as an ideal one; repeatable")
+      ->expected(1)
+      ->take_all();
+  command.add_option("--link", o.links, "HOST-HOST=RATE or HOST=RATE: a link or a NIC with this rate; repeatable")
+      ->expected(1)
+      ->take_all();
+  command.callback([&] { parsed.command = [&] { return command_whatif(parsed.whatif); }; });
+}
+
+}  // namespace
+
+void add_advise_commands(CLI::App& app, Parsed& parsed) {
+  add_record(app, parsed);
+  add_advise(app, parsed);
+  add_whatif(app, parsed);
+}
+
+}  // namespace hopbench

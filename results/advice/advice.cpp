@@ -1,0 +1,112 @@
+#include "results/advice/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/base/error.h"
+
+namespace hopbench {
+namespace {
+
+constexpr double kTail = 0.05;  // beyond either end of an interval
+
+/// Returns the logs of the ratios a / b, or of a alone without b.
+std::vector<double> logs_of(std::span<const double> a, std::span<const double> b) {
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < a.size(); ++i) logs.push_back(std::log(a[i]) - (b.empty() ? 0 : std::log(b[i])));
+  return logs;
+}
+
+/// Returns the distances from the mean, lengthened so that their variance is `sampling` times as large.
+std::vector<double> deviations_of(std::span<const double> logs, double sampling) {
+  const double mean = mean_of(logs);
+  std::vector<double> deviations;
+  for (const double log : logs) deviations.push_back(std::sqrt(sampling) * (log - mean));
+  return deviations;
+}
+
+/// Returns a + b - c for all combinations; an empty list counts as a zero.
+std::vector<double> combined(std::span<const double> a, std::span<const double> b, std::span<const double> c) {
+  static constexpr double kZero[] = {0};
+  const auto some = [](std::span<const double> list) { return list.empty() ? std::span<const double>(kZero) : list; };
+  std::vector<double> sums;
+  for (const double x : some(a))
+    for (const double y : some(b))
+      for (const double z : some(c)) sums.push_back(x + y - z);
+  return sums;
+}
+
+struct Likely {
+  double middle = 0;
+  Interval range;
+};
+
+Likely likely(double mean_log, std::span<const double> logs) {
+  return {std::exp(mean_log + median(logs)),
+          {std::exp(mean_log + quantile(logs, kTail)), std::exp(mean_log + quantile(logs, 1 - kTail))}};
+}
+
+double half_width(std::span<const double> logs) { return (quantile(logs, 1 - kTail) - quantile(logs, kTail)) / 2; }
+
+std::vector<std::string> doubts_of(const Candidate& candidate) {
+  std::vector<std::string> doubts;
+  if (candidate.gap_bound < 0) doubts.emplace_back("no bound on staleness is known");
+  if (candidate.lost > kMostLost)
+    doubts.push_back(fmt::format("over {:.0f} % of a worker's gradients are lost", 100 * kMostLost));
+  if (candidate.unheard > kMostLost)
+    doubts.push_back(fmt::format("over {:.0f} % of a worker's gradients reach nobody", 100 * kMostLost));
+  if (candidate.changes_batches) doubts.emplace_back("batches change");
+  if (candidate.moves_samples) doubts.emplace_back("samples move between workers");
+  return doubts;
+}
+
+Ranked ranked(const Candidate& candidate, const Candidate& present, double sampling) {
+  Ranked result;
+  result.of = candidate;
+  result.doubts = doubts_of(candidate);
+  const std::vector<double> own = logs_of(candidate.rates, {});
+  const Likely rate = likely(mean_of(own), combined(deviations_of(own, sampling), candidate.errors, {}));
+  result.rate = rate.middle, result.rates = rate.range;
+  result.gain = 1, result.gains = {1, 1};
+  if (candidate.label == present.label) return result;
+  const std::vector<double> paired = logs_of(candidate.rates, present.rates);
+  const std::vector<double> deviations = deviations_of(paired, sampling);
+  const Likely gain = likely(mean_of(paired), combined(deviations, candidate.errors, present.errors));
+  result.gain = gain.middle, result.gains = gain.range;
+  result.chance = half_width(deviations);
+  result.error = half_width(combined({}, candidate.errors, present.errors));
+  return result;
+}
+
+}  // namespace
+
+const Ranked& Advice::of_present() const {
+  return *std::find_if(ranking.begin(), ranking.end(), [&](const Ranked& one) { return one.of.label == present; });
+}
+
+Advice advise(std::span<const Candidate> candidates, const AdviceQuestion& question) {
+  const auto present = std::find_if(candidates.begin(), candidates.end(),
+                                    [&](const Candidate& one) { return one.label == question.present; });
+  HB_ASSERT(present != candidates.end());
+  if (!present->failure.empty())
+    throw trial_error(fmt::format("the present protocol {} has no rate: {}", present->label, present->failure));
+  Advice advice{.present = question.present, .ranking = {}, .failed = {}};
+  for (const Candidate& candidate : candidates) {
+    if (candidate.failure.empty()) {
+      advice.ranking.push_back(ranked(candidate, *present, question.sampling));
+    } else {
+      advice.failed.push_back(candidate);
+    }
+  }
+  std::stable_sort(advice.ranking.begin(), advice.ranking.end(),
+                   [](const Ranked& a, const Ranked& b) { return a.rate > b.rate; });
+  for (std::size_t i = 0; i < advice.ranking.size() && !advice.best; ++i) {
+    const Ranked& one = advice.ranking[i];
+    if (one.doubts.empty() && one.gains.low > 1 && one.of.label != advice.present) advice.best = i;
+  }
+  return advice;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,233 @@
+// The report of an advice as text, Markdown and JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "backends/base/text.h"
+#include "results/advice/advice.h"
+
+namespace hopbench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kUnreached = std::numeric_limits<double>::infinity();
+
+std::string gain_text(double gain, const Interval& range) {
+  return fmt::format("{:.3g}x [{:.3g}, {:.3g}]", gain, range.low, range.high);
+}
+
+std::string share_text(double share) { return share < 0.0005 ? "0" : fmt::format("{:.1f} %", 100 * share); }
+
+std::string verdict_of(const Ranked& one, const Advice& advice) {
+  if (one.of.label == advice.present) return "present";
+  if (!one.doubts.empty()) return "check convergence";
+  return &one == &advice.choice() ? "recommended" : "";
+}
+
+std::vector<std::string> row_of(const Ranked& one, const Advice& advice) {
+  return {one.of.label,
+          fmt::format("{:.4g} [{:.4g}, {:.4g}]", one.rate, one.rates.low, one.rates.high),
+          one.of.label == advice.present ? "1" : gain_text(one.gain, one.gains),
+          fmt::format("{:.3g}", one.of.bytes_per_sample),
+          one.of.gap_bound < 0 ? "?" : fmt::format("{}", one.of.gap_bound),
+          fmt::format("{:.1f}", one.of.staleness),
+          share_text(one.of.unheard),
+          share_text(one.of.lost),
+          verdict_of(one, advice)};
+}
+
+/// Returns a line for each reason of doubt, with the variants that it is about.
+std::vector<std::string> doubts_text(const Advice& advice) {
+  std::map<std::string, std::vector<std::string>> about;
+  for (const Ranked& one : advice.ranking) {
+    for (const std::string& doubt : one.doubts) {
+      if (one.of.label != advice.present) about[doubt].push_back(one.of.label);
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [doubt, labels] : about)
+    lines.push_back(fmt::format("check convergence, since {}: {}", doubt, join(labels, ", ")));
+  return lines;
+}
+
+/// Returns titles and their lines; titles without lines are left out.
+std::vector<std::pair<std::string, std::vector<std::string>>> sections_of(const AdviceReport& report) {
+  std::vector<std::string> depends, measurements, failed;
+  const Ranked& choice = report.advice.choice();
+  for (const Dependence& one : report.depends)
+    depends.push_back(
+        fmt::format("{}: gain {:.3g}x instead of {:.3g}x; fastest: {}", one.what, one.gain, choice.gain, one.leader));
+  for (const Measurement& one : report.to_measure)
+    measurements.push_back(fmt::format("{} ({:.1f} % of the gain)", one.what, 100 * one.worth));
+  for (const Candidate& one : report.advice.failed) failed.push_back(one.label + ": " + one.failure);
+  return {{"What the answer depends on most, one change at a time", depends},
+          {"What would narrow the interval most", measurements},
+          {"What the file does not tell", report.unknown},
+          {"Not possible here", report.left_out},
+          {"Failed", failed}};
+}
+
+std::string outside_text(const Advice& advice) {
+  std::vector<std::string> labels;
+  for (const Ranked& one : advice.ranking) {
+    if (one.of.outside) labels.push_back(one.of.label);
+  }
+  if (labels.empty()) return "";
+  const bool all = labels.size() == advice.ranking.size();
+  return "errors of virtual time were not measured with such messages, so twice the errors of all protocols are taken "
+         "for " +
+         (all ? "all variants" : join(labels, ", "));
+}
+
+}  // namespace
+
+Grid advice_grid(const Advice& advice) {
+  Grid grid;
+  grid.rows.push_back({"variant", "samples heard/s [90 %]", "gain over " + advice.present + " [90 %]", "bytes/sample",
+                       "ahead at most", "staleness", "unheard", "lost", "verdict"});
+  for (const Ranked& one : advice.ranking) grid.rows.push_back(row_of(one, advice));
+  for (std::string& line : doubts_text(advice)) grid.notes.push_back(std::move(line));
+  if (const std::string note = outside_text(advice); !note.empty()) grid.notes.push_back(note);
+  return grid;
+}
+
+Grid learning_grid(const AdviceReport& report) {
+  Grid grid;
+  grid.title = fmt::format("Time to a loss of {:.4g} of {}, which stands in for the job's model", report.target_loss,
+                           report.stand_in);
+  grid.rows.push_back({"variant", "learned by", "time to target, s", "samples to target",
+                       "over " + report.advice.present, "learning rate"});
+  const auto median_of = [](const std::vector<double>& values) { return values.empty() ? kUnreached : median(values); };
+  const auto present = std::find_if(report.learning.begin(), report.learning.end(),
+                                    [&](const Learning& one) { return one.label == report.advice.present; });
+  const double against = present == report.learning.end() ? kUnreached : median_of(present->times);
+  std::vector<Learning> sorted = report.learning;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const Learning& a, const Learning& b) { return median_of(a.times) < median_of(b.times); });
+  for (const Learning& one : sorted) {
+    const double time = median_of(one.times);
+    const bool reached = std::isfinite(time);
+    grid.rows.push_back({one.label, report.stand_in,
+                         reached               ? fmt::format("{:.4g}", time)
+                         : one.failure.empty() ? "not reached"
+                                               : "failed",
+                         reached ? fmt::format("{:.4g}", median_of(one.samples)) : "",
+                         reached && std::isfinite(against) ? fmt::format("{:.3g}x", against / time) : "",
+                         fmt::format("{:.3g}{}", one.lr, one.edge ? " (edge)" : "")});
+  }
+  grid.facts.push_back("learning does not transfer by itself: another model may rank the variants differently");
+  return grid;
+}
+
+std::string advice_answer(const Advice& advice) {
+  if (advice.best) {
+    const Ranked& best = advice.choice();
+    return fmt::format("Use {}: {} times the samples/s of {}, from {:.3g} to {:.3g} with 90 %.", best.of.label,
+                       fmt::format("{:.3g}", best.gain), advice.present, best.gains.low, best.gains.high);
+  }
+  std::string closest;
+  for (const Ranked& one : advice.ranking) {
+    if (!one.doubts.empty() || one.of.label == advice.present) continue;
+    closest = fmt::format(" The nearest is {}, {}.", one.of.label, gain_text(one.gain, one.gains));
+    break;
+  }
+  return fmt::format("Stay with {}: no protocol that may be recommended is faster beyond doubt.{}", advice.present,
+                     closest);
+}
+
+std::string advice_text(const AdviceReport& report, bool colour) {
+  std::string text = report.title + "\n";
+  for (const std::string& fact : report.facts) text += "  " + fact + "\n";
+  text += "\n" + to_text(advice_grid(report.advice), colour) + "\n" + advice_answer(report.advice) + "\n";
+  if (!report.learning.empty()) text += "\n" + to_text(learning_grid(report), colour);
+  for (const auto& [title, lines] : sections_of(report)) {
+    if (lines.empty()) continue;
+    text += "\n" + title + ":\n";
+    for (const std::string& line : lines) text += "  " + line + "\n";
+  }
+  if (!report.test.empty()) text += "\nTest it on the machines:\n  " + report.test + "\n";
+  return text;
+}
+
+std::string advice_markdown(const AdviceReport& report) {
+  std::string text = "# " + markdown_cell(report.title) + "\n\n";
+  for (const std::string& fact : report.facts) text += "* " + markdown_cell(fact) + "\n";
+  text +=
+      "\n" + to_markdown(advice_grid(report.advice)) + "\n**" + markdown_cell(advice_answer(report.advice)) + "**\n";
+  if (!report.learning.empty()) text += "\n" + to_markdown(learning_grid(report));
+  for (const auto& [title, lines] : sections_of(report)) {
+    if (lines.empty()) continue;
+    text += "\n## " + title + "\n\n";
+    for (const std::string& line : lines) text += "* " + markdown_cell(line) + "\n";
+  }
+  if (!report.test.empty()) text += "\n## Test it on the machines\n\n    " + report.test + "\n";
+  return text;
+}
+
+namespace {
+
+/// Returns the numbers as JSON; null for infinite ones.
+Json numbers(const std::vector<double>& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(std::isfinite(value) ? Json(value) : Json(nullptr));
+  return list;
+}
+
+}  // namespace
+
+std::string advice_json(const AdviceReport& report) {
+  const Advice& advice = report.advice;
+  Json learning = Json::array();
+  for (const Learning& one : report.learning)
+    learning.push_back({{"variant", one.label},
+                        {"learned_by", report.stand_in},
+                        {"target_loss", report.target_loss},
+                        {"lr", one.lr},
+                        {"edge", one.edge},
+                        {"time_to_target_s", numbers(one.times)},
+                        {"samples_to_target", numbers(one.samples)},
+                        {"failure", one.failure}});
+  Json ranking = Json::array(), depends = Json::array(), measurements = Json::array(), failed = Json::array();
+  for (const Ranked& one : advice.ranking) {
+    ranking.push_back({{"variant", one.of.label},
+                       {"family", one.of.family},
+                       {"samples_heard_per_s", one.rate},
+                       {"low", one.rates.low},
+                       {"high", one.rates.high},
+                       {"gain", one.gain},
+                       {"gain_low", one.gains.low},
+                       {"gain_high", one.gains.high},
+                       {"bytes_per_sample", one.of.bytes_per_sample},
+                       {"gap_bound", one.of.gap_bound},
+                       {"staleness", one.of.staleness},
+                       {"unheard", one.of.unheard},
+                       {"lost", one.of.lost},
+                       {"outside", one.of.outside},
+                       {"check_convergence", one.doubts}});
+  }
+  for (const Dependence& one : report.depends)
+    depends.push_back({{"what", one.what}, {"gain", one.gain}, {"fastest", one.leader}});
+  for (const Measurement& one : report.to_measure) measurements.push_back({{"what", one.what}, {"worth", one.worth}});
+  for (const Candidate& one : advice.failed) failed.push_back({{"variant", one.label}, {"why", one.failure}});
+  const Json all{{"title", report.title},
+                 {"facts", report.facts},
+                 {"answer", advice_answer(advice)},
+                 {"present", advice.present},
+                 {"recommended", advice.best ? Json(advice.choice().of.label) : Json(nullptr)},
+                 {"ranking", std::move(ranking)},
+                 {"learning", std::move(learning)},
+                 {"depends_on", std::move(depends)},
+                 {"to_measure", std::move(measurements)},
+                 {"unknown", report.unknown},
+                 {"left_out", report.left_out},
+                 {"failed", std::move(failed)},
+                 {"test", report.test}};
+  return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace hopbench
