@@ -64,7 +64,7 @@ void add_advise(CLI::App& app, Parsed& parsed) {
   command.add_option("--target-loss", o.target_loss, "also the time to this loss, of a model that learns")
       ->check(check_above_zero);
   command.add_option("--stand-in", o.stand_in, "with --target-loss: the model that learns (default: the job's own)");
-  command.add_option("--samples", o.samples, "with --target-loss: samples of a trial (default: those of 200 iterations)")
+  command.add_option("--samples", o.samples, "with --target-loss: samples of a trial (default: 200 iterations)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
   command.callback([&] { parsed.command = [&] { return command_advise(parsed.advise); }; });
 }

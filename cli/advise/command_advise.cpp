@@ -63,9 +63,9 @@ std::vector<Candidate> candidates_of(const Cluster& cluster, const std::vector<T
   return candidates;
 }
 
-/// Returns the labels whose rates are tried with changes: the choice, the present one and those that come first.
+/// Returns the labels whose rates are tried with changes: the nearest, the present one and those that come first.
 std::vector<std::string> varied_labels(const Advice& advice) {
-  std::vector<std::string> labels{advice.present, advice.choice().of.label};
+  std::vector<std::string> labels{advice.present, advice.nearest().of.label};
   for (const Ranked& one : advice.ranking) {
     if (labels.size() >= kVaried + 2) break;
     if (one.doubts.empty()) labels.push_back(one.of.label);
@@ -112,13 +112,13 @@ std::vector<Dependence> dependences(const std::vector<TrialRow>& rows, const std
   std::vector<Dependence> found;
   for (const Variation& variation : variations) {
     const std::map<std::string, double> logs = mean_logs(rows, variation.name);
-    const auto own = logs.find(advice.choice().of.label), present = logs.find(advice.present);
+    const auto own = logs.find(advice.nearest().of.label), present = logs.find(advice.present);
     if (own == logs.end() || present == logs.end()) continue;
     const auto leader =
         std::max_element(logs.begin(), logs.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     found.push_back({variation.name, std::exp(own->second - present->second), leader->first});
   }
-  const double gain = advice.choice().gain;
+  const double gain = advice.nearest().gain;
   std::stable_sort(found.begin(), found.end(), [gain](const Dependence& a, const Dependence& b) {
     return std::abs(std::log(a.gain / gain)) > std::abs(std::log(b.gain / gain));
   });
@@ -135,20 +135,13 @@ double moved_by(const std::vector<Dependence>& depends, const std::string& what,
 
 std::vector<Measurement> measurements(const AdviceReport& report, const Cluster& cluster, const JobFacts& facts) {
   const Advice& advice = report.advice;
-  // If nothing is recommended, the nearest candidate is what more certainty could change.
-  const Ranked* about = &advice.choice();
-  for (const Ranked& one : advice.ranking) {
-    if (advice.best) break;
-    if (!one.doubts.empty() || one.of.label == advice.present) continue;
-    about = &one;
-    break;
-  }
+  const Ranked* const about = &advice.nearest();
   std::vector<Measurement> all;
   const double of_recording = facts.sampling() > 1 ? about->chance * std::sqrt(1 - 1 / facts.sampling()) : 0;
   all.push_back({"record more steps of the job", std::expm1(of_recording)});
   all.push_back(
       {fmt::format("run {} and {} on the machines", about->of.label, advice.present), std::expm1(about->error)});
-  const double gain = advice.choice().gain;
+  const double gain = advice.nearest().gain;
   if (!cluster.knows_network)
     all.push_back({"measure the links: hopbench record, or hopbench calibrate --links",
                    moved_by(report.depends, "network at half the rate", gain)});

@@ -26,8 +26,8 @@ enum class Control {
 };
 enum class OnLoss { kStops, kContinues };      // the reaction to a worker's death; a server's death stops all
 enum class StepFactor { kUnchanged, kOverN };  // factor of the learning rate under optimizer.step = "per_sample"
-/// The group of protocols that it belongs to: a directory below protocols/ and a page in docs/protocols/. kOther: it was
-/// built in from elsewhere.
+/// The group of protocols that it belongs to: a directory below protocols/ and a page in docs/protocols/. kOther: it
+/// was built in from elsewhere.
 enum class Family { kAllReduce, kGossip, kGroups, kHop, kServer, kOther };
 /// The source that the protocol rests on. kOwn: proposed by its author, so there is no paper to follow.
 enum class Source { kFullText, kAbstractAndCode, kMemory, kOwn };

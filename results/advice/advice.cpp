@@ -86,6 +86,13 @@ const Ranked& Advice::of_present() const {
   return *std::find_if(ranking.begin(), ranking.end(), [&](const Ranked& one) { return one.of.label == present; });
 }
 
+const Ranked& Advice::nearest() const {
+  if (best) return ranking[*best];
+  const auto first = std::find_if(ranking.begin(), ranking.end(),
+                                  [&](const Ranked& one) { return one.doubts.empty() && one.of.label != present; });
+  return first == ranking.end() ? of_present() : *first;
+}
+
 Advice advise(std::span<const Candidate> candidates, const AdviceQuestion& question) {
   const auto present = std::find_if(candidates.begin(), candidates.end(),
                                     [&](const Candidate& one) { return one.label == question.present; });

@@ -56,6 +56,9 @@ struct Advice {
   const Ranked& of_present() const;
   /// Returns the recommended one, or the present one.
   const Ranked& choice() const { return best ? ranking[*best] : of_present(); }
+  /// Returns the one that the question is about: the recommended one, else the fastest other one without doubts, else
+  /// the present one.
+  const Ranked& nearest() const;
 };
 
 /// Ranks the candidates. Recommends the first one without doubts whose gain is above 1 in the whole interval. The
@@ -72,7 +75,7 @@ struct Learning {
   std::string failure;          // the reason why there are no times; empty: there are
 };
 
-/// A setting that was changed, and the gain of the chosen protocol over the present one then.
+/// A setting that was changed, and the gain of nearest() over the present protocol then.
 struct Dependence {
   std::string what;
   double gain = 0;
@@ -85,7 +88,7 @@ struct Measurement {
   double worth = 0;
 };
 
-/// What the answer is about and rests on. Texts are lines without an end.
+/// The answer with all that it rests on. Texts are lines without an end.
 struct AdviceReport {
   Advice advice;
   std::string title;                    // "cluster.toml, scenario recorded"

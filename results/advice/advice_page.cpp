@@ -37,10 +37,10 @@ report::Figure gains_figure(const Advice& advice) {
 
 report::Figure dependence_figure(const AdviceReport& of) {
   report::Figure figure;
-  const Ranked& choice = of.advice.choice();
-  chart::BarChart bars{"What the gain of " + choice.of.label + " depends on", "gain", {}, 1.0};
+  const Ranked& nearest = of.advice.nearest();
+  chart::BarChart bars{"What the gain of " + nearest.of.label + " depends on", "gain", {}, 1.0};
   figure.data.push_back({"change", "gain", "fastest"});
-  bars.bars.push_back(gain_bar("as described", choice.gain));
+  bars.bars.push_back(gain_bar("as described", nearest.gain));
   bars.bars.back().reference = true;
   for (const Dependence& one : of.depends) {
     bars.bars.push_back(gain_bar(one.what, one.gain));

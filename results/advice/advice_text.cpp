@@ -58,14 +58,14 @@ std::vector<std::string> doubts_text(const Advice& advice) {
 /// Returns titles and their lines; titles without lines are left out.
 std::vector<std::pair<std::string, std::vector<std::string>>> sections_of(const AdviceReport& report) {
   std::vector<std::string> depends, measurements, failed;
-  const Ranked& choice = report.advice.choice();
+  const Ranked& nearest = report.advice.nearest();
   for (const Dependence& one : report.depends)
     depends.push_back(
-        fmt::format("{}: gain {:.3g}x instead of {:.3g}x; fastest: {}", one.what, one.gain, choice.gain, one.leader));
+        fmt::format("{}: gain {:.3g}x instead of {:.3g}x; fastest: {}", one.what, one.gain, nearest.gain, one.leader));
   for (const Measurement& one : report.to_measure)
     measurements.push_back(fmt::format("{} ({:.1f} % of the gain)", one.what, 100 * one.worth));
   for (const Candidate& one : report.advice.failed) failed.push_back(one.label + ": " + one.failure);
-  return {{"What the answer depends on most, one change at a time", depends},
+  return {{fmt::format("What the gain of {} depends on most, one change at a time", nearest.of.label), depends},
           {"What would narrow the interval most", measurements},
           {"What the file does not tell", report.unknown},
           {"Not possible here", report.left_out},
@@ -130,12 +130,11 @@ std::string advice_answer(const Advice& advice) {
     return fmt::format("Use {}: {} times the samples/s of {}, from {:.3g} to {:.3g} with 90 %.", best.of.label,
                        fmt::format("{:.3g}", best.gain), advice.present, best.gains.low, best.gains.high);
   }
-  std::string closest;
-  for (const Ranked& one : advice.ranking) {
-    if (!one.doubts.empty() || one.of.label == advice.present) continue;
-    closest = fmt::format(" The nearest is {}, {}.", one.of.label, gain_text(one.gain, one.gains));
-    break;
-  }
+  const Ranked& nearest = advice.nearest();
+  const std::string closest =
+      nearest.of.label == advice.present
+          ? ""
+          : fmt::format(" The nearest is {}, {}.", nearest.of.label, gain_text(nearest.gain, nearest.gains));
   return fmt::format("Stay with {}: no protocol that may be recommended is faster beyond doubt.{}", advice.present,
                      closest);
 }

@@ -1,4 +1,4 @@
-// What `hopbench record` makes of a real trial and of what was calibrated beside it: a trace and a cluster file.
+// A recording of a job by `hopbench record`: the trace and the cluster file that a real trial and a calibration become.
 #pragma once
 
 #include <string>

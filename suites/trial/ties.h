@@ -7,8 +7,8 @@
 
 namespace hopbench {
 
-/// Returns the trial as it is run for its rate alone: without an event log, evaluations and `shuffles`. Gradients are not
-/// computed unless the protocol's times follow their values.
+/// Returns the trial as it is run for its rate alone: without an event log, evaluations and `shuffles`. Gradients are
+/// computed only if the protocol's times follow their values.
 TrialSpec rate_alone(const TrialSpec& spec);
 
 /// Simulates the trial `spec.shuffles` more times, each time with other ties (SimulationOptions::shuffle, without

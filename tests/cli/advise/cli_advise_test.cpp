@@ -1,0 +1,89 @@
+// `hopbench advise` from outside.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/cli.h"
+#include "tests/suites/advice/cluster_samples.h"
+
+namespace hopbench {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class Advises : public testing::Test {
+ protected:
+  Advises() {
+    folder_.write("steps.csv", small_trace());
+    folder_.write("cluster.toml", small_cluster());
+    folder_.write(
+        "few.toml",
+        "[[protocol]]\nname = \"allreduce\"\n[[protocol]]\nname = \"ps_ssp\"\n[[protocol]]\nname = \"adpsgd\"\n"
+        "[[protocol]]\nname = \"lb_bsp\"\n");
+  }
+  Ended run(const Args& words) const { return hopbench(folder_.path(), words); }
+  std::string refused(const Args& words) const {
+    const std::string before = contents(folder_.path());
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.code, 2) << ended.out;
+    EXPECT_EQ(contents(folder_.path()), before) << "nothing is written";
+    return ended.err;
+  }
+  Folder folder_;
+};
+
+TEST_F(Advises, AnswersInAFolderWithItsTrials) {
+  const Ended ended = run({"advise", "cluster.toml", "--candidates", "few.toml", "-o", "answer"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("cluster.toml, scenario recorded"), HasSubstr("Stay with allreduce"),
+                               HasSubstr("The nearest is ps_ssp"),
+                               HasSubstr("check convergence, since no bound on staleness is known: adpsgd"),
+                               HasSubstr("check convergence, since batches change: lb_bsp")));
+  for (const char* file : {"advice.html", "advice.md", "advice.json", "trials.csv", "suite.toml"})
+    EXPECT_TRUE(std::filesystem::exists(folder_ / (std::string("answer/") + file))) << file;
+  EXPECT_EQ(count_lines(text_of(folder_ / "answer/trials.csv")), 1u + 4 * 3 + 2 * 3 * 4)
+      << "candidates, then variations";
+  const Ended again = run({"advise", "cluster.toml", "--candidates", "few.toml", "-o", "again", "-j", "1"});
+  EXPECT_EQ(again.out, ended.out) << "virtual time repeats";
+  EXPECT_EQ(text_of(folder_ / "again/trials.csv"), text_of(folder_ / "answer/trials.csv"));
+  EXPECT_EQ(run({"validate", "answer/suite.toml"}).code, 0) << "it names the trace wherever it lies";
+}
+
+TEST_F(Advises, ComparesTheCandidatesThatComeWithIt) {
+  const Ended ended = run({"advise", "cluster.toml", "-r", "1", "--json", "-o", "answer"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const auto json = nlohmann::json::parse(ended.out);
+  EXPECT_GE(json["ranking"].size(), 20u);
+  EXPECT_EQ(json["failed"].size(), 0u) << json["failed"];
+  EXPECT_EQ(json["present"], "allreduce");
+}
+
+TEST_F(Advises, TakesALearningModelToATarget) {
+  folder_.write("two.toml", "[[protocol]]\nname = \"allreduce\"\n[[protocol]]\nname = \"ps_ssp\"\n");
+  const Ended ended =
+      run({"advise", "cluster.toml", "--candidates", "two.toml", "-r", "2", "--target-loss", "100", "--stand-in",
+           "quadratic", "--samples", "3200", "-o", "answer", "--set", "compute.backend=reference"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("Time to a loss of 100 of quadratic"),
+                               HasSubstr("learning does not transfer by itself")));
+}
+
+TEST_F(Advises, RefuseWhatTheyCannotDoBeforeTheFirstTrial) {
+  EXPECT_THAT(refused({"advise", "cluster.toml", "--present", "allredcue"}), HasSubstr("did you mean 'allreduce'?"));
+  EXPECT_THAT(refused({"advise", "none.toml"}), HasSubstr("none.toml"));
+  EXPECT_THAT(refused({"advise", "cluster.toml", "--candidates", "none.toml"}), HasSubstr("none.toml"));
+  EXPECT_THAT(refused({"advise", "cluster.toml", "--scenario", "quiet"}), HasSubstr("no scenario 'quiet'"));
+  EXPECT_THAT(refused({"advise", "cluster.toml", "--target-loss", "1"}),
+              HasSubstr("timing_only does not learn: name one that does"));
+  EXPECT_THAT(refused({"advise", "cluster.toml", "--target-loss", "1", "--stand-in", "linear_svm"}),
+              HasSubstr("its gradients are sparse"));
+  EXPECT_THAT(refused({"advise", "cluster.toml", "-o", "."}), HasSubstr("cluster.toml"));
+  EXPECT_THAT(refused({"advise", "cluster.toml", "--json=cluster.toml"}), HasSubstr("cluster.toml"));
+  folder_.write("bad.toml", small_cluster() + "[model2]\n");
+  EXPECT_THAT(refused({"advise", "bad.toml"}), HasSubstr("unknown section 'model2' at the top: did you mean 'model'?"));
+}
+
+}  // namespace
+}  // namespace hopbench

@@ -1,0 +1,105 @@
+// Cluster files: which protocols and trials they stand for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/suites/advice/cluster_samples.h"
+
+namespace hopbench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* kCandidates =
+    "[[protocol]]\nname = \"allreduce\"\n[[protocol]]\nname = \"adpsgd\"\n[[protocol]]\nname = \"hop\"\nlabel = \"hop "
+    "far\"\nstaleness = 4\nbackup = 1\n";
+
+std::set<std::string> labels_of_trials(const Cluster& cluster) {
+  std::set<std::string> labels;
+  for (const TrialSpec& spec : cluster.suite.trials) labels.insert(spec.label);
+  return labels;
+}
+
+TEST(Cluster, HasThePresentProtocolAndThoseCandidatesThatArePossible) {
+  const Cluster cluster = ClusterFolder().read({.suite = {}, .scenario = {}, .present = {}, .candidates = kCandidates});
+  EXPECT_EQ(cluster.present, "allreduce");
+  EXPECT_EQ(labels_of_trials(cluster), (std::set<std::string>{"allreduce", "adpsgd"}));
+  ASSERT_EQ(cluster.left_out.size(), 1u);
+  EXPECT_EQ(cluster.left_out[0].label, "hop far");
+  EXPECT_THAT(cluster.left_out[0].why, HasSubstr("backup and staleness together"));
+  EXPECT_TRUE(cluster.knows_network);
+}
+
+TEST(Cluster, RunsInVirtualTimeForTheRateAlone) {
+  const ClusterFolder folder(small_cluster() + "[transport]\nname = \"gloo\"\n");
+  const Cluster cluster = folder.read({.suite = {}, .scenario = {}, .present = {}, .candidates = kCandidates});
+  EXPECT_EQ(cluster.suite.trials.size(), 2u * 3);
+  std::uint32_t last = 0;
+  for (const TrialSpec& spec : cluster.suite.trials) {
+    EXPECT_EQ(spec.transport, "sim");
+    EXPECT_FALSE(spec.workload.numbers);
+    EXPECT_GE(spec.repeat, last);
+    last = spec.repeat;
+  }
+}
+
+TEST(Cluster, TakesItsFirstProtocolAsThePresentOne) {
+  const ClusterFolder folder(small_cluster() + "[[protocol]]\nname = \"ps_bsp\"\nlabel = \"ours\"\nservers = 1\n");
+  const Cluster cluster = folder.read({.suite = {}, .scenario = {}, .present = {}, .candidates = kCandidates});
+  EXPECT_EQ(cluster.present, "ours");
+  EXPECT_EQ(labels_of_trials(cluster), (std::set<std::string>{"ours", "allreduce", "adpsgd"}));
+  EXPECT_EQ(folder.read({.suite = {}, .scenario = {}, .present = "adpsgd", .candidates = kCandidates}).present,
+            "adpsgd");
+  EXPECT_THAT(folder.why({.suite = {}, .scenario = {}, .present = "adpsdg", .candidates = kCandidates}),
+              HasSubstr("unknown candidate 'adpsdg' in --present: did you mean 'adpsgd'?"));
+}
+
+TEST(Cluster, IsRepeatedTwentyTimesUnlessItSaysOtherwise) {
+  std::string text = small_cluster();
+  text.erase(text.find("repeats = 3\n"), 12);
+  EXPECT_EQ(ClusterFolder(text).read().trials_of("allreduce").size(), std::size_t(kClusterRepeats));
+  EXPECT_EQ(ClusterFolder().read().trials_of("allreduce").size(), 3u);
+  ClusterOptions twice;
+  twice.suite.repeats = 2;
+  EXPECT_EQ(ClusterFolder(text).read(twice).trials_of("allreduce").size(), 2u);
+}
+
+TEST(Cluster, RefusesMeasuresAndSeveralScenarios) {
+  EXPECT_THAT(ClusterFolder(small_cluster() + "[[measure]]\nwhat = \"rate\"\n").why(),
+              HasSubstr("'measure' has no place in a cluster file"));
+  EXPECT_THAT(ClusterFolder(small_cluster() + "[matrix]\n\"run.world_size\" = [4, 8]\n").why(),
+              HasSubstr("'matrix' has no place in a cluster file"));
+  const ClusterFolder two(small_cluster() + "[[scenario]]\nname = \"quiet\"\n[compute]\n");
+  EXPECT_THAT(
+      ClusterFolder(small_cluster() +
+                    "[[scenario]]\nname = \"also recorded\"\ncompute = [{ kind = \"trace\", file = \"steps.csv\" }]\n")
+          .why(),
+      HasSubstr("has 2 scenarios: choose one by --scenario: also recorded, recorded"));
+  EXPECT_THAT(ClusterFolder().why({.suite = {}, .scenario = "quiet", .present = {}, .candidates = {}}),
+              HasSubstr("no scenario 'quiet': it has recorded"));
+  EXPECT_THAT(ClusterFolder("schema = 1\n").why(), HasSubstr("cluster.toml:"));
+}
+
+TEST(Cluster, KnowsHowLongMessagesTakeBesideGradients) {
+  const Cluster cluster = ClusterFolder().read();
+  const JobFacts facts = facts_of(cluster.suite.trials.front());
+  EXPECT_DOUBLE_EQ(facts.model_bytes, 1e6);
+  EXPECT_NEAR(facts.gradient_s, 1.5 * 0.01045, 1e-6);
+  EXPECT_NEAR(facts.message_s, 50e-6 + 1e6 / 125e6, 1e-9);
+  EXPECT_DOUBLE_EQ(facts.recorded_steps, 10);
+  EXPECT_DOUBLE_EQ(facts.sampling(), 1 + 20.0 / 10);
+  TrialSpec thin = cluster.suite.trials.front();
+  thin.network.links = {{.a = 1, .b = -1, .bandwidth = 12.5e6}};
+  EXPECT_NEAR(facts_of(thin).message_s, 50e-6 + 1e6 / 12.5e6, 1e-9);
+}
+
+TEST(Cluster, ThatReplaysItsTraceAsItIsHasNoChanceInIt) {
+  std::string text = small_cluster();
+  text.replace(text.find("block_bootstrap"), 15, "fixed");
+  EXPECT_DOUBLE_EQ(facts_of(ClusterFolder(text).read().suite.trials.front()).sampling(), 1);
+}
+
+}  // namespace
+}  // namespace hopbench
