@@ -195,6 +195,7 @@ std::string advice_json(const AdviceReport& report) {
   for (const Ranked& one : advice.ranking) {
     ranking.push_back({{"variant", one.of.label},
                        {"family", one.of.family},
+                       {"virtual_rates", one.of.rates},
                        {"samples_heard_per_s", one.rate},
                        {"low", one.rates.low},
                        {"high", one.rates.high},
