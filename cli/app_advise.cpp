@@ -59,6 +59,7 @@ void add_advise(CLI::App& app, Parsed& parsed) {
   add_cluster_flags(command, o.cluster, o.scenario, o.present, o.suite_options, o.jobs);
   command.add_option("--candidates", o.candidates,
                      "file with the [[protocol]]s to compare (default: those that come along)");
+  command.add_option("--errors", o.errors, "file with errors of virtual time (default: the one that comes along)");
   command.add_option("-o,--output", o.output, "result folder, new or empty (default: hopbench-results/<utc>-<id>)");
   add_output(command, "--json", o.json, "the answer as JSON (alone: on standard output)");
   command.add_option("--target-loss", o.target_loss, "also the time to this loss, of a model that learns")

@@ -27,7 +27,7 @@ int command_record(const RecordOptions& options);
 struct AdviseOptions {
   std::string cluster, scenario, present;  // the last two as in ClusterOptions
   SuiteOptions suite_options;
-  std::string candidates;  // file; empty: the one that comes with the program
+  std::string candidates, errors;  // files; empty: those that come with the program
   std::string output;      // folder; empty: a new one in hopbench-results
   std::optional<std::string> json;
   double target_loss = 0;    // 0: speed alone

@@ -36,7 +36,9 @@ std::string candidates_text(const AdviseOptions& options) {
                                                     : options.candidates);
 }
 
-ModelErrors model_errors() { return ModelErrors::read(shipped_file("suites/advice/model_error.csv")); }
+ModelErrors model_errors(const AdviseOptions& options) {
+  return ModelErrors::read(options.errors.empty() ? shipped_file("suites/advice/model_error.csv") : options.errors);
+}
 
 /// Returns the labels of a suite's variants, in its order.
 std::vector<std::string> labels_in(const std::vector<TrialSpec>& trials) {
@@ -55,8 +57,8 @@ std::vector<const TrialRow*> rows_of(const std::vector<TrialRow>& rows, const st
   return found;
 }
 
-std::vector<Candidate> candidates_of(const Cluster& cluster, const std::vector<TrialRow>& rows, const JobFacts& facts) {
-  const ModelErrors errors = model_errors();
+std::vector<Candidate> candidates_of(const Cluster& cluster, const std::vector<TrialRow>& rows, const JobFacts& facts,
+                                     const ModelErrors& errors) {
   std::vector<Candidate> candidates;
   for (const std::string& label : labels_in(cluster.suite.trials))
     candidates.push_back(candidate_of(cluster.trials_of(label), rows_of(rows, label), errors, facts));
@@ -223,12 +225,13 @@ void add_learning(const AdviseOptions& options, const Cluster& cluster, const Jo
   report.learning = learn(cluster, question, folder);
 }
 
-AdviceReport report_of(const AdviseOptions& options, const Cluster& cluster, RunFolder& folder) {
+AdviceReport report_of(const AdviseOptions& options, const Cluster& cluster, const ModelErrors& errors,
+                       RunFolder& folder) {
   const JobFacts facts = facts_of(cluster.suite.trials.front());
   const std::vector<TrialRow> rows = run_virtual(cluster.suite.trials, options.jobs);
   for (const TrialRow& row : rows) folder.add(row);
   AdviceReport report;
-  report.advice = advise(candidates_of(cluster, rows, facts), {cluster.present, facts.sampling()});
+  report.advice = advise(candidates_of(cluster, rows, facts, errors), {cluster.present, facts.sampling()});
   const std::vector<std::string> labels = varied_labels(report.advice);
   const std::vector<Variation> variations = variations_of(cluster.suite.trials.front());
   std::vector<TrialSpec> varied;
@@ -264,6 +267,7 @@ void write_report(const AdviseOptions& options, const AdviceReport& report, cons
 int command_advise(const AdviseOptions& options) {
   count_interrupts();
   const ClusterOptions wanted{options.suite_options, options.scenario, options.present, candidates_text(options)};
+  const ModelErrors errors = model_errors(options);
   const std::string file = find_suite(options.cluster);
   const Cluster cluster = read_cluster(file, wanted);
   const std::string path = options.output.empty() ? new_folder_name() : without_detours(options.output);
@@ -278,7 +282,7 @@ int command_advise(const AdviseOptions& options) {
   folder.claim();
   tell(fmt::format("{} candidates, {} trials in virtual time\n", labels_in(cluster.suite.trials).size(),
                    cluster.suite.trials.size()));
-  const AdviceReport report = report_of(options, cluster, folder);
+  const AdviceReport report = report_of(options, cluster, errors, folder);
   write_report(options, report, folder);
   return static_cast<int>(ExitCode::kOk);
 }

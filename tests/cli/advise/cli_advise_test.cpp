@@ -35,7 +35,8 @@ class Advises : public testing::Test {
 };
 
 TEST_F(Advises, AnswersInAFolderWithItsTrials) {
-  const Ended ended = run({"advise", "cluster.toml", "--candidates", "few.toml", "-o", "answer"});
+  const Ended ended =
+      run({"advise", "cluster.toml", "--candidates", "few.toml", "--errors", "errors.csv", "-o", "answer"});
   ASSERT_EQ(ended.code, 0) << ended.err;
   EXPECT_THAT(ended.out, AllOf(HasSubstr("cluster.toml, scenario recorded"), HasSubstr("Stay with allreduce"),
                                HasSubstr("The nearest is ps_ssp"),
@@ -45,7 +46,8 @@ TEST_F(Advises, AnswersInAFolderWithItsTrials) {
     EXPECT_TRUE(std::filesystem::exists(folder_ / (std::string("answer/") + file))) << file;
   EXPECT_EQ(count_lines(text_of(folder_ / "answer/trials.csv")), 1u + 4 * 3 + 2 * 3 * 4)
       << "candidates, then variations";
-  const Ended again = run({"advise", "cluster.toml", "--candidates", "few.toml", "-o", "again", "-j", "1"});
+  const Ended again =
+      run({"advise", "cluster.toml", "--candidates", "few.toml", "--errors", "errors.csv", "-o", "again", "-j", "1"});
   EXPECT_EQ(again.out, ended.out) << "virtual time repeats";
   EXPECT_EQ(text_of(folder_ / "again/trials.csv"), text_of(folder_ / "answer/trials.csv"));
   EXPECT_EQ(run({"validate", "answer/suite.toml"}).code, 0) << "it names the trace wherever it lies";
@@ -74,6 +76,7 @@ TEST_F(Advises, RefuseWhatTheyCannotDoBeforeTheFirstTrial) {
   EXPECT_THAT(refused({"advise", "cluster.toml", "--present", "allredcue"}), HasSubstr("did you mean 'allreduce'?"));
   EXPECT_THAT(refused({"advise", "none.toml"}), HasSubstr("none.toml"));
   EXPECT_THAT(refused({"advise", "cluster.toml", "--candidates", "none.toml"}), HasSubstr("none.toml"));
+  EXPECT_THAT(refused({"advise", "cluster.toml", "--errors", "few.toml"}), HasSubstr("few.toml:1: the header must be"));
   EXPECT_THAT(refused({"advise", "cluster.toml", "--scenario", "quiet"}), HasSubstr("no scenario 'quiet'"));
   EXPECT_THAT(refused({"advise", "cluster.toml", "--target-loss", "1"}),
               HasSubstr("timing_only does not learn: name one that does"));

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "results/arithmetic/steady.h"
 #include "suites/language/suite.h"
 #include "suites/trial/execute.h"
 
@@ -41,6 +42,7 @@ TEST(Heard, AllWorkIsWhereNobodyIsLeftBehind) {
         "\"hop\"\nstaleness = 3", "\"prague\"", "\"sgp\"", "\"gossipgrad\"", "\"choco\"", "\"ds_sync\""}) {
     const TrialRecord record = one_slow(protocol);
     EXPECT_NEAR(record.samples_heard_per_s, record.samples_per_s, 0.01 * record.samples_per_s) << protocol;
+    EXPECT_LT(largest_unheard_share(record, 8), 0.05) << protocol;
   }
 }
 
@@ -48,6 +50,8 @@ TEST(Heard, NothingIsOfAWorkerWhoseUpdatesAreAlwaysLate) {
   const TrialRecord record = one_slow("\"hop\"\nbackup = 1\ngap_control = \"queues\"");
   // The others go on at full speed; the slow one does a quarter of their work.
   EXPECT_NEAR(record.samples_heard_per_s / record.samples_per_s, 7 / 7.25, 0.005);
+  EXPECT_GT(largest_unheard_share(record, 8), 0.9) << "of the slow worker";
+  EXPECT_DOUBLE_EQ(largest_unheard_share(record, 3), 0) << "of the workers before it";
 }
 
 TEST(Heard, NothingIsOfGradientsThatAreLost) {
