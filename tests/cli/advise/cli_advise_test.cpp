@@ -18,6 +18,7 @@ class Advises : public testing::Test {
   Advises() {
     folder_.write("steps.csv", small_trace());
     folder_.write("cluster.toml", small_cluster());
+    folder_.write("errors.csv", "family,from,to,cells,least,q05,q25,q50,q75,q95,most\n");
     folder_.write(
         "few.toml",
         "[[protocol]]\nname = \"allreduce\"\n[[protocol]]\nname = \"ps_ssp\"\n[[protocol]]\nname = \"adpsgd\"\n"
