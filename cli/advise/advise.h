@@ -28,7 +28,7 @@ struct AdviseOptions {
   std::string cluster, scenario, present;  // the last two as in ClusterOptions
   SuiteOptions suite_options;
   std::string candidates, errors;  // files; empty: those that come with the program
-  std::string output;      // folder; empty: a new one in hopbench-results
+  std::string output;              // folder; empty: a new one in hopbench-results
   std::optional<std::string> json;
   double target_loss = 0;    // 0: speed alone
   std::string stand_in;      // model that learns; empty: the job's own

@@ -112,8 +112,8 @@ std::string rate_toml(double bytes_per_s) {
 }
 
 std::string links_toml(const NetworkSpec& network) {
-  std::string text = fmt::format("latency = {}\nbandwidth = {}\n", microseconds_toml(network.latency),
-                                 rate_toml(network.bandwidth));
+  std::string text =
+      fmt::format("latency = {}\nbandwidth = {}\n", microseconds_toml(network.latency), rate_toml(network.bandwidth));
   if (network.links.empty()) return text;
   text += "links = [\n";
   for (const NetworkSpec::Link& link : network.links) {
