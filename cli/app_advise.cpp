@@ -27,12 +27,13 @@ Examples:
   hopbench whatif my_job.toml --link 0-1=10Gbit/s --link 2=25Gbit/s)";
 
 void add_cluster_flags(CLI::App& command, std::string& cluster, std::string& scenario, std::string& present,
-                       SuiteOptions& suite, int& jobs) {
+                       SuiteOptions& suite, int& jobs, const std::string& runs) {
   command.add_option("cluster", cluster, "cluster file (TOML); - is standard input")->required();
   command.add_option("--present", present,
                      "protocol that the job uses now (default: the file's first, else allreduce)");
   command.add_option("--scenario", scenario, "name, if the file has several");
   add_suite_flags(command, suite);
+  command.get_option("--runs")->description(runs);
   command.add_option("-j,--jobs", jobs, "trials at once (0: as many as cores, the default)")
       ->check(CLI::Range(0, 1024));
 }
@@ -56,17 +57,21 @@ void add_advise(CLI::App& app, Parsed& parsed) {
   AdviseOptions& o = parsed.advise;
   CLI::App& command = *app.add_subcommand("advise", "which protocol to use on a cluster, and how certain that is");
   command.footer(kAdviseExamples);
-  add_cluster_flags(command, o.cluster, o.scenario, o.present, o.suite_options, o.jobs);
+  add_cluster_flags(command, o.cluster, o.scenario, o.present, o.suite_options, o.jobs,
+                    "repeats of every trial (default: the file's, else 20)");
   command.add_option("--candidates", o.candidates,
                      "file with the [[protocol]]s to compare (default: those that come along)");
   command.add_option("--errors", o.errors, "file with errors of virtual time (default: the one that comes along)");
   command.add_option("-o,--output", o.output, "result folder, new or empty (default: hopbench-results/<utc>-<id>)");
   add_output(command, "--json", o.json, "the answer as JSON (alone: on standard output)");
-  command.add_option("--target-loss", o.target_loss, "also the time to this loss, of a model that learns")
-      ->check(check_above_zero);
-  command.add_option("--stand-in", o.stand_in, "with --target-loss: the model that learns (default: the job's own)");
+  CLI::Option* target =
+      command.add_option("--target-loss", o.target_loss, "also the time to this loss, of a model that learns")
+          ->check(check_above_zero);
+  command.add_option("--stand-in", o.stand_in, "with --target-loss: the model that learns (default: the job's own)")
+      ->needs(target);
   command.add_option("--samples", o.samples, "with --target-loss: samples of a trial (default: 200 iterations)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
+      ->needs(target);
   command.callback([&] { parsed.command = [&] { return command_advise(parsed.advise); }; });
 }
 
@@ -74,7 +79,8 @@ void add_whatif(CLI::App& app, Parsed& parsed) {
   WhatifOptions& o = parsed.whatif;
   CLI::App& command = *app.add_subcommand("whatif", "how much each worker slows a job, and what would be without it");
   command.footer(kWhatifExamples);
-  add_cluster_flags(command, o.cluster, o.scenario, o.present, o.suite_options, o.jobs);
+  add_cluster_flags(command, o.cluster, o.scenario, o.present, o.suite_options, o.jobs,
+                    "repeats of every trial (default: 5)");
   command.add_option("--without", o.without, "the job without this worker; repeatable")->expected(1)->take_all();
   command
       .add_option("--rank", o.ranks, "RANK=FACTORx: this worker takes FACTOR times as long as an ideal one; repeatable")

@@ -58,6 +58,9 @@ std::vector<TrialRow> run_virtual(const std::vector<TrialSpec>& trials, int jobs
 /// is in none of data_roots().
 std::string shipped_file(const std::string& name);
 
+/// Returns the text of the candidates that come with the program.
+std::string shipped_candidates();
+
 /// Returns a variant's figures from its trials, which must be in the order of the repeats.
 Candidate candidate_of(const std::vector<TrialSpec>& trials, const std::vector<const TrialRow*>& rows,
                        const ModelErrors& errors, const JobFacts& facts);
@@ -74,7 +77,7 @@ struct LearningQuestion {
 /// sparse gradients.
 std::string stand_in_of(const std::string& chosen, const TrialSpec& spec);
 /// Tries the same learning rates for each variant without slow workers, and takes the best to the scenario. The rows of
-/// the trials in the scenario are added to `folder`.
-std::vector<Learning> learn(const Cluster& cluster, const LearningQuestion& question, RunFolder& folder);
+/// the trials in the scenario are added to `kept`.
+std::vector<Learning> learn(const Cluster& cluster, const LearningQuestion& question, std::vector<TrialRow>& kept);
 
 }  // namespace hopbench

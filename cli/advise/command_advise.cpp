@@ -27,13 +27,17 @@ namespace hopbench {
 namespace {
 
 constexpr std::size_t kVaried = 3;           // candidates besides the present one whose rates are tried with changes
+constexpr std::size_t kFewestRepeats = 5;    // that show chance
 constexpr std::uint32_t kRepeatsVaried = 5;  // of them
 constexpr std::size_t kMeasurementsShown = 2;
 constexpr std::int64_t kLearningIterations = 200;  // of each worker
 
-std::string candidates_text(const AdviseOptions& options) {
-  return read_suite_file(options.candidates.empty() ? shipped_file("suites/advice/candidates.toml")
-                                                    : options.candidates);
+ClusterOptions cluster_options(const AdviseOptions& options) {
+  ClusterOptions wanted{options.suite_options, options.scenario, options.present, shipped_candidates()};
+  if (options.candidates.empty()) return wanted;
+  wanted.candidates = read_suite_file(options.candidates) + "\n";
+  wanted.candidates_name = printable(options.candidates);
+  return wanted;
 }
 
 ModelErrors model_errors(const AdviseOptions& options) {
@@ -176,6 +180,10 @@ std::vector<std::string> facts_text(const Cluster& cluster, const JobFacts& fact
 std::vector<std::string> unknown_of(const Cluster& cluster, const JobFacts& facts) {
   const TrialSpec& spec = cluster.suite.trials.front();
   std::vector<std::string> lines;
+  const std::size_t repeats = cluster.trials_of(cluster.present).size();
+  if (repeats < kFewestRepeats)
+    lines.push_back(fmt::format("chance: {} repeat{} not show it; take {} at least (-r)", repeats,
+                                repeats == 1 ? " does" : "s do", kFewestRepeats));
   if (!cluster.knows_network) lines.emplace_back("the network: the defaults of [network] are taken (1 Gbit/s, 100us)");
   if (spec.default_vector_rate) lines.emplace_back("the rate of vector operations: a CPU's is taken (10 GB/s)");
   if (spec.scenario.compute.empty()) lines.emplace_back("who is slow: all workers are taken to be equally fast");
@@ -202,34 +210,38 @@ std::string escaped(const std::string& label) {
   return text;
 }
 
+/// Returns the command that runs the present and the nearest protocol on the machines.
 std::string test_command(const AdviceReport& report, const Cluster& cluster, const std::string& folder) {
   const TrialSpec& spec = cluster.suite.trials.front();
   if (find_model(spec.workload.model).create == nullptr)
     return "in your framework: the model has sizes only, which hopbench cannot send in real processes";
   std::string labels = escaped(report.advice.present);
-  const Ranked& choice = report.advice.choice();
-  if (report.advice.best) labels += "|" + escaped(choice.of.label);
+  const std::string& nearest = report.advice.nearest().of.label;
+  if (nearest != report.advice.present) labels += "|" + escaped(nearest);
+  if (spec.scenario_name.find_first_of("\"\\") != std::string::npos)
+    return "give the scenario a name without quotes and backslashes, for a command that names it";
   return fmt::format("hopbench run {} --filter {} --runs 3 --set transport.name=auto --set compute.pace=off --set {}",
                      shell_word(folder + "/suite.toml"), shell_word("/(" + labels + ")/"),
                      shell_word("scenario." + toml_key(spec.scenario_name) + ".compute=[]"));
 }
 
-void add_learning(const AdviseOptions& options, const Cluster& cluster, const JobFacts& facts, RunFolder& folder,
-                  AdviceReport& report) {
+void add_learning(const AdviseOptions& options, const Cluster& cluster, const JobFacts& facts,
+                  std::vector<TrialRow>& kept, AdviceReport& report) {
   const TrialSpec& spec = cluster.suite.trials.front();
   LearningQuestion question{options.target_loss, stand_in_of(options.stand_in, spec), options.samples,
                             facts.model_bytes, options.jobs};
   if (question.samples == 0) question.samples = kLearningIterations * spec.workload.batch * spec.workers();
   report.target_loss = options.target_loss;
   report.stand_in = question.model;
-  report.learning = learn(cluster, question, folder);
+  report.learning = learn(cluster, question, kept);
 }
 
+/// Runs all trials. `folder`: name of the result folder. `kept` gets the rows.
 AdviceReport report_of(const AdviseOptions& options, const Cluster& cluster, const ModelErrors& errors,
-                       RunFolder& folder) {
+                       const std::string& folder, std::vector<TrialRow>& kept) {
   const JobFacts facts = facts_of(cluster.suite.trials.front());
   const std::vector<TrialRow> rows = run_virtual(cluster.suite.trials, options.jobs);
-  for (const TrialRow& row : rows) folder.add(row);
+  kept = rows;
   AdviceReport report;
   report.advice = advise(candidates_of(cluster, rows, facts, errors), {cluster.present, facts.sampling()});
   const std::vector<std::string> labels = varied_labels(report.advice);
@@ -239,7 +251,7 @@ AdviceReport report_of(const AdviseOptions& options, const Cluster& cluster, con
     for (TrialSpec& spec : varied_trials(cluster, labels, variation)) varied.push_back(std::move(spec));
   }
   const std::vector<TrialRow> varied_rows = run_virtual(varied, options.jobs);
-  for (const TrialRow& row : varied_rows) folder.add(row);
+  kept.insert(kept.end(), varied_rows.begin(), varied_rows.end());
   report.depends = dependences(varied_rows, variations, report.advice);
   report.title =
       fmt::format("{}, scenario {}", printable(cluster.suite.file), cluster.suite.trials.front().scenario_name);
@@ -247,8 +259,8 @@ AdviceReport report_of(const AdviseOptions& options, const Cluster& cluster, con
   for (const LeftOut& one : cluster.left_out) report.left_out.push_back(one.label + ": " + one.why);
   report.unknown = unknown_of(cluster, facts);
   report.to_measure = measurements(report, cluster, facts);
-  if (options.target_loss > 0) add_learning(options, cluster, facts, folder, report);
-  report.test = test_command(report, cluster, folder.path());
+  if (options.target_loss > 0) add_learning(options, cluster, facts, kept, report);
+  report.test = test_command(report, cluster, folder);
   return report;
 }
 
@@ -266,7 +278,7 @@ void write_report(const AdviseOptions& options, const AdviceReport& report, cons
 
 int command_advise(const AdviseOptions& options) {
   count_interrupts();
-  const ClusterOptions wanted{options.suite_options, options.scenario, options.present, candidates_text(options)};
+  const ClusterOptions wanted = cluster_options(options);
   const ModelErrors errors = model_errors(options);
   const std::string file = find_suite(options.cluster);
   const Cluster cluster = read_cluster(file, wanted);
@@ -277,12 +289,14 @@ int command_advise(const AdviseOptions& options) {
   if (options.target_loss > 0) stand_in_of(options.stand_in, cluster.suite.trials.front());
   keep_contents();
   check_available(cluster.suite.trials);
+  tell(fmt::format("{} candidates, {} trials in virtual time\n", labels_in(cluster.suite.trials).size(),
+                   cluster.suite.trials.size()));
+  std::vector<TrialRow> rows;
+  const AdviceReport report = report_of(options, cluster, errors, path, rows);
   RunFolder folder =
       RunFolder::create(path, cluster.suite.resolved, context_json(options.command_line, {}, "", cluster.suite.notes));
   folder.claim();
-  tell(fmt::format("{} candidates, {} trials in virtual time\n", labels_in(cluster.suite.trials).size(),
-                   cluster.suite.trials.size()));
-  const AdviceReport report = report_of(options, cluster, errors, folder);
+  for (TrialRow& row : rows) folder.add(std::move(row));
   write_report(options, report, folder);
   return static_cast<int>(ExitCode::kOk);
 }

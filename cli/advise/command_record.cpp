@@ -75,8 +75,10 @@ void run_trial(Fleet* fleet, Recording& recording) {
   with.fleet = fleet;
   recording.record = execute_trial(recording.spec, with);
   const TrialRecord& record = recording.record;
-  if (record.status == TrialStatus::kInterrupted)
-    throw Error(ExitCode::kInterrupted, "interrupted: nothing is recorded");
+  if (record.status == TrialStatus::kInterrupted) {
+    tell("interrupted: nothing is written\n");
+    throw Error(ExitCode::kInterrupted, "interrupted");
+  }
   if (record.status != TrialStatus::kOk) throw trial_error("the trial to be recorded failed: " + record.failure.text);
   if (disturbed(record))
     tell(
@@ -113,11 +115,11 @@ int record_with(const RecordOptions& options, Suite suite, const Gathering& gath
   calibrate_trials(trial, known, fleet);
   Recording recording{.spec = trial.front(), .record = {}, .costs = {}, .network = {}, .machine_of = {}};
   recording.model_bytes = facts_of(recording.spec).model_bytes;
+  measure_costs(recording.spec, fleet, recording);
+  run_trial(fleet, recording);
   RunFolder folder = RunFolder::create(options.output, suite.resolved,
                                        context_json(options.command_line, {}, gathering.processes_json(), suite.notes));
   folder.claim();
-  measure_costs(recording.spec, fleet, recording);
-  run_trial(fleet, recording);
   folder.add({labels_of(recording.spec), recording.record});
   folder.write_tables();
   const std::string title = fmt::format("recorded by hopbench {}: {}", version_with_commit(), recording.spec.id());

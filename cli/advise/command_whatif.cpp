@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "backends/base/printable.h"
 #include "cli/advise/advise.h"
@@ -34,6 +35,11 @@ void check_rank(int rank, int workers, const std::string& flag) {
     throw usage_error(fmt::format("{}: there is no worker {}: they are 0 to {}", flag, rank, workers - 1));
 }
 
+void check_hosts(const LinkChange& change, int hosts, const std::string& flag) {
+  const int last = std::max(change.a, change.b);
+  if (last >= hosts) throw usage_error(fmt::format("{}: there is no host {}: they are 0 to {}", flag, last, hosts - 1));
+}
+
 /// Returns worker and factor of "3=1.5x".
 std::pair<int, double> parse_speed(const std::string& text, int workers) {
   const std::size_t equals = text.find('=');
@@ -51,8 +57,15 @@ std::pair<int, double> parse_speed(const std::string& text, int workers) {
   return {rank, factor};
 }
 
+void check_scenario(const TrialSpec& spec) {
+  if (spec.workers() < 2) throw usage_error("whatif compares workers: the cluster file has one only");
+  if (!spec.scenario.faults.empty())
+    throw usage_error(fmt::format("scenario '{}' has faults, and whatif is about the speed of workers: take them out",
+                                  spec.scenario_name));
+}
+
 /// Returns the changes that the command line asks for.
-std::vector<Case> changes_of(const WhatifOptions& options, int workers) {
+std::vector<Case> changes_of(const WhatifOptions& options, int workers, int hosts) {
   std::vector<Case> cases;
   for (const int rank : options.without) {
     check_rank(rank, workers, fmt::format("--without {}", rank));
@@ -67,8 +80,12 @@ std::vector<Case> changes_of(const WhatifOptions& options, int workers) {
   }
   for (const std::string& text : options.links) {
     const LinkChange change = parse_link_change(text);
+    check_hosts(change, hosts, "--link " + printable(text));
     cases.push_back({"link " + printable(text), [change](const TrialSpec& spec) { return with_link(spec, change); }});
   }
+  // The same change twice is one.
+  std::set<std::string> names;
+  std::erase_if(cases, [&](const Case& each) { return !names.insert(each.name).second; });
   return cases;
 }
 
@@ -105,8 +122,8 @@ Rates rates_of(const std::vector<TrialSpec>& trials, const std::vector<Case>& ca
 std::string ratio_text(const std::vector<double>& a, const std::vector<double>& b) {
   const PairedRatio paired = paired_ratio(a, b);
   const bool spread = paired.interval && paired.interval->high / paired.interval->low > 1.001;
-  return fmt::format("{:.3f}x{}", paired.ratio,
-                     spread ? fmt::format(" [{:.3f}, {:.3f}]", paired.interval->low, paired.interval->high) : "");
+  return fmt::format("{:.4g}x{}", paired.ratio,
+                     spread ? fmt::format(" [{:.4g}, {:.4g}]", paired.interval->low, paired.interval->high) : "");
 }
 
 Grid slowdowns(const Rates& rates, int workers) {
@@ -147,14 +164,18 @@ Grid changes(const Rates& rates, const std::vector<Case>& cases, int workers) {
 
 int command_whatif(const WhatifOptions& options) {
   count_interrupts();
-  ClusterOptions wanted{options.suite_options, options.scenario, options.present, ""};
+  ClusterOptions wanted{options.suite_options, options.scenario, options.present, shipped_candidates()};
+  wanted.compares = false;
   if (!wanted.suite.repeats) wanted.suite.repeats = kWhatifRepeats;  // each worker is a case of its own
   const Cluster cluster = read_cluster(find_suite(options.cluster), wanted);
   const std::vector<TrialSpec> trials = cluster.trials_of(cluster.present);
   keep_contents();
   check_available(trials);
   const int workers = trials.front().workers();
-  const std::vector<Case> asked = changes_of(options, workers);
+  check_scenario(trials.front());
+  const std::vector<int> host_of = make_plan(trials.front()).host_of;
+  const int hosts = *std::max_element(host_of.begin(), host_of.end()) + 1;
+  const std::vector<Case> asked = changes_of(options, workers, hosts);
   std::vector<Case> cases = slowdown_cases(workers);
   cases.insert(cases.end(), asked.begin(), asked.end());
   const Rates rates = rates_of(trials, cases, options.jobs);

@@ -110,7 +110,7 @@ std::string stand_in_of(const std::string& chosen, const TrialSpec& spec) {
   return model.name;
 }
 
-std::vector<Learning> learn(const Cluster& cluster, const LearningQuestion& question, RunFolder& folder) {
+std::vector<Learning> learn(const Cluster& cluster, const LearningQuestion& question, std::vector<TrialRow>& kept) {
   std::vector<TrialSpec> firsts;
   for (const TrialSpec& spec : cluster.suite.trials) {
     if (spec.repeat == 0) firsts.push_back(spec);
@@ -131,7 +131,7 @@ std::vector<Learning> learn(const Cluster& cluster, const LearningQuestion& ques
   for (Learning& one : all) by_label[one.label] = &one;
   for (const TrialRow& row : run_virtual(trials, question.jobs)) {
     add_repeat(row, *by_label.at(row.labels.variant));
-    folder.add(row);
+    kept.push_back(row);
   }
   return all;
 }

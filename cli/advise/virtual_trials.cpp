@@ -78,7 +78,10 @@ std::vector<TrialRow> run_virtual(const std::vector<TrialSpec>& trials, int jobs
         progress.end(trials[i], rows[i].record);
       },
       [](std::size_t) {}, over);
-  if (over()) throw Error(ExitCode::kInterrupted, "interrupted: there is no answer yet");
+  if (over()) {
+    tell("interrupted: nothing is written\n");
+    throw Error(ExitCode::kInterrupted, "interrupted");
+  }
   return rows;
 }
 
@@ -90,6 +93,8 @@ std::string shipped_file(const std::string& name) {
   throw environment_error(name +
                           " is missing: is the program installed with its suites? HOPBENCH_ROOT names a checkout");
 }
+
+std::string shipped_candidates() { return read_suite_file(shipped_file("suites/advice/candidates.toml")); }
 
 Candidate candidate_of(const std::vector<TrialSpec>& trials, const std::vector<const TrialRow*>& rows,
                        const ModelErrors& errors, const JobFacts& facts) {

@@ -19,11 +19,19 @@ std::vector<double> logs_of(std::span<const double> a, std::span<const double> b
   return logs;
 }
 
+/// Returns by how much deviations of `n` repeats from their own mean are too short to stand for what is likely: the
+/// mean is theirs, and few of them say little about their spread (Student's t against a normal distribution).
+double lengthening(std::size_t n) {
+  if (n < 2) return 1;
+  constexpr double kNormal = 1.6449;  // 95 % quantile
+  return std::sqrt(double(n + 1) / double(n - 1)) * t_quantile(1 - kTail, int(n) - 1) / kNormal;
+}
+
 /// Returns the distances from the mean, lengthened so that their variance is `sampling` times as large.
 std::vector<double> deviations_of(std::span<const double> logs, double sampling) {
-  const double mean = mean_of(logs);
+  const double mean = mean_of(logs), factor = std::sqrt(sampling) * lengthening(logs.size());
   std::vector<double> deviations;
-  for (const double log : logs) deviations.push_back(std::sqrt(sampling) * (log - mean));
+  for (const double log : logs) deviations.push_back(factor * (log - mean));
   return deviations;
 }
 
@@ -38,14 +46,10 @@ std::vector<double> combined(std::span<const double> a, std::span<const double> 
   return sums;
 }
 
-struct Likely {
-  double middle = 0;
-  Interval range;
-};
-
-Likely likely(double mean_log, std::span<const double> logs) {
-  return {std::exp(mean_log + median(logs)),
-          {std::exp(mean_log + quantile(logs, kTail)), std::exp(mean_log + quantile(logs, 1 - kTail))}};
+/// Returns what is likely around a mean. The mean is always within.
+Interval likely(double mean_log, std::span<const double> logs) {
+  return {std::exp(mean_log + std::min(0.0, quantile(logs, kTail))),
+          std::exp(mean_log + std::max(0.0, quantile(logs, 1 - kTail)))};
 }
 
 double half_width(std::span<const double> logs) { return (quantile(logs, 1 - kTail) - quantile(logs, kTail)) / 2; }
@@ -67,14 +71,14 @@ Ranked ranked(const Candidate& candidate, const Candidate& present, double sampl
   result.of = candidate;
   result.doubts = doubts_of(candidate);
   const std::vector<double> own = logs_of(candidate.rates, {});
-  const Likely rate = likely(mean_of(own), combined(deviations_of(own, sampling), candidate.errors, {}));
-  result.rate = rate.middle, result.rates = rate.range;
+  result.rate = std::exp(mean_of(own));
+  result.rates = likely(mean_of(own), combined(deviations_of(own, sampling), candidate.errors, {}));
   result.gain = 1, result.gains = {1, 1};
   if (candidate.label == present.label) return result;
   const std::vector<double> paired = logs_of(candidate.rates, present.rates);
   const std::vector<double> deviations = deviations_of(paired, sampling);
-  const Likely gain = likely(mean_of(paired), combined(deviations, candidate.errors, present.errors));
-  result.gain = gain.middle, result.gains = gain.range;
+  result.gain = std::exp(mean_of(paired));
+  result.gains = likely(mean_of(paired), combined(deviations, candidate.errors, present.errors));
   result.chance = half_width(deviations);
   result.error = half_width(combined({}, candidate.errors, present.errors));
   return result;

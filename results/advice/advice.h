@@ -37,8 +37,8 @@ struct AdviceQuestion {
   double sampling = 1;  // factor of the variance between repeats: the chance of the recording is in it, too
 };
 
-/// A candidate in the ranking. Rates and gains are medians over what is likely, intervals hold 90 % of it: the
-/// deviations between repeats (paired for gains) and the errors of virtual time, combined.
+/// A candidate in the ranking. Rates and gains are geometric means over the repeats. Intervals hold 90 % of what is
+/// likely: the deviations between repeats (paired for gains) and the errors of virtual time, combined.
 struct Ranked {
   Candidate of;
   double rate = 0, gain = 0;  // gain: rate / that of the present protocol

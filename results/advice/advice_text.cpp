@@ -35,7 +35,7 @@ std::vector<std::string> row_of(const Ranked& one, const Advice& advice) {
           one.of.label == advice.present ? "1" : gain_text(one.gain, one.gains),
           fmt::format("{:.3g}", one.of.bytes_per_sample),
           one.of.gap_bound < 0 ? "?" : fmt::format("{}", one.of.gap_bound),
-          fmt::format("{:.1f}", one.of.staleness),
+          fmt::format("{:.1f}", std::abs(one.of.staleness) < 0.05 ? 0.0 : one.of.staleness),
           share_text(one.of.unheard),
           share_text(one.of.lost),
           verdict_of(one, advice)};

@@ -74,16 +74,43 @@ std::string present_of(const File& file, const std::string& chosen) {
   return file.protocols.empty() ? "allreduce" : file.protocols.front().label;
 }
 
-/// Returns what has to follow the file's text so that it has the present protocol.
-std::string text_of_present(const File& file, const std::vector<Block>& candidates, const std::string& present) {
+/// Returns what has to follow the file's text so that it has the present protocol. `chosen`: by the user.
+std::string text_of_present(const File& file, const std::vector<Block>& candidates, const std::string& present,
+                            bool chosen) {
   if (find(file.protocols, present) != nullptr) return "";
   if (const Block* block = find(candidates, present)) return block->text;
-  if (candidates.empty()) return fmt::format("\n[[protocol]]\nname = {}\n", toml_text(present));
+  if (candidates.empty() || !chosen) return fmt::format("\n[[protocol]]\nname = {}\n", toml_text(present));
   std::vector<std::string> labels;
   for (const std::vector<Block>* blocks : {&file.protocols, &candidates}) {
     for (const Block& block : *blocks) labels.push_back(block.label);
   }
   throw usage_error(unknown("candidate", present, labels, "in --present"));
+}
+
+/// Eight workers on which a candidate without mistakes is possible.
+constexpr const char* kAnyCluster =
+    "schema = 1\n[run]\nworld_size = 8\n[model]\nname = \"timing_only\"\nsize = 1024\n[compute]\npace = "
+    "\"10ms\"\n[transport]\nname = \"sim\"\n";
+
+/// Returns the candidates. Error(kUsage) for a mistake in one, for two of the same label, and if there are none.
+std::vector<Block> candidates_of(const ClusterOptions& options) {
+  if (options.candidates.empty()) return {};
+  const std::string& file = options.candidates_name;
+  std::vector<Block> candidates = blocks_of(options.candidates, file);
+  if (candidates.empty()) throw usage_error(file + ": there is no [[protocol]] in it");
+  std::set<std::string> labels;
+  SuiteOptions once;
+  once.repeats = 1;
+  for (const Block& block : candidates) {
+    if (!labels.insert(block.label).second)
+      throw usage_error(fmt::format("{}: '{}' is there twice: give one a label of its own", file, block.label));
+    try {
+      parse_suite(kAnyCluster + block.text, file, once);
+    } catch (const SuiteError& error) {
+      throw usage_error(fmt::format("{}: '{}': {}", file, block.label, error.mistakes().front().message));
+    }
+  }
+  return candidates;
 }
 
 /// Returns the text with all candidates that are possible. `text` must be right without them.
@@ -150,19 +177,20 @@ std::vector<TrialSpec> Cluster::trials_of(const std::string& label) const {
 
 Cluster read_cluster(const std::string& path, const ClusterOptions& options) {
   const File file = read_file(path);
-  const std::vector<Block> candidates = blocks_of(options.candidates, "candidates");
+  const std::vector<Block> candidates = candidates_of(options);
   SuiteOptions changed = options.suite;
   changed.sets.emplace_back("transport.name=\"sim\"");
   Cluster cluster;
   cluster.present = present_of(file, options.present);
-  const std::string base = file.text + text_of_present(file, candidates, cluster.present);
+  const std::string base = file.text + text_of_present(file, candidates, cluster.present, !options.present.empty());
   SuiteOptions once = changed;
   once.repeats = 1;
   parse_suite(base, file.name, once);  // its mistakes are the cluster file's
   const Layer keys = keys_of(base, file.name, changed);
   cluster.knows_network = says_links(keys);
   if (!keys.contains("run.repeats")) changed.repeats = kClusterRepeats;
-  cluster.suite = parse_suite(with_possible(base, file, candidates, once, cluster), file.name, changed);
+  cluster.suite =
+      parse_suite(options.compares ? with_possible(base, file, candidates, once, cluster) : base, file.name, changed);
   keep_scenario(cluster.suite, options.scenario);
   for (TrialSpec& spec : cluster.suite.trials) spec = rate_alone(spec);
   std::stable_sort(cluster.suite.trials.begin(), cluster.suite.trials.end(),

@@ -15,6 +15,8 @@ struct ClusterOptions {
   std::string scenario;    // name; empty: the only one
   std::string present;     // label of the protocol that the job uses now; empty: the file's first one, else allreduce
   std::string candidates;  // TOML with [[protocol]]s that are compared with it; may be empty
+  std::string candidates_name = "candidates";  // of their file, for messages
+  bool compares = true;                        // false: the candidates only say what `present` may be
 };
 
 /// A candidate that is not possible on the cluster.
@@ -37,8 +39,8 @@ inline constexpr int kClusterRepeats = 20;
 
 /// Reads a cluster file with its protocols, the present one, and all candidates that are possible on it. Throws
 /// SuiteError for mistakes in it, and for [[measure]] and [matrix], since the caller says what is measured.
-/// Error(kUsage) if the present protocol is neither in the file nor a candidate, or if there are several scenarios and
-/// none is chosen.
+/// Error(kUsage) if the present protocol is neither in the file nor a candidate, if a candidate is wrong on any
+/// cluster, or if there are several scenarios and none is chosen.
 Cluster read_cluster(const std::string& path, const ClusterOptions& options);
 
 /// The size and the costs of a cluster's job.

@@ -50,9 +50,16 @@ double quantile_of(const ErrorCell& cell, double share) {
   return cell.quantiles[i - 1] + part * (cell.quantiles[i] - cell.quantiles[i - 1]);
 }
 
-std::vector<double> points_of(const ErrorCell& cell, double factor) {
+std::vector<double> points_of(const ErrorCell& cell) {
   std::vector<double> logs;
-  for (int i = 0; i < kPoints; ++i) logs.push_back(factor * quantile_of(cell, (i + 0.5) / kPoints));
+  for (int i = 0; i < kPoints; ++i) logs.push_back(quantile_of(cell, (i + 0.5) / kPoints));
+  return logs;
+}
+
+/// Returns the errors twice as far from their median, which stays.
+std::vector<double> doubled(std::vector<double> logs) {
+  const double middle = (logs[kPoints / 2 - 1] + logs[kPoints / 2]) / 2;
+  for (double& log : logs) log = middle + kOutsideFactor * (log - middle);
   return logs;
 }
 
@@ -76,16 +83,16 @@ ModelErrors ModelErrors::read(const std::string& path) {
 LikelyErrors ModelErrors::of(const std::string& family, double ratio) const {
   const auto within = [&](const ErrorCell& cell) { return ratio >= cell.from && ratio < cell.to; };
   for (const ErrorCell& cell : cells_) {
-    if (cell.family == family && cell.cells >= kFewestCells && within(cell)) return {points_of(cell, 1), false};
+    if (cell.family == family && cell.cells >= kFewestCells && within(cell)) return {points_of(cell), false};
   }
   const auto all =
       std::find_if(cells_.begin(), cells_.end(), [](const ErrorCell& cell) { return cell.family == "all"; });
-  if (all != cells_.end()) return {points_of(*all, kOutsideFactor), true};
+  if (all != cells_.end()) return {doubled(points_of(*all)), true};
   ErrorCell unknown{
       .family = "all", .from = 0, .to = std::numeric_limits<double>::infinity(), .cells = 0, .quantiles = {}};
   for (std::size_t i = 0; i < unknown.quantiles.size(); ++i)
     unknown.quantiles[i] = kUnknown * (2 * ErrorCell::kShares[i] - 1);
-  return {points_of(unknown, 1), true};
+  return {points_of(unknown), true};
 }
 
 }  // namespace hopbench

@@ -118,7 +118,7 @@ std::vector<std::string> unknown_after(const Recording& recording, const Decompo
   const double length = steps.median * double(steps.steps);
   std::vector<std::string> lines;
   lines.push_back(
-      fmt::format("slowness that lasts or returns after more than {:.0f} s, the length of the recording", length));
+      fmt::format("slowness that lasts or returns after more than {:.3g} s, the length of the recording", length));
   lines.emplace_back(
       "how gradients of smaller or larger batches take: seconds are taken to be in proportion to samples");
   lines.emplace_back("when the parts of a gradient are ready: they are taken to be by the layers' arithmetic");

@@ -101,8 +101,6 @@ void check_wire_bytes(const Configuration& c, Mistakes& mistakes) {
   const Value& bytes = c.at("model.wire_bytes");
   if (bytes.integer == 0) return;
   const std::string& name = c.at("model.name").text;
-  if (model_of(c).create == nullptr)
-    return mistakes.add(bytes.place, fmt::format("'wire_bytes' means nothing to model '{}': set its size", name));
   if (model_of(c).sparse_rows)
     mistakes.add(bytes.place,
                  fmt::format("'wire_bytes' means nothing to model '{}', whose gradients are sparse", name));

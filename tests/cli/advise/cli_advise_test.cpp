@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/cli.h"
@@ -18,7 +19,9 @@ class Advises : public testing::Test {
   Advises() {
     folder_.write("steps.csv", small_trace());
     folder_.write("cluster.toml", small_cluster());
-    folder_.write("errors.csv", "family,from,to,cells,least,q05,q25,q50,q75,q95,most\n");
+    folder_.write("errors.csv",
+                  "family,from,to,cells,least,q05,q25,q50,q75,q95,most\n"
+                  "all,0,1000,50,-0.02,-0.01,-0.005,0,0.005,0.01,0.02\n");
     folder_.write(
         "few.toml",
         "[[protocol]]\nname = \"allreduce\"\n[[protocol]]\nname = \"ps_ssp\"\n[[protocol]]\nname = \"adpsgd\"\n"
@@ -39,8 +42,8 @@ TEST_F(Advises, AnswersInAFolderWithItsTrials) {
   const Ended ended =
       run({"advise", "cluster.toml", "--candidates", "few.toml", "--errors", "errors.csv", "-o", "answer"});
   ASSERT_EQ(ended.code, 0) << ended.err;
-  EXPECT_THAT(ended.out, AllOf(HasSubstr("cluster.toml, scenario recorded"), HasSubstr("Stay with allreduce"),
-                               HasSubstr("The nearest is ps_ssp"),
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("cluster.toml, scenario recorded"),
+                               HasSubstr("Use ps_ssp: 1.15 times the samples/s of allreduce"),
                                HasSubstr("check convergence, since no bound on staleness is known: adpsgd"),
                                HasSubstr("check convergence, since batches change: lb_bsp")));
   for (const char* file : {"advice.html", "advice.md", "advice.json", "trials.csv", "suite.toml"})
@@ -51,6 +54,11 @@ TEST_F(Advises, AnswersInAFolderWithItsTrials) {
       run({"advise", "cluster.toml", "--candidates", "few.toml", "--errors", "errors.csv", "-o", "again", "-j", "1"});
   EXPECT_EQ(again.out, ended.out) << "virtual time repeats";
   EXPECT_EQ(text_of(folder_ / "again/trials.csv"), text_of(folder_ / "answer/trials.csv"));
+  const auto json = nlohmann::json::parse(text_of(folder_ / "answer/advice.json"));
+  std::map<std::string, double> gains;
+  for (const auto& one : json["depends_on"]) gains[one["what"]] = one["gain"];
+  ASSERT_EQ(gains.count("network at half the rate"), 1u);
+  EXPECT_GT(gains["network at half the rate"], 1.02 * gains["latency doubled"]) << "a thin network favours fewer waits";
   EXPECT_EQ(run({"validate", "answer/suite.toml"}).code, 0) << "it names the trace wherever it lies";
 }
 
@@ -73,9 +81,22 @@ TEST_F(Advises, TakesALearningModelToATarget) {
                                HasSubstr("learning does not transfer by itself")));
 }
 
+TEST_F(Advises, InterruptedWriteNothing) {
+  folder_.write("long.toml", with(small_cluster(), "iterations = 20", "iterations = 1000000"));
+  const std::string before = contents(folder_.path());
+  Running running(folder_.path(), {"advise", "long.toml", "-o", "answer"});
+  ASSERT_TRUE(soon([&] { return !running.ranks().empty(); }));
+  running.send(SIGINT);
+  const Ended ended = running.wait();
+  EXPECT_EQ(ended.code, 130) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("interrupted: nothing is written"));
+  EXPECT_EQ(contents(folder_.path()), before);
+}
+
 TEST_F(Advises, RefuseWhatTheyCannotDoBeforeTheFirstTrial) {
   EXPECT_THAT(refused({"advise", "cluster.toml", "--present", "allredcue"}), HasSubstr("did you mean 'allreduce'?"));
   EXPECT_THAT(refused({"advise", "none.toml"}), HasSubstr("none.toml"));
+  EXPECT_THAT(refused({"advise", "cluster.toml", "--stand-in", "mlp"}), HasSubstr("--target-loss"));
   EXPECT_THAT(refused({"advise", "cluster.toml", "--candidates", "none.toml"}), HasSubstr("none.toml"));
   EXPECT_THAT(refused({"advise", "cluster.toml", "--errors", "few.toml"}), HasSubstr("few.toml:1: the header must be"));
   EXPECT_THAT(refused({"advise", "cluster.toml", "--scenario", "quiet"}), HasSubstr("no scenario 'quiet'"));

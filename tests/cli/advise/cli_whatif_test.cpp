@@ -44,6 +44,19 @@ TEST_F(AsksWhatIf, ShowsWhatChangesWouldBring) {
   EXPECT_THAT(ended.out, MatchesRegex(".*link 0-1=10Mbit/s +0\\.[01].*")) << "a thin link costs most of the rate";
 }
 
+TEST_F(AsksWhatIf, TakesTheSameChangeOnce) {
+  const Ended once = run({"--without", "3", "-r", "2"}), twice = run({"--without", "3", "--without", "3", "-r", "2"});
+  EXPECT_EQ(twice.code, 0) << twice.err;
+  EXPECT_EQ(twice.out, once.out);
+}
+
+TEST_F(AsksWhatIf, RefusesFaultsAndASingleWorker) {
+  folder_.write("cluster.toml", small_cluster() + "faults = [{ kind = \"leave\", ranks = [3], at = \"10ms\" }]\n");
+  EXPECT_THAT(run({}).err, HasSubstr("has faults, and whatif is about the speed of workers"));
+  folder_.write("cluster.toml", with(small_cluster(), "world_size = 4", "world_size = 1"));
+  EXPECT_EQ(run({}).code, 2);
+}
+
 TEST_F(AsksWhatIf, SaysWhereThereIsNothingToGain) {
   std::string equal = "rank,step,seconds\n";
   for (int rank = 0; rank < 4; ++rank)
@@ -58,7 +71,9 @@ TEST_F(AsksWhatIf, RefusesOtherWorkersAndTexts) {
         {"--rank", "4=1x", "there is no worker 4"},
         {"--rank", "3=fast", "write RANK=FACTORx, such as 3=1x"},
         {"--rank", "3=0x", "write RANK=FACTORx"},
-        {"--link", "0-1", "write HOST-HOST=RATE or HOST=RATE"}}) {
+        {"--link", "0-1", "write HOST-HOST=RATE or HOST=RATE"},
+        {"--link", "0-4=1Gbit/s", "there is no host 4: they are 0 to 3"},
+        {"--present", "adpsdg", "unknown candidate 'adpsdg' in --present: did you mean 'adpsgd'?"}}) {
     const Ended ended = run({flag, value});
     EXPECT_EQ(ended.code, 2) << flag;
     EXPECT_THAT(ended.err, HasSubstr(says));

@@ -64,6 +64,27 @@ TEST(Advice, WidensByTheChanceOfTheRecording) {
   EXPECT_NEAR(fourfold.gain, once.gain, 0.02);
 }
 
+TEST(Advice, TrustsFewRepeatsLess) {
+  const auto width = [](const std::vector<double>& chance) {
+    Candidate present = candidate("allreduce", 100, std::vector<double>(chance.size(), 1.0));
+    Candidate other = candidate("hop", 200, chance);
+    present.errors = other.errors = {0};
+    const Ranked one = of_label(advise_all({present, other}), "hop");
+    return std::log(one.gains.high / one.gains.low);
+  };
+  const double few = width({0.9, 1.1}), many = width({0.9, 1.1, 0.9, 1.1, 0.9, 1.1, 0.9, 1.1, 0.9, 1.1, 0.9, 1.1});
+  EXPECT_GT(few, 4 * many) << "the same spread, from two repeats and from twelve";
+}
+
+TEST(Advice, ShowsTheRatesOfItsTrials) {
+  Candidate other = candidate("hop", 200);
+  other.errors = {0.02, 0.03, 0.04};  // all on one side
+  const Ranked one = of_label(advise_all({candidate("allreduce", 100, {1, 1, 1, 1}), other}), "hop");
+  EXPECT_NEAR(one.rate, 200 * std::pow(1.1 * 0.9, 0.25), 1e-9);
+  EXPECT_LE(one.rates.low, one.rate);
+  EXPECT_GT(one.rates.high, one.rate);
+}
+
 TEST(Advice, StaysWithThePresentProtocolUnlessTheGainIsCertain) {
   Candidate doubtful = candidate("dpsgd", 101.0);  // within the errors
   const Advice advice = advise_all({candidate("allreduce", 100), doubtful});

@@ -12,9 +12,11 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+// The last one is possible with eight workers, and not with the cluster's four.
 constexpr const char* kCandidates =
-    "[[protocol]]\nname = \"allreduce\"\n[[protocol]]\nname = \"adpsgd\"\n[[protocol]]\nname = \"hop\"\nlabel = \"hop "
-    "far\"\nstaleness = 4\nbackup = 1\n";
+    "[[protocol]]\nname = \"allreduce\"\n[[protocol]]\nname = \"adpsgd\"\n[[protocol]]\nname = "
+    "\"ps_backup\"\nlabel = \"all but five\"\nbackup = 5\n";
+constexpr const char* kAllPossible = "[[protocol]]\nname = \"allreduce\"\n[[protocol]]\nname = \"adpsgd\"\n";
 
 std::set<std::string> labels_of_trials(const Cluster& cluster) {
   std::set<std::string> labels;
@@ -27,8 +29,8 @@ TEST(Cluster, HasThePresentProtocolAndThoseCandidatesThatArePossible) {
   EXPECT_EQ(cluster.present, "allreduce");
   EXPECT_EQ(labels_of_trials(cluster), (std::set<std::string>{"allreduce", "adpsgd"}));
   ASSERT_EQ(cluster.left_out.size(), 1u);
-  EXPECT_EQ(cluster.left_out[0].label, "hop far");
-  EXPECT_THAT(cluster.left_out[0].why, HasSubstr("backup and staleness together"));
+  EXPECT_EQ(cluster.left_out[0].label, "all but five");
+  EXPECT_THAT(cluster.left_out[0].why, HasSubstr("backup = 5 leaves none of 4 gradients"));
   EXPECT_TRUE(cluster.knows_network);
 }
 
@@ -80,6 +82,36 @@ TEST(Cluster, RefusesMeasuresAndSeveralScenarios) {
   EXPECT_THAT(ClusterFolder().why({.suite = {}, .scenario = "quiet", .present = {}, .candidates = {}}),
               HasSubstr("no scenario 'quiet': it has recorded"));
   EXPECT_THAT(ClusterFolder("schema = 1\n").why(), HasSubstr("cluster.toml:"));
+}
+
+TEST(Cluster, RefusesCandidatesThatAreWrongEverywhere) {
+  const auto why = [](const std::string& candidates) {
+    return ClusterFolder().why(
+        {.suite = {}, .scenario = {}, .present = {}, .candidates = candidates, .candidates_name = "mine.toml"});
+  };
+  EXPECT_THAT(why("[[protocol]]\nname = \"nosuch\"\n"), HasSubstr("mine.toml: 'nosuch': unknown protocol 'nosuch'"));
+  EXPECT_THAT(why("[[protocol]]\nname = \"hop\"\nbakup = 1\n"), HasSubstr("mine.toml: 'hop': "));
+  EXPECT_THAT(why("# none\n"), HasSubstr("mine.toml: there is no [[protocol]] in it"));
+  EXPECT_THAT(why("[[protocol]]\nname = \"hop\"\n[[protocol]]\nname = \"hop\"\n"),
+              HasSubstr("mine.toml: 'hop' is there twice"));
+  EXPECT_THAT(why("[[protocol]\n"), HasSubstr("mine.toml:1:"));
+}
+
+TEST(Cluster, HasAllReduceAsThePresentProtocolWhateverTheCandidatesAre) {
+  const Cluster cluster = ClusterFolder().read(
+      {.suite = {}, .scenario = {}, .present = {}, .candidates = "[[protocol]]\nname = \"adpsgd\"\n"});
+  EXPECT_EQ(cluster.present, "allreduce");
+  EXPECT_EQ(labels_of_trials(cluster), (std::set<std::string>{"allreduce", "adpsgd"}));
+}
+
+TEST(Cluster, CanHaveThePresentProtocolAlone) {
+  const Cluster cluster = ClusterFolder().read({.suite = {},
+                                                .scenario = {},
+                                                .present = "adpsgd",
+                                                .candidates = kAllPossible,
+                                                .candidates_name = "mine.toml",
+                                                .compares = false});
+  EXPECT_EQ(labels_of_trials(cluster), (std::set<std::string>{"adpsgd"}));
 }
 
 TEST(Cluster, KnowsHowLongMessagesTakeBesideGradients) {
