@@ -87,21 +87,8 @@ bool goes_on_without(const Protocol& protocol, const KnobValues& knobs) {
 }
 
 const char* to_string(Family family) {
-  switch (family) {
-    case Family::kAllReduce:
-      return "all-reduce";
-    case Family::kGossip:
-      return "gossip";
-    case Family::kGroups:
-      return "groups";
-    case Family::kHop:
-      return "hop";
-    case Family::kServer:
-      return "parameter server";
-    case Family::kOther:
-      return "other";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"all-reduce", "gossip", "groups", "hop", "parameter server", "other"};
+  return kNames[static_cast<std::size_t>(family)];
 }
 
 const char* to_string(Source source) {
