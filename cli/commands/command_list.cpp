@@ -263,9 +263,10 @@ std::vector<std::string> suite_files() {
   std::vector<std::string> files;
   for (const std::string& folder : folders) {
     for (fs::recursive_directory_iterator at(folder, none), end; at != end; at.increment(none)) {
-      // expected.toml holds the claims of a paper, for hopbench reproduce.
-      if (at->path().extension() == ".toml" && at->path().filename() != "expected.toml")
-        files.push_back(at->path().string());
+      // expected.toml holds the claims of a paper, candidates.toml the protocols that hopbench advise compares.
+      const fs::path& path = at->path();
+      if (path.extension() == ".toml" && path.filename() != "expected.toml" && path.filename() != "candidates.toml")
+        files.push_back(path.string());
     }
   }
   std::sort(files.begin(), files.end());

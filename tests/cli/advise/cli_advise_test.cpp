@@ -13,6 +13,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class Advises : public testing::Test {
  protected:
@@ -79,6 +80,10 @@ TEST_F(Advises, TakesALearningModelToATarget) {
   ASSERT_EQ(ended.code, 0) << ended.err;
   EXPECT_THAT(ended.out, AllOf(HasSubstr("Time to a loss of 100 of quadratic"),
                                HasSubstr("learning does not transfer by itself")));
+}
+
+TEST_F(Advises, ComparesFilesThatAreNoSuites) {
+  EXPECT_THAT(run({"list", "suites"}).out, AllOf(HasSubstr("first.toml"), Not(HasSubstr("candidates.toml"))));
 }
 
 TEST_F(Advises, InterruptedWriteNothing) {
