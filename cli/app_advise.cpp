@@ -60,8 +60,8 @@ void add_advise(CLI::App& app, Parsed& parsed) {
   add_cluster_flags(command, o.cluster, o.scenario, o.present, o.suite_options, o.jobs,
                     "repeats of every trial (default: the file's, else 20)");
   command.add_option("--candidates", o.candidates,
-                     "file with the [[protocol]]s to compare (default: those that come along)");
-  command.add_option("--errors", o.errors, "file with errors of virtual time (default: the one that comes along)");
+                     "file with the [[protocol]]s to compare (default: those of hopbench)");
+  command.add_option("--errors", o.errors, "file with errors of virtual time (default: that of hopbench)");
   command.add_option("-o,--output", o.output, "result folder, new or empty (default: hopbench-results/<utc>-<id>)");
   add_output(command, "--json", o.json, "the answer as JSON (alone: on standard output)");
   CLI::Option* target =
@@ -77,7 +77,8 @@ void add_advise(CLI::App& app, Parsed& parsed) {
 
 void add_whatif(CLI::App& app, Parsed& parsed) {
   WhatifOptions& o = parsed.whatif;
-  CLI::App& command = *app.add_subcommand("whatif", "how much each worker slows a job, and what would be without it");
+  CLI::App& command = *app.add_subcommand(
+      "whatif", "how much each worker slows a job, and the job without a worker or with other links");
   command.footer(kWhatifExamples);
   add_cluster_flags(command, o.cluster, o.scenario, o.present, o.suite_options, o.jobs,
                     "repeats of every trial (default: 5)");

@@ -1,12 +1,14 @@
-// `hopbench record`, `hopbench advise` and `hopbench whatif`: which protocol to use on a cluster, and what would be if
-// a worker or a link were another one. docs/advice.md describes them.
+// `hopbench record`, `hopbench advise` and `hopbench whatif`: which protocol to use on a cluster, and how much a
+// worker or a link changes. docs/advice.md describes them.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "backends/base/error.h"
 #include "cli/commands/run.h"
+#include "cli/tell.h"
 #include "results/advice/advice.h"
 #include "suites/advice/cluster.h"
 #include "suites/advice/model_error.h"
@@ -50,8 +52,19 @@ struct WhatifOptions {
 };
 int command_whatif(const WhatifOptions& options);
 
+/// Reports on ^C, by Error(kInterrupted) of `work`, that nothing is written, and throws it on.
+template <class Work>
+auto writing_nothing_if_interrupted(const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::kInterrupted) tell("interrupted: nothing is written\n");
+    throw;
+  }
+}
+
 /// Runs trials of virtual time, one on each core, and hands their rows on in the order of the trials.
-/// Error(kInterrupted) after ^C. Of a trial that failed, the row says why.
+/// Error(kInterrupted) after ^C, which is not reported. Of a trial that failed, the row says why.
 std::vector<TrialRow> run_virtual(const std::vector<TrialSpec>& trials, int jobs);
 
 /// Returns the path of a file that comes with the program, "suites/advice/candidates.toml". Error(kEnvironment) if it

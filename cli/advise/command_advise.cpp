@@ -96,12 +96,13 @@ std::vector<TrialSpec> varied_trials(const Cluster& cluster, const std::vector<s
   return trials;
 }
 
-/// Returns the mean log rate of each variant under one measure; variants with a failed trial are left out.
+/// Returns the mean log rate of each variant under one measure, over the repeats that are tried with changes. Variants
+/// with a failed trial are left out.
 std::map<std::string, double> mean_logs(const std::vector<TrialRow>& rows, const std::string& measure) {
   std::map<std::string, std::vector<double>> logs;
   std::set<std::string> failed;
   for (const TrialRow& row : rows) {
-    if (row.labels.measure != measure) continue;
+    if (row.labels.measure != measure || row.labels.repeat >= kRepeatsVaried) continue;
     const bool ok = row.record.status == TrialStatus::kOk && row.record.samples_heard_per_s > 0;
     if (ok) logs[row.labels.variant].push_back(std::log(row.record.samples_heard_per_s));
     if (!ok) failed.insert(row.labels.variant);
@@ -113,8 +114,12 @@ std::map<std::string, double> mean_logs(const std::vector<TrialRow>& rows, const
   return means;
 }
 
-std::vector<Dependence> dependences(const std::vector<TrialRow>& rows, const std::vector<Variation>& variations,
-                                    const Advice& advice) {
+/// Returns the gains with each change. A change is compared with the same repeats without it, so that it does not show
+/// which repeats were drawn.
+std::vector<Dependence> dependences(const std::vector<TrialRow>& unchanged, const std::vector<TrialRow>& rows,
+                                    const std::vector<Variation>& variations, const Advice& advice) {
+  const std::map<std::string, double> before = mean_logs(unchanged, unchanged.front().labels.measure);
+  const double gain_before = before.at(advice.nearest().of.label) - before.at(advice.present);
   std::vector<Dependence> found;
   for (const Variation& variation : variations) {
     const std::map<std::string, double> logs = mean_logs(rows, variation.name);
@@ -122,7 +127,8 @@ std::vector<Dependence> dependences(const std::vector<TrialRow>& rows, const std
     if (own == logs.end() || present == logs.end()) continue;
     const auto leader =
         std::max_element(logs.begin(), logs.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    found.push_back({variation.name, std::exp(own->second - present->second), leader->first});
+    const double moved = own->second - present->second - gain_before;
+    found.push_back({variation.name, advice.nearest().gain * std::exp(moved), leader->first});
   }
   const double gain = advice.nearest().gain;
   std::stable_sort(found.begin(), found.end(), [gain](const Dependence& a, const Dependence& b) {
@@ -252,7 +258,7 @@ AdviceReport report_of(const AdviseOptions& options, const Cluster& cluster, con
   }
   const std::vector<TrialRow> varied_rows = run_virtual(varied, options.jobs);
   kept.insert(kept.end(), varied_rows.begin(), varied_rows.end());
-  report.depends = dependences(varied_rows, variations, report.advice);
+  report.depends = dependences(rows, varied_rows, variations, report.advice);
   report.title =
       fmt::format("{}, scenario {}", printable(cluster.suite.file), cluster.suite.trials.front().scenario_name);
   report.facts = facts_text(cluster, facts);
@@ -292,7 +298,8 @@ int command_advise(const AdviseOptions& options) {
   tell(fmt::format("{} candidates, {} trials in virtual time\n", labels_in(cluster.suite.trials).size(),
                    cluster.suite.trials.size()));
   std::vector<TrialRow> rows;
-  const AdviceReport report = report_of(options, cluster, errors, path, rows);
+  const AdviceReport report =
+      writing_nothing_if_interrupted([&] { return report_of(options, cluster, errors, path, rows); });
   RunFolder folder =
       RunFolder::create(path, cluster.suite.resolved, context_json(options.command_line, {}, "", cluster.suite.notes));
   folder.claim();

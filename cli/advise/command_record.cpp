@@ -75,10 +75,7 @@ void run_trial(Fleet* fleet, Recording& recording) {
   with.fleet = fleet;
   recording.record = execute_trial(recording.spec, with);
   const TrialRecord& record = recording.record;
-  if (record.status == TrialStatus::kInterrupted) {
-    tell("interrupted: nothing is written\n");
-    throw Error(ExitCode::kInterrupted, "interrupted");
-  }
+  if (record.status == TrialStatus::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
   if (record.status != TrialStatus::kOk) throw trial_error("the trial to be recorded failed: " + record.failure.text);
   if (disturbed(record))
     tell(
@@ -98,11 +95,25 @@ std::string check_text(const Recording& recording, const std::string& file) {
   std::vector<TrialSpec> trials = cluster.trials_of(cluster.present);
   trials.resize(std::min<std::size_t>(trials.size(), 5));
   std::vector<double> rates;
-  for (const TrialRow& row : run_virtual(trials, 0)) rates.push_back(row.record.samples_per_s);
+  for (const TrialRow& row : run_virtual(trials, 0)) {
+    if (row.record.status != TrialStatus::kOk)
+      return "virtual time cannot run this job: " + what_happened(row.record.failure) + "\n";
+    rates.push_back(row.record.samples_per_s);
+  }
   const double error = median(rates) / recording.record.samples_per_s - 1;
   return fmt::format("virtual time gives this job {:.4g} samples/s; measured were {:.4g} ({:+.1f} %){}\n",
                      median(rates), recording.record.samples_per_s, 100 * error,
                      std::abs(error) > kLargeDifference ? ": look for the reason before you trust an advice" : "");
+}
+
+Recording recording_of(std::vector<TrialSpec> trial, Fleet* fleet) {
+  std::vector<Calibrated> known;
+  calibrate_trials(trial, known, fleet);
+  Recording recording{.spec = trial.front(), .record = {}, .costs = {}, .network = {}, .machine_of = {}};
+  recording.model_bytes = facts_of(recording.spec).model_bytes;
+  measure_costs(recording.spec, fleet, recording);
+  run_trial(fleet, recording);
+  return recording;
 }
 
 int record_with(const RecordOptions& options, Suite suite, const Gathering& gathering) {
@@ -111,12 +122,7 @@ int record_with(const RecordOptions& options, Suite suite, const Gathering& gath
   gathering.check(trial);
   check_available(trial);
   Fleet* const fleet = gathering.fleet();
-  std::vector<Calibrated> known;
-  calibrate_trials(trial, known, fleet);
-  Recording recording{.spec = trial.front(), .record = {}, .costs = {}, .network = {}, .machine_of = {}};
-  recording.model_bytes = facts_of(recording.spec).model_bytes;
-  measure_costs(recording.spec, fleet, recording);
-  run_trial(fleet, recording);
+  const Recording recording = writing_nothing_if_interrupted([&] { return recording_of(std::move(trial), fleet); });
   RunFolder folder = RunFolder::create(options.output, suite.resolved,
                                        context_json(options.command_line, {}, gathering.processes_json(), suite.notes));
   folder.claim();
@@ -130,6 +136,8 @@ int record_with(const RecordOptions& options, Suite suite, const Gathering& gath
   folder.write_text(kTrace, trace_text(imported.rows, title));
   const Decomposition steps = decompose(imported.rows);
   folder.write_text(kCluster, cluster_toml(recording, steps, kTrace, title));
+  tell(fmt::format("recording: {0}/{1} and {0}/{2}\nnext: hopbench advise {0}/{1}\n", printable(folder.path()),
+                   kCluster, kTrace));
   std::string text =
       fmt::format("{} workers, {} steps that all of them have; a gradient: median {:.4g} s, 99 % {:.4g} s\n",
                   steps.ranks, steps.steps, steps.median, steps.q99);
@@ -137,8 +145,6 @@ int record_with(const RecordOptions& options, Suite suite, const Gathering& gath
   text += check_text(recording, folder.path() + "/" + kCluster) + "What this recording does not tell:\n";
   for (const std::string& line : unknown_after(recording, steps)) text += "  " + line + "\n";
   put("-", text);
-  tell(fmt::format("recording: {0}/{1} and {0}/{2}\nnext: hopbench advise {0}/{1}\n", printable(folder.path()),
-                   kCluster, kTrace));
   return static_cast<int>(ExitCode::kOk);
 }
 

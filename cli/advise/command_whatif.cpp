@@ -1,4 +1,4 @@
-// `hopbench whatif`: how much each worker slows a job, and what would be without it or with other links.
+// `hopbench whatif`: how much each worker slows a job, and the job without a worker or with other links.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -28,6 +28,7 @@ std::string only(int rank) { return fmt::format("only {} as recorded", rank); }
 struct Case {
   std::string name;
   std::function<TrialSpec(const TrialSpec&)> change;
+  int left_out = 0;  // number of workers
 };
 
 void check_rank(int rank, int workers, const std::string& flag) {
@@ -70,8 +71,8 @@ std::vector<Case> changes_of(const WhatifOptions& options, int workers, int host
   for (const int rank : options.without) {
     check_rank(rank, workers, fmt::format("--without {}", rank));
     if (workers < 3) throw usage_error("--without: two workers at least must be left");
-    cases.push_back(
-        {fmt::format("without worker {}", rank), [rank](const TrialSpec& spec) { return without_worker(spec, rank); }});
+    cases.push_back({fmt::format("without worker {}", rank),
+                     [rank](const TrialSpec& spec) { return without_worker(spec, rank); }, 1});
   }
   for (const std::string& text : options.ranks) {
     const auto [rank, factor] = parse_speed(text, workers);
@@ -147,13 +148,12 @@ std::string total_text(const Rates& rates) {
 
 Grid changes(const Rates& rates, const std::vector<Case>& cases, int workers) {
   Grid grid;
-  grid.title = "What would be";
+  grid.title = "Changes, one at a time";
   grid.rows.push_back({"change", "samples/s", "for each worker"});
   for (const Case& each : cases) {
     const std::vector<double>& changed = rates.at(each.name);
     std::vector<double> shared = changed;
-    const bool fewer = each.name.starts_with("without");
-    for (double& rate : shared) rate *= fewer ? double(workers) / (workers - 1) : 1;
+    for (double& rate : shared) rate *= double(workers) / (workers - each.left_out);
     grid.rows.push_back({each.name, ratio_text(changed, rates.at(kRecorded)), ratio_text(shared, rates.at(kRecorded))});
   }
   grid.facts.emplace_back("times those of the job as recorded; the same draws in each repeat");
@@ -178,7 +178,7 @@ int command_whatif(const WhatifOptions& options) {
   const std::vector<Case> asked = changes_of(options, workers, hosts);
   std::vector<Case> cases = slowdown_cases(workers);
   cases.insert(cases.end(), asked.begin(), asked.end());
-  const Rates rates = rates_of(trials, cases, options.jobs);
+  const Rates rates = writing_nothing_if_interrupted([&] { return rates_of(trials, cases, options.jobs); });
   const double ideal_s = to_seconds(only_as_recorded(trials.front(), {}).costs.gradient);
   std::string text =
       fmt::format("{}, scenario {}: {} of {} workers, virtual time\nAn ideal gradient takes {:.4g} s; ",

@@ -72,7 +72,7 @@ std::vector<Tuned> tune_all(const std::vector<TrialSpec>& firsts, const Learning
     }
     all.push_back(std::move(tuned));
   }
-  tell(fmt::format("tuning {} on {}: {} trials\n", question.model, "equal workers", trials.size()));
+  tell(fmt::format("tuning {} with equal workers: {} trials\n", question.model, trials.size()));
   const std::vector<TrialRow> rows = run_virtual(trials, question.jobs);
   for (std::size_t i = 0; i < rows.size(); ++i) all[i / kRates].tried[i % kRates].add(rows[i]);
   return all;

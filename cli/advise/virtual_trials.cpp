@@ -16,6 +16,7 @@
 #include "protocols/node/protocol.h"
 #include "results/arithmetic/steady.h"
 #include "results/files/kinds.h"
+#include "results/files/outcome.h"
 #include "suites/trial/execute.h"
 
 namespace hopbench {
@@ -48,13 +49,9 @@ double mean_staleness(const TrialRecord& record) {
   return ranks > 0 ? sum / ranks : 0;
 }
 
-double bytes_per_sample(const TrialRecord& record) {
-  double bytes = 0, samples = 0;
-  for (const RankRecord& rank : record.ranks) {
-    bytes += double(rank.bytes_sent);
-    samples += double(rank.samples);
-  }
-  return samples > 0 ? bytes / samples : 0;
+/// Returns a number of trials.csv; 0 if it is empty there.
+double number_of(const TrialRow& row, const char* column) {
+  return outcomes_of({&row, 1}).front().number(column).value_or(0);
 }
 
 }  // namespace
@@ -78,10 +75,7 @@ std::vector<TrialRow> run_virtual(const std::vector<TrialSpec>& trials, int jobs
         progress.end(trials[i], rows[i].record);
       },
       [](std::size_t) {}, over);
-  if (over()) {
-    tell("interrupted: nothing is written\n");
-    throw Error(ExitCode::kInterrupted, "interrupted");
-  }
+  if (over()) throw Error(ExitCode::kInterrupted, "interrupted");
   return rows;
 }
 
@@ -113,7 +107,7 @@ Candidate candidate_of(const std::vector<TrialSpec>& trials, const std::vector<c
     const TrialRecord& record = row->record;
     candidate.rates.push_back(record.samples_heard_per_s);
     candidate.gap_bound = record.gap_bound;
-    candidate.bytes_per_sample += bytes_per_sample(record) / double(rows.size());
+    candidate.bytes_per_sample += number_of(*row, "bytes_per_sample") / double(rows.size());
     candidate.staleness += mean_staleness(record) / double(rows.size());
     candidate.unheard = std::max(candidate.unheard, largest_unheard_share(record, spec.workers()));
     candidate.lost = std::max(candidate.lost, largest_lost_share(record));

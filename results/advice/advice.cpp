@@ -60,7 +60,7 @@ std::vector<std::string> doubts_of(const Candidate& candidate) {
   if (candidate.lost > kMostLost)
     doubts.push_back(fmt::format("over {:.0f} % of a worker's gradients are lost", 100 * kMostLost));
   if (candidate.unheard > kMostLost)
-    doubts.push_back(fmt::format("over {:.0f} % of a worker's gradients reach nobody", 100 * kMostLost));
+    doubts.push_back(fmt::format("over {:.0f} % of a worker's gradients reach no other worker", 100 * kMostLost));
   if (candidate.changes_batches) doubts.emplace_back("batches change");
   if (candidate.moves_samples) doubts.emplace_back("samples move between workers");
   return doubts;

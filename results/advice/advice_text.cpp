@@ -26,7 +26,7 @@ std::string share_text(double share) { return share < 0.0005 ? "0" : fmt::format
 std::string verdict_of(const Ranked& one, const Advice& advice) {
   if (one.of.label == advice.present) return "present";
   if (!one.doubts.empty()) return "check convergence";
-  return &one == &advice.choice() ? "recommended" : "";
+  return advice.best && one.of.label == advice.choice().of.label ? "recommended" : "";
 }
 
 std::vector<std::string> row_of(const Ranked& one, const Advice& advice) {

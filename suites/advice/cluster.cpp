@@ -208,6 +208,7 @@ JobFacts facts_of(const TrialSpec& spec) {
   if (!spec.instant_network)
     facts.message_s = to_seconds(spec.network.latency) + (rate > 0 ? facts.model_bytes / rate : 0);
   facts.measured_steps = double(spec.stop.amount);
+  if (spec.stop.kind == StopSpec::Kind::kSamples) facts.measured_steps /= double(spec.workload.batch) * spec.workers();
   for (const ComputeRule& rule : spec.scenario.compute) {
     if (rule.what != SlowdownKind::kTrace || rule.replay.map == TraceMap::kFixed) continue;
     const Trace& trace = *rule.replay.trace;

@@ -1,5 +1,4 @@
-// Changes of a trial, one thing at a time: for what an answer depends on, and for what would be if a worker or a link
-// were another one.
+// Changes of a trial, one at a time. They show what an answer depends on, and what another worker or link would bring.
 #pragma once
 
 #include <functional>

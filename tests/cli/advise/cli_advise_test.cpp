@@ -59,6 +59,8 @@ TEST_F(Advises, AnswersInAFolderWithItsTrials) {
   std::map<std::string, double> gains;
   for (const auto& one : json["depends_on"]) gains[one["what"]] = one["gain"];
   ASSERT_EQ(gains.count("network at half the rate"), 1u);
+  // The nearest is a server protocol with a server beside each worker, and the present one has none.
+  EXPECT_DOUBLE_EQ(gains["servers beside worker 0"], json["ranking"][2]["gain"].get<double>());
   EXPECT_GT(gains["network at half the rate"], 1.02 * gains["latency doubled"]) << "a thin network favours fewer waits";
   EXPECT_EQ(run({"validate", "answer/suite.toml"}).code, 0) << "it names the trace wherever it lies";
 }

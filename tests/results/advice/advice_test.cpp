@@ -105,7 +105,7 @@ TEST(Advice, DoubtsWhatMayHarmLearning) {
   all[5].lost = all[5].unheard = 0.049;
   const Advice advice = advise_all(all);
   EXPECT_THAT(of_label(advice, "c0").doubts, ElementsAre("over 5 % of a worker's gradients are lost"));
-  EXPECT_THAT(of_label(advice, "c1").doubts, ElementsAre("over 5 % of a worker's gradients reach nobody"));
+  EXPECT_THAT(of_label(advice, "c1").doubts, ElementsAre("over 5 % of a worker's gradients reach no other worker"));
   EXPECT_THAT(of_label(advice, "c2").doubts, ElementsAre("batches change"));
   EXPECT_THAT(of_label(advice, "c3").doubts, ElementsAre("samples move between workers"));
   EXPECT_EQ(advice.choice().of.label, "c4");

@@ -127,6 +127,12 @@ TEST(Cluster, KnowsHowLongMessagesTakeBesideGradients) {
   EXPECT_NEAR(facts_of(thin).message_s, 50e-6 + 1e6 / 12.5e6, 1e-9);
 }
 
+TEST(Cluster, CountsIterationsAlsoWhereSamplesEndATrial) {
+  std::string text = small_cluster();
+  text.replace(text.find("iterations = 20"), 15, "samples = 640");
+  EXPECT_DOUBLE_EQ(facts_of(ClusterFolder(text).read().suite.trials.front()).measured_steps, 640.0 / (4 * 8));
+}
+
 TEST(Cluster, ThatReplaysItsTraceAsItIsHasNoChanceInIt) {
   std::string text = small_cluster();
   text.replace(text.find("block_bootstrap"), 15, "fixed");
