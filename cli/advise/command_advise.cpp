@@ -96,6 +96,13 @@ std::vector<TrialSpec> varied_trials(const Cluster& cluster, const std::vector<s
   return trials;
 }
 
+/// Returns true if some rank of the changed trials is on another host than in the cluster's own.
+bool moves_a_rank(const Cluster& cluster, const std::vector<TrialSpec>& changed) {
+  return std::any_of(changed.begin(), changed.end(), [&](const TrialSpec& spec) {
+    return make_plan(spec).host_of != make_plan(cluster.trials_of(spec.label).front()).host_of;
+  });
+}
+
 /// Returns the mean log rate of each variant under one measure, over the repeats that are tried with changes. Variants
 /// with a failed trial are left out.
 std::map<std::string, double> mean_logs(const std::vector<TrialRow>& rows, const std::string& measure) {
@@ -177,9 +184,10 @@ std::vector<std::string> facts_text(const Cluster& cluster, const JobFacts& fact
                   "{:.3g} of that",
                   spec.workers(), spec.workload.model, facts.model_bytes / 1e6, spec.workload.batch, facts.gradient_s,
                   facts.ratio()));
-  lines.push_back(fmt::format(
-      "virtual time, {} repeat{}, rates over {} iterations{}", repeats, repeats == 1 ? "" : "s", facts.measured_steps,
-      facts.recorded_steps > 0 ? fmt::format("; {:.0f} recorded steps", facts.recorded_steps) : ""));
+  lines.push_back(
+      fmt::format("virtual time, {} repeat{}, rates over {:.0f} iterations{}", repeats, repeats == 1 ? "" : "s",
+                  facts.measured_steps,
+                  facts.recorded_steps > 0 ? fmt::format("; {:.0f} recorded steps", facts.recorded_steps) : ""));
   return lines;
 }
 
@@ -188,8 +196,8 @@ std::vector<std::string> unknown_of(const Cluster& cluster, const JobFacts& fact
   std::vector<std::string> lines;
   const std::size_t repeats = cluster.trials_of(cluster.present).size();
   if (repeats < kFewestRepeats)
-    lines.push_back(fmt::format("chance: {} repeat{} not show it; take {} at least (-r)", repeats,
-                                repeats == 1 ? " does" : "s do", kFewestRepeats));
+    lines.push_back(fmt::format("chance: {} repeat{} of it; take {} at least (-r)", repeats,
+                                repeats == 1 ? " shows nothing" : "s show little", kFewestRepeats));
   if (!cluster.knows_network) lines.emplace_back("the network: the defaults of [network] are taken (1 Gbit/s, 100us)");
   if (spec.default_vector_rate) lines.emplace_back("the rate of vector operations: a CPU's is taken (10 GB/s)");
   if (spec.scenario.compute.empty()) lines.emplace_back("who is slow: all workers are taken to be equally fast");
@@ -254,7 +262,9 @@ AdviceReport report_of(const AdviseOptions& options, const Cluster& cluster, con
   const std::vector<Variation> variations = variations_of(cluster.suite.trials.front());
   std::vector<TrialSpec> varied;
   for (const Variation& variation : variations) {
-    for (TrialSpec& spec : varied_trials(cluster, labels, variation)) varied.push_back(std::move(spec));
+    std::vector<TrialSpec> trials = varied_trials(cluster, labels, variation);
+    if (variation.places && !moves_a_rank(cluster, trials)) continue;
+    varied.insert(varied.end(), trials.begin(), trials.end());
   }
   const std::vector<TrialRow> varied_rows = run_virtual(varied, options.jobs);
   kept.insert(kept.end(), varied_rows.begin(), varied_rows.end());

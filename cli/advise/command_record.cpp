@@ -106,6 +106,17 @@ std::string check_text(const Recording& recording, const std::string& file) {
                      std::abs(error) > kLargeDifference ? ": look for the reason before you trust an advice" : "");
 }
 
+/// Returns check_text(). Reports on ^C that the recording is there.
+std::string compared_text(const Recording& recording, const std::string& file) {
+  try {
+    return check_text(recording, file);
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::kInterrupted)
+      tell("interrupted: the recording is written; only its comparison with virtual time is missing\n");
+    throw;
+  }
+}
+
 Recording recording_of(std::vector<TrialSpec> trial, Fleet* fleet) {
   std::vector<Calibrated> known;
   calibrate_trials(trial, known, fleet);
@@ -142,7 +153,7 @@ int record_with(const RecordOptions& options, Suite suite, const Gathering& gath
       fmt::format("{} workers, {} steps that all of them have; a gradient: median {:.4g} s, 99 % {:.4g} s\n",
                   steps.ranks, steps.steps, steps.median, steps.q99);
   text += fmt::format("slowest worker over mean: {:.3f} (mean of the steps)\n", steps.slowest_over_mean);
-  text += check_text(recording, folder.path() + "/" + kCluster) + "What this recording does not tell:\n";
+  text += compared_text(recording, folder.path() + "/" + kCluster) + "What this recording does not tell:\n";
   for (const std::string& line : unknown_after(recording, steps)) text += "  " + line + "\n";
   put("-", text);
   return static_cast<int>(ExitCode::kOk);

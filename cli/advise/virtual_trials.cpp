@@ -25,7 +25,7 @@ namespace {
 /// Returns why a trial has no rate; "" if it has one.
 std::string why_no_rate(const TrialRow& row) {
   if (row.record.status != TrialStatus::kOk) return what_happened(row.record.failure);
-  if (row.record.samples_heard_per_s < 0) return "it does not record which gradients reach others";
+  if (row.record.samples_heard_per_s < 0) return "it is not known which of its gradients reached others";
   return row.record.samples_heard_per_s > 0 ? "" : "no gradient reached another worker";
 }
 
@@ -98,6 +98,7 @@ Candidate candidate_of(const std::vector<TrialSpec>& trials, const std::vector<c
   candidate.family = to_string(find_protocol(spec.protocol).family);
   const LikelyErrors likely = errors.of(candidate.family, facts.ratio());
   candidate.errors = likely.logs, candidate.outside = likely.outside;
+  candidate.assumed = likely.assumed;
   const Protocol& protocol = find_protocol(spec.protocol);
   candidate.changes_batches = protocol.batches != nullptr;
   candidate.moves_samples = protocol.moves_data != nullptr && protocol.moves_data(spec.knobs);

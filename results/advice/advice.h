@@ -18,7 +18,8 @@ struct Candidate {
   std::string label, family;
   std::vector<double> rates;     // samples/s whose gradients reach other workers, by repeat
   std::vector<double> errors;    // equally likely values of ln(real rate / rate in virtual time)
-  bool outside = false;          // errors like its own were not measured
+  bool outside = false;          // errors like its own were not measured: `errors` are those of all, doubled
+  bool assumed = false;          // no errors were measured at all: `errors` are assumed
   double bytes_per_sample = 0;   // that all ranks send
   std::int64_t gap_bound = -1;   // iterations that a worker may be ahead of another; -1: no bound is known
   double staleness = 0;          // iterations that averaged or applied terms are old (mean)

@@ -79,9 +79,14 @@ std::string outside_text(const Advice& advice) {
   }
   if (labels.empty()) return "";
   const bool all = labels.size() == advice.ranking.size();
-  return "errors of virtual time were not measured with such messages, so twice the errors of all protocols are taken "
-         "for " +
-         (all ? "all variants" : join(labels, ", "));
+  const std::string whose = all ? "all variants" : join(labels, ", ");
+  const bool assumed =
+      std::any_of(advice.ranking.begin(), advice.ranking.end(), [](const Ranked& one) { return one.of.assumed; });
+  if (assumed) return "no errors of virtual time were measured, so 10 % either way is assumed for " + whose;
+  return "errors of virtual time were not measured where a message takes so long beside a gradient, so twice the "
+         "errors "
+         "of all protocols are taken for " +
+         whose;
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 #include <limits>
 #include <string_view>
 
+#include "backends/base/printable.h"
 #include "backends/runtime/csv_rows.h"
+#include "protocols/node/protocol.h"
 
 namespace hopbench {
 namespace {
@@ -22,6 +24,14 @@ const std::vector<std::string_view>& columns() {
   return kColumns;
 }
 
+bool is_family(const std::string& name) {
+  if (name == "all") return true;
+  for (int family = 0; family <= static_cast<int>(Family::kOther); ++family) {
+    if (name == to_string(static_cast<Family>(family))) return true;
+  }
+  return false;
+}
+
 /// Returns why the row is wrong; "" if it is a cell.
 std::string read_cell(const std::vector<std::string_view>& cells, ErrorCell& cell) {
   if (cells.size() != columns().size()) return fmt::format("{} cells, not {}", cells.size(), columns().size());
@@ -34,6 +44,7 @@ std::string read_cell(const std::vector<std::string_view>& cells, ErrorCell& cel
   }
   cell.from = numbers[0], cell.to = numbers[1], cell.cells = int(std::clamp(numbers[2], 0.0, 1e9));
   std::copy(numbers.begin() + 3, numbers.end(), cell.quantiles.begin());
+  if (!is_family(cell.family)) return fmt::format("'{}' is neither a family of protocols nor all", cell.family);
   if (cell.from < 0 || cell.to <= cell.from) return "'to' must be above 'from', and 'from' at least 0";
   const bool finite =
       std::all_of(cell.quantiles.begin(), cell.quantiles.end(), [](double q) { return std::isfinite(q); });
@@ -77,6 +88,7 @@ ModelErrors ModelErrors::read(const std::string& path) {
     }
     return read_cell(cells, found.emplace_back());
   });
+  if (header) throw usage_error(fmt::format("{}: is empty: the header is missing", printable(path)));
   return ModelErrors(std::move(found));
 }
 
@@ -92,7 +104,7 @@ LikelyErrors ModelErrors::of(const std::string& family, double ratio) const {
       .family = "all", .from = 0, .to = std::numeric_limits<double>::infinity(), .cells = 0, .quantiles = {}};
   for (std::size_t i = 0; i < unknown.quantiles.size(); ++i)
     unknown.quantiles[i] = kUnknown * (2 * ErrorCell::kShares[i] - 1);
-  return {points_of(unknown), true};
+  return {points_of(unknown), true, true};
 }
 
 }  // namespace hopbench

@@ -24,6 +24,7 @@ struct ErrorCell {
 struct LikelyErrors {
   std::vector<double> logs;
   bool outside = false;  // too few such rates were compared: these are the errors of all, doubled
+  bool assumed = false;  // no rates were compared at all: 10 % either way is assumed
 };
 
 class ModelErrors {

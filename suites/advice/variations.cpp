@@ -86,7 +86,7 @@ std::vector<Variation> variations_of(const TrialSpec& spec) {
         {"vector operations at half the rate", [](TrialSpec& changed) { changed.costs.vector_bytes_per_s /= 2; }});
   const bool apart = spec.network.servers_apart;
   all.push_back({apart ? "servers beside worker 0" : "servers on machines of their own",
-                 [apart](TrialSpec& changed) { changed.network.servers_apart = !apart; }});
+                 [apart](TrialSpec& changed) { changed.network.servers_apart = !apart; }, true});
   return all;
 }
 
@@ -115,8 +115,9 @@ TrialSpec without_worker(const TrialSpec& spec, int rank) {
 LinkChange parse_link_change(const std::string& text) {
   const std::size_t equals = text.find('='), dash = text.find('-');
   LinkChange change;
-  bool right = equals != std::string::npos && parse_rate(std::string_view(text).substr(equals + 1), change.bandwidth) &&
-               change.bandwidth > 0;
+  const bool has_unit = text.find_first_of("bB", equals == std::string::npos ? 0 : equals) != std::string::npos;
+  bool right = equals != std::string::npos && has_unit &&
+               parse_rate(std::string_view(text).substr(equals + 1), change.bandwidth) && change.bandwidth > 0;
   if (right && dash < equals) {
     right = parse_host(std::string_view(text).substr(0, dash), change.a) &&
             parse_host(std::string_view(text).substr(dash + 1, equals - dash - 1), change.b) && change.a != change.b;

@@ -12,6 +12,7 @@ namespace hopbench {
 struct Variation {
   std::string name;  // "network at half the rate"
   std::function<void(TrialSpec&)> apply;
+  bool places = false;  // it changes nothing but the hosts of ranks
 };
 /// Returns the variations that change something of such a trial: the network's rate and latency, the rate of vector
 /// operations, and the placement of servers.

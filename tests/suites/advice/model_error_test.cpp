@@ -60,11 +60,14 @@ TEST_F(ModelErrorFile, DoublesTheErrorsOfAllWhereNoneWereMeasured) {
 TEST_F(ModelErrorFile, AssumesTenPercentWhereNothingWasMeasuredAtAll) {
   const LikelyErrors likely = read("").of("gossip", 0.05);
   EXPECT_TRUE(likely.outside);
+  EXPECT_TRUE(likely.assumed);
   EXPECT_NEAR(likely.logs.front(), -0.095, 1e-12);
   EXPECT_NEAR(likely.logs.back(), 0.095, 1e-12);
 }
 
 TEST_F(ModelErrorFile, IsRefusedWithThePlaceIfItIsNoSuchFile) {
+  EXPECT_THAT(why(""), HasSubstr("errors.csv: is empty: the header is missing"));
+  EXPECT_THAT(why(std::string(kHead) + "hopp,0,1,20,0,0,0,0,0,0,0\n"), HasSubstr("'hopp' is neither a family"));
   EXPECT_THAT(why("family,from\n"), HasSubstr("errors.csv:1: the header must be family,from,to,cells"));
   EXPECT_THAT(why(std::string(kHead) + "hop,0,1,20,0,0,0\n"), HasSubstr("errors.csv:2: 7 cells, not 11"));
   EXPECT_THAT(why(std::string(kHead) + "hop,0,1,20,0,0,0,x,0,0,0\n"), HasSubstr("'x' is not a number"));

@@ -65,7 +65,7 @@ TEST(Variations, ReadLinksAsTheyAreTyped) {
   EXPECT_EQ(nic.b, -1);
   EXPECT_DOUBLE_EQ(nic.bandwidth, 1e8);
   for (const char* text : {"", "0", "0-1", "0-1=", "0-1=fast", "=1Gbit/s", "-1=1Gbit/s", "0-0=1Gbit/s", "0-1-2=1Gbit/s",
-                           "a-1=1Gbit/s", "0-1=0Gbit/s", "0 -1=1Gbit/s"})
+                           "a-1=1Gbit/s", "0-1=10", "0-1=0Gbit/s", "0 -1=1Gbit/s"})
     EXPECT_THROW(parse_link_change(text), Error) << text;
 }
 
