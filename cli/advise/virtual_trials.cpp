@@ -82,7 +82,7 @@ std::vector<TrialRow> run_virtual(const std::vector<TrialSpec>& trials, int jobs
 std::string shipped_file(const std::string& name) {
   for (const std::string& root : data_roots()) {
     std::error_code none;
-    if (const std::string path = root + "/" + name; std::filesystem::exists(path, none)) return path;
+    if (std::string path = root + "/" + name; std::filesystem::exists(path, none)) return path;
   }
   throw environment_error(name +
                           " is missing: is the program installed with its suites? HOPBENCH_ROOT names a checkout");
