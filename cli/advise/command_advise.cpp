@@ -22,6 +22,7 @@
 #include "results/files/files.h"
 #include "suites/advice/variations.h"
 #include "suites/language/document.h"
+#include "suites/trial/plan.h"
 
 namespace hopbench {
 namespace {

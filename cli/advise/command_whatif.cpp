@@ -15,6 +15,7 @@
 #include "cli/tell.h"
 #include "models/datasets/content.h"
 #include "suites/advice/variations.h"
+#include "suites/trial/plan.h"
 
 namespace hopbench {
 namespace {
