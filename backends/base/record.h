@@ -23,15 +23,16 @@ enum class EventKind : std::uint8_t {
               // `since`, of which a slowdown added `delay`; value = the loss
   kOperated,  // rank finished a vector operation (an average, an optimizer step) begun at `since`, if it took time
   kReduced,   // rank combined the vectors of `senders` (their tags, the weights used) into its own in iteration iter
-  kApplied,  // rank (a server, or a worker's own step) applied a gradient that sender `peer` computed in iteration iter
-  kSend,     // rank posted a message of `kind`, iteration iter, `count` = words[0] if any, to peer
-  kDeliver,  // rank's mailbox received it from peer, which posted it at `since` (virtual time only)
-  kDrop,     // rank's mailbox dropped it (ignored: too late)
-  kTake,     // a strand of rank took it from the mailbox
-  kSpend,    // rank removed `count` tokens of peer's queue TokenQ(peer -> rank)
-  kWait,     // rank waited from `since` until now; text = the reason
-  kLost,     // a gradient of rank, iteration iter, is thrown away; text = why
-  kReport,   // rank reported a snapshot after iteration iter
+  kApplied,   // rank (a server, or a worker's own step) applied a gradient that sender `peer` computed in iteration
+             // iter; value = the factor of that step
+  kSend,      // rank posted a message of `kind`, iteration iter, `count` = words[0] if any, to peer
+  kDeliver,   // rank's mailbox received it from peer, which posted it at `since` (virtual time only)
+  kDrop,      // rank's mailbox dropped it (ignored: too late)
+  kTake,      // a strand of rank took it from the mailbox
+  kSpend,     // rank removed `count` tokens of peer's queue TokenQ(peer -> rank)
+  kWait,      // rank waited from `since` until now; text = the reason
+  kLost,      // a gradient of rank, iteration iter, is thrown away; text = why
+  kReport,    // rank reported a snapshot after iteration iter
   kFinished,  // rank's body returned
   kGone,      // rank knows that peer is dead
   kFault,     // the scenario has done something to rank: text = "crash", "leave", "join", "hang" (begun at `since`)

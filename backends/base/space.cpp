@@ -1,6 +1,7 @@
 #include "backends/base/space.h"
 
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -125,6 +126,19 @@ class HostSpace final : public Space {
     }
   }
 
+  void compensate(float* g, const float* w, const float* sent, float* square, const Compensation& by,
+                  std::size_t n) override {
+    for (std::size_t i = 0; i < n; ++i) {
+      const float g2 = g[i] * g[i];
+      float c = by.lambda;
+      if (square != nullptr) {
+        square[i] = by.decay * square[i] + (1 - by.decay) * g2;
+        c /= std::sqrt(square[i] + kSmallSquare);
+      }
+      g[i] += c * g2 * (w[i] - sent[i]);
+    }
+  }
+
  private:
   static std::size_t bytes_of(std::size_t n) { return (n * sizeof(float) + kAlign - 1) / kAlign * kAlign; }
 
@@ -148,6 +162,7 @@ class NullSpace final : public Space {
   double dot(const float*, const float*, std::size_t) override { return 0; }
   void scatter_add(float*, float, std::span<const SparseEntry>) override {}
   void sgd(float*, float*, const float*, const SgdStep&, std::size_t) override {}
+  void compensate(float*, const float*, const float*, float*, const Compensation&, std::size_t) override {}
 };
 
 }  // namespace

@@ -45,6 +45,14 @@ class Space {
     bool nesterov = false;
   };
   virtual void sgd(float* x, float* m, const float* g, const SgdStep& step, std::size_t n) = 0;
+  /// One pass of DC-ASGD's delay compensation: g += c * g * g * (w - sent). If `square` is nullptr, c is lambda. Else
+  /// it is lambda / sqrt(square + 1e-7) of each number, once square = decay * square + (1 - decay) * g * g.
+  struct Compensation {
+    float lambda = 0, decay = 0;
+  };
+  virtual void compensate(float* g, const float* w, const float* sent, float* square, const Compensation& by,
+                          std::size_t n) = 0;
+  static constexpr float kSmallSquare = 1e-7f;
 
   /// Returns true if another process may be reading the memory that `data` points into.
   virtual bool lent(const float* /*data*/) { return false; }

@@ -152,6 +152,10 @@ class CudaSpace final : public DeviceSpace {
   void sgd(float* x, float* m, const float* g, const SgdStep& s, std::size_t n) override {
     if (n > 0) cuda::sgd(stream(), x, m, g, s.lr, s.momentum, s.weight_decay, s.nesterov, n);
   }
+  void compensate(float* g, const float* w, const float* sent, float* square, const Compensation& by,
+                  std::size_t n) override {
+    if (n > 0) cuda::compensate(stream(), g, w, sent, square, by.lambda, by.decay, kSmallSquare, n);
+  }
 
   void scatter_add(float* y, float a, std::span<const SparseEntry> entries) override {
     Borrowed staging(*this);

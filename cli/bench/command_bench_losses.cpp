@@ -18,6 +18,7 @@
 #include "protocols/node/lazy_sgd.h"
 #include "results/files/context.h"
 #include "suites/language/suite.h"
+#include "suites/trial/plan.h"
 
 namespace hopbench {
 namespace {
@@ -168,10 +169,11 @@ void refuse_others(const TrialSpec& trial) {
                                   fmt::join(others, ", ")));
 }
 
-/// Returns the divisor of the learning rate: the number of workers if the protocol steps with single gradients.
-int divisor_of(const TrialSpec& trial) {
-  const bool single = find_protocol(trial.protocol).step_factor == StepFactor::kOverN;
-  return trial.optimizer.per_sample && single ? trial.workers() : 1;
+/// Returns the factor of the learning rate, as in Optimizer.
+double factor_of(const TrialSpec& trial) {
+  const auto [gradients, of] =
+      step_factor(find_protocol(trial.protocol), {trial.knobs, make_plan(trial).graph, trial.workers()});
+  return trial.optimizer.per_sample ? double(gradients) / of : 1;
 }
 
 /// Returns the worker that was asked for, or the first that trains. Error(kUsage) if the trial has no such worker.
@@ -202,7 +204,7 @@ Task task_of_suite(const BenchLossesOptions& options) {
     spec.statistics = Statistics::kPrecise;  // training does not use it
     return {spec,
             worker_of(options, trial),
-            {.lr = o.lr / float(divisor_of(trial)),
+            {.lr = o.lr * float(factor_of(trial)),
              .momentum = o.momentum,
              .weight_decay = o.weight_decay,
              .nesterov = o.nesterov},

@@ -203,6 +203,10 @@ void Node::sleep(Duration duration, const char* why) {
   until([] { return false; }, now() + duration, why);
 }
 
+void Node::poll() {
+  until([] { return true; }, "what has arrived");
+}
+
 void Node::spawn(std::function<void()> strand) {
   runtime_.spawn([this, strand = std::move(strand)] {
     background_ = true;
@@ -288,9 +292,9 @@ void Node::averaged(Iter k, std::span<const int> ranks, double weight) {
         .weights = std::vector<float>(ranks.size(), static_cast<float>(weight))});
 }
 
-void Node::applied(int sender, Iter k) {
+void Node::applied(int sender, Iter k, double scale) {
   hears(sender, k);
-  emit({.what = EventKind::kApplied, .iter = k, .peer = sender});
+  emit({.what = EventKind::kApplied, .iter = k, .peer = sender, .value = scale});
 }
 
 void Node::hears(int sender, Iter k) {
@@ -321,6 +325,12 @@ void Node::lost(Iter k, const char* why) {
   ++record_.gradients_lost;
   record_.lost_in.push_back(k);
   emit({.what = EventKind::kLost, .iter = k, .text = why});
+}
+
+void Node::abandoned(int samples) {
+  record_.samples -= samples;
+  open_.samples -= samples;
+  record_.figures["samples abandoned"] += samples;
 }
 
 void Node::report(Iter k, const Vec& x) {

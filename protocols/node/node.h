@@ -218,6 +218,8 @@ class Node {
   void until(const Ready& ready, const char* why);
   bool until(const Ready& ready, Time deadline, const char* why);
   void sleep(Duration duration, const char* why);
+  /// Takes in what has arrived, without waiting. Only then does has() see it, if this rank has not waited for long.
+  void poll();
   /// Starts another strand of this rank, which ends when the rank ends. What it refers to must outlive the body.
   void spawn(std::function<void()> strand);
 
@@ -261,7 +263,7 @@ class Node {
   /// reports the senders, tags and weights to the checkers.
   Vec reduce(Iter k, std::span<const Term> terms);
   /// Reports to the checkers and the counters that this rank's vector is now such a sum, which operate() has computed.
-  /// `terms` need no values.
+  /// `terms` need no values. A server reports with applied() which gradients it has heard.
   void summed(Iter k, std::span<const Term> terms);
   /// Runs `arithmetic`, any other vector operation, at once, without giving the turn away, and charges the rank for
   /// `bytes` read and written.
@@ -280,7 +282,8 @@ class Node {
   void averaged(Iter k, std::span<const int> ranks, double weight);
   /// Records that another worker has an average which includes all that this worker has computed so far.
   void contributed();
-  void applied(int sender, Iter k);  // a server (or owner of x) applied sender's gradient of iteration k
+  /// Records that a server, or the owner of x, applied sender's gradient of iteration k, with a step scaled by `scale`.
+  void applied(int sender, Iter k, double scale = 1);
   /// Records, for `staleness_mean`, that a term of this rank's vector was `behind` iterations (at a server: updates)
   /// behind it. reduce() does this for its own terms.
   void aged(Iter behind);
@@ -291,6 +294,8 @@ class Node {
   Payload kept() const { return kept_ != nullptr ? kept_->watch() : last_kept_; }
   void spent(int owner, std::int64_t tokens);  // took tokens from TokenQ(owner -> rank)
   void lost(Iter k, const char* why);          // own gradient of iteration k is thrown away
+  /// Takes samples of this iteration, whose gradient was cut short and is thrown away, off its count: they are no work.
+  void abandoned(int samples);
   /// Reports the model after k iterations, to be evaluated later, off the clock. x must live until the next running().
   void report(Iter k, const Vec& x);
 

@@ -167,7 +167,7 @@ void Node::summed(Iter k, std::span<const Term> terms) {
     event.tags.push_back(term.tag);
     event.weights.push_back(term.weight);
     if (term.sender != rank) aged(k - term.tag);
-    hears(term.sender, term.tag);
+    if (!is_server()) hears(term.sender, term.tag);
   }
   emit(std::move(event));
 }

@@ -36,7 +36,10 @@ float Optimizer::learning_rate(Iter k) const {
   const auto workers = static_cast<float>(node_->worker_count());
   if (spec.lr_batch > 0) lr *= workers * static_cast<float>(node_->batch()) / static_cast<float>(spec.lr_batch);
   const Protocol* protocol = node_->options_.protocol;
-  if (spec.per_sample && protocol != nullptr && protocol->step_factor == StepFactor::kOverN) lr /= workers;
+  if (spec.per_sample && protocol != nullptr) {
+    const auto [gradients, of] = step_factor(*protocol, {node_->options_.knobs, node_->graph(), node_->worker_count()});
+    if (gradients != of) lr = lr * static_cast<float>(gradients) / static_cast<float>(of);
+  }
   return lr;
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "protocols/node/batch_bounds.h"
@@ -24,11 +25,10 @@ enum class Control {
   kValues,            // ranks may do different amounts of work (credits), and times depend on float values
   kLockstepByValues,  // every rank does every iteration, but the time of one depends on float values
 };
-enum class OnLoss { kStops, kContinues };      // the reaction to a worker's death; a server's death stops all
-enum class StepFactor { kUnchanged, kOverN };  // factor of the learning rate under optimizer.step = "per_sample"
+enum class OnLoss { kStops, kContinues };  // the reaction to a worker's death; a server's death stops all
 /// The group of protocols that it belongs to: a directory below protocols/ and a page in docs/protocols/. kOther: it
 /// was built in from elsewhere.
-enum class Family { kAllReduce, kGossip, kGroups, kHop, kServer, kOther };
+enum class Family { kAllReduce, kGossip, kGroups, kHop, kServer, kLate, kOther };
 /// The source that the protocol rests on. kOwn: proposed by its author, so there is no paper to follow.
 enum class Source { kFullText, kAbstractAndCode, kMemory, kOwn };
 
@@ -60,7 +60,9 @@ struct Protocol {
   /// not.
   bool (*moves_data)(const KnobValues&) = nullptr;
   bool (*reads_load)(const KnobValues&) = nullptr;  // uses the load that a monitor shows (Node::load); nullptr: never
-  StepFactor step_factor = StepFactor::kUnchanged;
+  /// Returns the number of workers' gradients in an update of a shared model. Under optimizer.step = "per_sample" the
+  /// learning rate is multiplied by this over the number of workers. nullptr: all workers', or models are averaged.
+  int (*gradients_per_update)(const Setting&) = nullptr;
   int (*free_run)(const KnobValues&) = nullptr;  // iterations a rank may run ahead at the start (for the warm-up)
   /// Returns true if the others go on without a worker that is away for a while (Node::returned), and it rejoins them.
   /// Needs on_loss = kContinues. nullptr: they wait for it as for a slow worker.
@@ -83,6 +85,8 @@ auto always(const Settings&) {
 /// Returns the .gap_bound of protocols whose workers go from barrier to barrier.
 inline std::optional<std::int64_t> one_ahead(const Setting&) { return 1; }
 
+/// Returns the factor of the learning rate under optimizer.step = "per_sample", as numerator and denominator.
+std::pair<int, int> step_factor(const Protocol& protocol, const Setting& setting);
 /// Returns true if every rank does every iteration. Such a trial stops after the same iteration on all ranks.
 bool in_lockstep(const Protocol& protocol, const KnobValues& knobs);
 /// Returns true if it ends with the same parameters, bit for bit, on every transport and at any speeds of the ranks.

@@ -33,6 +33,14 @@ const Protocol& lb_bsp_protocol();
 const Protocol& dynamic_batching_protocol();
 const Protocol& prague_protocol();
 const Protocol& partial_reduce_protocol();
+const Protocol& rennala_protocol();
+const Protocol& ringmaster_protocol();
+const Protocol& delay_adaptive_protocol();
+const Protocol& dc_asgd_protocol();
+const Protocol& gba_protocol();
+const Protocol& k_async_protocol();
+const Protocol& k_batch_async_protocol();
+const Protocol& specsync_protocol();
 
 std::span<const Protocol* const> protocols() {
   static const std::vector<const Protocol*> all = [] {
@@ -62,11 +70,24 @@ std::span<const Protocol* const> protocols() {
         &dynamic_batching_protocol(),  //
         &prague_protocol(),            //
         &partial_reduce_protocol(),    //
+        &rennala_protocol(),           //
+        &ringmaster_protocol(),        //
+        &delay_adaptive_protocol(),    //
+        &dc_asgd_protocol(),           //
+        &gba_protocol(),               //
+        &k_async_protocol(),           //
+        &k_batch_async_protocol(),     //
+        &specsync_protocol(),          //
     };
     for (const Protocol* extra : extra_protocols()) list.push_back(extra);
     return list;
   }();
   return all;
+}
+
+std::pair<int, int> step_factor(const Protocol& protocol, const Setting& setting) {
+  return {protocol.gradients_per_update == nullptr ? setting.workers : protocol.gradients_per_update(setting),
+          setting.workers};
 }
 
 bool in_lockstep(const Protocol& protocol, const KnobValues& knobs) {
@@ -87,7 +108,8 @@ bool goes_on_without(const Protocol& protocol, const KnobValues& knobs) {
 }
 
 const char* to_string(Family family) {
-  static constexpr const char* kNames[] = {"all-reduce", "gossip", "groups", "hop", "parameter server", "other"};
+  static constexpr const char* kNames[] = {"all-reduce",       "gossip",         "groups", "hop",
+                                           "parameter server", "late gradients", "other"};
   return kNames[static_cast<std::size_t>(family)];
 }
 

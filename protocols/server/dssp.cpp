@@ -84,7 +84,7 @@ const Protocol& dssp_protocol() {
       .links = server_links,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
-      .step_factor = StepFactor::kOverN,
+      .gradients_per_update = always<1>,
       .free_run = free_run,
       .rejoins = always<true>,
       .gap_bound = gap_bound,

@@ -106,7 +106,7 @@ const Protocol& elastic_bsp_protocol() {
       .links = server_links,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
-      .step_factor = StepFactor::kOverN,
+      .gradients_per_update = always<1>,
       .free_run = most_to_a_barrier,
       .rejoins = always<true>,
       .source = Source::kFullText,

@@ -89,7 +89,7 @@ const Protocol& flexrr_protocol() {
       .links = links,
       .control = always<Control::kSchedule>,
       .moves_data = [](const KnobValues& knobs) { return knobs.integer("helpers") > 0; },
-      .step_factor = StepFactor::kOverN,
+      .gradients_per_update = always<1>,
       .free_run = staleness_of,
       .gap_bound = staleness_bound,
       .source = Source::kMemory,

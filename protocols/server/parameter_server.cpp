@@ -67,7 +67,7 @@ const Protocol& ps_asp_protocol() {
       .links = server_links,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
-      .step_factor = StepFactor::kOverN,
+      .gradients_per_update = always<1>,
       .rejoins = always<true>,
       .source = Source::kFullText,
       .reading = "ps/as stated in DSSP"};
@@ -86,7 +86,7 @@ const Protocol& ps_ssp_protocol() {
       .links = server_links,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
-      .step_factor = StepFactor::kOverN,
+      .gradients_per_update = always<1>,
       .free_run = staleness_of,
       .rejoins = always<true>,
       .gap_bound = staleness_bound,

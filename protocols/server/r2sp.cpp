@@ -61,7 +61,7 @@ const Protocol& r2sp_protocol() {
       .body = r2sp,
       .extra_ranks = server_count,
       .links = server_links,
-      .step_factor = StepFactor::kOverN,
+      .gradients_per_update = always<1>,
       .gap_bound = [](const Setting&) -> std::optional<std::int64_t> { return 2; },
       .source = Source::kFullText,
       .reading = "r2sp/R1-R4"};

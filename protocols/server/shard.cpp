@@ -28,7 +28,7 @@ Shard::Shard(Node& self, const Vec& all)
   self.welcome([this](int worker, Iter k) { return welcome(worker, k); });
 }
 
-Optimizer Shard::own_optimizer() { return self_.optimizer(stripes_.before(self_.trainable())); }
+Optimizer Shard::own_optimizer() { return self_.optimizer(trained()); }
 
 Payload Shard::whole(const Message& push) {
   if (push.body.size() == stripes_.size()) return push.body;
@@ -53,19 +53,29 @@ void Shard::drop(const Message& push) {
 void Shard::apply(Message push, double scale) {
   join(push);
   optimizer_.step(w_, push.body, push.iter, scale);
-  self_.aged(updates_++ - sent_[static_cast<std::size_t>(push.from)]);
-  count(push.from, push.iter);
+  self_.aged(age(push.from));
+  ++updates_;
+  count(push.from, push.iter, scale);
 }
 
 Vec Shard::apply_mean(Iter k, std::vector<Message> pushes) {
-  for (Message& push : pushes) join(push);
-  std::vector<Term> terms = terms_of(pushes);
-  for (Term& term : terms) term.tag = k;  // whatever its worker's own count is
-  Vec mean = average(self_, k, std::move(terms));
-  optimizer_.step(w_, share(mean), k);
+  std::vector<Part> parts;
+  for (Message& push : pushes) parts.push_back({.push = std::move(push), .scale = 1.0 / double(pushes.size())});
+  return apply_sum(k, std::move(parts));
+}
+
+Vec Shard::apply_sum(Iter k, std::vector<Part> parts) {
+  std::vector<Term> terms;
+  for (Part& part : parts) {
+    join(part.push);
+    const auto weight = static_cast<float>(part.scale);
+    terms.push_back({.sender = part.push.from, .tag = k - part.age, .value = part.push.body, .weight = weight});
+  }
+  Vec total = sum(self_, k, std::move(terms));
+  optimizer_.step(w_, share(total), k);
   ++updates_;
-  for (const Message& push : pushes) count(push.from, push.iter);
-  return mean;
+  for (const Part& part : parts) count(part.push.from, part.push.iter);
+  return total;
 }
 
 void Shard::add(std::vector<Term> terms) {
@@ -112,6 +122,7 @@ Node::Welcomed Shard::welcome(int worker, Iter k) {
   if (decides) k = std::max(k, others);
   if (clock_) pushed_[static_cast<std::size_t>(worker)] = k;
   sent_[static_cast<std::size_t>(worker)] = updates_;
+  if (at_welcome_) at_welcome_(worker);
   return {k, {updates_}};
 }
 
@@ -137,8 +148,8 @@ Message Shard::part_of(const Message& push) {
   return self_.recv(is_from(kPart, push.from, push.iter), "the parts of a gradient");
 }
 
-void Shard::count(int worker, Iter k) {
-  self_.applied(worker, k);
+void Shard::count(int worker, Iter k, double scale) {
+  self_.applied(worker, k, scale);
   pushed_[static_cast<std::size_t>(worker)] = k + 1;
 }
 

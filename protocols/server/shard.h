@@ -1,7 +1,9 @@
 // A parameter server's part of the weights (protocols/server/parameter_server.cpp and others).
 #pragma once
 
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "protocols/node/node.h"
@@ -31,6 +33,16 @@ class Shard {
   /// Makes update k: one step with the mean of gradients at the weights as they are now, summed by ascending worker.
   /// Returns that mean.
   Vec apply_mean(Iter k, std::vector<Message> pushes);
+  /// A gradient in an update: its weight in the sum, and its age, the updates since its weights were sent.
+  struct Part {
+    Message push;
+    double scale = 1;
+    Iter age = 0;
+  };
+  /// Makes one step with the sum of scale * gradient, by ascending worker, as one of iteration k. Returns that sum.
+  Vec apply_sum(Iter k, std::vector<Part> parts);
+  /// Counts an update without a gradient.
+  void pass() { ++updates_; }
   /// Does the same with gradients that are added up while others are still to come, in ascending order of the workers,
   /// each times its weight. The weights are meant to sum to 1. If they do not, because workers have left, step()
   /// divides by their sum.
@@ -45,6 +57,15 @@ class Shard {
   /// Makes the numbers of gradients a clock: a worker that was away goes on with the count of the slowest that is
   /// present, if that is ahead of its own. The first server decides, and the worker tells the others.
   void is_a_clock() { clock_ = true; }
+  /// Sets a function that is called when a worker that was away takes the weights.
+  void at_welcome(std::function<void(int worker)> then) { at_welcome_ = std::move(then); }
+
+  Iter updates() const { return updates_; }
+  /// Returns the number of updates since the worker was sent weights.
+  Iter age(int worker) const { return updates_ - sent_[static_cast<std::size_t>(worker)]; }
+  const Vec& weights() const { return w_; }
+  /// Returns how many of its numbers are trained; running statistics follow.
+  std::size_t trained() const { return stripes_.before(self_.trainable()); }
 
   Iter pushed(int worker) const { return pushed_[static_cast<std::size_t>(worker)]; }
   /// Returns the fewest gradients, or the most, of a worker that is still present.
@@ -55,7 +76,7 @@ class Shard {
   Shard(Node& self, const Vec& all);
   Optimizer own_optimizer();
   Message part_of(const Message& push);
-  void count(int worker, Iter k);
+  void count(int worker, Iter k, double scale = 1);
   Node::Welcomed welcome(int worker, Iter k);
   Iter least_pushed_by_others(int worker) const;
 
@@ -69,6 +90,7 @@ class Shard {
   Iter updates_ = 0;          // in the weights
   std::vector<Iter> sent_;    // by worker: updates in the weights that it was sent last
   bool clock_ = false;
+  std::function<void(int worker)> at_welcome_;
 };
 
 }  // namespace hopbench

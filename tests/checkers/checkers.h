@@ -47,6 +47,15 @@ CheckerPtr elastic_barrier(const CheckedRun& run);  // at most R iterations to a
 CheckerPtr samples_once(const CheckedRun& run);  // FlexRR: every sample of an iteration is computed and used once
 CheckerPtr slices(const CheckedRun& run);        // FlexRR: offered, given, confirmed; small at first; to who is ahead
 
+// For late gradients at servers
+CheckerPtr servers_agree(const CheckedRun& run);  // every server makes the first one's updates
+CheckerPtr fresh_batch(const CheckedRun& run);    // Rennala: an update is S gradients at the newest weights
+CheckerPtr delay_limit(const CheckedRun& run);    // Ringmaster: what is used has a delay under R, what is lost has not
+CheckerPtr delay_scale(const CheckedRun& run);    // delay-adaptive: a step is scaled by its gradient's delay
+CheckerPtr global_batch(const CheckedRun& run);   // GBA: tokens, M gradients a step, those too old count as nothing
+CheckerPtr k_gradients(const CheckedRun& run);    // K-async, K-batch-async: an update is the mean of K gradients
+CheckerPtr fresh_start(const CheckedRun& run);    // SpecSync: who begins again, when, and with which weights
+
 // For gossip that is asynchronous or directed
 CheckerPtr pair_sum(const CheckedRun& run);        // AD-PSGD: an exchange keeps the sum of two models
 CheckerPtr push_sum(const CheckedRun& run);        // SGP: what is pushed is taken whole, weights are positive

@@ -90,6 +90,9 @@ class Stream {
   Stream& apply(int server, int worker, Iter k) {
     return put({.rank = server, .what = EventKind::kApplied, .iter = k, .peer = worker});
   }
+  Stream& put_applied(int server, int worker, Iter k, double scale) {
+    return put({.rank = server, .what = EventKind::kApplied, .iter = k, .peer = worker, .value = scale});
+  }
   Stream& lose(int rank, Iter k) { return put({.rank = rank, .what = EventKind::kLost, .iter = k}); }
   Stream& finished(int rank) { return put({.rank = rank, .what = EventKind::kFinished}); }
   /// A worker's death, as clusters tell of it.

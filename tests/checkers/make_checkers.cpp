@@ -194,6 +194,14 @@ void add_partial_reduce(const CheckedRun& run, List& list) {
   if (run.flag("avoid_frozen")) list.push_back(connected_windows(run));
 }
 
+/// One for a protocol whose first server decides for all.
+Add decided(CheckerPtr (*make)(const CheckedRun&)) {
+  return [make](const CheckedRun& run, List& list) {
+    list.push_back(make(run));
+    list.push_back(servers_agree(run));
+  };
+}
+
 const std::map<std::string, Add>& of_protocols() {
   static const std::map<std::string, Add> all = {
       {"allreduce", add_allreduce},
@@ -214,7 +222,14 @@ const std::map<std::string, Add>& of_protocols() {
       {"ps_bsp", add_bsp},
       {"ps_ssp", add_ssp},
       {"dssp", add_dssp},
-      {"ps_backup", only(backup_round)},
+      {"ps_backup", decided(backup_round)},
+      {"rennala", decided(fresh_batch)},
+      {"ringmaster", decided(delay_limit)},
+      {"delay_adaptive", decided(delay_scale)},
+      {"gba", decided(global_batch)},
+      {"k_async", decided(k_gradients)},
+      {"k_batch_async", decided(k_gradients)},
+      {"specsync", only(fresh_start)},
       {"flexrr", add_flexrr},
       {"r2sp", add_r2sp},
       {"elastic_bsp", add_elastic},
@@ -226,7 +241,8 @@ const std::map<std::string, Add>& of_protocols() {
 
 /// Servers that apply every gradient that is pushed.
 bool applies_all(const CheckedRun& run) {
-  static const std::set<std::string> others = {"ds_sync", "ps_backup", "dbw", "prague", "partial_reduce"};
+  static const std::set<std::string> others = {"ds_sync", "ps_backup",  "dbw", "prague",  "partial_reduce",
+                                               "rennala", "ringmaster", "gba", "k_async", "k_batch_async"};
   return run.servers > 0 && others.count(run.protocol) == 0;
 }
 

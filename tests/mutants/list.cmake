@@ -133,10 +133,11 @@ mutant(cap_off_by_one "dssp" "s_l + r_max - behind + 1" "s_l + r_max - behind + 
 mutant(released_too_late "dssp" "hold = t - s_l;" "hold = t - s_l + 1;")
 
 # Backup workers: an update does with one gradient less.
-mutant(backup_off_by_one "backup_workers" "knobs.integer(\"backup\"));" "knobs.integer(\"backup\") - 1);")
+mutant(backup_off_by_one "backup_workers" "self.worker_count() - knobs.integer(\"backup\");"
+       "self.worker_count() - knobs.integer(\"backup\") - 1;")
 
 # Backup workers: a gradient that is one update late is taken.
-mutant(late_gradient_taken "backup_workers" "push.words[0] == update" "push.words[0] >= update - 1")
+mutant(late_gradient_taken "backup_workers" "gradient.mark == gradient.updates" "gradient.mark >= gradient.updates - 1")
 
 # R2SP: in a worker's turn the oldest gradient is applied, whosever it is.
 mutant(turn_ignored "r2sp" "self.take(is_from(kPush, worker))" "self.take(is(kPush))")
@@ -384,3 +385,40 @@ mutant(dead_still_ready "ready_queue;partial_reduce" "std::erase(queue_, worker)
 
 # AD-PSGD: a dead one is answered, and so half of its model taken that nobody misses.
 mutant(dead_answered "adpsgd" "if (!self.present(request.from)) continue;" "")
+
+# Rennala: a batch of one less; a gradient that is one update late is used.
+mutant(batch_too_small "rennala" "gradient.collected + 1 == batch" "gradient.collected + 2 == batch")
+mutant(late_one_in_the_batch "rennala" "gradient.delay() == 0" "gradient.delay() <= 1")
+
+# Ringmaster: the delay R itself is not ignored; an ignored gradient counts as an update.
+mutant(delay_at_the_limit_used "ringmaster" "gradient.delay() < limit" "gradient.delay() <= limit")
+mutant(ignored_one_counts "ringmaster" ".closes = used" ".closes = true")
+
+# Delay-adaptive: steps of late gradients are not shorter.
+mutant(delay_ignored "delay_adaptive" "static_cast<double>(gradient.delay())" "0 * static_cast<double>(gradient.delay())")
+
+# DC-ASGD: the weights that a worker was sent are those of another one; a worker's weights are never renewed.
+mutant(compensated_for_another "dc_asgd" "sent_[static_cast<std::size_t>(push.from)]" "sent_[(push.from + 1) % sent_.size()]")
+mutant(first_weights_kept "dc_asgd" "    compensator.sends(push.from);\n" "")
+
+# GBA: a token one step too old still counts; a token too many of each number; a late gradient leaves the divisor.
+mutant(token_too_old "gba" "gradient.delay() <= tolerance" "gradient.delay() <= tolerance + 1")
+mutant(tokens_dealt_slowly "gba" "fetched++ / batches" "fetched++ / (batches + 1)")
+mutant(late_one_not_counted "gba" "const bool last = ++come % batches == 0;" [==[
+                              if (gradient.delay() <= tolerance) ++come;
+                              const bool last = come % batches == 0;]==])
+
+# K-async: an update of one more; a worker that waits is answered at once.
+mutant(one_gradient_more "k_async" "gradient.collected + 1 == k" "gradient.collected == k")
+mutant(answered_before_its_update "k_async" ".held = held" ".held = false")
+
+# A server that does not decide takes the gradient that comes first.
+mutant(follower_takes_any "verdicts;rennala" "self_.recv_unless_left(is_from(kPush, from, k), \"a gradient of this update\")"
+       "std::optional<Message>(self_.recv(is(kPush), \"a gradient\"))")
+
+# SpecSync: a worker goes on with the gradient that it should drop; it begins again without new weights; one gradient
+# fewer is enough; the window never closes.
+mutant(abort_ignored "specsync" "return !self.take(is(kSkip, k));" "return self.take(is(kSkip, k)), true;")
+mutant(begun_again_with_old_weights "specsync" "x = pull_again(self, k, x);" "pull_again(self, k, x);")
+mutant(told_too_soon "specsync" "window.pushes >= enough_" "window.pushes + 1 >= enough_")
+mutant(window_without_an_end "specsync" "if (window.ends > self_.now()) continue;" "if (window.ends == kNever) continue;")

@@ -217,6 +217,39 @@ const std::map<std::string, Drawn>& draws() {
        [](Random& r, Cluster&) {
          return Knobs{{"backup", between(r, 0, 3)}};
        }},
+      {"rennala",
+       [](Random& r, Cluster& cluster) {
+         return Knobs{{"batch", between(r, 0, 2 * cluster.nodes)}};
+       }},
+      {"ringmaster",
+       [](Random& r, Cluster& cluster) {
+         return Knobs{{"delay", between(r, 0, 2 * cluster.nodes)}};
+       }},
+      {"delay_adaptive",
+       [](Random& r, Cluster&) {
+         return Knobs{{"rule", either(r, "concurrency", "inverse")}};
+       }},
+      {"dc_asgd",
+       [](Random& r, Cluster&) {
+         return Knobs{{"lambda", r.uniform()}, {"variant", either(r, "constant", "adaptive")}};
+       }},
+      {"gba",
+       [](Random& r, Cluster& cluster) {
+         return Knobs{{"batches", between(r, 0, 2 * cluster.nodes)}, {"tolerance", between(r, 0, 3)}};
+       }},
+      {"k_async",
+       [](Random& r, Cluster& cluster) {
+         return Knobs{{"k", between(r, 0, cluster.nodes)}};
+       }},
+      {"k_batch_async",
+       [](Random& r, Cluster& cluster) {
+         return Knobs{{"k", between(r, 0, 2 * cluster.nodes)}};
+       }},
+      {"specsync",
+       [](Random& r, Cluster& cluster) {
+         cluster.workload.batch = int(between(r, 1, 12));
+         return Knobs{{"window", 0.01 + r.uniform()}, {"rate", 0.01 + r.uniform()}, {"parts", between(r, 1, 8)}};
+       }},
       {"r2sp",
        [](Random& r, Cluster&) {
          return Knobs{{"r", r.uniform()}};

@@ -120,6 +120,23 @@ HB_MUTANT(plan_of_one, elastic_bsp)
 HB_MUTANT(always_all, dbw)
 HB_MUTANT(mean_taken, lasgd)
 HB_MUTANT(ring_not_weighed, lb_bsp)
+HB_MUTANT(batch_too_small, rennala)
+HB_MUTANT(late_one_in_the_batch, rennala)
+HB_MUTANT(delay_at_the_limit_used, ringmaster)
+HB_MUTANT(ignored_one_counts, ringmaster)
+HB_MUTANT(delay_ignored, delay_adaptive)
+HB_MUTANT(compensated_for_another, dc_asgd)
+HB_MUTANT(first_weights_kept, dc_asgd)
+HB_MUTANT(token_too_old, gba)
+HB_MUTANT(tokens_dealt_slowly, gba)
+HB_MUTANT(late_one_not_counted, gba)
+HB_MUTANT(one_gradient_more, k_async)
+HB_MUTANT(answered_before_its_update, k_async)
+HB_MUTANT(follower_takes_any, rennala)
+HB_MUTANT(abort_ignored, specsync)
+HB_MUTANT(begun_again_with_old_weights, specsync)
+HB_MUTANT(told_too_soon, specsync)
+HB_MUTANT(window_without_an_end, specsync)
 
 namespace {
 
@@ -267,6 +284,11 @@ const Knobs kNotifyAck = {{"gap_control", "notify_ack"}};
 const Knobs kGroupServers = {{"inner", "ps"}};
 const Knobs kHierarchical = {{"algorithm", "hierarchical"}};
 
+const Knobs kStrict = {{"tolerance", 1}};
+const Knobs kCompensating = {{"lambda", 1.0}};
+const Knobs kAborting = {{"window", 0.5}, {"rate", 0.3}};
+const Knobs kTwoServers = {{"servers", 2}};
+
 using namespace mutants;  // NOLINT: for this table
 
 const std::vector<Case> kCases = {
@@ -380,6 +402,23 @@ const std::vector<Case> kCases = {
     {"always_all", always_all::dbw_protocol, kShortMemory, {"choices"}, kept_with_a_straggler},
     {"mean_taken", mean_taken::lasgd_protocol, {}, {"replay"}, kept},
     {"ring_not_weighed", ring_not_weighed::lb_bsp_protocol, {}, {"replay"}, kept},
+    {"batch_too_small", batch_too_small::rennala_protocol, {}, {"fresh_batch"}},
+    {"late_one_in_the_batch", late_one_in_the_batch::rennala_protocol, {}, {"fresh_batch"}},
+    {"delay_at_the_limit_used", delay_at_the_limit_used::ringmaster_protocol, {}, {"delay_limit"}},
+    {"ignored_one_counts", ignored_one_counts::ringmaster_protocol, {}, {"delay_limit"}},
+    {"delay_ignored", delay_ignored::delay_adaptive_protocol, {}, {"delay_scale"}},
+    {"compensated_for_another", compensated_for_another::dc_asgd_protocol, kCompensating, {"replay"}, kept},
+    {"first_weights_kept", first_weights_kept::dc_asgd_protocol, kCompensating, {"replay"}, kept},
+    {"token_too_old", token_too_old::gba_protocol, kStrict, {"global_batch"}},
+    {"tokens_dealt_slowly", tokens_dealt_slowly::gba_protocol, {}, {"global_batch"}},
+    {"late_one_not_counted", late_one_not_counted::gba_protocol, kStrict, {"global_batch"}},
+    {"one_gradient_more", one_gradient_more::k_async_protocol, {}, {"k_gradients"}},
+    {"answered_before_its_update", answered_before_its_update::k_async_protocol, {}, {"k_gradients"}},
+    {"follower_takes_any", follower_takes_any::rennala_protocol, kTwoServers, {"servers_agree"}, with_jitter},
+    {"abort_ignored", abort_ignored::specsync_protocol, kAborting, {"fresh_start"}},
+    {"begun_again_with_old_weights", begun_again_with_old_weights::specsync_protocol, kAborting, {"replay"}, kept},
+    {"told_too_soon", told_too_soon::specsync_protocol, kAborting, {"fresh_start"}},
+    {"window_without_an_end", window_without_an_end::specsync_protocol, kAborting, {"fresh_start"}},
     {"dead_slowest_awaited", dead_slowest_awaited::ps_ssp_protocol, {}, {"deadlock"}, with_deaths},
     {"dead_left_in_groups", dead_left_in_groups::prague_protocol, {}, {"deadlock"}, with_deaths_on_two_hosts},
     {"dead_still_ready", dead_still_ready::partial_reduce_protocol, kUnbridged, {"group_size"}, with_deaths},

@@ -48,6 +48,11 @@ std::vector<Variant> variants() {
   all.push_back({"selsync_short_window", "selsync", {{"window", 3}, {"delta", 0.2}}});
   all.push_back({"sync_switch_half", "sync_switch", {{"fraction", 0.5}, {"servers", 2}}});
   all.push_back({"sync_switch_online", "sync_switch", {{"fraction", 1.0}, {"online", "greedy"}, {"servers", 2}}});
+  all.push_back({"rennala_large_batch", "rennala", {{"batch", 9}, {"servers", 2}}});
+  all.push_back({"ringmaster_short_delay", "ringmaster", {{"delay", 3}, {"servers", 2}}});
+  all.push_back({"dc_asgd_adaptive", "dc_asgd", {{"variant", "adaptive"}, {"lambda", 0.5}}});
+  all.push_back({"gba_strict", "gba", {{"tolerance", 0}, {"servers", 2}}});
+  all.push_back({"specsync_eager", "specsync", {{"window", 0.5}, {"rate", 0.3}, {"servers", 2}}});
   all.push_back({"dbw_short_window", "dbw", {{"window", 1}}});
 #endif
   return all;

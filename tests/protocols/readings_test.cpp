@@ -127,6 +127,10 @@ TEST(Readings, DsspTraceIsWhatHappens) {
   expect_trace("dssp.md", {.nodes = 2, .slow = {{1, 3.8}}}, "dssp", knobs);
 }
 
+TEST(Readings, RennalaTraceIsWhatHappens) {
+  expect_trace("late.md", {.nodes = 2, .slow = {{1, 3.0}}}, "rennala", {{"batch", 2}, {"servers", 1}});
+}
+
 std::string text_of(const std::string& path) {
   std::ifstream file(source_dir() + "/" + path);
   EXPECT_TRUE(file.is_open()) << path;

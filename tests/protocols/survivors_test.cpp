@@ -119,7 +119,8 @@ TEST(Survivors, OfParameterServersHaveTheirBoundAmongThemselves) {
 }
 
 TEST(Survivors, OfAServerDoNotExist) {
-  for (const char* protocol : {"ps_asp", "ps_ssp", "dssp", "ps_backup", "elastic_bsp", "dbw", "partial_reduce"}) {
+  for (const char* protocol : {"ps_asp", "ps_ssp", "dssp", "ps_backup", "elastic_bsp", "dbw", "partial_reduce",
+                               "rennala", "k_async", "specsync"}) {
     Cluster cluster{.nodes = 4, .iterations = 20};
     cluster.killed[4] = at_ms(55);
     EXPECT_THAT(error_of(cluster, protocol), HasSubstr("rank 4 died while rank ")) << protocol;

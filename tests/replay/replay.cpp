@@ -140,10 +140,43 @@ double squared_length(const Numbers& x) {
   return sum;
 }
 
+namespace {
+
+double number(const Knobs& knobs, const std::string& name, double fallback) {
+  const auto at = knobs.find(name);
+  if (at == knobs.end()) return fallback;
+  if (const auto* whole = std::get_if<std::int64_t>(&at->second)) return double(*whole);
+  return std::get<double>(at->second);
+}
+
+/// The rules by the papers, with the defaults written out again.
+ServerRules rules_of(const std::string& protocol, const Cluster& cluster, const Knobs& knobs) {
+  const double n = cluster.nodes;
+  ServerRules rules{.shared = protocol == "lb_bsp", .step_of_one = 1 / n};
+  if (protocol == "ps_backup" || protocol == "sync_switch") rules.step_of_one = 1;
+  if (protocol == "rennala") rules.step_of_mean = number(knobs, "batch", n) / n;
+  if (protocol == "k_async" || protocol == "k_batch_async")
+    rules.step_of_mean = number(knobs, "k", double(cluster.nodes / 2)) / n;
+  if (protocol == "gba") {
+    rules.divisor = int(number(knobs, "batches", n));
+    rules.step_of_mean = rules.divisor / n;
+  }
+  if (rules.step_of_mean != 1) rules.step_of_one = rules.step_of_mean;
+  if (protocol == "dc_asgd") {
+    rules.lambda = number(knobs, "lambda", 0.04);
+    rules.decay = number(knobs, "decay", 0.95);
+    const auto variant = knobs.find("variant");
+    rules.adaptive = variant != knobs.end() && std::get<std::string>(variant->second) == "adaptive";
+  }
+  return rules;
+}
+
+}  // namespace
+
 std::string replayed_as(const std::string& protocol, const Cluster& cluster, const Knobs& knobs) {
   if (protocol == "hop" || protocol == "dpsgd") return replayed(cluster, knobs);
   const bool grouped = protocol == "prague" || protocol == "partial_reduce";  // by a server, which averages nothing
-  if (cluster.servers > 0 && !grouped) return replayed_at_servers(cluster, protocol == "lb_bsp");
+  if (cluster.servers > 0 && !grouped) return replayed_at_servers(cluster, rules_of(protocol, cluster, knobs));
   return replayed_in_groups(cluster, protocol, knobs);
 }
 

@@ -15,9 +15,17 @@ namespace hopbench {
 
 /// Gossip: dpsgd, hop.
 std::string replayed(const Cluster& cluster, const Knobs& knobs);
-/// Parameter servers whose workers push and wait: all but flexrr. With `shared`, samples are of one order of all
-/// workers.
-std::string replayed_at_servers(const Cluster& cluster, bool shared = false);
+/// What the oracle of servers has to know of a protocol.
+struct ServerRules {
+  bool shared = false;           // samples are of one order of all workers
+  double step_of_mean = 1;       // factor of the learning rate where an update is of several gradients
+  double step_of_one = 1;        // the same where it is of one
+  int divisor = 0;               // of a sum of gradients; 0: their number
+  double lambda = 0, decay = 0;  // DC-ASGD's
+  bool adaptive = false;
+};
+/// Parameter servers whose workers push and wait: all but flexrr.
+std::string replayed_at_servers(const Cluster& cluster, const ServerRules& rules = {});
 /// Averages of gradients (allreduce, lb_bsp), or of models within groups (local_sgd, ds_sync, lasgd, selsync, prague,
 /// partial_reduce) and pairs (adpsgd, gossipgrad). Of selsync also who raises a flag.
 std::string replayed_in_groups(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);

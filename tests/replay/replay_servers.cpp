@@ -1,5 +1,7 @@
-// The oracle for parameter servers. A worker has one push on its way: what servers apply of it is its newest gradient.
-#include <set>
+// The oracle for parameter servers.
+#include <cmath>
+#include <map>
+#include <utility>
 
 #include "tests/replay/replay.h"
 
@@ -8,27 +10,24 @@ namespace {
 
 class AtServers {
  public:
-  AtServers(const Cluster& cluster, bool shared) : cluster_(cluster), shared_(shared) {
+  AtServers(const Cluster& cluster, const ServerRules& rules) : cluster_(cluster), rules_(rules) {
     HB_ASSERT(cluster.optimizer.steps.empty() && cluster.optimizer.weight_decay == 0 && !cluster.optimizer.nesterov);
     const Numbers x = numbers_of(cluster.work->initial().share());
-    workers_.assign(std::size_t(cluster.nodes), Worker{.x = x});
+    workers_.assign(std::size_t(cluster.nodes), Worker{.x = x, .received = x});
     servers_.resize(std::size_t(cluster.servers));
     deal(cluster.work->buckets());
     for (Server& server : servers_) {
       for (const std::size_t place : server.places) server.w.push_back(x[place]);
       server.momentum.assign(server.w.size(), 0.0);
+      server.square.assign(server.w.size(), 0.0);
+      server.sent.assign(std::size_t(cluster.nodes), server.w);
     }
   }
 
   std::string run() {
     for (const Event& event : cluster_.events) {
       if (event.rank < cluster_.nodes) {
-        Worker& worker = workers_[std::size_t(event.rank)];
-        if (event.what == EventKind::kGradient) {
-          worker.gradient = gradient_at(cluster_, worker.x, event, shared_);
-          worker.samples = double(event.count);
-        }
-        if (event.what == EventKind::kReport) report(worker, event);
+        of_worker(event, workers_[std::size_t(event.rank)]);
       } else {
         Server& server = servers_[std::size_t(event.rank - cluster_.nodes)];
         if (event.what == EventKind::kReduced) mean(server, event);
@@ -41,16 +40,45 @@ class AtServers {
   }
 
  private:
+  struct Computed {
+    Numbers gradient{};
+    double samples = 0;
+  };
   struct Worker {
-    Numbers x{}, gradient{}, received{};
-    double samples = 0;  // of the gradient
+    Numbers x{}, received{};
+    std::map<Iter, Computed> computed{};
     std::size_t reports = 0;
+    bool begins_again = false;
   };
   struct Server {
     std::vector<std::size_t> places{};  // in the model, of what it keeps
-    Numbers w{}, momentum{};
-    std::set<int> in_the_mean{};  // what is applied of these is in the step already
+    Numbers w{}, momentum{}, square{};
+    std::vector<Numbers> sent{};      // by worker: the weights that it was sent
+    std::map<int, double> weights{};  // by worker: of its gradients in the mean that was computed last
+    std::size_t to_come = 0;          // gradients of that mean that are still to be applied
+    Numbers sum{};
   };
+
+  void of_worker(const Event& event, Worker& worker) {
+    if (event.what == EventKind::kGradient) computed(event, worker);
+    if (event.what == EventKind::kReport) report(worker, event);
+    if (event.what == EventKind::kTake && event.kind == std::uint16_t(kSkip)) {
+      worker.computed.erase(event.iter);
+      worker.begins_again = true;
+    }
+  }
+
+  /// Adds a gradient, or a micro-batch of one, to what the worker has computed of that iteration.
+  void computed(const Event& event, Worker& worker) {
+    if (std::exchange(worker.begins_again, false)) worker.x = worker.received;
+    Computed& all = worker.computed[event.iter];
+    const Numbers g = gradient_at(cluster_, worker.x, event, rules_.shared);
+    const auto count = double(event.count);
+    all.gradient.resize(g.size());
+    for (std::size_t i = 0; i < g.size(); ++i)
+      all.gradient[i] = (all.gradient[i] * all.samples + g[i] * count) / (all.samples + count);
+    all.samples += count;
+  }
 
   /// Deals the numbers to the servers in turn, bucket by bucket. Of a bucket each has as many as it was dealt, in one
   /// run. What a server keeps is in the order of the model, in which the first bucket stands last.
@@ -86,28 +114,44 @@ class AtServers {
     }
   }
 
+  /// Only says what is in the mean: the gradients themselves are named when they are applied.
   void mean(Server& server, const Event& event) {
-    Numbers sum(server.w.size(), 0.0);
     double samples = 0;
-    for (const int sender : event.senders) samples += workers_[std::size_t(sender)].samples;
+    for (const int sender : event.senders) samples += newest(sender).samples;
+    server.to_come = event.senders.size();
+    server.sum.assign(server.w.size(), 0.0);
+    const auto alike = double(rules_.divisor > 0 ? std::size_t(rules_.divisor) : event.senders.size());
     for (std::size_t t = 0; t < event.senders.size(); ++t) {
-      const Worker& worker = workers_[std::size_t(event.senders[t])];
-      const double weight = shared_ ? worker.samples / samples : 1.0 / double(event.senders.size());
+      const double weight = rules_.shared ? newest(event.senders[t]).samples / samples : 1 / alike;
       if (std::abs(double(event.weights[t]) - weight) > 1e-4) return fail(event, "a gradient has another weight");
-      const Numbers g = own(server, worker.gradient);
-      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weight * g[i];
+      server.weights[event.senders[t]] = weight;
     }
-    step(server, sum, 1);
-    server.in_the_mean.insert(event.senders.begin(), event.senders.end());
   }
 
-  /// Without a mean before it: a step with that gradient alone, n of which make one of all.
+  const Computed& newest(int worker) const { return workers_[std::size_t(worker)].computed.rbegin()->second; }
+
+  /// Without a mean before it: a step with that gradient alone.
   void applied(Server& server, const Event& event) {
-    if (server.in_the_mean.erase(event.peer) > 0) return;
-    step(server, own(server, workers_[std::size_t(event.peer)].gradient), 1.0 / cluster_.nodes);
+    const Numbers g = own(server, workers_[std::size_t(event.peer)].computed.at(event.iter).gradient);
+    if (server.to_come == 0) return step(server, compensated(server, event.peer, g), event.value * rules_.step_of_one);
+    for (std::size_t i = 0; i < g.size(); ++i) server.sum[i] += server.weights[event.peer] * g[i];
+    if (--server.to_come == 0) step(server, server.sum, rules_.step_of_mean);
   }
 
-  void sent(const Server& server, int to) {
+  /// DC-ASGD's rule.
+  Numbers compensated(Server& server, int worker, Numbers g) const {
+    const Numbers& before = server.sent[std::size_t(worker)];
+    for (std::size_t i = 0; i < g.size(); ++i) {
+      double c = rules_.lambda;
+      server.square[i] = rules_.decay * server.square[i] + (1 - rules_.decay) * g[i] * g[i];
+      if (rules_.adaptive) c /= std::sqrt(server.square[i] + 1e-7);
+      g[i] += c * g[i] * g[i] * (server.w[i] - before[i]);
+    }
+    return g;
+  }
+
+  void sent(Server& server, int to) {
+    server.sent[std::size_t(to)] = server.w;
     Worker& worker = workers_[std::size_t(to)];
     worker.received.resize(worker.x.size());
     for (std::size_t i = 0; i < server.w.size(); ++i) worker.received[server.places[i]] = server.w[i];
@@ -126,7 +170,7 @@ class AtServers {
   }
 
   const Cluster& cluster_;
-  bool shared_;
+  ServerRules rules_;
   std::vector<Worker> workers_;
   std::vector<Server> servers_;
   std::string wrong_;
@@ -134,9 +178,9 @@ class AtServers {
 
 }  // namespace
 
-std::string replayed_at_servers(const Cluster& cluster, bool shared) {
+std::string replayed_at_servers(const Cluster& cluster, const ServerRules& rules) {
   HB_ASSERT_MSG(!cluster.events.empty(), "a run that kept no events cannot be replayed");
-  return AtServers(cluster, shared).run();
+  return AtServers(cluster, rules).run();
 }
 
 }  // namespace hopbench

@@ -26,19 +26,22 @@ Cluster cluster_of(std::uint64_t seed) {
 
 class Replayed : public testing::TestWithParam<Case> {};
 
-INSTANTIATE_TEST_SUITE_P(All, Replayed,
-                         testing::Values(Case{"ps_bsp"}, Case{"ps_bsp", {{"servers", 2}, {"overlap", true}}},
-                                         Case{"ps_asp", {{"servers", 3}, {"overlap", true}}},
-                                         Case{"ps_ssp", {{"staleness", 1}}}, Case{"dssp", {{"s_l", 1}}},
-                                         Case{"ps_backup", {{"backup", 2}, {"overlap", true}}}, Case{"r2sp"},
-                                         Case{"elastic_bsp", {{"r", 4}, {"overlap", true}}},
-                                         Case{"sync_switch", {{"fraction", 0.5}}}, Case{"dbw"},
-                                         Case{"dbw", {{"overlap", true}}}, Case{"lb_bsp", {{"aggregation", "servers"}}},
-                                         Case{"lb_bsp"}, Case{"allreduce"}, Case{"allreduce", {{"overlap", false}}},
-                                         Case{"local_sgd", {{"period", 3}}}, Case{"ds_sync"}, Case{"prague"},
-                                         Case{"partial_reduce"}, Case{"partial_reduce", {{"weights", "dynamic"}}},
-                                         Case{"adpsgd"}, Case{"adpsgd", {{"form", "serial"}}}, Case{"gossipgrad"},
-                                         Case{"lasgd"}, Case{"selsync", {{"window", 3}, {"delta", 0.1}}}));
+INSTANTIATE_TEST_SUITE_P(
+    All, Replayed,
+    testing::Values(Case{"ps_bsp"}, Case{"ps_bsp", {{"servers", 2}, {"overlap", true}}},
+                    Case{"ps_asp", {{"servers", 3}, {"overlap", true}}}, Case{"ps_ssp", {{"staleness", 1}}},
+                    Case{"dssp", {{"s_l", 1}}}, Case{"ps_backup", {{"backup", 2}, {"overlap", true}}}, Case{"r2sp"},
+                    Case{"elastic_bsp", {{"r", 4}, {"overlap", true}}}, Case{"sync_switch", {{"fraction", 0.5}}},
+                    Case{"dbw"}, Case{"dbw", {{"overlap", true}}}, Case{"lb_bsp", {{"aggregation", "servers"}}},
+                    Case{"lb_bsp"}, Case{"allreduce"}, Case{"allreduce", {{"overlap", false}}},
+                    Case{"local_sgd", {{"period", 3}}}, Case{"ds_sync"}, Case{"prague"}, Case{"partial_reduce"},
+                    Case{"partial_reduce", {{"weights", "dynamic"}}}, Case{"adpsgd"},
+                    Case{"adpsgd", {{"form", "serial"}}}, Case{"gossipgrad"}, Case{"rennala"},
+                    Case{"rennala", {{"batch", 7}, {"servers", 2}}}, Case{"ringmaster"}, Case{"delay_adaptive"},
+                    Case{"dc_asgd", {{"lambda", 0.5}}}, Case{"dc_asgd", {{"variant", "adaptive"}, {"lambda", 0.5}}},
+                    Case{"gba", {{"tolerance", 0}}}, Case{"k_async"}, Case{"k_batch_async", {{"k", 4}}},
+                    Case{"specsync", {{"window", 0.5}, {"rate", 0.3}}}, Case{"lasgd"},
+                    Case{"selsync", {{"window", 3}, {"delta", 0.1}}}));
 
 TEST_P(Replayed, ModelsAreThoseOfTheEventLog) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {

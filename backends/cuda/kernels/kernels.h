@@ -59,6 +59,9 @@ void dot(Stream stream, const float* x, const float* y, std::size_t n, double* p
 /// Does Space::sgd; m is nullptr if momentum is 0.
 void sgd(Stream stream, float* x, float* m, const float* g, float lr, float momentum, float weight_decay, bool nesterov,
          std::size_t n);
+/// Does Space::compensate; `square` may be nullptr.
+void compensate(Stream stream, float* g, const float* w, const float* sent, float* square, float lambda, float decay,
+                float small, std::size_t n);
 
 // ---- between the border and the inside
 

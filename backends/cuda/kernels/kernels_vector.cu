@@ -177,6 +177,43 @@ struct MomentumSgd {
   }
 };
 
+/// Adds c * g * g * (w - sent) to g.
+struct Compensate {
+  static constexpr int kLanes = 4, kInFlight = 2;
+  float* g;
+  const float* w;
+  const float* sent;
+  float* square;  // nullptr: c is lambda
+  float lambda, decay, rest, small;
+
+  template <int L>
+  struct Loaded {
+    Pack<float, L> g, w, sent, square;
+  };
+  __device__ bool aligned() const {
+    return fits<kLanes>(g) && fits<kLanes>(w) && fits<kLanes>(sent) && (square == nullptr || fits<kLanes>(square));
+  }
+  template <int L>
+  __device__ Loaded<L> load(std::size_t at) const {
+    return {read<L>(g + at), read<L>(w + at), read<L>(sent + at),
+            square == nullptr ? Pack<float, L>{} : read<L>(square + at)};
+  }
+  template <int L>
+  __device__ void finish(std::size_t at, const Loaded<L>& in) const {
+    Pack<float, L> to_g, to_square;
+    HB_UNROLL
+    for (int l = 0; l < L; ++l) {
+      const float g2 = __fmul_rn(in.g.of[l], in.g.of[l]);
+      to_square.of[l] = __fadd_rn(__fmul_rn(decay, in.square.of[l]), __fmul_rn(rest, g2));
+      const float root = square == nullptr ? 1 : __fsqrt_rn(__fadd_rn(to_square.of[l], small));
+      const float change = __fmul_rn(__fmul_rn(__fdiv_rn(lambda, root), g2), __fsub_rn(in.w.of[l], in.sent.of[l]));
+      to_g.of[l] = __fadd_rn(in.g.of[l], change);
+    }
+    write<L>(g + at, to_g);
+    if (square != nullptr) write<L>(square + at, to_square);
+  }
+};
+
 /// Computes a thread's share: packs of four at any address, so that the order of additions follows from n alone.
 __global__ void __launch_bounds__(kThreads)
     dot_kernel(const float* x, const float* y, std::size_t n, bool aligned, double* partial) {
@@ -246,6 +283,11 @@ void sgd(Stream stream, float* x, float* m, const float* g, float lr, float mome
   } else {
     launch_each(stream, MomentumSgd{x, m, g, lr, momentum, weight_decay, nesterov}, n);
   }
+}
+
+void compensate(Stream stream, float* g, const float* w, const float* sent, float* square, float lambda, float decay,
+                float small, std::size_t n) {
+  launch_each(stream, Compensate{g, w, sent, square, lambda, decay, 1 - decay, small}, n);
 }
 
 }  // namespace hopbench::cuda

@@ -49,7 +49,7 @@ void SimRank::spawn(std::function<void()> strand) {
 bool SimRank::await(const Ready& ready, Time deadline, const char* why, int /*messages*/) {
   SimStrand& self = running();
   if (ready()) return true;
-  if (deadline <= simulation_.now_) return false;
+  if (deadline < simulation_.now_) return false;  // one that is now lets all else of this instant happen first
   self.ready = &ready;
   begin_wait(self, SimStrand::State::kAwait, why);
   queue_last(self);

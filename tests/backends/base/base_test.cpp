@@ -197,6 +197,18 @@ TEST(Vec, SgdFollowsItsFormula) {
   }
 }
 
+TEST(Vec, CompensationFollowsItsFormula) {
+  for (const bool adaptive : {false, true}) {
+    Vec g = Vec::from_host(std::vector<float>{2.0f}), square = Vec::from_host(std::vector<float>{0.5f});
+    const Vec w = Vec::from_host(std::vector<float>{3.0f}), sent = Vec::from_host(std::vector<float>{1.0f});
+    host_space().compensate(g.mutable_data(), w.data(), sent.data(), adaptive ? square.mutable_data() : nullptr,
+                            {.lambda = 0.04f, .decay = 0.9f}, 1);
+    const double mean = adaptive ? 0.9 * 0.5 + 0.1 * 4 : 0.5;
+    EXPECT_NEAR(square.to_host()[0], mean, 1e-6);
+    EXPECT_NEAR(g.to_host()[0], 2 + (adaptive ? 0.04 / std::sqrt(mean) : 0.04) * 4 * (3 - 1), 1e-6);
+  }
+}
+
 TEST(HashBits, TellsVectorsApartByASingleBit) {
   Vec x = counting(100);
   const std::uint64_t before = hash_bits(x.share());

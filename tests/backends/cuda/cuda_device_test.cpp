@@ -305,6 +305,22 @@ TEST_F(CudaSpace, DescendsAsHostSpaceDoes) {
   }
 }
 
+TEST_F(CudaSpace, CompensatesAsHostSpaceDoes) {
+  for (std::size_t n : kSizes) {
+    for (const bool adaptive : {false, true}) {
+      Twin g(normals(n, 1)), w(normals(n, 2)), sent(normals(n, 3)), square(Floats(n, 1.0f));
+      const Space::Compensation by{.lambda = 0.1f, .decay = 0.9f};
+      space().compensate(g.data(), w.data(), sent.data(), adaptive ? square.data() : nullptr, by, n);
+      host_space().compensate(g.host.data(), w.host.data(), sent.host.data(), adaptive ? square.host.data() : nullptr,
+                              by, n);
+      g.expect_alike();
+      square.expect_alike();
+      w.expect_alike();
+      sent.expect_alike();
+    }
+  }
+}
+
 TEST_F(CudaSpace, UsesReleasedMemoryAnew) {
   float* const first = space().allocate(12345);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 64, 0u);

@@ -68,6 +68,7 @@ TEST_F(CudaVectors, NothingIsLaunchedForNoNumbers) {
   axpy(stream(), nullptr, 1, nullptr, 0);
   scale(stream(), nullptr, 1, 0);
   sgd(stream(), nullptr, nullptr, nullptr, 1, 0, 0, false, 0);
+  compensate(stream(), nullptr, nullptr, nullptr, nullptr, 1, 0, 0, 0);
   scatter_add(stream(), nullptr, 1, nullptr, 0);
   const auto partial = put(std::vector<double>(kDotPartials, 7)), result = put(std::vector<double>{7});
   dot(stream(), nullptr, nullptr, 0, partial, result);
@@ -163,6 +164,24 @@ TEST_F(CudaVectors, SgdGivesTheHostsBits) {
           expect_same_bits(on_g.get(), g, at(n, skew));
         }
       }
+    }
+  });
+}
+
+TEST_F(CudaVectors, CompensationGivesTheHostsBits) {
+  for_sizes([](std::size_t n, std::size_t skew) {
+    for (const bool adaptive : {false, true}) {
+      Floats g = mixed(n, 1), square(n, 0.5f);
+      const Floats w = mixed(n, 2), sent = normals_of(n, 3);
+      const auto on_g = put(g, skew), on_square = put(square), on_w = put(w, skew), on_sent = put(sent);
+      const Space::Compensation by{.lambda = 0.3f, .decay = 0.95f};
+      compensate(stream(), on_g, on_w, on_sent, adaptive ? on_square.data() : nullptr, by.lambda, by.decay,
+                 Space::kSmallSquare, n);
+      host_space().compensate(g.data(), w.data(), sent.data(), adaptive ? square.data() : nullptr, by, n);
+      expect_same_bits(on_g.get(), g, at(n, skew));
+      expect_same_bits(on_square.get(), square, at(n, skew));
+      expect_same_bits(on_w.get(), w, at(n, skew));
+      expect_same_bits(on_sent.get(), sent, at(n, skew));
     }
   });
 }

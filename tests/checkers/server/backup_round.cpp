@@ -36,7 +36,8 @@ class BackupRound : public Checker {
       server.gone.insert(event.peer);
       server.in.erase(event.peer);
     }
-    if (event.what == EventKind::kReduced && nobody_to_answer(server)) complete(event, server);
+    const bool another = event.what == EventKind::kReduced || event.what == EventKind::kApplied;
+    if (another && nobody_to_answer(server) && event.time != server.applied_at) complete(event, server);
     if (event.what == EventKind::kApplied) applied(event, server);
     if (event.what == EventKind::kSend && event.kind == kWeightsKind) answered(event, server);
   }
@@ -51,6 +52,7 @@ class BackupRound : public Checker {
  private:
   struct Server {
     std::int64_t updates = 0;
+    Time applied_at{};                      // its last gradient
     std::vector<std::int64_t> answered_at;  // by worker: how many updates are in the weights it has
     std::set<int> gone;                     // known to be dead
     std::set<int> open, in;                 // applied to the update under way; to the last one, not answered yet
@@ -64,6 +66,7 @@ class BackupRound : public Checker {
 
   void applied(const Event& event, Server& server) {
     look();
+    server.applied_at = event.time;
     if (!server.in.empty()) fail(event.time, event.rank, "began an update before all of the last one were answered");
     if (!server.open.insert(event.peer).second) {
       fail(event.time, event.rank, "applied two gradients of rank " + std::to_string(event.peer) + " in one update");

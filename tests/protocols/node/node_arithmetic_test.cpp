@@ -221,13 +221,13 @@ TEST_F(NodeTest, OptimizerLowersTheRateAtEveryStepOfTheSchedule) {
 
 TEST_F(NodeTest, OptimizerDividesByTheWorkersWhereSingleGradientsMoveOneModel) {
   options.optimizer = {.lr = 1.0f};
-  protocol.step_factor = StepFactor::kOverN;
+  protocol.gradients_per_update = always<1>;
   EXPECT_EQ(node().optimizer(1).learning_rate(0), 0.2f);
 }
 
 TEST_F(NodeTest, OptimizerTakesTheRateAsWrittenIfAsked) {
   options.optimizer = {.lr = 1.0f, .per_sample = false};
-  protocol.step_factor = StepFactor::kOverN;
+  protocol.gradients_per_update = always<1>;
   EXPECT_EQ(node().optimizer(1).learning_rate(0), 1.0f);
 }
 

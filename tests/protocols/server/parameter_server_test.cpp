@@ -135,12 +135,32 @@ TEST(StepFactor, MakesAspMoveTheModelPerSampleLikeAllReduce) {
   ring.run("allreduce");
   const std::vector<float> start = ring.work->initial().to_host();
   const double moved = distance(ring.mean_model(), start);
-  for (const char* protocol : {"ps_asp", "ps_ssp", "flexrr", "dssp", "r2sp", "elastic_bsp"}) {
+  for (const char* protocol : {"ps_asp", "ps_ssp", "flexrr", "dssp", "r2sp", "elastic_bsp", "ringmaster",
+                               "delay_adaptive", "dc_asgd", "specsync"}) {
     asp.run(protocol);
     written.run(protocol);
     EXPECT_NEAR(distance(asp.mean_model(), start) / moved, 1.0, 0.05) << protocol;
     EXPECT_LT(distance(asp.mean_model(), ring.mean_model()), 0.1 * moved) << protocol;
     EXPECT_GT(distance(written.mean_model(), start) / moved, 3.0) << protocol;
+  }
+}
+
+// An update of K gradients is a step of K / n, so that a sample moves the model as far as under all-reduce.
+TEST(StepFactor, IsTheShareOfTheWorkersGradientsInAnUpdate) {
+  Cluster ring{.nodes = 8, .topology = "complete", .iterations = 16};
+  ring.optimizer.lr = 0.01f;
+  Cluster server = ring;
+  ring.run("allreduce");
+  const std::vector<float> start = ring.work->initial().to_host();
+  const double moved = distance(ring.mean_model(), start);
+  const std::pair<const char*, Knobs> cases[] = {
+      {"rennala", {}},          {"rennala", {{"batch", 16}}},  {"k_async", {}},
+      {"k_async", {{"k", 2}}},  {"k_batch_async", {{"k", 4}}}, {"gba", {}},
+      {"gba", {{"batches", 4}}}};
+  for (const auto& [protocol, knobs] : cases) {
+    server.run(protocol, knobs);
+    const double lost = double(server.total(&RankRecord::gradients_lost)) / double(8 * 16);
+    EXPECT_NEAR(distance(server.mean_model(), start) / moved, 1 - lost, 0.1) << protocol;
   }
 }
 

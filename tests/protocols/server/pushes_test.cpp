@@ -30,7 +30,8 @@ bool is_sent(const Event& event, Kind kind) {
 
 TEST(Pushes, TakeTheBitsOfPushesAfterwards) {
   for (const char* protocol :
-       {"ps_bsp", "ps_asp", "r2sp", "ps_ssp", "dssp", "elastic_bsp", "dbw", "ps_backup", "sync_switch"}) {
+       {"ps_bsp", "ps_asp", "r2sp", "ps_ssp", "dssp", "elastic_bsp", "dbw", "ps_backup", "sync_switch", "rennala",
+        "ringmaster", "delay_adaptive", "dc_asgd", "gba", "k_async", "k_batch_async"}) {
     for (const int servers : {1, 3}) {
       Knobs knobs = {{"overlap", false}};
       if (std::string(protocol) != "dbw") knobs["servers"] = servers;
@@ -98,7 +99,7 @@ TEST(Pushes, ReachAllServersWithEachLayer) {
 
 // Dropped pushes must not stay in the mailbox.
 TEST(Pushes, OfNoUseLeaveNothingBehind) {
-  for (const char* protocol : {"ps_backup", "dbw"}) {
+  for (const char* protocol : {"ps_backup", "dbw", "rennala", "ringmaster"}) {
     Knobs knobs;
     if (std::string(protocol) == "dbw") knobs["window"] = 3;
     Cluster cluster{.nodes = 6, .slow = {{2, 8.0}}, .topology = "complete", .iterations = 60};

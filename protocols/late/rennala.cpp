@@ -1,0 +1,55 @@
+// Rennala SGD: minibatch SGD whose batch comes from whichever workers are fast. Tyurin, Richtarik: "Optimal Time
+// Complexities of Parallel Stochastic Optimization Methods Under a Fixed Computation Model", NeurIPS 2023.
+//
+// The rule enforced here: an update is the mean of the first S gradients that were computed at the newest weights. A
+// worker may give several of them. A gradient whose weights are no longer the newest is ignored on arrival. A worker
+// gets the newest weights as soon as it has pushed, so nobody waits; the server takes all gradients that have come
+// before it answers any.
+#include "protocols/node/node.h"
+#include "protocols/server/server.h"
+#include "protocols/server/verdicts.h"
+
+namespace hopbench {
+namespace {
+
+int collected_for(const Setting& setting) {
+  const int wanted = setting.knobs.integer("batch");
+  return wanted > 0 ? wanted : setting.workers;
+}
+
+void rennala(Node& self, const KnobValues& knobs) {
+  if (!self.is_server()) return work_marked(self, knobs);
+  const int batch = collected_for({knobs, self.graph(), self.worker_count()});
+  serve_deciding(self, {.rule =
+                            [batch](const Arrival& gradient) {
+                              const bool fresh = gradient.delay() == 0;
+                              return Verdict{.used = fresh, .closes = fresh && gradient.collected + 1 == batch};
+                            },
+                        .takes_all_first = true});
+}
+
+}  // namespace
+
+const Protocol& rennala_protocol() {
+  static const Protocol protocol{
+      .name = "rennala",
+      .summary = "parameter server that collects S gradients at the newest weights and ignores late ones",
+      .paper =
+          "Tyurin, Richtarik: Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed "
+          "Computation Model, NeurIPS 2023",
+      .family = Family::kLate,
+      .knobs = with_server_knobs(
+          {{"batch", 0, 0, 100000, {}, "S: gradients in an update; 0: as many as there are workers", "NeurIPS 2023"}}),
+      .body = rennala,
+      .extra_ranks = server_count,
+      .links = server_links,
+      .control = always<Control::kSchedule>,
+      .on_loss = always<OnLoss::kContinues>,
+      .gradients_per_update = collected_for,
+      .rejoins = always<true>,
+      .source = Source::kMemory,
+      .reading = "late/R1-R3"};
+  return protocol;
+}
+
+}  // namespace hopbench

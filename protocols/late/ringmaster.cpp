@@ -1,0 +1,54 @@
+// Ringmaster ASGD: asynchronous SGD that ignores gradients which come too late. Maranjyan, Tyurin, Richtarik:
+// "Ringmaster ASGD: The First Asynchronous SGD with Optimal Time Complexity", ICML 2025. This is the variant without
+// stops of running work (Algorithm 4).
+//
+// The rule enforced here: a gradient is applied if its delay, the number of updates since its weights were sent, is
+// less than R. Otherwise it is ignored, and counts as no update. Either way its worker goes on at once with the newest
+// weights. Without a limit this is ps_asp.
+#include "protocols/node/node.h"
+#include "protocols/server/server.h"
+#include "protocols/server/verdicts.h"
+
+namespace hopbench {
+namespace {
+
+void ringmaster(Node& self, const KnobValues& knobs) {
+  if (!self.is_server()) return work_marked(self, knobs);
+  const int wanted = knobs.integer("delay");
+  const Iter limit = wanted > 0 ? wanted : self.worker_count();
+  serve_deciding(self, {.rule = [limit](const Arrival& gradient) {
+                   const bool used = gradient.delay() < limit;
+                   return Verdict{.used = used, .closes = used};
+                 }});
+}
+
+}  // namespace
+
+const Protocol& ringmaster_protocol() {
+  static const Protocol protocol{
+      .name = "ringmaster",
+      .summary = "parameter server, asynchronous, that ignores gradients whose delay is R updates or more",
+      .paper =
+          "Maranjyan, Tyurin, Richtarik: Ringmaster ASGD: The First Asynchronous SGD with Optimal Time "
+          "Complexity, ICML 2025",
+      .family = Family::kLate,
+      .knobs = with_server_knobs({{"delay",
+                                   0,
+                                   0,
+                                   1'000'000'000,
+                                   {},
+                                   "R: the delay from which on a gradient is ignored; 0: the number of workers",
+                                   "ICML 2025; the default: ours"}}),
+      .body = ringmaster,
+      .extra_ranks = server_count,
+      .links = server_links,
+      .control = always<Control::kSchedule>,
+      .on_loss = always<OnLoss::kContinues>,
+      .gradients_per_update = always<1>,
+      .rejoins = always<true>,
+      .source = Source::kMemory,
+      .reading = "late/M1-M3"};
+  return protocol;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,42 @@
+#include "protocols/node/micro_batches.h"
+
+#include <algorithm>
+
+namespace hopbench {
+namespace {
+
+/// Makes `sum`, the sum over `samples` samples, the sum over those of g too. Both are means, weighed by their samples.
+void add_part(Node& self, CutGradient& sum, const Gradient& g) {
+  if (sum.samples == 0) {
+    sum.values = g.values;
+  } else {
+    const Payload terms[] = {share(sum.values), share(g.values)};
+    const double all = sum.samples + g.samples;
+    const float weights[] = {static_cast<float>(sum.samples / all), static_cast<float>(g.samples / all)};
+    self.operate(1.5 * (bytes_of(terms[0]) + bytes_of(terms[1])), [&] { sum.values = weighted_sum(terms, weights); });
+  }
+  sum.samples += g.samples;
+}
+
+}  // namespace
+
+CutGradient gradient_in_parts(Node& self, const Vec& x, Iter k, int parts, const std::function<bool()>& go_on) {
+  const int batch = self.batch();
+  parts = std::clamp(parts, 1, batch);
+  CutGradient cut;
+  for (int part = 0; part < parts && (part == 0 || go_on()); ++part) {
+    const auto begin = [&](int i) { return static_cast<int>(std::int64_t{batch} * i / parts); };
+    const Samples some{.first = k * batch + begin(part), .count = begin(part + 1) - begin(part)};
+    add_part(self, cut, self.gradient(x, k, some));
+  }
+  cut.whole = cut.samples == batch;
+  return cut;
+}
+
+Knob parts_knob(int fallback) {
+  return {
+      "parts", std::int64_t{fallback}, 1, 1000, {}, "micro-batches of a gradient, after each of which it can be cut",
+      "ours"};
+}
+
+}  // namespace hopbench

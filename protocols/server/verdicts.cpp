@@ -1,0 +1,161 @@
+#include "protocols/server/verdicts.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "protocols/server/server.h"
+#include "protocols/server/shard.h"
+
+namespace hopbench {
+namespace {
+
+// Decisions that are about no single gradient, instead of a worker: the update is made; waiting workers are answered.
+constexpr std::int64_t kClose = -1, kAnswer = -2;
+
+Words words_of(int from, const Verdict& verdict) {
+  return {from, verdict.used, verdict.closes, verdict.held, std::bit_cast<std::int64_t>(verdict.scale)};
+}
+
+Verdict verdict_in(const Words& words) {
+  return {words[1] != 0, words[2] != 0, words[3] != 0, std::bit_cast<double>(words[4])};
+}
+
+class Server {
+ public:
+  Server(Node& self, const Deciding& deciding) : self_(self), deciding_(deciding), shard_(self) {}
+
+  void lead() {
+    for (;;) {
+      self_.until([&] { return self_.has(is(kPush)) || all_held(); }, "gradients");
+      if (auto push = self_.take(is(kPush))) {
+        decide(std::move(*push));
+      } else {
+        tell_servers(self_, 0, {kClose});
+        close();
+      }
+      if (!waiting_.empty()) self_.sleep(Duration{}, "gradients");  // others of the same instant
+      if (waiting_.empty() || self_.has(is(kPush))) continue;
+      tell_servers(self_, 0, {kAnswer});
+      answer_waiting();
+    }
+  }
+
+  void follow() {
+    for (;;) {
+      const Message decision = self_.recv(is(kClock), "the first server's decision");
+      if (decision.words[0] == kClose) {
+        close();
+      } else if (decision.words[0] == kAnswer) {
+        answer_waiting();
+      } else {
+        obey(static_cast<int>(decision.words[0]), decision.iter, verdict_in(decision.words));
+      }
+    }
+  }
+
+ private:
+  void decide(Message push) {
+    const int from = push.from;
+    const Iter k = push.iter;
+    const Verdict verdict = deciding_.rule({push.words[0], shard_.updates(), static_cast<int>(used_.size())});
+    tell_servers(self_, k, words_of(from, verdict));
+    if (!verdict.used) shard_.drop(push);
+    if (verdict.used) collect(std::move(push), verdict);
+    settle(from, k, verdict);
+  }
+
+  /// Does what the first server has decided.
+  void obey(int from, Iter k, const Verdict& verdict) {
+    for (const Kind kind : {kPush, kPart}) {  // a gradient that is not used may still be on its way
+      if (!verdict.used) self_.ignore({.kind = kind, .last = k, .from = from});
+    }
+    if (verdict.used) {  // it never comes if its worker died between its pushes to two servers
+      auto push = self_.recv_unless_left(is_from(kPush, from, k), "a gradient of this update");
+      if (push) collect(std::move(*push), verdict);
+    }
+    settle(from, k, verdict);
+  }
+
+  void collect(Message push, const Verdict& verdict) {
+    shard_.join(push);
+    const Iter age = shard_.age(push.from);
+    used_.push_back({.push = std::move(push), .scale = verdict.scale, .age = age});
+  }
+
+  void settle(int from, Iter k, const Verdict& verdict) {
+    ++come_;
+    if (verdict.held) held_.push_back({from, k, true});
+    if (verdict.closes) close();
+    if (verdict.held) return;
+    waiting_.push_back({from, k, verdict.used});
+    if (!deciding_.takes_all_first) answer_waiting();
+  }
+
+  /// Makes the update. Its place in the schedule of the learning rate is that of the gradients that have come so far.
+  void close() {
+    if (used_.empty()) {
+      shard_.pass();
+    } else if (used_.size() == 1 && deciding_.divisor == 0) {
+      shard_.apply(used_.front().push, used_.front().scale);
+    } else {
+      const double divisor = deciding_.divisor > 0 ? deciding_.divisor : static_cast<double>(used_.size());
+      for (Shard::Part& part : used_) part.scale /= divisor;
+      shard_.apply_sum((come_ - 1) / self_.worker_count(), used_);
+    }
+    used_.clear();
+    for (const Pushed& one : std::exchange(held_, {})) answer(one);
+  }
+
+  void answer_waiting() {
+    for (const Pushed& one : std::exchange(waiting_, {})) answer(one);
+  }
+
+  /// A push to answer.
+  struct Pushed {
+    int worker;
+    Iter k;
+    bool used;
+  };
+
+  void answer(const Pushed& push) {
+    if (!self_.present(push.worker)) return;
+    const bool marks = self_.rank == self_.servers().front() && deciding_.mark;
+    const Iter mark = marks ? deciding_.mark(shard_.updates()) : shard_.updates();
+    shard_.answer(push.worker, push.k, {mark, push.used});
+  }
+
+  bool all_held() const {
+    const auto holds = [&](int w) {
+      return std::any_of(held_.begin(), held_.end(), [&](const Pushed& push) { return push.worker == w; });
+    };
+    const auto to_come = [&](int worker) { return self_.present(worker) && !holds(worker); };
+    return !held_.empty() && std::none_of(self_.workers().begin(), self_.workers().end(), to_come);
+  }
+
+  Node& self_;
+  const Deciding& deciding_;
+  Shard shard_;
+  std::vector<Shard::Part> used_;  // since the last update
+  std::vector<Pushed> held_;       // answered once the next update is made
+  std::vector<Pushed> waiting_;    // answered when nothing more has come
+  std::int64_t come_ = 0;          // gradients, used or not
+};
+
+}  // namespace
+
+void serve_deciding(Node& self, const Deciding& deciding) {
+  Server server(self, deciding);
+  self.rank == self.servers().front() ? server.lead() : server.follow();
+}
+
+void work_marked(Node& self, const KnobValues& knobs, Iter mark) {
+  const auto hear = [&](Iter k, const Words& words) {
+    mark = words[0];
+    if (words[1] == 0) self.lost(k, "came too late");
+  };
+  work(self, knobs,
+       {.say = [&](Iter) { return Words{mark}; }, .hear = hear, .back = [&](const Words& words) { mark = words[0]; }});
+}
+
+}  // namespace hopbench
