@@ -172,7 +172,8 @@ void refuse_others(const TrialSpec& trial) {
 /// Returns the factor of the learning rate, as in Optimizer.
 double factor_of(const TrialSpec& trial) {
   const auto [gradients, of] =
-      step_factor(find_protocol(trial.protocol), {trial.knobs, make_plan(trial).graph, trial.workers()});
+      step_factor(find_protocol(trial.protocol),
+                  {trial.knobs, make_plan(trial).graph, trial.workers(), {}, 0, trial.workload.batch});
   return trial.optimizer.per_sample ? double(gradients) / of : 1;
 }
 

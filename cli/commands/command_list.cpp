@@ -35,8 +35,8 @@ struct Item {
   std::string name, summary, unavailable;
   std::vector<std::string> details;
   Json json = Json::object();
-  std::string beneath = {};   // a second line
-  bool experimental = false;  // listed apart, behind the others
+  std::string beneath = {};  // a second line
+  std::string group = {};    // items of one group stand together, under its name
 };
 using Items = std::vector<Item>;
 
@@ -62,13 +62,15 @@ Json knob_json(const Knob& knob) {
 Item protocol_item(const Protocol& protocol) {
   const std::string source = to_string(protocol.source), reading(protocol.reading);
   const bool experimental = is_experimental(protocol, KnobValues(protocol.knobs));
-  Item item{std::string(protocol.name), "", "", {}, Json::object(), std::string(protocol.paper), experimental};
-  item.summary = fmt::format("{} [{}]", protocol.summary, provenance(source));
+  const std::string family = to_string(protocol.family);
+  Item item{std::string(protocol.name), "", "", {}, Json::object(), std::string(protocol.paper), family};
+  item.summary = fmt::format("{} [{}{}]", protocol.summary, provenance(source), experimental ? ", experimental" : "");
   item.details.push_back("rests on: " + (protocol.source == Source::kOwn ? "own, proposed here" : provenance(source)) +
                          (reading.empty() ? "" : ", reading " + reading) + (experimental ? ", experimental" : ""));
   const bool same = same_everywhere(protocol, KnobValues(protocol.knobs));
   item.details.push_back(same ? "the same parameters on every transport, whoever is slow"
                               : "its parameters depend on who is faster");
+  item.json["family"] = family;
   item.json["paper"] = protocol.paper;
   item.json["same_everywhere"] = same;
   item.json["source"] = source;
@@ -85,7 +87,9 @@ Item protocol_item(const Protocol& protocol) {
 
 Items protocol_items() {
   Items items;
-  for (const Protocol* protocol : protocols()) items.push_back(protocol_item(*protocol));
+  std::vector<const Protocol*> all(protocols().begin(), protocols().end());
+  std::stable_sort(all.begin(), all.end(), [](auto* a, auto* b) { return a->family < b->family; });
+  for (const Protocol* protocol : all) items.push_back(protocol_item(*protocol));
   return items;
 }
 
@@ -232,15 +236,16 @@ void print_item(const Item& item, std::size_t width, bool verbose) {
   for (const std::string& line : item.details) fmt::print("    {}\n", line);
 }
 
-void print_text(Items items, bool verbose) {
+void print_text(const Items& items, bool verbose) {
   std::size_t width = 0;
   for (const Item& item : items) width = std::max(width, item.name.size());
-  const auto apart = std::stable_partition(items.begin(), items.end(), [](const Item& i) { return !i.experimental; });
-  std::for_each(items.begin(), apart, [&](const Item& item) { print_item(item, width, verbose); });
+  std::string group;
+  for (const Item& item : items) {
+    if (item.group != group) fmt::print("{}{}:\n\n", group.empty() ? "" : "\n", item.group);
+    group = item.group;
+    print_item(item, width, verbose);
+  }
   if (items.empty()) tell("there are none here\n");
-  if (apart == items.end()) return;
-  fmt::print("\nexperimental (a rule is not checked against the paper, and likely or a guess):\n\n");
-  std::for_each(apart, items.end(), [&](const Item& item) { print_item(item, width, verbose); });
 }
 
 }  // namespace

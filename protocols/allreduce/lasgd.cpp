@@ -9,78 +9,47 @@
 //     stay, and the sum of all workers' corrections is zero;
 //   - a worker that has no steps left goes on contributing, until a round finds all workers in that state. So all take
 //     part in the same rounds, and end with the same model.
-#include <memory>
-
+#include "protocols/groups/background_mean.h"
 #include "protocols/groups/group_average.h"
-#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
 namespace hopbench {
 namespace {
 
-/// The round that a worker takes part in: begun by its body, averaged by another strand.
-struct Round {
-  Iter number = -1;
-  bool under_way = false;
-  Payload contributed;
-  Vec mean;
-  double weight = 0;          // of each worker's model in the mean
-  std::int64_t finished = 0;  // 1 if this worker has no more steps to do; afterwards: the number of such workers
-};
-
-void average_forever(Node& self, Round& round) {
-  for (;;) {
-    self.until([&] { return round.under_way; }, "the next round");
-    const RingMean ring = ring_mean(self, self.workers(), round.number, round.contributed, round.mean, 0,
-                                    "models of the other workers", round.finished);
-    round.finished = ring.count;
-    round.weight = ring.weight;
-    round.under_way = false;
-  }
-}
-
-void begin(Round& round, const Vec& x, bool finished) {
-  ++round.number;
-  round.contributed = share(x);
-  round.finished = finished ? 1 : 0;
-  round.under_way = true;
-}
-
-void correct(Node& self, Vec& x, const Round& round) {
-  if (round.number < 0) return;
+/// Takes in the mean of the round before, if there was one.
+void correct(Node& self, Vec& x, BackgroundMean& rounds) {
+  if (rounds.last().round < 0) return;
+  const BackgroundMean::Mean& mean = rounds.taken();
   self.operate(bytes_of(4 * x.size()), [&] {
     // In this order, a worker whose model has not changed since then ends with the bits of the mean.
-    const Payload terms[] = {share(x), round.contributed, share(round.mean)};
+    const Payload terms[] = {share(x), mean.contributed, share(mean.values)};
     const float weights[] = {1.0f, -1.0f, 1.0f};
     x = weighted_sum(terms, weights);
   });
-  self.averaged(round.number, self.workers(), round.weight);
 }
 
 void lasgd(Node& self, const KnobValues&) {
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
-  const auto round = std::make_shared<Round>();  // the strand outlives this body
-  round->mean = Vec::uninitialised(x.size(), x.space());
-  self.spawn([&self, round] { average_forever(self, *round); });
+  BackgroundMean rounds(self);  // each counts the workers that have no more steps to do
 
   Iter k = 0;
   for (; self.running(k); ++k) {
     self.enter(k);
     local_step(self, x, optimizer, k);
-    if (!round->under_way) {
-      correct(self, x, *round);
-      begin(*round, x, false);
+    if (!rounds.under_way()) {
+      correct(self, x, rounds);
+      rounds.begin(share(x), 0);
     }
     self.report(k + 1, x);
   }
 
   self.retire();
   for (bool last = false; !last;) {
-    self.until([&] { return !round->under_way; }, "workers that have not finished");
-    last = round->finished == self.worker_count();
-    correct(self, x, *round);
-    if (!last) begin(*round, x, true);
+    rounds.wait("workers that have not finished");
+    last = rounds.last().count == self.worker_count();
+    correct(self, x, rounds);
+    if (!last) rounds.begin(share(x), 1);
   }
   self.report(k, x);
 }

@@ -3,7 +3,7 @@
 // ICDCS 2018.
 //
 // Rules enforced here:
-//   - each gradient is applied on arrival and answered at once, as under ps_asp;
+//   - each gradient is applied on arrival and answered at once;
 //   - if at least `rate` * n gradients of other workers come to the first server within a window after it has answered
 //     a worker, it tells that worker when the window ends;
 //   - that worker drops what it has computed of its gradient, pulls the weights, and begins the iteration again. It
@@ -106,8 +106,7 @@ class Server {
 };
 
 void specsync(Node& self, const KnobValues& knobs) {
-  if (!self.is_server()) return compute(self, knobs);
-  Server(self, knobs).run();
+  return self.is_server() ? Server(self, knobs).run() : compute(self, knobs);
 }
 
 std::vector<Knob> all_knobs() {

@@ -88,6 +88,10 @@ Random Node::random(Purpose purpose, Iter k) const {
   return Random(RandomKey{options_.seed, options_.repeat, purpose, rank, k});
 }
 
+Random Node::common_random(Purpose purpose, Iter k) const {
+  return Random(RandomKey{options_.seed, options_.repeat, purpose, -1, k});
+}
+
 // --- Messages
 
 void Node::send(int to, Kind kind, Iter k, Payload body, Words words) {

@@ -130,12 +130,16 @@ class Optimizer {
   /// shared credits, the schedule ignores k: a fast worker would reach its end early. It then uses the number of
   /// gradients that all workers have begun, divided by the number of workers.
   float learning_rate(Iter k) const;
+  /// Returns its state vectors (the momentum, if there is one), which the caller may replace by others of their size.
+  /// x: the vector that it steps.
+  std::vector<Vec*> state(Vec& x);
 
  private:
   friend class Node;
   Optimizer(Node& node, std::size_t trained) : node_(&node), trained_(trained) {}
   Payload clipped(const Payload& g) const;
   void change(const Vec& x, double bytes, const std::function<void()>& arithmetic);
+  void become_dense(Vec& x);
   void step_dense(Vec& x, const Payload& g, const Payload& trained, const Space::SgdStep& step);
   void step_sparse(Vec& x, const Payload& g, const Space::SgdStep& step);
   float schedule(Iter k) const;
@@ -199,6 +203,7 @@ class Node {
   /// Returns the iterations of all workers together by the stop rule, to which "a fraction of the run" refers.
   std::int64_t total_iterations() const;
   Random random(Purpose purpose, Iter k) const;
+  Random common_random(Purpose purpose, Iter k) const;  // the same draws on every rank
 
   // --- Messages. Once a rank has died, a wait throws an Error that names it, unless the protocol continues.
   /// Sends a message; never blocks. A message to a rank that has left is dropped.

@@ -37,7 +37,8 @@ float Optimizer::learning_rate(Iter k) const {
   if (spec.lr_batch > 0) lr *= workers * static_cast<float>(node_->batch()) / static_cast<float>(spec.lr_batch);
   const Protocol* protocol = node_->options_.protocol;
   if (spec.per_sample && protocol != nullptr) {
-    const auto [gradients, of] = step_factor(*protocol, {node_->options_.knobs, node_->graph(), node_->worker_count()});
+    const auto [gradients, of] =
+        step_factor(*protocol, {node_->options_.knobs, node_->graph(), node_->worker_count(), {}, 0, node_->batch()});
     if (gradients != of) lr = lr * static_cast<float>(gradients) / static_cast<float>(of);
   }
   return lr;
@@ -77,12 +78,21 @@ void Optimizer::change(const Vec& x, double bytes, const std::function<void()>& 
   arithmetic();
 }
 
+/// Makes the state that of dense gradients.
+void Optimizer::become_dense(Vec& x) {
+  if (!lazy_) return;
+  x.defer(nullptr);
+  momentum_ = lazy_->momentum();
+  lazy_.reset();
+}
+
+std::vector<Vec*> Optimizer::state(Vec& x) {
+  become_dense(x);
+  return momentum_.size() > 0 ? std::vector<Vec*>{&momentum_} : std::vector<Vec*>{};
+}
+
 void Optimizer::step_dense(Vec& x, const Payload& g, const Payload& trained, const Space::SgdStep& step) {
-  if (lazy_) {
-    x.defer(nullptr);
-    momentum_ = lazy_->momentum();
-    lazy_.reset();
-  }
+  become_dense(x);
   if (step.momentum != 0 && momentum_.size() == 0) momentum_ = Vec(trained_, x.space());
   const std::size_t passes = momentum_.size() > 0 ? 5 : 3;  // x and the momentum are read and written, g is read
   change(x, bytes_of(passes * x.size()), [&] {

@@ -41,43 +41,61 @@ const Protocol& gba_protocol();
 const Protocol& k_async_protocol();
 const Protocol& k_batch_async_protocol();
 const Protocol& specsync_protocol();
+const Protocol& diloco_protocol();
+const Protocol& streaming_diloco_protocol();
+const Protocol& async_diloco_protocol();
+const Protocol& noloco_protocol();
+const Protocol& slowmo_protocol();
+const Protocol& easgd_protocol();
+const Protocol& overlap_local_sgd_protocol();
+const Protocol& co2_protocol();
+const Protocol& hivemind_protocol();
 
 std::span<const Protocol* const> protocols() {
   static const std::vector<const Protocol*> all = [] {
     std::vector<const Protocol*> list = {
-        &allreduce_protocol(),         //
-        &dpsgd_protocol(),             //
-        &hop_protocol(),               //
-        &ps_bsp_protocol(),            //
-        &ps_asp_protocol(),            //
-        &ps_ssp_protocol(),            //
-        &dssp_protocol(),              //
-        &ps_backup_protocol(),         //
-        &flexrr_protocol(),            //
-        &r2sp_protocol(),              //
-        &elastic_bsp_protocol(),       //
-        &adpsgd_protocol(),            //
-        &sgp_protocol(),               //
-        &gossipgrad_protocol(),        //
-        &choco_protocol(),             //
-        &ds_sync_protocol(),           //
-        &local_sgd_protocol(),         //
-        &lasgd_protocol(),             //
-        &selsync_protocol(),           //
-        &sync_switch_protocol(),       //
-        &dbw_protocol(),               //
-        &lb_bsp_protocol(),            //
-        &dynamic_batching_protocol(),  //
-        &prague_protocol(),            //
-        &partial_reduce_protocol(),    //
-        &rennala_protocol(),           //
-        &ringmaster_protocol(),        //
-        &delay_adaptive_protocol(),    //
-        &dc_asgd_protocol(),           //
-        &gba_protocol(),               //
-        &k_async_protocol(),           //
-        &k_batch_async_protocol(),     //
-        &specsync_protocol(),          //
+        &allreduce_protocol(),          //
+        &dpsgd_protocol(),              //
+        &hop_protocol(),                //
+        &ps_bsp_protocol(),             //
+        &ps_asp_protocol(),             //
+        &ps_ssp_protocol(),             //
+        &dssp_protocol(),               //
+        &ps_backup_protocol(),          //
+        &flexrr_protocol(),             //
+        &r2sp_protocol(),               //
+        &elastic_bsp_protocol(),        //
+        &adpsgd_protocol(),             //
+        &sgp_protocol(),                //
+        &gossipgrad_protocol(),         //
+        &choco_protocol(),              //
+        &ds_sync_protocol(),            //
+        &local_sgd_protocol(),          //
+        &lasgd_protocol(),              //
+        &selsync_protocol(),            //
+        &sync_switch_protocol(),        //
+        &dbw_protocol(),                //
+        &lb_bsp_protocol(),             //
+        &dynamic_batching_protocol(),   //
+        &prague_protocol(),             //
+        &partial_reduce_protocol(),     //
+        &rennala_protocol(),            //
+        &ringmaster_protocol(),         //
+        &delay_adaptive_protocol(),     //
+        &dc_asgd_protocol(),            //
+        &gba_protocol(),                //
+        &k_async_protocol(),            //
+        &k_batch_async_protocol(),      //
+        &specsync_protocol(),           //
+        &diloco_protocol(),             //
+        &streaming_diloco_protocol(),   //
+        &async_diloco_protocol(),       //
+        &noloco_protocol(),             //
+        &slowmo_protocol(),             //
+        &easgd_protocol(),              //
+        &overlap_local_sgd_protocol(),  //
+        &hivemind_protocol(),           //
+        &co2_protocol(),                //
     };
     for (const Protocol* extra : extra_protocols()) list.push_back(extra);
     return list;
@@ -108,8 +126,8 @@ bool goes_on_without(const Protocol& protocol, const KnobValues& knobs) {
 }
 
 const char* to_string(Family family) {
-  static constexpr const char* kNames[] = {"all-reduce",       "gossip",         "groups", "hop",
-                                           "parameter server", "late gradients", "other"};
+  static constexpr const char* kNames[] = {"all-reduce",       "gossip",         "groups",      "hop",
+                                           "parameter server", "late gradients", "outer steps", "other"};
   return kNames[static_cast<std::size_t>(family)];
 }
 

@@ -35,6 +35,32 @@ void Pushes::send(Kind kind, Iter tag, std::size_t bucket, const Vec& g, const W
   }
 }
 
+namespace {
+
+Message part_of(Node& self, const Message& push) {
+  return self.recv(is_from(kPart, push.from, push.iter), "the parts of a gradient");
+}
+
+}  // namespace
+
+Payload joined(Node& self, const Stripes& stripes, const Message& push, Space& space) {
+  if (push.body.size() == stripes.size()) return push.body;
+  Vec all = Vec::uninitialised(stripes.size(), space);
+  const std::size_t last = stripes.buckets() - 1;
+  for (std::size_t b = 0; b < last; ++b) {
+    if (stripes.of(b).model.size > 0) all.assign(stripes.of(b).at, part_of(self, push).body);
+  }
+  if (!push.body.empty()) all.assign(stripes.of(last).at, push.body);
+  return share(all);
+}
+
+void drop_parts(Node& self, const Stripes& stripes, const Message& push) {
+  if (push.body.size() == stripes.size()) return;
+  for (std::size_t b = 0; b + 1 < stripes.buckets(); ++b) {
+    if (stripes.of(b).model.size > 0) part_of(self, push);
+  }
+}
+
 Knob overlap_knob() {
   return {.name = "overlap",
           .fallback = true,

@@ -10,7 +10,7 @@
 namespace hopbench {
 
 /// A worker's pushes. With overlap, each bucket of the gradient is sent as kPart as soon as it is complete, as MXNet
-/// and TensorFlow send layers. The last bucket is sent with the push itself. A server joins the parts (Shard::whole). A
+/// and TensorFlow send layers. The last bucket is sent with the push itself. A server joins the parts. A
 /// model of one bucket, such as one with sparse gradients, is pushed whole.
 class Pushes {
  public:
@@ -26,6 +26,12 @@ class Pushes {
   std::vector<Stripes> stripes_;  // by server
   bool whole_ = false;            // no part of the gradient has been sent
 };
+
+/// Server's side: returns the body of a push to the server with these stripes, joined with the parts that came before
+/// it. The copy is not charged, because a real server receives each part in its place.
+Payload joined(Node& self, const Stripes& stripes, const Message& push, Space& space);
+/// Server's side: drops the parts of a push that is not used.
+void drop_parts(Node& self, const Stripes& stripes, const Message& push);
 
 /// Returns the knob `overlap`.
 Knob overlap_knob();

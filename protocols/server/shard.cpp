@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "protocols/node/collectives.h"
+#include "protocols/server/pushes.h"
 #include "protocols/server/server.h"
 
 namespace hopbench {
@@ -30,25 +31,11 @@ Shard::Shard(Node& self, const Vec& all)
 
 Optimizer Shard::own_optimizer() { return self_.optimizer(trained()); }
 
-Payload Shard::whole(const Message& push) {
-  if (push.body.size() == stripes_.size()) return push.body;
-  Vec all = Vec::uninitialised(stripes_.size(), w_.space());
-  const std::size_t last = stripes_.buckets() - 1;
-  for (std::size_t b = 0; b < last; ++b) {
-    if (stripes_.of(b).model.size > 0) all.assign(stripes_.of(b).at, part_of(push).body);
-  }
-  if (!push.body.empty()) all.assign(stripes_.of(last).at, push.body);
-  return share(all);
-}
+Payload Shard::whole(const Message& push) { return joined(self_, stripes_, push, w_.space()); }
 
 void Shard::join(Message& push) { push.body = whole(push); }
 
-void Shard::drop(const Message& push) {
-  if (push.body.size() == stripes_.size()) return;
-  for (std::size_t b = 0; b + 1 < stripes_.buckets(); ++b) {
-    if (stripes_.of(b).model.size > 0) part_of(push);
-  }
-}
+void Shard::drop(const Message& push) { drop_parts(self_, stripes_, push); }
 
 void Shard::apply(Message push, double scale) {
   join(push);
@@ -56,6 +43,15 @@ void Shard::apply(Message push, double scale) {
   self_.aged(age(push.from));
   ++updates_;
   count(push.from, push.iter, scale);
+}
+
+void Shard::change(Message push, double bytes, const Rule& rule) {
+  join(push);
+  self_.operate(bytes, [] {});  // an observer of the weights sees the change only once it is over
+  rule(w_, push.body);
+  self_.aged(age(push.from));
+  ++updates_;
+  count(push.from, push.iter);
 }
 
 Vec Shard::apply_mean(Iter k, std::vector<Message> pushes) {
@@ -142,10 +138,6 @@ Iter Shard::most_pushed() const {
     if (self_.present(worker)) most = std::max(most, pushed(worker));
   }
   return most;
-}
-
-Message Shard::part_of(const Message& push) {
-  return self_.recv(is_from(kPart, push.from, push.iter), "the parts of a gradient");
 }
 
 void Shard::count(int worker, Iter k, double scale) {

@@ -41,6 +41,9 @@ class Shard {
   };
   /// Makes one step with the sum of scale * gradient, by ascending worker, as one of iteration k. Returns that sum.
   Vec apply_sum(Iter k, std::vector<Part> parts);
+  /// Lets `rule` change the weights by what a worker has pushed, as an update. `bytes`: read and written meanwhile.
+  using Rule = std::function<void(Vec& w, const Payload& pushed)>;
+  void change(Message push, double bytes, const Rule& rule);
   /// Counts an update without a gradient.
   void pass() { ++updates_; }
   /// Does the same with gradients that are added up while others are still to come, in ascending order of the workers,
@@ -75,7 +78,6 @@ class Shard {
  private:
   Shard(Node& self, const Vec& all);
   Optimizer own_optimizer();
-  Message part_of(const Message& push);
   void count(int worker, Iter k, double scale = 1);
   Node::Welcomed welcome(int worker, Iter k);
   Iter least_pushed_by_others(int worker) const;

@@ -28,36 +28,29 @@ class Server {
   void lead() {
     for (;;) {
       self_.until([&] { return self_.has(is(kPush)) || all_held(); }, "gradients");
-      if (auto push = self_.take(is(kPush))) {
-        decide(std::move(*push));
-      } else {
-        tell_servers(self_, 0, {kClose});
-        close();
-      }
+      auto push = self_.take(is(kPush));
+      if (!push) tell_servers(self_, 0, {kClose});
+      push ? decide(std::move(*push)) : close();
       if (!waiting_.empty()) self_.sleep(Duration{}, "gradients");  // others of the same instant
       if (waiting_.empty() || self_.has(is(kPush))) continue;
       tell_servers(self_, 0, {kAnswer});
-      answer_waiting();
+      answer(waiting_);
     }
   }
 
   void follow() {
     for (;;) {
       const Message decision = self_.recv(is(kClock), "the first server's decision");
-      if (decision.words[0] == kClose) {
-        close();
-      } else if (decision.words[0] == kAnswer) {
-        answer_waiting();
-      } else {
-        obey(static_cast<int>(decision.words[0]), decision.iter, verdict_in(decision.words));
-      }
+      const std::int64_t about = decision.words[0];
+      if (about == kClose) close();
+      if (about == kAnswer) answer(waiting_);
+      if (about >= 0) obey(static_cast<int>(about), decision.iter, verdict_in(decision.words));
     }
   }
 
  private:
   void decide(Message push) {
-    const int from = push.from;
-    const Iter k = push.iter;
+    const auto [from, k] = std::pair(push.from, push.iter);
     const Verdict verdict = deciding_.rule({push.words[0], shard_.updates(), static_cast<int>(used_.size())});
     tell_servers(self_, k, words_of(from, verdict));
     if (!verdict.used) shard_.drop(push);
@@ -65,7 +58,6 @@ class Server {
     settle(from, k, verdict);
   }
 
-  /// Does what the first server has decided.
   void obey(int from, Iter k, const Verdict& verdict) {
     for (const Kind kind : {kPush, kPart}) {  // a gradient that is not used may still be on its way
       if (!verdict.used) self_.ignore({.kind = kind, .last = k, .from = from});
@@ -85,11 +77,9 @@ class Server {
 
   void settle(int from, Iter k, const Verdict& verdict) {
     ++come_;
-    if (verdict.held) held_.push_back({from, k, true});
+    (verdict.held ? held_ : waiting_).push_back({from, k, verdict.used});
     if (verdict.closes) close();
-    if (verdict.held) return;
-    waiting_.push_back({from, k, verdict.used});
-    if (!deciding_.takes_all_first) answer_waiting();
+    if (!deciding_.takes_all_first) answer(waiting_);
   }
 
   /// Makes the update. Its place in the schedule of the learning rate is that of the gradients that have come so far.
@@ -104,32 +94,31 @@ class Server {
       shard_.apply_sum((come_ - 1) / self_.worker_count(), used_);
     }
     used_.clear();
-    for (const Pushed& one : std::exchange(held_, {})) answer(one);
+    answer(held_);
   }
 
-  void answer_waiting() {
-    for (const Pushed& one : std::exchange(waiting_, {})) answer(one);
-  }
-
-  /// A push to answer.
   struct Pushed {
     int worker;
     Iter k;
     bool used;
   };
 
-  void answer(const Pushed& push) {
-    if (!self_.present(push.worker)) return;
+  /// Answers those of these pushes whose workers are still there.
+  void answer(std::vector<Pushed>& pushes) {
     const bool marks = self_.rank == self_.servers().front() && deciding_.mark;
-    const Iter mark = marks ? deciding_.mark(shard_.updates()) : shard_.updates();
-    shard_.answer(push.worker, push.k, {mark, push.used});
+    for (const Pushed& push : pushes) {
+      if (!self_.present(push.worker)) continue;
+      const Iter mark = marks ? deciding_.mark(shard_.updates()) : shard_.updates();
+      shard_.answer(push.worker, push.k, {mark, push.used});
+    }
+    pushes.clear();
   }
 
   bool all_held() const {
-    const auto holds = [&](int w) {
-      return std::any_of(held_.begin(), held_.end(), [&](const Pushed& push) { return push.worker == w; });
+    const auto to_come = [&](int worker) {
+      const auto its = [&](const Pushed& push) { return push.worker == worker; };
+      return self_.present(worker) && std::none_of(held_.begin(), held_.end(), its);
     };
-    const auto to_come = [&](int worker) { return self_.present(worker) && !holds(worker); };
     return !held_.empty() && std::none_of(self_.workers().begin(), self_.workers().end(), to_come);
   }
 

@@ -56,6 +56,10 @@ CheckerPtr global_batch(const CheckedRun& run);   // GBA: tokens, M gradients a 
 CheckerPtr k_gradients(const CheckedRun& run);    // K-async, K-batch-async: an update is the mean of K gradients
 CheckerPtr fresh_start(const CheckedRun& run);    // SpecSync: who begins again, when, and with which weights
 
+// For methods with outer steps
+CheckerPtr target_batch(const CheckedRun& run);  // hivemind: a step when, and only when, there are enough samples
+CheckerPtr pairs_of_all(const CheckedRun& run);  // NoLoCo: all are in pairs, but one of an odd number
+
 // For gossip that is asynchronous or directed
 CheckerPtr pair_sum(const CheckedRun& run);        // AD-PSGD: an exchange keeps the sum of two models
 CheckerPtr push_sum(const CheckedRun& run);        // SGP: what is pushed is taken whole, weights are positive

@@ -194,6 +194,23 @@ void add_partial_reduce(const CheckedRun& run, List& list) {
   if (run.flag("avoid_frozen")) list.push_back(connected_windows(run));
 }
 
+// Averages of whole models after every period, in lock step.
+void add_outer(const CheckedRun& run, List& list) {
+  add_rounds(run, run.integer("period"), 0, list);
+  list.push_back(lead_bound(run, run.integer("period")));
+}
+
+// The mean of a round is taken in a period later, or some steps later: rounds are numbered by themselves.
+void add_overlapping(const CheckedRun& run, Iter later, List& list) {
+  list.push_back(heard(run));
+  list.push_back(mean_kept(run));
+  list.push_back(round_matrix(run, 0, 1));
+  list.push_back(lead_bound(run, run.integer("period") + later));
+}
+
+void add_overlap(const CheckedRun& run, List& list) { add_overlapping(run, run.integer("period"), list); }
+void add_streaming(const CheckedRun& run, List& list) { add_overlapping(run, run.integer("delay"), list); }
+
 /// One for a protocol whose first server decides for all.
 Add decided(CheckerPtr (*make)(const CheckedRun&)) {
   return [make](const CheckedRun& run, List& list) {
@@ -230,6 +247,13 @@ const std::map<std::string, Add>& of_protocols() {
       {"k_async", decided(k_gradients)},
       {"k_batch_async", decided(k_gradients)},
       {"specsync", only(fresh_start)},
+      {"diloco", add_outer},
+      {"slowmo", add_outer},
+      {"overlap_local_sgd", add_overlap},
+      {"co2", add_overlap},
+      {"streaming_diloco", add_streaming},
+      {"noloco", only(pairs_of_all)},
+      {"hivemind", only(target_batch)},
       {"flexrr", add_flexrr},
       {"r2sp", add_r2sp},
       {"elastic_bsp", add_elastic},
@@ -241,8 +265,9 @@ const std::map<std::string, Add>& of_protocols() {
 
 /// Servers that apply every gradient that is pushed.
 bool applies_all(const CheckedRun& run) {
-  static const std::set<std::string> others = {"ds_sync", "ps_backup",  "dbw", "prague",  "partial_reduce",
-                                               "rennala", "ringmaster", "gba", "k_async", "k_batch_async"};
+  static const std::set<std::string> others = {"ds_sync",        "ps_backup",     "dbw",        "prague",
+                                               "partial_reduce", "rennala",       "ringmaster", "gba",
+                                               "k_async",        "k_batch_async", "hivemind"};
   return run.servers > 0 && others.count(run.protocol) == 0;
 }
 

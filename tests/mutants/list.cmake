@@ -259,7 +259,7 @@ mutant(ring_divided_by_more "collectives;group_average;local_sgd" "1.0f / static
 mutant(period_too_long "local_sgd" "(k + 1) % period == 0" "(k + 1) % (period + 1) == 0")
 
 # LASGD: one mean is never taken in.
-mutant(correction_forgotten "lasgd" "if (round.number < 0) return;" "if (round.number < 0 || round.number == 3) return;")
+mutant(correction_forgotten "lasgd" "if (rounds.last().round < 0) return;" "if (rounds.last().round < 0 || rounds.last().round == 3) return;")
 
 # LASGD: the mean is taken for the model, and what was done meanwhile is lost.
 mutant(mean_taken "lasgd" "{1.0f, -1.0f, 1.0f}" "{0.0f, 0.0f, 1.0f}")
@@ -422,3 +422,54 @@ mutant(abort_ignored "specsync" "return !self.take(is(kSkip, k));" "return self.
 mutant(begun_again_with_old_weights "specsync" "x = pull_again(self, k, x);" "pull_again(self, k, x);")
 mutant(told_too_soon "specsync" "window.pushes >= enough_" "window.pushes + 1 >= enough_")
 mutant(window_without_an_end "specsync" "if (window.ends > self_.now()) continue;" "if (window.ends == kNever) continue;")
+
+# DiLoCo: the outer step is with the worker's own model; it is made twice; the worker goes on from its own model; the
+# inner state is never reset.
+mutant(own_outer_gradient "diloco" "outer.step(x0, share(mean), step);" "outer.step(x0, share(x), step);")
+mutant(outer_step_twice "diloco" "outer.step(x0, share(mean), step);"
+       "outer.step(x0, share(mean), step), outer.step(x0, share(mean), step);")
+mutant(own_model_kept "diloco" "take_over(self, x, x0);" "")
+
+# Streaming DiLoCo: a fragment is sent as it is when it is due; a fragment is taken in one step late; numbers are mixed the
+# other way round.
+mutant(fragment_one_step_late "streaming_diloco" "due = k + 1 + plan.delay;" "due = k + 2 + plan.delay;")
+mutant(mixed_the_other_way "streaming_diloco" "static_cast<float>(alpha), static_cast<float>(1 - alpha)"
+       "static_cast<float>(1 - alpha), static_cast<float>(alpha)")
+mutant(one_fragment_again "streaming_diloco" "slice_of(x.size(), sent, plan.fragments);" "slice_of(x.size(), 0 * sent, plan.fragments);")
+
+# SlowMo: the slow momentum is not divided by the learning rate.
+mutant(rate_not_divided "slowmo" ".gain = 1 / lr" ".gain = 1")
+
+# Overlap-Local-SGD: the anchor is that of the same round; the anchor has no momentum.
+mutant(anchor_not_moved "overlap_local_sgd" "if (k >= period) anchor.step" "if (k >= 2 * period) anchor.step")
+mutant(anchor_without_momentum "overlap_local_sgd" ".momentum = knobs.real(\"beta\")" ".momentum = 0 * knobs.real(\"beta\")")
+
+# EASGD: the centre does not move; a worker is pulled towards the centre as it is afterwards.
+mutant(centre_not_pulled "easgd" "z = moved(share(z), x, pull);" "z = moved(share(z), x, 0 * pull);")
+mutant(pulled_to_the_new_centre "easgd" [==[
+    centre.answer(push.from, push.iter);
+    centre.change(push, bytes_of(3 * push.body.size()),
+                  [&](Vec& z, const Payload& x) { z = moved(share(z), x, pull); });]==] [==[
+    centre.change(push, bytes_of(3 * push.body.size()),
+                  [&](Vec& z, const Payload& x) { z = moved(share(z), x, pull); });
+    centre.answer(push.from, push.iter);]==])
+
+# Asynchronous DiLoCo: momentum is taken in with every outer gradient; all make as many steps.
+mutant(momentum_not_delayed "async_diloco" "if (++come_ % every_ == 0)" "if (++come_ % every_ >= 0)")
+mutant(sum_not_cleared "async_diloco" "      sum_.fill(0);\n" "")
+
+# NoLoCo: the partner is the next worker; a model is drawn away from its partner's.
+mutant(partner_is_the_next "noloco" "return other < order.size() ? order[other] : self.rank;"
+       "return other < order.size() ? (self.rank + 1) % self.worker_count() : self.rank;")
+mutant(drawn_apart "noloco" "(gamma - beta) / 2" "-(gamma + beta) / 2")
+
+# CO2: the staleness gap is left out; the outer step begins with the model from which the round before began.
+mutant(gap_left_out "co2" "length > 0 ? 1 + moved.norm() / length : 1" "length > 0 && moved.norm() < 0 ? 2 : 1")
+mutant(begun_a_round_before "co2" "Vec next = Vec::copy_of(self.trained(outer.now));" "Vec next = Vec::copy_of(self.trained(outer.u));")
+
+# hivemind: a step with fewer samples than the target; the mean is over as many samples of each worker; what went into a
+# step goes into the next one too.
+mutant(target_not_reached "hivemind" "if (samples >= target) {" "if (2 * samples >= target) {")
+mutant(workers_weigh_alike "hivemind" "static_cast<float>(n / static_cast<double>(ring.count))"
+       "static_cast<float>(n / (n * std::max<double>(1, double(samples_))))")
+mutant(sum_goes_on "hivemind" "      sum_ = Vec(sum_.size(), sum_.space());\n" "")

@@ -250,6 +250,47 @@ const std::map<std::string, Drawn>& draws() {
          cluster.workload.batch = int(between(r, 1, 12));
          return Knobs{{"window", 0.01 + r.uniform()}, {"rate", 0.01 + r.uniform()}, {"parts", between(r, 1, 8)}};
        }},
+      {"diloco",
+       [](Random& r, Cluster&) {
+         const std::string state = std::vector<std::string>{"keep", "reset", "average"}[r.below(3)];
+         return Knobs{{"period", between(r, 1, 9)}, {"inner_state", state}};
+       }},
+      {"slowmo",
+       [](Random& r, Cluster&) {
+         return Knobs{{"period", between(r, 1, 9)}, {"beta", 0.9 * r.uniform()}};
+       }},
+      {"overlap_local_sgd",
+       [](Random& r, Cluster&) {
+         return Knobs{{"period", between(r, 1, 9)}, {"alpha", r.uniform()}};
+       }},
+      {"co2",
+       [](Random& r, Cluster&) {
+         return Knobs{{"period", between(r, 1, 9)}, {"clip", r.uniform()}};
+       }},
+      {"hivemind",
+       [](Random& r, Cluster&) {
+         return Knobs{{"target", between(r, 0, 60)}};
+       }},
+      {"streaming_diloco",
+       [](Random& r, Cluster&) {
+         const std::int64_t fragments = between(r, 1, 4), each = between(r, 1, 4);
+         return Knobs{{"period", fragments * each + between(r, 0, fragments - 1)},
+                      {"fragments", fragments},
+                      {"delay", between(r, 0, each - 1)},
+                      {"alpha", r.uniform()}};
+       }},
+      {"noloco",
+       [](Random& r, Cluster&) {
+         return Knobs{{"period", between(r, 1, 9)}};
+       }},
+      {"easgd",
+       [](Random& r, Cluster&) {
+         return Knobs{{"period", between(r, 1, 9)}, {"beta", r.uniform()}};
+       }},
+      {"async_diloco",
+       [](Random& r, Cluster&) {
+         return Knobs{{"period", between(r, 1, 9)}, {"dylu", r.chance(0.5)}, {"every", between(r, 0, 6)}};
+       }},
       {"r2sp",
        [](Random& r, Cluster&) {
          return Knobs{{"r", r.uniform()}};

@@ -137,6 +137,26 @@ HB_MUTANT(abort_ignored, specsync)
 HB_MUTANT(begun_again_with_old_weights, specsync)
 HB_MUTANT(told_too_soon, specsync)
 HB_MUTANT(window_without_an_end, specsync)
+HB_MUTANT(own_outer_gradient, diloco)
+HB_MUTANT(outer_step_twice, diloco)
+HB_MUTANT(own_model_kept, diloco)
+HB_MUTANT(fragment_one_step_late, streaming_diloco)
+HB_MUTANT(mixed_the_other_way, streaming_diloco)
+HB_MUTANT(one_fragment_again, streaming_diloco)
+HB_MUTANT(rate_not_divided, slowmo)
+HB_MUTANT(anchor_not_moved, overlap_local_sgd)
+HB_MUTANT(anchor_without_momentum, overlap_local_sgd)
+HB_MUTANT(centre_not_pulled, easgd)
+HB_MUTANT(pulled_to_the_new_centre, easgd)
+HB_MUTANT(momentum_not_delayed, async_diloco)
+HB_MUTANT(sum_not_cleared, async_diloco)
+HB_MUTANT(partner_is_the_next, noloco)
+HB_MUTANT(drawn_apart, noloco)
+HB_MUTANT(gap_left_out, co2)
+HB_MUTANT(target_not_reached, hivemind)
+HB_MUTANT(workers_weigh_alike, hivemind)
+HB_MUTANT(sum_goes_on, hivemind)
+HB_MUTANT(begun_a_round_before, co2)
 
 namespace {
 
@@ -287,6 +307,9 @@ const Knobs kHierarchical = {{"algorithm", "hierarchical"}};
 const Knobs kStrict = {{"tolerance", 1}};
 const Knobs kCompensating = {{"lambda", 1.0}};
 const Knobs kAborting = {{"window", 0.5}, {"rate", 0.3}};
+const Knobs kOneServer = {{"servers", 1}};
+const Knobs kLongPeriod = {{"period", 8}};
+const Knobs kMixing = {{"alpha", 0.2}};
 const Knobs kTwoServers = {{"servers", 2}};
 
 using namespace mutants;  // NOLINT: for this table
@@ -419,6 +442,26 @@ const std::vector<Case> kCases = {
     {"begun_again_with_old_weights", begun_again_with_old_weights::specsync_protocol, kAborting, {"replay"}, kept},
     {"told_too_soon", told_too_soon::specsync_protocol, kAborting, {"fresh_start"}},
     {"window_without_an_end", window_without_an_end::specsync_protocol, kAborting, {"fresh_start"}},
+    {"own_outer_gradient", own_outer_gradient::diloco_protocol, {}, {"replay"}, kept},
+    {"outer_step_twice", outer_step_twice::diloco_protocol, {}, {"replay"}, kept},
+    {"own_model_kept", own_model_kept::diloco_protocol, {}, {"replay"}, kept},
+    {"fragment_one_step_late", fragment_one_step_late::streaming_diloco_protocol, kLongPeriod, {"replay"}, kept},
+    {"mixed_the_other_way", mixed_the_other_way::streaming_diloco_protocol, kMixing, {"replay"}, kept},
+    {"one_fragment_again", one_fragment_again::streaming_diloco_protocol, {}, {"replay"}, kept},
+    {"rate_not_divided", rate_not_divided::slowmo_protocol, {}, {"replay"}, kept},
+    {"anchor_not_moved", anchor_not_moved::overlap_local_sgd_protocol, {}, {"replay"}, kept},
+    {"anchor_without_momentum", anchor_without_momentum::overlap_local_sgd_protocol, {}, {"replay"}, kept},
+    {"centre_not_pulled", centre_not_pulled::easgd_protocol, kOneServer, {"replay"}, kept},
+    {"pulled_to_the_new_centre", pulled_to_the_new_centre::easgd_protocol, kOneServer, {"replay"}, kept},
+    {"momentum_not_delayed", momentum_not_delayed::async_diloco_protocol, kOneServer, {"replay"}, kept},
+    {"sum_not_cleared", sum_not_cleared::async_diloco_protocol, kOneServer, {"replay"}, kept},
+    {"partner_is_the_next", partner_is_the_next::noloco_protocol, {}, {"deadlock"}, uneven},
+    {"drawn_apart", drawn_apart::noloco_protocol, {}, {"replay"}, kept},
+    {"target_not_reached", target_not_reached::hivemind_protocol, {}, {"target_batch"}},
+    {"workers_weigh_alike", workers_weigh_alike::hivemind_protocol, {}, {"replay"}, kept},
+    {"sum_goes_on", sum_goes_on::hivemind_protocol, {}, {"replay"}, kept},
+    {"gap_left_out", gap_left_out::co2_protocol, {}, {"replay"}, kept},
+    {"begun_a_round_before", begun_a_round_before::co2_protocol, {}, {"replay"}, kept},
     {"dead_slowest_awaited", dead_slowest_awaited::ps_ssp_protocol, {}, {"deadlock"}, with_deaths},
     {"dead_left_in_groups", dead_left_in_groups::prague_protocol, {}, {"deadlock"}, with_deaths_on_two_hosts},
     {"dead_still_ready", dead_still_ready::partial_reduce_protocol, kUnbridged, {"group_size"}, with_deaths},

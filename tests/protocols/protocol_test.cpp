@@ -53,6 +53,9 @@ std::vector<Variant> variants() {
   all.push_back({"dc_asgd_adaptive", "dc_asgd", {{"variant", "adaptive"}, {"lambda", 0.5}}});
   all.push_back({"gba_strict", "gba", {{"tolerance", 0}, {"servers", 2}}});
   all.push_back({"specsync_eager", "specsync", {{"window", 0.5}, {"rate", 0.3}, {"servers", 2}}});
+  all.push_back({"diloco_average", "diloco", {{"period", 3}, {"inner_state", "average"}}});
+  all.push_back({"streaming_diloco_pieces", "streaming_diloco", {{"period", 5}, {"fragments", 4}, {"delay", 0}}});
+  all.push_back({"async_diloco_alike", "async_diloco", {{"period", 2}, {"dylu", false}, {"servers", 2}}});
   all.push_back({"dbw_short_window", "dbw", {{"window", 1}}});
 #endif
   return all;
@@ -186,7 +189,7 @@ TEST_P(EveryProtocol, IsTheSameHoweverManyThreadsCompute) {
 }
 
 TEST_P(EveryProtocol, TakesSparseGradientsAsItTakesDenseOnes) {
-  Cluster sparse{.nodes = 4, .slow = {{2, 1.5}}, .topology = "ring", .iterations = 6, .instant_network = true};
+  Cluster sparse{.nodes = 4, .slow = {{2, 1.5}}, .topology = "ring", .iterations = 9, .instant_network = true};
   sparse.workload = {.model = "logistic_regression", .dataset = "synthetic_sparse", .batch = 4, .backend = "reference"};
   sparse.optimizer.lr = 0.5f;
   Cluster dense = sparse;

@@ -59,8 +59,27 @@ TEST(RunningStatistics, MoveByATenthOfEveryGradientWhereASingleOneIsAStep) {
 // Gossip, stale gradients and compression all keep a model that can be scored: variances stay about what batches show.
 TEST(RunningStatistics, StayPlausibleUnderEveryKindOfProtocol) {
   if (!onednn_is_there()) GTEST_SKIP() << "no oneDNN";
-  const std::vector<std::pair<std::string, Knobs>> protocols = {
-      {"dpsgd", {}}, {"adpsgd", {}}, {"sgp", {}}, {"choco", {}}, {"ps_asp", {}}, {"lasgd", {}}, {"lb_bsp", {}}};
+  const std::vector<std::pair<std::string, Knobs>> protocols = {{"dpsgd", {}},
+                                                                {"adpsgd", {}},
+                                                                {"sgp", {}},
+                                                                {"choco", {}},
+                                                                {"ps_asp", {}},
+                                                                {"lasgd", {}},
+                                                                {"lb_bsp", {}},
+                                                                {"rennala", {}},
+                                                                {"dc_asgd", {}},
+                                                                {"gba", {}},
+                                                                {"k_async", {}},
+                                                                {"specsync", {}},
+                                                                {"diloco", {{"period", 1}}},
+                                                                {"streaming_diloco", {{"period", 2}, {"fragments", 1}}},
+                                                                {"slowmo", {{"period", 1}}},
+                                                                {"co2", {{"period", 1}}},
+                                                                {"hivemind", {}},
+                                                                {"overlap_local_sgd", {{"period", 1}}},
+                                                                {"noloco", {{"period", 1}}},
+                                                                {"easgd", {{"period", 1}}},
+                                                                {"async_diloco", {{"period", 1}}}};
   for (const auto& [protocol, knobs] : protocols) {
     SCOPED_TRACE(protocol);
     Cluster cluster = with_batch_norms(4, 3);

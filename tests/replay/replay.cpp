@@ -1,5 +1,7 @@
 #include "tests/replay/replay.h"
 
+#include <set>
+
 #include <cmath>
 
 namespace hopbench {
@@ -175,6 +177,10 @@ ServerRules rules_of(const std::string& protocol, const Cluster& cluster, const 
 
 std::string replayed_as(const std::string& protocol, const Cluster& cluster, const Knobs& knobs) {
   if (protocol == "hop" || protocol == "dpsgd") return replayed(cluster, knobs);
+  static const std::set<std::string> outer = {"diloco",      "streaming_diloco",  "slowmo", "co2",
+                                              "hivemind",    "overlap_local_sgd", "noloco", "easgd",
+                                              "async_diloco"};
+  if (outer.count(protocol) > 0) return replayed_outer(cluster, protocol, knobs);
   const bool grouped = protocol == "prague" || protocol == "partial_reduce";  // by a server, which averages nothing
   if (cluster.servers > 0 && !grouped) return replayed_at_servers(cluster, rules_of(protocol, cluster, knobs));
   return replayed_in_groups(cluster, protocol, knobs);

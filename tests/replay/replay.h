@@ -29,6 +29,9 @@ std::string replayed_at_servers(const Cluster& cluster, const ServerRules& rules
 /// Averages of gradients (allreduce, lb_bsp), or of models within groups (local_sgd, ds_sync, lasgd, selsync, prague,
 /// partial_reduce) and pairs (adpsgd, gossipgrad). Of selsync also who raises a flag.
 std::string replayed_in_groups(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
+/// Methods with outer steps: diloco, streaming_diloco, slowmo, overlap_local_sgd, co2, noloco; with one server easgd and
+/// async_diloco.
+std::string replayed_outer(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
 /// Checks how many gradients dbw's server waits for. Returns the first announcement that another number would beat.
 std::string replayed_choices(const Cluster& cluster, int window);
 

@@ -40,7 +40,14 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"rennala", {{"batch", 7}, {"servers", 2}}}, Case{"ringmaster"}, Case{"delay_adaptive"},
                     Case{"dc_asgd", {{"lambda", 0.5}}}, Case{"dc_asgd", {{"variant", "adaptive"}, {"lambda", 0.5}}},
                     Case{"gba", {{"tolerance", 0}}}, Case{"k_async"}, Case{"k_batch_async", {{"k", 4}}},
-                    Case{"specsync", {{"window", 0.5}, {"rate", 0.3}}}, Case{"lasgd"},
+                    Case{"specsync", {{"window", 0.5}, {"rate", 0.3}}}, Case{"diloco"},
+                    Case{"diloco", {{"period", 3}, {"inner_state", "average"}}},
+                    Case{"diloco", {{"inner_state", "reset"}, {"outer", "momentum"}}}, Case{"streaming_diloco"},
+                    Case{"streaming_diloco", {{"period", 6}, {"fragments", 4}, {"delay", 0}}},
+                    Case{"slowmo", {{"period", 5}}}, Case{"overlap_local_sgd", {{"period", 4}}}, Case{"hivemind"},
+                    Case{"hivemind", {{"target", 100}}}, Case{"co2"}, Case{"co2", {{"period", 3}, {"clip", 0.5}}},
+                    Case{"noloco", {{"period", 4}}}, Case{"easgd", {{"servers", 1}}},
+                    Case{"async_diloco", {{"servers", 1}, {"period", 4}, {"every", 3}}}, Case{"lasgd"},
                     Case{"selsync", {{"window", 3}, {"delta", 0.1}}}));
 
 TEST_P(Replayed, ModelsAreThoseOfTheEventLog) {

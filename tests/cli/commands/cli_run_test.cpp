@@ -340,22 +340,25 @@ TEST_F(Runs, AreAloneInTheirFolder) {
   EXPECT_EQ(rows("part"), 4u);
 }
 
-TEST(Lists, HaveALineAndThePaperOfEveryProtocolWithTheExperimentalApart) {
+TEST(Lists, HaveALineAndThePaperOfEveryProtocolUnderItsFamily) {
   const Folder folder;
-  const std::string text = hopbench(folder.path(), {"list", "protocols"}).out;
+  const std::string text = "\n" + hopbench(folder.path(), {"list", "protocols"}).out;
   const nlohmann::json all = nlohmann::json::parse(hopbench(folder.path(), {"list", "protocols", "--json"}).out);
-  const std::size_t apart = text.find("\nexperimental (");
-  ASSERT_NE(apart, std::string::npos);
-  EXPECT_GE(all.at("protocols").size(), 25u);
+  EXPECT_GE(all.at("protocols").size(), 33u);
+  std::size_t before = 0;
   for (const nlohmann::json& protocol : all.at("protocols")) {
-    const std::size_t at = ("\n" + text).find("\n" + protocol.at("name").get<std::string>() + " ");
-    ASSERT_NE(at, std::string::npos) << protocol;
-    EXPECT_EQ(at > apart, protocol.at("experimental").get<bool>()) << protocol;
+    const std::size_t at = text.find("\n" + protocol.at("name").get<std::string>() + " ") + 1;
+    ASSERT_GT(at, before) << protocol << " is not in the order of the list";
+    before = at;
     const std::size_t second = text.find('\n', at) + 1;
-    EXPECT_THAT(text.substr(at, second - at), HasSubstr(protocol.at("summary").get<std::string>()));
+    const std::string line = text.substr(at, second - at - 1);
+    EXPECT_THAT(line, HasSubstr(protocol.at("summary").get<std::string>()));
+    EXPECT_EQ(line.ends_with("experimental]"), protocol.at("experimental").get<bool>()) << protocol;
     EXPECT_THAT(text.substr(second, text.find('\n', second) - second),
                 testing::EndsWith("  " + protocol.at("paper").get<std::string>()));
     EXPECT_NE(protocol.at("paper"), "");
+    const std::size_t heading = text.find("\n" + protocol.at("family").get<std::string>() + ":\n");
+    EXPECT_LT(heading, at) << protocol;
   }
 }
 

@@ -1,0 +1,43 @@
+#include "protocols/groups/background_mean.h"
+
+#include <utility>
+
+#include "protocols/node/collectives.h"
+
+namespace hopbench {
+
+BackgroundMean::BackgroundMean(Node& self) : self_(self), state_(std::make_shared<State>()) {
+  self.spawn([&self, state = state_] {
+    for (;;) {
+      self.until([&] { return state->under_way; }, "the next round");
+      Mean& mean = state->mean;
+      mean.values = Vec::uninitialised(mean.contributed.size(), mean.contributed.space());
+      const RingMean ring = ring_mean(self, self.workers(), mean.round, mean.contributed, mean.values, 0,
+                                      "vectors of the other workers", mean.count);
+      mean.count = ring.count;
+      mean.weight = ring.weight;
+      state->under_way = false;
+    }
+  });
+}
+
+void BackgroundMean::begin(Payload mine, std::int64_t count) {
+  HB_ASSERT(!state_->under_way);
+  Mean& mean = state_->mean;
+  ++mean.round;
+  mean.contributed = std::move(mine);
+  mean.count = count;
+  state_->under_way = true;
+}
+
+void BackgroundMean::wait(const char* why) {
+  self_.until([&] { return !state_->under_way; }, why);
+}
+
+const BackgroundMean::Mean& BackgroundMean::taken() {
+  HB_ASSERT(!state_->under_way);
+  self_.averaged(state_->mean.round, self_.workers(), state_->mean.weight);
+  return state_->mean;
+}
+
+}  // namespace hopbench

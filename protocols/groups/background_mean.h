@@ -1,0 +1,41 @@
+// Means of all workers' vectors, computed while the body goes on.
+#pragma once
+
+#include <memory>
+
+#include "protocols/node/node.h"
+
+namespace hopbench {
+
+/// All-reduces along a ring, one after the other, by a strand of its own. Every worker begins the same ones in the same
+/// order. A vector is contributed as it is when its mean is begun.
+class BackgroundMean {
+ public:
+  struct Mean {
+    Iter round = -1;  // its number, from 0; -1: none was begun
+    Payload contributed;
+    Vec values;              // once it is over
+    double weight = 0;       // of each worker's vector
+    std::int64_t count = 0;  // the sum of the workers' counts
+  };
+  explicit BackgroundMean(Node& self);
+
+  /// Begins a mean. The one before must be over.
+  void begin(Payload mine, std::int64_t count = 0);
+  bool under_way() const { return state_->under_way; }
+  /// Waits until no mean is under way.
+  void wait(const char* why);
+  /// Returns the mean that was begun last, which must be over, and reports it as an average of this rank.
+  const Mean& taken();
+  const Mean& last() const { return state_->mean; }
+
+ private:
+  struct State {
+    Mean mean;
+    bool under_way = false;
+  };
+  Node& self_;
+  std::shared_ptr<State> state_;  // shared with the strand, which outlives the body
+};
+
+}  // namespace hopbench

@@ -1,0 +1,145 @@
+// hivemind's target batch: workers add up gradients until all of them together have enough samples, and then make one
+// step. Ryabinin, Borzunov, Diskin, et al.: hivemind (Optimizer), github.com/learning-at-home/hivemind; Diskin et al.:
+// "Distributed Deep Learning in Open Collaborations", NeurIPS 2021.
+//
+// Rules enforced here:
+//   - a worker adds up its gradients at the same weights, and reports the samples of each to a tracker;
+//   - once the samples since the last step are `target` or more, the tracker tells all workers. Each finishes the
+//   gradient
+//     that it is computing, and joins an all-reduce with all that it has: the step is with the mean over all samples;
+//   - a worker that has no more gradients to compute goes on joining until all are done. Samples that are then too few
+//   for
+//     a step are left.
+// So a fast worker gives more samples to a step than a slow one, and waits only for the gradients under way.
+#include <algorithm>
+
+#include "protocols/groups/groups.h"
+#include "protocols/node/collectives.h"
+#include "protocols/node/node.h"
+
+namespace hopbench {
+namespace {
+
+constexpr Kind kSamples = kClock, kDone = kRequest, kStep = kToken, kOver = kSkip;
+
+/// What a worker has added up since the last step.
+class Accumulated {
+ public:
+  explicit Accumulated(Node& self, std::size_t n, Space& space) : self_(self), sum_(n, space) {}
+
+  void add(const Gradient& g) {
+    self_.operate(bytes_of(3 * sum_.size()), [&] { sum_.axpy(static_cast<float>(g.samples), share(g.values)); });
+    samples_ += g.samples;
+  }
+
+  /// Returns the mean over the samples of all workers, and begins anew.
+  Payload all_reduced(Iter round) {
+    Vec mean = Vec::uninitialised(sum_.size(), sum_.space());
+    const RingMean ring =
+        ring_mean(self_, self_.workers(), round, share(sum_), mean, 0, "gradients of all workers", samples_);
+    const double n = self_.worker_count();
+    self_.operate(bytes_of(3 * sum_.size()), [&] {
+      mean.scale(static_cast<float>(n / static_cast<double>(ring.count)));
+      sum_ = Vec(sum_.size(), sum_.space());
+    });
+    self_.averaged(round, self_.workers(), ring.weight);
+    samples_ = 0;
+    return share(mean);
+  }
+
+ private:
+  Node& self_;
+  Vec sum_;
+  std::int64_t samples_ = 0;
+};
+
+void work(Node& self) {
+  const int tracker = self.servers().front();
+  Vec x = self.initial();
+  Optimizer optimizer = self.optimizer(x.size());
+  Accumulated sum(self, x.size(), x.space());
+  Iter round = 0, k = 0;
+  const auto step_if_due = [&] {
+    if (!self.take(is_from(kStep, tracker, round))) return;
+    optimizer.step(x, sum.all_reduced(round), k);
+    ++round;
+  };
+  for (; self.running(k); ++k) {
+    self.enter(k);
+    const Gradient g = self.gradient(x, k);
+    sum.add(g);
+    self.send(tracker, kSamples, round, {}, {g.samples});
+    self.poll();
+    step_if_due();
+    self.report(k + 1, x);
+  }
+  self.send(tracker, kDone, round);
+  self.retire();
+  for (bool over = false; !over;) {
+    self.until([&] { return self.has(is(kStep)) || self.has(is(kOver)); }, "workers that have not finished");
+    over = !self.has(is(kStep)) && self.take(is(kOver));
+    step_if_due();
+  }
+  if (k > 0) self.report(k, x);
+}
+
+void track(Node& self, std::int64_t target) {
+  std::int64_t samples = 0;
+  Iter round = 0;
+  const auto tell = [&](Kind what) {
+    for (const int worker : self.workers()) self.send(worker, what, round, {}, {samples});
+  };
+  for (int done = 0; done < self.worker_count();) {
+    self.until([&] { return self.has(is(kSamples)) || self.has(is(kDone)); }, "reports of samples");
+    if (const auto report = self.take(is(kSamples)); report && report->iter == round) samples += report->words[0];
+    if (samples >= target) {
+      tell(kStep);
+      ++round;
+      samples = 0;
+    }
+    if (!self.has(is(kSamples)) && self.take(is(kDone))) ++done;
+  }
+  tell(kOver);
+}
+
+int target_of(const Setting& setting) {
+  const int wanted = setting.knobs.integer("target");
+  return wanted > 0 ? wanted : setting.workers * setting.batch;
+}
+
+void hivemind(Node& self, const KnobValues& knobs) {
+  if (!self.is_server()) return work(self);
+  track(self, target_of({knobs, self.graph(), self.worker_count(), {}, 0, self.batch()}));
+}
+
+std::vector<Edge> links(const Setting& setting) {
+  std::vector<Edge> all = ring_links(all_workers(setting));
+  for (const Edge& edge : star_links(setting.workers, all_workers(setting))) all.push_back(edge);
+  return all;
+}
+
+int gradients_per_update(const Setting& setting) {
+  return setting.batch > 0 ? std::max(1, target_of(setting) / setting.batch) : setting.workers;
+}
+
+}  // namespace
+
+const Protocol& hivemind_protocol() {
+  static const Protocol protocol{
+      .name = "hivemind",
+      .summary = "gradients are added up until all workers together have a target number of samples, then all-reduced",
+      .paper = "Diskin et al.: Distributed Deep Learning in Open Collaborations, NeurIPS 2021",
+      .family = Family::kOuter,
+      .knobs =
+          {{"target", 0, 0, 1'000'000'000, {}, "samples of a step, at least; 0: a batch of each worker", "memory H"}},
+      .body = hivemind,
+      .extra_ranks = always<1>,
+      .links = links,
+      .control = always<Control::kSchedule>,
+      .gradients_per_update = gradients_per_update,
+      .source = Source::kMemory,
+      .reading = "outer/H1-H4"};
+  return protocol;
+}
+
+}  // namespace hopbench

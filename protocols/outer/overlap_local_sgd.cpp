@@ -1,0 +1,78 @@
+// Overlap-Local-SGD: workers are pulled towards an anchor, whose all-reduce goes on during their local steps. Wang,
+// Liang, Joshi: "Overlap Local-SGD: An Algorithmic Approach to Hide Communication Delays in Distributed SGD", ICASSP
+// 2020.
+//
+// Rules enforced here, after every H local steps:
+//   - the mean of all models that was begun H steps ago is awaited, and moves the anchor:
+//       v <- beta v + (mean - z)    z <- z + v
+//   - each worker is pulled towards it: x <- x - alpha (x - z). The mean of what comes out is begun, and goes on during
+//     the next H steps.
+#include "protocols/groups/background_mean.h"
+#include "protocols/groups/group_average.h"
+#include "protocols/node/node.h"
+#include "protocols/outer/outer_optimizer.h"
+
+namespace hopbench {
+namespace {
+
+constexpr const char* kWhy = "the mean of all models of a round before";
+
+void pull(Node& self, Vec& x, const Vec& z, double alpha) {
+  self.operate(bytes_of(3 * x.size()), [&] {
+    const Payload terms[] = {share(x), share(z)};
+    const float weights[] = {static_cast<float>(1 - alpha), static_cast<float>(alpha)};
+    x = weighted_sum(terms, weights);
+  });
+}
+
+void overlap_local_sgd(Node& self, const KnobValues& knobs) {
+  const Iter period = knobs.integer("period");
+  const OuterOptimizer::Step step{.lr = 1, .momentum = knobs.real("beta")};
+  Vec x = self.initial(), z = x;
+  Optimizer inner = self.optimizer(x.size());
+  OuterOptimizer anchor(self);
+  BackgroundMean mean(self);
+  for (Iter k = 0; self.running(k); ++k) {
+    self.enter(k);
+    local_step(self, x, inner, k);
+    if ((k + 1) % period == 0) {
+      mean.wait(kWhy);
+      if (k >= period) anchor.step(z, share(mean.taken().values), step);
+      pull(self, x, z, knobs.real("alpha"));
+      mean.begin(share(x));
+    }
+    self.report(k + 1, x);
+  }
+  self.retire();
+  mean.wait(kWhy);  // others still need what it sends on
+}
+
+std::vector<Edge> links(const Setting& setting) { return ring_links(all_workers(setting)); }
+
+int free_run(const KnobValues& knobs) { return 2 * knobs.integer("period"); }
+
+}  // namespace
+
+const Protocol& overlap_local_sgd_protocol() {
+  static const Protocol protocol{
+      .name = "overlap_local_sgd",
+      .summary = "local steps that are pulled towards an anchor, whose all-reduce goes on meanwhile",
+      .paper =
+          "Wang, Liang, Joshi: Overlap Local-SGD: An Algorithmic Approach to Hide Communication Delays in "
+          "Distributed SGD, ICASSP 2020",
+      .family = Family::kOuter,
+      .knobs = {period_knob(),
+                {"alpha", 0.6, 0, 1, {}, "pull towards the anchor", "memory H"},
+                {"beta", 0.7, 0, 0.999999, {}, "momentum of the anchor", "memory H"}},
+      .body = overlap_local_sgd,
+      .links = links,
+      .free_run = free_run,
+      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {
+        return 2 * setting.knobs.integer("period");
+      },
+      .source = Source::kMemory,
+      .reading = "outer/O1-O3"};
+  return protocol;
+}
+
+}  // namespace hopbench

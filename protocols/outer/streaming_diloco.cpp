@@ -1,0 +1,140 @@
+// Streaming DiLoCo: the model is synchronised in fragments, one after the other, while local steps go on. Douillard,
+// Donchev, Rush, Kale, Charles, et al.: "Streaming DiLoCo with Overlapping Communication: Towards a Distributed Free
+// Lunch", arXiv 2501.18512.
+//
+// Rules enforced here, for P fragments of neighbouring numbers:
+//   - fragment p is sent after local steps H + p H / P, 2 H + p H / P, ...: each once in H steps, none with another;
+//   - its mean over all workers is awaited `delay` local steps later. The outer step on that part of x0 then uses the
+//     models as they were when they were sent;
+//   - the worker's own numbers become alpha times themselves plus 1 - alpha times the new x0. The optimizers' states
+//   stay.
+// With one fragment, no delay and alpha = 0 this is DiLoCo.
+#include "protocols/groups/background_mean.h"
+#include "protocols/groups/group_average.h"
+#include "protocols/node/node.h"
+#include "protocols/outer/outer_optimizer.h"
+#include "protocols/server/stripes.h"
+
+namespace hopbench {
+namespace {
+
+constexpr const char* kWhy = "the mean of a fragment";
+
+/// The plan of what is sent after how many steps.
+struct Plan {
+  Iter period, delay;
+  std::size_t fragments;
+
+  explicit Plan(const KnobValues& knobs)
+      : period(knobs.integer("period")),
+        delay(knobs.integer("delay")),
+        fragments(static_cast<std::size_t>(knobs.integer("fragments"))) {}
+  Iter offset(std::size_t fragment) const {
+    return static_cast<Iter>(fragment) * period / static_cast<Iter>(fragments);
+  }
+  /// Returns the fragment that is sent after this number of steps; `fragments` if none is.
+  std::size_t sent_after(Iter steps) const {
+    std::size_t fragment = 0;
+    while (fragment < fragments && (steps < period || (steps - offset(fragment)) % period != 0)) ++fragment;
+    return fragment;
+  }
+  /// Returns the fewest and the most steps between two sends.
+  Iter shortest() const { return period / static_cast<Iter>(fragments); }
+  Iter longest() const { return (period + static_cast<Iter>(fragments) - 1) / static_cast<Iter>(fragments); }
+};
+
+void mix(Node& self, Vec& x, const Vec& x0, const Slice& part, double alpha) {
+  self.operate(bytes_of(3 * part.size), [&] {
+    const Payload fresh = x0.slice(part.offset, part.size);
+    if (alpha == 0) return x.assign(part.offset, fresh);
+    const Payload terms[] = {x.slice(part.offset, part.size), fresh};
+    const float weights[] = {static_cast<float>(alpha), static_cast<float>(1 - alpha)};
+    const Vec mixed = weighted_sum(terms, weights);
+    x.assign(part.offset, share(mixed));
+  });
+}
+
+void streaming_diloco(Node& self, const KnobValues& knobs) {
+  const Plan plan(knobs);
+  const OuterOptimizer::Step step = outer_step(knobs);
+  Vec x0 = self.initial(), x = x0;
+  Optimizer inner = self.optimizer(x.size());
+  OuterOptimizer outer(self);
+  BackgroundMean mean(self);
+  Slice part{};
+  Iter due = -1;  // after so many steps the fragment on its way is awaited
+  for (Iter k = 0; self.running(k); ++k) {
+    self.enter(k);
+    local_step(self, x, inner, k);
+    const std::size_t sent = plan.sent_after(k + 1);
+    if (sent < plan.fragments) {
+      part = slice_of(x.size(), sent, plan.fragments);
+      due = k + 1 + plan.delay;
+      mean.begin(x.slice(part.offset, part.size));
+    }
+    if (due == k + 1) {
+      mean.wait(kWhy);
+      outer.step(x0, share(mean.taken().values), step, part.offset);
+      mix(self, x, x0, part, knobs.real("alpha"));
+    }
+    self.report(k + 1, x0);
+  }
+  self.retire();
+  mean.wait(kWhy);  // others still need what it sends on
+}
+
+std::string refuse(const Setting& setting) {
+  const Plan plan(setting.knobs);
+  const auto wide = static_cast<Iter>(plan.fragments);
+  if (wide > plan.period)
+    return "fragments = " + std::to_string(wide) + " are more than the period of " + std::to_string(plan.period) +
+           " steps: each is sent after a step of its own";
+  if (setting.parameters > 0 && wide > setting.parameters)
+    return "fragments = " + std::to_string(wide) + " of " + std::to_string(setting.parameters) + " parameters";
+  if (plan.delay < plan.shortest()) return "";
+  return "delay = " + std::to_string(plan.delay) +
+         " is not under period / fragments: a fragment has to be here before the next leaves";
+}
+
+std::vector<Edge> links(const Setting& setting) { return ring_links(all_workers(setting)); }
+
+int free_run(const KnobValues& knobs) { return static_cast<int>(knobs.integer("period") + Plan(knobs).delay); }
+
+std::vector<Knob> all_knobs() {
+  return with_outer_knobs({
+      period_knob(),
+      {"fragments", 2, 1, 100000, {}, "P: parts of the model, each sent once in a period", "paper; the default: ours"},
+      {"delay",
+       1,
+       0,
+       1'000'000,
+       {},
+       "tau: local steps from the sending of a fragment to its outer step",
+       "paper; the default: ours"},
+      {"alpha", 0.5, 0, 1, {}, "what a worker keeps of its own numbers when a fragment arrives", "memory M"},
+  });
+}
+
+}  // namespace
+
+const Protocol& streaming_diloco_protocol() {
+  static const Protocol protocol{
+      .name = "streaming_diloco",
+      .summary = "DiLoCo whose model is synchronised in fragments, while local steps go on",
+      .paper = "Douillard et al.: Streaming DiLoCo with Overlapping Communication, arXiv 2501.18512",
+      .family = Family::kOuter,
+      .knobs = all_knobs(),
+      .body = streaming_diloco,
+      .links = links,
+      .refuse = refuse,
+      .free_run = free_run,
+      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {
+        const Plan plan(setting.knobs);
+        return plan.period + plan.delay;
+      },
+      .source = Source::kMemory,
+      .reading = "outer/T1-T4"};
+  return protocol;
+}
+
+}  // namespace hopbench

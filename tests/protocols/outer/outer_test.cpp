@@ -1,0 +1,164 @@
+// Methods with outer steps: the limits at which they are others, and who waits for whom.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/cluster.h"
+
+namespace hopbench {
+namespace {
+
+Cluster five_unequal() {
+  Cluster cluster{.nodes = 5, .slow = {{2, 3.0}}, .topology = "ring", .iterations = 32};
+  cluster.optimizer.momentum = 0.5f;
+  cluster.keep_events = true;
+  return cluster;
+}
+
+const Knobs kPlain = {{"outer", "momentum"}, {"outer_lr", 1.0}, {"outer_momentum", 0.0}};
+
+Knobs with_knobs(Knobs knobs, const Knobs& more) {
+  knobs.insert(more.begin(), more.end());
+  return knobs;
+}
+
+TEST(Diloco, WithAPlainOuterStepIsLocalSgd) {
+  for (const int period : {1, 4}) {
+    Cluster diloco = five_unequal(), local = five_unequal();
+    diloco.run("diloco", with_knobs(kPlain, {{"period", period}}));
+    local.run("local_sgd", {{"period", period}});
+    EXPECT_LT(distance(diloco.mean_model(), local.mean_model()), 1e-6) << period;
+    EXPECT_EQ(diloco.broken(), "");
+  }
+}
+
+TEST(Diloco, HandsOverTheOuterParameters) {
+  Cluster cluster = five_unequal();
+  cluster.run("diloco", {{"period", 8}});
+  for (int w = 1; w < 5; ++w) EXPECT_EQ(hash_bits(cluster.params(w)), hash_bits(cluster.params(0)));
+  const auto& reports = cluster.reports[0];
+  EXPECT_EQ(hash_bits(reports[7].x), hash_bits(reports[14].x)) << "between two outer steps nothing changes";
+  EXPECT_NE(hash_bits(reports[14].x), hash_bits(reports[15].x));
+}
+
+TEST(Diloco, SendsAModelInAPeriod) {
+  Cluster few = five_unequal(), many = five_unequal();
+  few.run("diloco", {{"period", 16}});
+  many.run("diloco", {{"period", 2}});
+  EXPECT_EQ(8 * few.total(&RankRecord::bytes_sent), many.total(&RankRecord::bytes_sent));
+}
+
+TEST(Diloco, RenewsTheInnerStateAsAsked) {
+  std::set<std::uint64_t> hashes;
+  for (const char* rule : {"keep", "reset", "average"}) {
+    Cluster cluster = five_unequal();
+    cluster.run("diloco", {{"inner_state", std::string(rule)}});
+    EXPECT_EQ(cluster.broken(), "") << rule;
+    hashes.insert(cluster.params_hash());
+  }
+  EXPECT_EQ(hashes.size(), 3u);
+}
+
+TEST(StreamingDiloco, OfOneFragmentWithoutDelayAndMixingIsDiloco) {
+  Cluster streaming = five_unequal(), diloco = five_unequal();
+  streaming.run("streaming_diloco", {{"fragments", 1}, {"delay", 0}, {"alpha", 0.0}});
+  diloco.run("diloco");
+  EXPECT_EQ(streaming.params_hash(), diloco.params_hash());
+  EXPECT_EQ(streaming.broken(), "");
+}
+
+// A fragment travels while local steps go on: a network that takes up to `delay` steps costs nothing.
+TEST(StreamingDiloco, HidesASlowNetwork) {
+  Cluster hidden{.nodes = 4, .topology = "ring", .iterations = 32};
+  hidden.network.latency = std::chrono::milliseconds(3);  // six hops of a ring: 18 ms of 10 ms a step
+  Cluster seen = hidden;
+  hidden.run("streaming_diloco", {{"period", 8}, {"delay", 3}});
+  seen.run("streaming_diloco", {{"period", 8}, {"delay", 0}});
+  const auto steps = std::chrono::milliseconds(320);
+  EXPECT_LT(hidden.end - Time{}, steps + std::chrono::milliseconds(25)) << "but the last fragment";
+  EXPECT_GT(seen.end - Time{}, steps + 7 * std::chrono::milliseconds(18)) << "seven fragments are awaited";
+}
+
+TEST(StreamingDiloco, SendsAsMuchAsDilocoInSmallerPieces) {
+  Cluster streaming = five_unequal(), diloco = five_unequal();
+  streaming.workload.size = diloco.workload.size = 4000;
+  streaming.run("streaming_diloco", {{"period", 8}, {"fragments", 4}});
+  diloco.run("diloco", {{"period", 8}});
+  EXPECT_LT(double(streaming.total(&RankRecord::bytes_sent)), 1.05 * double(diloco.total(&RankRecord::bytes_sent)));
+}
+
+TEST(StreamingDiloco, RefusesWhatCannotBe) {
+  Cluster cluster = five_unequal();
+  EXPECT_THROW(cluster.run("streaming_diloco", {{"period", 8}, {"fragments", 9}}), Error);
+  EXPECT_THROW(cluster.run("streaming_diloco", {{"period", 8}, {"fragments", 4}, {"delay", 2}}), Error);
+  cluster.run("streaming_diloco", {{"period", 8}, {"fragments", 4}, {"delay", 1}});
+  EXPECT_EQ(cluster.broken(), "");
+}
+
+TEST(SlowMo, WithoutSlowMomentumIsLocalSgd) {
+  Cluster slow = five_unequal(), local = five_unequal();
+  slow.run("slowmo", {{"beta", 0.0}, {"alpha", 1.0}, {"period", 4}});
+  local.run("local_sgd", {{"period", 4}});
+  EXPECT_LT(distance(slow.mean_model(), local.mean_model()), 1e-6);
+}
+
+TEST(OverlapLocalSgd, DoesNotWaitForTheMeanOfItsOwnRound) {
+  Cluster overlapping{.nodes = 4, .topology = "ring", .iterations = 32};
+  overlapping.network.latency = std::chrono::milliseconds(3);
+  Cluster waiting = overlapping;
+  overlapping.run("overlap_local_sgd", {{"period", 4}});
+  waiting.run("local_sgd", {{"period", 4}});
+  EXPECT_LT(overlapping.end - Time{}, std::chrono::milliseconds(320 + 25)) << "but the last mean";
+  EXPECT_GT(waiting.end - Time{}, std::chrono::milliseconds(320 + 7 * 18));
+}
+
+TEST(Easgd, NeverWaitsForASlowWorker) {
+  Cluster cluster{.nodes = 4, .slow = {{2, 50.0}}, .topology = "ring", .iterations = 24, .instant_network = true};
+  cluster.run("easgd", {{"servers", 1}});
+  EXPECT_EQ(cluster.records[0].finished, Time{} + std::chrono::milliseconds(240));
+  EXPECT_EQ(cluster.broken(), "");
+}
+
+TEST(AsyncDiloco, OfOneWorkerIsDilocoWithDelayedMomentumEachTime) {
+  Cluster async{.nodes = 1, .topology = "complete", .iterations = 32};
+  Cluster diloco = async;
+  async.run("async_diloco");
+  diloco.run("diloco");
+  EXPECT_LT(distance(async.mean_model(), diloco.mean_model()), 1e-6);
+}
+
+TEST(AsyncDiloco, GivesSlowWorkersFewerSteps) {
+  Cluster cluster{.nodes = 3, .slow = {{1, 4.0}}, .topology = "ring", .iterations = 64, .instant_network = true};
+  cluster.keep_events = true;
+  cluster.run("async_diloco", {{"servers", 1}, {"period", 8}});
+  EXPECT_EQ(cluster.broken(), "");
+  const auto pushes_of = [&](int worker) {
+    std::vector<Iter> at;
+    for (const Event& event : cluster.events) {
+      if (event.what == EventKind::kSend && event.rank == worker && event.kind == std::uint16_t(kPush))
+        at.push_back(event.iter);
+    }
+    return at;
+  };
+  const std::vector<Iter> slow = pushes_of(1), fast = pushes_of(0);
+  EXPECT_EQ(fast[3] - fast[2], 8);
+  EXPECT_EQ(slow[3] - slow[2], 2) << "a quarter";
+}
+
+TEST(NoLoCo, OfTwoWorkersIsDilocoWithOtherMomentumWhereTheyAgree) {
+  Cluster pair{.nodes = 2, .topology = "ring", .iterations = 32};
+  Cluster diloco = pair;
+  pair.run("noloco", {{"alpha", 0.0}});
+  diloco.run("diloco", {{"outer", "momentum"}, {"outer_momentum", 0.0}, {"outer_lr", 0.7}});
+  EXPECT_LT(distance(pair.mean_model(), diloco.mean_model()), 1e-5);
+}
+
+TEST(NoLoCo, LeavesOneOfAnOddNumberAlone) {
+  Cluster cluster = five_unequal();
+  cluster.run("noloco");
+  EXPECT_EQ(cluster.broken(), "");
+  EXPECT_EQ(cluster.checker("pairs_of_all")->looked(), 8 * 4) << "eight rounds, four of five workers in pairs";
+}
+
+}  // namespace
+}  // namespace hopbench
