@@ -74,21 +74,16 @@ std::vector<Knob> all_knobs() {
 }  // namespace
 
 const Protocol& dc_asgd_protocol() {
-  static const Protocol protocol{
-      .name = "dc_asgd",
-      .summary = "parameter server, asynchronous: late gradients are corrected for how far the weights have moved",
-      .paper = "Zheng et al.: Asynchronous Stochastic Gradient Descent with Delay Compensation, ICML 2017",
-      .family = Family::kLate,
-      .knobs = all_knobs(),
-      .body = dc_asgd,
-      .extra_ranks = server_count,
-      .links = server_links,
-      .control = always<Control::kSchedule>,
-      .on_loss = always<OnLoss::kContinues>,
-      .gradients_per_update = always<1>,
-      .rejoins = always<true>,
-      .source = Source::kAbstractAndCode,
-      .reading = "late/D1-D3"};
+  static const Protocol protocol = asynchronous(
+      {.name = "dc_asgd",
+       .summary = "parameter server, asynchronous: late gradients are corrected for how far the weights have moved",
+       .paper = "Zheng et al.: Asynchronous Stochastic Gradient Descent with Delay Compensation, ICML 2017",
+       .family = Family::kLate,
+       .knobs = all_knobs(),
+       .body = dc_asgd,
+       .gradients_per_update = always<1>,
+       .source = Source::kAbstractAndCode,
+       .reading = "late/D1-D3"});
   return protocol;
 }
 

@@ -32,25 +32,19 @@ int gradients_per_update(const Setting& setting) { return is_inverse(setting.kno
 }  // namespace
 
 const Protocol& delay_adaptive_protocol() {
-  static const Protocol protocol{
-      .name = "delay_adaptive",
-      .summary = "parameter server, asynchronous: the later a gradient comes, the shorter its step",
-      .paper =
-          "Koloskova, Stich, Jaggi: Sharper Convergence Guarantees for Asynchronous SGD for Distributed and "
-          "Federated Learning, NeurIPS 2022",
-      .family = Family::kLate,
-      .knobs = with_server_knobs({choice("rule", {"concurrency", "inverse"},
-                                         "factor of the step: min(1, workers / delay), or 1 / delay", "memory M")}),
-      .body = delay_adaptive,
-      .extra_ranks = server_count,
-      .links = server_links,
-      .control = always<Control::kSchedule>,
-      .on_loss = always<OnLoss::kContinues>,
-      .gradients_per_update = gradients_per_update,
-      .rejoins = always<true>,
-      .source = Source::kMemory,
-      .reading = "late/A1-A3",
-      .experimental = always<true>};  // the papers bound the factor by a constant over the delay
+  static const Protocol protocol = asynchronous(
+      {.name = "delay_adaptive",
+       .summary = "parameter server, asynchronous: the later a gradient comes, the shorter its step",
+       .paper = "Koloskova, Stich, Jaggi: Sharper Convergence Guarantees for Asynchronous SGD for Distributed and "
+                "Federated Learning, NeurIPS 2022",
+       .family = Family::kLate,
+       .knobs = with_server_knobs({choice("rule", {"concurrency", "inverse"},
+                                          "factor of the step: min(1, workers / delay), or 1 / delay", "memory M")}),
+       .body = delay_adaptive,
+       .gradients_per_update = gradients_per_update,
+       .source = Source::kMemory,
+       .reading = "late/A1-A3",
+       .experimental = always<true>});  // the papers bound the factor by a constant over the delay
   return protocol;
 }
 

@@ -36,25 +36,20 @@ void gba(Node& self, const KnobValues& knobs) {
 }  // namespace
 
 const Protocol& gba_protocol() {
-  static const Protocol protocol{
-      .name = "gba",
-      .summary = "parameter server, asynchronous with the global batch of synchronous training; late gradients count 0",
-      .paper =
-          "Su et al.: GBA: A Tuning-free Approach to Switch between Synchronous and Asynchronous Training for "
-          "Recommendation Models, NeurIPS 2022",
-      .family = Family::kLate,
-      .knobs = with_server_knobs(
-          {{"batches", 0, 0, 100000, {}, "M: batches in a global step; 0: as many as there are workers", "memory H"},
-           {"tolerance", 4, 0, 1'000'000, {}, "iota: steps that a token may be old", "memory H; the default: ours"}}),
-      .body = gba,
-      .extra_ranks = server_count,
-      .links = server_links,
-      .control = always<Control::kSchedule>,
-      .on_loss = always<OnLoss::kContinues>,
-      .gradients_per_update = batches_per_step,
-      .rejoins = always<true>,
-      .source = Source::kMemory,
-      .reading = "late/G1-G4"};
+  static const Protocol protocol = asynchronous(
+      {.name = "gba",
+       .summary =
+           "parameter server, asynchronous with the global batch of synchronous training; late gradients count 0",
+       .paper = "Su et al.: GBA: A Tuning-free Approach to Switch between Synchronous and Asynchronous Training for "
+                "Recommendation Models, NeurIPS 2022",
+       .family = Family::kLate,
+       .knobs = with_server_knobs(
+           {{"batches", 0, 0, 100000, {}, "M: batches in a global step; 0: as many as there are workers", "memory H"},
+            {"tolerance", 4, 0, 1'000'000, {}, "iota: steps that a token may be old", "memory H; the default: ours"}}),
+       .body = gba,
+       .gradients_per_update = batches_per_step,
+       .source = Source::kMemory,
+       .reading = "late/G1-G4"});
   return protocol;
 }
 

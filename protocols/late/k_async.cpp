@@ -54,41 +54,31 @@ constexpr std::string_view kPaper =
 }  // namespace
 
 const Protocol& k_async_protocol() {
-  static const Protocol protocol{
-      .name = "k_async",
-      .summary = "parameter server whose updates wait for K workers; late gradients are used",
-      .paper = kPaper,
-      .family = Family::kLate,
-      .knobs = all_knobs(),
-      .body = k_async,
-      .extra_ranks = server_count,
-      .links = server_links,
-      .refuse = refuse,
-      .control = always<Control::kSchedule>,
-      .on_loss = always<OnLoss::kContinues>,
-      .gradients_per_update = gradients_of,
-      .rejoins = always<true>,
-      .source = Source::kMemory,
-      .reading = "late/K1-K3"};
+  static const Protocol protocol =
+      asynchronous({.name = "k_async",
+                    .summary = "parameter server whose updates wait for K workers; late gradients are used",
+                    .paper = kPaper,
+                    .family = Family::kLate,
+                    .knobs = all_knobs(),
+                    .body = k_async,
+                    .refuse = refuse,
+                    .gradients_per_update = gradients_of,
+                    .source = Source::kMemory,
+                    .reading = "late/K1-K3"});
   return protocol;
 }
 
 const Protocol& k_batch_async_protocol() {
-  static const Protocol protocol{
-      .name = "k_batch_async",
-      .summary = "parameter server whose updates wait for K gradients of any workers; nobody waits",
-      .paper = kPaper,
-      .family = Family::kLate,
-      .knobs = all_knobs(),
-      .body = k_batch_async,
-      .extra_ranks = server_count,
-      .links = server_links,
-      .control = always<Control::kSchedule>,
-      .on_loss = always<OnLoss::kContinues>,
-      .gradients_per_update = gradients_of,
-      .rejoins = always<true>,
-      .source = Source::kMemory,
-      .reading = "late/K1-K3"};
+  static const Protocol protocol =
+      asynchronous({.name = "k_batch_async",
+                    .summary = "parameter server whose updates wait for K gradients of any workers; nobody waits",
+                    .paper = kPaper,
+                    .family = Family::kLate,
+                    .knobs = all_knobs(),
+                    .body = k_batch_async,
+                    .gradients_per_update = gradients_of,
+                    .source = Source::kMemory,
+                    .reading = "late/K1-K3"});
   return protocol;
 }
 

@@ -31,24 +31,19 @@ void rennala(Node& self, const KnobValues& knobs) {
 }  // namespace
 
 const Protocol& rennala_protocol() {
-  static const Protocol protocol{
-      .name = "rennala",
-      .summary = "parameter server that collects S gradients at the newest weights and ignores late ones",
-      .paper =
-          "Tyurin, Richtarik: Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed "
-          "Computation Model, NeurIPS 2023",
-      .family = Family::kLate,
-      .knobs = with_server_knobs(
-          {{"batch", 0, 0, 100000, {}, "S: gradients in an update; 0: as many as there are workers", "NeurIPS 2023"}}),
-      .body = rennala,
-      .extra_ranks = server_count,
-      .links = server_links,
-      .control = always<Control::kSchedule>,
-      .on_loss = always<OnLoss::kContinues>,
-      .gradients_per_update = collected_for,
-      .rejoins = always<true>,
-      .source = Source::kMemory,
-      .reading = "late/R1-R3"};
+  static const Protocol protocol = asynchronous(
+      {.name = "rennala",
+       .summary = "parameter server that collects S gradients at the newest weights and ignores late ones",
+       .paper =
+           "Tyurin, Richtarik: Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed "
+           "Computation Model, NeurIPS 2023",
+       .family = Family::kLate,
+       .knobs = with_server_knobs(
+           {{"batch", 0, 0, 100000, {}, "S: gradients in an update; 0: as many as there are workers", "NeurIPS 2023"}}),
+       .body = rennala,
+       .gradients_per_update = collected_for,
+       .source = Source::kMemory,
+       .reading = "late/R1-R3"});
   return protocol;
 }
 

@@ -25,29 +25,23 @@ void ringmaster(Node& self, const KnobValues& knobs) {
 }  // namespace
 
 const Protocol& ringmaster_protocol() {
-  static const Protocol protocol{
-      .name = "ringmaster",
-      .summary = "parameter server, asynchronous, that ignores gradients whose delay is R updates or more",
-      .paper =
-          "Maranjyan, Tyurin, Richtarik: Ringmaster ASGD: The First Asynchronous SGD with Optimal Time "
-          "Complexity, ICML 2025",
-      .family = Family::kLate,
-      .knobs = with_server_knobs({{"delay",
-                                   0,
-                                   0,
-                                   1'000'000'000,
-                                   {},
-                                   "R: the delay from which on a gradient is ignored; 0: the number of workers",
-                                   "ICML 2025; the default: ours"}}),
-      .body = ringmaster,
-      .extra_ranks = server_count,
-      .links = server_links,
-      .control = always<Control::kSchedule>,
-      .on_loss = always<OnLoss::kContinues>,
-      .gradients_per_update = always<1>,
-      .rejoins = always<true>,
-      .source = Source::kMemory,
-      .reading = "late/M1-M3"};
+  static const Protocol protocol = asynchronous(
+      {.name = "ringmaster",
+       .summary = "parameter server, asynchronous, that ignores gradients whose delay is R updates or more",
+       .paper = "Maranjyan, Tyurin, Richtarik: Ringmaster ASGD: The First Asynchronous SGD with Optimal Time "
+                "Complexity, ICML 2025",
+       .family = Family::kLate,
+       .knobs = with_server_knobs({{"delay",
+                                    0,
+                                    0,
+                                    1'000'000'000,
+                                    {},
+                                    "R: the delay from which on a gradient is ignored; 0: the number of workers",
+                                    "ICML 2025; the default: ours"}}),
+       .body = ringmaster,
+       .gradients_per_update = always<1>,
+       .source = Source::kMemory,
+       .reading = "late/M1-M3"});
   return protocol;
 }
 

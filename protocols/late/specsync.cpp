@@ -127,23 +127,18 @@ std::vector<Knob> all_knobs() {
 }  // namespace
 
 const Protocol& specsync_protocol() {
-  static const Protocol protocol{
-      .name = "specsync",
-      .summary = "parameter server, asynchronous: a worker with stale weights begins its gradient again",
-      .paper =
-          "Zhang, Tian, Wang, Yan: Stay Fresh: Speculative Synchronization for Fast Distributed Machine Learning, "
-          "ICDCS 2018",
-      .family = Family::kLate,
-      .knobs = all_knobs(),
-      .body = specsync,
-      .extra_ranks = server_count,
-      .links = server_links,
-      .control = always<Control::kSchedule>,
-      .on_loss = always<OnLoss::kContinues>,
-      .gradients_per_update = always<1>,
-      .rejoins = always<true>,
-      .source = Source::kMemory,
-      .reading = "late/S1-S4"};
+  static const Protocol protocol = asynchronous(
+      {.name = "specsync",
+       .summary = "parameter server, asynchronous: a worker with stale weights begins its gradient again",
+       .paper =
+           "Zhang, Tian, Wang, Yan: Stay Fresh: Speculative Synchronization for Fast Distributed Machine Learning, "
+           "ICDCS 2018",
+       .family = Family::kLate,
+       .knobs = all_knobs(),
+       .body = specsync,
+       .gradients_per_update = always<1>,
+       .source = Source::kMemory,
+       .reading = "late/S1-S4"});
   return protocol;
 }
 

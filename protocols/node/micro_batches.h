@@ -8,7 +8,7 @@
 
 namespace hopbench {
 
-/// What was computed of a gradient.
+/// A gradient, or the first part of one.
 struct CutGradient {
   Vec values;       // the mean over its samples
   int samples = 0;  // from the front of the batch; at least a micro-batch

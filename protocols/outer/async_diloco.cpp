@@ -126,21 +126,16 @@ std::vector<Knob> all_knobs() {
 }  // namespace
 
 const Protocol& async_diloco_protocol() {
-  static const Protocol protocol{
-      .name = "async_diloco",
-      .summary = "DiLoCo without barriers: outer gradients are applied on arrival, with delayed Nesterov momentum",
-      .paper = "Liu et al.: Asynchronous Local-SGD Training for Language Modeling, arXiv 2401.09135",
-      .family = Family::kOuter,
-      .knobs = all_knobs(),
-      .body = async_diloco,
-      .extra_ranks = server_count,
-      .links = server_links,
-      .control = always<Control::kSchedule>,
-      .on_loss = always<OnLoss::kContinues>,
-      .free_run = [](const KnobValues& knobs) { return knobs.integer("period"); },
-      .rejoins = always<true>,
-      .source = Source::kMemory,
-      .reading = "outer/A1-A4"};
+  static const Protocol protocol = asynchronous(
+      {.name = "async_diloco",
+       .summary = "DiLoCo without barriers: outer gradients are applied on arrival, with delayed Nesterov momentum",
+       .paper = "Liu et al.: Asynchronous Local-SGD Training for Language Modeling, arXiv 2401.09135",
+       .family = Family::kOuter,
+       .knobs = all_knobs(),
+       .body = async_diloco,
+       .free_run = [](const KnobValues& knobs) { return knobs.integer("period"); },
+       .source = Source::kMemory,
+       .reading = "outer/A1-A4"});
   return protocol;
 }
 

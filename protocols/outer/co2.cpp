@@ -57,9 +57,7 @@ void co2(Node& self, const KnobValues& knobs) {
   Optimizer inner = self.optimizer(x.size());
   BackgroundMean mean(self);
   for (Iter k = 0; self.running(k); ++k) {
-    self.enter(k);
-    local_step(self, x, inner, k);
-    if ((k + 1) % period == 0) {
+    if (inner_step(self, x, inner, k, period)) {
       mean.wait(kWhy);
       const bool first = k < period;
       const Vec before = first ? Vec() : Vec::copy_of(share(mean.taken().values));
@@ -80,7 +78,7 @@ std::vector<Knob> all_knobs() {
   return {period_knob(),
           {"alpha", 1.0, 0, 1000, {}, "outer learning rate", "memory L"},
           {"beta", 0.2, 0, 0.999999, {}, "outer momentum", "memory L"},
-          {"clip", 0.0, 0, 1e30, {}, "longest u (norm); 0: any", "memory L"}};
+          {"clip", 0.0, 0, 1e9, {}, "longest u (norm); 0: any", "memory L"}};
 }
 
 }  // namespace

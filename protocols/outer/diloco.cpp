@@ -22,9 +22,7 @@ void diloco(Node& self, const KnobValues& knobs) {
   Optimizer inner = self.optimizer(x.size());
   OuterOptimizer outer(self);
   for (Iter k = 0; self.running(k); ++k) {
-    self.enter(k);
-    local_step(self, x, inner, k);
-    if ((k + 1) % period == 0) {
+    if (inner_step(self, x, inner, k, period)) {
       const Vec mean = group_mean(self, self.workers(), k, x, "models of all workers");
       outer.step(x0, share(mean), step);
       renew_inner_state(self, knobs, inner, x, k);

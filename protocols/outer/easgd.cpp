@@ -29,9 +29,7 @@ void explore(Node& self, const KnobValues& knobs, double pull) {
   Optimizer inner = self.optimizer(x.size());
   for (Iter k = 0; self.running(k); ++k) {
     if (self.returned()) k = rejoin(self, k, x);
-    self.enter(k);
-    local_step(self, x, inner, k);
-    if ((k + 1) % period == 0) {
+    if (inner_step(self, x, inner, k, period)) {
       push_gradient(self, k, x);
       const Vec centre = pull_weights(self, k, x);
       self.operate(bytes_of(3 * x.size()), [&] { x = moved(share(x), share(centre), pull); });
@@ -55,24 +53,19 @@ void easgd(Node& self, const KnobValues& knobs) {
 }  // namespace
 
 const Protocol& easgd_protocol() {
-  static const Protocol protocol{
-      .name = "easgd",
-      .summary = "elastic averaging, asynchronous: each worker and a centre at the servers pull each other",
-      .paper = "Zhang, Choromanska, LeCun: Deep Learning with Elastic Averaging SGD, NeurIPS 2015",
-      .family = Family::kOuter,
-      .knobs =
-          {period_knob(),
-           {"beta", 0.9, 0, 1, {}, "n times the share of the way by which a worker and the centre meet", "memory H"},
-           servers_knob()},
-      .body = easgd,
-      .extra_ranks = server_count,
-      .links = server_links,
-      .control = always<Control::kSchedule>,
-      .on_loss = always<OnLoss::kContinues>,
-      .free_run = [](const KnobValues& knobs) { return knobs.integer("period"); },
-      .rejoins = always<true>,
-      .source = Source::kMemory,
-      .reading = "outer/E1-E3"};
+  static const Protocol protocol = asynchronous(
+      {.name = "easgd",
+       .summary = "elastic averaging, asynchronous: each worker and a centre at the servers pull each other",
+       .paper = "Zhang, Choromanska, LeCun: Deep Learning with Elastic Averaging SGD, NeurIPS 2015",
+       .family = Family::kOuter,
+       .knobs =
+           {period_knob(),
+            {"beta", 0.9, 0, 1, {}, "n times the share of the way by which a worker and the centre meet", "memory H"},
+            servers_knob()},
+       .body = easgd,
+       .free_run = [](const KnobValues& knobs) { return knobs.integer("period"); },
+       .source = Source::kMemory,
+       .reading = "outer/E1-E3"});
   return protocol;
 }
 

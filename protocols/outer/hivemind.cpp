@@ -22,7 +22,7 @@ namespace {
 
 constexpr Kind kSamples = kClock, kDone = kRequest, kStep = kToken, kOver = kSkip;
 
-/// What a worker has added up since the last step.
+/// The sum of a worker's gradients since the last step.
 class Accumulated {
  public:
   explicit Accumulated(Node& self, std::size_t n, Space& space) : self_(self), sum_(n, space) {}

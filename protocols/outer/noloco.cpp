@@ -46,9 +46,7 @@ void noloco(Node& self, const KnobValues& knobs) {
   Vec phi = self.initial(), theta = phi, delta(phi.size(), phi.space());
   Optimizer inner = self.optimizer(phi.size());
   for (Iter k = 0; self.running(k); ++k) {
-    self.enter(k);
-    local_step(self, theta, inner, k);
-    if ((k + 1) % period == 0) {
+    if (inner_step(self, theta, inner, k, period)) {
       const int partner = partner_in(self, k / period);
       Payload theirs_phi = share(phi), theirs_theta = share(theta);
       if (partner != self.rank) {

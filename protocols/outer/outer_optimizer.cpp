@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "protocols/groups/group_average.h"
 #include "protocols/node/collectives.h"
 
 namespace hopbench {
@@ -58,6 +59,12 @@ void renew_inner_state(Node& self, const KnobValues& knobs, Optimizer& inner, Ve
 
 void take_over(Node& self, Vec& x, const Vec& x0) {
   self.operate(bytes_of(2 * x.size()), [&] { x = x0; });
+}
+
+bool inner_step(Node& self, Vec& x, Optimizer& inner, Iter k, Iter period) {
+  self.enter(k);
+  local_step(self, x, inner, k);
+  return (k + 1) % period == 0;
 }
 
 Knob period_knob() { return {"period", 4, 1, 1'000'000, {}, "H: local steps from one outer step to the next", "ours"}; }

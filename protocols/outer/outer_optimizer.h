@@ -32,14 +32,17 @@ class OuterOptimizer {
 std::vector<Knob> with_outer_knobs(std::vector<Knob> own);
 OuterOptimizer::Step outer_step(const KnobValues& knobs);
 
-/// What an inner optimizer's state does when its worker takes over other parameters.
+/// Returns the knob `inner_state`.
 Knob inner_state_knob();
-/// Does so, as the knob says: keeps the state, resets it, or takes the mean over all workers. x: the vector that it
-/// steps.
+/// Keeps an inner optimizer's state at an outer step, resets it, or takes the mean over all workers, as that knob says.
+/// x: the vector that it steps.
 void renew_inner_state(Node& self, const KnobValues& knobs, Optimizer& inner, Vec& x, Iter k);
 
 /// Sets x to a copy of x0, charged as such.
 void take_over(Node& self, Vec& x, const Vec& x0);
+
+/// Enters iteration k and makes an inner step. Returns true if a period ends with it, so that an outer step is due.
+bool inner_step(Node& self, Vec& x, Optimizer& inner, Iter k, Iter period);
 
 /// Returns the knob `period`: H local steps between two outer ones.
 Knob period_knob();

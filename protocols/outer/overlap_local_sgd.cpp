@@ -33,9 +33,7 @@ void overlap_local_sgd(Node& self, const KnobValues& knobs) {
   OuterOptimizer anchor(self);
   BackgroundMean mean(self);
   for (Iter k = 0; self.running(k); ++k) {
-    self.enter(k);
-    local_step(self, x, inner, k);
-    if ((k + 1) % period == 0) {
+    if (inner_step(self, x, inner, k, period)) {
       mean.wait(kWhy);
       if (k >= period) anchor.step(z, share(mean.taken().values), step);
       pull(self, x, z, knobs.real("alpha"));

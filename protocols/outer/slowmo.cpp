@@ -19,9 +19,7 @@ void slowmo(Node& self, const KnobValues& knobs) {
   Optimizer inner = self.optimizer(x.size());
   OuterOptimizer slow(self);
   for (Iter k = 0; self.running(k); ++k) {
-    self.enter(k);
-    local_step(self, x, inner, k);
-    if ((k + 1) % period == 0) {
+    if (inner_step(self, x, inner, k, period)) {
       const Vec mean = group_mean(self, self.workers(), k, x, "models of all workers");
       const double lr = inner.learning_rate(k);
       if (lr > 0) slow.step(x0, share(mean), {.lr = alpha * lr, .momentum = beta, .gain = 1 / lr});

@@ -56,42 +56,32 @@ const Protocol& ps_bsp_protocol() {
 }
 
 const Protocol& ps_asp_protocol() {
-  static const Protocol protocol{
-      .name = "ps_asp",
-      .summary = "parameter server, asynchronous: each gradient is applied on arrival, nobody waits for anybody",
-      .paper = kPaper,
-      .family = Family::kServer,
-      .knobs = with_server_knobs({}),
-      .body = asp,
-      .extra_ranks = server_count,
-      .links = server_links,
-      .control = always<Control::kSchedule>,
-      .on_loss = always<OnLoss::kContinues>,
-      .gradients_per_update = always<1>,
-      .rejoins = always<true>,
-      .source = Source::kFullText,
-      .reading = "ps/as stated in DSSP"};
+  static const Protocol protocol = asynchronous(
+      {.name = "ps_asp",
+       .summary = "parameter server, asynchronous: each gradient is applied on arrival, nobody waits for anybody",
+       .paper = kPaper,
+       .family = Family::kServer,
+       .knobs = with_server_knobs({}),
+       .body = asp,
+       .gradients_per_update = always<1>,
+       .source = Source::kFullText,
+       .reading = "ps/as stated in DSSP"});
   return protocol;
 }
 
 const Protocol& ps_ssp_protocol() {
-  static const Protocol protocol{
-      .name = "ps_ssp",
-      .summary = "parameter server, stale synchronous: asynchronous within a bound on the push counts",
-      .paper = kPaper,
-      .family = Family::kServer,
-      .knobs = with_server_knobs({staleness_knob()}),
-      .body = ssp,
-      .extra_ranks = server_count,
-      .links = server_links,
-      .control = always<Control::kSchedule>,
-      .on_loss = always<OnLoss::kContinues>,
-      .gradients_per_update = always<1>,
-      .free_run = staleness_of,
-      .rejoins = always<true>,
-      .gap_bound = staleness_bound,
-      .source = Source::kFullText,
-      .reading = "ps/as stated in DSSP"};
+  static const Protocol protocol =
+      asynchronous({.name = "ps_ssp",
+                    .summary = "parameter server, stale synchronous: asynchronous within a bound on the push counts",
+                    .paper = kPaper,
+                    .family = Family::kServer,
+                    .knobs = with_server_knobs({staleness_knob()}),
+                    .body = ssp,
+                    .gradients_per_update = always<1>,
+                    .free_run = staleness_of,
+                    .gap_bound = staleness_bound,
+                    .source = Source::kFullText,
+                    .reading = "ps/as stated in DSSP"});
   return protocol;
 }
 

@@ -19,9 +19,8 @@ void push_gradient(Node& self, Iter k, const Vec& g, Words words) {
 
 Vec pull_weights(Node& self, Iter k, const Vec& like, Words* said) {
   const std::vector<int>& servers = self.servers();
-  const int all = static_cast<int>(servers.size());
   Vec weights = Vec::uninitialised(like.size(), like.space());
-  for (const Message& answer : self.gather(servers, all, is(kWeights, k), "weights from the servers")) {
+  for (const Message& answer : self.gather(servers, int(servers.size()), is(kWeights, k), "weights from the servers")) {
     if (answer.from == servers.front() && said != nullptr) *said = answer.words;
     self.operate(bytes_of(2 * answer.body.size()), [&] { stripes_at(self, answer.from).put(answer.body, weights); });
   }
@@ -115,9 +114,17 @@ void tell_servers(Node& self, Iter k, Words decision) {
   }
 }
 
+Protocol asynchronous(Protocol own) {
+  own.extra_ranks = server_count;
+  own.links = server_links;
+  own.control = always<Control::kSchedule>;
+  own.on_loss = always<OnLoss::kContinues>;
+  own.rejoins = always<true>;
+  return own;
+}
+
 std::vector<Knob> with_server_knobs(std::vector<Knob> own) {
-  own.push_back(servers_knob());
-  own.push_back(overlap_knob());
+  own.insert(own.end(), {servers_knob(), overlap_knob()});
   return own;
 }
 

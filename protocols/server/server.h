@@ -47,6 +47,10 @@ std::vector<Message> first_pushes(Node& self, int enough, const std::function<bo
 /// Sends a decision of the first server, if one decides for all, to the others, as a kClock of iteration k.
 void tell_servers(Node& self, Iter k, Words decision);
 
+/// Fills in what asynchronous protocols over servers have in common: ranks and links, and that the others go on without
+/// a worker that is lost or away.
+Protocol asynchronous(Protocol own);
+
 /// Returns the knob `servers`, or a protocol's own knobs followed by it and `overlap`.
 Knob servers_knob();
 std::vector<Knob> with_server_knobs(std::vector<Knob> own);

@@ -19,7 +19,7 @@ struct Arrival {
   Iter delay() const { return updates - mark; }
 };
 
-/// What is done with it.
+/// The decision about it.
 struct Verdict {
   bool used = true;    // else it is dropped, and its worker is told so
   bool closes = true;  // the next update is made, of all gradients used since the last one

@@ -1,4 +1,4 @@
-// What a server does, seen from its events: which gradients it takes, and which updates it makes of them.
+// The updates that a server makes, seen from its events, and the gradients in them.
 #pragma once
 
 #include <cstdint>

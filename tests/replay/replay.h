@@ -15,7 +15,7 @@ namespace hopbench {
 
 /// Gossip: dpsgd, hop.
 std::string replayed(const Cluster& cluster, const Knobs& knobs);
-/// What the oracle of servers has to know of a protocol.
+/// The facts about a protocol that the oracle of servers needs.
 struct ServerRules {
   bool shared = false;           // samples are of one order of all workers
   double step_of_mean = 1;       // factor of the learning rate where an update is of several gradients
@@ -29,8 +29,8 @@ std::string replayed_at_servers(const Cluster& cluster, const ServerRules& rules
 /// Averages of gradients (allreduce, lb_bsp), or of models within groups (local_sgd, ds_sync, lasgd, selsync, prague,
 /// partial_reduce) and pairs (adpsgd, gossipgrad). Of selsync also who raises a flag.
 std::string replayed_in_groups(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
-/// Methods with outer steps: diloco, streaming_diloco, slowmo, overlap_local_sgd, co2, noloco; with one server easgd and
-/// async_diloco.
+/// Methods with outer steps: diloco, streaming_diloco, slowmo, overlap_local_sgd, co2, noloco, hivemind; with one
+/// server easgd and async_diloco.
 std::string replayed_outer(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
 /// Checks how many gradients dbw's server waits for. Returns the first announcement that another number would beat.
 std::string replayed_choices(const Cluster& cluster, int window);

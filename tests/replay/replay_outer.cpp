@@ -48,7 +48,7 @@ Numbers mean_of(const Replicas& replicas, Numbers Replica::*what) {
   return mean;
 }
 
-/// What happens after local step number `steps`, from 1. `shown` is what each worker reports.
+/// An outer rule: changes the models after local step number `steps`, from 1. `shown` is what each worker reports.
 using Outer = std::function<void(Iter steps, Replicas& replicas, std::vector<Numbers>& shown)>;
 
 /// SGD with momentum on numbers [begin, end) of x0, with x0 - mean as the gradient.
@@ -178,7 +178,7 @@ Outer co2(const Knobs& knobs, const Numbers& start, double lr) {
   };
 }
 
-/// Who is paired with whom is in the log: the senders of a worker's average.
+/// Takes the pairs from the log: the senders of a worker's average.
 Outer noloco(const Knobs& knobs, const Numbers& start, const Cluster& cluster) {
   const auto period = Iter(knob_of(knobs, "period", 4));
   const double alpha = knob_of(knobs, "alpha", 0.5), beta = knob_of(knobs, "beta", 0.7),
