@@ -24,7 +24,7 @@ enum class EventKind : std::uint8_t {
   kOperated,  // rank finished a vector operation (an average, an optimizer step) begun at `since`, if it took time
   kReduced,   // rank combined the vectors of `senders` (their tags, the weights used) into its own in iteration iter
   kApplied,   // rank (a server, or a worker's own step) applied a gradient that sender `peer` computed in iteration
-             // iter; value = the factor of that step
+              // iter; value = the factor of that step, if it is not 1
   kSend,      // rank posted a message of `kind`, iteration iter, `count` = words[0] if any, to peer
   kDeliver,   // rank's mailbox received it from peer, which posted it at `since` (virtual time only)
   kDrop,      // rank's mailbox dropped it (ignored: too late)

@@ -298,7 +298,7 @@ void Node::averaged(Iter k, std::span<const int> ranks, double weight) {
 
 void Node::applied(int sender, Iter k, double scale) {
   hears(sender, k);
-  emit({.what = EventKind::kApplied, .iter = k, .peer = sender, .value = scale});
+  emit({.what = EventKind::kApplied, .iter = k, .peer = sender, .value = scale == 1 ? 0 : scale});
 }
 
 void Node::hears(int sender, Iter k) {

@@ -20,6 +20,9 @@ using Setting = std::variant<bool, std::int64_t, double, std::string>;
 /// checkers that look no closer it is one that has finished.
 inline bool is_death(const Event& event) { return event.what == EventKind::kGone && event.rank == event.peer; }
 
+/// Returns the factor of the step with which a gradient was applied.
+inline double step_scale(const Event& applied) { return applied.value == 0 ? 1 : applied.value; }
+
 /// A worker that is away while the others go on is told of likewise, by a kFinished. It is there again with the next
 /// iteration that it enters.
 

@@ -42,7 +42,7 @@ class ServerUpdates {
     }
     if (event.what != EventKind::kApplied) return std::nullopt;
     const std::size_t place = open_.size();
-    const double weight = to_come_ > 0 && place < weights_.size() ? double(weights_[place]) : event.value;
+    const double weight = to_come_ > 0 && place < weights_.size() ? double(weights_[place]) : step_scale(event);
     open_.push_back({event.peer, event.iter, made_ - version_[{event.peer, event.iter}], weight});
     version_.erase({event.peer, event.iter});
     if (to_come_ > open_.size()) return std::nullopt;

@@ -133,7 +133,8 @@ class AtServers {
   /// Without a mean before it: a step with that gradient alone.
   void applied(Server& server, const Event& event) {
     const Numbers g = own(server, workers_[std::size_t(event.peer)].computed.at(event.iter).gradient);
-    if (server.to_come == 0) return step(server, compensated(server, event.peer, g), event.value * rules_.step_of_one);
+    if (server.to_come == 0)
+      return step(server, compensated(server, event.peer, g), checkers::step_scale(event) * rules_.step_of_one);
     for (std::size_t i = 0; i < g.size(); ++i) server.sum[i] += server.weights[event.peer] * g[i];
     if (--server.to_come == 0) step(server, server.sum, rules_.step_of_mean);
   }

@@ -114,7 +114,7 @@ TEST(DelayAdaptive, ShortensTheStepsOfASlowWorker) {
   EXPECT_EQ(cluster.broken(), "");
   std::vector<double> scales;
   for (const Event& event : cluster.events) {
-    if (event.what == EventKind::kApplied && event.peer == 1) scales.push_back(event.value);
+    if (event.what == EventKind::kApplied && event.peer == 1) scales.push_back(checkers::step_scale(event));
   }
   ASSERT_EQ(scales.size(), 20u);
   EXPECT_DOUBLE_EQ(scales[1], 4.0 / 24) << "three workers, eight updates each meanwhile";
