@@ -82,7 +82,7 @@ const Protocol& dc_asgd_protocol() {
        .knobs = all_knobs(),
        .body = dc_asgd,
        .gradients_per_update = always<1>,
-       .source = Source::kAbstractAndCode,
+       .source = Source::kMemory,
        .reading = "late/D1-D3"});
   return protocol;
 }
