@@ -32,6 +32,7 @@ class FreshStart : public Checker {
     Iter pushed = -1;  // answered next
     Time answered{}, ends{};
     double pushes = 0;
+    bool left = false;  // its worker has been away since it opened, and may not have been told
   };
   struct Worker {
     bool here = true, must_pull = false;
@@ -43,7 +44,7 @@ class FreshStart : public Checker {
     for (std::size_t worker = 0; worker < windows_.size(); ++worker) {
       Window& window = windows_[worker];
       if (window.open && window.ends <= event.time) {
-        if (window.pushes >= enough_ && workers_[worker].here)
+        if (window.pushes >= enough_ && workers_[worker].here && !window.left)
           fail(event.time, event.rank, "did not tell rank " + std::to_string(worker) + " to begin again");
         window.open = false;
       }
@@ -68,7 +69,10 @@ class FreshStart : public Checker {
   }
 
   void of_worker(const Event& event, Worker& worker) {
-    if (event.what == EventKind::kFinished) worker.here = false;
+    if (event.what == EventKind::kFinished) {
+      worker.here = false;
+      windows_[std::size_t(event.rank)].left = true;
+    }
     if (event.what == EventKind::kEnter) worker = {true, false, worker.restarted, 0};
     if (event.what == EventKind::kGradient) gradient(event, worker);
     if (event.what == EventKind::kTake && event.kind == kSkipKind) {
