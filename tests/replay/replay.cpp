@@ -142,31 +142,32 @@ double squared_length(const Numbers& x) {
   return sum;
 }
 
-namespace {
-
-double number(const Knobs& knobs, const std::string& name, double fallback) {
+double number_in(const Knobs& knobs, const std::string& name, double otherwise) {
   const auto at = knobs.find(name);
-  if (at == knobs.end()) return fallback;
+  if (at == knobs.end()) return otherwise;
+  if (const auto* flag = std::get_if<bool>(&at->second)) return *flag ? 1 : 0;
   if (const auto* whole = std::get_if<std::int64_t>(&at->second)) return double(*whole);
   return std::get<double>(at->second);
 }
+
+namespace {
 
 /// The rules by the papers, with the defaults written out again.
 ServerRules rules_of(const std::string& protocol, const Cluster& cluster, const Knobs& knobs) {
   const double n = cluster.nodes;
   ServerRules rules{.shared = protocol == "lb_bsp", .step_of_one = 1 / n};
   if (protocol == "ps_backup" || protocol == "sync_switch") rules.step_of_one = 1;
-  if (protocol == "rennala") rules.step_of_mean = number(knobs, "batch", n) / n;
+  if (protocol == "rennala") rules.step_of_mean = number_in(knobs, "batch", n) / n;
   if (protocol == "k_async" || protocol == "k_batch_async")
-    rules.step_of_mean = number(knobs, "k", double(cluster.nodes / 2)) / n;
+    rules.step_of_mean = number_in(knobs, "k", double(cluster.nodes / 2)) / n;
   if (protocol == "gba") {
-    rules.divisor = int(number(knobs, "batches", n));
+    rules.divisor = int(number_in(knobs, "batches", n));
     rules.step_of_mean = rules.divisor / n;
   }
   if (rules.step_of_mean != 1) rules.step_of_one = rules.step_of_mean;
   if (protocol == "dc_asgd") {
-    rules.lambda = number(knobs, "lambda", 0.04);
-    rules.decay = number(knobs, "decay", 0.95);
+    rules.lambda = number_in(knobs, "lambda", 0.04);
+    rules.decay = number_in(knobs, "decay", 0.95);
     const auto variant = knobs.find("variant");
     rules.adaptive = variant != knobs.end() && std::get<std::string>(variant->second) == "adaptive";
   }

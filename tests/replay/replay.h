@@ -39,6 +39,8 @@ std::string replayed_choices(const Cluster& cluster, int window);
 std::string replayed_as(const std::string& protocol, const Cluster& cluster, const Knobs& knobs);
 
 // For these oracles.
+/// Returns a number (or 1 or 0 for a flag) among the knobs; `otherwise` if it is not set.
+double number_in(const Knobs& knobs, const std::string& name, double otherwise);
 using Numbers = std::vector<double>;
 Numbers numbers_of(const Payload& x);
 /// The gradient of the event's samples at x.

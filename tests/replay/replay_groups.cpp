@@ -9,13 +9,6 @@
 namespace hopbench {
 namespace {
 
-double real(const Knobs& knobs, const std::string& name, double otherwise) {
-  const auto found = knobs.find(name);
-  if (found == knobs.end()) return otherwise;
-  const auto* whole = std::get_if<std::int64_t>(&found->second);
-  return whole != nullptr ? double(*whole) : std::get<double>(found->second);
-}
-
 class InGroups {
  public:
   InGroups(const Cluster& cluster, const std::string& protocol, const Knobs& knobs)
@@ -28,8 +21,8 @@ class InGroups {
         numbered_(protocol == "prague" || protocol == "partial_reduce"),
         in_pairs_(protocol == "adpsgd"),
         steps_at_once_(protocol == "partial_reduce" || protocol == "gossipgrad"),
-        delta_(real(knobs, "delta", 0.3)),
-        window_(std::size_t(real(knobs, "window", 25))) {
+        delta_(number_in(knobs, "delta", 0.3)),
+        window_(std::size_t(number_in(knobs, "window", 25))) {
     const Numbers x = numbers_of(cluster.work->initial().share());
     workers_.assign(std::size_t(cluster.nodes), Worker{.x = x, .momentum = Numbers(x.size(), 0.0)});
   }

@@ -12,14 +12,6 @@
 namespace hopbench {
 namespace {
 
-double knob_of(const Knobs& knobs, const std::string& name, double otherwise) {
-  const auto found = knobs.find(name);
-  if (found == knobs.end()) return otherwise;
-  if (const auto* flag = std::get_if<bool>(&found->second)) return *flag ? 1 : 0;
-  const auto* whole = std::get_if<std::int64_t>(&found->second);
-  return whole != nullptr ? double(*whole) : std::get<double>(found->second);
-}
-
 std::string word_of(const Knobs& knobs, const std::string& name, const std::string& otherwise) {
   const auto found = knobs.find(name);
   return found == knobs.end() ? otherwise : std::get<std::string>(found->second);
@@ -67,9 +59,9 @@ struct OuterSgd {
 };
 
 Outer diloco(const Knobs& knobs, const Numbers& start) {
-  const auto period = Iter(knob_of(knobs, "period", 4));
+  const auto period = Iter(number_in(knobs, "period", 4));
   const std::string state = word_of(knobs, "inner_state", "keep");
-  OuterSgd outer{knob_of(knobs, "outer_lr", 0.7), knob_of(knobs, "outer_momentum", 0.9),
+  OuterSgd outer{number_in(knobs, "outer_lr", 0.7), number_in(knobs, "outer_momentum", 0.9),
                  word_of(knobs, "outer", "nesterov") == "nesterov", Numbers(start.size(), 0.0)};
   return [=, x0 = start](Iter steps, Replicas& replicas, std::vector<Numbers>& shown) mutable {
     if (steps % period == 0) {
@@ -86,8 +78,8 @@ Outer diloco(const Knobs& knobs, const Numbers& start) {
 }
 
 Outer slowmo(const Knobs& knobs, const Numbers& start, double lr) {
-  const auto period = Iter(knob_of(knobs, "period", 4));
-  const double alpha = knob_of(knobs, "alpha", 1), beta = knob_of(knobs, "beta", 0.5);
+  const auto period = Iter(number_in(knobs, "period", 4));
+  const double alpha = number_in(knobs, "alpha", 1), beta = number_in(knobs, "beta", 0.5);
   return [=, x0 = start, u = Numbers(start.size(), 0.0)](Iter steps, Replicas& replicas,
                                                          std::vector<Numbers>& shown) mutable {
     if (steps % period == 0) {
@@ -103,8 +95,8 @@ Outer slowmo(const Knobs& knobs, const Numbers& start, double lr) {
 }
 
 Outer overlap(const Knobs& knobs, const Numbers& start) {
-  const auto period = Iter(knob_of(knobs, "period", 4));
-  const double alpha = knob_of(knobs, "alpha", 0.6), beta = knob_of(knobs, "beta", 0.7);
+  const auto period = Iter(number_in(knobs, "period", 4));
+  const double alpha = number_in(knobs, "alpha", 0.6), beta = number_in(knobs, "beta", 0.7);
   return [=, z = start, v = Numbers(start.size(), 0.0), mean = Numbers()](Iter steps, Replicas& replicas,
                                                                           std::vector<Numbers>& shown) mutable {
     if (steps % period == 0) {
@@ -123,10 +115,10 @@ Outer overlap(const Knobs& knobs, const Numbers& start) {
 }
 
 Outer streaming(const Knobs& knobs, const Numbers& start) {
-  const auto period = Iter(knob_of(knobs, "period", 4)), delay = Iter(knob_of(knobs, "delay", 1));
-  const auto fragments = Iter(knob_of(knobs, "fragments", 2));
-  const double alpha = knob_of(knobs, "alpha", 0.5);
-  OuterSgd outer{knob_of(knobs, "outer_lr", 0.7), knob_of(knobs, "outer_momentum", 0.9), true,
+  const auto period = Iter(number_in(knobs, "period", 4)), delay = Iter(number_in(knobs, "delay", 1));
+  const auto fragments = Iter(number_in(knobs, "fragments", 2));
+  const double alpha = number_in(knobs, "alpha", 0.5);
+  OuterSgd outer{number_in(knobs, "outer_lr", 0.7), number_in(knobs, "outer_momentum", 0.9), true,
                  Numbers(start.size(), 0.0)};
   return [=, x0 = start, sent = std::map<Iter, std::pair<Iter, Numbers>>()](Iter steps, Replicas& replicas,
                                                                             std::vector<Numbers>& shown) mutable {
@@ -148,8 +140,9 @@ Outer streaming(const Knobs& knobs, const Numbers& start) {
 }
 
 Outer co2(const Knobs& knobs, const Numbers& start, double lr) {
-  const auto period = Iter(knob_of(knobs, "period", 4));
-  const double alpha = knob_of(knobs, "alpha", 1), beta = knob_of(knobs, "beta", 0.2), clip = knob_of(knobs, "clip", 0);
+  const auto period = Iter(number_in(knobs, "period", 4));
+  const double alpha = number_in(knobs, "alpha", 1), beta = number_in(knobs, "beta", 0.2),
+               clip = number_in(knobs, "clip", 0);
   return [=, now = start, before = start, u = Numbers(start.size(), 0.0), mean = Numbers()](
              Iter steps, Replicas& replicas, std::vector<Numbers>& shown) mutable {
     if (steps % period == 0) {
@@ -180,9 +173,9 @@ Outer co2(const Knobs& knobs, const Numbers& start, double lr) {
 
 /// Takes the pairs from the log: the senders of a worker's average.
 Outer noloco(const Knobs& knobs, const Numbers& start, const Cluster& cluster) {
-  const auto period = Iter(knob_of(knobs, "period", 4));
-  const double alpha = knob_of(knobs, "alpha", 0.5), beta = knob_of(knobs, "beta", 0.7),
-               gamma = knob_of(knobs, "gamma", 0.9);
+  const auto period = Iter(number_in(knobs, "period", 4));
+  const double alpha = number_in(knobs, "alpha", 0.5), beta = number_in(knobs, "beta", 0.7),
+               gamma = number_in(knobs, "gamma", 0.9);
   std::map<std::pair<Iter, int>, int> partner;
   for (const Event& event : cluster.events) {
     if (event.what == EventKind::kReduced && event.senders.size() == 2)
@@ -269,7 +262,7 @@ class AtOneServer {
     if (event.what == EventKind::kReport) report(event, worker);
   }
 
-  double pull() const { return knob_of(knobs_, "beta", 0.9) / cluster_.nodes; }
+  double pull() const { return number_in(knobs_, "beta", 0.9) / cluster_.nodes; }
 
   void answered(Worker& worker) {
     if (!elastic_) worker.x0 = worker.own.x = worker.answer;
@@ -282,8 +275,8 @@ class AtOneServer {
       for (std::size_t i = 0; i < w_.size(); ++i) w_[i] += pull() * (worker.pushed[i] - w_[i]);
       return;
     }
-    const double every = knob_of(knobs_, "every", cluster_.nodes), lr = knob_of(knobs_, "outer_lr", 0.7),
-                 beta = knob_of(knobs_, "outer_momentum", 0.9);
+    const double every = number_in(knobs_, "every", cluster_.nodes), lr = number_in(knobs_, "outer_lr", 0.7),
+                 beta = number_in(knobs_, "outer_momentum", 0.9);
     const bool momentum = ++come_ % std::int64_t(every) == 0;
     for (std::size_t i = 0; i < w_.size(); ++i) {
       sum_[i] += worker.pushed[i];
@@ -315,7 +308,7 @@ class TargetBatches {
  public:
   TargetBatches(const Cluster& cluster, const Knobs& knobs, const Numbers& start) : cluster_(cluster) {
     workers_.assign(std::size_t(cluster.nodes), {start, Numbers(start.size(), 0.0), Numbers(start.size(), 0.0), 0, 0});
-    const double n = cluster.nodes, batch = cluster.workload.batch, target = knob_of(knobs, "target", n * batch);
+    const double n = cluster.nodes, batch = cluster.workload.batch, target = number_in(knobs, "target", n * batch);
     factor_ = std::max(1.0, std::floor(target / batch)) / n;
   }
 
