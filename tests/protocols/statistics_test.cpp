@@ -40,7 +40,13 @@ std::vector<float> after_one_iteration(Cluster& cluster) {
 TEST(RunningStatistics, AreAveragedAsGradientsAndAsModelsAlike) {
   if (!onednn_is_there()) GTEST_SKIP() << "no oneDNN";
   const std::vector<std::pair<std::string, Knobs>> protocols = {
-      {"allreduce", {}}, {"ps_bsp", {{"servers", 3}}}, {"local_sgd", {{"period", 1}}}, {"ps_bsp", {{"servers", 40}}}};
+      {"allreduce", {}},
+      {"ps_bsp", {{"servers", 3}}},
+      {"local_sgd", {{"period", 1}}},
+      {"ps_bsp", {{"servers", 40}}},
+      {"diloco", {{"period", 1}}},
+      {"slowmo", {{"period", 1}}},
+      {"streaming_diloco", {{"period", 1}, {"fragments", 1}, {"delay", 0}}}};
   for (const auto& [protocol, knobs] : protocols) {
     SCOPED_TRACE(protocol);
     Cluster cluster = with_batch_norms(3, 1);
