@@ -6,7 +6,7 @@
 //   - a batch gets a token when its worker fetches it: the number of the global batch that it belongs to, of M batches;
 //   - global step k is made once M gradients have come since step k - 1, from whichever workers: their sum over M;
 //   - a gradient counts as 0 if its token is more than iota steps old. It stays among the M.
-// A worker waits for nobody.
+// No worker waits for another.
 #include "protocols/node/node.h"
 #include "protocols/server/server.h"
 #include "protocols/server/verdicts.h"

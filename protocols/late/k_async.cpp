@@ -71,7 +71,7 @@ const Protocol& k_async_protocol() {
 const Protocol& k_batch_async_protocol() {
   static const Protocol protocol =
       asynchronous({.name = "k_batch_async",
-                    .summary = "parameter server whose updates wait for K gradients of any workers; nobody waits",
+                    .summary = "parameter server whose updates wait for K gradients of any workers; no worker waits",
                     .paper = kPaper,
                     .family = Family::kLate,
                     .knobs = all_knobs(),

@@ -3,7 +3,7 @@
 //
 // The rule enforced here: an update is the mean of the first S gradients that were computed at the newest weights. A
 // worker may give several of them. A gradient whose weights are no longer the newest is ignored on arrival. A worker
-// gets the newest weights as soon as it has pushed, so nobody waits; the server takes all gradients that have come
+// gets the newest weights as soon as it has pushed, so no worker waits; the server takes all gradients that have come
 // before it answers any.
 #include "protocols/node/node.h"
 #include "protocols/server/server.h"

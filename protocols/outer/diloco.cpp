@@ -3,9 +3,8 @@
 //
 // Rules enforced here:
 //   - every worker makes H steps with an optimizer of its own, whose state stays with it;
-//   - the outer gradient is x0 minus the mean of all workers' models. The outer optimizer steps x0 with it, the same
-//   way
-//     on every worker;
+//   - the outer gradient is x0 minus the mean of all workers' models. On every worker the outer optimizer makes the
+//     same step with it;
 //   - all go on from x0, which is also the model that is handed over.
 // With H = 1 and an outer step of plain SGD at rate 1 this averages all models after each step.
 #include "protocols/groups/group_average.h"

@@ -4,12 +4,11 @@
 //
 // Rules enforced here:
 //   - a worker adds up its gradients at the same weights, and reports the samples of each to a tracker;
-//   - once the samples since the last step are `target` or more, the tracker tells all workers. Each finishes the
-//   gradient
-//     that it is computing, and joins an all-reduce with all that it has: the step is with the mean over all samples;
-//   - a worker that has no more gradients to compute goes on joining until all are done. Samples that are then too few
-//   for
-//     a step are left.
+//   - once the samples since the last step are `target` or more, the tracker tells all workers. Each finishes its
+//     gradient and joins an all-reduce of the sums: the step is with the mean over all samples;
+//   - a worker that has finished its iterations goes on joining until all have. Samples that are then too few for a
+//   step
+//     are left.
 // So a fast worker gives more samples to a step than a slow one, and waits only for the gradients under way.
 #include <algorithm>
 
