@@ -124,4 +124,10 @@ DeviceSpace* device_space();
 /// Returns the space of sizes without numbers: allocate returns nullptr, every operation does nothing, dot returns 0.
 Space& null_space();
 
+/// Returns the address of number i of a vector, or nullptr if its space stores no numbers.
+template <class Float>
+Float* number_at(Float* numbers, std::size_t i) {
+  return numbers == nullptr ? nullptr : numbers + i;
+}
+
 }  // namespace hopbench

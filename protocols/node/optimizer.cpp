@@ -101,8 +101,9 @@ void Optimizer::step_dense(Vec& x, const Payload& g, const Payload& trained, con
     space.sgd(values, momentum_.mutable_data(), trained.data(), step, trained_);
     const std::size_t statistics = x.size() - trained_;
     if (statistics == 0) return;
-    space.scale(values + trained_, 1 - kStatisticsRate, statistics);
-    space.axpy(values + trained_, kStatisticsRate, g.data() + trained_, statistics);
+    float* const running = number_at(values, trained_);
+    space.scale(running, 1 - kStatisticsRate, statistics);
+    space.axpy(running, kStatisticsRate, number_at(g.data(), trained_), statistics);
   });
 }
 

@@ -19,10 +19,10 @@ void OuterOptimizer::step(Vec& x0, const Payload& mean, const Step& step, std::s
       const float weights[] = {static_cast<float>(step.gain), static_cast<float>(-step.gain)};
       g = weighted_sum(terms, weights);
     }
-    float* const m = momentum_.size() > 0 ? momentum_.mutable_data() + begin : nullptr;
+    float* const m = momentum_.size() > 0 ? number_at(momentum_.mutable_data(), begin) : nullptr;
     const Space::SgdStep by{
         .lr = static_cast<float>(step.lr), .momentum = static_cast<float>(step.momentum), .nesterov = step.nesterov};
-    x0.space().sgd(x0.mutable_data() + begin, m, g.data(), by, trained);
+    x0.space().sgd(number_at(x0.mutable_data(), begin), m, g.data(), by, trained);
     if (trained < n) x0.assign(begin + trained, mean.slice(trained, n - trained));
   });
 }
