@@ -159,8 +159,9 @@ enum class WarningKind : std::uint8_t {
   kShortWarmUp,    // a rank may still be running ahead when the window begins
   kMovesData,      // workers compute on samples of others' parts, on skewed data
   kDependsOnTies,  // other orders of what happens at one instant give other rates
+  kUnchanged,      // all final models are the initial one
 };
-inline constexpr int kWarningKinds = 15;
+inline constexpr int kWarningKinds = 16;
 
 struct Warning {
   Warning() = default;

@@ -15,9 +15,7 @@ void local_sgd(Node& self, const KnobValues& knobs) {
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
   for (Iter k = 0; self.running(k); ++k) {
-    self.enter(k);
-    local_step(self, x, optimizer, k);
-    if ((k + 1) % period == 0) x = group_mean(self, self.workers(), k, x, "models of all workers");
+    if (inner_step(self, x, optimizer, k, period)) x = group_mean(self, self.workers(), k, x, "models of all workers");
     self.report(k + 1, x);
   }
 }

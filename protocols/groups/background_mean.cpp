@@ -12,7 +12,7 @@ BackgroundMean::BackgroundMean(Node& self) : self_(self), state_(std::make_share
       self.until([&] { return state->under_way; }, "the next round");
       Mean& mean = state->mean;
       mean.values = Vec::uninitialised(mean.contributed.size(), mean.contributed.space());
-      const RingMean ring = ring_mean(self, self.workers(), mean.round, mean.contributed, mean.values, 0,
+      const RingMean ring = ring_mean(self, mean.group, mean.round, mean.contributed, mean.values, 0,
                                       "vectors of the other workers", mean.count);
       mean.count = ring.count;
       mean.weight = ring.weight;
@@ -22,11 +22,17 @@ BackgroundMean::BackgroundMean(Node& self) : self_(self), state_(std::make_share
 }
 
 void BackgroundMean::begin(Payload mine, std::int64_t count) {
+  begin(std::move(mine), self_.workers(), state_->mean.round + 1);
+  state_->mean.count = count;
+}
+
+void BackgroundMean::begin(Payload mine, const Group& group, Iter round) {
   HB_ASSERT(!state_->under_way);
   Mean& mean = state_->mean;
-  ++mean.round;
+  mean.round = round;
+  mean.group = group;
   mean.contributed = std::move(mine);
-  mean.count = count;
+  mean.count = 0;
   state_->under_way = true;
 }
 
@@ -36,7 +42,7 @@ void BackgroundMean::wait(const char* why) {
 
 const BackgroundMean::Mean& BackgroundMean::taken() {
   HB_ASSERT(!state_->under_way);
-  self_.averaged(state_->mean.round, self_.workers(), state_->mean.weight);
+  self_.averaged(state_->mean.round, state_->mean.group, state_->mean.weight);
   return state_->mean;
 }
 

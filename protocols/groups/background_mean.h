@@ -3,25 +3,29 @@
 
 #include <memory>
 
+#include "protocols/groups/groups.h"
 #include "protocols/node/node.h"
 
 namespace hopbench {
 
-/// All-reduces along a ring, one after the other, by a strand of its own. Every worker begins the same ones in the same
+/// All-reduces along a ring, one after the other, by a strand of its own. All members begin the same ones in the same
 /// order. A vector is contributed as it is when its mean is begun.
 class BackgroundMean {
  public:
   struct Mean {
     Iter round = -1;  // its number, from 0; -1: none was begun
+    Group group;
     Payload contributed;
     Vec values;              // once it is over
-    double weight = 0;       // of each worker's vector
-    std::int64_t count = 0;  // the sum of the workers' counts
+    double weight = 0;       // of each member's vector
+    std::int64_t count = 0;  // the sum of the members' counts
   };
   explicit BackgroundMean(Node& self);
 
-  /// Begins a mean. The one before must be over.
+  /// Begins a mean over all workers. The one before must be over.
   void begin(Payload mine, std::int64_t count = 0);
+  /// Begins a mean over a group that holds this worker, with a number that is the same on all its members.
+  void begin(Payload mine, const Group& group, Iter round);
   bool under_way() const { return state_->under_way; }
   /// Waits until no mean is under way.
   void wait(const char* why);

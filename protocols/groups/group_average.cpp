@@ -91,4 +91,10 @@ void local_step(Node& self, Vec& x, Optimizer& optimizer, Iter k) {
   self.applied(self.rank, k);
 }
 
+bool inner_step(Node& self, Vec& x, Optimizer& optimizer, Iter k, Iter period) {
+  self.enter(k);
+  local_step(self, x, optimizer, k);
+  return (k + 1) % period == 0;
+}
+
 }  // namespace hopbench

@@ -31,4 +31,7 @@ Iter group_average(Node& self, const Assignment& group, Iter tag, Vec& x, double
 /// samples of iteration k and applies it at once.
 void local_step(Node& self, Vec& x, Optimizer& optimizer, Iter k);
 
+/// Enters iteration k and makes a local step. Returns true if a period ends with it, so that an average is due.
+bool inner_step(Node& self, Vec& x, Optimizer& optimizer, Iter k, Iter period);
+
 }  // namespace hopbench

@@ -65,9 +65,9 @@ void dc_asgd(Node& self, const KnobValues& knobs) {
 std::vector<Knob> all_knobs() {
   return with_server_knobs({
       choice("variant", {"constant", "adaptive"},
-             "the factor of the compensation: lambda, or lambda / sqrt(mean square)", "ICML 2017"),
-      {"lambda", 0.04, 0, 100, {}, "lambda; 2 is usual for the adaptive variant", "public code"},
-      {"decay", 0.95, 0, 0.999999, {}, "adaptive: what the mean square keeps at each gradient", "public code"},
+             "the factor of the compensation: lambda, or lambda / sqrt(mean square)", "memory H"),
+      {"lambda", 0.04, 0, 100, {}, "lambda; 2 is usual for the adaptive variant", "memory H"},
+      {"decay", 0.95, 0, 0.999999, {}, "adaptive: what the mean square keeps at each gradient", "memory H"},
   });
 }
 

@@ -4,8 +4,8 @@
 // Zhang, Gupta, Lian, Liu: "Staleness-Aware Async-SGD for Distributed Deep Learning", IJCAI 2016.
 //
 // The rule enforced here: each gradient is applied on arrival, with the learning rate times
-//   min(1, n / delay)     rule = "concurrency": delays up to n, the number of workers that compute at once, cost
-//   nothing 1 / max(1, delay)     rule = "inverse"
+//   min(1, n / delay)   if rule = "concurrency": delays up to n, the number of workers that compute at once, cost
+//   nothing 1 / (delay + 1)     if rule = "inverse"
 // where the delay is the number of updates since the gradient's weights were sent.
 #include <algorithm>
 
@@ -20,13 +20,15 @@ bool is_inverse(const KnobValues& knobs) { return knobs.text("rule") == "inverse
 
 void delay_adaptive(Node& self, const KnobValues& knobs) {
   if (!self.is_server()) return work_marked(self, knobs);
-  const double short_delay = is_inverse(knobs) ? 1 : self.worker_count();
-  serve_deciding(self, {.rule = [short_delay](const Arrival& gradient) {
-                   return Verdict{.scale = short_delay / std::max(short_delay, static_cast<double>(gradient.delay()))};
+  const bool inverse = is_inverse(knobs);
+  const double n = self.worker_count();
+  serve_deciding(self, {.rule = [inverse, n](const Arrival& gradient) {
+                   const auto delay = static_cast<double>(gradient.delay());
+                   return Verdict{.scale = inverse ? 1 / (delay + 1) : n / std::max(n, delay)};
                  }});
 }
 
-// With equal workers every delay is n - 1: under "inverse" n steps of 1 / (n - 1) already make about one.
+// With equal workers every delay is n - 1: under "inverse" n steps of 1 / n already make one.
 int gradients_per_update(const Setting& setting) { return is_inverse(setting.knobs) ? setting.workers : 1; }
 
 }  // namespace
@@ -38,8 +40,9 @@ const Protocol& delay_adaptive_protocol() {
        .paper = "Koloskova, Stich, Jaggi: Sharper Convergence Guarantees for Asynchronous SGD for Distributed and "
                 "Federated Learning, NeurIPS 2022",
        .family = Family::kLate,
-       .knobs = with_server_knobs({choice("rule", {"concurrency", "inverse"},
-                                          "factor of the step: min(1, workers / delay), or 1 / delay", "memory M")}),
+       .knobs =
+           with_server_knobs({choice("rule", {"concurrency", "inverse"},
+                                     "factor of the step: min(1, workers / delay), or 1 / (delay + 1)", "memory M")}),
        .body = delay_adaptive,
        .gradients_per_update = gradients_per_update,
        .source = Source::kMemory,

@@ -45,7 +45,7 @@ std::vector<Knob> all_knobs() {
                              100000,
                              {},
                              "K: gradients in an update; 0: half the number of workers",
-                             "AISTATS 2018; the default: ours"}});
+                             "memory H; the default: ours"}});
 }
 
 constexpr std::string_view kPaper =

@@ -38,8 +38,13 @@ const Protocol& rennala_protocol() {
            "Tyurin, Richtarik: Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed "
            "Computation Model, NeurIPS 2023",
        .family = Family::kLate,
-       .knobs = with_server_knobs(
-           {{"batch", 0, 0, 100000, {}, "S: gradients in an update; 0: as many as there are workers", "NeurIPS 2023"}}),
+       .knobs = with_server_knobs({{"batch",
+                                    0,
+                                    0,
+                                    100000,
+                                    {},
+                                    "S: gradients in an update; 0: as many as there are workers",
+                                    "memory H; the default: ours"}}),
        .body = rennala,
        .gradients_per_update = collected_for,
        .source = Source::kMemory,

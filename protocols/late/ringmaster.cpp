@@ -37,7 +37,7 @@ const Protocol& ringmaster_protocol() {
                                     1'000'000'000,
                                     {},
                                     "R: the delay from which on a gradient is ignored; 0: the number of workers",
-                                    "ICML 2025; the default: ours"}}),
+                                    "memory H; the default: ours"}}),
        .body = ringmaster,
        .gradients_per_update = always<1>,
        .source = Source::kMemory,

@@ -160,6 +160,12 @@ std::vector<Message> Node::gather(std::span<const int> senders, int at_least, co
   return messages;
 }
 
+std::optional<Message> Node::take_newest(const Match& match) {
+  std::optional<Message> newest;
+  while (std::optional<Message> next = take(match)) newest = std::move(next);
+  return newest;
+}
+
 std::optional<Message> Node::take(const Match& match) {
   record_.queue_max = std::max(record_.queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
   std::optional<Message> message = runtime_.mailbox.take(match);

@@ -217,6 +217,9 @@ class Node {
   /// a message here, those are enough.
   std::vector<Message> gather(std::span<const int> senders, int at_least, const Match& match, const char* why);
   std::optional<Message> take(const Match& match);
+  /// Takes all that match, and returns the one that came last. For a sender whose newer message makes its older ones
+  /// useless.
+  std::optional<Message> take_newest(const Match& match);
   bool has(const Match& match) const { return runtime_.mailbox.has(match); }
   /// Drops matching messages that are here, and others on arrival from now on.
   void ignore(const Match& match);
@@ -259,6 +262,10 @@ class Node {
   Load load();
   /// Returns an optimizer for a vector whose first n numbers are a whole model's, statistics included, or trained ones.
   Optimizer optimizer(std::size_t n) { return Optimizer(*this, std::min(n, trainable())); }
+  /// Returns the factor of a step with the mean over so many samples that makes it as long as optimizer.step =
+  /// "per_sample" asks: samples / (workers x batch); 1 under "as_written". For updates of a number of samples that
+  /// varies.
+  double per_sample(std::int64_t samples) const;
   std::size_t trainable() const { return workload_.trainable(); }  // trained numbers of a model; statistics follow
   /// Returns the trained part of a model, or of its gradient: all but running statistics.
   Payload trained(const Vec& x) const { return x.slice(0, trainable()); }

@@ -79,6 +79,11 @@ Scenario::Where Node::where(int worker) const {
 double Node::slowdown_in(Iter k) const { return options_.scenario.slowdown(where(rank), k, now()); }
 
 /// Returns the slowdown of vector operations. A server is as slow as the first worker on its host.
+double Node::per_sample(std::int64_t samples) const {
+  if (!options_.optimizer.per_sample) return 1;
+  return static_cast<double>(samples) / (static_cast<double>(worker_count()) * batch());
+}
+
 double Node::vector_slowdown() const {
   int worker = rank;
   if (is_server()) {

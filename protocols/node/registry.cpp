@@ -50,6 +50,25 @@ const Protocol& easgd_protocol();
 const Protocol& overlap_local_sgd_protocol();
 const Protocol& co2_protocol();
 const Protocol& hivemind_protocol();
+const Protocol& one_peer_protocol();
+const Protocol& matcha_protocol();
+const Protocol& dsgd_aau_protocol();
+const Protocol& exact_diffusion_protocol();
+const Protocol& d2_protocol();
+const Protocol& gradient_tracking_protocol();
+const Protocol& qg_dsgdm_protocol();
+const Protocol& gossip_pga_protocol();
+const Protocol& consensus_control_protocol();
+const Protocol& r_fast_protocol();
+const Protocol& moshpit_protocol();
+const Protocol& dybw_protocol();
+const Protocol& netmax_protocol();
+const Protocol& decoupled_diloco_protocol();
+const Protocol& halos_protocol();
+const Protocol& dropcompute_protocol();
+const Protocol& abs_sgd_protocol();
+const Protocol& a_edit_protocol();
+const Protocol& daso_protocol();
 
 std::span<const Protocol* const> protocols() {
   static const std::vector<const Protocol*> all = [] {
@@ -96,6 +115,25 @@ std::span<const Protocol* const> protocols() {
         &overlap_local_sgd_protocol(),  //
         &hivemind_protocol(),           //
         &co2_protocol(),                //
+        &one_peer_protocol(),           //
+        &matcha_protocol(),             //
+        &dsgd_aau_protocol(),           //
+        &exact_diffusion_protocol(),    //
+        &d2_protocol(),                 //
+        &gradient_tracking_protocol(),  //
+        &qg_dsgdm_protocol(),           //
+        &gossip_pga_protocol(),         //
+        &consensus_control_protocol(),  //
+        &r_fast_protocol(),             //
+        &moshpit_protocol(),            //
+        &dybw_protocol(),               //
+        &netmax_protocol(),             //
+        &decoupled_diloco_protocol(),   //
+        &halos_protocol(),              //
+        &dropcompute_protocol(),        //
+        &abs_sgd_protocol(),            //
+        &a_edit_protocol(),             //
+        &daso_protocol(),               //
     };
     for (const Protocol* extra : extra_protocols()) list.push_back(extra);
     return list;
@@ -126,8 +164,9 @@ bool goes_on_without(const Protocol& protocol, const KnobValues& knobs) {
 }
 
 const char* to_string(Family family) {
-  static constexpr const char* kNames[] = {"all-reduce",       "gossip",         "groups",      "hop",
-                                           "parameter server", "late gradients", "outer steps", "other"};
+  static constexpr const char* kNames[] = {
+      "all-reduce",       "gossip",         "skewed data", "groups",         "hop",
+      "parameter server", "late gradients", "outer steps", "work cut short", "other"};
   return kNames[static_cast<std::size_t>(family)];
 }
 

@@ -188,6 +188,27 @@ double metropolis_weight(const Topology& graph, int i, int j) {
   return 1.0 / static_cast<double>(1 + std::max(graph.in(i).size(), graph.in(j).size()));
 }
 
+double smallest_mixing_eigenvalue(const Topology& graph) {
+  const auto n = static_cast<std::size_t>(graph.size());
+  std::vector<double> x(n);
+  for (std::size_t i = 0; i < n; ++i)
+    x[i] = static_cast<double>((i + 1) * 2654435761U % 4294967296U) / 4294967296.0 - 0.5;
+  double value = 0;
+  for (int step = 0; step < 300; ++step) {  // power iteration with I - W, whose eigenvalues are not negative
+    std::vector<double> y(n, 0.0);
+    double yy = 0, xy = 0, xx = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (const int j : graph.in(static_cast<int>(i)))
+        y[i] += metropolis_weight(graph, static_cast<int>(i), j) * (x[i] - x[static_cast<std::size_t>(j)]);
+      yy += y[i] * y[i], xy += x[i] * y[i], xx += x[i] * x[i];
+    }
+    if (!(yy > 0)) break;
+    value = xy / xx;
+    for (std::size_t i = 0; i < n; ++i) x[i] = y[i] / std::sqrt(yy);
+  }
+  return 1 - value;
+}
+
 std::vector<std::vector<double>> Topology::weights() const {
   Matrix w(in_.size(), std::vector<double>(in_.size(), 0.0));
   for (std::size_t i = 0; i < in_.size(); ++i) {

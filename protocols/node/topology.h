@@ -67,6 +67,10 @@ class Topology {
 /// regular graph they are uniform.
 double metropolis_weight(const Topology& graph, int i, int j);
 
+/// Returns an estimate, from above, of the smallest eigenvalue of W with Metropolis weights, for an undirected graph.
+/// It is right to about 0.02, which is enough to see that it is not near -1/3. Takes O(edges).
+double smallest_mixing_eigenvalue(const Topology& graph);
+
 /// Returns why workers that hear of each other only through this graph cannot train together: it is not strongly
 /// connected. Empty if it is.
 std::string unconnected(const Topology& graph);

@@ -110,7 +110,7 @@ void async_diloco(Node& self, const KnobValues& knobs) {
 
 std::vector<Knob> all_knobs() {
   return {period_knob(),
-          {"dylu", true, 0, 0, {}, "slower workers make fewer local steps, in proportion to their speed", "paper"},
+          {"dylu", true, 0, 0, {}, "slower workers make fewer local steps, in proportion to their speed", "memory H"},
           {"outer_lr", 0.7, 0, 1000, {}, "learning rate of the outer step", "memory M"},
           {"outer_momentum", 0.9, 0, 0.999999, {}, "beta of the delayed momentum", "memory M"},
           {"every",
@@ -119,7 +119,7 @@ std::vector<Knob> all_knobs() {
            100000,
            {},
            "N: outer gradients from one use of momentum to the next; 0: as many as workers",
-           "paper; the default: ours"},
+           "memory H; the default: ours"},
           servers_knob()};
 }
 
@@ -135,7 +135,8 @@ const Protocol& async_diloco_protocol() {
        .body = async_diloco,
        .free_run = [](const KnobValues& knobs) { return knobs.integer("period"); },
        .source = Source::kMemory,
-       .reading = "outer/A1-A4"});
+       .reading = "outer/A1-A4",
+       .experimental = always<true>});  // the form of the delayed momentum is not checked
   return protocol;
 }
 

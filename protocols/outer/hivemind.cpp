@@ -5,7 +5,8 @@
 // Rules enforced here:
 //   - a worker adds up its gradients at the same weights, and reports the samples of each to a tracker;
 //   - once the samples since the last step are `target` or more, the tracker tells all workers. Each finishes its
-//     gradient and joins an all-reduce of the sums: the step is with the mean over all samples;
+//     gradient and joins an all-reduce of the sums. The step is with the mean over all samples, and as long as their
+//     number asks for;
 //   - a worker that has finished its iterations goes on joining until all have. Samples that are then too few for a
 //   step
 //     are left.
@@ -31,8 +32,12 @@ class Accumulated {
     samples_ += g.samples;
   }
 
+  struct Mean {
+    Payload gradient;
+    std::int64_t samples = 0;  // of all workers
+  };
   /// Returns the mean over the samples of all workers, and begins anew.
-  Payload all_reduced(Iter round) {
+  Mean all_reduced(Iter round) {
     Vec mean = Vec::uninitialised(sum_.size(), sum_.space());
     const RingMean ring =
         ring_mean(self_, self_.workers(), round, share(sum_), mean, 0, "gradients of all workers", samples_);
@@ -43,13 +48,13 @@ class Accumulated {
     });
     self_.averaged(round, self_.workers(), ring.weight);
     samples_ = 0;
-    return share(mean);
+    return {share(mean), ring.count};
   }
 
  private:
   Node& self_;
   Vec sum_;
-  std::int64_t samples_ = 0;
+  std::int64_t samples_ = 0;  // of this worker
 };
 
 void work(Node& self) {
@@ -60,7 +65,8 @@ void work(Node& self) {
   Iter round = 0, k = 0;
   const auto step_if_due = [&] {
     if (!self.take(is_from(kStep, tracker, round))) return;
-    optimizer.step(x, sum.all_reduced(round), k);
+    const auto [gradient, samples] = sum.all_reduced(round);
+    optimizer.step(x, gradient, k, self.per_sample(samples));
     ++round;
   };
   for (; self.running(k); ++k) {
@@ -117,10 +123,6 @@ std::vector<Edge> links(const Setting& setting) {
   return all;
 }
 
-int gradients_per_update(const Setting& setting) {
-  return setting.batch > 0 ? std::max(1, target_of(setting) / setting.batch) : setting.workers;
-}
-
 }  // namespace
 
 const Protocol& hivemind_protocol() {
@@ -135,9 +137,9 @@ const Protocol& hivemind_protocol() {
       .extra_ranks = always<1>,
       .links = links,
       .control = always<Control::kSchedule>,
-      .gradients_per_update = gradients_per_update,
       .source = Source::kMemory,
-      .reading = "outer/H1-H4"};
+      .reading = "outer/H1-H4",
+      .experimental = always<true>};  // which gradients a step takes is not checked
   return protocol;
 }
 

@@ -28,9 +28,9 @@ void OuterOptimizer::step(Vec& x0, const Payload& mean, const Step& step, std::s
 }
 
 std::vector<Knob> with_outer_knobs(std::vector<Knob> own) {
-  own.push_back(choice("outer", {"nesterov", "momentum"}, "form of the outer optimizer's momentum", "paper"));
-  own.push_back({"outer_lr", 0.7, 0, 1000, {}, "learning rate of the outer step", "paper"});
-  own.push_back({"outer_momentum", 0.9, 0, 0.999999, {}, "momentum of the outer step; 0: plain SGD", "paper"});
+  own.push_back(choice("outer", {"nesterov", "momentum"}, "form of the outer optimizer's momentum", "memory H"));
+  own.push_back({"outer_lr", 0.7, 0, 1000, {}, "learning rate of the outer step", "memory H"});
+  own.push_back({"outer_momentum", 0.9, 0, 0.999999, {}, "momentum of the outer step; 0: plain SGD", "memory H"});
   return own;
 }
 
@@ -43,7 +43,7 @@ OuterOptimizer::Step outer_step(const KnobValues& knobs) {
 Knob inner_state_knob() {
   return choice("inner_state", {"keep", "reset", "average"},
                 "state of the inner optimizers at an outer step: kept, set to 0, or averaged over the workers",
-                "paper");
+                "memory H");
 }
 
 void renew_inner_state(Node& self, const KnobValues& knobs, Optimizer& inner, Vec& x, Iter k) {
@@ -59,12 +59,6 @@ void renew_inner_state(Node& self, const KnobValues& knobs, Optimizer& inner, Ve
 
 void take_over(Node& self, Vec& x, const Vec& x0) {
   self.operate(bytes_of(2 * x.size()), [&] { x = x0; });
-}
-
-bool inner_step(Node& self, Vec& x, Optimizer& inner, Iter k, Iter period) {
-  self.enter(k);
-  local_step(self, x, inner, k);
-  return (k + 1) % period == 0;
 }
 
 Knob period_knob() { return {"period", 4, 1, 1'000'000, {}, "H: local steps from one outer step to the next", "ours"}; }

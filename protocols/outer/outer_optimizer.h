@@ -41,9 +41,6 @@ void renew_inner_state(Node& self, const KnobValues& knobs, Optimizer& inner, Ve
 /// Sets x to a copy of x0, charged as such.
 void take_over(Node& self, Vec& x, const Vec& x0);
 
-/// Enters iteration k and makes an inner step. Returns true if a period ends with it, so that an outer step is due.
-bool inner_step(Node& self, Vec& x, Optimizer& inner, Iter k, Iter period);
-
 /// Returns the knob `period`: H local steps between two outer ones.
 Knob period_knob();
 

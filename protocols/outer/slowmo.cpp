@@ -36,7 +36,7 @@ int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
 
 std::vector<Knob> all_knobs() {
   return {period_knob(),
-          {"alpha", 1.0, 0, 1000, {}, "slow learning rate", "ICLR 2020"},
+          {"alpha", 1.0, 0, 1000, {}, "slow learning rate", "memory H"},
           {"beta", 0.5, 0, 0.999999, {}, "slow momentum", "memory M"},
           inner_state_knob()};
 }

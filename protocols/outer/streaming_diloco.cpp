@@ -12,6 +12,7 @@
 #include "protocols/groups/background_mean.h"
 #include "protocols/groups/group_average.h"
 #include "protocols/node/node.h"
+#include "protocols/outer/fragments.h"
 #include "protocols/outer/outer_optimizer.h"
 #include "protocols/server/stripes.h"
 
@@ -20,27 +21,10 @@ namespace {
 
 constexpr const char* kWhy = "the mean of a fragment";
 
-/// The plan of what is sent after how many steps.
-struct Plan {
-  Iter period, delay;
-  std::size_t fragments;
+struct Plan : FragmentPlan {
+  Iter delay;
 
-  explicit Plan(const KnobValues& knobs)
-      : period(knobs.integer("period")),
-        delay(knobs.integer("delay")),
-        fragments(static_cast<std::size_t>(knobs.integer("fragments"))) {}
-  Iter offset(std::size_t fragment) const {
-    return static_cast<Iter>(fragment) * period / static_cast<Iter>(fragments);
-  }
-  /// Returns the fragment that is sent after this number of steps; `fragments` if none is.
-  std::size_t sent_after(Iter steps) const {
-    std::size_t fragment = 0;
-    while (fragment < fragments && (steps < period || (steps - offset(fragment)) % period != 0)) ++fragment;
-    return fragment;
-  }
-  /// Returns the fewest and the most steps between two sends.
-  Iter shortest() const { return period / static_cast<Iter>(fragments); }
-  Iter longest() const { return (period + static_cast<Iter>(fragments) - 1) / static_cast<Iter>(fragments); }
+  explicit Plan(const KnobValues& knobs) : FragmentPlan(knobs), delay(knobs.integer("delay")) {}
 };
 
 void mix(Node& self, Vec& x, const Vec& x0, const Slice& part, double alpha) {
@@ -84,16 +68,13 @@ void streaming_diloco(Node& self, const KnobValues& knobs) {
 }
 
 std::string refuse(const Setting& setting) {
+  if (std::string why = too_many_fragments(setting); !why.empty()) return why;
   const Plan plan(setting.knobs);
-  const auto wide = static_cast<Iter>(plan.fragments);
-  if (wide > plan.period)
-    return "fragments = " + std::to_string(wide) + " are more than the period of " + std::to_string(plan.period) +
-           " steps: each is sent after a step of its own";
-  if (setting.parameters > 0 && wide > setting.parameters)
-    return "fragments = " + std::to_string(wide) + " of " + std::to_string(setting.parameters) + " parameters";
   if (plan.delay < plan.shortest()) return "";
   return "delay = " + std::to_string(plan.delay) +
-         " is not under period / fragments: a fragment has to be here before the next leaves";
+         " steps are not under period / fragments = " + std::to_string(plan.period) + " / " +
+         std::to_string(plan.fragments) + ", rounded down to " + std::to_string(plan.shortest()) +
+         ": a fragment has to be here before the next leaves. Take a shorter delay, a longer period or fewer fragments";
 }
 
 std::vector<Edge> links(const Setting& setting) { return ring_links(all_workers(setting)); }
@@ -103,14 +84,14 @@ int free_run(const KnobValues& knobs) { return static_cast<int>(knobs.integer("p
 std::vector<Knob> all_knobs() {
   return with_outer_knobs({
       period_knob(),
-      {"fragments", 2, 1, 100000, {}, "P: parts of the model, each sent once in a period", "paper; the default: ours"},
+      fragments_knob(),
       {"delay",
        1,
        0,
        1'000'000,
        {},
        "tau: local steps from the sending of a fragment to its outer step",
-       "paper; the default: ours"},
+       "memory H; the default: ours"},
       {"alpha", 0.5, 0, 1, {}, "what a worker keeps of its own numbers when a fragment arrives", "memory M"},
   });
 }
@@ -133,7 +114,8 @@ const Protocol& streaming_diloco_protocol() {
         return plan.period + plan.delay;
       },
       .source = Source::kMemory,
-      .reading = "outer/T1-T4"};
+      .reading = "outer/T1-T4",
+      .experimental = always<true>};  // how numbers are mixed is not checked
   return protocol;
 }
 

@@ -37,6 +37,8 @@ constexpr WarningWords kWarningWords[] = {
     {"moves data",
      "workers compute on samples of other workers' parts, at no cost: the others see none of a skewed split's classes"},
     {"depends on ties", "samples/s change by more than 5 % where what happens at one instant happens in another order"},
+    {"unchanged",
+     "the final models are the initial one, so no update reached them: some knob waits for more than the trial has"},
 };
 static_assert(std::size(kWarningWords) == kWarningKinds);
 

@@ -164,7 +164,7 @@ bool may_push(const Protocol& protocol) {
 // Says of a variant with servers that pushes overlap by default, which is new. A model on sparse rows is pushed whole.
 std::string overlap_note(const Protocol& protocol, const ModelEntry& model, const Setting& setting) {
   if (model.sparse_rows || protocol.extra_ranks(setting) == 0) return "";
-  return "pushes overlap with the backward pass; that is new, and overlap = false is as before";
+  return "pushes overlap with the backward pass; overlap = false sends them after it";
 }
 
 // Adds the notes of protocols on their settings, and those on the protocols: each once, with the variants it is of.

@@ -188,6 +188,13 @@ void mark_if_diverged(TrialRecord& record, const std::vector<Payload>& finals) {
   if (diverged) record.warnings.emplace_back(WarningKind::kDiverged);
 }
 
+void mark_if_unchanged(TrialRecord& record, const std::vector<Payload>& finals, const Payload& initial) {
+  const std::uint64_t hash = hash_bits(initial);
+  const auto is_initial = [&](const Payload& x) { return !numberless(x) && hash_bits(x) == hash; };
+  if (!finals.empty() && std::all_of(finals.begin(), finals.end(), is_initial))
+    record.warnings.emplace_back(WarningKind::kUnchanged);
+}
+
 std::string params_hash(const std::vector<Payload>& finals) {
   if (std::all_of(finals.begin(), finals.end(), numberless)) return "";
   std::uint64_t hash = 0;

@@ -86,6 +86,8 @@ class CurveRecorder {
 /// Adds the mark `diverged` if a training loss of a worker, an evaluated loss, or a number of a final model is NaN or
 /// infinite. Checks the final models too, because a ReLU can hide a NaN from every loss.
 void mark_if_diverged(TrialRecord& record, const std::vector<Payload>& finals);
+/// Adds the mark `unchanged` if all final models have the bits of the initial one.
+void mark_if_unchanged(TrialRecord& record, const std::vector<Payload>& finals, const Payload& initial);
 
 /// Returns 16 hex digits over all workers' final vectors in rank order; "" if there are no numbers (timing_only).
 std::string params_hash(const std::vector<Payload>& finals);

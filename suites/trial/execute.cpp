@@ -91,6 +91,7 @@ void evaluate_finals(TrialRecord& record, const TrialSpec& spec, const Plan& pla
     curve.report(r, last, rank.finished, rank.samples, finals[std::size_t(there++)]);
   }
   record.curve = curve.evaluate(*workload, 1);
+  mark_if_unchanged(record, finals, workload->initial().share());
 }
 
 /// Returns what each server keeps of the model; nothing if the extra ranks keep none.

@@ -101,6 +101,7 @@ class Trial {
       if (spec_.workload.split.what != SplitKind::kIid) add_own_losses(finals, record);
     }
     mark_if_diverged(record, finals);
+    if (spec_.workload.evaluation_samples > 0) mark_if_unchanged(record, finals, workload_->initial().share());
     if (dump_.any()) write_dump(dump_, curve_.points(), workload_.get());
     return record;
   }

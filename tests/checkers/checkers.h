@@ -60,11 +60,19 @@ CheckerPtr fresh_start(const CheckedRun& run);    // SpecSync: who begins again,
 CheckerPtr target_batch(const CheckedRun& run);  // hivemind: a step when, and only when, there are enough samples
 CheckerPtr pairs_of_all(const CheckedRun& run);  // NoLoCo: all are in pairs, but one of an odd number
 
+CheckerPtr quorum_merges(const CheckedRun& run);  // Decoupled DiLoCo: a merge has a quorum, each learner once
+
+// For methods that cut work short
+CheckerPtr front_parts(const CheckedRun& run);  // micro-batches in order; DropCompute: one time limit for all
+
 // For gossip that is asynchronous or directed
 CheckerPtr pair_sum(const CheckedRun& run);        // AD-PSGD: an exchange keeps the sum of two models
 CheckerPtr push_sum(const CheckedRun& run);        // SGP: what is pushed is taken whole, weights are positive
 CheckerPtr consensus_kept(const CheckedRun& run);  // CHOCO-SGD: the weights of each public model sum to 0
 CheckerPtr diffusion(const CheckedRun& run);       // GossipGraD: one message out and in; log n steps reach everybody
+CheckerPtr pulls(const CheckedRun& run);           // NetMax: one neighbour an iteration, the one that was asked
+CheckerPtr matchings(const CheckedRun& run);       // MATCHA: links used both ways, with one weight, within the budget
+CheckerPtr active_rounds(const CheckedRun& run);   // DSGD-AAU: who goes on when, and with which weights
 
 // For all-reduce and for averages within groups
 CheckerPtr heard(const CheckedRun& run);                                // whose vectors can be in an average

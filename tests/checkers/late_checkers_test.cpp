@@ -62,9 +62,9 @@ TEST(DelayScale, IsOverTheDelay) {
     pushed(stream, 1, 0);
     return stream.put_applied(2, 1, 0, scale).ok();
   };
-  EXPECT_TRUE(third(0.5));
+  EXPECT_TRUE(third(1.0 / 3)) << "a delay of two updates";
   EXPECT_FALSE(third(1));
-  EXPECT_FALSE(third(1.0 / 3));
+  EXPECT_FALSE(third(0.5));
 }
 
 TEST(GlobalBatch, GoesByTokens) {

@@ -211,6 +211,39 @@ void add_overlapping(const CheckedRun& run, Iter later, List& list) {
 void add_overlap(const CheckedRun& run, List& list) { add_overlapping(run, run.integer("period"), list); }
 void add_streaming(const CheckedRun& run, List& list) { add_overlapping(run, run.integer("delay"), list); }
 
+/// Gossip with all neighbours in every iteration, by doubly stochastic weights.
+void add_mixing(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, diameter(run)));
+  list.push_back(updates_sent(run));
+  list.push_back(mean_kept(run));
+}
+
+void add_gossip_pga(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, diameter(run)));
+  list.push_back(mean_kept(run));
+}
+
+void add_one_peer(const CheckedRun& run, List& list) {
+  Iter turn = 0;
+  for (Iter hop = 1; hop < run.workers; hop *= 2) ++turn;
+  list.push_back(lead_bound(run, turn));
+  list.push_back(mean_kept(run));
+  list.push_back(diffusion(run));
+}
+
+void add_consensus_control(const CheckedRun& run, List& list) { list.push_back(lead_bound(run, 1)); }
+
+void add_dropcompute(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, 1));
+  list.push_back(heard(run));
+  list.push_back(front_parts(run));
+}
+
+void add_abs_sgd(const CheckedRun& run, List& list) {
+  list.push_back(lead_bound(run, 2));
+  list.push_back(front_parts(run));
+}
+
 /// One for a protocol whose first server decides for all.
 Add decided(CheckerPtr (*make)(const CheckedRun&)) {
   return [make](const CheckedRun& run, List& list) {
@@ -254,6 +287,19 @@ const std::map<std::string, Add>& of_protocols() {
       {"streaming_diloco", add_streaming},
       {"noloco", only(pairs_of_all)},
       {"hivemind", only(target_batch)},
+      {"exact_diffusion", add_mixing},
+      {"d2", add_mixing},
+      {"gradient_tracking", add_mixing},
+      {"qg_dsgdm", add_mixing},
+      {"gossip_pga", add_gossip_pga},
+      {"consensus_control", add_consensus_control},
+      {"one_peer", add_one_peer},
+      {"matcha", only(matchings)},
+      {"dsgd_aau", only(active_rounds)},
+      {"netmax", only(pulls)},
+      {"decoupled_diloco", only(quorum_merges)},
+      {"dropcompute", add_dropcompute},
+      {"abs_sgd", add_abs_sgd},
       {"flexrr", add_flexrr},
       {"r2sp", add_r2sp},
       {"elastic_bsp", add_elastic},
@@ -265,9 +311,9 @@ const std::map<std::string, Add>& of_protocols() {
 
 /// Servers that apply every gradient that is pushed.
 bool applies_all(const CheckedRun& run) {
-  static const std::set<std::string> others = {"ds_sync",        "ps_backup",     "dbw",        "prague",
-                                               "partial_reduce", "rennala",       "ringmaster", "gba",
-                                               "k_async",        "k_batch_async", "hivemind"};
+  static const std::set<std::string> others = {
+      "ds_sync", "ps_backup",     "dbw",      "prague",   "partial_reduce", "rennala", "ringmaster",       "gba",
+      "k_async", "k_batch_async", "hivemind", "dsgd_aau", "dybw",           "netmax",  "decoupled_diloco", "halos"};
   return run.servers > 0 && others.count(run.protocol) == 0;
 }
 

@@ -256,7 +256,7 @@ mutant(ring_divided_by_more "collectives;group_average;local_sgd" "1.0f / static
        "1.0f / static_cast<float>(n + 1)")
 
 # Local SGD: one local step too many before an average.
-mutant(period_too_long "local_sgd" "(k + 1) % period == 0" "(k + 1) % (period + 1) == 0")
+mutant(period_too_long "local_sgd" "inner_step(self, x, optimizer, k, period)" "inner_step(self, x, optimizer, k, period + 1)")
 
 # LASGD: one mean is never taken in.
 mutant(correction_forgotten "lasgd" "if (rounds.last().round < 0) return;" "if (rounds.last().round < 0 || rounds.last().round == 3) return;")
@@ -473,3 +473,70 @@ mutant(target_not_reached "hivemind" "if (samples >= target) {" "if (2 * samples
 mutant(workers_weigh_alike "hivemind" "static_cast<float>(n / static_cast<double>(ring.count))"
        "static_cast<float>(n / (n * std::max<double>(1, double(samples_))))")
 mutant(sum_goes_on "hivemind" "      sum_ = Vec(sum_.size(), sum_.space());\n" "")
+
+# Exact Diffusion and D2: the correction is always by the first step; D2 averages with (I + W) / 2 on every graph.
+mutant(first_psi_kept "bias_corrected;exact_diffusion" "    psi_before = std::move(psi);\n" "")
+mutant(lazy_everywhere "bias_corrected;d2" "with_neighbours(self, lazy_on(self.graph()))" "with_neighbours(self, true)")
+
+# Gradient tracking: the gradient before stays in; the tracker is not averaged.
+mutant(gradient_tracked_twice "gradient_tracking" "    g_before = std::move(g);\n" "")
+mutant(tracker_not_averaged "gradient_tracking" "y = averaged_second(self, k, exchange, y);" "averaged_second(self, k, exchange, y);")
+
+# Quasi-global momentum: it follows the own step, not the average.
+mutant(momentum_of_the_own_step "qg_dsgdm" "momentum.follow(x, next, lr);" "momentum.follow(x, stepped, lr);")
+
+# Gossip-PGA: the average of all comes an iteration late.
+mutant(global_average_late "gossip_pga" "(k + 1) % period == 0" "k % period == 0")
+
+# Consensus control: models may be twice as far apart; the limit follows the newest gradients only.
+mutant(twice_as_far_apart "consensus_control" "> ratio * lr * phi" "> 2 * ratio * lr * phi")
+mutant(limit_not_smoothed "consensus_control" "constexpr double kKept = 0.9;" "constexpr double kKept = 0.1;")
+
+# R-FAST: what a neighbour gave away is used again and again; a worker keeps all of its tracker.
+mutant(given_used_again "running_sums;r_fast" "    from.used = from.rho;\n" "")
+mutant(tracker_kept_whole "running_sums;r_fast" "    z_.axpy(-out, share(gained(share(given), share(rho_))));\n" "")
+
+# One-peer graph: the partner is always the next worker.
+mutant(always_the_next "one_peer" "1 << (k % turn_of(workers))" "1 << (0 * k % turn_of(workers))")
+
+# MATCHA: every worker draws for itself; a worker's own model weighs as if it had no partner; all links are always used.
+mutant(drawn_by_each "matcha" "self.common_random(Purpose::kPeer, k)" "self.random(Purpose::kPeer, k)")
+mutant(own_weighs_one "matcha" "1 - plan.alpha * static_cast<double>(partners.size())" "1")
+mutant(over_the_budget "matcha_plan;matcha" "const double most = budget * static_cast<double>(matchings.size());" "const double most = static_cast<double>(matchings.size());")
+
+# DSGD-AAU: any link between two that are done is enough; weights are uniform among those that are done.
+mutant(old_link_is_enough "path_search;active_rounds;dsgd_aau" "used_.count({a, b}) == 0" "used_.count({a, b}) < 2")
+mutant(active_weigh_alike "path_search;active_rounds;dsgd_aau" "std::max(found.ranks.size(), theirs)" "std::max(found.ranks.size(), 0 * theirs)")
+
+# Moshpit SGD: the means are always along the first dimension.
+mutant(one_dimension_only "moshpit" "k / period % dimensions" "0 * k / period % dimensions")
+
+# DropCompute and ABS-SGD: gradients of few samples weigh as much as whole ones; the step is as long as for whole batches;
+# each worker has a limit of its own.
+mutant(parts_weigh_alike "sample_mean;dropcompute" "if (g.samples != self.batch())" "if (g.samples < 0)")
+mutant(step_of_whole_batches "sample_mean;dropcompute" "self.per_sample(mean.samples)" "1.0")
+mutant(own_time_limit "sample_mean;drop_times;dropcompute" "best_limit(iterations_in(all))" "best_limit(iterations_in({numbers_}))")
+mutant(samples_not_counted "sample_mean;abs_sgd" "  divide_by_samples(self, g, samples);\n" "")
+
+# A-EDiT: all outer gradients weigh the same; none is too long.
+mutant(lengths_ignored "weighted_rounds;a_edit" "std::exp(least - each.length)" "std::exp(0 * (least - each.length))")
+mutant(never_clipped "weighted_rounds;a_edit" "length > clip_ ? clip_ / length : 1" "length < 0 ? clip_ / length : 1")
+
+# DyBW: a worker that is done too late steps all the same.
+mutant(late_step_made "dybw" "if (std::binary_search(active.begin(), active.end(), self.rank))" "if (g.whole)")
+
+# NetMax: a worker keeps its whole model and adds a share of another.
+mutant(own_model_kept_whole "netmax" "static_cast<float>(1 - weight)" "static_cast<float>(1 - 0 * weight)")
+
+# Decoupled DiLoCo: learners weigh by their samples only; one learner is enough; the length is that of the mean.
+mutant(speed_ignored "syncer;decoupled_diloco" "samples * samples / static_cast<double>(push.words[1])" "samples")
+mutant(no_quorum "syncer;decoupled_diloco" "std::min(quorum_, present)" "std::min<std::size_t>(1, present)")
+mutant(length_of_the_mean "syncer;decoupled_diloco" "-length / norm" "-1.0 + 0 * (length / norm)")
+
+# HALoS: a region tells how far it has moved since the start; regions do not share.
+mutant(told_again "moving_model;halos" "1.0 / static_cast<double>(regions.size()))));\n    told = region.model();" "1.0 / static_cast<double>(regions.size()))));")
+mutant(regions_add_up "moving_model;halos" "1.0 / static_cast<double>(regions.size())" "1.0")
+
+# DASO: the own model weighs half as much; the same worker averages always.
+mutant(own_weighs_half "between_hosts;daso" "own = 2.0 * static_cast<double>(waited)" "own = 1.0 * static_cast<double>(waited)")
+mutant(first_worker_always "between_hosts;daso" "host[static_cast<std::size_t>(round_) % host.size()]" "host[0 * static_cast<std::size_t>(round_) % host.size()]")

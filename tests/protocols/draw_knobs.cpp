@@ -291,6 +291,67 @@ const std::map<std::string, Drawn>& draws() {
        [](Random& r, Cluster&) {
          return Knobs{{"period", between(r, 1, 9)}, {"dylu", r.chance(0.5)}, {"every", between(r, 0, 6)}};
        }},
+      {"qg_dsgdm",
+       [](Random& r, Cluster&) {
+         return Knobs{{"mu", 0.95 * r.uniform()}};
+       }},
+      {"gossip_pga",
+       [](Random& r, Cluster&) {
+         return Knobs{{"period", between(r, 1, 9)}};
+       }},
+      {"consensus_control",
+       [](Random& r, Cluster&) {
+         return Knobs{{"ratio", r.uniform()}, {"most", between(r, 1, 5)}};
+       }},
+      {"matcha",
+       [](Random& r, Cluster&) {
+         return Knobs{{"budget", 0.1 + 0.9 * r.uniform()}};
+       }},
+      {"dropcompute",
+       [](Random& r, Cluster& cluster) {
+         cluster.workload.batch = int(between(r, 1, 12));
+         return Knobs{{"measured", between(r, 1, 9)}, {"parts", between(r, 1, 8)}};
+       }},
+      {"abs_sgd",
+       [](Random& r, Cluster& cluster) {
+         cluster.workload.batch = int(between(r, 1, 12));
+         return Knobs{{"parts", between(r, 1, 8)}};
+       }},
+      {"dybw",
+       [](Random& r, Cluster& cluster) {
+         cluster.workload.batch = int(between(r, 1, 12));
+         return Knobs{{"parts", between(r, 1, 8)}};
+       }},
+      {"a_edit",
+       [](Random& r, Cluster&) {
+         return Knobs{{"period", between(r, 1, 6)}, {"limit", 3 * r.uniform()}, {"clip", 0.01 + r.uniform()}};
+       }},
+      {"daso",
+       [](Random& r, Cluster&) {
+         const std::int64_t skip = between(r, 1, 6);
+         return Knobs{{"skip", skip}, {"wait", between(r, 0, skip - 1)}, {"warm_up", between(r, 0, 4)}};
+       }},
+      {"halos",
+       [](Random& r, Cluster&) {
+         return Knobs{{"period", between(r, 1, 6)}, {"accumulate", between(r, 0, 4)}, {"alpha", r.uniform()}};
+       }},
+      {"decoupled_diloco",
+       [](Random& r, Cluster& cluster) {
+         const std::int64_t fragments = between(r, 1, 4);
+         return Knobs{{"period", between(r, fragments, 8)},
+                      {"fragments", fragments},
+                      {"quorum", between(r, 0, cluster.nodes)},
+                      {"grace", 2 * r.uniform()}};
+       }},
+      {"netmax",
+       [](Random& r, Cluster&) {
+         return Knobs{{"every", between(r, 1, 10)}};
+       }},
+      {"moshpit",
+       [](Random& r, Cluster& cluster) {
+         const std::int64_t most = cluster.nodes <= 2 ? 1 : cluster.nodes <= 4 ? 2 : 3;
+         return Knobs{{"dimensions", between(r, 1, most)}, {"period", between(r, 1, 3)}};
+       }},
       {"r2sp",
        [](Random& r, Cluster&) {
          return Knobs{{"r", r.uniform()}};

@@ -157,6 +157,38 @@ HB_MUTANT(target_not_reached, hivemind)
 HB_MUTANT(workers_weigh_alike, hivemind)
 HB_MUTANT(sum_goes_on, hivemind)
 HB_MUTANT(begun_a_round_before, co2)
+HB_MUTANT(first_psi_kept, exact_diffusion)
+HB_MUTANT(lazy_everywhere, d2)
+HB_MUTANT(gradient_tracked_twice, gradient_tracking)
+HB_MUTANT(tracker_not_averaged, gradient_tracking)
+HB_MUTANT(momentum_of_the_own_step, qg_dsgdm)
+HB_MUTANT(global_average_late, gossip_pga)
+HB_MUTANT(twice_as_far_apart, consensus_control)
+HB_MUTANT(limit_not_smoothed, consensus_control)
+HB_MUTANT(given_used_again, r_fast)
+HB_MUTANT(tracker_kept_whole, r_fast)
+HB_MUTANT(always_the_next, one_peer)
+HB_MUTANT(drawn_by_each, matcha)
+HB_MUTANT(own_weighs_one, matcha)
+HB_MUTANT(over_the_budget, matcha)
+HB_MUTANT(old_link_is_enough, dsgd_aau)
+HB_MUTANT(active_weigh_alike, dsgd_aau)
+HB_MUTANT(one_dimension_only, moshpit)
+HB_MUTANT(parts_weigh_alike, dropcompute)
+HB_MUTANT(step_of_whole_batches, dropcompute)
+HB_MUTANT(own_time_limit, dropcompute)
+HB_MUTANT(samples_not_counted, abs_sgd)
+HB_MUTANT(lengths_ignored, a_edit)
+HB_MUTANT(never_clipped, a_edit)
+HB_MUTANT(late_step_made, dybw)
+HB_MUTANT(own_model_kept_whole, netmax)
+HB_MUTANT(speed_ignored, decoupled_diloco)
+HB_MUTANT(no_quorum, decoupled_diloco)
+HB_MUTANT(length_of_the_mean, decoupled_diloco)
+HB_MUTANT(told_again, halos)
+HB_MUTANT(regions_add_up, halos)
+HB_MUTANT(own_weighs_half, daso)
+HB_MUTANT(first_worker_always, daso)
 
 namespace {
 
@@ -238,6 +270,31 @@ Cluster kept() {
   return cluster;
 }
 
+// W has no eigenvalue near -1/3.
+Cluster on_a_complete_graph() {
+  Cluster cluster = kept();
+  cluster.topology = "complete";
+  return cluster;
+}
+
+Cluster for_long() {
+  Cluster cluster = uneven();
+  cluster.iterations = 300;
+  return cluster;
+}
+
+Cluster kept_in_samples() {
+  Cluster cluster = in_samples();
+  cluster.keep_events = true;
+  return cluster;
+}
+
+Cluster kept_on_hosts() {
+  Cluster cluster = kept();
+  cluster.network.host_of = {0, 0, 0, 1, 1, 1, 2, 2, 0, 1, 2, 0};  // and servers
+  return cluster;
+}
+
 // Half of them, the slow one too, and one while it waits for a group.
 Cluster with_deaths() {
   Cluster cluster = uneven();
@@ -310,6 +367,10 @@ const Knobs kAborting = {{"window", 0.5}, {"rate", 0.3}};
 const Knobs kOneServer = {{"servers", 1}};
 const Knobs kLongPeriod = {{"period", 8}};
 const Knobs kMixing = {{"alpha", 0.2}};
+const Knobs kClose = {{"ratio", 0.2}, {"most", 6}};
+const Knobs kFewMeasured = {{"measured", 4}};
+const Knobs kClipped = {{"clip", 0.2}};
+const Knobs kSmallBudget = {{"budget", 0.3}};
 const Knobs kTwoServers = {{"servers", 2}};
 
 using namespace mutants;  // NOLINT: for this table
@@ -462,6 +523,38 @@ const std::vector<Case> kCases = {
     {"sum_goes_on", sum_goes_on::hivemind_protocol, {}, {"replay"}, kept},
     {"gap_left_out", gap_left_out::co2_protocol, {}, {"replay"}, kept},
     {"begun_a_round_before", begun_a_round_before::co2_protocol, {}, {"replay"}, kept},
+    {"first_psi_kept", first_psi_kept::exact_diffusion_protocol, {}, {"replay"}, kept},
+    {"lazy_everywhere", lazy_everywhere::d2_protocol, {}, {"replay"}, on_a_complete_graph},
+    {"gradient_tracked_twice", gradient_tracked_twice::gradient_tracking_protocol, {}, {"replay"}, kept},
+    {"tracker_not_averaged", tracker_not_averaged::gradient_tracking_protocol, {}, {"replay"}, kept},
+    {"momentum_of_the_own_step", momentum_of_the_own_step::qg_dsgdm_protocol, {}, {"replay"}, with_momentum},
+    {"global_average_late", global_average_late::gossip_pga_protocol, {}, {"replay"}, kept},
+    {"twice_as_far_apart", twice_as_far_apart::consensus_control_protocol, kClose, {"replay"}, kept},
+    {"limit_not_smoothed", limit_not_smoothed::consensus_control_protocol, kClose, {"replay"}, kept},
+    {"given_used_again", given_used_again::r_fast_protocol, {}, {"replay"}, kept},
+    {"tracker_kept_whole", tracker_kept_whole::r_fast_protocol, {}, {"replay"}, kept},
+    {"always_the_next", always_the_next::one_peer_protocol, {}, {"diffusion"}},
+    {"drawn_by_each", drawn_by_each::matcha_protocol, {}, {"deadlock"}},
+    {"own_weighs_one", own_weighs_one::matcha_protocol, {}, {"matchings"}},
+    {"over_the_budget", over_the_budget::matcha_protocol, kSmallBudget, {"matchings"}, for_long},
+    {"old_link_is_enough", old_link_is_enough::dsgd_aau_protocol, {}, {"active_rounds"}},
+    {"active_weigh_alike", active_weigh_alike::dsgd_aau_protocol, {}, {"active_rounds"}, on_a_star},
+    {"one_dimension_only", one_dimension_only::moshpit_protocol, {}, {"replay"}, kept},
+    {"parts_weigh_alike", parts_weigh_alike::dropcompute_protocol, kFewMeasured, {"replay"}, kept_in_samples},
+    {"step_of_whole_batches", step_of_whole_batches::dropcompute_protocol, kFewMeasured, {"replay"}, kept_in_samples},
+    {"own_time_limit", own_time_limit::dropcompute_protocol, kFewMeasured, {"front_parts"}, in_samples},
+    {"samples_not_counted", samples_not_counted::abs_sgd_protocol, {}, {"replay"}, kept_in_samples},
+    {"lengths_ignored", lengths_ignored::a_edit_protocol, {}, {"replay"}, kept},
+    {"never_clipped", never_clipped::a_edit_protocol, kClipped, {"replay"}, kept},
+    {"late_step_made", late_step_made::dybw_protocol, {}, {"deadlock"}, in_samples},
+    {"own_model_kept_whole", own_model_kept_whole::netmax_protocol, {}, {"pulls"}},
+    {"speed_ignored", speed_ignored::decoupled_diloco_protocol, {}, {"replay"}, kept},
+    {"no_quorum", no_quorum::decoupled_diloco_protocol, {}, {"quorum_merges"}},
+    {"length_of_the_mean", length_of_the_mean::decoupled_diloco_protocol, {}, {"replay"}, kept},
+    {"told_again", told_again::halos_protocol, {}, {"replay"}, kept_on_hosts},
+    {"regions_add_up", regions_add_up::halos_protocol, {}, {"replay"}, kept_on_hosts},
+    {"own_weighs_half", own_weighs_half::daso_protocol, {}, {"replay"}, kept_on_hosts},
+    {"first_worker_always", first_worker_always::daso_protocol, {}, {"replay"}, kept_on_hosts},
     {"dead_slowest_awaited", dead_slowest_awaited::ps_ssp_protocol, {}, {"deadlock"}, with_deaths},
     {"dead_left_in_groups", dead_left_in_groups::prague_protocol, {}, {"deadlock"}, with_deaths_on_two_hosts},
     {"dead_still_ready", dead_still_ready::partial_reduce_protocol, kUnbridged, {"group_size"}, with_deaths},

@@ -56,6 +56,14 @@ std::vector<Variant> variants() {
   all.push_back({"diloco_average", "diloco", {{"period", 3}, {"inner_state", "average"}}});
   all.push_back({"streaming_diloco_pieces", "streaming_diloco", {{"period", 5}, {"fragments", 4}, {"delay", 0}}});
   all.push_back({"async_diloco_alike", "async_diloco", {{"period", 2}, {"dylu", false}, {"servers", 2}}});
+  all.push_back({"gossip_pga_short_period", "gossip_pga", {{"period", 2}}});
+  all.push_back({"consensus_control_close", "consensus_control", {{"ratio", 0.1}, {"most", 3}}});
+  all.push_back({"matcha_all_links", "matcha", {{"budget", 1.0}}});
+  all.push_back({"dropcompute_soon", "dropcompute", {{"measured", 2}, {"parts", 3}}});
+  all.push_back({"decoupled_diloco_all", "decoupled_diloco", {{"period", 3}, {"fragments", 3}, {"quorum", 1}}});
+  all.push_back({"daso_blocking", "daso", {{"skip", 1}, {"wait", 0}}});
+  all.push_back({"netmax_often", "netmax", {{"every", 1}}});
+  all.push_back({"moshpit_line", "moshpit", {{"dimensions", 1}, {"period", 2}}});
   all.push_back({"dbw_short_window", "dbw", {{"window", 1}}});
 #endif
   return all;

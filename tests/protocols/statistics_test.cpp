@@ -85,7 +85,26 @@ TEST(RunningStatistics, StayPlausibleUnderEveryKindOfProtocol) {
                                                                 {"overlap_local_sgd", {{"period", 1}}},
                                                                 {"noloco", {{"period", 1}}},
                                                                 {"easgd", {{"period", 1}}},
-                                                                {"async_diloco", {{"period", 1}}}};
+                                                                {"async_diloco", {{"period", 1}}},
+                                                                {"exact_diffusion", {}},
+                                                                {"d2", {}},
+                                                                {"gradient_tracking", {}},
+                                                                {"qg_dsgdm", {}},
+                                                                {"gossip_pga", {{"period", 2}}},
+                                                                {"consensus_control", {}},
+                                                                {"r_fast", {}},
+                                                                {"one_peer", {}},
+                                                                {"matcha", {}},
+                                                                {"dsgd_aau", {}},
+                                                                {"moshpit", {}},
+                                                                {"dropcompute", {}},
+                                                                {"abs_sgd", {}},
+                                                                {"a_edit", {{"period", 1}}},
+                                                                {"daso", {}},
+                                                                {"dybw", {}},
+                                                                {"netmax", {}},
+                                                                {"decoupled_diloco", {{"period", 2}}},
+                                                                {"halos", {{"period", 1}}}};
   for (const auto& [protocol, knobs] : protocols) {
     SCOPED_TRACE(protocol);
     Cluster cluster = with_batch_norms(4, 3);

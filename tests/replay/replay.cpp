@@ -181,7 +181,15 @@ std::string replayed_as(const std::string& protocol, const Cluster& cluster, con
   static const std::set<std::string> outer = {"diloco",      "streaming_diloco",  "slowmo", "co2",
                                               "hivemind",    "overlap_local_sgd", "noloco", "easgd",
                                               "async_diloco"};
+  static const std::set<std::string> skewed = {
+      "exact_diffusion", "d2",     "gradient_tracking", "qg_dsgdm", "gossip_pga", "consensus_control", "r_fast",
+      "one_peer",        "matcha", "dsgd_aau",          "moshpit",  "daso"};
   if (outer.count(protocol) > 0) return replayed_outer(cluster, protocol, knobs);
+  static const std::set<std::string> cut = {"dropcompute", "abs_sgd", "a_edit", "dybw"},
+                                     regions = {"netmax", "decoupled_diloco", "halos"};
+  if (skewed.count(protocol) > 0) return replayed_skewed(cluster, protocol, knobs);
+  if (cut.count(protocol) > 0) return replayed_cut(cluster, protocol, knobs);
+  if (regions.count(protocol) > 0) return replayed_regions(cluster, protocol, knobs);
   const bool grouped = protocol == "prague" || protocol == "partial_reduce";  // by a server, which averages nothing
   if (cluster.servers > 0 && !grouped) return replayed_at_servers(cluster, rules_of(protocol, cluster, knobs));
   return replayed_in_groups(cluster, protocol, knobs);

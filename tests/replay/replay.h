@@ -32,6 +32,13 @@ std::string replayed_in_groups(const Cluster& cluster, const std::string& protoc
 /// Methods with outer steps: diloco, streaming_diloco, slowmo, overlap_local_sgd, co2, noloco, hivemind; with one
 /// server easgd and async_diloco.
 std::string replayed_outer(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
+/// Gossip under skewed data, and over graphs that change: exact_diffusion, d2, gradient_tracking, qg_dsgdm, gossip_pga,
+/// consensus_control, r_fast, one_peer, matcha, dsgd_aau, moshpit; also daso.
+std::string replayed_skewed(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
+/// Methods that cut work short: dropcompute, abs_sgd, a_edit, dybw.
+std::string replayed_cut(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
+/// netmax, decoupled_diloco, halos.
+std::string replayed_regions(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
 /// Checks how many gradients dbw's server waits for. Returns the first announcement that another number would beat.
 std::string replayed_choices(const Cluster& cluster, int window);
 

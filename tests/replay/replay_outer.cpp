@@ -306,10 +306,8 @@ class AtOneServer {
 /// hivemind. A worker puts into a step what it has added up when it sends the first part of it.
 class TargetBatches {
  public:
-  TargetBatches(const Cluster& cluster, const Knobs& knobs, const Numbers& start) : cluster_(cluster) {
+  TargetBatches(const Cluster& cluster, const Numbers& start) : cluster_(cluster) {
     workers_.assign(std::size_t(cluster.nodes), {start, Numbers(start.size(), 0.0), Numbers(start.size(), 0.0), 0, 0});
-    const double n = cluster.nodes, batch = cluster.workload.batch, target = number_in(knobs, "target", n * batch);
-    factor_ = std::max(1.0, std::floor(target / batch)) / n;
   }
 
   std::string run() {
@@ -353,16 +351,16 @@ class TargetBatches {
   void step(Worker& worker, const std::map<int, Part>& parts) const {
     double samples = 0;
     for (const auto& [rank, part] : parts) samples += part.samples;
+    const double factor = samples / (cluster_.nodes * cluster_.workload.batch);
     for (std::size_t i = 0; i < worker.x.size(); ++i) {
       double g = 0;
       for (const auto& [rank, part] : parts) g += part.sum[i] / samples;
       worker.momentum[i] = double(cluster_.optimizer.momentum) * worker.momentum[i] + g;
-      worker.x[i] -= factor_ * double(cluster_.optimizer.lr) * worker.momentum[i];
+      worker.x[i] -= factor * double(cluster_.optimizer.lr) * worker.momentum[i];
     }
   }
 
   const Cluster& cluster_;
-  double factor_ = 1;
   std::vector<Worker> workers_;
   std::map<Iter, std::map<int, Part>> steps_;  // by number and worker
 };
@@ -374,7 +372,7 @@ std::string replayed_outer(const Cluster& cluster, const std::string& protocol, 
   const Numbers start = numbers_of(cluster.work->initial().share());
   if (protocol == "diloco") return in_lock_step(cluster, diloco(knobs, start), start);
   if (protocol == "slowmo") return in_lock_step(cluster, slowmo(knobs, start, double(cluster.optimizer.lr)), start);
-  if (protocol == "hivemind") return TargetBatches(cluster, knobs, start).run();
+  if (protocol == "hivemind") return TargetBatches(cluster, start).run();
   if (protocol == "co2") return in_lock_step(cluster, co2(knobs, start, double(cluster.optimizer.lr)), start);
   if (protocol == "overlap_local_sgd") return in_lock_step(cluster, overlap(knobs, start), start);
   if (protocol == "streaming_diloco") return in_lock_step(cluster, streaming(knobs, start), start);

@@ -10,13 +10,13 @@ namespace {
 class DelayScale : public AtFirstServer {
  public:
   explicit DelayScale(const CheckedRun& run)
-      : AtFirstServer("delay_scale", run), unscaled_(run.text("rule") == "inverse" ? 1 : run.workers) {}
+      : AtFirstServer("delay_scale", run), inverse_(run.text("rule") == "inverse"), workers_(run.workers) {}
 
  private:
   void updated(const ServerUpdate& update, const Event& event) override {
     if (update.gradients.size() != 1) return fail(event.time, event.rank, "made a step with several gradients");
     const double age = double(update.gradients[0].age);
-    const double due = age <= unscaled_ ? 1 : unscaled_ / age;
+    const double due = inverse_ ? 1 / (1 + age) : age <= workers_ ? 1 : workers_ / age;
     if (std::abs(update.gradients[0].weight - due) > 1e-9)
       fail(event.time, event.rank,
            "scaled a step of delay " + std::to_string(update.gradients[0].age) + " by " +
@@ -24,7 +24,8 @@ class DelayScale : public AtFirstServer {
   }
   void lost(const Event& event, std::int64_t) override { fail(event.time, event.rank, "lost a gradient"); }
 
-  double unscaled_;  // delays up to this
+  bool inverse_;
+  double workers_;
 };
 
 }  // namespace

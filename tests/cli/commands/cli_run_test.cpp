@@ -183,7 +183,7 @@ TEST_F(Runs, ResumedKeepTheNotesOnTheirSuite) {
   folder_.write("a.toml", small_suite() + "[[protocol]]\nname = \"ps_bsp\"\n");
   fine({"run", "a.toml", "-o", "part", "-f", "ps_bsp"});
   const std::string before = text_of(at("part/summary.md"));
-  ASSERT_THAT(before, HasSubstr("pushes overlap with the backward pass; that is new"));
+  ASSERT_THAT(before, HasSubstr("pushes overlap with the backward pass; overlap = false"));
   fine({"run", "--resume", "part", "-f", "ps_bsp"});
   EXPECT_EQ(text_of(at("part/summary.md")), before);
 }

@@ -160,5 +160,44 @@ TEST(NoLoCo, LeavesOneOfAnOddNumberAlone) {
   EXPECT_EQ(cluster.checker("pairs_of_all")->looked(), 8 * 4) << "eight rounds, four of five workers in pairs";
 }
 
+TEST(DecoupledDiloco, NeverWaitsForASlowLearner) {
+  Cluster cluster{.nodes = 4, .slow = {{2, 50.0}}, .topology = "ring", .iterations = 24, .instant_network = true};
+  cluster.run("decoupled_diloco");
+  EXPECT_EQ(cluster.records[0].finished, Time{} + std::chrono::milliseconds(240));
+  EXPECT_EQ(cluster.broken(), "");
+}
+
+TEST(DecoupledDiloco, GoesOnWithoutADeadLearner) {
+  Cluster cluster{.nodes = 4, .topology = "ring", .iterations = 48};
+  cluster.killed[1] = Time{} + std::chrono::milliseconds(133);
+  cluster.run("decoupled_diloco", {{"quorum", 3}});
+  EXPECT_EQ(cluster.broken(), "");
+  EXPECT_LT(cluster.loss(), 0.5 * cluster.initial_loss());
+}
+
+TEST(DecoupledDiloco, RefusesAQuorumOfMoreThanThereAre) {
+  Cluster cluster{.nodes = 4, .topology = "ring", .iterations = 8};
+  EXPECT_THROW(cluster.run("decoupled_diloco", {{"quorum", 5}}), Error);
+  EXPECT_THROW(cluster.run("decoupled_diloco", {{"period", 3}, {"fragments", 4}}), Error);
+}
+
+TEST(Halos, SendsLittleBetweenRegions) {
+  Cluster cluster{.nodes = 6, .slow = {{2, 3.0}}, .topology = "ring", .iterations = 24};
+  cluster.network.host_of = {0, 0, 0, 1, 1, 1, 0, 1, 0};  // two regions of three, their servers, and the global one
+  cluster.keep_events = true;
+  cluster.run("halos");
+  EXPECT_EQ(cluster.broken(), "");
+  int between = 0, pushes = 0;
+  for (const Event& event : cluster.events) {
+    if (event.what != EventKind::kSend) continue;
+    pushes += event.kind == std::uint16_t(kPush) ? 1 : 0;
+    if (cluster.network.host_of[std::size_t(event.rank)] == cluster.network.host_of[std::size_t(event.peer)]) continue;
+    ++between;
+    EXPECT_GE(event.rank, 6) << "only servers talk to other regions";
+  }
+  EXPECT_EQ(pushes, 36) << "a worker's steps in fours";
+  EXPECT_LE(between, 2 * 6) << "the region without the global server: a message and its answer for three pushes";
+}
+
 }  // namespace
 }  // namespace hopbench

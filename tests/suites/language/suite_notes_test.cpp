@@ -64,7 +64,7 @@ TEST(IdleSettings, AreNotedOfADrawnWorkerThatAVariantMayBeWithout) {
 }
 
 TEST(ProtocolNotes, SayThatPushesOverlap) {
-  const std::string part = "pushes overlap with the backward pass; that is new, and overlap = false is as before";
+  const std::string part = "pushes overlap with the backward pass; overlap = false sends them after it";
   for (const char* name : {"ps_asp", "ps_backup", "dssp", "dbw"}) {
     const std::string protocol = std::string("name = \"") + name + "\"";
     EXPECT_TRUE(noted(part, suite_with(protocol, ""))) << name;

@@ -40,6 +40,19 @@ TEST(Diverged, IsDecidedByValues) {
   EXPECT_EQ(marks_of(learnt(kNaN, 2, 0)), Marks{}) << "a jumped iteration has no loss";
 }
 
+TEST(Unchanged, IsATrialWhoseModelsAreAllTheInitialOne) {
+  const auto marks = [](const std::vector<Payload>& finals) {
+    TrialRecord record;
+    mark_if_unchanged(record, finals, Vec::from_host(std::vector<float>{1, 2}).share());
+    return record.warnings;
+  };
+  const auto model = [](float second) { return Vec::from_host(std::vector<float>{1, second}).share(); };
+  EXPECT_EQ(marks({model(2), model(2)}), Marks{WarningKind::kUnchanged});
+  EXPECT_EQ(marks({model(2), model(3)}), Marks{});
+  EXPECT_EQ(marks({}), Marks{}) << "every worker was lost";
+  EXPECT_EQ(marks({Vec(2, null_space()).share()}), Marks{}) << "sizes only";
+}
+
 TEST(Diverged, IsNoModelThatIsOnlyTimed) {
   TrialRecord record = learnt(0, 0);
   mark_if_diverged(record, {Vec(8, null_space()).share()});

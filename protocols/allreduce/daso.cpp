@@ -1,0 +1,85 @@
+// DASO: gradients are averaged within a host in every batch; models are averaged between hosts now and then, by one
+// worker of each host in turn, while all compute on. Coquelin, Debus, Goetz, von der Lehr, Kahn, Siggel, Streit:
+// "Accelerating Neural Network Training with Distributed Asynchronous and Selective Optimization (DASO)", Journal of
+// Big Data, 2022.
+//
+// Rules enforced here, with P hosts:
+//   - in every iteration a worker steps with the mean of its host's gradients, so the workers of a host have one model;
+//   - after every `skip` iterations one worker of each host, the next one each time, begins to average its model with
+//     those of the other hosts. `wait` iterations later it sends the mean to the others of its host, and all take it
+//     in: x <- (2 b x + P mean) / (2 b + P), where b = `wait`. With b = 0 this is x <- mean;
+//   - in the first `warm_up` iterations this is done in each, without a wait.
+#include "protocols/allreduce/between_hosts.h"
+#include "protocols/groups/groups.h"
+#include "protocols/node/collectives.h"
+
+namespace hopbench {
+namespace {
+
+void daso(Node& self, const KnobValues& knobs) {
+  BetweenHosts between(self, knobs);
+  Vec x = self.initial();
+  Optimizer optimizer = self.optimizer(x.size());
+  Iter k = 0;
+  for (; self.running(k); ++k) {
+    self.enter(k);
+    Gradient g = self.gradient(x, k);
+    if (between.own_host().size() > 1) {
+      Vec mean = Vec::uninitialised(x.size(), x.space());
+      const RingMean ring = ring_mean(self, between.own_host(), k, share(g.values), mean, 0, "gradients of the host");
+      self.averaged(k, between.own_host(), ring.weight);
+      g.values = std::move(mean);
+    }
+    optimizer.step(x, share(g.values), k);
+    between.stepped(x, k);
+    self.report(k + 1, x);
+  }
+  self.retire();
+  between.finish(x);
+  if (k > 0) self.report(k, x);
+}
+
+std::vector<Edge> links(const Setting& setting) { return all_pairs(setting.workers); }
+
+std::string refuse(const Setting& setting) {
+  if (setting.knobs.integer("wait") < setting.knobs.integer("skip")) return "";
+  return "wait = " + std::to_string(setting.knobs.integer("wait")) +
+         " is not under skip = " + std::to_string(setting.knobs.integer("skip")) +
+         ": an average has to be taken in before the next begins";
+}
+
+std::string note(const Setting& setting) {
+  const std::size_t hosts = by_host(setting).size();
+  if (hosts > 1 && hosts < static_cast<std::size_t>(setting.workers)) return "";
+  return hosts == 1 ? "all workers are on one host: it is all-reduce, with averages of equal models now and then"
+                    : "each worker is on a host of its own: no gradients are averaged";
+}
+
+std::vector<Knob> all_knobs() {
+  return {{"skip", 4, 1, 1'000'000, {}, "iterations from one average between hosts to the next", "code"},
+          {"wait", 1, 0, 1'000'000, {}, "b: iterations after which such an average is taken in", "code"},
+          {"warm_up", 0, 0, 1'000'000'000, {}, "first iterations, with an average between hosts in each", "code"}};
+}
+
+}  // namespace
+
+const Protocol& daso_protocol() {
+  static const Protocol protocol{
+      .name = "daso",
+      .summary = "gradients averaged within a host; models between hosts now and then, by one worker of each",
+      .paper =
+          "Coquelin et al.: Accelerating Neural Network Training with Distributed Asynchronous and Selective "
+          "Optimization (DASO), Journal of Big Data, 2022",
+      .family = Family::kAllReduce,
+      .knobs = all_knobs(),
+      .body = daso,
+      .links = links,
+      .refuse = refuse,
+      .note = note,
+      .free_run = [](const KnobValues& knobs) { return knobs.integer("skip") + knobs.integer("wait"); },
+      .source = Source::kAbstractAndCode,
+      .reading = "daso/DA1-DA4"};
+  return protocol;
+}
+
+}  // namespace hopbench

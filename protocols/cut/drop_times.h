@@ -1,0 +1,28 @@
+// DropCompute's choice: after how much time a worker stops computing (protocols/cut/dropcompute.cpp).
+#pragma once
+
+#include <vector>
+
+namespace hopbench {
+
+/// The times of one worker's gradient: when each of its micro-batches began, and when the last one ended, in seconds
+/// from the first one's beginning.
+struct MicroBatchTimes {
+  std::vector<double> begins;  // begins[0] = 0
+  double end = 0;
+};
+
+struct MeasuredIteration {
+  std::vector<MicroBatchTimes> workers;
+  double communication = 0;  // seconds that the all-reduce takes once all have come
+};
+
+/// Returns the time limit with the largest effective speed-up over the measured iterations: the mean of (time of the
+/// iteration) / (its time under the limit), times the share of micro-batches that begin within the limit. Returns the
+/// time of the longest gradient, which cuts nothing, if no limit is better than that.
+double best_limit(const std::vector<MeasuredIteration>& iterations);
+
+/// Returns that speed-up for a limit.
+double effective_speedup(const std::vector<MeasuredIteration>& iterations, double limit);
+
+}  // namespace hopbench

@@ -1,0 +1,107 @@
+#include "protocols/cut/weighted_rounds.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "protocols/node/collectives.h"
+
+namespace hopbench {
+namespace {
+
+/// The numbers that workers tell each other at the end of a round.
+struct Told {
+  double length = 0;    // |D_i|
+  bool counts = false;  // neither an anomaly nor without steps
+  bool last = false;    // its iterations are over
+  Duration took{};      // by its steps
+};
+
+std::vector<Told> told_by_all(Node& self, const std::vector<int>& others, Iter round, const Told& mine) {
+  const std::int64_t flags = (mine.counts ? 1 : 0) + (mine.last ? 2 : 0);
+  for (const int peer : others)
+    self.send(peer, kClock, round, {}, {std::bit_cast<std::int64_t>(mine.length), flags, mine.took.count()});
+  std::vector<Told> all(others.size() + 1);
+  all[static_cast<std::size_t>(self.rank)] = mine;
+  for (const Message& said : self.gather(others, static_cast<int>(others.size()), is(kClock, round), "all workers")) {
+    all[static_cast<std::size_t>(said.from)] = {.length = std::bit_cast<double>(said.words[0]),
+                                                .counts = (said.words[1] & 1) != 0,
+                                                .last = (said.words[1] & 2) != 0,
+                                                .took = Duration(said.words[2])};
+  }
+  return all;
+}
+
+/// Returns the weight of each worker's D; all are 0 if none counts.
+std::vector<double> weights_of(const std::vector<Told>& all) {
+  std::vector<double> weights;
+  double least = std::numeric_limits<double>::infinity(), sum = 0;
+  for (const Told& each : all) least = each.counts ? std::min(least, each.length) : least;
+  for (const Told& each : all) {
+    weights.push_back(each.counts ? std::exp(least - each.length) : 0);
+    sum += weights.back();
+  }
+  for (double& weight : weights) weight = sum > 0 ? weight / sum : 0;
+  return weights;
+}
+
+}  // namespace
+
+bool Anomalies::is_one(double length) {
+  constexpr double kKept = 0.98;
+  constexpr int kFirst = 5;  // lengths before any is an anomaly
+  const double apart = length - mean_;
+  if (seen_ >= kFirst && apart > limit_ * std::sqrt(variance_)) return true;
+  mean_ = seen_ == 0 ? length : kKept * mean_ + (1 - kKept) * length;
+  variance_ = seen_ == 0 ? 0 : kKept * (variance_ + (1 - kKept) * apart * apart);
+  ++seen_;
+  return false;
+}
+
+WeightedRounds::WeightedRounds(Node& self, const KnobValues& knobs)
+    : self_(self), step_(outer_step(knobs)), clip_(knobs.real("clip")), anomalies_(knobs.real("limit")), outer_(self) {
+  others_ = self.workers();
+  std::erase(others_, self.rank);
+}
+
+bool WeightedRounds::end(const Vec& x, Vec& x0, const Ended& how) {
+  Told mine{.length = distance(x0, x), .counts = false, .last = how.last, .took = how.took};
+  mine.counts = how.stepped && !anomalies_.is_one(mine.length);
+  const std::vector<Told> all = told_by_all(self_, others_, round_, mine);
+  shortest_ = all[0].took;
+  for (const Told& each : all) shortest_ = std::min(shortest_, each.took);
+  move(x, x0, weights_of(all));
+  ++round_;
+  return std::all_of(all.begin(), all.end(), [](const Told& each) { return each.last; });
+}
+
+double WeightedRounds::distance(const Vec& a, const Vec& b) {
+  double length = 0;
+  self_.operate(bytes_of(3 * a.size()), [&] {
+    const Payload terms[] = {self_.trained(a), self_.trained(b)};
+    const float signs[] = {1.0f, -1.0f};
+    length = std::sqrt(squared_norm(share(weighted_sum(terms, signs))));
+  });
+  return length;
+}
+
+void WeightedRounds::move(const Vec& x, Vec& x0, const std::vector<double>& weights) {
+  if (*std::max_element(weights.begin(), weights.end()) == 0) return;
+  const double own = weights[static_cast<std::size_t>(self_.rank)] * self_.worker_count();
+  Vec shifted;  // its mean over all workers is x0 - the weighted mean of x0 - x
+  self_.operate(bytes_of(3 * x.size()), [&] {
+    const Payload terms[] = {share(x0), share(x)};
+    const float parts[] = {static_cast<float>(1 - own), static_cast<float>(own)};
+    shifted = weighted_sum(terms, parts);
+  });
+  Vec mean = Vec::uninitialised(x.size(), x.space());
+  const RingMean ring = ring_mean(self_, self_.workers(), round_, share(shifted), mean, 0, "models of all workers");
+  self_.averaged(round_, self_.workers(), ring.weight);
+  OuterOptimizer::Step step = step_;
+  const double length = distance(x0, mean);
+  step.gain = length > clip_ ? clip_ / length : 1;
+  outer_.step(x0, share(mean), step);
+}
+
+}  // namespace hopbench

@@ -1,0 +1,52 @@
+#include "protocols/gossip/netmax_monitor.h"
+
+namespace hopbench {
+namespace {
+
+void note(double& average, double seconds) {
+  constexpr double kKept = 0.8;
+  average = average == 0 ? seconds : kKept * average + (1 - kKept) * seconds;
+}
+
+}  // namespace
+
+PullMonitor::PullMonitor(Node& self, int every) : self_(self), every_(every) {
+  const auto n = static_cast<std::size_t>(self.worker_count());
+  times_.pulling.assign(n, std::vector<double>(n, 0.0));
+  times_.alone.assign(n, 0.0);
+}
+
+void PullMonitor::run() {
+  for (std::int64_t heard = 1;; ++heard) {
+    const Message report = self_.recv(is(kPullTimes), "times of iterations");
+    const auto peer = static_cast<std::size_t>(report.words[0]), from = static_cast<std::size_t>(report.from);
+    note(peer == from ? times_.alone[from] : times_.pulling[from][peer], to_seconds(Duration(report.words[1])));
+    if (heard % (std::int64_t{every_} * self_.worker_count()) == 0) tell(best_policy(self_.graph(), guessed()));
+  }
+}
+
+/// Returns the times with those that are not known yet set to the worker's shortest.
+PullTimes PullMonitor::guessed() const {
+  PullTimes all = times_;
+  for (std::size_t i = 0; i < all.alone.size(); ++i) {
+    double shortest = all.alone[i];
+    for (const double each : all.pulling[i]) {
+      if (each > 0 && (shortest == 0 || each < shortest)) shortest = each;
+    }
+    if (all.alone[i] == 0) all.alone[i] = shortest;
+    for (double& each : all.pulling[i]) each = each == 0 ? shortest : each;
+  }
+  return all;
+}
+
+void PullMonitor::tell(const PullPolicy& policy) {
+  for (const int worker : self_.workers()) {
+    std::vector<float> numbers{static_cast<float>(policy.pull)};
+    for (const double chance : policy.chances[static_cast<std::size_t>(worker)])
+      numbers.push_back(static_cast<float>(chance));
+    self_.send(worker, kPullPolicy, round_, Vec::from_host(numbers).share());
+  }
+  ++round_;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,23 @@
+#include "protocols/outer/moving_model.h"
+
+namespace hopbench {
+
+void MovingModel::move(const Payload& change) {
+  self_.operate(bytes_of(6 * model_.size()), [&] {
+    momentum_.scale(beta_);
+    momentum_.add(change);
+    const std::size_t trained = self_.trainable();
+    if (trained < change.size()) momentum_.assign(trained, change.slice(trained, change.size() - trained));
+    model_.add(share(momentum_));
+  });
+}
+
+void MovingModel::mix(const Payload& other, double alpha) {
+  self_.operate(bytes_of(3 * model_.size()), [&] {
+    const Payload terms[] = {share(model_), other};
+    const float weights[] = {static_cast<float>(1 - alpha), static_cast<float>(alpha)};
+    model_ = weighted_sum(terms, weights);
+  });
+}
+
+}  // namespace hopbench

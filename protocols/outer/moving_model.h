@@ -1,0 +1,28 @@
+// A model that momentum SGD moves by what it is sent: a server of HALoS.
+#pragma once
+
+#include "protocols/node/node.h"
+
+namespace hopbench {
+
+/// m <- beta m + change, model <- model + m. Running statistics move without momentum.
+class MovingModel {
+ public:
+  MovingModel(Node& self, double beta)
+      : self_(self),
+        beta_(static_cast<float>(beta)),
+        model_(self.initial()),
+        momentum_(model_.size(), model_.space()) {}
+
+  void move(const Payload& change);
+  /// Continues with 1 - alpha times itself plus alpha times another.
+  void mix(const Payload& other, double alpha);
+  const Vec& model() const { return model_; }
+
+ private:
+  Node& self_;
+  const float beta_;
+  Vec model_, momentum_;
+};
+
+}  // namespace hopbench

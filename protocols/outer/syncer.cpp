@@ -1,0 +1,123 @@
+#include "protocols/outer/syncer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace hopbench {
+namespace {
+
+std::size_t quorum_of(const KnobValues& knobs, int learners) {
+  const int wanted = knobs.integer("quorum");
+  return static_cast<std::size_t>(wanted > 0 ? std::min(wanted, learners) : (learners + 1) / 2);
+}
+
+/// Returns x0 - (mean length) x (mean direction) of the x0 - model. What follows the first `trained` numbers becomes
+/// the plain mean.
+Vec directed_mean(const Payload& x0, const std::vector<Payload>& models, const std::vector<double>& weights,
+                  std::size_t trained) {
+  std::vector<Payload> terms = {x0};
+  std::vector<float> plain = {0}, directed = {0};
+  double length = 0, own = 0;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const Payload pair[] = {x0.slice(0, trained), models[i].slice(0, trained)};
+    const float signs[] = {1.0f, -1.0f};
+    const double apart = std::sqrt(squared_norm(share(weighted_sum(pair, signs))));
+    const double by_length = apart > 0 ? weights[i] / apart : 0;
+    length += weights[i] * apart;
+    own += by_length;
+    terms.push_back(models[i]);
+    plain.push_back(static_cast<float>(weights[i]));
+    directed.push_back(static_cast<float>(-by_length));
+  }
+  Vec mean = weighted_sum(terms, plain);
+  directed[0] = static_cast<float>(own);
+  for (Payload& term : terms) term = term.slice(0, trained);
+  const Vec direction = weighted_sum(terms, directed);
+  const double norm = direction.norm();
+  if (!(norm > 0)) return mean;
+  const Payload pair[] = {x0.slice(0, trained), share(direction)};
+  const float parts[] = {1.0f, static_cast<float>(-length / norm)};
+  const Vec moved = weighted_sum(pair, parts);
+  mean.assign(0, share(moved));
+  return mean;
+}
+
+}  // namespace
+
+Syncer::Syncer(Node& self, const KnobValues& knobs)
+    : self_(self),
+      step_(outer_step(knobs)),
+      grace_(knobs.real("grace")),
+      fragments_(static_cast<std::size_t>(knobs.integer("fragments"))),
+      quorum_(quorum_of(knobs, self.worker_count())),
+      x0_(self.initial()),
+      outer_(self),
+      gathering_(fragments_) {
+  self_.keeps(&x0_);
+}
+
+void Syncer::run() {
+  for (;;) {
+    self_.until([&] { return self_.has(is(kPush)); }, next_due(), "a fragment");
+    while (auto push = self_.take(is(kPush))) arrived(std::move(*push));
+    for (std::size_t p = 0; p < fragments_; ++p) {
+      if (gathering_[p].due <= self_.now()) merge(p);
+    }
+  }
+}
+
+Time Syncer::next_due() const {
+  Time soonest = kNever;
+  for (const Gathering& each : gathering_) soonest = std::min(soonest, each.due);
+  return soonest;
+}
+
+void Syncer::arrived(Message push) {
+  Gathering& some = gathering_[static_cast<std::size_t>(push.iter)];
+  if (some.from.empty()) some.first = self_.now();
+  some.from.insert_or_assign(push.from, std::move(push));
+  const auto here = [&](int w) { return self_.present(w); };
+  const auto present = static_cast<std::size_t>(std::count_if(self_.workers().begin(), self_.workers().end(), here));
+  if (some.from.size() >= std::min(quorum_, present) && some.due == kNever)
+    some.due = self_.now() + seconds_to_duration(grace_ * spread_);
+  if (some.from.size() >= present) some.due = self_.now();
+}
+
+void Syncer::merge(std::size_t p) {
+  Gathering some = std::exchange(gathering_[p], {});
+  constexpr double kKept = 0.8;
+  spread_ = kKept * spread_ + (1 - kKept) * to_seconds(self_.now() - some.first);
+  const Slice part = slice_of(x0_.size(), p, fragments_);
+  const Vec merged = merged_model(some, part);
+  outer_.step(x0_, share(merged), step_, part.offset);
+  for (const auto& [learner, push] : some.from) self_.applied(learner, push.words[2]);
+  for (const int learner : self_.workers())
+    self_.send(learner, kWeights, static_cast<Iter>(p), x0_.slice(part.offset, part.size));
+}
+
+Vec Syncer::merged_model(const Gathering& some, const Slice& part) {
+  std::vector<double> weights;
+  double sum = 0;
+  for (const auto& [learner, push] : some.from) {
+    const auto samples = static_cast<double>(push.words[0]);
+    weights.push_back(samples * samples / static_cast<double>(push.words[1]));
+    sum += weights.back();
+  }
+  for (double& weight : weights) weight /= sum;
+  Vec model;
+  self_.operate(bytes_of((3 * some.from.size() + 4) * part.size), [&] {
+    const Payload x0 = x0_.slice(part.offset, part.size);
+    std::vector<Payload> models;
+    for (const auto& [learner, push] : some.from) models.push_back(push.body);
+    model = directed_mean(x0, models, weights, trained_in(part));
+  });
+  return model;
+}
+
+std::size_t Syncer::trained_in(const Slice& part) const {
+  const std::size_t all = self_.trainable();
+  return part.offset >= all ? 0 : std::min(part.size, all - part.offset);
+}
+
+}  // namespace hopbench

@@ -1,0 +1,116 @@
+// Consensus control: D-PSGD that repeats the exchange with the neighbours until the models are close enough together.
+// Kong, Lin, Koloskova, Jaggi, Stich: "Consensus Control for Decentralized Deep Learning", ICML 2021.
+//
+// Rules enforced here:
+//   - after a local step all workers average with their neighbours, by W (Metropolis), once or several times;
+//   - in each exchange worker i finds d_i^2 = the sum of W_ij |x_j - x_i|^2. If the root of the mean of all d_i^2 is
+//   more
+//     than `ratio` times lr times phi, another exchange follows, but no more than `most` in an iteration;
+//   - phi is a moving average of the mean length of all workers' gradients.
+// All workers have all these numbers before they decide, so all decide alike.
+#include <bit>
+#include <cmath>
+
+#include "protocols/gossip/mixing.h"
+#include "protocols/groups/groups.h"
+
+namespace hopbench {
+namespace {
+
+constexpr double kKept = 0.9;  // share of phi that an iteration keeps
+
+struct Measured {
+  double apart = 0;   // d_i^2, or the mean of them
+  double length = 0;  // of a gradient
+};
+
+/// Sends this worker's numbers of an exchange to all others, and returns the means over all workers.
+Measured mean_over_workers(Node& self, const std::vector<int>& others, Iter number, Measured mine) {
+  const Words words{std::bit_cast<std::int64_t>(mine.apart), std::bit_cast<std::int64_t>(mine.length)};
+  for (const int peer : others) self.send(peer, kClock, number, {}, words);
+  std::vector<Measured> all(others.size() + 1);
+  all[static_cast<std::size_t>(self.rank)] = mine;
+  for (const Message& said : self.gather(others, static_cast<int>(others.size()), is(kClock, number), "distances"))
+    all[static_cast<std::size_t>(said.from)] = {std::bit_cast<double>(said.words[0]),
+                                                std::bit_cast<double>(said.words[1])};
+  Measured mean;
+  for (const Measured& each : all) {  // by ascending rank, so that all get the same bits
+    mean.apart += each.apart / static_cast<double>(all.size());
+    mean.length += each.length / static_cast<double>(all.size());
+  }
+  return mean;
+}
+
+/// Averages x with the neighbours, and returns d_i^2.
+double exchange_once(Node& self, Iter k, const Exchange& exchange, Vec& x) {
+  send_to(self, k, exchange, x);
+  const std::vector<Message> others = received(self, k, exchange);
+  double apart = 0, weights = exchange.own;
+  for (const double weight : exchange.weights) weights += weight;
+  self.operate(bytes_of(3 * x.size() * others.size()), [&] {
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      const Payload terms[] = {self.trained(x), self.trained(others[i].body)};
+      const float signs[] = {1.0f, -1.0f};
+      apart += exchange.weights[i] / weights * squared_norm(share(weighted_sum(terms, signs)));
+    }
+  });
+  x = averaged_with(self, k, exchange, others, x);
+  return apart;
+}
+
+void consensus_control(Node& self, const KnobValues& knobs) {
+  const double ratio = knobs.real("ratio");
+  const int most = knobs.integer("most");
+  const Exchange exchange = with_neighbours(self);
+  std::vector<int> others = self.workers();
+  std::erase(others, self.rank);
+  Vec x = self.initial();
+  Optimizer optimizer = self.optimizer(x.size());
+  double phi = -1;
+
+  for (Iter k = 0; self.running(k); ++k) {
+    self.enter(k);
+    const Gradient g = self.gradient(x, k);
+    Measured mine;
+    self.operate(bytes_of(x.size()), [&] { mine.length = std::sqrt(squared_norm(self.trained(g.values))); });
+    const double lr = static_cast<double>(optimizer.learning_rate(k));
+    optimizer.step(x, share(g.values), k);
+    self.applied(self.rank, k);
+    for (int done = 0; done < most; ++done) {
+      mine.apart = exchange_once(self, k, exchange, x);
+      const Measured mean = mean_over_workers(self, others, k * most + done, mine);
+      if (done == 0) phi = phi < 0 ? mean.length : kKept * phi + (1 - kKept) * mean.length;
+      if (!(std::sqrt(mean.apart) > ratio * lr * phi)) break;
+    }
+    self.report(k + 1, x);
+  }
+}
+
+std::vector<Edge> links(const Setting& setting) { return all_pairs(setting.workers); }
+
+std::vector<Knob> all_knobs() {
+  return {{"ratio", 0.5, 0, 1e9, {}, "distance between models that is allowed, in lengths of a step", "ours"},
+          {"most", 8, 1, 1000, {}, "exchanges in an iteration, at most", "ours"}};
+}
+
+}  // namespace
+
+const Protocol& consensus_control_protocol() {
+  static const Protocol protocol{
+      .name = "consensus_control",
+      .summary = "D-PSGD that repeats the exchange until the models are close enough together; for skewed data",
+      .paper = "Kong, Lin, Koloskova, Jaggi, Stich: Consensus Control for Decentralized Deep Learning, ICML 2021",
+      .family = Family::kSkewed,
+      .knobs = all_knobs(),
+      .body = consensus_control,
+      .links = links,
+      .refuse = not_symmetric,
+      .control = always<Control::kLockstepByValues>,
+      .gap_bound = one_ahead,
+      .source = Source::kMemory,
+      .reading = "skewed/C1-C4",
+      .experimental = always<true>};  // the measure of distance and its limit are not checked against the paper's text
+  return protocol;
+}
+
+}  // namespace hopbench

@@ -1,0 +1,46 @@
+// Decoupled DiLoCo: a merge has a quorum of learners, each once, or all that are left; and what it makes goes to all.
+#include <algorithm>
+
+#include "tests/checkers/checkers.h"
+
+namespace hopbench::checkers {
+namespace {
+
+class QuorumMerges : public Checker {
+ public:
+  explicit QuorumMerges(const CheckedRun& run) : Checker("quorum_merges"), workers_(run.workers) {
+    const auto wanted = int(run.integer("quorum"));
+    quorum_ = wanted > 0 ? std::min(wanted, workers_) : (workers_ + 1) / 2;
+  }
+
+  void on(const Event& event) override {
+    if (event.what == EventKind::kFinished && event.rank < workers_) left_.insert(event.rank);
+    if (event.rank < workers_) return;
+    if (event.what == EventKind::kTake && event.kind == kPushKind) pushed_[event.iter].insert(event.peer);
+    if (event.what == EventKind::kApplied) {
+      if (!merged_.insert(event.peer).second) fail(event.time, event.rank, "merged a learner twice");
+    }
+    if (event.what == EventKind::kSend && event.kind == kWeightsKind && !merged_.empty()) merge(event);
+  }
+
+ private:
+  void merge(const Event& event) {
+    look();
+    if (merged_ != pushed_[event.iter])
+      fail(event.time, event.rank, "merged other learners than had sent fragment " + std::to_string(event.iter));
+    if (int(merged_.size()) < std::min(quorum_, workers_ - int(left_.size())))
+      fail(event.time, event.rank, "merged " + std::to_string(merged_.size()) + " learners");
+    merged_.clear();
+    pushed_[event.iter].clear();
+  }
+
+  int workers_, quorum_ = 1;
+  std::set<int> left_, merged_;
+  std::map<Iter, std::set<int>> pushed_;  // by fragment, since its last merge
+};
+
+}  // namespace
+
+CheckerPtr quorum_merges(const CheckedRun& run) { return std::make_unique<QuorumMerges>(run); }
+
+}  // namespace hopbench::checkers

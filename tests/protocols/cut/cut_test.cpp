@@ -1,0 +1,140 @@
+// Methods that cut work short: what they choose, what they drop, and the limits at which they are others.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "protocols/cut/drop_times.h"
+#include "tests/cluster_models.h"
+
+namespace hopbench {
+namespace {
+
+/// Four micro-batches of a second each, the last of which may take longer.
+MicroBatchTimes four_parts(double last) { return {.begins = {0, 1, 2, 3}, .end = 3 + last}; }
+
+TEST(DropTimes, CutNothingIfAllTakeAsLong) {
+  const std::vector<MeasuredIteration> alike = {{.workers = {four_parts(1), four_parts(1)}, .communication = 0.5}};
+  EXPECT_DOUBLE_EQ(best_limit(alike), 4) << "the longest gradient";
+}
+
+// One of four iterations has a worker whose last part takes 20 s. Without it iterations of 4 s stay, and 31 of 32
+// parts.
+TEST(DropTimes, CutARareLongTail) {
+  std::vector<MeasuredIteration> iterations(4, {.workers = {four_parts(1), four_parts(1)}, .communication = 0});
+  for (MeasuredIteration& iteration : iterations) iteration.workers[0] = {.begins = {0, 1, 2, 3.0}, .end = 4};
+  iterations[2].workers[0] = {.begins = {0, 5, 10, 15}, .end = 20};
+  const double limit = best_limit(iterations);
+  EXPECT_GE(limit, 3) << "the last part of the others begins at 3 s";
+  EXPECT_LT(limit, 5);
+  // The slow iteration takes 5 s instead of 20 and keeps one part of four: 29 of 32 in all.
+  EXPECT_NEAR(effective_speedup(iterations, 3), (1 + 1 + 4 + 1) / 4.0 * 29 / 32, 1e-12);
+}
+
+TEST(DropTimes, CutLessWhereTheAllReduceTakesLong) {
+  const auto gain = [](double communication) {
+    std::vector<MeasuredIteration> iterations(1);
+    iterations[0] = {.workers = {four_parts(1), {.begins = {0, 3, 6, 9}, .end = 12}}, .communication = communication};
+    return effective_speedup(iterations, 3);
+  };
+  EXPECT_GT(gain(0), 1);
+  EXPECT_LT(gain(100), 1);
+}
+
+TEST(DropCompute, IsAllReduceWhileNothingIsDropped) {
+  Cluster cut{.nodes = 5, .slow = {{2, 2.0}}, .topology = "ring", .iterations = 15};
+  cut.workload.batch = 12;
+  Cluster whole = cut;
+  cut.run("dropcompute", {{"measured", 100}, {"parts", 1}});
+  whole.run("allreduce", {{"overlap", false}});
+  EXPECT_EQ(cut.params_hash(), whole.params_hash());
+  EXPECT_EQ(cut.broken(), "");
+}
+
+// Now and then a gradient takes five times as long.
+TEST(DropCompute, IsFasterThanAllReduceBesideRareStragglers) {
+  Cluster cut{.nodes = 8, .topology = "ring", .iterations = 200};
+  cut.workload.batch = 16;
+  cut.compute.push_back({.what = SlowdownKind::kBernoulli, .factor = 5.0, .probability = 0.05});
+  Cluster whole = cut;
+  cut.run("dropcompute");
+  whole.run("allreduce");
+  EXPECT_EQ(cut.broken(), "");
+  const double kept = double(cut.total(&RankRecord::samples)) / double(whole.total(&RankRecord::samples));
+  EXPECT_GT(kept, 0.5);
+  EXPECT_LT(kept, 1.0);
+  EXPECT_GT(kept * to_seconds(whole.end - Time{}) / to_seconds(cut.end - Time{}), 1.3) << "samples a second";
+}
+
+TEST(AbsSgd, DoesNotWaitForAnAllReduceThatAGradientHides) {
+  Cluster hidden{.nodes = 4, .topology = "ring", .iterations = 30};
+  hidden.workload.batch = 16;
+  hidden.network.latency = std::chrono::milliseconds(1);
+  Cluster seen = hidden;
+  hidden.run("abs_sgd");
+  seen.run("allreduce", {{"overlap", false}});
+  EXPECT_EQ(hidden.broken(), "");
+  EXPECT_LT(to_seconds(hidden.end - Time{}), 0.8 * to_seconds(seen.end - Time{}));
+}
+
+TEST(AbsSgd, ComputesMoreSamplesOnFastWorkers) {
+  Cluster cluster{.nodes = 4, .slow = {{1, 6.0}}, .topology = "ring", .iterations = 60};
+  cluster.workload.batch = 24;
+  cluster.run("abs_sgd");
+  EXPECT_EQ(cluster.broken(), "");
+  EXPECT_GT(cluster.records[0].samples, 2 * cluster.records[1].samples);
+}
+
+TEST(AEdit, LetsASlowWorkerMakeFewerSteps) {
+  Cluster cluster{.nodes = 4, .slow = {{1, 5.0}}, .topology = "ring", .credits = 400};
+  cluster.run("a_edit", {{"period", 10}});
+  EXPECT_EQ(cluster.broken(), "");
+  EXPECT_GT(cluster.records[0].iters, 3 * cluster.records[1].iters);
+}
+
+TEST(AEdit, EndsWithOneModel) {
+  Cluster cluster{.nodes = 5, .slow = {{1, 3.0}}, .topology = "ring", .credits = 101};
+  cluster.run("a_edit");
+  for (int w = 1; w < 5; ++w) EXPECT_EQ(hash_bits(cluster.params(w)), hash_bits(cluster.params(0)));
+}
+
+Cluster on_three_hosts() {
+  Cluster cluster{.nodes = 6, .slow = {{2, 3.0}}, .topology = "ring", .iterations = 24};
+  cluster.network.host_of = {0, 0, 1, 1, 2, 2, 0, 1, 2, 0};
+  return cluster;
+}
+
+TEST(Daso, KeepsOneModelOnEachHost) {
+  Cluster cluster = on_three_hosts();
+  cluster.run("daso");
+  EXPECT_EQ(cluster.broken(), "");
+  for (int host = 0; host < 3; ++host)
+    EXPECT_EQ(hash_bits(cluster.params(2 * host)), hash_bits(cluster.params(2 * host + 1))) << host;
+  EXPECT_EQ(different_models(cluster, 10).size(), 3u);
+}
+
+TEST(Daso, WithAnAverageInEachIterationHasOneModel) {
+  Cluster cluster = on_three_hosts();
+  cluster.run("daso", {{"skip", 1}, {"wait", 0}});
+  EXPECT_EQ(different_models(cluster, 10).size(), 1u);
+}
+
+TEST(Daso, SendsLittleBetweenHosts) {
+  const auto between = [](const Knobs& knobs) {
+    Cluster cluster = on_three_hosts();
+    cluster.keep_events = true;
+    cluster.run("daso", knobs);
+    return std::count_if(cluster.events.begin(), cluster.events.end(), [&](const Event& event) {
+      return event.what == EventKind::kSend &&
+             cluster.network.host_of[std::size_t(event.rank)] != cluster.network.host_of[std::size_t(event.peer)];
+    });
+  };
+  EXPECT_EQ(between({{"skip", 1}, {"wait", 0}}), 4 * between({{"skip", 4}, {"wait", 0}}));
+}
+
+TEST(Daso, RefusesAWaitThatIsTooLong) {
+  Cluster cluster = on_three_hosts();
+  EXPECT_THROW(cluster.run("daso", {{"skip", 3}, {"wait", 3}}), Error);
+}
+
+}  // namespace
+}  // namespace hopbench

@@ -1,0 +1,260 @@
+// Gossip over graphs that change from iteration to iteration: one-peer, MATCHA, DSGD-AAU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "protocols/gossip/matcha_plan.h"
+#include "protocols/gossip/netmax_policy.h"
+#include "protocols/gossip/path_search.h"
+#include "tests/cluster_models.h"
+
+namespace hopbench {
+namespace {
+
+TEST(OnePeer, IsSgpWithOnePeer) {
+  Cluster one{.nodes = 8, .slow = {{2, 3.0}}, .iterations = 30}, sgp = one;
+  one.run("one_peer");
+  sgp.run("sgp");
+  EXPECT_LT(distance(one.mean_model(), sgp.mean_model()), 1e-5);
+  EXPECT_EQ(one.broken(), "");
+}
+
+TEST(OnePeer, MakesAllModelsTheirMeanInLogNIterationsWithoutSteps) {
+  Cluster cluster{.nodes = 8, .iterations = 13};
+  cluster.optimizer.steps = {{10, 0.0f}};
+  cluster.run("one_peer");
+  for (int w = 1; w < 8; ++w) expect_near(cluster.params(w), cluster.params(0), 1e-6);
+}
+
+Topology barbell() {  // two triangles and a bridge, 2 - 3
+  std::vector<Edge> edges;
+  for (const auto& [a, b] : {Edge{0, 1}, Edge{1, 2}, Edge{0, 2}, Edge{3, 4}, Edge{4, 5}, Edge{3, 5}, Edge{2, 3}}) {
+    edges.emplace_back(a, b);
+    edges.emplace_back(b, a);
+  }
+  return Topology("barbell", 6, edges);
+}
+
+TEST(Matchings, HoldEveryEdgeOnceAndAreFew) {
+  std::vector<Topology> graphs = {barbell()};
+  for (const char* name : {"ring", "complete", "star"}) {
+    for (const int n : {2, 3, 5, 8, 13}) graphs.push_back(make_topology(name, n));
+  }
+  graphs.push_back(make_topology("ring_based", 16));
+  graphs.push_back(make_topology("double_ring", 16));
+  for (const Topology& graph : graphs) {
+    SCOPED_TRACE(graph.name() + " of " + std::to_string(graph.size()));
+    std::set<Edge> seen;
+    std::size_t degree = 0, links = 0;
+    for (int r = 0; r < graph.size(); ++r) {
+      degree = std::max(degree, graph.in(r).size());
+      links += graph.in(r).size();
+    }
+    const auto matchings = matchings_of(graph);
+    EXPECT_LE(matchings.size(), degree + 1);
+    for (const auto& matching : matchings) {
+      std::set<int> workers;
+      for (const auto& [a, b] : matching) {
+        EXPECT_LT(a, b);
+        EXPECT_TRUE(seen.emplace(a, b).second);
+        EXPECT_TRUE(workers.insert(a).second && workers.insert(b).second) << "a worker is in it twice";
+      }
+    }
+    EXPECT_EQ(seen.size(), links / 2);
+  }
+}
+
+/// The second smallest eigenvalue of the mean Laplacian, by power iteration with 12 - L, orthogonal to the ones.
+double connectivity(const MatchaPlan& plan, const std::vector<double>& chances) {
+  std::vector<double> x = {1, -0.5, 0.3, -0.7, 0.2, -0.3};
+  double value = 0;
+  for (int step = 0; step < 400; ++step) {
+    std::vector<double> y(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) y[i] = 12 * x[i];
+    for (std::size_t j = 0; j < chances.size(); ++j) {
+      for (const auto& [a, b] : plan.matchings[j]) {
+        const double flow = chances[j] * (x[std::size_t(a)] - x[std::size_t(b)]);
+        y[std::size_t(a)] -= flow, y[std::size_t(b)] += flow;
+      }
+    }
+    const double mean = std::accumulate(y.begin(), y.end(), 0.0) / 6;
+    double xx = 0, xy = 0, yy = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      y[i] -= mean;
+      xx += x[i] * x[i], xy += x[i] * y[i], yy += y[i] * y[i];
+    }
+    value = xy / xx;
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = y[i] / std::sqrt(yy);
+  }
+  return 12 - value;
+}
+
+TEST(MatchaPlan, IsTheBestForItsBudgetAndFavoursABridge) {
+  const MatchaPlan plan = matcha_plan(barbell(), 0.5);
+  ASSERT_EQ(plan.matchings.size(), 3u);
+  EXPECT_LE(std::accumulate(plan.chances.begin(), plan.chances.end(), 0.0), 1.5 + 1e-6);
+  for (std::size_t j = 0; j < 3; ++j) {
+    const auto& matching = plan.matchings[j];
+    if (std::find(matching.begin(), matching.end(), Edge{2, 3}) != matching.end()) {
+      EXPECT_EQ(plan.chances[j], *std::max_element(plan.chances.begin(), plan.chances.end()));
+    }
+  }
+  const double found = connectivity(plan, plan.chances);
+  for (int a = 0; a <= 20; ++a) {
+    for (int b = 0; b <= 20; ++b) {
+      const double p = a / 20.0, q = b / 20.0, r = 1.5 - p - q;
+      if (r < 0 || r > 1) continue;
+      EXPECT_LT(connectivity(plan, {p, q, r}), 1.01 * found) << p << " " << q;
+    }
+  }
+}
+
+// All links of a complete graph, each with 1 / n, give the mean of all in one iteration.
+TEST(MatchaPlan, OfACompleteGraphWithAllLinksHasTheWeightOfAMean) {
+  const MatchaPlan plan = matcha_plan(make_topology("complete", 6), 1.0);
+  for (const double chance : plan.chances) EXPECT_NEAR(chance, 1, 1e-9);
+  EXPECT_NEAR(plan.alpha, 1.0 / 6, 0.002);
+}
+
+// A ring of an even number has two matchings, which are alike.
+TEST(MatchaPlan, OfARingTreatsItsTwoMatchingsAlike) {
+  const MatchaPlan plan = matcha_plan(make_topology("ring", 8), 0.5);
+  ASSERT_EQ(plan.matchings.size(), 2u);
+  EXPECT_NEAR(plan.chances[0], 0.5, 0.02);
+  EXPECT_NEAR(plan.chances[1], 0.5, 0.02);
+}
+
+TEST(Matcha, SendsTheShareThatItsBudgetAllows) {
+  const auto sent = [](double budget) {
+    Cluster cluster{.nodes = 8, .topology = "complete", .iterations = 400};
+    cluster.run("matcha", {{"budget", budget}});
+    EXPECT_EQ(cluster.broken(), "");
+    return double(cluster.total(&RankRecord::bytes_sent));
+  };
+  EXPECT_NEAR(sent(0.3) / sent(1.0), 0.3, 0.05);
+}
+
+TEST(PathSearch, WaitsForALinkThatIsNewInItsEpoch) {
+  const Topology ring = make_topology("ring", 4);
+  PathSearch search(ring);
+  using Group = std::vector<int>;
+  search.done(0);
+  EXPECT_EQ(search.next_group(), Group{});
+  search.done(2);
+  EXPECT_EQ(search.next_group(), Group{}) << "0 and 2 are no neighbours";
+  search.done(1);
+  EXPECT_EQ(search.next_group(), (Group{0, 1, 2}));
+  search.done(0);
+  search.done(1);
+  EXPECT_EQ(search.next_group(), Group{}) << "0 - 1 is used in this epoch";
+  search.done(3);
+  EXPECT_EQ(search.next_group(), (Group{0, 1, 3})) << "0 - 3 is new, and connects all: a new epoch";
+  search.done(0);
+  search.done(1);
+  EXPECT_EQ(search.next_group(), (Group{0, 1}));
+}
+
+TEST(PathSearch, LetsAllGoOnWhenNobodyElseIsLeft) {
+  const Topology ring = make_topology("ring", 4);
+  PathSearch search(ring);
+  search.done(0);
+  search.left(1);
+  search.left(3);
+  EXPECT_EQ(search.next_group(), std::vector<int>{});
+  search.done(2);
+  EXPECT_EQ(search.next_group(), (std::vector<int>{0, 2}));
+}
+
+TEST(ActiveNeighbours, WeighByTheGraphOfTheActiveOnes) {
+  const Topology star = make_topology("star", 5);
+  const ActiveNeighbours centre = active_neighbours(star, 0, {0, 2, 3}), outer = active_neighbours(star, 2, {0, 2, 3});
+  EXPECT_EQ(centre.ranks, (std::vector<int>{2, 3}));
+  EXPECT_NEAR(centre.own, 1.0 / 3, 1e-12);
+  EXPECT_EQ(outer.ranks, std::vector<int>{0});
+  EXPECT_NEAR(outer.weights[0], 1.0 / 3, 1e-12);
+}
+
+TEST(DsgdAau, LetsFastWorkersDoMoreThanASlowOne) {
+  Cluster cluster{.nodes = 8, .slow = {{3, 8.0}}, .topology = "complete", .credits = 400};
+  cluster.run("dsgd_aau");
+  EXPECT_EQ(cluster.broken(), "");
+  EXPECT_GT(cluster.records[0].iters, 2 * cluster.records[3].iters);
+}
+
+TEST(Dybw, DropsTheWorkOfASlowWorkerButNotAlways) {
+  Cluster cluster{.nodes = 6, .slow = {{3, 4.0}}, .topology = "ring", .iterations = 60};
+  cluster.workload.batch = 16;
+  cluster.run("dybw");
+  EXPECT_EQ(cluster.broken(), "");
+  EXPECT_LT(cluster.records[3].samples, cluster.records[0].samples / 2);
+  EXPECT_GT(cluster.records[3].samples, 0);
+  Cluster whole = cluster;
+  whole.run("dpsgd");
+  EXPECT_LT(to_seconds(cluster.end - Time{}), 0.8 * to_seconds(whole.end - Time{}));
+}
+
+PullTimes one_slow_link(const Topology& graph, int a, int b) {
+  const auto n = std::size_t(graph.size());
+  PullTimes times{.pulling = std::vector<std::vector<double>>(n, std::vector<double>(n, 1.0)),
+                  .alone = std::vector<double>(n, 1.0)};
+  times.pulling[std::size_t(a)][std::size_t(b)] = times.pulling[std::size_t(b)][std::size_t(a)] = 10;
+  return times;
+}
+
+TEST(PullPolicy, PullsOverASlowLinkLessOften) {
+  const Topology graph = make_topology("complete", 5);
+  const PullPolicy policy = best_policy(graph, one_slow_link(graph, 0, 1));
+  for (std::size_t i = 0; i < 5; ++i)
+    EXPECT_NEAR(std::accumulate(policy.chances[i].begin(), policy.chances[i].end(), 0.0), 1, 1e-9);
+  EXPECT_LT(policy.chances[0][1], 0.5 * policy.chances[0][2]);
+  EXPECT_GE(policy.chances[0][1], policy.pull - 1e-12) << "a weight of at most 1";
+}
+
+TEST(PullPolicy, StartsWithAllNeighboursAlike) {
+  const PullPolicy policy = uniform_policy(make_topology("ring", 4));
+  EXPECT_EQ(policy.chances[0][1], 0.5);
+  EXPECT_EQ(policy.chances[0][2], 0.0);
+}
+
+// Workers 0 and 1 are far from each other: a pull between them takes four gradients' time.
+TEST(NetMax, PullsOverSlowLinksLessOften) {
+  Cluster cluster{.nodes = 4, .topology = "complete", .iterations = 400};
+  cluster.network.links.push_back({.a = 0, .b = 1, .latency = std::chrono::milliseconds(20)});
+  cluster.keep_events = true;
+  cluster.run("netmax", {{"every", 10}});
+  EXPECT_EQ(cluster.broken(), "");
+  const auto pulls = [&](int from) {
+    return std::count_if(cluster.events.begin(), cluster.events.end(), [&](const Event& event) {
+      return event.what == EventKind::kSend && event.kind == std::uint16_t(kRequest) && event.rank == 0 &&
+             event.peer == from && event.iter >= 100;
+    });
+  };
+  EXPECT_LT(pulls(1), pulls(2) / 2);
+  EXPECT_GT(pulls(1), 0) << "every neighbour keeps a chance";
+}
+
+TEST(Moshpit, InOneDimensionIsLocalSgd) {
+  Cluster grid{.nodes = 6, .slow = {{2, 3.0}}, .iterations = 20}, local = grid;
+  grid.run("moshpit", {{"dimensions", 1}});
+  local.run("local_sgd", {{"period", 1}});
+  EXPECT_LT(distance(grid.mean_model(), local.mean_model()), 1e-5);
+}
+
+TEST(Moshpit, OnAFullGridMakesAllModelsOneInDRounds) {
+  Cluster cluster{.nodes = 8, .iterations = 13};
+  cluster.optimizer.steps = {{10, 0.0f}};
+  cluster.run("moshpit", {{"dimensions", 3}});
+  for (int w = 1; w < 8; ++w) expect_near(cluster.params(w), cluster.params(0), 1e-6);
+}
+
+TEST(Moshpit, RefusesAGridInWhichNobodyHasAPartner) {
+  Cluster cluster{.nodes = 4, .iterations = 4};
+  EXPECT_THROW(cluster.run("moshpit", {{"dimensions", 4}}), Error);
+  EXPECT_NO_THROW(cluster.run("moshpit", {{"dimensions", 2}}));
+}
+
+}  // namespace
+}  // namespace hopbench

@@ -1,0 +1,215 @@
+// The oracles for methods that cut work short: dropcompute, abs_sgd, a_edit, dybw. The log says which micro-batches a
+// worker has computed, and when a round was over.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "tests/replay/replay.h"
+
+namespace hopbench {
+namespace {
+
+/// A sum of gradients, each times its samples.
+struct Sum {
+  Numbers g;
+  double samples = 0;
+
+  void add(const Numbers& more, double count) {
+    if (g.empty()) g.assign(more.size(), 0.0);
+    for (std::size_t i = 0; i < g.size(); ++i) g[i] += count * more[i];
+    samples += count;
+  }
+  void add(const Sum& other) {
+    if (g.empty()) g.assign(other.g.size(), 0.0);
+    for (std::size_t i = 0; i < g.size(); ++i) g[i] += other.g[i];
+    samples += other.samples;
+  }
+  Numbers mean() const {
+    Numbers all = g;
+    for (double& each : all) each /= samples;
+    return all;
+  }
+};
+
+struct Model {
+  Numbers x, momentum;
+
+  void step(const Cluster& cluster, const Numbers& g, double factor) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      momentum[i] = double(cluster.optimizer.momentum) * momentum[i] + g[i];
+      x[i] -= factor * double(cluster.optimizer.lr) * momentum[i];
+    }
+  }
+};
+
+std::string compared(const Cluster& cluster, int rank, std::size_t report, const Numbers& due) {
+  const std::string wrong = difference(numbers_of(cluster.reports[std::size_t(rank)].at(report).x), due);
+  if (wrong.empty()) return "";
+  return "rank " + std::to_string(rank) + ", report " + std::to_string(report) + ": its model " + wrong;
+}
+
+/// dropcompute and abs_sgd: the step of iteration k is with the mean over all samples of iteration k - delay.
+std::string by_samples(const Cluster& cluster, const Numbers& start, Iter delay) {
+  std::map<Iter, std::map<int, std::vector<const Event*>>> parts;
+  for (const Event& event : cluster.events) {
+    if (event.what == EventKind::kGradient) parts[event.iter][event.rank].push_back(&event);
+  }
+  Model model{start, Numbers(start.size(), 0.0)};
+  const double whole = cluster.nodes * cluster.workload.batch;
+  std::map<Iter, Sum> sums;
+  const auto stepped = [&](Iter k) { model.step(cluster, sums.at(k).mean(), sums.at(k).samples / whole); };
+  for (Iter k = 0; k < cluster.iterations; ++k) {
+    for (const auto& [rank, events] : parts[k]) {
+      for (const Event* event : events) sums[k].add(gradient_at(cluster, model.x, *event, false), double(event->count));
+    }
+    if (k >= delay) stepped(k - delay);
+    for (int w = 0; w < cluster.nodes; ++w) {
+      if (const std::string wrong = compared(cluster, w, std::size_t(k), model.x); !wrong.empty()) return wrong;
+    }
+  }
+  if (delay == 0) return "";
+  stepped(cluster.iterations - 1);
+  return compared(cluster, 0, std::size_t(cluster.iterations), model.x);
+}
+
+/// A-EDiT: a round is over when all workers have told their numbers.
+class TimedRounds {
+ public:
+  TimedRounds(const Cluster& cluster, const Knobs& knobs, const Numbers& start)
+      : cluster_(cluster), knobs_(knobs), x0_(start), outer_(start.size(), 0.0) {
+    workers_.assign(std::size_t(cluster.nodes), {{start, Numbers(start.size(), 0.0)}, 0, 0, 0, 0, 0, 0});
+  }
+
+  std::string run() {
+    for (const Event& event : cluster_.events) {
+      if (event.rank >= cluster_.nodes) continue;
+      Worker& worker = workers_[std::size_t(event.rank)];
+      if (event.what == EventKind::kGradient) {
+        worker.model.step(cluster_, gradient_at(cluster_, worker.model.x, event, false), 1);
+        ++worker.steps;
+      }
+      if (event.what == EventKind::kSend && event.kind == std::uint16_t(kClock) && event.iter == worker.rounds) {
+        ++worker.rounds;
+        if (++ended_ == cluster_.nodes) end_round();
+      }
+      if (event.what != EventKind::kReport) continue;
+      if (const std::string wrong = compared(cluster_, event.rank, worker.reports++, x0_); !wrong.empty()) return wrong;
+    }
+    return "";
+  }
+
+ private:
+  struct Worker {
+    Model model;
+    Iter rounds;
+    int steps;
+    std::size_t reports;
+    double mean, variance;
+    int seen;
+  };
+
+  bool is_anomaly(Worker& worker, double length) const {
+    if (worker.seen >= 5 && length - worker.mean > number_in(knobs_, "limit", 3) * std::sqrt(worker.variance))
+      return true;
+    const double apart = length - worker.mean;
+    worker.variance = worker.seen == 0 ? 0 : 0.98 * worker.variance + 0.98 * 0.02 * apart * apart;
+    worker.mean = worker.seen == 0 ? length : worker.mean + 0.02 * apart;
+    ++worker.seen;
+    return false;
+  }
+
+  void end_round() {
+    ended_ = 0;
+    std::vector<double> weights;
+    double sum = 0;
+    for (Worker& worker : workers_) {
+      Numbers moved = x0_;
+      for (std::size_t i = 0; i < moved.size(); ++i) moved[i] -= worker.model.x[i];
+      const double length = std::sqrt(squared_length(moved));
+      const bool counts = worker.steps > 0 && !is_anomaly(worker, length);
+      weights.push_back(counts ? std::exp(-length) : 0);
+      sum += weights.back();
+      worker.steps = 0;
+    }
+    if (sum > 0) move(weights, sum);
+    for (Worker& worker : workers_) worker.model.x = x0_;
+  }
+
+  void move(const std::vector<double>& weights, double sum) {
+    Numbers d(x0_.size(), 0.0);
+    for (std::size_t w = 0; w < workers_.size(); ++w) {
+      for (std::size_t i = 0; i < d.size(); ++i) d[i] += weights[w] / sum * (x0_[i] - workers_[w].model.x[i]);
+    }
+    const double length = std::sqrt(squared_length(d)), clip = number_in(knobs_, "clip", 10);
+    const double beta = number_in(knobs_, "outer_momentum", 0.85), lr = number_in(knobs_, "outer_lr", 0.8);
+    for (std::size_t i = 0; i < d.size(); ++i) {
+      const double g = length > clip ? d[i] * clip / length : d[i];
+      outer_[i] = beta * outer_[i] + g;
+      x0_[i] -= lr * (g + beta * outer_[i]);
+    }
+  }
+
+  const Cluster& cluster_;
+  const Knobs& knobs_;
+  Numbers x0_, outer_;
+  int ended_ = 0;
+  std::vector<Worker> workers_;
+};
+
+/// DyBW: a worker steps only if it is done when the round ends.
+class BackupRounds {
+ public:
+  BackupRounds(const Cluster& cluster, const Numbers& start) : cluster_(cluster) {
+    workers_.assign(std::size_t(cluster.nodes), {{start, Numbers(start.size(), 0.0)}, {}, 0});
+  }
+
+  std::string run() {
+    for (const Event& event : cluster_.events) {
+      if (event.rank >= cluster_.nodes) continue;
+      Worker& worker = workers_[std::size_t(event.rank)];
+      if (event.what == EventKind::kEnter) worker.sum = {};
+      if (event.what == EventKind::kGradient)
+        worker.sum.add(gradient_at(cluster_, worker.model.x, event, false), double(event.count));
+      if (event.what == EventKind::kApplied) {
+        worker.model.step(cluster_, worker.sum.mean(), 1);
+        stepped_[{event.rank, event.iter}] = worker.model.x;
+      }
+      if (event.what == EventKind::kReduced) {
+        Numbers sum(worker.model.x.size(), 0.0);
+        for (std::size_t t = 0; t < event.senders.size(); ++t) {
+          const Numbers& x = stepped_.at({event.senders[t], event.tags[t]});
+          for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += double(event.weights[t]) * x[i];
+        }
+        worker.model.x = sum;
+      }
+      if (event.what != EventKind::kReport) continue;
+      if (const std::string wrong = compared(cluster_, event.rank, worker.reports++, worker.model.x); !wrong.empty())
+        return wrong;
+    }
+    return "";
+  }
+
+ private:
+  struct Worker {
+    Model model;
+    Sum sum;
+    std::size_t reports;
+  };
+  const Cluster& cluster_;
+  std::vector<Worker> workers_;
+  std::map<std::pair<int, Iter>, Numbers> stepped_;
+};
+
+}  // namespace
+
+std::string replayed_cut(const Cluster& cluster, const std::string& protocol, const Knobs& knobs) {
+  HB_ASSERT_MSG(!cluster.events.empty(), "a run that kept no events cannot be replayed");
+  const Numbers start = numbers_of(cluster.work->initial().share());
+  if (protocol == "dropcompute") return by_samples(cluster, start, 0);
+  if (protocol == "abs_sgd") return by_samples(cluster, start, 1);
+  if (protocol == "dybw") return BackupRounds(cluster, start).run();
+  return TimedRounds(cluster, knobs, start).run();
+}
+
+}  // namespace hopbench
