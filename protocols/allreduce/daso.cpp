@@ -50,7 +50,7 @@ std::string refuse(const Setting& setting) {
 
 std::string note(const Setting& setting) {
   const std::size_t hosts = by_host(setting).size();
-  if (hosts > 1 && hosts < static_cast<std::size_t>(setting.workers)) return "";
+  if (setting.workers == 1 || (hosts > 1 && hosts < static_cast<std::size_t>(setting.workers))) return "";
   return hosts == 1 ? "all workers are on one host: it is all-reduce, with averages of equal models now and then"
                     : "each worker is on a host of its own: no gradients are averaged";
 }

@@ -30,9 +30,10 @@ double effective_speedup(const std::vector<MeasuredIteration>& iterations, doubl
     for (const MicroBatchTimes& times : iteration.workers) {
       whole = std::max(whole, times.end);
       cut = std::max(cut, end_under(times, limit));
-      all += static_cast<double>(times.begins.size());
-      kept += 1 + static_cast<double>(std::count_if(times.begins.begin() + 1, times.begins.end(),
-                                                    [&](double t) { return t <= limit; }));
+      for (std::size_t p = 0; p < times.begins.size(); ++p) {
+        all += times.samples[p];
+        kept += p == 0 || times.begins[p] <= limit ? times.samples[p] : 0;
+      }
     }
     faster +=
         (whole + iteration.communication) / (cut + iteration.communication) / static_cast<double>(iterations.size());

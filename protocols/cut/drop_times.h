@@ -9,6 +9,7 @@ namespace hopbench {
 /// from the first one's beginning.
 struct MicroBatchTimes {
   std::vector<double> begins;  // begins[0] = 0
+  std::vector<int> samples;    // of each
   double end = 0;
 };
 
@@ -18,8 +19,8 @@ struct MeasuredIteration {
 };
 
 /// Returns the time limit with the largest effective speed-up over the measured iterations: the mean of (time of the
-/// iteration) / (its time under the limit), times the share of micro-batches that begin within the limit. Returns the
-/// time of the longest gradient, which cuts nothing, if no limit is better than that.
+/// iteration) / (its time under the limit), times the share of samples in micro-batches that begin within the limit.
+/// Returns the time of the longest gradient, which cuts nothing, if no limit is better than that.
 double best_limit(const std::vector<MeasuredIteration>& iterations);
 
 /// Returns that speed-up for a limit.

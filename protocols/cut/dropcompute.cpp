@@ -55,11 +55,11 @@ class Limit {
     all[static_cast<std::size_t>(self_.rank)] = numbers_;
     for (const Message& said : self_.gather(others, static_cast<int>(others.size()), is(kClock), "times"))
       all[static_cast<std::size_t>(said.from)] = Vec::copy_of(said.body).to_host();
-    limit_ = seconds_to_duration(best_limit(iterations_in(all)));
+    limit_ = seconds_to_duration(best_limit(iterations_in(all, self_.batch())));
     known_ = true;
   }
 
-  static std::vector<MeasuredIteration> iterations_in(const std::vector<std::vector<float>>& all) {
+  static std::vector<MeasuredIteration> iterations_in(const std::vector<std::vector<float>>& all, int batch) {
     std::vector<MeasuredIteration> iterations;
     for (const std::vector<float>& numbers : all) {
       std::size_t k = 0;
@@ -67,7 +67,10 @@ class Limit {
         if (k == iterations.size()) iterations.push_back({.workers = {}, .communication = 1e30});
         MicroBatchTimes times;
         const auto parts = static_cast<std::size_t>(numbers[at++]);
-        for (std::size_t p = 0; p < parts; ++p) times.begins.push_back(static_cast<double>(numbers[at++]));
+        for (std::size_t p = 0; p < parts; ++p) {
+          times.begins.push_back(static_cast<double>(numbers[at++]));
+          times.samples.push_back(part_of(batch, static_cast<int>(parts), static_cast<int>(p)).count);
+        }
         times.end = static_cast<double>(numbers[at++]);
         // The slowest worker waits for nobody: what is left of its time is the all-reduce.
         iterations[k].communication = std::min(iterations[k].communication, static_cast<double>(numbers[at++]));

@@ -52,11 +52,11 @@ bool Anomalies::is_one(double length) {
   constexpr double kKept = 0.98;
   constexpr int kFirst = 5;  // lengths before any is an anomaly
   const double apart = length - mean_;
-  if (seen_ >= kFirst && apart > limit_ * std::sqrt(variance_)) return true;
+  const bool anomaly = seen_ >= kFirst && apart > limit_ * std::sqrt(variance_);
   mean_ = seen_ == 0 ? length : kKept * mean_ + (1 - kKept) * length;
   variance_ = seen_ == 0 ? 0 : kKept * (variance_ + (1 - kKept) * apart * apart);
   ++seen_;
-  return false;
+  return anomaly;
 }
 
 WeightedRounds::WeightedRounds(Node& self, const KnobValues& knobs)

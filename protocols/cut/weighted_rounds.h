@@ -12,7 +12,8 @@ namespace hopbench {
 class Anomalies {
  public:
   explicit Anomalies(double limit) : limit_(limit) {}
-  /// Returns true if the length is more than `limit` deviations above the moving average. Else takes it in.
+  /// Returns true if the length is more than `limit` deviations above the moving average. Takes it in, too, or lengths
+  /// that grow would all be anomalies from some round on.
   bool is_one(double length);
 
  private:

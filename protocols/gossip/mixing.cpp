@@ -10,7 +10,9 @@ namespace {
 constexpr const char* kWhy = "models of neighbours";
 
 std::vector<Message> received_as(Node& self, Iter k, const Exchange& exchange, Kind kind) {
-  return self.gather(exchange.from, static_cast<int>(exchange.from.size()), is(kind, k), kWhy);
+  auto all = self.gather(exchange.from, static_cast<int>(exchange.from.size()), is(kind, k), kWhy);
+  HB_ASSERT_MSG(all.size() == exchange.from.size(), "one vector from each neighbour");
+  return all;
 }
 
 std::vector<Term> weighed(const Node& self, Iter k, const Exchange& exchange, const std::vector<Message>& messages,

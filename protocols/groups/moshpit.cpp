@@ -88,7 +88,7 @@ const Protocol& moshpit_protocol() {
           "Ryabinin, Gorbunov, Plokhotnyuk, Pekhimenko: Moshpit SGD: Communication-Efficient Decentralized Training on "
           "Heterogeneous Unreliable Devices, NeurIPS 2021",
       .family = Family::kGroups,
-      .knobs = {{"dimensions", 2, 1, 16, {}, "d: rounds after which all have heard of all", "paper"},
+      .knobs = {{"dimensions", 2, 1, 16, {}, "d: rounds after which all have heard of all", "memory H"},
                 {"period", 1, 1, 1'000'000, {}, "local steps from one round to the next", "ours"}},
       .body = moshpit,
       .links = links,
@@ -96,7 +96,7 @@ const Protocol& moshpit_protocol() {
       .on_loss = always<OnLoss::kContinues>,
       .free_run = free_run,
       .source = Source::kMemory,
-      .reading = "moshpit/G1-G4"};
+      .reading = "moshpit/G1-G3"};
   return protocol;
 }
 

@@ -20,14 +20,20 @@ void add_part(Node& self, CutGradient& sum, const Gradient& g) {
 
 }  // namespace
 
+Samples part_of(int batch, int parts, int part) {
+  const auto begin = [&](int i) { return static_cast<int>(std::int64_t{batch} * i / parts); };
+  return {.first = begin(part), .count = begin(part + 1) - begin(part)};
+}
+
 CutGradient gradient_in_parts(Node& self, const Vec& x, Iter k, int parts, const std::function<bool()>& go_on) {
   const int batch = self.batch();
   parts = std::clamp(parts, 1, batch);
   CutGradient cut;
   for (int part = 0; part < parts && (part == 0 || go_on()); ++part) {
-    const auto begin = [&](int i) { return static_cast<int>(std::int64_t{batch} * i / parts); };
-    const Samples some{.first = k * batch + begin(part), .count = begin(part + 1) - begin(part)};
+    Samples some = part_of(batch, parts, part);
+    some.first += k * batch;
     add_part(self, cut, self.gradient(x, k, some));
+    if (part > 0) --self.record().gradients;  // all parts are one gradient
   }
   cut.whole = cut.samples == batch;
   return cut;

@@ -20,6 +20,9 @@ struct CutGradient {
 /// operation. One part gives the bits of Node::gradient.
 CutGradient gradient_in_parts(Node& self, const Vec& x, Iter k, int parts, const std::function<bool()>& go_on);
 
+/// Returns the samples of a micro-batch, counted from the front of the batch.
+Samples part_of(int batch, int parts, int part);
+
 /// Returns the knob `parts`.
 Knob parts_knob(int fallback);
 

@@ -48,8 +48,9 @@ struct Protocol {
   std::string_view paper;    // authors, title, venue
   Family family = Family::kOther;
   std::vector<Knob> knobs;
-  void (*body)(Node&, const KnobValues&);                // of every rank; a server asks node.is_server()
-  int (*extra_ranks)(const Setting&) = nullptr;          // servers: ranks workers .. workers + extra - 1; nullptr: none
+  void (*body)(Node&, const KnobValues&);        // of every rank; a server asks node.is_server()
+  int (*extra_ranks)(const Setting&) = nullptr;  // servers: ranks workers .. workers + extra - 1; nullptr: none
+  std::vector<int> (*extra_hosts)(const Setting&) = nullptr;  // the hosts of those ranks; nullptr: the suite's rule
   std::vector<Edge> (*links)(const Setting&) = nullptr;  // pairs that talk (either way); nullptr: the graph's edges
   std::string (*refuse)(const Setting&) = nullptr;       // why the setting is impossible; empty or nullptr: possible
   std::string (*note)(const Setting&) = nullptr;       // a note to the user about this setting; empty or nullptr: none

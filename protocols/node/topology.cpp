@@ -93,6 +93,24 @@ void add_ring_based(std::vector<Edge>& edges, int first, int n) {
   for (int i = 0; i < n / 2; ++i) both_ways(edges, first + i, first + i + n / 2);
 }
 
+/// Returns the number of rows of the torus of n workers that is nearest to a square; 0: there is none with three rows
+/// and three columns.
+int torus_rows(int n) {
+  int rows = 0;
+  for (int d = 3; d * d <= n; ++d) {
+    if (n % d == 0) rows = d;
+  }
+  return rows;
+}
+
+void add_torus(std::vector<Edge>& edges, int n) {
+  const int columns = n / torus_rows(n);
+  for (int i = 0; i < n; ++i) {
+    both_ways(edges, i, i / columns * columns + (i + 1) % columns);
+    both_ways(edges, i, (i + columns) % n);
+  }
+}
+
 // Enough for 2000 workers. With more, the graph alone would use up the machine's memory before an error message.
 constexpr std::int64_t kMostEdges = 4'000'000;
 
@@ -256,6 +274,13 @@ Topology make_topology(const std::string& name, int n) {
     for (int i = 0; i < n; ++i) {
       for (int j = 0; j < i; ++j) both_ways(edges, i, j);
     }
+  } else if (name == "torus") {
+    if (torus_rows(n) == 0) throw not_defined(name, n, "a product of two numbers that are 3 or more");
+    add_torus(edges, n);
+  } else if (name == "exponential") {
+    for (int i = 0; i < n; ++i) {
+      for (int ahead = 1; ahead < n; ahead *= 2) edges.emplace_back(i, (i + ahead) % n);
+    }
   } else {
     for (int i = 1; i < n; ++i) both_ways(edges, 0, i);
   }
@@ -271,6 +296,8 @@ const std::vector<std::pair<const char*, const char*>>& topologies() {
       {"double_ring", "two ring-based graphs of n/2 workers, joined worker to worker (n a multiple of 4)"},
       {"complete", "everybody with everybody"},
       {"star", "everybody with worker 0"},
+      {"torus", "a grid that closes on itself, as near to a square as n allows: four neighbours each"},
+      {"exponential", "worker i sends to i + 1, i + 2, i + 4, ... below n (one direction)"},
   };
   return all;
 }

@@ -42,7 +42,9 @@ class Topology {
   /// Returns the ranks from which distances must be measured to know the largest one. For each other rank, a renaming
   /// of the ranks that keeps all edges (an automorphism) maps it to one of these, so it sees the same set of distances
   /// in both directions. Only make_topology knows such renamings:
-  ///   ring, complete    {0}: i -> i + 1 (mod n) keeps every edge.
+  ///   ring, complete, exponential
+  ///                     {0}: i -> i + 1 (mod n) keeps every edge.
+  ///   torus             {0}: shifts of rows and of columns keep every edge.
   ///   ring_based        {0}: the same, as i <-> i + n/2 becomes i + 1 <-> i + 1 + n/2 (n is even).
   ///   double_ring       {0}: i -> i + 1 (mod n/2) in both halves at once, and the exchange of the two halves.
   ///   star              {0, 1}: every exchange of two outer workers keeps all edges, and no renaming moves the centre.
@@ -76,8 +78,10 @@ double smallest_mixing_eigenvalue(const Topology& graph);
 std::string unconnected(const Topology& graph);
 
 /// Makes ring (i <-> i+-1), ring_based (ring plus i <-> i + n/2), double_ring (two ring-based graphs of n/2, joined
-/// node to node), complete, or star (all <-> 0). With one rank, none of them has edges. Throws Error(kUsage) for an
-/// unknown name (with the known ones) or an n for which it is not defined.
+/// node to node), complete, star (all <-> 0), torus (a grid of a x b = n ranks that closes on itself, 3 <= a <= b, as
+/// near to a square as possible) or exponential (i -> i + 2^k for all 2^k < n, the static exponential graph of Ying et
+/// al., 2021). With one rank, none of them has edges. Throws Error(kUsage) for an unknown name (with the known ones) or
+/// an n for which it is not defined.
 Topology make_topology(const std::string& name, int n);
 const std::vector<std::pair<const char*, const char*>>& topologies();  // name, one line
 

@@ -42,8 +42,8 @@ class Learner {
     const std::size_t due = plan_.sent_after(steps);
     if (due == plan_.fragments) return;
     const Slice part = slice_of(x.size(), due, plan_.fragments);
-    self_.send(self_.servers().front(), kPush, static_cast<Iter>(due), x.slice(part.offset, part.size),
-               {samples_[due], steps_[due], steps - 1});
+    self_.send(self_.servers().front(), kPush, steps - 1, x.slice(part.offset, part.size),
+               {static_cast<std::int64_t>(due), samples_[due], steps_[due]});
     samples_[due] = steps_[due] = 0;
   }
 
@@ -51,7 +51,7 @@ class Learner {
   void take_in(Vec& x, Vec& x0) {
     self_.poll();
     while (const auto fresh = self_.take(is(kWeights))) {
-      const Slice part = slice_of(x.size(), static_cast<std::size_t>(fresh->iter), plan_.fragments);
+      const Slice part = slice_of(x.size(), static_cast<std::size_t>(fresh->words[0]), plan_.fragments);
       self_.operate(bytes_of(5 * part.size), [&] {
         x0.assign(part.offset, fresh->body);
         const Payload terms[] = {x.slice(part.offset, part.size), fresh->body};

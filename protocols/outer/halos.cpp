@@ -2,7 +2,7 @@
 // which takes in the regions' at once. Kim, Li, Gandham, Baldonado, Gangidi, Balaji, Wang, Akella: "HALoS: Hierarchical
 // Asynchronous Local SGD over Slow Networks for Geo-Distributed Large Language Model Training", ICML 2025.
 //
-// Rules enforced here. A region is a host, with w workers; there are R of them:
+// Rules enforced here. A region is a host, with w workers and a server; there are R of them:
 //   - a worker makes H local steps, pushes x - x0 to its region's server, and goes on from that server's newest model;
 //   - a region's server moves its model on arrival, by momentum SGD: m <- beta m + (x - x0) / w, model <- model + m;
 //   - after every `accumulate` pushes it sends how far its model has moved since it did so last, without waiting;
@@ -18,17 +18,6 @@ namespace hopbench {
 namespace {
 
 constexpr Kind kMoved = kPart, kGlobal = kReply;
-
-/// Returns how far `now` is from `before`, times a factor.
-Vec moved(Node& self, const Vec& now, const Vec& before, double factor) {
-  Vec sum;
-  self.operate(bytes_of(3 * now.size()), [&] {
-    const Payload terms[] = {share(now), share(before)};
-    const float weights[] = {static_cast<float>(factor), static_cast<float>(-factor)};
-    sum = weighted_sum(terms, weights);
-  });
-  return sum;
-}
 
 int global_server(const Node& self) { return self.size - 1; }
 
@@ -96,6 +85,14 @@ void halos(Node& self, const KnobValues& knobs) {
 
 int ranks(const Setting& setting) { return static_cast<int>(by_host(setting).size()) + 1; }
 
+std::vector<int> hosts(const Setting& setting) {
+  const std::vector<int> host_of = hosts_of(setting);
+  std::vector<int> all;
+  for (const Group& region : by_host(setting)) all.push_back(host_of[static_cast<std::size_t>(region.front())]);
+  all.push_back(host_of.front());
+  return all;
+}
+
 std::vector<Edge> links(const Setting& setting) {
   std::vector<Edge> all;
   const Division regions = by_host(setting);
@@ -108,7 +105,7 @@ std::vector<Edge> links(const Setting& setting) {
 }
 
 std::string note(const Setting& setting) {
-  if (by_host(setting).size() < static_cast<std::size_t>(setting.workers)) return "";
+  if (by_host(setting).size() < static_cast<std::size_t>(setting.workers) || setting.workers == 1) return "";
   return "each worker is a region of its own, with a server of its own: set network.hosts to have fewer regions";
 }
 
@@ -133,6 +130,7 @@ const Protocol& halos_protocol() {
       .knobs = all_knobs(),
       .body = halos,
       .extra_ranks = ranks,
+      .extra_hosts = hosts,
       .links = links,
       .note = note,
       .control = always<Control::kSchedule>,

@@ -20,4 +20,14 @@ void MovingModel::mix(const Payload& other, double alpha) {
   });
 }
 
+Vec moved(Node& self, const Vec& now, const Vec& before, double factor) {
+  Vec sum;
+  self.operate(bytes_of(3 * now.size()), [&] {
+    const Payload terms[] = {share(now), share(before)};
+    const float weights[] = {static_cast<float>(factor), static_cast<float>(-factor)};
+    sum = weighted_sum(terms, weights);
+  });
+  return sum;
+}
+
 }  // namespace hopbench

@@ -25,4 +25,7 @@ class MovingModel {
   Vec model_, momentum_;
 };
 
+/// Returns how far `now` is from `before`, times a factor.
+Vec moved(Node& self, const Vec& now, const Vec& before, double factor);
+
 }  // namespace hopbench

@@ -74,11 +74,12 @@ Time Syncer::next_due() const {
 }
 
 void Syncer::arrived(Message push) {
-  Gathering& some = gathering_[static_cast<std::size_t>(push.iter)];
+  Gathering& some = gathering_[static_cast<std::size_t>(push.words[0])];
   if (some.from.empty()) some.first = self_.now();
   some.from.insert_or_assign(push.from, std::move(push));
   const auto here = [&](int w) { return self_.present(w); };
   const auto present = static_cast<std::size_t>(std::count_if(self_.workers().begin(), self_.workers().end(), here));
+  if (present == 0) return;  // nobody is left to go on from a merge
   if (some.from.size() >= std::min(quorum_, present) && some.due == kNever)
     some.due = self_.now() + seconds_to_duration(grace_ * spread_);
   if (some.from.size() >= present) some.due = self_.now();
@@ -91,17 +92,18 @@ void Syncer::merge(std::size_t p) {
   const Slice part = slice_of(x0_.size(), p, fragments_);
   const Vec merged = merged_model(some, part);
   outer_.step(x0_, share(merged), step_, part.offset);
-  for (const auto& [learner, push] : some.from) self_.applied(learner, push.words[2]);
+  for (const auto& [learner, push] : some.from) self_.applied(learner, push.iter);
   for (const int learner : self_.workers())
-    self_.send(learner, kWeights, static_cast<Iter>(p), x0_.slice(part.offset, part.size));
+    self_.send(learner, kWeights, merges_, x0_.slice(part.offset, part.size), {static_cast<std::int64_t>(p)});
+  ++merges_;
 }
 
 Vec Syncer::merged_model(const Gathering& some, const Slice& part) {
   std::vector<double> weights;
   double sum = 0;
   for (const auto& [learner, push] : some.from) {
-    const auto samples = static_cast<double>(push.words[0]);
-    weights.push_back(samples * samples / static_cast<double>(push.words[1]));
+    const auto samples = static_cast<double>(push.words[1]);
+    weights.push_back(samples * samples / static_cast<double>(push.words[2]));
     sum += weights.back();
   }
   for (double& weight : weights) weight /= sum;

@@ -17,8 +17,8 @@ struct Gathering {
   Time first{}, due = kNever;     // due: the end of the grace window, once there is a quorum
 };
 
-/// Keeps x0, merges what learners push, and sends each new fragment to all of them. A push is a fragment, tagged with
-/// its number, with the learner's samples and steps since the last one and its iteration as words.
+/// Keeps x0, merges what learners push, and sends each new fragment to all of them. The words of a push are the
+/// fragment's number, and the learner's samples and steps since it sent it last; the word of an answer is that number.
 class Syncer {
  public:
   Syncer(Node& self, const KnobValues& knobs);
@@ -42,7 +42,8 @@ class Syncer {
   Vec x0_;
   OuterOptimizer outer_;
   std::vector<Gathering> gathering_;  // by fragment
-  double spread_ = 0;                 // seconds from the first arrival to the merge, lately
+  Iter merges_ = 0;
+  double spread_ = 0;  // seconds from the first arrival to the merge, lately
 };
 
 }  // namespace hopbench

@@ -73,7 +73,7 @@ const Protocol& qg_dsgdm_protocol() {
           "Lin, Karimireddy, Stich, Jaggi: Quasi-Global Momentum: Accelerating Decentralized Deep Learning on "
           "Heterogeneous Data, ICML 2021",
       .family = Family::kSkewed,
-      .knobs = {{"mu", 0.9, 0, 0.999999, {}, "share of m that an iteration keeps", "paper"}},
+      .knobs = {{"mu", 0.9, 0, 0.999999, {}, "share of m that an iteration keeps", "memory H"}},
       .body = qg_dsgdm,
       .refuse = not_symmetric,
       .gap_bound = diameter_of,

@@ -8,8 +8,8 @@
 //                used last); then it keeps 1 / (d + 1) of z' as z_i, and adds as much to rho_i, for each out-neighbour;
 //   - descends:  v_i = x_i - lr z_i, and sends v_i and rho_i to its out-neighbours;
 //   - averages:  x_i = the mean of v_i and the v_j received last from each in-neighbour j.
-// It never waits. A neighbour that has died is left out from then on. rho is a running sum, so a lost message does no
-// harm. The sum of all z, and of what is on the way, is the sum of all workers' last gradients.
+// It never waits. A worker's death ends the run, as its part of what is tracked is lost. rho is a running sum, so a
+// lost message does no harm. The sum of all z, and of what is on the way, is the sum of all workers' last gradients.
 #include <utility>
 
 #include "protocols/skewed/running_sums.h"
@@ -66,7 +66,6 @@ const Protocol& r_fast_protocol() {
       .body = r_fast,
       .refuse = refuse,
       .control = always<Control::kSchedule>,
-      .on_loss = always<OnLoss::kContinues>,
       .gradients_per_update = gradients_per_update,
       .source = Source::kMemory,
       .reading = "skewed/R1-R4"};

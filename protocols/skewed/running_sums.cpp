@@ -26,7 +26,9 @@ LastReceived::LastReceived(Node& self, const Vec& x, std::size_t tracked) : self
 
 void LastReceived::refresh() {
   self_.poll();
-  std::erase_if(last_, [&](const auto& each) { return self_.died(each.first); });
+  for (const auto& [peer, from] : last_) {
+    if (self_.died(peer)) self_.give_up({&peer, 1}, "its part of what is tracked is lost");
+  }
   for (auto& [peer, from] : last_) {
     if (auto v = self_.take_newest(is_from(kParams, peer))) from.v = std::move(v->body), from.of = v->iter;
     if (auto rho = self_.take_newest(is_from(kPart, peer))) from.rho = std::move(rho->body);

@@ -13,7 +13,7 @@ class LastReceived {
   /// x: the models at the start; `tracked`: the numbers of a running sum.
   LastReceived(Node& self, const Vec& x, std::size_t tracked);
 
-  /// Takes in what has arrived, and forgets neighbours that have died.
+  /// Takes in what has arrived. Throws Error if a neighbour has died.
   void refresh();
   /// Adds to z what the in-neighbours have given away since the last call.
   void add_given(Vec& z);

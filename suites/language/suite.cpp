@@ -178,7 +178,7 @@ void add_protocol_notes(const std::vector<TrialSpec>& trials, std::vector<std::s
     if (protocol.note == nullptr && !pushes) continue;
     if (!asked.insert(about + trial.measure + trial.topology).second) continue;
     const Topology graph = graph_of(trial);
-    const Setting setting{trial.knobs, graph, trial.workers(), {}, 0, trial.workload.batch};
+    const Setting setting{trial.knobs, graph, trial.workers(), hosts_of_workers(trial), 0, trial.workload.batch};
     const std::string own = protocol.note != nullptr ? protocol.note(setting) : "";
     const std::string pushed = pushes ? overlap_note(protocol, find_model(trial.workload.model), setting) : "";
     for (const std::string& note : {own, pushed}) {

@@ -27,23 +27,20 @@ std::vector<std::vector<int>> peers_of(const Plan& plan, const Setting& setting)
   return peers;
 }
 
-/// Returns the host of each worker that trains: by the suite, or each on its own.
-std::vector<int> hosts_of_workers(const TrialSpec& spec) {
-  std::vector<int> hosts;
-  for (int r = 0; r < spec.workers(); ++r) {
-    const int number = spec.workload.number_of(r);
-    hosts.push_back(spec.network.host_of.empty() ? number : spec.network.host_of[std::size_t(number)]);
-  }
-  return hosts;
-}
-
-// One server a worker sits beside its worker; fewer (or more) have hosts of their own, or are with worker 0.
-// `host_of`: of the workers.
-std::vector<int> hosts_of(std::vector<int> host_of, int workers, int servers, bool apart) {
+// One server a worker sits beside its worker; fewer (or more) have hosts of their own, or are with worker 0. Some
+// protocols say where theirs are.
+std::vector<int> hosts_of(const Protocol& protocol, const Setting& setting, int servers, bool apart) {
+  const int workers = setting.workers;
+  std::vector<int> host_of = setting.host_of;
   if (host_of.empty()) {
     for (int r = 0; r < workers; ++r) host_of.push_back(r);
   }
   host_of.resize(std::size_t(workers), 0);
+  if (protocol.extra_hosts != nullptr) {
+    const std::vector<int> given = protocol.extra_hosts(setting);
+    host_of.insert(host_of.end(), given.begin(), given.end());
+    return host_of;
+  }
   const int first_free = *std::max_element(host_of.begin(), host_of.end()) + 1;
   for (int s = 0; s < servers; ++s) {
     const int alone = apart ? first_free + s : host_of.front();
@@ -65,9 +62,18 @@ WarmUp warm_up_of(const TrialSpec& spec) {
   return {std::max(spec.warmup, in_time), in_time > spec.warmup};
 }
 
+std::vector<int> hosts_of_workers(const TrialSpec& spec) {
+  std::vector<int> hosts;
+  for (int r = 0; r < spec.workers(); ++r) {
+    const int number = spec.workload.number_of(r);
+    hosts.push_back(spec.network.host_of.empty() ? number : spec.network.host_of[std::size_t(number)]);
+  }
+  return hosts;
+}
+
 int host_count(const Protocol& protocol, const Setting& setting, bool servers_apart) {
   const int servers = protocol.extra_ranks != nullptr ? protocol.extra_ranks(setting) : 0;
-  const std::vector<int> host_of = hosts_of(setting.host_of, setting.workers, servers, servers_apart);
+  const std::vector<int> host_of = hosts_of(protocol, setting, servers, servers_apart);
   return *std::max_element(host_of.begin(), host_of.end()) + 1;
 }
 
@@ -90,7 +96,7 @@ Plan make_plan(const TrialSpec& spec) {
   }
   if (plan.protocol->extra_ranks != nullptr) plan.servers = plan.protocol->extra_ranks(setting);
   plan.peers = peers_of(plan, setting);
-  plan.host_of = hosts_of(hosts_of_workers(spec), plan.workers, plan.servers, spec.network.servers_apart);
+  plan.host_of = hosts_of(*plan.protocol, setting, plan.servers, spec.network.servers_apart);
   plan.warmup_iterations = warm_up_of(spec).iterations;
   const int batch = spec.workload.batch;
   plan.batches = plan.protocol->batches != nullptr ? plan.protocol->batches(setting) : BatchBounds{batch, batch, 1};

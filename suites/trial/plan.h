@@ -38,6 +38,9 @@ struct WarmUp {
 WarmUp warm_up_of(const TrialSpec& spec);
 inline constexpr Iter kLongestWarmUp = 1'000'000;  // longer ones are refused
 
+/// Returns the host of each worker that trains: by the suite, or each on its own.
+std::vector<int> hosts_of_workers(const TrialSpec& spec);
+
 /// Up to the last one that has a worker or a server.
 int host_count(const Protocol& protocol, const Setting& setting, bool servers_apart);
 

@@ -84,8 +84,9 @@ class Stream {
                 .tags = std::move(tags),
                 .weights = std::move(weights)});
   }
+  /// A gradient that began at the event before.
   Stream& gradient(int rank, Iter k, std::int64_t first, std::int64_t count) {
-    return put({.rank = rank, .what = EventKind::kGradient, .iter = k, .count = count, .first = first});
+    return put({.rank = rank, .what = EventKind::kGradient, .iter = k, .count = count, .first = first, .since = now_});
   }
   Stream& apply(int server, int worker, Iter k) {
     return put({.rank = server, .what = EventKind::kApplied, .iter = k, .peer = worker});

@@ -474,8 +474,8 @@ mutant(workers_weigh_alike "hivemind" "static_cast<float>(n / static_cast<double
        "static_cast<float>(n / (n * std::max<double>(1, double(samples_))))")
 mutant(sum_goes_on "hivemind" "      sum_ = Vec(sum_.size(), sum_.space());\n" "")
 
-# Exact Diffusion and D2: the correction is always by the first step; D2 averages with (I + W) / 2 on every graph.
-mutant(first_psi_kept "bias_corrected;exact_diffusion" "    psi_before = std::move(psi);\n" "")
+# Exact Diffusion and D2: the correction counts twice; D2 averages with (I + W) / 2 on every graph.
+mutant(corrected_twice "bias_corrected;exact_diffusion" "      c.add(drawn);\n" "      c.add(drawn), c.add(drawn);\n")
 mutant(lazy_everywhere "bias_corrected;d2" "with_neighbours(self, lazy_on(self.graph()))" "with_neighbours(self, true)")
 
 # Gradient tracking: the gradient before stays in; the tracker is not averaged.
@@ -499,8 +499,8 @@ mutant(tracker_kept_whole "running_sums;r_fast" "    z_.axpy(-out, share(gained(
 # One-peer graph: the partner is always the next worker.
 mutant(always_the_next "one_peer" "1 << (k % turn_of(workers))" "1 << (0 * k % turn_of(workers))")
 
-# MATCHA: every worker draws for itself; a worker's own model weighs as if it had no partner; all links are always used.
-mutant(drawn_by_each "matcha" "self.common_random(Purpose::kPeer, k)" "self.random(Purpose::kPeer, k)")
+# MATCHA: every worker has a weight of its own; a worker's own model weighs as if it had no partner; all links are always used.
+mutant(alpha_of_its_own "matcha" "weights(partners.size(), plan.alpha)" "weights(partners.size(), plan.alpha / (1 + self.rank))")
 mutant(own_weighs_one "matcha" "1 - plan.alpha * static_cast<double>(partners.size())" "1")
 mutant(over_the_budget "matcha_plan;matcha" "const double most = budget * static_cast<double>(matchings.size());" "const double most = static_cast<double>(matchings.size());")
 
@@ -515,7 +515,7 @@ mutant(one_dimension_only "moshpit" "k / period % dimensions" "0 * k / period % 
 # each worker has a limit of its own.
 mutant(parts_weigh_alike "sample_mean;dropcompute" "if (g.samples != self.batch())" "if (g.samples < 0)")
 mutant(step_of_whole_batches "sample_mean;dropcompute" "self.per_sample(mean.samples)" "1.0")
-mutant(own_time_limit "sample_mean;drop_times;dropcompute" "best_limit(iterations_in(all))" "best_limit(iterations_in({numbers_}))")
+mutant(own_time_limit "sample_mean;drop_times;dropcompute" "best_limit(iterations_in(all, self_.batch()))" "best_limit(iterations_in({numbers_}, self_.batch()))")
 mutant(samples_not_counted "sample_mean;abs_sgd" "  divide_by_samples(self, g, samples);\n" "")
 
 # A-EDiT: all outer gradients weigh the same; none is too long.
@@ -528,8 +528,8 @@ mutant(late_step_made "dybw" "if (std::binary_search(active.begin(), active.end(
 # NetMax: a worker keeps its whole model and adds a share of another.
 mutant(own_model_kept_whole "netmax" "static_cast<float>(1 - weight)" "static_cast<float>(1 - 0 * weight)")
 
-# Decoupled DiLoCo: learners weigh by their samples only; one learner is enough; the length is that of the mean.
-mutant(speed_ignored "syncer;decoupled_diloco" "samples * samples / static_cast<double>(push.words[1])" "samples")
+# Decoupled DiLoCo: learners weigh alike; one learner is enough; the length is that of the mean.
+mutant(learners_weigh_alike "syncer;decoupled_diloco" "samples * samples / static_cast<double>(push.words[2])" "1 + 0 * samples")
 mutant(no_quorum "syncer;decoupled_diloco" "std::min(quorum_, present)" "std::min<std::size_t>(1, present)")
 mutant(length_of_the_mean "syncer;decoupled_diloco" "-length / norm" "-1.0 + 0 * (length / norm)")
 
@@ -537,6 +537,6 @@ mutant(length_of_the_mean "syncer;decoupled_diloco" "-length / norm" "-1.0 + 0 *
 mutant(told_again "moving_model;halos" "1.0 / static_cast<double>(regions.size()))));\n    told = region.model();" "1.0 / static_cast<double>(regions.size()))));")
 mutant(regions_add_up "moving_model;halos" "1.0 / static_cast<double>(regions.size())" "1.0")
 
-# DASO: the own model weighs half as much; the same worker averages always.
+# DASO: the own model weighs half as much; gradients are not averaged within a host.
 mutant(own_weighs_half "between_hosts;daso" "own = 2.0 * static_cast<double>(waited)" "own = 1.0 * static_cast<double>(waited)")
-mutant(first_worker_always "between_hosts;daso" "host[static_cast<std::size_t>(round_) % host.size()]" "host[0 * static_cast<std::size_t>(round_) % host.size()]")
+mutant(host_gradients_apart "between_hosts;daso" "between.own_host().size() > 1" "between.own_host().size() > 1000")

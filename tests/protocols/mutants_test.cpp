@@ -157,7 +157,7 @@ HB_MUTANT(target_not_reached, hivemind)
 HB_MUTANT(workers_weigh_alike, hivemind)
 HB_MUTANT(sum_goes_on, hivemind)
 HB_MUTANT(begun_a_round_before, co2)
-HB_MUTANT(first_psi_kept, exact_diffusion)
+HB_MUTANT(corrected_twice, exact_diffusion)
 HB_MUTANT(lazy_everywhere, d2)
 HB_MUTANT(gradient_tracked_twice, gradient_tracking)
 HB_MUTANT(tracker_not_averaged, gradient_tracking)
@@ -168,7 +168,7 @@ HB_MUTANT(limit_not_smoothed, consensus_control)
 HB_MUTANT(given_used_again, r_fast)
 HB_MUTANT(tracker_kept_whole, r_fast)
 HB_MUTANT(always_the_next, one_peer)
-HB_MUTANT(drawn_by_each, matcha)
+HB_MUTANT(alpha_of_its_own, matcha)
 HB_MUTANT(own_weighs_one, matcha)
 HB_MUTANT(over_the_budget, matcha)
 HB_MUTANT(old_link_is_enough, dsgd_aau)
@@ -182,13 +182,13 @@ HB_MUTANT(lengths_ignored, a_edit)
 HB_MUTANT(never_clipped, a_edit)
 HB_MUTANT(late_step_made, dybw)
 HB_MUTANT(own_model_kept_whole, netmax)
-HB_MUTANT(speed_ignored, decoupled_diloco)
+HB_MUTANT(learners_weigh_alike, decoupled_diloco)
 HB_MUTANT(no_quorum, decoupled_diloco)
 HB_MUTANT(length_of_the_mean, decoupled_diloco)
 HB_MUTANT(told_again, halos)
 HB_MUTANT(regions_add_up, halos)
 HB_MUTANT(own_weighs_half, daso)
-HB_MUTANT(first_worker_always, daso)
+HB_MUTANT(host_gradients_apart, daso)
 
 namespace {
 
@@ -292,6 +292,12 @@ Cluster kept_in_samples() {
 Cluster kept_on_hosts() {
   Cluster cluster = kept();
   cluster.network.host_of = {0, 0, 0, 1, 1, 1, 2, 2, 0, 1, 2, 0};  // and servers
+  return cluster;
+}
+
+Cluster kept_on_far_hosts() {
+  Cluster cluster = kept_on_hosts();
+  cluster.network.latency = std::chrono::milliseconds(40);
   return cluster;
 }
 
@@ -523,7 +529,7 @@ const std::vector<Case> kCases = {
     {"sum_goes_on", sum_goes_on::hivemind_protocol, {}, {"replay"}, kept},
     {"gap_left_out", gap_left_out::co2_protocol, {}, {"replay"}, kept},
     {"begun_a_round_before", begun_a_round_before::co2_protocol, {}, {"replay"}, kept},
-    {"first_psi_kept", first_psi_kept::exact_diffusion_protocol, {}, {"replay"}, kept},
+    {"corrected_twice", corrected_twice::exact_diffusion_protocol, {}, {"replay"}, kept},
     {"lazy_everywhere", lazy_everywhere::d2_protocol, {}, {"replay"}, on_a_complete_graph},
     {"gradient_tracked_twice", gradient_tracked_twice::gradient_tracking_protocol, {}, {"replay"}, kept},
     {"tracker_not_averaged", tracker_not_averaged::gradient_tracking_protocol, {}, {"replay"}, kept},
@@ -534,7 +540,7 @@ const std::vector<Case> kCases = {
     {"given_used_again", given_used_again::r_fast_protocol, {}, {"replay"}, kept},
     {"tracker_kept_whole", tracker_kept_whole::r_fast_protocol, {}, {"replay"}, kept},
     {"always_the_next", always_the_next::one_peer_protocol, {}, {"diffusion"}},
-    {"drawn_by_each", drawn_by_each::matcha_protocol, {}, {"deadlock"}},
+    {"alpha_of_its_own", alpha_of_its_own::matcha_protocol, {}, {"matchings"}},
     {"own_weighs_one", own_weighs_one::matcha_protocol, {}, {"matchings"}},
     {"over_the_budget", over_the_budget::matcha_protocol, kSmallBudget, {"matchings"}, for_long},
     {"old_link_is_enough", old_link_is_enough::dsgd_aau_protocol, {}, {"active_rounds"}},
@@ -548,13 +554,13 @@ const std::vector<Case> kCases = {
     {"never_clipped", never_clipped::a_edit_protocol, kClipped, {"replay"}, kept},
     {"late_step_made", late_step_made::dybw_protocol, {}, {"deadlock"}, in_samples},
     {"own_model_kept_whole", own_model_kept_whole::netmax_protocol, {}, {"pulls"}},
-    {"speed_ignored", speed_ignored::decoupled_diloco_protocol, {}, {"replay"}, kept},
+    {"learners_weigh_alike", learners_weigh_alike::decoupled_diloco_protocol, {}, {"replay"}, kept},
     {"no_quorum", no_quorum::decoupled_diloco_protocol, {}, {"quorum_merges"}},
     {"length_of_the_mean", length_of_the_mean::decoupled_diloco_protocol, {}, {"replay"}, kept},
-    {"told_again", told_again::halos_protocol, {}, {"replay"}, kept_on_hosts},
+    {"told_again", told_again::halos_protocol, {}, {"replay"}, kept_on_far_hosts},
     {"regions_add_up", regions_add_up::halos_protocol, {}, {"replay"}, kept_on_hosts},
     {"own_weighs_half", own_weighs_half::daso_protocol, {}, {"replay"}, kept_on_hosts},
-    {"first_worker_always", first_worker_always::daso_protocol, {}, {"replay"}, kept_on_hosts},
+    {"host_gradients_apart", host_gradients_apart::daso_protocol, {}, {"replay"}, kept_on_hosts},
     {"dead_slowest_awaited", dead_slowest_awaited::ps_ssp_protocol, {}, {"deadlock"}, with_deaths},
     {"dead_left_in_groups", dead_left_in_groups::prague_protocol, {}, {"deadlock"}, with_deaths_on_two_hosts},
     {"dead_still_ready", dead_still_ready::partial_reduce_protocol, kUnbridged, {"group_size"}, with_deaths},

@@ -110,13 +110,12 @@ class TimedRounds {
   };
 
   bool is_anomaly(Worker& worker, double length) const {
-    if (worker.seen >= 5 && length - worker.mean > number_in(knobs_, "limit", 3) * std::sqrt(worker.variance))
-      return true;
     const double apart = length - worker.mean;
+    const bool anomaly = worker.seen >= 5 && apart > number_in(knobs_, "limit", 3) * std::sqrt(worker.variance);
     worker.variance = worker.seen == 0 ? 0 : 0.98 * worker.variance + 0.98 * 0.02 * apart * apart;
     worker.mean = worker.seen == 0 ? length : worker.mean + 0.02 * apart;
     ++worker.seen;
-    return false;
+    return anomaly;
   }
 
   void end_round() {

@@ -115,7 +115,7 @@ class Fragments {
         for (double& steps : worker.steps) ++steps;
       }
       if (is_send(event, kPush)) {
-        const auto p = std::size_t(event.iter);
+        const auto p = std::size_t(event.count);
         pushes_.sent(event, {p, part_of(worker.own.x, p), worker.steps[p] * cluster_.workload.batch, worker.steps[p]});
         worker.steps[p] = 0;
       }
@@ -160,7 +160,7 @@ class Fragments {
       gathered_[part.fragment][event.peer] = part;
     }
     if (!is_send(event, kWeights)) return;
-    const auto p = std::size_t(event.iter);
+    const auto p = std::size_t(event.count);
     if (!gathered_[p].empty()) merge(p);
     fresh_.sent(event, {p, part_of(x0_, p)});
   }

@@ -28,10 +28,9 @@ class FrontParts : public Checker {
 
  private:
   struct At {
-    Time entered{}, last_end{};
+    Time entered{};
     std::int64_t samples = 0;
     bool over = false;  // it has gone on to average
-    Duration last_begun{};
   };
 
   void part(const Event& event, At& at) {
@@ -41,11 +40,10 @@ class FrontParts : public Checker {
       fail(event.time, event.rank,
            "computed samples " + std::to_string(event.first) + " on in iteration " + std::to_string(event.iter) +
                ", not the next ones of its batch");
-    at.last_begun = at.samples == 0 ? Duration{} : at.last_end - at.entered;
-    at.last_end = event.time;
+    const Duration begun = at.samples == 0 ? Duration{} : event.since - at.entered;
     at.samples += event.count;
     if (measured_ < 0 || event.iter < measured_) return;
-    latest_begun_ = std::max(latest_begun_, at.last_begun);
+    latest_begun_ = std::max(latest_begun_, begun);
     hold(event);
   }
 
@@ -53,7 +51,7 @@ class FrontParts : public Checker {
     at.over = true;
     if (at.samples == batch_) return;
     if (event.iter < measured_) return fail(event.time, event.rank, "dropped samples while times were measured");
-    earliest_stop_ = std::min(earliest_stop_, at.last_end - at.entered);
+    earliest_stop_ = std::min(earliest_stop_, event.time - at.entered);
     hold(event);
   }
 

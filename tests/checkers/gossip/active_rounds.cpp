@@ -1,5 +1,6 @@
 // DSGD-AAU: the controller lets all workers that are done go on exactly when two of them are neighbours over a link
-// that is new in its epoch, or nobody else is left; and a worker's weights are Metropolis weights among those.
+// that is new in its epoch, or nobody else is left (as long as no worker has finished); and a worker's weights are
+// Metropolis weights among those.
 #include <algorithm>
 #include <cmath>
 
@@ -18,9 +19,10 @@ class ActiveRounds : public Checker {
     const bool controls = event.rank == workers_;
     if (is_death(event)) dead_.insert(event.rank);
     if (controls && event.what == EventKind::kGone) leave(event.peer);
-    if (event.what == EventKind::kFinished && event.rank < workers_ && dead_.count(event.rank) == 0) leave(event.rank);
+    if (event.what == EventKind::kFinished && event.rank < workers_ && dead_.count(event.rank) == 0) exact_ = false;
     if (controls && event.what == EventKind::kTake && event.kind == kRequestKind) {
-      if (here_.count(event.peer) > 0 && new_link()) fail(event.time, event.rank, "waited for more than it needed");
+      if (exact_ && here_.count(event.peer) > 0 && new_link())
+        fail(event.time, event.rank, "waited for more than it needed");
       done_.insert(event.peer);
     }
     if (controls && event.what == EventKind::kSend && event.kind == kReplyKind) answered(event);
@@ -46,7 +48,8 @@ class ActiveRounds : public Checker {
     if (event.iter != round_) {
       look();
       round_ = event.iter;
-      if (!new_link() && done_.size() < here_.size()) fail(event.time, event.rank, "let workers go on too early");
+      if (exact_ && !new_link() && done_.size() < here_.size())
+        fail(event.time, event.rank, "let workers go on too early");
       group_ = done_;
       done_.clear();
       close_round();
@@ -101,6 +104,7 @@ class ActiveRounds : public Checker {
   std::set<int> here_, dead_, done_, group_;  // here_: as the controller knows
   std::set<std::pair<int, int>> used_;
   Iter round_ = -1;
+  bool exact_ = true;                     // until a worker finishes, of which the controller hears some time later
   std::map<Iter, std::set<int>> active_;  // by round
 };
 

@@ -16,7 +16,7 @@ class QuorumMerges : public Checker {
   void on(const Event& event) override {
     if (event.what == EventKind::kFinished && event.rank < workers_) left_.insert(event.rank);
     if (event.rank < workers_) return;
-    if (event.what == EventKind::kTake && event.kind == kPushKind) pushed_[event.iter].insert(event.peer);
+    if (event.what == EventKind::kTake && event.kind == kPushKind) pushed_[event.count].insert(event.peer);
     if (event.what == EventKind::kApplied) {
       if (!merged_.insert(event.peer).second) fail(event.time, event.rank, "merged a learner twice");
     }
@@ -26,17 +26,17 @@ class QuorumMerges : public Checker {
  private:
   void merge(const Event& event) {
     look();
-    if (merged_ != pushed_[event.iter])
-      fail(event.time, event.rank, "merged other learners than had sent fragment " + std::to_string(event.iter));
+    if (merged_ != pushed_[event.count])
+      fail(event.time, event.rank, "merged other learners than had sent fragment " + std::to_string(event.count));
     if (int(merged_.size()) < std::min(quorum_, workers_ - int(left_.size())))
       fail(event.time, event.rank, "merged " + std::to_string(merged_.size()) + " learners");
     merged_.clear();
-    pushed_[event.iter].clear();
+    pushed_[event.count].clear();
   }
 
   int workers_, quorum_ = 1;
   std::set<int> left_, merged_;
-  std::map<Iter, std::set<int>> pushed_;  // by fragment, since its last merge
+  std::map<std::int64_t, std::set<int>> pushed_;  // by fragment, since its last merge
 };
 
 }  // namespace

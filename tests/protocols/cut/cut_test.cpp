@@ -10,7 +10,7 @@ namespace hopbench {
 namespace {
 
 /// Four micro-batches of a second each, the last of which may take longer.
-MicroBatchTimes four_parts(double last) { return {.begins = {0, 1, 2, 3}, .end = 3 + last}; }
+MicroBatchTimes four_parts(double last) { return {.begins = {0, 1, 2, 3}, .samples = {1, 1, 1, 1}, .end = 3 + last}; }
 
 TEST(DropTimes, CutNothingIfAllTakeAsLong) {
   const std::vector<MeasuredIteration> alike = {{.workers = {four_parts(1), four_parts(1)}, .communication = 0.5}};
@@ -21,8 +21,8 @@ TEST(DropTimes, CutNothingIfAllTakeAsLong) {
 // parts.
 TEST(DropTimes, CutARareLongTail) {
   std::vector<MeasuredIteration> iterations(4, {.workers = {four_parts(1), four_parts(1)}, .communication = 0});
-  for (MeasuredIteration& iteration : iterations) iteration.workers[0] = {.begins = {0, 1, 2, 3.0}, .end = 4};
-  iterations[2].workers[0] = {.begins = {0, 5, 10, 15}, .end = 20};
+  for (MeasuredIteration& iteration : iterations) iteration.workers[0] = four_parts(1);
+  iterations[2].workers[0] = {.begins = {0, 5, 10, 15}, .samples = {1, 1, 1, 1}, .end = 20};
   const double limit = best_limit(iterations);
   EXPECT_GE(limit, 3) << "the last part of the others begins at 3 s";
   EXPECT_LT(limit, 5);
@@ -30,10 +30,18 @@ TEST(DropTimes, CutARareLongTail) {
   EXPECT_NEAR(effective_speedup(iterations, 3), (1 + 1 + 4 + 1) / 4.0 * 29 / 32, 1e-12);
 }
 
+// Two samples, then one: the second part is shorter, and cutting it gains nothing.
+TEST(DropTimes, CountSamplesNotMicroBatches) {
+  const MicroBatchTimes uneven{.begins = {0, 2}, .samples = {2, 1}, .end = 3};
+  const std::vector<MeasuredIteration> alike = {{.workers = {uneven, uneven}, .communication = 0.5}};
+  EXPECT_DOUBLE_EQ(best_limit(alike), 3);
+}
+
 TEST(DropTimes, CutLessWhereTheAllReduceTakesLong) {
   const auto gain = [](double communication) {
     std::vector<MeasuredIteration> iterations(1);
-    iterations[0] = {.workers = {four_parts(1), {.begins = {0, 3, 6, 9}, .end = 12}}, .communication = communication};
+    iterations[0] = {.workers = {four_parts(1), {.begins = {0, 3, 6, 9}, .samples = {1, 1, 1, 1}, .end = 12}},
+                     .communication = communication};
     return effective_speedup(iterations, 3);
   };
   EXPECT_GT(gain(0), 1);
@@ -91,6 +99,16 @@ TEST(AEdit, LetsASlowWorkerMakeFewerSteps) {
   EXPECT_GT(cluster.records[0].iters, 3 * cluster.records[1].iters);
 }
 
+// Outer gradients become longer while the learning rate rises: they are no anomalies for ever.
+TEST(AEdit, LearnsThroughAWarmUp) {
+  Cluster cluster{.nodes = 4, .topology = "ring", .iterations = 400};
+  cluster.optimizer.warmup = 200;
+  Cluster plain = cluster;
+  cluster.run("a_edit");
+  plain.run("allreduce");
+  EXPECT_LT(cluster.loss(), plain.loss() + 0.05 * (cluster.initial_loss() - plain.loss()));
+}
+
 TEST(AEdit, EndsWithOneModel) {
   Cluster cluster{.nodes = 5, .slow = {{1, 3.0}}, .topology = "ring", .credits = 101};
   cluster.run("a_edit");
@@ -129,6 +147,22 @@ TEST(Daso, SendsLittleBetweenHosts) {
     });
   };
   EXPECT_EQ(between({{"skip", 1}, {"wait", 0}}), 4 * between({{"skip", 4}, {"wait", 0}}));
+}
+
+TEST(Daso, SendsByAnotherWorkerEachTime) {
+  Cluster cluster = on_three_hosts();
+  cluster.keep_events = true;
+  cluster.run("daso", {{"skip", 2}});
+  std::map<Iter, std::set<int>> by_round;
+  for (const Event& event : cluster.events) {
+    const bool between =
+        event.what == EventKind::kSend && event.kind == std::uint16_t(kReduceScatter) &&
+        cluster.network.host_of[std::size_t(event.rank)] != cluster.network.host_of[std::size_t(event.peer)];
+    if (between) by_round[event.iter].insert(event.rank);
+  }
+  EXPECT_EQ(by_round.size(), 12u);
+  for (const auto& [round, ranks] : by_round)
+    EXPECT_EQ(ranks, (round % 2 == 0 ? std::set<int>{0, 2, 4} : std::set<int>{1, 3, 5})) << round;
 }
 
 TEST(Daso, RefusesAWaitThatIsTooLong) {

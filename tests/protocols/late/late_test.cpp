@@ -231,7 +231,7 @@ TEST(SpecSync, BeginsAgainWithFreshWeights) {
   EXPECT_EQ(cluster.broken(), "");
   EXPECT_GT(cluster.records[0].figures.at("samples abandoned"), 0);
   EXPECT_EQ(cluster.records[0].samples, 5 * 8) << "what is abandoned is no work";
-  EXPECT_GT(cluster.records[0].gradients, 5 * 8) << "eight micro-batches each, and those that were for nothing";
+  EXPECT_GT(cluster.records[0].gradients, 5) << "one an iteration, and those that were for nothing";
 }
 
 TEST(SpecSync, IsAspWhereNobodyBeginsAgain) {

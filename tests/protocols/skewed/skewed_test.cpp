@@ -119,6 +119,20 @@ TEST(SkewedData, IsNoBiasToMethodsThatCorrectIt) {
   }
 }
 
+// A rounding error that stays in the sum of all models moves them by itself in each iteration, and only lr times the
+// curvature brings them back.
+TEST(SkewedData, RoundingDoesNotMoveTheModels) {
+  Cluster reference = skewed();
+  reference.run("allreduce");
+  for (const char* protocol : {"exact_diffusion", "d2", "gradient_tracking"}) {
+    Cluster cluster = skewed();
+    cluster.optimizer.lr = 0.01f;
+    cluster.iterations = 15000;
+    cluster.run(protocol);
+    EXPECT_LT(distance(cluster.mean_model(), reference.mean_model()), 0.002) << protocol;
+  }
+}
+
 TEST(GradientTracking, SendsTwoVectorsToEachNeighbour) {
   Cluster tracking = eight_on_a_ring(), plain = eight_on_a_ring();
   tracking.run("gradient_tracking");
