@@ -25,7 +25,7 @@ void PathSearch::left(int worker) {
 std::vector<int> PathSearch::next_group() {
   const bool found = finds_new_link();
   if (done_.empty() || (!found && done_.size() < here_.size())) return {};
-  const std::vector<int> group(done_.begin(), done_.end());
+  std::vector<int> group(done_.begin(), done_.end());
   for (const int a : group) {
     for (const int b : among(graph_.out(a), group)) used_.emplace(std::min(a, b), std::max(a, b));
   }

@@ -70,71 +70,78 @@ const Protocol& abs_sgd_protocol();
 const Protocol& a_edit_protocol();
 const Protocol& daso_protocol();
 
+namespace {
+
+constexpr const Protocol& (*kBuiltIn[])() = {
+    allreduce_protocol,
+    dpsgd_protocol,
+    hop_protocol,
+    ps_bsp_protocol,
+    ps_asp_protocol,
+    ps_ssp_protocol,
+    dssp_protocol,
+    ps_backup_protocol,
+    flexrr_protocol,
+    r2sp_protocol,
+    elastic_bsp_protocol,
+    adpsgd_protocol,
+    sgp_protocol,
+    gossipgrad_protocol,
+    choco_protocol,
+    ds_sync_protocol,
+    local_sgd_protocol,
+    lasgd_protocol,
+    selsync_protocol,
+    sync_switch_protocol,
+    dbw_protocol,
+    lb_bsp_protocol,
+    dynamic_batching_protocol,
+    prague_protocol,
+    partial_reduce_protocol,
+    rennala_protocol,
+    ringmaster_protocol,
+    delay_adaptive_protocol,
+    dc_asgd_protocol,
+    gba_protocol,
+    k_async_protocol,
+    k_batch_async_protocol,
+    specsync_protocol,
+    diloco_protocol,
+    streaming_diloco_protocol,
+    async_diloco_protocol,
+    noloco_protocol,
+    slowmo_protocol,
+    easgd_protocol,
+    overlap_local_sgd_protocol,
+    hivemind_protocol,
+    co2_protocol,
+    one_peer_protocol,
+    matcha_protocol,
+    dsgd_aau_protocol,
+    exact_diffusion_protocol,
+    d2_protocol,
+    gradient_tracking_protocol,
+    qg_dsgdm_protocol,
+    gossip_pga_protocol,
+    consensus_control_protocol,
+    r_fast_protocol,
+    moshpit_protocol,
+    dybw_protocol,
+    netmax_protocol,
+    decoupled_diloco_protocol,
+    halos_protocol,
+    dropcompute_protocol,
+    abs_sgd_protocol,
+    a_edit_protocol,
+    daso_protocol,
+};
+
+}  // namespace
+
 std::span<const Protocol* const> protocols() {
   static const std::vector<const Protocol*> all = [] {
-    std::vector<const Protocol*> list = {
-        &allreduce_protocol(),          //
-        &dpsgd_protocol(),              //
-        &hop_protocol(),                //
-        &ps_bsp_protocol(),             //
-        &ps_asp_protocol(),             //
-        &ps_ssp_protocol(),             //
-        &dssp_protocol(),               //
-        &ps_backup_protocol(),          //
-        &flexrr_protocol(),             //
-        &r2sp_protocol(),               //
-        &elastic_bsp_protocol(),        //
-        &adpsgd_protocol(),             //
-        &sgp_protocol(),                //
-        &gossipgrad_protocol(),         //
-        &choco_protocol(),              //
-        &ds_sync_protocol(),            //
-        &local_sgd_protocol(),          //
-        &lasgd_protocol(),              //
-        &selsync_protocol(),            //
-        &sync_switch_protocol(),        //
-        &dbw_protocol(),                //
-        &lb_bsp_protocol(),             //
-        &dynamic_batching_protocol(),   //
-        &prague_protocol(),             //
-        &partial_reduce_protocol(),     //
-        &rennala_protocol(),            //
-        &ringmaster_protocol(),         //
-        &delay_adaptive_protocol(),     //
-        &dc_asgd_protocol(),            //
-        &gba_protocol(),                //
-        &k_async_protocol(),            //
-        &k_batch_async_protocol(),      //
-        &specsync_protocol(),           //
-        &diloco_protocol(),             //
-        &streaming_diloco_protocol(),   //
-        &async_diloco_protocol(),       //
-        &noloco_protocol(),             //
-        &slowmo_protocol(),             //
-        &easgd_protocol(),              //
-        &overlap_local_sgd_protocol(),  //
-        &hivemind_protocol(),           //
-        &co2_protocol(),                //
-        &one_peer_protocol(),           //
-        &matcha_protocol(),             //
-        &dsgd_aau_protocol(),           //
-        &exact_diffusion_protocol(),    //
-        &d2_protocol(),                 //
-        &gradient_tracking_protocol(),  //
-        &qg_dsgdm_protocol(),           //
-        &gossip_pga_protocol(),         //
-        &consensus_control_protocol(),  //
-        &r_fast_protocol(),             //
-        &moshpit_protocol(),            //
-        &dybw_protocol(),               //
-        &netmax_protocol(),             //
-        &decoupled_diloco_protocol(),   //
-        &halos_protocol(),              //
-        &dropcompute_protocol(),        //
-        &abs_sgd_protocol(),            //
-        &a_edit_protocol(),             //
-        &daso_protocol(),               //
-    };
+    std::vector<const Protocol*> list;
+    for (const auto& built_in : kBuiltIn) list.push_back(&built_in());
     for (const Protocol* extra : extra_protocols()) list.push_back(extra);
     return list;
   }();

@@ -27,7 +27,8 @@ LastReceived::LastReceived(Node& self, const Vec& x, std::size_t tracked) : self
 void LastReceived::refresh() {
   self_.poll();
   for (const auto& [peer, from] : last_) {
-    if (self_.died(peer)) self_.give_up({&peer, 1}, "its part of what is tracked is lost");
+    if (!self_.died(peer)) continue;
+    self_.give_up({&peer, 1}, "rank " + std::to_string(peer) + " died while it held a part of what is tracked");
   }
   for (auto& [peer, from] : last_) {
     if (auto v = self_.take_newest(is_from(kParams, peer))) from.v = std::move(v->body), from.of = v->iter;
