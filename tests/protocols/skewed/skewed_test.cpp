@@ -126,8 +126,8 @@ TEST(SkewedData, RoundingDoesNotMoveTheModels) {
   reference.run("allreduce");
   for (const char* protocol : {"exact_diffusion", "d2", "gradient_tracking"}) {
     Cluster cluster = skewed();
-    cluster.optimizer.lr = 0.01f;
-    cluster.iterations = 15000;
+    cluster.optimizer.lr = 0.02f;
+    cluster.iterations = 6000;
     cluster.run(protocol);
     EXPECT_LT(distance(cluster.mean_model(), reference.mean_model()), 0.002) << protocol;
   }
