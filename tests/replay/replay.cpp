@@ -136,6 +136,20 @@ std::string difference(const Numbers& is, const Numbers& due) {
   return "";
 }
 
+std::string misreported(const Cluster& cluster, int worker, std::size_t report, const Numbers& due) {
+  const Snapshot& snapshot = cluster.reports[std::size_t(worker)].at(report);
+  const std::string wrong = difference(numbers_of(snapshot.x), due);
+  if (wrong.empty()) return "";
+  return "rank " + std::to_string(worker) + ", after " + std::to_string(snapshot.k) + " iterations: its model " + wrong;
+}
+
+void Trained::step(const Cluster& cluster, const Numbers& g, double factor) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    momentum[i] = double(cluster.optimizer.momentum) * momentum[i] + g[i];
+    x[i] -= factor * double(cluster.optimizer.lr) * momentum[i];
+  }
+}
+
 double squared_length(const Numbers& x) {
   double sum = 0;
   for (const double number : x) sum += number * number;

@@ -55,5 +55,13 @@ Numbers gradient_at(const Cluster& cluster, const Numbers& x, const Event& event
 /// Where x is not what is due: "has 0.2 where 0.1 is due"; "" nowhere.
 std::string difference(const Numbers& is, const Numbers& due);
 double squared_length(const Numbers& x);
+/// Says where a worker's report, by its number, is not `due`; "" nowhere.
+std::string misreported(const Cluster& cluster, int worker, std::size_t report, const Numbers& due);
+
+/// A model, and the momentum of SGD on it.
+struct Trained {
+  Numbers x, momentum;
+  void step(const Cluster& cluster, const Numbers& g, double factor = 1);
+};
 
 }  // namespace hopbench

@@ -32,30 +32,13 @@ struct Sum {
   }
 };
 
-struct Model {
-  Numbers x, momentum;
-
-  void step(const Cluster& cluster, const Numbers& g, double factor) {
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      momentum[i] = double(cluster.optimizer.momentum) * momentum[i] + g[i];
-      x[i] -= factor * double(cluster.optimizer.lr) * momentum[i];
-    }
-  }
-};
-
-std::string compared(const Cluster& cluster, int rank, std::size_t report, const Numbers& due) {
-  const std::string wrong = difference(numbers_of(cluster.reports[std::size_t(rank)].at(report).x), due);
-  if (wrong.empty()) return "";
-  return "rank " + std::to_string(rank) + ", report " + std::to_string(report) + ": its model " + wrong;
-}
-
 /// dropcompute and abs_sgd: the step of iteration k is with the mean over all samples of iteration k - delay.
 std::string by_samples(const Cluster& cluster, const Numbers& start, Iter delay) {
   std::map<Iter, std::map<int, std::vector<const Event*>>> parts;
   for (const Event& event : cluster.events) {
     if (event.what == EventKind::kGradient) parts[event.iter][event.rank].push_back(&event);
   }
-  Model model{start, Numbers(start.size(), 0.0)};
+  Trained model{start, Numbers(start.size(), 0.0)};
   const double whole = cluster.nodes * cluster.workload.batch;
   std::map<Iter, Sum> sums;
   const auto stepped = [&](Iter k) { model.step(cluster, sums.at(k).mean(), sums.at(k).samples / whole); };
@@ -65,12 +48,12 @@ std::string by_samples(const Cluster& cluster, const Numbers& start, Iter delay)
     }
     if (k >= delay) stepped(k - delay);
     for (int w = 0; w < cluster.nodes; ++w) {
-      if (const std::string wrong = compared(cluster, w, std::size_t(k), model.x); !wrong.empty()) return wrong;
+      if (const std::string wrong = misreported(cluster, w, std::size_t(k), model.x); !wrong.empty()) return wrong;
     }
   }
   if (delay == 0) return "";
   stepped(cluster.iterations - 1);
-  return compared(cluster, 0, std::size_t(cluster.iterations), model.x);
+  return misreported(cluster, 0, std::size_t(cluster.iterations), model.x);
 }
 
 /// A-EDiT: a round is over when all workers have told their numbers.
@@ -86,7 +69,7 @@ class TimedRounds {
       if (event.rank >= cluster_.nodes) continue;
       Worker& worker = workers_[std::size_t(event.rank)];
       if (event.what == EventKind::kGradient) {
-        worker.model.step(cluster_, gradient_at(cluster_, worker.model.x, event, false), 1);
+        worker.model.step(cluster_, gradient_at(cluster_, worker.model.x, event, false));
         ++worker.steps;
       }
       if (event.what == EventKind::kSend && event.kind == std::uint16_t(kClock) && event.iter == worker.rounds) {
@@ -94,14 +77,15 @@ class TimedRounds {
         if (++ended_ == cluster_.nodes) end_round();
       }
       if (event.what != EventKind::kReport) continue;
-      if (const std::string wrong = compared(cluster_, event.rank, worker.reports++, x0_); !wrong.empty()) return wrong;
+      if (const std::string wrong = misreported(cluster_, event.rank, worker.reports++, x0_); !wrong.empty())
+        return wrong;
     }
     return "";
   }
 
  private:
   struct Worker {
-    Model model;
+    Trained model;
     Iter rounds;
     int steps;
     std::size_t reports;
@@ -171,7 +155,7 @@ class BackupRounds {
       if (event.what == EventKind::kGradient)
         worker.sum.add(gradient_at(cluster_, worker.model.x, event, false), double(event.count));
       if (event.what == EventKind::kApplied) {
-        worker.model.step(cluster_, worker.sum.mean(), 1);
+        worker.model.step(cluster_, worker.sum.mean());
         stepped_[{event.rank, event.iter}] = worker.model.x;
       }
       if (event.what == EventKind::kReduced) {
@@ -183,7 +167,7 @@ class BackupRounds {
         worker.model.x = sum;
       }
       if (event.what != EventKind::kReport) continue;
-      if (const std::string wrong = compared(cluster_, event.rank, worker.reports++, worker.model.x); !wrong.empty())
+      if (const std::string wrong = misreported(cluster_, event.rank, worker.reports++, worker.model.x); !wrong.empty())
         return wrong;
     }
     return "";
@@ -191,7 +175,7 @@ class BackupRounds {
 
  private:
   struct Worker {
-    Model model;
+    Trained model;
     Sum sum;
     std::size_t reports;
   };

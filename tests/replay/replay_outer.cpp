@@ -18,16 +18,8 @@ std::string word_of(const Knobs& knobs, const std::string& name, const std::stri
 }
 
 /// A worker's own model and SGD.
-struct Replica {
-  Numbers x, momentum;
-
-  void step(const Cluster& cluster, const Event& gradient) {
-    const Numbers g = gradient_at(cluster, x, gradient, false);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      momentum[i] = double(cluster.optimizer.momentum) * momentum[i] + g[i];
-      x[i] -= double(cluster.optimizer.lr) * momentum[i];
-    }
-  }
+struct Replica : Trained {
+  void train(const Cluster& cluster, const Event& gradient) { step(cluster, gradient_at(cluster, x, gradient, false)); }
 };
 
 using Replicas = std::vector<Replica>;
@@ -209,13 +201,11 @@ std::string in_lock_step(const Cluster& cluster, const Outer& outer, const Numbe
   Replicas replicas(std::size_t(cluster.nodes), {start, Numbers(start.size(), 0.0)});
   std::vector<Numbers> shown;
   for (Iter k = 0; k < cluster.iterations; ++k) {
-    for (int w = 0; w < cluster.nodes; ++w) replicas[std::size_t(w)].step(cluster, *gradients.at({w, k}));
+    for (int w = 0; w < cluster.nodes; ++w) replicas[std::size_t(w)].train(cluster, *gradients.at({w, k}));
     outer(k + 1, replicas, shown);
     for (int w = 0; w < cluster.nodes; ++w) {
-      const Snapshot& report = cluster.reports[std::size_t(w)].at(std::size_t(k));
-      const Numbers is = numbers_of(report.x);
-      if (const std::string wrong = difference(is, shown[std::size_t(w)]); !wrong.empty())
-        return "rank " + std::to_string(w) + ", iteration " + std::to_string(k) + ": its model " + wrong;
+      if (const std::string wrong = misreported(cluster, w, std::size_t(k), shown[std::size_t(w)]); !wrong.empty())
+        return wrong;
     }
   }
   return "";
@@ -253,7 +243,7 @@ class AtOneServer {
   };
 
   void of_worker(const Event& event, Worker& worker) {
-    if (event.what == EventKind::kGradient) worker.own.step(cluster_, event);
+    if (event.what == EventKind::kGradient) worker.own.train(cluster_, event);
     if (event.what == EventKind::kSend && event.kind == std::uint16_t(kPush)) {
       worker.pushed = worker.own.x;
       for (std::size_t i = 0; i < w_.size() && !elastic_; ++i) worker.pushed[i] = worker.x0[i] - worker.own.x[i];
@@ -287,11 +277,7 @@ class AtOneServer {
   }
 
   void report(const Event& event, Worker& worker) {
-    const Numbers is = numbers_of(cluster_.reports[std::size_t(event.rank)][worker.reports++].x);
-    const std::string wrong = difference(is, elastic_ ? worker.own.x : worker.x0);
-    if (!wrong.empty())
-      wrong_ =
-          "rank " + std::to_string(event.rank) + ", iteration " + std::to_string(event.iter) + ": its model " + wrong;
+    wrong_ = misreported(cluster_, event.rank, worker.reports++, elastic_ ? worker.own.x : worker.x0);
   }
 
   const Cluster& cluster_;
@@ -322,10 +308,8 @@ class TargetBatches {
       }
       if (event.what == EventKind::kReduced) step(worker, steps_[event.iter]);
       if (event.what == EventKind::kReport) {
-        const Numbers is = numbers_of(cluster_.reports[std::size_t(event.rank)][worker.reports++].x);
-        if (const std::string wrong = difference(is, worker.x); !wrong.empty())
-          return "rank " + std::to_string(event.rank) + ", iteration " + std::to_string(event.iter) + ": its model " +
-                 wrong;
+        if (const std::string wrong = misreported(cluster_, event.rank, worker.reports++, worker.x); !wrong.empty())
+          return wrong;
       }
     }
     return "";

@@ -37,23 +37,6 @@ bool is_take(const Event& event, Kind kind) {
   return event.what == EventKind::kTake && event.kind == std::uint16_t(kind);
 }
 
-struct Local {
-  Numbers x, momentum;
-
-  void step(const Cluster& cluster, const Numbers& g) {
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      momentum[i] = double(cluster.optimizer.momentum) * momentum[i] + g[i];
-      x[i] -= double(cluster.optimizer.lr) * momentum[i];
-    }
-  }
-};
-
-std::string compared(const Cluster& cluster, const Event& event, std::size_t report, const Numbers& due) {
-  const std::string wrong = difference(numbers_of(cluster.reports[std::size_t(event.rank)].at(report).x), due);
-  if (wrong.empty()) return "";
-  return "rank " + std::to_string(event.rank) + ", iteration " + std::to_string(event.iter) + ": its model " + wrong;
-}
-
 class Pulls {
  public:
   Pulls(const Cluster& cluster, const Numbers& start) : cluster_(cluster) {
@@ -74,7 +57,7 @@ class Pulls {
           worker.own.x[i] = own * worker.own.x[i] + other * worker.pulled[i];
       }
       if (event.what != EventKind::kReport) continue;
-      if (const std::string wrong = compared(cluster_, event, worker.reports++, worker.own.x); !wrong.empty())
+      if (const std::string wrong = misreported(cluster_, event.rank, worker.reports++, worker.own.x); !wrong.empty())
         return wrong;
     }
     return "";
@@ -82,7 +65,7 @@ class Pulls {
 
  private:
   struct Worker {
-    Local own;
+    Trained own;
     Numbers g, pulled;
     std::size_t reports;
   };
@@ -121,7 +104,7 @@ class Fragments {
       }
       if (is_take(event, kWeights)) take_in(worker, fresh_.taken(event));
       if (event.what != EventKind::kReport) continue;
-      if (const std::string wrong = compared(cluster_, event, worker.reports++, worker.x0); !wrong.empty())
+      if (const std::string wrong = misreported(cluster_, event.rank, worker.reports++, worker.x0); !wrong.empty())
         return wrong;
     }
     return "";
@@ -129,7 +112,7 @@ class Fragments {
 
  private:
   struct Worker {
-    Local own;
+    Trained own;
     Numbers x0;
     std::vector<double> steps;  // since each fragment was sent
     std::size_t reports;
@@ -220,7 +203,7 @@ class Regions {
       if (is_send(event, kPush)) on_the_way_.sent(event, moved(worker.own.x, worker.x0, members_[host_of(event.rank)]));
       if (is_take(event, kWeights)) worker.own.x = worker.x0 = on_the_way_.taken(event);
       if (event.what != EventKind::kReport) continue;
-      if (const std::string wrong = compared(cluster_, event, worker.reports++, worker.x0); !wrong.empty())
+      if (const std::string wrong = misreported(cluster_, event.rank, worker.reports++, worker.x0); !wrong.empty())
         return wrong;
     }
     return "";
@@ -228,7 +211,7 @@ class Regions {
 
  private:
   struct Worker {
-    Local own;
+    Trained own;
     Numbers x0;
     std::size_t reports;
   };

@@ -12,20 +12,9 @@
 namespace hopbench {
 namespace {
 
-struct Learner {
-  Numbers x, momentum;
-};
-using Learners = std::vector<Learner>;
+using Learners = std::vector<Trained>;
 using Models = std::vector<Numbers>;
 using Matrix = std::vector<std::map<int, double>>;  // rows: the weight of each model in a worker's average
-
-/// SGD with momentum.
-void step(const Cluster& cluster, Numbers& x, Numbers& momentum, const Numbers& g, double factor = 1) {
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    momentum[i] = double(cluster.optimizer.momentum) * momentum[i] + g[i];
-    x[i] -= factor * double(cluster.optimizer.lr) * momentum[i];
-  }
-}
 
 Numbers sum_of(std::initializer_list<std::pair<double, const Numbers*>> terms) {
   Numbers sum(terms.begin()->second->size(), 0.0);
@@ -93,7 +82,7 @@ Rule stepped_and(const Cluster& cluster, const std::function<Models(Iter k, cons
   return [&cluster, average](Iter k, Learners& workers, const Models& gradients) {
     Models stepped;
     for (std::size_t w = 0; w < workers.size(); ++w) {
-      step(cluster, workers[w].x, workers[w].momentum, gradients[w]);
+      workers[w].step(cluster, gradients[w]);
       stepped.push_back(workers[w].x);
     }
     const Models mixed = average(k, stepped);
@@ -165,7 +154,7 @@ Rule daso(const Cluster& cluster, const Knobs& knobs) {
       Models own;
       for (const std::size_t w : members) own.push_back(gradients[w]);
       const Numbers g = means_of_all(own)[0];
-      for (const std::size_t w : members) step(cluster, workers[w].x, workers[w].momentum, g);
+      for (const std::size_t w : members) workers[w].step(cluster, g);
     }
     const auto begin = [&] {
       Models envoys;
@@ -174,7 +163,7 @@ Rule daso(const Cluster& cluster, const Knobs& knobs) {
     };
     const auto take_in = [&](double waited) {
       const double hosts_there = double(hosts.size());
-      for (Learner& worker : workers) {
+      for (Trained& worker : workers) {
         for (std::size_t i = 0; i < mean.size(); ++i)
           worker.x[i] = (2 * waited * worker.x[i] + hosts_there * mean[i]) / (2 * waited + hosts_there);
       }
@@ -217,10 +206,10 @@ Rule bias_corrected(const Cluster& cluster, const Matrix& a, const Numbers& star
                                                                            const Models& gradients) mutable {
     Models corrected;
     for (std::size_t w = 0; w < workers.size(); ++w) {
-      Numbers psi = workers[w].x;
-      step(cluster, psi, workers[w].momentum, gradients[w]);
-      corrected.push_back(sum_of({{1, &psi}, {1, &workers[w].x}, {-1, &before[w]}}));
-      before[w] = psi;
+      const Numbers x = workers[w].x;
+      workers[w].step(cluster, gradients[w]);  // from x to psi
+      corrected.push_back(sum_of({{1, &workers[w].x}, {1, &x}, {-1, &before[w]}}));
+      before[w] = workers[w].x;
     }
     const Models mixed = times(a, corrected);
     for (std::size_t w = 0; w < workers.size(); ++w) workers[w].x = mixed[w];
@@ -240,7 +229,7 @@ Rule gradient_tracking(const Cluster& cluster, const Numbers& start) {
     for (std::size_t w = 0; w < workers.size(); ++w) {
       y[w] = sum_of({{1, &y[w]}, {1, &gradients[w]}, {-1, &before[w]}});
       before[w] = gradients[w];
-      step(cluster, workers[w].x, workers[w].momentum, y[w]);
+      workers[w].step(cluster, y[w]);
       stepped.push_back(workers[w].x);
     }
     const Models mixed = times(rows, stepped);
@@ -276,7 +265,7 @@ Rule consensus_control(const Cluster& cluster, const Knobs& knobs) {
         const double n = double(workers.size());
         for (std::size_t w = 0; w < workers.size(); ++w) {
           length += std::sqrt(squared_length(gradients[w])) / n;
-          step(cluster, workers[w].x, workers[w].momentum, gradients[w]);
+          workers[w].step(cluster, gradients[w]);
           models.push_back(workers[w].x);
         }
         phi = phi < 0 ? length : 0.9 * phi + 0.1 * length;
@@ -305,9 +294,8 @@ std::string in_lock_step(const Cluster& cluster, const Rule& rule, const Numbers
       gradients.push_back(gradient_at(cluster, workers[std::size_t(w)].x, *events.at({w, k}), false));
     rule(k, workers, gradients);
     for (int w = 0; w < cluster.nodes; ++w) {
-      const Numbers is = numbers_of(cluster.reports[std::size_t(w)].at(std::size_t(k)).x);
-      if (const std::string wrong = difference(is, workers[std::size_t(w)].x); !wrong.empty())
-        return "rank " + std::to_string(w) + ", iteration " + std::to_string(k) + ": its model " + wrong;
+      if (const std::string wrong = misreported(cluster, w, std::size_t(k), workers[std::size_t(w)].x); !wrong.empty())
+        return wrong;
     }
   }
   return "";
@@ -324,9 +312,9 @@ class ByTime {
   std::string run() {
     for (const Event& event : cluster_.events) {
       if (event.rank >= cluster_.nodes) continue;
-      Learner& worker = workers_[std::size_t(event.rank)];
+      Trained& worker = workers_[std::size_t(event.rank)];
       if (event.what == EventKind::kGradient) {
-        step(cluster_, worker.x, worker.momentum, gradient_at(cluster_, worker.x, event, false));
+        worker.step(cluster_, gradient_at(cluster_, worker.x, event, false));
         stepped_[{event.rank, event.iter}] = worker.x;
       }
       if (event.what == EventKind::kReduced) {
@@ -338,10 +326,8 @@ class ByTime {
         worker.x = sum;
       }
       if (event.what != EventKind::kReport) continue;
-      const Numbers is = numbers_of(cluster_.reports[std::size_t(event.rank)][reports_[std::size_t(event.rank)]++].x);
-      if (const std::string wrong = difference(is, worker.x); !wrong.empty())
-        return "rank " + std::to_string(event.rank) + ", iteration " + std::to_string(event.iter) + ": its model " +
-               wrong;
+      const std::size_t report = reports_[std::size_t(event.rank)]++;
+      if (const std::string wrong = misreported(cluster_, event.rank, report, worker.x); !wrong.empty()) return wrong;
     }
     return "";
   }
@@ -360,7 +346,7 @@ class Tracking {
     const Numbers zero(start.size(), 0.0);
     for (int w = 0; w < cluster.nodes; ++w) factor_ += double(graph_.out(w).size() + 1) / cluster.nodes;
     for (int w = 0; w < cluster.nodes; ++w) {
-      workers_.push_back({start, zero, zero, zero, zero, zero, {}, {}, {}, 0});
+      workers_.push_back({{start, zero}, zero, zero, zero, zero, {}, {}, {}, 0});
       for (const int j : graph_.in(w)) {
         workers_.back().v[j] = start;
         workers_.back().given[j] = workers_.back().used[j] = zero;
@@ -371,24 +357,23 @@ class Tracking {
   std::string run() {
     for (const Event& event : cluster_.events) {
       Worker& worker = workers_[std::size_t(event.rank)];
-      if (event.what == EventKind::kGradient) worker.g = gradient_at(cluster_, worker.x, event, false);
+      if (event.what == EventKind::kGradient) worker.g = gradient_at(cluster_, worker.own.x, event, false);
       if (event.what == EventKind::kTake && event.kind == std::uint16_t(kParams))
         worker.v[event.peer] = sent_v_.at({event.peer, event.iter});
       if (event.what == EventKind::kTake && event.kind == std::uint16_t(kPart))
         worker.given[event.peer] = sent_rho_.at({event.peer, event.iter});
       if (event.what == EventKind::kApplied) track(worker, event);
       if (event.what != EventKind::kReport) continue;
-      const Numbers is = numbers_of(cluster_.reports[std::size_t(event.rank)][worker.reports++].x);
-      if (const std::string wrong = difference(is, worker.x); !wrong.empty())
-        return "rank " + std::to_string(event.rank) + ", iteration " + std::to_string(event.iter) + ": its model " +
-               wrong;
+      if (const std::string wrong = misreported(cluster_, event.rank, worker.reports++, worker.own.x); !wrong.empty())
+        return wrong;
     }
     return "";
   }
 
  private:
   struct Worker {
-    Numbers x, momentum, z, rho, g, before;
+    Trained own;
+    Numbers z, rho, g, before;
     std::map<int, Numbers> v, given, used;
     std::size_t reports;
   };
@@ -401,11 +386,11 @@ class Tracking {
     const double share = 1.0 / double(graph_.out(event.rank).size() + 1);
     worker.z = sum_of({{share, &all}});
     worker.rho = sum_of({{1, &worker.rho}, {share, &all}});
-    step(cluster_, worker.x, worker.momentum, worker.z, factor_);
-    sent_v_[{event.rank, event.iter}] = worker.x;
+    worker.own.step(cluster_, worker.z, factor_);
+    sent_v_[{event.rank, event.iter}] = worker.own.x;
     sent_rho_[{event.rank, event.iter}] = worker.rho;
-    for (const auto& [j, v] : worker.v) worker.x = sum_of({{1, &worker.x}, {1, &v}});
-    worker.x = sum_of({{1.0 / double(worker.v.size() + 1), &worker.x}});
+    for (const auto& [j, v] : worker.v) worker.own.x = sum_of({{1, &worker.own.x}, {1, &v}});
+    worker.own.x = sum_of({{1.0 / double(worker.v.size() + 1), &worker.own.x}});
   }
 
   const Cluster& cluster_;

@@ -283,5 +283,20 @@ TEST(LinksSuite, AMistakeInTheLastOfManyRulesIsTheOnlyOne) {
             "3005: 'until' must be a time such as \"40ms\", \"1.5s\" or \"2min\", not an integer\n");
 }
 
+TEST(Hosts, OfServersAreTheirRegionsWhereAProtocolSaysSo) {
+  const std::string text =
+      "schema = 1\nname = \"n\"\n[run]\nworld_size = 5\n[model]\nname = \"quadratic\"\n[compute]\nbackend = "
+      "\"reference\"\n"
+      "pace = \"5ms\"\n[topology]\nname = \"ring\"\n[network]\nhosts = [0, 2, 0, 1, 2]\n[[protocol]]\nname = "
+      "\"halos\"\n"
+      "[[protocol]]\nname = \"ps_asp\"\nservers = 2\n[[scenario]]\nname = \"s\"\n"
+      "[[measure]]\nwhat = \"convergence\"\ntransport = \"sim\"\nsamples = 800\n";
+  const std::vector<int> regions = {0, 2, 0, 1, 2, 0, 2, 1, 0}, own = {0, 2, 0, 1, 2, 3, 4};
+  const std::vector<TrialSpec> trials = parse_suite(text, "hosts.toml", {}).trials;
+  ASSERT_FALSE(trials.empty());
+  for (const TrialSpec& trial : trials)
+    EXPECT_EQ(make_plan(trial).host_of, trial.protocol == "halos" ? regions : own) << trial.protocol;
+}
+
 }  // namespace
 }  // namespace hopbench

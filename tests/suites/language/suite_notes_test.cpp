@@ -63,6 +63,15 @@ TEST(IdleSettings, AreNotedOfADrawnWorkerThatAVariantMayBeWithout) {
   EXPECT_FALSE(noted(part, suite_with("name = \"dpsgd\"", ", ranks = \"drawn\"")));
 }
 
+TEST(ProtocolNotes, KnowTheHosts) {
+  for (const char* name : {"halos", "daso"}) {
+    const std::string protocol = std::string("name = \"") + name + "\"";
+    EXPECT_TRUE(noted("of its own", suite_with(protocol, ""))) << name;
+    const std::string on_two = suite_with(protocol, "") + "[network]\nhosts = 2\n";
+    EXPECT_FALSE(noted("of its own", on_two)) << name;
+  }
+}
+
 TEST(ProtocolNotes, SayThatPushesOverlap) {
   const std::string part = "pushes overlap with the backward pass; overlap = false sends them after it";
   for (const char* name : {"ps_asp", "ps_backup", "dssp", "dbw"}) {
