@@ -167,6 +167,18 @@ TEST(DecoupledDiloco, NeverWaitsForASlowLearner) {
   EXPECT_EQ(cluster.broken(), "");
 }
 
+// A window as long as this would not end within the run.
+TEST(DecoupledDiloco, MergesAtOnceWhatAllHaveSent) {
+  Cluster cluster{.nodes = 3, .slow = {{2, 3.0}}, .topology = "ring", .iterations = 48};
+  cluster.keep_events = true;
+  cluster.run("decoupled_diloco", {{"period", 2}, {"fragments", 1}, {"quorum", 2}, {"grace", 1000.0}});
+  EXPECT_EQ(cluster.broken(), "");
+  const auto merged = std::count_if(cluster.events.begin(), cluster.events.end(), [](const Event& event) {
+    return event.what == EventKind::kApplied && event.rank == 3 && event.peer == 2;
+  });
+  EXPECT_GT(merged, 20) << "of the 24 fragments of the slow learner";
+}
+
 TEST(DecoupledDiloco, GoesOnWithoutADeadLearner) {
   Cluster cluster{.nodes = 4, .topology = "ring", .iterations = 48};
   cluster.killed[1] = Time{} + std::chrono::milliseconds(133);
