@@ -5,11 +5,10 @@
 // Rules enforced here:
 //   - a worker makes local steps from x0 until a time T has passed since it began, one at the least. In the first round
 //     it makes `period` steps; T is then the shortest time that any worker took for those;
-//   - with D_i = x0 - x_i, worker i's weight is exp(-|D_i|) over the sum of all. It is 0 if |D_i| is an anomaly: more
-//   than
-//     `limit` deviations above the moving average of its own lengths;
+//   - with D_i = x0 - x_i, worker i's weight is exp(-|D_i|) over the sum of all. It is 0 if |D_i| is an anomaly:
+//     more than `limit` deviations above the moving average of its own lengths;
 //   - the outer step is with the weighted mean of the D_i, cut to the length `clip`. If all are anomalies there is
-//   none.
+//     none.
 // A worker that has finished its iterations has the weight 0 and goes on joining until all have finished.
 #include <algorithm>
 

@@ -3,12 +3,10 @@
 // Heterogeneous GPU Clusters", arXiv 2308.15164.
 //
 // Rules enforced here:
-//   - gradients are delayed by one: the step of iteration k is with the mean of all workers' gradients of iteration k -
-//   1,
-//     weighed by their samples;
+//   - gradients are delayed by one: the step of iteration k is with the mean of all workers' gradients of iteration
+//     k - 1, weighed by their samples;
 //   - a worker computes micro-batches of iteration k until that mean is here, one at the least, and no more than a
-//   batch.
-//     So a fast worker computes more than a slow one, and nobody waits who has samples left in its batch.
+//     batch. So a fast worker computes more than a slow one, and nobody waits who has samples left in its batch.
 #include "protocols/cut/sample_mean.h"
 #include "protocols/groups/background_mean.h"
 #include "protocols/groups/groups.h"

@@ -6,6 +6,7 @@ namespace hopbench {
 namespace {
 
 constexpr std::size_t kCandidates = 200;
+constexpr double kRounding = 1e-6;  // relative; workers tell each other their times in single precision
 
 /// Returns when a gradient ends that begins no micro-batch after `limit`.
 double end_under(const MicroBatchTimes& times, double limit) {
@@ -52,9 +53,9 @@ double best_limit(const std::vector<MeasuredIteration>& iterations) {
   const std::size_t step = 1 + candidates.size() / kCandidates;
   for (std::size_t i = 0; i < candidates.size(); i += step) {
     const double speedup = effective_speedup(iterations, candidates[i]);
-    if (speedup > most) most = speedup, best = candidates[i];
+    if (speedup > most * (1 + kRounding)) most = speedup, best = candidates[i];
   }
-  return best;
+  return best * (1 + kRounding);  // what began at that very time is within it
 }
 
 }  // namespace hopbench

@@ -3,9 +3,9 @@
 // with Dynamic Backup Workers", arXiv 2102.06280.
 //
 // Rules enforced here:
-//   - all workers begin iteration k together. It ends as soon as two neighbours are done whose link has not been used
-//   in
-//     this epoch (protocols/gossip/path_search.h). So the number of neighbours that a worker waits for is dynamic;
+//   - all workers begin iteration k together. It ends as soon as two neighbours are done whose link has not been
+//     used in this epoch (protocols/gossip/path_search.h). So the number of neighbours that a worker waits for is
+//     dynamic;
 //   - those that are done step, and average with their neighbours among them, by Metropolis weights;
 //   - the others stop computing, keep their models, and begin iteration k + 1. What they computed is lost.
 #include <algorithm>

@@ -3,12 +3,10 @@
 //
 // Rules enforced here:
 //   - the links are split into matchings, in which a worker has one partner at most;
-//   - an iteration uses matching j with probability p_j, independently, and all workers draw alike. The sum of all p_j
-//   is
-//     `budget` times the number of matchings (protocols/gossip/matcha_plan.h);
+//   - an iteration uses matching j with probability p_j, independently, and all workers draw alike. The sum of all
+//     p_j is `budget` times the number of matchings (protocols/gossip/matcha_plan.h);
 //   - after its local step a worker averages with its partners of this iteration: x_{k+1} = (I - alpha L_k) x, where
-//   L_k
-//     is the Laplacian of the links in use. Without a partner it goes on alone.
+//     L_k is the Laplacian of the links in use. Without a partner it goes on alone.
 #include <algorithm>
 
 #include "protocols/gossip/matcha_plan.h"

@@ -4,12 +4,11 @@
 //
 // Rules enforced here:
 //   - worker i draws neighbour m with the chance p_im, pulls x_m while it computes its gradient, steps, and is then
-//   drawn
-//     towards what it pulled: x_i <- x_i - (pull / p_im) (x_i - x_m). A model that is pulled seldom counts more;
-//   - a monitor has the times of all workers' iterations, by the neighbour that they pulled from. Now and then it finds
-//   the
-//     chances and the pull for which models are predicted to come together soonest (protocols/gossip/netmax_policy.h),
-//     and tells all workers.
+//     drawn towards what it pulled: x_i <- x_i - (pull / p_im) (x_i - x_m). A model that is pulled seldom counts
+//     more;
+//   - a monitor has the times of all workers' iterations, by the neighbour that they pulled from. Now and then it
+//     finds the chances and the pull for which models are predicted to come together soonest
+//     (protocols/gossip/netmax_policy.h), and tells all workers.
 // A worker answers pulls at any time. It ends when its neighbours have said that they pull no more.
 #include <algorithm>
 #include <memory>

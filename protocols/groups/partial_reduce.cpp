@@ -4,7 +4,7 @@
 // Rules enforced here:
 //   - workers tell a controller when they are ready; the first P form a group and average, the others keep computing;
 //   - any `window` groups in a row connect all workers, so no set of groups stays frozen
-//   (protocols/groups/ready_queue.h);
+//     (protocols/groups/ready_queue.h);
 //   - weights are 1/P, which keeps the mean of all models, or dynamic: a model whose steps are s behind the newest of
 //     the group gets decay^s times the newest's weight. An averaged model is as new as the newest that went into it.
 //

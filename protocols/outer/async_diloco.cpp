@@ -7,7 +7,7 @@
 //   - delayed Nesterov: an outer gradient D moves x0 by lr D / N on arrival. Momentum is taken in with every N-th only:
 //       m <- beta m + the mean of the last N        x0 <- x0 - lr (beta m + D / N)
 //   - DyLU: a worker that is slower makes fewer local steps, in proportion to its speed, so that all push equally
-//   often.
+//     often.
 #include <algorithm>
 #include <cmath>
 

@@ -3,8 +3,7 @@
 //
 // Rules enforced here, after the local steps of round t, which began at x_t:
 //   - the mean of all models that was begun at the end of round t - 1 is awaited. The outer gradient is late by a
-//   round:
-//     D = x_{t-1} - mean. It is divided by the staleness gap, 1 + |x_t - x_{t-1}| / |D|;
+//     round: D = x_{t-1} - mean. It is divided by the staleness gap, 1 + |x_t - x_{t-1}| / |D|;
 //   - u <- beta u + D / (lr gap), cut to the norm `clip` if it is longer;   x_{t+1} = x_t - alpha lr u;
 //   - the mean of the models as they are now is begun. It goes on during the next round. All go on from x_{t+1}.
 #include <cmath>

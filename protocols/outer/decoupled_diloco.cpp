@@ -4,15 +4,13 @@
 //
 // Rules enforced here, for P fragments of neighbouring numbers:
 //   - a learner makes local steps on its own clock. It sends fragment p after steps H + p H / P, 2 H + p H / P, ...,
-//   with
-//     the numbers of samples and of steps since it sent it last, and goes on;
+//     with the numbers of samples and of steps since it sent it last, and goes on;
 //   - the syncer merges a fragment once `quorum` learners have sent it and a grace window has passed since then. The
 //     window is `grace` times the spread of the arrivals seen so far: those that nearly made it are waited for;
 //   - a learner's weight is samples x samples / steps, as a share of all that are merged. The outer gradient has the
 //     weighted mean direction of x0 - x_i, and their weighted mean length; Nesterov's outer step moves x0;
 //   - the new fragment goes to all learners. Each takes it in between two of its steps: alpha times its own numbers
-//   plus
-//     1 - alpha times the new ones.
+//     plus 1 - alpha times the new ones.
 #include "protocols/groups/group_average.h"
 #include "protocols/groups/groups.h"
 #include "protocols/node/node.h"

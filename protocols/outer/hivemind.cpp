@@ -8,8 +8,7 @@
 //     gradient and joins an all-reduce of the sums. The step is with the mean over all samples, and as long as their
 //     number asks for;
 //   - a worker that has finished its iterations goes on joining until all have. Samples that are then too few for a
-//   step
-//     are left.
+//     step are left.
 // So a fast worker gives more samples to a step than a slow one, and waits only for the gradients under way.
 #include <algorithm>
 

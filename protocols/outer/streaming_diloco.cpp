@@ -7,7 +7,7 @@
 //   - its mean over all workers is awaited `delay` local steps later. The outer step on that part of x0 then uses the
 //     models as they were when they were sent;
 //   - the worker's own numbers become alpha times themselves plus 1 - alpha times the new x0. The optimizers' states
-//   stay.
+//     stay.
 // With one fragment, no delay and alpha = 0 this is DiLoCo.
 #include "protocols/groups/background_mean.h"
 #include "protocols/groups/group_average.h"

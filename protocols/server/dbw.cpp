@@ -6,7 +6,7 @@
 //   - version t + 1 is made with the mean of the first k_t gradients that were computed at version t;
 //   - a gradient that arrives when its version is no longer the newest is too late and is discarded;
 //   - k_t maximises the expected gain per second (protocols/server/dbw_policy.h); without an estimate, it counts all
-//   workers.
+//     workers.
 //
 // This is "push and wait": no gradient is interrupted. A worker computes, pushes, and gets the newest weights, at once
 // if it was late, else with the update. There is one server, because the estimates need whole gradients.

@@ -4,11 +4,10 @@
 //
 // Rules enforced here:
 //   - the servers are those of SSP (protocols/server/ps_clock.h): a worker that has pushed t gradients is held until
-//   every
-//     worker has pushed at least t - s;
-//   - RapidReassignment (protocols/server/reassignment.h): a worker that is ahead of another by a share of an iteration
-//   takes
-//     over slices of the samples that the other has not begun, small ones first. Each is agreed on and confirmed;
+//     every worker has pushed at least t - s;
+//   - RapidReassignment (protocols/server/reassignment.h): a worker that is ahead of another by a share of an
+//     iteration takes over slices of the samples that the other has not begun, small ones first. Each is agreed on
+//     and confirmed;
 //   - each sample of an iteration is computed once, by its worker or by a helper, and a push is the mean over all.
 //
 // A helper computes at its own weights. Since it is ahead, they hold all that SSP promises to the worker it helps.

@@ -4,8 +4,7 @@
 // Rules enforced here:
 //   - after a local step all workers average with their neighbours, by W (Metropolis), once or several times;
 //   - in each exchange worker i finds d_i^2 = the sum of W_ij |x_j - x_i|^2. If the root of the mean of all d_i^2 is
-//   more
-//     than `ratio` times lr times phi, another exchange follows, but no more than `most` in an iteration;
+//     more than `ratio` times lr times phi, another exchange follows, but no more than `most` in an iteration;
 //   - phi is a moving average of the mean length of all workers' gradients.
 // All workers have all these numbers before they decide, so all decide alike.
 #include <bit>

@@ -3,9 +3,9 @@
 //
 // Rules enforced here. A worker i with d out-neighbours has its model x_i, a tracker z_i, and rho_i, the sum of all
 // that it ever gave away of z. In an iteration it
-//   - tracks:    z' = z_i + g - (its gradient before) + the sum over in-neighbours j of (rho_j as received last - rho_j
-//   as
-//                used last); then it keeps 1 / (d + 1) of z' as z_i, and adds as much to rho_i, for each out-neighbour;
+//   - tracks:    z' = z_i + g - (its gradient before) + the sum over in-neighbours j of (rho_j as received last -
+//                rho_j as used last); then it keeps 1 / (d + 1) of z' as z_i, and adds as much to rho_i, for each
+//                out-neighbour;
 //   - descends:  v_i = x_i - lr z_i, and sends v_i and rho_i to its out-neighbours;
 //   - averages:  x_i = the mean of v_i and the v_j received last from each in-neighbour j.
 // It never waits. A worker's death ends the run, as its part of what is tracked is lost. rho is a running sum, so a

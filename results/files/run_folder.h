@@ -7,8 +7,9 @@
 //                  --resume reads it, so a crash loses no row that was added
 //   events/        the event log, a file a trial, JSON lines
 //   dump/          run --dump: a folder a trial, an archive of NumPy for each worker and evaluation
-//   (suites/trial/dump.h) dump.txt       the arrays that --dump was asked for summary.md     the tables that were
-//   printed
+//                  (suites/trial/dump.h)
+//   dump.txt       the arrays that --dump was asked for
+//   summary.md     the tables that were printed
 #pragma once
 
 #include <cstdint>

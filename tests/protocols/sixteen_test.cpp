@@ -23,6 +23,7 @@ namespace {
 constexpr double kRate = 25;            // of a worker that is not slowed: 40 ms a gradient
 constexpr double kSlowest = kRate / 4;  // all wait for the slow one
 constexpr double kWithin = 0.005;       // the edges of the window
+constexpr double kInRounds = 0.01;      // the same, where workers wait once in 4 iterations, and not all for the slow one
 constexpr const char* kSlow = "one 4x slower";
 
 /// The mean of the workers' rates where an iteration of the other 15 takes `fast` of theirs, and the slow one its
@@ -38,6 +39,10 @@ constexpr double kHalf = kRate * (16 * 72 + 15 * 120 + 30) / 16 / (72 * 4 + 120)
 // the slow one comes.
 constexpr double kPairs = kRate * ((14 + 14 + 14 + 15) / 4.0 + 1.0 / 4) / 16;    // 16 are even
 constexpr double kTriples = kRate * ((15 + 15 + 15 + 14) / 4.0 + 1.0 / 4) / 16;  // 16 are 5 groups and one
+
+// Updates of 8 workers, who wait for theirs. Of the 15 that are ready together 8 go on and 7 wait, with whom the next 8
+// make an update. When the slow one comes, 16 are there: two updates, and it begins anew.
+constexpr double kHalves = kRate * (8 + 8 + 8 + 16) / 4.0 / 16;
 
 // 512 samples by speed, 33.6 and 8.4, in whole ones: 34 for some of the others.
 constexpr double kWhole = kRate * 32 / 34;
@@ -112,6 +117,42 @@ constexpr Variant kVariants[] = {
     {"partial_reduce", {kOwn, kPairs}},
     {"partial_reduce 3", {kOwn, kTriples}},
     {"partial_reduce dynamic", {kOwn, kPairs}},
+    {"one_peer", {kSlowest}},
+    {"matcha", {kSlowest}},
+    {"exact_diffusion", {kSlowest}},
+    {"d2", {kSlowest}},
+    {"gradient_tracking", {kSlowest}},
+    {"qg_dsgdm", {kSlowest}},
+    {"gossip_pga", {kSlowest}},
+    {"consensus_control", {kSlowest}},
+    {"moshpit", {kSlowest}},
+    {"daso", {kSlowest, kSlowest, kInRounds}},
+    {"diloco", {kSlowest}},
+    {"streaming_diloco", {kSlowest}},
+    {"noloco", {kSlowest, kSlowest, kInRounds}},
+    {"slowmo", {kSlowest}},
+    {"overlap_local_sgd", {kSlowest}},
+    {"co2", {kSlowest}},
+    {"async_diloco", {kOwn}},
+    {"decoupled_diloco", {kOwn}},
+    {"halos", {kOwn}},
+    {"easgd", {kOwn}},
+    {"a_edit", {kOwn}},
+    {"delay_adaptive", {kOwn}},
+    {"dc_asgd", {kOwn}},
+    {"ringmaster", {kOwn}},
+    {"rennala", {kOwn}},
+    {"gba", {kOwn}},
+    {"k_batch_async", {kOwn}},
+    {"r_fast", {kOwn}},
+    {"netmax", {kOwn}},
+    {"dropcompute", {kRate}},
+    {"abs_sgd", {kRate}},
+    {"k_async", {kHalves}},
+    {"dsgd_aau", {0}},
+    {"dybw", {0}},
+    {"specsync", {kOwn}},
+    {"hivemind", {0}},
 };
 
 std::vector<TrialSpec> trials(const std::string& scenario, int repeats = 1) {
