@@ -9,6 +9,8 @@
 //     those of the other hosts. `wait` iterations later it sends the mean to the others of its host, and all take it
 //     in: x <- (2 b x + P mean) / (2 b + P), where b = `wait`. With b = 0 this is x <- mean;
 //   - in the first `warm_up` iterations this is done in each, without a wait.
+#include <algorithm>
+
 #include "protocols/allreduce/between_hosts.h"
 #include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"
@@ -49,7 +51,10 @@ std::string refuse(const Setting& setting) {
 }
 
 std::string note(const Setting& setting) {
-  const std::size_t hosts = by_host(setting).size();
+  const Division all = by_host(setting);
+  const std::size_t hosts = all.size();
+  if (std::any_of(all.begin(), all.end(), [&](const Group& host) { return host.size() != all.front().size(); }))
+    return "hosts have different numbers of workers, and weigh alike: a sample on a small host counts for more";
   if (setting.workers == 1 || (hosts > 1 && hosts < static_cast<std::size_t>(setting.workers))) return "";
   return hosts == 1 ? "all workers are on one host: it is all-reduce, with averages of equal models now and then"
                     : "each worker is on a host of its own: no gradients are averaged";

@@ -6,7 +6,8 @@ namespace hopbench {
 namespace {
 
 constexpr std::size_t kCandidates = 200;
-constexpr double kRounding = 1e-6;  // relative; workers tell each other their times in single precision
+constexpr double kRounding = 1e-6;   // relative; workers tell each other their times in single precision
+constexpr double kLeastGain = 0.01;  // the best of many limits looks better than it is
 
 /// Returns when a gradient ends that begins no micro-batch after `limit`.
 double end_under(const MicroBatchTimes& times, double limit) {
@@ -43,17 +44,18 @@ double effective_speedup(const std::vector<MeasuredIteration>& iterations, doubl
 }
 
 double best_limit(const std::vector<MeasuredIteration>& iterations) {
+  if (iterations.front().workers.size() < 2) return longest(iterations);  // it waits for nobody
   std::vector<double> candidates;
   for (const MeasuredIteration& iteration : iterations) {
     for (const MicroBatchTimes& times : iteration.workers)
       candidates.insert(candidates.end(), times.begins.begin() + 1, times.begins.end());
   }
   std::sort(candidates.begin(), candidates.end());
-  double best = longest(iterations), most = 1;  // nothing is cut
+  double best = longest(iterations), most = 1 + kLeastGain;
   const std::size_t step = 1 + candidates.size() / kCandidates;
   for (std::size_t i = 0; i < candidates.size(); i += step) {
     const double speedup = effective_speedup(iterations, candidates[i]);
-    if (speedup > most * (1 + kRounding)) most = speedup, best = candidates[i];
+    if (speedup > most) most = speedup, best = candidates[i];
   }
   return best * (1 + kRounding);  // what began at that very time is within it
 }

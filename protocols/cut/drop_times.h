@@ -20,8 +20,8 @@ struct MeasuredIteration {
 
 /// Returns the time limit with the largest effective speed-up over the measured iterations: the mean of (time of the
 /// iteration) / (its time under the limit), times the share of samples in micro-batches that begin within the limit.
-/// Returns the time of the longest gradient, which cuts nothing, if no limit is better than that. Times may be off by
-/// the rounding of single precision: a limit that is better by no more than this is not taken.
+/// Returns the time of the longest gradient, which cuts nothing, if no limit gains a hundredth, or if there is one
+/// worker only. Times may be off by the rounding of single precision.
 double best_limit(const std::vector<MeasuredIteration>& iterations);
 
 /// Returns that speed-up for a limit.

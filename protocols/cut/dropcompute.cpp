@@ -7,7 +7,7 @@
 //   - in the first `measured` iterations nothing is dropped, and all workers' times are shared. From then on a worker
 //     begins no micro-batch later than the limit after it began its first;
 //   - the limit is the same on all workers: the one that would have made those iterations fastest for the samples that
-//     it keeps (protocols/cut/drop_times.h).
+//     it keeps, if it gains a hundredth (protocols/cut/drop_times.h).
 #include "protocols/cut/drop_times.h"
 #include "protocols/cut/sample_mean.h"
 #include "protocols/groups/groups.h"

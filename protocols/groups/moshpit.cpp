@@ -9,6 +9,7 @@
 //     agree with it in all coordinates but coordinate q mod d. If n = M^d, d rounds without steps make all models their
 //     mean, exactly;
 //   - a worker that has died is left out. What its group gets is the mean over the others.
+#include <algorithm>
 #include <cmath>
 
 #include "protocols/groups/group_average.h"
@@ -71,9 +72,9 @@ std::vector<Edge> links(const Setting& setting) {
 std::string refuse(const Setting& setting) {
   const int dimensions = setting.knobs.integer("dimensions");
   if (dimensions <= 2 || (1 << (dimensions - 1)) < setting.workers) return "";
-  return "a grid of " + std::to_string(dimensions) + " dimensions has room for " + std::to_string(1 << dimensions) +
-         " workers where each averages with one other at a time, and " + std::to_string(setting.workers) +
-         " need fewer: take dimensions = " + std::to_string(static_cast<int>(std::ceil(std::log2(setting.workers))));
+  const int most = std::max(1, static_cast<int>(std::ceil(std::log2(setting.workers))));
+  return "dimensions = " + std::to_string(dimensions) + ": " + std::to_string(setting.workers) +
+         " workers fill a grid of at most " + std::to_string(most) + ": take dimensions = " + std::to_string(most);
 }
 
 int free_run(const KnobValues& knobs) { return knobs.integer("period"); }

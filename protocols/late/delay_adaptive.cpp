@@ -4,8 +4,8 @@
 // Zhang, Gupta, Lian, Liu: "Staleness-Aware Async-SGD for Distributed Deep Learning", IJCAI 2016.
 //
 // The rule enforced here: each gradient is applied on arrival, with the learning rate times
-//   min(1, n / delay)   if rule = "concurrency": delays up to n, the number of workers that compute at once, cost
-//   nothing 1 / (delay + 1)     if rule = "inverse"
+//   min(1, n / delay)   if rule = "concurrency": delays up to the number of workers that compute at once cost nothing
+//   1 / (delay + 1)     if rule = "inverse"
 // where the delay is the number of updates since the gradient's weights were sent.
 #include <algorithm>
 

@@ -6,9 +6,10 @@
 //   - a learner makes local steps on its own clock. It sends fragment p after steps H + p H / P, 2 H + p H / P, ...,
 //     with the numbers of samples and of steps since it sent it last, and goes on;
 //   - the syncer merges a fragment once `quorum` learners have sent it and a grace window has passed since then. The
-//     window is `grace` times the spread of the arrivals seen so far: those that nearly made it are waited for;
-//   - a learner's weight is samples x samples / steps, as a share of all that are merged. The outer gradient has the
-//     weighted mean direction of x0 - x_i, and their weighted mean length; Nesterov's outer step moves x0;
+//     window is `grace` times the mean time from a first arrival to a quorum: those that nearly made it are waited for;
+//   - a learner's weight is samples x samples / steps, of those since it was last in a merge, as a share of all that
+//     are merged. The outer gradient has the weighted mean direction of x0 - x_i, and their weighted mean length;
+//     Nesterov's outer step moves x0;
 //   - the new fragment goes to all learners. Each takes it in between two of its steps: alpha times its own numbers
 //     plus 1 - alpha times the new ones.
 #include "protocols/groups/group_average.h"
@@ -100,7 +101,13 @@ std::vector<Knob> all_knobs() {
       {period_knob(),
        fragments_knob(),
        {"quorum", 0, 0, 100000, {}, "learners that a merge needs; 0: half of them", "memory H; the default: ours"},
-       {"grace", 1.0, 0, 1000, {}, "length of the grace window, in spreads of the arrivals", "ours"},
+       {"grace",
+        1.0,
+        0,
+        1000,
+        {},
+        "length of the grace window, in mean times from a first arrival to a quorum",
+        "ours"},
        {"alpha", 0.5, 0, 1, {}, "share of its own numbers that a learner keeps", "memory M"}});
 }
 

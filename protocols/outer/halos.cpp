@@ -5,7 +5,8 @@
 // Rules enforced here. A region is a host, with w workers and a server; there are R of them:
 //   - a worker makes H local steps, pushes x - x0 to its region's server, and goes on from that server's newest model;
 //   - a region's server moves its model on arrival, by momentum SGD: m <- beta m + (x - x0) / w, model <- model + m;
-//   - after every `accumulate` pushes it sends how far its model has moved since it did so last, without waiting;
+//   - after every `accumulate` pushes it sends how far pushes have moved its model since it did so last, without
+//     waiting;
 //   - the global server moves its model on arrival, M <- beta M + moved / R, model <- model + M, and answers with it;
 //   - the region's server then continues with 1 - alpha times its own model plus alpha times the answer.
 #include "protocols/groups/group_average.h"
@@ -48,13 +49,13 @@ void serve_region(Node& self, const KnobValues& knobs) {
   const int wanted = knobs.integer("accumulate");
   const Iter every = wanted > 0 ? wanted : static_cast<Iter>(regions[own].size());
   MovingModel region(self, knobs.real("local_momentum"));
-  Vec told = self.initial();  // the model when the global server was told last, mixed since
+  Vec told = self.initial();  // the model without the pushes that the global server has not been told of
   const int global = global_server(self);
   for (Iter come = 0;;) {
     self.until([&] { return self.has(is(kPush)) || self.has(is(kGlobal)); }, "a worker, or the global model");
     while (const auto answer = self.take(is(kGlobal))) {
-      region.mix(answer->body, knobs.real("alpha"));
-      told = region.model();
+      const Vec by = region.mix(answer->body, knobs.real("alpha"));
+      self.operate(bytes_of(3 * told.size()), [&] { told.add(share(by)); });
     }
     const auto push = self.take(is(kPush));
     if (!push) continue;

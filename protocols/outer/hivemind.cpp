@@ -6,7 +6,7 @@
 //   - a worker adds up its gradients at the same weights, and reports the samples of each to a tracker;
 //   - once the samples since the last step are `target` or more, the tracker tells all workers. Each finishes its
 //     gradient and joins an all-reduce of the sums. The step is with the mean over all samples, and as long as their
-//     number asks for;
+//     number asks for. A schedule of the learning rate goes by the samples of all steps before, in batches of all;
 //   - a worker that has finished its iterations goes on joining until all have. Samples that are then too few for a
 //     step are left.
 // So a fast worker gives more samples to a step than a slow one, and waits only for the gradients under way.
@@ -61,11 +61,14 @@ void work(Node& self) {
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
   Accumulated sum(self, x.size(), x.space());
+  const std::int64_t batch_of_all = std::int64_t{self.worker_count()} * self.batch();
+  std::int64_t stepped = 0;  // samples of all steps so far
   Iter round = 0, k = 0;
   const auto step_if_due = [&] {
     if (!self.take(is_from(kStep, tracker, round))) return;
     const auto [gradient, samples] = sum.all_reduced(round);
-    optimizer.step(x, gradient, k, self.per_sample(samples));
+    optimizer.step(x, gradient, stepped / batch_of_all, self.per_sample(samples));
+    stepped += samples;
     ++round;
   };
   for (; self.running(k); ++k) {

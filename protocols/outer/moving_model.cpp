@@ -12,12 +12,15 @@ void MovingModel::move(const Payload& change) {
   });
 }
 
-void MovingModel::mix(const Payload& other, double alpha) {
-  self_.operate(bytes_of(3 * model_.size()), [&] {
+Vec MovingModel::mix(const Payload& other, double alpha) {
+  Vec by;
+  self_.operate(bytes_of(6 * model_.size()), [&] {
     const Payload terms[] = {share(model_), other};
-    const float weights[] = {static_cast<float>(1 - alpha), static_cast<float>(alpha)};
-    model_ = weighted_sum(terms, weights);
+    const float weights[] = {static_cast<float>(-alpha), static_cast<float>(alpha)};
+    by = weighted_sum(terms, weights);
+    model_.add(share(by));
   });
+  return by;
 }
 
 Vec moved(Node& self, const Vec& now, const Vec& before, double factor) {

@@ -15,8 +15,8 @@ class MovingModel {
         momentum_(model_.size(), model_.space()) {}
 
   void move(const Payload& change);
-  /// Continues with 1 - alpha times itself plus alpha times another.
-  void mix(const Payload& other, double alpha);
+  /// Continues with 1 - alpha times itself plus alpha times another. Returns how far that moved it.
+  Vec mix(const Payload& other, double alpha);
   const Vec& model() const { return model_; }
 
  private:

@@ -7,6 +7,8 @@
 namespace hopbench {
 namespace {
 
+constexpr double kKept = 0.8;  // share of the moving average that an arrival of a quorum keeps
+
 std::size_t quorum_of(const KnobValues& knobs, int learners) {
   const int wanted = knobs.integer("quorum");
   return static_cast<std::size_t>(wanted > 0 ? std::min(wanted, learners) : (learners + 1) / 2);
@@ -76,19 +78,23 @@ Time Syncer::next_due() const {
 void Syncer::arrived(Message push) {
   Gathering& some = gathering_[static_cast<std::size_t>(push.words[0])];
   if (some.from.empty()) some.first = self_.now();
+  if (const auto before = some.from.find(push.from); before != some.from.end()) {
+    const Words& old = before->second.words;
+    push.words = {push.words[0], push.words[1] + old[1], push.words[2] + old[2]};
+  }
   some.from.insert_or_assign(push.from, std::move(push));
   const auto here = [&](int w) { return self_.present(w); };
   const auto present = static_cast<std::size_t>(std::count_if(self_.workers().begin(), self_.workers().end(), here));
   if (present == 0) return;  // nobody is left to go on from a merge
-  if (some.from.size() >= std::min(quorum_, present) && some.due == kNever)
+  if (some.from.size() >= std::min(quorum_, present) && some.due == kNever) {
+    spread_ = kKept * spread_ + (1 - kKept) * to_seconds(self_.now() - some.first);
     some.due = self_.now() + seconds_to_duration(grace_ * spread_);
+  }
   if (some.from.size() >= present) some.due = self_.now();
 }
 
 void Syncer::merge(std::size_t p) {
   Gathering some = std::exchange(gathering_[p], {});
-  constexpr double kKept = 0.8;
-  spread_ = kKept * spread_ + (1 - kKept) * to_seconds(self_.now() - some.first);
   const Slice part = slice_of(x0_.size(), p, fragments_);
   const Vec merged = merged_model(some, part);
   outer_.step(x0_, share(merged), step_, part.offset);

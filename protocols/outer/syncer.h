@@ -13,7 +13,7 @@ namespace hopbench {
 
 /// A fragment on its way to the next merge.
 struct Gathering {
-  std::map<int, Message> from{};  // the newest of each learner
+  std::map<int, Message> from{};  // the newest of each learner, with the counts of those that it replaced
   Time first{}, due = kNever;     // due: the end of the grace window, once there is a quorum
 };
 
@@ -43,7 +43,7 @@ class Syncer {
   OuterOptimizer outer_;
   std::vector<Gathering> gathering_;  // by fragment
   Iter merges_ = 0;
-  double spread_ = 0;  // seconds from the first arrival to the merge, lately
+  double spread_ = 0;  // seconds from the first arrival to the quorum: a moving average
 };
 
 }  // namespace hopbench

@@ -1,10 +1,11 @@
-// Consensus control: D-PSGD that repeats the exchange with the neighbours until the models are close enough together.
+// Consensus control: D-PSGD that repeats the exchange with the neighbours while the models are too far apart.
 // Kong, Lin, Koloskova, Jaggi, Stich: "Consensus Control for Decentralized Deep Learning", ICML 2021.
 //
 // Rules enforced here:
 //   - after a local step all workers average with their neighbours, by W (Metropolis), once or several times;
-//   - in each exchange worker i finds d_i^2 = the sum of W_ij |x_j - x_i|^2. If the root of the mean of all d_i^2 is
-//     more than `ratio` times lr times phi, another exchange follows, but no more than `most` in an iteration;
+//   - in each exchange worker i finds d_i^2 = the sum of W_ij |x_j - x_i|^2, before it averages. If the root of the
+//     mean of all d_i^2 is more than `ratio` times lr times phi, another exchange follows, but no more than `most` in
+//     an iteration;
 //   - phi is a moving average of the mean length of all workers' gradients.
 // All workers have all these numbers before they decide, so all decide alike.
 #include <bit>
@@ -97,7 +98,7 @@ std::vector<Knob> all_knobs() {
 const Protocol& consensus_control_protocol() {
   static const Protocol protocol{
       .name = "consensus_control",
-      .summary = "D-PSGD that repeats the exchange until the models are close enough together; for skewed data",
+      .summary = "D-PSGD that repeats the exchange while the models are too far apart; for skewed data",
       .paper = "Kong, Lin, Koloskova, Jaggi, Stich: Consensus Control for Decentralized Deep Learning, ICML 2021",
       .family = Family::kSkewed,
       .knobs = all_knobs(),

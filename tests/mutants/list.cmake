@@ -528,13 +528,16 @@ mutant(late_step_made "dybw" "if (std::binary_search(active.begin(), active.end(
 # NetMax: a worker keeps its whole model and adds a share of another.
 mutant(own_model_kept_whole "netmax" "static_cast<float>(1 - weight)" "static_cast<float>(1 - 0 * weight)")
 
-# Decoupled DiLoCo: learners weigh alike; one learner is enough; the length is that of the mean.
+# Decoupled DiLoCo: learners weigh alike; what a newer fragment replaced is not counted; one learner is enough; the length is that of the mean.
 mutant(learners_weigh_alike "syncer;decoupled_diloco" "samples * samples / static_cast<double>(push.words[2])" "1 + 0 * samples")
+mutant(replaced_forgotten "syncer;decoupled_diloco" "push.words[1] + old[1], push.words[2] + old[2]" "push.words[1] + 0 * old[1], push.words[2]")
 mutant(no_quorum "syncer;decoupled_diloco" "std::min(quorum_, present)" "std::min<std::size_t>(1, present)")
 mutant(length_of_the_mean "syncer;decoupled_diloco" "-length / norm" "-1.0 + 0 * (length / norm)")
 
-# HALoS: a region tells how far it has moved since the start; regions do not share.
+# HALoS: a region tells how far it has moved since the start; it does not tell of what came before an answer; regions
+# do not share.
 mutant(told_again "moving_model;halos" "1.0 / static_cast<double>(regions.size()))));\n    told = region.model();" "1.0 / static_cast<double>(regions.size()))));")
+mutant(swallowed_by_the_mix "moving_model;halos" "told.add(share(by));" "told = region.model();")
 mutant(regions_add_up "moving_model;halos" "1.0 / static_cast<double>(regions.size())" "1.0")
 
 # DASO: the own model weighs half as much; gradients are not averaged within a host.

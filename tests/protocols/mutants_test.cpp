@@ -183,9 +183,11 @@ HB_MUTANT(never_clipped, a_edit)
 HB_MUTANT(late_step_made, dybw)
 HB_MUTANT(own_model_kept_whole, netmax)
 HB_MUTANT(learners_weigh_alike, decoupled_diloco)
+HB_MUTANT(replaced_forgotten, decoupled_diloco)
 HB_MUTANT(no_quorum, decoupled_diloco)
 HB_MUTANT(length_of_the_mean, decoupled_diloco)
 HB_MUTANT(told_again, halos)
+HB_MUTANT(swallowed_by_the_mix, halos)
 HB_MUTANT(regions_add_up, halos)
 HB_MUTANT(own_weighs_half, daso)
 HB_MUTANT(host_gradients_apart, daso)
@@ -555,9 +557,11 @@ const std::vector<Case> kCases = {
     {"late_step_made", late_step_made::dybw_protocol, {}, {"deadlock"}, in_samples},
     {"own_model_kept_whole", own_model_kept_whole::netmax_protocol, {}, {"pulls"}},
     {"learners_weigh_alike", learners_weigh_alike::decoupled_diloco_protocol, {}, {"replay"}, kept},
+    {"replaced_forgotten", replaced_forgotten::decoupled_diloco_protocol, {}, {"replay"}, kept},
     {"no_quorum", no_quorum::decoupled_diloco_protocol, {}, {"quorum_merges"}},
     {"length_of_the_mean", length_of_the_mean::decoupled_diloco_protocol, {}, {"replay"}, kept},
     {"told_again", told_again::halos_protocol, {}, {"replay"}, kept_on_far_hosts},
+    {"swallowed_by_the_mix", swallowed_by_the_mix::halos_protocol, {}, {"replay"}, kept_on_far_hosts},
     {"regions_add_up", regions_add_up::halos_protocol, {}, {"replay"}, kept_on_hosts},
     {"own_weighs_half", own_weighs_half::daso_protocol, {}, {"replay"}, kept_on_hosts},
     {"host_gradients_apart", host_gradients_apart::daso_protocol, {}, {"replay"}, kept_on_hosts},

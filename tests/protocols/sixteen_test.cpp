@@ -23,7 +23,7 @@ namespace {
 constexpr double kRate = 25;            // of a worker that is not slowed: 40 ms a gradient
 constexpr double kSlowest = kRate / 4;  // all wait for the slow one
 constexpr double kWithin = 0.005;       // the edges of the window
-constexpr double kInRounds = 0.01;      // the same, where workers wait once in 4 iterations, and not all for the slow one
+constexpr double kInRounds = 0.01;  // the same, where workers wait once in 4 iterations, and not all for the slow one
 constexpr const char* kSlow = "one 4x slower";
 
 /// The mean of the workers' rates where an iteration of the other 15 takes `fast` of theirs, and the slow one its
@@ -43,6 +43,9 @@ constexpr double kTriples = kRate * ((15 + 15 + 15 + 14) / 4.0 + 1.0 / 4) / 16; 
 // Updates of 8 workers, who wait for theirs. Of the 15 that are ready together 8 go on and 7 wait, with whom the next 8
 // make an update. When the slow one comes, 16 are there: two updates, and it begins anew.
 constexpr double kHalves = kRate * (8 + 8 + 8 + 16) / 4.0 / 16;
+
+// The target is there after two gradients of the others, who make three until the slow one has made its own.
+constexpr double kThirds = kRate * (15 * 3 + 1) / 4 / 16;
 
 // 512 samples by speed, 33.6 and 8.4, in whole ones: 34 for some of the others.
 constexpr double kWhole = kRate * 32 / 34;
@@ -152,7 +155,7 @@ constexpr Variant kVariants[] = {
     {"dsgd_aau", {0}},
     {"dybw", {0}},
     {"specsync", {kOwn}},
-    {"hivemind", {0}},
+    {"hivemind", {kThirds}},
 };
 
 std::vector<TrialSpec> trials(const std::string& scenario, int repeats = 1) {

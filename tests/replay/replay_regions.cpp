@@ -140,7 +140,8 @@ class Fragments {
   void at_syncer(const Event& event) {
     if (is_take(event, kPush)) {
       const Part part = pushes_.taken(event);
-      gathered_[part.fragment][event.peer] = part;
+      Part& gathered = gathered_[part.fragment][event.peer];  // since it was last in a merge
+      gathered = {part.fragment, part.x, gathered.samples + part.samples, gathered.steps + part.steps};
     }
     if (!is_send(event, kWeights)) return;
     const auto p = std::size_t(event.count);
@@ -241,8 +242,11 @@ class Regions {
     if (is_take(event, kReply)) {
       const Numbers all = on_the_way_.taken(event);
       const double alpha = number_in(knobs_, "alpha", 0.25);
-      for (std::size_t i = 0; i < all.size(); ++i) region.model[i] = (1 - alpha) * region.model[i] + alpha * all[i];
-      region.told = region.model;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const double by = alpha * (all[i] - region.model[i]);
+        region.model[i] += by;
+        region.told[i] += by;
+      }
     }
     if (is_take(event, kPush)) move(region, on_the_way_.taken(event), number_in(knobs_, "local_momentum", 0.5));
     if (is_send(event, kWeights)) on_the_way_.sent(event, region.model);

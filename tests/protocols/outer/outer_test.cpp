@@ -179,6 +179,21 @@ TEST(DecoupledDiloco, MergesAtOnceWhatAllHaveSent) {
   EXPECT_GT(merged, 20) << "of the 24 fragments of the slow learner";
 }
 
+int merged_from(const Cluster& cluster, int learner) {
+  return static_cast<int>(std::count_if(cluster.events.begin(), cluster.events.end(), [&](const Event& event) {
+    return event.what == EventKind::kApplied && event.rank == cluster.nodes && event.peer == learner;
+  }));
+}
+
+// The window is measured by how long a quorum takes, not by how long the merge took that it is part of.
+TEST(DecoupledDiloco, DoesNotComeToWaitForTheSlow) {
+  Cluster cluster{.nodes = 4, .slow = {{1, 1.5}, {2, 12.0}, {3, 12.0}}, .topology = "ring", .iterations = 240};
+  cluster.keep_events = true;
+  cluster.run("decoupled_diloco", {{"period", 2}, {"fragments", 1}, {"quorum", 2}});
+  EXPECT_EQ(cluster.broken(), "");
+  EXPECT_GT(merged_from(cluster, 0), 60) << "of 120 fragments, while the second fastest sends 80";
+}
+
 TEST(DecoupledDiloco, GoesOnWithoutADeadLearner) {
   Cluster cluster{.nodes = 4, .topology = "ring", .iterations = 48};
   cluster.killed[1] = Time{} + std::chrono::milliseconds(133);
@@ -191,6 +206,31 @@ TEST(DecoupledDiloco, RefusesAQuorumOfMoreThanThereAre) {
   Cluster cluster{.nodes = 4, .topology = "ring", .iterations = 8};
   EXPECT_THROW(cluster.run("decoupled_diloco", {{"quorum", 5}}), Error);
   EXPECT_THROW(cluster.run("decoupled_diloco", {{"period", 3}, {"fragments", 4}}), Error);
+}
+
+// Without momentum a step that is slow to be heard of is as long as any other.
+TEST(Halos, LosesNothingOfWhatIsPushedBeforeAnAnswer) {
+  const auto loss = [](std::chrono::milliseconds latency) {
+    Cluster cluster{.nodes = 6, .slow = {{2, 1.3}, {4, 1.7}}, .topology = "ring", .iterations = 96};
+    cluster.network.host_of = {0, 0, 0, 1, 1, 1, 0, 1, 0};
+    cluster.network.latency = latency;
+    cluster.optimizer.lr = 0.002f;
+    cluster.run("halos", {{"local_momentum", 0.0}, {"global_momentum", 0.0}});
+    EXPECT_EQ(cluster.broken(), "");
+    return cluster.loss() / cluster.initial_loss();
+  };
+  const double near = loss(std::chrono::milliseconds(0)), far = loss(std::chrono::milliseconds(60));
+  EXPECT_GT((1 - far) / (1 - near), 0.9) << "the way made over the slow links: " << far << ", " << near;
+}
+
+TEST(Hivemind, HasOneModelWhereTheLearningRateFalls) {
+  Cluster cluster{.nodes = 4, .slow = {{3, 4.0}}, .topology = "ring", .iterations = 40};
+  cluster.optimizer.cosine = 60;
+  cluster.run("hivemind");
+  EXPECT_EQ(cluster.broken(), "");
+  const std::vector<float> first = Vec::copy_of(cluster.params(0)).to_host();
+  for (const int worker : {1, 2, 3})
+    EXPECT_EQ(Vec::copy_of(cluster.params(worker)).to_host(), first) << "worker " << worker;
 }
 
 TEST(Halos, SendsLittleBetweenRegions) {
