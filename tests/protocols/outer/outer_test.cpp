@@ -187,11 +187,11 @@ int merged_from(const Cluster& cluster, int learner) {
 
 // The window is measured by how long a quorum takes, not by how long the merge took that it is part of.
 TEST(DecoupledDiloco, DoesNotComeToWaitForTheSlow) {
-  Cluster cluster{.nodes = 4, .slow = {{1, 1.5}, {2, 12.0}, {3, 12.0}}, .topology = "ring", .iterations = 240};
+  Cluster cluster{.nodes = 4, .slow = {{1, 1.3}, {2, 1.7}, {3, 12.0}}, .topology = "ring", .iterations = 240};
   cluster.keep_events = true;
   cluster.run("decoupled_diloco", {{"period", 2}, {"fragments", 1}, {"quorum", 2}});
   EXPECT_EQ(cluster.broken(), "");
-  EXPECT_GT(merged_from(cluster, 0), 60) << "of 120 fragments, while the second fastest sends 80";
+  EXPECT_GT(merged_from(cluster, 0), 85) << "of 120 fragments, while the second fastest sends 92";
 }
 
 TEST(DecoupledDiloco, GoesOnWithoutADeadLearner) {
@@ -211,16 +211,17 @@ TEST(DecoupledDiloco, RefusesAQuorumOfMoreThanThereAre) {
 // Without momentum a step that is slow to be heard of is as long as any other.
 TEST(Halos, LosesNothingOfWhatIsPushedBeforeAnAnswer) {
   const auto loss = [](std::chrono::milliseconds latency) {
-    Cluster cluster{.nodes = 6, .slow = {{2, 1.3}, {4, 1.7}}, .topology = "ring", .iterations = 96};
+    Cluster cluster{
+        .nodes = 6, .slow = {{1, 1.1}, {2, 1.3}, {4, 1.7}, {5, 1.9}}, .topology = "ring", .iterations = 192};
     cluster.network.host_of = {0, 0, 0, 1, 1, 1, 0, 1, 0};
     cluster.network.latency = latency;
     cluster.optimizer.lr = 0.002f;
-    cluster.run("halos", {{"local_momentum", 0.0}, {"global_momentum", 0.0}});
+    cluster.run("halos", {{"accumulate", 12}, {"local_momentum", 0.0}, {"global_momentum", 0.0}});
     EXPECT_EQ(cluster.broken(), "");
     return cluster.loss() / cluster.initial_loss();
   };
   const double near = loss(std::chrono::milliseconds(0)), far = loss(std::chrono::milliseconds(60));
-  EXPECT_GT((1 - far) / (1 - near), 0.9) << "the way made over the slow links: " << far << ", " << near;
+  EXPECT_GT((1 - far) / (1 - near), 0.95) << "the way made over the slow links: " << far << ", " << near;
 }
 
 TEST(Hivemind, HasOneModelWhereTheLearningRateFalls) {
