@@ -130,7 +130,7 @@ const Protocol& dropcompute_protocol() {
       .follows_times = always<true>,
       .gap_bound = one_ahead,
       .source = Source::kMemory,
-      .reading = "cut/D1-D4"};
+      .reading = "cut/D1-D5"};
   return protocol;
 }
 
