@@ -17,7 +17,7 @@ class QuorumMerges : public Checker {
     if (event.what == EventKind::kFinished && event.rank < workers_) left_.insert(event.rank);
     if (event.rank < workers_) return;
     if (event.what == EventKind::kTake && event.kind == kPushKind) pushed_[event.count].insert(event.peer);
-    if (event.what == EventKind::kApplied) {
+    if (event.what == EventKind::kApplied && int(left_.size()) < workers_) {  // else the merge is sent to no learner
       if (!merged_.insert(event.peer).second) fail(event.time, event.rank, "merged a learner twice");
     }
     if (event.what == EventKind::kSend && event.kind == kWeightsKind && !merged_.empty()) merge(event);
