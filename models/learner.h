@@ -34,6 +34,19 @@ struct Bucket {
   bool operator==(const Bucket&) const = default;
 };
 
+/// A tensor of the parameters as a matrix: its numbers lie row by row. What has one dimension, such as biases and the
+/// scales of a norm, has one column.
+struct Tensor {
+  std::size_t offset = 0, rows = 0, columns = 1;
+
+  std::size_t size() const { return rows * columns; }
+  bool is_matrix() const { return rows > 1 && columns > 1; }
+};
+
+/// Returns one matrix for each run, as nearly square as its size allows, and a vector for the numbers that are left
+/// over. For models without layers.
+std::vector<Tensor> square_tensors(const std::vector<Bucket>& runs);
+
 /// Returns at most eight runs of nearly equal size and equal cost. The forward pass counts a third of the cost, the
 /// backward pass the rest. For models without layers.
 std::vector<Bucket> equal_buckets(std::size_t parameters);
@@ -66,6 +79,8 @@ class Learner {
   /// Returns the initial parameters, drawn by the key (seed, rank 0, kInitialParameters): same bits on every rank.
   virtual Vec initial(std::uint64_t seed, std::uint32_t repeat) const = 0;
   virtual const std::vector<Bucket>& buckets() const = 0;  // at least one; together they cover all parameters
+  /// Returns the tensors that the trained parameters consist of, ascending. Together they cover all of them.
+  virtual std::vector<Tensor> tensors() const { return {{.offset = 0, .rows = trainable(), .columns = 1}}; }
   /// Writes the gradient of the mean loss over the batch at x into g[size()]; returns that loss. x and g lie in
   /// space(); the batch is no larger than the one the learner was made for.
   /// `done(i)` (may be empty) is called as bucket i becomes complete, in order; g is not touched there afterwards.

@@ -19,6 +19,8 @@ class Quadratic final : public Learner {
   Space& space() const override { return host_space(); }
   Vec initial(std::uint64_t seed, std::uint32_t repeat) const override;
   const std::vector<Bucket>& buckets() const override { return buckets_; }
+  /// One matrix, as nearly square as can be, so that methods for matrices have one here too.
+  std::vector<Tensor> tensors() const override { return square_tensors({{.offset = 0, .size = size()}}); }
   float gradient(const float* x, const Batch& batch, float* g, const std::function<void(int)>& done) override;
   Score score(const float* x, const Batch& batch) override;
   double flops_per_sample() const override { return 5.0 * static_cast<double>(size()); }

@@ -29,6 +29,7 @@ class Sequential final : public Learner {
   Space& space() const override { return space_; }
   Vec initial(std::uint64_t seed, std::uint32_t repeat) const override;
   const std::vector<Bucket>& buckets() const override { return buckets_; }
+  std::vector<Tensor> tensors() const override;
   float gradient(const float* x, const Batch& batch, float* g, const std::function<void(int)>& done) override;
   Score score(const float* x, const Batch& batch) override;
   int estimated_from() const override { return running_ || statistics_.size() == 0 ? 0 : kPreciseSamples; }
@@ -118,6 +119,20 @@ void Sequential::make_buckets(double forward) {
     end = layer.offset;
   }
   buckets_.back().done_at = 1.0;
+}
+
+/// A convolution has a row for each output channel, a dense layer for each output; biases and norms are vectors.
+std::vector<Tensor> Sequential::tensors() const {
+  std::vector<Tensor> tensors;
+  for (const Placed& placed : layers_) {
+    if (placed.size == 0) continue;
+    const bool matrix = placed.layer.type != LayerSpec::Type::kBatchNorm;
+    const auto outputs = matrix ? static_cast<std::size_t>(placed.layer.outputs) : placed.size;
+    const std::size_t biases = matrix && placed.layer.bias ? outputs : 0;
+    tensors.push_back({.offset = placed.offset, .rows = outputs, .columns = (placed.size - biases) / outputs});
+    if (biases > 0) tensors.push_back({.offset = placed.offset + placed.size - biases, .rows = biases, .columns = 1});
+  }
+  return tensors;
 }
 
 double Sequential::initial_bound(std::size_t index) const {

@@ -86,6 +86,7 @@ class Training final : public Workload {
   bool sparse() const override { return sparse_; }
   void columns(int worker, std::uint64_t first, int count, std::vector<std::uint32_t>& to) override;
   const std::vector<Bucket>& buckets() const override { return buckets_; }
+  std::vector<Tensor> tensors() const override { return tensors_; }
   double flops_per_sample() const override { return flops_; }
   float gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
                  const std::function<void(int bucket)>& done) override;
@@ -119,6 +120,7 @@ class Training final : public Workload {
   std::size_t size_ = 0, trainable_ = 0;
   bool sparse_ = false;
   std::vector<Bucket> buckets_;
+  std::vector<Tensor> tensors_;
   double flops_ = 0;
 };
 
@@ -150,6 +152,7 @@ Training::Training(WorkloadSpec spec, DatasetPair data)
                     "synthetic_sparse",
                     spec_.model, spec_.dataset));
   buckets_ = first.buckets();
+  tensors_ = first.tensors();
   flops_ = first.flops_per_sample();
 }
 
@@ -288,6 +291,7 @@ class TimingOnly final : public Workload {
   Space& space() const override { return null_space(); }
   Vec initial() const override { return Vec(spec_.size, null_space()); }
   const std::vector<Bucket>& buckets() const override { return buckets_; }
+  std::vector<Tensor> tensors() const override { return square_tensors(buckets_); }
   double flops_per_sample() const override { return 0; }
   float gradient(const Payload&, int, std::uint64_t, int, Vec&, const std::function<void(int)>& done) override {
     for (std::size_t b = 0; done && b < buckets_.size(); ++b) done(static_cast<int>(b));
@@ -313,6 +317,7 @@ class WithoutNumbers final : public Workload {
   Space& space() const override { return null_space(); }
   Vec initial() const override { return Vec(real_->size(), null_space()); }
   const std::vector<Bucket>& buckets() const override { return real_->buckets(); }
+  std::vector<Tensor> tensors() const override { return real_->tensors(); }
   double flops_per_sample() const override { return real_->flops_per_sample(); }
   float gradient(const Payload&, int, std::uint64_t, int, Vec&, const std::function<void(int)>& done) override {
     for (std::size_t b = 0; done && b < buckets().size(); ++b) done(static_cast<int>(b));

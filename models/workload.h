@@ -81,6 +81,9 @@ class Workload {
   /// Writes to `to`, if gradients are sparse, the columns of x that the gradient below reads. Columns may repeat.
   virtual void columns(int /*worker*/, std::uint64_t /*first*/, int /*count*/, std::vector<std::uint32_t>& /*to*/) {}
   virtual const std::vector<Bucket>& buckets() const = 0;
+  virtual std::vector<Tensor> tensors() const {
+    return {{.offset = 0, .rows = trainable(), .columns = 1}};
+  }  // see Learner
   virtual double flops_per_sample() const = 0;
   /// Computes the gradient of worker w's samples [first, first + count) at x into g; kEverybody: in the shared order
   /// (see Samples). g has size() numbers in storage of its own, all overwritten (if sparse: g may be anything). Returns

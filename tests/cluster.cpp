@@ -47,6 +47,7 @@ class DenseForm : public Workload {
   Space& space() const override { return work_->space(); }
   Vec initial() const override { return work_->initial(); }
   const std::vector<Bucket>& buckets() const override { return work_->buckets(); }
+  std::vector<Tensor> tensors() const override { return work_->tensors(); }
   double flops_per_sample() const override { return work_->flops_per_sample(); }
   float gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
                  const std::function<void(int)>& done) override {

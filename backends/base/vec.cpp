@@ -290,6 +290,11 @@ double squared_norm(const Payload& x) {
   return x.sparse() ? squared_norm(x.entries()) : x.space().dot(x.data(), x.data(), x.size());
 }
 
+double dot(const Payload& a, const Payload& b) {
+  HB_ASSERT(a.size() == b.size() && !a.sparse() && !b.sparse());
+  return a.space().dot(a.data(), b.data(), a.size());
+}
+
 Vec weighted_sum(std::span<const Payload> terms, std::span<const float> weights) {
   HB_ASSERT(!terms.empty() && terms.size() == weights.size());
   const auto is_sparse = [](const Payload& term) { return term.sparse(); };

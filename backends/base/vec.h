@@ -234,6 +234,9 @@ Payload in_space(const Payload& x, Space& space);
 /// Returns the sum of the squares, by Space::dot. Also works on the contents of a message.
 double squared_norm(const Payload& x);
 
+/// Returns the sum of the products, by Space::dot. Both must be dense.
+double dot(const Payload& a, const Payload& b);
+
 /// Returns the mean, added in the order given: (((w x_0) + w x_1) + ...), w = 1/k. Needs >= 1 terms of one size.
 Vec mean(std::span<const Payload> terms);
 /// Returns the sum of weights[i] * terms[i], added in the order given.

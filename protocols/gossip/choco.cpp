@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <map>
 
-#include "protocols/gossip/compress.h"
+#include "protocols/compressed/compress.h"
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 

@@ -271,6 +271,7 @@ class Node {
   Payload trained(const Vec& x) const { return x.slice(0, trainable()); }
   Payload trained(const Payload& x) const { return x.slice(0, trainable()); }
   const std::vector<Bucket>& buckets() const { return workload_.buckets(); }
+  std::vector<Tensor> tensors() const { return workload_.tensors(); }  // of the trained part
   /// Returns the sum of weight * value in the order given (by convention ascending sender). Charges the rank, and
   /// reports the senders, tags and weights to the checkers.
   Vec reduce(Iter k, std::span<const Term> terms);

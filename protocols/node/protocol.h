@@ -28,7 +28,7 @@ enum class Control {
 enum class OnLoss { kStops, kContinues };  // the reaction to a worker's death; a server's death stops all
 /// The group of protocols that it belongs to: a directory below protocols/ and a page in docs/protocols/. kOther: it
 /// was built in from elsewhere.
-enum class Family { kAllReduce, kGossip, kSkewed, kGroups, kHop, kServer, kLate, kOuter, kCut, kOther };
+enum class Family { kAllReduce, kGossip, kSkewed, kGroups, kHop, kServer, kLate, kOuter, kCut, kCompressed, kOther };
 /// The source that the protocol rests on. kOwn: proposed by its author, so there is no paper to follow.
 enum class Source { kFullText, kAbstractAndCode, kMemory, kOwn };
 

@@ -69,6 +69,8 @@ const Protocol& dropcompute_protocol();
 const Protocol& abs_sgd_protocol();
 const Protocol& a_edit_protocol();
 const Protocol& daso_protocol();
+const Protocol& powersgd_protocol();
+const Protocol& error_feedback_protocol();
 
 namespace {
 
@@ -134,6 +136,8 @@ constexpr const Protocol& (*kBuiltIn[])() = {
     abs_sgd_protocol,
     a_edit_protocol,
     daso_protocol,
+    powersgd_protocol,
+    error_feedback_protocol,
 };
 
 }  // namespace
@@ -172,8 +176,8 @@ bool goes_on_without(const Protocol& protocol, const KnobValues& knobs) {
 
 const char* to_string(Family family) {
   static constexpr const char* kNames[] = {
-      "all-reduce",       "gossip",         "skewed data", "groups",         "hop",
-      "parameter server", "late gradients", "outer steps", "work cut short", "other"};
+      "all-reduce",  "gossip",         "skewed data",          "groups", "hop", "parameter server", "late gradients",
+      "outer steps", "work cut short", "compressed gradients", "other"};
   return kNames[static_cast<std::size_t>(family)];
 }
 

@@ -300,6 +300,8 @@ const std::map<std::string, Add>& of_protocols() {
       {"decoupled_diloco", only(quorum_merges)},
       {"dropcompute", add_dropcompute},
       {"abs_sgd", add_abs_sgd},
+      {"powersgd", add_allreduce},
+      {"error_feedback", add_allreduce},
       {"flexrr", add_flexrr},
       {"r2sp", add_r2sp},
       {"elastic_bsp", add_elastic},

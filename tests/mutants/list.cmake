@@ -543,3 +543,12 @@ mutant(regions_add_up "moving_model;halos" "1.0 / static_cast<double>(regions.si
 # DASO: the own model weighs half as much; gradients are not averaged within a host.
 mutant(own_weighs_half "between_hosts;daso" "own = 2.0 * static_cast<double>(waited)" "own = 1.0 * static_cast<double>(waited)")
 mutant(host_gradients_apart "between_hosts;daso" "between.own_host().size() > 1" "between.own_host().size() > 1000")
+
+# PowerSGD: what the factors leave out is forgotten; columns are not orthonormal; each worker keeps its own right factors.
+mutant(left_out_for_good "low_rank;powersgd" "error = std::move(m);" "error.fill(0.0f);")
+mutant(not_orthonormal "low_rank;powersgd" "make_orthonormal(matrix.p);" "")
+mutant(own_right_factors "low_rank;powersgd" "factors.product(right.values)" "factors.product(factors.right(m, left.values))")
+
+# Error feedback: what the compressor leaves out is forgotten; it is added twice.
+mutant(feedback_forgotten "error_feedback" "error_.axpy(-1.0f, share(q_.unpack(share(packed), trained_)));" "error_.fill(0.0f);")
+mutant(fed_back_twice "error_feedback" "error_.add(g.slice(0, trained_));" "error_.scale(2.0f);\n      error_.add(g.slice(0, trained_));")

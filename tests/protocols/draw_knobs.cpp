@@ -312,6 +312,16 @@ const std::map<std::string, Drawn>& draws() {
          cluster.workload.batch = int(between(r, 1, 12));
          return Knobs{{"measured", between(r, 1, 9)}, {"parts", between(r, 1, 8)}};
        }},
+      {"powersgd",
+       [](Random& r, Cluster& cluster) {
+         cluster.workload.size = std::size_t(between(r, 1, 64));
+         return Knobs{{"rank", between(r, 1, 4)}};
+       }},
+      {"error_feedback",
+       [](Random& r, Cluster&) {
+         const std::string compressor = std::vector<std::string>{"top_k", "sign", "random_k", "qsgd"}[r.below(4)];
+         return Knobs{{"compressor", compressor}, {"share", 0.05 + 0.5 * r.uniform()}};
+       }},
       {"abs_sgd",
        [](Random& r, Cluster& cluster) {
          cluster.workload.batch = int(between(r, 1, 12));

@@ -191,6 +191,11 @@ HB_MUTANT(swallowed_by_the_mix, halos)
 HB_MUTANT(regions_add_up, halos)
 HB_MUTANT(own_weighs_half, daso)
 HB_MUTANT(host_gradients_apart, daso)
+HB_MUTANT(left_out_for_good, powersgd)
+HB_MUTANT(not_orthonormal, powersgd)
+HB_MUTANT(own_right_factors, powersgd)
+HB_MUTANT(feedback_forgotten, error_feedback)
+HB_MUTANT(fed_back_twice, error_feedback)
 
 namespace {
 
@@ -377,6 +382,7 @@ const Knobs kLongPeriod = {{"period", 8}};
 const Knobs kMixing = {{"alpha", 0.2}};
 const Knobs kClose = {{"ratio", 0.2}, {"most", 6}};
 const Knobs kFewMeasured = {{"measured", 4}};
+const Knobs kRankOne = {{"rank", 1}}, kLargest = {{"share", 0.3}};
 const Knobs kClipped = {{"clip", 0.2}};
 const Knobs kSmallBudget = {{"budget", 0.3}};
 const Knobs kTwoServers = {{"servers", 2}};
@@ -565,6 +571,11 @@ const std::vector<Case> kCases = {
     {"regions_add_up", regions_add_up::halos_protocol, {}, {"replay"}, kept_on_hosts},
     {"own_weighs_half", own_weighs_half::daso_protocol, {}, {"replay"}, kept_on_hosts},
     {"host_gradients_apart", host_gradients_apart::daso_protocol, {}, {"replay"}, kept_on_hosts},
+    {"left_out_for_good", left_out_for_good::powersgd_protocol, kRankOne, {"replay"}, kept},
+    {"not_orthonormal", not_orthonormal::powersgd_protocol, kRankOne, {"replay"}, kept},
+    {"own_right_factors", own_right_factors::powersgd_protocol, kRankOne, {"replay"}, kept},
+    {"feedback_forgotten", feedback_forgotten::error_feedback_protocol, kLargest, {"replay"}, kept},
+    {"fed_back_twice", fed_back_twice::error_feedback_protocol, kLargest, {"replay"}, kept},
     {"dead_slowest_awaited", dead_slowest_awaited::ps_ssp_protocol, {}, {"deadlock"}, with_deaths},
     {"dead_left_in_groups", dead_left_in_groups::prague_protocol, {}, {"deadlock"}, with_deaths_on_two_hosts},
     {"dead_still_ready", dead_still_ready::partial_reduce_protocol, kUnbridged, {"group_size"}, with_deaths},

@@ -60,6 +60,8 @@ std::vector<Variant> variants() {
   all.push_back({"consensus_control_close", "consensus_control", {{"ratio", 0.1}, {"most", 3}}});
   all.push_back({"matcha_all_links", "matcha", {{"budget", 1.0}}});
   all.push_back({"dropcompute_soon", "dropcompute", {{"measured", 2}, {"parts", 3}}});
+  all.push_back({"powersgd_rank_1", "powersgd", {{"rank", 1}}});
+  all.push_back({"error_feedback_sign", "error_feedback", {{"compressor", "sign"}}});
   all.push_back({"decoupled_diloco_all", "decoupled_diloco", {{"period", 3}, {"fragments", 3}, {"quorum", 1}}});
   all.push_back({"daso_blocking", "daso", {{"skip", 1}, {"wait", 0}}});
   all.push_back({"netmax_often", "netmax", {{"every", 1}}});

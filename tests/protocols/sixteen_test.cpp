@@ -130,6 +130,8 @@ constexpr Variant kVariants[] = {
     {"consensus_control", {kSlowest}},
     {"moshpit", {kSlowest}},
     {"daso", {kSlowest, kSlowest, kInRounds}},
+    {"powersgd", {kSlowest}},
+    {"error_feedback", {kSlowest}},
     {"diloco", {kSlowest}},
     {"streaming_diloco", {kSlowest}},
     {"noloco", {kSlowest, kSlowest, kInRounds}},

@@ -104,7 +104,9 @@ TEST(RunningStatistics, StayPlausibleUnderEveryKindOfProtocol) {
                                                                 {"dybw", {}},
                                                                 {"netmax", {}},
                                                                 {"decoupled_diloco", {{"period", 2}}},
-                                                                {"halos", {{"period", 1}}}};
+                                                                {"halos", {{"period", 1}}},
+                                                                {"powersgd", {}},
+                                                                {"error_feedback", {}}};
   for (const auto& [protocol, knobs] : protocols) {
     SCOPED_TRACE(protocol);
     Cluster cluster = with_batch_norms(4, 3);

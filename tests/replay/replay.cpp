@@ -200,9 +200,11 @@ std::string replayed_as(const std::string& protocol, const Cluster& cluster, con
       "one_peer",        "matcha", "dsgd_aau",          "moshpit",  "daso"};
   if (outer.count(protocol) > 0) return replayed_outer(cluster, protocol, knobs);
   static const std::set<std::string> cut = {"dropcompute", "abs_sgd", "a_edit", "dybw"},
-                                     regions = {"netmax", "decoupled_diloco", "halos"};
+                                     regions = {"netmax", "decoupled_diloco", "halos"},
+                                     compressed = {"powersgd", "error_feedback"};
   if (skewed.count(protocol) > 0) return replayed_skewed(cluster, protocol, knobs);
   if (cut.count(protocol) > 0) return replayed_cut(cluster, protocol, knobs);
+  if (compressed.count(protocol) > 0) return replayed_compressed(cluster, protocol, knobs);
   if (regions.count(protocol) > 0) return replayed_regions(cluster, protocol, knobs);
   const bool grouped = protocol == "prague" || protocol == "partial_reduce";  // by a server, which averages nothing
   if (cluster.servers > 0 && !grouped) return replayed_at_servers(cluster, rules_of(protocol, cluster, knobs));

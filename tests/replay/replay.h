@@ -37,6 +37,8 @@ std::string replayed_outer(const Cluster& cluster, const std::string& protocol, 
 std::string replayed_skewed(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
 /// Methods that cut work short: dropcompute, abs_sgd, a_edit, dybw.
 std::string replayed_cut(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
+/// Compressed gradients: powersgd; error_feedback by the largest entries, or by signs if a compressor is given.
+std::string replayed_compressed(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
 /// netmax, decoupled_diloco, halos.
 std::string replayed_regions(const Cluster& cluster, const std::string& protocol, const Knobs& knobs);
 /// Checks how many gradients dbw's server waits for. Returns the first announcement that another number would beat.

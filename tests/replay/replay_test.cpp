@@ -58,8 +58,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"netmax", {{"every", 4}}}, Case{"decoupled_diloco"},
         Case{"decoupled_diloco", {{"fragments", 3}, {"period", 5}, {"quorum", 4}, {"alpha", 0.2}}}, Case{"halos"},
         Case{"halos", {{"period", 2}}, kThreeHosts}, Case{"daso"},
-        Case{"daso", {{"skip", 3}, {"wait", 2}, {"warm_up", 5}}, kThreeHosts},
-        Case{"selsync", {{"window", 3}, {"delta", 0.1}}}));
+        Case{"daso", {{"skip", 3}, {"wait", 2}, {"warm_up", 5}}, kThreeHosts}, Case{"powersgd"},
+        Case{"powersgd", {{"rank", 1}}}, Case{"error_feedback", {{"share", 0.3}}},
+        Case{"error_feedback", {{"compressor", "sign"}}}, Case{"selsync", {{"window", 3}, {"delta", 0.1}}}));
 
 TEST_P(Replayed, ModelsAreThoseOfTheEventLog) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {

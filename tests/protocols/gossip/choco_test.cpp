@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "protocols/gossip/compress.h"
+#include "protocols/compressed/compress.h"
 #include "tests/cluster.h"
 
 namespace hopbench {

@@ -1,4 +1,4 @@
-#include "protocols/gossip/compress.h"
+#include "protocols/compressed/compress.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,0 +1,108 @@
+// Error feedback: each worker sends a compressed gradient to all others, and adds what the compression left out to its
+// next one. Seide, Fu, Droppo, Li, Yu: "1-Bit Stochastic Gradient Descent and its Application to Data-Parallel
+// Distributed Training of Speech DNNs", Interspeech 2014; with the largest entries: Stich, Cordonnier, Jaggi:
+// "Sparsified SGD with Memory", NeurIPS 2018; with signs: Karimireddy, Rebjock, Stich, Jaggi: "Error Feedback Fixes
+// SignSGD and other Gradient Compression Schemes", ICML 2019.
+//
+// Rules enforced here, with Q a compressor (protocols/compressed/compress.h):
+//   - d = gradient + error; the worker sends Q(d) to all others, and its error becomes d - Q(d);
+//   - all step with the mean of all workers' Q(d). So nothing is lost for good: the sum of all steps and the errors'
+//     mean is the sum of all mean gradients.
+// Running statistics are sent as they are.
+#include <algorithm>
+
+#include "protocols/compressed/compress.h"
+#include "protocols/groups/groups.h"
+#include "protocols/node/collectives.h"
+
+namespace hopbench {
+namespace {
+
+/// A worker's side of the compression: what it sends, and what it keeps for later.
+class Feedback {
+ public:
+  Feedback(Node& self, const KnobValues& knobs, const Vec& like)
+      : self_(self),
+        q_(knobs.text("compressor"), knobs.real("share")),
+        trained_(self.trainable()),
+        error_(trained_, like.space()) {}
+
+  /// Returns the message for a gradient: Q(gradient + error), and statistics.
+  Vec message(const Vec& g, Iter k) {
+    Vec all;
+    self_.operate(bytes_of(6 * g.size()), [&] {
+      error_.add(g.slice(0, trained_));
+      const Vec packed = q_.pack(error_, self_.random(Purpose::kProtocol, k));
+      error_.axpy(-1.0f, share(q_.unpack(share(packed), trained_)));
+      const std::size_t statistics = g.size() - trained_;
+      all = Vec::uninitialised(packed.size() + statistics, g.space());
+      all.assign(0, share(packed));
+      if (statistics > 0) all.assign(packed.size(), g.slice(trained_, statistics));
+    });
+    return all;
+  }
+
+  /// Returns what a message stands for, of `size` numbers.
+  Vec unpacked(const Payload& message, std::size_t size) {
+    Vec all = Vec::uninitialised(size, message.space());
+    self_.operate(bytes_of(message.size() + size), [&] {
+      const std::size_t statistics = size - trained_, packed = message.size() - statistics;
+      all.assign(0, share(q_.unpack(message.slice(0, packed), trained_)));
+      if (statistics > 0) all.assign(trained_, message.slice(packed, statistics));
+    });
+    return all;
+  }
+
+ private:
+  Node& self_;
+  Compressor q_;
+  std::size_t trained_;
+  Vec error_;
+};
+
+void error_feedback(Node& self, const KnobValues& knobs) {
+  Vec x = self.initial();
+  Optimizer optimizer = self.optimizer(x.size());
+  Feedback feedback(self, knobs, x);
+  std::vector<int> others = self.workers();
+  std::erase(others, self.rank);
+  for (Iter k = 0; self.running(k); ++k) {
+    self.enter(k);
+    const Vec own = feedback.message(self.gradient(x, k).values, k);
+    for (const int peer : others) self.send(peer, kPush, k, share(own));
+    std::vector<Term> terms = {
+        {.sender = self.rank, .tag = k, .value = share(feedback.unpacked(share(own), x.size()))}};
+    for (const Message& from : self.gather(others, static_cast<int>(others.size()), is(kPush, k), "others' gradients"))
+      terms.push_back({.sender = from.from, .tag = k, .value = share(feedback.unpacked(from.body, x.size()))});
+    optimizer.step(x, share(average(self, k, std::move(terms))), k);
+    for (const int worker : self.workers()) self.applied(worker, k);
+    self.report(k + 1, x);
+  }
+}
+
+std::vector<Edge> links(const Setting& setting) { return all_pairs(setting.workers); }
+
+std::vector<std::string> compressors() { return {"top_k", "sign", "random_k", "qsgd", "none"}; }
+
+}  // namespace
+
+const Protocol& error_feedback_protocol() {
+  static const Protocol protocol{
+      .name = "error_feedback",
+      .summary = "all workers exchange compressed gradients; what is left out is added to the next one",
+      .paper =
+          "Karimireddy, Rebjock, Stich, Jaggi: Error Feedback Fixes SignSGD and other Gradient Compression Schemes, "
+          "ICML "
+          "2019",
+      .family = Family::kCompressed,
+      .knobs = {choice("compressor", compressors(), "Q: how gradients are compressed", "memory H"),
+                {"share", 0.01, 1e-6, 1, {}, "of the entries that top_k and random_k keep", "memory M"}},
+      .body = error_feedback,
+      .links = links,
+      .gap_bound = one_ahead,
+      .source = Source::kMemory,
+      .reading = "compressed/E1-E4"};
+  return protocol;
+}
+
+}  // namespace hopbench
