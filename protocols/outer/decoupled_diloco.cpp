@@ -12,12 +12,15 @@
 //     Nesterov's outer step moves x0;
 //   - the new fragment goes to all learners. Each takes it in between two of its steps: alpha times its own numbers
 //     plus 1 - alpha times the new ones.
+#include <algorithm>
+
 #include "protocols/groups/group_average.h"
 #include "protocols/groups/groups.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/fragments.h"
 #include "protocols/outer/outer_optimizer.h"
 #include "protocols/outer/syncer.h"
+#include "protocols/server/rejoin.h"
 #include "protocols/server/stripes.h"
 
 namespace hopbench {
@@ -44,6 +47,15 @@ class Learner {
     self_.send(self_.servers().front(), kPush, steps - 1, x.slice(part.offset, part.size),
                {static_cast<std::int64_t>(due), samples_[due], steps_[due]});
     samples_[due] = steps_[due] = 0;
+  }
+
+  /// Goes on from the syncer's x0 after an absence. What it had not sent is lost.
+  void rejoined(Iter k, Vec& x, Vec& x0) {
+    while (self_.take(is(kWeights))) continue;  // older than that
+    rejoin(self_, k, x0);
+    x = x0;
+    std::fill(samples_.begin(), samples_.end(), 0);
+    std::fill(steps_.begin(), steps_.end(), 0);
   }
 
   /// Takes in the fragments that have come: into x0, and mixed into x.
@@ -73,6 +85,7 @@ void learn(Node& self, const KnobValues& knobs) {
   Vec x0 = self.initial(), x = x0;
   Optimizer inner = self.optimizer(x.size());
   for (Iter k = 0; self.running(k); ++k) {
+    if (self.returned()) learner.rejoined(k, x, x0);
     self.enter(k);
     local_step(self, x, inner, k);
     learner.stepped(x, k + 1, self.batch());
@@ -127,6 +140,7 @@ const Protocol& decoupled_diloco_protocol() {
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
       .free_run = [](const KnobValues& knobs) { return knobs.integer("period"); },
+      .rejoins = always<true>,
       .source = Source::kMemory,
       .reading = "outer/DD1-DD5",
       .experimental = always<true>};  // the window and the mixing are not checked against the paper's text

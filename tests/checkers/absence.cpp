@@ -27,9 +27,8 @@ class AbsenceChecker : public Checker {
         of_(std::size_t(run.workers)),
         applied_(std::size_t(run.workers), 0),
         known_away_(std::size_t(run.workers), 0) {
-    static const std::set<std::string> kOwnState = {"prague",   "partial_reduce",  "flexrr", "ds_sync",
-                                                    "hivemind", "dsgd_aau",        "dybw",   "netmax",
-                                                    "halos",    "decoupled_diloco"};
+    static const std::set<std::string> kOwnState = {"prague",   "partial_reduce", "flexrr", "ds_sync", "hivemind",
+                                                    "dsgd_aau", "dybw",           "netmax", "halos"};
     if (kOwnState.count(run.protocol) > 0) servers_ = 0;
   }
 

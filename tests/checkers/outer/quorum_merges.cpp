@@ -1,4 +1,4 @@
-// Decoupled DiLoCo: a merge has a quorum of learners, each once, or all that are left; and what it makes goes to all.
+// Decoupled DiLoCo: a merge has a quorum of learners, each once, or all that are there; and what it makes goes to all.
 #include <algorithm>
 
 #include "tests/checkers/checkers.h"
@@ -15,7 +15,10 @@ class QuorumMerges : public Checker {
 
   void on(const Event& event) override {
     if (event.what == EventKind::kFinished && event.rank < workers_) left_.insert(event.rank);
+    if (event.what == EventKind::kFault && event.rank < workers_ && std::string_view(event.text) == "away")
+      away_.insert(event.rank);
     if (event.rank < workers_) return;
+    if (event.what == EventKind::kSend && event.kind == kStateKind) away_.erase(event.peer);  // it is back
     if (event.what == EventKind::kTake && event.kind == kPushKind) pushed_[event.count].insert(event.peer);
     if (event.what == EventKind::kApplied && int(left_.size()) < workers_) {  // else the merge is sent to no learner
       if (!merged_.insert(event.peer).second) fail(event.time, event.rank, "merged a learner twice");
@@ -28,14 +31,16 @@ class QuorumMerges : public Checker {
     look();
     if (merged_ != pushed_[event.count])
       fail(event.time, event.rank, "merged other learners than had sent fragment " + std::to_string(event.count));
-    if (int(merged_.size()) < std::min(quorum_, workers_ - int(left_.size())))
+    std::set<int> gone = left_;
+    gone.insert(away_.begin(), away_.end());
+    if (int(merged_.size()) < std::min(quorum_, workers_ - int(gone.size())))
       fail(event.time, event.rank, "merged " + std::to_string(merged_.size()) + " learners");
     merged_.clear();
     pushed_[event.count].clear();
   }
 
   int workers_, quorum_ = 1;
-  std::set<int> left_, merged_;
+  std::set<int> left_, away_, merged_;
   std::map<std::int64_t, std::set<int>> pushed_;  // by fragment, since its last merge
 };
 
