@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <numeric>
 
 #include "backends/base/error.h"
@@ -42,12 +43,15 @@ Floats from_signs(const Floats& message, std::size_t n) {
   return x;
 }
 
+/// A number that is none counts as the largest, so that it shows.
+float modulus(float number) { return std::isnan(number) ? std::numeric_limits<float>::infinity() : std::abs(number); }
+
 /// Returns the places of the k entries of largest modulus, ascending. Among equal entries, the first are taken.
 std::vector<std::uint32_t> largest(const Floats& x, std::size_t k) {
   std::vector<std::uint32_t> places(x.size());
   std::iota(places.begin(), places.end(), 0u);
   const auto larger = [&](std::uint32_t a, std::uint32_t b) {
-    const float left = std::abs(x[a]), right = std::abs(x[b]);
+    const float left = modulus(x[a]), right = modulus(x[b]);
     return left != right ? left > right : a < b;
   };
   std::nth_element(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(k - 1), places.end(), larger);
@@ -67,7 +71,7 @@ Floats levels(const Floats& x, Random random) {
   const double norm = std::sqrt(squares);
   std::vector<std::uint32_t> words(divided_up(x.size(), 4), 0);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double exact = norm > 0 ? kLevels * std::abs(static_cast<double>(x[i])) / norm : 0;
+    const double exact = norm > 0 && std::isfinite(norm) ? kLevels * std::abs(static_cast<double>(x[i])) / norm : 0;
     const auto level = std::min(kLevels, static_cast<std::uint32_t>(exact + random.uniform()));
     words[i / 4] |= (level | (x[i] < 0 ? 0x80u : 0u)) << (8 * (i % 4));
   }

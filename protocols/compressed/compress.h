@@ -26,6 +26,8 @@ class Compressor {
 
   /// Returns the message for x.
   Vec pack(const Vec& x, Random random) const;
+  /// Returns true if Q(x) has few numbers that are not 0.
+  bool keeps_few() const { return method_ == "top_k" || method_ == "random_k"; }
   /// Returns Q(x), of size n, from a message for x.
   Vec unpack(const Payload& message, std::size_t n) const;
 

@@ -10,6 +10,8 @@
 //     mean is the sum of all mean gradients.
 // Running statistics are sent as they are.
 #include <algorithm>
+#include <map>
+#include <span>
 
 #include "protocols/compressed/compress.h"
 #include "protocols/groups/groups.h"
@@ -42,18 +44,28 @@ class Feedback {
     return all;
   }
 
-  /// Returns what a message stands for, of `size` numbers.
-  Vec unpacked(const Payload& message, std::size_t size) {
-    Vec all = Vec::uninitialised(size, message.space());
-    self_.operate(bytes_of(message.size() + size), [&] {
-      const std::size_t statistics = size - trained_, packed = message.size() - statistics;
-      all.assign(0, share(q_.unpack(message.slice(0, packed), trained_)));
-      if (statistics > 0) all.assign(trained_, message.slice(packed, statistics));
+  /// Returns the mean of what the messages stand for, in the order given, of `size` numbers. A message of few entries
+  /// is charged for those.
+  Vec mean_of(std::span<const Payload> messages, std::size_t size) {
+    std::size_t touched = size;
+    for (const Payload& message : messages) touched += message.size() + 2 * (q_.keeps_few() ? message.size() : size);
+    Vec mean(size, messages.front().space());
+    const float weight = 1.0f / static_cast<float>(messages.size());
+    self_.operate(bytes_of(touched), [&] {
+      for (const Payload& message : messages) mean.axpy(weight, share(unpacked(message, size)));
     });
-    return all;
+    return mean;
   }
 
  private:
+  Vec unpacked(const Payload& message, std::size_t size) const {
+    Vec all = Vec::uninitialised(size, message.space());
+    const std::size_t statistics = size - trained_, packed = message.size() - statistics;
+    all.assign(0, share(q_.unpack(message.slice(0, packed), trained_)));
+    if (statistics > 0) all.assign(trained_, message.slice(packed, statistics));
+    return all;
+  }
+
   Node& self_;
   Compressor q_;
   std::size_t trained_;
@@ -70,11 +82,14 @@ void error_feedback(Node& self, const KnobValues& knobs) {
     self.enter(k);
     const Vec own = feedback.message(self.gradient(x, k).values, k);
     for (const int peer : others) self.send(peer, kPush, k, share(own));
-    std::vector<Term> terms = {
-        {.sender = self.rank, .tag = k, .value = share(feedback.unpacked(share(own), x.size()))}};
+    std::map<int, Payload> messages = {{self.rank, share(own)}};  // by worker
     for (const Message& from : self.gather(others, static_cast<int>(others.size()), is(kPush, k), "others' gradients"))
-      terms.push_back({.sender = from.from, .tag = k, .value = share(feedback.unpacked(from.body, x.size()))});
-    optimizer.step(x, share(average(self, k, std::move(terms))), k);
+      messages[from.from] = from.body;
+    std::vector<Payload> in_order;
+    for (const auto& [worker, message] : messages) in_order.push_back(message);
+    const Vec mean = feedback.mean_of(in_order, x.size());
+    self.averaged(k, self.workers(), 1.0 / static_cast<double>(in_order.size()));
+    optimizer.step(x, share(mean), k);
     for (const int worker : self.workers()) self.applied(worker, k);
     self.report(k + 1, x);
   }

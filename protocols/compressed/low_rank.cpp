@@ -6,12 +6,17 @@
 namespace hopbench {
 namespace {
 
-constexpr double kNothingLeft = 1e-5;  // of a column's length: rounding
+constexpr double kNothingLeft = 1e-5;    // of a column's length: rounding
+constexpr std::size_t kMostRank = 1024;  // see the knob
 
 double product_of(const std::vector<float>& a, const std::vector<float>& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
   return sum;
+}
+
+bool is_nothing(const std::vector<float>& column) {
+  return std::all_of(column.begin(), column.end(), [](float number) { return number == 0; });
 }
 
 std::vector<Payload> rows_of(const Vec& m, const Tensor& at) {
@@ -41,7 +46,6 @@ void make_orthonormal(std::vector<std::vector<float>>& columns) {
 
 LowRank::LowRank(Node& self, int rank, const Vec& like)
     : self_(self), size_(like.size()), result_(like.size(), like.space()) {
-  Random random = self.common_random(Purpose::kProtocol, 0);
   std::size_t end = 0;
   for (const Tensor& tensor : self.tensors()) {
     end = tensor.offset + tensor.size();
@@ -50,13 +54,19 @@ LowRank::LowRank(Node& self, int rank, const Vec& like)
       whole_.push_back({tensor.offset, tensor.size()});
       continue;
     }
-    Matrix matrix{.at = tensor, .rank = r, .p = {}, .q = std::vector<Numbers>(r, Numbers(tensor.columns))};
-    for (Numbers& column : matrix.q) {
-      for (float& number : column) number = static_cast<float>(2 * random.uniform() - 1);
-    }
-    matrices_.push_back(std::move(matrix));
+    matrices_.push_back({.at = tensor, .rank = r, .p = {}, .q = {}});
+    for (std::size_t j = 0; j < r; ++j) matrices_.back().q.push_back(drawn(matrices_.size() - 1, j));
   }
   if (size_ > end) whole_.push_back({end, size_ - end});  // statistics
+}
+
+LowRank::Numbers LowRank::drawn(std::size_t matrix, std::size_t column) const {
+  const auto number =
+      static_cast<Iter>((static_cast<std::size_t>(step_) * matrices_.size() + matrix) * kMostRank + column);
+  Random random = self_.common_random(Purpose::kProtocol, number);
+  Numbers numbers(matrices_[matrix].at.columns);
+  for (float& each : numbers) each = static_cast<float>(2 * random.uniform() - 1);
+  return numbers;
 }
 
 Vec LowRank::left(const Vec& m) {
@@ -110,13 +120,15 @@ Vec LowRank::right(const Vec& m, const Vec& mean_of_left) {
 }
 
 Vec LowRank::product(const Vec& mean_of_right) {
+  ++step_;
   self_.operate(bytes_of(size_ + mean_of_right.size()), [&] {
     std::size_t from = 0;
-    for (Matrix& matrix : matrices_) {
+    for (std::size_t m = 0; m < matrices_.size(); ++m) {
+      Matrix& matrix = matrices_[m];
       std::vector<Payload> columns;
       for (std::size_t j = 0; j < matrix.rank; ++j, from += matrix.at.columns) {
         columns.push_back(mean_of_right.slice(from, matrix.at.columns));
-        matrix.q[j] = Vec::copy_of(columns.back()).to_host();
+        matrix.q[j] = is_nothing(matrix.p[j]) ? drawn(m, j) : Vec::copy_of(columns.back()).to_host();
       }
       Numbers weights(matrix.rank);
       for (std::size_t i = 0; i < matrix.at.rows; ++i) {

@@ -12,7 +12,8 @@ namespace hopbench {
 ///   P = M Q        mean of all workers' P, whose columns are made orthonormal        Q = M^T P        mean of the Q
 ///
 /// P Q^T is then near to the mean of the workers' M. What is in no matrix (biases, statistics), and matrices whose
-/// factors would not be smaller, go along with P as they are. Q is kept for the next time.
+/// factors would not be smaller, go along with P as they are. Q is kept for the next time; a column that came to nothing,
+/// because M had a lower rank, is drawn anew.
 ///
 /// The product with a matrix is charged as one pass over it.
 class LowRank {
@@ -37,6 +38,9 @@ class LowRank {
     std::size_t rank = 0;
     std::vector<Numbers> p, q;  // by column: rows and columns numbers
   };
+  /// Returns a column of Q, the same on all workers in the same step.
+  Numbers drawn(std::size_t matrix, std::size_t column) const;
+
   struct Whole {
     std::size_t offset = 0, size = 0;
   };
@@ -45,6 +49,7 @@ class LowRank {
   std::size_t size_;  // of the gradient
   std::vector<Matrix> matrices_;
   std::vector<Whole> whole_;
+  Iter step_ = 0;
   Vec result_;  // with the means of what is sent as it is
 };
 

@@ -44,13 +44,17 @@ class PowerIterations {
       : cluster_(cluster),
         model_{start, Numbers(start.size(), 0.0)},
         errors_(std::size_t(cluster.nodes), Numbers(start.size(), 0.0)) {
-    Random random({.seed = cluster.seed, .repeat = cluster.repeat, .purpose = Purpose::kProtocol, .rank = -1});
     for (const Tensor& tensor : cluster.work->tensors()) {
       const auto rank =
           std::size_t(std::min({number_in(knobs, "rank", 2), double(tensor.rows), double(tensor.columns)}));
       if (rank * (tensor.rows + tensor.columns) >= tensor.rows * tensor.columns) continue;
       Rows q(tensor.columns, Numbers(rank));
-      for (std::size_t j = 0; j < rank; ++j) {
+      for (std::size_t j = 0; j < rank; ++j) {  // a column has draws of its own
+        Random random({.seed = cluster.seed,
+                       .repeat = cluster.repeat,
+                       .purpose = Purpose::kProtocol,
+                       .rank = -1,
+                       .iteration = Iter(1024 * matrices_.size() + j)});
         for (Numbers& row : q) row[j] = 2 * random.uniform() - 1;
       }
       matrices_.push_back({tensor, q});

@@ -72,6 +72,19 @@ TEST(PowerSgd, FindsTheOptimumWithOneColumn) {
   EXPECT_EQ(different_models(factors, 400).size(), 1u);
 }
 
+// One sample's gradient of a dense layer has rank 1. Columns that find nothing must find the next one's all the same.
+TEST(PowerSgd, FindsMoreColumnsThanOneGradientHas) {
+  const auto loss = [](const std::string& protocol, const Knobs& knobs) {
+    Cluster cluster{.nodes = 1, .iterations = 60};
+    cluster.workload = {.model = "softmax", .dataset = "synthetic", .batch = 1, .backend = "reference"};
+    cluster.run(protocol, knobs);
+    return cluster.loss();
+  };
+  const double whole = loss("allreduce", {}), one = loss("powersgd", {{"rank", 1}}),
+               four = loss("powersgd", {{"rank", 4}});
+  EXPECT_LT(std::abs(four - whole), 0.5 * std::abs(one - whole)) << one << ", " << four << ", all-reduce " << whole;
+}
+
 TEST(ErrorFeedback, WithoutACompressorIsAllReduce) {
   Cluster compressed = of_size(64, 12), whole = of_size(64, 12);
   compressed.run("error_feedback", {{"compressor", "none"}});
