@@ -9,11 +9,11 @@ namespace hopbench {
 
 /// One step of a power iteration on each matrix M of a gradient, which all workers make together:
 ///
-///   P = M Q        mean of all workers' P, whose columns are made orthonormal        Q = M^T P        mean of the Q
+///   P = M Q        mean of all workers' P, its columns made orthonormal        Q = M^T P        mean of the Q
 ///
 /// P Q^T is then near to the mean of the workers' M. What is in no matrix (biases, statistics), and matrices whose
-/// factors would not be smaller, go along with P as they are. Q is kept for the next time; a column that came to nothing,
-/// because M had a lower rank, is drawn anew.
+/// factors would not be smaller, go along with P as they are. Q is kept for the next time; a column that came to
+/// nothing, because M had a lower rank, is drawn anew.
 ///
 /// The product with a matrix is charged as one pass over it.
 class LowRank {
