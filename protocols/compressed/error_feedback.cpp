@@ -105,10 +105,7 @@ const Protocol& error_feedback_protocol() {
   static const Protocol protocol{
       .name = "error_feedback",
       .summary = "all workers exchange compressed gradients; what is left out is added to the next one",
-      .paper =
-          "Karimireddy, Rebjock, Stich, Jaggi: Error Feedback Fixes SignSGD and other Gradient Compression Schemes, "
-          "ICML "
-          "2019",
+      .paper = "Karimireddy et al.: Error Feedback Fixes SignSGD and other Gradient Compression Schemes, ICML 2019",
       .family = Family::kCompressed,
       .knobs = {choice("compressor", compressors(), "Q: how gradients are compressed", "memory H"),
                 {"share", 0.01, 1e-6, 1, {}, "of the entries that top_k and random_k keep", "memory M"}},
