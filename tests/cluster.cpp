@@ -241,7 +241,8 @@ class Run {
                         .seed = cluster_.seed,
                         .repeat = cluster_.repeat,
                         .snapshot = {},
-                        .final_model = {}};
+                        .final_model = {},
+                        .loss = cluster_.message_loss};
     if (r < cluster_.nodes) {
       options.snapshot = [this, r](Iter k, Time when, std::int64_t samples, const Vec& x) {
         cluster_.reports[std::size_t(r)].push_back({k, when, samples, x.watch()});

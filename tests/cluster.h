@@ -56,6 +56,7 @@ struct Cluster {
   StrandKind strands = usual_strands();
   int threads = 1;
   bool instant_network = false;
+  double message_loss = 0;  // of messages that may be lost
   NetworkSpec network{};
   Costs costs{.gradient = std::chrono::milliseconds(10), .vector_bytes_per_s = 0};
   OptimizerSpec optimizer{};

@@ -30,6 +30,7 @@ enum class Purpose : std::uint32_t {
   kNoise = 15,     // small differences between gradients in virtual time
   kTrace = 16,     // blocks of a trace, and who replays which of its ranks
   kLinkRule = 17,  // slow phases of a link, and blocks of its trace
+  kLoss = 18,      // messages that are lost
 };
 
 struct RandomKey {

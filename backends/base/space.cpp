@@ -126,6 +126,15 @@ class HostSpace final : public Space {
     }
   }
 
+  void adamw(float* x, float* m, float* v, const float* g, const AdamStep& s, std::size_t n) override {
+    for (std::size_t i = 0; i < n; ++i) {
+      m[i] = s.beta1 * m[i] + (1 - s.beta1) * g[i];
+      v[i] = s.beta2 * v[i] + (1 - s.beta2) * (g[i] * g[i]);
+      const float length = std::sqrt(s.correction2 * v[i]) + s.epsilon;
+      x[i] -= s.lr * (s.correction1 * m[i] / length + s.weight_decay * x[i]);
+    }
+  }
+
   void compensate(float* g, const float* w, const float* sent, float* square, const Compensation& by,
                   std::size_t n) override {
     for (std::size_t i = 0; i < n; ++i) {
@@ -162,6 +171,7 @@ class NullSpace final : public Space {
   double dot(const float*, const float*, std::size_t) override { return 0; }
   void scatter_add(float*, float, std::span<const SparseEntry>) override {}
   void sgd(float*, float*, const float*, const SgdStep&, std::size_t) override {}
+  void adamw(float*, float*, float*, const float*, const AdamStep&, std::size_t) override {}
   void compensate(float*, const float*, const float*, float*, const Compensation&, std::size_t) override {}
 };
 

@@ -45,6 +45,14 @@ class Space {
     bool nesterov = false;
   };
   virtual void sgd(float* x, float* m, const float* g, const SgdStep& step, std::size_t n) = 0;
+  /// One pass of AdamW: m = beta1*m + (1 - beta1)*g; v = beta2*v + (1 - beta2)*g*g;
+  /// x -= lr * (weight_decay*x + correction1*m / (sqrt(correction2*v) + epsilon)).
+  struct AdamStep {
+    float lr = 0, beta1 = 0, beta2 = 0, epsilon = 0;
+    float correction1 = 1, correction2 = 1;  // of means that began with 0: 1 / (1 - beta^t)
+    float weight_decay = 0;
+  };
+  virtual void adamw(float* x, float* m, float* v, const float* g, const AdamStep& step, std::size_t n) = 0;
   /// One pass of DC-ASGD's delay compensation: g += c * g * g * (w - sent). If `square` is nullptr, c is lambda. Else
   /// it is lambda / sqrt(square + 1e-7) of each number, once square = decay * square + (1 - decay) * g * g.
   struct Compensation {

@@ -152,6 +152,10 @@ class CudaSpace final : public DeviceSpace {
   void sgd(float* x, float* m, const float* g, const SgdStep& s, std::size_t n) override {
     if (n > 0) cuda::sgd(stream(), x, m, g, s.lr, s.momentum, s.weight_decay, s.nesterov, n);
   }
+  void adamw(float* x, float* m, float* v, const float* g, const AdamStep& s, std::size_t n) override {
+    const cuda::AdamStep step{s.lr, s.beta1, s.beta2, s.epsilon, s.correction1, s.correction2, s.weight_decay};
+    if (n > 0) cuda::adamw(stream(), x, m, v, g, step, n);
+  }
   void compensate(float* g, const float* w, const float* sent, float* square, const Compensation& by,
                   std::size_t n) override {
     if (n > 0) cuda::compensate(stream(), g, w, sent, square, by.lambda, by.decay, kSmallSquare, n);

@@ -158,6 +158,7 @@ struct Task {
 void refuse_others(const TrialSpec& trial) {
   const OptimizerSpec& o = trial.optimizer;
   std::vector<std::string> others;
+  if (o.kind != OptimizerKind::kSgd) others.emplace_back("optimizer.name = \"adamw\"");
   if (!o.steps.empty()) others.emplace_back("optimizer.lr_steps");
   if (o.cosine > 0) others.emplace_back("optimizer.cosine");
   if (o.warmup > 0) others.emplace_back("optimizer.lr_warmup");

@@ -24,7 +24,9 @@ std::string network_text(const TrialSpec& spec) {
 }
 
 std::string optimizer_text(const OptimizerSpec& o) {
-  std::string text = fmt::format("sgd, lr {}", o.lr);
+  const bool adamw = o.kind == OptimizerKind::kAdamW;
+  std::string text = fmt::format("{}, lr {}", adamw ? "adamw" : "sgd", o.lr);
+  if (adamw) text += fmt::format(", betas {} and {}", o.beta1, o.beta2);
   if (o.lr_batch > 0) text += fmt::format(" at {} samples a step", o.lr_batch);
   if (o.momentum > 0) text += fmt::format(", {}momentum {}", o.nesterov ? "Nesterov " : "", o.momentum);
   if (o.weight_decay > 0) text += fmt::format(", weight decay {}", o.weight_decay);

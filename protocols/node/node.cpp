@@ -168,9 +168,21 @@ std::optional<Message> Node::take_newest(const Match& match) {
 
 std::optional<Message> Node::take(const Match& match) {
   record_.queue_max = std::max(record_.queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
-  std::optional<Message> message = runtime_.mailbox.take(match);
-  if (message) emit(about(EventKind::kTake, *message, rank, message->from));
-  return message;
+  while (std::optional<Message> message = runtime_.mailbox.take(match)) {
+    const bool lost = is_lost(*message);
+    emit(about(lost ? EventKind::kDrop : EventKind::kTake, *message, rank, message->from));
+    if (!lost) return message;
+    record_.figures["messages lost"] += 1;
+  }
+  return std::nullopt;
+}
+
+bool Node::is_lost(const Message& message) const {
+  if (options_.loss == 0 || std::find(lossy_.begin(), lossy_.end(), message.kind) == lossy_.end()) return false;
+  const RandomKey key{options_.seed, options_.repeat, Purpose::kLoss, message.from * size + rank, message.iter};
+  Random draws(key);
+  draws.skip(2 * static_cast<std::size_t>(message.kind));  // a draw of its own for each kind
+  return draws.chance(options_.loss);
 }
 
 void Node::ignore(const Match& match) {

@@ -19,7 +19,7 @@
 #include "backends/runtime/runtime.h"
 #include "backends/runtime/scenario.h"
 #include "models/workload.h"
-#include "protocols/node/lazy_sgd.h"
+#include "protocols/node/optimizer.h"
 #include "protocols/node/protocol.h"
 #include "protocols/node/topology.h"
 
@@ -34,24 +34,6 @@ inline constexpr std::uint16_t kFirstOwnKind = 64;
 inline constexpr Kind kAway{0xFFF0}, kNoted{0xFFF1}, kBack{0xFFF2}, kAsk{0xFFF3}, kState{0xFFF4};
 /// Returns "params" for kParams, and so on; nullptr for a kind of your own.
 const char* kind_name(std::uint16_t kind);
-
-struct OptimizerSpec {
-  float lr = 0.05f, momentum = 0.0f, weight_decay = 0.0f;
-  bool nesterov = false;
-  /// Pairs (iteration, factor): from that iteration on, lr is multiplied by the factor. All steps reached so far count.
-  std::vector<std::pair<double, float>> steps = {};
-  /// From `warmup` on, lr falls along half a cosine to 0, which it reaches at iteration `cosine` (Loshchilov, Hutter,
-  /// 2017); 0: lr does not fall.
-  Iter cosine = 0;
-  /// In the first `warmup` iterations lr rises in equal steps, the first of which is lr / warmup (Goyal et al., 2017).
-  Iter warmup = 0;
-  /// lr is meant for this number of samples per step of all workers together, and is scaled to the actual number (Goyal
-  /// et al.); 0: it is not scaled.
-  int lr_batch = 0;
-  /// A gradient with a larger norm is scaled down to this norm before the step; 0: never. See Optimizer::step.
-  float clip = 0;
-  bool per_sample = true;  // optimizer.step: "per_sample" (true) or "as_written"
-};
 
 struct StopRule {
   Iter iterations = 0;  // a rank runs iterations 0 .. iterations-1; with credits: no limit of its own
@@ -105,49 +87,11 @@ struct NodeOptions {
   std::function<void()> crash = {};
   bool kept_is_watched = false;  // kept() is called while a step is under way, which must show only when over
   double noise = 0;              // of gradients, in virtual time: see noise_factor
+  double loss = 0;               // probability that a message is lost which may be: see Node::may_lose
 };
 
 /// Returns the end of the reason of such a failure: "as the scenario says: allreduce stops when a worker is lost".
 std::string why_stopped(const Protocol& protocol);
-
-/// SGD with momentum, weight decay, clipping and a schedule, over a vector that the protocol owns. Its state is local
-/// and never exchanged.
-class Optimizer {
- public:
-  /// Does x -= lr(k) * scale * (momentum form of g + weight_decay * x). Charged to the rank as a vector operation.
-  ///
-  /// A sparse g costs what it holds: decay and momentum of the other numbers wait until these are read (LazySgd).
-  ///
-  /// Clips g as it is given here: the mean under all-reduce, the worker's own gradient if it steps alone, a push or a
-  /// mean of pushes at a server. If there are several servers, none sees the whole norm. Each clips its part to clip *
-  /// sqrt(its share of the parameters), so the whole is never longer than clip.
-  ///
-  /// Running statistics, which follow the parameters, are not learnt: there x = 0.9 x + 0.1 g, with no rate, scale,
-  /// momentum or decay. g holds the batch's statistics, not a difference to some x. So means of gradients and of models
-  /// both stay means, and a stale g does no harm, because x stays between the statistics of batches.
-  void step(Vec& x, const Payload& g, Iter k, double scale = 1.0);
-  /// Returns the learning rate of a step in iteration k, step factor included. If workers take their iterations from
-  /// shared credits, the schedule ignores k: a fast worker would reach its end early. It then uses the number of
-  /// gradients that all workers have begun, divided by the number of workers.
-  float learning_rate(Iter k) const;
-  /// Returns its state vectors (the momentum, if there is one), which the caller may replace by others of their size.
-  /// x: the vector that it steps.
-  std::vector<Vec*> state(Vec& x);
-
- private:
-  friend class Node;
-  Optimizer(Node& node, std::size_t trained) : node_(&node), trained_(trained) {}
-  Payload clipped(const Payload& g) const;
-  void change(const Vec& x, double bytes, const std::function<void()>& arithmetic);
-  void become_dense(Vec& x);
-  void step_dense(Vec& x, const Payload& g, const Payload& trained, const Space::SgdStep& step);
-  void step_sparse(Vec& x, const Payload& g, const Space::SgdStep& step);
-  float schedule(Iter k) const;
-  Node* node_;
-  std::size_t trained_;            // numbers of its vector; running statistics follow
-  Vec momentum_;                   // empty: 0 so far, or lazy_ has it
-  std::shared_ptr<LazySgd> lazy_;  // once a gradient was sparse
-};
 
 /// Returns the bytes that `numbers` numbers of a vector take, for Node::operate.
 inline double bytes_of(std::size_t numbers) { return static_cast<double>(numbers * sizeof(float)); }
@@ -220,6 +164,9 @@ class Node {
   /// Takes all that match, and returns the one that came last. For a sender whose newer message makes its older ones
   /// useless.
   std::optional<Message> take_newest(const Match& match);
+  /// Lets messages of that kind be lost, each with the probability network.loss. A lost one has travelled and is
+  /// dropped here. Such messages may only be taken with the two functions above, as nothing may wait for them.
+  void may_lose(Kind kind) { lossy_.push_back(kind); }
   bool has(const Match& match) const { return runtime_.mailbox.has(match); }
   /// Drops matching messages that are here, and others on arrival from now on.
   void ignore(const Match& match);
@@ -261,7 +208,9 @@ class Node {
   /// processes the last gradient's wait for a core and the host's memory. In virtual time `memory` is 0.
   Load load();
   /// Returns an optimizer for a vector whose first n numbers are a whole model's, statistics included, or trained ones.
-  Optimizer optimizer(std::size_t n) { return Optimizer(*this, std::min(n, trainable())); }
+  Optimizer optimizer(std::size_t n) { return Optimizer(*this, std::min(n, trainable()), decayed_slices(tensors())); }
+  /// Returns one for a server's part of a model: n trained numbers, of which weight decay is for `decayed`.
+  Optimizer optimizer(std::size_t n, std::vector<Slice> decayed) { return Optimizer(*this, n, std::move(decayed)); }
   /// Returns the factor of a step with the mean over so many samples that makes it as long as optimizer.step =
   /// "per_sample" asks: samples / (workers x batch); 1 under "as_written". For updates of a number of samples that
   /// varies.
@@ -328,6 +277,7 @@ class Node {
 
  private:
   friend class Optimizer;
+  bool is_lost(const Message& message) const;
   void emit(Event&& event) const;
   void hears(int sender, Iter k);  // records that an average or a step here used sender's work of iteration k
   void note_heard(int worker, Iter k);
@@ -380,6 +330,7 @@ class Node {
   std::vector<int> servers_;
   std::vector<Parting> partings_;  // by rank; empty: all are present
   std::string gone_;               // why a wait must fail: "rank 3 died"
+  std::vector<Kind> lossy_;        // of messages that may be lost
   bool background_ = false;        // the strand that runs now was spawned by the body
   Iter entered_ = -1;
   IterationMark open_;  // of the iteration entered last

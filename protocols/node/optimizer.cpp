@@ -1,3 +1,5 @@
+#include "protocols/node/optimizer.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -10,7 +12,25 @@ namespace {
 
 constexpr float kStatisticsRate = 0.1f;  // 1 - the usual momentum of running statistics
 
+/// Returns 1 / (1 - beta^t): a mean that began with 0, over t steps, is too small by the inverse.
+float bias_correction(float beta, Iter t) {
+  return static_cast<float>(1 / (1 - std::pow(static_cast<double>(beta), static_cast<double>(t))));
+}
+
 }  // namespace
+
+std::vector<Slice> decayed_slices(std::span<const Tensor> tensors) {
+  std::vector<Slice> slices;
+  for (const Tensor& tensor : tensors) {
+    if (!tensor.is_matrix()) continue;
+    if (!slices.empty() && slices.back().end() == tensor.offset) {
+      slices.back().size += tensor.size();
+    } else {
+      slices.push_back({tensor.offset, tensor.size()});
+    }
+  }
+  return slices;
+}
 
 float Optimizer::schedule(Iter k) const {
   const OptimizerSpec& spec = node_->options_.optimizer;
@@ -63,8 +83,10 @@ void Optimizer::step(Vec& x, const Payload& g, Iter k, double scale) {
   HB_ASSERT(x.size() == g.size() && trained_ <= x.size());
   const OptimizerSpec& spec = node_->options_.optimizer;
   const Payload trained = clipped(g);
+  const auto lr = static_cast<float>(learning_rate(k) * scale);
+  if (spec.kind == OptimizerKind::kAdamW) return step_adamw(x, g, trained, lr);
   Space::SgdStep step;
-  step.lr = static_cast<float>(learning_rate(k) * scale);
+  step.lr = lr;
   step.momentum = spec.momentum;
   step.weight_decay = spec.weight_decay;
   step.nesterov = spec.nesterov;
@@ -88,7 +110,8 @@ void Optimizer::become_dense(Vec& x) {
 
 std::vector<Vec*> Optimizer::state(Vec& x) {
   become_dense(x);
-  return momentum_.size() > 0 ? std::vector<Vec*>{&momentum_} : std::vector<Vec*>{};
+  if (momentum_.size() == 0) return {};
+  return square_.size() > 0 ? std::vector<Vec*>{&momentum_, &square_} : std::vector<Vec*>{&momentum_};
 }
 
 void Optimizer::step_dense(Vec& x, const Payload& g, const Payload& trained, const Space::SgdStep& step) {
@@ -96,15 +119,59 @@ void Optimizer::step_dense(Vec& x, const Payload& g, const Payload& trained, con
   if (step.momentum != 0 && momentum_.size() == 0) momentum_ = Vec(trained_, x.space());
   const std::size_t passes = momentum_.size() > 0 ? 5 : 3;  // x and the momentum are read and written, g is read
   change(x, bytes_of(passes * x.size()), [&] {
-    Space& space = x.space();
-    float* values = x.mutable_data();
-    space.sgd(values, momentum_.mutable_data(), trained.data(), step, trained_);
-    const std::size_t statistics = x.size() - trained_;
-    if (statistics == 0) return;
-    float* const running = number_at(values, trained_);
-    space.scale(running, 1 - kStatisticsRate, statistics);
-    space.axpy(running, kStatisticsRate, number_at(g.data(), trained_), statistics);
+    x.space().sgd(x.mutable_data(), momentum_.mutable_data(), trained.data(), step, trained_);
+    follow_statistics(x, g);
   });
+}
+
+void Optimizer::follow_statistics(Vec& x, const Payload& g) const {
+  const std::size_t statistics = x.size() - trained_;
+  if (statistics == 0) return;
+  float* const running = number_at(x.mutable_data(), trained_);
+  x.space().scale(running, 1 - kStatisticsRate, statistics);
+  x.space().axpy(running, kStatisticsRate, number_at(g.data(), trained_), statistics);
+}
+
+void Optimizer::step_adamw(Vec& x, const Payload& g, const Payload& trained, float lr) {
+  HB_ASSERT_MSG(!g.sparse(), "AdamW moves every number in each step");
+  if (momentum_.size() == 0) {
+    momentum_ = Vec(trained_, x.space());
+    square_ = Vec(trained_, x.space());
+  }
+  const OptimizerSpec& spec = node_->options_.optimizer;
+  ++steps_;
+  const Space::AdamStep step{.lr = lr,
+                             .beta1 = spec.beta1,
+                             .beta2 = spec.beta2,
+                             .epsilon = spec.epsilon,
+                             .correction1 = bias_correction(spec.beta1, steps_),
+                             .correction2 = bias_correction(spec.beta2, steps_),
+                             .weight_decay = 0};
+  constexpr std::size_t kPasses = 7;  // x and both means are read and written, g is read
+  change(x, bytes_of(kPasses * x.size()), [&] {
+    adamw(x, trained, step);
+    follow_statistics(x, g);
+  });
+}
+
+/// Makes the step slice by slice: with weight decay and without, in turn.
+void Optimizer::adamw(Vec& x, const Payload& trained, const Space::AdamStep& step) {
+  const auto over = [&](std::size_t begin, std::size_t end, float decay) {
+    end = std::min(end, trained_);
+    if (begin >= end) return;
+    Space::AdamStep with = step;
+    with.weight_decay = decay;
+    x.space().adamw(number_at(x.mutable_data(), begin), number_at(momentum_.mutable_data(), begin),
+                    number_at(square_.mutable_data(), begin), number_at(trained.data(), begin), with, end - begin);
+  };
+  const float decay = node_->options_.optimizer.weight_decay;
+  std::size_t done = 0;
+  for (const Slice& slice : decay > 0 ? decayed_ : std::vector<Slice>{}) {
+    over(done, slice.offset, 0);
+    over(slice.offset, slice.end(), decay);
+    done = slice.end();
+  }
+  over(done, trained_, 0);
 }
 
 void Optimizer::step_sparse(Vec& x, const Payload& g, const Space::SgdStep& step) {

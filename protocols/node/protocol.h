@@ -60,6 +60,8 @@ struct Protocol {
   /// Returns true if workers compute on samples of other workers' parts. Moving them costs nothing. nullptr: they do
   /// not.
   bool (*moves_data)(const KnobValues&) = nullptr;
+  bool loses_messages = false;                      // it may: see Node::may_lose
+  bool keeps_own_momentum = false;                  // in place of SGD's, so that no other optimizer has room for it
   bool (*reads_load)(const KnobValues&) = nullptr;  // uses the load that a monitor shows (Node::load); nullptr: never
   /// Returns the number of workers' gradients in an update of a shared model. Under optimizer.step = "per_sample" the
   /// learning rate is multiplied by this over the number of workers. nullptr: all workers', or models are averaged.

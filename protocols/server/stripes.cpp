@@ -42,6 +42,15 @@ std::size_t Stripes::before(std::size_t place) const {
   return sum;
 }
 
+std::vector<Slice> Stripes::within(const std::vector<Slice>& model) const {
+  std::vector<Slice> own;
+  for (const Slice& slice : model) {
+    const std::size_t first = before(slice.offset);
+    own.push_back({first, before(slice.end()) - first});
+  }
+  return own;
+}
+
 Payload Stripes::taken(const Payload& whole) const {
   if (size_ == whole.size()) return whole;
   if (stripes_.size() == 1) return whole.slice(stripes_[0].model.offset, size_);

@@ -9,10 +9,6 @@
 
 namespace hopbench {
 
-/// A run of neighbouring numbers.
-struct Slice {
-  std::size_t offset, size;
-};
 /// Returns slice number i of n of a vector of `size` numbers.
 Slice slice_of(std::size_t size, std::size_t i, std::size_t n);
 
@@ -35,6 +31,9 @@ class Stripes {
   std::size_t size() const { return size_; }
   /// Returns how many of the server's numbers lie before that place of the model.
   std::size_t before(std::size_t place) const;
+
+  /// Returns which of the server's numbers lie in those slices of the model. Both ascend.
+  std::vector<Slice> within(const std::vector<Slice>& model) const;
 
   /// Returns the server's own vector of a model or a gradient. A sparse one must be of one bucket.
   Payload taken(const Payload& whole) const;

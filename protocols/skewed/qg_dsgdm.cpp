@@ -76,6 +76,7 @@ const Protocol& qg_dsgdm_protocol() {
       .knobs = {{"mu", 0.9, 0, 0.999999, {}, "share of m that an iteration keeps", "memory H"}},
       .body = qg_dsgdm,
       .refuse = not_symmetric,
+      .keeps_own_momentum = true,
       .gap_bound = diameter_of,
       .source = Source::kMemory,
       .reading = "skewed/Q1-Q4"};

@@ -23,6 +23,8 @@ void r_fast(Node& self, const KnobValues&) {
   Optimizer optimizer = self.optimizer(x.size());
   LastReceived received(self, x, trained);
   Tracker tracker(self, trained, x.space());
+  self.may_lose(kParams);
+  self.may_lose(kPart);
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
     Vec step = std::move(self.gradient(x, k).values);  // running statistics are stepped by as they are
@@ -66,6 +68,7 @@ const Protocol& r_fast_protocol() {
       .body = r_fast,
       .refuse = refuse,
       .control = always<Control::kSchedule>,
+      .loses_messages = true,
       .gradients_per_update = gradients_per_update,
       .source = Source::kMemory,
       .reading = "skewed/R1-R4"};

@@ -216,6 +216,46 @@ void check_schedule(const Draft& draft, const Configuration& c, const VariantDra
                            cosine.integer, warmup.integer));
 }
 
+/// Returns why AdamW cannot train this; empty if it can.
+std::string why_not_adamw(const Configuration& c, const Protocol& protocol) {
+  if (model_of(c).sparse_rows) return fmt::format("the gradients of model '{}' are sparse", c.at("model.name").text);
+  if (protocol.keeps_own_momentum)
+    return fmt::format("'{}' puts its own momentum in the place of SGD's", protocol.name);
+  return "";
+}
+
+void check_optimizer(const Draft& draft, const Configuration& c, const VariantDraft& variant, Mistakes& mistakes) {
+  const auto at = [&](const char* path) -> const Value& { return optimizer_value(draft, c, variant, path); };
+  const Value& name = at("optimizer.name");
+  const auto refuse = [&](const Value& value, const std::string& why) {
+    mistakes.add(value.place.line > 0 ? value.place : variant.place, why);
+  };
+  // A resolved suite has every key, so a value is unused if it is the default.
+  const auto unused = [&](const char* path, double nothing, const char* advice) {
+    const Value& value = at(path);
+    const double set = value.is(Value::Type::kBool) ? value.flag : value.as_real();
+    if (set != nothing) refuse(value, fmt::format("'{}' means nothing to optimizer '{}': {}", path, name.text, advice));
+  };
+  if (name.text == "adamw") {
+    unused("optimizer.momentum", 0, "it has beta1. Set momentum = 0");
+    unused("optimizer.nesterov", 0, "set it to false");
+    const std::string why = why_not_adamw(c, *variant.protocol);
+    if (!why.empty()) refuse(name, fmt::format("optimizer 'adamw' cannot be used here: {}. Take sgd", why));
+  } else {
+    unused("optimizer.beta1", 0.9, "set name = \"adamw\"");
+    unused("optimizer.beta2", 0.999, "set name = \"adamw\"");
+    unused("optimizer.epsilon", 1e-8, "set name = \"adamw\"");
+  }
+}
+
+void check_loss(const Configuration& c, const VariantDraft& variant, Mistakes& mistakes) {
+  const Value& loss = c.at("network.loss");
+  if (loss.as_real() > 0 && !variant.protocol->loses_messages)
+    mistakes.add(loss.place, fmt::format("'loss' means nothing to '{}', which needs every message (as over TCP): "
+                                         "measure it without",
+                                         variant.label));
+}
+
 void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, Mistakes& mistakes) {
   std::vector<std::string> known;
   for (const VariantDraft& variant : draft.variants) known.push_back(variant.written_label);
@@ -231,6 +271,8 @@ void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, 
     all_possible = all_possible && variant->protocol != nullptr;
     if (variant->protocol == nullptr) continue;
     check_schedule(draft, c, *variant, mistakes);
+    check_optimizer(draft, c, *variant, mistakes);
+    check_loss(c, *variant, mistakes);
     if (!check_without(draft, c, *variant, mistakes)) {
       all_possible = false;
       continue;

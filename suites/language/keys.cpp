@@ -51,7 +51,7 @@ Names orders() { return {"interleaved", "random", "sequential"}; }
 Names augmentations() { return {"none", "pad_crop_flip"}; }
 Names split_kinds() { return {"iid", "dirichlet", "shards", "by_feature"}; }
 Names statistics_kinds() { return {"running", "precise"}; }
-Names optimizer_names() { return {"sgd"}; }
+Names optimizer_names() { return {"sgd", "adamw"}; }
 Names step_rules() { return {"per_sample", "as_written"}; }
 Names rule_kinds() { return {"constant", "bernoulli", "exponential", "log_normal", "pareto", "trace", "markov"}; }
 Names trace_maps() { return {"fixed", "resample_ranks", "block_bootstrap"}; }
@@ -164,14 +164,23 @@ const std::vector<SuiteKey> kKeys = {
      "of batch norms, for evaluation: averaged like parameters, or estimated from 1024 samples at each point",
      to<kWork, &WorkloadSpec::statistics>("statistics")},
 
-    {"optimizer.name", T::kName, "\"sgd\"", 0, 0, optimizer_names, "stochastic gradient descent"},
+    {"optimizer.name", T::kName, "\"sgd\"", 0, 0, optimizer_names,
+     "sgd: stochastic gradient descent; adamw: Adam with decoupled weight decay",
+     to_optional<kOptimizer, &OptimizerSpec::kind>("optimizer")},
     {"optimizer.lr", T::kReal, "0.05", 0, 1e6, nullptr, "learning rate", to<kOptimizer, &OptimizerSpec::lr>("lr")},
     {"optimizer.momentum", T::kReal, "0.0", 0, 1, nullptr, "state of a worker (or server), never exchanged",
      to<kOptimizer, &OptimizerSpec::momentum>("momentum")},
-    {"optimizer.weight_decay", T::kReal, "0.0", 0, 1e6, nullptr, "this times x is added to the gradient",
+    {"optimizer.weight_decay", T::kReal, "0.0", 0, 1e6, nullptr,
+     "sgd: this times x is added to the gradient; adamw: x is made shorter by lr times this, matrices and kernels only",
      to<kOptimizer, &OptimizerSpec::weight_decay>("weight_decay")},
     {"optimizer.nesterov", T::kBool, "false", 0, 0, nullptr, "Nesterov's form of momentum",
      to<kOptimizer, &OptimizerSpec::nesterov>("nesterov")},
+    {"optimizer.beta1", T::kReal, "0.9", 0, 0.999999, nullptr, "adamw: share of the mean gradient that a step keeps",
+     to_optional<kOptimizer, &OptimizerSpec::beta1>("beta1")},
+    {"optimizer.beta2", T::kReal, "0.999", 0, 0.999999, nullptr, "adamw: share of the mean square that a step keeps",
+     to_optional<kOptimizer, &OptimizerSpec::beta2>("beta2")},
+    {"optimizer.epsilon", T::kReal, "1e-8", 1e-30, 1, nullptr, "adamw: is added to the root of the mean square",
+     to_optional<kOptimizer, &OptimizerSpec::epsilon>("epsilon")},
     {"optimizer.step", T::kName, "\"per_sample\"", 0, 0, step_rules,
      "per_sample: lr is scaled so that the models move as far a sample as under all-reduce",
      to<kOptimizer, &OptimizerSpec::per_sample>("per_sample", take_step_rule)},
@@ -256,6 +265,9 @@ const std::vector<SuiteKey> kKeys = {
      to<kNetwork, &NetworkSpec::processors>("processors")},
     {"network.jitter", T::kReal, "0.0", 0, 1e6, nullptr, "latency is multiplied by 1 + jitter x Exp(1)",
      to<kNetwork, &NetworkSpec::jitter>("jitter")},
+    {"network.loss", T::kReal, "0.0", 0, 0.99, nullptr,
+     "probability that a message is lost; only for protocols that may lose them (r_fast)",
+     to_optional<&TrialSpec::loss>("message_loss")},
     {"network.goodput", T::kReal, "1.0", 0.01, 1, nullptr,
      "payload's share of what links carry; TCP, packets of 1500 bytes: 0.956",
      to_optional<kNetwork, &NetworkSpec::goodput>("goodput")},

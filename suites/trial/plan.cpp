@@ -157,7 +157,8 @@ NodeOptions node_options(const TrialSpec& spec, const Plan& plan, int rank, Cred
           .repeat = spec.repeat,
           .snapshot = {},
           .final_model = {},
-          .noise = spec.noise};
+          .noise = spec.noise,
+          .loss = spec.loss};
 }
 
 }  // namespace hopbench

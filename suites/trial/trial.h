@@ -48,6 +48,7 @@ struct TrialSpec {
   StopSpec stop;
   bool pace = true;
   LoadMonitor monitor = {};
+  double loss = 0;      // of messages that may be lost: Node::may_lose
   double noise = 0;     // sim: of the time of a gradient, see noise_factor; 0: none
   Costs costs;          // gradient 0: to be calibrated (real processes with pace = "auto")
   Duration step_p99{};  // of a step while all ranks step, if it was calibrated; 0: it was not

@@ -59,6 +59,12 @@ void dot(Stream stream, const float* x, const float* y, std::size_t n, double* p
 /// Does Space::sgd; m is nullptr if momentum is 0.
 void sgd(Stream stream, float* x, float* m, const float* g, float lr, float momentum, float weight_decay, bool nesterov,
          std::size_t n);
+/// The numbers of Space::AdamStep.
+struct AdamStep {
+  float lr, beta1, beta2, epsilon, correction1, correction2, weight_decay;
+};
+/// Does Space::adamw.
+void adamw(Stream stream, float* x, float* m, float* v, const float* g, const AdamStep& step, std::size_t n);
 /// Does Space::compensate; `square` may be nullptr.
 void compensate(Stream stream, float* g, const float* w, const float* sent, float* square, float lambda, float decay,
                 float small, std::size_t n);

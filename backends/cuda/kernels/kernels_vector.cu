@@ -177,6 +177,47 @@ struct MomentumSgd {
   }
 };
 
+struct AdamW {
+  static constexpr int kLanes = 4, kInFlight = 2;
+  float* x;
+  float* m;
+  float* v;
+  const float* g;
+  AdamStep by;
+
+  template <int L>
+  struct Loaded {
+    Pack<float, L> x, m, v, g;
+  };
+  __device__ bool aligned() const {
+    return fits<kLanes>(x) && fits<kLanes>(m) && fits<kLanes>(v) && fits<kLanes>(g);
+  }
+  template <int L>
+  __device__ Loaded<L> load(std::size_t at) const {
+    return {read<L>(x + at), read<L>(m + at), read<L>(v + at), read<L>(g + at)};
+  }
+  /// Returns beta * mean + (1 - beta) * value.
+  __device__ static float moved(float beta, float mean, float value) {
+    return __fadd_rn(__fmul_rn(beta, mean), __fmul_rn(__fsub_rn(1, beta), value));
+  }
+  template <int L>
+  __device__ void finish(std::size_t at, const Loaded<L>& in) const {
+    Pack<float, L> to_x, to_m, to_v;
+    HB_UNROLL
+    for (int l = 0; l < L; ++l) {
+      to_m.of[l] = moved(by.beta1, in.m.of[l], in.g.of[l]);
+      to_v.of[l] = moved(by.beta2, in.v.of[l], __fmul_rn(in.g.of[l], in.g.of[l]));
+      const float length = __fadd_rn(__fsqrt_rn(__fmul_rn(by.correction2, to_v.of[l])), by.epsilon);
+      const float step = __fdiv_rn(__fmul_rn(by.correction1, to_m.of[l]), length);
+      const float whole = __fadd_rn(step, __fmul_rn(by.weight_decay, in.x.of[l]));
+      to_x.of[l] = __fsub_rn(in.x.of[l], __fmul_rn(by.lr, whole));
+    }
+    write<L>(m + at, to_m);
+    write<L>(v + at, to_v);
+    write<L>(x + at, to_x);
+  }
+};
+
 /// Adds c * g * g * (w - sent) to g.
 struct Compensate {
   static constexpr int kLanes = 4, kInFlight = 2;
@@ -283,6 +324,10 @@ void sgd(Stream stream, float* x, float* m, const float* g, float lr, float mome
   } else {
     launch_each(stream, MomentumSgd{x, m, g, lr, momentum, weight_decay, nesterov}, n);
   }
+}
+
+void adamw(Stream stream, float* x, float* m, float* v, const float* g, const AdamStep& step, std::size_t n) {
+  launch_each(stream, AdamW{x, m, v, g, step}, n);
 }
 
 void compensate(Stream stream, float* g, const float* w, const float* sent, float* square, float lambda, float decay,

@@ -197,6 +197,25 @@ TEST(Vec, SgdFollowsItsFormula) {
   }
 }
 
+TEST(Vec, AdamWFollowsItsFormula) {
+  Vec x = Vec::from_host(std::vector<float>{2.0f}), m = Vec::from_host(std::vector<float>{0.5f}),
+      v = Vec::from_host(std::vector<float>{0.25f});
+  const Vec g = Vec::from_host(std::vector<float>{-3.0f});
+  host_space().adamw(x.mutable_data(), m.mutable_data(), v.mutable_data(), g.data(),
+                     {.lr = 0.1f,
+                      .beta1 = 0.8f,
+                      .beta2 = 0.9f,
+                      .epsilon = 0.5f,
+                      .correction1 = 2.0f,
+                      .correction2 = 4.0f,
+                      .weight_decay = 0.01f},
+                     1);
+  const double mean = 0.8 * 0.5 - 0.2 * 3, square = 0.9 * 0.25 + 0.1 * 9;
+  EXPECT_NEAR(m.to_host()[0], mean, 1e-6);
+  EXPECT_NEAR(v.to_host()[0], square, 1e-6);
+  EXPECT_NEAR(x.to_host()[0], 2.0 - 0.1 * (2 * mean / (std::sqrt(4 * square) + 0.5) + 0.01 * 2.0), 1e-6);
+}
+
 TEST(Vec, CompensationFollowsItsFormula) {
   for (const bool adaptive : {false, true}) {
     Vec g = Vec::from_host(std::vector<float>{2.0f}), square = Vec::from_host(std::vector<float>{0.5f});

@@ -305,6 +305,16 @@ TEST_F(CudaSpace, DescendsAsHostSpaceDoes) {
   }
 }
 
+TEST_F(CudaSpace, MakesAdamsStepsAsHostSpaceDoes) {
+  for (std::size_t n : kSizes) {
+    Twin x(normals(n, 1)), m(normals(n, 2)), v(std::vector<float>(n, 0.5f)), g(normals(n, 3));
+    const Space::AdamStep step{0.1f, 0.9f, 0.999f, 1e-8f, 1.5f, 20.0f, 0.01f};
+    space().adamw(x.data(), m.data(), v.data(), g.data(), step, n);
+    host_space().adamw(x.host.data(), m.host.data(), v.host.data(), g.host.data(), step, n);
+    for (Twin* twin : {&x, &m, &v, &g}) twin->expect_alike();
+  }
+}
+
 TEST_F(CudaSpace, CompensatesAsHostSpaceDoes) {
   for (std::size_t n : kSizes) {
     for (const bool adaptive : {false, true}) {

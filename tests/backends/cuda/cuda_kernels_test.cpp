@@ -168,6 +168,24 @@ TEST_F(CudaVectors, SgdGivesTheHostsBits) {
   });
 }
 
+TEST_F(CudaVectors, AdamWGivesTheHostsBits) {
+  for_sizes([](std::size_t n, std::size_t skew) {
+    for (const float decay : {0.0f, 0.01f}) {
+      Floats x = mixed(n, 1), m = normals_of(n, 2), v(n, 0.5f);
+      const Floats g = mixed(n, 3);
+      const Space::AdamStep by{0.1f, 0.9f, 0.999f, 1e-8f, 1.5f, 20.0f, decay};
+      const auto on_x = put(x, skew), on_m = put(m), on_v = put(v, skew), on_g = put(g, skew);
+      adamw(stream(), on_x, on_m, on_v, on_g,
+            {by.lr, by.beta1, by.beta2, by.epsilon, by.correction1, by.correction2, by.weight_decay}, n);
+      host_space().adamw(x.data(), m.data(), v.data(), g.data(), by, n);
+      expect_same_bits(on_x.get(), x, at(n, skew));
+      expect_same_bits(on_m.get(), m, at(n, skew));
+      expect_same_bits(on_v.get(), v, at(n, skew));
+      expect_same_bits(on_g.get(), g, at(n, skew));
+    }
+  });
+}
+
 TEST_F(CudaVectors, CompensationGivesTheHostsBits) {
   for_sizes([](std::size_t n, std::size_t skew) {
     for (const bool adaptive : {false, true}) {

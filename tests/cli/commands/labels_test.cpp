@@ -36,6 +36,7 @@ TEST(Labels, TellTheWholeOptimizer) {
       {{"lr=0.1", "momentum=0.9"}, "sgd, lr 0.1, momentum 0.9 (step per sample)"},
       {{"momentum=0.9", "nesterov=true"}, "sgd, lr 0.05, Nesterov momentum 0.9 (step per sample)"},
       {{"weight_decay=0.0005"}, "sgd, lr 0.05, weight decay 0.0005 (step per sample)"},
+      {{"optimizer.name=adamw", "beta2=0.95"}, "adamw, lr 0.05, betas 0.9 and 0.95 (step per sample)"},
       {{"lr_batch=256"}, "sgd, lr 0.05 at 256 samples a step (step per sample)"},
       {{"lr_warmup=5", "cosine=90", "clip=2.5"}, "sgd, lr 0.05, warm-up 5, cosine to 90, clip 2.5 (step per sample)"},
       {{"optimizer.steps=[{ iteration = 3, factor = 0.1 }, { iteration = 6, factor = 0.1 }]"},

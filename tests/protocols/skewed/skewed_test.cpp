@@ -162,6 +162,25 @@ TEST(RFast, RunsOnADirectedGraph) {
   EXPECT_LT(cluster.loss(), 0.5 * cluster.initial_loss());
 }
 
+// A model that is lost is made up for by the next one, and the sums that follow hold what a lost sum has held.
+TEST(RFast, FindsTheOptimumOfSkewedDataThoughMessagesAreLost) {
+  Cluster plain = skewed(), fast = skewed();
+  plain.run("dpsgd", kSerial);
+  fast.credits = 8 * 10000;
+  fast.slow = {{3, 2.0}};
+  fast.message_loss = 0.3;
+  fast.run("r_fast");
+  EXPECT_EQ(fast.broken(), "");
+  EXPECT_LT(apart(fast), 0.05 * apart(plain));
+  EXPECT_LT(distance(fast.mean_model(), plain.mean_model()), 1e-4);
+  double lost = 0, sent = 0;
+  for (const RankRecord& record : fast.records) {
+    lost += record.figures.at("messages lost");
+    sent += double(record.messages_sent);
+  }
+  EXPECT_NEAR(lost / sent, 0.3, 0.01);
+}
+
 // Running sums of many terms lose digits. The trackers keep what the sums could not take, so nothing drifts.
 TEST(RFast, FindsTheOptimumOfSkewedDataAfterTenThousandIterations) {
   Cluster plain = skewed(), fast = skewed();

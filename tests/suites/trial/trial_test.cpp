@@ -59,7 +59,14 @@ TrialSpec sample() {
   spec.knobs = KnobValues(hop.knobs);
   spec.knobs.set(hop.knobs, "backup", std::int64_t{1});
   spec.knobs.set(hop.knobs, "form", std::string("serial"));
-  spec.optimizer = {0.1f, 0.9f, 1e-4f, true, {{10.5, 0.1f}, {20, 0.01f}}, false};
+  spec.optimizer = {.kind = OptimizerKind::kAdamW,
+                    .lr = 0.1f,
+                    .momentum = 0.9f,
+                    .weight_decay = 1e-4f,
+                    .nesterov = true,
+                    .beta2 = 0.95f,
+                    .steps = {{10.5, 0.1f}, {20, 0.01f}}};
+  spec.loss = 0.25;
   spec.topology = "edges";
   spec.edges = {{0, 1}, {1, 0}};
   ComputeRule rule{SlowdownKind::kPareto, {1, 2}, 2.5, 1.0 / 3, 0.7, 1.5};
