@@ -117,6 +117,7 @@ struct RankRecord {
   double cpu_s = 0, cpu_wait_s = 0,
          contended_s = 0;  // contended: run delay outside compute slots or past their deadline
   std::int64_t max_rss_bytes = 0;
+  double state_vectors = 0;         // Node::state_vectors
   std::int64_t awaited_bodies = 0;  // sent once the receiver asked for them
   std::string carriers;             // the ranks that it reached over each transport
   std::string congestion_control;   // TCP's, of its machine; empty: it used no TCP

@@ -12,10 +12,22 @@
 
 namespace hopbench {
 
-Storage::Storage(Space& space, std::size_t n) : space_(space), data_(space.allocate(n)), size_(n) {}
+namespace {
+
+std::atomic<std::int64_t> held{0};  // floats, of all storages
+
+}  // namespace
+
+std::int64_t Storage::floats_held() { return held.load(std::memory_order_relaxed); }
+
+Storage::Storage(Space& space, std::size_t n) : space_(space), data_(space.allocate(n)), size_(n) {
+  held.fetch_add(std::int64_t(n), std::memory_order_relaxed);
+}
 
 Storage::Storage(Space& space, float* data, std::size_t n, std::function<void()> on_last_release)
-    : space_(space), data_(data), size_(n), on_last_release_(std::move(on_last_release)) {}
+    : space_(space), data_(data), size_(n), on_last_release_(std::move(on_last_release)) {
+  held.fetch_add(std::int64_t(n), std::memory_order_relaxed);
+}
 
 /// Copies of parts of a storage. Made under the lock, so that a second caller waits for a copy in progress.
 struct Storage::HostCopies {
@@ -60,6 +72,7 @@ void Storage::forget_host_copies() noexcept {
 }
 
 Storage::~Storage() {
+  held.fetch_sub(std::int64_t(size_), std::memory_order_relaxed);
   forget_host_copies();
   if (on_last_release_) {
     on_last_release_();

@@ -35,6 +35,9 @@ class Payload;
 /// a transport can lend its own (a slot in shared memory, a receive buffer).
 class Storage {
  public:
+  /// Returns the floats that all vectors of this process hold now, in any memory. What is shared counts once.
+  static std::int64_t floats_held();
+
   Storage(Space& space, std::size_t n);
   Storage(Space& space, float* data, std::size_t n, std::function<void()> on_last_release);
   ~Storage();

@@ -26,6 +26,8 @@ Event about(EventKind what, const Message& message, int rank, int peer) {
   return event;
 }
 
+constexpr Iter kSteady = 20;  // from then on, optimizers and protocols have the state that they will keep
+
 // `who` is a text such as "rank 3 died".
 Error death(const std::string& who, int rank, const char* why) {
   return trial_error(who + " while rank " + std::to_string(rank) + " waited for " + why);
@@ -198,6 +200,7 @@ bool Node::wait(const Ready& ready, Time deadline, const char* why, int messages
   const bool background = background_;
   const Time since = now();
   note_departures();
+  if (is_server() && ++server_waits_ > kSteady) note_held();
   const bool at_once = ready();
   bool holds = at_once;
   for (bool in_time = true; in_time;) {
@@ -280,7 +283,17 @@ void Node::enter(Iter k) {
   entered_ = k;
   open_ = IterationMark{};
   open_.iter = k;
+  if (k >= kSteady) note_held();
   emit({.what = EventKind::kEnter, .iter = k});
+}
+
+void Node::note_held() {
+  const std::int64_t held = Storage::floats_held() - held_before_;
+  least_held_ = least_held_ < 0 ? held : std::min(least_held_, held);
+}
+
+double Node::state_vectors() const {
+  return least_held_ < 0 ? 0 : static_cast<double>(least_held_) / static_cast<double>(workload_.size());
 }
 
 void Node::close_iteration(Iter next) {

@@ -234,6 +234,11 @@ class Node {
   /// `arithmetic` may use nothing that other strands write. Not counted in the rank's vector operations.
   void operate_beside(double bytes, const std::function<void()>& arithmetic);
 
+  /// Returns how many vectors of the model's size this process keeps for the rank: the fewest that it held at the start
+  /// of an iteration (a server: when it began to wait), from iteration 20 on. 0 if it did not get there. Meaningless if
+  /// other ranks live in the process.
+  double state_vectors() const;
+
   /// Returns the bytes that are charged for each byte of a vector: 1, or more if the model stands for a larger one.
   double charge() const { return charge_; }
 
@@ -330,8 +335,12 @@ class Node {
   std::vector<int> servers_;
   std::vector<Parting> partings_;  // by rank; empty: all are present
   std::string gone_;               // why a wait must fail: "rank 3 died"
-  std::vector<Kind> lossy_;        // of messages that may be lost
-  bool background_ = false;        // the strand that runs now was spawned by the body
+  void note_held();
+  const std::int64_t held_before_ = Storage::floats_held();
+  std::int64_t least_held_ = -1;  // -1: not known yet
+  std::int64_t server_waits_ = 0;
+  std::vector<Kind> lossy_;  // of messages that may be lost
+  bool background_ = false;  // the strand that runs now was spawned by the body
   Iter entered_ = -1;
   IterationMark open_;  // of the iteration entered last
   const double charge_;

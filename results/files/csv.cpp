@@ -79,6 +79,7 @@ RankRecord host_of(const TrialRecord& trial) {
     all.cpu_wait_s += rank.cpu_wait_s;
     all.contended_s += rank.contended_s;
     all.overruns += rank.overruns;
+    all.state_vectors += rank.state_vectors;
     all.awaited_bodies += rank.awaited_bodies;
     all.staged_bodies += rank.staged_bodies;
     all.gpu_fallbacks += rank.gpu_fallbacks;

@@ -327,6 +327,11 @@ constexpr Field<RankRecord> kRank[] = {
     stored<&R::overruns>("overruns", kHost, "", "gradients whose arithmetic outlasted their slot").never_compared(),
     stored<&R::max_rss_bytes>("max_rss_bytes", kHost, "bytes", "largest resident memory; `all`: of the largest process")
         .never_compared(),
+    stored<&R::state_vectors>(
+        "state_vectors", kHost, "",
+        "vectors of the model's size that the rank keeps: the fewest that its process held at the "
+        "start of an iteration (a server: of a wait), from iteration 20 on; 0: not known")
+        .never_compared(),
     stored<&R::awaited_bodies>("awaited_bodies", kHost, "",
                                "Gloo: vectors that had to wait until the receiver asked for them, because they did "
                                "not fit into its memory of `transport.eager_bytes`")

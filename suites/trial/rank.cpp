@@ -218,6 +218,7 @@ std::string run_rank(ChildChannel& channel, const ChildTask& job) {
     throw;
   }
   result.record = node.record();
+  result.record.state_vectors = node.state_vectors();
   add_host_figures(result.record, runtime.contended());
   result.record.awaited_bodies = wire->awaited_bodies();
   const auto carriers = wire->carriers();

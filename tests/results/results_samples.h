@@ -53,6 +53,7 @@ inline RankRecord full_rank() {
   rank.cpu_wait_s = 0.4;
   rank.contended_s = 0.5;
   rank.max_rss_bytes = 29;
+  rank.state_vectors = 2.5;
   rank.awaited_bodies = 3;
   rank.carriers = "gloo: 1-3";
   rank.congestion_control = "reno";

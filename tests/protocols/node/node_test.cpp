@@ -373,5 +373,21 @@ TEST_F(NodeTest, WhoRetiresHasEndedItsLastIterationAndIsNotSeenWaiting) {
   EXPECT_TRUE(seen.of(EventKind::kWait).empty());
 }
 
+TEST_F(NodeTest, CountsTheVectorsThatItKeepsAndNotThoseOfAMoment) {
+  Node& self = node();
+  const Vec x = Vec::copy_of(self.initial().share()), tracker(4, host_space()), half(2, host_space());
+  Vec of_a_moment;
+  for (Iter k = 0; k < 24; ++k) {
+    of_a_moment = k % 2 == 0 ? Vec(4, host_space()) : Vec();
+    self.enter(k);
+  }
+  EXPECT_EQ(self.state_vectors(), 2.5);
+}
+
+TEST_F(NodeTest, DoesNotTellWhatItKeepsAfterAFewIterations) {
+  for (Iter k = 0; k < 20; ++k) node().enter(k);
+  EXPECT_EQ(node().state_vectors(), 0);
+}
+
 }  // namespace
 }  // namespace hopbench

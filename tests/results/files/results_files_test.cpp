@@ -101,12 +101,13 @@ TEST(Csv, TablesAreStableByteForByte) {
   EXPECT_EQ(
       host_csv(rows),
       "trial,scenario,variant,seed,repeat,rank,wall_s,cpu_s,cpu_wait_s,contended_s,overruns,max_rss_bytes,"
-      "awaited_bodies,carriers,congestion_control,gpu,gpu_mps,gpu_fallbacks,gpu_remarks,staged_bodies,link_late_median_"
+      "state_vectors,awaited_bodies,carriers,congestion_control,gpu,gpu_mps,gpu_fallbacks,gpu_remarks,staged_bodies,"
+      "link_late_median_"
       "s,link_late_p99_s,machine\n"
       "s/m/one/hop backup=1/1/2,\"one, \"\"slow\"\"\",hop backup=1,18446744073709551615,2,"
-      "all,77.7,88.8,0.4,0.5,25,99,3,,,,0,3,,12,0.1,0.2,\n"
+      "all,77.7,88.8,0.4,0.5,25,99,2.5,3,,,,0,3,,12,0.1,0.2,\n"
       "s/m/one/hop backup=1/1/2,\"one, \"\"slow\"\"\",hop backup=1,18446744073709551615,2,"
-      "3,,0.3,0.4,0.5,25,29,3,gloo: 1-3,reno,0000:3b:00.0,1,3,\"graph of batch 8: yes, 370 nodes\",12,0.1,0.2,a\n");
+      "3,,0.3,0.4,0.5,25,29,2.5,3,gloo: 1-3,reno,0000:3b:00.0,1,3,\"graph of batch 8: yes, 370 nodes\",12,0.1,0.2,a\n");
   const auto ranks = lines_of(ranks_csv(rows));
   EXPECT_THAT(ranks[0], HasSubstr(",\"wait_s: a \"\"token\"\"\",wait_s: parameters"));
   EXPECT_THAT(ranks[1], HasSubstr(",server,leave,9.87654321,1.1e-08,3.1e-08,1.3e-08,1.4e-08,17,18,19,20,21,"));
