@@ -29,7 +29,9 @@ Shard::Shard(Node& self, const Vec& all)
   self.welcome([this](int worker, Iter k) { return welcome(worker, k); });
 }
 
-Optimizer Shard::own_optimizer() { return self_.optimizer(trained(), stripes_.within(decayed_slices(self_.tensors()))); }
+Optimizer Shard::own_optimizer() {
+  return self_.optimizer(trained(), stripes_.within(decayed_slices(self_.tensors())));
+}
 
 Payload Shard::whole(const Message& push) { return joined(self_, stripes_, push, w_.space()); }
 
