@@ -82,6 +82,57 @@ TEST_P(Transports, GiveTheSameParametersOfSparseModelsWithLazyMomentumAndDecay) 
   expect_promises_kept(more);
 }
 
+constexpr const char* kAdamW = R"(schema = 1
+name = "adamw"
+[run]
+world_size = 4
+iterations = 40
+repeats = 1
+warmup_time = "0s"
+[model]
+name = "quadratic"
+size = 70
+[optimizer]
+name = "adamw"
+weight_decay = 0.1
+[compute]
+backend = "reference"
+pace = "5ms"
+[topology]
+name = "ring"
+[[protocol]]
+name = "allreduce"
+[[protocol]]
+name = "dpsgd"
+[[protocol]]
+name = "ps_bsp"
+servers = 2
+[[protocol]]
+name = "diloco"
+inner_state = "average"
+[[scenario]]
+name = "equal"
+)";
+
+std::map<std::string, std::string> hashes_with_adamw(const Folder& folder, const std::string& transport) {
+  const Ended ended = hopbench(folder.path(), {"run", folder / "adamw.toml", "--json", "--set",
+                                               "transport.name=" + transport, "--rendezvous-timeout", "2min"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  std::map<std::string, std::string> hashes;
+  const nlohmann::json all = nlohmann::json::parse(ended.out);
+  for (const nlohmann::json& trial : all.at("trials"))
+    hashes[trial.at("labels").at("variant")] = trial.at("record").at("params_hash");
+  return hashes;
+}
+
+TEST_P(Transports, GiveTheSameParametersWithAdamW) {
+  const Folder folder;
+  folder.write("adamw.toml", kAdamW);
+  const auto hashes = hashes_with_adamw(folder, GetParam());
+  EXPECT_EQ(hashes, hashes_with_adamw(folder, "sim"));
+  EXPECT_EQ(hashes.size(), 4u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Over, Transports, testing::ValuesIn(single_transports()),
                          [](const auto& test) { return test.param; });
 

@@ -92,7 +92,8 @@ const std::vector<std::string> kMeasuredPages{"README.md",
                                               "docs/measured/fidelity-one-machine.md",
                                               "docs/measured/fidelity-shaped-links.md",
                                               "docs/measured/vgg11-passes.md",
-                                              "docs/measured/real-ranks.md"};
+                                              "docs/measured/real-ranks.md",
+                                              "docs/which_protocol.md"};
 // The pages among them whose figures have no entries yet. Nothing may be added here.
 const std::vector<std::string> kWithoutEntries{};
 
