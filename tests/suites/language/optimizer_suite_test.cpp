@@ -32,7 +32,7 @@ std::string why_refused(const std::string& text) {
 }
 
 TEST(OptimizerSuite, ChoosesAdamW) {
-  const OptimizerSpec& o =
+  const OptimizerSpec o =
       parse_optimizer("name = \"adamw\"\nlr = 0.001\nbeta2 = 0.95\nweight_decay = 0.1").trials.at(0).optimizer;
   EXPECT_EQ(o.kind, OptimizerKind::kAdamW);
   EXPECT_EQ(o.beta1, 0.9f);
