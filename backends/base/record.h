@@ -107,7 +107,7 @@ struct RankRecord {
   std::int64_t queue_max = 0;  // most messages in the mailbox
   /// Pairs of a worker and its newest iteration whose vector or gradient this rank has averaged or applied, by worker.
   /// The rank's own entry is its newest iteration in a mean that other workers have. Of several servers, only the first
-  /// one records this.
+  /// one records this, unless each hears other workers (Node::hears_alone).
   std::vector<std::pair<int, Iter>> heard;
   Iter heard_step = 0;                    // the most iterations between two of one worker
   std::vector<Iter> lost_in;              // the iterations of its gradients_lost

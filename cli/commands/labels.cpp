@@ -28,7 +28,7 @@ std::string optimizer_text(const OptimizerSpec& o) {
   std::string text = fmt::format("{}, lr {}", adamw ? "adamw" : "sgd", o.lr);
   if (adamw) text += fmt::format(", betas {} and {}", o.beta1, o.beta2);
   if (o.lr_batch > 0) text += fmt::format(" at {} samples a step", o.lr_batch);
-  if (o.momentum > 0) text += fmt::format(", {}momentum {}", o.nesterov ? "Nesterov " : "", o.momentum);
+  if (o.momentum > 0 && !adamw) text += fmt::format(", {}momentum {}", o.nesterov ? "Nesterov " : "", o.momentum);
   if (o.weight_decay > 0) text += fmt::format(", weight decay {}", o.weight_decay);
   if (o.warmup > 0) text += fmt::format(", warm-up {}", o.warmup);
   if (!o.steps.empty()) text += fmt::format(", {} steps", o.steps.size());

@@ -333,8 +333,9 @@ void Node::applied(int sender, Iter k, double scale) {
 }
 
 void Node::hears(int sender, Iter k) {
-  const bool for_all_servers = rank <= options_.workers;  // all servers hear the same
-  if (sender != rank && sender < options_.workers && for_all_servers) note_heard(sender, k);
+  // Servers hear the same if each has a part of the model. Then the first one records it for all.
+  const bool records = !is_server() || rank == options_.workers || hears_alone_;
+  if (sender != rank && sender < options_.workers && records) note_heard(sender, k);
 }
 
 void Node::contributed() {

@@ -251,6 +251,8 @@ class Node {
   void contributed();
   /// Records that a server, or the owner of x, applied sender's gradient of iteration k, with a step scaled by `scale`.
   void applied(int sender, Iter k, double scale = 1);
+  /// Says that this server hears workers which others do not hear, as one of a region does.
+  void hears_alone() { hears_alone_ = true; }
   /// Records, for `staleness_mean`, that a term of this rank's vector was `behind` iterations (at a server: updates)
   /// behind it. reduce() does this for its own terms.
   void aged(Iter behind);
@@ -339,6 +341,7 @@ class Node {
   const std::int64_t held_before_ = Storage::floats_held();
   std::int64_t least_held_ = -1;  // -1: not known yet
   std::int64_t server_waits_ = 0;
+  bool hears_alone_ = false;
   std::vector<Kind> lossy_;  // of messages that may be lost
   bool background_ = false;  // the strand that runs now was spawned by the body
   Iter entered_ = -1;

@@ -51,6 +51,7 @@ void serve_region(Node& self, const KnobValues& knobs) {
   MovingModel region(self, knobs.real("local_momentum"));
   Vec told = self.initial();  // the model without the pushes that the global server has not been told of
   const int global = global_server(self);
+  self.hears_alone();
   for (Iter come = 0;;) {
     self.until([&] { return self.has(is(kPush)) || self.has(is(kGlobal)); }, "a worker, or the global model");
     while (const auto answer = self.take(is(kGlobal))) {

@@ -224,8 +224,12 @@ std::string why_not_adamw(const Configuration& c, const Protocol& protocol) {
   return "";
 }
 
-void check_optimizer(const Draft& draft, const Configuration& c, const VariantDraft& variant, Mistakes& mistakes) {
+/// Refuses values that mean nothing to the variant's optimizer. Those of [optimizer] are for all variants: they are
+/// refused once, with the `first` variant, and not where a variant has an optimizer of its own.
+void check_optimizer(const Draft& draft, const Configuration& c, const VariantDraft& variant, bool first,
+                     Mistakes& mistakes) {
   const auto at = [&](const char* path) -> const Value& { return optimizer_value(draft, c, variant, path); };
+  const auto is_own = [&](const char* path) { return &at(path) != &c.at(path); };
   const Value& name = at("optimizer.name");
   const auto refuse = [&](const Value& value, const std::string& why) {
     mistakes.add(value.place.line > 0 ? value.place : variant.place, why);
@@ -233,18 +237,19 @@ void check_optimizer(const Draft& draft, const Configuration& c, const VariantDr
   // A resolved suite has every key, so a value is unused if it is the default.
   const auto unused = [&](const char* path, double nothing, const char* advice) {
     const Value& value = at(path);
+    if (!is_own(path) && (!first || is_own("optimizer.name"))) return;
     const double set = value.is(Value::Type::kBool) ? value.flag : value.as_real();
     if (set != nothing) refuse(value, fmt::format("'{}' means nothing to optimizer '{}': {}", path, name.text, advice));
   };
   if (name.text == "adamw") {
-    unused("optimizer.momentum", 0, "it has beta1. Set momentum = 0");
-    unused("optimizer.nesterov", 0, "set it to false");
+    unused("optimizer.momentum", 0, "it has beta1. Leave it out, or set it to 0");
+    unused("optimizer.nesterov", 0, "leave it out, or set it to false");
     const std::string why = why_not_adamw(c, *variant.protocol);
     if (!why.empty()) refuse(name, fmt::format("optimizer 'adamw' cannot be used here: {}. Take sgd", why));
   } else {
-    unused("optimizer.beta1", 0.9, "set name = \"adamw\"");
-    unused("optimizer.beta2", 0.999, "set name = \"adamw\"");
-    unused("optimizer.epsilon", 1e-8, "set name = \"adamw\"");
+    unused("optimizer.beta1", 0.9, "only adamw has it. Leave it out, or set name = \"adamw\"");
+    unused("optimizer.beta2", 0.999, "only adamw has it. Leave it out, or set name = \"adamw\"");
+    unused("optimizer.epsilon", 1e-8, "only adamw has it. Leave it out, or set name = \"adamw\"");
   }
 }
 
@@ -267,11 +272,12 @@ void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, 
   if (graph == nullptr) return;
   int hosts = 0;
   bool all_possible = true;
-  for (const VariantDraft* variant : variants_of(draft, *c.measure)) {
+  const std::vector<const VariantDraft*> chosen = variants_of(draft, *c.measure);
+  for (const VariantDraft* variant : chosen) {
     all_possible = all_possible && variant->protocol != nullptr;
     if (variant->protocol == nullptr) continue;
     check_schedule(draft, c, *variant, mistakes);
-    check_optimizer(draft, c, *variant, mistakes);
+    check_optimizer(draft, c, *variant, variant == chosen.front(), mistakes);
     check_loss(c, *variant, mistakes);
     if (!check_without(draft, c, *variant, mistakes)) {
       all_possible = false;

@@ -317,7 +317,8 @@ const std::vector<SuiteKey> kKeys = {
     {"tune.lr", T::kRange, "", 1e-12, 1e6, nullptr,
      "[low, high] of the log grid of learning rates, one for all variants; 1/64 to 32 times optimizer.lr if not set"},
     {"tune.momentum", T::kReals, "", 0, 1, nullptr,
-     "values of optimizer.momentum to try for every variant, within the same trials; if not set, it is not tuned"},
+     "values of optimizer.momentum to try for every variant with sgd, within the same trials; if not set, it is not "
+     "tuned"},
     {"tune.measure", T::kText, "", 0, 0, nullptr, "a measure of convergence; the first one if not set"},
     {"tune.scenario", T::kText, "", 0, 0, nullptr,
      "where it is tuned; the first scenario in which nobody is slow if not set"},

@@ -139,7 +139,9 @@ std::vector<KnobAxis> knobs_of(const Frame& frame, const VariantDraft& variant, 
                                            "has more, which others with the same budget have not",
                                            kMostKnobs, variant.label));
   }
-  if (!frame.has("tune.momentum")) return axes;
+  const auto own = variant.optimizer.find("optimizer.name");
+  const Value& optimizer = own == variant.optimizer.end() ? frame.at("optimizer.name") : own->second;
+  if (!frame.has("tune.momentum") || optimizer.text != "sgd") return axes;
   const std::vector<Value>& momenta = frame.at("tune.momentum").items;
   for (const Value& momentum : momenta) {
     VariantDraft copy = variant;

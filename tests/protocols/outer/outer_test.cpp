@@ -252,5 +252,17 @@ TEST(Halos, SendsLittleBetweenRegions) {
   EXPECT_LE(between, 2 * 6) << "the region without the global server: a message and its answer for three pushes";
 }
 
+TEST(Halos, HearsTheWorkersOfEveryRegion) {
+  Cluster cluster{.nodes = 6, .iterations = 24};
+  cluster.network.host_of = {0, 0, 0, 1, 1, 1, 0, 1, 0};  // then the servers of both regions, and the global one
+  cluster.run("halos");
+  ASSERT_EQ(cluster.servers, 3);
+  for (const int region : {0, 1}) {
+    std::vector<int> heard;
+    for (const auto& [worker, iter] : cluster.records[std::size_t(6 + region)].heard) heard.push_back(worker);
+    EXPECT_EQ(heard, (std::vector<int>{3 * region, 3 * region + 1, 3 * region + 2}));
+  }
+}
+
 }  // namespace
 }  // namespace hopbench

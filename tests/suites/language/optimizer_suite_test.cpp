@@ -57,9 +57,25 @@ TEST(OptimizerSuite, RefusesWhatMeansNothing) {
               HasSubstr("'optimizer.nesterov' means nothing to optimizer"));
   EXPECT_THAT(why_refused(suite_optimized_by("beta1 = 0.8")),
               HasSubstr("'optimizer.beta1' means nothing to optimizer 'sgd'"));
-  EXPECT_THAT(why_refused(suite_optimized_by("epsilon = 1e-6")), HasSubstr("set name = \"adamw\""));
+  EXPECT_THAT(why_refused(suite_optimized_by("epsilon = 1e-6")), HasSubstr("only adamw has it"));
   EXPECT_THAT(why_refused(suite_optimized_by(adamw, "qg_dsgdm")), HasSubstr("puts its own momentum"));
   EXPECT_THAT(why_refused(suite_optimized_by(adamw, "allreduce", "linear_svm")), HasSubstr("are sparse"));
+}
+
+// What stands in [optimizer] is for all variants, so a variant with another optimizer does not make it a mistake.
+TEST(OptimizerSuite, LetsAVariantHaveAnotherOptimizer) {
+  const std::string both =
+      suite_optimized_by("momentum = 0.9") + "[[protocol]]\nname = \"dpsgd\"\noptimizer.name = \"adamw\"\n";
+  const Suite suite = parse_suite(both, "o.toml", {});
+  for (const TrialSpec& spec : suite.trials)
+    EXPECT_EQ(spec.optimizer.kind, spec.label == "dpsgd" ? OptimizerKind::kAdamW : OptimizerKind::kSgd);
+  EXPECT_THAT(why_refused(both + "optimizer.momentum = 0.5\n"), HasSubstr("'optimizer.momentum' means nothing"));
+}
+
+TEST(OptimizerSuite, RefusesASharedValueOnce) {
+  const std::string more = "[[protocol]]\nname = \"dpsgd\"\n";
+  const std::string why = why_refused(suite_optimized_by("beta1 = 0.8") + more);
+  EXPECT_EQ(why.find("means nothing"), why.rfind("means nothing")) << why;
 }
 
 TEST(LossSuite, IsOnlyForProtocolsThatMayLoseMessages) {
