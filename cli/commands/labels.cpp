@@ -17,16 +17,23 @@ std::string rate_text(double bytes_per_s) {
                               : fmt::format("{:.3g}Mbit/s", bytes_per_s / 125e3);
 }
 
-std::string network_text(const TrialSpec& spec) {
+std::string links_text(const TrialSpec& spec) {
   if (spec.transport != "sim" && !spec.emulate) return "";
   if (spec.instant_network) return "instant";
   return duration_text(spec.network.latency.count()) + ", " + rate_text(spec.network.bandwidth);
+}
+
+std::string network_text(const TrialSpec& spec) {
+  const std::string links = links_text(spec);
+  if (spec.loss == 0) return links;
+  return fmt::format("{}{}{:.3g} % of messages lost", links, links.empty() ? "" : ", ", 100 * spec.loss);
 }
 
 std::string optimizer_text(const OptimizerSpec& o) {
   const bool adamw = o.kind == OptimizerKind::kAdamW;
   std::string text = fmt::format("{}, lr {}", adamw ? "adamw" : "sgd", o.lr);
   if (adamw) text += fmt::format(", betas {} and {}", o.beta1, o.beta2);
+  if (adamw && o.epsilon != OptimizerSpec{}.epsilon) text += fmt::format(", epsilon {}", o.epsilon);
   if (o.lr_batch > 0) text += fmt::format(" at {} samples a step", o.lr_batch);
   if (o.momentum > 0 && !adamw) text += fmt::format(", {}momentum {}", o.nesterov ? "Nesterov " : "", o.momentum);
   if (o.weight_decay > 0) text += fmt::format(", weight decay {}", o.weight_decay);

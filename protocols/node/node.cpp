@@ -181,9 +181,10 @@ std::optional<Message> Node::take(const Match& match) {
 
 bool Node::is_lost(const Message& message) const {
   if (options_.loss == 0 || std::find(lossy_.begin(), lossy_.end(), message.kind) == lossy_.end()) return false;
-  const RandomKey key{options_.seed, options_.repeat, Purpose::kLoss, message.from * size + rank, message.iter};
+  const RandomKey key{options_.seed, options_.repeat, Purpose::kLoss, rank, message.iter};
   Random draws(key);
-  draws.skip(2 * static_cast<std::size_t>(message.kind));  // a draw of its own for each kind
+  constexpr std::size_t kKinds = 1 << 16;
+  draws.skip(2 * (kKinds * std::size_t(message.from) + std::size_t(message.kind)));  // a draw for each sender and kind
   return draws.chance(options_.loss);
 }
 

@@ -330,8 +330,9 @@ constexpr Field<RankRecord> kRank[] = {
     stored<&R::state_vectors>(
         "state_vectors", kHost, "",
         "vectors of the model's size that the rank keeps: the fewest that its process held at the "
-        "start of an iteration (a server: of a wait), from iteration 20 on. 0: none, or not known, as in "
-        "virtual time and with fewer iterations. `all`: their sum")
+        "start of an iteration (a server: of a wait), from the 20th on, gradients that stay in memory included, "
+        "momentum of sparse models not. 0: none, or not known, as in virtual time and with fewer iterations. `all`: "
+        "their sum")
         .never_compared(),
     stored<&R::awaited_bodies>("awaited_bodies", kHost, "",
                                "Gloo: vectors that had to wait until the receiver asked for them, because they did "

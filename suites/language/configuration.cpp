@@ -232,7 +232,7 @@ void check_optimizer(const Draft& draft, const Configuration& c, const VariantDr
   const auto is_own = [&](const char* path) { return &at(path) != &c.at(path); };
   const Value& name = at("optimizer.name");
   const auto refuse = [&](const Value& value, const std::string& why) {
-    mistakes.add(value.place.line > 0 ? value.place : variant.place, why);
+    mistakes.add(value.place.file == "(default)" ? variant.place : value.place, why);
   };
   // A resolved suite has every key, so a value is unused if it is the default.
   const auto unused = [&](const char* path, double nothing, const char* advice) {

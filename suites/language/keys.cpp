@@ -252,7 +252,7 @@ const std::vector<SuiteKey> kKeys = {
     {"network.preset", T::kName, "\"none\"", 0, 0, preset_names,
      "a network by name, for those keys of [network] that are not given: `hopbench list networks -v`"},
     {"network.latency", T::kDuration, "\"100us\"", 0, kDays, nullptr,
-     "one way (all of [network]: sim, or with emulate)", to<kNetwork, &NetworkSpec::latency>("latency")},
+     "one way (all of [network] but loss: sim, or with emulate)", to<kNetwork, &NetworkSpec::latency>("latency")},
     {"network.bandwidth", T::kRate, "125e6", 0, 1e15, nullptr, "of each host's NIC, each way; 0: unlimited",
      to<kNetwork, &NetworkSpec::bandwidth>("bandwidth")},
     {"network.overhead", T::kDuration, "\"0us\"", 0, kDays, nullptr,

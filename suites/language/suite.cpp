@@ -149,7 +149,8 @@ std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_
                                 listed(without_curve)));
   if (const std::vector<std::string> deaf = deaf_measures(draft); !deaf.empty())
     notes.push_back(
-        "links as they are: real processes obey [network] only with network.emulate = true, which is not set for " +
+        "links as they are: real processes obey [network], loss apart, only with network.emulate = true, which is not "
+        "set for " +
         listed(deaf));
   add_idle_settings(draft, notes);
   add_drawn_and_left_out(draft, notes);
