@@ -62,7 +62,7 @@ TEST(OptimizerSuite, RefusesWhatMeansNothing) {
   EXPECT_THAT(why_refused(suite_optimized_by(adamw, "allreduce", "linear_svm")), HasSubstr("are sparse"));
 }
 
-// What stands in [optimizer] is for all variants, so a variant with another optimizer does not make it a mistake.
+// Settings in [optimizer] are for all variants, so a variant with another optimizer does not make it a mistake.
 TEST(OptimizerSuite, LetsAVariantHaveAnotherOptimizer) {
   const std::string both =
       suite_optimized_by("momentum = 0.9") + "[[protocol]]\nname = \"dpsgd\"\noptimizer.name = \"adamw\"\n";
