@@ -24,7 +24,7 @@ std::string links_text(const TrialSpec& spec) {
 }
 
 std::string network_text(const TrialSpec& spec) {
-  const std::string links = links_text(spec);
+  std::string links = links_text(spec);
   if (spec.loss == 0) return links;
   return fmt::format("{}{}{:.3g} % of messages lost", links, links.empty() ? "" : ", ", 100 * spec.loss);
 }
