@@ -224,10 +224,9 @@ std::string why_not_adamw(const Configuration& c, const Protocol& protocol) {
   return "";
 }
 
-/// Refuses values that mean nothing to the variant's optimizer. Those of [optimizer] are for all variants: they are
-/// refused once, with the `first` variant, and not where a variant has an optimizer of its own.
-void check_optimizer(const Draft& draft, const Configuration& c, const VariantDraft& variant, bool first,
-                     Mistakes& mistakes) {
+/// Refuses values that mean nothing to the variant's optimizer. Those of [optimizer] are for all variants, so they are
+/// no mistake where a variant has an optimizer of its own.
+void check_optimizer(const Draft& draft, const Configuration& c, const VariantDraft& variant, Mistakes& mistakes) {
   const auto at = [&](const char* path) -> const Value& { return optimizer_value(draft, c, variant, path); };
   const auto is_own = [&](const char* path) { return &at(path) != &c.at(path); };
   const Value& name = at("optimizer.name");
@@ -237,7 +236,7 @@ void check_optimizer(const Draft& draft, const Configuration& c, const VariantDr
   // A resolved suite has every key, so a value is unused if it is the default.
   const auto unused = [&](const char* path, double nothing, const char* advice) {
     const Value& value = at(path);
-    if (!is_own(path) && (!first || is_own("optimizer.name"))) return;
+    if (!is_own(path) && is_own("optimizer.name")) return;
     const double set = value.is(Value::Type::kBool) ? value.flag : value.as_real();
     if (set != nothing) refuse(value, fmt::format("'{}' means nothing to optimizer '{}': {}", path, name.text, advice));
   };
@@ -272,12 +271,11 @@ void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, 
   if (graph == nullptr) return;
   int hosts = 0;
   bool all_possible = true;
-  const std::vector<const VariantDraft*> chosen = variants_of(draft, *c.measure);
-  for (const VariantDraft* variant : chosen) {
+  for (const VariantDraft* variant : variants_of(draft, *c.measure)) {
     all_possible = all_possible && variant->protocol != nullptr;
     if (variant->protocol == nullptr) continue;
     check_schedule(draft, c, *variant, mistakes);
-    check_optimizer(draft, c, *variant, variant == chosen.front(), mistakes);
+    check_optimizer(draft, c, *variant, mistakes);
     check_loss(c, *variant, mistakes);
     if (!check_without(draft, c, *variant, mistakes)) {
       all_possible = false;
