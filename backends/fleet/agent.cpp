@@ -27,7 +27,10 @@ constexpr std::uint64_t kVerdictBytes = 64 * 1024;
 class Agent : private CrewEvents {
  public:
   Agent(std::unique_ptr<ControlChannel> launcher, const AgentOptions& options)
-      : launcher_(std::move(launcher)), options_(options), crew_(address(), true), errands_(options.command) {}
+      : launcher_(std::move(launcher)),
+        options_(options),
+        crew_(address(), true),
+        errands_(options.command, options.prepare) {}
 
   int serve() {
     hear_all();  // messages that came with the welcome

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct AgentOptions {
   std::vector<std::string> command{"", "rank"};
   Duration timeout{std::chrono::seconds(30)};    // to be let in
   const std::atomic<int>* interrupts = nullptr;  // rises with SIGINT and SIGTERM; then the launcher is notified
+  std::function<void(const std::string& job)> prepare = {};  // as in Errands
 };
 
 /// Serves until the launcher says good-bye. Returns the exit code that the launcher names. Throws Error(kEnvironment)

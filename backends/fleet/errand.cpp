@@ -103,8 +103,8 @@ bool result_from_text(const std::string& text, LaunchResult& result) {
   }
 }
 
-Errands::Errands(std::vector<std::string> command)
-    : command_(std::move(command)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Errands::Errands(std::vector<std::string> command, std::function<void(const std::string& job)> prepare)
+    : command_(std::move(command)), prepare_(std::move(prepare)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (wake_ < 0) {
     throw environment_error(std::string("cannot wait for trials: ") + std::strerror(errno) +
                             ": raise the limit on open files (ulimit -n)");
@@ -134,6 +134,10 @@ void Errands::begin(std::int64_t number, const Errand& errand) {
 void Errands::run(std::int64_t number, const Errand& errand) {
   std::string result;
   try {
+    if (prepare_) {
+      const std::lock_guard lock(preparing_);
+      prepare_(errand.job);
+    }
     LocalCrew crew("", true);
     LaunchOptions launch_with;
     launch_with.command = command_;

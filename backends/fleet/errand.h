@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -42,8 +43,9 @@ class Errands {
     std::string result;  // result_to_text()
   };
 
-  /// `command`: argv of a process, as in LaunchOptions.
-  explicit Errands(std::vector<std::string> command);
+  /// `command`: argv of a process, as in LaunchOptions. `prepare`, if there is one, is called with the job of an errand
+  /// before its process starts, on any thread, one call at a time. It may do once what each process would do again.
+  explicit Errands(std::vector<std::string> command, std::function<void(const std::string& job)> prepare = {});
   /// Kills what is under way, and waits until it is gone.
   ~Errands();
   Errands(const Errands&) = delete;
@@ -63,6 +65,8 @@ class Errands {
   void run(std::int64_t number, const Errand& errand);
 
   const std::vector<std::string> command_;
+  const std::function<void(const std::string& job)> prepare_;
+  std::mutex preparing_;
   const int wake_;
   std::atomic<int> interrupts_{0};
   std::vector<std::pair<std::int64_t, std::thread>> threads_;

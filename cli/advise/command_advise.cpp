@@ -9,6 +9,7 @@
 
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
+#include "backends/runtime/process/spawn.h"
 #include "cli/advise/advise.h"
 #include "cli/install_paths.h"
 #include "cli/output_files.h"
@@ -304,7 +305,7 @@ int command_advise(const AdviseOptions& options) {
   const OutputFile outputs[] = {{"--json", options.json}};
   check_output_files(outputs, std::vector<std::string>{file});
   if (options.target_loss > 0) stand_in_of(options.stand_in, cluster.suite.trials.front());
-  keep_contents();
+  keep_contents(set_for_ranks);
   check_available(cluster.suite.trials);
   tell(fmt::format("{} candidates, {} trials in virtual time\n", labels_in(cluster.suite.trials).size(),
                    cluster.suite.trials.size()));

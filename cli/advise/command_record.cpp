@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "backends/base/printable.h"
+#include "backends/runtime/process/spawn.h"
 #include "cli/advise/advise.h"
 #include "cli/commands/labels.h"
 #include "cli/install_paths.h"
@@ -170,7 +171,7 @@ int command_record(const RecordOptions& options) {
   Suite trial = suite;
   check_available({trial_of(options, trial)});
   check_free(options.output, std::vector<std::string>{file});
-  keep_contents();
+  keep_contents(set_for_ranks);
   const Gathering gathering(processes);
   if (gathering.fleet() == nullptr) return record_with(options, std::move(suite), gathering);
   try {

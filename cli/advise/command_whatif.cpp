@@ -7,6 +7,7 @@
 #include <set>
 
 #include "backends/base/printable.h"
+#include "backends/runtime/process/spawn.h"
 #include "cli/advise/advise.h"
 #include "cli/install_paths.h"
 #include "cli/output_files.h"
@@ -170,7 +171,7 @@ int command_whatif(const WhatifOptions& options) {
   if (!wanted.suite.repeats) wanted.suite.repeats = kWhatifRepeats;  // each worker is a case of its own
   const Cluster cluster = read_cluster(find_suite(options.cluster), wanted);
   const std::vector<TrialSpec> trials = cluster.trials_of(cluster.present);
-  keep_contents();
+  keep_contents(set_for_ranks);
   check_available(trials);
   const int workers = trials.front().workers();
   check_scenario(trials.front());

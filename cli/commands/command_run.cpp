@@ -11,6 +11,7 @@
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "backends/cuda/backend.h"
+#include "backends/runtime/process/spawn.h"
 #include "cli/commands/adjust.h"
 #include "cli/commands/at_once.h"
 #include "cli/commands/labels.h"
@@ -423,7 +424,7 @@ void check_jobs(const RunOptions& options, const std::vector<SuiteRun>& jobs) {
   for (const SuiteRun& job : jobs) {
     if (!folders.insert(job.folder).second)
       throw usage_error("two suites are called '" + job.suite.name + "': run them one after the other");
-    keep_contents();  // so that no rank decompresses what is read here
+    keep_contents(set_for_ranks);  // so that no rank decompresses what is read here
     check_available(job.suite.trials);
   }
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 
+#include "backends/runtime/process/spawn.h"
 #include "cli/commands/labels.h"
 #include "cli/commands/progress.h"
 #include "cli/commands/run.h"
@@ -186,7 +187,7 @@ int command_tune(const TuneOptions& options) {
     return static_cast<int>(ExitCode::kOk);
   }
   check_files(options, found, files);
-  keep_contents();
+  keep_contents(set_for_ranks);
   check_available(specs_of(tuning));
   tell(context_text());
   tell(fmt::format("tuning {} variants, {} settings each, on '{}' in '{}'\n", tuning.variants.size(),

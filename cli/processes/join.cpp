@@ -9,16 +9,22 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "backends/base/error.h"
 #include "backends/base/text.h"
 #include "backends/fleet/host_file.h"
 #include "backends/fleet/socket.h"
+#include "backends/runtime/process/spawn.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
+#include "models/dataset.h"
+#include "models/datasets/content.h"
 #include "results/files/context.h"
+#include "suites/trial/child_task.h"
 #include "suites/trial/rank_assignment.h"
 
 namespace hopbench {
@@ -99,6 +105,20 @@ Company read_company(const std::string& path) {
   return company;
 }
 
+/// Returns what reads the data set of an errand's trial when it is seen for the first time, so that the processes of
+/// all later trials find its content in memory. A data set that cannot be read is left to the trial, which says why.
+std::function<void(const std::string&)> reader_of_data() {
+  keep_contents(set_for_ranks);
+  return [seen = std::set<std::string>()](const std::string& job) mutable {
+    try {
+      const WorkloadSpec model = task_from_text(job).spec.workload;
+      if (model.dataset.empty() || !seen.insert(model.dataset + " " + model.dataset_path).second) return;
+      find_dataset(model.dataset).load({.path = model.dataset_path, .size = model.size, .seed = model.seed});
+    } catch (const std::exception&) {
+    }
+  };
+}
+
 std::string own_program() {
   std::error_code error;
   const std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
@@ -123,7 +143,8 @@ std::optional<int> serve(const RunOptions& options) {
                            .size = standing.size,
                            .about = introduction(interface_of(options), options.command_line),
                            .timeout = timeout_of(options),
-                           .interrupts = &count_interrupts()};
+                           .interrupts = &count_interrupts(),
+                           .prepare = reader_of_data()};
   return run_agent(agent, *meeting_of(options, standing));
 }
 
@@ -194,7 +215,8 @@ int agent_main() {
     const AgentOptions agent{.number = summons.number,
                              .size = summons.size,
                              .about = introduction("", {"hopbench", "agent"}),
-                             .interrupts = &count_interrupts()};
+                             .interrupts = &count_interrupts(),
+                             .prepare = reader_of_data()};
     return run_agent(agent, *summons.meeting);
   } catch (const std::exception& error) {
     tell("hopbench agent on " + machine_name() + ": " + error.what() + "\n");

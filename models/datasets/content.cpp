@@ -24,7 +24,10 @@ namespace fs = std::filesystem;
 using Bytes = std::vector<std::uint8_t>;
 
 constexpr const char* kVariable = "HB_CONTENTS";  // pairs of lines: a file's path, where its content can be opened
-bool keeping = false;
+
+/// What is kept, in the form of the variable, and how child processes are told of it. Not set: nothing is kept.
+std::string kept_lines;
+SetForChildren tell_children;
 
 class Descriptor {
  public:
@@ -42,8 +45,8 @@ class Descriptor {
 };
 
 std::optional<std::string> kept_at(const fs::path& path) {
-  const char* list = std::getenv(kVariable);
-  std::istringstream lines(list == nullptr ? "" : list);
+  const char* const inherited = std::getenv(kVariable);
+  std::istringstream lines((inherited == nullptr ? "" : inherited) + kept_lines);
   for (std::string file, memory; std::getline(lines, file) && std::getline(lines, memory);) {
     if (file == path.string()) return memory;
   }
@@ -72,9 +75,9 @@ void keep(const fs::path& path, const Content& content) {
     if (written <= 0) return;
     done += static_cast<std::size_t>(written);
   }
-  const char* had = std::getenv(kVariable);
-  const std::string line = fmt::format("{}\n/proc/{}/fd/{}\n", path.string(), ::getpid(), fd.release());
-  ::setenv(kVariable, ((had == nullptr ? "" : had) + line).c_str(), 1);
+  kept_lines += fmt::format("{}\n/proc/{}/fd/{}\n", path.string(), ::getpid(), fd.release());
+  const char* const inherited = std::getenv(kVariable);
+  tell_children(kVariable, (inherited == nullptr ? "" : inherited) + kept_lines);
 }
 
 [[noreturn]] void goes_on(const fs::path& path, std::size_t size) {
@@ -178,7 +181,7 @@ void corrupt(const fs::path& path, std::size_t byte, const std::string& why) {
       fmt::format("cannot use data file {}: at byte {}: {}: get the file again", path.string(), byte, why));
 }
 
-void keep_contents() { keeping = true; }
+void keep_contents(SetForChildren set_for_children) { tell_children = std::move(set_for_children); }
 
 Content read_content(const fs::path& path, const ContentSize& size, std::size_t largest) {
   if (const auto memory = kept_at(path)) {
@@ -186,7 +189,7 @@ Content read_content(const fs::path& path, const ContentSize& size, std::size_t 
   }
   auto plain = read_uncompressed(path, size);
   Content content = plain ? *std::move(plain) : Content(read_gzip(path, size, largest));
-  if (keeping) keep(path, content);
+  if (tell_children) keep(path, content);
   return content;
 }
 

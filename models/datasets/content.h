@@ -44,10 +44,14 @@ inline constexpr std::size_t kLargestCompressed = std::size_t{1} << 31;
 Content read_content(const std::filesystem::path& path, const ContentSize& size = {},
                      std::size_t largest = kLargestCompressed);
 
+/// Sets a variable in the environment of the processes that this one will start.
+using SetForChildren = std::function<void(const std::string& name, const std::string& value)>;
+
 /// Makes read_content() keep, from now on, what it reads in anonymous memory until this process ends. Later reads by
-/// this process and its child processes find it there (through the environment variable HB_CONTENTS). A file that
-/// changes meanwhile is not read again, so all trials of a run see the same data.
-void keep_contents();
+/// this process find it there, and so do those of its child processes, by the variable HB_CONTENTS that
+/// `set_for_children` is called with. A file that changes meanwhile is not read again, so all trials of a run see the
+/// same data. From then on, only one thread at a time may call read_content().
+void keep_contents(SetForChildren set_for_children);
 
 /// Throws Error(kUsage): "cannot use data file PATH: at byte N: WHY: get the file again".
 [[noreturn]] void corrupt(const std::filesystem::path& path, std::size_t byte, const std::string& why);

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <mutex>
 
 #include "backends/base/error.h"
 #include "backends/runtime/links/emulated_wire.h"
@@ -24,11 +26,27 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
+/// Variables that only ranks have.
+struct VariablesOfRanks {
+  std::mutex mutex;
+  std::map<std::string, std::string> values;
+};
+VariablesOfRanks& variables_of_ranks() {
+  static VariablesOfRanks all;
+  return all;
+}
+
 /// Ranks share the cores. If each had a thread pool, the pools would compete, and threads that spin while they wait
 /// would slow the ranks that they wait for. Both variables are read before a rank's main begins.
 std::vector<std::string> rank_environment() {
+  VariablesOfRanks& own = variables_of_ranks();
+  const std::lock_guard lock(own.mutex);
   std::vector<std::string> result;
-  for (char** variable = environ; *variable != nullptr; ++variable) result.emplace_back(*variable);
+  for (const auto& [name, value] : own.values) result.push_back(name + "=" + value);
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string text = *variable;
+    if (!own.values.contains(text.substr(0, text.find('=')))) result.push_back(text);
+  }
   if (std::getenv("OMP_NUM_THREADS") == nullptr) result.emplace_back("OMP_NUM_THREADS=1");
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) result.emplace_back("OMP_WAIT_POLICY=passive");
   return result;
@@ -76,6 +94,12 @@ pid_t spawn_rank(const std::vector<std::string>& command, const Inherited& inher
   if (pid == 0) become_rank(path.c_str(), argv.data(), envp.data(), inherited, launcher);
   setpgid(pid, pid);  // here too, since either process may be first
   return pid;
+}
+
+void set_for_ranks(const std::string& name, const std::string& value) {
+  VariablesOfRanks& own = variables_of_ranks();
+  const std::lock_guard lock(own.mutex);
+  own.values[name] = value;
 }
 
 char process_state(pid_t pid) {

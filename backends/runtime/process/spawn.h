@@ -22,6 +22,10 @@ pid_t spawn_rank(const std::vector<std::string>& command, const Inherited& inher
 
 inline constexpr int kCannotExecute = 127;
 
+/// Sets a variable in the environment of the ranks that will be started, and not in that of this process. Any thread
+/// may call it.
+void set_for_ranks(const std::string& name, const std::string& value);
+
 /// Returns the letter that the kernel gives the process's state ('T': stopped), or 0 if there is no such process.
 char process_state(pid_t pid);
 

@@ -105,6 +105,14 @@ TEST_F(ErrandsOfAFleet, AreUnderWayAtOnce) {
   EXPECT_TRUE(results(1).at(4).result.ok) << "the interrupt was for the others";
 }
 
+TEST_F(ErrandsOfAFleet, ArePreparedOneAtATime) {
+  gather(2);
+  for (const std::int64_t number : {1, 2, 3}) begin(1, number, "variable");
+  for (auto& [number, ended] : results(3)) {
+    EXPECT_EQ(ended.result.ranks.at(0).result, "HB_TEST_VARIABLE=prepared for variable, beside 0\n") << number;
+  }
+}
+
 TEST_F(ErrandsOfAFleet, FailAsTheyWouldHere) {
   gather(2);
   begin(1, 1, "fail 0");

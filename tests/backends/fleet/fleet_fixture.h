@@ -17,6 +17,7 @@
 #include "backends/fleet/socket.h"
 #include "backends/runtime/process/crew.h"
 #include "backends/runtime/process/launch.h"
+#include "backends/runtime/process/spawn.h"
 #include "tests/backends/runtime/launch_plays.h"
 #include "tests/backends/runtime/launched.h"
 #include "tests/folder.h"
@@ -110,12 +111,22 @@ class FleetTest : public testing::Test {
   std::unique_ptr<Fleet> fleet_;
 };
 
+/// Sets a variable for the processes of errands: their job, and the number of calls that were under way.
+inline void prepare_errand(const std::string& job) {
+  static std::atomic<int> under_way{0};
+  const int others = under_way++;
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  set_for_ranks("HB_TEST_VARIABLE", "prepared for " + job + ", beside " + std::to_string(others));
+  --under_way;
+}
+
 inline int play_agent(char** words) {
   const int number = std::stoi(words[3]), size = std::stoi(words[4]);
   static std::atomic<int> interrupts{0};
   std::signal(SIGTERM, [](int) { ++interrupts; });
   AgentOptions options = agent_options(number, size, words[5]);
   options.interrupts = &interrupts;
+  options.prepare = prepare_errand;
   try {
     return run_agent(options, *open_meeting_point(words[2], "test"));
   } catch (const Error& error) {

@@ -47,6 +47,15 @@ std::string surroundings() {
          (getpgrp() == getpid() ? ", own group" : "") + ", descriptors " + std::to_string(open_descriptors());
 }
 
+/// Returns all values of the variable that launchers set for their ranks, each on a line.
+std::string variables() {
+  std::string all;
+  for (char** each = environ; *each != nullptr; ++each) {
+    if (std::string(*each).rfind("HB_TEST_VARIABLE=", 0) == 0) all += std::string(*each) + "\n";
+  }
+  return all;
+}
+
 /// A rank as its job has it: "<what> <rank that does it>"; what the others do meanwhile belongs to it.
 struct Play {
   ChildChannel& channel;
@@ -133,6 +142,7 @@ int play_on(Play& play, std::int64_t start) {
   const std::string& what = play.what;
   if (what == "start") return play.deliver(std::to_string(start));
   if (what == "surroundings") return play.deliver(surroundings());
+  if (what == "variable") return play.deliver(variables());
   if (what == "big") return play.deliver(std::string(5'000'000, static_cast<char>('a' + play.channel.rank())));
   if (what == "credits") return take_credits(play);
   if (what == "polite") return end_politely(play);

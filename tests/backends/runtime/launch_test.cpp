@@ -14,6 +14,7 @@
 
 #include "backends/base/error.h"
 #include "backends/runtime/process/control.h"
+#include "backends/runtime/process/spawn.h"
 #include "tests/backends/runtime/launch_plays.h"
 #include "tests/backends/runtime/launched.h"
 
@@ -53,6 +54,17 @@ TEST(Launch, PreparesItsRanks) {
   const LaunchResult result = run(launch_of(1, "surroundings"));
   // Descriptors: 0-4, the listing's own three.
   EXPECT_EQ(result.ranks[0].result, "policy batch, slack 1, omp 1 passive, ignores ^C, own group, descriptors 8");
+}
+
+TEST(Launch, SetsVariablesForItsRanksAlone) {
+  EXPECT_EQ(run(launch_of(1, "variable")).ranks[0].result, "");
+  set_for_ranks("HB_TEST_VARIABLE", "1");
+  set_for_ranks("HB_TEST_VARIABLE", "a\nb");
+  EXPECT_EQ(run(launch_of(1, "variable")).ranks[0].result, "HB_TEST_VARIABLE=a\nb\n");
+  EXPECT_EQ(std::getenv("HB_TEST_VARIABLE"), nullptr);
+  setenv("HB_TEST_VARIABLE", "of the process", 1);
+  EXPECT_EQ(run(launch_of(1, "variable")).ranks[0].result, "HB_TEST_VARIABLE=a\nb\n");
+  unsetenv("HB_TEST_VARIABLE");
 }
 
 TEST(Launch, SharesItsCredits) {

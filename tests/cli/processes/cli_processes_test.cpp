@@ -21,6 +21,15 @@ using testing::Not;
 constexpr const char* kMeasures =
     "[[measure]]\nwhat = \"rate\"\n[[measure]]\nwhat = \"convergence\"\nevaluations = 10\n";
 
+/// Returns the numbers as an idx file begins with them.
+std::string head(std::initializer_list<std::uint32_t> numbers) {
+  std::string bytes;
+  for (const std::uint32_t number : numbers) {
+    for (const int shift : {24, 16, 8, 0}) bytes += char(number >> shift);
+  }
+  return bytes;
+}
+
 class Processes : public testing::Test {
  protected:
   Processes() {
@@ -118,6 +127,26 @@ TEST_F(Processes, AnInterruptEndsAllAndTheRunGoesOnWithAnyNumber) {
     EXPECT_EQ(results("two"), results("one"));
     std::filesystem::remove_all(at("two"));
   }
+}
+
+// The second process has begun a trial when three rows are there. From then on it must not read the files.
+TEST_F(Processes, ReadADataSetOnce) {
+  std::filesystem::create_directory(at("data"));
+  for (const std::string set : {"train", "t10k"}) {
+    folder_.write("data/" + set + "-images-idx3-ubyte", head({0x803, 100, 2, 3}) + std::string(600, 'x'));
+    folder_.write("data/" + set + "-labels-idx1-ubyte", head({0x801, 100}) + std::string(100, '\1'));
+  }
+  folder_.write("data.toml", with(small_suite(), "name = \"quadratic\"\nsize = 64",
+                                  "name = \"softmax\"\ndataset = { name = \"fashion_mnist\", path = \"" + at("data") +
+                                      "\" }\nbatch = 4"));
+  const Args words{"run", "data.toml", "-r", "6", "-j", "1", "-o", "two"};
+  auto first = process(0, 2, words), second = process(1, 2, words);
+  ASSERT_TRUE(soon([&] { return rows("two") >= 3; }));
+  folder_.write("data/train-images-idx3-ubyte", "damaged");
+  const Ended ended = first->wait();
+  EXPECT_GT(trials_on("two", "host1").size(), 1u);
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.err, Not(HasSubstr("cannot compute a trial")));
 }
 
 TEST_F(Processes, FailWhereOneWouldFail) {
