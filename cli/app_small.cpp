@@ -14,8 +14,9 @@ void add_small_commands(CLI::App& app, Parsed& parsed) {
   list.callback([&] { parsed.command = [&] { return command_list(parsed.list); }; });
 
   // All that follows are words, "[a, b]" and "kept by --force" too, which CLI11 would take for a list and a flag.
-  CLI::App& explain = *app.add_subcommand(
-      "explain", "explain WORD...: what a column, row, sign or mark of the tables means (without words: all of them)");
+  CLI::App& explain = *app.add_subcommand("explain",
+                                          "explain WORD...: what a column, row, sign or mark of the tables, a protocol "
+                                          "or a key means (without words: all of the tables)");
   explain.fallthrough(false)->allow_extras();
   explain.callback([&] {
     parsed.explain.words = explain.remaining();

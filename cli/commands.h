@@ -15,16 +15,22 @@ struct ListOptions {
 };
 int command_list(const ListOptions& options);
 const std::vector<std::string>& listable();
+struct ListEntry {
+  std::string list, name, summary;
+};
+/// Returns the entries of that name in all lists but those of suites and columns, and keys that end with it. If there
+/// are none, returns the keys that may have it as value.
+std::vector<ListEntry> find_in_lists(const std::string& name);
 /// Returns the suite files of ./suites and of $HOPBENCH_ROOT/suites, as they would be typed.
 std::vector<std::string> suite_files();
 
 struct ExplainOptions {
   std::vector<std::string> words;
 };
-/// Prints what each word means as a column, row, sign or mark of the tables and as a column of the files; without
-/// words, all words of the tables. Error(kUsage) for an unknown one.
+/// Prints what each word means as a column, row, sign or mark of the tables, as a column of the files, and in the lists
+/// of what a suite may name; without words, all words of the tables. Error(kUsage) for an unknown one.
 int command_explain(const ExplainOptions& options);
-/// Returns the words that it knows.
+/// Returns the words that it knows, without those of the lists.
 std::vector<std::string> explainable();
 
 struct ValidateOptions {

@@ -1,4 +1,4 @@
-// `hopbench explain`: what a word of the tables or a column of the files means.
+// `hopbench explain`: what a word of the tables, a column of the files or a name that a suite uses means.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,6 +25,7 @@ std::string paragraph(const std::string& text) { return "  " + fitted_text(text,
 
 std::string place_of(const TableWord& term) {
   const std::string where = term.where;
+  if (where == "figure") return "a figure of the protocol's own, a column of trials.csv (mean) and ranks.csv";
   return where == "mark" ? "a mark" : "a " + where + " of the tables of hopbench run";
 }
 
@@ -52,6 +53,8 @@ std::string explanation_of_word(const std::string& written) {
     if (alike(column.name, word))
       text += fmt::format("{}: {}\n{}", column.name, place_of(column), paragraph(column.meaning));
   }
+  for (const ListEntry& entry : find_in_lists(word))
+    text += fmt::format("{}: in hopbench list {} -v\n{}", entry.name, entry.list, paragraph(entry.summary));
   return text;
 }
 
@@ -98,8 +101,9 @@ std::string similar(const std::string& word, const std::vector<std::string>& nam
 Error unknown(const std::string& word) {
   std::vector<std::string> candidates = explainable();
   std::erase_if(candidates, [](const std::string& name) { return name.size() < 3; });
-  return usage_error("no column, row, sign or mark is called '" + quotable(word) + "'." + similar(word, candidates) +
-                     " hopbench explain shows all words of the tables");
+  return usage_error("no column, row, sign, mark, protocol or key is called '" + quotable(word) + "'." +
+                     similar(word, candidates) +
+                     " hopbench explain shows all words of the tables, hopbench list what a suite may name");
 }
 
 void print_all() {

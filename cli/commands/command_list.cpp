@@ -278,6 +278,25 @@ std::vector<std::string> suite_files() {
   return files;
 }
 
+std::vector<ListEntry> find_in_lists(const std::string& name) {
+  std::vector<ListEntry> found;
+  for (const Listing& listing : kListings) {
+    const std::string list = listing.name;
+    if (list == "suites" || list == "columns") continue;  // the former have to be read, the latter are words of tables
+    for (Item& item : listing.items()) {
+      const bool is_key = list == "keys" && item.name.ends_with("." + name);
+      if (item.name == name || is_key) found.push_back({list, std::move(item.name), std::move(item.summary)});
+    }
+  }
+  if (!found.empty()) return found;
+  for (const SuiteKey& key : suite_keys()) {
+    const std::vector<std::string> choices = key.choices == nullptr ? std::vector<std::string>() : key.choices();
+    if (std::find(choices.begin(), choices.end(), name) != choices.end())
+      found.push_back({"keys", fmt::format("{} = \"{}\"", key.path, name), key.meaning});
+  }
+  return found;
+}
+
 int command_list(const ListOptions& options) {
   for (const Listing& listing : kListings) {
     if (options.what != listing.name) continue;

@@ -104,7 +104,8 @@ class Dispatcher {
     const bool lacking = !ended.result.ok && ended.result.failure.kind == FailureKind::kEnvironment;
     if (lacking) {
       give_back(away);
-      leave(helper, "cannot compute a trial: " + ended.result.failure.text);
+      // The complaint does not name the one process as a rank.
+      leave(helper, "cannot compute a trial: " + ended.result.complaint.value_or(ended.result.failure).text);
       return;
     }
     work_.keep(away.piece, helper.share, std::move(ended.result));

@@ -25,7 +25,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 constexpr const char* kVariable = "HB_CONTENTS";  // pairs of lines: a file's path, where its content can be opened
 
-/// What is kept, in the form of the variable, and how child processes are told of it. Not set: nothing is kept.
+/// The contents that are kept, in the form of the variable, and the way to child processes. Not set: nothing is kept.
 std::string kept_lines;
 SetForChildren tell_children;
 
@@ -178,7 +178,8 @@ Content::Content(std::vector<std::uint8_t> bytes) {
 
 void corrupt(const fs::path& path, std::size_t byte, const std::string& why) {
   throw usage_error(
-      fmt::format("cannot use data file {}: at byte {}: {}: get the file again", path.string(), byte, why));
+      fmt::format("cannot use data file {}: at byte {}: {}: get the file again", path.string(), byte, why))
+      .as(FailureKind::kEnvironment);
 }
 
 void keep_contents(SetForChildren set_for_children) { tell_children = std::move(set_for_children); }

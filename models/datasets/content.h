@@ -53,7 +53,7 @@ using SetForChildren = std::function<void(const std::string& name, const std::st
 /// same data. From then on, only one thread at a time may call read_content().
 void keep_contents(SetForChildren set_for_children);
 
-/// Throws Error(kUsage): "cannot use data file PATH: at byte N: WHY: get the file again".
+/// Throws Error(kUsage), a failure of the environment: "cannot use data file PATH: at byte N: WHY: get the file again".
 [[noreturn]] void corrupt(const std::filesystem::path& path, std::size_t byte, const std::string& why);
 
 }  // namespace hopbench

@@ -11,7 +11,7 @@
 namespace hopbench {
 namespace {
 
-constexpr const char *kColumn = "column", *kRow = "row", *kSign = "sign", *kMark = "mark";
+constexpr const char *kColumn = "column", *kRow = "row", *kSign = "sign", *kMark = "mark", *kFigure = "figure";
 
 constexpr TableWord kTerms[] = {
     {"variant", kColumn, "a protocol with its knobs, by its label in the suite"},
@@ -52,8 +52,7 @@ constexpr TableWord kTerms[] = {
     {"ideal", kRow, "the rate if no device had idled, the largest over the variants' windows"},
     {"slowest rank", kRow,
      "the rate if every worker went at the pace of the slowest one: lock step's, where one worker is always slow; "
-     "where "
-     "slowdowns are random, lock step is slower"},
+     "where slowdowns are random, lock step is slower"},
     {"slowest left out", kRow, "the others alone, as slow as the slowest of them (same draws)"},
     {"(a .. b)", kSign, "smallest and largest of the repeats"},
     {"[a, b]", kSign, "95 % interval: of a median from 6 repeats on, of a speed-up (t-interval) from 3 pairs on"},
@@ -72,6 +71,12 @@ constexpr TableWord kTerms[] = {
     {"experimental", kMark, "a rule of this variant is not checked against the paper's text, and is likely or a guess"},
     {"failed", kMark, "a trial that ended too early: the notes below the table and trials.csv say why"},
     {"interrupted", kMark, "a trial that the user ended; hopbench run --resume runs it again"},
+    {"messages lost", kFigure, "messages to this rank that were lost on their way (network.loss)"},
+    {"samples abandoned", kFigure, "samples of gradients that this worker dropped; they count in no rate"},
+    {"samples for others", kFigure, "samples of other workers' share that this worker computed (ps_flexrr)"},
+    {"batch changes", kFigure, "how often this worker's batch size changed"},
+    {"prediction error", kFigure, "mean error of the predicted seconds for a sample, relative (lb_bsp)"},
+    {"loss on its own samples", kFigure, "loss of the final mean model on the worker's own samples: skewed data only"},
 };
 
 }  // namespace

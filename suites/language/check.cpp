@@ -234,14 +234,10 @@ void set_variant(VariantDraft& variant, const std::vector<std::string>& parts, c
   std::set<std::string> bad;
   if (parts[0] == "optimizer") {
     constexpr const char* kWhere = "in [protocol.optimizer]";
-    if (parts.size() > 1) {
-      read_key(entry, join(parts, "."), kWhere, variant.optimizer, bad, mistakes);
-    } else if (entry.value.is(T::kTable)) {
-      for (const Entry& inner : entry.value.entries)
-        read_key(inner, "optimizer." + inner.key, kWhere, variant.optimizer, bad, mistakes);
-    } else {
-      mistakes.add(entry.place, "'optimizer' of a protocol must be a table: [protocol.optimizer]");
-    }
+    if (parts.size() > 1 || !entry.value.is(T::kTable))
+      return read_key(entry, join(parts, "."), kWhere, variant.optimizer, bad, mistakes);
+    for (const Entry& inner : entry.value.entries)
+      read_key(inner, "optimizer." + inner.key, kWhere, variant.optimizer, bad, mistakes);
   } else if (parts.size() > 1) {
     mistakes.add(entry.place, fmt::format("a protocol has no key '{}'", join(parts, ".")));
   } else if (parts[0] == "without") {

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "results/judge/published_pages.h"
+#include "results/tables/terms.h"
 #include "suites/claims/published.h"
 #include "tests/paths.h"
 
@@ -53,6 +55,21 @@ TEST(Tidy, NothingIsPutOff) { expect_clean(check_promises); }
 TEST(Tidy, NoDecisionDependsOnAText) { expect_clean(check_texts); }
 TEST(Tidy, CommentsBeginWithAVerbOrAThing) { expect_clean(check_openings); }
 TEST(Tidy, ProtocolsAreShortAndSeeOnlyTheirOwn) { expect_clean(check_protocol); }
+
+TEST(Tidy, FiguresOfProtocolsAreExplained) {
+  const std::string kBegin = "figures[\"";
+  std::set<std::string> explained, found;
+  for (const TableWord& word : table_words()) explained.insert(word.name);
+  for (const Source& source : tree()) {
+    if (source.path.starts_with("tests/")) continue;
+    for (std::size_t at = source.text.find(kBegin); at != std::string::npos; at = source.text.find(kBegin, at)) {
+      at += kBegin.size();
+      found.insert(source.text.substr(at, source.text.find('"', at) - at));
+    }
+  }
+  EXPECT_GE(found.size(), 6u);
+  for (const std::string& name : found) EXPECT_TRUE(explained.contains(name)) << name << ": results/tables/terms.cpp";
+}
 
 TEST(Tidy, DirectoriesHaveFewFiles) {
   const fs::path root = source_dir();

@@ -42,10 +42,18 @@ TEST(CliExplain, TakesNamesAsTheyStandInATable) {
   EXPECT_EQ(run({"explain", "slowest", "house"}).code, 2);
 }
 
+TEST(CliExplain, KnowsWhatASuiteMayName) {
+  EXPECT_THAT(run({"explain", "adpsgd"}).out, HasSubstr("adpsgd: in hopbench list protocols -v\n"));
+  EXPECT_THAT(run({"explain", "run.world_size"}).out, HasSubstr("run.world_size: in hopbench list keys -v\n"));
+  EXPECT_THAT(run({"explain", "pace"}).out, HasSubstr("compute.pace: in hopbench list keys -v\n"));
+  EXPECT_THAT(run({"explain", "adamw"}).out, HasSubstr("optimizer.name = \"adamw\": in hopbench list keys -v\n"));
+  EXPECT_THAT(run({"explain", "messages", "lost"}).out, HasSubstr("messages lost: a figure of the protocol's own"));
+}
+
 TEST(CliExplain, RefusesAWordThatItDoesNotKnow) {
   const Ended ended = run({"explain", "speedup"});
   EXPECT_EQ(ended.code, 2);
-  EXPECT_THAT(ended.err, HasSubstr("no column, row, sign or mark is called 'speedup'"));
+  EXPECT_THAT(ended.err, HasSubstr("no column, row, sign, mark, protocol or key is called 'speedup'"));
   EXPECT_THAT(ended.err, HasSubstr("'speed-up'?"));
   const Ended word = run({"explain", "stedy"});
   EXPECT_THAT(word.err, HasSubstr("Did you mean 'not steady' or 'no steady window'?"));

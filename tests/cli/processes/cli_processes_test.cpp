@@ -40,6 +40,18 @@ class Processes : public testing::Test {
     std::filesystem::create_directory(folder_ / "meet");
   }
 
+  /// Writes a suite of 24 trials, and the files of its data set.
+  void write_data() const {
+    std::filesystem::create_directory(at("data"));
+    for (const std::string set : {"train", "t10k"}) {
+      folder_.write("data/" + set + "-images-idx3-ubyte", head({0x803, 100, 2, 3}) + std::string(600, 'x'));
+      folder_.write("data/" + set + "-labels-idx1-ubyte", head({0x801, 100}) + std::string(100, '\1'));
+    }
+    folder_.write("data.toml", with(small_suite(), "name = \"quadratic\"\nsize = 64",
+                                    "name = \"softmax\"\ndataset = { name = \"fashion_mnist\", path = \"" + at("data") +
+                                        "\" }\nbatch = 4"));
+  }
+
   std::unique_ptr<Running> process(int number, int of, Args words) const {
     words.insert(words.end(), {"--rendezvous", "meet", "--rendezvous-timeout", "60s"});
     return std::make_unique<Running>(
@@ -131,14 +143,7 @@ TEST_F(Processes, AnInterruptEndsAllAndTheRunGoesOnWithAnyNumber) {
 
 // The second process has begun a trial when three rows are there. From then on it must not read the files.
 TEST_F(Processes, ReadADataSetOnce) {
-  std::filesystem::create_directory(at("data"));
-  for (const std::string set : {"train", "t10k"}) {
-    folder_.write("data/" + set + "-images-idx3-ubyte", head({0x803, 100, 2, 3}) + std::string(600, 'x'));
-    folder_.write("data/" + set + "-labels-idx1-ubyte", head({0x801, 100}) + std::string(100, '\1'));
-  }
-  folder_.write("data.toml", with(small_suite(), "name = \"quadratic\"\nsize = 64",
-                                  "name = \"softmax\"\ndataset = { name = \"fashion_mnist\", path = \"" + at("data") +
-                                      "\" }\nbatch = 4"));
+  write_data();
   const Args words{"run", "data.toml", "-r", "6", "-j", "1", "-o", "two"};
   auto first = process(0, 2, words), second = process(1, 2, words);
   ASSERT_TRUE(soon([&] { return rows("two") >= 3; }));
@@ -147,6 +152,19 @@ TEST_F(Processes, ReadADataSetOnce) {
   EXPECT_GT(trials_on("two", "host1").size(), 1u);
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_THAT(ended.err, Not(HasSubstr("cannot compute a trial")));
+}
+
+TEST_F(Processes, OneWithADamagedDataSetLeavesTheTrialsToOthers) {
+  write_data();
+  const Args words{"run", "data.toml", "-r", "6", "-j", "1", "-o", "two"};
+  auto first = process(0, 2, words);
+  ASSERT_TRUE(soon([&] { return !std::filesystem::is_empty(at("meet")); }));  // it has read the data
+  folder_.write("data/train-images-idx3-ubyte", "damaged");
+  auto second = process(1, 2, words);
+  const Ended ended = first->wait();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("process 1 (host1) cannot compute a trial: cannot use data file " +
+                                   at("data/train-images-idx3-ubyte") + ": at byte 7"));
 }
 
 TEST_F(Processes, FailWhereOneWouldFail) {

@@ -246,6 +246,12 @@ TEST(Precedence, LetsAVariantHaveAnOptimizerOfItsOwnUnlessItIsSet) {
   EXPECT_FLOAT_EQ(lr(sets({"optimizer={ lr = 0.25 }"}), "allreduce"), 0.25f);
 }
 
+TEST(Precedence, LetsAVariantNameItsOptimizerAlone) {
+  const std::string text = with(kSuite, "backup = 1\n", "backup = 1\noptimizer = \"adamw\"\n");
+  EXPECT_EQ(trial(parse(text), "t/rate/random/hop a/1/0").optimizer.kind, OptimizerKind::kAdamW);
+  EXPECT_EQ(trial(parse(text), "t/rate/random/allreduce/1/0").optimizer.kind, OptimizerKind::kSgd);
+}
+
 TEST(Overrides, ReachVariantsScenariosAndMeasuresByName) {
   const Suite suite = parse(std::string(kSuite) + kMeasures,
                             sets({"protocol.\"hop a\".max_ig=7", "scenario.random.compute=[]",
