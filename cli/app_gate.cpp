@@ -72,8 +72,8 @@ void add_why(CLI::App& app, Parsed& parsed) {
       *app.add_subcommand("why", "why one variant is faster than another: samples, compute, messages, waiting");
   why.footer(kWhyExamples);
   why.add_option("folder", o.folder, "of a run")->required();
-  why.add_option("a", o.a, "a variant, as its table calls it")->required();
-  why.add_option("b", o.b, "the variant that it is compared with")->required();
+  why.add_option("a", o.a, "a variant, as its table calls it (an error names all of them if there is none)");
+  why.add_option("b", o.b, "the variant that it is compared with");
   why.add_option("-f,--filter", o.filter, "only where MEASURE/SCENARIO matches this regular expression");
   name_environment(why);
   why.callback([&] { parsed.command = [&] { return command_why(parsed.why); }; });

@@ -269,6 +269,7 @@ std::vector<Why> why(std::span<const TrialRow> rows, const std::string& a, const
   }
   if (rows.empty()) throw usage_error("there is no trial in this run that ended: nothing to tell");
   for (const auto& [name, there] : {std::pair{a, has_a}, std::pair{b, has_b}}) {
+    if (name.empty()) throw usage_error("name two variants of this run: there are " + known_variants(rows));
     if (!there) throw usage_error(fmt::format("no variant '{}' in this run: there are {}", name, known_variants(rows)));
   }
   std::vector<Why> all;

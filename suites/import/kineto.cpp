@@ -54,7 +54,7 @@ class KinetoFile {
       if (of_backend) raise(kBackend);
       add_work(event, of_backend ? kBackend : kCalls);
     } else if (level_ < kKernels && is_operator(event)) {
-      spans_.add(0, Work::kCompute, event.thread, {event.begin, event.end});
+      spans_.add(0, SpanOf::kCompute, event.thread, {event.begin, event.end});
     }
   }
   bool has_too_many_threads() const { return spans_.threads() > WorkSpans::kMostThreads; }
@@ -74,7 +74,7 @@ class KinetoFile {
   }
   void add_work(const TraceEvent& event, Level level) {
     const bool communication = is_communication(event.name);
-    spans_.add(0, communication ? Work::kCommunication : Work::kCompute, event.thread, {event.begin, event.end});
+    spans_.add(0, communication ? SpanOf::kCommunication : SpanOf::kCompute, event.thread, {event.begin, event.end});
     if (communication && level == level_ && is_collective(event.name)) {
       if (collectives_.size() < kMostCollectives)
         collectives_.push_back({event.begin, event.end});
@@ -94,7 +94,7 @@ class KinetoFile {
 
 RankMarks KinetoFile::marks(std::int64_t rank, double shift, Remarks& remarks) {
   const auto seconds = [&](double microseconds) { return microseconds * 1e-6 + shift; };
-  RankMarks found{rank, {}, spans_.exposed(0)};
+  RankMarks found{rank, {}, spans_.take_exposed(0)};
   if (found.exposed.empty() && !steps_.empty())
     remarks.add(fmt::format("rank {}: no communication is exposed: its seconds are whole steps", rank));
   if (spans_.closed_gap() > 0)
@@ -107,7 +107,7 @@ RankMarks KinetoFile::marks(std::int64_t rank, double shift, Remarks& remarks) {
     remarks.add(fmt::format("rank {}: step {} is marked more than once: it is left out", rank, step));
     steps_.erase(step);
   }
-  for (const auto& [step, span] : steps_) found.steps[step] = {seconds(span.begin), seconds(span.end), 0, 0};
+  for (const auto& [step, span] : steps_) found.steps.add({step, seconds(span.begin), seconds(span.end)});
   std::map<double, std::int64_t> begins;
   for (const auto& [step, span] : steps_) begins[span.begin] = step;
   for (const Span& collective : collectives_) {
@@ -115,9 +115,8 @@ RankMarks KinetoFile::marks(std::int64_t rank, double shift, Remarks& remarks) {
     if (after == begins.begin()) continue;
     const std::int64_t step = std::prev(after)->second;
     if (collective.begin >= steps_.at(step).end) continue;
-    StepMarks& marks = found.steps.at(step);
-    const double end = seconds(collective.end);
-    marks.last_collective = marks.collectives == 0 ? end : std::max(marks.last_collective, end);
+    StepMarks& marks = *found.steps.find(step);
+    marks.last_collective = std::max(marks.last_collective, seconds(collective.end));
     ++marks.collectives;
   }
   for (Span& span : found.exposed) span = {seconds(span.begin), seconds(span.end)};

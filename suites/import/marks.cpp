@@ -6,7 +6,10 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
+#include <queue>
 #include <utility>
 
 #include "backends/base/error.h"
@@ -47,34 +50,56 @@ std::int64_t world_of(const std::vector<RankMarks>& ranks, const Layout& layout)
   return world;
 }
 
+/// Calls `use` for each step that ranks have, in rising order, with these ranks (indices) and their marks.
+using MarksOfRanks = std::vector<std::pair<std::size_t, const StepMarks*>>;
+void for_each_step(const std::vector<RankMarks>& ranks, const std::function<void(const MarksOfRanks&)>& use) {
+  std::vector<std::deque<StepMarks>::const_iterator> at;
+  using Next = std::pair<std::int64_t, std::size_t>;  // the next step of a rank, and the rank
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> next;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    at.push_back(ranks[r].steps.begin());
+    if (!ranks[r].steps.empty()) next.emplace(at[r]->step, r);
+  }
+  for (MarksOfRanks having; !next.empty(); having.clear()) {
+    for (const std::int64_t step = next.top().first; !next.empty() && next.top().first == step;) {
+      const std::size_t r = next.top().second;
+      next.pop();
+      having.emplace_back(r, &*at[r]);
+      if (++at[r] != ranks[r].steps.end()) next.emplace(at[r]->step, r);
+    }
+    use(having);
+  }
+}
+
 /// Leaves out steps with another number of collectives than most ranks of the same stage have.
 void check_collectives(std::vector<RankMarks>& ranks, const Layout& layout, std::int64_t world, Remarks& remarks) {
-  std::map<std::pair<int, std::int64_t>, std::map<std::uint32_t, int>> counts;  // stage and step; ranks with a number
-  for (const RankMarks& rank : ranks) {
-    for (const auto& [step, marks] : rank.steps)
-      ++counts[{place_of(layout, rank.rank, world).stage, step}][marks.collectives];
-  }
-  for (RankMarks& rank : ranks) {
-    const int stage = place_of(layout, rank.rank, world).stage;
-    std::erase_if(rank.steps, [&](const auto& entry) {
-      const std::map<std::uint32_t, int>& numbers = counts.at({stage, entry.first});
+  const auto stage_of = [&](std::size_t r) { return place_of(layout, ranks[r].rank, world).stage; };
+  std::map<std::pair<std::size_t, std::int64_t>, std::uint32_t> unusual;  // rank and step; what is usual
+  for_each_step(ranks, [&](const MarksOfRanks& having) {
+    std::map<int, std::map<std::uint32_t, int>> counts;  // stage; ranks with a number
+    for (const auto& [r, marks] : having) ++counts[stage_of(r)][marks->collectives];
+    for (const auto& [r, marks] : having) {
       std::pair<int, std::uint32_t> usual{0, 0};  // ranks, number
-      for (const auto& [number, having] : numbers) usual = std::max(usual, {having, number});
-      if (entry.second.collectives == usual.second) return false;
-      remarks.add(fmt::format("rank {}: step {} has {} collectives, where other ranks have {}: it is left out",
-                              rank.rank, entry.first, entry.second.collectives, usual.second));
-      return true;
-    });
+      for (const auto& [number, ranks_with_it] : counts[stage_of(r)]) usual = std::max(usual, {ranks_with_it, number});
+      if (marks->collectives != usual.second) unusual[{r, marks->step}] = usual.second;
+    }
+  });
+  for (const auto& [which, usual] : unusual) {
+    const auto& [r, step] = which;
+    remarks.add(fmt::format("rank {}: step {} has {} collectives, where other ranks have {}: it is left out",
+                            ranks[r].rank, step, ranks[r].steps.find(step)->collectives, usual));
   }
+  for (std::size_t r = 0; r < ranks.size(); ++r)
+    ranks[r].steps.erase_if([&](const StepMarks& marks) { return unusual.contains({r, marks.step}); });
 }
 
 /// Compares the clock of `rank` with that of `base`. Returns an offset of no steps if they share no collective.
 ClockOffset offset_of(const RankMarks& rank, const RankMarks& base) {
   std::vector<double> differences;
-  for (const auto& [step, marks] : rank.steps) {
-    const auto same = base.steps.find(step);
-    if (same == base.steps.end() || marks.collectives == 0 || same->second.collectives == 0) continue;
-    differences.push_back(marks.last_collective - same->second.last_collective);
+  for (const StepMarks& marks : rank.steps) {
+    const StepMarks* const same = base.steps.find(marks.step);
+    if (same == nullptr || marks.collectives == 0 || same->collectives == 0) continue;
+    differences.push_back(marks.last_collective - same->last_collective);
   }
   ClockOffset offset{int(rank.rank), 0, 0, differences.size()};
   if (differences.empty()) return offset;
@@ -85,7 +110,7 @@ ClockOffset offset_of(const RankMarks& rank, const RankMarks& base) {
 }
 
 void move_clock(RankMarks& rank, double offset) {
-  for (auto& [step, marks] : rank.steps) marks.begin -= offset, marks.end -= offset, marks.last_collective -= offset;
+  for (StepMarks& marks : rank.steps) marks.begin -= offset, marks.end -= offset, marks.last_collective -= offset;
   for (Span& span : rank.exposed) span.begin -= offset, span.end -= offset;
 }
 
@@ -93,13 +118,13 @@ void move_clock(RankMarks& rank, double offset) {
 std::optional<double> replica_seconds(const std::vector<RankMarks*>& members, std::int64_t step) {
   Span whole{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
   for (const RankMarks* member : members) {
-    const auto found = member->steps.find(step);
-    if (found == member->steps.end()) return std::nullopt;
-    whole = {std::min(whole.begin, found->second.begin), std::max(whole.end, found->second.end)};
+    const StepMarks* const found = member->steps.find(step);
+    if (found == nullptr) return std::nullopt;
+    whole = {std::min(whole.begin, found->begin), std::max(whole.end, found->end)};
   }
   Spans idle{whole};
   for (const RankMarks* member : members) {
-    const StepMarks& marks = member->steps.at(step);
+    const StepMarks& marks = *member->steps.find(step);
     Spans own = within(member->exposed, marks.begin, marks.end);
     own.push_back({whole.begin, marks.begin});
     own.push_back({marks.end, whole.end});
@@ -114,7 +139,7 @@ double balance_of(const std::vector<RankMarks*>& members) {
   double sum = 0, most = 0;
   for (const RankMarks* member : members) {
     double busy = 0;
-    for (const auto& [step, marks] : member->steps)
+    for (const StepMarks& marks : member->steps)
       busy += marks.end - marks.begin - length_of(within(member->exposed, marks.begin, marks.end));
     sum += busy;
     most = std::max(most, busy);
@@ -136,7 +161,7 @@ void add_replicas(std::vector<RankMarks>& ranks, const Layout& layout, std::int6
     }
     std::map<std::int64_t, int> steps;
     for (const RankMarks* rank : own) {
-      for (const auto& [step, marks] : rank->steps) ++steps[step];
+      for (const StepMarks& marks : rank->steps) ++steps[marks.step];
       communicates = communicates || !rank->exposed.empty();
     }
     for (const auto& [step, having] : steps) {
@@ -155,7 +180,7 @@ void add_replicas(std::vector<RankMarks>& ranks, const Layout& layout, std::int6
 }  // namespace
 
 void settle_exposed(RankMarks& rank) {
-  for (auto& [step, marks] : rank.steps) marks.exposed = length_of(within(rank.exposed, marks.begin, marks.end));
+  for (StepMarks& marks : rank.steps) marks.exposed = length_of(within(rank.exposed, marks.begin, marks.end));
   rank.exposed = {};
 }
 
@@ -181,8 +206,10 @@ void add_rows(std::vector<RankMarks>& ranks, const Layout& layout, bool align, I
     add_replicas(ranks, layout, world, to);
     return;
   }
-  for (const RankMarks& rank : ranks) {
-    for (const auto& [step, marks] : rank.steps) to.add(int(rank.rank), step, marks.end - marks.begin - marks.exposed);
+  for (RankMarks& rank : ranks) {
+    for (const StepMarks& marks : rank.steps)
+      to.add(int(rank.rank), marks.step, marks.end - marks.begin - marks.exposed);
+    rank.steps.clear();
   }
 }
 

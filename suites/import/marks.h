@@ -3,34 +3,26 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string_view>
 #include <vector>
 
 #include "suites/import/imported.h"
 #include "suites/import/readers.h"
 #include "suites/import/spans.h"
+#include "suites/import/steps.h"
 
 namespace hopbench {
 
-/// A step of a rank. Times are seconds of the rank's clock.
-struct StepMarks {
-  double begin = 0, end = 0;
-  double last_collective = 0;     // its end
-  std::uint32_t collectives = 0;  // number of them
-  double exposed = 0;             // communication that no computation covers, after settle_exposed()
-};
-
 struct RankMarks {
   std::int64_t rank = 0;
-  std::map<std::int64_t, StepMarks> steps;
+  Steps steps;    // settled
   Spans exposed;  // communication that no computation covers, seconds of the rank's clock
 };
 
 /// Moves the rank's exposed communication from its spans to its steps. Call this if no replica has several ranks.
 void settle_exposed(RankMarks& rank);
 
-/// Adds the rows of all ranks.
+/// Adds the rows of all ranks. Their steps may be gone afterwards.
 ///   - A step of which a rank has fewer or more collectives than most ranks of its stage is left out for it (of equal
 ///     counts of ranks, the larger number of collectives counts).
 ///   - The clock of each rank is compared with that of the lowest rank, by the median over steps of the difference of

@@ -17,46 +17,38 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// A step of a pid, microseconds.
-struct PidStep {
-  double begin = kInfinity, end = -kInfinity;  // of its first forward and its last backward computation
-  double last_collective = -kInfinity;
-  std::uint32_t collectives = 0;
-};
-
 /// The events of all files.
 class PidEvents {
  public:
   void add(const TraceEvent& event) {
     if (!event.step || !event.pid || *event.pid < 0 || *event.pid >= kMostRanksOfTrace) return;
     const bool communication = is_communication(event.name);
-    spans_.add(*event.pid, communication ? Work::kCommunication : Work::kCompute, event.thread,
+    spans_.add(*event.pid, communication ? SpanOf::kCommunication : SpanOf::kCompute, event.thread,
                {event.begin, event.end});
     if (communication) {
       if (!is_collective(event.name)) return;
-      PidStep& step = steps_[*event.pid][*event.step];
-      ++step.collectives;
-      step.last_collective = std::max(step.last_collective, event.end);
-      return;
+      return steps_[*event.pid].add({.step = *event.step, .last_collective = event.end * 1e-6, .collectives = 1});
     }
     const bool forward = event.name.find("forward") != std::string::npos,
                backward = event.name.find("backward") != std::string::npos,
                any = event.name.find("compute") != std::string::npos && !forward && !backward;
     if (!forward && !backward && !any) return;
-    PidStep& step = steps_[*event.pid][*event.step];
-    if (forward || any) step.begin = std::min(step.begin, event.begin);
-    if (backward || any) step.end = std::max(step.end, event.end);
+    StepMarks part{.step = *event.step};  // a step lasts from its first forward to its last backward computation
+    if (forward || any) part.begin = event.begin * 1e-6;
+    if (backward || any) part.end = event.end * 1e-6;
+    steps_[*event.pid].add(part);
     busy_[*event.pid][event.thread] += event.end - event.begin;
   }
 
   bool has_too_many_threads() const { return spans_.threads() > WorkSpans::kMostThreads; }
+  /// Returns the steps of each rank. There are no events any more afterwards.
   std::vector<RankMarks> marks(bool grouped, Imported& to);
 
  private:
   void set_balance(Imported& to) const;
 
-  std::map<std::int64_t, std::map<std::int64_t, PidStep>> steps_;  // by pid and step
-  std::map<std::int64_t, std::map<std::uint64_t, double>> busy_;   // by pid and thread
+  std::map<std::int64_t, Steps> steps_;                           // by pid
+  std::map<std::int64_t, std::map<std::uint64_t, double>> busy_;  // by pid and thread
   WorkSpans spans_;
 };
 
@@ -75,20 +67,19 @@ void PidEvents::set_balance(Imported& to) const {
 
 std::vector<RankMarks> PidEvents::marks(bool grouped, Imported& to) {
   std::vector<RankMarks> ranks;
-  for (const auto& [pid, steps] : steps_) {
-    RankMarks rank{pid, {}, {}};
-    for (const auto& [number, step] : steps) {
-      if (step.begin < step.end && step.begin > -kInfinity && step.end < kInfinity) {
-        rank.steps[number] = {step.begin * 1e-6, step.end * 1e-6, step.last_collective * 1e-6, step.collectives};
-      } else {
-        to.remarks.add(fmt::format("rank {}: step {} lacks a {} computation: it is left out", pid, number,
-                                   step.begin < kInfinity ? "backward" : "forward"));
-      }
-    }
+  for (auto& [pid, steps] : steps_) {
+    RankMarks rank{pid, std::move(steps), {}};
+    rank.steps.settle();
+    rank.steps.erase_if([&, rank_number = pid](const StepMarks& step) {
+      if (step.begin < step.end && step.begin > -kInfinity && step.end < kInfinity) return false;
+      to.remarks.add(fmt::format("rank {}: step {} lacks a {} computation: it is left out", rank_number, step.step,
+                                 step.begin < kInfinity ? "backward" : "forward"));
+      return true;
+    });
     const auto threads = busy_.find(pid);
     const bool pipelined = grouped || (threads != busy_.end() && threads->second.size() > 1);
     if (!pipelined) {
-      rank.exposed = spans_.exposed(pid);
+      rank.exposed = spans_.take_exposed(pid);
       for (Span& span : rank.exposed) span = {span.begin * 1e-6, span.end * 1e-6};
     }
     settle_exposed(rank);  // replicas of several ranks have none
@@ -97,6 +88,7 @@ std::vector<RankMarks> PidEvents::marks(bool grouped, Imported& to) {
   if (spans_.closed_gap() > 0)
     to.remarks.add(fmt::format("very many events: gaps of up to {} us between them were closed", spans_.closed_gap()));
   if (!grouped) set_balance(to);
+  spans_.clear();
   return ranks;
 }
 

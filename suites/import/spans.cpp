@@ -1,8 +1,21 @@
 #include "suites/import/spans.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hopbench {
+namespace {
+
+/// Adds spans to others. The first ones are moved, since most ranks have one thread of a kind.
+void append(Spans& to, Spans&& more) {
+  if (to.empty()) {
+    to = std::move(more);
+  } else {
+    to.insert(to.end(), more.begin(), more.end());
+  }
+}
+
+}  // namespace
 
 void unite(Spans& spans, double gap) {
   if (spans.empty()) return;
@@ -57,7 +70,7 @@ double length_of(const Spans& spans) {
   return length;
 }
 
-void WorkSpans::add(std::int64_t rank, Work work, std::uint64_t thread, Span span) {
+void WorkSpans::add(std::int64_t rank, SpanOf work, std::uint64_t thread, Span span) {
   constexpr std::size_t kMostSpans = std::size_t{1} << 21;
   const auto [at, is_new] = ranks_[rank].try_emplace(thread);
   if (is_new) ++threads_;
@@ -89,16 +102,16 @@ void WorkSpans::clear() {
   gap_ = 0;
 }
 
-Spans WorkSpans::exposed(std::int64_t rank) {
+Spans WorkSpans::take_exposed(std::int64_t rank) {
   Spans compute, communication;
   for (auto& [thread, works] : ranks_[rank]) {
-    Spans& own_compute = works[std::size_t(Work::kCompute)];
-    Spans& own_communication = works[std::size_t(Work::kCommunication)];
+    Spans own_compute = std::exchange(works[std::size_t(SpanOf::kCompute)], {});
+    Spans own_communication = std::exchange(works[std::size_t(SpanOf::kCommunication)], {});
     unite(own_compute);
     unite(own_communication);
-    const Spans busy = without(own_compute, own_communication);
-    compute.insert(compute.end(), busy.begin(), busy.end());
-    communication.insert(communication.end(), own_communication.begin(), own_communication.end());
+    own_compute = without(own_compute, own_communication);
+    append(compute, std::move(own_compute));
+    append(communication, std::move(own_communication));
   }
   unite(compute);
   unite(communication);

@@ -25,7 +25,7 @@ Spans common_to(const Spans& a, const Spans& b);
 Spans within(const Spans& spans, double begin, double end);
 double length_of(const Spans& spans);
 
-enum class Work { kCompute, kCommunication };
+enum class SpanOf { kCompute, kCommunication };
 
 /// Spans of the threads of one rank or of several. Keeps at most 2^21 spans (32 MiB) of all ranks together, which
 /// vectors may round up to twice as much. If there are more, even after overlapping spans of a thread are united, it
@@ -35,15 +35,16 @@ class WorkSpans {
   /// Threads of all ranks, which take about 150 bytes each beside their spans. A reader refuses more than this many.
   static constexpr std::size_t kMostThreads = 100'000;
   std::size_t threads() const { return threads_; }
-  void add(std::int64_t rank, Work work, std::uint64_t thread, Span span);
+  void add(std::int64_t rank, SpanOf work, std::uint64_t thread, Span span);
   /// Forgets all spans and threads.
   void clear();
-  /// Returns when the rank communicates and no thread of it computes. While a thread communicates, it does not compute.
-  Spans exposed(std::int64_t rank);
+  /// Returns when the rank communicates and no thread of it computes, and forgets its spans. While a thread
+  /// communicates, it does not compute.
+  Spans take_exposed(std::int64_t rank);
   double closed_gap() const { return gap_; }
 
  private:
-  using Threads = std::map<std::uint64_t, std::array<Spans, 2>>;  // by Work
+  using Threads = std::map<std::uint64_t, std::array<Spans, 2>>;  // by SpanOf
   void compact();
 
   std::map<std::int64_t, Threads> ranks_;

@@ -247,6 +247,8 @@ TEST_F(OverResults, WhySaysASentenceAndDrawsBars) {
   const Ended unknown = run({"why", "run", "hop", "hopp"});
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("there are allreduce, hop"));
+  EXPECT_THAT(run({"why", "run"}).err, HasSubstr("name two variants of this run: there are allreduce, hop"));
+  EXPECT_EQ(run({"why", "run", "hop"}).code, 2);
 }
 
 TEST_F(OverResults, TraceIsOneJsonDocumentWhoseArrowsMeet) {
