@@ -18,6 +18,8 @@ const std::vector<std::string>& listable();
 struct ListEntry {
   std::string list, name, summary;
 };
+/// Returns the names in all lists but those of suites and columns; of keys, the last parts.
+std::vector<std::string> names_in_lists();
 /// Returns the entries of that name in all lists but those of suites and columns, and keys that end with it. If there
 /// are none, returns the keys that may have it as value.
 std::vector<ListEntry> find_in_lists(const std::string& name);

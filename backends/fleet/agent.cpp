@@ -67,7 +67,8 @@ class Agent : private CrewEvents {
     const bool there = launcher_->fill();
     hear_all();
     if (!there && !exit_code_)
-      throw environment_error("process 0 is gone: its connection has ended: what it said is the cause");
+      throw environment_error(
+          "process 0 is gone: its connection has ended. Its last messages say why, unless it was killed");
   }
 
   void hear_all() {

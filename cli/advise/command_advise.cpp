@@ -21,6 +21,7 @@
 #include "models/workload.h"
 #include "results/files/context.h"
 #include "results/files/files.h"
+#include "suites/advice/replayed.h"
 #include "suites/advice/variations.h"
 #include "suites/language/document.h"
 #include "suites/trial/plan.h"
@@ -209,6 +210,7 @@ std::vector<std::string> unknown_of(const Cluster& cluster, const JobFacts& fact
     lines.emplace_back(
         "chance: the trace is replayed as it is (map = \"fixed\"), so all repeats are alike; "
         "map = \"block_bootstrap\" draws its steps anew");
+  for (std::string& line : missed_of_recordings(spec, facts.measured_steps)) lines.push_back(std::move(line));
   if (spec.workload.model == "timing_only" && spec.workload.profile.empty())
     lines.emplace_back(
         "when the parts of a gradient are ready: eight equal parts are taken (model.profile describes them)");

@@ -17,6 +17,7 @@
 #include "results/arithmetic/steady.h"
 #include "results/files/kinds.h"
 #include "results/files/outcome.h"
+#include "results/tables/terms.h"
 #include "suites/trial/execute.h"
 
 namespace hopbench {
@@ -101,6 +102,8 @@ Candidate candidate_of(const std::vector<TrialSpec>& trials, const std::vector<c
   candidate.assumed = likely.assumed;
   const Protocol& protocol = find_protocol(spec.protocol);
   candidate.changes_batches = protocol.batches != nullptr;
+  candidate.rests_on = provenance(to_string(protocol.source));
+  candidate.experimental = is_experimental(protocol, spec.knobs);
   candidate.moves_samples = protocol.moves_data != nullptr && protocol.moves_data(spec.knobs);
   for (const TrialRow* row : rows) {
     candidate.failure = why_no_rate(*row);

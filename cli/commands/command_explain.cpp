@@ -25,6 +25,7 @@ std::string paragraph(const std::string& text) { return "  " + fitted_text(text,
 
 std::string place_of(const TableWord& term) {
   const std::string where = term.where;
+  if (where == "advice") return "a word of the table of hopbench advise";
   if (where == "figure") return "a figure of the protocol's own, a column of trials.csv (mean) and ranks.csv";
   return where == "mark" ? "a mark" : "a " + where + " of the tables of hopbench run";
 }
@@ -100,6 +101,7 @@ std::string similar(const std::string& word, const std::vector<std::string>& nam
 
 Error unknown(const std::string& word) {
   std::vector<std::string> candidates = explainable();
+  for (std::string& name : names_in_lists()) candidates.push_back(std::move(name));
   std::erase_if(candidates, [](const std::string& name) { return name.size() < 3; });
   return usage_error("no column, row, sign, mark, protocol or key is called '" + quotable(word) + "'." +
                      similar(word, candidates) +

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
@@ -216,6 +217,12 @@ constexpr Listing kListings[] = {
     {"networks", network_items},   {"suites", suite_items},         {"keys", key_items},
     {"columns", column_items}};
 
+/// Returns false for files, which would have to be read, and for columns, which no suite names.
+bool has_names_of_suites(const Listing& listing) {
+  const std::string_view list = listing.name;
+  return list != "suites" && list != "columns";
+}
+
 void print_json(const std::string& what, const Items& items) {
   Json list = Json::array();
   for (const Item& item : items) {
@@ -278,11 +285,20 @@ std::vector<std::string> suite_files() {
   return files;
 }
 
+std::vector<std::string> names_in_lists() {
+  std::set<std::string> names;
+  for (const Listing& listing : kListings) {
+    if (!has_names_of_suites(listing)) continue;
+    for (const Item& item : listing.items()) names.insert(last_part(item.name));
+  }
+  return {names.begin(), names.end()};
+}
+
 std::vector<ListEntry> find_in_lists(const std::string& name) {
   std::vector<ListEntry> found;
   for (const Listing& listing : kListings) {
+    if (!has_names_of_suites(listing)) continue;
     const std::string list = listing.name;
-    if (list == "suites" || list == "columns") continue;  // the former have to be read, the latter are words of tables
     for (Item& item : listing.items()) {
       const bool is_key = list == "keys" && item.name.ends_with("." + name);
       if (item.name == name || is_key) found.push_back({list, std::move(item.name), std::move(item.summary)});

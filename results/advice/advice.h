@@ -27,6 +27,8 @@ struct Candidate {
                                  // of the worker with the largest
   bool changes_batches = false;  // workers compute gradients of other sizes than the suite's
   bool moves_samples = false;    // workers compute on samples of other workers' parts
+  std::string rests_on;          // "not checked": what the protocol's rules rest on
+  bool experimental = false;     // one of them is likely or a guess
   std::string failure;           // the reason why there are no figures; empty: there are
 };
 
@@ -108,8 +110,9 @@ struct AdviceReport {
 Grid advice_grid(const Advice& advice);
 /// Returns the times to the target loss as a table, the shortest first; each line names the model that learned.
 Grid learning_grid(const AdviceReport& report);
-/// Returns the sentence that answers the question.
-std::string advice_answer(const Advice& advice);
+/// Returns the sentences that answer the question. If a protocol is recommended, they name the changes of the machines
+/// with which it would be slower than the present one.
+std::string advice_answer(const AdviceReport& report);
 /// Return the report as text, as Markdown, as JSON and as a page of HTML with figures.
 std::string advice_text(const AdviceReport& report, bool colour);
 std::string advice_markdown(const AdviceReport& report);

@@ -63,7 +63,7 @@ void add_list(report::Page& page, const std::string& id, const std::string& titl
 std::string advice_html(const AdviceReport& of, const std::string& made_by) {
   report::Page page;
   page.section("answer", "Answer");
-  page.paragraph(advice_answer(of.advice));
+  page.paragraph(advice_answer(of));
   for (const std::string& fact : of.facts) page.paragraph(fact);
   const Grid grid = advice_grid(of.advice);
   page.section("ranking", "Ranking");

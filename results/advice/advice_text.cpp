@@ -84,9 +84,24 @@ std::string outside_text(const Advice& advice) {
       std::any_of(advice.ranking.begin(), advice.ranking.end(), [](const Ranked& one) { return one.of.assumed; });
   if (assumed) return "no errors of virtual time were measured, so 10 % either way is assumed for " + whose;
   return "errors of virtual time were not measured where a message takes so long beside a gradient, so twice the "
-         "errors "
-         "of all protocols are taken for " +
+         "errors of all protocols are taken for " +
          whose;
+}
+
+/// Returns a line for each source of protocols' rules, and one for those that are experimental.
+std::vector<std::string> sources_text(const Advice& advice) {
+  std::map<std::string, std::vector<std::string>> resting;
+  std::vector<std::string> experimental, lines;
+  for (const Ranked& one : advice.ranking) {
+    if (!one.of.rests_on.empty()) resting[one.of.rests_on].push_back(one.of.label);
+    if (one.of.experimental) experimental.push_back(one.of.label);
+  }
+  for (const auto& [source, labels] : resting)
+    lines.push_back(fmt::format("rests on: {}: {}", source, join(labels, ", ")));
+  if (!experimental.empty())
+    lines.push_back("experimental, since a rule is not checked against the paper's text and is likely or a guess: " +
+                    join(experimental, ", "));
+  return lines;
 }
 
 }  // namespace
@@ -98,6 +113,7 @@ Grid advice_grid(const Advice& advice) {
   for (const Ranked& one : advice.ranking) grid.rows.push_back(row_of(one, advice));
   for (std::string& line : doubts_text(advice)) grid.notes.push_back(std::move(line));
   if (const std::string note = outside_text(advice); !note.empty()) grid.notes.push_back(note);
+  for (std::string& line : sources_text(advice)) grid.notes.push_back(std::move(line));
   return grid;
 }
 
@@ -129,11 +145,20 @@ Grid learning_grid(const AdviceReport& report) {
   return grid;
 }
 
-std::string advice_answer(const Advice& advice) {
+std::string advice_answer(const AdviceReport& report) {
+  const Advice& advice = report.advice;
   if (advice.best) {
     const Ranked& best = advice.choice();
-    return fmt::format("Use {}: {} times the samples/s of {}, from {:.3g} to {:.3g} with 90 %.", best.of.label,
-                       fmt::format("{:.3g}", best.gain), advice.present, best.gains.low, best.gains.high);
+    std::vector<std::string> slower;
+    for (const Dependence& one : report.depends) {
+      if (one.gain < 1) slower.push_back(fmt::format("{} ({:.3g}x)", one.what, one.gain));
+    }
+    return fmt::format("Use {}: {:.3g} times the samples/s of {}, from {:.3g} to {:.3g} with 90 %.{}", best.of.label,
+                       best.gain, advice.present, best.gains.low, best.gains.high,
+                       slower.empty()
+                           ? ""
+                           : fmt::format(" But it would be slower than {} with: {}. Make sure of that first.",
+                                         advice.present, join(slower, ", ")));
   }
   const Ranked& nearest = advice.nearest();
   const std::string closest =
@@ -147,7 +172,7 @@ std::string advice_answer(const Advice& advice) {
 std::string advice_text(const AdviceReport& report, bool colour) {
   std::string text = report.title + "\n";
   for (const std::string& fact : report.facts) text += "  " + fact + "\n";
-  text += "\n" + to_text(advice_grid(report.advice), colour) + "\n" + advice_answer(report.advice) + "\n";
+  text += "\n" + to_text(advice_grid(report.advice), colour) + "\n" + advice_answer(report) + "\n";
   if (!report.learning.empty()) text += "\n" + to_text(learning_grid(report), colour);
   for (const auto& [title, lines] : sections_of(report)) {
     if (lines.empty()) continue;
@@ -161,8 +186,7 @@ std::string advice_text(const AdviceReport& report, bool colour) {
 std::string advice_markdown(const AdviceReport& report) {
   std::string text = "# " + markdown_cell(report.title) + "\n\n";
   for (const std::string& fact : report.facts) text += "* " + markdown_cell(fact) + "\n";
-  text +=
-      "\n" + to_markdown(advice_grid(report.advice)) + "\n**" + markdown_cell(advice_answer(report.advice)) + "**\n";
+  text += "\n" + to_markdown(advice_grid(report.advice)) + "\n**" + markdown_cell(advice_answer(report)) + "**\n";
   if (!report.learning.empty()) text += "\n" + to_markdown(learning_grid(report));
   for (const auto& [title, lines] : sections_of(report)) {
     if (lines.empty()) continue;
@@ -201,6 +225,8 @@ std::string advice_json(const AdviceReport& report) {
     ranking.push_back({{"variant", one.of.label},
                        {"family", one.of.family},
                        {"virtual_rates", one.of.rates},
+                       {"rests_on", one.of.rests_on},
+                       {"experimental", one.of.experimental},
                        {"samples_heard_per_s", one.rate},
                        {"low", one.rates.low},
                        {"high", one.rates.high},
@@ -221,7 +247,7 @@ std::string advice_json(const AdviceReport& report) {
   for (const Candidate& one : advice.failed) failed.push_back({{"variant", one.label}, {"why", one.failure}});
   const Json all{{"title", report.title},
                  {"facts", report.facts},
-                 {"answer", advice_answer(advice)},
+                 {"answer", advice_answer(report)},
                  {"present", advice.present},
                  {"recommended", advice.best ? Json(advice.choice().of.label) : Json(nullptr)},
                  {"ranking", std::move(ranking)},

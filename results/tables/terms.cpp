@@ -11,7 +11,8 @@
 namespace hopbench {
 namespace {
 
-constexpr const char *kColumn = "column", *kRow = "row", *kSign = "sign", *kMark = "mark", *kFigure = "figure";
+constexpr const char *kColumn = "column", *kRow = "row", *kSign = "sign", *kMark = "mark", *kFigure = "figure",
+                     *kAdvice = "advice";
 
 constexpr TableWord kTerms[] = {
     {"variant", kColumn, "a protocol with its knobs, by its label in the suite"},
@@ -76,6 +77,19 @@ constexpr TableWord kTerms[] = {
     {"samples for others", kFigure, "samples of other workers' share that this worker computed (ps_flexrr)"},
     {"batch changes", kFigure, "how often this worker's batch size changed"},
     {"prediction error", kFigure, "mean error of the predicted seconds for a sample, relative (lb_bsp)"},
+    {"samples heard/s", kAdvice, "samples per second whose gradients reach other workers, and its 90 % interval"},
+    {"gain", kAdvice, "samples heard/s over that of the present protocol, and its 90 % interval"},
+    {"bytes/sample", kAdvice, "bytes that all ranks send for each sample"},
+    {"ahead at most", kAdvice, "iterations that a worker may be ahead of another; ?: no bound is known"},
+    {"staleness", kAdvice,
+     "age of averaged or applied terms, on average: in iterations between workers (below 0: newer than its own), and "
+     "in updates at servers"},
+    {"unheard", kAdvice, "share of a worker's gradients that reach no other rank; of the worker with the largest"},
+    {"lost", kAdvice, "share of a worker's gradients that are thrown away; of the worker with the largest"},
+    {"verdict", kAdvice, "present: the job's protocol; recommended: the answer; check convergence: see there"},
+    {"check convergence", kAdvice,
+     "a verdict: speed alone does not tell if the job learns as well, since staleness has no known bound, or "
+     "gradients are lost or unheard, or batches or data move. Such a variant is never recommended"},
     {"loss on its own samples", kFigure, "loss of the final mean model on the worker's own samples: skewed data only"},
 };
 

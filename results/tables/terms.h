@@ -10,12 +10,12 @@ namespace hopbench {
 
 struct TableWord {
   const char* name;
-  const char* where;  // "column", "row", "sign", "mark", "figure"
+  const char* where;  // "column", "row", "sign", "mark", "figure", "advice"
   const char* meaning;
 };
 
-/// Returns the columns, bound rows, signs and figures of protocols' own, in the order in which a reader meets them, and
-/// then the marks.
+/// Returns the columns, bound rows, signs, figures of protocols' own and words of `hopbench advise`, in the order in
+/// which a reader meets them, and then the marks.
 std::vector<TableWord> table_words();
 /// Returns what people read for a source or a confidence: "not checked (likely)" for "memory M", "not checked" for
 /// "memory", others as they are.

@@ -165,7 +165,9 @@ std::optional<double> seconds_in(const Cells& cells, const CsvColumn& column, co
   const std::string_view cell = cells[column.at];
   if (cell.empty()) return std::nullopt;
   const auto number = number_in<double>(cell);
-  if (!number) throw place.wrong(fmt::format("'{}' is not a number", quotable(cell)));
+  if (!number)
+    throw place.wrong(fmt::format("'{}' in column {} is not a number: correct the cell, or remove the line",
+                                  quotable(cell), column.at + 1));
   return *number * column.factor;
 }
 

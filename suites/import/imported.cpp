@@ -126,8 +126,8 @@ void finish_rows(Imported& imported, const std::string& where) {
   remove_repeated(imported);
   if (imported.rows.empty()) {
     const std::vector<std::string>& why = imported.remarks.kept();
-    throw usage_error(
-        fmt::format("{}: no step of any rank can be used{}", where, why.empty() ? "" : ": " + why.front()));
+    throw usage_error(fmt::format("{}: no step of any rank can be used{}", where,
+                                  why.empty() ? ": there are no rows" : ": " + why.front()));
   }
   report_gaps(imported);
   number_ranks(imported);

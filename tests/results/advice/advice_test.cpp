@@ -10,9 +10,13 @@
 namespace hopbench {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
+using testing::Not;
 
 Advice advise_all(const std::vector<Candidate>& candidates, double sampling = 1) {
   return advise(candidates, {"allreduce", sampling});
@@ -90,9 +94,34 @@ TEST(Advice, StaysWithThePresentProtocolUnlessTheGainIsCertain) {
   const Advice advice = advise_all({candidate("allreduce", 100), doubtful});
   EXPECT_FALSE(advice.best);
   EXPECT_EQ(advice.choice().of.label, "allreduce");
-  EXPECT_THAT(advice_answer(advice),
+  AdviceReport report;
+  report.advice = advice;
+  EXPECT_THAT(advice_answer(report),
               HasSubstr("Stay with allreduce: no protocol that may be recommended is faster beyond doubt. "
                         "The nearest is dpsgd, 1.01x ["));
+}
+
+TEST(Advice, NamesTheChangesThatWouldMakeItWrong) {
+  AdviceReport report;
+  report.advice = advise_all({candidate("allreduce", 100), candidate("dpsgd", 200)});
+  ASSERT_TRUE(report.advice.best);
+  report.depends = {{"network at half the rate", 0.65, "allreduce"}, {"latency doubled", 1.9, "dpsgd"}};
+  EXPECT_THAT(advice_answer(report), AllOf(HasSubstr("Use dpsgd: 2 times"),
+                                           HasSubstr("But it would be slower than allreduce with: network at half the "
+                                                     "rate (0.65x). Make sure of that first."),
+                                           Not(HasSubstr("latency"))));
+  report.depends.erase(report.depends.begin());
+  EXPECT_THAT(advice_answer(report), Not(HasSubstr("But")));
+}
+
+TEST(Advice, SaysWhatItsProtocolsRestOn) {
+  Candidate guess = candidate("dpsgd", 200);
+  guess.rests_on = "not checked", guess.experimental = true;
+  Candidate known = candidate("allreduce", 100);
+  known.rests_on = "full-text";
+  const Grid grid = advice_grid(advise_all({known, guess}));
+  EXPECT_THAT(grid.notes, IsSupersetOf({"rests on: full-text: allreduce", "rests on: not checked: dpsgd"}));
+  EXPECT_THAT(grid.notes, Contains(AllOf(HasSubstr("experimental"), HasSubstr(": dpsgd"))));
 }
 
 TEST(Advice, DoubtsWhatMayHarmLearning) {

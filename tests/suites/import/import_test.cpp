@@ -388,7 +388,8 @@ TEST_F(ImportFiles, TablesThatCannotBeReadAreRefusedWithTheirPlace) {
   EXPECT_THAT(refused_csv("rank,step,seconds\n0,1\n"), HasSubstr("a.csv:2: 2 cells, not 3"));
   EXPECT_THAT(refused_csv("rank,step,seconds\n0,1,1\nx,1,1\n"), HasSubstr("a.csv:3: the rank is 'x'"));
   EXPECT_THAT(refused_csv("rank,step,seconds\n0,1.5,1\n"), HasSubstr("the step is '1.5'"));
-  EXPECT_THAT(refused_csv("rank,step,seconds\n0,1,1s\n"), HasSubstr("a.csv:2: '1s' is not a number"));
+  EXPECT_THAT(refused_csv("rank,step,seconds\n0,1,1s\n"),
+              HasSubstr("a.csv:2: '1s' in column 3 is not a number: correct the cell"));
   EXPECT_THAT(refused_csv("rank,step,seconds\n"), HasSubstr("no step of any rank can be used"));
   EXPECT_THAT(refused_csv("rank,step,seconds\n0,1,-1\n"), HasSubstr("rank 0 computes for -1 s in step 1"));
 }
