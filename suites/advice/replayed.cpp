@@ -27,15 +27,13 @@ class Deviations {
   double correlation_after(std::int64_t lag) const {
     const std::vector<std::int64_t> starts = trace_.starts(lag + 1);
     if (std::int64_t(starts.size()) < kFewestPairs) return 0;
-    double products = 0, squares = 0;
-    for (int rank = 0; rank < trace_.ranks(); ++rank) {
-      for (const std::int64_t at : starts) {
-        const double now = value(rank, at), later = value(rank, at + lag);
-        products += now * later;
-        squares += (now * now + later * later) / 2;
-      }
+    Products all, of_rank, of_largest;
+    for (int rank = 0; rank < trace_.ranks(); ++rank, of_rank = {}) {
+      for (const std::int64_t at : starts) of_rank.add(value(rank, at), value(rank, at + lag));
+      all.products += of_rank.products, all.squares += of_rank.squares;
+      if (of_rank.squares > of_largest.squares) of_largest = of_rank;
     }
-    return squares > 0 ? products / squares : 0;
+    return std::max(all.correlation(), of_largest.correlation());
   }
 
   /// Returns the first distance of steps, at least `from`, at which they hardly depend on each other; 0 if there is
@@ -48,6 +46,14 @@ class Deviations {
   }
 
  private:
+  struct Products {
+    double products = 0, squares = 0;
+    void add(double now, double later) {
+      products += now * later;
+      squares += (now * now + later * later) / 2;
+    }
+    double correlation() const { return squares > 0 ? products / squares : 0; }
+  };
   double& value(int rank, std::int64_t at) { return values_[std::size_t(rank * trace_.steps() + at)]; }
   double value(int rank, std::int64_t at) const { return values_[std::size_t(rank * trace_.steps() + at)]; }
 

@@ -11,8 +11,9 @@
 namespace hopbench {
 
 /// Returns the correlation between a rank's log seconds and those `lag` steps later, over the steps that follow each
-/// other without a gap. What a step has in common for all ranks counts, too; the means of the ranks do not. 0 if there
-/// are fewer than ten such pairs of steps. `trace`: of steps.
+/// other without a gap: that of all ranks, or that of the rank that varies most, if it is larger. What a step has in
+/// common for all ranks counts, too; the means of the ranks do not. 0 if there are fewer than ten such pairs of steps.
+/// `trace`: of steps.
 double correlation_after(const Trace& trace, std::int64_t lag);
 
 /// Returns a line for each thing that trials of `iterations` iterations miss of the recordings that the scenario

@@ -68,6 +68,10 @@ TEST_F(ReplayNotes, PhasesThatOutlastBlocksAreNamedWithABlockThatHoldsThem) {
   EXPECT_THAT(missed(TraceMap::kBlockBootstrap, 1, 50),
               ElementsAre(AllOf(HasSubstr("slow phases that outlast a block of 1 step,"), HasSubstr("take block = "))));
   EXPECT_THAT(missed(TraceMap::kBlockBootstrap, 200, 50), IsEmpty());
+  record(2000, [this](int rank, int step) {
+    return (rank == 1 && step / 200 % 2 == 1 ? 1.6 : 1.0) * std::exp(0.3 * normal_(random_));
+  });
+  EXPECT_GT(correlation_after(*trace_, 20), 0.3) << "in the noise of the others, too";
   record_phases(200);
   EXPECT_THAT(missed(TraceMap::kResampleRanks, 10, 50),
               ElementsAre(AllOf(HasSubstr("a block of 10 steps"), HasSubstr("record longer"))));
