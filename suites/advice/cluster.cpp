@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <set>
 
+#include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "models/workload.h"
 #include "suites/language/draft.h"
@@ -48,6 +52,12 @@ struct File {
 };
 
 File read_file(const std::string& path) {
+  if (path != "-" && access(path.c_str(), R_OK) != 0) {
+    throw usage_error(
+        fmt::format("cluster file {}: cannot be read ({}): docs/advice.md shows how to write one, and "
+                    "hopbench record makes one",
+                    quotable(path), std::strerror(errno)));
+  }
   File file{read_suite_file(path), path == "-" ? "(standard input)" : path, {}};
   Mistakes mistakes;
   const std::optional<Value> root = parse_document(file.text, file.name, mistakes);

@@ -83,6 +83,12 @@ TEST_F(Advises, AnswersInAFolderWithItsTrials) {
   EXPECT_EQ(run({"validate", "answer/suite.toml"}).code, 0) << "it names the trace wherever it lies";
 }
 
+TEST_F(Advises, NamesAFileThatIsNotThere) {
+  for (const char* command : {"advise", "whatif"})
+    EXPECT_THAT(refused({command, "nosuch.toml"}),
+                HasSubstr("cluster file nosuch.toml: cannot be read (No such file or directory): docs/advice.md"));
+}
+
 TEST_F(Advises, ComparesTheCandidatesThatComeWithIt) {
   const Ended ended = run({"advise", "cluster.toml", "-r", "1", "--json", "-o", "answer"});
   ASSERT_EQ(ended.code, 0) << ended.err;
