@@ -182,11 +182,11 @@ std::vector<std::string> facts_text(const Cluster& cluster, const JobFacts& fact
   std::uint32_t repeats = 0;
   for (const TrialSpec& each : cluster.suite.trials) repeats = std::max(repeats, each.repeat + 1);
   std::vector<std::string> lines;
-  lines.push_back(
-      fmt::format("{} workers, {} of {:.4g} MB, batch {}; a gradient takes {:.4g} s, the model over the narrowest link "
-                  "{:.3g} of that",
-                  spec.workers(), spec.workload.model, facts.model_bytes / 1e6, spec.workload.batch, facts.gradient_s,
-                  facts.ratio()));
+  lines.push_back(fmt::format(
+      "{} workers, {} of {:.4g} MB, batch {}; a gradient takes {:.4g} s on average, the model over the narrowest link "
+      "{:.3g} of that",
+      spec.workers(), spec.workload.model, facts.model_bytes / 1e6, spec.workload.batch, facts.gradient_s,
+      facts.ratio()));
   lines.push_back(
       fmt::format("virtual time, {} repeat{}, rates over {:.0f} iterations{}", repeats, repeats == 1 ? "" : "s",
                   facts.measured_steps,
@@ -208,8 +208,8 @@ std::vector<std::string> unknown_of(const Cluster& cluster, const JobFacts& fact
                                   [](const ComputeRule& rule) { return rule.what == SlowdownKind::kTrace; });
   if (traced && facts.recorded_steps == 0)
     lines.emplace_back(
-        "chance: the trace is replayed as it is (map = \"fixed\"), so all repeats are alike; "
-        "map = \"block_bootstrap\" draws its steps anew");
+        "chance: the trace is replayed as it is (map = \"fixed\"), so all repeats are alike, and intervals hold "
+        "errors of virtual time alone; map = \"block_bootstrap\" draws its steps anew");
   for (std::string& line : missed_of_recordings(spec, facts.measured_steps)) lines.push_back(std::move(line));
   if (spec.workload.model == "timing_only" && spec.workload.profile.empty())
     lines.emplace_back(

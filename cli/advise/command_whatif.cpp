@@ -136,7 +136,8 @@ Grid slowdowns(const Rates& rates, int workers) {
   for (int rank = 0; rank < workers; ++rank)
     grid.rows.push_back({fmt::format("{}", rank), ratio_text(rates.at(kIdeal), rates.at(only(rank)))});
   grid.facts.emplace_back(
-      "slowdown: samples/s with ideal workers alone, over samples/s with this worker as recorded and all others ideal");
+      "slowdown: samples/s with ideal workers alone, over samples/s with this worker as recorded and all others ideal; "
+      "[a, b]: 95 % interval over the repeats");
   return grid;
 }
 
@@ -158,7 +159,8 @@ Grid changes(const Rates& rates, const std::vector<Case>& cases, int workers) {
     for (double& rate : shared) rate *= double(workers) / (workers - each.left_out);
     grid.rows.push_back({each.name, ratio_text(changed, rates.at(kRecorded)), ratio_text(shared, rates.at(kRecorded))});
   }
-  grid.facts.emplace_back("times those of the job as recorded; the same draws in each repeat");
+  grid.facts.emplace_back(
+      "times those of the job as recorded; the same draws in each repeat; [a, b]: 95 % interval over the repeats");
   return grid;
 }
 

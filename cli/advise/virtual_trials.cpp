@@ -110,6 +110,8 @@ Candidate candidate_of(const std::vector<TrialSpec>& trials, const std::vector<c
     if (!candidate.failure.empty()) return candidate;
     const TrialRecord& record = row->record;
     candidate.rates.push_back(record.samples_heard_per_s);
+    for (const Warning& warning : record.warnings)
+      candidate.unsteady = candidate.unsteady || warning.kind == WarningKind::kNotSteady;
     candidate.gap_bound = record.gap_bound;
     candidate.bytes_per_sample += number_of(*row, "bytes_per_sample") / double(rows.size());
     candidate.staleness += mean_staleness(record) / double(rows.size());

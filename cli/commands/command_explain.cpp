@@ -25,7 +25,7 @@ std::string paragraph(const std::string& text) { return "  " + fitted_text(text,
 
 std::string place_of(const TableWord& term) {
   const std::string where = term.where;
-  if (where == "advice") return "a word of the table of hopbench advise";
+  if (where == "advice") return "a word of the tables of hopbench advise and whatif";
   if (where == "figure") return "a figure of the protocol's own, a column of trials.csv (mean) and ranks.csv";
   return where == "mark" ? "a mark" : "a " + where + " of the tables of hopbench run";
 }
@@ -45,7 +45,9 @@ bool alike(std::string_view a, std::string_view b) {
 /// median / worst rank", "time held, s".
 std::string explanation_of_word(const std::string& written) {
   const bool is_sign = written.starts_with('[') || written.starts_with('(');
-  const std::string word = is_sign ? written : column_name(written);
+  std::string word = is_sign ? written : column_name(written);
+  if (!is_sign) word.erase(std::min(word.find(" ["), word.size()));  // "samples heard/s [90 %]" of advise
+  if (word.starts_with("gain over ")) word.erase(std::string("gain").size());
   std::string text;
   for (const TableWord& term : table_words()) {
     if (alike(term.name, word)) text += fmt::format("{}: {}\n{}", term.name, place_of(term), paragraph(term.meaning));

@@ -424,7 +424,6 @@ void check_jobs(const RunOptions& options, const std::vector<SuiteRun>& jobs) {
   for (const SuiteRun& job : jobs) {
     if (!folders.insert(job.folder).second)
       throw usage_error("two suites are called '" + job.suite.name + "': run them one after the other");
-    keep_contents(set_for_ranks);  // so that no rank decompresses what is read here
     check_available(job.suite.trials);
   }
 }
@@ -462,6 +461,7 @@ int command_run(const RunOptions& options) {
   if (!options.shard.empty() && !options.save_baseline.empty())
     throw usage_error("--save-baseline: a baseline is a whole run: merge the shards, then hopbench baseline save");
   hint_at_outputs(options);
+  keep_contents(set_for_ranks);  // so that no rank decompresses what is read here
   std::vector<SuiteRun> jobs;
   std::optional<Gathering> gathering;
   telling_how_to_go_on(options.resume, options, [&] {

@@ -29,6 +29,7 @@ struct Candidate {
   bool moves_samples = false;    // workers compute on samples of other workers' parts
   std::string rests_on;          // "not checked": what the protocol's rules rest on
   bool experimental = false;     // one of them is likely or a guess
+  bool unsteady = false;         // the rate of some repeat was not steady
   std::string failure;           // the reason why there are no figures; empty: there are
 };
 
@@ -110,8 +111,8 @@ struct AdviceReport {
 Grid advice_grid(const Advice& advice);
 /// Returns the times to the target loss as a table, the shortest first; each line names the model that learned.
 Grid learning_grid(const AdviceReport& report);
-/// Returns the sentences that answer the question. If a protocol is recommended, they name the changes of the machines
-/// with which it would be slower than the present one.
+/// Returns the sentences that answer the question. They qualify a recommendation: the changes of the machines with
+/// which it would be slower than the present protocol, and if it is experimental or was not steady.
 std::string advice_answer(const AdviceReport& report);
 /// Return the report as text, as Markdown, as JSON and as a page of HTML with figures.
 std::string advice_text(const AdviceReport& report, bool colour);

@@ -60,8 +60,8 @@ std::vector<std::pair<std::string, std::vector<std::string>>> sections_of(const 
   std::vector<std::string> depends, measurements, failed;
   const Ranked& nearest = report.advice.nearest();
   for (const Dependence& one : report.depends)
-    depends.push_back(
-        fmt::format("{}: gain {:.3g}x instead of {:.3g}x; fastest: {}", one.what, one.gain, nearest.gain, one.leader));
+    depends.push_back(fmt::format("{}: gain {:.3g}x instead of {:.3g}x; fastest of those tried: {}", one.what, one.gain,
+                                  nearest.gain, one.leader));
   for (const Measurement& one : report.to_measure)
     measurements.push_back(fmt::format("{} ({:.1f} % of the gain)", one.what, 100 * one.worth));
   for (const Candidate& one : report.advice.failed) failed.push_back(one.label + ": " + one.failure);
@@ -113,6 +113,13 @@ Grid advice_grid(const Advice& advice) {
   for (const Ranked& one : advice.ranking) grid.rows.push_back(row_of(one, advice));
   for (std::string& line : doubts_text(advice)) grid.notes.push_back(std::move(line));
   if (const std::string note = outside_text(advice); !note.empty()) grid.notes.push_back(note);
+  std::vector<std::string> unsteady;
+  for (const Ranked& one : advice.ranking) {
+    if (one.of.unsteady) unsteady.push_back(one.of.label);
+  }
+  if (!unsteady.empty())
+    grid.notes.push_back("not steady in some repeats, so a longer run (run.iterations) may have another rate: " +
+                         join(unsteady, ", "));
   for (std::string& line : sources_text(advice)) grid.notes.push_back(std::move(line));
   return grid;
 }
@@ -145,20 +152,28 @@ Grid learning_grid(const AdviceReport& report) {
   return grid;
 }
 
+/// Returns the sentences that qualify a recommendation; "" if there is nothing to say.
+std::string reservations(const AdviceReport& report) {
+  const Candidate& best = report.advice.choice().of;
+  std::string text;
+  std::vector<std::string> slower;
+  for (const Dependence& one : report.depends) {
+    if (one.gain < 1) slower.push_back(fmt::format("{} ({:.3g}x)", one.what, one.gain));
+  }
+  if (!slower.empty())
+    text += fmt::format(" But it would be slower than {} with: {}. Make sure of that first.", report.advice.present,
+                        join(slower, ", "));
+  if (best.experimental) text += " It is experimental: a rule of it is not checked against its paper.";
+  if (best.unsteady) text += " Its rate was not steady: a longer run (run.iterations) may have another one.";
+  return text;
+}
+
 std::string advice_answer(const AdviceReport& report) {
   const Advice& advice = report.advice;
   if (advice.best) {
     const Ranked& best = advice.choice();
-    std::vector<std::string> slower;
-    for (const Dependence& one : report.depends) {
-      if (one.gain < 1) slower.push_back(fmt::format("{} ({:.3g}x)", one.what, one.gain));
-    }
     return fmt::format("Use {}: {:.3g} times the samples/s of {}, from {:.3g} to {:.3g} with 90 %.{}", best.of.label,
-                       best.gain, advice.present, best.gains.low, best.gains.high,
-                       slower.empty()
-                           ? ""
-                           : fmt::format(" But it would be slower than {} with: {}. Make sure of that first.",
-                                         advice.present, join(slower, ", ")));
+                       best.gain, advice.present, best.gains.low, best.gains.high, reservations(report));
   }
   const Ranked& nearest = advice.nearest();
   const std::string closest =
@@ -227,6 +242,7 @@ std::string advice_json(const AdviceReport& report) {
                        {"virtual_rates", one.of.rates},
                        {"rests_on", one.of.rests_on},
                        {"experimental", one.of.experimental},
+                       {"unsteady", one.of.unsteady},
                        {"samples_heard_per_s", one.rate},
                        {"low", one.rates.low},
                        {"high", one.rates.high},

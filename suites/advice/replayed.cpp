@@ -90,7 +90,11 @@ std::string unused_ranks(const TraceReplay& replay, int workers) {
 std::vector<std::string> missed_steps(const TraceReplay& replay, double iterations) {
   const Trace& trace = *replay.trace;
   if (replay.map == TraceMap::kFixed) {
-    if (iterations >= double(trace.steps())) return {};
+    if (iterations > double(trace.steps()))
+      return {
+          fmt::format("more than {} steps: the recording is replayed {:.1f} times for {:.0f} iterations: record more",
+                      trace.steps(), iterations / double(trace.steps()), iterations)};
+    if (iterations == double(trace.steps())) return {};
     return {fmt::format("the whole recording: {:.0f} of its {} steps are replayed; run.iterations = {} replays all",
                         iterations, trace.steps(), trace.steps())};
   }
@@ -98,8 +102,10 @@ std::vector<std::string> missed_steps(const TraceReplay& replay, double iteratio
   if (std::string cut = cut_by_blocks(replay); !cut.empty()) lines.push_back(std::move(cut));
   const std::int64_t blocks = trace.steps() / std::max<std::int64_t>(replay.block, 1);
   if (blocks < kFewBlocks)
-    lines.push_back(fmt::format("chance: the recording has {} block{} of {} steps, so all repeats are much alike",
-                                blocks, blocks == 1 ? "" : "s", replay.block));
+    lines.push_back(
+        fmt::format("chance: the recording has {} block{} of {} steps, so all repeats are much alike, and intervals "
+                    "hold too little of it: record more steps",
+                    blocks, blocks == 1 ? "" : "s", replay.block));
   return lines;
 }
 

@@ -47,7 +47,9 @@ TEST(CliExplain, KnowsWhatASuiteMayName) {
   EXPECT_THAT(run({"explain", "run.world_size"}).out, HasSubstr("run.world_size: in hopbench list keys -v\n"));
   EXPECT_THAT(run({"explain", "pace"}).out, HasSubstr("compute.pace: in hopbench list keys -v\n"));
   EXPECT_THAT(run({"explain", "adamw"}).out, HasSubstr("optimizer.name = \"adamw\": in hopbench list keys -v\n"));
-  EXPECT_THAT(run({"explain", "check", "convergence"}).out, HasSubstr("a word of the table of hopbench advise\n"));
+  EXPECT_THAT(run({"explain", "check", "convergence"}).out,
+              HasSubstr("a word of the tables of hopbench advise and whatif\n"));
+  EXPECT_THAT(run({"explain", "gain over allreduce [90 %]"}).out, HasSubstr("gain: a word of the tables"));
   EXPECT_THAT(run({"explain", "adpsd"}).err, HasSubstr("Did you mean 'adpsgd'?"));
   EXPECT_THAT(run({"explain", "messages", "lost"}).out, HasSubstr("messages lost: a figure of the protocol's own"));
 }

@@ -34,7 +34,7 @@ AdviceReport sample_report() {
 TEST(AdviceText, AnswersAndSaysWhatItRestsOn) {
   const std::string text = advice_text(sample_report(), false);
   EXPECT_THAT(text, HasSubstr("Use hop: 2 times the samples/s of allreduce, from 1.96 to 2.04 with 90 %.\n"));
-  EXPECT_THAT(text, HasSubstr("network at half the rate: gain 1.5x instead of 2x; fastest: adpsgd"));
+  EXPECT_THAT(text, HasSubstr("network at half the rate: gain 1.5x instead of 2x; fastest of those tried: adpsgd"));
   EXPECT_THAT(text, HasSubstr("record more steps of the job (4.2 % of the gain)"));
   EXPECT_THAT(text, AllOf(HasSubstr("Not possible here:\n  prague: too few workers"),
                           HasSubstr("What the file does not tell:\n  the network")));

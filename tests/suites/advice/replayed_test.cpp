@@ -88,6 +88,7 @@ TEST_F(ReplayNotes, FewBlocksAndStepsThatAreNotReachedAreNamed) {
   EXPECT_THAT(missed(TraceMap::kFixed, 1, 50),
               ElementsAre(HasSubstr("50 of its 500 steps are replayed; run.iterations = 500")));
   EXPECT_THAT(missed(TraceMap::kFixed, 1, 500), IsEmpty());
+  EXPECT_THAT(missed(TraceMap::kFixed, 1, 750), ElementsAre(HasSubstr("is replayed 1.5 times for 750 iterations")));
 }
 
 TEST_F(ReplayNotes, RanksWithoutAWorkerAreNamed) {
