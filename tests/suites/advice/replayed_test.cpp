@@ -15,11 +15,9 @@ namespace hopbench {
 namespace {
 
 using testing::AllOf;
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 class ReplayNotes : public testing::Test {
  protected:
