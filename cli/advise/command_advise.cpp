@@ -33,6 +33,9 @@ constexpr std::size_t kVaried = 3;           // candidates besides the present o
 constexpr std::size_t kFewestRepeats = 5;    // that show chance
 constexpr std::uint32_t kRepeatsVaried = 5;  // of them
 constexpr std::size_t kMeasurementsShown = 2;
+// A lead of as many iterations as its bound adds at most a tenth, or a fiftieth, to a rate over so many times the
+// bound.
+constexpr std::int64_t kLeadCounts = 10, kLeadHardlyCounts = 50;
 constexpr std::int64_t kLearningIterations = 200;  // of each worker
 
 ClusterOptions cluster_options(const AdviseOptions& options) {
@@ -197,16 +200,17 @@ std::vector<std::string> facts_text(const Cluster& cluster, const JobFacts& fact
 std::vector<std::string> unknown_of(const Cluster& cluster, const JobFacts& facts) {
   const TrialSpec& spec = cluster.suite.trials.front();
   std::vector<std::string> lines;
-  const std::size_t repeats = cluster.trials_of(cluster.present).size();
-  if (repeats < kFewestRepeats)
-    lines.push_back(fmt::format("chance: {} repeat{} of it; take {} at least (-r)", repeats,
-                                repeats == 1 ? " shows nothing" : "s show little", kFewestRepeats));
   if (!cluster.knows_network) lines.emplace_back("the network: the defaults of [network] are taken (1 Gbit/s, 100us)");
   if (spec.default_vector_rate) lines.emplace_back("the rate of vector operations: a CPU's is taken (10 GB/s)");
   if (spec.scenario.compute.empty()) lines.emplace_back("who is slow: all workers are taken to be equally fast");
   const bool traced = std::any_of(spec.scenario.compute.begin(), spec.scenario.compute.end(),
                                   [](const ComputeRule& rule) { return rule.what == SlowdownKind::kTrace; });
-  if (traced && facts.recorded_steps == 0)
+  const bool all_alike = traced && facts.recorded_steps == 0;
+  const std::size_t repeats = cluster.trials_of(cluster.present).size();
+  if (!all_alike && repeats < kFewestRepeats)
+    lines.push_back(fmt::format("chance: {} repeat{} of it; take {} at least (-r)", repeats,
+                                repeats == 1 ? " shows nothing" : "s show little", kFewestRepeats));
+  if (all_alike)
     lines.emplace_back(
         "chance: the trace is replayed as it is (map = \"fixed\"), so all repeats are alike, and intervals hold "
         "errors of virtual time alone; map = \"block_bootstrap\" draws its steps anew");
@@ -216,6 +220,23 @@ std::vector<std::string> unknown_of(const Cluster& cluster, const JobFacts& fact
         "when the parts of a gradient are ready: eight equal parts are taken (model.profile describes them)");
   lines.emplace_back("what a protocol does to the learning of this model");
   return lines;
+}
+
+/// Returns a line on the variants whose fast workers may be running ahead for a large part of the trials, so that a
+/// long job has a lower rate; "" if there are none.
+std::string running_ahead(const Advice& advice, const JobFacts& facts) {
+  std::vector<std::string> labels;
+  std::int64_t most = 0;
+  for (const Ranked& one : advice.ranking) {
+    if (double(one.of.gap_bound * kLeadCounts) <= facts.measured_steps) continue;
+    labels.push_back(one.of.label);
+    most = std::max(most, one.of.gap_bound);
+  }
+  if (labels.empty()) return "";
+  return fmt::format(
+      "rates of a long job: in {:.0f} iterations fast workers may still be running ahead (ahead at most) with {}; in "
+      "run.iterations = {} that adds at most 2 %",
+      facts.measured_steps, join(labels, ", "), most * kLeadHardlyCounts);
 }
 
 /// Returns a label as part of a regular expression.
@@ -278,6 +299,8 @@ AdviceReport report_of(const AdviseOptions& options, const Cluster& cluster, con
   report.facts = facts_text(cluster, facts);
   for (const LeftOut& one : cluster.left_out) report.left_out.push_back(one.label + ": " + one.why);
   report.unknown = unknown_of(cluster, facts);
+  if (std::string ahead = running_ahead(report.advice, facts); !ahead.empty())
+    report.unknown.push_back(std::move(ahead));
   report.to_measure = measurements(report, cluster, facts);
   if (options.target_loss > 0) add_learning(options, cluster, facts, kept, report);
   report.test = test_command(report, cluster, folder);

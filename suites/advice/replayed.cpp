@@ -66,7 +66,7 @@ std::string cut_by_blocks(const TraceReplay& replay) {
   const Trace& trace = *replay.trace;
   const Deviations deviations(trace);
   const double kept = deviations.correlation_after(replay.block);
-  if (kept <= std::max(kRemembered, 3 / std::sqrt(double(trace.steps())))) return "";
+  if (kept <= std::max(kRemembered, 2 / std::sqrt(double(trace.steps())))) return "";
   const std::int64_t enough = 2 * deviations.memory_from(replay.block);
   const std::string what_to_do =
       enough > 0 && enough * kFewBlocks <= trace.longest_run()
@@ -90,13 +90,13 @@ std::string unused_ranks(const TraceReplay& replay, int workers) {
 std::vector<std::string> missed_steps(const TraceReplay& replay, double iterations) {
   const Trace& trace = *replay.trace;
   if (replay.map == TraceMap::kFixed) {
-    if (iterations > double(trace.steps()))
-      return {
-          fmt::format("more than {} steps: the recording is replayed {:.1f} times for {:.0f} iterations: record more",
-                      trace.steps(), iterations / double(trace.steps()), iterations)};
     if (iterations == double(trace.steps())) return {};
-    return {fmt::format("the whole recording: {:.0f} of its {} steps are replayed; run.iterations = {} replays all",
-                        iterations, trace.steps(), trace.steps())};
+    const std::string what =
+        iterations > double(trace.steps())
+            ? fmt::format("the recording is replayed {:.1f} times, since it", iterations / double(trace.steps()))
+            : fmt::format("{:.0f} steps of the recording are replayed; it", iterations);
+    return {fmt::format("other steps than those recorded: {} has {} steps (run.iterations is how many are replayed)",
+                        what, trace.steps())};
   }
   std::vector<std::string> lines;
   if (std::string cut = cut_by_blocks(replay); !cut.empty()) lines.push_back(std::move(cut));

@@ -19,6 +19,8 @@ struct StepMarks {
   double exposed = 0;  // communication that no computation covers, after settle_exposed()
 };
 
+static_assert(sizeof(StepMarks) == 48, "docs/import.md says how much memory an import takes");
+
 /// Steps by number. Parts of a step may come in any order, between those of other steps; settle() unites them.
 class Steps {
  public:

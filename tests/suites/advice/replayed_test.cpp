@@ -84,9 +84,10 @@ TEST_F(ReplayNotes, FewBlocksAndStepsThatAreNotReachedAreNamed) {
   record(500, [this](int, int) { return std::exp(0.1 * normal_(random_)); });
   EXPECT_THAT(missed(TraceMap::kBlockBootstrap, 250, 50), ElementsAre(HasSubstr("2 blocks of 250 steps")));
   EXPECT_THAT(missed(TraceMap::kFixed, 1, 50),
-              ElementsAre(HasSubstr("50 of its 500 steps are replayed; run.iterations = 500")));
+              ElementsAre(HasSubstr("50 steps of the recording are replayed; it has 500 steps")));
   EXPECT_THAT(missed(TraceMap::kFixed, 1, 500), IsEmpty());
-  EXPECT_THAT(missed(TraceMap::kFixed, 1, 750), ElementsAre(HasSubstr("is replayed 1.5 times for 750 iterations")));
+  EXPECT_THAT(missed(TraceMap::kFixed, 1, 750),
+              ElementsAre(HasSubstr("is replayed 1.5 times, since it has 500 steps")));
 }
 
 TEST_F(ReplayNotes, RanksWithoutAWorkerAreNamed) {
