@@ -33,9 +33,7 @@ constexpr std::size_t kVaried = 3;           // candidates besides the present o
 constexpr std::size_t kFewestRepeats = 5;    // that show chance
 constexpr std::uint32_t kRepeatsVaried = 5;  // of them
 constexpr std::size_t kMeasurementsShown = 2;
-// A lead of as many iterations as its bound adds at most a tenth, or a fiftieth, to a rate over so many times the
-// bound.
-constexpr std::int64_t kLeadCounts = 10, kLeadHardlyCounts = 50;
+constexpr std::int64_t kLeadHardlyCounts = 50;     // times the bound of a lead, in which it adds at most 2 % to a rate
 constexpr std::int64_t kLearningIterations = 200;  // of each worker
 
 ClusterOptions cluster_options(const AdviseOptions& options) {
@@ -228,7 +226,7 @@ std::string running_ahead(const Advice& advice, const JobFacts& facts) {
   std::vector<std::string> labels;
   std::int64_t most = 0;
   for (const Ranked& one : advice.ranking) {
-    if (double(one.of.gap_bound * kLeadCounts) <= facts.measured_steps) continue;
+    if (!one.of.leads) continue;
     labels.push_back(one.of.label);
     most = std::max(most, one.of.gap_bound);
   }

@@ -113,6 +113,7 @@ Candidate candidate_of(const std::vector<TrialSpec>& trials, const std::vector<c
     for (const Warning& warning : record.warnings)
       candidate.unsteady = candidate.unsteady || warning.kind == WarningKind::kNotSteady;
     candidate.gap_bound = record.gap_bound;
+    candidate.leads = double(10 * record.gap_bound) > facts.measured_steps;
     candidate.bytes_per_sample += number_of(*row, "bytes_per_sample") / double(rows.size());
     candidate.staleness += mean_staleness(record) / double(rows.size());
     candidate.unheard = std::max(candidate.unheard, largest_unheard_share(record, spec.workers()));

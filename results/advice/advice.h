@@ -30,6 +30,7 @@ struct Candidate {
   std::string rests_on;          // "not checked": what the protocol's rules rest on
   bool experimental = false;     // one of them is likely or a guess
   bool unsteady = false;         // the rate of some repeat was not steady
+  bool leads = false;            // fast workers may run ahead for more than a tenth of the iterations of the rate
   std::string failure;           // the reason why there are no figures; empty: there are
 };
 
@@ -112,7 +113,7 @@ Grid advice_grid(const Advice& advice);
 /// Returns the times to the target loss as a table, the shortest first; each line names the model that learned.
 Grid learning_grid(const AdviceReport& report);
 /// Returns the sentences that answer the question. They qualify a recommendation: the changes of the machines with
-/// which it would be slower than the present protocol, and if it is experimental or was not steady.
+/// which it would be slower than the present protocol, and if it is experimental, was not steady, or leads.
 std::string advice_answer(const AdviceReport& report);
 /// Return the report as text, as Markdown, as JSON and as a page of HTML with figures.
 std::string advice_text(const AdviceReport& report, bool colour);

@@ -164,6 +164,8 @@ std::string reservations(const AdviceReport& report) {
     text += fmt::format(" But it would be slower than {} with: {}. Make sure of that first.", report.advice.present,
                         join(slower, ", "));
   if (best.experimental) text += " It is experimental: a rule of it is not checked against its paper.";
+  if (best.leads)
+    text += " Its fast workers may have been running ahead: a longer run (run.iterations) may show a smaller gain.";
   if (best.unsteady) text += " Its rate was not steady: a longer run (run.iterations) may have another one.";
   return text;
 }
@@ -243,6 +245,7 @@ std::string advice_json(const AdviceReport& report) {
                        {"rests_on", one.of.rests_on},
                        {"experimental", one.of.experimental},
                        {"unsteady", one.of.unsteady},
+                       {"leads", one.of.leads},
                        {"samples_heard_per_s", one.rate},
                        {"low", one.rates.low},
                        {"high", one.rates.high},

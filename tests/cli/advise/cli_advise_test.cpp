@@ -63,6 +63,7 @@ TEST_F(Advises, AnswersInAFolderWithItsTrials) {
       ended.out,
       AllOf(HasSubstr("cluster.toml, scenario recorded"),
             HasSubstr("Use ps_ssp: 1.15 times the samples/s of allreduce"),
+            HasSubstr(" Its fast workers may have been running ahead: "),
             HasSubstr("check convergence, since no bound on staleness is known: adpsgd"),
             HasSubstr("check convergence, since batches change: lb_bsp"), HasSubstr("rests on: not checked: allreduce"),
             HasSubstr("rates of a long job: in 20 iterations fast workers may still be running ahead "

@@ -111,13 +111,13 @@ TEST(Advice, NamesTheChangesThatWouldMakeItWrong) {
                                                      "rate (0.65x). Make sure of that first."),
                                            Not(HasSubstr("latency"))));
   report.depends.erase(report.depends.begin());
-  EXPECT_THAT(advice_answer(report),
-              AllOf(Not(HasSubstr("But")), Not(HasSubstr("experimental")), Not(HasSubstr("steady"))));
+  EXPECT_THAT(advice_answer(report), AllOf(Not(HasSubstr("But")), Not(HasSubstr("experimental")),
+                                           Not(HasSubstr("steady")), Not(HasSubstr("running ahead"))));
   Candidate guess = candidate("dpsgd", 200);
-  guess.experimental = guess.unsteady = true;
+  guess.experimental = guess.unsteady = guess.leads = true;
   report.advice = advise_all({candidate("allreduce", 100), guess});
-  EXPECT_THAT(advice_answer(report),
-              AllOf(HasSubstr(" It is experimental: "), HasSubstr(" Its rate was not steady: ")));
+  EXPECT_THAT(advice_answer(report), AllOf(HasSubstr(" It is experimental: "), HasSubstr(" Its rate was not steady: "),
+                                           HasSubstr(" Its fast workers may have been running ahead: ")));
   EXPECT_THAT(advice_grid(report.advice).notes,
               Contains(AllOf(HasSubstr("not steady in some repeats"), HasSubstr(": dpsgd"))));
 }
