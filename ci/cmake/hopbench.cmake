@@ -42,6 +42,7 @@ find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED)
 find_path(RANDOM123_INCLUDE Random123/philox.h REQUIRED)
+find_path(EIGEN_INCLUDE Eigen/Core PATH_SUFFIXES eigen3 REQUIRED)
 
 # hb_optional(PART target package...): sets HB_HAVE_PART, honouring HOPBENCH_PART = AUTO | ON | OFF.
 function(hb_optional part target)
