@@ -46,7 +46,7 @@ float Optimizer::schedule(Iter k) const {
 
 float Optimizer::learning_rate(Iter k) const {
   const OptimizerSpec& spec = node_->options_.optimizer;
-  if (const Credits* shared = node_->options_.stop.credits; shared != nullptr)
+  if (const Credits* shared = node_->options_.stop.credits; shared != nullptr && !by_steps_)
     k = std::max<Iter>(shared->taken() - 1, 0) / node_->worker_count();
   float lr = spec.lr;
   for (const auto& [from, factor] : spec.steps) {

@@ -71,6 +71,9 @@ class Optimizer {
   /// shared credits, the schedule ignores k: a fast worker would reach its end early. It then uses the number of
   /// gradients that all workers have begun, divided by the number of workers.
   float learning_rate(Iter k) const;
+  /// Makes the schedule go by the k of a step even if workers share credits. For steps that several ranks make alike,
+  /// each at a moment of its own: k must be the same on all.
+  void goes_by_its_steps() { by_steps_ = true; }
   /// Returns its state vectors, which the caller may replace by others of their size: the momentum (none without), or
   /// AdamW's m and v (none before its first step). x: the vector that it steps.
   std::vector<Vec*> state(Vec& x);
@@ -94,6 +97,7 @@ class Optimizer {
   Vec momentum_;                   // AdamW's m. Empty: 0 so far, or lazy_ has it
   Vec square_;                     // AdamW's v
   Iter steps_ = 0;                 // of AdamW
+  bool by_steps_ = false;          // see goes_by_its_steps
   std::shared_ptr<LazySgd> lazy_;  // once a gradient was sparse
 };
 

@@ -60,6 +60,7 @@ void work(Node& self) {
   const int tracker = self.servers().front();
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
+  optimizer.goes_by_its_steps();
   Accumulated sum(self, x.size(), x.space());
   const std::int64_t batch_of_all = std::int64_t{self.worker_count()} * self.batch();
   std::int64_t stepped = 0;  // samples of all steps so far
