@@ -280,6 +280,7 @@ void Node::emit_at(Time time, Event&& event) const {
 void Node::enter(Iter k) {
   HB_ASSERT(k > entered_);
   returned_ = false;
+  if (open_.iter < 0 && !record_.marks.empty()) record_.marks.back().end = now();  // its absence, until it has a state
   close_iteration(k);
   entered_ = k;
   open_ = IterationMark{};

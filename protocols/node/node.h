@@ -183,18 +183,19 @@ class Node {
   /// protocol says, before it enters an iteration.
   bool returned();
   /// Asks a peer for its state after k iterations: a worker's parameters, or a server's part of the weights. Never
-  /// blocks. The answer is of kind kState; its body is empty if nothing has been reported yet.
+  /// blocks. The answer is of kind kState; its body is empty if nothing has been reported yet. To a server, this worker
+  /// is present again from the moment at which the server answers.
   void ask_for_state(int from, Iter k);
-  /// Reports to a peer, or to all of them, that this worker is present again (if the protocol rejoins).
-  void say_back(int to);
+  /// Reports to all peers that this worker is present again (if the protocol rejoins).
   void say_back();
   /// The iteration with which a worker goes on, and words for it.
   struct Welcomed {
     Iter iter = 0;
     Words words{};
   };
-  /// Sets the function that a server calls when a worker asks for its state after k iterations. Without it k stays.
-  using Welcome = std::function<Welcomed(int worker, Iter k)>;
+  /// Sets the function that a server calls when a worker asks for its state after k iterations. If it returns nothing,
+  /// the worker waits, and the function is called again when something has come. Without it k stays.
+  using Welcome = std::function<std::optional<Welcomed>(int worker, Iter k)>;
   void welcome(Welcome welcome) { welcome_ = std::move(welcome); }
 
   // --- Arithmetic
@@ -320,7 +321,7 @@ class Node {
   void stay_away(Time until);
   void say_away(int to);
   void note_absences();
-  void note_return(const Message& back);
+  void note_return(int from, Iter absence);
   void give_states();
   bool give_state(const Message& asked);
   void meet_faults(Iter k);

@@ -3,7 +3,8 @@
 // A worker leaves where it would have begun an iteration. If the protocol goes on without it (Protocol::rejoins), it
 // says so to its peers (kAway), and each of them answers (kNoted). Until a peer's answer the worker drops all else that
 // comes from it, because that was sent to a worker that was thought to be there. So no message crosses an absence.
-// Absences are numbered: a kBack is void if a later kAway of that rank is known already.
+// Absences are numbered: a kBack is void if a later kAway of that rank is known already. A server notes the return of a
+// worker when it answers its kAsk, so no worker counts before its state is on its way.
 //
 // In other protocols nothing of the worker runs during its absence, and its peers are not told: they wait for it.
 #include <algorithm>
@@ -82,15 +83,13 @@ void Node::say_away(int to) {
   post(to, kAway, times_away_, {}, {});
 }
 
-void Node::say_back(int to) {
-  if (!ended(to)) post(to, kBack, times_away_, {}, {});
-}
-
 void Node::say_back() {
-  for (const int peer : peers()) say_back(peer);
+  for (const int peer : peers()) {
+    if (!ended(peer)) post(peer, kBack, times_away_, {}, {});
+  }
 }
 
-void Node::ask_for_state(int from, Iter k) { send(from, kAsk, k); }
+void Node::ask_for_state(int from, Iter k) { send(from, kAsk, k, {}, {times_away_}); }
 
 void Node::note_absences() {
   while (const std::optional<Message> away = take(is(kAway))) {
@@ -102,16 +101,16 @@ void Node::note_absences() {
   while (const std::optional<Message> noted = take(is(kNoted))) {
     if (noted->iter == times_away_) runtime_.mailbox.open(noted->from);
   }
-  while (const std::optional<Message> back = take(is(kBack))) note_return(*back);
+  while (const std::optional<Message> back = take(is(kBack))) note_return(back->from, back->iter);
   while (std::optional<Message> asked = take(is(kAsk))) asked_for_state_.push_back(std::move(*asked));
   give_states();
 }
 
-void Node::note_return(const Message& back) {
-  const auto from = static_cast<std::size_t>(back.from);
-  const bool last = last_absence_.size() <= from || back.iter >= last_absence_[from];
-  if (last && parting(back.from) == Parting::kAbsent) note_parting(back.from, Parting::kNone);
-  if (away_ && !runtime_.mailbox.is_shut(back.from)) say_away(back.from);  // it does not know yet
+void Node::note_return(int from, Iter absence) {
+  const auto at = static_cast<std::size_t>(from);
+  const bool last = last_absence_.size() <= at || absence >= last_absence_[at];
+  if (last && parting(from) == Parting::kAbsent) note_parting(from, Parting::kNone);
+  if (away_ && !runtime_.mailbox.is_shut(from)) say_away(from);  // it does not know yet
 }
 
 void Node::give_states() {
@@ -125,8 +124,10 @@ bool Node::give_state(const Message& asked) {
     return true;
   }
   if (is_server()) {
-    const Welcomed welcomed = welcome_ ? welcome_(asked.from, asked.iter) : Welcomed{asked.iter};
-    post(asked.from, kState, welcomed.iter, kept_ != nullptr ? kept_->share() : Payload(), welcomed.words);
+    const std::optional<Welcomed> welcomed = welcome_ ? welcome_(asked.from, asked.iter) : Welcomed{asked.iter};
+    if (!welcomed) return false;
+    note_return(asked.from, asked.words[0]);
+    post(asked.from, kState, welcomed->iter, kept_ != nullptr ? kept_->share() : Payload(), welcomed->words);
     return true;
   }
   if (model_of_ < asked.iter) return false;

@@ -13,6 +13,7 @@
 // is r* + 1 pushes.) `capped` is our repair: a grant ends when t[p] - t[slowest] = s_U + 1, SSP's own convention. Then
 // its long-run rate is SSP(s_U)'s, the slowest worker's. The paper's results can only come from `faithful`.
 #include <algorithm>
+#include <limits>
 
 #include "protocols/node/node.h"
 #include "protocols/server/dssp_controller.h"
@@ -38,7 +39,8 @@ void dssp(Node& self, const KnobValues& knobs) {
   std::vector<PushTimes> a(self.workers().size());  // table A
   std::vector<Iter> r(self.workers().size(), 0);    // extra iterations left
 
-  serve(self, shard, [&](const Message& push, Time now) -> Iter {  // Algorithm 1
+  const Iter most = capped ? s_l + r_max : std::numeric_limits<Iter>::max();
+  serve(self, shard, most, [&](const Message& push, Time now) -> Iter {  // Algorithm 1
     const auto p = static_cast<std::size_t>(push.from);
     a[p] = {.latest = now, .before = a[p].latest};
     const Iter t = shard.pushed(push.from), behind = t - shard.least_pushed();

@@ -6,9 +6,9 @@
 
 namespace hopbench {
 
-void serve(Node& self, Shard& shard, const LeastPushed& least) {
+void serve(Node& self, Shard& shard, Iter most, const LeastPushed& least) {
   const bool decides = self.rank == self.servers().front();
-  shard.is_a_clock();
+  shard.is_a_clock(most);
   struct Held {  // an answer to worker's push of iteration k; it may leave once all have pushed `least`
     int worker;
     Iter k, least;
@@ -41,7 +41,7 @@ void serve(Node& self, Shard& shard, const LeastPushed& least) {
 
 void serve_ssp(Node& self, Iter staleness) {
   Shard shard(self);
-  serve(self, shard, [&](const Message& push, Time) { return shard.pushed(push.from) - staleness; });
+  serve(self, shard, staleness, [&](const Message& push, Time) { return shard.pushed(push.from) - staleness; });
 }
 
 Knob staleness_knob() {

@@ -15,8 +15,9 @@ using LeastPushed = std::function<Iter(const Message& push, Time when)>;
 
 /// Runs a server for ever: applies each push on arrival and holds the answer until `least` allows it. Does not wait for
 /// workers that have left. All servers have one clock. Only the first calls `least`, for its own counts. The others
-/// hold their answer until its decision is there and until they have applied what the decision rests on.
-void serve(Node& self, Shard& shard, const LeastPushed& least);
+/// hold their answer until its decision is there and until they have applied what the decision rests on. `most`: by how
+/// much a worker may be ahead of the slowest when it returns from an absence.
+void serve(Node& self, Shard& shard, Iter most, const LeastPushed& least);
 
 /// Does this by SSP's rule: a worker with t pushed gradients is held until all have pushed at least t - staleness.
 void serve_ssp(Node& self, Iter staleness);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "protocols/node/collectives.h"
@@ -10,11 +9,6 @@
 #include "protocols/server/server.h"
 
 namespace hopbench {
-namespace {
-
-constexpr Iter kNobody = std::numeric_limits<Iter>::max();
-
-}  // namespace
 
 Shard::Shard(Node& self) : Shard(self, self.initial()) {}
 
@@ -114,19 +108,18 @@ void Shard::answer(int worker, Iter k, Words words) {
 }
 
 /// Gives a worker that was away the weights, and with them the number of updates in them.
-Node::Welcomed Shard::welcome(int worker, Iter k) {
-  const Iter others = least_pushed_by_others(worker);
-  const bool decides = clock_ && self_.rank == self_.servers().front() && others != kNobody;
+std::optional<Node::Welcomed> Shard::welcome(int worker, Iter k) {
+  const Iter others = least_pushed(worker);
+  const bool decides = most_ahead_ && self_.rank == self_.servers().front() && others != kNobody;
+  if (decides && k - others > *most_ahead_) return std::nullopt;
   if (decides) k = std::max(k, others);
-  if (clock_) pushed_[static_cast<std::size_t>(worker)] = k;
+  if (most_ahead_) pushed_[static_cast<std::size_t>(worker)] = k;
   sent_[static_cast<std::size_t>(worker)] = updates_;
   if (at_welcome_) at_welcome_(worker);
-  return {k, {updates_}};
+  return Node::Welcomed{k, {updates_}};
 }
 
-Iter Shard::least_pushed() const { return least_pushed_by_others(kAnyone); }
-
-Iter Shard::least_pushed_by_others(int worker) const {
+Iter Shard::least_pushed(int worker) const {
   Iter least = kNobody;
   for (int other : self_.workers()) {
     if (other != worker && self_.present(other)) least = std::min(least, pushed(other));

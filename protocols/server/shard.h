@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -58,8 +60,9 @@ class Shard {
   /// Resets the optimizer's state to that at the start.
   void forget_momentum() { optimizer_ = own_optimizer(); }
   /// Makes the numbers of gradients a clock: a worker that was away goes on with the count of the slowest that is
-  /// present, if that is ahead of its own. The first server decides, and the worker tells the others.
-  void is_a_clock() { clock_ = true; }
+  /// present, if that is ahead of its own, and waits for the slowest if its own is over `most` ahead. The first server
+  /// decides, and the worker tells the others.
+  void is_a_clock(Iter most) { most_ahead_ = most; }
   /// Sets a function that is called when a worker that was away takes the weights.
   void at_welcome(std::function<void(int worker)> then) { at_welcome_ = std::move(then); }
 
@@ -71,27 +74,27 @@ class Shard {
   std::size_t trained() const { return stripes_.before(self_.trainable()); }
 
   Iter pushed(int worker) const { return pushed_[static_cast<std::size_t>(worker)]; }
-  /// Returns the fewest gradients, or the most, of a worker that is still present.
-  Iter least_pushed() const;
+  /// Returns the fewest gradients, or the most, of a worker that is still present. `worker` is left out.
+  Iter least_pushed(int worker = kAnyone) const;
   Iter most_pushed() const;
 
  private:
+  static constexpr Iter kNobody = std::numeric_limits<Iter>::max();
   Shard(Node& self, const Vec& all);
   Optimizer own_optimizer();
   void count(int worker, Iter k, double scale = 1);
-  Node::Welcomed welcome(int worker, Iter k);
-  Iter least_pushed_by_others(int worker) const;
+  std::optional<Node::Welcomed> welcome(int worker, Iter k);
 
   Node& self_;
   const Stripes stripes_;
   Vec w_;
   Optimizer optimizer_;
-  std::vector<Term> added_;   // since the last step; without their values
-  Vec sum_;                   // of those
-  std::vector<Iter> pushed_;  // by worker
-  Iter updates_ = 0;          // in the weights
-  std::vector<Iter> sent_;    // by worker: updates in the weights that it was sent last
-  bool clock_ = false;
+  std::vector<Term> added_;         // since the last step; without their values
+  Vec sum_;                         // of those
+  std::vector<Iter> pushed_;        // by worker
+  Iter updates_ = 0;                // in the weights
+  std::vector<Iter> sent_;          // by worker: updates in the weights that it was sent last
+  std::optional<Iter> most_ahead_;  // of the slowest, for a worker that returns; nothing: no clock
   std::function<void(int worker)> at_welcome_;
 };
 

@@ -203,10 +203,11 @@ class Slowest {
       Iter at = 0;
       IterationMark before{.iter = -1};
       for (const IterationMark& mark : rank->marks) {
-        const bool away = is_absence(before, mark);
+        const bool away = is_absence(before, mark), stays_away = away && &mark == &rank->marks.back();
         if (away) steps.push_back({before.end, at, -1});
-        steps.push_back({mark.end, away ? -1 : at, mark.iter + 1});
-        at = mark.iter + 1;
+        const Iter into = stays_away ? -1 : mark.iter + 1;  // it counts again from its next entry
+        steps.push_back({mark.end, away ? -1 : at, into});
+        at = into;
         last = std::max(last, at);
         before = mark;
       }

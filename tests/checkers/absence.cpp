@@ -68,11 +68,11 @@ class AbsenceChecker : public Checker {
   void at_server(const Event& event) {
     if (event.rank != workers_) return;  // the first one decides
     if (event.what == EventKind::kApplied) applied_[std::size_t(event.peer)] = event.iter + 1;
-    if (event.what == EventKind::kTake && event.peer < workers_) {
-      if (event.kind == kAwayKind) known_away_[std::size_t(event.peer)] = 1;
-      if (event.kind == kBackKind) known_away_[std::size_t(event.peer)] = 0;
-    }
-    if (event.what == EventKind::kSend && event.kind == kStateKind && clock_) decides(event);
+    if (event.what == EventKind::kTake && event.peer < workers_ && event.kind == kAwayKind)
+      known_away_[std::size_t(event.peer)] = 1;
+    if (event.what != EventKind::kSend || event.kind != kStateKind) return;
+    known_away_[std::size_t(event.peer)] = 0;  // it is back once it is given the state
+    if (clock_) decides(event);
   }
 
   void decides(const Event& event) {

@@ -149,7 +149,7 @@ mutant(barrier_not_awaited "elastic_bsp" "if (!held && self.present(w))" "if (!h
 mutant(clock_not_taken_up "shard;ps_clock;parameter_server" "if (decides) k = std::max(k, others);" "if (decides) k = std::max<Iter>(k, 0);")
 
 # A worker that was away takes the weights of the first server only.
-mutant(weights_of_one_server "rejoin;server;parameter_server" "for (const int server : others) ask(server);
+mutant(weights_of_one_server "rejoin;server;parameter_server" "for (const int server : others) self.ask_for_state(server, k);
   for (const Message& state : self.gather(others, int(others.size()), is(kState), kWhy)) put(state);" "")
 
 # AD-PSGD: a worker goes on with the model that it had before it was away.

@@ -120,6 +120,23 @@ TEST(Absences, OfSspGoOnWithTheClockOfTheSlowest) {
   }
 }
 
+// Worker 0 returns while nobody is there, far behind. Those that return after it wait until it is within the bound.
+TEST(Absences, OfSspWaitForOneThatReturnedFarBehind) {
+  for (const auto& [name, knobs] : std::vector<std::pair<std::string, Knobs>>{
+           {"ps_ssp", {{"staleness", 1}}}, {"dssp", {{"s_l", 0}, {"r_max", 1}, {"mode", "capped"}}}}) {
+    Cluster cluster{.nodes = 3,
+                    .topology = "complete",
+                    .iterations = 40,
+                    .faults = {away(0, 15, 200), away(1, 155, 100), away(2, 155, 120)},
+                    .keep_events = true};
+    cluster.run(name, knobs);
+    EXPECT_EQ(cluster.broken(), "") << name;
+    EXPECT_LE(cluster.lead_max(), 2) << name;
+    EXPECT_LT(entered_by(cluster, 0, moment(250)), 8) << name << ": it went on from where it was";
+    for (int w = 0; w < 3; ++w) EXPECT_EQ(cluster.records[std::size_t(w)].iters_jumped, 0) << name;
+  }
+}
+
 TEST(Absences, OfAspAreCaughtUpWithAlone) {
   Cluster cluster = four({away(2, 55, 2000)});
   cluster.run("ps_asp");
