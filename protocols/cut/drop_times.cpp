@@ -1,63 +1,59 @@
 #include "protocols/cut/drop_times.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace hopbench {
 namespace {
 
-constexpr std::size_t kCandidates = 200;
 constexpr double kRounding = 1e-6;   // relative; workers tell each other their times in single precision
 constexpr double kLeastGain = 0.01;  // the best of many limits looks better than it is
 
-/// Returns when a gradient ends that begins no micro-batch after `limit`.
-double end_under(const MicroBatchTimes& times, double limit) {
-  const auto late = std::find_if(times.begins.begin() + 1, times.begins.end(), [&](double t) { return t > limit; });
-  return late == times.begins.end() ? times.end : *late;  // the one before ends where the late one would begin
-}
+/// A micro-batch that a limit may cut.
+struct Part {
+  double begin = 0, end = 0;
+  int samples = 0;
+  std::size_t iteration = 0;
+};
 
-double longest(const std::vector<MeasuredIteration>& iterations) {
-  double most = 0;
-  for (const MeasuredIteration& iteration : iterations) {
-    for (const MicroBatchTimes& times : iteration.workers) most = std::max(most, times.end);
+/// Appends a gradient's micro-batches to `parts`.
+void append_parts(const MicroBatchTimes& times, std::size_t iteration, std::vector<Part>& parts) {
+  for (std::size_t p = 0; p < times.begins.size(); ++p) {
+    const bool last = p + 1 == times.begins.size();  // another one ends where the next begins
+    parts.push_back({times.begins[p], last ? times.end : times.begins[p + 1], times.samples[p], iteration});
   }
-  return most;
 }
 
 }  // namespace
 
-double effective_speedup(const std::vector<MeasuredIteration>& iterations, double limit) {
-  double faster = 0, kept = 0, all = 0;
-  for (const MeasuredIteration& iteration : iterations) {
-    double whole = 0, cut = 0;
-    for (const MicroBatchTimes& times : iteration.workers) {
-      whole = std::max(whole, times.end);
-      cut = std::max(cut, end_under(times, limit));
-      for (std::size_t p = 0; p < times.begins.size(); ++p) {
-        all += times.samples[p];
-        kept += p == 0 || times.begins[p] <= limit ? times.samples[p] : 0;
-      }
+std::optional<double> best_limit(const std::vector<MeasuredIteration>& iterations) {
+  if (iterations.front().workers.size() < 2) return std::nullopt;  // it waits for nobody
+  std::vector<Part> parts;
+  std::vector<double> whole(iterations.size()), cut(iterations.size());  // times without and with the limit
+  double all = 0, kept = 0;                                              // samples
+  for (std::size_t k = 0; k < iterations.size(); ++k) {
+    for (const MicroBatchTimes& times : iterations[k].workers) {
+      append_parts(times, k, parts);
+      whole[k] = std::max(whole[k], times.end);
+      all += std::accumulate(times.samples.begin(), times.samples.end(), 0.0);
     }
-    faster +=
-        (whole + iteration.communication) / (cut + iteration.communication) / static_cast<double>(iterations.size());
   }
-  return faster * kept / all;
-}
-
-double best_limit(const std::vector<MeasuredIteration>& iterations) {
-  if (iterations.front().workers.size() < 2) return longest(iterations);  // it waits for nobody
-  std::vector<double> candidates;
-  for (const MeasuredIteration& iteration : iterations) {
-    for (const MicroBatchTimes& times : iteration.workers)
-      candidates.insert(candidates.end(), times.begins.begin() + 1, times.begins.end());
+  const auto gained = [&](std::size_t k) {
+    return (whole[k] + iterations[k].communication) / (cut[k] + iterations[k].communication) / double(whole.size());
+  };
+  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.begin < b.begin; });
+  std::optional<double> best;
+  double faster = 0, most = 1 + kLeastGain;  // `faster`: the mean speed-up of an iteration
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Part& part = parts[i];
+    if (cut[part.iteration] > 0) faster -= gained(part.iteration);
+    cut[part.iteration] = std::max(cut[part.iteration], part.end);
+    faster += gained(part.iteration);
+    kept += part.samples;
+    const bool limit = part.begin > 0 && (i + 1 == parts.size() || parts[i + 1].begin > part.begin);
+    if (limit && faster * kept / all > most) most = faster * kept / all, best = part.begin * (1 + kRounding);
   }
-  std::sort(candidates.begin(), candidates.end());
-  double best = longest(iterations), most = 1 + kLeastGain;
-  const std::size_t step = 1 + candidates.size() / kCandidates;
-  for (std::size_t i = 0; i < candidates.size(); i += step) {
-    const double speedup = effective_speedup(iterations, candidates[i]);
-    if (speedup > most) most = speedup, best = candidates[i];
-  }
-  return best * (1 + kRounding);  // what began at that very time is within it
+  return best;  // what began at that very time is within it
 }
 
 }  // namespace hopbench

@@ -1,6 +1,7 @@
 // DropCompute's choice: after how much time a worker stops computing (protocols/cut/dropcompute.cpp).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 namespace hopbench {
@@ -20,11 +21,8 @@ struct MeasuredIteration {
 
 /// Returns the time limit with the largest effective speed-up over the measured iterations: the mean of (time of the
 /// iteration) / (its time under the limit), times the share of samples in micro-batches that begin within the limit.
-/// Returns the time of the longest gradient, which cuts nothing, if no limit gains a hundredth, or if there is one
-/// worker only. Times may be off by the rounding of single precision.
-double best_limit(const std::vector<MeasuredIteration>& iterations);
-
-/// Returns that speed-up for a limit.
-double effective_speedup(const std::vector<MeasuredIteration>& iterations, double limit);
+/// The shortest of several; nothing if no limit gains a hundredth, or if there is one worker only. Times may be off by
+/// the rounding of single precision.
+std::optional<double> best_limit(const std::vector<MeasuredIteration>& iterations);
 
 }  // namespace hopbench

@@ -55,7 +55,7 @@ class Limit {
     all[static_cast<std::size_t>(self_.rank)] = numbers_;
     for (const Message& said : self_.gather(others, static_cast<int>(others.size()), is(kClock), "times"))
       all[static_cast<std::size_t>(said.from)] = Vec::copy_of(said.body).to_host();
-    limit_ = seconds_to_duration(best_limit(iterations_in(all, self_.batch())));
+    if (const auto best = best_limit(iterations_in(all, self_.batch()))) limit_ = seconds_to_duration(*best);
     known_ = true;
   }
 
@@ -83,7 +83,7 @@ class Limit {
   Node& self_;
   std::int64_t measured_;
   bool known_ = false;
-  Duration limit_{};
+  Duration limit_ = Duration::max();  // nothing is dropped
   Time start_{};
   std::vector<double> begins_;
   double end_ = 0;

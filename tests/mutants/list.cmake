@@ -515,7 +515,7 @@ mutant(one_dimension_only "moshpit" "k / period % dimensions" "0 * k / period % 
 # each worker has a limit of its own.
 mutant(parts_weigh_alike "sample_mean;dropcompute" "if (g.samples != self.batch())" "if (g.samples < 0)")
 mutant(step_of_whole_batches "sample_mean;dropcompute" "self.per_sample(mean.samples)" "1.0")
-mutant(own_time_limit "sample_mean;drop_times;dropcompute" "best_limit(iterations_in(all, self_.batch()))" "best_limit(iterations_in({numbers_}, self_.batch()))")
+mutant(own_time_limit "sample_mean;drop_times;dropcompute" "best_limit(iterations_in(all, self_.batch()))" "best_limit(iterations_in({numbers_, numbers_}, self_.batch()))")
 mutant(samples_not_counted "sample_mean;abs_sgd" "  divide_by_samples(self, g, samples);\n" "")
 
 # A-EDiT: all outer gradients weigh the same; none is too long.
