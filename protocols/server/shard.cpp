@@ -63,11 +63,18 @@ Vec Shard::apply_sum(Iter k, std::vector<Part> parts) {
     const auto weight = static_cast<float>(part.scale);
     terms.push_back({.sender = part.push.from, .tag = k - part.age, .value = part.push.body, .weight = weight});
   }
-  Vec total = sum(self_, k, std::move(terms));
+  Vec total = terms.empty() ? nothing() : sum(self_, k, std::move(terms));
   optimizer_.step(w_, share(total), k);
   ++updates_;
   for (const Part& part : parts) count(part.push.from, part.push.iter);
   return total;
+}
+
+/// Returns a gradient of 0, which leaves running statistics as they are.
+Vec Shard::nothing() const {
+  Vec g = Vec::copy_of(share(w_));
+  g.assign(0, share(Vec(trained(), g.space())));
+  return g;
 }
 
 void Shard::add(std::vector<Term> terms) {

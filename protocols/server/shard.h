@@ -42,6 +42,7 @@ class Shard {
     Iter age = 0;
   };
   /// Makes one step with the sum of scale * gradient, by ascending worker, as one of iteration k. Returns that sum.
+  /// Without gradients it is 0: momentum and weight decay act, running statistics stay.
   Vec apply_sum(Iter k, std::vector<Part> parts);
   /// Lets `rule` change the weights by what a worker has pushed, as an update. `bytes`: read and written meanwhile.
   using Rule = std::function<void(Vec& w, const Payload& pushed)>;
@@ -84,6 +85,7 @@ class Shard {
   Optimizer own_optimizer();
   void count(int worker, Iter k, double scale = 1);
   std::optional<Node::Welcomed> welcome(int worker, Iter k);
+  Vec nothing() const;
 
   Node& self_;
   const Stripes stripes_;

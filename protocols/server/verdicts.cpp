@@ -84,7 +84,7 @@ class Server {
 
   /// Makes the update. Its place in the schedule of the learning rate is that of the gradients that have come so far.
   void close() {
-    if (used_.empty()) {
+    if (used_.empty() && deciding_.divisor == 0) {
       shard_.pass();
     } else if (used_.size() == 1 && deciding_.divisor == 0) {
       shard_.apply(used_.front().push, used_.front().scale);

@@ -31,7 +31,8 @@ struct Deciding {
   std::function<Verdict(const Arrival& arrival)> rule;
   /// Returns the mark that goes with weights to a worker. Empty: the number of updates in them.
   std::function<Iter(Iter updates)> mark = {};
-  /// An update is the sum of its gradients, each times its scale, over this; 0: over their number.
+  /// An update is the sum of its gradients, each times its scale, over this, and a step with 0 if there are none; 0:
+  /// over their number.
   int divisor = 0;
   /// Takes all gradients that have come before it answers any, so that of workers that end at one instant all get the
   /// newest weights.

@@ -401,12 +401,15 @@ mutant(delay_ignored "delay_adaptive" "static_cast<double>(gradient.delay())" "0
 mutant(compensated_for_another "dc_asgd" "sent_[static_cast<std::size_t>(push.from)]" "sent_[(push.from + 1) % sent_.size()]")
 mutant(first_weights_kept "dc_asgd" "    compensator.sends(push.from);\n" "")
 
-# GBA: a token one step too old still counts; a token too many of each number; a late gradient leaves the divisor.
+# GBA: a token one step too old still counts; a token too many of each number; a late gradient leaves the divisor; a
+# global batch of late gradients makes no step.
 mutant(token_too_old "gba" "gradient.delay() <= tolerance" "gradient.delay() <= tolerance + 1")
 mutant(tokens_dealt_slowly "gba" "fetched++ / batches" "fetched++ / (batches + 1)")
 mutant(late_one_not_counted "gba" "const bool last = ++come % batches == 0;" [==[
                               if (gradient.delay() <= tolerance) ++come;
                               const bool last = come % batches == 0;]==])
+
+mutant(empty_step_left_out "verdicts;gba" "if (used_.empty() && deciding_.divisor == 0)" "if (used_.empty())")
 
 # K-async: an update of one more; a worker that waits is answered at once.
 mutant(one_gradient_more "k_async" "gradient.collected + 1 == k" "gradient.collected == k")

@@ -131,6 +131,7 @@ HB_MUTANT(first_weights_kept, dc_asgd)
 HB_MUTANT(token_too_old, gba)
 HB_MUTANT(tokens_dealt_slowly, gba)
 HB_MUTANT(late_one_not_counted, gba)
+HB_MUTANT(empty_step_left_out, gba)
 HB_MUTANT(one_gradient_more, k_async)
 HB_MUTANT(answered_before_its_update, k_async)
 HB_MUTANT(follower_takes_any, rennala)
@@ -233,6 +234,7 @@ const Knobs kGroupServers = {{"inner", "ps"}};
 const Knobs kHierarchical = {{"algorithm", "hierarchical"}};
 
 const Knobs kStrict = {{"tolerance", 1}};
+const Knobs kSmallGlobalBatch = {{"batches", 1}, {"tolerance", 1}};
 const Knobs kCompensating = {{"lambda", 1.0}};
 const Knobs kAborting = {{"window", 0.5}, {"rate", 0.3}};
 const Knobs kOneServer = {{"servers", 1}};
@@ -368,6 +370,7 @@ const std::vector<Case> kCases = {
     {"token_too_old", token_too_old::gba_protocol, kStrict, {"global_batch"}},
     {"tokens_dealt_slowly", tokens_dealt_slowly::gba_protocol, {}, {"global_batch"}},
     {"late_one_not_counted", late_one_not_counted::gba_protocol, kStrict, {"global_batch"}},
+    {"empty_step_left_out", empty_step_left_out::gba_protocol, kSmallGlobalBatch, {"replay"}, with_momentum},
     {"one_gradient_more", one_gradient_more::k_async_protocol, {}, {"k_gradients"}},
     {"answered_before_its_update", answered_before_its_update::k_async_protocol, {}, {"k_gradients"}},
     {"follower_takes_any", follower_takes_any::rennala_protocol, kTwoServers, {"servers_agree"}, with_jitter},

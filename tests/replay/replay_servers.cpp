@@ -30,6 +30,7 @@ class AtServers {
         of_worker(event, workers_[std::size_t(event.rank)]);
       } else {
         Server& server = servers_[std::size_t(event.rank - cluster_.nodes)];
+        if (rules_.divisor > 0) count(server, event);
         if (event.what == EventKind::kReduced) mean(server, event);
         if (event.what == EventKind::kApplied) applied(server, event);
         if (event.what == EventKind::kSend && event.kind == std::uint16_t(kWeights)) sent(server, event.peer);
@@ -56,6 +57,8 @@ class AtServers {
     std::vector<Numbers> sent{};      // by worker: the weights that it was sent
     std::map<int, double> weights{};  // by worker: of its gradients in the mean that was computed last
     std::size_t to_come = 0;          // gradients of that mean that are still to be applied
+    int decided = 0;                  // gradients that were used or not, where sums have a divisor
+    bool due = false;                 // a step that `divisor` of those make
     Numbers sum{};
   };
 
@@ -112,6 +115,18 @@ class AtServers {
       server.momentum[i] = double(cluster_.optimizer.momentum) * server.momentum[i] + g[i];
       server.w[i] -= scale * double(cluster_.optimizer.lr) * server.momentum[i];
     }
+  }
+
+  /// A sum of `divisor` gradients none of which is used is a step with 0. Other servers are told each decision.
+  void count(Server& server, const Event& event) const {
+    const bool first = event.rank == cluster_.nodes, take = event.what == EventKind::kTake;
+    const bool decides =
+        take && (first ? event.kind == std::uint16_t(kPush) : event.kind == std::uint16_t(kClock) && event.count >= 0);
+    const bool answers = event.what == EventKind::kSend && event.kind == std::uint16_t(kWeights);
+    if (event.what == EventKind::kReduced) server.due = false;
+    if ((decides || answers) && std::exchange(server.due, false))
+      step(server, Numbers(server.w.size(), 0.0), rules_.step_of_mean);
+    if (decides) server.due = ++server.decided % rules_.divisor == 0;
   }
 
   /// Only says what is in the mean: the gradients themselves are named when they are applied.
