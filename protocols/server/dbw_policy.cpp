@@ -29,6 +29,7 @@ void LandscapeEstimate::add(const UpdateSeen& update) {
     missed_ += last_->drop - (recent_.back().loss - update.loss);
     bend_ += last_->bend;
   }
+  ++added_;
   recent_.push_back(update);
   if (recent_.size() > window_) recent_.pop_front();
   last_.reset();
@@ -52,7 +53,7 @@ std::optional<double> LandscapeEstimate::variance() const {
 
 std::optional<Landscape> LandscapeEstimate::now() const {
   const auto v = variance();
-  if (recent_.size() < window_ || !v || !(missed_ > 0) || !(bend_ > 0)) return std::nullopt;
+  if (added_ <= window_ || !v || !(missed_ > 0) || !(bend_ > 0)) return std::nullopt;
   double slope2 = 0;
   for (const UpdateSeen& update : recent_) slope2 += update.mean_norm2 - *v / update.gradients;
   return Landscape{.slope2 = std::max(0.0, slope2 / static_cast<double>(recent_.size())),

@@ -46,7 +46,7 @@ class LandscapeEstimate {
  public:
   explicit LandscapeEstimate(int window) : window_(static_cast<std::size_t>(window)) {}
   void add(const UpdateSeen& update);
-  /// Returns nothing before `window` updates, while none of the last has two gradients, or if L comes out <= 0.
+  /// Returns nothing before `window` + 1 updates, while none of the last has two gradients, or if L comes out <= 0.
   std::optional<Landscape> now() const;
 
  private:
@@ -56,7 +56,7 @@ class LandscapeEstimate {
     double drop;  // of the loss if F were linear: lr |grad F|^2
     double bend;  // lr^2 / 2 |mean gradient|^2; L times this is what F's curvature takes off the drop
   };
-  std::size_t window_;
+  std::size_t window_, added_ = 0;  // added_: updates
   std::deque<UpdateSeen> recent_;
   std::optional<Expected> last_;  // of the last update, whose real drop is not known before the next one's loss
   double missed_ = 0, bend_ = 0;  // sums of the drop that did not happen, and of `bend`

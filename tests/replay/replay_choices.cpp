@@ -117,7 +117,7 @@ class Choices {
     }
     const auto v = variance(last);
     const std::vector<double> t = times(made_of);
-    if (updates_.size() < window_ || !v || !(missed > 0) || t.empty()) return std::nullopt;
+    if (updates_.size() <= window_ || !v || !(missed > 0) || t.empty()) return std::nullopt;
     for (std::size_t i = updates_.size() - window_; i <= last; ++i)
       slope2 += (updates_[i].mean2 - *v / updates_[i].k) / double(window_);
     slope2 = std::max(0.0, slope2);
