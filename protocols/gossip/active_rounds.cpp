@@ -14,12 +14,14 @@ void control_rounds(Node& self, Rounds rounds) {
   const auto present = [&] { return std::count_if(self.workers().begin(), self.workers().end(), here); };
   for (Iter number = 0;;) {
     self.until([&] { return self.has(is(kRequest)) || present() < search.workers_left(); }, "a worker that is done");
+    self.sleep(Duration{}, "a worker that is done");  // others of the same instant
     for (const int w : self.workers()) {
       if (!here(w)) search.left(w);
     }
-    const auto request = self.take(is(kRequest));
-    const bool in_time = request && (rounds == Rounds::kOnTheirOwn || request->iter == number);
-    if (in_time && here(request->from)) search.done(request->from);
+    while (const auto request = self.take(is(kRequest))) {
+      const bool in_time = rounds == Rounds::kOnTheirOwn || request->iter == number;
+      if (in_time && here(request->from)) search.done(request->from);
+    }
     const std::vector<int> group = search.next_group();
     if (group.empty()) continue;
     for (const int worker : rounds == Rounds::kTogether ? self.workers() : group)

@@ -21,8 +21,9 @@ class ActiveRounds : public Checker {
     if (controls && event.what == EventKind::kGone) leave(event.peer);
     if (event.what == EventKind::kFinished && event.rank < workers_ && dead_.count(event.rank) == 0) exact_ = false;
     if (controls && event.what == EventKind::kTake && event.kind == kRequestKind) {
-      if (exact_ && here_.count(event.peer) > 0 && new_link())
+      if (exact_ && here_.count(event.peer) > 0 && event.time > taken_ && new_link())
         fail(event.time, event.rank, "waited for more than it needed");
+      taken_ = event.time;  // all of one instant count
       done_.insert(event.peer);
     }
     if (controls && event.what == EventKind::kSend && event.kind == kReplyKind) answered(event);
@@ -104,6 +105,7 @@ class ActiveRounds : public Checker {
   std::set<int> here_, dead_, done_, group_;  // here_: as the controller knows
   std::set<std::pair<int, int>> used_;
   Iter round_ = -1;
+  Time taken_{};                          // when it took a request last
   bool exact_ = true;                     // until a worker finishes, of which the controller hears some time later
   std::map<Iter, std::set<int>> active_;  // by round
 };
