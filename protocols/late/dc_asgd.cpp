@@ -13,12 +13,17 @@
 namespace hopbench {
 namespace {
 
+float lambda_of(const KnobValues& knobs) {
+  const double wanted = knobs.real("lambda");
+  return static_cast<float>(wanted >= 0 ? wanted : knobs.text("variant") == "adaptive" ? 2 : 0.04);
+}
+
 class Compensator {
  public:
   Compensator(Node& self, const Shard& shard, const KnobValues& knobs)
       : self_(self),
         shard_(shard),
-        by_{.lambda = static_cast<float>(knobs.real("lambda")), .decay = static_cast<float>(knobs.real("decay"))},
+        by_{.lambda = lambda_of(knobs), .decay = static_cast<float>(knobs.real("decay"))},
         sent_(self.workers().size(), share(shard.weights())) {
     if (knobs.text("variant") == "adaptive") square_ = Vec(shard.trained(), shard.weights().space());
   }
@@ -66,7 +71,7 @@ std::vector<Knob> all_knobs() {
   return with_server_knobs({
       choice("variant", {"constant", "adaptive"},
              "the factor of the compensation: lambda, or lambda / sqrt(mean square)", "memory H"),
-      {"lambda", 0.04, 0, 100, {}, "lambda; 2 is usual for the adaptive variant", "memory H"},
+      {"lambda", -1.0, -1, 100, {}, "lambda; below 0: 0.04, or 2 for the adaptive variant", "memory H"},
       {"decay", 0.95, 0, 0.999999, {}, "adaptive: what the mean square keeps at each gradient", "memory H"},
   });
 }

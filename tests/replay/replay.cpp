@@ -180,10 +180,10 @@ ServerRules rules_of(const std::string& protocol, const Cluster& cluster, const 
   }
   if (rules.step_of_mean != 1) rules.step_of_one = rules.step_of_mean;
   if (protocol == "dc_asgd") {
-    rules.lambda = number_in(knobs, "lambda", 0.04);
     rules.decay = number_in(knobs, "decay", 0.95);
     const auto variant = knobs.find("variant");
     rules.adaptive = variant != knobs.end() && std::get<std::string>(variant->second) == "adaptive";
+    rules.lambda = number_in(knobs, "lambda", rules.adaptive ? 2 : 0.04);
   }
   return rules;
 }

@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"adpsgd", {{"form", "serial"}}}, Case{"gossipgrad"}, Case{"rennala"},
         Case{"rennala", {{"batch", 7}, {"servers", 2}}}, Case{"ringmaster"}, Case{"delay_adaptive"},
         Case{"dc_asgd", {{"lambda", 0.5}}}, Case{"dc_asgd", {{"variant", "adaptive"}, {"lambda", 0.5}}},
-        Case{"gba", {{"tolerance", 0}}},
+        Case{"dc_asgd", {{"variant", "adaptive"}}}, Case{"gba", {{"tolerance", 0}}},
         Case{"gba", {{"batches", 1}, {"tolerance", 2}}},
         Case{"gba", {{"batches", 2}, {"tolerance", 0}, {"servers", 2}}}, Case{"k_async"},
         Case{"k_batch_async", {{"k", 4}}}, Case{"specsync", {{"window", 0.5}, {"rate", 0.3}}}, Case{"diloco"},
