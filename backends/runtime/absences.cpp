@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kMostAbsentRanks = 100'000;
 constexpr double kLatestReturn = 1e9;
+constexpr double kShortest = 0.9e-9;  // seconds: 1 ns, but for the rounding of both ends
 
 /// Reads a row into `absence`. Returns why it is none, or "".
 std::string read_row(const std::vector<std::string_view>& cells, Absence& absence) {
@@ -26,6 +27,8 @@ std::string read_row(const std::vector<std::string_view>& cells, Absence& absenc
     return fmt::format("'{}' to '{}' is no span of seconds from 0: 'until' must be later than 'from'", cells[1],
                        cells[2]);
   absence = {*rank, Time(seconds_to_duration(*from)), Time(seconds_to_duration(*until))};
+  if (*until - *from < kShortest || absence.until <= absence.from)
+    return fmt::format("'{}' to '{}' is less than 1 ns, the shortest absence", cells[1], cells[2]);
   return "";
 }
 

@@ -310,6 +310,10 @@ TEST(FaultsSuite, AbsencesComeFromAFile) {
            {"rank,from,until\nx,2,3\n", ":2: the rank is 'x', not an integer from 0 to 99999"},
            {"rank,from,until\n1,3,3\n",
             ":2: '3' to '3' is no span of seconds from 0: 'until' must be later than 'from'"},
+           {"rank,from,until\n1,0.03,0.0300000001\n",
+            ":2: '0.03' to '0.0300000001' is less than 1 ns, the shortest absence"},
+           {"rank,from,until\n1,0.03,0.0300000006\n",
+            ":2: '0.03' to '0.0300000006' is less than 1 ns, the shortest absence"},
            {"rank,from,until\n1,2,4\n1,3,5\n",
             ":3: rank 1 is away already: its rows must follow each other in time and not overlap"}}) {
     folder.write("spot.csv", rows);
