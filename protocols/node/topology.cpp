@@ -5,6 +5,7 @@
 
 #include "backends/base/error.h"
 #include "backends/base/text.h"
+#include "protocols/node/eigenvalues.h"
 
 namespace hopbench {
 namespace {
@@ -32,44 +33,6 @@ std::vector<int> search(const Neighbours& next, int a) {
 
 bool all_reached(const std::vector<int>& distances) {
   return *std::min_element(distances.begin(), distances.end()) >= 0;
-}
-
-/// Makes one rotation of the Jacobi method, after which m[p][q] of a symmetric matrix is zero.
-void rotate(Matrix& m, std::size_t p, std::size_t q) {
-  if (m[p][q] == 0) return;
-  const double theta = (m[q][q] - m[p][p]) / (2 * m[p][q]);
-  const double t = (theta >= 0 ? 1.0 : -1.0) / (std::abs(theta) + std::sqrt(theta * theta + 1));
-  const double c = 1 / std::sqrt(t * t + 1), s = t * c;
-  for (std::size_t i = 0; i < m.size(); ++i) {
-    const double ip = m[i][p], iq = m[i][q];
-    m[i][p] = c * ip - s * iq;
-    m[i][q] = s * ip + c * iq;
-  }
-  for (std::size_t i = 0; i < m.size(); ++i) {
-    const double pi = m[p][i], qi = m[q][i];
-    m[p][i] = c * pi - s * qi;
-    m[q][i] = s * pi + c * qi;
-  }
-}
-
-/// Returns the moduli of the eigenvalues of a symmetric matrix, largest first (cyclic Jacobi).
-std::vector<double> eigenvalue_moduli(Matrix m) {
-  const auto off_diagonal = [&] {
-    double sum = 0;
-    for (std::size_t i = 0; i < m.size(); ++i) {
-      for (std::size_t j = 0; j < i; ++j) sum += m[i][j] * m[i][j];
-    }
-    return sum;
-  };
-  for (int sweep = 0; sweep < 50 && off_diagonal() > 1e-24; ++sweep) {
-    for (std::size_t p = 0; p < m.size(); ++p) {
-      for (std::size_t q = p + 1; q < m.size(); ++q) rotate(m, p, q);
-    }
-  }
-  std::vector<double> moduli;
-  for (std::size_t i = 0; i < m.size(); ++i) moduli.push_back(std::abs(m[i][i]));
-  std::sort(moduli.rbegin(), moduli.rend());
-  return moduli;
 }
 
 /// Returns true if all have the same number of neighbours.
@@ -207,24 +170,20 @@ double metropolis_weight(const Topology& graph, int i, int j) {
 }
 
 double smallest_mixing_eigenvalue(const Topology& graph) {
-  const auto n = static_cast<std::size_t>(graph.size());
-  std::vector<double> x(n);
-  for (std::size_t i = 0; i < n; ++i)
-    x[i] = static_cast<double>((i + 1) * 2654435761U % 4294967296U) / 4294967296.0 - 0.5;
-  double value = 0;
-  for (int step = 0; step < 300; ++step) {  // power iteration with I - W, whose eigenvalues are not negative
-    std::vector<double> y(n, 0.0);
-    double yy = 0, xy = 0, xx = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      for (const int j : graph.in(static_cast<int>(i)))
-        y[i] += metropolis_weight(graph, static_cast<int>(i), j) * (x[i] - x[static_cast<std::size_t>(j)]);
-      yy += y[i] * y[i], xy += x[i] * y[i], xx += x[i] * x[i];
+  static thread_local std::pair<Neighbours, double> last;  // every rank of a simulation asks for the same
+  Neighbours in;
+  for (const int r : graph.ranks()) in.push_back(graph.in(r));
+  if (last.first == in) return last.second;
+  Matrix w(in.size(), std::vector<double>(in.size(), 0.0));
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    w[i][i] = 1;
+    for (const int j : in[i]) {
+      w[i][static_cast<std::size_t>(j)] = metropolis_weight(graph, static_cast<int>(i), j);
+      w[i][i] -= w[i][static_cast<std::size_t>(j)];
     }
-    if (!(yy > 0)) break;
-    value = xy / xx;
-    for (std::size_t i = 0; i < n; ++i) x[i] = y[i] / std::sqrt(yy);
   }
-  return 1 - value;
+  last = {std::move(in), eigenvalues(w).front()};
+  return last.second;
 }
 
 std::vector<std::vector<double>> Topology::weights() const {
@@ -247,7 +206,8 @@ double Topology::spectral_gap() const {
       if (m[i][j] != 0) m[i][j] = 1.0 / std::sqrt(static_cast<double>((in_[i].size() + 1) * (in_[j].size() + 1)));
     }
   }
-  return 1.0 - eigenvalue_moduli(std::move(m))[1];
+  const std::vector<double> values = eigenvalues(m);  // the last is 1
+  return 1.0 - std::max(std::abs(values.front()), std::abs(values[values.size() - 2]));
 }
 
 Topology make_topology(const std::string& name, int n) {

@@ -69,8 +69,8 @@ class Topology {
 /// regular graph they are uniform.
 double metropolis_weight(const Topology& graph, int i, int j);
 
-/// Returns an estimate, from above, of the smallest eigenvalue of W with Metropolis weights, for an undirected graph.
-/// It is right to about 0.02, which is enough to see that it is not near -1/3. Takes O(edges).
+/// Returns the smallest eigenvalue of W with Metropolis weights, for an undirected graph. Takes O(n^3), once for calls
+/// with the same graph.
 double smallest_mixing_eigenvalue(const Topology& graph);
 
 /// Returns why workers that hear of each other only through this graph cannot train together: it is not strongly

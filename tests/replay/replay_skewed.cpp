@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "protocols/node/eigenvalues.h"
 #include "tests/replay/replay.h"
 
 namespace hopbench {
@@ -54,24 +55,12 @@ Models times(const Matrix& rows, const Models& models) {
   return all;
 }
 
-/// Smallest eigenvalue of W, by power iteration with I - W, as exactly as doubles allow.
 double smallest_eigenvalue(const Matrix& rows) {
-  Models x;
-  for (std::size_t i = 0; i < rows.size(); ++i) x.push_back({std::sin(double(3 * i * i + 1))});
-  double value = 0;
-  for (int k = 0; k < 20000; ++k) {
-    const Models wx = times(rows, x);
-    double yy = 0, xy = 0, xx = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const double y = x[i][0] - wx[i][0];
-      yy += y * y, xy += x[i][0] * y, xx += x[i][0] * x[i][0];
-      x[i][0] = y;
-    }
-    if (!(yy > 1e-200)) break;
-    value = xy / xx;
-    for (Numbers& each : x) each[0] /= std::sqrt(yy);
+  std::vector<Numbers> full(rows.size(), Numbers(rows.size(), 0.0));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (const auto& [j, weight] : rows[i]) full[i][std::size_t(j)] = weight;
   }
-  return 1 - value;
+  return eigenvalues(full).front();
 }
 
 /// A rule: what all workers do with their gradients of iteration k.

@@ -279,12 +279,24 @@ TEST(Topology, OfAStaticExponentialGraphReachesAllInLogNSteps) {
   EXPECT_EQ(make_topology("exponential", 5).out(4), (Ranks{0, 1, 3}));
 }
 
-TEST(Topology, SmallestMixingEigenvaluesAreNearTheirClosedForms) {
-  EXPECT_NEAR(smallest_mixing_eigenvalue(make_topology("ring", 8)), -1.0 / 3, 0.02);
+TEST(Topology, SmallestMixingEigenvaluesAreTheirClosedForms) {
+  EXPECT_NEAR(smallest_mixing_eigenvalue(make_topology("ring", 8)), -1.0 / 3, 1e-12);
   EXPECT_NEAR(smallest_mixing_eigenvalue(make_topology("ring", 5)), (1 + 2 * std::cos(0.8 * std::acos(-1.0))) / 3,
-              0.02);
-  EXPECT_NEAR(smallest_mixing_eigenvalue(make_topology("complete", 6)), 0, 0.02);
-  EXPECT_LT(smallest_mixing_eigenvalue(make_topology("ring_based", 16)), -0.4);
+              1e-12);
+  EXPECT_NEAR(smallest_mixing_eigenvalue(make_topology("complete", 6)), 0, 1e-12);
+  EXPECT_NEAR(smallest_mixing_eigenvalue(make_topology("ring_based", 10)), -0.5, 1e-12);
+}
+
+// The eigenvector of a bipartite graph has one sign on each side, wherever the sides' ranks are.
+TEST(Topology, SmallestMixingEigenvaluesDoNotDependOnTheNumbering) {
+  std::vector<Edge> edges;
+  for (const int a : {0, 3, 5, 6}) {
+    for (const int b : {1, 2, 4, 7}) edges.insert(edges.end(), {{a, b}, {b, a}});
+  }
+  EXPECT_NEAR(smallest_mixing_eigenvalue(Topology("two sides", 8, edges)), -0.6, 1e-12);
+  EXPECT_NEAR(smallest_mixing_eigenvalue(
+                  Topology("cycle", 4, {{0, 1}, {1, 0}, {1, 3}, {3, 1}, {3, 2}, {2, 3}, {2, 0}, {0, 2}})),
+              -1.0 / 3, 1e-12);
 }
 
 TEST(Topology, ErrorsSayWhatToDo) {
