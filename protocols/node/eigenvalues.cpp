@@ -2,6 +2,7 @@
 
 // The same bits with every compiler and instruction set. So no other source may include Eigen without this definition.
 #define EIGEN_DONT_VECTORIZE
+#include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 
 #include "backends/base/error.h"
@@ -11,7 +12,7 @@ namespace {
 
 using Solver = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>;
 
-Solver solved(const std::vector<std::vector<double>>& symmetric, int what) {
+Eigen::MatrixXd matrix_of(const std::vector<std::vector<double>>& symmetric) {
   const auto n = static_cast<Eigen::Index>(symmetric.size());
   Eigen::MatrixXd matrix(n, n);
   for (Eigen::Index i = 0; i < n; ++i) {
@@ -19,7 +20,17 @@ Solver solved(const std::vector<std::vector<double>>& symmetric, int what) {
     HB_ASSERT_MSG(row.size() == symmetric.size(), "a square matrix");
     for (Eigen::Index j = 0; j < n; ++j) matrix(i, j) = row[static_cast<std::size_t>(j)];
   }
-  Solver solver(matrix, what);
+  return matrix;
+}
+
+std::vector<std::vector<double>> columns_of(const Eigen::MatrixXd& matrix) {
+  std::vector<std::vector<double>> columns;
+  for (const auto column : matrix.colwise()) columns.emplace_back(column.begin(), column.end());
+  return columns;
+}
+
+Solver solved(const std::vector<std::vector<double>>& symmetric, int what) {
+  Solver solver(matrix_of(symmetric), what);
   HB_ASSERT_MSG(solver.info() == Eigen::Success, "eigenvalues of finite numbers");
   return solver;
 }
@@ -33,9 +44,14 @@ std::vector<double> eigenvalues(const std::vector<std::vector<double>>& symmetri
 
 Eigensystem eigensystem(const std::vector<std::vector<double>>& symmetric) {
   const Solver solver = solved(symmetric, Eigen::ComputeEigenvectors);
-  Eigensystem system{.values = {solver.eigenvalues().begin(), solver.eigenvalues().end()}, .vectors = {}};
-  for (const auto column : solver.eigenvectors().colwise()) system.vectors.emplace_back(column.begin(), column.end());
-  return system;
+  return {{solver.eigenvalues().begin(), solver.eigenvalues().end()}, columns_of(solver.eigenvectors())};
+}
+
+std::vector<std::vector<double>> inverse_of(const std::vector<std::vector<double>>& positive) {
+  const Eigen::LLT<Eigen::MatrixXd> factors(matrix_of(positive));
+  HB_ASSERT_MSG(factors.info() == Eigen::Success, "a matrix whose eigenvalues are above 0");
+  const auto n = static_cast<Eigen::Index>(positive.size());
+  return columns_of(factors.solve(Eigen::MatrixXd::Identity(n, n)));
 }
 
 }  // namespace hopbench

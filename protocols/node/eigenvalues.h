@@ -1,4 +1,4 @@
-// Eigenvalues of symmetric matrices, for plans and bounds.
+// Eigenvalues and inverses of symmetric matrices, for plans and bounds.
 #pragma once
 
 #include <vector>
@@ -16,5 +16,8 @@ struct Eigensystem {
   std::vector<std::vector<double>> vectors;
 };
 Eigensystem eigensystem(const std::vector<std::vector<double>>& symmetric);
+
+/// Returns the inverse of a symmetric matrix whose eigenvalues are above 0.
+std::vector<std::vector<double>> inverse_of(const std::vector<std::vector<double>>& positive);
 
 }  // namespace hopbench

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <set>
 
-#include "protocols/gossip/matcha_plan.h"
 #include "protocols/gossip/netmax_policy.h"
 #include "protocols/gossip/path_search.h"
+#include "protocols/node/matchings.h"
 #include "tests/cluster_models.h"
 
 namespace hopbench {
@@ -65,66 +65,6 @@ TEST(Matchings, HoldEveryEdgeOnceAndAreFew) {
     }
     EXPECT_EQ(seen.size(), links / 2);
   }
-}
-
-/// The second smallest eigenvalue of the mean Laplacian, by power iteration with 12 - L, orthogonal to the ones.
-double connectivity(const MatchaPlan& plan, const std::vector<double>& chances) {
-  std::vector<double> x = {1, -0.5, 0.3, -0.7, 0.2, -0.3};
-  double value = 0;
-  for (int step = 0; step < 400; ++step) {
-    std::vector<double> y(x.size());
-    for (std::size_t i = 0; i < x.size(); ++i) y[i] = 12 * x[i];
-    for (std::size_t j = 0; j < chances.size(); ++j) {
-      for (const auto& [a, b] : plan.matchings[j]) {
-        const double flow = chances[j] * (x[std::size_t(a)] - x[std::size_t(b)]);
-        y[std::size_t(a)] -= flow, y[std::size_t(b)] += flow;
-      }
-    }
-    const double mean = std::accumulate(y.begin(), y.end(), 0.0) / 6;
-    double xx = 0, xy = 0, yy = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      y[i] -= mean;
-      xx += x[i] * x[i], xy += x[i] * y[i], yy += y[i] * y[i];
-    }
-    value = xy / xx;
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = y[i] / std::sqrt(yy);
-  }
-  return 12 - value;
-}
-
-TEST(MatchaPlan, IsTheBestForItsBudgetAndFavoursABridge) {
-  const MatchaPlan plan = matcha_plan(barbell(), 0.5);
-  ASSERT_EQ(plan.matchings.size(), 3u);
-  EXPECT_LE(std::accumulate(plan.chances.begin(), plan.chances.end(), 0.0), 1.5 + 1e-6);
-  for (std::size_t j = 0; j < 3; ++j) {
-    const auto& matching = plan.matchings[j];
-    if (std::find(matching.begin(), matching.end(), Edge{2, 3}) != matching.end()) {
-      EXPECT_EQ(plan.chances[j], *std::max_element(plan.chances.begin(), plan.chances.end()));
-    }
-  }
-  const double found = connectivity(plan, plan.chances);
-  for (int a = 0; a <= 20; ++a) {
-    for (int b = 0; b <= 20; ++b) {
-      const double p = a / 20.0, q = b / 20.0, r = 1.5 - p - q;
-      if (r < 0 || r > 1) continue;
-      EXPECT_LT(connectivity(plan, {p, q, r}), 1.01 * found) << p << " " << q;
-    }
-  }
-}
-
-// All links of a complete graph, each with 1 / n, give the mean of all in one iteration.
-TEST(MatchaPlan, OfACompleteGraphWithAllLinksHasTheWeightOfAMean) {
-  const MatchaPlan plan = matcha_plan(make_topology("complete", 6), 1.0);
-  for (const double chance : plan.chances) EXPECT_NEAR(chance, 1, 1e-9);
-  EXPECT_NEAR(plan.alpha, 1.0 / 6, 0.002);
-}
-
-// A ring of an even number has two matchings, which are alike.
-TEST(MatchaPlan, OfARingTreatsItsTwoMatchingsAlike) {
-  const MatchaPlan plan = matcha_plan(make_topology("ring", 8), 0.5);
-  ASSERT_EQ(plan.matchings.size(), 2u);
-  EXPECT_NEAR(plan.chances[0], 0.5, 0.02);
-  EXPECT_NEAR(plan.chances[1], 0.5, 0.02);
 }
 
 TEST(Matcha, SendsTheShareThatItsBudgetAllows) {
