@@ -41,10 +41,26 @@ std::string excerpt(const std::string& word) {
   return "'" + shown + "'";
 }
 
+/// Refuses what other launchers take in place of a name, and ssh would look up as one: node:2, node[01-02] and lists.
+void check_one_host(const std::string& name, const std::string& where) {
+  const std::size_t colon = name.find(':'), bracket = name.find('[');
+  const bool counts = colon != std::string::npos && colon > 0 && colon + 1 < name.size() &&
+                      name.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+  if (counts)
+    throw usage_error(where + ": " + excerpt(name) + " has a number of processes: write `" + name.substr(0, colon) +
+                      " slots=" + name.substr(colon + 1) + "`");
+  const bool is_address = bracket == 0 || (bracket != std::string::npos && name[bracket - 1] == '@');
+  if ((bracket != std::string::npos && !is_address) || name.find_first_of(",{}*") != std::string::npos)
+    throw usage_error(where + ": " + excerpt(name) + " stands for several hosts: give each one line, `node01 slots=N`");
+}
+
 HostLine parse_line(const std::string& line, const std::string& where) {
   std::istringstream words(line);
   HostLine host;
   words >> host.host;
+  if (host.host.starts_with("\xff\xfe") || host.host.starts_with("\xfe\xff"))
+    throw usage_error(where + ": its byte order mark says that the file is UTF-16: save it as UTF-8");
+  check_one_host(host.host, where);
   if (!is_host(host.host)) throw usage_error(where + ": " + excerpt(host.host) + " is not a host name");
   for (std::string word; words >> word;) {
     const char* const end = word.data() + word.size();
@@ -181,6 +197,7 @@ std::vector<HostLine> read_host_file(const std::string& path) {
   std::vector<HostLine> hosts;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
+    if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);  // a byte order mark
     line = line.substr(0, line.find('#'));
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const std::string where = path + ":" + std::to_string(number);
