@@ -29,6 +29,7 @@ namespace fs = std::filesystem;
 struct Mistake {
   const char* at;
   std::string why;
+  std::string remedy = "mend the line or get the file again";
 };
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -86,7 +87,10 @@ class Lines {
       throw Mistake{begin, fmt::format("column {} is out of range: 1 to {}", token(begin), ~std::uint32_t{0})};
     if (error != std::errc() || *stop != ':')
       throw Mistake{begin, fmt::format("{} where COLUMN:VALUE was expected", token(begin))};
-    if (column == 0) throw Mistake{begin, "column 0: columns are numbered from 1"};
+    if (column == 0)
+      throw Mistake{begin, "column 0",
+                    "columns count from 1, and this file counts from 0: add 1 to each (scikit-learn: "
+                    "dump_svmlight_file(..., zero_based=False))"};
     if (column <= last)
       throw Mistake{begin, fmt::format("column {} after column {}: they must ascend within a line", column, last)};
     at_ = stop + 1;
@@ -189,8 +193,8 @@ std::vector<std::span<const char>> cut(std::span<const char> text, std::size_t u
 
 [[noreturn]] void refuse(const fs::path& file, std::span<const char> text, const Mistake& mistake) {
   const auto line = 1 + std::count(text.data(), mistake.at, '\n');
-  throw usage_error(fmt::format("cannot use data file {}: at line {}: {}: mend the line or get the file again",
-                                file.string(), line, mistake.why));
+  throw usage_error(
+      fmt::format("cannot use data file {}: at line {}: {}: {}", file.string(), line, mistake.why, mistake.remedy));
 }
 
 /// Returns the pieces as one data set, with columns renumbered. Frees each piece once it is copied.

@@ -187,7 +187,7 @@ TEST_F(Svmlight, RefusesWhatIsNoRow) {
 }
 
 TEST_F(Svmlight, RefusesColumnsThatDoNotAscendOrAreOutOfRange) {
-  refused("1 0:3\n", {"at line 1", "column 0: columns are numbered from 1"});
+  refused("1 0:3\n", {"at line 1", "column 0: columns count from 1, and this file counts from 0: add 1"});
   refused("1 5:3 4:1\n", {"at line 1", "column 4 after column 5: they must ascend"});
   refused("1 5:0 5:1\n", {"at line 1", "column 5 after column 5"});
   refused("1 4294967296:1\n", {"at line 1", "'4294967296:1' is out of range: 1 to 4294967295"});
