@@ -3,19 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "backends/base/error.h"
-#include "backends/base/json_value.h"
-#include "backends/base/printable.h"
 #include "backends/runtime/csv_rows.h"
+#include "suites/import/safetensors.h"
 
 namespace hopbench {
 namespace {
@@ -87,23 +80,6 @@ Profile read_buckets(const std::string& path) {
   return profile;
 }
 
-/// Returns the bytes of each tensor in the order of the file.
-std::vector<std::uint64_t> tensors_in(const nlohmann::json& header) {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> spans;
-  for (const auto& [name, tensor] : header.items()) {
-    if (name == "__metadata__") continue;
-    const nlohmann::json& offsets = tensor.at("data_offsets");
-    if (!offsets.is_array() || offsets.size() != 2) throw usage_error("'data_offsets' are not two numbers");
-    const auto from = integer_of<std::uint64_t>(offsets[0]), to = integer_of<std::uint64_t>(offsets[1]);
-    if (to < from || to > kLargestModel) throw usage_error("'data_offsets' are no span of the file");
-    if (to > from) spans.emplace_back(from, to);
-  }
-  std::sort(spans.begin(), spans.end());
-  std::vector<std::uint64_t> bytes;
-  for (const auto& [from, to] : spans) bytes.push_back(to - from);
-  return bytes;
-}
-
 std::vector<Piece> like_ddp(const std::vector<std::uint64_t>& tensors) {
   constexpr std::uint64_t kFirst = 1 << 20, kOther = 25 << 20;  // torch.nn.parallel.DistributedDataParallel's defaults
   std::vector<Piece> parts;
@@ -119,39 +95,14 @@ std::vector<Piece> like_ddp(const std::vector<std::uint64_t>& tensors) {
   return parts;
 }
 
-Profile read_safetensors(std::istream& file, const std::string& path) {
-  const auto wrong = [&](const std::string& why) {
-    return usage_error(printable(fmt::format("{} is not a safetensors file: {}", path, why)));
-  };
-  constexpr std::uint64_t kLongestHeader = 100'000'000;  // the format's own limit
-  unsigned char length[8];
-  if (!file.read(reinterpret_cast<char*>(length), sizeof length)) throw wrong("it has no header");
-  std::uint64_t bytes = 0;
-  for (int i = 7; i >= 0; --i) bytes = bytes << 8 | length[i];
-  if (bytes > kLongestHeader) throw wrong(fmt::format("its header would have {} bytes", bytes));
-  std::string text(bytes, '\0');
-  if (!file.read(text.data(), std::streamsize(bytes))) throw wrong("its header is cut short");
-  try {
-    const std::vector<Piece> parts = like_ddp(tensors_in(nlohmann::json::parse(text)));
-    if (parts.empty()) throw wrong("it has no tensors");
-    double all = 0;
-    for (const Piece& part : parts) all += part.time;
-    return profile_of(parts, all * kForwardShare / (1 - kForwardShare));
-  } catch (const nlohmann::json::exception& error) {
-    throw wrong(json_mistake(error));
-  }
-}
-
 }  // namespace
 
 Profile read_profile(const std::string& path) {
-  if (!path.ends_with(".safetensors")) return read_buckets(path);
-  std::error_code none;
-  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
-    throw usage_error(fmt::format("the profile {} cannot be read: it is not a file", printable(path)));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw usage_error(fmt::format("the profile {} cannot be read: {}", printable(path), std::strerror(errno)));
-  return read_safetensors(file, path);
+  if (!path.ends_with(".safetensors") && !path.ends_with(".index.json")) return read_buckets(path);
+  const std::vector<Piece> parts = like_ddp(read_safetensors(path));
+  double all = 0;
+  for (const Piece& part : parts) all += part.time;
+  return profile_of(parts, all * kForwardShare / (1 - kForwardShare));
 }
 
 }  // namespace hopbench

@@ -18,10 +18,11 @@ struct Profile {
 
 /// Reads a profile. Error(kUsage), with the place, if the file is not of one of two kinds:
 ///
-///   NAME.safetensors  the header of such a file. Tensors are put into buckets like those of PyTorch's
-///                     DistributedDataParallel: in reverse order, a bucket is complete once it has 25 MiB, the first
-///                     one 1 MiB. The forward pass takes a third of the time, each bucket of the backward pass a share
-///                     as large as its bytes.
+///   NAME.safetensors  the headers of such a file, with all its shards if it is one of several, or of those that
+///                     NAME.safetensors.index.json lists (safetensors.h). Tensors are put into buckets like those of
+///                     PyTorch's DistributedDataParallel: in reverse order, a bucket is complete once it has 25 MiB,
+///                     the first one 1 MiB. The forward pass takes a third of the time, each bucket of the backward
+///                     pass a share as large as its bytes.
 ///   any other name    CSV with the header bytes,seconds: a row for each bucket, in the order in which they become
 ///                     complete, and the time since the one before. The first row's time has the forward pass in it.
 Profile read_profile(const std::string& path);

@@ -1,11 +1,13 @@
 // Profiles of gradients: buckets and times from CSV, and from the header of a safetensors file.
 #include "suites/import/profile.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "backends/base/error.h"
+#include "suites/import/safetensors.h"
 #include "tests/folder.h"
 
 namespace hopbench {
@@ -31,6 +33,20 @@ class ProfileTest : public testing::Test {
     for (int byte = 0; byte < 8; ++byte) text.push_back(char(header.size() >> (8 * byte)));
     return text + header;
   }
+  /// Returns the entry of a tensor whose data reach from one MiB to another.
+  static std::string entry(const std::string& name, int from, int to, const std::string& type = "F32", int bytes = 4) {
+    return fmt::format(R"("{}":{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", name, type,
+                       ((to - from) << 20) / bytes, from << 20, to << 20);
+  }
+  /// Returns the sizes in MiB of the buckets of a model with these tensors.
+  std::vector<std::size_t> buckets(const std::string& name, const std::string& entries) {
+    return sizes(read_profile(file(name, safetensors("{" + entries + "}"))));
+  }
+  static std::vector<std::size_t> sizes(const Profile& profile) {
+    std::vector<std::size_t> found;
+    for (const Bucket& bucket : profile.buckets) found.push_back(bucket.size * 4 >> 20);
+    return found;
+  }
   Folder folder_;
 };
 
@@ -52,13 +68,8 @@ TEST_F(ProfileTest, BucketsOfACsvBecomeCompleteInTheOrderOfItsRows) {
 TEST_F(ProfileTest, ASafetensorsHeaderGivesTheBucketsOfDdp) {
   // In file order: 30 MiB, 2 MiB, 20 MiB, 3 MiB. From the end: 3 | 20 + 2 + 30 (the first of 1 MiB, the next of 25
   // MiB).
-  const auto mib = [](int n) { return std::to_string(n << 20); };
-  const std::string header = R"({"__metadata__":{"format":"pt"},)"
-                             R"("z":{"dtype":"F32","shape":[1],"data_offsets":[0,)" +
-                             mib(30) + "]}," + R"("b":{"dtype":"F32","shape":[1],"data_offsets":[)" + mib(32) + "," +
-                             mib(52) + "]}," + R"("c":{"dtype":"F32","shape":[1],"data_offsets":[)" + mib(30) + "," +
-                             mib(32) + "]}," + R"("a":{"dtype":"F32","shape":[1],"data_offsets":[)" + mib(52) + "," +
-                             mib(55) + "]}}";
+  const std::string header = R"({"__metadata__":{"format":"pt"},)" + entry("z", 0, 30) + "," + entry("b", 32, 52) +
+                             "," + entry("c", 30, 32) + "," + entry("a", 52, 55) + "}";
   const Profile profile = read_profile(file("m.safetensors", safetensors(header) + "the tensors are not read"));
   EXPECT_FALSE(profile.gradient);
   EXPECT_EQ(profile.parameters, (55u << 20) / 4);
@@ -67,6 +78,65 @@ TEST_F(ProfileTest, ASafetensorsHeaderGivesTheBucketsOfDdp) {
   EXPECT_EQ(profile.buckets[0].offset, (52u << 20) / 4);
   EXPECT_NEAR(profile.buckets[0].done_at, (1 + 2 * 3.0 / 55) / 3, 1e-12);
   EXPECT_EQ(profile.buckets[1].done_at, 1);
+}
+
+TEST_F(ProfileTest, SortedNamesArePutIntoTheModelsOrder) {
+  // Registered: features.2 (3 MiB), features.10 (30), classifier (60). From the end: 60 | 30 | 3.
+  const std::string sorted = entry("classifier.weight", 0, 60) + "," + entry("features.10.weight", 60, 90) + "," +
+                             entry("features.2.weight", 90, 93);
+  EXPECT_EQ(buckets("m.safetensors", sorted), (std::vector<std::size_t>{60, 30, 3}));
+  // A file that is not sorted says its order itself.
+  const std::string registered = entry("features.2.weight", 0, 3) + "," + entry("features.10.weight", 3, 33) + "," +
+                                 entry("classifier.weight", 33, 93);
+  EXPECT_EQ(buckets("m.safetensors", registered), (std::vector<std::size_t>{60, 30, 3}));
+  const std::string llama = entry("lm_head.weight", 0, 40) + "," + entry("model.embed_tokens.weight", 40, 90) + "," +
+                            entry("model.layers.0.w", 90, 117) + "," + entry("model.layers.1.w", 117, 145) + "," +
+                            entry("model.norm.weight", 145, 147);
+  EXPECT_EQ(buckets("m.safetensors", llama), (std::vector<std::size_t>{40, 30, 27, 50}));
+}
+
+TEST_F(ProfileTest, OnlyTensorsWithGradientsCount) {
+  EXPECT_EQ(buckets("m.safetensors", entry("b", 0, 4) + "," + entry("bn.num_batches_tracked", 4, 6, "I64", 8) + "," +
+                                         entry("bn.running_mean", 6, 8)),
+            (std::vector<std::size_t>{4}));
+  EXPECT_EQ(why("m.safetensors", safetensors("{" + entry("a", 0, 1, "U8", 1) + "}")),
+            "m.safetensors is not a safetensors file: none of its tensors has a gradient: they are integers or empty");
+}
+
+TEST_F(ProfileTest, ShardsAreOneModel) {
+  const std::string first = safetensors("{" + entry("model.embed.weight", 0, 20) + "," +
+                                        entry("model.layers.0.w", 20, 50) + "}"),
+                    second = safetensors("{" + entry("lm_head.weight", 0, 40) + "," +
+                                         entry("model.layers.1.w", 40, 50) + "}");
+  const std::string one = file("m-00001-of-00002.safetensors", first);
+  EXPECT_EQ(why("m-00001-of-00002.safetensors", first).substr(0, 50),
+            "m-00001-of-00002.safetensors is one of 2 shards, a");
+  file("m-00002-of-00002.safetensors", second);
+  const std::vector<std::size_t> whole{40, 40, 20};
+  EXPECT_EQ(sizes(read_profile(one)), whole);
+  const std::string index =
+      R"({"metadata":{},"weight_map":{"a":"m-00001-of-00002.safetensors","b":"m-00002-of-00002.safetensors"}})";
+  EXPECT_EQ(sizes(read_profile(file("m.safetensors.index.json", index))), whole);
+  EXPECT_EQ(safetensors_files(folder_ / "m.safetensors.index.json").size(), 2u);
+  EXPECT_EQ(why("x.index.json", "{}"), "x.index.json is not an index of safetensors files: a field is missing");
+  EXPECT_EQ(why("x.index.json", R"({"weight_map":{"a":"../b"}})"),
+            "x.index.json lists the file '../b', which is not in its folder");
+}
+
+TEST_F(ProfileTest, HeadersThatContradictThemselvesAreRefused) {
+  const auto refused = [&](const std::string& entries) {
+    return why("m.safetensors", safetensors("{" + entries + "}"))
+        .substr(std::string("m.safetensors is not a safetensors file: ").size());
+  };
+  EXPECT_EQ(refused(entry("a", 0, 2) + "," + entry("b", 1, 3)),
+            "tensor 'b' begins at byte 1048576 of the data, not at 2097152: tensors follow each other");
+  EXPECT_EQ(refused(entry("a", 0, 2) + "," + entry("b", 3, 4)),
+            "tensor 'b' begins at byte 3145728 of the data, not at 2097152: tensors follow each other");
+  EXPECT_EQ(refused(entry("a", 1, 2)),
+            "tensor 'a' begins at byte 1048576 of the data, not at 0: tensors follow each other");
+  EXPECT_EQ(refused(entry("a", 0, 2) + "," + entry("a", 2, 3)), "tensor 'a' is there twice");
+  EXPECT_EQ(refused(entry("a", 0, 2, "F33")), "tensor 'a' has a type that is not known, 'F33'");
+  EXPECT_EQ(refused(entry("a", 0, 2, "F16")), "tensor 'a' has 2097152 bytes, and by its shape and type 1048576");
 }
 
 TEST_F(ProfileTest, MistakesAreNamed) {

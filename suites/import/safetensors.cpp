@@ -1,0 +1,220 @@
+#include "suites/import/safetensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <tuple>
+#include <utility>
+
+#include "backends/base/error.h"
+#include "backends/base/json_value.h"
+#include "backends/base/printable.h"
+
+namespace hopbench {
+namespace {
+
+using Json = nlohmann::json;
+
+struct StoredTensor {
+  std::string name;
+  std::uint64_t from = 0, to = 0;  // bytes of the data
+  int bits = 0;                    // of a number
+  bool real = false;               // of floating-point numbers
+};
+
+Error wrong(const std::string& path, const std::string& why) {
+  return usage_error(printable(fmt::format("{} is not a safetensors file: {}", path, why)));
+}
+
+std::ifstream open_file(const std::string& path) {
+  std::error_code none;
+  const auto unreadable = [&](const char* why) {
+    return usage_error(fmt::format("the profile {} cannot be read: {}", printable(path), why));
+  };
+  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none))
+    throw unreadable("it is not a file");
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw unreadable(std::strerror(errno));
+  return file;
+}
+
+/// Parses an object whose keys must differ.
+Json parse_object(const std::string& text) {
+  std::set<std::string> names;
+  return Json::parse(text, [&](int depth, Json::parse_event_t event, Json& value) {
+    if (depth == 1 && event == Json::parse_event_t::key && !names.insert(value.get<std::string>()).second)
+      throw usage_error(fmt::format("tensor '{}' is there twice", quotable(value.get<std::string>())));
+    return true;
+  });
+}
+
+StoredTensor tensor_of(const std::string& name, const Json& entry) {
+  static const std::regex kType("(F|BF|C|I|U)(4|6|8|16|32|64)(_E[0-9]M[0-9])?|BOOL");  // letters and bits
+  const Json& offsets = entry.at("data_offsets");
+  if (!offsets.is_array() || offsets.size() != 2) throw usage_error("'data_offsets' are not two numbers");
+  const std::string type = entry.at("dtype").get<std::string>(), what = fmt::format("tensor '{}' ", quotable(name));
+  std::smatch parts;
+  if (!std::regex_match(type, parts, kType))
+    throw usage_error(fmt::format("{}has a type that is not known, '{}'", what, quotable(type)));
+  const bool real = type[0] == 'F' || type[0] == 'C' || type.starts_with("BF");
+  StoredTensor tensor{name, integer_of<std::uint64_t>(offsets[0]), integer_of<std::uint64_t>(offsets[1]),
+                      type == "BOOL" ? 8 : std::stoi(parts[2]), real};
+  constexpr std::uint64_t kMostBytes = 4'000'000'000'000;
+  if (tensor.to < tensor.from || tensor.to > kMostBytes) throw usage_error("'data_offsets' are no span of the file");
+  double bits = tensor.bits;
+  for (const Json& size : entry.at("shape")) bits *= double(integer_of<std::uint64_t>(size));
+  if (bits != 8.0 * double(tensor.to - tensor.from))
+    throw usage_error(
+        fmt::format("{}has {} bytes, and by its shape and type {}", what, tensor.to - tensor.from, bits / 8));
+  return tensor;
+}
+
+/// Returns the tensors of one file in the order of their data.
+std::vector<StoredTensor> read_header(const std::string& path) {
+  std::ifstream file = open_file(path);
+  constexpr std::uint64_t kLongestHeader = 100'000'000;  // the format's own limit
+  unsigned char length[8];
+  if (!file.read(reinterpret_cast<char*>(length), sizeof length)) throw wrong(path, "it has no header");
+  std::uint64_t bytes = 0;
+  for (int i = 7; i >= 0; --i) bytes = bytes << 8 | length[i];
+  if (bytes > kLongestHeader) throw wrong(path, fmt::format("its header would have {} bytes", bytes));
+  std::string text(bytes, '\0');
+  if (!file.read(text.data(), std::streamsize(bytes))) throw wrong(path, "its header is cut short");
+  std::vector<StoredTensor> tensors;
+  try {
+    const Json header = parse_object(text);
+    for (const auto& [name, entry] : header.items())
+      if (name != "__metadata__") tensors.push_back(tensor_of(name, entry));
+  } catch (const Json::exception& error) {
+    throw wrong(path, json_mistake(error));
+  } catch (const Error& error) {
+    throw wrong(path, error.what());
+  }
+  std::sort(tensors.begin(), tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
+    return std::tie(a.from, a.to, a.name) < std::tie(b.from, b.to, b.name);
+  });
+  std::uint64_t end = 0;
+  for (const StoredTensor& tensor : tensors) {
+    if (tensor.from != end)
+      throw wrong(path, fmt::format("tensor '{}' begins at byte {} of the data, not at {}: tensors follow each other",
+                                    quotable(tensor.name), tensor.from, end));
+    end = tensor.to;
+  }
+  return tensors;
+}
+
+/// A name split at its points, as a key by which the names of a model are in its likely order.
+std::vector<std::tuple<int, std::uint64_t, std::string>> place_of(const std::string& name) {
+  static constexpr std::string_view kFirst[] = {"embed", "wte",    "wpe",   "token", "stem",
+                                                "patch", "shared", "conv1", "pos_"};
+  static constexpr std::string_view kNorms[] = {"norm", "ln_f", "final"};
+  static constexpr std::string_view kLast[] = {"head", "classifier", "fc", "cls", "pooler", "logits"};
+  std::vector<std::tuple<int, std::uint64_t, std::string>> key;
+  std::istringstream parts(name);
+  for (std::string part; std::getline(parts, part, '.');) {
+    const auto has = [&](const auto& words) {
+      return std::any_of(std::begin(words), std::end(words), [&](auto word) { return part.find(word) != part.npos; });
+    };
+    const bool begins = has(kFirst), is_norm = std::any_of(std::begin(kNorms), std::end(kNorms),
+                                                           [&](auto word) { return part.starts_with(word); });
+    std::uint64_t number = 0;
+    std::size_t digit = part.find_first_of("0123456789");
+    const std::string letters = part.substr(0, digit);
+    if (digit != std::string::npos) std::from_chars(part.data() + digit, part.data() + part.size(), number);
+    if (part == "weight")
+      key.emplace_back(1, 0, "");  // before the bias
+    else
+      key.emplace_back(begins ? 0 : has(kLast) ? 3 : is_norm ? 2 : 1, 0, letters);
+    if (digit != std::string::npos) key.emplace_back(1, number, part);
+  }
+  return key;
+}
+
+bool is_sorted_by_name(const std::vector<StoredTensor>& tensors) {
+  return std::is_sorted(tensors.begin(), tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
+    return std::tuple(-a.bits, std::string_view(a.name)) < std::tuple(-b.bits, std::string_view(b.name));
+  });
+}
+
+/// Returns the files that an index lists.
+std::vector<std::string> files_of_index(const std::string& path) {
+  std::ifstream file = open_file(path);
+  std::set<std::string> names;
+  try {
+    const Json index = Json::parse(file);
+    for (const auto& [tensor, name] : index.at("weight_map").items()) names.insert(name.get<std::string>());
+  } catch (const Json::exception& error) {
+    throw usage_error(fmt::format("{} is not an index of safetensors files: {}", printable(path), json_mistake(error)));
+  }
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    if (name.find('/') != std::string::npos)
+      throw usage_error(
+          fmt::format("{} lists the file '{}', which is not in its folder", printable(path), quotable(name)));
+    files.push_back((std::filesystem::path(path).parent_path() / name).string());
+  }
+  return files;
+}
+
+}  // namespace
+
+std::vector<std::string> safetensors_files(const std::string& path) {
+  if (path.ends_with(".index.json")) return files_of_index(path);
+  // NAME-0000i-of-0000n.safetensors
+  constexpr std::string_view kOf = "-of-", kEnd = ".safetensors";
+  const std::size_t end = path.size() - std::min(path.size(), kEnd.size()), of = path.rfind(kOf);
+  const auto all_digits = [&](std::size_t from, std::size_t to) {
+    return from < to && std::all_of(path.begin() + std::ptrdiff_t(from), path.begin() + std::ptrdiff_t(to),
+                                    [](unsigned char c) { return std::isdigit(c) != 0; });
+  };
+  if (of == std::string::npos || !all_digits(of + kOf.size(), end)) return {path};
+  const std::size_t dash = path.rfind('-', of - 1), width = of - dash - 1;
+  int count = 0;
+  std::from_chars(path.data() + of + kOf.size(), path.data() + end, count);
+  constexpr int kMostShards = 10'000;
+  if (of == 0 || dash == std::string::npos || !all_digits(dash + 1, of) || count < 1 || count > kMostShards)
+    return {path};
+  std::vector<std::string> files;
+  for (int shard = 1; shard <= count; ++shard) {
+    files.push_back(fmt::format("{}-{:0{}}{}", path.substr(0, dash), shard, width, path.substr(of)));
+    std::error_code none;
+    if (!std::filesystem::exists(files.back(), none))
+      throw usage_error(fmt::format("the profile {} is one of {} shards, and {} is not there: the model is all of them",
+                                    printable(path), count, printable(files.back())));
+  }
+  return files;
+}
+
+std::vector<std::uint64_t> read_safetensors(const std::string& path) {
+  std::vector<StoredTensor> all;
+  bool sorted = true;
+  for (const std::string& file : safetensors_files(path)) {
+    std::vector<StoredTensor> tensors = read_header(file);
+    sorted = sorted && is_sorted_by_name(tensors);
+    all.insert(all.end(), tensors.begin(), tensors.end());
+  }
+  if (all.empty()) throw wrong(path, "it has no tensors");
+  std::erase_if(all, [](const StoredTensor& tensor) {
+    return !tensor.real || tensor.from == tensor.to || tensor.name.ends_with(".running_mean") ||
+           tensor.name.ends_with(".running_var");
+  });
+  if (all.empty()) throw wrong(path, "none of its tensors has a gradient: they are integers or empty");
+  if (sorted)
+    std::stable_sort(all.begin(), all.end(),
+                     [](const StoredTensor& a, const StoredTensor& b) { return place_of(a.name) < place_of(b.name); });
+  std::vector<std::uint64_t> bytes;
+  for (const StoredTensor& tensor : all) bytes.push_back(tensor.to - tensor.from);
+  return bytes;
+}
+
+}  // namespace hopbench
