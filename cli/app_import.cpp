@@ -21,6 +21,8 @@ CLI::App& add_format(CLI::App& command, Parsed& parsed, const std::string& forma
   sub.add_option("path", o.paths, "files, plain or gzip")->required();
   sub.add_option("-o,--output", o.output, "the trace; - is standard output")->required();
   sub.add_flag("--force", o.force, "write over a file that is there");
+  sub.add_option("--skip", o.skip, "leave out the first N steps, as those of compilation or warm-up")
+      ->check(CLI::NonNegativeNumber);
   sub.callback([&parsed, format] {
     parsed.importing.format = format;
     parsed.command = [&parsed] { return command_import(parsed.importing); };
@@ -35,6 +37,9 @@ void add_layout(CLI::App& sub, ImportCommand& o) {
   sub.add_option("--replicas", o.replicas, "as many replicas, of ranks that follow each other")
       ->check(CLI::Range(1, 100'000))
       ->excludes(parallel);
+  sub.add_option("--communication", o.communication,
+                 "a word in the names of kernels or spans that communicate, beside the known ones; may be repeated")
+      ->allow_extra_args(false);
 }
 
 }  // namespace

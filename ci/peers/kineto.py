@@ -3,8 +3,10 @@
 
   ci/peers/kineto.py FILE.json.gz...     HOPBENCH: another program than that of ci/setup
 
-For each step (ProfilerStep#N) the compute time is the step minus those parts of NCCL kernels beside which no other kernel, copy or fill runs. Prints
-a line for each profile. Exit code 1 if a step was left out, or differs by more than 0.5 %.
+A kernel belongs to the step (ProfilerStep#N) in which the processor launched it, by their correlation. A step of the GPU ends with its last kernel or
+with its mark, whichever is later. It begins where the one before ends, but not before its mark and not after its first kernel; the first step of a file
+begins as long after its mark as it ends after it. The compute time is the step minus those parts of NCCL kernels beside which no other kernel, copy or
+fill runs. Prints a line for each profile. Exit code 1 if a step was left out, or differs by more than 0.5 %.
 """
 import argparse
 import csv
@@ -40,25 +42,43 @@ def uncovered(spans, cover):
     return length
 
 
+def windows(marks, kernels, launches):
+    """Returns begin and end of each step by its number, as the GPU does them. `marks`: begin, end, number, ascending."""
+    spans = {number: [] for _, _, number in marks}
+    for each in kernels:
+        launch = launches.get(each.get("args", {}).get("correlation"))
+        spans.get(next((number for begin, end, number in marks if launch is not None and begin <= launch < end), None), []).append(
+            (each["ts"], each["ts"] + each["dur"]))
+    found, before = {}, None
+    for begin, end, number in marks:
+        first = min((each[0] for each in spans[number]), default=None)
+        last = max((each[1] for each in spans[number]), default=end)
+        starts = [each for each in (first, begin + last - end if before is None else before) if each is not None]
+        found[number] = (max(begin, min(starts)), max(end, last))
+        before = found[number][1]
+    return found
+
+
 def expected(profile):
     """Returns the seconds of compute, by step number."""
     with gzip.open(profile) as file:
         events = [each for each in json.load(file)["traceEvents"] if each.get("ph") == "X" and "dur" in each]
+    kernels = [each for each in events if str(each.get("cat", "")).lower() in DEVICE]
+    launches = {each["args"].get("correlation"): each["ts"] for each in events
+                if str(each.get("cat", "")).lower().endswith(("runtime", "driver")) and "args" in each}
+    marks = sorted((each["ts"], each["ts"] + each["dur"], int(each["name"].split("#")[1])) for each in events
+                   if str(each.get("name", "")).startswith("ProfilerStep#") and each.get("cat") != "gpu_user_annotation")
+    if not kernels:
+        sys.exit(f"ci/peers/kineto.py: {profile} has no kernels: profiles of a GPU are compared here")
 
     def spans(communicate):
-        return joined([(each["ts"], each["ts"] + each["dur"]) for each in events
-                       if str(each.get("cat", "")).lower() in DEVICE and ("nccl" in each["name"].lower()) == communicate])
+        return joined([(each["ts"], each["ts"] + each["dur"]) for each in kernels if ("nccl" in each["name"].lower()) == communicate])
 
     exchange, compute = spans(True), spans(False)
-    if not exchange and not compute:
-        sys.exit(f"ci/peers/kineto.py: {profile} has no kernels: profiles of a GPU are compared here")
     found = {}
-    for each in events:
-        if not str(each.get("name", "")).startswith("ProfilerStep#") or each.get("cat") == "gpu_user_annotation":
-            continue
-        begin, end = each["ts"], each["ts"] + each["dur"]
+    for number, (begin, end) in windows(marks, kernels, launches).items():
         inside = [[max(first, begin), min(last, end)] for first, last in exchange if first < end and last > begin]
-        found[int(each["name"].split("#")[1])] = (end - begin - uncovered(inside, compute)) / 1e6
+        found[number] = (end - begin - uncovered(inside, compute)) / 1e6
     return found
 
 

@@ -1,6 +1,8 @@
 // `hopbench import`.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -26,6 +28,7 @@ Layout layout_of(const ImportCommand& options) {
 
 Imported read_recording(const ImportCommand& options) {
   Imported imported;
+  for (const std::string& word : options.communication) imported.communication.add_word(word);
   if (options.format == "csv") {
     read_csv_rows(options.paths, options.columns, imported);
   } else if (options.format == "kineto") {
@@ -33,7 +36,7 @@ Imported read_recording(const ImportCommand& options) {
   } else {
     read_perfetto(options.paths, layout_of(options), options.align, imported);
   }
-  finish_rows(imported, printable(options.paths.front()));
+  finish_rows(imported, printable(options.paths.front()), options.skip);
   return imported;
 }
 
@@ -49,12 +52,33 @@ void write_rows(const ImportCommand& options, const TraceRows& rows) {
 }
 
 std::string remarks_text(const Remarks& remarks) {
+  const std::vector<std::string> lines = remarks.texts();
   std::string text;
-  for (std::size_t i = 0; i < remarks.kept().size() && i < kShownRemarks; ++i)
-    text += "warning: " + remarks.kept()[i] + "\n";
-  const std::size_t all = remarks.kept().size() + remarks.more();
-  if (all > kShownRemarks) text += fmt::format("warning: {} more of this kind\n", all - kShownRemarks);
+  for (std::size_t i = 0; i < lines.size() && i < kShownRemarks; ++i) text += "warning: " + lines[i] + "\n";
+  if (lines.size() > kShownRemarks) text += fmt::format("warning: {} other remarks\n", lines.size() - kShownRemarks);
   return text;
+}
+
+std::string names_text(const NameTimes& names, const std::string& title) {
+  constexpr std::size_t kShownNames = 8, kLongestName = 100;
+  std::string text;
+  for (const auto& [name, seconds] : names.longest(kShownNames))
+    text += fmt::format("  {:.6g} s  {}\n", seconds, printable_line(shortened(name, kLongestName)));
+  return text.empty() ? "" : title + "\n" + text;
+}
+
+/// Returns the ranks that differ from the median rank, the most different first.
+std::string ranks_text(const Decomposition& d) {
+  constexpr std::size_t kShownRanks = 12;
+  constexpr double kLeast = 0.02;
+  std::vector<std::pair<double, std::size_t>> far;  // distance of the factor from 1, rank
+  for (std::size_t rank = 0; rank < d.factors.size() && d.ranks_differ; ++rank) {
+    if (std::abs(std::log(d.factors[rank])) >= kLeast) far.emplace_back(-std::abs(std::log(d.factors[rank])), rank);
+  }
+  std::sort(far.begin(), far.end());
+  std::vector<std::string> texts;
+  for (const auto& [distance, rank] : far) texts.push_back(fmt::format("{} ({:.2f} x)", rank, d.factors[rank]));
+  return texts.empty() ? "" : "ranks that differ from the median rank: " + listed(texts, kShownRanks) + "\n";
 }
 
 std::string clocks_text(const Imported& imported) {
@@ -87,6 +111,9 @@ std::string import_report(const Imported& imported, const Decomposition& d, cons
   std::string text = fmt::format("{} ranks, {} steps that all of them have", d.ranks, d.steps);
   if (d.left_out > 0) text += fmt::format("; {} rows of other steps are in no statistic", d.left_out);
   text += "\n" + clocks_text(imported);
+  text += names_text(imported.communication.taken, "names that were taken for communication:");
+  text += names_text(imported.communication.suspect,
+                     "kernels that were taken for computation (--communication WORD, if they communicate):");
   if (d.steps > 0) {
     text += fmt::format("variance of log(seconds): {:.1f} % between ranks, {:.1f} % between steps, {:.1f} % the rest\n",
                         100 * d.between_ranks, 100 * d.between_steps, 100 * d.rest);
@@ -97,7 +124,7 @@ std::string import_report(const Imported& imported, const Decomposition& d, cons
                         d.median, d.q90, d.q99, d.largest, d.largest / d.median);
     text += fmt::format("slowest rank over mean: {:.3f} (mean of the steps), {:.3f} (largest)\n", d.slowest_over_mean,
                         d.largest_slowest_over_mean);
-    text += beyond_protocols_text(imported, d);
+    text += ranks_text(d) + beyond_protocols_text(imported, d);
   }
   const Fit fit = fit_scenario(d, trace_name);
   return text + fmt::format("simplest kind that fits: {}\n\n{}", fit.kind, to_snippet(fit));

@@ -18,6 +18,9 @@ struct ImportCommand {
   std::string parallel;            // of kineto and perfetto: "dp2 pp4 tp1"; empty: not set
   int replicas = 0;                // the same; 0: not set
   bool align = false;              // of perfetto
+  int skip = 0;                    // first steps that are left out
+  /// Words in names of communication, of kineto and perfetto.
+  std::vector<std::string> communication;
 };
 /// Writes the trace, and prints statistics and the simplest scenario that fits: on standard output, or on standard
 /// error if the trace goes there. Error(kUsage) if a file cannot be read or the trace exists.

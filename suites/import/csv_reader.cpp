@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <span>
@@ -109,18 +110,26 @@ class CsvHeader {
   std::optional<std::size_t> place(const char* what, const std::string& name, bool is_time,
                                    std::span<const std::string_view> usual) const {
     static constexpr std::string_view kNeedUnit[] = {"", "step", "iteration", "iter"};
+    std::vector<std::size_t> found;
     for (const std::string_view word : usual) {
       const bool needs_unit = std::find(std::begin(kNeedUnit), std::end(kNeedUnit), word) != std::end(kNeedUnit);
       for (std::size_t at = 0; at < cells_.size() && name.empty(); ++at) {
         const auto [base, unit] = column_name(cells_[at]);
-        if (base == word && (is_time ? !needs_unit || !unit.empty() : unit.empty())) return at;
+        if (base == word && (is_time ? !needs_unit || !unit.empty() : unit.empty())) found.push_back(at);
       }
+      if (!is_time && !found.empty()) break;  // of names for a number, the first one counts
     }
     for (std::size_t at = 0; at < cells_.size() && !name.empty(); ++at) {
-      if (cells_[at] == name) return at;
+      if (cells_[at] == name) found.push_back(at);
     }
-    if (!name.empty()) throw wrong(fmt::format("no column is called '{}' (--{}-column)", quotable(name), what));
-    return std::nullopt;
+    if (!name.empty() && found.empty())
+      throw wrong(fmt::format("no column is called '{}' (--{}-column)", quotable(name), what));
+    if (found.size() > 1)
+      throw wrong(fmt::format("columns {} ('{}') and {} ('{}') could both be the {}: {}", found[0] + 1,
+                              quotable(cells_[found[0]]), found[1] + 1, quotable(cells_[found[1]]), what,
+                              cells_[found[0]] == cells_[found[1]] ? "rename one of them"
+                                                                   : fmt::format("name one with --{}-column", what)));
+    return found.empty() ? std::nullopt : std::optional(found.front());
   }
   std::size_t number(const char* what, const std::string& name, std::initializer_list<std::string_view> usual) const {
     const auto at = place(what, name, false, std::span(usual.begin(), usual.size()));
@@ -131,7 +140,10 @@ class CsvHeader {
                                 std::initializer_list<std::string_view> usual) const {
     const auto at = place(what, name, true, std::span(usual.begin(), usual.size()));
     if (!at) return std::nullopt;
-    const std::string unit = wanted_.unit.empty() ? column_name(cells_[*at]).unit : wanted_.unit;
+    const std::string own = column_name(cells_[*at]).unit, unit = own.empty() ? wanted_.unit : own;
+    if (!wanted_.unit.empty() && unit != wanted_.unit)
+      throw wrong(fmt::format("column '{}' says {}, and --unit says {}: leave --unit out, or rename the column",
+                              quotable(cells_[*at]), own, wanted_.unit));
     if (unit.empty())
       throw wrong(fmt::format("column '{}' does not say its unit: give --unit s, ms, us or ns", quotable(cells_[*at])));
     return CsvColumn{*at, seconds_of_unit(unit)};
@@ -151,6 +163,15 @@ std::optional<Number> number_in(std::string_view text) {
   return number;
 }
 
+/// Returns an integer, which may be written as 3.0.
+std::optional<std::int64_t> integer_in(std::string_view text) {
+  constexpr double kMost = 9007199254740992.0;  // 2^53
+  if (const auto integer = number_in<std::int64_t>(text)) return integer;
+  const auto real = number_in<double>(text);
+  return real && std::abs(*real) <= kMost && *real == std::floor(*real) ? std::optional(std::int64_t(*real))
+                                                                        : std::nullopt;
+}
+
 /// The places of a row, and how to complain about it.
 struct CsvPlace {
   const std::string& path;
@@ -165,20 +186,26 @@ std::optional<double> seconds_in(const Cells& cells, const CsvColumn& column, co
   const std::string_view cell = cells[column.at];
   if (cell.empty()) return std::nullopt;
   const auto number = number_in<double>(cell);
-  if (!number)
-    throw place.wrong(fmt::format("'{}' in column {} is not a number: correct the cell, or remove the line",
-                                  quotable(cell), column.at + 1));
+  if (!number) {
+    std::string dotted(cell);
+    std::replace(dotted.begin(), dotted.end(), ',', '.');
+    throw place.wrong(fmt::format("'{}' in column {} {}", quotable(cell), column.at + 1,
+                                  number_in<double>(dotted) ? "has a decimal comma: write decimal points"
+                                                            : "is not a number: correct the cell, or remove the line"));
+  }
   return *number * column.factor;
 }
 
 void add_row(const CsvHeader& header, const Cells& cells, const CsvPlace& place, Imported& to) {
   if (cells.size() != header.columns())
-    throw place.wrong(fmt::format("{} cells, not {}", cells.size(), header.columns()));
-  const auto rank = number_in<int>(cells[header.rank]);
+    throw place.wrong(
+        fmt::format("{} cells, not {}{}", cells.size(), header.columns(),
+                    cells.size() > header.columns() ? ": if numbers have a decimal comma, write decimal points" : ""));
+  const auto rank = integer_in(cells[header.rank]);
   if (!rank || *rank < 0 || *rank >= kMostRanksOfTrace)
     throw place.wrong(fmt::format("the rank is '{}', not an integer from 0 to {}", quotable(cells[header.rank]),
                                   kMostRanksOfTrace - 1));
-  const auto step = number_in<std::int64_t>(cells[header.step]);
+  const auto step = integer_in(cells[header.step]);
   if (!step || *step < 0 || *step > kMostStepOfTrace)
     throw place.wrong(
         fmt::format("the step is '{}', not an integer from 0 to {}", quotable(cells[header.step]), kMostStepOfTrace));
@@ -190,10 +217,9 @@ void add_row(const CsvHeader& header, const Cells& cells, const CsvPlace& place,
     seconds = *end - *begin;
   }
   if (seconds) {
-    to.add(*rank, *step, *seconds);
+    to.add(int(*rank), *step, *seconds);
   } else {
-    to.remarks.add(fmt::format("rank {}: step {} has no time ({}:{}): it is left out", *rank, *step,
-                               printable(place.path), place.line));
+    to.remarks.step(*rank, *step, "no time: left out", fmt::format("{}:{}", printable(place.path), place.line));
   }
 }
 
@@ -216,11 +242,19 @@ void read_csv_rows(const std::vector<std::string>& paths, const CsvColumns& colu
     for (std::int64_t number = 1; input.next_line(line); ++number) {
       if (line.empty() || line.starts_with('#')) continue;
       if (header) {
+        if (line == header_line) continue;  // as a program that was started again writes it
+        if (input.ends_in_line()) {
+          to.remarks.cause(
+              fmt::format("{}:{}: the last line has no end and may be cut, so it is left out: add a newline if "
+                          "it is whole",
+                          printable(path), number));
+          break;
+        }
         split_row(line, separator, cells);
         add_row(*header, cells, {path, number}, to);
         continue;
       }
-      header_line = line.starts_with("\xef\xbb\xbf") ? line.substr(3) : line;  // without a byte order mark
+      header_line = line;
       separator = separator_of(header_line);
       split_row(header_line, separator, names);
       header.emplace(path, number, names, columns);

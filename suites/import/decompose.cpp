@@ -200,6 +200,7 @@ void Decomposer::subtract_effects() {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     double& rest = rows_[i].seconds;
     rest -= mean_ + rank_effects_[i / steps_.size()] + step_effects_[step_of(i)];
+    if (std::abs(rest) < 1e-12) rest = 0;  // rounding has no memory
     squares += rest * rest;
   }
   to_.rest_deviation = std::sqrt(squares / double(std::max<std::size_t>(rows_.size() - 1, 1)));

@@ -84,7 +84,8 @@ Part part_of_rest(const Decomposition& d, Fit& fit) {
                   100 * levels.explained, d.autocorrelation));
   if (!memory && d.rest_distance <= limit)
     return {true, "log_normal", fmt::format("{{ kind = \"log_normal\", shape = {:.4f} }}", d.rest_deviation)};
-  if (levels.explained < kLeastExplained) return {false, "", ""};
+  constexpr double kMostFactor = 1e6;  // of a suite
+  if (levels.explained < kLeastExplained || levels.factor > kMostFactor) return {false, "", ""};
   if (!memory)
     return {true, "bernoulli",
             fmt::format("{{ kind = \"bernoulli\", factor = {:.3f}, probability = {:.4f} }}", levels.factor,

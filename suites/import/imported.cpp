@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
+#include "backends/base/text.h"
+#include "results/arithmetic/statistics.h"
 
 namespace hopbench {
 namespace {
@@ -29,8 +33,7 @@ void remove_repeated(Imported& imported) {
     if (end - from == 1) {
       *to++ = row;
     } else {
-      imported.remarks.add(
-          fmt::format("rank {} has {} rows of step {}: all are left out", row.rank, end - from, row.step));
+      imported.remarks.step(row.rank, row.step, "more than one row: all are left out");
     }
     from = end;
   }
@@ -61,23 +64,123 @@ std::vector<std::int32_t> all_steps(const TraceRows& rows) {
   return steps;
 }
 
-void report_gaps(Imported& imported) {
-  const std::vector<std::int32_t> steps = all_steps(imported.rows);
-  for (auto begin = imported.rows.begin(); begin != imported.rows.end();) {
-    auto end = begin;
-    while (end != imported.rows.end() && end->rank == begin->rank) ++end;
-    std::size_t missing = steps.size() - std::size_t(end - begin);
+using RowsOfRank = std::pair<TraceRows::iterator, TraceRows::iterator>;
+std::vector<RowsOfRank> by_rank(TraceRows& rows) {
+  std::vector<RowsOfRank> ranks;
+  for (auto begin = rows.begin(); begin != rows.end(); begin = ranks.back().second)
+    ranks.emplace_back(begin,
+                       std::find_if(begin, rows.end(), [&](const TraceRow& row) { return row.rank != begin->rank; }));
+  return ranks;
+}
+
+/// Reports the steps that a rank lacks: those before its first and after its last row as one cause.
+void report_gaps(Imported& imported, const std::vector<std::int32_t>& steps) {
+  for (const auto& [begin, end] : by_rank(imported.rows)) {
+    const std::int32_t first = begin->step, last = std::prev(end)->step;
+    const auto share = [&](std::ptrdiff_t some) { return 100 * double(some) / double(steps.size()); };
+    const auto late = std::lower_bound(steps.begin(), steps.end(), first) - steps.begin();
+    const auto early = steps.end() - std::upper_bound(steps.begin(), steps.end(), last);
+    if (late > 1)
+      imported.remarks.cause(
+          fmt::format("rank {} begins at step {}: the {} steps before it ({:.1f} %) are not of all ranks", begin->rank,
+                      first, late, share(late)));
+    if (early > 1)
+      imported.remarks.cause(
+          fmt::format("rank {} ends with step {}: the {} steps after it ({:.1f} %) are not of all ranks", begin->rank,
+                      last, early, share(early)));
     auto row = begin;
-    for (std::size_t at = 0; at < steps.size() && missing > 0 && !imported.remarks.full(); ++at) {
-      if (row != end && row->step == steps[at]) {
+    for (const std::int32_t step : steps) {
+      if (row != end && row->step == step) {
         ++row;
-      } else {
-        imported.remarks.add(fmt::format("rank {} has no step {}, which other ranks have", begin->rank, steps[at]));
-        --missing;
+      } else if ((step > first || late == 1) && (step < last || early == 1)) {
+        imported.remarks.step(begin->rank, step, "missing, though other ranks have it");
       }
     }
-    imported.remarks.count(missing);
-    begin = end;
+  }
+}
+
+/// Throws if no step is of all ranks: such a trace cannot be replayed.
+void check_common_steps(Imported& imported, const std::vector<std::int32_t>& steps, const std::string& where) {
+  const std::vector<RowsOfRank> ranks = by_rank(imported.rows);
+  std::vector<std::uint32_t> having(steps.size());
+  for (const auto& [begin, end] : ranks) {
+    std::size_t at = 0;
+    for (auto row = begin; row != end; ++row, ++at) {
+      while (steps[at] != row->step) ++at;
+      ++having[at];
+    }
+  }
+  if (std::find(having.begin(), having.end(), ranks.size()) != having.end()) return;
+  const auto range = [](const RowsOfRank& rank) {
+    return fmt::format("rank {} has steps {} to {}", rank.first->rank, rank.first->step, std::prev(rank.second)->step);
+  };
+  const std::vector<std::string> why = imported.remarks.texts();
+  throw usage_error(fmt::format("{}: no step is of all ranks, so that no trace can be replayed ({}; {}){}", where,
+                                range(ranks.front()), range(ranks.back()), why.empty() ? "" : ": " + why.front()));
+}
+
+/// Reports times that never fall from a step to the next: they are hardly those of steps.
+void report_rising(Imported& imported) {
+  constexpr std::size_t kEnough = 8, kFactor = 2;
+  std::size_t pairs = 0, rises = 0;
+  for (const auto& [begin, end] : by_rank(imported.rows)) {
+    for (auto row = begin; std::next(row) != end; ++row, ++pairs) {
+      if (std::next(row)->seconds < row->seconds) return;
+      rises += std::next(row)->seconds > row->seconds ? 1 : 0;
+    }
+    if (std::prev(end)->seconds < kFactor * begin->seconds) return;
+  }
+  if (pairs >= kEnough && 2 * rises > pairs)
+    imported.remarks.cause(
+        "the seconds of every rank rise from step to step and never fall: are they the time since the start? "
+        "A trace needs the duration of each step (import csv takes begin and end, too)");
+}
+
+/// Returns the median of the seconds, of a sample if there are very many.
+double median_seconds(TraceRows::iterator begin, TraceRows::iterator end) {
+  constexpr std::ptrdiff_t kMostSamples = 100'000;
+  std::vector<double> seconds;
+  const std::ptrdiff_t stride = (end - begin) / kMostSamples + 1;
+  for (std::ptrdiff_t at = 0; at < end - begin; at += stride) seconds.push_back(begin[at].seconds);
+  return median(seconds);
+}
+
+/// Returns the number of first steps that are far from all others, and reports them.
+std::size_t report_first_steps(Imported& imported, const std::vector<std::int32_t>& steps) {
+  constexpr double kFar = 3;
+  constexpr std::size_t kMost = 20;
+  const double usual = median_seconds(imported.rows.begin(), imported.rows.end());
+  std::size_t far = 0;
+  double first = 0;
+  for (; far < std::min(kMost, steps.size() / 4); ++far) {
+    std::vector<double> seconds;
+    for (const auto& [begin, end] : by_rank(imported.rows)) {
+      const auto row = std::find_if(begin, std::min(end, begin + std::ptrdiff_t(kMost)),
+                                    [&](const TraceRow& one) { return one.step >= steps[far]; });
+      if (row != end && row->step == steps[far]) seconds.push_back(row->seconds);
+    }
+    if (median(seconds) < kFar * usual && median(seconds) > usual / kFar) break;
+    if (far == 0) first = median(seconds);
+  }
+  if (far > 0)
+    imported.remarks.cause(fmt::format(
+        "the first step{} far from the others ({:.4g} s where {:.4g} s are usual), as by compilation or warm-up: "
+        "--skip {} leaves {} out",
+        far > 1 ? fmt::format("s, {} to {}, are", steps[0], steps[far - 1]) : fmt::format(", {}, is", steps[0]), first,
+        usual, far, far > 1 ? "them" : "it"));
+  return far;
+}
+
+/// Reports ranks with steps that are far from their others, but not the `skipped` first ones.
+void report_outliers(Imported& imported, std::size_t skipped) {
+  constexpr double kFar = 10;
+  for (const auto& [begin, end] : by_rank(imported.rows)) {
+    const double limit = kFar * median_seconds(begin, end);
+    for (auto row = begin; row != end; ++row) {
+      if (row->seconds > limit && std::size_t(row - begin) >= skipped)
+        imported.remarks.step(row->rank, row->step, "more than ten times as long as usual, and kept",
+                              fmt::format("{:.4g} s", row->seconds));
+    }
   }
 }
 
@@ -100,36 +203,81 @@ void number_ranks(Imported& imported) {
 
 }  // namespace
 
-void Remarks::add(std::string remark) {
-  if (full()) {
-    ++more_;
-  } else {
-    kept_.push_back(std::move(remark));
+void Remarks::step(std::int64_t rank, std::int64_t step, const std::string& why, const std::string& detail) {
+  constexpr std::size_t kShownSteps = 6;
+  const auto [at, is_new] = groups_.try_emplace(why);
+  Group& group = at->second;
+  if (is_new) group.detail = detail;
+  ++group.steps;
+  auto& [number, first] = group.ranks[rank];
+  if (++number <= kShownSteps && step >= 0) first.push_back(step);
+}
+
+std::vector<std::string> Remarks::texts() const {
+  const auto numbers = [](const std::vector<std::int64_t>& some, std::size_t all) {
+    std::vector<std::string> names;
+    for (const std::int64_t number : some) names.push_back(std::to_string(number));
+    return join(names, ", ") + (all > some.size() ? fmt::format(" and {} more", all - some.size()) : "");
+  };
+  std::vector<std::string> lines = causes_;
+  std::vector<std::pair<std::size_t, std::string>> grouped;
+  for (const auto& [why, group] : groups_) {
+    std::vector<std::int64_t> ranks;
+    for (const auto& [rank, steps] : group.ranks) ranks.push_back(rank);
+    const auto& [number, first] = group.ranks.begin()->second;
+    constexpr std::size_t kShownRanks = 8;
+    std::string text = fmt::format(
+        "rank{} {}", ranks.size() > 1 ? "s" : "",
+        numbers({ranks.begin(), ranks.begin() + std::min<std::ptrdiff_t>(kShownRanks, std::ptrdiff_t(ranks.size()))},
+                ranks.size()));
+    if (!first.empty() && ranks.size() == 1)
+      text += fmt::format(": step{} {}", number > 1 ? "s" : "", numbers(first, number));
+    if (!first.empty() && ranks.size() > 1)
+      text += fmt::format(": {} steps, among them step{} {} of rank {}", group.steps, number > 1 ? "s" : "",
+                          numbers(first, number), ranks.front());
+    text += ": " + why;
+    grouped.emplace_back(group.steps,
+                         text + (group.detail.empty() ? "" : fmt::format(" (the first: {})", group.detail)));
   }
+  std::stable_sort(grouped.begin(), grouped.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (auto& [steps, text] : grouped) lines.push_back(std::move(text));
+  lines.insert(lines.end(), others_.begin(), others_.end());
+  return lines;
 }
 
 void Imported::add(int rank, std::int64_t step, double seconds) {
   if (step < 0 || step > kMostStepOfTrace) {
-    remarks.add(
-        fmt::format("rank {}: step {} is not a number from 0 to {}: it is left out", rank, step, kMostStepOfTrace));
+    remarks.rank(rank, fmt::format("a step whose number is not from 0 to {}: left out", kMostStepOfTrace),
+                 std::to_string(step));
   } else if (!(seconds >= kLeastSecondsOfTrace) || seconds > kMostSecondsOfTrace) {
-    remarks.add(fmt::format("rank {} computes for {} s in step {}, which is not from {} to {}: it is left out", rank,
-                            seconds, step, kLeastSecondsOfTrace, kMostSecondsOfTrace));
+    remarks.step(
+        rank, step,
+        fmt::format("a time that is not from {} s to {} s: left out", kLeastSecondsOfTrace, kMostSecondsOfTrace),
+        fmt::format("{} s", seconds));
   } else {
     rows.push_back({rank, std::int32_t(step), seconds});
   }
 }
 
-void finish_rows(Imported& imported, const std::string& where) {
+void finish_rows(Imported& imported, const std::string& where, std::int64_t skip) {
   if (!std::is_sorted(imported.rows.begin(), imported.rows.end(), comes_before))
     std::sort(imported.rows.begin(), imported.rows.end(), comes_before);
   remove_repeated(imported);
+  std::vector<std::int32_t> steps = all_steps(imported.rows);
+  if (skip > 0 && !steps.empty()) {
+    steps.erase(steps.begin(), steps.begin() + std::min(std::ptrdiff_t(skip), std::ptrdiff_t(steps.size())));
+    std::erase_if(imported.rows, [&](const TraceRow& row) { return steps.empty() || row.step < steps.front(); });
+    if (steps.empty()) imported.remarks.cause(fmt::format("--skip {} leaves out all steps", skip));
+  }
   if (imported.rows.empty()) {
-    const std::vector<std::string>& why = imported.remarks.kept();
+    const std::vector<std::string> why = imported.remarks.texts();
     throw usage_error(fmt::format("{}: no step of any rank can be used{}", where,
                                   why.empty() ? ": there are no rows" : ": " + why.front()));
   }
-  report_gaps(imported);
+  check_common_steps(imported, steps, where);
+  report_rising(imported);
+  report_outliers(imported, report_first_steps(imported, steps));
+  report_gaps(imported, steps);
   number_ranks(imported);
 }
 

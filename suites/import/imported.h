@@ -5,10 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "suites/import/communication.h"
 
 namespace hopbench {
 
@@ -20,20 +24,27 @@ struct TraceRow {
 /// Rows in chunks, so that they grow without being copied.
 using TraceRows = std::deque<TraceRow>;
 
-/// Messages about markers that are missing or contradict each other. Keeps the first ones and counts the others.
+/// Faults of a recording, in few lines: causes first, then what many steps have in common, then the rest.
 class Remarks {
  public:
-  void add(std::string remark);
-  /// Counts remarks without their texts, as add() does once it is full.
-  void count(std::size_t remarks) { more_ += remarks; }
-  bool full() const { return kept_.size() >= kMostKept; }
-  const std::vector<std::string>& kept() const { return kept_; }
-  std::size_t more() const { return more_; }
+  /// Adds a remark that explains others: it comes before them.
+  void cause(std::string text) { causes_.push_back(std::move(text)); }
+  void add(std::string text) { others_.push_back(std::move(text)); }
+  /// Adds what is wrong with a step of a rank. Steps with the same `why` become one line, with the first `detail`.
+  void step(std::int64_t rank, std::int64_t step, const std::string& why, const std::string& detail = "");
+  /// Adds what ranks have in common.
+  void rank(std::int64_t rank, const std::string& why, const std::string& detail = "") { step(rank, -1, why, detail); }
+  /// Returns the lines in their order.
+  std::vector<std::string> texts() const;
 
  private:
-  static constexpr std::size_t kMostKept = 1000;
-  std::vector<std::string> kept_;
-  std::size_t more_ = 0;
+  struct Group {
+    std::map<std::int64_t, std::pair<std::size_t, std::vector<std::int64_t>>> ranks;  // number of steps, the first ones
+    std::size_t steps = 0;
+    std::string detail;
+  };
+  std::vector<std::string> causes_, others_;
+  std::map<std::string, Group> groups_;  // by what is wrong
 };
 
 /// The clock of a rank, compared with that of the lowest rank by the ends of collectives.
@@ -53,6 +64,7 @@ struct Imported {
   /// The mean over the stages of a replica of the time that they compute, divided by that of the slowest stage. Absent
   /// if replicas have one stage.
   std::optional<double> stage_balance;
+  Communication communication;
 
   /// Adds a row. Adds a remark instead if `seconds` is not from 1e-9 to 1e9.
   void add(int rank, std::int64_t step, double seconds);
@@ -61,10 +73,11 @@ struct Imported {
 inline constexpr int kMostRanksOfTrace = 100'000;  // as in backends/runtime/trace.cpp
 inline constexpr std::int64_t kMostStepOfTrace = 2'147'483'647;
 
-/// Sorts the rows, removes all rows of a rank and step that are there more than once, and numbers the ranks from 0
-/// without gaps. Adds remarks about this, and about each step that a rank lacks and another rank has. Error(kUsage) if
-/// no row is left; `where` names the files in it.
-void finish_rows(Imported& imported, const std::string& where);
+/// Sorts the rows, removes all rows of a rank and step that are there more than once and those of the lowest `skip`
+/// steps, and numbers the ranks from 0 without gaps. Adds remarks about this, about steps that a rank lacks and another
+/// rank has, and about times that are hardly those of steps. Error(kUsage) if no step is left that all ranks have;
+/// `where` names the files in it.
+void finish_rows(Imported& imported, const std::string& where, std::int64_t skip = 0);
 
 /// Writes the rows as a trace file (docs/suites.md). `title` becomes a comment. Rows must be finished.
 void write_trace(const TraceRows& rows, const std::string& title, std::ostream& out);

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
+#include <utility>
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
@@ -17,12 +19,13 @@ struct Input::File {
   std::string path;
   gzFile file = nullptr;
   std::array<char, std::size_t{1} << 16> bytes{};
+  bool begun = false;
   ~File() {
     if (file != nullptr) gzclose_r(file);
   }
 };
 
-Input::Input(const std::string& path) : file_(new File{path, nullptr, {}}) {
+Input::Input(const std::string& path) : file_(new File{path, nullptr, {}, false}) {
   std::error_code none;
   if (std::filesystem::is_directory(path, none))
     throw usage_error(fmt::format("{} cannot be read: it is a directory", printable(path)));
@@ -53,7 +56,14 @@ Input::int_type Input::underflow() {
     return traits_type::eof();
   }
   in_token_ += std::size_t(got);
-  setg(file_->bytes.data(), file_->bytes.data(), file_->bytes.data() + got);
+  const std::string_view read(file_->bytes.data(), std::size_t(got));
+  const bool at_begin = !std::exchange(file_->begun, true);
+  if (at_begin && (read.starts_with("\xff\xfe") || read.starts_with("\xfe\xff")))
+    throw usage_error(fmt::format("{} cannot be read: its byte order mark says that it is UTF-16: save it as UTF-8",
+                                  printable(file_->path)));
+  const int mark = at_begin && read.starts_with("\xef\xbb\xbf") ? 3 : 0;  // of UTF-8, which spreadsheets write
+  setg(file_->bytes.data(), file_->bytes.data() + mark, file_->bytes.data() + got);
+  if (mark == got) return underflow();
   return traits_type::to_int_type(*gptr());
 }
 
@@ -61,6 +71,7 @@ bool Input::next_line(std::string& line) {
   line.clear();
   begin_token();
   bool any = false;
+  ends_in_line_ = true;
   while (underflow() != traits_type::eof()) {
     any = true;
     const auto length = std::size_t(egptr() - gptr());
@@ -69,6 +80,7 @@ bool Input::next_line(std::string& line) {
     line.append(gptr(), taken);
     setg(eback(), gptr() + taken + (end == nullptr ? 0 : 1), egptr());
     if (end == nullptr) continue;
+    ends_in_line_ = false;
     break;
   }
   if (line.ends_with('\r')) line.pop_back();

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
 #include <queue>
+#include <set>
 #include <utility>
 
 #include "backends/base/error.h"
@@ -71,26 +71,46 @@ void for_each_step(const std::vector<RankMarks>& ranks, const std::function<void
   }
 }
 
-/// Leaves out steps with another number of collectives than most ranks of the same stage have.
-void check_collectives(std::vector<RankMarks>& ranks, const Layout& layout, std::int64_t world, Remarks& remarks) {
+/// Finds steps with another number of collectives than most ranks of the same stage have: their last collectives do not
+/// tell how clocks differ. Leaves such steps out if rows depend on clocks, and reports them.
+void check_collectives(std::vector<RankMarks>& ranks, const Layout& layout, std::int64_t world, bool by_clocks,
+                       Remarks& remarks) {
   const auto stage_of = [&](std::size_t r) { return place_of(layout, ranks[r].rank, world).stage; };
-  std::map<std::pair<std::size_t, std::int64_t>, std::uint32_t> unusual;  // rank and step; what is usual
+  std::set<std::pair<std::size_t, std::int64_t>> unusual;              // rank and step
+  std::map<std::size_t, std::pair<std::size_t, std::string>> of_rank;  // number of steps, the first one
   for_each_step(ranks, [&](const MarksOfRanks& having) {
     std::map<int, std::map<std::uint32_t, int>> counts;  // stage; ranks with a number
     for (const auto& [r, marks] : having) ++counts[stage_of(r)][marks->collectives];
     for (const auto& [r, marks] : having) {
       std::pair<int, std::uint32_t> usual{0, 0};  // ranks, number
       for (const auto& [number, ranks_with_it] : counts[stage_of(r)]) usual = std::max(usual, {ranks_with_it, number});
-      if (marks->collectives != usual.second) unusual[{r, marks->step}] = usual.second;
+      if (marks->collectives == usual.second) continue;
+      unusual.emplace(r, marks->step);
+      auto& [steps, first] = of_rank[r];
+      if (++steps == 1)
+        first = fmt::format("step {}: {}, where others have {}", marks->step, marks->collectives, usual.second);
     }
   });
-  for (const auto& [which, usual] : unusual) {
-    const auto& [r, step] = which;
-    remarks.add(fmt::format("rank {}: step {} has {} collectives, where other ranks have {}: it is left out",
-                            ranks[r].rank, step, ranks[r].steps.find(step)->collectives, usual));
+  for (auto& [r, steps] : of_rank) {
+    if (!by_clocks || std::size_t(std::distance(ranks[r].steps.begin(), ranks[r].steps.end())) > steps.first) continue;
+    ranks[r].steps.clear();
+    remarks.cause(
+        fmt::format("rank {} is left out: all its steps have another number of collectives than most ranks "
+                    "({})",
+                    ranks[r].rank, steps.second));
   }
-  for (std::size_t r = 0; r < ranks.size(); ++r)
-    ranks[r].steps.erase_if([&](const StepMarks& marks) { return unusual.contains({r, marks.step}); });
+  for (const auto& [r, step] : unusual) {
+    if (ranks[r].steps.empty()) continue;
+    remarks.step(ranks[r].rank, step,
+                 by_clocks ? "another number of collectives than on most ranks: left out"
+                           : "another number of collectives than on most ranks, on which no row depends",
+                 of_rank[r].second);
+  }
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    if (by_clocks) ranks[r].steps.erase_if([&](const StepMarks& marks) { return unusual.contains({r, marks.step}); });
+    for (StepMarks& marks : ranks[r].steps)
+      if (unusual.contains({r, marks.step})) marks.collectives = 0;  // says nothing about its clock
+  }
 }
 
 /// Compares the clock of `rank` with that of `base`. Returns an offset of no steps if they share no collective.
@@ -155,8 +175,8 @@ void add_replicas(std::vector<RankMarks>& ranks, const Layout& layout, std::int6
   bool communicates = false;
   for (const auto& [replica, own] : members) {
     if (std::int64_t(own.size()) < world / replicas) {
-      to.remarks.add(fmt::format("replica {}: {} of its {} ranks are missing: it is left out", replica,
-                                 world / replicas - std::int64_t(own.size()), world / replicas));
+      to.remarks.cause(fmt::format("replica {}: {} of its {} ranks are missing: it is left out", replica,
+                                   world / replicas - std::int64_t(own.size()), world / replicas));
       continue;
     }
     std::map<std::int64_t, int> steps;
@@ -168,8 +188,8 @@ void add_replicas(std::vector<RankMarks>& ranks, const Layout& layout, std::int6
       if (const auto seconds = replica_seconds(own, step)) {
         to.add(replica, step, *seconds);
       } else {
-        to.remarks.add(fmt::format("replica {}: step {} is missing in {} of its {} ranks: it is left out", replica,
-                                   step, own.size() - std::size_t(having), own.size()));
+        to.remarks.step(replica, step, "missing in a rank of this replica: left out",
+                        fmt::format("{} of {} ranks", own.size() - std::size_t(having), own.size()));
       }
     }
     balances += balance_of(own) / double(members.size());
@@ -189,15 +209,17 @@ void add_rows(std::vector<RankMarks>& ranks, const Layout& layout, bool align, I
   if (ranks.empty()) return;
   std::sort(ranks.begin(), ranks.end(), [](const RankMarks& a, const RankMarks& b) { return a.rank < b.rank; });
   const std::int64_t world = world_of(ranks, layout);
-  check_collectives(ranks, layout, world, to.remarks);
+  check_collectives(ranks, layout, world, align && layout.grouped(), to.remarks);
   for (std::size_t i = 1; i < ranks.size() && align; ++i) {
     const ClockOffset offset = offset_of(ranks[i], ranks.front());
     if (offset.steps > 0) {
       to.clocks.push_back(offset);
-    } else {
-      to.remarks.add(fmt::format("rank {} shares no collective with rank {}: its clock cannot be aligned{}",
-                                 ranks[i].rank, ranks.front().rank, layout.grouped() ? ", and it is left out" : ""));
-      if (layout.grouped()) ranks[i].steps.clear();
+    } else if (layout.grouped() && !ranks[i].steps.empty()) {
+      to.remarks.cause(
+          fmt::format("rank {} is left out: it shares no collective with rank {}, so that its clock is "
+                      "unknown",
+                      ranks[i].rank, ranks.front().rank));
+      ranks[i].steps.clear();
     }
     if (layout.grouped()) move_clock(ranks[i], offset.seconds);
   }
@@ -211,32 +233,6 @@ void add_rows(std::vector<RankMarks>& ranks, const Layout& layout, bool align, I
       to.add(int(rank.rank), marks.step, marks.end - marks.begin - marks.exposed);
     rank.steps.clear();
   }
-}
-
-bool is_communication(std::string_view name) {
-  static constexpr std::string_view kWords[] = {"nccl",           "rccl",
-                                                "hccl",           "oneccl",
-                                                "gloo:",          "c10d::",
-                                                "mpi:",           "ucc:",
-                                                "nvshmem",        "all-reduce",
-                                                "all_reduce",     "allreduce",
-                                                "all-gather",     "all_gather",
-                                                "allgather",      "reduce-scatter",
-                                                "reduce_scatter", "reducescatter",
-                                                "all-to-all",     "all_to_all",
-                                                "alltoall",       "broadcast",
-                                                "barrier",        "-send",
-                                                "-recv",          "record_param_comms"};
-  std::string lower(name.substr(0, 256));
-  for (char& c : lower) c = char(std::tolower(static_cast<unsigned char>(c)));
-  return std::any_of(std::begin(kWords), std::end(kWords),
-                     [&](std::string_view word) { return lower.find(word) != std::string::npos; });
-}
-
-bool is_collective(std::string_view name) {
-  std::string lower(name.substr(0, 256));
-  for (char& c : lower) c = char(std::tolower(static_cast<unsigned char>(c)));
-  return lower.find("send") == std::string::npos && lower.find("recv") == std::string::npos;
 }
 
 Layout parse_layout(const std::string& text) {
@@ -258,6 +254,8 @@ Layout parse_layout(const std::string& text) {
     if (error != std::errc() || stop != last || number < 1 || number > kMostOfLayout)
       throw usage_error(fmt::format("--parallel '{}': '{}' is not a size: give dpN, ppN and tpN, as in \"dp2 pp4 tp1\"",
                                     quotable(text), quotable(word)));
+    if (text.find(name) != text.rfind(name))
+      throw usage_error(fmt::format("--parallel '{}': {} is there twice", quotable(text), name));
     *size = number;
     begin = rest.find_first_not_of(' ', end);
   }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "suites/import/imported.h"
@@ -23,8 +22,8 @@ struct RankMarks {
 void settle_exposed(RankMarks& rank);
 
 /// Adds the rows of all ranks. Their steps may be gone afterwards.
-///   - A step of which a rank has fewer or more collectives than most ranks of its stage is left out for it (of equal
-///     counts of ranks, the larger number of collectives counts).
+///   - A step of which a rank has fewer or more collectives than most ranks of its stage does not count for its clock
+///     (of equal counts of ranks, the larger number of collectives counts), and is left out if rows depend on clocks.
 ///   - The clock of each rank is compared with that of the lowest rank, by the median over steps of the difference of
 ///     the ends of the step's last collective.
 ///   - A row is a rank's step minus its exposed communication. With a grouped layout it is the span from the first
@@ -32,10 +31,5 @@ void settle_exposed(RankMarks& rank);
 ///     the step; a step that one of them lacks is left out. `align`: offsets apply to such spans.
 /// Each step that is left out has a remark. Error(kUsage) if the layout does not fit the ranks.
 void add_rows(std::vector<RankMarks>& ranks, const Layout& layout, bool align, Imported& to);
-
-/// Returns true for the name of a kernel, operator or span of communication: NCCL, RCCL, Gloo, c10d, all-reduce, ...
-bool is_communication(std::string_view name);
-/// Returns true if such a name is of a collective, not of a message from one rank to another.
-bool is_collective(std::string_view name);
 
 }  // namespace hopbench

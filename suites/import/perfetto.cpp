@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
+#include <optional>
 #include <utility>
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
+#include "suites/import/damage.h"
 #include "suites/import/marks.h"
 #include "suites/import/readers.h"
 #include "suites/import/trace_events.h"
@@ -20,13 +21,32 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// The events of all files.
 class PidEvents {
  public:
+  explicit PidEvents(Communication& communication) : communication_(communication) {}
+  /// The first reading of all files.
+  void note(const TraceEvent& event) {
+    if (event.step && !event.pid) ++without_pid_;
+    if (!event.step || !event.pid) return;
+    last_.note(event.thread, event.begin, *event.step);
+    last_.note(key_of(*event.pid), event.begin, *event.step);
+    if (*event.pid < 0 || *event.pid >= kMostRanksOfTrace) outside_ = *event.pid;
+  }
+  /// Throws if pids are no ranks.
+  void check_pids(const std::string& path) const;
+  /// The second reading.
   void add(const TraceEvent& event) {
-    if (!event.step || !event.pid || *event.pid < 0 || *event.pid >= kMostRanksOfTrace) return;
-    const bool communication = is_communication(event.name);
+    if (!event.step || !event.pid) return;
+    const auto step_of = [](const LastBegins::Last& last) { return last.id; };
+    if (last_.never_ended(event.thread, event, *event.step, step_of) ||
+        last_.never_ended(key_of(*event.pid), event, *event.step, step_of)) {
+      ++never_ended_;
+      return;
+    }
+    const bool communication = communication_.is(event.name);
+    communication_.note(event.name, (event.end - event.begin) * 1e-6);
     spans_.add(*event.pid, communication ? SpanOf::kCommunication : SpanOf::kCompute, event.thread,
                {event.begin, event.end});
     if (communication) {
-      if (!is_collective(event.name)) return;
+      if (!Communication::is_collective(event.name)) return;
       return steps_[*event.pid].add({.step = *event.step, .last_collective = event.end * 1e-6, .collectives = 1});
     }
     const bool forward = event.name.find("forward") != std::string::npos,
@@ -40,13 +60,19 @@ class PidEvents {
     busy_[*event.pid][event.thread] += event.end - event.begin;
   }
 
-  bool has_too_many_threads() const { return spans_.threads() > WorkSpans::kMostThreads; }
+  bool has_too_many_threads() const { return last_.threads() > 2 * WorkSpans::kMostThreads; }
   /// Returns the steps of each rank. There are no events any more afterwards.
   std::vector<RankMarks> marks(bool grouped, Imported& to);
 
  private:
   void set_balance(Imported& to) const;
+  /// Returns a number that stands for all threads of a pid.
+  static std::uint64_t key_of(std::int64_t pid) { return ~std::uint64_t(pid); }
 
+  Communication& communication_;
+  LastBegins last_;
+  std::optional<std::int64_t> outside_;  // a pid that is no rank
+  std::size_t never_ended_ = 0, without_pid_ = 0;
   std::map<std::int64_t, Steps> steps_;                           // by pid
   std::map<std::int64_t, std::map<std::uint64_t, double>> busy_;  // by pid and thread
   WorkSpans spans_;
@@ -65,6 +91,13 @@ void PidEvents::set_balance(Imported& to) const {
   if (staged) to.stage_balance = balances / double(busy_.size());
 }
 
+void PidEvents::check_pids(const std::string& path) const {
+  if (!outside_) return;
+  throw usage_error(
+      fmt::format("{}: the pid of an event is a rank, and {} is not from 0 to {}: number the ranks from 0",
+                  printable(path), *outside_, kMostRanksOfTrace - 1));
+}
+
 std::vector<RankMarks> PidEvents::marks(bool grouped, Imported& to) {
   std::vector<RankMarks> ranks;
   for (auto& [pid, steps] : steps_) {
@@ -72,8 +105,8 @@ std::vector<RankMarks> PidEvents::marks(bool grouped, Imported& to) {
     rank.steps.settle();
     rank.steps.erase_if([&, rank_number = pid](const StepMarks& step) {
       if (step.begin < step.end && step.begin > -kInfinity && step.end < kInfinity) return false;
-      to.remarks.add(fmt::format("rank {}: step {} lacks a {} computation: it is left out", rank_number, step.step,
-                                 step.begin < kInfinity ? "backward" : "forward"));
+      to.remarks.step(rank_number, step.step,
+                      fmt::format("no {} computation: left out", step.begin < kInfinity ? "backward" : "forward"));
       return true;
     });
     const auto threads = busy_.find(pid);
@@ -85,6 +118,12 @@ std::vector<RankMarks> PidEvents::marks(bool grouped, Imported& to) {
     settle_exposed(rank);  // replicas of several ranks have none
     ranks.push_back(std::move(rank));
   }
+  if (without_pid_ > 0)
+    to.remarks.cause(
+        fmt::format("{} events with args.step are left out: their pid is no integer, which is the rank", without_pid_));
+  if (never_ended_ > 0)
+    to.remarks.add(fmt::format("{} events last beyond all later ones, as if they had never ended: they are left out",
+                               never_ended_));
   if (spans_.closed_gap() > 0)
     to.remarks.add(fmt::format("very many events: gaps of up to {} us between them were closed", spans_.closed_gap()));
   if (!grouped) set_balance(to);
@@ -95,26 +134,26 @@ std::vector<RankMarks> PidEvents::marks(bool grouped, Imported& to) {
 }  // namespace
 
 void read_perfetto(const std::vector<std::string>& paths, const Layout& layout, bool align, Imported& to) {
-  PidEvents events;
+  PidEvents events(to.communication);
   for (const std::string& path : paths) {
+    require_file_to_reread(path);
     const TraceHead head = read_trace_events(path, [&](const TraceEvent& event) {
-      events.add(event);
+      events.note(event);
       if (events.has_too_many_threads())
         throw usage_error(fmt::format("{}: its events have more than {} threads: import fewer ranks at a time",
                                       printable(path), WorkSpans::kMostThreads));
     });
-    if (head.damaged > 0)
-      to.remarks.add(
-          fmt::format("{}: {} events without a time or a duration are left out", printable(path), head.damaged));
-    if (head.open > 0)
-      to.remarks.add(fmt::format("{}: {} events of phase B or E are left out: only whole events (phase X) are read",
-                                 printable(path), head.open));
+    events.check_pids(path);
+    report_head(head, path, to.remarks);
   }
+  for (const std::string& path : paths) read_trace_events(path, [&](const TraceEvent& event) { events.add(event); });
   std::vector<RankMarks> ranks = events.marks(layout.grouped(), to);
-  if (ranks.empty())
+  if (ranks.empty()) {
+    const std::vector<std::string> why = to.remarks.texts();
     throw usage_error(
-        fmt::format("{}: no event has args.step and is called forward, backward or compute, as in forward-compute",
-                    printable(paths.front())));
+        fmt::format("{}: no event has args.step and is called forward, backward or compute, as in forward-compute{}",
+                    printable(paths.front()), why.empty() ? "" : " (" + why.front() + ")"));
+  }
   add_rows(ranks, layout, align, to);
 }
 

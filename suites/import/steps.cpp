@@ -14,7 +14,7 @@ void unite_parts(StepMarks& whole, const StepMarks& part) {
   whole.collectives += part.collectives;
 }
 
-bool comes_before(const StepMarks& a, const StepMarks& b) { return a.step < b.step; }
+bool is_earlier(const StepMarks& a, const StepMarks& b) { return a.step < b.step; }
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void Steps::add(const StepMarks& part) {
 void Steps::settle() {
   if (settled_) return;
   settled_ = true;
-  std::sort(list_.begin(), list_.end(), comes_before);
+  std::sort(list_.begin(), list_.end(), is_earlier);
   auto to = list_.begin();
   for (auto from = std::next(to); from != list_.end(); ++from) {
     if (from->step == to->step) {
@@ -45,7 +45,7 @@ void Steps::settle() {
 }
 
 const StepMarks* Steps::find(std::int64_t step) const {
-  const auto found = std::lower_bound(list_.begin(), list_.end(), StepMarks{.step = step}, comes_before);
+  const auto found = std::lower_bound(list_.begin(), list_.end(), StepMarks{.step = step}, is_earlier);
   return found != list_.end() && found->step == step ? &*found : nullptr;
 }
 

@@ -4,28 +4,17 @@
 
 #include <charconv>
 #include <cmath>
-#include <istream>
-#include <nlohmann/json.hpp>
+#include <filesystem>
 
 #include "backends/base/error.h"
-#include "backends/base/json_value.h"
 #include "backends/base/printable.h"
-#include "suites/import/input.h"
+#include "suites/import/json_reader.h"
 
 namespace hopbench {
 namespace {
 
-using Json = nlohmann::json;
-
-/// A number or a text of the document.
-struct Scalar {
-  std::optional<double> real;
-  std::optional<std::int64_t> integer;
-  const std::string* text = nullptr;
-};
-
 /// Returns the integer that a text or a number is.
-std::optional<std::int64_t> integer_in(const Scalar& value) {
+std::optional<std::int64_t> integer_in(const JsonScalar& value) {
   if (value.text == nullptr) return value.integer;
   std::int64_t number = 0;
   const char* end = value.text->data() + value.text->size();
@@ -38,150 +27,125 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   return a * 0xbf58476d1ce4e5b9u;
 }
 
-std::uint64_t hash_in(const Scalar& value) {
+std::uint64_t hash_in(const JsonScalar& value) {
   if (const auto number = integer_in(value)) return mixed(1, std::uint64_t(*number));
   return value.text == nullptr ? 0 : mixed(2, std::hash<std::string>{}(*value.text));
 }
 
-/// Follows the document and keeps the event that is open. Depths count open arrays and objects.
-class EventHandler : public nlohmann::json_sax<Json> {
+/// The document's structure.
+class TraceDocument {
  public:
-  EventHandler(const std::string& path, Input& input, const std::function<void(const TraceEvent&)>& on_event)
-      : path_(path), input_(input), on_event_(on_event) {}
-  const TraceHead& head() const { return head_; }
+  TraceDocument(const std::string& path, const std::function<void(const TraceEvent&)>& on_event)
+      : path_(path), in_(path), on_event_(on_event) {}
 
-  bool null() override { return next(); }
-  bool boolean(bool) override { return next(); }
-  bool number_integer(number_integer_t number) override { return value({double(number), number, nullptr}); }
-  bool number_unsigned(number_unsigned_t number) override {
-    const bool fits = std::in_range<std::int64_t>(number);
-    return value({double(number), fits ? std::optional(std::int64_t(number)) : std::nullopt, nullptr});
-  }
-  bool number_float(number_float_t number, const string_t&) override { return value({number, std::nullopt, nullptr}); }
-  bool string(string_t& text) override { return value({std::nullopt, std::nullopt, &text}); }
-  bool binary(binary_t&) override { return next(); }
-  bool key(string_t& name) override {
-    if (depth_ <= 2 || is_in_event() || is_in_args()) key_.assign(name, 0, kLongestKey);
-    return next();
-  }
-
-  bool start_object(std::size_t) override {
-    ++depth_;
-    if (depth_ == 1) root_is_object_ = true;
-    if (depth_ == 2 && events_ == 0) in_info_ = root_is_object_ && key_ == "distributedInfo";
-    if (events_ > 0 && depth_ == events_ + 1) begin_event();
-    if (in_event_ && depth_ == events_ + 2) in_args_ = key_ == "args";
-    return next();
-  }
-  bool end_object() override {
-    if (is_in_event()) end_event();
-    if (is_in_args()) in_args_ = false;
-    if (depth_ == 2) in_info_ = false;
-    --depth_;
-    return next();
-  }
-  bool start_array(std::size_t) override {
-    ++depth_;
-    if (depth_ == 1 || (depth_ == 2 && root_is_object_ && key_ == "traceEvents")) events_ = depth_;
-    return next();
-  }
-  bool end_array() override {
-    if (depth_ == events_) events_ = 0;
-    --depth_;
-    return next();
-  }
-  bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception& error) override {
-    throw usage_error(
-        fmt::format("{}: damaged at byte {}: {}: export the trace again", printable(path_), byte, json_mistake(error)));
+  TraceHead read() {
+    if (in_.peek() == '[') {
+      in_.array([&] { read_event(); }, true);
+    } else if (in_.peek() != '{') {
+      throw usage_error(
+          fmt::format("{} is not JSON: export the trace as Chrome JSON (a binary Perfetto trace: traceconv "
+                      "json)",
+                      printable(path_)));
+    } else {
+      in_.object([&](const std::string& key) { read_member(key); });
+      head_.cut = in_.is_cut();
+    }
+    if (in_.peek() != 0) throw in_.damaged("it is not valid JSON: something follows the end of the document");
+    return head_;
   }
 
  private:
-  static constexpr std::size_t kLongestKey = 32;  // longer than any key that is asked for
-
-  bool next() {
-    input_.begin_token();
-    return true;
-  }
-  bool is_in_event() const { return in_event_ && depth_ == events_ + 1; }
-  bool is_in_args() const { return in_event_ && in_args_ && depth_ == events_ + 2; }
-
-  bool value(const Scalar& value) {
-    if (is_in_event()) {
-      set_field(value);
-    } else if (is_in_args()) {
-      if (key_ == "step") event_.step = integer_in(value);
-    } else if (in_info_ && depth_ == 2) {
-      if (key_ == "rank") head_.rank = integer_in(value);
-    } else if (root_is_object_ && depth_ == 1 && key_ == "baseTimeNanoseconds") {
-      head_.base_ns = integer_in(value).value_or(0);
-    }
-    return next();
-  }
-
-  void set_field(const Scalar& value) {
-    if (value.text != nullptr) {
-      if (key_ == "ph") phase_ = value.text->size() == 1 ? value.text->front() : ' ';
-      if (key_ == "name") event_.name = *value.text;
-      if (key_ == "cat") event_.category = *value.text;
+  void read_member(const std::string& key) {
+    if (key == "traceEvents" && in_.peek() == '[') {
+      in_.array([&] { read_event(); }, true);
+    } else if (key == "distributedInfo" && in_.peek() == '{') {
+      in_.object([&](const std::string& name) {
+        const JsonScalar value = in_.scalar();
+        if (name == "rank") head_.rank = integer_in(value);
+      });
     } else {
-      if (key_ == "ts") begin_ = value.real;
-      if (key_ == "dur") duration_ = value.real;
+      const JsonScalar value = in_.scalar();
+      if (key == "baseTimeNanoseconds") head_.base_ns = integer_in(value).value_or(0);
     }
-    if (key_ == "pid") event_.pid = integer_in(value), pid_hash_ = hash_in(value);
-    if (key_ == "tid") tid_hash_ = hash_in(value);
   }
 
-  void begin_event() {
+  void read_event() {
+    if (in_.peek() != '{') return in_.skip();
     event_.name.clear(), event_.category.clear();
-    event_.pid.reset(), event_.step.reset(), begin_.reset(), duration_.reset();
-    pid_hash_ = tid_hash_ = 0;
-    phase_ = ' ';
-    in_event_ = true, in_args_ = false;
+    event_.pid.reset(), event_.step.reset(), event_.correlation.reset();
+    std::string phase;
+    std::optional<double> begin, duration;
+    std::uint64_t pid = 0, tid = 0;
+    in_.object([&](const std::string& key) {
+      if (key == "args" && in_.peek() == '{') return read_args();
+      const JsonScalar value = in_.scalar();
+      if (value.text != nullptr) {
+        if (key == "ph") phase = *value.text;
+        if (key == "name") event_.name = *value.text;
+        if (key == "cat") event_.category = *value.text;
+      }
+      if (key == "ts") begin = value.real;
+      if (key == "dur") duration = value.real;
+      if (key == "pid") event_.pid = integer_in(value), pid = hash_in(value);
+      if (key == "tid") tid = hash_in(value);
+    });
+    event_.thread = mixed(pid, tid);
+    if (phase == "B" || phase == "E") ++head_.open;
+    if (phase == "X") end_event(begin, duration);
   }
 
-  void end_event() {
-    constexpr double kMostMicroseconds = 1e17;  // 3000 years
-    in_event_ = false;
-    if (phase_ == 'B' || phase_ == 'E') ++head_.open;
-    if (phase_ != 'X') return;
-    const bool usable = begin_ && duration_ && std::abs(*begin_) <= kMostMicroseconds && *duration_ >= 0 &&
-                        *duration_ <= kMostMicroseconds;
-    if (!usable) {
+  void read_args() {
+    in_.object([&](const std::string& key) {
+      const JsonScalar value = in_.scalar();
+      if (key == "step") event_.step = integer_in(value);
+      if (key == "correlation") event_.correlation = integer_in(value);
+    });
+  }
+
+  void end_event(std::optional<double> begin, std::optional<double> duration) {
+    constexpr double kMostMicroseconds = 1e17, kLongestMicroseconds = 1e11;  // 3000 years, 28 hours
+    if (!begin || !duration || std::abs(*begin) > kMostMicroseconds || !(*duration >= 0) ||
+        *duration > kLongestMicroseconds) {
       ++head_.damaged;
       return;
     }
     ++head_.events;
-    event_.begin = *begin_;
-    event_.end = *begin_ + *duration_;
-    event_.thread = mixed(pid_hash_, tid_hash_);
+    event_.begin = *begin;
+    event_.end = *begin + *duration;
     on_event_(event_);
   }
 
-  const std::string& path_;
-  Input& input_;
+  const std::string path_;
+  JsonReader in_;
   const std::function<void(const TraceEvent&)>& on_event_;
   TraceHead head_;
-  std::int64_t depth_ = 0, events_ = 0;  // events_: depth of the open array of events; 0: none
-  bool root_is_object_ = false, in_info_ = false, in_event_ = false, in_args_ = false;
-  std::string key_;
   TraceEvent event_;
-  char phase_ = ' ';
-  std::optional<double> begin_, duration_;
-  std::uint64_t pid_hash_ = 0, tid_hash_ = 0;
 };
 
 }  // namespace
 
 TraceHead read_trace_events(const std::string& path, const std::function<void(const TraceEvent&)>& on_event) {
-  Input input(path);
-  const int first = input.sgetc();
-  if (first != 0xef && first != '{' && first != '[' && first != ' ' && first != '\n' && first != '\r' && first != '\t')
-    throw usage_error(fmt::format(
-        "{} is not JSON: export the trace as Chrome JSON (a binary Perfetto trace: traceconv json)", printable(path)));
-  std::istream in(&input);
-  EventHandler handler(path, input, on_event);
-  Json::sax_parse(in, &handler);
-  return handler.head();
+  return TraceDocument(path, on_event).read();
+}
+
+void require_file_to_reread(const std::string& path) {
+  std::error_code none;
+  const auto type = std::filesystem::status(path, none).type();
+  if (type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::character)
+    throw usage_error(printable(path) + " cannot be read twice, as an import must: save it as a file");
+}
+
+void report_head(const TraceHead& head, const std::string& path, Remarks& remarks) {
+  if (head.damaged > 0 && head.events == 0)
+    remarks.cause(fmt::format("{}: none of its {} events has numbers for ts and dur: times as texts are not read",
+                              printable(path), head.damaged));
+  else if (head.damaged > 0)
+    remarks.add(
+        fmt::format("{}: {} events without a usable time or duration are left out", printable(path), head.damaged));
+  if (head.open > 0)
+    remarks.add(fmt::format("{}: {} events of phase B or E are left out: only whole events (phase X) are read",
+                            printable(path), head.open));
+  if (head.cut) remarks.cause(printable(path) + " has no end: it may have been cut, and lack its last events");
 }
 
 }  // namespace hopbench

@@ -75,7 +75,7 @@ TEST_F(CliImport, ReportsWhatIsMissing) {
   folder_.write("times.csv", text_of(folder_ / "times.csv") + "1,99,10\n");
   const Ended ended = run({"import", "csv", "times.csv", "-o", "x.csv"});
   EXPECT_EQ(ended.code, 0);
-  EXPECT_THAT(ended.err, HasSubstr("warning: rank 0 has no step 99, which other ranks have\n"));
+  EXPECT_THAT(ended.err, HasSubstr("warning: ranks 0, 2, 3: 3 steps, among them step 99 of rank 0: missing, though"));
   EXPECT_THAT(ended.out, HasSubstr("1 rows of other steps are in no statistic"));
 }
 
