@@ -122,10 +122,10 @@ TrialLabels labels_of(const TrialSpec& spec) {
 
 double estimated_seconds(const TrialSpec& spec, const Plan& plan) {
   if (spec.transport == "sim" || spec.costs.gradient.count() == 0) return 0;
-  const ScheduleBounds bounds = schedule_bounds(spec, plan);
+  const double slowest = slowest_rate(spec, plan) * plan.workers;
   const double samples = plan.iterations > 0 ? double(plan.iterations) * spec.workload.batch * plan.workers
                                              : double(plan.credits) * spec.workload.batch;
-  return bounds.slowest > 0 ? samples / bounds.slowest : 0;
+  return slowest > 0 ? samples / slowest : 0;
 }
 
 }  // namespace hopbench

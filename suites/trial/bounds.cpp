@@ -1,6 +1,8 @@
 #include "suites/trial/bounds.h"
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 namespace hopbench {
 namespace {
@@ -154,38 +156,33 @@ class Device {
 
 }  // namespace
 
-ScheduleBounds schedule_bounds(const TrialSpec& spec, const Plan& plan, const std::vector<int>& lost) {
-  ScheduleBounds bounds;
-  if (spec.costs.gradient.count() <= 0) return bounds;
-  const Iter iterations =
-      plan.iterations > 0 ? plan.iterations : std::max<Iter>(1, (plan.credits + plan.workers - 1) / plan.workers);
-  const Iter first = std::min(plan.warmup_iterations, iterations - 1);
-  std::vector<double> rates;
-  for (int r = 0; r < plan.workers; ++r) {
-    if (std::find(lost.begin(), lost.end(), r) != lost.end()) continue;
-    Time now{}, measured_from{};
-    for (Iter k = 0; k < iterations; ++k) {
-      if (k == first) measured_from = now;
-      now = after(now, gradient_time(spec, place_of(spec, plan, r), k, now));
-    }
-    rates.push_back(double(iterations - first) * spec.workload.batch / to_seconds(now - measured_from));
+WindowBounds window_bounds(const TrialRecord& record, const TrialSpec& spec, const Plan& plan, const Window& window) {
+  const double length_s = to_seconds(window.until - window.from);
+  if (spec.costs.gradient.count() <= 0 || length_s <= 0) return {};
+  std::vector<double> samples;  // of each worker
+  for (const RankRecord& rank : record.ranks) {
+    if (rank.server || rank.rank >= plan.workers || !rank.lost.empty()) continue;
+    samples.push_back(Device(spec, plan, rank, window).samples());
   }
-  std::sort(rates.begin(), rates.end());
-  if (rates.empty()) return bounds;
-  bounds.slowest = rates[0] * double(rates.size());
-  if (rates.size() > 1) bounds.without_slowest = rates[1] * double(rates.size() - 1);
+  WindowBounds bounds{.ideal = std::accumulate(samples.begin(), samples.end(), 0.0) / length_s};
+  std::sort(samples.begin(), samples.end());
+  const auto n = double(samples.size());
+  if (n > 0) bounds.slowest = std::min(n * samples[0] / length_s, bounds.ideal);  // but for rounding, it is less
+  if (n > 1) bounds.without_slowest = std::min((n - 1) * samples[1] / length_s, bounds.ideal);
   return bounds;
 }
 
-double window_ideal(const TrialRecord& record, const TrialSpec& spec, const Plan& plan, const Window& window) {
-  const double length_s = to_seconds(window.until - window.from);
-  if (spec.costs.gradient.count() <= 0 || length_s <= 0) return -1;
-  double samples = 0;
-  for (const RankRecord& rank : record.ranks) {
-    if (rank.server || rank.rank >= plan.workers || !rank.lost.empty()) continue;
-    samples += Device(spec, plan, rank, window).samples();
+double slowest_rate(const TrialSpec& spec, const Plan& plan) {
+  if (spec.costs.gradient.count() <= 0) return 0;
+  const Iter iterations =
+      plan.iterations > 0 ? plan.iterations : std::max<Iter>(1, (plan.credits + plan.workers - 1) / plan.workers);
+  Time last{};
+  for (int r = 0; r < plan.workers; ++r) {
+    Time now{};
+    for (Iter k = 0; k < iterations; ++k) now = after(now, gradient_time(spec, place_of(spec, plan, r), k, now));
+    last = std::max(last, now);
   }
-  return samples / length_s;
+  return double(iterations) * spec.workload.batch / to_seconds(last - Time{});
 }
 
 }  // namespace hopbench

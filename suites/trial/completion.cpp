@@ -149,9 +149,6 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   record.time_s = to_seconds(end);
   record.ranks_lost = static_cast<int>(lost.size());
   if (!lost.empty()) record.first_lost_s = to_seconds(first_lost);
-  const ScheduleBounds bounds = schedule_bounds(spec, plan, lost);
-  record.slowest_rank_samples_per_s = bounds.slowest;
-  record.without_slowest_samples_per_s = bounds.without_slowest;
   fill_gaps(record, plan.workers);
   record.gap_bound = lost.empty() ? gap_bound_of(spec, plan) : -1;  // else it changed on the way
   const Window window = fill_rates(record, spec.warmup, spec.warmup_time, plan.workers);
@@ -160,7 +157,10 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
     record.warnings.emplace_back(WarningKind::kShortWarmUp);
   const bool moves_data = plan.protocol->moves_data != nullptr && plan.protocol->moves_data(spec.knobs);
   if (moves_data && spec.workload.split.what != SplitKind::kIid) record.warnings.emplace_back(WarningKind::kMovesData);
-  record.window_ideal_samples_per_s = window_ideal(record, spec, plan, window);
+  const WindowBounds bounds = window_bounds(record, spec, plan, window);
+  record.window_ideal_samples_per_s = bounds.ideal;
+  record.slowest_rank_samples_per_s = bounds.slowest;
+  record.without_slowest_samples_per_s = bounds.without_slowest;
   check_ideal(record, spec.transport == "sim");
   if (spec.pace && spec.step_p99.count() > 0 && spec.costs.gradient > 3 * spec.step_p99) {
     record.warnings.emplace_back(WarningKind::kOverpaced, "the pace is above 3 times the 99th percentile of a step");

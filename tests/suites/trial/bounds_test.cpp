@@ -157,7 +157,7 @@ TrialRecord checked_again(const std::function<void(TrialRecord&)>& change, bool 
   change(record);
   const Plan plan = make_plan(spec);
   const Window window = fill_rates(record, spec.warmup, spec.warmup_time, plan.workers);
-  record.window_ideal_samples_per_s = window_ideal(record, spec, plan, window);
+  record.window_ideal_samples_per_s = window_bounds(record, spec, plan, window).ideal;
   check_ideal(record, virtual_time);
   return record;
 }
@@ -199,6 +199,38 @@ compute = [{ kind = "constant", ranks = [1], factor = 2.0 }, { kind = "constant"
   const double each = 32 / 5e-3;
   EXPECT_NEAR(record.slowest_rank_samples_per_s, 4 * each / 3, 1e-6 * each);
   EXPECT_NEAR(record.without_slowest_samples_per_s, 3 * each / 2, 1e-6 * each);
+}
+
+// A slowdown that begins late meets the trial, which waits, and not the bounds of a schedule that does not.
+TEST(Bounds, SlowestIsOfTheSameWindowAndDraws) {
+  const std::vector<std::string> waits{"network.instant=false", "network.latency=20ms", "run.warmup_time=0s"};
+  for (const char* rule : {R"({ kind = "constant", factor = 10, ranks = [0], from = "200ms" })",
+                           R"({ kind = "markov", factor = 10, slow = "300ms", normal = "300ms" })",
+                           R"({ kind = "exponential", scale = 2.0 })"}) {
+    for (const char* iterations : {"run.iterations=10", "run.iterations=60"}) {
+      std::vector<std::string> sets = waits;
+      sets.emplace_back(iterations);
+      for (const TrialSpec& spec : parse_suite(with_slowdown("allreduce", rule), "bounds.toml",
+                                               {.sets = sets, .profile = "", .seed = {}, .repeats = {}})
+                                       .trials) {
+        const TrialRecord record = simulate_trial(spec);
+        EXPECT_GT(record.slowest_rank_samples_per_s, 0);
+        EXPECT_LE(record.slowest_rank_samples_per_s, record.window_ideal_samples_per_s) << rule << spec.id();
+        EXPECT_LE(record.without_slowest_samples_per_s, record.window_ideal_samples_per_s) << rule << spec.id();
+      }
+    }
+  }
+}
+
+// What SpecSync computes and throws away is time in which its workers could have computed: the bound is ASP's.
+TEST(Bounds, IdealHasTheTimeOfGradientsThatWereCut) {
+  const char* rule = R"({ kind = "log_normal", shape = 0.4 })";
+  const std::string often = "specsync\"\nwindow = 0.9\nrate = 0.3\nservers = 1\nlabel = \"often";
+  const double asp = median_ideal("ps_asp", rule);
+  EXPECT_NEAR(median_ideal(often, rule) / asp, 1.0, 0.02);
+  const TrialSpec spec = parse_suite(with_slowdown(often, rule), "bounds.toml", {}).trials.front();
+  const TrialRecord record = simulate_trial(spec);
+  EXPECT_LT(record.samples_heard_per_s, 0.95 * record.window_ideal_samples_per_s);
 }
 
 // Every protocol that promises how far a worker gets ahead keeps to it, and some get as far as they may: a bound that
