@@ -180,7 +180,7 @@ class Run {
     simulation_->run();
     cluster_.end = simulation_->now();
     for (const auto& node : nodes_) cluster_.records.push_back(node->record());
-    cluster_.checks->finish();
+    cluster_.checks->finish(cluster_.records);
   }
 
  private:

@@ -17,6 +17,7 @@
 #include "results/arithmetic/steady.h"
 #include "results/files/kinds.h"
 #include "results/files/outcome.h"
+#include "results/tables/cost.h"
 #include "results/tables/terms.h"
 #include "suites/trial/execute.h"
 
@@ -34,7 +35,8 @@ std::string why_no_rate(const TrialRow& row) {
 double largest_lost_share(const TrialRecord& record) {
   double largest = 0;
   for (const RankRecord& rank : record.ranks) {
-    if (rank.gradients > 0) largest = std::max(largest, double(rank.gradients_lost) / double(rank.gradients));
+    const double cut = gradients_cut(rank), begun = double(rank.gradients) + cut;
+    if (begun > 0) largest = std::max(largest, (double(rank.gradients_lost) + cut) / begun);
   }
   return largest;
 }

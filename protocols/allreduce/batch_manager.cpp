@@ -43,7 +43,9 @@ void manage_batches(Node& self, BatchRule& rule, Iter warmup) {
   }
 }
 
-Batches::Batches(Node& self, int manager) : self_(self), manager_(manager), batch_(self.batch()) {}
+Batches::Batches(Node& self, int manager) : self_(self), manager_(manager), batch_(self.batch()) {
+  self_.record().figures["batch changes"] = 0;
+}
 
 Samples Batches::next(Iter k) {
   Samples mine{.first = std::int64_t{self_.rank} * batch_, .count = batch_, .shared = true};

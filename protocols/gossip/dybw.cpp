@@ -20,6 +20,7 @@ namespace {
 void train(Node& self, const KnobValues& knobs) {
   const int controller = self.servers().front(), parts = knobs.integer("parts");
   Vec x = self.initial();
+  may_abandon(self);
   Optimizer optimizer = self.optimizer(x.size());
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
@@ -37,7 +38,7 @@ void train(Node& self, const KnobValues& knobs) {
     } else if (g.whole) {
       self.lost(k, "the round was over");
     } else {
-      self.abandoned(g.samples);
+      self.abandoned();
     }
     self.report(k + 1, x);
   }

@@ -28,6 +28,7 @@ Vec pull_again(Node& self, Iter k, const Vec& like) {
 void compute(Node& self, const KnobValues& knobs) {
   const int parts = knobs.integer("parts");
   Vec x = self.initial();
+  may_abandon(self);
   for (Iter k = 0; self.running(k); ++k) {
     if (self.returned()) k = rejoin(self, k, x);
     self.enter(k);
@@ -36,7 +37,7 @@ void compute(Node& self, const KnobValues& knobs) {
       return !self.take(is(kSkip, k));
     });
     if (!g.whole) {
-      self.abandoned(g.samples);
+      self.abandoned();
       x = pull_again(self, k, x);
       g = gradient_in_parts(self, x, k, parts, [] { return true; });
     }

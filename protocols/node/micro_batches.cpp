@@ -32,11 +32,16 @@ CutGradient gradient_in_parts(Node& self, const Vec& x, Iter k, int parts, const
   for (int part = 0; part < parts && (part == 0 || go_on()); ++part) {
     Samples some = part_of(batch, parts, part);
     some.first += k * batch;
-    add_part(self, cut, self.gradient(x, k, some));
-    if (part > 0) --self.record().gradients;  // all parts are one gradient
+    const Gradient g = self.gradient(x, k, some);
+    if (part > 0) self.continued();
+    add_part(self, cut, g);
   }
   cut.whole = cut.samples == batch;
   return cut;
+}
+
+void may_abandon(Node& self) {
+  for (const char* figure : {"gradients cut", "samples abandoned"}) self.record().figures[figure] = 0;
 }
 
 Knob parts_knob(int fallback) {

@@ -20,6 +20,9 @@ struct CutGradient {
 /// operation. One part gives the bits of Node::gradient.
 CutGradient gradient_in_parts(Node& self, const Vec& x, Iter k, int parts, const std::function<bool()>& go_on);
 
+/// Says that this worker may throw cut gradients away (Node::abandoned): figures of it count them, from 0 on.
+void may_abandon(Node& self);
+
 /// Returns the samples of a micro-batch, counted from the front of the batch.
 Samples part_of(int batch, int parts, int part);
 

@@ -365,10 +365,21 @@ void Node::lost(Iter k, const char* why) {
   emit({.what = EventKind::kLost, .iter = k, .text = why});
 }
 
-void Node::abandoned(int samples) {
-  record_.samples -= samples;
-  open_.samples -= samples;
-  record_.figures["samples abandoned"] += samples;
+void Node::continued() {
+  --record_.gradients;
+  if (newest_.slow && before_.slow) --record_.slow_events;
+  newest_ = {newest_.samples + before_.samples, newest_.took + before_.took, newest_.slow || before_.slow};
+}
+
+void Node::abandoned() {
+  --record_.gradients;
+  if (newest_.slow) --record_.slow_events;
+  record_.samples -= newest_.samples;
+  open_.samples -= newest_.samples;
+  open_.compute -= newest_.took;
+  record_.figures["gradients cut"] += 1;
+  record_.figures["samples abandoned"] += newest_.samples;
+  emit({.what = EventKind::kLost, .iter = entered_, .count = newest_.samples, .text = "cut short"});
 }
 
 void Node::report(Iter k, const Vec& x) {

@@ -166,7 +166,10 @@ class Node {
   std::optional<Message> take_newest(const Match& match);
   /// Lets messages of that kind be lost, each with the probability network.loss. A lost one has travelled and is
   /// dropped here. Such messages may only be taken with the two functions above, as nothing may wait for them.
-  void may_lose(Kind kind) { lossy_.push_back(kind); }
+  void may_lose(Kind kind) {
+    lossy_.push_back(kind);
+    if (options_.loss > 0) record_.figures["messages lost"];
+  }
   bool has(const Match& match) const { return runtime_.mailbox.has(match); }
   /// Drops matching messages that are here, and others on arrival from now on.
   void ignore(const Match& match);
@@ -264,8 +267,11 @@ class Node {
   Payload kept() const { return kept_ != nullptr ? kept_->watch() : last_kept_; }
   void spent(int owner, std::int64_t tokens);  // took tokens from TokenQ(owner -> rank)
   void lost(Iter k, const char* why);          // own gradient of iteration k is thrown away
-  /// Takes samples of this iteration, whose gradient was cut short and is thrown away, off its count: they are no work.
-  void abandoned(int samples);
+  /// Says that the gradient computed last is a further part of the one before: they count as one gradient.
+  void continued();
+  /// Says that the gradient computed last, of this iteration, was cut short and is thrown away. It is no gradient then,
+  /// its samples are no work, and its time is time in which the device could have worked.
+  void abandoned();
   /// Reports the model after k iterations, to be evaluated later, off the clock. x must live until the next running().
   void report(Iter k, const Vec& x);
 
@@ -351,6 +357,12 @@ class Node {
   RankRecord record_;
   Occupied last_gradient_;
   std::vector<std::uint32_t> columns_;
+  struct Computed {
+    int samples = 0;
+    Duration took{};
+    bool slow = false;  // it met a slowdown
+  };
+  Computed newest_, before_;  // the gradient computed last, and the one before
   const Vec* reported_ = nullptr;  // not yet handed on
   bool over_ = false;              // running() has returned false
   const Vec* model_ = nullptr;     // reported last, after model_of_ iterations

@@ -1,6 +1,7 @@
 // Node: gradients, averages and what they cost.
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "protocols/node/node.h"
 
@@ -47,7 +48,8 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   record_.injected_delay += delay;
   record_.gradients += 1;
   record_.samples += count;
-  record_.slow_events += slowdown != 1.0 ? 1 : 0;
+  before_ = std::exchange(newest_, {.samples = count, .took = occupied.took, .slow = slowdown != 1.0});
+  record_.slow_events += newest_.slow ? 1 : 0;
   record_.overruns += occupied.overran ? 1 : 0;
   open_.samples += count;
   open_.compute += occupied.took;

@@ -31,6 +31,7 @@ void work_and_help(Node& self, const KnobValues& knobs) {
     samples->begin(k);
     while (const auto part = samples->next()) {
       const Gradient g = self.gradient(x, k, *part);
+      if (part->first % self.batch() != 0) self.continued();
       samples->add(self.rank, share(g.values), g.samples);
       samples->help(x);
     }

@@ -150,11 +150,17 @@ constexpr Field<TrialRecord> kTrial[] = {
     computed<T>(sum<&R::iters_jumped, kWorkers>, "iters_jumped", kTrials, "iterations",
                 "iterations that were skipped by a jump"),
     computed<T>(least_iters, "iters_min_rank", kTrials, "iterations", "iterations of the worker with the fewest"),
-    computed<T>(sum<&R::gradients, kAll>, "gradients", kTrials, "", "gradients that were computed"),
+    computed<T>(
+        sum<&R::gradients, kAll>, "gradients", kTrials, "",
+        "gradients that were computed. One that was computed in parts counts once, also if it ended early and what "
+        "there was of it is used (dropcompute, abs_sgd). One that was cut short and thrown away is none: see "
+        "`gradients cut`"),
     computed<T>(
         sum<&R::gradients_lost, kAll>, "gradients_lost", kTrials, "",
         "gradients that were computed but lost: (1) a jump threw them away, and no update with them had been sent in "
-        "time for any neighbour (the sender's tokens say what is in time), or (2) a server refused them as too late. "
+        "time for any neighbour (the sender's tokens say what is in time), (2) a server refused them as too late, or "
+        "(3) "
+        "the round that they were for was over (dybw). "
         "More gradients than these may have reached no other model, for example because no receiver used an update "
         "that was sent in time. If Hop's workers do not jump, or keep their own model in a jump, nothing is counted, "
         "because that model keeps the work, however late its updates are"),

@@ -138,7 +138,7 @@ Paid paid_by(const std::vector<Counted>& trials, std::size_t worker) {
     const RankRecord& rank = row->record.ranks[worker];
     if (crashed(rank)) continue;  // not known, which is not 0
     share.push_back(all > 0 ? counted(rank) / all : std::nan(""));
-    lost.push_back(double(rank.gradients_lost));
+    lost.push_back(double(rank.gradients_lost) + gradients_cut(rank));
     age.push_back(rank.staleness_mean);
     const auto own = rank.figures.find("loss on its own samples");
     if (own == rank.figures.end()) continue;
@@ -218,6 +218,11 @@ bool uneven(const std::vector<const TrialRow*>& trials) {
 
 }  // namespace
 
+double gradients_cut(const RankRecord& rank) {
+  const auto cut = rank.figures.find("gradients cut");
+  return cut == rank.figures.end() ? 0 : cut->second;
+}
+
 std::vector<Grid> cost_grids(std::span<const TrialRow> rows) {
   std::vector<Grid> grids;
   for (const Group& group : groups_of(rows, "")) grids.push_back(cost_grid(group));
@@ -242,8 +247,9 @@ std::vector<Grid> who_pays_grids(std::span<const TrialRow> rows, PayersShown sho
       grid.notes.emplace_back("a / b / c: the worker with the least, the median worker, the one with the most");
     grid.notes.emplace_back("variants whose workers count alike are left out, unless data are skewed");
     grid.notes.emplace_back(
-        "share: of the samples in gradients that were not lost; age: of what the worker averaged; loss: of the "
-        "final mean model, only where data are skewed and time is virtual");
+        "share: of the samples in gradients that were not lost; lost: with those that were cut short and thrown away; "
+        "age: of what the worker averaged; loss: of the final mean model, only where data are skewed and time is "
+        "virtual");
     if (const std::string note = crash_note(group); !note.empty()) grid.notes.push_back(note);
     if (grid.rows.size() > 1) grids.push_back(std::move(grid));
   }

@@ -199,11 +199,12 @@ TEST(MakeCheckers, ChoosesThoseOfBatches) {
   };
   using Names = std::vector<std::string>;
   CheckedRun run = balanced(4);
-  EXPECT_EQ(names(run), (Names{"delivery", "enter_order", "lead_bound", "batch_sum"}));
+  EXPECT_EQ(names(run),
+            (Names{"delivery", "enter_order", "gradient_counts", "weights_sum", "lead_bound", "batch_sum"}));
   run.knobs["form"] = std::string("gpu");
   run.servers = 2;
-  EXPECT_EQ(names(run), (Names{"delivery", "enter_order", "push_applied", "lead_bound", "batch_sum", "pair_moves",
-                               "pair_search", "bsp_round", "batch_weights"}));
+  EXPECT_EQ(names(run), (Names{"delivery", "enter_order", "gradient_counts", "weights_sum", "push_applied",
+                               "lead_bound", "batch_sum", "pair_moves", "pair_search", "bsp_round", "batch_weights"}));
 }
 
 }  // namespace

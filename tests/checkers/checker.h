@@ -90,6 +90,8 @@ class Checker : public Observer {
   const std::string& name() const { return name_; }
   /// Called after the last event, for mistakes that only the whole stream can show.
   virtual void finish() {}
+  /// Called after that with the ranks' records, in their order, for mistakes in what they count.
+  virtual void hold_against(const std::vector<RankRecord>&) {}
   bool ok() const { return count_ == 0; }
   std::int64_t violation_count() const { return count_; }
   /// The first few, each "t=0.120000s rank 3: ...".

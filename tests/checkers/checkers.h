@@ -11,9 +11,11 @@ namespace hopbench::checkers {
 using CheckerPtr = std::unique_ptr<Checker>;
 
 // For every protocol
-CheckerPtr delivery(const CheckedRun& run);     // every message arrives once, in order per pair; nothing is taken twice
-CheckerPtr absence(const CheckedRun& run);      // who is away does nothing, and takes a state when it returns
-CheckerPtr enter_order(const CheckedRun& run);  // iterations are entered from 0, one by one or by an allowed jump
+CheckerPtr delivery(const CheckedRun& run);  // every message arrives once, in order per pair; nothing is taken twice
+CheckerPtr absence(const CheckedRun& run);   // who is away does nothing, and takes a state when it returns
+CheckerPtr gradient_counts(const CheckedRun& run);  // begun = computed + cut, computed = used + lost + waiting
+CheckerPtr weights_sum(const CheckedRun& run);      // an average's weights sum to 1
+CheckerPtr enter_order(const CheckedRun& run);      // iterations are entered from 0, one by one or by an allowed jump
 
 // For how far a worker may be ahead of another. The bound of a pair is a function of graph distances.
 CheckerPtr gap_bound(const CheckedRun& run);
@@ -113,8 +115,11 @@ class Checkers : public Observer {
   void settled(Time now) override {
     for (const CheckerPtr& checker : list_) checker->settled(now);
   }
-  void finish() {
-    for (const CheckerPtr& checker : list_) checker->finish();
+  void finish(const std::vector<RankRecord>& records) {
+    for (const CheckerPtr& checker : list_) {
+      checker->finish();
+      checker->hold_against(records);
+    }
   }
   const std::vector<CheckerPtr>& list() const { return list_; }
   /// "name: violation" of each that failed.

@@ -24,6 +24,49 @@ TEST(Graph, MeasuresDistancesWithoutThoseThatFinished) {
   EXPECT_EQ(graph.distance(2, 0), 2);
 }
 
+/// Three gradients of one worker, in parts of two samples: the first is used, the second cut, the third lost.
+Stream three_gradients() {
+  Stream stream(gradient_counts(servers("specsync", 1)));
+  stream.enter(0, 0).gradient(0, 0, 0, 2).gradient(0, 0, 2, 2).apply(1, 0, 0);
+  stream.enter(0, 1).gradient(0, 1, 4, 2).cut(0, 1, 2).gradient(0, 1, 4, 2).gradient(0, 1, 6, 2).lose(0, 1);
+  return stream;
+}
+
+RankRecord counted(std::int64_t gradients, std::int64_t lost, std::int64_t samples, double cut) {
+  RankRecord record;
+  record.gradients = gradients;
+  record.gradients_lost = lost;
+  record.samples = samples;
+  record.figures["gradients cut"] = cut;
+  return record;
+}
+
+TEST(GradientCounts, AreThoseOfTheEvents) {
+  EXPECT_TRUE(three_gradients().counts({counted(2, 1, 8, 1)}));
+  EXPECT_FALSE(three_gradients().counts({counted(5, 1, 8, 1)})) << "parts are no gradients";
+  EXPECT_FALSE(three_gradients().counts({counted(3, 1, 8, 1)})) << "what is cut is none";
+  EXPECT_FALSE(three_gradients().counts({counted(2, 0, 8, 1)}));
+  EXPECT_FALSE(three_gradients().counts({counted(2, 1, 10, 1)}));
+  EXPECT_FALSE(three_gradients().counts({counted(2, 1, 8, 0)}));
+}
+
+TEST(GradientCounts, LeaveNoneOut) {
+  Stream waits = three_gradients();
+  waits.enter(0, 2).gradient(0, 2, 8, 4);
+  EXPECT_TRUE(waits.counts({counted(3, 1, 12, 1)})) << "it is in no batch that is full";
+  Stream forgotten = three_gradients();
+  forgotten.enter(0, 2).gradient(0, 2, 8, 4).enter(0, 3).gradient(0, 3, 12, 4).apply(1, 0, 3);
+  EXPECT_FALSE(forgotten.counts({counted(4, 1, 16, 1)})) << "a later one is used, and this neither used nor lost";
+  Stream twice = three_gradients();
+  twice.apply(1, 0, 1);
+  EXPECT_FALSE(twice.counts({counted(2, 1, 8, 1)})) << "used and lost";
+}
+
+TEST(WeightsSum, IsOne) {
+  EXPECT_TRUE(Stream(weights_sum(ring(3))).reduce(0, 0, {0, 1}, {0, 0}, {0.25f, 0.75f}).ok());
+  EXPECT_FALSE(Stream(weights_sum(ring(3))).reduce(0, 0, {0, 1}, {0, 0}, {0.25f, 0.5f}).ok());
+}
+
 TEST(GapBound, OfUpdateQueuesIsTheDistance) {
   const CheckedRun run = with(ring(6), "gap_control", std::string("queues"));
   Stream good(gap_bound(run));
@@ -333,27 +376,33 @@ TEST(EnterOrder, GoesOneByOneOrByAnAllowedJump) {
 
 TEST(MakeCheckers, ChoosesByConfiguration) {
   using Names = std::vector<std::string>;
-  EXPECT_EQ(names(ring(4)), (Names{"delivery", "enter_order", "gap_bound", "updates_sent", "stepped_once", "quorum",
-                                   "reduce_weights", "token_count", "queue_capacity"}));
+  EXPECT_EQ(names(ring(4)),
+            (Names{"delivery", "enter_order", "gradient_counts", "weights_sum", "gap_bound", "updates_sent",
+                   "stepped_once", "quorum", "reduce_weights", "token_count", "queue_capacity"}));
   EXPECT_EQ(names(with(ring(4), "staleness", std::int64_t{1})),
-            (Names{"delivery", "enter_order", "gap_bound", "updates_sent", "stepped_once", "staleness",
-                   "reduce_weights", "token_count", "queue_capacity"}));
+            (Names{"delivery", "enter_order", "gradient_counts", "weights_sum", "gap_bound", "updates_sent",
+                   "stepped_once", "staleness", "reduce_weights", "token_count", "queue_capacity"}));
   CheckedRun real = ring(4);
   real.virtual_time = false;
-  EXPECT_EQ(names(real), (Names{"delivery", "enter_order", "gap_bound", "updates_sent", "stepped_once", "quorum",
-                                "reduce_weights"}));
-  EXPECT_EQ(names({.protocol = "selsync"}), (Names{"delivery", "enter_order", "lead_bound", "sync_on_flag"}));
-  EXPECT_EQ(names(servers("sync_switch", 4)), (Names{"delivery", "enter_order", "push_applied", "one_switch"}));
-  EXPECT_EQ(names(servers("dbw", 4)), (Names{"delivery", "enter_order", "backup_update"}));
+  EXPECT_EQ(names(real), (Names{"delivery", "enter_order", "gradient_counts", "weights_sum", "gap_bound",
+                                "updates_sent", "stepped_once", "quorum", "reduce_weights"}));
+  EXPECT_EQ(names({.protocol = "selsync"}),
+            (Names{"delivery", "enter_order", "gradient_counts", "weights_sum", "lead_bound", "sync_on_flag"}));
+  EXPECT_EQ(names(servers("sync_switch", 4)),
+            (Names{"delivery", "enter_order", "gradient_counts", "weights_sum", "push_applied", "one_switch"}));
+  EXPECT_EQ(names(servers("dbw", 4)),
+            (Names{"delivery", "enter_order", "gradient_counts", "weights_sum", "backup_update"}));
   CheckedRun partial = with(groups("partial_reduce", 4, 2), "avoid_frozen", true);
-  EXPECT_EQ(names(partial), (Names{"delivery", "enter_order", "group_matrix", "one_group", "group_size",
-                                   "group_weights", "model_age", "connected_windows"}));
+  EXPECT_EQ(names(partial), (Names{"delivery", "enter_order", "gradient_counts", "weights_sum", "group_matrix",
+                                   "one_group", "group_size", "group_weights", "model_age", "connected_windows"}));
   partial = with(with(partial, "avoid_frozen", false), "weights", std::string("dynamic"));
   partial.knobs["decay"] = 0.5;
-  EXPECT_EQ(names(partial),
-            (Names{"delivery", "enter_order", "one_group", "group_size", "group_weights", "model_age"}));
-  EXPECT_EQ(names(groups("prague", 4, 2)), (Names{"delivery", "enter_order", "group_matrix", "one_group", "division"}));
-  EXPECT_EQ(names(servers("ps_bsp", 4)), (Names{"delivery", "enter_order", "push_applied", "lead_bound", "bsp_round"}));
+  EXPECT_EQ(names(partial), (Names{"delivery", "enter_order", "gradient_counts", "weights_sum", "one_group",
+                                   "group_size", "group_weights", "model_age"}));
+  EXPECT_EQ(names(groups("prague", 4, 2)), (Names{"delivery", "enter_order", "gradient_counts", "weights_sum",
+                                                  "group_matrix", "one_group", "division"}));
+  EXPECT_EQ(names(servers("ps_bsp", 4)), (Names{"delivery", "enter_order", "gradient_counts", "weights_sum",
+                                                "push_applied", "lead_bound", "bsp_round"}));
 }
 
 }  // namespace

@@ -95,6 +95,9 @@ class Stream {
     return put({.rank = server, .what = EventKind::kApplied, .iter = k, .peer = worker, .value = scale});
   }
   Stream& lose(int rank, Iter k) { return put({.rank = rank, .what = EventKind::kLost, .iter = k}); }
+  Stream& cut(int rank, Iter k, std::int64_t samples) {
+    return put({.rank = rank, .what = EventKind::kLost, .iter = k, .count = samples});
+  }
   Stream& finished(int rank) { return put({.rank = rank, .what = EventKind::kFinished}); }
   /// A worker's death, as clusters tell of it.
   Stream& dies(int rank) { return hears_of_death(rank, rank).finished(rank); }
@@ -107,6 +110,13 @@ class Stream {
   bool ok() {
     settle();
     checker_->finish();
+    return checker_->ok();
+  }
+  /// Does the same, and holds the records against the events.
+  bool counts(const std::vector<RankRecord>& records) {
+    settle();
+    checker_->finish();
+    checker_->hold_against(records);
     return checker_->ok();
   }
   const Checker& checker() const { return *checker_; }

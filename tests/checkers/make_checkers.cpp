@@ -319,12 +319,21 @@ bool applies_all(const CheckedRun& run) {
   return run.servers > 0 && others.count(run.protocol) == 0;
 }
 
+/// Protocols whose sums are no averages: of push-sum, of differences, or without what is too old (gba).
+bool averages(const CheckedRun& run) {
+  static const std::set<std::string> others = {"sgp", "choco", "r_fast", "gradient_tracking", "exact_diffusion",
+                                               "d2",  "gba"};
+  return others.count(run.protocol) == 0;
+}
+
 }  // namespace
 
 std::vector<CheckerPtr> make_checkers(const CheckedRun& run) {
   List list;
   list.push_back(delivery(run));
   list.push_back(enter_order(run));
+  list.push_back(gradient_counts(run));
+  if (averages(run)) list.push_back(weights_sum(run));
   if (run.absences) list.push_back(absence(run));
   if (applies_all(run)) list.push_back(push_applied(run));
   const auto of_protocol = of_protocols().find(run.protocol);

@@ -132,6 +132,12 @@ TEST(Dybw, DropsTheWorkOfASlowWorkerButNotAlways) {
   EXPECT_EQ(cluster.broken(), "");
   EXPECT_LE(cluster.records[3].samples, cluster.records[0].samples / 2);
   EXPECT_GT(cluster.records[3].samples, 0);
+  for (int w = 0; w < 6; ++w) {
+    const RankRecord& rank = cluster.records[std::size_t(w)];
+    EXPECT_EQ(double(rank.gradients) + rank.figures.at("gradients cut"), 60) << w;
+  }
+  EXPECT_GT(cluster.records[3].figures.at("gradients cut"), 30) << "stopped before their end";
+  EXPECT_EQ(cluster.records[3].samples, 16 * cluster.records[3].gradients) << "the computed ones are whole";
   Cluster whole = cluster;
   whole.run("dpsgd");
   EXPECT_LT(to_seconds(cluster.end - Time{}), 0.8 * to_seconds(whole.end - Time{}));

@@ -231,7 +231,20 @@ TEST(SpecSync, BeginsAgainWithFreshWeights) {
   EXPECT_EQ(cluster.broken(), "");
   EXPECT_GT(cluster.records[0].figures.at("samples abandoned"), 0);
   EXPECT_EQ(cluster.records[0].samples, 5 * 8) << "what is abandoned is no work";
-  EXPECT_GT(cluster.records[0].gradients, 5) << "one an iteration, and those that were for nothing";
+  EXPECT_GT(cluster.records[0].figures.at("gradients cut"), 0);
+  EXPECT_EQ(cluster.records[0].gradients, 5) << "neither are its parts gradients, nor what was for nothing";
+  EXPECT_EQ(cluster.records[0].slow_events, 5) << "of worker 0 each is slower";
+  EXPECT_EQ(cluster.records[1].slow_events, 0);
+}
+
+// Every worker's figures count from 0, so that their mean is over all.
+TEST(SpecSync, HasItsFiguresOfEveryWorker) {
+  Cluster cluster = equal_workers(4);
+  cluster.run("specsync", {{"rate", 1000.0}});
+  for (int w = 0; w < 4; ++w) {
+    const auto& figures = cluster.records[std::size_t(w)].figures;
+    EXPECT_EQ(figures.at("gradients cut") + figures.at("samples abandoned"), 0) << w;
+  }
 }
 
 TEST(SpecSync, IsAspWhereNobodyBeginsAgain) {

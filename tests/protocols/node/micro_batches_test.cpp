@@ -27,7 +27,7 @@ void cut_body(Node& self, const KnobValues& knobs) {
       difference.axpy(-1, share(whole.values));
       difference_seen = std::max(difference_seen, difference.norm() / whole.values.norm());
     } else {
-      self.abandoned(cut.samples);
+      self.abandoned();
     }
     optimizer.step(x, share(whole.values), k);
     self.report(k + 1, x);
@@ -71,6 +71,11 @@ TEST(MicroBatches, CanBeCutBetweenTwo) {
   EXPECT_EQ(samples_seen, (std::vector<int>{5, 5, 5})) << "of 2, 3, 2, 3 samples the first two";
   EXPECT_EQ(cluster.records[0].samples, 3 * 10) << "without those that are abandoned";
   EXPECT_EQ(cluster.records[0].figures.at("samples abandoned"), 15);
+  EXPECT_EQ(cluster.records[0].figures.at("gradients cut"), 3);
+  EXPECT_EQ(cluster.records[0].gradients, 3) << "the whole ones";
+  for (const IterationMark& mark : cluster.records[0].marks)
+    EXPECT_EQ(mark.compute, std::chrono::milliseconds(10)) << "the time of what is thrown away is no computing";
+  EXPECT_EQ(cluster.records[0].compute, std::chrono::milliseconds(45)) << "of the rank it is";
   EXPECT_EQ(cluster.records[0].compute, 3 * std::chrono::milliseconds(15));
 }
 

@@ -124,6 +124,10 @@ TEST(FlexRr, AsksOnlyTheHelpersOfTheStraggler) {
   cluster.run("flexrr", {{"helpers", 1}});
   EXPECT_EQ(cluster.broken(), "");
   EXPECT_GT(cluster.records[2].figures["samples for others"], 0);
+  for (int w = 0; w < 4; ++w) {
+    EXPECT_EQ(cluster.records[std::size_t(w)].gradients, cluster.iterations) << "whole batches, whoever computes them";
+    EXPECT_EQ(cluster.records[std::size_t(w)].figures.count("samples for others"), 1u) << "0 too, for the mean";
+  }
   for (const Event& event : cluster.events) {
     if (event.what == EventKind::kSend && event.kind == std::uint16_t(kRequest)) {
       EXPECT_EQ(event.rank, (event.peer + 1) % 4);
