@@ -47,7 +47,7 @@ void lasgd(Node& self, const KnobValues&) {
   self.retire();
   for (bool last = false; !last;) {
     rounds.wait("workers that have not finished");
-    last = rounds.last().count == self.worker_count();
+    last = rounds.last().ring.count == self.worker_count();
     correct(self, x, rounds);
     if (!last) rounds.begin(share(x), 1);
   }

@@ -19,8 +19,10 @@ constexpr const char* kWhy = "the mean of the gradients before";
 /// Takes in the mean that was begun last.
 void step(Node& self, Vec& x, Optimizer& optimizer, BackgroundMean& mean, Iter k) {
   mean.wait(kWhy);
-  Vec g = mean.taken().values;
-  const std::int64_t samples = mean.last().count;
+  const BackgroundMean::Mean& last = mean.last();
+  averaged_by_counts(self, last.group, last.round, last.ring);
+  Vec g = last.values;
+  const std::int64_t samples = last.ring.count;
   divide_by_samples(self, g, samples);
   optimizer.step(x, share(g), k, self.per_sample(samples));
 }

@@ -27,7 +27,7 @@ SampleMean mean_over_samples(Node& self, Iter round, CutGradient&& g, const char
   SampleMean mean{.values = Vec::uninitialised(weighed.size(), weighed.space()), .samples = 0};
   const RingMean ring = ring_mean(self, self.workers(), round, weighed, mean.values, 0, why, mine);
   mean.samples = ring.count;
-  self.averaged(round, self.workers(), ring.weight);
+  averaged_by_counts(self, self.workers(), round, ring);
   divide_by_samples(self, mean.values, mean.samples);
   return mean;
 }

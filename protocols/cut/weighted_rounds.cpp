@@ -97,7 +97,9 @@ void WeightedRounds::move(const Vec& x, Vec& x0, const std::vector<double>& weig
   });
   Vec mean = Vec::uninitialised(x.size(), x.space());
   const RingMean ring = ring_mean(self_, self_.workers(), round_, share(shifted), mean, 0, "models of all workers");
-  self_.averaged(round_, self_.workers(), ring.weight);
+  std::vector<float> used;
+  for (const double weight : weights) used.push_back(static_cast<float>(weight * ring.weight * self_.worker_count()));
+  self_.averaged(round_, self_.workers(), std::move(used));
   OuterOptimizer::Step step = step_;
   const double length = distance(x0, mean);
   step.gain = length > clip_ ? clip_ / length : 1;

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "protocols/node/collectives.h"
-
 namespace hopbench {
 
 BackgroundMean::BackgroundMean(Node& self) : self_(self), state_(std::make_shared<State>()) {
@@ -12,10 +10,8 @@ BackgroundMean::BackgroundMean(Node& self) : self_(self), state_(std::make_share
       self.until([&] { return state->under_way; }, "the next round");
       Mean& mean = state->mean;
       mean.values = Vec::uninitialised(mean.contributed.size(), mean.contributed.space());
-      const RingMean ring = ring_mean(self, mean.group, mean.round, mean.contributed, mean.values, 0,
-                                      "vectors of the other workers", mean.count);
-      mean.count = ring.count;
-      mean.weight = ring.weight;
+      mean.ring = ring_mean(self, mean.group, mean.round, mean.contributed, mean.values, 0,
+                            "vectors of the other workers", mean.count);
       state->under_way = false;
     }
   });
@@ -42,7 +38,7 @@ void BackgroundMean::wait(const char* why) {
 
 const BackgroundMean::Mean& BackgroundMean::taken() {
   HB_ASSERT(!state_->under_way);
-  self_.averaged(state_->mean.round, state_->mean.group, state_->mean.weight);
+  self_.averaged(state_->mean.round, state_->mean.group, state_->mean.ring.weight);
   return state_->mean;
 }
 

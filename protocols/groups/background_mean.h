@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "protocols/groups/groups.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
 namespace hopbench {
@@ -16,9 +17,9 @@ class BackgroundMean {
     Iter round = -1;  // its number, from 0; -1: none was begun
     Group group;
     Payload contributed;
+    std::int64_t count = 0;  // of this member
     Vec values;              // once it is over
-    double weight = 0;       // of each member's vector
-    std::int64_t count = 0;  // the sum of the members' counts
+    RingMean ring;
   };
   explicit BackgroundMean(Node& self);
 

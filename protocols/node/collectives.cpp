@@ -50,7 +50,7 @@ RingMean ring_mean(Node& self, std::span<const int> group, Iter k, const Payload
   const int left = group[static_cast<std::size_t>((me + n - 1) % n)];
   if (n == 1) {
     self.operate(2 * bytes_of(mine), [&] { result.assign(offset, mine); });
-    return {count, 1};
+    return {count, 1, {count}};
   }
   // Chunk c of n is sent in pieces, which are passed on as they arrive.
   const auto begin = [&](int chunk) {
@@ -83,21 +83,30 @@ RingMean ring_mean(Node& self, std::span<const int> group, Iter k, const Payload
       counted = theirs.words[0] + count;
       mass = double(weight) * (std::bit_cast<double>(theirs.words[1]) + 1);
       const bool last = step == n - 1;
-      self.send(right, last ? kAllGather : kReduceScatter, k, sum, last ? Words{} : beside(counted, mass));
+      self.send(right, last ? kAllGather : kReduceScatter, k, sum, last ? Words{count} : beside(counted, mass));
       if (last) keep(chunk, piece, sum);
     }
   }
 
-  // All-gather: the finished chunks go round.
+  // All-gather: the finished chunks go round, each with the count of the rank that finished it.
+  std::vector<std::int64_t> counts(group.size(), count);
   for (int step = 1; step < n; ++step) {
     for (std::size_t piece = 0; piece < pieces; ++piece) {
-      const Payload mean = self.recv(is_from(kAllGather, left, k), why).body;
-      if (step < n - 1) self.send(right, kAllGather, k, mean);
-      keep((me + 1 - step + n) % n, piece, mean);
+      const Message mean = self.recv(is_from(kAllGather, left, k), why);
+      if (step < n - 1) self.send(right, kAllGather, k, mean.body, mean.words);
+      keep((me + 1 - step + n) % n, piece, mean.body);
+      counts[static_cast<std::size_t>((me - step + n) % n)] = mean.words[0];
     }
   }
   self.contributed();
-  return {counted, mass / n};
+  return {counted, mass / n, std::move(counts)};
+}
+
+void averaged_by_counts(Node& self, std::span<const int> group, Iter k, const RingMean& mean) {
+  const double each = mean.weight * static_cast<double>(group.size()) / static_cast<double>(mean.count);
+  std::vector<float> weights;
+  for (const std::int64_t count : mean.counts) weights.push_back(static_cast<float>(each * static_cast<double>(count)));
+  self.averaged(k, group, std::move(weights));
 }
 
 void take_state(Node& self, std::span<const int> peers, Iter k, Vec& x) {

@@ -37,10 +37,15 @@ void take_state(Node& self, std::span<const int> peers, Iter k, Vec& x);
 /// Also adds up each member's `count`. The weights of the vectors are added up and scaled on the way by the same
 /// arithmetic as the vectors, so a wrong divisor shows in the result's weight.
 struct RingMean {
-  std::int64_t count = 0;  // the sum of the members' counts
-  double weight = 1;       // the weight of each member's vector in the result
+  std::int64_t count = 0;            // the sum of the members' counts
+  double weight = 1;                 // the weight of each member's vector in the result
+  std::vector<std::int64_t> counts;  // of each member
 };
 RingMean ring_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result, std::size_t offset,
                    const char* why, std::int64_t count = 0);
+
+/// Reports such a mean to the checkers where each member's vector was a mean times its count, and the result is divided
+/// by the sum of the counts: the members' weights are their shares of it.
+void averaged_by_counts(Node& self, std::span<const int> group, Iter k, const RingMean& mean);
 
 }  // namespace hopbench

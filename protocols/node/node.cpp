@@ -321,12 +321,17 @@ void Node::close_last_iteration() {
 }
 
 void Node::averaged(Iter k, std::span<const int> ranks, double weight) {
+  averaged(k, ranks, std::vector<float>(ranks.size(), static_cast<float>(weight)));
+}
+
+void Node::averaged(Iter k, std::span<const int> ranks, std::vector<float> weights) {
+  HB_ASSERT(weights.size() == ranks.size());
   contributed();
   emit({.what = EventKind::kReduced,
         .iter = k,
         .senders = {ranks.begin(), ranks.end()},
         .tags = std::vector<Iter>(ranks.size(), k),
-        .weights = std::vector<float>(ranks.size(), static_cast<float>(weight))});
+        .weights = std::move(weights)});
 }
 
 void Node::applied(int sender, Iter k, double scale) {

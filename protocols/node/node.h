@@ -251,6 +251,7 @@ class Node {
   /// Reports to the checkers that this rank's vector is now the sum of these ranks' vectors of iteration k, each times
   /// `weight`. For averages that reduce() does not compute, along a ring or at a server.
   void averaged(Iter k, std::span<const int> ranks, double weight);
+  void averaged(Iter k, std::span<const int> ranks, std::vector<float> weights);  // a weight for each
   /// Records that another worker has an average which includes all that this worker has computed so far.
   void contributed();
   /// Records that a server, or the owner of x, applied sender's gradient of iteration k, with a step scaled by `scale`.
@@ -356,13 +357,13 @@ class Node {
   const double charge_;
   RankRecord record_;
   Occupied last_gradient_;
-  std::vector<std::uint32_t> columns_;
   struct Computed {
     int samples = 0;
     Duration took{};
     bool slow = false;  // it met a slowdown
   };
   Computed newest_, before_;  // the gradient computed last, and the one before
+  std::vector<std::uint32_t> columns_;
   const Vec* reported_ = nullptr;  // not yet handed on
   bool over_ = false;              // running() has returned false
   const Vec* model_ = nullptr;     // reported last, after model_of_ iterations

@@ -45,7 +45,7 @@ class Accumulated {
       mean.scale(static_cast<float>(n / static_cast<double>(ring.count)));
       sum_ = Vec(sum_.size(), sum_.space());
     });
-    self_.averaged(round, self_.workers(), ring.weight);
+    averaged_by_counts(self_, self_.workers(), round, ring);
     samples_ = 0;
     return {share(mean), ring.count};
   }

@@ -32,7 +32,17 @@ struct Sum {
   }
 };
 
-/// dropcompute and abs_sgd: the step of iteration k is with the mean over all samples of iteration k - delay.
+/// The weights that rank 0's log has of the average of each round.
+std::map<Iter, std::vector<float>> weights_of(const Cluster& cluster) {
+  std::map<Iter, std::vector<float>> weights;
+  for (const Event& event : cluster.events) {
+    if (event.what == EventKind::kReduced && event.rank == 0) weights[event.iter] = event.weights;
+  }
+  return weights;
+}
+
+/// dropcompute and abs_sgd: the step of iteration k is with the mean over all samples of iteration k - delay, which is
+/// the mean of the workers' own means by the logged weights.
 std::string by_samples(const Cluster& cluster, const Numbers& start, Iter delay) {
   std::map<Iter, std::map<int, std::vector<const Event*>>> parts;
   for (const Event& event : cluster.events) {
@@ -40,11 +50,23 @@ std::string by_samples(const Cluster& cluster, const Numbers& start, Iter delay)
   }
   Trained model{start, Numbers(start.size(), 0.0)};
   const double whole = cluster.nodes * cluster.workload.batch;
-  std::map<Iter, Sum> sums;
-  const auto stepped = [&](Iter k) { model.step(cluster, sums.at(k).mean(), sums.at(k).samples / whole); };
+  std::map<Iter, std::map<int, Sum>> sums;
+  std::map<Iter, std::vector<float>> weights = weights_of(cluster);
+  const auto stepped = [&](Iter k) {
+    Numbers mean(start.size(), 0.0);
+    double samples = 0;
+    for (const auto& [rank, sum] : sums.at(k)) {
+      const Numbers own = sum.mean();
+      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += double(weights.at(k).at(std::size_t(rank))) * own[i];
+      samples += sum.samples;
+    }
+    model.step(cluster, mean, samples / whole);
+  };
   for (Iter k = 0; k < cluster.iterations; ++k) {
     for (const auto& [rank, events] : parts[k]) {
-      for (const Event* event : events) sums[k].add(gradient_at(cluster, model.x, *event, false), double(event->count));
+      for (const Event* event : events) {
+        sums[k][rank].add(gradient_at(cluster, model.x, *event, false), double(event->count));
+      }
     }
     if (k >= delay) stepped(k - delay);
     for (int w = 0; w < cluster.nodes; ++w) {
@@ -60,7 +82,7 @@ std::string by_samples(const Cluster& cluster, const Numbers& start, Iter delay)
 class TimedRounds {
  public:
   TimedRounds(const Cluster& cluster, const Knobs& knobs, const Numbers& start)
-      : cluster_(cluster), knobs_(knobs), x0_(start), outer_(start.size(), 0.0) {
+      : cluster_(cluster), knobs_(knobs), x0_(start), outer_(start.size(), 0.0), logged_(weights_of(cluster)) {
     workers_.assign(std::size_t(cluster.nodes), {{start, Numbers(start.size(), 0.0)}, 0, 0, 0, 0, 0, 0});
   }
 
@@ -75,6 +97,7 @@ class TimedRounds {
       if (event.what == EventKind::kSend && event.kind == std::uint16_t(kClock) && event.iter == worker.rounds) {
         ++worker.rounds;
         if (++ended_ == cluster_.nodes) end_round();
+        if (wrong_) return "another weight was logged than |D| gives";
       }
       if (event.what != EventKind::kReport) continue;
       if (const std::string wrong = misreported(cluster_, event.rank, worker.reports++, x0_); !wrong.empty())
@@ -91,6 +114,7 @@ class TimedRounds {
     std::size_t reports;
     double mean, variance;
     int seen;
+    double weight = 0;
   };
 
   bool is_anomaly(Worker& worker, double length) const {
@@ -104,25 +128,27 @@ class TimedRounds {
 
   void end_round() {
     ended_ = 0;
-    std::vector<double> weights;
     double sum = 0;
     for (Worker& worker : workers_) {
       Numbers moved = x0_;
       for (std::size_t i = 0; i < moved.size(); ++i) moved[i] -= worker.model.x[i];
       const double length = std::sqrt(squared_length(moved));
       const bool counts = worker.steps > 0 && !is_anomaly(worker, length);
-      weights.push_back(counts ? std::exp(-length) : 0);
-      sum += weights.back();
+      worker.weight = counts ? std::exp(-length) : 0;
+      sum += worker.weight;
       worker.steps = 0;
     }
-    if (sum > 0) move(weights, sum);
+    if (sum > 0) move(sum);
+    ++round_;
     for (Worker& worker : workers_) worker.model.x = x0_;
   }
 
-  void move(const std::vector<double>& weights, double sum) {
+  void move(double sum) {
     Numbers d(x0_.size(), 0.0);
     for (std::size_t w = 0; w < workers_.size(); ++w) {
-      for (std::size_t i = 0; i < d.size(); ++i) d[i] += weights[w] / sum * (x0_[i] - workers_[w].model.x[i]);
+      const double weight = logged_.at(round_).at(w);
+      wrong_ = wrong_ || std::abs(weight - workers_[w].weight / sum) > 1e-5;
+      for (std::size_t i = 0; i < d.size(); ++i) d[i] += weight * (x0_[i] - workers_[w].model.x[i]);
     }
     const double length = std::sqrt(squared_length(d)), clip = number_in(knobs_, "clip", 10);
     const double beta = number_in(knobs_, "outer_momentum", 0.85), lr = number_in(knobs_, "outer_lr", 0.8);
@@ -137,6 +163,9 @@ class TimedRounds {
   const Knobs& knobs_;
   Numbers x0_, outer_;
   int ended_ = 0;
+  Iter round_ = 0;
+  bool wrong_ = false;
+  std::map<Iter, std::vector<float>> logged_;
   std::vector<Worker> workers_;
 };
 

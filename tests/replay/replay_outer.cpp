@@ -306,7 +306,7 @@ class TargetBatches {
         worker.sum.assign(worker.x.size(), 0.0);
         worker.samples = 0;
       }
-      if (event.what == EventKind::kReduced) step(worker, steps_[event.iter]);
+      if (event.what == EventKind::kReduced) step(worker, event, steps_[event.iter]);
       if (event.what == EventKind::kReport) {
         if (const std::string wrong = misreported(cluster_, event.rank, worker.reports++, worker.x); !wrong.empty())
           return wrong;
@@ -332,13 +332,17 @@ class TargetBatches {
     worker.samples += double(event.count);
   }
 
-  void step(Worker& worker, const std::map<int, Part>& parts) const {
+  /// With the mean of the workers' own means, by the weights that the log has.
+  void step(Worker& worker, const Event& reduced, const std::map<int, Part>& parts) const {
     double samples = 0;
     for (const auto& [rank, part] : parts) samples += part.samples;
     const double factor = samples / (cluster_.nodes * cluster_.workload.batch);
     for (std::size_t i = 0; i < worker.x.size(); ++i) {
       double g = 0;
-      for (const auto& [rank, part] : parts) g += part.sum[i] / samples;
+      for (std::size_t t = 0; t < reduced.senders.size(); ++t) {
+        const Part& part = parts.at(reduced.senders[t]);
+        if (part.samples > 0) g += double(reduced.weights[t]) * part.sum[i] / part.samples;
+      }
       worker.momentum[i] = double(cluster_.optimizer.momentum) * worker.momentum[i] + g;
       worker.x[i] -= factor * double(cluster_.optimizer.lr) * worker.momentum[i];
     }
