@@ -16,13 +16,13 @@
 namespace hopbench {
 namespace {
 
-/// Takes in the mean of the round before, if there was one.
-void correct(Node& self, Vec& x, BackgroundMean& rounds) {
+/// Takes in the mean of the round before, if there was one, to which `contributed` was this worker's part.
+void correct(Node& self, Vec& x, const Payload& contributed, BackgroundMean& rounds) {
   if (rounds.last().round < 0) return;
   const BackgroundMean::Mean& mean = rounds.taken();
   self.operate(bytes_of(4 * x.size()), [&] {
     // In this order, a worker whose model has not changed since then ends with the bits of the mean.
-    const Payload terms[] = {share(x), mean.contributed, share(mean.values)};
+    const Payload terms[] = {share(x), contributed, share(mean.values)};
     const float weights[] = {1.0f, -1.0f, 1.0f};
     x = weighted_sum(terms, weights);
   });
@@ -32,14 +32,16 @@ void lasgd(Node& self, const KnobValues&) {
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
   BackgroundMean rounds(self);  // each counts the workers that have no more steps to do
+  Payload contributed;
+  const auto begin = [&](std::int64_t has_no_more) { rounds.begin(contributed = share(x), has_no_more); };
 
   Iter k = 0;
   for (; self.running(k); ++k) {
     self.enter(k);
     local_step(self, x, optimizer, k);
     if (!rounds.under_way()) {
-      correct(self, x, rounds);
-      rounds.begin(share(x), 0);
+      correct(self, x, contributed, rounds);
+      begin(0);
     }
     self.report(k + 1, x);
   }
@@ -48,8 +50,8 @@ void lasgd(Node& self, const KnobValues&) {
   for (bool last = false; !last;) {
     rounds.wait("workers that have not finished");
     last = rounds.last().ring.count == self.worker_count();
-    correct(self, x, rounds);
-    if (!last) rounds.begin(share(x), 1);
+    correct(self, x, contributed, rounds);
+    if (!last) begin(1);
   }
   self.report(k, x);
 }

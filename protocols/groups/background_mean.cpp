@@ -12,6 +12,7 @@ BackgroundMean::BackgroundMean(Node& self) : self_(self), state_(std::make_share
       mean.values = Vec::uninitialised(mean.contributed.size(), mean.contributed.space());
       mean.ring = ring_mean(self, mean.group, mean.round, mean.contributed, mean.values, 0,
                             "vectors of the other workers", mean.count);
+      mean.contributed = {};
       state->under_way = false;
     }
   });

@@ -16,7 +16,7 @@ class BackgroundMean {
   struct Mean {
     Iter round = -1;  // its number, from 0; -1: none was begun
     Group group;
-    Payload contributed;
+    Payload contributed;     // until it is over
     std::int64_t count = 0;  // of this member
     Vec values;              // once it is over
     RingMean ring;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "protocols/groups/background_mean.h"
 #include "tests/cluster.h"
 
 namespace hopbench {
@@ -20,6 +21,47 @@ const Knobs kPlain = {{"outer", "momentum"}, {"outer_lr", 1.0}, {"outer_momentum
 Knobs with_knobs(Knobs knobs, const Knobs& more) {
   knobs.insert(more.begin(), more.end());
   return knobs;
+}
+
+// A process that serves ends once the workers that it is connected with are done.
+TEST(Servers, AreConnectedWithTheWorkersWhoseEndTheyWaitFor) {
+  const Topology graph = make_topology("complete", 4);
+  for (const Protocol* protocol : protocols()) {
+    const Setting setting{KnobValues(protocol->knobs), graph, 4, {0, 0, 1, 1}, 0, 4};
+    const int extra = protocol->extra_ranks == nullptr ? 0 : protocol->extra_ranks(setting);
+    std::set<int> served;
+    for (const auto& [a, b] : extra == 0 ? std::vector<Edge>{} : protocol->links(setting)) {
+      if (std::min(a, b) < 4) served.insert(std::max(a, b));
+    }
+    for (int server = 4; server < 4 + extra; ++server) EXPECT_EQ(served.count(server), 1u) << protocol->name << server;
+  }
+}
+
+std::int64_t kept_by_a_mean = 0;  // floats
+
+// A model is contributed, and goes on changing: the mean keeps what it was until it is over.
+void contribute(Node& self, const KnobValues&) {
+  Vec x = self.initial();
+  BackgroundMean mean(self);
+  x.fill(1);
+  const std::int64_t before = Storage::floats_held();
+  mean.begin(share(x));
+  x.fill(2);
+  mean.wait("the mean");
+  kept_by_a_mean = Storage::floats_held() - before;
+  EXPECT_EQ(mean.taken().values.data()[0], 1);
+}
+
+TEST(BackgroundMean, KeepsNoModelOfAMeanThatIsOver) {
+  const Protocol protocol{.name = "contributes",
+                          .summary = "one mean",
+                          .paper = "none",
+                          .knobs = {},
+                          .body = contribute,
+                          .reading = "none"};
+  Cluster cluster{.nodes = 1, .topology = "complete", .iterations = 1};
+  cluster.run(protocol);
+  EXPECT_EQ(kept_by_a_mean, 8) << "the mean, and not also what it is of";
 }
 
 TEST(Diloco, WithAPlainOuterStepIsLocalSgd) {
