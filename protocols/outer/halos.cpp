@@ -103,6 +103,8 @@ std::vector<Edge> links(const Setting& setting) {
     for (const Edge& edge : star_links(setting.workers + r, regions[static_cast<std::size_t>(r)])) all.push_back(edge);
     all.emplace_back(setting.workers + r, global);
   }
+  // It serves until all workers are done. With real processes, one that knew only servers would end at once.
+  for (const Edge& edge : star_links(global, all_workers(setting))) all.push_back(edge);
   return all;
 }
 
