@@ -1,7 +1,9 @@
 #include "protocols/node/eigenvalues.h"
 
-// The same bits with every compiler and instruction set. So no other source may include Eigen without this definition.
+// The same bits with every compiler and instruction set; temporaries on the heap, because the stacks of virtual ranks
+// are small. No other source may include Eigen without these definitions.
 #define EIGEN_DONT_VECTORIZE
+#define EIGEN_STACK_ALLOCATION_LIMIT 0
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 

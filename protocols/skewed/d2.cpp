@@ -23,9 +23,9 @@ void d2(Node& self, const KnobValues&) { train_bias_corrected(self, with_neighbo
 std::string note(const Setting& setting) {
   if (!setting.graph.undirected() || !lazy_on(setting.graph)) return "";
   const double smallest = smallest_mixing_eigenvalue(setting.graph);
-  const char* why = smallest < kLimit + 1e-9 ? "and at or below -1/3 D2 does not converge"
-                                             : "so little above -1/3 that D2 would converge slowly";
-  return "W of topology '" + setting.graph.name() + "' has the eigenvalue " + std::to_string(smallest) + ", " + why +
+  const char* why = smallest < kLimit + 1e-9 ? "With one at or below -1/3 D2 does not converge"
+                                             : "With one so little above -1/3 D2 converges slowly";
+  return "W of topology '" + setting.graph.name() + "' has the eigenvalue " + std::to_string(smallest) + ". " + why +
          ": it averages with (I + W) / 2, as exact_diffusion does";
 }
 

@@ -123,6 +123,13 @@ TEST(MatchaPlan, OfARingTreatsItsTwoMatchingsAlike) {
   for (const int n : {4, 8, 12, 16}) EXPECT_EQ(matcha_plan(make_topology("ring", n), 0.5).chances, Values(2, 0.5));
 }
 
+// A matrix of 128 x 128 does not fit on the stack of a virtual rank.
+TEST(Matcha, PlansForManyWorkers) {
+  Cluster cluster{.nodes = 128, .topology = "ring", .iterations = 3};
+  cluster.run("matcha");
+  EXPECT_EQ(cluster.broken(), "");
+}
+
 // With the steps of all but the first iterations of length 0, averages alone bring the models together.
 TEST(Matcha, BringsAllModelsTogetherAtSmallBudgets) {
   const std::vector<std::pair<const char*, int>> graphs = {
