@@ -1,4 +1,4 @@
-// What becomes of a worker's gradients, by the events, and what its record counts:
+// Gradients of a worker, as the events tell of them and as its record counts them:
 //   - begun = computed + cut + one in flight at a death. Parts of one iteration are one gradient;
 //   - computed = used + lost + those that wait in an unfinished batch of a server: these are its newest ones. Used are
 //     those that a server or a worker stepped with; Hop's workers step before a jump that loses the step.

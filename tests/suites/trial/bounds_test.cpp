@@ -222,7 +222,7 @@ TEST(Bounds, SlowestIsOfTheSameWindowAndDraws) {
   }
 }
 
-// What SpecSync computes and throws away is time in which its workers could have computed: the bound is ASP's.
+// Gradients that SpecSync throws away took time in which its workers could have computed: the bound is ASP's.
 TEST(Bounds, IdealHasTheTimeOfGradientsThatWereCut) {
   const char* rule = R"({ kind = "log_normal", shape = 0.4 })";
   const std::string often = "specsync\"\nwindow = 0.9\nrate = 0.3\nservers = 1\nlabel = \"often";
