@@ -47,7 +47,8 @@ void check_one_host(const std::string& name, const std::string& where) {
   const bool counts = colon != std::string::npos && colon > 0 && colon + 1 < name.size() &&
                       name.find_first_not_of("0123456789", colon + 1) == std::string::npos;
   if (counts)
-    throw usage_error(where + ": " + excerpt(name) + " has a number of processes: write `" + name.substr(0, colon) +
+    throw usage_error(where + ": " + excerpt(name) +
+                      " has a number of processes, which a line has as HOST slots=N: write `" + name.substr(0, colon) +
                       " slots=" + name.substr(colon + 1) + "`");
   const bool is_address = bracket == 0 || (bracket != std::string::npos && name[bracket - 1] == '@');
   if ((bracket != std::string::npos && !is_address) || name.find_first_of(",{}*") != std::string::npos)

@@ -191,7 +191,9 @@ TEST(HostFile, MistakesAreNamedWithTheirLine) {
   EXPECT_THAT(said("a slots=two\n"), HasSubstr("'slots=two'"));
   EXPECT_THAT(said("a cpus=2\n"), HasSubstr("'cpus=2'"));
   EXPECT_THAT(said("a\na\n"), HasSubstr("hosts:2: a is there twice"));
-  EXPECT_THAT(said("node1:2\n"), HasSubstr(":1: 'node1:2' has a number of processes: write `node1 slots=2`"));
+  EXPECT_THAT(
+      said("node1:2\n"),
+      HasSubstr(":1: 'node1:2' has a number of processes, which a line has as HOST slots=N: write `node1 slots=2`"));
   EXPECT_THAT(said("a\nnode[01-02] slots=4\n"),
               HasSubstr(":2: 'node[01-02]' stands for several hosts: give each one line"));
   EXPECT_THAT(said("n1,n2\n"), HasSubstr("stands for several hosts"));
