@@ -10,11 +10,11 @@
 #include <fstream>
 #include <mutex>
 #include <shared_mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/base/process/cores.h"
 #include "backends/cuda/backend.h"
 #include "backends/cuda/libraries.h"
 #include "backends/cuda/remarks.h"
@@ -210,7 +210,7 @@ Device::Device() {
   ordinal_ = chosen_rank % count;
   if (const std::string why = why_too_old(ordinal_); !why.empty()) throw environment_error("cuda: " + why);
   // A thread that waits for the GPU sleeps if there are fewer than two cores for each process. Otherwise it spins.
-  waits_asleep_ = 2 * unsigned(ranks_here) > std::thread::hardware_concurrency();
+  waits_asleep_ = 2 * ranks_here > usable_cores();
   check(cudaSetDevice(ordinal_), "opening the GPU");
   if (waits_asleep_) check(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), "opening the GPU");
   if (waits_asleep_) remark("waits", "asleep");

@@ -1,7 +1,6 @@
 // The other way to share memory: chunks are copied into a ring and read from it, and no vector is lent. Also the bare
 // ping-pong of two processes, which is the same with one chunk.
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/base/process/cores.h"
 #include "backends/base/relax.h"
 #include "backends/transport/exchange.h"
 #include "backends/transport/shm_segment.h"
@@ -88,8 +88,7 @@ class End {
 class BareShm : public Exchange {
  public:
   BareShm(const ExchangeSpec& spec, Meeting& meeting) : spec_(spec), x_(spec.floats) {
-    cpu_set_t cores;
-    const bool spin = sched_getaffinity(0, sizeof cores, &cores) == 0 && spec.size <= CPU_COUNT(&cores);
+    const bool spin = spec.size <= usable_cores();
     std::vector<int> peers;
     std::vector<std::string> blobs;
     std::vector<Ring*> mine;

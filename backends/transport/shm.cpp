@@ -1,6 +1,5 @@
 // Shared memory between processes of one machine as a Wire: see shm_segment.h for bodies, shm_channel.h for the rest.
 #include <poll.h>
-#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/base/process/cores.h"
 #include "backends/base/relax.h"
 #include "backends/transport/shm.h"
 #include "backends/transport/shm_peer.h"
@@ -80,10 +80,7 @@ BellPtr new_bell() {
 }
 
 /// Returns true if a rank may spin: only if each rank can have a core to itself.
-bool may_spin(int ranks) {
-  cpu_set_t cores;
-  return sched_getaffinity(0, sizeof cores, &cores) == 0 && ranks <= CPU_COUNT(&cores);
-}
+bool may_spin(int ranks) { return ranks <= usable_cores(); }
 
 /// A rank's report that it cannot share memory with another rank, and why.
 struct Refusal {

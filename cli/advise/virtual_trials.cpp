@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <thread>
 
+#include "backends/base/process/cores.h"
 #include "cli/advise/advise.h"
 #include "cli/commands/at_once.h"
 #include "cli/commands/labels.h"
@@ -60,7 +60,7 @@ double number_of(const TrialRow& row, const char* column) {
 }  // namespace
 
 std::vector<TrialRow> run_virtual(const std::vector<TrialSpec>& trials, int jobs) {
-  const int cores = std::max(1, int(std::thread::hardware_concurrency()));
+  const int cores = usable_cores();
   const int at_a_time = std::max(1, std::min<int>(jobs > 0 ? jobs : cores, int(trials.size())));
   Progress progress(trials.size(), isatty(STDERR_FILENO) != 0 && !under_ci());
   std::vector<TrialRow> rows(trials.size());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/base/process/cores.h"
 #include "backends/compute/peak.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/bench_compute.h"

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
-#include <thread>
 
 #include "backends/base/error.h"
 #include "backends/base/json_value.h"
+#include "backends/base/process/cores.h"
 #include "backends/base/ran_out.h"
 #include "backends/runtime/process/process.h"
 #include "backends/transport/wire.h"
@@ -202,7 +202,7 @@ std::string output_of(const std::string& command) {
 // Runs the operation over Open MPI, which spins while it waits. With more ranks than cores it is made to yield.
 WayTimes over_mpi(const WayBench& bench) {
   const ExchangeSpec& e = bench.exchange;
-  const bool crowded = e.size > int(std::thread::hardware_concurrency());
+  const bool crowded = e.size > usable_cores();
   const json j = json::parse(output_of(fmt::format(
       "mpirun -n {} --allow-run-as-root --oversubscribe --bind-to none --mca btl self,vader --mca mpi_yield_when_idle "
       "{} "

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "backends/base/process/cores.h"
 #include "backends/base/text.h"
 #include "cli/commands/run.h"
 #include "cli/install_paths.h"

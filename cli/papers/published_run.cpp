@@ -14,6 +14,7 @@
 #include <sstream>
 #include <thread>
 
+#include "backends/base/process/cores.h"
 #include "backends/base/text.h"
 #include "cli/papers/published.h"
 #include "cli/signals.h"

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <utility>
 
 #include "backends/base/printable.h"
+#include "backends/base/process/cores.h"
 
 namespace hopbench {
 namespace {
@@ -32,8 +32,6 @@ struct Machine {
   int cores = 1, usable = 1;
   std::string isa;
 };
-
-int own_cores() { return std::max(1, int(std::thread::hardware_concurrency())); }
 
 std::string name_of_process(const Fleet& fleet, int process) {
   return fmt::format("process {} ({})", process, printable(fleet.members()[std::size_t(process)].machine));
@@ -154,7 +152,7 @@ class Dispatcher {
 }  // namespace
 
 std::vector<Share> shares_of(Fleet* fleet, int jobs, const std::function<void(const std::string&)>& tell) {
-  if (fleet == nullptr) return {{0, own_cores(), jobs > 0 ? jobs : own_cores()}};
+  if (fleet == nullptr) return {{0, usable_cores(), jobs > 0 ? jobs : usable_cores()}};
   std::vector<Machine> machines;
   std::map<int, int> usable_on, processes_on;  // by host
   for (const FleetMember& member : fleet->members()) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "backends/base/process/cores.h"
 #include "backends/base/text.h"
 #include "build.h"
 #include "commit.h"

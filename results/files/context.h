@@ -22,9 +22,6 @@ std::string context_text();
 std::string version_text();
 std::string version_with_commit();
 
-/// Returns the number of cores that the control groups of this process allow (v2 cpu.max, v1 cfs quota; the least along
-/// the way up), or nothing without a limit. `root` stands before /proc and /sys; it is "" except in tests.
-std::optional<double> cpu_quota(const std::string& root);
 /// Returns "NAME=value" of the variables on the allow-list, sorted. `environment` has the form of `environ`.
 std::vector<std::string> recorded_variables(const char* const* environment);
 

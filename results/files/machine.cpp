@@ -1,7 +1,6 @@
 #include "results/files/machine.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -58,55 +57,7 @@ std::optional<double> number(const std::string& text) {
   return value;
 }
 
-/// Returns the limit written in one group's folder.
-std::optional<double> limit_of(const std::string& folder, bool v2) {
-  std::optional<double> quota, period;
-  if (v2) {
-    const auto parts = words(read_text(folder + "/cpu.max"));
-    if (parts.size() == 2) {
-      quota = number(parts[0]);  // "max": no limit
-      period = number(parts[1]);
-    }
-  } else {
-    quota = number(read_text(folder + "/cpu.cfs_quota_us"));
-    period = number(read_text(folder + "/cpu.cfs_period_us"));
-  }
-  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
-  return *quota / *period;
-}
-
-/// Returns the least limit from a group up to the mount point.
-std::optional<double> least_limit(const std::string& mount, std::string group, bool v2) {
-  std::optional<double> least;
-  while (true) {
-    if (const auto limit = limit_of(mount + group, v2)) least = std::min(least.value_or(*limit), *limit);
-    if (group.empty()) return least;
-    const std::size_t slash = group.find_last_of('/');
-    group = slash == std::string::npos ? "" : group.substr(0, slash);
-  }
-}
-
 }  // namespace
-
-std::optional<double> cpu_quota(const std::string& root) {
-  std::optional<double> least;
-  std::istringstream groups(read_text(root + "/proc/self/cgroup"));
-  for (std::string line; std::getline(groups, line);) {
-    // number:controllers:path; controllers are empty in v2
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
-    const std::string group = line.substr(second + 1);
-    std::optional<double> limit;
-    if (controllers == ",,") {
-      limit = least_limit(root + "/sys/fs/cgroup", group, true);
-    } else if (controllers.find(",cpu,") != std::string::npos) {
-      limit = least_limit(root + "/sys/fs/cgroup/cpu", group, false);
-    }
-    if (limit) least = std::min(least.value_or(*limit), *limit);
-  }
-  return least;
-}
 
 std::string cpu_model(const std::string& root) {
   const std::string model = value_of(root + "/proc/cpuinfo", "model name");
@@ -166,11 +117,5 @@ std::string kernel() {
 }
 
 int cores() { return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)); }
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : cores();
-}
 
 }  // namespace hopbench

@@ -21,7 +21,6 @@ std::string tcp_congestion_control(const std::string& root);
 std::string queue_discipline(const std::string& root);
 /// Returns the largest packet of each network interface, in bytes: "eth0 1500, lo 65536".
 std::string largest_packets(const std::string& root);
-int cores();         // online
-int usable_cores();  // the cores of these that this process may run on
+int cores();  // online
 
 }  // namespace hopbench

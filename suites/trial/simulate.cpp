@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <thread>
 
+#include "backends/base/process/cores.h"
 #include "backends/runtime/virtual/simulated.h"
 #include "results/arithmetic/critical_path.h"
 #include "suites/trial/completion.h"
@@ -18,8 +18,7 @@ SimulationOptions simulation_options(const TrialSpec& spec, const Plan& plan, Ob
   SimulationOptions options;
   options.ranks = plan.ranks();
   options.strands = strand_kind_available(spec.strands) ? spec.strands : StrandKind::kThreads;
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  options.threads = spec.sim_threads > 0 ? spec.sim_threads : std::max(1, cores);
+  options.threads = spec.sim_threads > 0 ? spec.sim_threads : usable_cores();
   if (find_model(spec.workload.model).create == nullptr) options.threads = 1;  // there is nothing to compute
   options.shuffle = spec.shuffle;
   if (spec.ties_alone) options.stretch = 0;

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "backends/base/process/cores.h"
 #include "backends/transport/wire.h"
 #include "results/arithmetic/statistics.h"
 #include "suites/trial/child_task.h"
@@ -324,7 +325,7 @@ Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts,
   const double slots = std::ceil(kMargin * to_seconds(result.step_p99) / to_seconds(kCostStep));
   result.cost = kCostStep * static_cast<std::int64_t>(std::max(1.0, slots));
   result.vector_bytes_per_s = median(pooled(ranks, "vector_rates"));
-  result.processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  result.processors = usable_cores();
   std::array<double, kRounds> rounds{};
   for (std::size_t kind = 0; kind < kRounds; ++kind) rounds[kind] = round_time(ranks, kind);
   explain_messages(result, spec.workers(), rounds);

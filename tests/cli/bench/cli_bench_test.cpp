@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "backends/base/process/cores.h"
 #include "results/files/machine.h"
 #include "tests/cli/cli.h"
 #include "tests/paths.h"

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "backends/base/process/cores.h"
 #include "results/files/context.h"
 #include "results/files/machine.h"
 #include "tests/results/results_samples.h"
@@ -51,6 +52,29 @@ TEST(Context, QuotaOfControlGroupsIsTheLeastOnTheWayUp) {
   EXPECT_DOUBLE_EQ(cpu_quota(v1.path()).value(), 0.5);
   const Folder none;
   EXPECT_FALSE(cpu_quota(none.path()));
+}
+
+TEST(Context, UsableCoresAreWholeOnesOfTheQuotaAndAtLeastOne) {
+  const auto usable = [](const char* quota) {
+    const Folder folder;
+    folder.write("proc/self/cgroup", "0::/job\n");
+    folder.write("sys/fs/cgroup/job/cpu.max", quota);
+    return usable_cores(folder.path());
+  };
+  const int all = usable("max 100000\n");
+  EXPECT_GE(all, 1);
+  EXPECT_EQ(usable("50000 100000\n"), 1);
+  EXPECT_EQ(usable("199999 100000\n"), 1);
+  EXPECT_EQ(usable("200000 100000\n"), std::min(all, 2));
+  EXPECT_EQ(usable("100000000 100000\n"), all) << "no more than the affinity mask has";
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu)
+    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(usable("max 100000\n"), 1);
+  sched_setaffinity(0, sizeof before, &before);
 }
 
 TEST(Context, WhatTheKernelDoesNotTellIsUnavailable) {
