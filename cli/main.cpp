@@ -1,6 +1,8 @@
 // hopbench: benchmarks heterogeneity-aware distributed training protocols.
 #include <cstring>
 
+#include "backends/base/process/kept.h"
+#include "backends/runtime/process/spawn.h"
 #include "cli/app.h"
 #include "cli/bench/transport_bench.h"
 #include "cli/processes/join.h"
@@ -26,6 +28,7 @@ int main(int argc, char** argv) {
   // A child of a trial is this same binary, and so is what --hosts starts by ssh. Both leave here before anything else
   // is set up.
   if (argc == 2 && std::strcmp(argv[1], "rank") == 0) return hopbench::rank_main(kRoles);
+  hopbench::keep_contents(hopbench::set_for_ranks);  // so that no child reads again what is read here
   if (argc == 2 && std::strcmp(argv[1], "agent") == 0) return hopbench::agent_main();
   return hopbench::run_command_line(argc, argv);
 }

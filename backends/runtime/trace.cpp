@@ -16,6 +16,7 @@
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
+#include "backends/base/process/kept.h"
 #include "backends/runtime/csv_rows.h"
 
 namespace hopbench {
@@ -105,6 +106,8 @@ std::string Header::read(const std::vector<std::string_view>& names) {
 struct Trace::Rows {
   std::vector<std::vector<std::pair<std::int64_t, double>>> series;
 
+  struct Archive;
+
   /// Adds a row. Returns why it cannot be one, or "".
   std::string add(const Header& header, const std::vector<std::string_view>& cells) {
     if (cells.size() != header.columns) return fmt::format("{} cells, not {}", cells.size(), header.columns);
@@ -168,13 +171,53 @@ void Trace::sort(Rows& rows, Kind kind, const std::string& path) {
   }
 }
 
+/// A trace as bytes, for child processes. Copies from it where `at` is set, and to `bytes` where it is not.
+struct Trace::Rows::Archive {
+  std::vector<std::uint8_t> bytes{};
+  const std::uint8_t* at = nullptr;
+
+  void copy(void* member, std::size_t size) {
+    auto* const to = static_cast<std::uint8_t*>(member);
+    if (at == nullptr) {
+      bytes.insert(bytes.end(), to, to + size);
+    } else {
+      std::copy_n(at, size, to);
+      at += size;
+    }
+  }
+  template <class Array>
+  void copy_array(Array& array) {
+    std::size_t size = array.size();
+    copy(&size, sizeof size);
+    array.resize(size);
+    copy(array.data(), size * sizeof(array[0]));
+  }
+  void copy_trace(Trace& t) {
+    copy(&t.kind_, sizeof t.kind_), copy(&t.ranks_, sizeof t.ranks_), copy(&t.mean_, sizeof t.mean_);
+    copy(&t.least_, sizeof t.least_), copy(&t.incomplete_, sizeof t.incomplete_), copy(&t.length_, sizeof t.length_);
+    copy_array(t.digest_), copy_array(t.numbers_), copy_array(t.values_);
+    std::size_t series = t.series_.size();
+    copy(&series, sizeof series);
+    t.series_.resize(series);
+    for (Series& own : t.series_) copy_array(own);
+  }
+};
+
 std::shared_ptr<const Trace> Trace::read(const std::string& path) {
   std::shared_ptr<Trace> trace(new Trace);
+  const std::string name = "trace " + path;
+  if (const std::optional<Content> content = kept(name)) {
+    Rows::Archive{.at = content->data()}.copy_trace(*trace);
+    return trace;
+  }
   Rows rows = rows_of(path, trace->kind_, trace->digest_);
   sort(rows, trace->kind_, path);
   if (trace->kind_ == Kind::kLink) rows.series.resize(std::size(kLinkColumns));
   trace->ranks_ = trace->kind_ == Kind::kLink ? 0 : static_cast<int>(rows.series.size());
   trace->kind_ == Kind::kSteps ? trace->keep_steps(rows, path) : trace->keep_times(rows, path);
+  Rows::Archive archive;
+  if (keeps_contents()) archive.copy_trace(*trace);
+  keep(name, Content(std::move(archive.bytes)));
   return trace;
 }
 

@@ -18,11 +18,9 @@
 #include "backends/base/text.h"
 #include "backends/fleet/host_file.h"
 #include "backends/fleet/socket.h"
-#include "backends/runtime/process/spawn.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
 #include "models/dataset.h"
-#include "models/datasets/content.h"
 #include "results/files/context.h"
 #include "suites/trial/child_task.h"
 #include "suites/trial/rank_assignment.h"
@@ -105,10 +103,9 @@ Company read_company(const std::string& path) {
   return company;
 }
 
-/// Returns what reads the data set of an errand's trial when it is seen for the first time, so that the processes of
-/// all later trials find its content in memory. A data set that cannot be read is left to the trial, which says why.
+/// Returns what reads the data set and traces of an errand's trial when they are seen for the first time, so that the
+/// processes of all later trials find them in memory. What cannot be read is left to the trial, which says why.
 std::function<void(const std::string&)> reader_of_data() {
-  keep_contents(set_for_ranks);
   return [seen = std::set<std::string>()](const std::string& job) mutable {
     try {
       const WorkloadSpec model = task_from_text(job).spec.workload;

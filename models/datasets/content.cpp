@@ -2,18 +2,18 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <optional>
-#include <sstream>
 #include <utility>
+#include <vector>
 
 #include "backends/base/error.h"
 
@@ -22,63 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Bytes = std::vector<std::uint8_t>;
-
-constexpr const char* kVariable = "HB_CONTENTS";  // pairs of lines: a file's path, where its content can be opened
-
-/// The contents that are kept, in the form of the variable, and the way to child processes. Not set: nothing is kept.
-std::string kept_lines;
-SetForChildren tell_children;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
-std::optional<std::string> kept_at(const fs::path& path) {
-  const char* const inherited = std::getenv(kVariable);
-  std::istringstream lines((inherited == nullptr ? "" : inherited) + kept_lines);
-  for (std::string file, memory; std::getline(lines, file) && std::getline(lines, memory);) {
-    if (file == path.string()) return memory;
-  }
-  return std::nullopt;
-}
-
-/// Returns nothing if the content does not exist any more; the file is then read instead.
-std::optional<Content> map_kept(const std::string& memory) {
-  const Descriptor fd(::open(memory.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status {};
-  if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0 || status.st_size <= 0) return std::nullopt;
-  const auto size = static_cast<std::size_t>(status.st_size);
-  void* const at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd.get(), 0);
-  if (at == MAP_FAILED) return std::nullopt;
-  std::shared_ptr<const void> owner(at, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
-  return Content(std::move(owner), {static_cast<const std::uint8_t*>(at), size});
-}
-
-/// Keeps the content for later reads. If there is no memory for it, every process decompresses the file itself.
-void keep(const fs::path& path, const Content& content) {
-  Descriptor fd(::memfd_create("hopbench data", MFD_CLOEXEC));
-  if (fd.get() < 0 || path.string().find('\n') != std::string::npos) return;
-  for (std::size_t done = 0; done < content.size();) {
-    const ssize_t written = ::write(fd.get(), content.data() + done, content.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
-    done += static_cast<std::size_t>(written);
-  }
-  kept_lines += fmt::format("{}\n/proc/{}/fd/{}\n", path.string(), ::getpid(), fd.release());
-  const char* const inherited = std::getenv(kVariable);
-  tell_children(kVariable, (inherited == nullptr ? "" : inherited) + kept_lines);
-}
 
 [[noreturn]] void goes_on(const fs::path& path, std::size_t size) {
   corrupt(path, size, fmt::format("the content should end here, after {} bytes, and goes on", size));
@@ -123,7 +66,7 @@ struct CloseGz {
 using GzFile = std::unique_ptr<gzFile_s, CloseGz>;
 
 /// Adds `count` bytes of content, or what is left. Returns true if there were `count` bytes.
-bool add_content(gzFile file, std::size_t count, Bytes& to) {
+bool add_content(gzFile file, std::size_t count, Bytes& to, const Watch& watch) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   for (const std::size_t end = to.size() + count; to.size() < end;) {
     const std::size_t had = to.size(), wanted = std::min(kPiece, end - had);
@@ -132,6 +75,7 @@ bool add_content(gzFile file, std::size_t count, Bytes& to) {
     const int got = gzread(file, to.data() + had, static_cast<unsigned>(wanted));
     to.resize(had + static_cast<std::size_t>(std::max(got, 0)));
     if (got <= 0) return false;
+    if (watch) watch(to);
   }
   return true;
 }
@@ -147,7 +91,7 @@ void check_end(gzFile file, const fs::path& path, std::size_t content) {
     corrupt(path, offset, "damaged gzip data: " + text.substr(text.rfind(": ") + 2));
 }
 
-Bytes read_gzip(const fs::path& path, const ContentSize& size, std::size_t largest) {
+Bytes read_gzip(const fs::path& path, const ContentSize& size, std::size_t largest, const Watch& watch) {
   const GzFile owner(gzopen(path.c_str(), "rb"));
   gzFile const file = owner.get();
   if (file == nullptr)
@@ -155,9 +99,9 @@ Bytes read_gzip(const fs::path& path, const ContentSize& size, std::size_t large
         .as(FailureKind::kEnvironment);
   gzbuffer(file, 1u << 17);
   Bytes to;
-  if (!add_content(file, size.head, to)) check_end(file, path, to.size());
+  if (!add_content(file, size.head, to, nullptr)) check_end(file, path, to.size());
   const std::size_t promised = size.of ? size.of(path, to) : largest, most = std::min(promised, largest);
-  if (to.size() <= most && !add_content(file, most + 1 - to.size(), to)) {
+  if (to.size() <= most && !add_content(file, most + 1 - to.size(), to, watch)) {
     check_end(file, path, to.size());
     return to;
   }
@@ -170,28 +114,23 @@ Bytes read_gzip(const fs::path& path, const ContentSize& size, std::size_t large
 
 }  // namespace
 
-Content::Content(std::vector<std::uint8_t> bytes) {
-  const auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
-  bytes_ = *owner;
-  owner_ = owner;
-}
-
 void corrupt(const fs::path& path, std::size_t byte, const std::string& why) {
   throw usage_error(
       fmt::format("cannot use data file {}: at byte {}: {}: get the file again", path.string(), byte, why))
       .as(FailureKind::kEnvironment);
 }
 
-void keep_contents(SetForChildren set_for_children) { tell_children = std::move(set_for_children); }
-
-Content read_content(const fs::path& path, const ContentSize& size, std::size_t largest) {
-  if (const auto memory = kept_at(path)) {
-    if (auto content = map_kept(*memory)) return *std::move(content);
+Content read_content(const fs::path& path, const ContentSize& size, std::size_t largest, const Watch& watch) {
+  if (auto content = kept(path.string())) return *std::move(content);
+  try {
+    auto plain = read_uncompressed(path, size);
+    Content content = plain ? *std::move(plain) : Content(read_gzip(path, size, largest, watch));
+    keep(path.string(), content);
+    return content;
+  } catch (const std::bad_alloc&) {
+    throw environment_error(fmt::format(
+        "cannot use data file {}: there is not enough memory for its content: allow more (ulimit -v)", path.string()));
   }
-  auto plain = read_uncompressed(path, size);
-  Content content = plain ? *std::move(plain) : Content(read_gzip(path, size, largest));
-  if (tell_children) keep(path, content);
-  return content;
 }
 
 }  // namespace hopbench

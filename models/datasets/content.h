@@ -5,27 +5,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
-#include <vector>
+
+#include "backends/base/process/kept.h"
 
 namespace hopbench {
-
-/// An immutable sequence of bytes. Copies share the bytes.
-class Content {
- public:
-  explicit Content(std::vector<std::uint8_t> bytes);
-  Content(std::shared_ptr<const void> owner, std::span<const std::uint8_t> bytes)
-      : owner_(std::move(owner)), bytes_(bytes) {}
-  const std::uint8_t* data() const { return bytes_.data(); }
-  std::size_t size() const { return bytes_.size(); }
-  std::uint8_t operator[](std::size_t i) const { return bytes_[i]; }
-
- private:
-  std::shared_ptr<const void> owner_;
-  std::span<const std::uint8_t> bytes_;
-};
 
 /// The size of a file's content by its format, which keeps a small compressed file from filling the memory.
 struct ContentSize {
@@ -38,20 +23,15 @@ struct ContentSize {
 /// not compressed may have any size.
 inline constexpr std::size_t kLargestCompressed = std::size_t{1} << 31;
 
+/// Looks at the content of a gzip file while it is decompressed: at all there is so far. May throw, which ends it.
+using Watch = std::function<void(std::span<const std::uint8_t> so_far)>;
+
 /// Returns the whole file, decompressed if it is gzip (which it must be if its name ends in .gz). Reads no more than
-/// `size` allows. Throws Error(kUsage), with the file and the byte, if there is more content than that, or more than
-/// `largest` in a compressed file.
+/// `size` allows, and keeps it for child processes (kept.h). Throws Error(kUsage), with the file and the byte, if there
+/// is more content than that, or more than `largest` in a compressed file; Error(kEnvironment), with the file, if the
+/// memory does not suffice. `watch` is called for each MiB, unless the content is kept already.
 Content read_content(const std::filesystem::path& path, const ContentSize& size = {},
-                     std::size_t largest = kLargestCompressed);
-
-/// Sets a variable in the environment of the processes that this one will start.
-using SetForChildren = std::function<void(const std::string& name, const std::string& value)>;
-
-/// Makes read_content() keep, from now on, what it reads in anonymous memory until this process ends. Later reads by
-/// this process find it there, and so do those of its child processes, by the variable HB_CONTENTS that
-/// `set_for_children` is called with. A file that changes meanwhile is not read again, so all trials of a run see the
-/// same data. From then on, only one thread at a time may call read_content().
-void keep_contents(SetForChildren set_for_children);
+                     std::size_t largest = kLargestCompressed, const Watch& watch = nullptr);
 
 /// Throws Error(kUsage), a failure of the environment: "cannot use data file PATH: at byte N: WHY: get the file again".
 [[noreturn]] void corrupt(const std::filesystem::path& path, std::size_t byte, const std::string& why);

@@ -4,11 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
 
 #include "backends/base/error.h"
+#include "backends/base/process/kept.h"
 #include "backends/runtime/scenario.h"
 #include "tests/folder.h"
 
@@ -266,6 +271,37 @@ TEST_F(TraceFile, MultipliesTheOtherRulesOfAScenario) {
   const Scenario scenario{.compute = {{.ranks = {1}, .factor = 2}, rule}};
   EXPECT_DOUBLE_EQ(scenario.slowdown({.rank = 0}, 1, {}), 0.11);
   EXPECT_DOUBLE_EQ(scenario.slowdown({.rank = 1}, 1, {}), 2.22);
+}
+
+// In a process of its own, since what it keeps stays with it. Its child has only the variable to go by.
+TEST_F(TraceFile, IsReadOnceForAProcessAndItsChildren) {
+  const auto same = [](const Trace& a, const Trace& b) {
+    bool equal = a.kind() == b.kind() && a.digest() == b.digest() && a.ranks() == b.ranks() && a.steps() == b.steps() &&
+                 a.mean() == b.mean() && a.least() == b.least() && a.incomplete() == b.incomplete() &&
+                 a.length() == b.length() && a.longest_run() == b.longest_run();
+    for (int rank = 0; rank < a.ranks() && a.kind() == Trace::Kind::kSteps; ++rank)
+      for (int step = 0; step < a.steps(); ++step) equal = equal && a.seconds(rank, step) == b.seconds(rank, step);
+    const Duration second = std::chrono::seconds(1);
+    if (a.kind() == Trace::Kind::kTimes) equal = equal && a.factor(1, second) == b.factor(1, second);
+    if (a.kind() == Trace::Kind::kLink)
+      equal = equal && a.value(Trace::Column::kLatency, second) == b.value(Trace::Column::kLatency, second);
+    return equal;
+  };
+  for (const char* text : {"rank,step,seconds\n0,0,1\n0,2,3\n1,0,2\n1,2,4\n1,3,4\n",
+                           "rank,time,factor\n0,0,1\n1,0.5,3\n1,2,2\n", "time,latency\n0,0.1\n1,0.2\n2,0.3\n"}) {
+    const auto whole = read(text);
+    const auto keep_and_look_again = [&] {
+      const std::string path = folder_ / "x.csv";
+      std::string set;
+      keep_contents([&](const std::string&, const std::string& value) { set = value; });
+      const bool first = same(*Trace::read(path), *whole);
+      std::filesystem::remove(path);
+      setenv("HB_CONTENTS", set.c_str(), 1);  // what a child has
+      keep_contents(nullptr);
+      _exit(first && same(*Trace::read(path), *whole) ? 0 : 1);
+    };
+    EXPECT_EXIT(keep_and_look_again(), testing::ExitedWithCode(0), "") << text;
+  }
 }
 
 }  // namespace
