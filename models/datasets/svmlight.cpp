@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "backends/base/error.h"
+#include "backends/base/process/cores.h"
 #include "models/datasets/column_set.h"
 #include "models/datasets/content.h"
 #include "models/datasets/mapped_file.h"
@@ -223,53 +224,93 @@ SparseDataset joined(std::vector<Piece>& pieces, ColumnSet& used, std::size_t th
   return make_sparse(std::move(all));
 }
 
-SparseDataset parse(const fs::path& file, std::span<const char> text, const SvmlightOptions& options) {
-  if (text.empty()) refuse(file, text, {text.data(), "the file is empty"});
-  if (text.back() != '\n')
-    refuse(file, text, {&text.back(), "the last line does not end: the file was cut, or lacks its last newline"});
-  const auto units = cut(text, options.unit);
-  const std::size_t threads = static_cast<std::size_t>(
-      std::max(1, options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency())));
-  std::vector<Piece> pieces(units.size());
-  std::vector<ColumnSet> used(threads);
-  on_threads(threads, units.size(), [&](std::size_t thread, std::size_t u) {
-    try {
-      Lines(units[u], used[thread], pieces[u].rows).read();
-    } catch (const Mistake& mistake) {
-      pieces[u].mistake = mistake;
-    }
-  });
-  for (const Piece& piece : pieces)
-    if (piece.mistake) refuse(file, text, *piece.mistake);
-  for (std::size_t t = 1; t < threads; ++t) used[0].add(used[t]);
-  SparseDataset data = joined(pieces, used[0], threads);
-  if (data.rows() == 0) refuse(file, text, {&text.back(), "the file ends without a row"});
-  return data;
-}
+/// A text that becomes rows while more and more of it is there.
+class Parser {
+ public:
+  Parser(const fs::path& file, const SvmlightOptions& options)
+      : file_(file),
+        unit_(options.unit),
+        threads_(std::size_t(options.threads > 0 ? options.threads : usable_cores())) {}
 
-SparseDataset read_text(const fs::path& file, std::span<const char> text, const SvmlightOptions& options) {
-  if (!options.cache) return parse(file, text, options);
+  /// Reads the lines that `text` has and the last call's had not. Throws if a line is wrong.
+  void read(std::span<const char> text, std::size_t unit) {
+    const std::size_t whole = std::size_t(text.rend() - std::find(text.rbegin(), text.rend(), '\n'));
+    if (whole <= read_) return;
+    const auto units = cut(text.subspan(read_, whole - read_), unit);
+    const std::size_t first = pieces_.size();
+    pieces_.resize(first + units.size());
+    on_threads(threads_, units.size(), [&](std::size_t thread, std::size_t u) {
+      Piece& piece = pieces_[first + u];
+      try {
+        Lines(units[u], used_[thread], piece.rows).read();
+      } catch (const Mistake& mistake) {
+        piece.mistake = mistake;
+      }
+    });
+    for (std::size_t p = first; p < pieces_.size(); ++p) {
+      if (pieces_[p].mistake) refuse(file_, text, *pieces_[p].mistake);
+      if (!pieces_[p].rows.labels.empty()) last_row_ = whole;
+    }
+    read_ = whole;
+  }
+
+  /// Reads what there is once kBatch of it is new. Refuses a text that goes on and on without a row.
+  void watch(std::span<const char> text) {
+    constexpr std::size_t kBatch = std::size_t{4} << 20, kLongest = 2 * kBatch;
+    if (text.size() - read_ >= kBatch) read(text, kBatch / threads_);
+    if (text.size() - last_row_ <= kLongest) return;
+    refuse(file_, text,
+           {text.data() + last_row_, "more than 8 MiB without the end of a row, which a compressed file may not have"});
+  }
+
+  SparseDataset finish(std::span<const char> text) {
+    if (text.empty()) refuse(file_, text, {text.data(), "the file is empty"});
+    if (text.back() != '\n')
+      refuse(file_, text, {&text.back(), "the last line does not end: the file was cut, or lacks its last newline"});
+    read(text, unit_);
+    for (std::size_t t = 1; t < threads_; ++t) used_[0].add(used_[t]);
+    SparseDataset data = joined(pieces_, used_[0], threads_);
+    if (data.rows() == 0) refuse(file_, text, {&text.back(), "the file ends without a row"});
+    return data;
+  }
+
+ private:
+  const fs::path& file_;
+  const std::size_t unit_, threads_;
+  std::vector<Piece> pieces_;
+  std::vector<ColumnSet> used_ = std::vector<ColumnSet>(threads_);
+  std::size_t read_ = 0, last_row_ = 0;  // bytes of the text up to there
+};
+
+SparseDataset read_text(std::span<const char> text, Parser& parser, const fs::path& file, bool cache) {
+  if (!cache) return parser.finish(text);
   const std::uint64_t sum = checksum(text);
   for (const fs::path& cached : {cache_beside(file), cache_elsewhere(sum)})
     if (auto data = open_cached(cached, sum)) return *std::move(data);
-  SparseDataset data = parse(file, text, options);
+  SparseDataset data = parser.finish(text);
   for (const fs::path& cached : {cache_beside(file), cache_elsewhere(sum)})
     if (write_cached(cached, sum, data)) break;
   return data;
 }
 
+std::span<const char> as_text(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 }  // namespace
 
 SparseDataset read_svmlight(const fs::path& file, const SvmlightOptions& options) {
+  Parser parser(file, options);
   if (file.extension() == ".gz") {
-    const Content content = read_content(file, {}, options.largest_compressed);
-    return read_text(file, {reinterpret_cast<const char*>(content.data()), content.size()}, options);
+    const auto watch = [&](std::span<const std::uint8_t> so_far) { parser.watch(as_text(so_far)); };
+    const Content content = read_content(file, {}, options.largest_compressed, watch);
+    return read_text(as_text({content.data(), content.size()}), parser, file, options.cache);
   }
   const auto mapped = MappedFile::open(file);
   if (!mapped && errno != 0)
     throw usage_error(fmt::format("cannot open data file {}: {}", file.string(), std::strerror(errno)))
         .as(FailureKind::kEnvironment);
-  return read_text(file, mapped ? mapped->text() : std::span<const char>(), options);
+  return read_text(mapped ? mapped->text() : std::span<const char>(), parser, file, options.cache);
 }
 
 SparsePair read_svmlight(const fs::path& train, const fs::path& test, const SvmlightOptions& options) {

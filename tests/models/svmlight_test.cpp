@@ -1,4 +1,5 @@
 // Sparse rows from text: what is read, what is refused and where, and the binary form that is kept.
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -165,6 +166,38 @@ TEST_F(Svmlight, IsReadFromAGzipFile) {
               std::string::npos)
         << error.what();
   }
+}
+
+TEST_F(Svmlight, IsParsedWhileItIsDecompressed) {
+  const auto packed = [&](const std::string& head, const std::string& mebibyte, int times) {
+    const gzFile to = gzopen((folder_ / "c.svm.gz").c_str(), "wb1");
+    gzwrite(to, head.data(), unsigned(head.size()));
+    for (int i = 0; i < times; ++i) gzwrite(to, mebibyte.data(), unsigned(mebibyte.size()));
+    gzclose(to);
+  };
+  const auto refused = [&](const std::string& head, char byte) -> std::string {
+    packed(head, std::string(1 << 20, byte), 300);
+    rusage before{}, after{};
+    getrusage(RUSAGE_SELF, &before);
+    try {
+      read_svmlight(folder_ / "c.svm.gz", kPlain);
+    } catch (const Error& error) {
+      getrusage(RUSAGE_SELF, &after);
+      EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10) << "KiB";
+      return error.what();
+    }
+    return "";
+  };
+  const std::string name = folder_ / "c.svm.gz", no_row = ": more than 8 MiB without the end of a row";
+  EXPECT_NE(refused("", '0').find(name + ": at line 1" + no_row), std::string::npos);
+  EXPECT_NE(refused("", '\n').find(name + ": at line 1" + no_row), std::string::npos);
+  EXPECT_NE(refused("1 1:1\n2 2:2\n", '\n').find(no_row), std::string::npos);
+  EXPECT_NE(refused("1 1:1\nx 2:2\n", '\n').find(name + ": at line 2: 'x' is not a number"), std::string::npos);
+  const std::string rows = drawn(2000, 3);
+  std::string all;
+  while (all.size() < 20u << 20) all += rows;
+  packed(all, "", 0);
+  EXPECT_TRUE(same(read_svmlight(folder_ / "c.svm.gz", kPlain), read(all)));
 }
 
 TEST_F(Svmlight, RefusesWhatIsNoRow) {
