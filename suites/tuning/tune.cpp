@@ -189,9 +189,12 @@ std::vector<TuneSetting> share_of(const Frame& frame, const VariantDraft& varian
                              variant.label, trials, combined, kFewestRates));
     return {};
   }
-  const std::vector<double> grid = log_grid(tuning.low, tuning.high, rates);
-  if (std::adjacent_find(grid.begin(), grid.end()) != grid.end()) {
-    mistakes.add(place_of(frame.at("tune.lr"), frame.draft.place),
+  const bool given = frame.has("tune.lr");
+  std::vector<double> grid = log_grid(tuning.low, tuning.high, rates);
+  const auto twice = [&] { return std::adjacent_find(grid.begin(), grid.end()) != grid.end(); };
+  if (twice() && !given) grid = log_grid(tuning.low, tuning.high, rates, 4);  // 1000 of them differ
+  if (twice()) {
+    mistakes.add(place_of(frame.at(given ? "tune.lr" : "optimizer.lr"), frame.draft.place),
                  fmt::format("{} learning rates from {} to {} are the same in three digits: widen 'lr'", rates,
                              tuning.low, tuning.high));
   }
@@ -269,12 +272,12 @@ std::string TuneSetting::knobs_text() const {
 
 std::uint64_t tuning_seed(std::uint64_t run_seed) { return run_seed | (std::uint64_t{1} << 63); }
 
-std::vector<double> log_grid(double low, double high, int points) {
+std::vector<double> log_grid(double low, double high, int points, int digits) {
   std::vector<double> grid;
   for (int i = 0; i < points; ++i) {
     const double exact = low * std::pow(high / low, points > 1 ? double(i) / (points - 1) : 0.0);
     const bool end = i == 0 || i == points - 1;
-    grid.push_back(end ? (i == 0 ? low : high) : std::strtod(fmt::format("{:.3g}", exact).c_str(), nullptr));
+    grid.push_back(end ? (i == 0 ? low : high) : std::strtod(fmt::format("{:.{}g}", exact, digits).c_str(), nullptr));
   }
   return grid;
 }

@@ -44,8 +44,8 @@ struct Tuning {
 /// Returns the seed for the draws of tuning. Suites and --seed hold less than 2^63, so no run ever has the same draws.
 std::uint64_t tuning_seed(std::uint64_t run_seed);
 
-/// Returns `points` values from `low` to `high`, both included, with equal ratios between them, to three digits.
-std::vector<double> log_grid(double low, double high, int points);
+/// Returns `points` values from `low` to `high`, both included, with equal ratios between them, rounded.
+std::vector<double> log_grid(double low, double high, int points, int digits = 3);
 
 /// Reads a suite and multiplies its [tune] out. Throws SuiteError with every mistake; also if the suite leaves nothing
 /// to tune (no measure of convergence in virtual time, a learning rate that the command line gives, a [matrix]), and if

@@ -124,6 +124,15 @@ TEST(Tune, GridIsLogarithmic) {
   EXPECT_EQ(grid, (std::vector<double>{0.001, 0.00316, 0.01, 0.0316, 0.1, 0.316, 1}));
 }
 
+TEST(Tune, TheDefaultGridHasAsManyRatesAsAreAllowed) {
+  for (const int trials : {800, 860, 1000}) {
+    const Tuning tuning = plan(std::string(kSuite) + "[tune]\ntrials = " + std::to_string(trials) + "\n");
+    std::set<double> rates;
+    for (const TuneSetting& setting : tuning.variants.front().settings) rates.insert(setting.lr);
+    EXPECT_EQ(rates.size(), std::size_t(trials));
+  }
+}
+
 TEST(Tune, KnobsShareTheBudget) {
   const Tuning tuning =
       plan(std::string(kSuite) +
