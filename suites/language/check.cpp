@@ -31,6 +31,7 @@ std::optional<KnobValue> knob_value(const Value& value, const KnobValue& fallbac
 }
 
 void set_knob(VariantDraft& variant, const std::string& name, const Entry& entry, Mistakes& mistakes) {
+  if (mistakes.enough()) return;
   const std::vector<Knob>& knobs = variant.protocol->knobs;
   const auto knob = std::find_if(knobs.begin(), knobs.end(), [&](const Knob& k) { return k.name == name; });
   if (knob == knobs.end()) {
@@ -190,7 +191,7 @@ void read_top(Draft& draft, const Value& root, Mistakes& mistakes) {
   for (const Entry& entry : root.entries) {
     const bool elsewhere = entry.key == "matrix" || entry.key == "profile" ||
                            std::find(kNamedBlocks.begin(), kNamedBlocks.end(), entry.key) != kNamedBlocks.end();
-    if (elsewhere) continue;
+    if (elsewhere || mistakes.enough()) continue;
     if (find_key(entry.key) == nullptr && !is_group(entry.key)) {
       std::vector<std::string> known = children("");
       known.insert(known.end(), {"matrix", "profile"});
@@ -249,6 +250,7 @@ void set_variant(VariantDraft& variant, const std::vector<std::string>& parts, c
 
 void read_measure_key(MeasureDraft& measure, const std::vector<std::string>& parts, const Entry& entry,
                       std::set<std::string>& bad, Mistakes& mistakes) {
+  if (mistakes.enough()) return;
   if (parts == std::vector<std::string>{"scenarios"}) {
     if (check_value(*find_key("measure.scenarios"), entry.value, mistakes)) measure.scenarios = entry.value.items;
     return;

@@ -24,9 +24,13 @@ bool inside_list(const std::string& path) {
 }  // namespace
 
 const SuiteKey* find_key(const std::string& path) {
-  const auto found =
-      std::find_if(suite_keys().begin(), suite_keys().end(), [&](const SuiteKey& key) { return key.path == path; });
-  return found == suite_keys().end() ? nullptr : &*found;
+  static const std::map<std::string, const SuiteKey*> keys = [] {
+    std::map<std::string, const SuiteKey*> all;
+    for (const SuiteKey& key : suite_keys()) all[key.path] = &key;
+    return all;
+  }();
+  const auto found = keys.find(path);
+  return found == keys.end() ? nullptr : found->second;
 }
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }

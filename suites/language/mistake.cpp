@@ -22,7 +22,8 @@ std::string lines_of(const std::vector<Mistake>& mistakes) {
     if (lines.size() < kMostLines && ++alike[mistake.message] <= kMostAlike) lines.push_back(mistake.text());
   }
   if (const std::size_t left_out = mistakes.size() - lines.size(); left_out > 0)
-    lines.push_back(fmt::format("{}: and {} more mistakes like these", printable(mistakes.front().file), left_out));
+    lines.push_back(fmt::format("{}: and {}{} more mistakes like these", printable(mistakes.front().file),
+                                mistakes.size() < Mistakes::kEnough ? "" : "at least ", left_out));
   return join(lines, "\n");
 }
 

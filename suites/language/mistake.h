@@ -41,8 +41,12 @@ class Mistakes {
   /// Escapes control characters in `message`, and shortens it in the middle if it is very long.
   void add(const SourceLocation& place, const std::string& message);
   bool empty() const { return list_.empty(); }
+  /// Returns true if there are so many that no reader wants another. A suite is then not read further.
+  bool enough() const { return list_.size() >= kEnough; }
   /// Throws SuiteError with all of them, in the order of the text.
   void throw_if_any() const;
+
+  static constexpr std::size_t kEnough = 5000;
 
  private:
   using Key = std::tuple<std::string, int, int, std::string>;

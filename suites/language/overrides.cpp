@@ -123,6 +123,7 @@ void add_axis(Draft& draft, const Parts& parts, const Entry& entry, Mistakes& mi
 }
 
 void override_key(Draft& draft, const Parts& parts, const Entry& entry, Mistakes& mistakes) {
+  if (mistakes.enough()) return;
   static const Parts kBlocks = {"protocol", "scenario", "measure"};
   if (parts[0] == "matrix" && parts.size() > 1)
     return add_axis(draft, Parts(parts.begin() + 1, parts.end()), entry, mistakes);

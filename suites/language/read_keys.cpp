@@ -32,6 +32,7 @@ std::string where_text(const std::string& prefix) {
 
 void read_key(const Entry& entry, const std::string& path, const std::string& where, Layer& layer,
               std::set<std::string>& bad, Mistakes& mistakes) {
+  if (mistakes.enough()) return;
   if (const SuiteKey* key = find_key(path)) {
     if (check_value(*key, entry.value, mistakes)) {
       Value& value = layer[path] = entry.value;

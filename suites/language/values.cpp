@@ -282,6 +282,8 @@ bool check_count(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
 }  // namespace
 
 std::string why_no_label(const std::string& text) {
+  constexpr std::size_t kLongest = 200;  // bytes; a name is in the id of every trial
+  if (text.size() > kLongest) return fmt::format("a name has at most {} bytes, and this one {}", kLongest, text.size());
   if (text.empty() || text.front() == ' ' || text.back() == ' ' || text.find('/') != std::string::npos)
     return "a name is not empty and has no '/' and no outer blanks";
   if (!is_printable(text))

@@ -95,6 +95,33 @@ TEST(SuiteMessages, RefuseNamesThatATerminalOrASpreadsheetWouldObey) {
   EXPECT_EQ(complaint_about(suite_with("name = \"a = b + c - d @ e\"")), "");
 }
 
+TEST(SuiteMessages, RefuseLongNames) {
+  const std::string longest(200, 'n'), longer(201, 'n');
+  for (const char* where : {"label = \"", "[[scenario]]\nname = \"", "[[measure]]\nname = \""}) {
+    EXPECT_EQ(complaint_about(suite_with("", where + longest + "\"")), "");
+    EXPECT_THAT(complaint_about(suite_with("", where + longer + "\"")),
+                HasSubstr("a name has at most 200 bytes, and this one 201"));
+  }
+  EXPECT_EQ(complaint_about(suite_with("name = \"" + longest + "\"")), "");
+  EXPECT_THAT(complaint_about(suite_with("name = \"" + longer + "\"")), HasSubstr("at most 200 bytes"));
+}
+
+// Each costs a search for the nearest known one, so they are not all looked for.
+TEST(SuiteMessages, EndWhereNobodyReadsAnyMore) {
+  std::string unknown;
+  for (int i = 0; i < 20'000; ++i) unknown += "key" + std::to_string(i) + " = 1\n";
+  for (const std::string& text : {suite_with("", unknown), suite_with("", "[[measure]]\n" + unknown),
+                                  suite_with("", "[profile.p]\n" + unknown), unknown}) {
+    try {
+      parse_suite(text, "a.toml", {});
+      ADD_FAILURE();
+    } catch (const SuiteError& error) {
+      EXPECT_LT(error.mistakes().size(), 6000u);
+      EXPECT_THAT(error.what(), HasSubstr("and at least "));
+    }
+  }
+}
+
 TEST(SuiteMessages, AreBounded) {
   const std::string key(1'000'000, 'k');
   EXPECT_LT(complaint_about(suite_with(key + " = 1")).size(), 3000u);
