@@ -207,7 +207,7 @@ std::string advice_markdown(const AdviceReport& report) {
   if (!report.learning.empty()) text += "\n" + to_markdown(learning_grid(report));
   for (const auto& [title, lines] : sections_of(report)) {
     if (lines.empty()) continue;
-    text += "\n## " + title + "\n\n";
+    text += "\n## " + markdown_cell(title) + "\n\n";
     for (const std::string& line : lines) text += "* " + markdown_cell(line) + "\n";
   }
   if (!report.test.empty()) text += "\n## Test it on the machines\n\n    " + report.test + "\n";

@@ -68,6 +68,9 @@ TEST(AdviceText, IsAPageWhoseNamesAreEscaped) {
   EXPECT_THAT(page,
               AllOf(HasSubstr("Use hop: 2 times"), HasSubstr("<svg"), HasSubstr("What the gain of hop depends on")));
   EXPECT_THAT(advice_markdown(sample_report()), HasSubstr("**Use hop: 2 times the samples/s of allreduce"));
+  AdviceReport hostile = sample_report();
+  for (Ranked& one : hostile.advice.ranking) one.of.label = "<img src=x>";
+  EXPECT_THAT(advice_markdown(hostile), HasSubstr("## What the gain of \\<img src=x> depends"));
 }
 
 TEST(AdviceText, NamesTheModelThatLearnedInEachLine) {
