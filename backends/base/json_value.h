@@ -20,6 +20,7 @@ Integer integer_of(const Json& j) {
                                             : false;
   if (!fits) {
     const std::string found = j.is_number() ? j.dump() : j.type_name();
+    if (j.is_number_integer()) throw usage_error(found + " is too large or too small for what it counts");
     throw usage_error(found + " stands where an integer belongs");
   }
   return j.template get<Integer>();

@@ -1,20 +1,20 @@
 // `hopbench whatif`: how much each worker slows a job, and the job without a worker or with other links.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "backends/base/printable.h"
-#include "backends/runtime/process/spawn.h"
 #include "cli/advise/advise.h"
 #include "cli/install_paths.h"
 #include "cli/output_files.h"
 #include "cli/preflight.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
-#include "models/datasets/content.h"
+#include "results/files/kinds.h"
 #include "suites/advice/variations.h"
 #include "suites/trial/plan.h"
 
@@ -113,9 +113,13 @@ Rates rates_of(const std::vector<TrialSpec>& trials, const std::vector<Case>& ca
     }
   }
   Rates rates;
-  for (const TrialRow& row : run_virtual(all, jobs)) {
-    if (row.record.status != TrialStatus::kOk)
-      throw trial_error(fmt::format("{}: {}", row.labels.measure, row.record.failure.text));
+  const std::vector<TrialRow> rows = run_virtual(all, jobs);
+  const auto failed = [](const TrialRow& row) { return row.record.status != TrialStatus::kOk; };
+  if (const auto first = std::find_if(rows.begin(), rows.end(), failed); first != rows.end())
+    throw trial_error(fmt::format("{} of {} trials failed, so there is nothing to compare. The first: {}: {}",
+                                  std::count_if(rows.begin(), rows.end(), failed), rows.size(), first->labels.measure,
+                                  what_happened(first->record.failure)));
+  for (const TrialRow& row : rows) {
     const double heard = row.record.samples_heard_per_s;
     rates[row.labels.measure].push_back(heard > 0 ? heard : row.record.samples_per_s);
   }
@@ -173,7 +177,6 @@ int command_whatif(const WhatifOptions& options) {
   if (!wanted.suite.repeats) wanted.suite.repeats = kWhatifRepeats;  // each worker is a case of its own
   const Cluster cluster = read_cluster(find_suite(options.cluster), wanted);
   const std::vector<TrialSpec> trials = cluster.trials_of(cluster.present);
-  keep_contents(set_for_ranks);
   check_available(trials);
   const int workers = trials.front().workers();
   check_scenario(trials.front());

@@ -11,6 +11,7 @@ namespace hopbench {
 namespace {
 
 constexpr double kLeastDeviation = 0.01;  // of a logarithm: 1 %
+constexpr double kRounding = 1e-24;       // squares of logarithms: up to here they are rounding errors
 
 /// Returns the steps that every rank has. Rows are sorted by rank and step.
 std::vector<std::int32_t> steps_of_all(const TraceRows& rows) {
@@ -153,7 +154,7 @@ double Decomposer::inflation() const {
     products += here * next;
     squares += (here * here + next * next) / 2;
   }
-  return squares > 0 ? inflation_by(products / squares) : 1;
+  return squares > kRounding * double(rows_.size()) ? inflation_by(products / squares) : 1;
 }
 
 void Decomposer::effects() {
@@ -177,7 +178,7 @@ void Decomposer::effects() {
   if (to_.ranks == 1) std::swap(of_steps, of_rest);  // one rank does not tell steps from chance
   const double all = of_ranks + of_steps + of_rest;
   const double inflated = inflation();
-  const bool any = all > 1e-24 * count;  // beyond rounding
+  const bool any = all > kRounding * count;
   if (any) to_.between_ranks = of_ranks / all, to_.between_steps = of_steps / all, to_.rest = of_rest / all;
   const double rank_freedom = ranks - 1, step_freedom = double(steps) - 1;
   const auto differ = [&](double squares, double freedom, double each, double rest) {
@@ -215,14 +216,14 @@ void Decomposer::autocorrelate() {
     squares += (here * here + next * next) / 2;
     ++to_.pairs;
   }
-  if (squares > 0) to_.autocorrelation = products / squares;
+  if (squares > kRounding * double(to_.pairs)) to_.autocorrelation = products / squares;
   double step_products = 0, step_squares = 0;
   for (std::size_t t = 0; t + 1 < steps_.size(); ++t) {
     if (!consecutive(t)) continue;
     step_products += step_effects_[t] * step_effects_[t + 1];
     step_squares += (step_effects_[t] * step_effects_[t] + step_effects_[t + 1] * step_effects_[t + 1]) / 2;
   }
-  if (step_squares > 0) to_.step_autocorrelation = step_products / step_squares;
+  if (step_squares > kRounding * double(steps_.size())) to_.step_autocorrelation = step_products / step_squares;
 }
 
 /// Returns the Kolmogorov-Smirnov distance of `count` ascending values from a normal distribution around 0.

@@ -8,6 +8,7 @@
 
 #include "backends/base/text.h"
 #include "suites/import/decompose.h"
+#include "suites/language/keys.h"
 
 namespace hopbench {
 namespace {
@@ -118,6 +119,13 @@ Fit trace_of(const Decomposition& d, const std::string& file, Fit fit) {
   return fit;
 }
 
+/// Returns true if a suite takes the rules; they may have values out of range.
+bool is_possible(const Fit& fit) {
+  Mistakes mistakes;
+  const std::optional<Value> rules = parse_value("[" + join(fit.rules, ", ") + "]", {}, mistakes);
+  return rules && check_value(*find_key("scenario.compute"), *rules, mistakes);
+}
+
 }  // namespace
 
 Fit fit_trace(const Decomposition& d, const std::string& file) { return trace_of(d, file, {}); }
@@ -139,6 +147,7 @@ Fit fit_scenario(const Decomposition& d, const std::string& file) {
     fit.rules.push_back(part.rule);
     kinds.push_back(part.kind);
   }
+  if (!is_possible(fit)) return trace_of(d, file, fit);
   fit.kind = kinds.empty() ? "none" : join(kinds, " and ");
   const bool levelled = rest.kind == "bernoulli" || rest.kind == "markov";
   fit.pace = d.typical * (levelled ? std::exp(d.levels.normal_level) : 1);

@@ -169,8 +169,9 @@ class Trial {
   void crash(int r) {
     Node& node = *nodes_[std::size_t(r)];
     if (!plan_.goes_on) {
-      throw trial_error("rank " + std::to_string(r) + " was killed in iteration " + std::to_string(node.iteration()) +
-                        ", " + why_stopped(*plan_.protocol))
+      const std::string when =
+          node.iteration() < 0 ? "before its first iteration" : "in iteration " + std::to_string(node.iteration());
+      throw trial_error("rank " + std::to_string(r) + " was killed " + when + ", " + why_stopped(*plan_.protocol))
           .as(FailureKind::kScenario, r);
     }
     curve_.lose(r, simulation_.now(), node.record().samples);

@@ -80,5 +80,12 @@ TEST_F(AsksWhatIf, RefusesOtherWorkersAndTexts) {
   }
 }
 
+TEST_F(AsksWhatIf, SaysInALineThatItsTrialsFailed) {
+  const Ended ended = run({"-r", "1", "--set", "run.trial_timeout=1us"});
+  EXPECT_EQ(ended.code, 3) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("6 of 6 trials failed, so there is nothing to compare. The first: "));
+  EXPECT_LT(ended.err.size(), 3000u);
+}
+
 }  // namespace
 }  // namespace hopbench

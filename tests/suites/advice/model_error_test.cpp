@@ -73,6 +73,8 @@ TEST_F(ModelErrorFile, IsRefusedWithThePlaceIfItIsNoSuchFile) {
   EXPECT_THAT(why(std::string(kHead) + "hop,0,1,20,0,0,0,x,0,0,0\n"), HasSubstr("'x' is not a number"));
   EXPECT_THAT(why(std::string(kHead) + "hop,0,1,20,0,0,0,nan,0,0,0\n"), HasSubstr("'nan' is not a number"));
   EXPECT_THAT(why(std::string(kHead) + "hop,0,1,20,0,0,0,-1,0,0,0\n"), HasSubstr("the quantiles must ascend"));
+  for (const char* far : {"-1e308,0,0,0,0,0,0", "0,0,0,0,0,0,1e308", "0,0,0,0,0,0,inf"})
+    EXPECT_THAT(why(std::string(kHead) + "hop,0,1,20," + far + "\n"), HasSubstr("must lie between -10 and 10")) << far;
   EXPECT_THAT(why(std::string(kHead) + "hop,1,1,20,0,0,0,0,0,0,0\n"), HasSubstr("'to' must be above 'from'"));
 }
 

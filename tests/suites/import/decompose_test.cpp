@@ -87,6 +87,13 @@ TEST(Decompose, AutocorrelationIsThatOfTheProcessThatMadeIt) {
   }
 }
 
+TEST(Decompose, ConstantsHaveNoAutocorrelation) {
+  const Decomposition d = decomposed(rows_of(3, 50, [](int rank, int) { return 0.1 + 0.01 * rank; }));
+  EXPECT_EQ(d.autocorrelation, 0);
+  EXPECT_EQ(d.step_autocorrelation, 0);
+  EXPECT_GT(d.pairs, 0);
+}
+
 TEST(Decompose, WhatTheRanksHaveInCommonIsApartFromChance) {
   const auto draw = normal(5);
   std::vector<double> common;
@@ -230,6 +237,12 @@ TEST_F(Fits, WhatNoKindIsLikeIsReplayed) {
   EXPECT_THAT(to_snippet(found), StartsWith("# the ranks' factors explain"));
   const Fit one_step = fit(rows_of(2, 1, [](int rank, int) { return 1.0 + rank; }));
   EXPECT_EQ(one_step.kind, "trace");
+}
+
+TEST_F(Fits, WhatNoSuiteTakesIsReplayed) {
+  TraceRows rows = rows_of(2, 200, [](int, int step) { return step % 7 == 3 ? 1e9 : 1e-9; });
+  const Fit fit = fit_scenario(decompose(rows), "x.csv");
+  EXPECT_EQ(fit.kind, "trace");
 }
 
 }  // namespace
