@@ -11,10 +11,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <vector>
+#include <set>
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
+#include "cli/install_paths.h"
+#include "models/workload.h"
+#include "results/files/files.h"
 #include "results/files/run_folder.h"
 
 namespace hopbench {
@@ -75,6 +78,13 @@ void check_file(const OutputFile& output, std::span<const std::string> inputs) {
     throw refuse(fmt::format("cannot be written: {}: name another file", std::strerror(error)));
 }
 
+/// Adds the files of a folder.
+void add_files(const std::string& folder, std::vector<std::string>& files) {
+  std::error_code none;
+  for (fs::directory_iterator at(folder, none), end; !none && at != end; at.increment(none))
+    files.push_back(at->path().string());
+}
+
 std::string github_summary() {
   const char* path = std::getenv("GITHUB_STEP_SUMMARY");
   if (path == nullptr || *path == '\0') {
@@ -89,6 +99,37 @@ Error unwritable_summary(const std::string& path) {
 
 }  // namespace
 
+std::vector<std::string> inputs_of(const Suite& suite) {
+  std::vector<std::string> files = suite.files;
+  files.push_back(suite.file);
+  std::set<std::string> folders;
+  for (const TrialSpec& spec : suite.trials) {
+    const WorkloadSpec& work = spec.workload;
+    const std::string data = work.dataset.empty() ? find_model(work.model).default_dataset : work.dataset;
+    if (!data.empty()) folders.insert(work.dataset_path.empty() ? find_dataset(data).default_path : work.dataset_path);
+  }
+  for (const std::string& folder : folders) add_files(folder, files);
+  return files;
+}
+
+std::vector<std::string> inputs_of(std::span<const std::string> names, const SuiteOptions& options) {
+  std::vector<std::string> files;
+  std::error_code none;
+  for (const std::string& name : names) {
+    if (name.empty() || name == "-") continue;
+    const bool run = holds_run(name), folder = fs::is_directory(name, none);
+    const std::string file = run ? name + "/suite.toml" : folder ? name : find_suite(name);
+    files.push_back(file);
+    if (folder && !run) add_files(name, files);
+    if (!file.ends_with(".toml")) continue;
+    try {
+      for (std::string& input : inputs_of(load_suite(file, options))) files.push_back(std::move(input));
+    } catch (const Error&) {
+    }
+  }
+  return files;
+}
+
 void put(const std::optional<std::string>& where, const std::string& text) {
   if (!where) return;
   if (*where == "-") {
@@ -97,11 +138,16 @@ void put(const std::optional<std::string>& where, const std::string& text) {
     }
     return;
   }
-  std::ofstream file(*where, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file)
-    throw environment_error("cannot write " + printable(*where) + ": is the folder there and the disk not full?");
+  write_file(behind_links(*where), text);
+}
+
+std::string behind_links(std::string path) {
+  std::error_code none;
+  for (int links = 0; links < 40 && fs::is_symlink(path, none); ++links) {
+    if (path.starts_with("/dev/") || path.starts_with("/proc/")) break;  // /dev/stdout
+    path = (fs::path(path).parent_path() / fs::read_symlink(path, none)).string();
+  }
+  return path;
 }
 
 void check_output_files(std::span<const OutputFile> outputs, std::span<const std::string> inputs) {

@@ -4,12 +4,25 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "suites/language/suite.h"
 
 namespace hopbench {
 
-/// Writes `text` to standard output ("-") or into a file; does nothing without `where`. Error(kEnvironment) if it
-/// cannot be written.
+/// Returns every file that trials of the suite read: the suite's own, those that it names, and those of its data sets.
+std::vector<std::string> inputs_of(const Suite& suite);
+/// Returns every file that a command reads by these names. A name may be a suite, a run's folder (whose suite counts),
+/// another folder (whose files count), or any other file. A suite that cannot be read, which the command reports,
+/// names none.
+std::vector<std::string> inputs_of(std::span<const std::string> names, const SuiteOptions& options = {});
+
+/// Writes `text` to standard output ("-") or into a file, which gets its name once it is whole; does nothing without
+/// `where`. Error(kEnvironment) if it cannot be written.
 void put(const std::optional<std::string>& where, const std::string& text);
+
+/// Returns the file that a user's own symbolic link stands for, so that a new file takes its place and not the link's.
+std::string behind_links(std::string path);
 
 /// An output that the command line asks for.
 struct OutputFile {
@@ -20,7 +33,8 @@ struct OutputFile {
 /// Checks that each output can be written. Call this before anything is measured: a command that runs for an hour must
 /// not find out at its end. Error(kUsage) names the flag and the file if
 ///   - two outputs want standard output, or the same file;
-///   - the file is one of `inputs`, which are the files that this command reads or writes by itself;
+///   - the file, by whatever name, is one of `inputs`: the files that this command reads (inputs_of) or writes by
+///   itself;
 ///   - the file is part of a run's folder;
 ///   - the file is a symbolic link in a run's folder, which may have come from elsewhere;
 ///   - the file cannot be opened for writing.

@@ -92,15 +92,6 @@ std::string vector_rate_note(const Suite& suite, const std::vector<TrialRow>& ro
 
 }  // namespace
 
-std::vector<std::string> files_read_by(const RunOptions& options) {
-  std::vector<std::string> files;
-  for (const std::string& suite : options.suites) {
-    if (suite != "-") files.push_back(find_suite(suite));
-  }
-  if (!options.hosts.empty()) files.push_back(options.hosts);
-  return files;
-}
-
 void check_outputs(const RunOptions& options, std::span<const std::string> inputs) {
   const OutputFile files[] = {{"--json", options.json},
                               {"--csv", options.csv},

@@ -13,9 +13,6 @@
 
 namespace hopbench {
 
-/// Returns the files that the command line names for reading.
-std::vector<std::string> files_read_by(const RunOptions& options);
-
 /// Checks what --json, --csv, --markdown, --junit and --github-summary name, as check_output_files() does.
 void check_outputs(const RunOptions& options, std::span<const std::string> inputs);
 

@@ -3,13 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
-#include "backends/runtime/process/spawn.h"
 #include "cli/advise/advise.h"
 #include "cli/install_paths.h"
 #include "cli/output_files.h"
@@ -17,7 +17,6 @@
 #include "cli/preflight.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
-#include "models/datasets/content.h"
 #include "models/workload.h"
 #include "results/files/context.h"
 #include "results/files/files.h"
@@ -305,14 +304,11 @@ AdviceReport report_of(const AdviseOptions& options, const Cluster& cluster, con
   return report;
 }
 
-void write_report(const AdviseOptions& options, const AdviceReport& report, const RunFolder& folder) {
+void write_report(const AdviceReport& report, const RunFolder& folder) {
   folder.write_tables();
   folder.write_text("advice.md", advice_markdown(report));
   folder.write_text("advice.json", advice_json(report));
   folder.write_text("advice.html", advice_html(report, "hopbench " + version_with_commit()));
-  if (options.json) put(options.json, advice_json(report));
-  if (!options.json || *options.json != "-") put("-", advice_text(report, options.colour));
-  tell(fmt::format("results: {} (advice.html, advice.md, advice.json, and the trials)\n", printable(folder.path())));
 }
 
 }  // namespace
@@ -324,22 +320,28 @@ int command_advise(const AdviseOptions& options) {
   const std::string file = find_suite(options.cluster);
   const Cluster cluster = read_cluster(file, wanted);
   const std::string path = options.output.empty() ? new_folder_name() : without_detours(options.output);
-  check_free(path, std::vector<std::string>{file});
+  std::vector<std::string> inputs = inputs_of(cluster.suite);
+  for (std::string& name : inputs_of(std::array{options.candidates, options.errors})) inputs.push_back(std::move(name));
+  check_free(path, inputs);
   const OutputFile outputs[] = {{"--json", options.json}};
-  check_output_files(outputs, std::vector<std::string>{file});
+  check_output_files(outputs, inputs);
   if (options.target_loss > 0) stand_in_of(options.stand_in, cluster.suite.trials.front());
-  keep_contents(set_for_ranks);
   check_available(cluster.suite.trials);
   tell(fmt::format("{} candidates, {} trials in virtual time\n", labels_in(cluster.suite.trials).size(),
                    cluster.suite.trials.size()));
   std::vector<TrialRow> rows;
   const AdviceReport report =
       writing_nothing_if_interrupted([&] { return report_of(options, cluster, errors, path, rows); });
-  RunFolder folder =
-      RunFolder::create(path, cluster.suite.resolved, context_json(options.command_line, {}, "", cluster.suite.notes));
+  UnfinishedFolder place(path);
+  RunFolder folder = RunFolder::create(place.path(), cluster.suite.resolved,
+                                       context_json(options.command_line, {}, "", cluster.suite.notes));
   folder.claim();
   for (TrialRow& row : rows) folder.add(std::move(row));
-  write_report(options, report, folder);
+  write_report(report, folder);
+  folder.finish(place, path);
+  if (options.json) put(options.json, advice_json(report));
+  if (!options.json || *options.json != "-") put("-", advice_text(report, options.colour));
+  tell(fmt::format("results: {} (advice.html, advice.md, advice.json, and the trials)\n", printable(folder.path())));
   return static_cast<int>(ExitCode::kOk);
 }
 

@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "backends/base/printable.h"
-#include "backends/runtime/process/spawn.h"
 #include "cli/advise/advise.h"
 #include "cli/commands/labels.h"
 #include "cli/install_paths.h"
@@ -16,9 +15,9 @@
 #include "cli/processes/join.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
-#include "models/datasets/content.h"
 #include "results/arithmetic/steady.h"
 #include "results/files/context.h"
+#include "results/files/files.h"
 #include "results/files/kinds.h"
 #include "suites/advice/recording.h"
 #include "suites/tuning/calibrate_links.h"
@@ -135,7 +134,8 @@ int record_with(const RecordOptions& options, Suite suite, const Gathering& gath
   check_available(trial);
   Fleet* const fleet = gathering.fleet();
   const Recording recording = writing_nothing_if_interrupted([&] { return recording_of(std::move(trial), fleet); });
-  RunFolder folder = RunFolder::create(options.output, suite.resolved,
+  UnfinishedFolder place(options.output);
+  RunFolder folder = RunFolder::create(place.path(), suite.resolved,
                                        context_json(options.command_line, {}, gathering.processes_json(), suite.notes));
   folder.claim();
   folder.add({labels_of(recording.spec), recording.record});
@@ -148,6 +148,7 @@ int record_with(const RecordOptions& options, Suite suite, const Gathering& gath
   folder.write_text(kTrace, trace_text(imported.rows, title));
   const Decomposition steps = decompose(imported.rows);
   folder.write_text(kCluster, cluster_toml(recording, steps, kTrace, title));
+  folder.finish(place, options.output);
   tell(fmt::format("recording: {0}/{1} and {0}/{2}\nnext: hopbench advise {0}/{1}\n", printable(folder.path()),
                    kCluster, kTrace));
   std::string text =
@@ -170,8 +171,7 @@ int command_record(const RecordOptions& options) {
   Suite suite = load_suite(file, options.suite_options);
   Suite trial = suite;
   check_available({trial_of(options, trial)});
-  check_free(options.output, std::vector<std::string>{file});
-  keep_contents(set_for_ranks);
+  check_free(options.output, inputs_of(suite));
   const Gathering gathering(processes);
   if (gathering.fleet() == nullptr) return record_with(options, std::move(suite), gathering);
   try {

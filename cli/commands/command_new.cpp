@@ -4,7 +4,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -18,6 +17,7 @@
 #include "example_protocol.h"
 #include "protocols/node/protocol.h"
 #include "results/files/context.h"
+#include "results/files/files.h"
 
 namespace hopbench {
 namespace {
@@ -105,10 +105,8 @@ int command_new(const NewOptions& options) {
   std::error_code error;
   fs::create_directories(folder, error);
   for (const auto& [path, text] : files) {
-    std::ofstream file(path, std::ios::binary);
-    file << replaced(replaced(text, example.name, options.name), camel_case(example.name), camel_case(options.name));
-    file.close();
-    if (!file) throw environment_error("cannot write " + path.string() + ": is the folder writable?");
+    write_file(path.string(), replaced(replaced(text, example.name, options.name), camel_case(example.name),
+                                       camel_case(options.name)));
     fmt::print("wrote {}\n", printable(path.string()));
   }
   print_how_to_run(folder, files[2].first);

@@ -50,7 +50,7 @@ std::vector<TrialRow> wanted_rows(const RunFolder& run, const ReportOptions& opt
 void write_figure(const ReportCommand& command, std::span<const TrialRow> rows, const std::string& reference) {
   if (command.output.empty()) throw usage_error("--figure wants -o FILE.svg, FILE.png or FILE.pdf");
   const PaperFigure figure = paper_figure(rows, reference, command.figure, command.title);
-  draw(figure, command.output);
+  draw(figure, behind_links(command.output));
   fmt::print("{}\n", printable_line(figure.caption));
 }
 
@@ -95,9 +95,10 @@ int check_claims(const ReportCommand& command, const RunFolder& run) {
 
 int command_report(const ReportCommand& command) {
   const std::regex wanted = regular_expression(command.filter, "--filter");
+  const std::vector<std::string> inputs = inputs_of({&command.folder, 1});
   if (!command.output.empty()) {
     const OutputFile output{"-o", command.output};
-    check_output_files({&output, 1});
+    check_output_files({&output, 1}, inputs);
   }
   const RunFolder run = open_run(command.folder);
   run.context_json();  // throws if it is damaged: the origin of the numbers is then unknown
@@ -116,7 +117,7 @@ int command_report(const ReportCommand& command) {
   const std::string name = command.output.empty() ? command.folder + "/report.html" : command.output;
   if (command.output.empty()) {
     const OutputFile output{"", name};
-    check_output_files({&output, 1});
+    check_output_files({&output, 1}, inputs);
   }
   put(name, report_html(run, options));
   if (name != "-") tell(fmt::format("{}: open it in a browser\n", printable(name)));

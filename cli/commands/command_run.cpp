@@ -11,7 +11,6 @@
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "backends/cuda/backend.h"
-#include "backends/runtime/process/spawn.h"
 #include "cli/commands/adjust.h"
 #include "cli/commands/at_once.h"
 #include "cli/commands/labels.h"
@@ -26,7 +25,6 @@
 #include "cli/shards/shard.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
-#include "models/datasets/content.h"
 #include "results/arithmetic/steady.h"
 #include "results/files/context.h"
 #include "results/files/run_folder.h"
@@ -409,7 +407,10 @@ std::vector<SuiteRun> jobs_of(const RunOptions& options) {
 
 // Checks, before the first trial of the first suite, for what would stop the last one hours later.
 void check_jobs(const RunOptions& options, const std::vector<SuiteRun>& jobs) {
-  const std::vector<std::string> read = files_read_by(options);
+  std::vector<std::string> read = inputs_of({&options.hosts, 1});
+  for (const SuiteRun& job : jobs) {
+    for (std::string& file : inputs_of(job.suite)) read.push_back(std::move(file));
+  }
   std::vector<std::string> used = read;
   for (const SuiteRun& job : jobs) {
     if (options.resume.empty()) check_free(job.folder, read);
@@ -461,7 +462,6 @@ int command_run(const RunOptions& options) {
   if (!options.shard.empty() && !options.save_baseline.empty())
     throw usage_error("--save-baseline: a baseline is a whole run: merge the shards, then hopbench baseline save");
   hint_at_outputs(options);
-  keep_contents(set_for_ranks);  // so that no rank decompresses what is read here
   std::vector<SuiteRun> jobs;
   std::optional<Gathering> gathering;
   telling_how_to_go_on(options.resume, options, [&] {

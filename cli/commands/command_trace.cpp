@@ -1,15 +1,13 @@
 // `hopbench trace`.
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <fstream>
-#include <iostream>
 #include <regex>
 
 #include "cli/commands/run.h"
 #include "cli/gate/gate.h"
 #include "cli/outputs.h"
 #include "cli/tell.h"
+#include "results/files/files.h"
 #include "results/report/trace.h"
 
 namespace hopbench {
@@ -25,20 +23,17 @@ int command_trace(const TraceCommand& options) {
   if (rows.empty()) throw usage_error(options.folder + " has no trial that ended well and matches --filter");
   const std::string name = options.output.empty() ? options.folder + "/trace.json" : options.output;
   const OutputFile output{options.output.empty() ? "" : "-o", name};
-  check_output_files({&output, 1});
+  check_output_files({&output, 1}, inputs_of({&options.folder, 1}));
   TraceWriter dry_run([](const std::string&) {});  // finds a damaged log before the file is opened
   for (const TrialRow* row : rows) dry_run.add(run, *row);
-  std::ofstream file;
-  if (name != "-") file.open(name, std::ios::binary);
-  std::ostream& out = name == "-" ? std::cout : file;
-  TraceWriter trace([&](const std::string& text) { out << text; });
+  NewFile file(behind_links(name));
+  TraceWriter trace([&](const std::string& text) { file.out() << text; });
   for (const TrialRow* row : rows) {
     const std::string flaw = trace.add(run, *row);
     if (!flaw.empty()) tell(fmt::format("warning: trial {}: {}\n", row->record.id, flaw));
   }
   trace.finish();
-  out.flush();
-  if (!out) throw environment_error("cannot write " + printable(name) + ": is the folder there and the disk not full?");
+  file.finish();
   if (name != "-")
     tell(fmt::format("{} trials: {}: open it in https://ui.perfetto.dev\n", rows.size(), printable(name)));
   return static_cast<int>(ExitCode::kOk);

@@ -2,13 +2,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 
-#include "backends/runtime/process/spawn.h"
 #include "cli/commands/labels.h"
 #include "cli/commands/progress.h"
 #include "cli/commands/run.h"
@@ -17,7 +15,6 @@
 #include "cli/preflight.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
-#include "models/datasets/content.h"
 #include "results/arithmetic/sensitivity.h"
 #include "results/files/context.h"
 #include "results/files/files.h"
@@ -46,33 +43,25 @@ Files files_of(const TuneOptions& options, const std::string& found) {
   return {to.string(), fs::path(to).replace_extension("csv").string()};
 }
 
-void check_files(const TuneOptions& options, const std::string& found, const Files& files) {
+void check_files(const TuneOptions& options, const Suite& suite, const Files& files) {
   if (files.suite == files.table)
     throw usage_error(files.suite + ": a suite's name ends in .toml, its table's in .csv");
   const OutputFile outputs[] = {{"", files.suite}, {"", files.table}};
-  check_output_files(outputs, std::array{found});
+  check_output_files(outputs, inputs_of(suite));
   for (const std::string& file : {files.suite, files.table}) {
     if (fs::exists(file) && !options.force)
       throw usage_error(file + ": is there already: --force writes over it, -o names another file");
   }
 }
 
-/// Returns a name beside the file that no other file has.
-std::string scratch(const std::string& file) { return fmt::format("{}.{}.part", file, getpid()); }
-
 // Writes both files or none: an interrupted write leaves what was there before.
 void put_both(const Files& files, const std::string& suite, const std::string& table) {
-  std::error_code none;
-  try {
-    write_file(scratch(files.table), table);
-    write_file(scratch(files.suite), suite);
-    fs::rename(scratch(files.table), files.table);
-    fs::rename(scratch(files.suite), files.suite);
-  } catch (const std::exception& error) {
-    fs::remove(scratch(files.table), none);
-    fs::remove(scratch(files.suite), none);
-    throw environment_error(error.what());
-  }
+  NewFile first(behind_links(files.table)), second(behind_links(files.suite));
+  first.out() << table;
+  second.out() << suite;
+  second.flush();  // throws before the first one has its name
+  first.finish();
+  second.finish();
 }
 
 Sensitivity blank(const Tuning& tuning) {
@@ -186,8 +175,7 @@ int command_tune(const TuneOptions& options) {
     print_dry(tuning);
     return static_cast<int>(ExitCode::kOk);
   }
-  check_files(options, found, files);
-  keep_contents(set_for_ranks);
+  check_files(options, tuning.suite, files);
   check_available(specs_of(tuning));
   tell(context_text());
   tell(fmt::format("tuning {} variants, {} settings each, on '{}' in '{}'\n", tuning.variants.size(),

@@ -60,7 +60,7 @@ Results load(const std::string& what, const CompareCommand& options) {
 
 int command_compare(const CompareCommand& options) {
   const OutputFile outputs[] = {{"--csv", options.csv}, {"--markdown", options.markdown}};
-  check_output_files(outputs, options.results);
+  check_output_files(outputs, inputs_of(options.results));
   const Results base = load(options.results.front(), options);
   const CompareOptions how{options.threshold / 100, options.any_context, false};
   std::vector<Compared> heads;

@@ -113,8 +113,12 @@ void check_outputs(const GateCommand& o) {
                               {"--json", file(o.json)},
                               {"--benchmark-json", file(o.benchmark_json)},
                               {"--markdown", file(o.markdown)}};
-  check_output_files(files, o.what);
-  if (o.github_summary) check_github_summary(o.what);
+  std::vector<std::string> names = o.what;
+  names.insert(names.end(), {o.baseline, o.baselines + "/" + o.baseline, o.instructions});
+  const std::vector<std::string> inputs =
+      inputs_of(names, {.sets = o.sets, .profile = o.profile, .seed = {}, .repeats = {}});
+  check_output_files(files, inputs);
+  if (o.github_summary) check_github_summary(inputs);
 }
 
 /// Writes what was asked for. Tries every output, so that one failure does not prevent others; returns the first one.

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
@@ -13,6 +11,7 @@
 #include "cli/import/import.h"
 #include "cli/output_files.h"
 #include "cli/tell.h"
+#include "results/files/files.h"
 
 namespace hopbench {
 namespace {
@@ -41,14 +40,9 @@ Imported read_recording(const ImportCommand& options) {
 }
 
 void write_rows(const ImportCommand& options, const TraceRows& rows) {
-  std::ofstream file;
-  if (options.output != "-") file.open(options.output, std::ios::binary);
-  std::ostream& out = options.output == "-" ? std::cout : file;
-  write_trace(rows, "imported by hopbench import " + options.format, out);
-  out.flush();
-  if (!out)
-    throw environment_error("cannot write " + printable(options.output) +
-                            ": is the folder there and the disk not full?");
+  NewFile file(behind_links(options.output));
+  write_trace(rows, "imported by hopbench import " + options.format, file.out());
+  file.finish();
 }
 
 std::string remarks_text(const Remarks& remarks) {
@@ -133,7 +127,7 @@ std::string import_report(const Imported& imported, const Decomposition& d, cons
 int command_import(const ImportCommand& options) {
   const bool to_stdout = options.output == "-";
   const OutputFile output{"-o", options.output};
-  check_output_files({&output, 1}, options.paths);
+  check_output_files({&output, 1}, inputs_of(options.paths));
   std::error_code none;
   if (!to_stdout && !options.force && std::filesystem::exists(options.output, none))
     throw usage_error(printable(options.output) + ": is there already: --force writes over it, -o names another file");

@@ -247,7 +247,7 @@ void check_command(const ReproduceCommand& options) {
 void check_outputs(const ReproduceCommand& options, const std::vector<Paper>& papers) {
   std::vector<std::string> inputs;
   for (const Paper& paper : papers) {
-    for (std::string& file : files_of(paper)) inputs.push_back(std::move(file));
+    for (std::string& file : inputs_of(files_of(paper))) inputs.push_back(std::move(file));
   }
   const OutputFile files[] = {
       {"--json", options.json},

@@ -90,7 +90,10 @@ void check_options(const ReproduceCommand& options, const Published& published) 
   const OutputFile outputs[] = {
       {"--json", options.json},
       {"--markdown", options.markdown.empty() ? std::nullopt : std::optional(options.markdown)}};
-  check_output_files(outputs);
+  std::vector<std::string> inputs = published.pages;
+  inputs.insert(inputs.end(), {kFigures, kMeasured});
+  for (std::string& file : inputs) file = published_root() + "/" + file;
+  check_output_files(outputs, inputs);
 }
 
 /// Throws Error(kUsage) if the pages would lose what they show, because its last value is gone or does not fit.

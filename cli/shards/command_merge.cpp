@@ -26,6 +26,7 @@
 #include "cli/tell.h"
 #include "results/files/context.h"
 #include "results/files/csv.h"
+#include "results/files/files.h"
 
 namespace hopbench {
 namespace {
@@ -84,26 +85,6 @@ std::string row_difference(const TrialRow& a, const TrialRow& b) {
   return curve_csv({&a, 1}) != curve_csv({&b, 1}) ? "their rows of curve.csv" : "";
 }
 
-/// A folder beside the output, which has its name only once it is whole. The destructor removes it if it has not.
-class Unfinished {
- public:
-  explicit Unfinished(const fs::path& output)
-      : path_((output.parent_path() / fmt::format(".{}.merging-{}", output.filename().string(), getpid())).string()) {}
-  ~Unfinished() {
-    std::error_code ignored;
-    if (!finished_) fs::remove_all(path_, ignored);
-  }
-  Unfinished(const Unfinished&) = delete;
-  Unfinished& operator=(const Unfinished&) = delete;
-
-  const std::string& path() const { return path_; }
-  void finish() { finished_ = true; }
-
- private:
-  std::string path_;
-  bool finished_ = false;
-};
-
 void stop_if_interrupted() {
   if (count_interrupts().load() > 0) throw Error(ExitCode::kInterrupted, "interrupted");
 }
@@ -141,9 +122,8 @@ class Merge {
   int execute() {
     if (!missing_.empty() && !options_.partial) throw usage_error(missing_text());
     tell_machines();
-    std::string output = without_detours(options_.output);
-    while (output.size() > 1 && output.back() == '/') output.pop_back();
-    Unfinished place(output);
+    const std::string output = without_detours(options_.output);
+    UnfinishedFolder place(output);
     Outputs outputs(run_);
     RunFolder merged = RunFolder::create(place.path(), parts_.front().suite, context());
     copy_files(merged);
@@ -155,8 +135,7 @@ class Merge {
     merged.write_tables();
     outputs.add(suite_, merged);
     stop_if_interrupted();
-    merged.move_to(output);
-    place.finish();
+    merged.finish(place, output);
     outputs.write();
     return conclude(merged);
   }

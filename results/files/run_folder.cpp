@@ -8,7 +8,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -38,15 +37,6 @@ constexpr const char *kEvents = "events", *kDumps = "dump";
 constexpr const char* kOwnFiles[] = {kSuite,       kContext,           kTrials,     kPackedTrials,
                                      "trials.csv", "ranks.csv",        "curve.csv", "host.csv",
                                      "summary.md", "calibration.json", "dump.txt"};
-
-Error cannot(const std::string& what, const std::string& path, int error) {
-  const bool full = error == ENOSPC || error == EDQUOT, few = error == EMFILE || error == ENFILE;
-  const char* advice = few              ? "allow more of them (ulimit -n 1024)"
-                       : full           ? "free space or choose another folder with -o"
-                       : error == EFBIG ? "allow larger files (ulimit -f)"
-                                        : "choose another folder with -o";
-  return environment_error(fmt::format("cannot {} {}: {}: {}", what, printable(path), std::strerror(error), advice));
-}
 
 class File {
  public:
@@ -78,20 +68,6 @@ class File {
   int fd_;
 };
 
-/// Writes a second file and renames it: a reader, or a crash, finds the old file or the new one. Replaces symlinks.
-void replace_file(const std::string& path, const std::string& text) {
-  const std::string beside = path + ".new";
-  ::unlink(beside.c_str());  // left by a crash
-  try {
-    const File file(beside, O_WRONLY | O_CREAT | O_EXCL);
-    file.write(text);
-  } catch (const Error&) {
-    ::unlink(beside.c_str());
-    throw;
-  }
-  if (::rename(beside.c_str(), path.c_str()) != 0) throw cannot("replace", path, errno);
-}
-
 std::string must_read(const std::string& path,
                       const char* advice = "the folder holds no run of hopbench: name another") {
   std::error_code ignored;
@@ -105,54 +81,74 @@ std::string must_read(const std::string& path,
   return *std::move(text);
 }
 
-std::string unpacked(const std::string& path) {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (file == nullptr) throw cannot("read", path, errno);
-  std::string text;
-  std::array<char, 1 << 16> part{};
-  int got = 0;
-  while ((got = gzread(file.get(), part.data(), unsigned(part.size()))) > 0) text.append(part.data(), std::size_t(got));
-  int code = Z_OK;
-  const char* const why = gzerror(file.get(), &code);  // "PATH: why"
-  if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
-    throw usage_error(fmt::format("{} is damaged: {}: take another copy", path, why));
-  return text;
-}
-
 bool is_packed(const std::string& folder) {
   std::error_code ignored;
   return !fs::exists(folder + "/" + kTrials, ignored) && fs::exists(folder + "/" + kPackedTrials, ignored);
 }
 
-/// Returns the rows of a text of trials.jsonl at `path`. A torn last line is not a row; `whole` is the number of bytes
-/// in front of it.
-std::vector<TrialRow> rows_of(const std::string& text, const std::string& path, std::size_t& whole) {
-  std::vector<TrialRow> rows;
-  std::set<std::string> ids;
-  std::size_t begin = 0;
-  for (int number = 1; begin < text.size(); ++number) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
-    // Torn: the end of the line is missing, or blocks of it never got to the disk and read as zeros.
-    const bool torn = end == text.size() || (end + 1 == text.size() && line.find('\0') != std::string::npos);
-    if (torn) break;
+/// The rows of a trials.jsonl, whose text comes in pieces. Each row is checked before the next piece is wanted.
+class RowsText {
+ public:
+  explicit RowsText(std::string path) : path_(std::move(path)) {}
+
+  void add(std::string_view piece) {
+    text_ += piece;
+    std::size_t begin = 0;
+    for (std::size_t end = 0; (end = text_.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      const std::string line = text_.substr(begin, end - begin);
+      // Torn: the end of the last line is missing, or blocks of it never got to the disk and read as zeros.
+      if (end + 1 == text_.size() && line.find('\0') != std::string::npos) break;
+      add_row(line);
+    }
+    text_.erase(0, begin);
+    whole_ += begin;
+    constexpr std::size_t kLongestRow = std::size_t{64} << 20;
+    if (piece.size() < text_.size() && text_.size() > kLongestRow)
+      throw usage_error(
+          fmt::format("{}:{}: damaged: a line of more than 64 MiB: take another copy", path_, number_ + 1));
+  }
+  /// Returns true if there is a torn line at the end, which is no row.
+  bool cut_off() const { return !text_.empty(); }
+  /// Returns the bytes in front of it.
+  std::size_t whole() const { return whole_; }
+  std::vector<TrialRow> take() { return std::move(rows_); }
+
+ private:
+  void add_row(const std::string& line) {
+    ++number_;
     try {
-      rows.push_back(row_from_json(line));
+      rows_.push_back(row_from_json(line));
     } catch (const SchemaError& error) {
-      throw error.in(fmt::format("{}:{}", path, number));
+      throw error.in(fmt::format("{}:{}", path_, number_));
     } catch (const Error& error) {
       throw usage_error(
-          fmt::format("{}:{}: damaged: {}: take the line out (its trial will run again) or start a new run", path,
-                      number, error.what()));
+          fmt::format("{}:{}: damaged: {}: take the line out (its trial will run again) or start a new run", path_,
+                      number_, error.what()));
     }
-    if (!ids.insert(rows.back().record.id).second) {
-      throw usage_error(fmt::format("{}:{}: trial {} is there twice: take one of the two lines out", path, number,
-                                    rows.back().record.id));
-    }
-    begin = end + 1;
+    if (ids_.insert(rows_.back().record.id).second) return;
+    throw usage_error(fmt::format("{}:{}: trial {} is there twice: take one of the two lines out", path_, number_,
+                                  rows_.back().record.id));
   }
-  whole = std::min(begin, text.size());
-  return rows;
+
+  std::string path_, text_;  // text_: what follows the last whole row
+  std::vector<TrialRow> rows_;
+  std::set<std::string> ids_;
+  std::size_t whole_ = 0;
+  int number_ = 0;
+};
+
+/// Reads the rows at `path` while they are decompressed.
+void unpack(const std::string& path, RowsText& rows) {
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (file == nullptr) throw cannot("read", path, errno);
+  std::vector<char> piece(1 << 20);
+  int got = 0;
+  while ((got = gzread(file.get(), piece.data(), unsigned(piece.size()))) > 0)
+    rows.add({piece.data(), std::size_t(got)});
+  int code = Z_OK;
+  const char* const why = gzerror(file.get(), &code);  // "PATH: why"
+  if (got < 0 || (code != Z_OK && code != Z_STREAM_END))
+    throw usage_error(fmt::format("{} is damaged: {}: take another copy", path, why));
 }
 
 /// Opens and locks the folder. No other process can lock it until it is closed.
@@ -181,13 +177,15 @@ std::string content_of(const std::string& folder) {
   return join(names, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
-/// Throws if mkdir could not make `folder` and the folders above it.
-void check_can_be_made(const std::string& folder) {
+/// Throws if nothing can be made in `folder`, or, if it is not there, in the nearest folder above it that is. Tries it:
+/// /proc, for example, grants access and takes nothing.
+void check_takes_entries(const std::string& folder, const char* to_do) {
   std::error_code ignored;
   fs::path above = fs::absolute(folder, ignored).lexically_normal();
   while (!fs::exists(above, ignored) && above.has_relative_path()) above = above.parent_path();
-  if (!fs::is_directory(above, ignored)) throw cannot("make", folder, ENOTDIR);
-  if (::access(above.c_str(), W_OK | X_OK) != 0) throw cannot("make", folder, errno);
+  const std::string trial = (above / fmt::format(".hopbench-{}", ::getpid())).string();
+  if (::mkdir(trial.c_str(), 0700) != 0) throw cannot(to_do, folder, errno);
+  ::rmdir(trial.c_str());
 }
 
 bool lies_in(const fs::path& file, const fs::path& folder) {
@@ -242,11 +240,20 @@ bool is_part_of_run(const std::string& file) {
 
 void check_free(const std::string& folder, std::span<const std::string> inputs) {
   std::error_code ignored;
-  if (!fs::exists(folder, ignored)) return check_can_be_made(folder);
+  const auto whole_path = [&](const std::string& path) {
+    return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  };
+  for (const std::string& input : inputs) {
+    const fs::path to = whole_path(folder), from = whole_path(input);
+    if (!holds_run(input) || to == from || !lies_in(to, from)) continue;
+    throw usage_error(fmt::format("{} lies in {}, which is read: choose a folder elsewhere with -o", printable(folder),
+                                  printable(input)));
+  }
+  if (!fs::exists(folder, ignored)) return check_takes_entries(folder, "make");
   if (!fs::is_directory(folder, ignored)) throw cannot("make", folder, ENOTDIR);
   const fs::path whole = fs::canonical(folder, ignored);
   for (const std::string& input : inputs) {
-    if (!lies_in(fs::weakly_canonical(fs::absolute(input, ignored), ignored), whole)) continue;
+    if (!lies_in(whole_path(input), whole)) continue;
     throw usage_error(
         fmt::format("{} holds {}, which this run reads and its results might overwrite: choose a new or "
                     "empty folder with -o",
@@ -262,7 +269,7 @@ void check_free(const std::string& folder, std::span<const std::string> inputs) 
                     "folder with -o",
                     printable(folder), printable(content)));
   }
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) throw cannot("write", folder, errno);
+  check_takes_entries(folder, "write");
 }
 
 bool fails_again(const TrialRow& row) {
@@ -294,7 +301,6 @@ RunFolder RunFolder::create(const std::string& path, const std::string& suite_to
 
 RunFolder RunFolder::open(const std::string& path) {
   RunFolder folder(path);
-  std::size_t whole = 0;
   std::error_code ignored;
   if (!fs::exists(path, ignored))
     throw usage_error(fmt::format("{} is not there, so it holds no run: name the folder of one", printable(path)));
@@ -303,9 +309,10 @@ RunFolder RunFolder::open(const std::string& path) {
                                   kTrials, kPackedTrials));
   const bool packed = is_packed(path);
   const std::string trials = path + "/" + (packed ? kPackedTrials : kTrials);
-  const std::string text = packed ? unpacked(trials) : must_read(trials);
-  folder.rows_ = rows_of(text, trials, whole);
-  folder.cut_off_ = text.size() > whole;
+  RowsText rows(trials);
+  packed ? unpack(trials, rows) : rows.add(must_read(trials));
+  folder.cut_off_ = rows.cut_off();
+  folder.rows_ = rows.take();
   return folder;
 }
 
@@ -330,9 +337,10 @@ void RunFolder::claim() {
   std::error_code said_by_logs;  // a user may have removed the logs meanwhile, to save space
   fs::create_directories(fs::path(path_) / kEvents, said_by_logs);
   const std::string trials = path_ + "/" + kTrials;
-  std::size_t whole = 0;
-  rows_ = rows_of(must_read(trials), trials, whole);
-  File(trials, O_WRONLY).truncate(static_cast<off_t>(whole));
+  RowsText rows(trials);
+  rows.add(must_read(trials));
+  rows_ = rows.take();
+  File(trials, O_WRONLY).truncate(static_cast<off_t>(rows.whole()));
 }
 
 std::string RunFolder::event_log(const std::string& trial_id) const {
@@ -366,13 +374,13 @@ void RunFolder::add(TrialRow row) {
 void RunFolder::rewrite(std::vector<TrialRow> rows) {
   std::string text;
   for (const TrialRow& row : rows) text += to_json(row) + "\n";
-  replace_file(path_ + "/" + kTrials, text);
+  write_file(path_ + "/" + kTrials, text);
   rows_ = std::move(rows);
 }
 
-void RunFolder::move_to(const std::string& path) {
-  if (::rename(path_.c_str(), path.c_str()) != 0) throw cannot("make", path, errno);
-  path_ = path;
+void RunFolder::finish(UnfinishedFolder& place, const std::string& name) {
+  place.finish();
+  path_ = name;
 }
 
 void RunFolder::drop_if(const std::function<bool(const TrialRow&)>& out) {
@@ -399,7 +407,10 @@ void RunFolder::write_tables() const {
 }
 
 void RunFolder::write_text(const std::string& name, const std::string& text) const {
-  replace_file(path_ + "/" + name, text);
+  const std::string path = path_ + "/" + name;
+  std::error_code none;
+  if (!fs::is_regular_file(path, none)) fs::remove(path, none);  // a pipe, say, is not written into
+  write_file(path, text);
 }
 
 }  // namespace hopbench

@@ -23,6 +23,8 @@
 
 namespace hopbench {
 
+class UnfinishedFolder;
+
 /// The names and settings of a trial, as text, which the tables need in addition to its record.
 struct TrialLabels {
   std::string suite, measure, what;  // what: "rate" | "convergence"
@@ -102,8 +104,8 @@ class RunFolder {
   void warn_if(const std::function<bool(const TrialRow&)>& about, const Warning& warning);
   /// Replaces all rows, rewriting trials.jsonl: a reader sees the old file or the new one, whole.
   void rewrite(std::vector<TrialRow> rows);
-  /// Gives the folder another name, where nothing or an empty folder may be. Error(kEnvironment) if it cannot.
-  void move_to(const std::string& path);
+  /// Finishes the folder, which must be this one; it has that name from now on.
+  void finish(UnfinishedFolder& place, const std::string& name);
   /// (Re)writes the CSV tables, rows in the order of `order`; a reader sees the old table or the new one, whole.
   void write_tables() const;
   void write_text(const std::string& name, const std::string& text) const;

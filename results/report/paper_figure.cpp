@@ -265,9 +265,7 @@ void draw(const PaperFigure& figure, const std::string& file) {
   const std::string command = "gnuplot " + shell_word(folder / "script") + " >" + shell_word(folder / "log") + " 2>&1";
   if (std::system(command.c_str()) != 0)
     throw environment_error("gnuplot failed: " + read_file(folder / "log").value_or("it said nothing"));
-  std::error_code why;
-  std::filesystem::copy_file(drawn, file, std::filesystem::copy_options::overwrite_existing, why);
-  if (why) throw environment_error("cannot write " + file + ": " + why.message());
+  write_file(file, read_file(drawn).value_or(""));
 }
 
 }  // namespace hopbench

@@ -138,17 +138,14 @@ void read_scenario(Draft& draft, const Value& block, Mistakes& mistakes) {
   read_keys(block, "scenario", layer, draft.bad, mistakes);
   if (const auto rules = layer.find("scenario.compute"); rules != layer.end()) {
     scenario.rules = rules->second.items;
-    locate_files(scenario.rules);
     check_rules(scenario.rules, mistakes);
   }
   if (const auto links = layer.find("scenario.links"); links != layer.end()) {
     scenario.links = links->second.items;
-    locate_files(scenario.links);
     check_links(scenario.links, mistakes);
   }
   if (const auto faults = layer.find("scenario.faults"); faults != layer.end()) {
     scenario.faults = faults->second.items;
-    locate_files(scenario.faults);
     check_faults(scenario.faults, mistakes);
   }
   const Entry* name = block.find("name");

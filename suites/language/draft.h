@@ -161,8 +161,6 @@ std::vector<const ScenarioDraft*> scenarios_of(const Draft& draft, const Measure
 std::vector<const VariantDraft*> variants_of(const Draft& draft, const MeasureDraft& measure);
 
 // rules.cpp
-/// Locates the files of rules, links or faults (Value::locate).
-void locate_files(std::vector<Value>& tables);
 /// Returns the digest of the file that a rule or link names, if it names one and it can be read; else "".
 std::string trace_digest(const Value& rule);
 /// Checks that each rule of a scenario has the keys that its kind needs, and only keys that its kind knows.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -17,6 +18,8 @@ enum class KeyType {
   kInteger,
   kReal,
   kText,
+  kFile,          // a file: beside the suite, else in the current folder
+  kFolder,        // a folder whose files are read
   kName,          // one of `choices`
   kDuration,      // "40ms"
   kRate,          // "1Gbit/s", or bytes/s as a number
@@ -84,6 +87,9 @@ std::string why_no_label(const std::string& text);
 
 /// Returns true if the key can have the value. If not, adds what is wrong with it.
 bool check_value(const SuiteKey& key, const Value& value, Mistakes& mistakes);
+
+/// Calls `take` with each text of the value that names a file, in tables too.
+void each_file(const SuiteKey& key, Value& value, const std::function<void(Value&)>& take);
 
 /// Values by full path, as one level of precedence gives them.
 using Layer = std::map<std::string, Value>;

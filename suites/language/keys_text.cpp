@@ -31,6 +31,10 @@ std::string type_text(const SuiteKey& key) {
       return "number, " + range_text(key);
     case KeyType::kText:
       return "text";
+    case KeyType::kFile:
+      return "file";
+    case KeyType::kFolder:
+      return "folder";
     case KeyType::kName:
       return "one of " + join(key.choices(), ", ");
     case KeyType::kDuration:

@@ -39,8 +39,7 @@ void set_scenario(ScenarioDraft& scenario, const Parts& rest, const Entry& entry
   std::set<std::string> bad;
   read_key(entry, "scenario." + name, "", layer, bad, mistakes);
   if (layer.empty()) return;
-  std::vector<Value> items = layer.begin()->second.items;
-  locate_files(items);
+  const std::vector<Value>& items = layer.begin()->second.items;
   (name == "compute" ? check_rules : name == "links" ? check_links : check_faults)(items, mistakes);
   (name == "compute" ? scenario.rules : name == "links" ? scenario.links : scenario.faults) = items;
 }
@@ -119,6 +118,8 @@ void add_axis(Draft& draft, const Parts& parts, const Entry& entry, Mistakes& mi
       return mistakes.add(entry.place, fmt::format("'{}' is of the whole suite: it can't be in [matrix]", name));
   }
   axis.path.empty() ? drop_axis(draft, axis.variant, axis.parts) : drop_axis(draft, axis.path);
+  for (Value& value : axis.values)
+    if (!axis.path.empty()) each_file(*find_key(axis.path), value, [](Value& file) { file.locate(); });
   if (check_axis_values(draft, axis, name, entry, mistakes)) draft.axes.push_back(std::move(axis));
 }
 

@@ -30,17 +30,27 @@ std::string where_text(const std::string& prefix) {
 
 }  // namespace
 
+void each_file(const SuiteKey& key, Value& value, const std::function<void(Value&)>& take) {
+  if (key.type == KeyType::kFile) take(value);
+  for (Value& table : value.items) {
+    for (Entry& entry : table.entries) {
+      const SuiteKey* inner = find_key(std::string(key.path) + "." + entry.key);
+      if (inner != nullptr) each_file(*inner, entry.value, take);
+    }
+  }
+}
+
 void read_key(const Entry& entry, const std::string& path, const std::string& where, Layer& layer,
               std::set<std::string>& bad, Mistakes& mistakes) {
   if (mistakes.enough()) return;
   if (const SuiteKey* key = find_key(path)) {
     if (check_value(*key, entry.value, mistakes)) {
-      Value& value = layer[path] = entry.value;
-      if (path == "model.profile") value.locate();
+      layer[path] = entry.value;
     } else {
       bad.insert(path);
       if (key->type == KeyType::kTables && entry.value.is(T::kArray)) layer[path] = right_tables(*key, entry.value);
     }
+    if (layer.contains(path)) each_file(*key, layer[path], [](Value& file) { file.locate(); });
   } else if (is_group(path) && entry.value.is(T::kTable)) {
     read_keys(entry.value, path, layer, bad, mistakes);
   } else if (const std::string whole = shorthand(path); !whole.empty()) {

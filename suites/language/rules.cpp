@@ -250,14 +250,6 @@ TraceReplay replay_of(const Value& rule) {
 
 }  // namespace
 
-void locate_files(std::vector<Value>& tables) {
-  for (Value& table : tables) {
-    for (Entry& entry : table.entries) {
-      if (entry.key == "file") entry.value.locate();
-    }
-  }
-}
-
 std::string trace_digest(const Value& rule) {
   const std::shared_ptr<const Trace> trace = readable_trace(rule);
   return trace == nullptr ? "" : trace->digest();

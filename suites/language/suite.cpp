@@ -222,6 +222,32 @@ void add_link_notes(const std::vector<TrialSpec>& trials, std::vector<std::strin
   }
 }
 
+/// Returns every file that the suite names, be it in a section, a measure, a scenario, the matrix or a change.
+std::vector<std::string> files_of(const Draft& draft) {
+  std::vector<std::string> files;
+  const auto add = [&](const std::string& path, Value value) {
+    each_file(*find_key(path), value, [&](const Value& file) { files.push_back(file.text); });
+  };
+  const auto add_list = [&](const std::string& path, const std::vector<Value>& items) {
+    Value list;
+    list.items = items;
+    add(path, list);
+  };
+  for (const auto& [path, value] : draft.sections) add(path, value);
+  for (const MeasureDraft& measure : draft.measures)
+    for (const auto& [path, value] : measure.overrides) add(path, value);
+  for (const Override& forced : draft.forced) add(forced.path, forced.value);
+  for (const Axis& axis : draft.axes)
+    for (const Value& value : axis.values)
+      if (!axis.path.empty()) add(axis.path, value);
+  for (const ScenarioDraft& scenario : draft.scenarios) {
+    add_list("scenario.compute", scenario.rules);
+    add_list("scenario.links", scenario.links);
+    add_list("scenario.faults", scenario.faults);
+  }
+  return files;
+}
+
 // The matrix may give two trials one name only if a label or a measure's name was made to look like it.
 void check_ids(const std::vector<TrialSpec>& trials, const Draft& draft, Mistakes& mistakes) {
   std::set<std::string> ids;
@@ -269,6 +295,7 @@ Suite parse_suite(const std::string& text, const std::string& file, const SuiteO
   Suite suite{.file = file,
               .name = draft.name,
               .summary = draft.summary,
+              .files = files_of(draft),
               .reference = {},
               .trials = {},
               .notes = {},

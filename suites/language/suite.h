@@ -21,6 +21,7 @@ struct SuiteOptions {
 
 struct Suite {
   std::string file, name, summary;
+  std::vector<std::string> files;          // all that it names, without those of data sets
   std::string reference;                   // label of the variant that speed-ups refer to
   std::vector<TrialSpec> trials;           // in the order they are to run: interleaved across variants, seeded
   std::vector<std::string> notes;          // for people

@@ -303,6 +303,8 @@ bool check_value(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
     case KeyType::kReal:
       return check_real(key, value, mistakes);
     case KeyType::kText:
+    case KeyType::kFile:
+    case KeyType::kFolder:
       return check_text(key, value, mistakes);
     case KeyType::kName:
       return check_name(key, value, mistakes);

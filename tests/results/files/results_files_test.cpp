@@ -1,7 +1,13 @@
 // The files of a run: the CSV tables, the folder and its torn lines.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -13,6 +19,7 @@
 #include "backends/base/error.h"
 #include "results/files/csv.h"
 #include "results/files/event_reader.h"
+#include "results/files/files.h"
 #include "results/files/record_json.h"
 #include "results/files/run_folder.h"
 #include "tests/results/results_samples.h"
@@ -419,6 +426,117 @@ TEST(EventReaderTest, RefusesNumbersThatItsFieldsCannotHold) {
   }
   EXPECT_THAT(said_of(R"({"t":1e30,"rank":0,"what":"send"})"), HasSubstr("1e+30 stands where an integer belongs"));
   EXPECT_THAT(said_of(R"({"t":1,"rank":4294967296,"what":"send"})"), HasSubstr("4294967296 stands where"));
+}
+
+TEST(RunFolderTest, IsUnpackedNoFurtherThanItsFirstMistake) {
+  const auto said_of_packed = [](char byte) -> std::string {
+    const Folder temp;
+    fs::create_directory(temp / "run");
+    const gzFile file = gzopen((temp / "run/trials.jsonl.gz").c_str(), "wb1");
+    const std::string mebibyte(1 << 20, byte);
+    for (int i = 0; i < 300; ++i) gzwrite(file, mebibyte.data(), unsigned(mebibyte.size()));
+    gzclose(file);
+    try {
+      RunFolder::open(temp / "run");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(said_of_packed('0'), HasSubstr("trials.jsonl.gz:1: damaged: a line of more than 64 MiB"));
+  EXPECT_THAT(said_of_packed('\n'), HasSubstr("trials.jsonl.gz:1: damaged: "));
+}
+
+TEST(RunFolderTest, IsNotPromisedWhereNothingCanBeMade) {
+  for (const char* folder : {"/proc/x", "/proc/x/y"}) {
+    try {
+      check_free(folder);
+      ADD_FAILURE() << folder;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kEnvironment);
+      EXPECT_THAT(error.what(), HasSubstr(std::string("cannot make ") + folder));
+    }
+  }
+  const Folder temp;
+  check_free(temp / "a/b");
+  EXPECT_TRUE(fs::is_empty(temp.path()));
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  return names;
+}
+
+TEST(NewFileTest, HasItsNameOnceItIsWhole) {
+  const Folder temp;
+  temp.write("a", "old");
+  fs::permissions(temp / "a", fs::perms(0640));
+  fs::create_hard_link(temp / "a", temp / "twin");
+  {
+    NewFile file(temp / "a");
+    file.out() << "half" << std::flush;
+    EXPECT_EQ(text_of(temp / "a"), "old");
+  }
+  EXPECT_EQ(text_of(temp / "a"), "old") << "it was not finished";
+  write_file(temp / "a", "new");
+  EXPECT_EQ(text_of(temp / "a"), "new");
+  EXPECT_EQ(fs::status(temp / "a").permissions(), fs::perms(0640));
+  EXPECT_EQ(text_of(temp / "twin"), "old");
+  EXPECT_EQ(names_in(temp.path()).size(), 2u) << "nothing else is left";
+}
+
+TEST(NewFileTest, IsNotThereIfTheDiskIsFull) {
+  const Folder temp;
+  temp.write("a", "old");
+  const auto write_much = [&] {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{1 << 16, 1 << 16};
+    setrlimit(RLIMIT_FSIZE, &small);
+    for (const char* name : {"a", "b"}) {
+      try {
+        write_file(temp / name, std::string(1 << 20, 'x'));
+        _exit(1);
+      } catch (const Error& error) {
+        if (error.code() != ExitCode::kEnvironment) _exit(2);
+      }
+    }
+    _exit(text_of(temp / "a") == "old" && names_in(temp.path()).size() == 1 ? 0 : 3);
+  };
+  EXPECT_EXIT(write_much(), testing::ExitedWithCode(0), "");
+}
+
+TEST(NewFileTest, IsWrittenWhereItIsIfItIsAPipeOrDevice) {
+  const Folder temp;
+  ASSERT_EQ(mkfifo((temp / "pipe").c_str(), 0600), 0);
+  const int reader = open((temp / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  write_file(temp / "pipe", "text");
+  char text[8] = {};
+  EXPECT_EQ(read(reader, text, sizeof text), 4);
+  EXPECT_STREQ(text, "text");
+  close(reader);
+  write_file("/dev/null", "text");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST(UnfinishedFolderTest, IsThereOnceItIsFinished) {
+  const Folder temp;
+  fs::create_directory(temp / "empty");
+  for (const char* name : {"new", "empty", "slash/"}) {
+    {
+      const UnfinishedFolder lost(temp / name);
+      fs::create_directories(lost.path());
+      std::ofstream(lost.path() + "/a") << "a";
+    }
+    EXPECT_FALSE(fs::exists(temp / name + "/a"));
+    UnfinishedFolder place(temp / name);
+    fs::create_directories(place.path());
+    std::ofstream(place.path() + "/a") << "a";
+    EXPECT_FALSE(fs::exists(temp / name + "/a"));
+    place.finish();
+    EXPECT_EQ(text_of(temp / name + "/a"), "a");
+  }
+  EXPECT_EQ(names_in(temp.path()).size(), 3u);
 }
 
 }  // namespace
