@@ -89,10 +89,23 @@ void stop_if_interrupted() {
   if (count_interrupts().load() > 0) throw Error(ExitCode::kInterrupted, "interrupted");
 }
 
+/// Throws if the path is a link, which may lead out of the shard's folder, a pipe, or anything else without content.
+void check_own(const fs::path& path) {
+  const fs::file_type type = fs::symlink_status(path).type();
+  if (type == fs::file_type::regular || type == fs::file_type::directory || type == fs::file_type::not_found) return;
+  throw usage_error(fmt::format("{} is {}, and only a shard's own files are merged: put the file itself there",
+                                printable(path.string()),
+                                type == fs::file_type::symlink ? "a symbolic link" : "neither a file nor a folder"));
+}
+
 /// Copies a file, or a folder with its content. Returns false if it is not there.
 bool copy_if_there(const std::string& from, const std::string& to) {
   std::error_code failed;
+  check_own(fs::path(from).parent_path());
+  check_own(from);
   if (!fs::exists(from, failed)) return false;
+  if (fs::is_directory(from, failed))
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(from)) check_own(entry.path());
   fs::copy(from, to, fs::copy_options::recursive, failed);
   if (failed) {
     throw environment_error(fmt::format("cannot copy {} to {}: {}: free space or choose another folder with -o",

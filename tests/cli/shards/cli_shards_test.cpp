@@ -250,5 +250,25 @@ TEST_F(Shards, WithFailedTrialsMergeAndSaySo) {
   EXPECT_EQ(text_of(at("merged/trials.csv")), text_of(at("whole/trials.csv")));
 }
 
+TEST_F(Shards, HaveFilesOfTheirOwnOnly) {
+  run_all();
+  folder_.write("secret", "mine");
+  const std::string log = std::filesystem::directory_iterator(at("2/events"))->path().string();
+  const std::string kept = text_of(log);
+  std::filesystem::remove(log);
+  std::filesystem::create_symlink(at("secret"), log);
+  EXPECT_THAT(refused({"merge", "1", "2", "3", "-o", "all"}), HasSubstr("is a symbolic link, and only a shard's own"));
+  std::filesystem::remove(log);
+  ASSERT_EQ(mkfifo(log.c_str(), 0600), 0);
+  EXPECT_THAT(refused({"merge", "1", "2", "3", "-o", "all"}), HasSubstr("is neither a file nor a folder"));
+  std::filesystem::remove(log);
+  std::ofstream(log) << kept;
+  std::filesystem::rename(at("3/events"), at("elsewhere"));
+  std::filesystem::create_directory_symlink("../elsewhere", at("3/events"));
+  EXPECT_THAT(refused({"merge", "1", "2", "3", "-o", "all"}), HasSubstr("3/events is a symbolic link"));
+  EXPECT_THAT(refused({"merge", "1", "2", "3", "-o", "2/all"}), HasSubstr("2/all lies in 2, which is read"));
+  EXPECT_THAT(refused({"merge", "1", "2", "3", "-o", "2/events/all"}), HasSubstr("lies in 2, which is read"));
+}
+
 }  // namespace
 }  // namespace hopbench
