@@ -5,12 +5,11 @@
 // Rules enforced here:
 //   - worker i draws neighbour m with the chance p_im, pulls x_m while it computes its gradient, steps, and is then
 //     drawn towards what it pulled: x_i <- x_i - (pull / p_im) (x_i - x_m). A model that is pulled seldom counts
-//     more;
+//     more, but no more than half: p_im is at least twice the pull;
 //   - a monitor has the times of all workers' iterations, by the neighbour that they pulled from. Now and then it
 //     finds the chances and the pull for which models are predicted to come together soonest
 //     (protocols/gossip/netmax_policy.h), and tells all workers.
 // A worker answers pulls at any time. It ends when its neighbours have said that they pull no more.
-#include <algorithm>
 #include <memory>
 
 #include "protocols/gossip/mixing.h"
@@ -82,8 +81,7 @@ void train(Node& self) {
     self.applied(self.rank, k);
     if (peer != self.rank) {
       const Message answer = self.recv(is_from(kReply, peer, k), "the model that it pulls");
-      const double weight = policy.pull / policy.chances[static_cast<std::size_t>(peer)];
-      draw_towards(self, x, answer, k, std::min(1.0, weight));
+      draw_towards(self, x, answer, k, policy.pull / policy.chances[static_cast<std::size_t>(peer)]);
     }
     self.send(monitor, kPullTimes, k, {}, {peer, (self.now() - start).count()});
     self.report(k + 1, x);

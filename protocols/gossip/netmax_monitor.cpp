@@ -10,7 +10,7 @@ void note(double& average, double seconds) {
 
 }  // namespace
 
-PullMonitor::PullMonitor(Node& self, int every) : self_(self), every_(every) {
+PullMonitor::PullMonitor(Node& self, int every) : self_(self), every_(every), policy_(uniform_policy(self.graph())) {
   const auto n = static_cast<std::size_t>(self.worker_count());
   times_.pulling.assign(n, std::vector<double>(n, 0.0));
   times_.alone.assign(n, 0.0);
@@ -21,7 +21,9 @@ void PullMonitor::run() {
     const Message report = self_.recv(is(kPullTimes), "times of iterations");
     const auto peer = static_cast<std::size_t>(report.words[0]), from = static_cast<std::size_t>(report.from);
     note(peer == from ? times_.alone[from] : times_.pulling[from][peer], to_seconds(Duration(report.words[1])));
-    if (heard % (std::int64_t{every_} * self_.worker_count()) == 0) tell(best_policy(self_.graph(), guessed()));
+    if (heard % (std::int64_t{every_} * self_.worker_count()) != 0) continue;
+    policy_ = best_policy(self_.graph(), guessed(), policy_);
+    tell();
   }
 }
 
@@ -39,10 +41,10 @@ PullTimes PullMonitor::guessed() const {
   return all;
 }
 
-void PullMonitor::tell(const PullPolicy& policy) {
+void PullMonitor::tell() {
   for (const int worker : self_.workers()) {
-    std::vector<float> numbers{static_cast<float>(policy.pull)};
-    for (const double chance : policy.chances[static_cast<std::size_t>(worker)])
+    std::vector<float> numbers{static_cast<float>(policy_.pull)};
+    for (const double chance : policy_.chances[static_cast<std::size_t>(worker)])
       numbers.push_back(static_cast<float>(chance));
     self_.send(worker, kPullPolicy, round_, Vec::from_host(numbers).share());
   }

@@ -21,11 +21,12 @@ class PullMonitor {
 
  private:
   PullTimes guessed() const;
-  void tell(const PullPolicy& policy);
+  void tell();
 
   Node& self_;
   const int every_;
-  PullTimes times_;  // moving averages; 0: not known
+  PullTimes times_;    // moving averages; 0: not known
+  PullPolicy policy_;  // in force
   Iter round_ = 0;
 };
 

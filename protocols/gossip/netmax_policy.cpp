@@ -3,143 +3,166 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
-#include "protocols/gossip/laplacian.h"
+#include "protocols/node/eigenvalues.h"
 
 namespace hopbench {
 namespace {
 
-constexpr int kPulls = 20, kPaces = 10;  // candidates that are tried
+constexpr int kPulls = 10, kPaces = 10;         // candidates that are tried
+constexpr int kSweeps = 3, kSweptWorkers = 32;  // of small changes to the best of them, which cost O(edges n^3)
+constexpr double kGain = 1.02;                  // of another policy, if it is taken
+constexpr double kSame = 1e-9;  // relative: rates and times that differ by less are equal, whatever their last bits
+constexpr double kUnits = 1e9;  // in 1: numbers of a policy are whole multiples
 
 using Row = std::vector<double>;
 
-int largest_degree(const Topology& graph) {
+double rounded(double number) { return std::round(number * kUnits) / kUnits; }
+double sum(const Row& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0.0); }
+
+/// Returns `share` of the largest pull with which each neighbour can have twice the pull as its chance.
+double pull_of(const Topology& graph, double share) {
   std::size_t degree = 1;
   for (const int r : graph.ranks()) degree = std::max(degree, graph.in(r).size());
-  return static_cast<int>(degree);
+  return std::floor(share * 0.5 / static_cast<double>(degree) * kUnits) / kUnits;
+}
+
+/// Returns shares of 1 that are as even as a mean of `wanted` allows. They are equal for the k smallest numbers or for
+/// the k largest, or between those for k and for k + 1.
+Row even_shares(const Row& ascending, double wanted) {
+  const std::size_t count = ascending.size();
+  Row shares(count, 1 / static_cast<double>(count));
+  const bool small = wanted < sum(ascending) / static_cast<double>(count);
+  const auto place = [&](std::size_t k) { return small ? k : count - 1 - k; };
+  double all = ascending[place(0)], mean = all;
+  for (std::size_t k = 1; k < count; ++k) {
+    all += ascending[place(k)];
+    const double size = static_cast<double>(k), next = all / (size + 1);
+    if ((small ? next > wanted : next < wanted) && std::abs(next - mean) > kSame * mean) {
+      const double part = std::clamp((wanted - mean) / (next - mean), 0.0, 1.0) / (size + 1);
+      for (std::size_t c = 0; c < count; ++c) shares[place(c)] = c < k ? (1 - part) / size : c == k ? part : 0;
+      return shares;
+    }
+    mean = next;
+  }
+  return shares;
 }
 
 /// The choices of one worker: to pull from a neighbour, or from nobody, with a time for each.
 struct Choices {
-  std::vector<int> from;  // neighbours, and the worker itself last
-  Row times;
+  std::vector<int> from;  // neighbours, the fastest first, equal ones by rank; the worker itself last
+  Row times;              // of the neighbours
+  double alone;
 
-  Choices(const Topology& graph, const PullTimes& known, int worker) : from(graph.in(worker)) {
-    const auto i = static_cast<std::size_t>(worker);
-    for (const int m : from) times.push_back(known.pulling[i][static_cast<std::size_t>(m)]);
+  Choices(const Topology& graph, const PullTimes& known, int worker)
+      : from(graph.in(worker)), alone(known.alone[static_cast<std::size_t>(worker)]) {
+    const Row& pulling = known.pulling[static_cast<std::size_t>(worker)];
+    const auto time = [&](int m) { return pulling[static_cast<std::size_t>(m)]; };
+    std::sort(from.begin(), from.end(), [&](int a, int b) { return std::pair(time(a), a) < std::pair(time(b), b); });
+    for (const int m : from) times.push_back(time(m));
     from.push_back(worker);
-    times.push_back(known.alone[i]);
   }
 
-  /// Returns the mean time of an iteration if each neighbour has the chance `least` and the rest goes to one choice.
-  double mean_time(double least, std::size_t rest) const {
-    double mean = times[rest] * (1 - least * static_cast<double>(from.size() - 1));
-    for (std::size_t c = 0; c + 1 < from.size(); ++c) mean += least * times[c];
-    return mean;
-  }
-  std::size_t fastest() const { return index(std::min_element(times.begin(), times.end())); }
-  std::size_t slowest() const { return index(std::max_element(times.begin(), times.end())); }
+  double spent(double least) const { return least * sum(times); }
+  double left(double least) const { return std::max(0.0, 1 - least * static_cast<double>(times.size())); }
+  double shortest(double least) const { return spent(least) + left(least) * std::min(alone, times.front()); }
+  double longest(double least) const { return spent(least) + left(least) * times.back(); }
 
-  /// Returns chances of at least `least` for each neighbour, with a mean time near `pace` and as much pulling as that
-  /// leaves room for.
-  Row chances(double least, double pace) const {
-    Row all(from.size(), least);
-    all.back() = 0;
-    const double rest = 1 - least * static_cast<double>(from.size() - 1);
-    double spent = 0;
-    for (std::size_t c = 0; c + 1 < from.size(); ++c) spent += least * times[c];
-    const double wanted = rest > 0 ? (pace - spent) / rest : 0;  // mean time of what is left to choose
-    const auto [low, high] = around(wanted);
-    const double apart = times[high] - times[low];
-    const double share = apart > 0 ? std::clamp((wanted - times[low]) / apart, 0.0, 1.0) : 1;
-    all[low] += rest * (1 - share);
-    all[high] += rest * share;
-    return all;
+  /// Writes chances of at least `least` for each neighbour, with a mean time of `pace` or as near as can be. The worker
+  /// pulls from nobody only if the fastest neighbour would take too long.
+  void keep_pace(double least, double pace, Row& chances) const {
+    const double rest = left(least), fastest = times.front();
+    const double wanted = rest > 0 ? (pace - spent(least)) / rest : fastest;
+    const double idle = alone < fastest ? std::clamp((fastest - wanted) / (fastest - alone), 0.0, 1.0) : 0;
+    const Row shares = even_shares(times, wanted);
+    for (std::size_t c = 0; c < shares.size(); ++c)
+      chances[static_cast<std::size_t>(from[c])] = rounded(least + rest * (1 - idle) * shares[c]);
+    chances[static_cast<std::size_t>(from.back())] = rounded(rest * idle);
   }
 
- private:
-  std::size_t index(Row::const_iterator at) const { return static_cast<std::size_t>(at - times.begin()); }
-
-  /// Returns two choices whose times have `wanted` between them, neighbours where possible.
-  std::pair<std::size_t, std::size_t> around(double wanted) const {
-    const auto end = times.end() - 1;  // without the worker itself
-    std::size_t low = times.size() - 1, high = times.size() - 1;
-    for (auto at = times.begin(); at != end; ++at) {
-      const std::size_t c = index(at);
-      if (*at <= wanted && (low == times.size() - 1 || *at > times[low])) low = c;
-      if (*at >= wanted && (high == times.size() - 1 || *at < times[high])) high = c;
+  /// Returns the policy in which this worker gives one choice half of what all others have above the least chance.
+  PullPolicy more_from(int to, PullPolicy policy) const {
+    const int self = from.back();
+    Row& row = policy.chances[static_cast<std::size_t>(self)];
+    for (const int m : from) {
+      if (m == to) continue;
+      double& chance = row[static_cast<std::size_t>(m)];
+      const double moved = rounded((chance - (m == self ? 0 : 2 * policy.pull)) / 2);
+      chance = rounded(chance - moved);
+      row[static_cast<std::size_t>(to)] = rounded(row[static_cast<std::size_t>(to)] + moved);
     }
-    if (high == times.size() - 1) high = low;  // all neighbours are faster: the slowest of them
-    return {low, high};
+    return policy;
   }
 };
 
-std::vector<WeightedEdge> mixing_edges(const Topology& graph, const std::vector<Row>& chances, double pull) {
-  std::vector<WeightedEdge> edges;
-  for (const int i : graph.ranks()) {
-    for (const int m : graph.in(i)) {
-      if (m < i) continue;
-      const double there = chances[static_cast<std::size_t>(i)][static_cast<std::size_t>(m)],
-                   back = chances[static_cast<std::size_t>(m)][static_cast<std::size_t>(i)];
-      const double weight = pull * (2 - pull / there - pull / back) / graph.size();
-      edges.push_back({i, m, std::max(0.0, weight)});
-    }
-  }
-  return edges;
-}
-
-/// Returns the time in which models come together by a factor of e, as predicted.
-double predicted(const Topology& graph, const PullPolicy& policy, double pace) {
-  Numbers x = some_direction(static_cast<std::size_t>(graph.size()));
-  const double gap = fiedler_value(mixing_edges(graph, policy.chances, policy.pull), x, 300);
-  return gap > 1e-12 ? pace / -std::log1p(-std::min(gap, 1 - 1e-12)) : std::numeric_limits<double>::infinity();
-}
-
-PullPolicy policy_with(const Topology& graph, const std::vector<Choices>& workers, double pull, double pace) {
+PullPolicy no_pulls(const Topology& graph, double pull) {
   const auto n = static_cast<std::size_t>(graph.size());
-  PullPolicy policy{.chances = std::vector<Row>(n, Row(n, 0.0)), .pull = pull};
-  for (std::size_t i = 0; i < n; ++i) {
-    const Row own = workers[i].chances(pull, pace);
-    for (std::size_t c = 0; c < own.size(); ++c)
-      policy.chances[i][static_cast<std::size_t>(workers[i].from[c])] = own[c];
-  }
-  return policy;
+  return {.chances = std::vector<Row>(n, Row(n, 0.0)), .pull = pull};
 }
 
 }  // namespace
 
 PullPolicy uniform_policy(const Topology& graph) {
-  const auto n = static_cast<std::size_t>(graph.size());
-  PullPolicy policy{.chances = std::vector<Row>(n, Row(n, 0.0)), .pull = 0.5 / largest_degree(graph)};
+  PullPolicy policy = no_pulls(graph, pull_of(graph, 1));
   for (const int i : graph.ranks()) {
     for (const int m : graph.in(i))
       policy.chances[static_cast<std::size_t>(i)][static_cast<std::size_t>(m)] =
-          1.0 / static_cast<double>(graph.in(i).size());
+          rounded(1 / static_cast<double>(graph.in(i).size()));
   }
   return policy;
 }
 
-PullPolicy best_policy(const Topology& graph, const PullTimes& times) {
-  std::vector<Choices> workers;
-  for (const int i : graph.ranks()) workers.emplace_back(graph, times, i);
-  PullPolicy best = uniform_policy(graph);
-  double best_time = std::numeric_limits<double>::infinity();
-  for (int r = 1; r <= kPulls; ++r) {
-    const double pull = static_cast<double>(r) / kPulls / largest_degree(graph);
-    double least = 0, most = std::numeric_limits<double>::infinity();  // paces that all workers can have
-    for (const Choices& each : workers) {
-      least = std::max(least, each.mean_time(pull, each.fastest()));
-      most = std::min(most, each.mean_time(pull, each.slowest()));
-    }
-    most = std::max(least, most);
-    for (int p = 0; p <= kPaces; ++p) {
-      const double pace = least + (most - least) * p / kPaces;
-      PullPolicy policy = policy_with(graph, workers, pull, pace);
-      const double time = predicted(graph, policy, pace);
-      if (time < best_time) best_time = time, best = std::move(policy);
+double consensus_rate(const Topology& graph, const PullTimes& times, const PullPolicy& policy) {
+  const auto n = static_cast<std::size_t>(graph.size());
+  std::vector<Row> lost = no_pulls(graph, 0).chances;  // 1 - E[W'W], a Laplacian
+  double seconds = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    seconds += policy.chances[i][i] * times.alone[i] / static_cast<double>(n);
+    for (const int neighbour : graph.in(static_cast<int>(i))) {
+      const auto m = static_cast<std::size_t>(neighbour);
+      const double chance = policy.chances[i][m];
+      const double weight = policy.pull * (1 - policy.pull / chance) / static_cast<double>(n);
+      seconds += chance * times.pulling[i][m] / static_cast<double>(n);
+      lost[i][i] += weight, lost[m][m] += weight, lost[i][m] -= weight, lost[m][i] -= weight;
     }
   }
-  return best;
+  const double gap = eigenvalues(lost)[1];
+  return gap > 1e-12 ? -std::log1p(-std::min(gap, 1 - 1e-12)) / seconds : 0;
+}
+
+PullPolicy best_policy(const Topology& graph, const PullTimes& times, const PullPolicy& now) {
+  std::vector<Choices> workers;
+  for (const int i : graph.ranks()) workers.emplace_back(graph, times, i);
+  PullPolicy found = uniform_policy(graph);
+  double found_rate = consensus_rate(graph, times, found);
+  const auto consider = [&](PullPolicy policy) {
+    const double rate = consensus_rate(graph, times, policy);
+    if (rate > found_rate * (1 + kSame)) found = std::move(policy), found_rate = rate;
+  };
+  consider(now);
+  const PullPolicy known = found;
+  const double known_rate = found_rate;
+  for (int r = 1; r <= kPulls; ++r) {
+    const double pull = pull_of(graph, static_cast<double>(r) / kPulls), least = 2 * pull;
+    double low = 0, high = std::numeric_limits<double>::infinity();  // paces that all workers can have
+    for (const Choices& each : workers) {
+      low = std::max(low, each.shortest(least));
+      high = std::min(high, each.longest(least));
+    }
+    for (int p = 0; p <= kPaces; ++p) {
+      PullPolicy policy = no_pulls(graph, pull);
+      for (std::size_t i = 0; i < workers.size(); ++i)
+        workers[i].keep_pace(least, low + (high - low) * p / kPaces, policy.chances[i]);
+      consider(std::move(policy));
+    }
+  }
+  for (int sweep = 0; sweep < (graph.size() <= kSweptWorkers ? kSweeps : 0); ++sweep) {
+    for (const Choices& each : workers) {
+      for (const int to : each.from) consider(each.more_from(to, found));
+    }
+  }
+  return found_rate > kGain * known_rate ? found : known;
 }
 
 }  // namespace hopbench

@@ -73,15 +73,17 @@ TEST(ActiveRounds, BeginWithALinkThatIsNew) {
 }
 
 TEST(Pulls, AreOfTheNeighbourThatWasAsked) {
-  const auto drawn = [](int asked, int from, float own) {
+  const auto drawn = [](int asked, int from, float own, float other = 0.25f) {
     Stream stream(pulls(of("netmax", 5)));
     stream.enter(0, 0).send(0, asked, kRequestKind, 0);
-    return stream.reduce(0, 0, {0, from}, {0, 0}, {own, 0.25f}).ok();
+    return stream.reduce(0, 0, {0, from}, {0, 0}, {own, other}).ok();
   };
   EXPECT_TRUE(drawn(1, 1, 0.75f));
   EXPECT_FALSE(drawn(1, 4, 0.75f));
   EXPECT_FALSE(drawn(2, 2, 0.75f)) << "no neighbour";
   EXPECT_FALSE(drawn(1, 1, 1.0f));
+  EXPECT_TRUE(drawn(1, 1, 0.5f, 0.5f));
+  EXPECT_FALSE(drawn(1, 1, 0.4f, 0.6f)) << "more than half";
 }
 
 // Learners 0 .. 3, syncer 4.

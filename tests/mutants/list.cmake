@@ -528,8 +528,9 @@ mutant(never_clipped "weighted_rounds;a_edit" "length > clip_ ? clip_ / length :
 # DyBW: a worker that is done too late steps all the same.
 mutant(late_step_made "dybw" "if (std::binary_search(active.begin(), active.end(), self.rank))" "if (g.whole)")
 
-# NetMax: a worker keeps its whole model and adds a share of another.
+# NetMax: a worker keeps its whole model and adds a share of another; a pull weighs twice as much.
 mutant(own_model_kept_whole "netmax" "static_cast<float>(1 - weight)" "static_cast<float>(1 - 0 * weight)")
+mutant(pull_weighs_twice "netmax" "answer, k, policy.pull /" "answer, k, 2 * policy.pull /")
 
 # Decoupled DiLoCo: learners weigh alike; what a newer fragment replaced is not counted; one learner is enough; the length is that of the mean.
 mutant(learners_weigh_alike "syncer;decoupled_diloco" "samples * samples / static_cast<double>(push.words[2])" "1 + 0 * samples")

@@ -184,6 +184,7 @@ HB_MUTANT(lengths_ignored, a_edit)
 HB_MUTANT(never_clipped, a_edit)
 HB_MUTANT(late_step_made, dybw)
 HB_MUTANT(own_model_kept_whole, netmax)
+HB_MUTANT(pull_weighs_twice, netmax)
 HB_MUTANT(learners_weigh_alike, decoupled_diloco)
 HB_MUTANT(replaced_forgotten, decoupled_diloco)
 HB_MUTANT(no_quorum, decoupled_diloco)
@@ -423,6 +424,7 @@ const std::vector<Case> kCases = {
     {"never_clipped", never_clipped::a_edit_protocol, kClipped, {"replay"}, kept},
     {"late_step_made", late_step_made::dybw_protocol, {}, {"deadlock"}, in_samples},
     {"own_model_kept_whole", own_model_kept_whole::netmax_protocol, {}, {"pulls"}},
+    {"pull_weighs_twice", pull_weighs_twice::netmax_protocol, {}, {"pulls"}},
     {"learners_weigh_alike", learners_weigh_alike::decoupled_diloco_protocol, {}, {"replay"}, kept},
     {"replaced_forgotten", replaced_forgotten::decoupled_diloco_protocol, {}, {"replay"}, kept},
     {"no_quorum", no_quorum::decoupled_diloco_protocol, {}, {"quorum_merges"}},

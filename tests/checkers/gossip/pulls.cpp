@@ -1,4 +1,5 @@
-// NetMax: a worker is drawn towards the one neighbour that it asked in this iteration, by weights that sum to 1.
+// NetMax: a worker is drawn towards the one neighbour that it asked in this iteration, by weights that sum to 1, of
+// which its own is at least half.
 #include <algorithm>
 #include <cmath>
 
@@ -27,8 +28,8 @@ class Pulls : public Checker {
     for (std::size_t i = 0; i < event.senders.size(); ++i) {
       const double weight = double(event.weights[i]);
       sum += weight;
-      const bool known = event.senders[i] == event.rank || event.senders[i] == asked;
-      if (!known || weight < 0 || weight > 1)
+      const bool own = event.senders[i] == event.rank, known = own || event.senders[i] == asked;
+      if (!known || weight < 0 || weight > (own ? 1 : 0.5))
         fail(event.time, event.rank,
              "gave rank " + std::to_string(event.senders[i]) + " the weight " + std::to_string(weight));
     }

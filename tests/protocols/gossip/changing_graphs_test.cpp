@@ -6,7 +6,6 @@
 #include <numeric>
 #include <set>
 
-#include "protocols/gossip/netmax_policy.h"
 #include "protocols/gossip/path_search.h"
 #include "protocols/node/matchings.h"
 #include "tests/cluster_models.h"
@@ -159,46 +158,6 @@ TEST(ActiveRounds, AreOfAllThatAreDoneAtOneInstant) {
       EXPECT_EQ(std::count_if(cluster.events.begin(), cluster.events.end(), averages), 16 * 20) << name;
     }
   }
-}
-
-PullTimes one_slow_link(const Topology& graph, int a, int b) {
-  const auto n = std::size_t(graph.size());
-  PullTimes times{.pulling = std::vector<std::vector<double>>(n, std::vector<double>(n, 1.0)),
-                  .alone = std::vector<double>(n, 1.0)};
-  times.pulling[std::size_t(a)][std::size_t(b)] = times.pulling[std::size_t(b)][std::size_t(a)] = 10;
-  return times;
-}
-
-TEST(PullPolicy, PullsOverASlowLinkLessOften) {
-  const Topology graph = make_topology("complete", 5);
-  const PullPolicy policy = best_policy(graph, one_slow_link(graph, 0, 1));
-  for (std::size_t i = 0; i < 5; ++i)
-    EXPECT_NEAR(std::accumulate(policy.chances[i].begin(), policy.chances[i].end(), 0.0), 1, 1e-9);
-  EXPECT_LT(policy.chances[0][1], 0.5 * policy.chances[0][2]);
-  EXPECT_GE(policy.chances[0][1], policy.pull - 1e-12) << "a weight of at most 1";
-}
-
-TEST(PullPolicy, StartsWithAllNeighboursAlike) {
-  const PullPolicy policy = uniform_policy(make_topology("ring", 4));
-  EXPECT_EQ(policy.chances[0][1], 0.5);
-  EXPECT_EQ(policy.chances[0][2], 0.0);
-}
-
-// Workers 0 and 1 are far from each other: a pull between them takes four gradients' time.
-TEST(NetMax, PullsOverSlowLinksLessOften) {
-  Cluster cluster{.nodes = 4, .topology = "complete", .iterations = 400};
-  cluster.network.links.push_back({.a = 0, .b = 1, .latency = std::chrono::milliseconds(20)});
-  cluster.keep_events = true;
-  cluster.run("netmax", {{"every", 10}});
-  EXPECT_EQ(cluster.broken(), "");
-  const auto pulls = [&](int from) {
-    return std::count_if(cluster.events.begin(), cluster.events.end(), [&](const Event& event) {
-      return event.what == EventKind::kSend && event.kind == std::uint16_t(kRequest) && event.rank == 0 &&
-             event.peer == from && event.iter >= 100;
-    });
-  };
-  EXPECT_LT(pulls(1), pulls(2) / 2);
-  EXPECT_GT(pulls(1), 0) << "every neighbour keeps a chance";
 }
 
 TEST(Moshpit, InOneDimensionIsLocalSgd) {
