@@ -299,8 +299,7 @@ double Node::state_vectors() const {
 }
 
 void Node::close_iteration(Iter next) {
-  if (entered_ < 0) return;
-  if (open_.iter >= 0) {  // else it was closed before an absence
+  if (entered_ >= 0 && open_.iter >= 0) {  // else it was closed before an absence
     open_.end = now();
     record_.marks.push_back(open_);
     ++record_.iters;

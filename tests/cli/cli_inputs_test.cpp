@@ -111,11 +111,11 @@ TEST_F(Inputs, AreTracesThatARunReadsOnce) {
   folder_.write("s.toml", with(suite_with(kExamples.at("scenario.compute.file"), false), "repeats = 1", "repeats = 6"));
   folder_.write("in.csv", rows_of_steps());
   const int watch = inotify_init1(IN_NONBLOCK);
-  ASSERT_GE(inotify_add_watch(watch, (folder_ / "in.csv").c_str(), IN_OPEN), 0);
+  ASSERT_GE(inotify_add_watch(watch, (folder_ / "in.csv").c_str(), IN_OPEN | IN_CLOSE), 0);
   const Ended ended = hopbench(folder_.path(), {"run", "s.toml", "-o", "out", "-j", "2"});
   EXPECT_EQ(ended.code, 0) << ended.err;
   inotify_event opened[16];
-  EXPECT_EQ(read(watch, opened, sizeof opened), ssize_t(sizeof(inotify_event)));
+  EXPECT_EQ(read(watch, opened, sizeof opened), ssize_t(2 * sizeof(inotify_event))) << "opened and closed";
   close(watch);
 }
 

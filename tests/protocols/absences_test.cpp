@@ -120,6 +120,14 @@ TEST(Absences, OfSspGoOnWithTheClockOfTheSlowest) {
   }
 }
 
+TEST(Absences, BeforeTheFirstIterationAreJumpedToo) {
+  Cluster cluster = four({away(2, 0, 200)});
+  cluster.run("ps_ssp");
+  const Iter first = entered_after(cluster, 2, moment(200));
+  EXPECT_GE(first, 15);
+  EXPECT_EQ(cluster.records[2].iters_jumped, first);
+}
+
 // Worker 0 returns while nobody is there, far behind. Those that return after it wait until it is within the bound.
 TEST(Absences, OfSspWaitForOneThatReturnedFarBehind) {
   for (const auto& [name, knobs] : std::vector<std::pair<std::string, Knobs>>{

@@ -143,6 +143,11 @@ TEST(PullPolicy, StaysForALittleGain) {
   EXPECT_EQ(best_policy(graph, times, uniform_policy(graph)).chances, uniform_policy(graph).chances);
 }
 
+TEST(PullPolicy, OfOneWorkerIsToPullFromNobody) {
+  const PullPolicy alone = uniform_policy(make_topology("ring", 1));
+  EXPECT_EQ(best_policy(make_topology("ring", 1), {.pulling = {{0.0}}, .alone = {1.0}}, alone).chances, alone.chances);
+}
+
 // Workers 0 and 1 are far from each other: a pull between them takes forty gradients' time.
 TEST(NetMax, PullsOverAVerySlowLinkLessOften) {
   Cluster cluster{.nodes = 4, .topology = "complete", .iterations = 400};

@@ -67,17 +67,22 @@ what = "convergence"
   if (unequal) suite += "[[scenario]]\nname = \"x\"\ncompute = [{ kind = \"log_normal\", shape = 0.7 }]\n";
   suite += "[[protocol]]\nname = \"" + protocol + "\"\n";
   const TrialRecord record = simulate_trial(parse_suite(suite, "s.toml", {}).trials.at(0));
-  EXPECT_EQ(record.curve.back().model, "mean") << protocol;
-  return record.curve.back().consensus_distance;
+  double last = -1;
+  for (const CurvePoint& point : record.curve) {
+    if (point.model == "mean") last = point.consensus_distance;
+  }
+  return last;
 }
 
 constexpr Stop kIterations = {"iterations", "24"}, kSamples = {"samples", "768"}, kEpochs = {"epochs", "0.1875"};
+constexpr Stop kNoWholeRounds = {"iterations", "23"};  // averages in every fourth iteration are not in the last one
 
 TEST(SameSteps, AreThoseOfTheProtocolsThatEndWithOneModel) {
   std::set<std::string> found;
   for (const Protocol* protocol : protocols()) {
     const std::string name(protocol->name);
-    if (distance(name, kIterations, "", true) == 0) found.insert(name);
+    const bool by_chance = name == "dbw" || name == "selsync";  // may wait for all, and average, in the last iteration
+    if (!by_chance && distance(name, kNoWholeRounds, "", true) == 0) found.insert(name);
   }
   EXPECT_EQ(found, same_steps());
 }
