@@ -12,6 +12,7 @@
 
 #include "backends/base/failure.h"
 #include "backends/base/printable.h"
+#include "suites/import/safetensors.h"
 #include "suites/language/draft.h"
 #include "suites/trial/plan.h"
 
@@ -111,6 +112,13 @@ void add_drawn_and_left_out(const Draft& draft, std::vector<std::string>& notes)
                     fmt::join(labels, ", ")));
 }
 
+/// Returns a note if the profile is one of several shards, which are all read; else "".
+std::string shards_note(const std::string& profile) {
+  if (!profile.ends_with(".safetensors")) return "";
+  const std::size_t files = safetensors_files(profile).size();
+  return files < 2 ? "" : fmt::format("profile {} is one of {} shards: all of them are the model", profile, files);
+}
+
 std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_note) {
   std::vector<std::string> notes;
   const bool convergence = std::any_of(draft.measures.begin(), draft.measures.end(),
@@ -131,12 +139,15 @@ std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_
         "no homogeneous control: without a scenario in which nobody is slow, what the protocols cost by "
         "themselves is not seen");
   std::vector<std::string> few, as_written, without_curve;
+  std::set<std::string> shards{""};
   for (const MeasureDraft& measure : draft.measures) {
     const Layer layer = effective(draft, &measure, {});
     if (layer.at("run.repeats").integer < kPairsForAnInterval) few.push_back(measure.name);
     const Value& points = layer.at("run.evaluations");
     const bool curve = points.is(Value::Type::kInteger) ? points.integer > 0 : default_evaluations(measure.what) > 0;
     if (curve && layer.at("transport.name").text != "sim") without_curve.push_back(measure.name);
+    if (const auto profile = layer.find("model.profile"); profile != layer.end())
+      shards.insert(shards_note(profile->second.text));
     if (layer.at("optimizer.step").text == "as_written" && measure.what == MeasureKind::kConvergence)
       as_written.push_back(measure.name);
   }
@@ -152,6 +163,7 @@ std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_
         "links as they are: real processes obey [network], loss apart, only with network.emulate = true, which is not "
         "set for " +
         listed(deaf));
+  notes.insert(notes.end(), std::next(shards.begin()), shards.end());
   add_idle_settings(draft, notes);
   add_drawn_and_left_out(draft, notes);
   return notes;

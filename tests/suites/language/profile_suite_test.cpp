@@ -1,4 +1,5 @@
 // model.profile and model.wire_bytes: what a suite may say, and that times are those of a model of that size.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -34,6 +35,18 @@ std::string mistakes_of(const std::string& text) {
     return all;
   }
   return "";
+}
+
+TEST(ProfileSuite, AShardIsReadWithTheOthersAndANoteSaysSo) {
+  const Folder folder;
+  const std::string header = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  for (const char* name : {"m-1-of-2.safetensors", "m-2-of-2.safetensors"})
+    folder.write(name, std::string(1, char(header.size())) + std::string(7, '\0') + header);
+  const Suite suite =
+      parse_suite(suite_of("name = \"timing_only\"\nprofile = \"m-2-of-2.safetensors\"\n", "pace = \"3ms\"\n"),
+                  folder / "suite.toml", {});
+  EXPECT_EQ(suite.trials.at(0).workload.size, 4u);
+  EXPECT_THAT(suite.notes, testing::Contains(testing::HasSubstr("m-2-of-2.safetensors is one of 2 shards")));
 }
 
 TEST(ProfileSuite, GivesTimingOnlyItsSizesAndTimes) {
