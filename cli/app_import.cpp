@@ -22,7 +22,7 @@ CLI::App& add_format(CLI::App& command, Parsed& parsed, const std::string& forma
   sub.add_option("-o,--output", o.output, "the trace; - is standard output")->required();
   sub.add_flag("--force", o.force, "write over a file that is there");
   sub.add_option("--skip", o.skip, "leave out the first N steps, as those of compilation or warm-up")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 1'000'000'000));
   sub.callback([&parsed, format] {
     parsed.importing.format = format;
     parsed.command = [&parsed] { return command_import(parsed.importing); };
