@@ -52,7 +52,7 @@ class MeetingStore : public gloo::rendezvous::Store {
   std::map<std::string, std::vector<char>> entries_;
 };
 
-class BareGloo : public Exchange {
+class BareGloo : public RankExchange {
  public:
   BareGloo(const ExchangeSpec& spec, std::string algorithm, Meeting& meeting)
       : spec_(spec),
@@ -142,7 +142,7 @@ class BareGloo : public Exchange {
 
 }  // namespace
 
-std::unique_ptr<Exchange> bare_gloo(const ExchangeSpec& spec, const std::string& algorithm, Meeting& meeting) {
+std::unique_ptr<RankExchange> bare_gloo(const ExchangeSpec& spec, const std::string& algorithm, Meeting& meeting) {
   try {
     return std::make_unique<BareGloo>(spec, algorithm, meeting);
   } catch (const Error&) {
@@ -158,7 +158,7 @@ std::unique_ptr<Exchange> bare_gloo(const ExchangeSpec& spec, const std::string&
 
 namespace hopbench {
 
-std::unique_ptr<Exchange> bare_gloo(const ExchangeSpec&, const std::string&, Meeting&) { return nullptr; }
+std::unique_ptr<RankExchange> bare_gloo(const ExchangeSpec&, const std::string&, Meeting&) { return nullptr; }
 
 }  // namespace hopbench
 

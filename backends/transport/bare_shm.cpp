@@ -85,7 +85,7 @@ class End {
   std::uint32_t passed_ = 0;
 };
 
-class BareShm : public Exchange {
+class BareShm : public RankExchange {
  public:
   BareShm(const ExchangeSpec& spec, Meeting& meeting) : spec_(spec), x_(spec.floats) {
     const bool spin = spec.size <= usable_cores();
@@ -159,7 +159,7 @@ class BareShm : public Exchange {
 
 }  // namespace
 
-std::unique_ptr<Exchange> bare_shm(const ExchangeSpec& spec, Meeting& meeting) {
+std::unique_ptr<RankExchange> bare_shm(const ExchangeSpec& spec, Meeting& meeting) {
   HB_ASSERT(spec.operation != Operation::kAllReduce);
   return std::make_unique<BareShm>(spec, meeting);
 }

@@ -9,7 +9,7 @@
 namespace hopbench {
 namespace {
 
-class LocalAverage : public Exchange {
+class LocalAverage : public RankExchange {
  public:
   explicit LocalAverage(const ExchangeSpec& spec) : spec_(spec), x_(spec.floats), ys_(std::size_t(spec.neighbours)) {
     for (auto& y : ys_) {
@@ -87,7 +87,7 @@ void average_in_place(std::span<float> x, std::span<const float* const> ys) {
   });
 }
 
-std::unique_ptr<Exchange> local_average(const ExchangeSpec& spec) {
+std::unique_ptr<RankExchange> local_average(const ExchangeSpec& spec) {
   HB_ASSERT(spec.operation == Operation::kAverage);
   return std::make_unique<LocalAverage>(spec);
 }

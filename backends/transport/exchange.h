@@ -1,7 +1,7 @@
 // The operation of ranks on one machine that `hopbench bench transport` repeats. The ways to do it here are what a
 // transport of ours is measured against, with nothing between the operation and the machine.
 //
-// Every rank is a process and has one Exchange. Nothing here is used by a trial.
+// Every rank is a process and has one RankExchange. Nothing here is used by a trial.
 #pragma once
 
 #include <cstddef>
@@ -34,9 +34,9 @@ struct ExchangeSpec {
 };
 
 /// One rank's part of the operation.
-class Exchange {
+class RankExchange {
  public:
-  virtual ~Exchange() = default;
+  virtual ~RankExchange() = default;
   /// Runs the operation once. All ranks do it equally often. It starts from the numbers that the last one left.
   virtual void once() = 0;
   /// Does the same, starting from every rank's `pattern`. Returns this rank's resulting numbers, for count_wrong.
@@ -56,14 +56,14 @@ std::int64_t count_wrong(const ExchangeSpec& spec, std::span<const float> got);
 void average_in_place(std::span<float> x, std::span<const float* const> ys);
 
 /// Makes the limit of kAverage: vectors of this process alone, averaged in place.
-std::unique_ptr<Exchange> local_average(const ExchangeSpec& spec);
+std::unique_ptr<RankExchange> local_average(const ExchangeSpec& spec);
 
 /// Uses only memory that two processes share, and a futex: a ring of eight chunks of 256 KiB from each rank to each
 /// that it sends to, filled by copying, and averaged from while the next chunk is filled. kPingPong and kAverage.
-std::unique_ptr<Exchange> bare_shm(const ExchangeSpec& spec, Meeting& meeting);
+std::unique_ptr<RankExchange> bare_shm(const ExchangeSpec& spec, Meeting& meeting);
 
 /// Uses Gloo as its users do. `algorithm` of kAllReduce: ring, bcube, ring_chunked or halving_doubling. Returns nullptr
 /// if this build has no Gloo.
-std::unique_ptr<Exchange> bare_gloo(const ExchangeSpec& spec, const std::string& algorithm, Meeting& meeting);
+std::unique_ptr<RankExchange> bare_gloo(const ExchangeSpec& spec, const std::string& algorithm, Meeting& meeting);
 
 }  // namespace hopbench

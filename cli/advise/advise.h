@@ -91,6 +91,6 @@ struct LearningQuestion {
 std::string stand_in_of(const std::string& chosen, const TrialSpec& spec);
 /// Tries the same learning rates for each variant without slow workers, and takes the best to the scenario. The rows of
 /// the trials in the scenario are added to `kept`.
-std::vector<Learning> learn(const Cluster& cluster, const LearningQuestion& question, std::vector<TrialRow>& kept);
+std::vector<Learning> learn(const ClusterFile& cluster, const LearningQuestion& question, std::vector<TrialRow>& kept);
 
 }  // namespace hopbench

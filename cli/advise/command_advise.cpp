@@ -64,8 +64,8 @@ std::vector<const TrialRow*> rows_of(const std::vector<TrialRow>& rows, const st
   return found;
 }
 
-std::vector<Candidate> candidates_of(const Cluster& cluster, const std::vector<TrialRow>& rows, const JobFacts& facts,
-                                     const ModelErrors& errors) {
+std::vector<Candidate> candidates_of(const ClusterFile& cluster, const std::vector<TrialRow>& rows,
+                                     const JobFacts& facts, const ModelErrors& errors) {
   std::vector<Candidate> candidates;
   for (const std::string& label : labels_in(cluster.suite.trials))
     candidates.push_back(candidate_of(cluster.trials_of(label), rows_of(rows, label), errors, facts));
@@ -85,7 +85,7 @@ std::vector<std::string> varied_labels(const Advice& advice) {
 }
 
 /// Returns the trials of some variants with a change, named after it.
-std::vector<TrialSpec> varied_trials(const Cluster& cluster, const std::vector<std::string>& labels,
+std::vector<TrialSpec> varied_trials(const ClusterFile& cluster, const std::vector<std::string>& labels,
                                      const Variation& variation) {
   std::vector<TrialSpec> trials;
   for (const std::string& label : labels) {
@@ -100,7 +100,7 @@ std::vector<TrialSpec> varied_trials(const Cluster& cluster, const std::vector<s
 }
 
 /// Returns true if some rank of the changed trials is on another host than in the cluster's own.
-bool moves_a_rank(const Cluster& cluster, const std::vector<TrialSpec>& changed) {
+bool moves_a_rank(const ClusterFile& cluster, const std::vector<TrialSpec>& changed) {
   return std::any_of(changed.begin(), changed.end(), [&](const TrialSpec& spec) {
     return make_plan(spec).host_of != make_plan(cluster.trials_of(spec.label).front()).host_of;
   });
@@ -155,7 +155,7 @@ double moved_by(const std::vector<Dependence>& depends, const std::string& what,
   return 0;
 }
 
-std::vector<Measurement> measurements(const AdviceReport& report, const Cluster& cluster, const JobFacts& facts) {
+std::vector<Measurement> measurements(const AdviceReport& report, const ClusterFile& cluster, const JobFacts& facts) {
   const Advice& advice = report.advice;
   const Ranked* const about = &advice.nearest();
   std::vector<Measurement> all;
@@ -177,7 +177,7 @@ std::vector<Measurement> measurements(const AdviceReport& report, const Cluster&
   return all;
 }
 
-std::vector<std::string> facts_text(const Cluster& cluster, const JobFacts& facts) {
+std::vector<std::string> facts_text(const ClusterFile& cluster, const JobFacts& facts) {
   const TrialSpec& spec = cluster.suite.trials.front();
   std::uint32_t repeats = 0;
   for (const TrialSpec& each : cluster.suite.trials) repeats = std::max(repeats, each.repeat + 1);
@@ -194,7 +194,7 @@ std::vector<std::string> facts_text(const Cluster& cluster, const JobFacts& fact
   return lines;
 }
 
-std::vector<std::string> unknown_of(const Cluster& cluster, const JobFacts& facts) {
+std::vector<std::string> unknown_of(const ClusterFile& cluster, const JobFacts& facts) {
   const TrialSpec& spec = cluster.suite.trials.front();
   std::vector<std::string> lines;
   if (!cluster.knows_network) lines.emplace_back("the network: the defaults of [network] are taken (1 Gbit/s, 100us)");
@@ -247,7 +247,7 @@ std::string escaped(const std::string& label) {
 }
 
 /// Returns the command that runs the present and the nearest protocol on the machines.
-std::string test_command(const AdviceReport& report, const Cluster& cluster, const std::string& folder) {
+std::string test_command(const AdviceReport& report, const ClusterFile& cluster, const std::string& folder) {
   const TrialSpec& spec = cluster.suite.trials.front();
   if (find_model(spec.workload.model).create == nullptr)
     return "in your framework: the model has sizes only, which hopbench cannot send in real processes";
@@ -261,7 +261,7 @@ std::string test_command(const AdviceReport& report, const Cluster& cluster, con
                      shell_word("scenario." + toml_key(spec.scenario_name) + ".compute=[]"));
 }
 
-void add_learning(const AdviseOptions& options, const Cluster& cluster, const JobFacts& facts,
+void add_learning(const AdviseOptions& options, const ClusterFile& cluster, const JobFacts& facts,
                   std::vector<TrialRow>& kept, AdviceReport& report) {
   const TrialSpec& spec = cluster.suite.trials.front();
   LearningQuestion question{options.target_loss, stand_in_of(options.stand_in, spec), options.samples,
@@ -273,7 +273,7 @@ void add_learning(const AdviseOptions& options, const Cluster& cluster, const Jo
 }
 
 /// Runs all trials. `folder`: name of the result folder. `kept` gets the rows.
-AdviceReport report_of(const AdviseOptions& options, const Cluster& cluster, const ModelErrors& errors,
+AdviceReport report_of(const AdviseOptions& options, const ClusterFile& cluster, const ModelErrors& errors,
                        const std::string& folder, std::vector<TrialRow>& kept) {
   const JobFacts facts = facts_of(cluster.suite.trials.front());
   const std::vector<TrialRow> rows = run_virtual(cluster.suite.trials, options.jobs);
@@ -318,7 +318,7 @@ int command_advise(const AdviseOptions& options) {
   const ClusterOptions wanted = cluster_options(options);
   const ModelErrors errors = model_errors(options);
   const std::string file = find_suite(options.cluster);
-  const Cluster cluster = read_cluster(file, wanted);
+  const ClusterFile cluster = read_cluster(file, wanted);
   const std::string path = options.output.empty() ? new_folder_name() : without_detours(options.output);
   std::vector<std::string> inputs = inputs_of(cluster.suite);
   for (std::string& name : inputs_of(std::array{options.candidates, options.errors})) inputs.push_back(std::move(name));

@@ -91,7 +91,7 @@ std::string trace_text(const TraceRows& rows, const std::string& title) {
 
 /// Returns how far virtual time is from the recorded job, as a sentence.
 std::string check_text(const Recording& recording, const std::string& file) {
-  const Cluster cluster = read_cluster(file, {});
+  const ClusterFile cluster = read_cluster(file, {});
   std::vector<TrialSpec> trials = cluster.trials_of(cluster.present);
   trials.resize(std::min<std::size_t>(trials.size(), 5));
   std::vector<double> rates;

@@ -175,7 +175,7 @@ int command_whatif(const WhatifOptions& options) {
   ClusterOptions wanted{options.suite_options, options.scenario, options.present, shipped_candidates()};
   wanted.compares = false;
   if (!wanted.suite.repeats) wanted.suite.repeats = kWhatifRepeats;  // each worker is a case of its own
-  const Cluster cluster = read_cluster(find_suite(options.cluster), wanted);
+  const ClusterFile cluster = read_cluster(find_suite(options.cluster), wanted);
   const std::vector<TrialSpec> trials = cluster.trials_of(cluster.present);
   check_available(trials);
   const int workers = trials.front().workers();

@@ -110,7 +110,7 @@ std::string stand_in_of(const std::string& chosen, const TrialSpec& spec) {
   return model.name;
 }
 
-std::vector<Learning> learn(const Cluster& cluster, const LearningQuestion& question, std::vector<TrialRow>& kept) {
+std::vector<Learning> learn(const ClusterFile& cluster, const LearningQuestion& question, std::vector<TrialRow>& kept) {
   std::vector<TrialSpec> firsts;
   for (const TrialSpec& spec : cluster.suite.trials) {
     if (spec.repeat == 0) firsts.push_back(spec);

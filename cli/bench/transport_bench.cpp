@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kOurReason = "the bench";
 
 // The operation as protocols do it, over a Node.
-class OurExchange : public Exchange {
+class OurExchange : public RankExchange {
  public:
   OurExchange(Node& node, const ExchangeSpec& spec, Space& space)
       : node_(node),
@@ -102,7 +102,7 @@ class OurExchange : public Exchange {
 };
 
 /// The limit of an average on a device: vectors of this process alone, averaged in place.
-class DeviceAverage : public Exchange {
+class DeviceAverage : public RankExchange {
  public:
   explicit DeviceAverage(const ExchangeSpec& spec)
       : spec_(spec),
@@ -147,7 +147,7 @@ struct Timed {
   std::int64_t wrong = 0;
 };
 
-Timed time_it(Exchange& exchange, const WayBench& bench, ChildChannel& channel) {
+Timed time_it(RankExchange& exchange, const WayBench& bench, ChildChannel& channel) {
   RankSlot& slot = channel.board().slot(channel.rank());
   for (int i = 0; i < bench.warmup; ++i) exchange.once();
   const std::int64_t start = channel.ready();
@@ -275,7 +275,7 @@ void leave_together(ChildChannel& channel) {
   channel.exchange(others, std::vector<std::string>(others.size()));
 }
 
-std::unique_ptr<Exchange> make_bare(const WayBench& bench, Meeting& meeting) {
+std::unique_ptr<RankExchange> make_bare(const WayBench& bench, Meeting& meeting) {
   if (bench.way == "in place" && bench.exchange.device) return std::make_unique<DeviceAverage>(bench.exchange);
   if (bench.way == "in place") return local_average(bench.exchange);
   if (bench.way == "bare shm") return bare_shm(bench.exchange, meeting);
@@ -341,7 +341,7 @@ std::string bench_rank(ChildChannel& channel, const ChildTask& job) {
       std::any_of(ways.begin(), ways.end(), [&](const Transport& transport) { return transport.name == mine.way; })) {
     timed = time_ours(channel, mine);
   } else {
-    const std::unique_ptr<Exchange> bare = make_bare(mine, channel);
+    const std::unique_ptr<RankExchange> bare = make_bare(mine, channel);
     timed = time_it(*bare, mine, channel);
     leave_together(channel);
   }

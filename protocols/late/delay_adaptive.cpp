@@ -24,7 +24,7 @@ void delay_adaptive(Node& self, const KnobValues& knobs) {
   const double n = self.worker_count();
   serve_deciding(self, {.rule = [inverse, n](const Arrival& gradient) {
                    const auto delay = static_cast<double>(gradient.delay());
-                   return Verdict{.scale = inverse ? 1 / (delay + 1) : n / std::max(n, delay)};
+                   return GradientVerdict{.scale = inverse ? 1 / (delay + 1) : n / std::max(n, delay)};
                  }});
 }
 

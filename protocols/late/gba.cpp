@@ -27,7 +27,7 @@ void gba(Node& self, const KnobValues& knobs) {
   serve_deciding(self, {.rule =
                             [&](const Arrival& gradient) {
                               const bool last = ++come % batches == 0;
-                              return Verdict{.used = gradient.delay() <= tolerance, .closes = last};
+                              return GradientVerdict{.used = gradient.delay() <= tolerance, .closes = last};
                             },
                         .mark = [&](Iter) { return fetched++ / batches; },
                         .divisor = batches});

@@ -24,7 +24,7 @@ void collect(Node& self, const KnobValues& knobs, bool held) {
   if (!self.is_server()) return work_marked(self, knobs);
   const int k = gradients_of({knobs, self.graph(), self.worker_count()});
   serve_deciding(self, {.rule = [k, held](const Arrival& gradient) {
-                   return Verdict{.closes = gradient.collected + 1 == k, .held = held};
+                   return GradientVerdict{.closes = gradient.collected + 1 == k, .held = held};
                  }});
 }
 

@@ -23,7 +23,7 @@ void rennala(Node& self, const KnobValues& knobs) {
   serve_deciding(self, {.rule =
                             [batch](const Arrival& gradient) {
                               const bool fresh = gradient.delay() == 0;
-                              return Verdict{.used = fresh, .closes = fresh && gradient.collected + 1 == batch};
+                              return GradientVerdict{.used = fresh, .closes = fresh && gradient.collected + 1 == batch};
                             },
                         .takes_all_first = true});
 }

@@ -18,7 +18,7 @@ void ringmaster(Node& self, const KnobValues& knobs) {
   const Iter limit = wanted > 0 ? wanted : self.worker_count();
   serve_deciding(self, {.rule = [limit](const Arrival& gradient) {
                    const bool used = gradient.delay() < limit;
-                   return Verdict{.used = used, .closes = used};
+                   return GradientVerdict{.used = used, .closes = used};
                  }});
 }
 

@@ -71,12 +71,12 @@ void Syncer::run() {
 
 Time Syncer::next_due() const {
   Time soonest = kNever;
-  for (const Gathering& each : gathering_) soonest = std::min(soonest, each.due);
+  for (const PendingFragment& each : gathering_) soonest = std::min(soonest, each.due);
   return soonest;
 }
 
 void Syncer::arrived(Message push) {
-  Gathering& some = gathering_[static_cast<std::size_t>(push.words[0])];
+  PendingFragment& some = gathering_[static_cast<std::size_t>(push.words[0])];
   if (some.from.empty()) some.first = self_.now();
   if (const auto before = some.from.find(push.from); before != some.from.end()) {
     const Words& old = before->second.words;
@@ -94,7 +94,7 @@ void Syncer::arrived(Message push) {
 }
 
 void Syncer::merge(std::size_t p) {
-  Gathering some = std::exchange(gathering_[p], {});
+  PendingFragment some = std::exchange(gathering_[p], {});
   const Slice part = slice_of(x0_.size(), p, fragments_);
   const Vec merged = merged_model(some, part);
   outer_.step(x0_, share(merged), step_, part.offset);
@@ -104,7 +104,7 @@ void Syncer::merge(std::size_t p) {
   ++merges_;
 }
 
-Vec Syncer::merged_model(const Gathering& some, const Slice& part) {
+Vec Syncer::merged_model(const PendingFragment& some, const Slice& part) {
   std::vector<double> weights;
   double sum = 0;
   for (const auto& [learner, push] : some.from) {

@@ -12,7 +12,7 @@
 namespace hopbench {
 
 /// A fragment on its way to the next merge.
-struct Gathering {
+struct PendingFragment {
   std::map<int, Message> from{};  // the newest of each learner, with the counts of those that it replaced
   Time first{}, due = kNever;     // due: the end of the grace window, once there is a quorum
 };
@@ -32,7 +32,7 @@ class Syncer {
   Time next_due() const;
   void arrived(Message push);
   void merge(std::size_t p);
-  Vec merged_model(const Gathering& some, const Slice& part);
+  Vec merged_model(const PendingFragment& some, const Slice& part);
   std::size_t trained_in(const Slice& part) const;
 
   Node& self_;
@@ -41,7 +41,7 @@ class Syncer {
   const std::size_t fragments_, quorum_;
   Vec x0_;
   OuterOptimizer outer_;
-  std::vector<Gathering> gathering_;  // by fragment
+  std::vector<PendingFragment> gathering_;  // by fragment
   Iter merges_ = 0;
   double spread_ = 0;  // seconds from the first arrival to the quorum: a moving average
 };

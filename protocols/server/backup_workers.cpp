@@ -19,7 +19,8 @@ void backup_workers(Node& self, const KnobValues& knobs) {
   const int quorum = self.worker_count() - knobs.integer("backup");
   serve_deciding(self, {.rule = [quorum](const Arrival& gradient) {
                    const bool fresh = gradient.mark == gradient.updates;
-                   return Verdict{.used = fresh, .closes = fresh && gradient.collected + 1 == quorum, .held = fresh};
+                   return GradientVerdict{
+                       .used = fresh, .closes = fresh && gradient.collected + 1 == quorum, .held = fresh};
                  }});
 }
 

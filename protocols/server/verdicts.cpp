@@ -13,11 +13,11 @@ namespace {
 // Decisions that are about no single gradient, instead of a worker: the update is made; waiting workers are answered.
 constexpr std::int64_t kClose = -1, kAnswer = -2;
 
-Words words_of(int from, const Verdict& verdict) {
+Words words_of(int from, const GradientVerdict& verdict) {
   return {from, verdict.used, verdict.closes, verdict.held, std::bit_cast<std::int64_t>(verdict.scale)};
 }
 
-Verdict verdict_in(const Words& words) {
+GradientVerdict verdict_in(const Words& words) {
   return {words[1] != 0, words[2] != 0, words[3] != 0, std::bit_cast<double>(words[4])};
 }
 
@@ -51,14 +51,14 @@ class Server {
  private:
   void decide(Message push) {
     const auto [from, k] = std::pair(push.from, push.iter);
-    const Verdict verdict = deciding_.rule({push.words[0], shard_.updates(), static_cast<int>(used_.size())});
+    const GradientVerdict verdict = deciding_.rule({push.words[0], shard_.updates(), static_cast<int>(used_.size())});
     tell_servers(self_, k, words_of(from, verdict));
     if (!verdict.used) shard_.drop(push);
     if (verdict.used) collect(std::move(push), verdict);
     settle(from, k, verdict);
   }
 
-  void obey(int from, Iter k, const Verdict& verdict) {
+  void obey(int from, Iter k, const GradientVerdict& verdict) {
     for (const Kind kind : {kPush, kPart}) {  // a gradient that is not used may still be on its way
       if (!verdict.used) self_.ignore({.kind = kind, .last = k, .from = from});
     }
@@ -69,13 +69,13 @@ class Server {
     settle(from, k, verdict);
   }
 
-  void collect(Message push, const Verdict& verdict) {
+  void collect(Message push, const GradientVerdict& verdict) {
     shard_.join(push);
     const Iter age = shard_.age(push.from);
     used_.push_back({.push = std::move(push), .scale = verdict.scale, .age = age});
   }
 
-  void settle(int from, Iter k, const Verdict& verdict) {
+  void settle(int from, Iter k, const GradientVerdict& verdict) {
     ++come_;
     (verdict.held ? held_ : waiting_).push_back({from, k, verdict.used});
     if (verdict.closes) close();

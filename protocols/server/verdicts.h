@@ -20,7 +20,7 @@ struct Arrival {
 };
 
 /// The decision about it.
-struct Verdict {
+struct GradientVerdict {
   bool used = true;    // else it is dropped, and its worker is told so
   bool closes = true;  // the next update is made, of all gradients used since the last one
   bool held = false;   // its worker is answered once that update is made; else at once
@@ -28,7 +28,7 @@ struct Verdict {
 };
 
 struct Deciding {
-  std::function<Verdict(const Arrival& arrival)> rule;
+  std::function<GradientVerdict(const Arrival& arrival)> rule;
   /// Returns the mark that goes with weights to a worker. Empty: the number of updates in them.
   std::function<Iter(Iter updates)> mark = {};
   /// An update is the sum of its gradients, each times its scale, over this, and a step with 0 if there are none; 0:

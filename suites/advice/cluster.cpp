@@ -125,7 +125,7 @@ std::vector<Block> candidates_of(const ClusterOptions& options) {
 
 /// Returns the text with all candidates that are possible. `text` must be right without them.
 std::string with_possible(std::string text, const File& file, const std::vector<Block>& candidates,
-                          const SuiteOptions& options, Cluster& cluster) {
+                          const SuiteOptions& options, ClusterFile& cluster) {
   const std::string base = text;
   for (const Block& block : candidates) {
     if (block.label == cluster.present || find(file.protocols, block.label) != nullptr) continue;
@@ -177,7 +177,7 @@ double model_bytes_of(const TrialSpec& spec) {
 
 }  // namespace
 
-std::vector<TrialSpec> Cluster::trials_of(const std::string& label) const {
+std::vector<TrialSpec> ClusterFile::trials_of(const std::string& label) const {
   std::vector<TrialSpec> found;
   for (const TrialSpec& spec : suite.trials) {
     if (spec.label == label) found.push_back(spec);
@@ -185,12 +185,12 @@ std::vector<TrialSpec> Cluster::trials_of(const std::string& label) const {
   return found;
 }
 
-Cluster read_cluster(const std::string& path, const ClusterOptions& options) {
+ClusterFile read_cluster(const std::string& path, const ClusterOptions& options) {
   const File file = read_file(path);
   const std::vector<Block> candidates = candidates_of(options);
   SuiteOptions changed = options.suite;
   changed.sets.emplace_back("transport.name=\"sim\"");
-  Cluster cluster;
+  ClusterFile cluster;
   cluster.present = present_of(file, options.present);
   const std::string base = file.text + text_of_present(file, candidates, cluster.present, !options.present.empty());
   SuiteOptions once = changed;

@@ -24,7 +24,7 @@ struct LeftOut {
   std::string label, why;
 };
 
-struct Cluster {
+struct ClusterFile {
   Suite suite;  // its trials are in virtual time, in one scenario, by repeat and variant, each for its rate alone
   std::string present;
   std::vector<LeftOut> left_out;
@@ -41,7 +41,7 @@ inline constexpr int kClusterRepeats = 20;
 /// SuiteError for mistakes in it, and for [[measure]] and [matrix], since the caller says what is measured.
 /// Error(kUsage) if the present protocol is neither in the file nor a candidate, if a candidate is wrong on any
 /// cluster, or if there are several scenarios and none is chosen.
-Cluster read_cluster(const std::string& path, const ClusterOptions& options);
+ClusterFile read_cluster(const std::string& path, const ClusterOptions& options);
 
 /// The size and the costs of a cluster's job.
 struct JobFacts {

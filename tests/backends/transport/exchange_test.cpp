@@ -51,19 +51,19 @@ TEST(AverageInPlace, TakesAnyNumberOfVectors) {
   }
 }
 
-using Make = std::function<std::unique_ptr<Exchange>(const ExchangeSpec&, Meeting&)>;
+using Make = std::function<std::unique_ptr<RankExchange>(const ExchangeSpec&, Meeting&)>;
 
 /// Ranks that are threads and do it a dozen times.
 void expect_right(const ExchangeSpec& spec, const Make& make) {
   Room room;
-  std::vector<std::unique_ptr<Exchange>> all(std::size_t(spec.size));  // none goes while another still reads
+  std::vector<std::unique_ptr<RankExchange>> all(std::size_t(spec.size));  // none goes while another still reads
   std::vector<std::thread> threads;
   for (int rank = 0; rank < spec.size; ++rank) {
     threads.emplace_back([&, rank] {
       ExchangeSpec mine = spec;
       mine.rank = rank;
       Seat seat(room, rank);
-      std::unique_ptr<Exchange>& exchange = all[std::size_t(rank)];
+      std::unique_ptr<RankExchange>& exchange = all[std::size_t(rank)];
       exchange = make(mine, seat);
       for (int i = 0; i < 12; ++i) exchange->once();
       const std::span<const float> got = exchange->checked();

@@ -51,7 +51,7 @@ class ClusterFolder {
     folder_.write("steps.csv", small_trace());
     folder_.write("cluster.toml", text);
   }
-  Cluster read(const ClusterOptions& options = {}) const { return read_cluster(folder_ / "cluster.toml", options); }
+  ClusterFile read(const ClusterOptions& options = {}) const { return read_cluster(folder_ / "cluster.toml", options); }
   std::string why(const ClusterOptions& options = {}) const {
     try {
       read(options);

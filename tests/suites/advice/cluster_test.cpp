@@ -18,14 +18,15 @@ constexpr const char* kCandidates =
     "\"ps_backup\"\nlabel = \"all but five\"\nbackup = 5\n";
 constexpr const char* kAllPossible = "[[protocol]]\nname = \"allreduce\"\n[[protocol]]\nname = \"adpsgd\"\n";
 
-std::set<std::string> labels_of_trials(const Cluster& cluster) {
+std::set<std::string> labels_of_trials(const ClusterFile& cluster) {
   std::set<std::string> labels;
   for (const TrialSpec& spec : cluster.suite.trials) labels.insert(spec.label);
   return labels;
 }
 
 TEST(Cluster, HasThePresentProtocolAndThoseCandidatesThatArePossible) {
-  const Cluster cluster = ClusterFolder().read({.suite = {}, .scenario = {}, .present = {}, .candidates = kCandidates});
+  const ClusterFile cluster =
+      ClusterFolder().read({.suite = {}, .scenario = {}, .present = {}, .candidates = kCandidates});
   EXPECT_EQ(cluster.present, "allreduce");
   EXPECT_EQ(labels_of_trials(cluster), (std::set<std::string>{"allreduce", "adpsgd"}));
   ASSERT_EQ(cluster.left_out.size(), 1u);
@@ -36,7 +37,7 @@ TEST(Cluster, HasThePresentProtocolAndThoseCandidatesThatArePossible) {
 
 TEST(Cluster, RunsInVirtualTimeForTheRateAlone) {
   const ClusterFolder folder(small_cluster() + "[transport]\nname = \"gloo\"\n");
-  const Cluster cluster = folder.read({.suite = {}, .scenario = {}, .present = {}, .candidates = kCandidates});
+  const ClusterFile cluster = folder.read({.suite = {}, .scenario = {}, .present = {}, .candidates = kCandidates});
   EXPECT_EQ(cluster.suite.trials.size(), 2u * 3);
   std::uint32_t last = 0;
   for (const TrialSpec& spec : cluster.suite.trials) {
@@ -49,7 +50,7 @@ TEST(Cluster, RunsInVirtualTimeForTheRateAlone) {
 
 TEST(Cluster, TakesItsFirstProtocolAsThePresentOne) {
   const ClusterFolder folder(small_cluster() + "[[protocol]]\nname = \"ps_bsp\"\nlabel = \"ours\"\nservers = 1\n");
-  const Cluster cluster = folder.read({.suite = {}, .scenario = {}, .present = {}, .candidates = kCandidates});
+  const ClusterFile cluster = folder.read({.suite = {}, .scenario = {}, .present = {}, .candidates = kCandidates});
   EXPECT_EQ(cluster.present, "ours");
   EXPECT_EQ(labels_of_trials(cluster), (std::set<std::string>{"ours", "allreduce", "adpsgd"}));
   EXPECT_EQ(folder.read({.suite = {}, .scenario = {}, .present = "adpsgd", .candidates = kCandidates}).present,
@@ -98,24 +99,24 @@ TEST(Cluster, RefusesCandidatesThatAreWrongEverywhere) {
 }
 
 TEST(Cluster, HasAllReduceAsThePresentProtocolWhateverTheCandidatesAre) {
-  const Cluster cluster = ClusterFolder().read(
+  const ClusterFile cluster = ClusterFolder().read(
       {.suite = {}, .scenario = {}, .present = {}, .candidates = "[[protocol]]\nname = \"adpsgd\"\n"});
   EXPECT_EQ(cluster.present, "allreduce");
   EXPECT_EQ(labels_of_trials(cluster), (std::set<std::string>{"allreduce", "adpsgd"}));
 }
 
 TEST(Cluster, CanHaveThePresentProtocolAlone) {
-  const Cluster cluster = ClusterFolder().read({.suite = {},
-                                                .scenario = {},
-                                                .present = "adpsgd",
-                                                .candidates = kAllPossible,
-                                                .candidates_name = "mine.toml",
-                                                .compares = false});
+  const ClusterFile cluster = ClusterFolder().read({.suite = {},
+                                                    .scenario = {},
+                                                    .present = "adpsgd",
+                                                    .candidates = kAllPossible,
+                                                    .candidates_name = "mine.toml",
+                                                    .compares = false});
   EXPECT_EQ(labels_of_trials(cluster), (std::set<std::string>{"adpsgd"}));
 }
 
 TEST(Cluster, KnowsHowLongMessagesTakeBesideGradients) {
-  const Cluster cluster = ClusterFolder().read();
+  const ClusterFile cluster = ClusterFolder().read();
   const JobFacts facts = facts_of(cluster.suite.trials.front());
   EXPECT_DOUBLE_EQ(facts.model_bytes, 1e6);
   EXPECT_NEAR(facts.gradient_s, 1.5 * 0.01045, 1e-6);

@@ -71,7 +71,7 @@ TEST(Recording, BecomesAClusterFileThatCanBeRead) {
   Folder folder;
   folder.write("steps.csv", trace.str());
   folder.write("cluster.toml", text);
-  const Cluster cluster = read_cluster(folder / "cluster.toml", {});
+  const ClusterFile cluster = read_cluster(folder / "cluster.toml", {});
   EXPECT_EQ(cluster.present, "hop staleness");
   const TrialSpec& spec = cluster.suite.trials.front();
   EXPECT_EQ(spec.workload.model, "mlp");
