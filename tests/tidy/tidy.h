@@ -46,5 +46,6 @@ std::vector<std::string> check_protocol(const Source& source);  // its length, a
 // Rules of all sources together.
 std::vector<std::string> check_median(const std::vector<Source>& sources);  // the usual protocol is short
 std::vector<std::string> check_copies(const std::vector<Source>& sources);  // no piece of code stands there twice
+std::vector<std::string> check_names(const std::vector<Source>& sources);   // no two types have one name
 
 }  // namespace hopbench::tidy

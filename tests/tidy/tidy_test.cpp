@@ -92,6 +92,10 @@ TEST(Tidy, NoProtocolCopiesAnothersLines) {
   for (const std::string& complaint : check_copies(tree())) ADD_FAILURE() << complaint;
 }
 
+TEST(Tidy, NoTwoTypesHaveOneName) {
+  for (const std::string& complaint : check_names(tree())) ADD_FAILURE() << complaint;
+}
+
 // --- Published figures (docs/figures.md)
 // ------------------------------------------------------------------------------
 
@@ -281,6 +285,30 @@ TEST(TidyRules, CopiesAreFoundThoughCommentsAndBracesDiffer) {
   EXPECT_EQ(found(braces, braces), 0u);
   EXPECT_EQ(check_copies({{"protocols/a.cpp", five + "i();\nz();\n" + five + "i();\n"}}).size(), 1u) << "in one file";
   EXPECT_EQ(check_copies({{"cli/a.cpp", five + "i();\n"}, {"cli/b.cpp", five + "i();\n"}}).size(), 0u);
+}
+
+TEST(TidyRules, TypesOfOneNameAreFound) {
+  const std::string one =
+      "namespace hopbench {\n/// One.\nstruct Exchange {\n  int n = 0;\n};\n}  // namespace hopbench\n";
+  const auto found = [&](const std::string& other) {
+    return check_names({{"protocols/a.h", one}, {"backends/b.cpp", other}});
+  };
+  const std::string begin = "#include <map>\nnamespace hopbench {\n", end = "}\n";
+  for (const char* same : {"class Exchange final : public A<int> {\n  virtual ~Exchange() = default;\n};\n",
+                           "enum class Exchange : char { kA };\n", "union Exchange { int a; };\n",
+                           "int f() { return 1; }\ntemplate <class T>\nstruct alignas(64) Exchange {};\n"}) {
+    EXPECT_EQ(found(begin + same + end).size(), 1u) << same;
+  }
+  EXPECT_EQ(
+      found(begin + "struct Exchange {};\n" + end).at(0).find("backends/b.cpp:3: hopbench::Exchange is defined in "),
+      0u);
+  for (const char* other :
+       {"class Exchange;\n", "namespace {\nstruct Exchange {};\n}\n", "struct A {\n  struct Exchange {};\n};\n",
+        "namespace gossip {\nstruct Exchange {};\n}\n", "Exchange f(struct Exchange x) {\n  return x;\n}\n",
+        "void f() {\n  struct Exchange {};\n}\n", "// struct Exchange {\n", "Exchange exchange = {};\n",
+        "template <class Exchange>\nvoid f(Exchange x) {}\n"}) {
+    EXPECT_EQ(found(begin + other + end).size(), 0u) << other;
+  }
 }
 
 TEST(TidyRules, FragmentsAreFoundWhereCommentsBegin) {
