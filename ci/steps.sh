@@ -2,7 +2,7 @@
 # date, commit, step, seconds of CPU time, seconds.
 
 # step SCRIPT NAME COMMAND...: runs the command; says whether it passed and what it cost. A cost that is a quarter above the median of the
-# last five runs on this machine is reported; a step does not fail over it.
+# last five runs on this machine is reported; a step does not fail over it. A command that returns 77 could not run here, and said why.
 step() {
   local script=$1 name=$2 kept=${XDG_CACHE_HOME:-$HOME/.cache}/hopbench/steps.tsv TIMEFORMAT='%U %S %R' cost failed=0 cpu seconds usual
   shift 2
@@ -10,6 +10,7 @@ step() {
   { time "$@" 2>&4; } 4>&2 2>"$cost" || failed=$?
   read -r cpu seconds < <(awk '{ printf "%.0f %.0f\n", $1 + $2, $3 }' "$cost")
   rm -f "$cost"
+  [ "$failed" != 77 ] || { echo "$script: $name skipped (see above)"; return 0; }
   [ "$failed" = 0 ] || { echo "$script: $name failed after $seconds s" >&2; return "$failed"; }
   echo "$script: $name passed in $seconds s, $cpu s of CPU time"
   mkdir -p "$(dirname "$kept")" && touch "$kept"

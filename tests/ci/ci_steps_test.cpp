@@ -23,8 +23,11 @@ class CiSteps : public testing::Test {
   std::string make_room(const std::string& step, int free_mib) {
     folder_.write("bin/df", "#!/bin/sh\necho header\necho /dev/x 9 9 " + std::to_string(free_mib * 1024) + " 9% /\n");
     fs::permissions(folder_ / "bin/df", fs::perms::owner_all);
-    folder_.write("call",
-                  "set -e; root='" + folder_.path() + "'; . '" + source_dir() + "/ci/steps.sh'; make_room " + step);
+    return call("make_room " + step);
+  }
+  /// Returns what these words print.
+  std::string call(const std::string& words) {
+    folder_.write("call", "set -e; root='" + folder_.path() + "'; . '" + source_dir() + "/ci/steps.sh'; " + words);
     FILE* const pipe = popen(("PATH='" + (folder_ / "bin") + "':$PATH bash '" + (folder_ / "call") + "'").c_str(), "r");
     std::string text;
     for (int c; (c = std::fgetc(pipe)) != EOF;) text.push_back(static_cast<char>(c));
@@ -50,6 +53,12 @@ TEST_F(CiSteps, TakeAwayWhatNoLaterStepWantsWhereThereIsLittle) {
   EXPECT_FALSE(has("tsan"));
   EXPECT_EQ(make_room("sweep", 0), "");
   EXPECT_TRUE(has("release") && has("tidy"));
+}
+
+TEST_F(CiSteps, WhatCouldNotRunHasNotPassed) {
+  const std::string cache = "export XDG_CACHE_HOME='" + folder_.path() + "'; ";
+  EXPECT_EQ(call(cache + "step ci/check cuda sh -c 'exit 77'"), "ci/check: cuda skipped (see above)\n");
+  EXPECT_EQ(call(cache + "step ci/check cuda true 2>/dev/null").find("ci/check: cuda passed in "), 0u);
 }
 
 }  // namespace
