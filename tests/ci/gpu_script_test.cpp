@@ -21,6 +21,9 @@ struct Said {
 
 class GpuScript : public testing::Test {
  protected:
+  void SetUp() override {
+    if (!fs::exists("/usr/bin/git")) GTEST_SKIP() << "there is no git, which ci/gpu and its stages call";
+  }
   /// A program that the script finds; of the machine's own it finds only the usual ones, so no nvidia-smi.
   void put(const std::string& name, const std::string& script) {
     fs::remove(folder_ / ("bin/" + name));  // never through a link into the machine's own
