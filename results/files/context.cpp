@@ -7,6 +7,7 @@
 #include <chrono>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 
 #include "backends/base/process/cores.h"
@@ -122,6 +123,19 @@ std::string version_text() { return HB_VERSION; }
 std::string version_with_commit() {
   return fmt::format("{} ({}{})", HB_VERSION, std::string_view(HB_COMMIT).substr(0, 12),
                      HB_COMMIT_CHANGED ? ", with changes" : "");
+}
+
+std::string code_flags(const std::string& flags) {
+  static constexpr const char* kOthers[] = {
+      "-W", "-w", "-pedantic", "-g", "-pipe", "-fdiagnostics-", "-fmessage-length"};
+  std::istringstream words(flags);
+  std::vector<std::string> kept;
+  for (std::string word; words >> word;) {
+    const auto begins = [&](const char* start) { return word.starts_with(start); };
+    const bool passed_on = begins("-Wl,") || begins("-Wa,") || begins("-Wp,");
+    if (passed_on || std::none_of(std::begin(kOthers), std::end(kOthers), begins)) kept.push_back(word);
+  }
+  return join(kept, " ");
 }
 
 std::string context_json(const std::vector<std::string>& command_line, const std::vector<std::string>& gpus,

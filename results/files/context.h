@@ -22,6 +22,9 @@ std::string context_text();
 std::string version_text();
 std::string version_with_commit();
 
+/// Returns those of a compiler's flags that change code: not warnings (-Werror), debug information and messages.
+std::string code_flags(const std::string& flags);
+
 /// Returns "NAME=value" of the variables on the allow-list, sorted. `environment` has the form of `environ`.
 std::vector<std::string> recorded_variables(const char* const* environment);
 

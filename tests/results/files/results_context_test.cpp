@@ -28,6 +28,12 @@ TEST(Context, IsJsonWithBuildMachineAndCommand) {
   EXPECT_THAT(context_text(), HasSubstr(version_text()));
 }
 
+TEST(Context, WarningsAreNoPartOfABuild) {
+  EXPECT_EQ(code_flags("-O3 -DNDEBUG -Wall -Wno-restrict -Werror -g1 -fdiagnostics-color=always -ffp-contract=off"),
+            "-O3 -DNDEBUG -ffp-contract=off");
+  EXPECT_EQ(code_flags("-Wp,-D_FORTIFY_SOURCE=2 -Wl,-z,now -pedantic-errors -w"), "-Wp,-D_FORTIFY_SOURCE=2 -Wl,-z,now");
+}
+
 TEST(Context, OnlyNamedVariablesAreRecorded) {
   const char* environment[] = {"OMP_NUM_THREADS=1", "PATH=/bin", "HOPBENCH_SEED=2",
                                "MY_CI=1",           "CI=true",   "AWS_SECRET_KEY=hide",
