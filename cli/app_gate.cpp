@@ -49,10 +49,11 @@ void add_compare(CLI::App& app, Parsed& parsed) {
       ->required()
       ->expected(2, 64);
   compare
-      .add_option("--threshold", o.threshold, "percent: a smaller change is neither a regression nor an improvement")
+      .add_option(
+          "--threshold", o.threshold,
+          "percent: a smaller change is neither a regression nor an improvement (default: --fail-above, else 5)")
       ->check(check_finite)
-      ->check(CLI::Range(0.0, 1000.0))
-      ->capture_default_str();
+      ->check(CLI::Range(0.0, 1000.0));
   compare
       .add_option("--fail-above", o.fail_above,
                   "percent: exit with 1 if a row is slower by more than this; faster never fails")

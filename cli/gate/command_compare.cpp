@@ -62,7 +62,8 @@ int command_compare(const CompareCommand& options) {
   const OutputFile outputs[] = {{"--csv", options.csv}, {"--markdown", options.markdown}};
   check_output_files(outputs, inputs_of(options.results));
   const Results base = load(options.results.front(), options);
-  const CompareOptions how{options.threshold / 100, options.any_context, false};
+  const double threshold = options.threshold.value_or(options.fail_above.value_or(5)) / 100;
+  const CompareOptions how{threshold, options.any_context, false};
   std::vector<Compared> heads;
   for (std::size_t i = 1; i < options.results.size(); ++i) {
     heads.push_back({options.results[i], compare(base, load(options.results[i], options), how)});

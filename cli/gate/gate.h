@@ -16,7 +16,7 @@ inline constexpr const char* kBaselines = "results/baselines";  // relative to t
 struct CompareCommand {
   std::vector<std::string> results;  // the others are compared with the first
   std::string baselines = kBaselines;
-  double threshold = 5;              // percent
+  std::optional<double> threshold;   // percent; absent: fail_above, else 5
   std::optional<double> fail_above;  // percent
   bool any_context = false;
   std::optional<std::string> csv, markdown;  // absent, "-" (standard output), or a file

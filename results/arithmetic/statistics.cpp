@@ -122,18 +122,6 @@ double t_quantile(double p, int freedom) {
   return std::tan(low) * std::sqrt(static_cast<double>(freedom));
 }
 
-double t_tail(double t, int freedom) {
-  HB_ASSERT(freedom >= 1);
-  const double inside = central_share(std::atan(std::abs(t) / std::sqrt(static_cast<double>(freedom))), freedom);
-  return t >= 0 ? (1 - inside) / 2 : (1 + inside) / 2;
-}
-
-double p_above_zero(std::span<const double> values) {
-  const double spread = deviation(values), mean = mean_of(values);
-  if (spread == 0) return mean > 0 ? 0 : 1;
-  return t_tail(mean / (spread / std::sqrt(double(values.size()))), int(values.size()) - 1);
-}
-
 std::optional<Interval> median_interval(std::span<const double> values) {
   const auto n = static_cast<int>(values.size());
   if (n < 6) return std::nullopt;

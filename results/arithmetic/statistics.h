@@ -13,10 +13,6 @@ double mean_of(std::span<const double> values);
 double deviation(std::span<const double> values);  // sample standard deviation; NaN below 2
 /// Returns the p-quantile of Student's t with `freedom` degrees of freedom.
 double t_quantile(double p, int freedom);
-/// Returns the probability that such a t is at or above this value.
-double t_tail(double t, int freedom);
-/// Returns the p-value of a one-sided t-test: the probability of a mean so far above 0. 0 or 1 if all values are equal.
-double p_above_zero(std::span<const double> values);
 
 struct Interval {
   double low = 0, high = 0;

@@ -11,6 +11,7 @@
 
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
+#include "results/files/context.h"
 #include "results/tables/summary_parts.h"
 
 namespace hopbench {
@@ -126,36 +127,10 @@ Pairs pairs_of(const Row& row, const Metric& metric) {
   return pairs;
 }
 
-bool contains_1(const std::optional<Interval>& interval) {
-  return interval && interval->low <= 1 && interval->high >= 1;
-}
-
-Verdict virtual_verdict(const Comparison& row, double threshold) {
-  if (row.least == 1 && row.most == 1) return Verdict::kNoChange;
-  if (row.speed_up > 1 / (1 + threshold) && row.speed_up < 1 + threshold) return Verdict::kChanged;
-  if (contains_1(row.interval) || (row.least < 1 && row.most > 1 && !row.interval)) return Verdict::kInconclusive;
-  return row.speed_up < 1 ? Verdict::kRegression : Verdict::kImprovement;
-}
-
-/// Judges by one-sided 95 % bounds. A change must be beyond chance and the threshold; no change, safely within it.
-Verdict real_verdict(double speed_up, const Interval& bounds, double threshold) {
-  const double most = 1 + threshold;
-  if (bounds.high < 1 && speed_up < 1 / most) return Verdict::kRegression;
-  if (bounds.low > 1 && speed_up > most) return Verdict::kImprovement;
-  return bounds.low > 1 / most && bounds.high < most ? Verdict::kNoChange : Verdict::kInconclusive;
-}
-
-Verdict verdict_of(const Comparison& row, const Pairs& pairs, const Metric& metric, double threshold) {
-  if (pairs.lost > pairs.gained) return Verdict::kRegression;
-  if (pairs.gained > pairs.lost) return Verdict::kImprovement;
-  const auto& [fast, slow] =
-      metric.more_is_better ? std::tie(pairs.head, pairs.base) : std::tie(pairs.base, pairs.head);
-  // In virtual time durations repeat to the last bit. The result of training depends on the draws there too.
-  if (row.virtual_time && !fast.empty() && (metric.more_is_better || fast == slow)) {
-    return virtual_verdict(row, threshold);
-  }
-  const std::optional<Interval> bounds = ratio_interval(fast, slow, 0.05);
-  return bounds ? real_verdict(paired_ratio(fast, slow).ratio, *bounds, threshold) : Verdict::kInsufficient;
+Verdict verdict_of(const Comparison& row, double threshold) {
+  if (row.lost != row.gained) return row.lost > row.gained ? Verdict::kRegression : Verdict::kImprovement;
+  if (row.n == 0 || (row.by_chance && !row.interval)) return Verdict::kInsufficient;
+  return row.equal ? Verdict::kNoChange : judged_change(row.speed_up, row.interval, threshold);
 }
 
 /// Returns "head lacks 2 trials that base has: ID, ID".
@@ -184,7 +159,10 @@ void fill_numbers(Comparison& result, const Pairs& pairs, const Metric& metric) 
     result.most = *most;
   }
   result.speed_up = ratio.ratio;
-  result.interval = ratio.interval;
+  result.equal = fast == slow;
+  // In virtual time durations repeat to the last bit. The result of training depends on the draws there too.
+  result.by_chance = !result.virtual_time || !(metric.more_is_better || result.equal);
+  if (result.by_chance && pairs.lost == pairs.gained) result.interval = ratio.interval;
   std::vector<std::string> notes;
   if (pairs.lost + pairs.gained > 0) {
     notes.push_back(fmt::format("base alone {} {} times, head alone {} times", metric.had, pairs.lost, pairs.gained));
@@ -225,7 +203,8 @@ Comparison compare_row(const Row& row, const CompareOptions& options, const std:
   const Pairs pairs = pairs_of(row, metric);
   result.note = join(differences, "; ");
   fill_numbers(result, pairs, metric);
-  result.verdict = verdict_of(result, pairs, metric, options.threshold);
+  result.threshold = options.threshold;
+  result.verdict = verdict_of(result, options.threshold);
   if (const auto failure = failure_of(row)) {
     result.verdict = Verdict::kFailed;
     result.note = *failure;
@@ -249,6 +228,8 @@ std::string shown(const nlohmann::json* value) {
 bool alike(const std::string& key, const nlohmann::json* a, const nlohmann::json* b) {
   const auto none = [](const nlohmann::json* value) { return value == nullptr || value->is_null(); };
   if (none(a) || none(b)) return none(a) && none(b);
+  if (key == "flags" && a->is_string() && b->is_string())
+    return code_flags(a->get<std::string>()) == code_flags(b->get<std::string>());
   if (key != "memory_bytes" || !a->is_number() || !b->is_number()) return *a == *b;
   return std::abs(a->get<double>() - b->get<double>()) <= 0.05 * std::max(a->get<double>(), b->get<double>());
 }
@@ -256,9 +237,25 @@ bool alike(const std::string& key, const nlohmann::json* a, const nlohmann::json
 }  // namespace
 
 const char* to_string(Verdict verdict) {
-  static constexpr const char* kWords[] = {"regression",   "improvement",  "no-change", "changed", "inconclusive",
-                                           "insufficient", "incomparable", "failed",    "missing", "new"};
+  static constexpr const char* kWords[] = {"regression", "improvement",  "no-change",    "within_threshold",
+                                           "not-slower", "inconclusive", "insufficient", "incomparable",
+                                           "failed",     "missing",      "new"};
   return kWords[static_cast<int>(verdict)];
+}
+
+std::string verdict_text(Verdict verdict, std::optional<double> threshold) {
+  if (verdict != Verdict::kWithin) return to_string(verdict);
+  return threshold ? fmt::format("within {:.3g} %", 100 * *threshold) : "within the threshold";
+}
+
+Verdict judged_change(double speed_up, const std::optional<Interval>& interval, double threshold) {
+  const auto [low, high] = interval.value_or(Interval{speed_up, speed_up});
+  const auto too_slow = [&](double ratio) { return 1 / ratio - 1 > threshold; };
+  const auto fast = [&](double ratio) { return ratio - 1 > threshold; };
+  if (too_slow(speed_up) && high < 1) return Verdict::kRegression;
+  if (fast(speed_up) && low > 1) return Verdict::kImprovement;
+  if (too_slow(low)) return Verdict::kInconclusive;
+  return fast(high) ? Verdict::kNotSlower : Verdict::kWithin;
 }
 
 std::vector<Comparison> compare(const Results& base, const Results& head, const CompareOptions& options) {
@@ -276,8 +273,7 @@ std::vector<std::string> why_slower(const Comparison& row, double limit) {
   if (row.verdict == Verdict::kIncomparable || row.verdict == Verdict::kNew) return {};
   if (row.verdict == Verdict::kFailed || row.verdict == Verdict::kMissing) return {to_string(row.verdict)};
   std::vector<std::string> reasons;
-  const bool sure = row.virtual_time || (row.interval && !contains_1(row.interval));
-  if (sure && slower_by(row) > limit)
+  if (row.lost == row.gained && verdict_of(row, limit) == Verdict::kRegression)
     reasons.push_back(fmt::format("slower by {} %", number_text(100 * slower_by(row), 3)));
   if (row.lost > row.gained) reasons.emplace_back(metric_of(row.quantity).lost);
   if (!row.missing.empty()) reasons.push_back(missing_text(row.missing));

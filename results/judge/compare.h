@@ -18,8 +18,9 @@ namespace hopbench {
 enum class Verdict {
   kRegression,
   kImprovement,
-  kNoChange,      // virtual time: every pair is equal; real time: the change is within the threshold, at 95 %
-  kChanged,       // virtual time: not equal, but by less than the threshold
+  kNoChange,      // every pair is equal to the last bit
+  kWithin,        // not equal, but neither slower nor faster by more than the threshold
+  kNotSlower,     // not slower by more than the threshold; that it is faster by more cannot be excluded
   kInconclusive,  // none of these; more repeats may decide
   kInsufficient,  // fewer than 3 pairs of real trials
   kIncomparable,  // measured under other settings, or on another machine
@@ -27,7 +28,14 @@ enum class Verdict {
   kMissing,       // in base only
   kNew,           // in head only
 };
-const char* to_string(Verdict verdict);
+const char* to_string(Verdict verdict);  // for programs: "within_threshold"
+/// Returns the verdict for people: "within 5 %".
+std::string verdict_text(Verdict verdict, std::optional<double> threshold);
+
+/// Judges a change that is not none, for every comparison and gate. `interval`: of the speed-up, absent if nothing in
+/// it is chance. A regression or improvement is beyond the threshold, with an interval that does not contain 1. A row
+/// is within the threshold, or not slower, if no part of the interval is beyond it.
+Verdict judged_change(double speed_up, const std::optional<Interval>& interval, double threshold);
 
 struct CompareOptions {
   double threshold = 0.05;   // a smaller change is neither a regression nor an improvement
@@ -45,9 +53,12 @@ struct Comparison {
   int n = 0;                         // pairs that have both numbers
   double base = 0, head = 0;         // their medians; NaN: no pair
   double speed_up = 0;               // geometric mean over the pairs; NaN: no pair
-  std::optional<Interval> interval;  // 95 %, from 3 pairs
+  std::optional<Interval> interval;  // 95 %, from 3 pairs, if the change may be chance and each pair has both numbers
   std::string note;                  // the reason why there is no number, or other facts to know
   bool virtual_time = false;
+  bool by_chance = true;             // false: a rate of virtual time, which follows from the draws
+  double threshold = 0;              // that it was judged by, as a share
+  bool equal = false;                // each pair, to the last bit
   double least = 0, most = 0;        // speed-ups of single pairs; NaN: no pair
   int lost = 0, gained = 0;          // pairs in which only base, only head has the number: see why_slower()
   std::vector<std::string> missing;  // trials of base that ended well and that head lacks
@@ -56,9 +67,8 @@ struct Comparison {
 
 /// Returns the share by which head takes longer for the same work, from 0 (0.09: 9 %, speed-up 0.917); NaN: no pair.
 double slower_by(const Comparison& row);
-/// Returns true if the row is slower by more than `limit` beyond doubt, failed, lacks trials that base has, or no
-/// longer reaches its target. In virtual time any difference is beyond doubt. In real time that takes three pairs and
-/// an interval without 1.
+/// Returns true if the row would be a regression with `limit` as its threshold, failed, lacks trials that base has, or
+/// no longer reaches its target.
 bool slower_than(const Comparison& row, double limit);
 /// Returns the reasons, a phrase each. Without a reason the row is not slower_than() the limit.
 std::vector<std::string> why_slower(const Comparison& row, double limit);

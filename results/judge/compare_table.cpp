@@ -21,6 +21,8 @@ std::string ratio_cell(const Comparison& row) {
   std::string text = number_text(row.speed_up, 3) + "x";
   if (row.interval) {
     text += fmt::format(" [{}, {}]", number_text(row.interval->low, 3), number_text(row.interval->high, 3));
+  } else if (!row.by_chance && number_text(row.least, 3) != number_text(row.most, 3)) {
+    text += fmt::format(" ({} .. {})", number_text(row.least, 3), number_text(row.most, 3));
   }
   return text;
 }
@@ -42,8 +44,8 @@ void add_head_cells(std::vector<std::string>& cells, const Comparison* row) {
     cells.insert(cells.end(), {"-", "-", "0", "-"});
     return;
   }
-  cells.insert(cells.end(),
-               {number_text(row->head), ratio_cell(*row), fmt::format("{}", row->n), to_string(row->verdict)});
+  cells.insert(cells.end(), {number_text(row->head), ratio_cell(*row), fmt::format("{}", row->n),
+                             verdict_text(row->verdict, row->threshold)});
 }
 
 std::vector<std::string> head_line(std::span<const Compared> heads, const std::string& base) {
@@ -54,7 +56,8 @@ std::vector<std::string> head_line(std::span<const Compared> heads, const std::s
 
 void add_notes(Grid& grid, const std::string& head, const Comparison& row) {
   if (row.note.empty()) return;
-  const std::string note = fmt::format("{}, {}: {}: {}", head, row.variant, to_string(row.verdict), row.note);
+  const std::string note =
+      fmt::format("{}, {}: {}: {}", head, row.variant, verdict_text(row.verdict, row.threshold), row.note);
   if (std::find(grid.notes.begin(), grid.notes.end(), note) == grid.notes.end()) grid.notes.push_back(note);
 }
 

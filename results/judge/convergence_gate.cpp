@@ -9,7 +9,6 @@
 
 #include "results/arithmetic/curve.h"
 #include "results/arithmetic/statistics.h"
-#include "results/judge/timed_gate.h"
 
 namespace hopbench {
 namespace {
@@ -48,13 +47,6 @@ std::vector<SeedPairs> seed_pairs(const RunFolder& base, const RunFolder& head) 
   return all;
 }
 
-/// Returns the probability that head needs that many more (sign 1) or fewer (-1) iterations by chance.
-double p_of(const SeedPairs& pairs, int sign) {
-  std::vector<double> logs;
-  for (std::size_t i = 0; i < pairs.base.size(); ++i) logs.push_back(sign * std::log(pairs.head[i] / pairs.base[i]));
-  return p_above_zero(logs);
-}
-
 }  // namespace
 
 std::vector<GateRow> convergence_rows(const RunFolder& base, const RunFolder& head, std::vector<std::string>& notes) {
@@ -69,22 +61,28 @@ std::vector<GateRow> convergence_rows(const RunFolder& base, const RunFolder& he
     notes.push_back(
         fmt::format("iterations to target of {} variants are not judged: {} seeds are needed", few, kSeedsToJudge));
   }
-  std::vector<double> more, fewer;
-  for (const SeedPairs& pairs : judged) {
-    more.push_back(p_of(pairs, 1));
-    fewer.push_back(p_of(pairs, -1));
-  }
-  const std::vector<bool> needs_more = holm(more, kConvergenceLevel), needs_fewer = holm(fewer, kConvergenceLevel);
   std::vector<GateRow> rows;
-  for (std::size_t i = 0; i < judged.size(); ++i) {
-    const SeedPairs& pairs = judged[i];
+  for (const SeedPairs& pairs : judged) {
     const PairedRatio ratio = paired_ratio(pairs.base, pairs.head);
-    GateRow row{pairs.name,  "iterations to target", Verdict::kNoChange,
-                ratio.n,     median(pairs.base),     median(pairs.head),
-                ratio.ratio, ratio.interval,         {}};
-    if (needs_fewer[i]) row.verdict = Verdict::kImprovement;
-    if (needs_more[i] || pairs.lost > 0) row.verdict = Verdict::kRegression;
-    if (pairs.lost > 0) row.notes.push_back(fmt::format("{} seeds no longer reach the target", pairs.lost));
+    GateRow row{pairs.name,
+                "iterations to target",
+                Verdict::kNoChange,
+                ratio.n,
+                median(pairs.base),
+                median(pairs.head),
+                ratio.ratio,
+                {},
+                {}};
+    if (pairs.lost > 0) {
+      row.verdict = Verdict::kRegression;
+      row.notes.push_back(fmt::format("{} seeds no longer reach the target", pairs.lost));
+    } else if (pairs.base != pairs.head) {
+      row.interval = ratio_interval(pairs.base, pairs.head, kConvergenceLevel / static_cast<double>(judged.size()));
+      row.threshold = std::max(1 / row.interval->low, row.interval->high) - 1;
+      row.verdict = Verdict::kWithin;
+      if (row.interval->high < 1) row.verdict = Verdict::kRegression;
+      if (row.interval->low > 1) row.verdict = Verdict::kImprovement;
+    }
     rows.push_back(std::move(row));
   }
   return rows;

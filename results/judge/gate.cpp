@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
@@ -19,20 +20,17 @@ bool undecided(const GateRow& row) {
 }
 
 /// Returns true if the row has a verdict about speed; the others could not be compared.
-bool has_verdict(const GateRow& row) {
-  return row.verdict == Verdict::kNoChange || row.verdict == Verdict::kImprovement ||
-         row.verdict == Verdict::kRegression || row.verdict == Verdict::kInconclusive;
-}
+bool has_verdict(const GateRow& row) { return row.verdict <= Verdict::kInconclusive; }
 
 std::string headline(const GateResult& result) {
   std::string text = fmt::format("compared {} of {} rows of {} with {}", compared(result), result.rows.size(),
                                  result.head, result.base);
   const auto count = [&](auto wanted) { return std::count_if(result.rows.begin(), result.rows.end(), wanted); };
-  for (const Verdict verdict :
-       {Verdict::kNoChange, Verdict::kImprovement, Verdict::kRegression, Verdict::kInconclusive, Verdict::kInsufficient,
-        Verdict::kIncomparable, Verdict::kFailed, Verdict::kMissing, Verdict::kNew}) {
+  for (const Verdict verdict : {Verdict::kNoChange, Verdict::kWithin, Verdict::kNotSlower, Verdict::kImprovement,
+                                Verdict::kRegression, Verdict::kInconclusive, Verdict::kInsufficient,
+                                Verdict::kIncomparable, Verdict::kFailed, Verdict::kMissing, Verdict::kNew}) {
     const auto rows = count([&](const GateRow& row) { return row.verdict == verdict; });
-    text += rows > 0 ? fmt::format(", {} {}", rows, to_string(verdict)) : "";
+    text += rows > 0 ? fmt::format(", {} {}", rows, verdict_text(verdict, {})) : "";
   }
   return text;
 }
@@ -58,8 +56,10 @@ std::string conclusion(const GateResult& result, bool strict) {
     case ExitCode::kInconclusive:
       return "the gate is inconclusive: more repeats or a quieter machine may tell";
     case ExitCode::kNoBaseline:
-      return open < of ? fmt::format("the gate does not pass: {} of {} rows could not be compared (--strict)", open, of)
-                       : "the gate does not pass: nothing was compared";
+      if (open < of)
+        return fmt::format("the gate does not pass: {} of {} rows could not be compared (--strict)", open, of);
+      return result.tier == "counts" ? "the gate is skipped: nothing was compared"
+                                     : "the gate does not pass: nothing was compared";
     default:
       return strict ? "the gate passes"
                     : "the gate passes (not strict: inconclusive and incomparable rows do not count)";
@@ -81,6 +81,30 @@ std::string numbers_of(const GateRow& row) {
 bool shown(const GateRow& row) { return row.verdict != Verdict::kNoChange || !row.notes.empty() || row.threshold; }
 
 std::string threshold_text(const GateRow& row) { return row.threshold ? percent_text(*row.threshold) : "-"; }
+
+/// Returns 0 for a row that fails, 1 for one without a verdict, 2 for others.
+int urgency_of(const GateRow& row) { return fails(row) ? 0 : undecided(row) || !has_verdict(row) ? 1 : 2; }
+
+/// Appends lines while the text has at most `most` bytes, and then how many are left out.
+void append_lines(std::string& text, const std::vector<std::string>& lines, std::size_t most) {
+  std::size_t fit = 0;
+  while (fit < lines.size() && text.size() + lines[fit].size() <= most) text += lines[fit++];
+  if (fit < lines.size()) {
+    text +=
+        fmt::format("\n{} more lines are left out here: standard output and --json have them\n", lines.size() - fit);
+  }
+}
+
+std::string markdown_row(const GateRow& row) {
+  constexpr std::size_t kLongestCell = 400, kMostNotes = 4;
+  std::vector<std::string> notes;
+  for (const std::string& note : std::span(row.notes).first(std::min(row.notes.size(), kMostNotes)))
+    notes.push_back(markdown_cell(shortened(note, kLongestCell)));
+  if (row.notes.size() > kMostNotes) notes.push_back(fmt::format("and {} more", row.notes.size() - kMostNotes));
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", verdict_text(row.verdict, row.threshold),
+                     markdown_cell(shortened(row.name, kLongestCell)), row.metric, numbers_of(row), threshold_text(row),
+                     row.n, join(notes, "<br>"));
+}
 
 }  // namespace
 
@@ -109,7 +133,7 @@ std::string gate_text(const GateResult& result, bool strict) {
   for (const GateRow& row : result.rows) {
     if (!shown(row)) continue;
     const std::string numbers = numbers_of(row);
-    text += fmt::format("{:<12} {}{}{}{}{}\n", to_string(row.verdict), row.name,
+    text += fmt::format("{:<12} {}{}{}{}{}\n", verdict_text(row.verdict, row.threshold), row.name,
                         row.metric == "exact" ? "" : ", " + row.metric, numbers.empty() ? "" : ", speed-up ", numbers,
                         row.threshold ? ", threshold " + threshold_text(row) : "");
     for (const std::string& note : row.notes) text += fmt::format("             {}\n", note);
@@ -121,21 +145,27 @@ std::string gate_text(const GateResult& result, bool strict) {
 
 std::string gate_markdown(const GateResult& result, bool strict) {
   std::string text = fmt::format("### hopbench gate ({}): {}\n\n{}\n\n", result.tier, conclusion(result, strict),
-                                 markdown_cell(headline(result)));
-  if (std::any_of(result.rows.begin(), result.rows.end(), shown)) {
-    text += "| verdict | row | metric | speed-up | threshold | n | notes |\n|---|---|---|---|---|---|---|\n";
+                                 markdown_cell(shortened(headline(result), 2000)));
+  std::vector<std::string> rows, notes, open;
+  for (const int urgency : {0, 1, 2}) {
     for (const GateRow& row : result.rows) {
-      if (!shown(row)) continue;
-      std::vector<std::string> notes;
-      for (const std::string& note : row.notes) notes.push_back(markdown_cell(note));
-      text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", to_string(row.verdict), markdown_cell(row.name),
-                          row.metric, numbers_of(row), threshold_text(row), row.n, join(notes, "<br>"));
+      if (row.verdict == Verdict::kNoChange || urgency != urgency_of(row)) continue;
+      rows.push_back(markdown_row(row));
     }
+  }
+  if (!rows.empty()) {
+    text += "| verdict | row | metric | speed-up | threshold | n | notes |\n|---|---|---|---|---|---|---|\n";
+    append_lines(text, rows, kLongestComment * 3 / 5);
     text += "\n";
   }
-  for (const std::string& note : result.notes) text += "- " + markdown_cell(note) + "\n";
-  const std::string open = not_compared(result);
-  return open.empty() ? text : text + "\n```\n" + open + "```\n";
+  for (const std::string& note : result.notes) notes.push_back("- " + markdown_cell(shortened(note, 2000)) + "\n");
+  append_lines(text, notes, kLongestComment * 4 / 5);
+  std::istringstream reasons(not_compared(result));
+  for (std::string line; std::getline(reasons, line);) open.push_back(shortened(line, 2000) + "\n");
+  if (open.empty()) return text;
+  text += "\n```\n";
+  append_lines(text, open, kLongestComment - 200);
+  return text + "```\n";
 }
 
 void add_real_time_note(std::span<const TrialRow> base, GateResult& result) {

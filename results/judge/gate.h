@@ -24,9 +24,10 @@ struct GateRow {
   int n = 0;  // pairs; 1 where nothing is left to chance
   double base = 0, head = 0;
   double speed_up = 1;                // NaN: not in both
-  std::optional<Interval> interval;   // 95 %
+  std::optional<Interval> interval;   // its one-sided 95 % bounds
   std::vector<std::string> notes;     // the differences, or the reason why there is no verdict
-  std::optional<double> threshold{};  // of timed and virtual rows, as a share: a smaller change does not count
+  std::optional<double> threshold{};  // as a share: a smaller change does not count; absent: every change does
+  bool rate = false;                  // base and head are samples/s, else seconds or counts: less is better
 };
 
 struct GateResult {
@@ -51,12 +52,16 @@ void add_real_time_note(std::span<const TrialRow> base, GateResult& result);
 /// Returns "compared 68 of 70 rows: ...", the rows that need attention, and the meaning of the exit code. Rows that
 /// have a threshold are all shown, with it.
 std::string gate_text(const GateResult& result, bool strict);
+/// Returns at most kLongestComment bytes: rows that fail first, then those without a verdict. Rows without a change are
+/// only counted, and so is what does not fit.
 std::string gate_markdown(const GateResult& result, bool strict);
+constexpr std::size_t kLongestComment = 65'000;  // GitHub refuses comments of more than 65 536 characters
 /// Returns {"schema_version", "tier", "base", "head", "compared", "of", "exit", "notes", "rows"}
 std::string gate_json(const GateResult& result, bool strict);
 /// Returns a test case for each row: a failure if it fails the gate, skipped (if strict, a failure) if not compared.
 std::string gate_junit(const GateResult& result, bool strict);
 /// Returns google-benchmark's JSON, which its compare.py and dashboards read: two benchmarks a row, base/ and head/.
+/// Less is better there, so a rate stands as seconds a sample.
 std::string gate_benchmark_json(const GateResult& result, const std::string& context_json);
 
 /// Runs the gate of tier T0.

@@ -25,6 +25,15 @@ nlohmann::json benchmark_row(const std::string& name, double seconds, int n) {
           {"repetitions", 1}, {"repetition_index", 0}};
 }
 
+/// Returns two benchmarks: base/ROW and head/ROW.
+void add_benchmarks(const GateRow& row, nlohmann::json& benchmarks) {
+  const std::string metric = row.rate ? "virtual seconds a sample" : row.metric;
+  for (const auto& [side, value] : {std::pair("base/", row.base), std::pair("head/", row.head)}) {
+    if (value > 0)
+      benchmarks.push_back(benchmark_row(side + row.name + "/" + metric, row.rate ? 1 / value : value, row.n));
+  }
+}
+
 }  // namespace
 
 std::string gate_json(const GateResult& result, bool strict) {
@@ -73,10 +82,7 @@ std::string gate_junit(const GateResult& result, bool strict) {
 std::string gate_benchmark_json(const GateResult& result, const std::string& context_json) {
   nlohmann::json context = nlohmann::json::parse(context_json, nullptr, false);
   nlohmann::json benchmarks = nlohmann::json::array();
-  for (const GateRow& row : result.rows) {
-    if (row.base > 0) benchmarks.push_back(benchmark_row("base/" + row.name + "/" + row.metric, row.base, row.n));
-    if (row.head > 0) benchmarks.push_back(benchmark_row("head/" + row.name + "/" + row.metric, row.head, row.n));
-  }
+  for (const GateRow& row : result.rows) add_benchmarks(row, benchmarks);
   const nlohmann::json all{{"context", context.is_discarded() ? nlohmann::json::object() : context},
                            {"benchmarks", benchmarks}};
   return all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

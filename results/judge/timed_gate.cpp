@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "results/arithmetic/statistics.h"
 #include "results/tables/summary_parts.h"
@@ -23,11 +22,8 @@ std::vector<double> logs_of(std::span<const TimedPair> pairs) {
   return logs;
 }
 
-/// Returns the probability of a mean log ratio so far above 0 (sign 1) or below 0 (sign -1) by chance.
-double p_slower(std::span<const TimedPair> pairs, int sign) {
-  std::vector<double> logs = logs_of(pairs);
-  for (double& log : logs) log *= sign;
-  return p_above_zero(logs);
+bool any(const std::vector<GateRow>& rows, Verdict wanted) {
+  return std::any_of(rows.begin(), rows.end(), [&](const GateRow& row) { return row.verdict == wanted; });
 }
 
 class Gate {
@@ -36,32 +32,25 @@ class Gate {
       : rows_(rows), rule_(rule), measure_(measure) {}
 
   GateResult run() {
-    Set same(rows_.size()), both(rows_.size());
+    Set same(rows_.size());
     add(same, rule_.pairs, true);
     set_bounds(same);
     if (std::any_of(bounds_.begin(), bounds_.end(), [&](double bound) { return too_loud(bound); })) {
       add(same, rule_.most - rule_.pairs, true);
       set_bounds(same);
     }
-    add(both, rule_.pairs, false);
-    std::vector<Verdict> verdicts = judge(both);
-    if (has(verdicts, Verdict::kInconclusive)) {
-      add(both, rule_.most - rule_.pairs, false);
-      verdicts = judge(both);
-    }
-    std::vector<bool> unconfirmed(rows_.size());
-    if (has(verdicts, Verdict::kRegression)) confirm(static_cast<int>(both.front().size()), verdicts, unconfirmed);
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
-      if (verdicts[row] == Verdict::kNoChange && too_loud(bounds_[row])) verdicts[row] = Verdict::kInconclusive;
-    }
-    return result(same, both, verdicts, unconfirmed);
+    GateResult all{"timed", {}, {}, measured(), {}};
+    if (any(all.rows, Verdict::kRegression)) confirm(all.rows);
+    for (std::size_t row = 0; row < rows_.size(); ++row) judge_noise(bounds_[row], all.rows[row]);
+    std::vector<double> noise;
+    for (const auto& pairs : same) noise.push_back(pair_noise(pairs));
+    all.notes.push_back(fmt::format("noise of a pair of base with itself: {} to {}",
+                                    percent_text(*std::min_element(noise.begin(), noise.end())),
+                                    percent_text(*std::max_element(noise.begin(), noise.end()))));
+    return all;
   }
 
  private:
-  static bool has(const std::vector<Verdict>& verdicts, Verdict wanted) {
-    return std::find(verdicts.begin(), verdicts.end(), wanted) != verdicts.end();
-  }
-
   void set_bounds(const Set& same) {
     bounds_.clear();
     for (const auto& pairs : same) bounds_.push_back(std::max(std::log1p(rule_.threshold), noise_floor(pairs)));
@@ -76,71 +65,62 @@ class Gate {
     }
   }
 
-  std::vector<Verdict> judge(const Set& set) const {
-    std::vector<double> slower, faster;
-    for (const auto& pairs : set) {
-      slower.push_back(p_slower(pairs, 1));
-      faster.push_back(p_slower(pairs, -1));
-    }
-    const std::vector<bool> is_slower = holm(slower, kLevel), is_faster = holm(faster, kLevel);
-    std::vector<Verdict> verdicts;
-    for (std::size_t row = 0; row < set.size(); ++row) {
-      const double bound = bounds_[row], middle = median(logs_of(set[row]));
-      if (is_slower[row] && middle > bound) {
-        verdicts.push_back(Verdict::kRegression);
-      } else if (is_faster[row] && middle < -bound) {
-        verdicts.push_back(Verdict::kImprovement);
-      } else {
-        verdicts.push_back(within(set[row], bound) ? Verdict::kNoChange : Verdict::kInconclusive);
-      }
-    }
-    return verdicts;
-  }
-
-  // Returns true if the upper one-sided bound is below what would be a regression.
-  static bool within(std::span<const TimedPair> pairs, double bound) {
-    const std::vector<double> logs = logs_of(pairs);
-    const auto n = static_cast<int>(logs.size());
-    return mean_of(logs) + t_quantile(1 - kLevel, n - 1) * deviation(logs) / std::sqrt(n) < bound;
-  }
-
-  void confirm(int pairs, std::vector<Verdict>& verdicts, std::vector<bool>& unconfirmed) {
-    Set fresh(rows_.size());
-    add(fresh, pairs, false);
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
-      if (verdicts[row] != Verdict::kRegression) continue;
-      const bool again = p_slower(fresh[row], 1) < kLevel && median(logs_of(fresh[row])) > bounds_[row];
-      if (again) continue;
-      verdicts[row] = Verdict::kNoChange;
-      unconfirmed[row] = true;
-    }
-  }
-
-  GateResult result(const Set& same, const Set& both, const std::vector<Verdict>& verdicts,
-                    const std::vector<bool>& unconfirmed) const {
-    GateResult all{"timed", {}, {}, {}, {}};
-    std::vector<double> noise;
+  // By one-sided 95 % bounds.
+  std::vector<GateRow> judge(const Set& set) const {
+    std::vector<GateRow> judged;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       std::vector<double> base, head;
-      for (const TimedPair& pair : both[i]) {
+      for (const TimedPair& pair : set[i]) {
         base.push_back(pair.base);
         head.push_back(pair.head);
       }
-      const PairedRatio ratio = paired_ratio(base, head);
-      GateRow row{rows_[i].name, rows_[i].metric, verdicts[i],    ratio.n, median(base),
-                  median(head),  ratio.ratio,     ratio.interval, {},      std::expm1(bounds_[i])};
-      if (unconfirmed[i]) row.notes.emplace_back("seemed slower, but not again in a fresh set of pairs");
-      if (verdicts[i] == Verdict::kInconclusive && too_loud(bounds_[i])) {
-        row.notes.push_back(fmt::format("the machine is too loud: only a change above {} would show, asked for is {}",
-                                        percent_text(std::expm1(bounds_[i])), percent_text(rule_.threshold)));
+      const auto interval = ratio_interval(base, head, kLevel);
+      GateRow row{rows_[i].name,
+                  rows_[i].metric,
+                  Verdict::kInsufficient,
+                  int(base.size()),
+                  median(base),
+                  median(head),
+                  0,
+                  interval,
+                  {},
+                  std::expm1(bounds_[i])};
+      row.speed_up = paired_ratio(base, head).ratio;
+      if (base == head) {
+        row.verdict = Verdict::kNoChange;
+      } else if (interval) {
+        row.verdict = judged_change(row.speed_up, interval, *row.threshold);
       }
-      all.rows.push_back(std::move(row));
-      noise.push_back(pair_noise(same[i]));
+      judged.push_back(std::move(row));
     }
-    all.notes.push_back(fmt::format("noise of a pair of base with itself: {} to {}",
-                                    percent_text(*std::min_element(noise.begin(), noise.end())),
-                                    percent_text(*std::max_element(noise.begin(), noise.end()))));
-    return all;
+    return judged;
+  }
+
+  // Measures a set of both programs, with more pairs if some row is undecided.
+  std::vector<GateRow> measured() {
+    Set both(rows_.size());
+    add(both, rule_.pairs, false);
+    std::vector<GateRow> rows = judge(both);
+    if (!any(rows, Verdict::kInconclusive)) return rows;
+    add(both, rule_.most - rule_.pairs, false);
+    return judge(both);
+  }
+
+  // Judges rows that seem slower by fresh pairs.
+  void confirm(std::vector<GateRow>& rows) {
+    const std::vector<GateRow> fresh = measured();
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      if (rows[row].verdict != Verdict::kRegression || fresh[row].verdict == Verdict::kRegression) continue;
+      rows[row] = fresh[row];
+      rows[row].notes.emplace_back("seemed slower, but not again in a fresh set of pairs, which is shown");
+    }
+  }
+
+  void judge_noise(double bound, GateRow& row) const {
+    if (!too_loud(bound) || row.verdict == Verdict::kRegression || row.verdict == Verdict::kImprovement) return;
+    row.verdict = Verdict::kInconclusive;
+    row.notes.push_back(fmt::format("the machine is too loud: only a change above {} would show, asked for is {}",
+                                    percent_text(std::expm1(bound)), percent_text(rule_.threshold)));
   }
 
   const std::vector<TimedRow>& rows_;
@@ -162,17 +142,5 @@ double noise_floor(std::span<const TimedPair> base_twice) {
 }
 
 double pair_noise(std::span<const TimedPair> pairs) { return deviation(logs_of(pairs)); }
-
-std::vector<bool> holm(std::span<const double> p, double level) {
-  std::vector<std::size_t> order(p.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p[a] < p[b]; });
-  std::vector<bool> rejected(p.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (p[order[i]] > level / static_cast<double>(p.size() - i)) break;
-    rejected[order[i]] = true;
-  }
-  return rejected;
-}
 
 }  // namespace hopbench

@@ -24,14 +24,11 @@ std::vector<TrialRow> of_virtual_time(std::span<const TrialRow> rows) {
   return kept;
 }
 
-Verdict exact_verdict(const Comparison& row) {
-  if (row.least < 1) return Verdict::kRegression;
-  return row.most > 1 ? Verdict::kImprovement : Verdict::kNoChange;
-}
-
-Verdict tolerant_verdict(const Comparison& row, double tolerance) {
-  if (slower_than(row, tolerance)) return Verdict::kRegression;
-  return row.speed_up > 1 + tolerance ? Verdict::kImprovement : Verdict::kNoChange;
+/// Both sides have the same draws, so nothing in a change is chance, not even in what is learned.
+Verdict verdict_of(const Comparison& row, std::optional<double> tolerance) {
+  if (row.equal) return Verdict::kNoChange;
+  if (tolerance) return judged_change(row.speed_up, {}, *tolerance);
+  return row.least < 1 ? Verdict::kRegression : Verdict::kImprovement;
 }
 
 /// Returns true if a verdict about speed can be given; all others are compare()'s own.
@@ -53,9 +50,10 @@ GateRow gate_row(const Comparison& row, std::optional<double> tolerance) {
                  row.base,
                  row.head,
                  row.speed_up,
-                 row.interval,
                  {},
-                 tolerance.value_or(0)};
+                 {},
+                 tolerance.value_or(0),
+                 row.quantity == Quantity::kRate};
   if (!row.note.empty()) result.notes.push_back(row.note);
   if (!has_speed(row)) return result;
   if (!row.missing.empty()) {
@@ -71,9 +69,13 @@ GateRow gate_row(const Comparison& row, std::optional<double> tolerance) {
   } else if (row.lost != row.gained) {
     result.verdict = row.lost > row.gained ? Verdict::kRegression : Verdict::kImprovement;
   } else {
-    result.verdict = tolerance ? tolerant_verdict(row, *tolerance) : exact_verdict(row);
+    result.verdict = verdict_of(row, tolerance);
   }
-  if (row.least < 1) result.notes.push_back(fmt::format("slower by {} %", number_text(100 * slower_by(row), 3)));
+  if (row.speed_up < 1) {
+    result.notes.push_back(fmt::format("slower by {} %", number_text(100 * slower_by(row), 3)));
+  } else if (row.least < 1) {
+    result.notes.push_back(fmt::format("a trial is slower by {} %", number_text(100 * (1 / row.least - 1), 3)));
+  }
   return result;
 }
 

@@ -164,7 +164,10 @@ def check(factor, expected_failure, said):
         shutil.rmtree(repository.folder)
 
 
+if shutil.which("git") is None:
+    print("skipped: there is no git, which the workflow calls")
+    sys.exit(77)
 check(1.0, None, ["the gate passes"])
-check(0.98, None, ["the gate passes", "slower by 2.04 %"])
+check(0.98, None, ["the gate passes", "| within 5 % | tiny/rate/homogeneous/hop", "slower by 2.04 %"])
 check(0.9, "Gate", ["the gate fails", "| regression | tiny/rate/homogeneous/hop | virtual samples/s | 0.9000x"])
 print("passed: docs/ci-workflow.yml catches a slowdown, and says which row")

@@ -107,13 +107,6 @@ TEST(Statistics, OneSidedBoundsAreNarrowerThanTheInterval) {
   EXPECT_FALSE(ratio_interval(Values{1, 2}, Values{1, 1}, 0.05));
 }
 
-TEST(Statistics, AMeanAboveZeroIsTestedOneSided) {
-  EXPECT_NEAR(p_above_zero(Values{1, 2, 3}), 0.0370899502, 1e-9);  // t = 3.4641016 with 2 degrees of freedom
-  EXPECT_NEAR(p_above_zero(Values{-1, -2, -3}), 1 - 0.0370899502, 1e-9);
-  EXPECT_EQ(p_above_zero(Values{2, 2}), 0);
-  EXPECT_EQ(p_above_zero(Values{0, 0}), 1);
-}
-
 TEST(Statistics, UTestCountsTheWaysToDrawTheRanks) {
   EXPECT_DOUBLE_EQ(u_test(Values{1, 2, 3}, Values{4, 5, 6}), 2.0 / 20);
   EXPECT_DOUBLE_EQ(u_test(Values{1, 2, 4}, Values{3, 5, 6}), 4.0 / 20);  // sums 6 and 7 of ranks, and 14 and 15

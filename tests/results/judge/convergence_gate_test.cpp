@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -65,6 +66,9 @@ TEST(ConvergenceGate, TellsWhatNeedsMoreAndWhatFewer) {
   EXPECT_EQ(same.rows.at(0).verdict, Verdict::kNoChange);
   EXPECT_EQ(same.rows.at(0).metric, "iterations to target");
   EXPECT_NEAR(same.rows.at(0).base, 100, 1e-9);
+  const GateRow alike = with(6, 1, 0.05).rows.at(0);
+  EXPECT_EQ(alike.verdict, Verdict::kWithin);
+  EXPECT_NEAR(1 + alike.threshold.value(), std::max(1 / alike.interval->low, alike.interval->high), 1e-12);
 }
 
 TEST(ConvergenceGate, ASeedThatNoLongerGetsThereFailsIt) {

@@ -368,6 +368,51 @@ TEST(GateReports, TellTheSameInEveryForm) {
   EXPECT_EQ(benchmark["benchmarks"][1]["real_time"], 2e9);
 }
 
+// compare.py of google/benchmark calls less better.
+TEST(GateReports, ARateIsSecondsASampleWhereLessIsBetter) {
+  GateRow row = gate_row(Verdict::kRegression, "virtual samples/s");
+  row.base = 200;
+  row.head = 160;
+  row.rate = true;
+  const nlohmann::json all =
+      nlohmann::json::parse(gate_benchmark_json({"virtual", "old", "new", {row}, {}}, "{}"))["benchmarks"];
+  EXPECT_EQ(all[0]["name"], "base/a <trial>/virtual seconds a sample");
+  EXPECT_NEAR(all[0]["real_time"].get<double>(), 5e6, 1e-6);
+  EXPECT_NEAR(all[1]["real_time"].get<double>(), 6.25e6, 1e-6);
+}
+
+TEST(GateReports, ThresholdsAreNamed) {
+  GateRow row = gate_row(Verdict::kWithin);
+  row.threshold = 0.073;
+  const GateResult result{"timed", "old", "new", {row}, {}};
+  EXPECT_THAT(gate_text(result, true),
+              AllOf(HasSubstr("within 7.3 % a <trial>"), HasSubstr(", 1 within the threshold")));
+  EXPECT_THAT(gate_markdown(result, true), HasSubstr("| within 7.3 % | a"));
+  EXPECT_EQ(nlohmann::json::parse(gate_json(result, true))["rows"][0]["verdict"], "within_threshold");
+}
+
+TEST(GateReports, AreShortEnoughForAComment) {
+  for (const std::size_t length : {10u, 300u, 100'000u}) {
+    for (const int rows : {1, 400, 5000}) {
+      GateResult result{"virtual", std::string(length, 'o'), std::string(length, '|'), {}, {std::string(length, '<')}};
+      for (int i = 0; i < rows; ++i) {
+        const Verdict verdict = i % 3 == 0   ? Verdict::kIncomparable
+                                : i % 3 == 1 ? Verdict::kNoChange
+                                             : Verdict::kWithin;
+        result.rows.push_back(gate_row(verdict));
+        result.rows.back().name = std::to_string(i) + std::string(length, i % 2 == 0 ? '|' : '\x01');
+        result.rows.back().notes.assign(9, std::to_string(i) + std::string(length, '`'));
+      }
+      result.rows.push_back(gate_row(Verdict::kRegression));
+      const std::string text = gate_markdown(result, true);
+      EXPECT_LE(text.size(), 65'536u) << length << " " << rows;
+      EXPECT_THAT(text, HasSubstr("|---|---|---|---|---|---|---|\n| regression | a \\<trial>"));
+      EXPECT_THAT(text, Not(HasSubstr("| no-change |")));
+      EXPECT_EQ(text.find("lines are left out here") != std::string::npos, rows >= 400);
+    }
+  }
+}
+
 TEST(GateReports, NamesAndNotesAreOnlyText) {
   GateRow failed = gate_row(Verdict::kFailed);
   failed.name = "a\x1b[2J|b";

@@ -57,25 +57,29 @@ TEST(VirtualGate, ExactlyASingleSlowerTrialIsARegression) {
   EXPECT_EQ(verdict({100, 99.999}), Verdict::kRegression);
   EXPECT_EQ(verdict({120, 99.999}), Verdict::kRegression) << "another that is faster does not make up for it";
   EXPECT_EQ(verdict({100, 100.001}), Verdict::kImprovement);
+  EXPECT_THAT(only(rates({100, 100}), rates({120, 99}), std::nullopt).notes, Contains("a trial is slower by 1.01 %"));
 }
 
 TEST(VirtualGate, WithAToleranceTheRowCounts) {
   const auto verdict = [](const std::vector<double>& head) {
     return only(rates({100, 100}), rates(head), 0.05).verdict;
   };
-  EXPECT_EQ(verdict({96, 96}), Verdict::kNoChange);
+  EXPECT_EQ(verdict({96, 96}), Verdict::kWithin);
   EXPECT_EQ(verdict({94, 94}), Verdict::kRegression);
-  EXPECT_EQ(verdict({120, 90}), Verdict::kNoChange) << "one that is faster makes up for it";
+  EXPECT_EQ(verdict({120, 90}), Verdict::kWithin) << "one that is faster makes up for it";
   EXPECT_EQ(verdict({120, 120}), Verdict::kImprovement);
   EXPECT_FALSE(fails(only(rates({100}), rates({200}), 0.05))) << "faster never fails";
   EXPECT_THAT(only(rates({100}), rates({96}), 0.05).notes, Contains("slower by 4.17 %"));
+  const GateRow row = only(rates({100, 100, 100}), rates({100, 100, 70}), 0.05);
+  EXPECT_EQ(row.verdict, Verdict::kRegression);
+  EXPECT_FALSE(row.interval) << "nothing is chance";
 }
 
 TEST(VirtualGate, TakesTheTimeToTheTargetWhereThereIsOne) {
   const GateRow slower = only(times({1, 1, 1}), times({1.1, 1.1, 1.1}), 0.05);
   EXPECT_EQ(slower.metric, "virtual time to target, s");
   EXPECT_EQ(slower.verdict, Verdict::kRegression);
-  EXPECT_EQ(only(times({1, 1, 1}), times({1.1, 1.1, 1.1}), 0.2).verdict, Verdict::kNoChange);
+  EXPECT_EQ(only(times({1, 1, 1}), times({1.1, 1.1, 1.1}), 0.2).verdict, Verdict::kWithin);
   EXPECT_EQ(only(times({1, 1, 1}), times({1, 0, 1}), 0.2).verdict, Verdict::kRegression) << "one no longer gets there";
   const GateRow never = only(times({0}), times({0}), std::nullopt);
   EXPECT_EQ(never.verdict, Verdict::kNoChange);
