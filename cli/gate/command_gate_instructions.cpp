@@ -65,28 +65,21 @@ std::vector<std::pair<std::string, double>> count_all() {
   return counts;
 }
 
-/// Returns what the counts depend on: compiler and flags.
-Json build_of(const std::string& context) {
-  const Json all = Json::parse(context);
-  const Json& hopbench = all.at("hopbench");
-  return {{"compiler", hopbench.at("compiler")},
-          {"build_type", hopbench.at("build_type")},
-          {"flags", hopbench.at("flags")}};
+/// Returns what the counts depend on, in words: the compiler and the flags that change code.
+std::string build_of(const Json& build) {
+  const auto text = [&](const char* key) { return build.value(key, std::string()); };
+  return fmt::format("{}, {}, {}", text("compiler"), text("build_type"), code_flags(text("flags")));
 }
 
-GateRow judged(const std::string& name, std::optional<double> base, double head, const std::string& unlike) {
+GateRow judged(const std::string& name, std::optional<double> base, double head) {
   const double speed_up = base ? *base / head : std::nan("");
-  GateRow row{name, "instructions", Verdict::kNew, 1, base.value_or(std::nan("")), head, speed_up, {}, {}};
-  if (!base) return row;
-  if (!unlike.empty()) {
-    row.verdict = Verdict::kIncomparable;
-    row.notes = {unlike};
-  } else if (std::abs(head - *base) <= kSmallest * *base) {
-    row.verdict = Verdict::kNoChange;
-  } else {
-    row.verdict = head > *base ? Verdict::kRegression : Verdict::kImprovement;
-  }
+  GateRow row{name, "instructions", Verdict::kNew, 1, base.value_or(std::nan("")), head, speed_up, {}, {}, kSmallest};
+  if (base) row.verdict = head == *base ? Verdict::kNoChange : judged_change(speed_up, {}, kSmallest);
   return row;
+}
+
+GateRow without_count(const std::string& name, Verdict verdict, double base, std::vector<std::string> why) {
+  return {name, "instructions", verdict, 0, base, std::nan(""), std::nan(""), {}, std::move(why)};
 }
 
 }  // namespace
@@ -96,31 +89,40 @@ bool have_valgrind() { return std::system("valgrind --version >/dev/null 2>&1") 
 void record_instructions(const std::string& file) {
   Json counts = Json::object();
   for (const auto& [name, count] : count_all()) counts[name] = count;
-  const Json all{{"schema_version", kSchemaVersion}, {"build", build_of(context_json({}))}, {"instructions", counts}};
+  const Json build = Json::parse(context_json({})).at("hopbench");
+  const Json all{{"schema_version", kSchemaVersion},
+                 {"build",
+                  {{"compiler", build.at("compiler")},
+                   {"build_type", build.at("build_type")},
+                   {"flags", code_flags(build.at("flags").get<std::string>())}}},
+                 {"instructions", counts}};
   put(file, all.dump(1) + "\n");
 }
 
 GateResult run_instructions_gate(const std::string& file) {
   const Json base = Json::parse(read_file(file).value_or(""), nullptr, false);
-  if (!base.is_object() || !base.contains("instructions") || !base.contains("build")) {
+  if (!base.is_object() || !base.contains("instructions") || !base.contains("build") || !base["build"].is_object()) {
     throw usage_error(file +
                       " holds no counts of instructions: hopbench gate --instructions FILE --record writes them");
   }
-  const Json build = build_of(context_json({}));
-  const std::string unlike =
-      base["build"] == build ? "" : fmt::format("build: {}; {}", base["build"].dump(), build.dump());
+  const std::string then = build_of(base["build"]), now = build_of(Json::parse(context_json({})).at("hopbench"));
   GateResult result{"counts", file, "this program", {}, {}};
+  const Json& counts = base["instructions"];
+  if (then != now) {
+    for (const auto& [name, count] : counts.items())
+      result.rows.push_back(without_count(name, Verdict::kIncomparable, count.get<double>(),
+                                          {fmt::format("counted in another build: {}; {}", then, now)}));
+    return result;
+  }
   std::vector<std::string> seen;
   for (const auto& [name, count] : count_all()) {
-    const Json& counts = base["instructions"];
     const auto before = counts.contains(name) ? std::optional(counts[name].get<double>()) : std::nullopt;
-    result.rows.push_back(judged(name, before, count, unlike));
+    result.rows.push_back(judged(name, before, count));
     seen.push_back(name);
   }
-  for (const auto& [name, count] : base["instructions"].items()) {
+  for (const auto& [name, count] : counts.items()) {
     if (std::find(seen.begin(), seen.end(), name) != seen.end()) continue;
-    result.rows.push_back(
-        {name, "instructions", Verdict::kMissing, 0, count.get<double>(), std::nan(""), std::nan(""), {}, {}});
+    result.rows.push_back(without_count(name, Verdict::kMissing, count.get<double>(), {}));
   }
   return result;
 }

@@ -163,6 +163,15 @@ TEST_F(Thresholds, SaysWhatWasNotComparedAndWhy) {
   EXPECT_THAT(ci.out, AllOf(told, HasSubstr("the gate does not pass: 2 of 4 rows could not be compared")));
 }
 
+TEST_F(Thresholds, CountsOfAnotherBuildAreSkippedWithTheReason) {
+  if (std::system("valgrind --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no valgrind";
+  folder_.write("x.json", R"({"build": {"compiler": "x", "flags": "-O9 -Wall"}, "instructions": {"a suite": 1}})");
+  const Ended ended = run({"gate", "--instructions", "x.json"});
+  EXPECT_EQ(ended.code, 5) << ended.err;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("1 row not compared, counted in another build: x, , -O9; "),
+                               HasSubstr("the gate is skipped: nothing was compared")));
+}
+
 TEST_F(Thresholds, AThresholdThatHasNoEffectIsRefused) {
   const Ended measured = run({"gate", "--baseline", "run", "run", "--threshold", "5"});
   EXPECT_EQ(measured.code, 2);
