@@ -119,11 +119,12 @@ std::vector<std::string> inputs_of(std::span<const std::string> names, const Sui
     if (name.empty() || name == "-") continue;
     const bool run = holds_run(name), folder = fs::is_directory(name, none);
     const std::string file = run ? name + "/suite.toml" : folder ? name : find_suite(name);
-    files.push_back(file);
+    if (!run) files.push_back(file);  // the files of a run are refused as such
     if (folder && !run) add_files(name, files);
     if (!file.ends_with(".toml")) continue;
     try {
-      for (std::string& input : inputs_of(load_suite(file, options))) files.push_back(std::move(input));
+      for (std::string& input : inputs_of(load_suite(file, options)))
+        if (input != file) files.push_back(std::move(input));
     } catch (const Error&) {
     }
   }
