@@ -22,6 +22,7 @@
 #include "results/files/files.h"
 #include "suites/advice/replayed.h"
 #include "suites/advice/variations.h"
+#include "suites/import/profile.h"
 #include "suites/language/document.h"
 #include "suites/trial/plan.h"
 
@@ -212,9 +213,15 @@ std::vector<std::string> unknown_of(const ClusterFile& cluster, const JobFacts& 
         "chance: the trace is replayed as it is (map = \"fixed\"), so all repeats are alike, and intervals hold "
         "errors of virtual time alone; map = \"block_bootstrap\" draws its steps anew");
   for (std::string& line : missed_of_recordings(spec, facts.measured_steps)) lines.push_back(std::move(line));
-  if (spec.workload.model == "timing_only" && spec.workload.profile.empty())
+  if (const std::int64_t bytes = spec.costs.wire_bytes;
+      bytes > 0 && spec.workload.profile == ddp_profile(bytes).buckets)
+    lines.push_back(fmt::format(
+        "when the parts of a gradient are ready: the {} buckets of PyTorch's DDP, by their bytes, are taken "
+        "(model.profile describes others)",
+        spec.workload.profile.size()));
+  else if (spec.workload.model == "timing_only" && spec.workload.profile.empty())
     lines.emplace_back(
-        "when the parts of a gradient are ready: eight equal parts are taken (model.profile describes them)");
+        "when the parts of a gradient are ready: equal parts are taken (model.profile describes others)");
   lines.emplace_back("what a protocol does to the learning of this model");
   return lines;
 }

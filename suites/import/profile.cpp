@@ -16,6 +16,9 @@ namespace {
 constexpr std::uint64_t kLargestModel = 4'000'000'000'000;  // of a model
 constexpr std::size_t kNumberBytes = sizeof(float);
 constexpr double kForwardShare = 1.0 / 3;  // of a gradient's time
+// The defaults of torch.nn.parallel.DistributedDataParallel.
+constexpr std::uint64_t kFirstBucket = 1 << 20, kOtherBuckets = 25 << 20;
+constexpr std::uint64_t kMostBuckets = 128;
 
 /// Bytes of a bucket, and a measure of its share of the time.
 struct Piece {
@@ -81,28 +84,41 @@ Profile read_buckets(const std::string& path) {
 }
 
 std::vector<Piece> like_ddp(const std::vector<std::uint64_t>& tensors) {
-  constexpr std::uint64_t kFirst = 1 << 20, kOther = 25 << 20;  // torch.nn.parallel.DistributedDataParallel's defaults
   std::vector<Piece> parts;
   Piece open;
   for (auto tensor = tensors.rbegin(); tensor != tensors.rend(); ++tensor) {
     open.bytes += *tensor;
-    if (open.bytes < (parts.empty() ? kFirst : kOther)) continue;
+    if (open.bytes < (parts.empty() ? kFirstBucket : kOtherBuckets)) continue;
     parts.push_back(open);
     open = {};
   }
   if (open.bytes > 0) parts.push_back(open);
-  for (Piece& part : parts) part.time = double(part.bytes);
   return parts;
+}
+
+/// Returns the profile whose backward pass takes a share of time for each bucket that is as large as its bytes.
+Profile timed_by_bytes(std::vector<Piece> parts) {
+  double all = 0;
+  for (Piece& part : parts) all += part.time = double(part.bytes);
+  return profile_of(parts, all * kForwardShare / (1 - kForwardShare));
 }
 
 }  // namespace
 
 Profile read_profile(const std::string& path) {
   if (!path.ends_with(".safetensors") && !path.ends_with(".index.json")) return read_buckets(path);
-  const std::vector<Piece> parts = like_ddp(read_safetensors(path));
-  double all = 0;
-  for (const Piece& part : parts) all += part.time;
-  return profile_of(parts, all * kForwardShare / (1 - kForwardShare));
+  return timed_by_bytes(like_ddp(read_safetensors(path)));
+}
+
+Profile ddp_profile(std::uint64_t bytes) {
+  const std::uint64_t after_first = bytes - std::min(bytes, kFirstBucket), others = kMostBuckets - 1;
+  const std::uint64_t largest = std::max(kOtherBuckets, (after_first + others - 1) / others);
+  std::vector<Piece> parts;
+  while (bytes > 0) {
+    parts.push_back({.bytes = std::min(bytes, parts.empty() ? kFirstBucket : largest)});
+    bytes -= parts.back().bytes;
+  }
+  return timed_by_bytes(std::move(parts));
 }
 
 }  // namespace hopbench

@@ -1,6 +1,7 @@
 // The profile of a model's gradient, from which timing_only takes its sizes and times.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,5 +27,9 @@ struct Profile {
 ///   any other name    CSV with the header bytes,seconds: a row for each bucket, in the order in which they become
 ///                     complete, and the time since the one before. The first row's time has the forward pass in it.
 Profile read_profile(const std::string& path);
+
+/// Returns the profile of a gradient of `bytes` bytes (1 or more) in DistributedDataParallel's buckets, with the times
+/// of a .safetensors file. It has at most 128 buckets: those of a gradient above 3.3 GB are larger.
+Profile ddp_profile(std::uint64_t bytes);
 
 }  // namespace hopbench

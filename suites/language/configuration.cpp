@@ -117,8 +117,9 @@ void check_model(const Draft& draft, const Configuration& c, Mistakes& mistakes)
   const SourceLocation& name_place =
       c.at("model.name").place.file == "(default)" ? draft.place : c.at("model.name").place;
   if (c.has("model.profile")) return check_profile(c, mistakes);
-  if (name == "timing_only" && size.integer == 0)
-    mistakes.add(name_place, "model 'timing_only' needs a size: set model.size to its number of parameters");
+  if (name == "timing_only" && size.integer == 0 && c.at("model.wire_bytes").integer == 0)
+    mistakes.add(name_place,
+                 "model 'timing_only' needs a size: set model.size to its number of parameters, or model.wire_bytes");
   if (name != "timing_only" && name != "quadratic" && size.integer != 0)
     mistakes.add(size.place,
                  fmt::format("'size' means nothing to model '{}': only timing_only and quadratic have it", name));
@@ -203,6 +204,8 @@ std::int64_t parameters_of(const Configuration& c) {
   const std::string& name = c.at("model.name").text;
   const std::int64_t size = c.at("model.size").integer;
   if (const std::optional<Profile> profile = profile_of(c)) return std::int64_t(profile->parameters);
+  if (const std::int64_t bytes = c.at("model.wire_bytes").integer; name == "timing_only" && bytes > 0)
+    return std::int64_t(ddp_profile(std::uint64_t(bytes)).parameters);
   if (name == "timing_only") return size;
   return name == "quadratic" ? (size > 0 ? size : 64) : 0;
 }

@@ -37,9 +37,12 @@ void take_pace(TrialSpec& trial, const Configuration& c) {
   }
 }
 
-/// Takes sizes and times of the model from its profile.
-void take_profile(TrialSpec& trial, const std::string& path) {
-  Profile profile = read_profile(path);
+/// Takes sizes and times of timing_only from its profile; without one, from the bytes that it sends.
+void take_profile(TrialSpec& trial, const Configuration& c) {
+  const bool sends = trial.workload.model == "timing_only" && trial.costs.wire_bytes > 0;
+  if (!c.has("model.profile") && !sends) return;
+  Profile profile = c.has("model.profile") ? read_profile(c.at("model.profile").text)
+                                           : ddp_profile(std::uint64_t(trial.costs.wire_bytes));
   trial.workload.size = profile.parameters;
   trial.workload.profile = std::move(profile.buckets);
   if (!profile.gradient) return;
@@ -93,7 +96,7 @@ TrialSpec base_trial(const Draft& draft, const Configuration& c) {
   drop_unobeyed(trial);
   trial.stop = stop_of(c);
   take_pace(trial, c);
-  if (c.has("model.profile")) take_profile(trial, c.at("model.profile").text);
+  take_profile(trial, c);
   const Value& evaluations = c.at("run.evaluations");
   trial.evaluations =
       evaluations.is(Value::Type::kInteger) ? int(evaluations.integer) : default_evaluations(c.measure->what);

@@ -149,7 +149,9 @@ const std::vector<SuiteKey> kKeys = {
      "pad_crop_flip: a training picture is padded by 4, cropped at random and mirrored half the time",
      to<kWork, &WorkloadSpec::augment>("augment")},
     {"model.size", T::kInteger, "0", 0, 1e10, nullptr,
-     "parameters of `timing_only` and `quadratic` (at most 4096); 0: the model's default",
+     "parameters of `timing_only`, unless `model.wire_bytes` is given, and of `quadratic` (at most 4096); 0: the "
+     "model's "
+     "default",
      to<kWork, &WorkloadSpec::size>("size")},
     {"model.profile", T::kFile, "", 0, 0, nullptr,
      "timing_only, instead of `model.size`: file with the sizes and times of a gradient's buckets, beside the suite or "
@@ -157,8 +159,7 @@ const std::vector<SuiteKey> kKeys = {
      "the current folder"},
     {"model.wire_bytes", T::kInteger, "0", 0, 4e12, nullptr,
      "bytes that messages and vector operations charge for the whole model, for a small one that stands for a large "
-     "one "
-     "(sim); 0: its own",
+     "one (sim); 0: its own. timing_only has the buckets of a gradient of so many bytes",
      to_optional<&TrialSpec::costs, &Costs::wire_bytes>("wire_bytes")},
     {"model.statistics", T::kName, "\"running\"", 0, 0, statistics_kinds,
      "of batch norms, for evaluation: averaged like parameters, or estimated from 1024 samples at each point",

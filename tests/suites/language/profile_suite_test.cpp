@@ -104,6 +104,47 @@ TEST(WireBytes, MakeASmallModelAsLargeAsItsStandIn) {
   }
 }
 
+/// The iteration of all-reduce by hand: the gradient, and what the rings of its buckets exceed the backward pass by.
+double by_hand(std::uint64_t bytes, double gradient_s, double bytes_per_s, int workers) {
+  constexpr std::uint64_t kFirst = 1 << 20, kOther = 25 << 20;
+  const double all = double(bytes);
+  double sent = 0, ready = 0, free = 0;
+  for (std::uint64_t left = bytes, bucket = kFirst; left > 0; left -= bucket, bucket = kOther) {
+    bucket = std::min(left, bucket);
+    sent += double(bucket);
+    ready = gradient_s * (1.0 / 3 + 2.0 / 3 * sent / all);
+    free = std::max(free, ready) + 2.0 * (workers - 1) / workers * double(bucket) / bytes_per_s;
+  }
+  return free;
+}
+
+// Beside a gradient of 0.1 s and up to 2.6 GB in it. `size` plays no part.
+TEST(WireBytes, LeaveInTheBucketsOfDistributedDataParallel) {
+  constexpr std::uint64_t kMega = 1 << 20;
+  const std::pair<std::uint64_t, std::size_t> cases[] = {
+      {kMega / 2, 1}, {76 * kMega, 4}, {301 * kMega, 13}, {2'600'000'000, 101}, {103 * 25 * kMega + kMega, 104}};
+  for (const auto& [bytes, buckets] : cases) {
+    std::string text = suite_of("name = \"timing_only\"\nsize = 1000\nwire_bytes = " + std::to_string(bytes) + "\n",
+                                "vector_rate = 0\npace = \"100ms\"\n", "allreduce");
+    text.replace(text.find("preset = \"1G\""), 13, "bandwidth = \"200Gbit/s\"\nlatency = \"1us\"");
+    text.replace(text.find("iterations = 20"), 15, "iterations = 2");
+    const TrialSpec trial = trial_of(text);
+    EXPECT_EQ(trial.workload.profile.size(), buckets);
+    const double should = by_hand(bytes, 0.1, 25e9, 4);
+    EXPECT_NEAR(simulate_trial(trial).median_iteration_s, should, 0.02 * should) << buckets << " buckets";
+  }
+}
+
+TEST(WireBytes, LeaveInAtMost128Buckets) {
+  const auto trial = [](const std::string& model) { return trial_of(suite_of(model, "pace = \"1s\"\n")); };
+  const TrialSpec large = trial("name = \"timing_only\"\nwire_bytes = 4000000000000\n");
+  EXPECT_EQ(large.workload.profile.size(), 128u);
+  EXPECT_NEAR(4.0 * double(large.workload.size), 4e12, 4 * 128);
+  EXPECT_DOUBLE_EQ(large.workload.profile.back().done_at, 1);
+  EXPECT_TRUE(trial("name = \"quadratic\"\nwire_bytes = 4000000000000\n").workload.profile.empty()) << "it learns";
+  EXPECT_TRUE(trial("name = \"timing_only\"\nsize = 1000\n").workload.profile.empty());
+}
+
 TEST(WireBytes, AreOfVirtualTimeAndOfAnyModelWithDenseGradients) {
   EXPECT_EQ(mistakes_of(suite_of("name = \"timing_only\"\nsize = 5\nwire_bytes = 100\n", "pace = \"10ms\"\n")), "");
   std::string real = suite_of("name = \"quadratic\"\nwire_bytes = 100\n", "pace = \"10ms\"\n");
