@@ -1,5 +1,4 @@
-// AD-PSGD, asynchronous decentralised SGD: a worker averages its model with that of one random neighbour, and waits for
-// no other worker.
+// AD-PSGD, asynchronous decentralised SGD: a worker averages its model with one random neighbour's, and never waits.
 // Lian, Zhang, Zhang, Liu: "Asynchronous Decentralized Parallel Stochastic Gradient Descent", ICML 2018.
 //
 // Rules enforced here:
@@ -137,6 +136,7 @@ const Protocol& adpsgd_protocol() {
                        "of an active worker: the gradient overlaps the exchange, or comes before it", "ours")},
       .body = adpsgd,
       .links = pairs,
+      .on_topology = always<true>,
       .refuse = refuse,
       .note = note,
       .control = always<Control::kSchedule>,

@@ -45,6 +45,7 @@ const Protocol& dsgd_aau_protocol() {
       .body = dsgd_aau,
       .extra_ranks = always<1>,
       .links = links_with_controller,
+      .on_topology = always<true>,
       .refuse = too_many_or_not_symmetric,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,

@@ -62,6 +62,7 @@ const Protocol& dybw_protocol() {
       .body = dybw,
       .extra_ranks = always<1>,
       .links = links_with_controller,
+      .on_topology = always<true>,
       .refuse = too_many_or_not_symmetric,
       .follows_times = always<true>,
       .source = Source::kMemory,

@@ -119,6 +119,7 @@ const Protocol& netmax_protocol() {
       .body = netmax,
       .extra_ranks = always<1>,
       .links = links,
+      .on_topology = always<true>,
       .refuse = not_symmetric,
       .control = always<Control::kSchedule>,
       .source = Source::kMemory,

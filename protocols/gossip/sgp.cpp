@@ -89,6 +89,7 @@ const Protocol& sgp_protocol() {
                   "ours")},
       .body = sgp,
       .links = links,
+      .on_topology = on_topology,
       .refuse = refuse,
       .free_run = [](const KnobValues& knobs) { return knobs.integer("overlap"); },
       .source = Source::kAbstractAndCode,

@@ -52,7 +52,8 @@ struct Protocol {
   int (*extra_ranks)(const Setting&) = nullptr;  // servers: ranks workers .. workers + extra - 1; nullptr: none
   std::vector<int> (*extra_hosts)(const Setting&) = nullptr;  // the hosts of those ranks; nullptr: the suite's rule
   std::vector<Edge> (*links)(const Setting&) = nullptr;  // pairs that talk (either way); nullptr: the graph's edges
-  std::string (*refuse)(const Setting&) = nullptr;       // why the setting is impossible; empty or nullptr: possible
+  bool (*on_topology)(const KnobValues&) = nullptr;    // it asks for a graph; nullptr: if it has no `links` of its own
+  std::string (*refuse)(const Setting&) = nullptr;     // why the setting is impossible; empty or nullptr: possible
   std::string (*note)(const Setting&) = nullptr;       // a note to the user about this setting; empty or nullptr: none
   Control (*control)(const KnobValues&) = nullptr;     // nullptr: kLockstep
   bool (*follows_times)(const KnobValues&) = nullptr;  // parameters depend on speeds; nullptr: if not in lock step
@@ -96,6 +97,8 @@ bool in_lockstep(const Protocol& protocol, const KnobValues& knobs);
 bool same_everywhere(const Protocol& protocol, const KnobValues& knobs);
 /// Returns true if the survivors go on when a worker dies.
 bool continues(const Protocol& protocol, const KnobValues& knobs);
+/// Returns true if it runs on the suite's topology. Others are given a graph without edges.
+bool uses_topology(const Protocol& protocol, const KnobValues& knobs);
 /// Returns true if they go on while a worker is away, and it rejoins them when it returns.
 bool goes_on_without(const Protocol& protocol, const KnobValues& knobs);
 /// Return the names that lists, labels and files use: "full text", "all-reduce".

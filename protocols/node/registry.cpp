@@ -170,6 +170,10 @@ bool continues(const Protocol& protocol, const KnobValues& knobs) {
   return protocol.on_loss != nullptr && protocol.on_loss(knobs) == OnLoss::kContinues;
 }
 
+bool uses_topology(const Protocol& protocol, const KnobValues& knobs) {
+  return protocol.on_topology == nullptr ? protocol.links == nullptr : protocol.on_topology(knobs);
+}
+
 bool goes_on_without(const Protocol& protocol, const KnobValues& knobs) {
   return protocol.rejoins != nullptr && protocol.rejoins(knobs) && continues(protocol, knobs);
 }

@@ -104,6 +104,7 @@ const Protocol& consensus_control_protocol() {
       .knobs = all_knobs(),
       .body = consensus_control,
       .links = links,
+      .on_topology = always<true>,
       .refuse = not_symmetric,
       .control = always<Control::kLockstepByValues>,
       .gap_bound = one_ahead,

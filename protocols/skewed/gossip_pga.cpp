@@ -43,6 +43,7 @@ const Protocol& gossip_pga_protocol() {
       .knobs = {{"period", 6, 1, 1'000'000, {}, "H: iterations from one average of all to the next", "memory M"}},
       .body = gossip_pga,
       .links = links,
+      .on_topology = always<true>,
       .refuse = not_symmetric,
       .gap_bound = diameter_of,
       .source = Source::kMemory,

@@ -97,25 +97,21 @@ std::string text_of_present(const File& file, const std::vector<Block>& candidat
   throw usage_error(unknown("candidate", present, labels, "in --present"));
 }
 
-/// Eight workers on which a candidate without mistakes is possible.
-constexpr const char* kAnyCluster =
-    "schema = 1\n[run]\nworld_size = 8\n[model]\nname = \"timing_only\"\nsize = 1024\n[compute]\npace = "
-    "\"10ms\"\n[transport]\nname = \"sim\"\n";
-
-/// Returns the candidates. Error(kUsage) for a mistake in one, for two of the same label, and if there are none.
+/// Returns the candidates. Error(kUsage) for a mistake in one whatever the cluster is, for two of the same label, and
+/// if there are none.
 std::vector<Block> candidates_of(const ClusterOptions& options) {
   if (options.candidates.empty()) return {};
   const std::string& file = options.candidates_name;
   std::vector<Block> candidates = blocks_of(options.candidates, file);
   if (candidates.empty()) throw usage_error(file + ": there is no [[protocol]] in it");
   std::set<std::string> labels;
-  SuiteOptions once;
-  once.repeats = 1;
   for (const Block& block : candidates) {
     if (!labels.insert(block.label).second)
       throw usage_error(fmt::format("{}: '{}' is there twice: give one a label of its own", file, block.label));
     try {
-      parse_suite(kAnyCluster + block.text, file, once);
+      Mistakes mistakes;
+      read_suite("schema = 1\n" + block.text, file, {}, mistakes);
+      mistakes.throw_if_any();
     } catch (const SuiteError& error) {
       throw usage_error(fmt::format("{}: '{}': {}", file, block.label, error.mistakes().front().message));
     }

@@ -33,14 +33,18 @@ std::string torn_at(const Topology& graph) {
 
 }  // namespace
 
-TrainingSetting::TrainingSetting(const Configuration& c, const VariantDraft& variant, const Topology& whole)
-    : variant_(variant), whole_(whole), host_of_(c.host_of()), batch_(int(c.at("model.batch").integer)) {
-  const std::vector<int> left_out = variant.left_out();
-  if (left_out.empty()) return;
-  rest_ = whole.without(left_out);
+TrainingSetting::TrainingSetting(const Configuration& c, const VariantDraft& variant, const Topology* whole)
+    : variant_(variant),
+      whole_(whole),
+      left_out_(variant.left_out()),
+      host_of_(c.host_of()),
+      batch_(int(c.at("model.batch").integer)) {
+  if (!uses_topology(variant)) own_ = Topology(c.at("topology.name").text, c.workers(), {});
+  if (left_out_.empty()) return;
+  own_ = graph().without(left_out_);
   std::vector<int> hosts;
-  for (int rank = 0; rank < whole.size(); ++rank) {
-    if (std::binary_search(left_out.begin(), left_out.end(), rank)) continue;
+  for (int rank = 0; rank < c.workers(); ++rank) {
+    if (std::binary_search(left_out_.begin(), left_out_.end(), rank)) continue;
     hosts.push_back(host_of_.empty() ? rank : host_of_[std::size_t(rank)]);
   }
   host_of_ = hosts;
@@ -51,15 +55,18 @@ Setting TrainingSetting::of(std::int64_t parameters) const {
 }
 
 std::string TrainingSetting::of_whom() const {
-  if (!rest_) return "";
-  const std::vector<int> out = variant_.left_out();
-  return fmt::format(" without rank{} {} (ranks 0 to {} are the others, numbered anew)", out.size() == 1 ? "" : "s",
-                     fmt::join(out, ", "), rest_->size() - 1);
+  if (left_out_.empty()) return "";
+  return fmt::format(" without rank{} {} (ranks 0 to {} are the others, numbered anew)",
+                     left_out_.size() == 1 ? "" : "s", fmt::join(left_out_, ", "), graph().size() - 1);
 }
 
-std::string TrainingSetting::why_torn() const { return rest_ ? torn_at(*rest_) : ""; }
+std::string TrainingSetting::why_torn() const { return own_ && uses_topology(variant_) ? torn_at(*own_) : ""; }
 
-const Topology* Graphs::of(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
+bool uses_topology(const VariantDraft& variant) {
+  return variant.protocol != nullptr && uses_topology(*variant.protocol, variant.knobs);
+}
+
+const Topology* Graphs::of(const Draft& draft, const Configuration& c, bool asked, Mistakes& mistakes) {
   if (draft.bad.count("topology.name") + draft.bad.count("topology.edges") > 0) return nullptr;
   const std::string& name = c.at("topology.name").text;
   const Value* edges = c.find("topology.edges");
@@ -72,9 +79,10 @@ const Topology* Graphs::of(const Draft& draft, const Configuration& c, Mistakes&
                              name));
   if (name == "edges" && edges == nullptr) mistakes.add(place, "topology 'edges' needs a list of edges");
   if ((name == "edges") != (edges != nullptr)) return nullptr;
+  if (!asked && edges == nullptr) return nullptr;
   const Made& one = made({name, c.workers(), edges_of(c)});
-  if (!one.why.empty()) mistakes.add(place, one.why);
-  return one.graph.get();
+  if (!one.why.empty() && (asked || one.graph == nullptr)) mistakes.add(place, one.why);
+  return one.why.empty() ? one.graph.get() : nullptr;
 }
 
 const Graphs::Made& Graphs::made(const Key& key) {
@@ -82,10 +90,9 @@ const Graphs::Made& Graphs::made(const Key& key) {
   const auto& [name, workers, edges] = key;
   Made one;
   try {
-    auto graph =
+    one.graph =
         std::make_unique<Topology>(name == "edges" ? Topology(name, workers, edges) : make_topology(name, workers));
-    one.why = torn_at(*graph);
-    if (one.why.empty()) one.graph = std::move(graph);
+    one.why = torn_at(*one.graph);
   } catch (const Error& error) {
     one.why = fmt::format("topology: {}", error.what());
   }

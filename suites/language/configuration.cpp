@@ -270,11 +270,13 @@ void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, 
     if (std::find(known.begin(), known.end(), name.text) == known.end())
       mistakes.add(name.place, unknown("label", name.text, known));
   }
-  const Topology* graph = graphs.of(draft, c, mistakes);
-  if (graph == nullptr) return;
+  const std::vector<const VariantDraft*> variants = variants_of(draft, *c.measure);
+  const bool asked = std::any_of(variants.begin(), variants.end(), [](const auto* one) { return uses_topology(*one); });
+  const Topology* graph = graphs.of(draft, c, asked, mistakes);
+  if (asked && graph == nullptr) return;
   int hosts = 0;
   bool all_possible = true;
-  for (const VariantDraft* variant : variants_of(draft, *c.measure)) {
+  for (const VariantDraft* variant : variants) {
     all_possible = all_possible && variant->protocol != nullptr;
     if (variant->protocol == nullptr) continue;
     check_schedule(draft, c, *variant, mistakes);
@@ -284,7 +286,7 @@ void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, 
       all_possible = false;
       continue;
     }
-    const TrainingSetting rest(c, *variant, *graph);
+    const TrainingSetting rest(c, *variant, graph);
     const Setting setting = rest.of(parameters_of(c));
     const std::string torn = rest.why_torn();
     const std::string why = torn.empty() ? why_impossible(*variant->protocol, setting) : torn;

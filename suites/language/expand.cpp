@@ -127,9 +127,8 @@ class WarmUps {
   Iter bound_of(const Configuration& c, const VariantDraft& variant) const {
     if (variant.protocol->gap_bound == nullptr) return 0;
     Mistakes told_before;
-    const Topology* graph = graphs_.of(draft_, c, told_before);
-    HB_ASSERT(graph != nullptr);
-    const TrainingSetting setting(c, variant, *graph);
+    const Topology* graph = uses_topology(variant) ? graphs_.of(draft_, c, true, told_before) : nullptr;
+    const TrainingSetting setting(c, variant, graph);
     return variant.protocol->gap_bound(setting.of()).value_or(0);
   }
 

@@ -79,8 +79,10 @@ int host_count(const Protocol& protocol, const Setting& setting, bool servers_ap
 
 Topology graph_of(const TrialSpec& spec) {
   const int everybody = spec.workload.everybody();
-  Topology graph =
-      spec.topology == "edges" ? Topology("edges", everybody, spec.edges) : make_topology(spec.topology, everybody);
+  const bool asked = uses_topology(find_protocol(spec.protocol), spec.knobs);
+  const bool listed = !asked || spec.topology == "edges";
+  Topology graph = listed ? Topology(spec.topology, everybody, asked ? spec.edges : std::vector<Edge>{})
+                          : make_topology(spec.topology, everybody);
   return spec.workload.without.empty() ? graph : graph.without(spec.workload.without);
 }
 

@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// The last one is possible with eight workers, and not with the cluster's four.
+// The last one is possible with more workers than the cluster's four.
 constexpr const char* kCandidates =
     "[[protocol]]\nname = \"allreduce\"\n[[protocol]]\nname = \"adpsgd\"\n[[protocol]]\nname = "
     "\"ps_backup\"\nlabel = \"all but five\"\nbackup = 5\n";
@@ -96,6 +96,41 @@ TEST(Cluster, RefusesCandidatesThatAreWrongEverywhere) {
   EXPECT_THAT(why("[[protocol]]\nname = \"hop\"\n[[protocol]]\nname = \"hop\"\n"),
               HasSubstr("mine.toml: 'hop' is there twice"));
   EXPECT_THAT(why("[[protocol]\n"), HasSubstr("mine.toml:1:"));
+}
+
+/// The small cluster with other workers, which are all alike, and a topology.
+std::string with_workers(int workers, const std::string& topology) {
+  std::string text = small_cluster();
+  text.erase(text.find("[[scenario]]"));
+  text.replace(text.find("world_size = 4"), 14, "world_size = " + std::to_string(workers));
+  text.replace(text.find("noise = 0"), 9, "noise = 0\npace = \"10ms\"");
+  return text + "[topology]\nname = \"" + topology + "\"\n";
+}
+
+TEST(Cluster, KnowsItsWorkersWhereCandidatesNameThem) {
+  const auto read = [](int workers, const std::string& topology) {
+    return ClusterFolder(with_workers(workers, topology))
+        .read({.suite = {},
+               .scenario = {},
+               .present = {},
+               .candidates = "[[protocol]]\nname = \"allreduce\"\nlabel = \"few\"\nwithout = [3, 6, 9, 11]\n"
+                             "[[protocol]]\nname = \"ds_sync\"\ngroup_size = 3\n[[protocol]]\nname = \"dpsgd\"\n"});
+  };
+  EXPECT_EQ(labels_of_trials(read(12, "ring_based")), (std::set<std::string>{"allreduce", "few", "ds_sync", "dpsgd"}));
+  const Cluster small = read(5, "ring");
+  EXPECT_EQ(labels_of_trials(small), (std::set<std::string>{"allreduce", "dpsgd"}));
+  ASSERT_EQ(small.left_out.size(), 2u);
+  EXPECT_THAT(small.left_out[0].why, HasSubstr("is without rank 6, but the workers are 0 to 4"));
+}
+
+// All-reduce does not talk along the topology, so a graph that does not exist is no mistake of its own.
+TEST(Cluster, AsksForATopologyOnlyWhereOneIsUsed) {
+  const ClusterFolder folder(with_workers(3, "ring_based"));
+  const Cluster cluster = folder.read({.suite = {}, .scenario = {}, .present = {}, .candidates = kAllPossible});
+  EXPECT_EQ(labels_of_trials(cluster), (std::set<std::string>{"allreduce"}));
+  ASSERT_EQ(cluster.left_out.size(), 1u);
+  EXPECT_EQ(cluster.left_out[0].label, "adpsgd");
+  EXPECT_THAT(cluster.left_out[0].why, HasSubstr("ring_based"));
 }
 
 TEST(Cluster, HasAllReduceAsThePresentProtocolWhateverTheCandidatesAre) {
