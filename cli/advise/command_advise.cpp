@@ -78,7 +78,7 @@ std::vector<std::string> varied_labels(const Advice& advice) {
   std::vector<std::string> labels{advice.present, advice.nearest().of.label};
   for (const Ranked& one : advice.ranking) {
     if (labels.size() >= kVaried + 2) break;
-    if (one.doubts.empty()) labels.push_back(one.of.label);
+    if (one.changes < 3) labels.push_back(one.of.label);
   }
   std::sort(labels.begin(), labels.end());
   labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
@@ -142,6 +142,9 @@ std::vector<Dependence> dependences(const std::vector<TrialRow>& unchanged, cons
     found.push_back({variation.name, advice.nearest().gain * std::exp(moved), leader->first});
   }
   const double gain = advice.nearest().gain;
+  const auto shown = [](double value) { return fmt::format("{:.3g}", value); };
+  if (!advice.best && !advice.beside)  // a gain that nothing moves is no news where the present protocol stays
+    std::erase_if(found, [&](const Dependence& one) { return shown(one.gain) == shown(gain); });
   std::stable_sort(found.begin(), found.end(), [gain](const Dependence& a, const Dependence& b) {
     return std::abs(std::log(a.gain / gain)) > std::abs(std::log(b.gain / gain));
   });
@@ -288,7 +291,9 @@ AdviceReport report_of(const AdviseOptions& options, const ClusterFile& cluster,
   AdviceReport report;
   report.advice = advise(candidates_of(cluster, rows, facts, errors), {cluster.present, facts.sampling()});
   const std::vector<std::string> labels = varied_labels(report.advice);
-  const std::vector<Variation> variations = variations_of(cluster.suite.trials.front());
+  const bool alone = report.advice.nearest().of.label == cluster.present;  // its gain is 1, whatever changes
+  const std::vector<Variation> variations =
+      alone ? std::vector<Variation>{} : variations_of(cluster.suite.trials.front());
   std::vector<TrialSpec> varied;
   for (const Variation& variation : variations) {
     std::vector<TrialSpec> trials = varied_trials(cluster, labels, variation);

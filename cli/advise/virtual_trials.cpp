@@ -20,6 +20,7 @@
 #include "results/tables/cost.h"
 #include "results/tables/terms.h"
 #include "suites/trial/execute.h"
+#include "suites/trial/plan.h"
 
 namespace hopbench {
 namespace {
@@ -103,10 +104,11 @@ Candidate candidate_of(const std::vector<TrialSpec>& trials, const std::vector<c
   candidate.errors = likely.logs, candidate.outside = likely.outside;
   candidate.assumed = likely.assumed;
   const Protocol& protocol = find_protocol(spec.protocol);
-  candidate.changes_batches = protocol.batches != nullptr;
+  const Topology graph = graph_of(spec);
+  const Setting setting{spec.knobs, graph, spec.workers(), hosts_of_workers(spec), 0, spec.workload.batch};
+  candidate.changes = spec.workload.without.empty() ? class_of_changes(protocol, setting) : 3;
   candidate.rests_on = provenance(to_string(protocol.source));
   candidate.experimental = is_experimental(protocol, spec.knobs);
-  candidate.moves_samples = protocol.moves_data != nullptr && protocol.moves_data(spec.knobs);
   for (const TrialRow* row : rows) {
     candidate.failure = why_no_rate(*row);
     if (!candidate.failure.empty()) return candidate;

@@ -40,6 +40,7 @@ const Protocol& allreduce_protocol() {
       .knobs = GradientMean::knobs(),
       .body = allreduce,
       .links = GradientMean::links,
+      .changes = always<Changes::kRounding>,
       .gap_bound = one_ahead,
       .source = Source::kMemory,
       .reading = "allreduce/ring"};

@@ -104,6 +104,7 @@ Protocol balanced(Protocol own) {
   own.refuse = refuse;
   own.follows_times = always<true>;
   own.moves_data = always<true>;
+  own.changes = always<Changes::kRounding>;
   own.gap_bound = one_ahead;
   return own;
 }

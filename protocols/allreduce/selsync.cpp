@@ -80,6 +80,7 @@ const Protocol& selsync_protocol() {
       .body = selsync,
       .links = links,
       .control = control,
+      .changes = always<Changes::kWork>,  // without a flag no worker hears of another
       .gap_bound = one_ahead,
       .source = Source::kFullText,
       .reading = "selsync/norms smoothed, ring"};

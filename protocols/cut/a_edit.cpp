@@ -75,6 +75,7 @@ const Protocol& a_edit_protocol() {
       .body = a_edit,
       .links = links,
       .control = always<Control::kSchedule>,
+      .changes = always<Changes::kWork>,
       .free_run = free_run,
       .source = Source::kMemory,
       .reading = "cut/E1-E5",

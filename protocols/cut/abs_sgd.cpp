@@ -67,6 +67,7 @@ const Protocol& abs_sgd_protocol() {
       .body = abs_sgd,
       .links = links,
       .follows_times = always<true>,
+      .changes = always<Changes::kWork>,
       .gap_bound = [](const Setting&) -> std::optional<std::int64_t> { return 2; },
       .source = Source::kMemory,
       .reading = "cut/A1-A3",

@@ -128,6 +128,7 @@ const Protocol& dropcompute_protocol() {
       .body = dropcompute,
       .links = links,
       .follows_times = always<true>,
+      .changes = always<Changes::kWork>,
       .gap_bound = one_ahead,
       .source = Source::kMemory,
       .reading = "cut/D1-D5"};

@@ -65,6 +65,7 @@ const Protocol& dybw_protocol() {
       .on_topology = always<true>,
       .refuse = too_many_or_not_symmetric,
       .follows_times = always<true>,
+      .changes = always<Changes::kWork>,
       .source = Source::kMemory,
       .reading = "dybw/B1-B3",
       .experimental = always<true>};  // what becomes of late work is not checked against the paper's text

@@ -137,6 +137,7 @@ const Protocol& hop_protocol() {
       .control = control,
       .follows_times = follows_times,
       .on_loss = on_loss,
+      .changes = hop_changes,
       .free_run = free_run,
       .gap_bound = hop_gap_bound,
       .source = Source::kMemory,

@@ -65,6 +65,11 @@ std::optional<std::int64_t> hop_gap_bound(const Setting& setting) {
   return lead < 0 ? std::nullopt : std::optional(lead);
 }
 
+Changes hop_changes(const Setting& setting) {
+  const HopSettings set(setting.knobs);
+  return set.backup > 0 || set.skips() ? Changes::kWork : Changes::kForm;
+}
+
 std::string hop_note(const Setting& setting) {
   if (!HopSettings(setting.knobs).drops() || setting.knobs.given("jump_momentum")) return "";
   return "a gradient that a jump throws away moves neither the momentum nor the reported model; that is new, and "

@@ -26,6 +26,8 @@ struct HopSettings {
 std::vector<Knob> hop_knobs();
 /// Returns the bound by the table of gaps (tests/checkers/gap_bound.cpp checks every run against it, pair by pair).
 std::optional<std::int64_t> hop_gap_bound(const Setting& setting);
+/// Returns kWork with backup workers, whose updates may all come too late, and with jumps, which throw gradients away.
+Changes hop_changes(const Setting& setting);
 /// Returns a note about a default that changed, for a setting that relies on it; empty for all others.
 std::string hop_note(const Setting& setting);
 /// Returns why a setting has no rule; empty if it has one.

@@ -47,6 +47,7 @@ const Protocol& gba_protocol() {
            {{"batches", 0, 0, 100000, {}, "M: batches in a global step; 0: as many as there are workers", "memory H"},
             {"tolerance", 4, 0, 1'000'000, {}, "iota: steps that a token may be old", "memory H; the default: ours"}}),
        .body = gba,
+       .changes = always<Changes::kWork>,
        .gradients_per_update = batches_per_step,
        .source = Source::kMemory,
        .reading = "late/G1-G4",

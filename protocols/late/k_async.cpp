@@ -38,6 +38,10 @@ std::string refuse(const Setting& setting) {
          " workers: an update would never have enough; take less, or k_batch_async";
 }
 
+Changes changes(const Setting& setting) {
+  return gradients_of(setting) == setting.workers ? Changes::kRounding : Changes::kForm;
+}
+
 std::vector<Knob> all_knobs() {
   return with_server_knobs({{"k",
                              0,
@@ -62,6 +66,7 @@ const Protocol& k_async_protocol() {
                     .knobs = all_knobs(),
                     .body = k_async,
                     .refuse = refuse,
+                    .changes = changes,
                     .gradients_per_update = gradients_of,
                     .source = Source::kMemory,
                     .reading = "late/K1-K3"});

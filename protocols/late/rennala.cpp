@@ -46,6 +46,7 @@ const Protocol& rennala_protocol() {
                                     "S: gradients in an update; 0: as many as there are workers",
                                     "memory H; the default: ours"}}),
        .body = rennala,
+       .changes = always<Changes::kWork>,
        .gradients_per_update = collected_for,
        .source = Source::kMemory,
        .reading = "late/R1-R3"});

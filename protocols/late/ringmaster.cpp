@@ -39,6 +39,7 @@ const Protocol& ringmaster_protocol() {
                                     "R: the delay from which on a gradient is ignored; 0: the number of workers",
                                     "memory H; the default: ours"}}),
        .body = ringmaster,
+       .changes = always<Changes::kWork>,
        .gradients_per_update = always<1>,
        .source = Source::kMemory,
        .reading = "late/M1-M3"});

@@ -137,6 +137,7 @@ const Protocol& specsync_protocol() {
        .family = Family::kLate,
        .knobs = all_knobs(),
        .body = specsync,
+       .changes = always<Changes::kWork>,
        .gradients_per_update = always<1>,
        .source = Source::kMemory,
        .reading = "late/S1-S4",

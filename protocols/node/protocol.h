@@ -26,6 +26,12 @@ enum class Control {
   kLockstepByValues,  // every rank does every iteration, but the time of one depends on float values
 };
 enum class OnLoss { kStops, kContinues };  // the reaction to a worker's death; a server's death stops all
+/// The change against all-reduce, in which every update is one step by the mean of all workers' gradients.
+enum class Changes {
+  kRounding,  // nothing else
+  kForm,      // every gradient is used, but averaged later, compressed, or in steps of more or fewer of them
+  kWork,      // gradients, or samples of them, may be left out, or stay with their worker for any time
+};
 /// The group of protocols that it belongs to: a directory below protocols/ and a page in docs/protocols/. kOther: it
 /// was built in from elsewhere.
 enum class Family { kAllReduce, kGossip, kSkewed, kGroups, kHop, kServer, kLate, kOuter, kCut, kCompressed, kOther };
@@ -61,6 +67,7 @@ struct Protocol {
   /// Returns true if workers compute on samples of other workers' parts. Moving them costs nothing. nullptr: they do
   /// not.
   bool (*moves_data)(const KnobValues&) = nullptr;
+  Changes (*changes)(const Setting&) = nullptr;     // nullptr: kForm
   bool loses_messages = false;                      // it may: see Node::may_lose
   bool keeps_own_momentum = false;                  // in place of SGD's, so that no other optimizer has room for it
   bool (*reads_load)(const KnobValues&) = nullptr;  // uses the load that a monitor shows (Node::load); nullptr: never
@@ -99,6 +106,9 @@ bool same_everywhere(const Protocol& protocol, const KnobValues& knobs);
 bool continues(const Protocol& protocol, const KnobValues& knobs);
 /// Returns true if it runs on the suite's topology. Others are given a graph without edges.
 bool uses_topology(const Protocol& protocol, const KnobValues& knobs);
+/// Returns the class of what it changes: 1 if nothing but rounding; 2 if every gradient is used and a bound on the lead
+/// is known; else 3 (docs/advice.md).
+int class_of_changes(const Protocol& protocol, const Setting& setting);
 /// Returns true if they go on while a worker is away, and it rejoins them when it returns.
 bool goes_on_without(const Protocol& protocol, const KnobValues& knobs);
 /// Return the names that lists, labels and files use: "full text", "all-reduce".

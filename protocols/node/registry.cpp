@@ -174,6 +174,13 @@ bool uses_topology(const Protocol& protocol, const KnobValues& knobs) {
   return protocol.on_topology == nullptr ? protocol.links == nullptr : protocol.on_topology(knobs);
 }
 
+int class_of_changes(const Protocol& protocol, const Setting& setting) {
+  const Changes changes = protocol.changes == nullptr ? Changes::kForm : protocol.changes(setting);
+  if (changes == Changes::kRounding) return 1;
+  const bool bounded = protocol.gap_bound != nullptr && protocol.gap_bound(setting).has_value();
+  return changes == Changes::kForm && bounded ? 2 : 3;
+}
+
 bool goes_on_without(const Protocol& protocol, const KnobValues& knobs) {
   return protocol.rejoins != nullptr && protocol.rejoins(knobs) && continues(protocol, knobs);
 }

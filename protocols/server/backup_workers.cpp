@@ -35,6 +35,10 @@ Control control(const KnobValues& knobs) {
   return knobs.integer("backup") > 0 ? Control::kSchedule : Control::kLockstep;
 }
 
+Changes changes(const Setting& setting) {
+  return setting.knobs.integer("backup") > 0 ? Changes::kWork : Changes::kRounding;
+}
+
 OnLoss on_loss(const KnobValues& knobs) { return knobs.integer("backup") > 0 ? OnLoss::kContinues : OnLoss::kStops; }
 
 }  // namespace
@@ -53,6 +57,7 @@ const Protocol& ps_backup_protocol() {
       .refuse = refuse,
       .control = control,
       .on_loss = on_loss,
+      .changes = changes,
       .rejoins = always<true>,
       .source = Source::kMemory,
       .reading = "ps_backup/B1-B4"};

@@ -124,6 +124,7 @@ const Protocol& dbw_protocol() {
       .links = links,
       .control = always<Control::kValues>,
       .on_loss = always<OnLoss::kContinues>,
+      .changes = always<Changes::kWork>,
       .rejoins = always<true>,
       .source = Source::kMemory,
       .reading = "dbw/push and wait",

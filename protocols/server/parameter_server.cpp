@@ -49,6 +49,7 @@ const Protocol& ps_bsp_protocol() {
       .body = bsp,
       .extra_ranks = server_count,
       .links = server_links,
+      .changes = always<Changes::kRounding>,
       .gap_bound = one_ahead,
       .source = Source::kFullText,
       .reading = "ps/as stated in DSSP"};

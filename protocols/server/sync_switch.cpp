@@ -91,6 +91,8 @@ bool only_rounds(const KnobValues& knobs) { return knobs.real("fraction") == 1 &
 
 Control control(const KnobValues& knobs) { return only_rounds(knobs) ? Control::kLockstep : Control::kSchedule; }
 
+Changes changes(const Setting& setting) { return only_rounds(setting.knobs) ? Changes::kRounding : Changes::kForm; }
+
 std::vector<Knob> all_knobs() {
   return with_server_knobs({
       {"fraction", 0.0625, 0, 1, {}, "share of all iterations that are bulk synchronous; 0: ASP, 1: BSP", "ICDCS 2021"},
@@ -114,6 +116,7 @@ const Protocol& sync_switch_protocol() {
       .extra_ranks = server_count,
       .links = server_links,
       .control = control,
+      .changes = changes,
       .source = Source::kAbstractAndCode,
       .reading = "sync_switch/one switch",
       .experimental = always<true>};  // the hyper-parameters' rule is not checked against the paper's text

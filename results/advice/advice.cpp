@@ -54,22 +54,10 @@ Interval likely(double mean_log, std::span<const double> logs) {
 
 double half_width(std::span<const double> logs) { return (quantile(logs, 1 - kTail) - quantile(logs, kTail)) / 2; }
 
-std::vector<std::string> doubts_of(const Candidate& candidate) {
-  std::vector<std::string> doubts;
-  if (candidate.gap_bound < 0) doubts.emplace_back("no bound on staleness is known");
-  if (candidate.lost > kMostLost)
-    doubts.push_back(fmt::format("over {:.0f} % of a worker's gradients are lost", 100 * kMostLost));
-  if (candidate.unheard > kMostLost)
-    doubts.push_back(fmt::format("over {:.0f} % of a worker's gradients reach no other worker", 100 * kMostLost));
-  if (candidate.changes_batches) doubts.emplace_back("batches change");
-  if (candidate.moves_samples) doubts.emplace_back("samples move between workers");
-  return doubts;
-}
-
 Ranked ranked(const Candidate& candidate, const Candidate& present, double sampling) {
   Ranked result;
   result.of = candidate;
-  result.doubts = doubts_of(candidate);
+  result.changes = candidate.lost > 0 || candidate.unheard > kMostUnheard ? 3 : candidate.changes;
   const std::vector<double> own = logs_of(candidate.rates, {});
   result.rate = std::exp(mean_of(own));
   result.rates = likely(mean_of(own), combined(deviations_of(own, sampling), candidate.errors, {}));
@@ -91,9 +79,9 @@ const Ranked& Advice::of_present() const {
 }
 
 const Ranked& Advice::nearest() const {
-  if (best) return ranking[*best];
+  if (best || beside) return ranking[best ? *best : *beside];
   const auto first = std::find_if(ranking.begin(), ranking.end(),
-                                  [&](const Ranked& one) { return one.doubts.empty() && one.of.label != present; });
+                                  [&](const Ranked& one) { return one.changes < 3 && one.of.label != present; });
   return first == ranking.end() ? of_present() : *first;
 }
 
@@ -113,9 +101,11 @@ Advice advise(std::span<const Candidate> candidates, const AdviceQuestion& quest
   }
   std::stable_sort(advice.ranking.begin(), advice.ranking.end(),
                    [](const Ranked& a, const Ranked& b) { return a.rate > b.rate; });
-  for (std::size_t i = 0; i < advice.ranking.size() && !advice.best; ++i) {
+  for (std::size_t i = advice.ranking.size(); i-- > 0;) {
     const Ranked& one = advice.ranking[i];
-    if (one.doubts.empty() && one.gains.low > 1 && one.of.label != advice.present) advice.best = i;
+    if (one.gains.low <= 1 || one.of.label == advice.present) continue;
+    if (one.changes == 1) advice.best = i;
+    if (one.changes == 2) advice.beside = i;
   }
   return advice;
 }

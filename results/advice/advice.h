@@ -25,8 +25,7 @@ struct Candidate {
   double staleness = 0;          // iterations that averaged or applied terms are old (mean)
   double unheard = 0, lost = 0;  // shares of a worker's gradients that reach no other rank, and that are thrown away;
                                  // of the worker with the largest
-  bool changes_batches = false;  // workers compute gradients of other sizes than the suite's
-  bool moves_samples = false;    // workers compute on samples of other workers' parts
+  int changes = 2;               // class of what it changes, by what its protocol declares (class_of_changes)
   std::string rests_on;          // "not checked": what the protocol's rules rest on
   bool experimental = false;     // one of them is likely or a guess
   bool unsteady = false;         // the rate of some repeat was not steady
@@ -34,8 +33,8 @@ struct Candidate {
   std::string failure;           // the reason why there are no figures; empty: there are
 };
 
-/// The share of a worker's gradients that may be lost without a doubt.
-inline constexpr double kMostLost = 0.05;
+/// The share of a worker's gradients that may be unheard in class 2: the last ones of a window are heard after it.
+inline constexpr double kMostUnheard = 0.05;
 
 struct AdviceQuestion {
   std::string present;  // label of the protocol that the job uses now
@@ -49,25 +48,25 @@ struct Ranked {
   double rate = 0, gain = 0;  // gain: rate / that of the present protocol
   Interval rates, gains;
   double chance = 0, error = 0;  // half-widths of the gain's interval by the repeats alone and by errors alone, as logs
-  std::vector<std::string> doubts;  // reasons to check the convergence first; empty: may be recommended
+  int changes = 2;               // the candidate's class; 3 if a gradient was lost, or too many were unheard
 };
 
 struct Advice {
   std::string present;
-  std::vector<Ranked> ranking;        // the highest rate first
-  std::vector<Candidate> failed;      // without figures
-  std::optional<std::size_t> best{};  // place of the recommended one; nothing: stay with the present protocol
+  std::vector<Ranked> ranking;          // the highest rate first
+  std::vector<Candidate> failed;        // without figures
+  std::optional<std::size_t> best{};    // place of the recommended one; nothing: stay with the present protocol
+  std::optional<std::size_t> beside{};  // place of the best one of class 2, if it gains
 
   const Ranked& of_present() const;
-  /// Returns the recommended one, or the present one.
-  const Ranked& choice() const { return best ? ranking[*best] : of_present(); }
-  /// Returns the one that the question is about: the recommended one, else the fastest other one without doubts, else
-  /// the present one.
+  /// Returns the one that the question is about: the recommended one, else the best of class 2 if it gains, else the
+  /// fastest other one of class 1 or 2, else the present one.
   const Ranked& nearest() const;
 };
 
-/// Ranks the candidates. Recommends the first one without doubts whose gain is above 1 in the whole interval. The
-/// present protocol must be among the candidates and must have figures: else Error(kTrialsFailed) says why it has none.
+/// Ranks the candidates. Recommends the fastest one of class 1, and names the fastest of class 2, if its gain is above
+/// 1 in the whole interval. The present protocol must be among the candidates and must have figures: else
+/// Error(kTrialsFailed) says why it has none.
 Advice advise(std::span<const Candidate> candidates, const AdviceQuestion& question);
 
 /// A variant's way to a target loss: a small model that learns stands in for the job's, and is charged with its bytes.
@@ -112,8 +111,9 @@ struct AdviceReport {
 Grid advice_grid(const Advice& advice);
 /// Returns the times to the target loss as a table, the shortest first; each line names the model that learned.
 Grid learning_grid(const AdviceReport& report);
-/// Returns the sentences that answer the question. They qualify a recommendation: the changes of the machines with
-/// which it would be slower than the present protocol, and if it is experimental, was not steady, or leads.
+/// Returns the sentences that answer the question. They qualify what they name: what one of class 2 changes, the
+/// changes of the machines with which it would be slower than the present protocol, and if it is experimental, was not
+/// steady, or leads.
 std::string advice_answer(const AdviceReport& report);
 /// Return the report as text, as Markdown, as JSON and as a page of HTML with figures.
 std::string advice_text(const AdviceReport& report, bool colour);

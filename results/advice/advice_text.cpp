@@ -24,9 +24,11 @@ std::string gain_text(double gain, const Interval& range) {
 std::string share_text(double share) { return share < 0.0005 ? "0" : fmt::format("{:.1f} %", 100 * share); }
 
 std::string verdict_of(const Ranked& one, const Advice& advice) {
+  const auto is = [&](const std::optional<std::size_t>& place) {
+    return place && advice.ranking[*place].of.label == one.of.label;
+  };
   if (one.of.label == advice.present) return "present";
-  if (!one.doubts.empty()) return "check convergence";
-  return advice.best && one.of.label == advice.choice().of.label ? "recommended" : "";
+  return is(advice.best) ? "recommended" : is(advice.beside) ? "check convergence" : "";
 }
 
 std::vector<std::string> row_of(const Ranked& one, const Advice& advice) {
@@ -38,21 +40,8 @@ std::vector<std::string> row_of(const Ranked& one, const Advice& advice) {
           fmt::format("{:.1f}", std::abs(one.of.staleness) < 0.05 ? 0.0 : one.of.staleness),
           share_text(one.of.unheard),
           share_text(one.of.lost),
+          fmt::format("{}", one.changes),
           verdict_of(one, advice)};
-}
-
-/// Returns a line for each reason of doubt, with the variants that it is about.
-std::vector<std::string> doubts_text(const Advice& advice) {
-  std::map<std::string, std::vector<std::string>> about;
-  for (const Ranked& one : advice.ranking) {
-    for (const std::string& doubt : one.doubts) {
-      if (one.of.label != advice.present) about[doubt].push_back(one.of.label);
-    }
-  }
-  std::vector<std::string> lines;
-  for (const auto& [doubt, labels] : about)
-    lines.push_back(fmt::format("check convergence, since {}: {}", doubt, join(labels, ", ")));
-  return lines;
 }
 
 /// Returns titles and their lines; titles without lines are left out.
@@ -109,9 +98,12 @@ std::vector<std::string> sources_text(const Advice& advice) {
 Grid advice_grid(const Advice& advice) {
   Grid grid;
   grid.rows.push_back({"variant", "samples heard/s [90 %]", "gain over " + advice.present + " [90 %]", "bytes/sample",
-                       "ahead at most", "staleness", "unheard", "lost", "verdict"});
+                       "ahead at most", "staleness", "unheard", "lost", "class", "verdict"});
   for (const Ranked& one : advice.ranking) grid.rows.push_back(row_of(one, advice));
-  for (std::string& line : doubts_text(advice)) grid.notes.push_back(std::move(line));
+  grid.notes.emplace_back(
+      "class: 1 makes the updates of all-reduce up to rounding; 2 uses every gradient within a known lead, but "
+      "averages "
+      "later, compresses, or makes other steps; 3 is the rest: work is left out or lost, or no bound is known");
   if (const std::string note = outside_text(advice); !note.empty()) grid.notes.push_back(note);
   std::vector<std::string> unsteady;
   for (const Ranked& one : advice.ranking) {
@@ -152,38 +144,70 @@ Grid learning_grid(const AdviceReport& report) {
   return grid;
 }
 
-/// Returns the sentences that qualify a recommendation; "" if there is nothing to say.
-std::string reservations(const AdviceReport& report) {
-  const Candidate& best = report.advice.choice().of;
-  std::string text;
+namespace {
+
+/// Returns the changes of the machines with which nearest() would be slower than the present protocol, as a sentence.
+std::string slower_with(const AdviceReport& report) {
   std::vector<std::string> slower;
   for (const Dependence& one : report.depends) {
     if (one.gain < 1) slower.push_back(fmt::format("{} ({:.3g}x)", one.what, one.gain));
   }
-  if (!slower.empty())
-    text += fmt::format(" But it would be slower than {} with: {}. Make sure of that first.", report.advice.present,
-                        join(slower, ", "));
-  if (best.experimental) text += " It is experimental: a rule of it is not checked against its paper.";
-  if (best.leads)
+  if (slower.empty()) return "";
+  return fmt::format(" But it would be slower than {} with: {}. Make sure of that first.", report.advice.present,
+                     join(slower, ", "));
+}
+
+std::string reservations(const Candidate& one) {
+  std::string text;
+  if (one.experimental) text += " It is experimental: a rule of it is not checked against its paper.";
+  if (one.leads)
     text += " Its fast workers may have been running ahead: a longer run (run.iterations) may show a smaller gain.";
-  if (best.unsteady) text += " Its rate was not steady: a longer run (run.iterations) may have another one.";
+  if (one.unsteady) text += " Its rate was not steady: a longer run (run.iterations) may have another one.";
   return text;
 }
 
+/// Returns what its gain is, "1.5 times the samples/s of allreduce, from 1.4 to 1.6 with 90 %".
+std::string times_text(const Ranked& one, const std::string& present) {
+  return fmt::format("{:.3g} times the samples/s of {}, from {:.3g} to {:.3g} with 90 %", one.gain, present,
+                     one.gains.low, one.gains.high);
+}
+
+std::string convergence_note(const Ranked& one) {
+  return fmt::format(
+      " It uses every gradient, but not in the updates of all-reduce, and a worker may be {} iteration{} ahead: check "
+      "that your model converges with it first.",
+      one.of.gap_bound, one.of.gap_bound == 1 ? "" : "s");
+}
+
+std::string stay_text(const Advice& advice) {
+  const Ranked& nearest = advice.nearest();
+  const bool close = nearest.of.label != advice.present && nearest.gains.high >= 1;
+  return fmt::format(
+      "Stay with {}: no protocol of class 1 or 2 is faster beyond doubt.{}", advice.present,
+      close ? fmt::format(" The nearest is {}, {}.", nearest.of.label, gain_text(nearest.gain, nearest.gains)) : "");
+}
+
+}  // namespace
+
 std::string advice_answer(const AdviceReport& report) {
   const Advice& advice = report.advice;
+  if (!advice.best && !advice.beside) return stay_text(advice);
+  std::string text;
   if (advice.best) {
-    const Ranked& best = advice.choice();
-    return fmt::format("Use {}: {:.3g} times the samples/s of {}, from {:.3g} to {:.3g} with 90 %.{}", best.of.label,
-                       best.gain, advice.present, best.gains.low, best.gains.high, reservations(report));
+    const Ranked& best = advice.ranking[*advice.best];
+    text = fmt::format("Use {}: {}. Its updates are those of all-reduce up to rounding.{}{}", best.of.label,
+                       times_text(best, advice.present), slower_with(report), reservations(best.of));
+  } else {
+    text = fmt::format(
+        "Stay with {}, unless you can check convergence: no protocol with the updates of all-reduce is "
+        "faster beyond doubt.",
+        advice.present);
   }
-  const Ranked& nearest = advice.nearest();
-  const std::string closest =
-      nearest.of.label == advice.present
-          ? ""
-          : fmt::format(" The nearest is {}, {}.", nearest.of.label, gain_text(nearest.gain, nearest.gains));
-  return fmt::format("Stay with {}: no protocol that may be recommended is faster beyond doubt.{}", advice.present,
-                     closest);
+  if (!advice.beside) return text;
+  const Ranked& beside = advice.ranking[*advice.beside];
+  return fmt::format("{} Of class 2, {} is the fastest: {}.{}{}{}", text, beside.of.label,
+                     times_text(beside, advice.present), convergence_note(beside),
+                     advice.best ? "" : slower_with(report), reservations(beside.of));
 }
 
 std::string advice_text(const AdviceReport& report, bool colour) {
@@ -227,6 +251,9 @@ Json numbers(const std::vector<double>& values) {
 
 std::string advice_json(const AdviceReport& report) {
   const Advice& advice = report.advice;
+  const auto label_at = [&](const std::optional<std::size_t>& place) {
+    return place ? Json(advice.ranking[*place].of.label) : Json(nullptr);
+  };
   Json learning = Json::array();
   for (const Learning& one : report.learning)
     learning.push_back({{"variant", one.label},
@@ -258,7 +285,7 @@ std::string advice_json(const AdviceReport& report) {
                        {"unheard", one.of.unheard},
                        {"lost", one.of.lost},
                        {"outside", one.of.outside},
-                       {"check_convergence", one.doubts}});
+                       {"class", one.changes}});
   }
   for (const Dependence& one : report.depends)
     depends.push_back({{"what", one.what}, {"gain", one.gain}, {"fastest", one.leader}});
@@ -268,7 +295,8 @@ std::string advice_json(const AdviceReport& report) {
                  {"facts", report.facts},
                  {"answer", advice_answer(report)},
                  {"present", advice.present},
-                 {"recommended", advice.best ? Json(advice.choice().of.label) : Json(nullptr)},
+                 {"recommended", label_at(advice.best)},
+                 {"best_of_class_2", label_at(advice.beside)},
                  {"ranking", std::move(ranking)},
                  {"learning", std::move(learning)},
                  {"depends_on", std::move(depends)},

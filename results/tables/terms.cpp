@@ -87,16 +87,19 @@ constexpr TableWord kTerms[] = {
      "in updates at servers"},
     {"unheard", kAdvice, "share of a worker's gradients that reach no other rank; of the worker with the largest"},
     {"lost", kAdvice, "share of a worker's gradients that are thrown away; of the worker with the largest"},
+    {"class", kAdvice,
+     "what a variant changes: 1 nothing but rounding, against the updates of all-reduce; 2 every gradient is used and "
+     "the lead is bounded, but averages come later, are compressed, or steps are of other gradients; 3 the rest"},
     {"verdict", kAdvice, "present, recommended, check convergence, or nothing: slower than the answer or not certain"},
     {"present", kAdvice, "a verdict: the protocol that the job uses now (--present)"},
-    {"recommended", kAdvice, "a verdict: the fastest variant without doubts whose whole interval of gain is above 1"},
+    {"recommended", kAdvice, "a verdict: the fastest variant of class 1 whose whole interval of gain is above 1"},
     {"slowdown", kAdvice,
      "of hopbench whatif: samples/s with ideal workers alone over samples/s with this worker as recorded"},
     {"change", kAdvice, "of hopbench whatif: the one thing that differs from the recorded cluster"},
     {"for each worker", kAdvice, "of hopbench whatif: samples/s over the number of workers, against the recorded job"},
     {"check convergence", kAdvice,
-     "a verdict: speed alone does not tell if the job learns as well, since staleness has no known bound, or "
-     "gradients are lost or unheard, or batches or data move. Such a variant is never recommended"},
+     "a verdict: the fastest variant of class 2 whose whole interval of gain is above 1; speed alone does not tell if "
+     "the job learns as well with it"},
     {"loss on its own samples", kFigure, "loss of the final mean model on the worker's own samples: skewed data only"},
 };
 

@@ -18,6 +18,7 @@ inline Candidate candidate(const std::string& label, double rate,
   for (const double factor : chance) one.rates.push_back(rate * factor);
   one.errors = {-0.01, 0, 0.01};
   one.gap_bound = 3;
+  one.changes = 1;
   return one;
 }
 
