@@ -79,7 +79,7 @@ TEST(Changes, AgreeWithLossesBoundsAndBatches) {
       iterations += one.iters, lost += one.gradients_lost, samples += one.samples, gap = std::max(gap, one.gap_max);
       even = even && one.samples == 16 * one.iters;
     }
-    // Of one that moves samples, a slice that a worker computes for another is a gradient, too.
+    // A slice that a worker computes for another counts as a gradient, too.
     const bool moves = find_protocol(spec.protocol).moves_data != nullptr;
     const bool heard = largest_unheard_share(record, kWorkers) <= 0.05, full = moves || samples == 16 * iterations;
     const bool sound = lost == 0 && heard && full && record.gap_bound >= 0 && gap <= record.gap_bound;
