@@ -115,7 +115,7 @@ TEST(Compare, NothingIsChanceInRatesOfVirtualTime) {
 TEST(Compare, VerdictIntervalAndLimitAgree) {
   std::mt19937_64 random(1);
   std::map<Verdict, int> seen;
-  for (int draw = 0; draw < 2000; ++draw) {
+  for (int draw = 0; draw < 400; ++draw) {
     const double change = 0.8 + 0.1 * double(random() % 5), noise = draw % 4 == 0 ? 0.3 : 0.04;
     std::vector<double> base, head;
     for (int pair = 0; pair < 3 + draw % 8; ++pair) {
