@@ -117,7 +117,7 @@ TEST(Cluster, KnowsItsWorkersWhereCandidatesNameThem) {
                              "[[protocol]]\nname = \"ds_sync\"\ngroup_size = 3\n[[protocol]]\nname = \"dpsgd\"\n"});
   };
   EXPECT_EQ(labels_of_trials(read(12, "ring_based")), (std::set<std::string>{"allreduce", "few", "ds_sync", "dpsgd"}));
-  const Cluster small = read(5, "ring");
+  const ClusterFile small = read(5, "ring");
   EXPECT_EQ(labels_of_trials(small), (std::set<std::string>{"allreduce", "dpsgd"}));
   ASSERT_EQ(small.left_out.size(), 2u);
   EXPECT_THAT(small.left_out[0].why, HasSubstr("is without rank 6, but the workers are 0 to 4"));
@@ -126,7 +126,7 @@ TEST(Cluster, KnowsItsWorkersWhereCandidatesNameThem) {
 // All-reduce does not talk along the topology, so a graph that does not exist is no mistake of its own.
 TEST(Cluster, AsksForATopologyOnlyWhereOneIsUsed) {
   const ClusterFolder folder(with_workers(3, "ring_based"));
-  const Cluster cluster = folder.read({.suite = {}, .scenario = {}, .present = {}, .candidates = kAllPossible});
+  const ClusterFile cluster = folder.read({.suite = {}, .scenario = {}, .present = {}, .candidates = kAllPossible});
   EXPECT_EQ(labels_of_trials(cluster), (std::set<std::string>{"allreduce"}));
   ASSERT_EQ(cluster.left_out.size(), 1u);
   EXPECT_EQ(cluster.left_out[0].label, "adpsgd");
