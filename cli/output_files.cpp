@@ -100,8 +100,8 @@ Error unwritable_summary(const std::string& path) {
 }  // namespace
 
 std::vector<std::string> inputs_of(const Suite& suite) {
-  std::vector<std::string> files = suite.files;
-  files.push_back(suite.file);
+  std::vector<std::string> files{suite.file};
+  files.insert(files.end(), suite.files.begin(), suite.files.end());
   std::set<std::string> folders;
   for (const TrialSpec& spec : suite.trials) {
     const WorkloadSpec& work = spec.workload;

@@ -250,7 +250,8 @@ void check_free(const std::string& folder, std::span<const std::string> inputs) 
                                   printable(input)));
   }
   if (!fs::exists(folder, ignored)) return check_takes_entries(folder, "make");
-  if (!fs::is_directory(folder, ignored)) throw cannot("make", folder, ENOTDIR);
+  if (!fs::is_directory(folder, ignored))
+    throw environment_error("cannot make " + printable(folder) + ": Not a directory: choose another with -o");
   const fs::path whole = fs::canonical(folder, ignored);
   for (const std::string& input : inputs) {
     if (!lies_in(whole_path(input), whole)) continue;

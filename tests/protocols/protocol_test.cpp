@@ -124,9 +124,13 @@ TEST_P(EveryProtocol, SaysWhatItIs) {
 
 TEST_P(EveryProtocol, KeepsItsInvariantsAndLosesNoMessage) {
   Cluster cluster = busy();
+  cluster.keep_events = true;
   run(cluster);
   EXPECT_EQ(cluster.broken(), "");
+  const bool averages = std::any_of(cluster.events.begin(), cluster.events.end(),
+                                    [](const Event& event) { return event.what == EventKind::kReduced; });
   for (const checkers::CheckerPtr& checker : cluster.checks->list()) {
+    if (checker->name() == "weights_sum" && !averages) continue;
     EXPECT_GT(checker->looked(), 0) << checker->name() << " never looked";
   }
 }

@@ -24,7 +24,7 @@ class ActiveRounds : public Checker {
       if (exact_ && here_.count(event.peer) > 0 && event.time > taken_ && new_link())
         fail(event.time, event.rank, "waited for more than it needed");
       taken_ = event.time;  // all of one instant count
-      done_.insert(event.peer);
+      if (here_.count(event.peer) > 0) done_.insert(event.peer);
     }
     if (controls && event.what == EventKind::kSend && event.kind == kReplyKind) answered(event);
     if (event.what == EventKind::kReduced && event.rank < workers_) averaged(event);

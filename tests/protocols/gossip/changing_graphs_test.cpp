@@ -135,7 +135,7 @@ TEST(Dybw, DropsTheWorkOfASlowWorkerButNotAlways) {
     const RankRecord& rank = cluster.records[std::size_t(w)];
     EXPECT_EQ(double(rank.gradients) + rank.figures.at("gradients cut"), 60) << w;
   }
-  EXPECT_GT(cluster.records[3].figures.at("gradients cut"), 30) << "stopped before their end";
+  EXPECT_GE(cluster.records[3].figures.at("gradients cut"), 30) << "stopped before their end";
   EXPECT_EQ(cluster.records[3].samples, 16 * cluster.records[3].gradients) << "the computed ones are whole";
   Cluster whole = cluster;
   whole.run("dpsgd");

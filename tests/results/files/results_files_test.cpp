@@ -418,14 +418,15 @@ TEST(EventReaderTest, DoesNotReadALineWithoutEnd) {
 TEST(EventReaderTest, RefusesNumbersThatItsFieldsCannotHold) {
   const std::string begin = R"({"t":1,"rank":0,"what":"send")";
   EXPECT_EQ(said_of(begin + R"(,"kind":3,"iter":4,"tags":[5,6]})"), "");
-  for (const char* wrong :
-       {R"("kind":70000)", R"("iter":1e30)", R"("peer":0.5)", R"("count":"many")", R"("tags":[1,1e30])"}) {
+  for (const char* wrong : {R"("iter":1e30)", R"("peer":0.5)", R"("count":"many")", R"("tags":[1,1e30])"}) {
     const std::string name = std::string(wrong).substr(1, std::string(wrong).find(':') - 2);
     EXPECT_THAT(said_of(begin + "," + wrong + "}"), AllOf(HasSubstr("log.jsonl:2: damaged: '" + name + "': "),
                                                           HasSubstr("stands where an integer belongs")));
   }
   EXPECT_THAT(said_of(R"({"t":1e30,"rank":0,"what":"send"})"), HasSubstr("1e+30 stands where an integer belongs"));
-  EXPECT_THAT(said_of(R"({"t":1,"rank":4294967296,"what":"send"})"), HasSubstr("4294967296 stands where"));
+  for (const std::string& large :
+       {begin + R"(,"kind":70000})", std::string(R"({"t":1,"rank":4294967296,"what":"send"})")})
+    EXPECT_THAT(said_of(large), HasSubstr("is too large or too small for what it counts"));
 }
 
 TEST(RunFolderTest, IsUnpackedNoFurtherThanItsFirstMistake) {

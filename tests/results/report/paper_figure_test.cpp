@@ -250,7 +250,7 @@ TEST(Cost, WhoPaysIsToldWhereWorkersCountUnlike) {
   EXPECT_THAT(grids[0].rows.at(2), ElementsAre("hop, worker 1", "33 %", "0", "0.5000", "-"));
   TrialRow cut = placed();
   cut.record.ranks[1].figures["gradients cut"] = 7;
-  EXPECT_EQ(who_pays_grids(std::vector{cut}, PayersShown::kEachWorker)[0].rows.at(2).at(2), "7");
+  EXPECT_EQ(who_pays_grids(std::vector{cut}, PayersShown::kEachWorker)[0].rows.at(2).at(2), "7.000");
   TrialRow even = placed();
   even.record.ranks[1].samples = 200;
   EXPECT_THAT(who_pays_grids(std::vector{even}, PayersShown::kEachWorker), IsEmpty());
